@@ -1,0 +1,180 @@
+-- Columns: bytes as Neovim counts them, UTF-16 units as the protocol counts them. Owns the conversions between the two.
+-- Written in plain Lua rather than on `vim.str_utfindex`: its signature differs between 0.10 and 0.11, it raises past the
+-- end, and it takes surrogates and overlong forms for characters, which no JSON reader does.
+-- Invariant: a byte that is not part of well-formed UTF-8 is one unit, here and in `M.valid`, so positions fit the text.
+local M = {}
+
+local byte = string.byte
+
+---What stands in for one byte that is not UTF-8.
+local REPLACEMENT = "\239\191\189"
+
+---Enough for any grapheme that Neovim draws in one cell group; a longer run of marks is cut.
+local MAX_GRAPHEME_BYTES = 256
+
+---Length in bytes of the well-formed UTF-8 sequence that starts at `i`, or 0.
+---Table 3-7 of the Unicode Standard: no overlong forms, no surrogates, nothing above U+10FFFF.
+---@param text string
+---@param i integer 1-based
+---@return integer
+local function sequence_length(text, i)
+  local first = byte(text, i)
+  if first < 0x80 then
+    return 1
+  elseif first < 0xC2 or first > 0xF4 then
+    return 0
+  end
+  local second = byte(text, i + 1)
+  if not second or second < 0x80 or second > 0xBF then
+    return 0
+  elseif first < 0xE0 then
+    return 2
+  end
+  if
+    (first == 0xE0 and second < 0xA0)
+    or (first == 0xED and second > 0x9F)
+    or (first == 0xF0 and second < 0x90)
+    or (first == 0xF4 and second > 0x8F)
+  then
+    return 0
+  end
+  local third = byte(text, i + 2)
+  if not third or third < 0x80 or third > 0xBF then
+    return 0
+  elseif first < 0xF0 then
+    return 3
+  end
+  local fourth = byte(text, i + 3)
+  if not fourth or fourth < 0x80 or fourth > 0xBF then
+    return 0
+  end
+  return 4
+end
+
+---UTF-16 column of a byte column. A column inside a character counts as its start, one past the end as the end.
+---@param text string one line, without its end-of-line
+---@param col integer 0-based byte column
+---@return integer character 0-based UTF-16 column
+function M.utf16(text, col)
+  local stop = math.min(col, #text)
+  if stop <= 0 then
+    return 0
+  end
+  local i = text:find("[\128-\255]")
+  if not i or i > stop then
+    return stop
+  end
+  local units = i - 1
+  while i <= stop do
+    local length = sequence_length(text, i)
+    local next_i = i + (length == 0 and 1 or length)
+    if next_i - 1 > stop then
+      break
+    end
+    units = units + (length == 4 and 2 or 1)
+    i = next_i
+  end
+  return units
+end
+
+---Byte column of a UTF-16 column. A column inside a surrogate pair counts as the character's start, one past the end as
+---the end.
+---@param text string one line, without its end-of-line
+---@param character integer 0-based UTF-16 column
+---@return integer col 0-based byte column
+function M.byte(text, character)
+  if character <= 0 then
+    return 0
+  end
+  local i = text:find("[\128-\255]")
+  if not i or i > character then
+    return math.min(character, #text)
+  end
+  local units, size = i - 1, #text
+  while i <= size do
+    local length = sequence_length(text, i)
+    local width = length == 4 and 2 or 1
+    if units + width > character then
+      break
+    end
+    units = units + width
+    i = i + (length == 0 and 1 or length)
+  end
+  return i - 1
+end
+
+---Length of a line in UTF-16 units.
+---@param text string one line, without its end-of-line
+---@return integer
+function M.length(text)
+  return M.utf16(text, #text)
+end
+
+---Byte column just past the character at `col`, with the marks that combine with it; `#text` at or past the end.
+---@param text string one line, without its end-of-line
+---@param col integer 0-based byte column of the character's first byte
+---@return integer col 0-based, exclusive
+function M.after(text, col)
+  local size = #text
+  if col >= size then
+    return size
+  end
+  local following = byte(text, col + 2)
+  if byte(text, col + 1) < 0x80 and (not following or following < 0x80) then
+    return col + 1
+  end
+  -- byteidx() draws the line between characters as the cursor does, which differs between versions for emoji.
+  local piece = text:sub(col + 1, col + MAX_GRAPHEME_BYTES)
+  local width = vim.fn.byteidx(piece, 1)
+  return col + (width > 0 and width or #piece)
+end
+
+---The start of a text, at most `max_bytes` long and never ending inside a character.
+---@param text string
+---@param max_bytes integer
+---@return string
+function M.truncate(text, max_bytes)
+  if #text <= max_bytes then
+    return text
+  end
+  for start = max_bytes, math.max(max_bytes - 2, 1), -1 do
+    local length = sequence_length(text, start)
+    if length > 0 then
+      local stop = start + length - 1 > max_bytes and start - 1 or max_bytes
+      return text:sub(1, stop)
+    end
+  end
+  return text:sub(1, max_bytes)
+end
+
+---The text with U+FFFD for every byte that is not UTF-8, so that it may stand in JSON.
+---@param text string
+---@return string
+function M.valid(text)
+  local i = text:find("[\128-\255]")
+  local pieces, kept = nil, 1
+  while i do
+    local length = sequence_length(text, i)
+    if length == 0 then
+      pieces = pieces or {}
+      pieces[#pieces + 1] = text:sub(kept, i - 1)
+      pieces[#pieces + 1] = REPLACEMENT
+      kept = i + 1
+      length = 1
+    end
+    i = i + length
+    local following = byte(text, i)
+    if not following then
+      break
+    elseif following < 0x80 then
+      i = text:find("[\128-\255]", i)
+    end
+  end
+  if not pieces then
+    return text
+  end
+  pieces[#pieces + 1] = text:sub(kept)
+  return table.concat(pieces)
+end
+
+return M
