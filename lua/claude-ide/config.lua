@@ -1,0 +1,172 @@
+-- The person's options over the defaults, checked once and kept.
+-- Sources, later ones win: the defaults, `vim.g.claude_ide` (a table, or a function that returns one), `setup(opts)`.
+-- A value that is wrong is named once and replaced by its default: a typo in an init.lua must never stop Neovim.
+
+local M = {}
+
+---@type claude-ide.Config?
+local resolved
+---@type string[]
+local problems = {}
+---@type claude-ide.Opts
+local setup_opts = {}
+
+---Where two names differ by few letters, one was meant for the other.
+---@param name string
+---@param entries claude-ide.config.Entry[]
+---@return string? nearest
+local function did_you_mean(name, entries)
+  local best, best_distance = nil, math.max(2, math.floor(#name / 3)) + 1
+  for _, entry in ipairs(entries) do
+    local distance = require("claude-ide.config.distance").between(name:lower(), entry[1])
+    if distance < best_distance then
+      best, best_distance = entry[1], distance
+    end
+  end
+  return best
+end
+
+---@param value any
+---@return string
+local function describe(value)
+  local text = vim.inspect(value, { newline = " ", indent = "" })
+  return #text > 60 and text:sub(1, 57) .. "..." or text
+end
+
+---@param entries claude-ide.config.Entry[]
+---@param path string "" or "server."
+---@param opts table
+---@param config table the section so far; changed
+---@param report fun(message: string)
+local function merge(entries, path, opts, config, report)
+  local known = {}
+  for _, entry in ipairs(entries) do
+    local name, value = entry[1], opts[entry[1]]
+    known[name] = true
+    if value ~= nil and value ~= vim.NIL then
+      if entry.fields and type(value) == "table" then
+        merge(entry.fields, path .. name .. ".", value, config[name], report)
+      elseif entry.fields then
+        report(("%s%s: expected a table of options, got %s"):format(path, name, describe(value)))
+      elseif entry.kind.accepts(value) then
+        config[name] = vim.deepcopy(value)
+      else
+        local used = entry.default == nil and "ignored" or "using " .. describe(entry.default)
+        report(("%s%s: expected %s, got %s; %s"):format(path, name, entry.kind.expects, describe(value), used))
+      end
+    end
+  end
+  local unknown = {}
+  for name in pairs(opts) do
+    if not known[name] then
+      unknown[#unknown + 1] = tostring(name)
+    end
+  end
+  table.sort(unknown)
+  for _, name in ipairs(unknown) do
+    local nearest = did_you_mean(name, entries)
+    local hint = nearest and (", did you mean %s%s?"):format(path, nearest) or ""
+    report(("%s%s: no such option%s"):format(path, name, hint))
+  end
+end
+
+---@param entries claude-ide.config.Entry[]
+---@return table
+local function defaults_of(entries)
+  local section = {}
+  for _, entry in ipairs(entries) do
+    if entry.fields then
+      section[entry[1]] = defaults_of(entry.fields)
+    else
+      section[entry[1]] = vim.deepcopy(entry.default)
+    end
+  end
+  return section
+end
+
+---The complete defaults, a fresh copy.
+---@return claude-ide.Config
+function M.defaults()
+  return defaults_of(require("claude-ide.config.schema"))
+end
+
+---@param report fun(message: string)
+---@return table
+local function global_opts(report)
+  local opts = vim.g.claude_ide
+  if type(opts) == "function" then
+    local ok, result = pcall(opts)
+    if not ok then
+      report("vim.g.claude_ide: the function failed: " .. tostring(result))
+      return {}
+    end
+    opts = result
+  end
+  if opts == nil then
+    return {}
+  elseif type(opts) ~= "table" then
+    report("vim.g.claude_ide: expected a table or a function that returns one, got " .. describe(opts))
+    return {}
+  end
+  return opts
+end
+
+---Merges all sources. Never raises.
+---@return claude-ide.Config config
+---@return string[] found what is wrong with the options, one sentence each
+local function resolve()
+  local schema, found = require("claude-ide.config.schema"), {}
+  local function report(message)
+    if not vim.tbl_contains(found, message) then
+      found[#found + 1] = message
+    end
+  end
+  local config = M.defaults()
+  merge(schema, "", global_opts(report), config, report)
+  merge(schema, "", setup_opts, config, report)
+  return config, found
+end
+
+---@param found string[]
+local function tell(found)
+  local news = vim.tbl_filter(function(message)
+    return not vim.tbl_contains(problems, message)
+  end, found)
+  problems = found
+  if #news > 0 then
+    require("claude-ide.notice").warn("Options that do not work:\n  " .. table.concat(news, "\n  "))
+  end
+end
+
+---The complete options. Cheap: made once, kept until `setup()`. Treat it as read-only.
+---@return claude-ide.Config
+function M.get()
+  if not resolved then
+    local found
+    resolved, found = resolve()
+    tell(found)
+  end
+  return resolved
+end
+
+---Takes the person's options. They replace those of an earlier call. They are looked at when first needed, or when
+---Neovim is next idle, so that an init.lua does not wait for it.
+---@param opts? claude-ide.Opts
+function M.setup(opts)
+  if opts ~= nil and type(opts) ~= "table" then
+    require("claude-ide.notice").warn("setup() expects a table of options, got " .. describe(opts))
+    opts = nil
+  end
+  setup_opts = opts or {}
+  resolved = nil
+  vim.schedule(M.get)
+end
+
+---What is wrong with the options, for the health check.
+---@return string[]
+function M.problems()
+  M.get()
+  return vim.deepcopy(problems)
+end
+
+return M

@@ -1,0 +1,320 @@
+-- Every option: its name, kind, default and meaning, stated once. The defaults, the validation, the LuaCATS types
+-- (config/types.lua) and the option list of the help file are all made from this table.
+-- An entry with `fields` is a section; one with `kind` is an option. No default means: not set.
+
+local kind = require("claude-ide.config.kind")
+
+---@class claude-ide.config.Entry
+---@field [1] string name
+---@field doc string for the person who sets it
+---@field kind? claude-ide.config.Kind
+---@field default? any
+---@field shown? string how the help writes the default, where the value itself reads badly
+---@field fields? claude-ide.config.Entry[]
+
+---@type claude-ide.config.Entry[]
+return {
+  {
+    "auto_start",
+    kind = kind.boolean,
+    default = true,
+    doc = "Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. "
+      .. "When false, `:ClaudeConnect` or `:Claude` starts it.",
+  },
+  {
+    "log",
+    doc = "The log file. `:Claude log` opens it.",
+    fields = {
+      {
+        "level",
+        kind = kind.one_of({ "trace", "debug", "info", "warn", "error", "off" }),
+        default = "info",
+        doc = "The least important lines that are written. Only `trace` writes text of your buffers.",
+      },
+    },
+  },
+  {
+    "server",
+    doc = "The server that the CLI connects to. A change counts from the next start of Neovim or `:Claude restart`.",
+    fields = {
+      {
+        "host",
+        kind = kind.string,
+        default = "127.0.0.1",
+        doc = "Address to listen on. Anything but a loopback address lets other machines try to connect; "
+          .. "only a container setup should need that.",
+      },
+      {
+        "port",
+        kind = kind.integer(0, 65535),
+        default = 0,
+        doc = "Port to listen on. 0 takes any free one and keeps it for the life of this Neovim.",
+      },
+      {
+        "port_range",
+        kind = kind.port_range,
+        doc = "First and last port to try, for firewalls and containers. Used when `port` is 0.",
+      },
+      {
+        "handshake_timeout_ms",
+        kind = kind.integer(100),
+        default = 5000,
+        doc = "How long a new connection may take to become a WebSocket, in milliseconds.",
+      },
+      {
+        "max_connections",
+        kind = kind.integer(1, 1024),
+        default = 16,
+        doc = "Most connections at one time.",
+      },
+      {
+        "max_message_bytes",
+        kind = kind.integer(65536),
+        default = 64 * 1024 * 1024,
+        shown = "64 * 1024 * 1024",
+        doc = "Largest message that is accepted. A larger one closes its connection.",
+      },
+      {
+        "keepalive",
+        doc = "How a connection that died without a word is found out.",
+        fields = {
+          { "interval_ms", kind = kind.integer(100), default = 30000, doc = "Milliseconds between two pings." },
+          {
+            "timeout_ms",
+            kind = kind.integer(100),
+            default = 90000,
+            doc = "A client that was silent for so many milliseconds is dropped.",
+          },
+          {
+            "mcp_ping",
+            kind = kind.boolean,
+            default = true,
+            doc = "Send MCP's `ping` request beside the ping of WebSocket.",
+          },
+        },
+      },
+      {
+        "lock_dir",
+        kind = kind.string,
+        doc = "Folder of the lock file. Not set: `ide` in `$CLAUDE_CONFIG_DIR`, else in `~/.claude`, as the CLI reads them.",
+      },
+    },
+  },
+  {
+    "workspace",
+    doc = "Which folders count as your project. A CLI that runs in one of them finds this Neovim.",
+    fields = {
+      {
+        "root_markers",
+        kind = kind.list(kind.string),
+        default = { ".git", ".hg", ".jj", "Cargo.toml", "package.json", "pyproject.toml", "go.mod" },
+        doc = "Names that mark the top folder of a project.",
+      },
+      {
+        "folders",
+        kind = kind.any_of({ kind.list(kind.string, 1), kind.func_of("fun(): string[]") }),
+        doc = "The folders themselves, or a function that returns them. Not set: found by `root_markers`.",
+      },
+    },
+  },
+  {
+    "selection",
+    doc = "What Claude is told about the file you are in and the text you selected.",
+    fields = {
+      {
+        "enabled",
+        kind = kind.boolean,
+        default = true,
+        doc = "Send it. `:Claude selection off` switches it off for this Neovim, `vim.b.claude_private` for one buffer.",
+      },
+      { "debounce_ms", kind = kind.integer(0, 60000), default = 50, doc = "Least milliseconds between two messages." },
+      {
+        "max_bytes",
+        kind = kind.integer(0),
+        default = 256 * 1024,
+        shown = "256 * 1024",
+        doc = "Longest text that is sent. The range that is sent is always the whole selection.",
+      },
+      {
+        "deny",
+        kind = kind.list(kind.string),
+        default = {
+          ".env*",
+          "*.pem",
+          "*.key",
+          "*.p12",
+          "*.pfx",
+          "*.kdbx",
+          "*.gpg",
+          "*.age",
+          "id_rsa*",
+          "id_dsa*",
+          "id_ecdsa*",
+          "id_ed25519*",
+          ".netrc",
+          ".pgpass",
+          ".npmrc",
+          ".pypirc",
+          "credentials*",
+        },
+        doc = "Names of files that are never sent, as globs. One with a `/` is compared with the whole path, "
+          .. "any other with the file's name.",
+      },
+    },
+  },
+  {
+    "mention",
+    doc = "`:ClaudeSend` and `:Claude add`.",
+    fields = {
+      {
+        "max_pending",
+        kind = kind.integer(1, 10000),
+        default = 200,
+        doc = "Most mentions that wait for a connection.",
+      },
+    },
+  },
+  {
+    "diagnostics",
+    doc = "Errors and warnings of your language servers, which Claude asks for around each edit.",
+    fields = {
+      {
+        "wait_ms",
+        kind = kind.integer(0, 450),
+        default = 300,
+        doc = "Longest wait for fresh diagnostics of one file. The CLI gives up after 500 ms.",
+      },
+      {
+        "wait_all_ms",
+        kind = kind.integer(0, 1900),
+        default = 1500,
+        doc = "Longest wait for fresh diagnostics of all files. The CLI gives up after 2,000 ms.",
+      },
+      {
+        "load_hidden",
+        kind = kind.boolean,
+        default = true,
+        doc = "Load a file that Claude is about to edit into a hidden buffer, so that its language server can speak.",
+      },
+      { "max_per_file", kind = kind.integer(1), default = 200, doc = "Most diagnostics of one file, worst first." },
+      { "max_total", kind = kind.integer(1), default = 2000, doc = "Most diagnostics in one answer, worst first." },
+      {
+        "debounce_ms",
+        kind = kind.integer(0, 60000),
+        default = 200,
+        doc = "Least milliseconds between two `diagnostics_changed` messages.",
+      },
+    },
+  },
+  {
+    "diff",
+    doc = "Edits that Claude proposes and waits for you to decide.",
+    fields = {
+      {
+        "enabled",
+        kind = kind.boolean,
+        default = true,
+        doc = "Show them in Neovim. When false the CLI asks in its own terminal.",
+      },
+      { "layout", kind = kind.one_of({ "vertical" }), default = "vertical", doc = "How the two sides are laid out." },
+      { "open_in", kind = kind.one_of({ "tab" }), default = "tab", doc = "Where the diff opens." },
+      { "accept_on_write", kind = kind.boolean, default = true, doc = "Let `:w` in the proposal accept it." },
+      {
+        "focus",
+        kind = kind.boolean,
+        default = true,
+        doc = "Go to a new diff when it opens, unless you are typing.",
+      },
+      {
+        "keymaps",
+        doc = "Keys in the two windows of a diff.",
+        fields = {
+          { "accept", kind = kind.keys, default = "ZZ", doc = "Accept the proposal as it now stands." },
+          { "reject", kind = kind.keys, default = "ZQ", doc = "Reject it." },
+        },
+      },
+    },
+  },
+  {
+    "terminal",
+    doc = "Where `:Claude` runs the CLI.",
+    fields = {
+      {
+        "provider",
+        kind = kind.any_of({
+          kind.one_of({ "native", "snacks", "external", "none" }),
+          { luacats = "claude-ide.terminal.Provider", expects = "a provider table", accepts = function(value)
+            return type(value) == "table" and type(value.open) == "function"
+          end },
+        }),
+        default = "native",
+        doc = "`native`: a split of Neovim. `snacks`: a window of snacks.nvim. `external`: the command in `external`. "
+          .. "`none`: you start `claude` yourself. A table: your own, see |claude-ide-terminal-provider|.",
+      },
+      {
+        "command",
+        kind = kind.list(kind.string, 1, '{ "claude", "--verbose" }'),
+        default = { "claude" },
+        doc = "The CLI and its arguments, one item each. No shell is involved.",
+      },
+      {
+        "external",
+        kind = kind.any_of({
+          kind.list(kind.string, 1, '{ "kitty", "--" }'),
+          kind.func_of("fun(spec: claude-ide.terminal.Spec): string[]?"),
+        }),
+        doc = "For `provider = \"external\"`: the program that opens a terminal and its arguments. The CLI's own command is "
+          .. "put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. "
+          .. "Or a function that returns such a list, or starts the terminal itself and returns nil.",
+      },
+      {
+        "env",
+        kind = kind.map(kind.string),
+        default = {},
+        doc = "More environment variables for the CLI.",
+      },
+      {
+        "cwd",
+        kind = kind.any_of({ kind.string, kind.func_of("fun(): string") }),
+        doc = "Folder the CLI starts in. Not set: the top folder of the project.",
+      },
+      {
+        "side",
+        kind = kind.one_of({ "left", "right", "top", "bottom" }),
+        default = "right",
+        doc = "Side of the screen the window takes.",
+      },
+      {
+        "size",
+        kind = kind.above(0),
+        default = 0.4,
+        doc = "Its width (or height): below 1 a share of the screen, from 1 on columns (or lines).",
+      },
+      {
+        "start_insert",
+        kind = kind.boolean,
+        default = true,
+        doc = "Be ready to type when the window is entered by `:Claude`.",
+      },
+      {
+        "auto_close",
+        kind = kind.boolean,
+        default = true,
+        doc = "Close the window when the CLI ends without an error. After an error it always stays.",
+      },
+      {
+        "keymaps",
+        doc = "Keys while you type in the terminal. |claude-ide-terminal-keys| says which ones the CLI leaves free.",
+        fields = {
+          { "back", kind = kind.keys, default = "<C-\\><C-\\>", doc = "Go back to the window you came from." },
+          { "normal", kind = kind.keys, default = false, doc = "Normal mode, to scroll and copy, as `<C-\\><C-n>` does." },
+          { "hide", kind = kind.keys, default = false, doc = "Hide the window. The CLI goes on." },
+          { "left", kind = kind.keys, default = false, doc = "Go to the window on the left." },
+          { "down", kind = kind.keys, default = false, doc = "Go to the window below." },
+          { "up", kind = kind.keys, default = false, doc = "Go to the window above." },
+          { "right", kind = kind.keys, default = false, doc = "Go to the window on the right." },
+        },
+      },
+    },
+  },
+}

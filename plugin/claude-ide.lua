@@ -1,0 +1,61 @@
+-- What Neovim sees at startup: commands, <Plug> maps and the autostart. Nothing is required until one of them is used.
+
+if vim.g.loaded_claude_ide then
+  return
+end
+vim.g.loaded_claude_ide = true
+
+vim.api.nvim_create_user_command("Claude", function(args)
+  require("claude-ide.command").run(args)
+end, {
+  nargs = "*",
+  range = true,
+  complete = function(...)
+    return require("claude-ide.command").complete(...)
+  end,
+  desc = "Claude Code: toggle its terminal, or run a subcommand",
+})
+
+vim.api.nvim_create_user_command("ClaudeConnect", function()
+  require("claude-ide.command").connect()
+end, { desc = "Claude Code: start the server and say who is connected" })
+
+vim.api.nvim_create_user_command("ClaudeSend", function(args)
+  require("claude-ide.command").send(args)
+end, { range = true, desc = "Claude Code: mention the range, or the whole file" })
+
+---@param modes string|string[]
+---@param name string
+---@param rhs string
+---@param desc string
+local function plug(modes, name, rhs, desc)
+  vim.keymap.set(modes, ("<Plug>(%s)"):format(name), rhs, { desc = "Claude Code: " .. desc })
+end
+
+plug("n", "claude-toggle", "<Cmd>Claude<CR>", "toggle the terminal")
+plug("n", "claude-focus", "<Cmd>Claude focus<CR>", "go to the terminal, or back")
+plug("n", "claude-connect", "<Cmd>ClaudeConnect<CR>", "start the server")
+plug("n", "claude-send", "<Cmd>ClaudeSend<CR>", "mention this file")
+plug("x", "claude-send", ":ClaudeSend<CR>", "mention the selected lines")
+plug("n", "claude-diff-accept", "<Cmd>Claude accept<CR>", "accept the proposed edit")
+plug("n", "claude-diff-reject", "<Cmd>Claude reject<CR>", "reject the proposed edit")
+plug("n", "claude-diffs", "<Cmd>Claude diffs<CR>", "list the proposed edits")
+plug("n", "claude-selection-toggle", "<Cmd>Claude selection toggle<CR>", "send the selection, or stop")
+
+-- A Neovim without a screen (a script, a test, a commit hook) is nobody's editor, so it waits for UIEnter.
+local function autostart()
+  vim.schedule(function()
+    require("claude-ide.autostart").run()
+  end)
+end
+
+if vim.v.vim_did_enter == 1 and #vim.api.nvim_list_uis() > 0 then
+  autostart()
+else
+  vim.api.nvim_create_autocmd("UIEnter", {
+    group = vim.api.nvim_create_augroup("claude-ide.autostart", { clear = true }),
+    once = true,
+    callback = autostart,
+    desc = "Claude Code: start the server",
+  })
+end
