@@ -1,0 +1,97 @@
+"""Fixtures: a Neovim of each supported version, and clients of its server.
+
+Every test that uses `nvim` or `start_nvim` runs once a version, with ids like `[0.10]`; `--nvim 0.11` picks some.
+"""
+
+import pytest
+
+from harness.client import Client
+from harness.nvim import VERSIONS, Nvim
+
+_CRASHES = {-4, -6, -7, -8, -11, 132, 134, 135, 136, 139}
+"""Exit codes of a process that was ended by a fault of its own: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV."""
+
+_started = pytest.StashKey[list[Nvim]]()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--nvim", action="append", choices=VERSIONS, help="run only on this Neovim (may be repeated)")
+
+
+def pytest_generate_tests(metafunc):
+    if "nvim_version" in metafunc.fixturenames:
+        metafunc.parametrize("nvim_version", metafunc.config.getoption("--nvim") or VERSIONS)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed:
+        for nvim in item.stash.get(_started, []):
+            report.sections.append((f"Neovim {nvim.version}", nvim.report()))
+    return report
+
+
+@pytest.fixture
+def start_nvim(request, tmp_path, nvim_version):
+    """A factory: start_nvim(args, opts, init_lua, env, cwd, files) -> Nvim.
+
+    `opts` goes to setup(), with auto_start off unless it says otherwise; None leaves setup() out. Several Neovims share
+    the home (as on a person's machine) and, unless `cwd` says otherwise, the project.
+    """
+    started = request.node.stash.setdefault(_started, [])
+
+    def start(args=(), opts={}, init_lua="", env=None, cwd=None, files=None) -> Nvim:
+        nvim = Nvim(
+            tmp_path, nvim_version, args=args, opts=opts, init_lua=init_lua, env=env, cwd=cwd, files=files
+        )
+        started.append(nvim)
+        return nvim
+
+    yield start
+    codes = []
+    for nvim in started:
+        try:
+            codes.append(nvim.quit(timeout=5) if nvim.running() else nvim.terminal.exit_code())
+        finally:
+            nvim.kill()
+    assert not _CRASHES.intersection(codes), f"a Neovim crashed: exit codes {codes}"
+
+
+@pytest.fixture
+def nvim(start_nvim):
+    """A Neovim in an empty project, the plugin on its runtime path, the server not started."""
+    return start_nvim()
+
+
+@pytest.fixture
+def connect():
+    """A factory: connect(nvim, **overrides of initialize) -> a ready Client.
+
+    Starts the server where it does not run. `roots` are the client's folders (the project); `initialize=False` leaves
+    the handshake of MCP out; `wait_ready=False` does not wait until Neovim knows of the client.
+    """
+    clients = []
+
+    def connect(nvim, *, roots=None, initialize=True, wait_ready=True, **overrides) -> Client:
+        nvim.lua('local server = require("claude-ide.server") if not server.is_running() then server.start() end')
+        lock = nvim.wait(
+            lambda: next((lock for lock in nvim.locks() if lock["pid"] == nvim.server_pid), None), what="a lock file"
+        )
+        client = Client(lock["port"], lock["authToken"], roots=[nvim.project] if roots is None else roots)
+        clients.append(client)
+        if initialize:
+            known = nvim.lua(_READY)
+            client.initialize(**overrides)
+            if wait_ready:
+                nvim.wait(lambda: nvim.lua(_READY) > known, what="Neovim to know of the client")
+        return client
+
+    yield connect
+    for client in clients:
+        client.close()
+
+
+_READY = """
+return #vim.tbl_filter(function(client) return client.state == "ready" end, require("claude-ide.server").clients())
+"""

@@ -1,0 +1,202 @@
+"""A real Neovim in a terminal, with a project, a home and a state of its own.
+
+What a person does goes through the PTY (`keys`), what a test asks goes over RPC (`lua`), what a person sees is `screen`.
+Keys are read by Neovim in its own time: after typing, wait for what they bring about.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from .rpc import NvimError, Rpc, RpcTimeout
+from .terminal import Terminal
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSIONS = ("0.10", "0.11", "0.12")
+
+
+def binary(version: str) -> Path:
+    """The Neovim of that version: `$CLAUDE_IDE_NVIM_010` and so on, else what `make setup` has put into `.deps/`."""
+    chosen = os.environ.get("CLAUDE_IDE_NVIM_" + version.replace(".", ""))
+    path = Path(chosen) if chosen else ROOT / ".deps" / f"nvim-{version}" / "bin" / "nvim"
+    if not path.exists():
+        raise FileNotFoundError(f"no Neovim {version} at {path}: run `make setup`")
+    return path
+
+
+class Nvim:
+    """One Neovim, from its start to its end."""
+
+    def __init__(
+        self,
+        directory: Path,
+        version: str,
+        *,
+        args: Sequence[str] = (),
+        opts: Mapping[str, object] | None,
+        init_lua: str = "",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        files: Mapping[str, str | bytes] | None = None,
+    ) -> None:
+        self.version = version
+        self.home = directory / "home"
+        self.project = directory / "project"
+        self._run = Path(tempfile.mkdtemp(prefix="nvim-"))  # short: a socket's path has a limit
+        self._rpc: Rpc | None = None
+        self.home.mkdir(exist_ok=True)
+        self.project.mkdir(exist_ok=True)
+        for name, content in (files or {}).items():
+            path = self.project / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        config = self.home / ".config" / "nvim" / "init.lua"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(_init(opts, init_lua))
+        listen = self._run / "rpc"
+        self.terminal = Terminal(
+            [binary(version), "-i", "NONE", "--listen", str(listen), *args],
+            env={**self.environment(), **(env or {})},
+            cwd=cwd or self.project,
+        )
+        try:
+            self._rpc = Rpc(listen)
+            self.server_pid = int(self._request("nvim_call_function", "getpid", []))
+            self.wait("vim.v.vim_did_enter == 1 and #vim.api.nvim_list_uis() > 0", what="Neovim to start")
+        except BaseException:
+            message = self.terminal.framed()
+            self.kill()
+            print(message)
+            raise
+
+    def environment(self) -> dict[str, str]:
+        """The whole environment of this Neovim: nothing of the caller's but the PATH."""
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "XDG_CONFIG_HOME": str(self.home / ".config"),
+            "XDG_DATA_HOME": str(self.home / ".local" / "share"),
+            "XDG_STATE_HOME": str(self.home / ".local" / "state"),
+            "XDG_CACHE_HOME": str(self.home / ".cache"),
+            "XDG_RUNTIME_DIR": str(self._run),
+            "XDG_CONFIG_DIRS": str(self.home / "none"),
+            "XDG_DATA_DIRS": str(self.home / "none"),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+            "SHELL": "/bin/sh",
+        }
+
+    def lua(self, code: str, *args: object, timeout: float = 20) -> object:
+        """Runs Lua in Neovim; `...` holds the arguments, what it returns comes back."""
+        return self._request("nvim_exec_lua", code, list(args), timeout=timeout)
+
+    def cmd(self, command: str) -> None:
+        """Runs an Ex command, as if it came from a script."""
+        self._request("nvim_command", command)
+
+    def keys(self, keys: str) -> None:
+        """Types keys, given in Vim notation, through the terminal. `<` itself is `<lt>`."""
+        self.terminal.keys(keys)
+
+    def paste(self, text: str) -> None:
+        """Pastes text into the terminal."""
+        self.terminal.paste(text)
+
+    def screen(self) -> list[str]:
+        """The lines a person sees."""
+        return self.terminal.screen()
+
+    def wait_screen(self, text: str, timeout: float = 10) -> str:
+        """Waits until the screen shows the text (or matches the compiled pattern)."""
+        return self.terminal.wait_screen(text, timeout)
+
+    def cursor(self) -> tuple[int, int]:
+        """The cursor of the current window: line from 1, byte column from 0."""
+        row, column = self._request("nvim_win_get_cursor", 0)
+        return row, column
+
+    def lines(self, buf: int = 0) -> list[str]:
+        """The lines of a buffer."""
+        return self._request("nvim_buf_get_lines", buf, 0, -1, False)
+
+    def mode(self) -> str:
+        """The mode, as `mode(1)` gives it; also answered while Neovim waits for a key."""
+        return self._request("nvim_get_mode")["mode"]
+
+    def wait(self, condition: str | Callable[[], object], timeout: float = 10, what: str = "") -> object:
+        """Polls until the condition holds, and returns its value.
+
+        `condition` is a function, or Lua: an expression, or a chunk that holds `return`.
+        """
+        if callable(condition):
+            check, what = condition, what or "condition"
+        else:
+            chunk = condition if "return" in condition else f"return {condition}"
+            check, what = lambda: self.lua(chunk), what or condition
+        return self.terminal.wait(check, timeout, what)
+
+    def log(self) -> str:
+        """The text of the plugin's log file."""
+        logs = sorted(self.home.glob(".local/state/nvim/**/claude-ide*.log"))
+        return "".join(path.read_text(errors="replace") for path in logs)
+
+    def locks(self) -> list[dict[str, object]]:
+        """The lock files in the home, newest first, each with its `port`."""
+        found = []
+        for path in (self.home / ".claude" / "ide").glob("*.lock"):
+            try:
+                found.append((path.stat().st_mtime_ns, {"port": int(path.stem), **json.loads(path.read_text())}))
+            except (OSError, ValueError):
+                continue
+        return [lock for _, lock in sorted(found, key=lambda entry: -entry[0])]
+
+    def running(self) -> bool:
+        """Whether Neovim is still there."""
+        return self.terminal.exit_code() is None
+
+    def quit(self, timeout: float = 10) -> int:
+        """Quits with `:qa!` and returns the exit code; ends what hangs."""
+        if self._rpc is not None and self.running():
+            try:
+                self._rpc.notify("nvim_command", "qall!")
+            except OSError:
+                pass
+        try:
+            return self.terminal.wait_exit(timeout)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """Ends Neovim and all its children with SIGKILL, at once."""
+        self.terminal.kill()
+        if self._rpc is not None:
+            self._rpc.close()
+            self._rpc = None
+        shutil.rmtree(self._run, ignore_errors=True)
+
+    def report(self) -> str:
+        """What helps to understand a failure: the screen and the end of the log."""
+        log = "\n".join(self.log().splitlines()[-40:]) or "(no log)"
+        return f"{self.terminal.framed()}\nNeovim {self.version}, log:\n{log}"
+
+    def _request(self, method: str, *args: object, timeout: float = 20) -> object:
+        if self._rpc is None:
+            raise NvimError("Neovim has been ended")
+        try:
+            return self._rpc.request(method, *args, timeout=timeout)
+        except RpcTimeout as error:
+            raise RpcTimeout(f"{error}\n{self.terminal.framed()}") from None
+
+
+def _init(opts: Mapping[str, object] | None, extra: str) -> str:
+    """The init.lua of one test: the minimal one, `setup()` unless it is left out, and the test's own lines."""
+    parts = [f"dofile({json.dumps(str(ROOT / 'tests' / 'minimal_init.lua'))})"]
+    if not (ROOT / "lua" / "claude-ide" / "init.lua").exists():
+        parts.append("vim.g.loaded_claude_ide = 1")
+    elif opts is not None:
+        encoded = json.dumps({"auto_start": False, **opts})
+        parts.append(f'require("claude-ide").setup(vim.json.decode([==[{encoded}]==]))')
+    return "\n".join([*parts, extra, ""])

@@ -1,0 +1,107 @@
+"""MessagePack-RPC to a Neovim over its socket, with a deadline for every request.
+
+Owns one connection. A prompt that blocks Neovim (hit-enter, say) fails a request soon instead of hanging the run.
+"""
+
+import socket
+import time
+from pathlib import Path
+
+import msgpack
+
+PATIENCE = 1.0
+"""Seconds without an answer after which Neovim is asked (by a call it serves in any state) whether it waits for a key."""
+
+
+class NvimError(Exception):
+    """What Neovim answered instead of a result."""
+
+
+class RpcTimeout(AssertionError):
+    """Neovim did not answer in time: it is busy, or waits in a prompt."""
+
+
+class Rpc:
+    """A synchronous MessagePack-RPC connection."""
+
+    def __init__(self, path: Path, timeout: float = 10) -> None:
+        deadline = time.monotonic() + timeout
+        while True:
+            self._socket = socket.socket(socket.AF_UNIX)
+            try:
+                self._socket.connect(str(path))
+                break
+            except OSError as error:
+                self._socket.close()
+                if time.monotonic() > deadline:
+                    raise RpcTimeout(f"no Neovim listens at {path}: {error}") from error
+                time.sleep(0.002)
+        self._unpacker = msgpack.Unpacker(
+            raw=False, strict_map_key=False, unicode_errors="surrogateescape", max_buffer_size=0, ext_hook=_handle
+        )
+        self._next = 0
+
+    def request(self, method: str, *args: object, timeout: float = 20) -> object:
+        """Calls an API function and returns its result.
+
+        Raises NvimError for an error of Neovim's, RpcTimeout when it does not answer.
+        """
+        self._next += 1
+        request_id = self._next
+        self._send([0, request_id, method, args], timeout)
+        deadline = time.monotonic() + timeout
+        probe_id, probe_at = None, time.monotonic() + PATIENCE
+        while True:
+            for _, answered, error, result in self._replies():
+                if answered == request_id:
+                    if error is not None:
+                        raise NvimError(error[1] if isinstance(error, list) else error)
+                    return result
+                if answered == probe_id:
+                    if result["blocking"]:
+                        raise RpcTimeout(f"Neovim waits for a key and does not answer {method}")
+                    probe_id, probe_at = None, time.monotonic() + PATIENCE
+            now = time.monotonic()
+            if now >= deadline:
+                raise RpcTimeout(f"Neovim did not answer {method} within {timeout} s")
+            if probe_id is None and now >= probe_at:
+                self._next += 1
+                probe_id = self._next
+                self._send([0, probe_id, "nvim_get_mode", []], timeout)
+            wake = deadline if probe_id else min(deadline, probe_at)
+            self._receive(max(0.001, wake - now), method)
+
+    def notify(self, method: str, *args: object) -> None:
+        """Calls an API function without waiting for it."""
+        self._socket.sendall(msgpack.packb([2, method, args]))
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _send(self, message: object, timeout: float) -> None:
+        self._socket.settimeout(timeout)
+        try:
+            self._socket.sendall(msgpack.packb(message, unicode_errors="surrogateescape"))
+        except TimeoutError as error:
+            raise RpcTimeout("Neovim does not read from its socket") from error
+        except OSError as error:
+            raise NvimError(f"Neovim has gone: {error}") from error
+
+    def _receive(self, timeout: float, method: str) -> None:
+        self._socket.settimeout(timeout)
+        try:
+            data = self._socket.recv(1 << 20)
+        except TimeoutError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            raise NvimError(f"Neovim closed the connection during {method}")
+        self._unpacker.feed(data)
+
+    def _replies(self) -> list[list[object]]:
+        return [message for message in self._unpacker if message[0] == 1]
+
+
+def _handle(_code: int, data: bytes) -> object:
+    return msgpack.unpackb(data)
