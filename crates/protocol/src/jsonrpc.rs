@@ -1,0 +1,343 @@
+//! JSON-RPC 2.0 envelopes. The inside (`params`, `result`) stays raw JSON until the one who needs it parses it, so
+//! that a message of many megabytes is parsed once.
+//!
+//! Wire format: <https://www.jsonrpc.org/specification>, with MCP's one narrowing: a request id is never `null`.
+
+use std::{
+    borrow::Cow,
+    fmt,
+    hash::{Hash, Hasher},
+};
+
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{IgnoredAny, SeqAccess, Visitor},
+};
+use serde_json::{error::Category, value::RawValue};
+
+/// The id of a request, kept exactly as the peer wrote it: `1`, `1.0`, `"a"` and 20-digit numbers all return unchanged.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct RequestId(Box<RawValue>);
+
+impl RequestId {
+    /// Takes an id that came over the wire, or `None` if it is neither a string nor a number.
+    #[must_use]
+    pub fn from_raw(raw: &RawValue) -> Option<Self> {
+        let first = raw.get().bytes().next()?;
+        (first == b'"' || first == b'-' || first.is_ascii_digit()).then(|| Self(raw.to_owned()))
+    }
+
+    /// The id as JSON text.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_json() == other.as_json()
+    }
+}
+
+impl Eq for RequestId {}
+
+impl Hash for RequestId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_json().hash(state);
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_json())
+    }
+}
+
+/// Why a request was not served, as a number that the peer understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCode {
+    /// The text is not JSON.
+    ParseError,
+    /// The JSON is not a request.
+    InvalidRequest,
+    /// No such method.
+    MethodNotFound,
+    /// The method is known, its arguments are wrong.
+    InvalidParams,
+    /// The method failed.
+    InternalError,
+    /// Refused for now, for want of room; in the range that JSON-RPC leaves to servers.
+    Busy,
+}
+
+impl ErrorCode {
+    /// The number on the wire.
+    #[must_use]
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::ParseError => -32700,
+            Self::InvalidRequest => -32600,
+            Self::MethodNotFound => -32601,
+            Self::InvalidParams => -32602,
+            Self::InternalError => -32603,
+            Self::Busy => -32000,
+        }
+    }
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i32(self.number())
+    }
+}
+
+/// The `error` of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorObject {
+    /// The kind of failure.
+    pub code: ErrorCode,
+    /// For a person or a model to read.
+    pub message: Cow<'static, str>,
+}
+
+/// A message that is no request, and whom to tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// The id, where one could be read.
+    pub id: Option<RequestId>,
+    /// What is wrong.
+    pub error: ErrorObject,
+}
+
+impl Malformed {
+    fn new(id: Option<RequestId>, code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { id, error: ErrorObject { code, message: message.into() } }
+    }
+
+    fn from_json(error: &serde_json::Error) -> Self {
+        match error.classify() {
+            Category::Syntax | Category::Eof | Category::Io => {
+                Self::new(None, ErrorCode::ParseError, format!("parse error: {error}"))
+            }
+            Category::Data => Self::new(None, ErrorCode::InvalidRequest, format!("invalid request: {error}")),
+        }
+    }
+}
+
+/// One message of the peer.
+#[derive(Debug)]
+pub enum Incoming<'a> {
+    /// Wants exactly one answer.
+    Request {
+        /// To be returned with the answer.
+        id: RequestId,
+        /// What to do.
+        method: Cow<'a, str>,
+        /// With what: an object or an array.
+        params: Option<&'a RawValue>,
+    },
+    /// Wants none.
+    Notification {
+        /// What happened.
+        method: Cow<'a, str>,
+        /// With what: an object or an array.
+        params: Option<&'a RawValue>,
+    },
+    /// Answers a request of ours.
+    Response {
+        /// The id that we gave, where it can be read.
+        id: Option<RequestId>,
+        /// The `result`, or the `error`.
+        outcome: Result<&'a RawValue, &'a RawValue>,
+    },
+}
+
+/// Whether the text is a batch: its first character is `[`.
+#[must_use]
+pub fn is_batch(text: &str) -> bool {
+    text.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b'[')
+}
+
+/// The messages of a batch, not yet parsed.
+///
+/// # Errors
+/// Not JSON, no message, or more than `limit`.
+pub fn split_batch(text: &str, limit: usize) -> Result<Vec<&RawValue>, Malformed> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let messages = deserializer
+        .deserialize_seq(BatchVisitor { limit })
+        .and_then(|messages| deserializer.end().map(|()| messages))
+        .map_err(|error| Malformed::from_json(&error))?;
+    if messages.is_empty() {
+        return Err(Malformed::new(None, ErrorCode::InvalidRequest, "invalid request: the batch is empty"));
+    }
+    Ok(messages)
+}
+
+/// Why a batch is refused where none may be sent: as what it is, or as text that is not even JSON.
+#[must_use]
+pub fn refuse_batch(text: &str) -> Malformed {
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Ok(IgnoredAny) => Malformed::new(
+            None,
+            ErrorCode::InvalidRequest,
+            "invalid request: batches exist in MCP 2025-03-26 only, and that version was not negotiated",
+        ),
+        Err(error) => Malformed::from_json(&error),
+    }
+}
+
+/// Parses one message.
+///
+/// # Errors
+/// [`ErrorCode::ParseError`] if the text is not JSON, [`ErrorCode::InvalidRequest`] if it is no JSON-RPC 2.0 message.
+pub fn parse(text: &str) -> Result<Incoming<'_>, Malformed> {
+    if is_batch(text) {
+        return Err(refuse_batch(text));
+    }
+    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| Malformed::from_json(&error))?;
+    envelope.open()
+}
+
+/// The members that JSON-RPC knows, each raw. Absent and `null` differ, so every one is read as it stands.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// A JSON string, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> Envelope<'a> {
+    fn open(self) -> Result<Incoming<'a>, Malformed> {
+        let id = self.id.and_then(RequestId::from_raw);
+        let invalid = |message: &'static str| {
+            Malformed::new(id.clone(), ErrorCode::InvalidRequest, format!("invalid request: {message}"))
+        };
+        // An answer is never answered, however odd it is: two peers that complain to each other would not end.
+        if self.method.is_none() {
+            if let Some(outcome) = self.error.map(Err).or(self.result.map(Ok)) {
+                return Ok(Incoming::Response { id, outcome });
+            }
+        }
+        if self.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
+            return Err(invalid(r#""jsonrpc" must be "2.0""#));
+        }
+        let Some(method) = self.method else {
+            return Err(invalid(r#""method" is missing"#));
+        };
+        let Ok(Text(method)) = serde_json::from_str(method.get()) else {
+            return Err(invalid(r#""method" must be a string"#));
+        };
+        let params = self.params.filter(|params| params.get() != "null");
+        if !params.is_none_or(|params| params.get().starts_with(['{', '['])) {
+            return Err(invalid(r#""params" must be an object or an array"#));
+        }
+        match (self.id, id) {
+            (None, _) => Ok(Incoming::Notification { method, params }),
+            (Some(_), Some(id)) => Ok(Incoming::Request { id, method, params }),
+            (Some(_), None) => Err(Malformed::new(
+                None,
+                ErrorCode::InvalidRequest,
+                r#"invalid request: "id" must be a string or a number"#,
+            )),
+        }
+    }
+}
+
+struct BatchVisitor {
+    limit: usize,
+}
+
+impl<'de> Visitor<'de> for BatchVisitor {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a batch of at most {} messages", self.limit)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut messages = Vec::new();
+        while let Some(message) = seq.next_element::<&RawValue>()? {
+            if messages.len() == self.limit {
+                return Err(serde::de::Error::invalid_length(messages.len().saturating_add(1), &self));
+            }
+            messages.push(message);
+        }
+        Ok(messages)
+    }
+}
+
+#[derive(Serialize)]
+struct ResultEnvelope<'a, R: ?Sized> {
+    jsonrpc: &'static str,
+    id: &'a RequestId,
+    result: &'a R,
+}
+
+#[derive(Serialize)]
+struct ErrorEnvelope<'a> {
+    jsonrpc: &'static str,
+    id: Option<&'a RequestId>,
+    error: &'a ErrorObject,
+}
+
+#[derive(Serialize)]
+struct MethodEnvelope<'a, P: ?Sized> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u64>,
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a P>,
+}
+
+/// The answer to a request that was served.
+///
+/// # Errors
+/// `result` does not serialise.
+pub fn result<R: Serialize + ?Sized>(id: &RequestId, result: &R) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&ResultEnvelope { jsonrpc: "2.0", id, result })
+}
+
+/// The answer to a request that was not served, or to a message whose id could not be read.
+///
+/// # Errors
+/// Never in practice: nothing in it can fail to serialise.
+pub fn error(id: Option<&RequestId>, error: &ErrorObject) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&ErrorEnvelope { jsonrpc: "2.0", id, error })
+}
+
+/// A request of this side.
+///
+/// # Errors
+/// `params` does not serialise.
+pub fn request<P: Serialize + ?Sized>(id: u64, method: &str, params: Option<&P>) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&MethodEnvelope { jsonrpc: "2.0", id: Some(id), method, params })
+}
+
+/// A notification of this side.
+///
+/// # Errors
+/// `params` does not serialise.
+pub fn notification<P: Serialize + ?Sized>(method: &str, params: Option<&P>) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&MethodEnvelope { jsonrpc: "2.0", id: None, method, params })
+}

@@ -1,0 +1,10 @@
+//! The messages that a Claude Code CLI and an editor exchange: JSON-RPC 2.0, the part of MCP that is spoken, and the
+//! IDE notifications beside it.
+//!
+//! Types and their JSON only: no I/O, no clock, no runtime. What a peer sent is parsed here once and trusted inside.
+#![forbid(unsafe_code)]
+
+pub mod ide;
+pub mod jsonrpc;
+pub mod mcp;
+pub mod position;

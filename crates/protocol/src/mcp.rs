@@ -1,0 +1,233 @@
+//! The part of the Model Context Protocol that an IDE server speaks: lifecycle, tools, roots, cancellation.
+//!
+//! Wire format: <https://modelcontextprotocol.io/specification/2025-11-25>.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde_json::value::RawValue;
+
+/// A version of the protocol that is spoken here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProtocolVersion {
+    /// 2024-11-05
+    V2024_11_05,
+    /// 2025-03-26, the only one with JSON-RPC batches
+    V2025_03_26,
+    /// 2025-06-18
+    V2025_06_18,
+    /// 2025-11-25
+    V2025_11_25,
+}
+
+impl ProtocolVersion {
+    /// Every version, oldest first.
+    pub const ALL: [Self; 4] = [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
+
+    /// The one that is offered to a client that asks for an unknown one.
+    pub const LATEST: Self = Self::V2025_11_25;
+
+    /// The version to answer with: the client's own, if it is spoken here, else the latest.
+    #[must_use]
+    pub fn negotiate(requested: &str) -> Self {
+        Self::ALL.into_iter().find(|version| version.as_str() == requested).unwrap_or(Self::LATEST)
+    }
+
+    /// The date that names it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+        }
+    }
+
+    /// Whether a client may send several messages in one JSON array.
+    #[must_use]
+    pub const fn allows_batches(self) -> bool {
+        match self {
+            Self::V2025_03_26 => true,
+            Self::V2024_11_05 | Self::V2025_06_18 | Self::V2025_11_25 => false,
+        }
+    }
+}
+
+impl Serialize for ProtocolVersion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Who is speaking: `clientInfo`, `serverInfo`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Implementation {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    #[serde(default)]
+    pub version: String,
+}
+
+/// What a client can do, as far as it matters here.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct ClientCapabilities {
+    /// Present if the client answers `roots/list`.
+    #[serde(default)]
+    pub roots: Option<serde::de::IgnoredAny>,
+}
+
+/// `initialize`, from the client.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeParams {
+    /// The version it would like.
+    pub protocol_version: String,
+    /// What it can do.
+    #[serde(default)]
+    pub capabilities: ClientCapabilities,
+    /// Who it is.
+    #[serde(default)]
+    pub client_info: Option<Implementation>,
+}
+
+/// `initialize`, the answer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResult<'a> {
+    /// The version that both will use.
+    pub protocol_version: ProtocolVersion,
+    /// What the server can do.
+    pub capabilities: ServerCapabilities,
+    /// Who it is.
+    pub server_info: Implementation,
+    /// What a model should know about it.
+    pub instructions: &'a str,
+}
+
+/// What this server can do.
+#[derive(Debug, Default, Serialize)]
+pub struct ServerCapabilities {
+    /// It has tools.
+    pub tools: ToolsCapability,
+}
+
+/// How its tools behave.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsCapability {
+    /// The list may change during a connection.
+    pub list_changed: bool,
+}
+
+impl Default for ToolsCapability {
+    fn default() -> Self {
+        Self { list_changed: true }
+    }
+}
+
+/// One entry of `tools/list`.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolDescription {
+    /// What the client calls.
+    pub name: &'static str,
+    /// When and how, for a model to read.
+    pub description: &'static str,
+    /// JSON Schema of the arguments.
+    pub input_schema: serde_json::Value,
+}
+
+/// `tools/list`, the answer.
+#[derive(Debug, Serialize)]
+pub struct ListToolsResult {
+    /// All of them, on one page.
+    pub tools: Vec<ToolDescription>,
+}
+
+/// `tools/call`, from the client. `_meta` and what else it sends is ignored.
+#[derive(Debug, Deserialize)]
+pub struct CallToolParams<'a> {
+    /// Which tool.
+    pub name: String,
+    /// With what.
+    #[serde(borrow, default)]
+    pub arguments: Option<&'a RawValue>,
+}
+
+/// One piece of a tool's answer.
+#[derive(Debug)]
+pub enum Content {
+    /// Text.
+    Text(String),
+    /// Text that is JSON already (a string literal, quotes and all), so that it need not be unpacked and packed again.
+    Literal(Box<RawValue>),
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("type", "text")?;
+        match self {
+            Self::Text(text) => map.serialize_entry("text", text)?,
+            Self::Literal(literal) => map.serialize_entry("text", literal)?,
+        }
+        map.end()
+    }
+}
+
+/// `tools/call`, the answer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallToolResult {
+    /// What the tool says.
+    pub content: Vec<Content>,
+    /// It ran and did not succeed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+}
+
+impl CallToolResult {
+    /// One text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::Text(text.into())], is_error: false }
+    }
+
+    /// A tool that ran and did not succeed.
+    #[must_use]
+    pub fn failure(message: impl Into<String>) -> Self {
+        Self { content: vec![Content::Text(message.into())], is_error: true }
+    }
+}
+
+/// One folder of the client.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Root {
+    /// `file://` and a path.
+    pub uri: String,
+}
+
+/// `roots/list`, the answer of the client.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct ListRootsResult {
+    /// Its folders.
+    #[serde(default)]
+    pub roots: Vec<Root>,
+}
+
+/// `notifications/cancelled`, from the client.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CancelledParams<'a> {
+    /// The request that it no longer wants answered.
+    #[serde(borrow)]
+    pub request_id: &'a RawValue,
+    /// Why.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// `{}`: the answer to `ping`.
+pub type Empty = BTreeMap<&'static str, ()>;

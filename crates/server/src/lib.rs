@@ -1,0 +1,20 @@
+//! The IDE server: it lets Claude Code CLIs find this editor, connect to it over a WebSocket, and call its tools.
+//!
+//! It runs on one thread of its own and never calls the editor directly: what needs the editor goes through [`Editor`],
+//! what the editor has to say goes through [`ServerHandle`], which never blocks.
+//!
+//! Invariants: every request is answered exactly once; every queue is bounded or latest-wins; every wait has a deadline
+//! or a person; what comes from the network is bounded before it is stored.
+#![forbid(unsafe_code)]
+
+mod editor;
+mod error;
+mod handshake;
+mod options;
+mod server;
+
+pub use editor::{ClientEvent, ClientId, ClientInfo, ClientState, Editor, EditorCall, EditorError, EditorReply};
+pub use error::{NotifyError, ServerError};
+pub use handshake::AuthToken;
+pub use options::{Identity, Keepalive, ServerOptions, Workspace};
+pub use server::{Server, ServerHandle, ServerInfo, ServerStatus};
