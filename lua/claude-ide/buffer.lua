@@ -1,0 +1,119 @@
+-- Buffers as files: which buffer holds a path, which bytes it would write, what to do when the disk changed.
+-- Invariant: a buffer is found by its exact path, never by `bufnr(name)`, which takes names as patterns and finds `foo.tsx`
+-- for `foo.ts`.
+local M = {}
+
+---Names of buffers with their links followed; a file's place changes too seldom to ask the disk each time.
+---@type table<integer, { name: string, real: string }>
+local real_names = {}
+
+---@param buf integer
+---@param name string
+---@return string
+local function real_name(buf, name)
+  local known = real_names[buf]
+  if not known or known.name ~= name then
+    known = { name = name, real = require("claude-ide.path").real(name) }
+    real_names[buf] = known
+  end
+  return known.real
+end
+
+---Whether a buffer stands for a file on disk (which need not exist yet): listed or loaded, an ordinary buffer with a name.
+---@param buf integer
+---@return boolean
+function M.is_file(buf)
+  if not vim.api.nvim_buf_is_valid(buf) or vim.bo[buf].buftype ~= "" then
+    return false
+  elseif not vim.bo[buf].buflisted and not vim.api.nvim_buf_is_loaded(buf) then
+    return false
+  end
+  local name = vim.api.nvim_buf_get_name(buf)
+  return require("claude-ide.path").is_plain(name) and vim.fn.isdirectory(name) == 0
+end
+
+---Every ordinary buffer with a name, loaded or not.
+---@return { buf: integer, name: string }[]
+local function named()
+  local path, found = require("claude-ide.path"), {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if path.is_plain(name) and vim.bo[buf].buftype == "" then
+      found[#found + 1] = { buf = buf, name = name }
+    end
+  end
+  return found
+end
+
+---The buffer that holds a file, loaded ones first; also found by way of symbolic links.
+---@param path string absolute
+---@return integer? buf
+function M.find(path)
+  local paths = require("claude-ide.path")
+  local wanted, unloaded = paths.normalize(path), nil
+  local all = named()
+  local function pick(matches)
+    for _, entry in ipairs(all) do
+      if matches(entry) then
+        if vim.api.nvim_buf_is_loaded(entry.buf) then
+          return entry.buf
+        end
+        unloaded = unloaded or entry.buf
+      end
+    end
+    return unloaded
+  end
+  local exact = pick(function(entry)
+    return entry.name == wanted
+  end)
+  if exact then
+    return exact
+  end
+  local real = paths.real(wanted)
+  return pick(function(entry)
+    return real_name(entry.buf, entry.name) == real
+  end)
+end
+
+---The text of a loaded buffer as `:write` would put it on disk now: end of line, final newline and byte order mark
+---included. Always UTF-8: for a buffer with another 'fileencoding' it is the text itself, not its encoded bytes, and a
+---byte order mark is U+FEFF. Bytes that were not valid in the file stay as they are.
+---@param buf integer
+---@return string
+function M.text(buf)
+  local format = require("claude-ide.buffer.format")
+  return format.encode(vim.api.nvim_buf_get_lines(buf, 0, -1, true), format.of(buf))
+end
+
+---Takes over what is on disk if the buffer is unmodified and differs: no prompt, one undo step, and cursor, view, folds and
+---marks stay wherever the text did. Leaves the buffer alone where another FileChangedShell autocommand decides so.
+---@param buf integer
+---@return boolean changed
+---@return string? why_not nil also where there was nothing to do
+function M.reload_from_disk(buf)
+  return require("claude-ide.buffer.disk").reload(buf)
+end
+
+---The same for many buffers, in the background.
+---@param bufs integer[]
+---@param done fun(changed: integer[])
+function M.reload_all_from_disk(bufs, done)
+  require("claude-ide.buffer.disk").reload_all(bufs, done)
+end
+
+---Loads a file without showing or listing it. It is unloaded again when it was long unused.
+---@param path string absolute
+---@return integer? buf
+---@return string? err
+function M.load_hidden(path)
+  return require("claude-ide.buffer.hidden").load(path)
+end
+
+---Whether the person has kept this buffer from Claude with `vim.b.claude_private`.
+---@param buf integer
+---@return boolean
+function M.is_private(buf)
+  return vim.b[buf].claude_private == true or vim.b[buf].claude_private == 1
+end
+
+return M

@@ -1,0 +1,361 @@
+-- Buffers whose file was changed on disk: found without freezing, taken over without a prompt.
+-- Invariant: a modified buffer is never touched, and Neovim always learns that the change was dealt with (no W11 or W12).
+local M = {}
+
+---Milliseconds of main loop one step may take before others get their turn.
+local STEP_MS = 8
+
+---Files read at one time.
+local PARALLEL_READS = 8
+
+---How often a file may change under our hands before we leave it for the next time.
+local MAX_ROUNDS = 3
+
+---What the disk looked like when a buffer was last known to agree with it, as `stat_key` gives it.
+---@type table<integer, string>
+local agreed = {}
+
+---@param stat uv.fs_stat.result
+---@return string
+local function stat_key(stat)
+  return ("%d.%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino)
+end
+
+---Whether the disk may speak for this buffer at all.
+---@param buf integer
+---@return boolean
+function M.may_reload(buf)
+  return vim.api.nvim_buf_is_valid(buf)
+    and vim.api.nvim_buf_is_loaded(buf)
+    and not vim.bo[buf].modified
+    and require("claude-ide.buffer").is_file(buf)
+end
+
+---Whether an autocommand that is not ours is responsible for such an event of a buffer.
+---@param event string
+---@param buf integer
+---@return boolean
+local function others_listen(event, buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  for _, autocmd in ipairs(vim.api.nvim_get_autocmds({ event = event })) do
+    if autocmd.buflocal then
+      if autocmd.buffer == buf then
+        return true
+      end
+    else
+      local subject = autocmd.pattern:find("/", 1, true) and name or vim.fs.basename(name)
+      if vim.fn.match(subject, vim.fn.glob2regpat(autocmd.pattern)) >= 0 then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+---Lets Neovim compare its time stamp of a file with the disk, asks the FileChangedShell autocommands of others, and
+---decides in the person's place what happens.
+---@param buf integer
+---@param answer "reload"|"keep" reload: Neovim reads the file itself, detecting encoding and format anew
+---@return string? reason v:fcs_reason; nil: Neovim knows of no change
+---@return string? verdict v:fcs_choice of other FileChangedShell autocommands, where there are any
+function M.settle(buf, answer)
+  local others = others_listen("FileChangedShell", buf)
+  local reason, verdict
+  local group = vim.api.nvim_create_augroup("claude-ide.buffer.settle", { clear = true })
+  vim.api.nvim_create_autocmd("FileChangedShell", {
+    group = group,
+    buffer = buf,
+    desc = "Deal with a change on disk without a prompt",
+    callback = function()
+      reason = vim.v.fcs_reason
+      if others then
+        verdict = vim.v.fcs_choice
+      end
+      local wanted = not others or verdict == "reload" or verdict == "edit"
+      vim.v.fcs_choice = (answer == "reload" and wanted) and "edit" or ""
+    end,
+  })
+  local ignored = vim.o.eventignore
+  vim.o.eventignore = ""
+  -- 'autoread' would reload before any autocommand is asked; only the local value is touched, and put back as it was.
+  local autoread = vim.api.nvim_buf_call(buf, function()
+    local value = vim.api.nvim_get_option_value("autoread", { scope = "local" })
+    vim.cmd("noautocmd setlocal noautoread")
+    return value
+  end)
+  local ok, err = pcall(vim.cmd, ("silent %dchecktime"):format(buf))
+  if vim.api.nvim_buf_is_valid(buf) then
+    vim.api.nvim_buf_call(buf, function()
+      vim.cmd("noautocmd setlocal " .. (autoread == nil and "autoread<" or autoread and "autoread" or "noautoread"))
+    end)
+  end
+  vim.o.eventignore = ignored
+  vim.api.nvim_del_augroup_by_id(group)
+  if not ok then
+    require("claude-ide.log").warn("checktime of buffer %d failed: %s", buf, tostring(err))
+  end
+  return reason, verdict
+end
+
+---Makes Neovim take the buffer for what is on disk now: unmodified, with the file's time stamp, and modified again after
+---an undo. An autocommand that claims to have written the file is the one way to say so without writing.
+---@param buf integer
+---@return boolean ok
+local function stamp(buf)
+  local group = vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
+  vim.api.nvim_create_autocmd("BufWriteCmd", {
+    group = group,
+    buffer = buf,
+    desc = "Nothing to write: the text came from the file",
+    callback = function()
+      vim.bo[buf].modified = false
+    end,
+  })
+  local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
+    vim.cmd("silent keepalt keepjumps write!")
+  end)
+  vim.api.nvim_del_augroup_by_id(group)
+  if not ok then
+    require("claude-ide.log").warn("time stamp of buffer %d: %s", buf, tostring(err))
+  end
+  return ok
+end
+
+---Runs with no autocommand waking up but those named.
+---@param ignored string value of 'eventignore'
+---@param fn fun()
+local function ignoring(ignored, fn)
+  local before = vim.o.eventignore
+  vim.o.eventignore = ignored
+  local ok, err = pcall(fn)
+  vim.o.eventignore = before
+  if not ok then
+    error(err, 0)
+  end
+end
+
+---Gives a buffer other text in another format, also where 'nomodifiable' or 'readonly' keep people from doing so.
+---@param buf integer
+---@param lines string[]
+---@param format claude-ide.buffer.Format
+function M.set_text(buf, lines, format)
+  local bo = vim.bo[buf]
+  local modifiable, readonly = bo.modifiable, bo.readonly
+  ignoring("all", function()
+    bo.modifiable, bo.readonly = true, false
+  end)
+  local ok, err = pcall(require("claude-ide.buffer.patch").apply, buf, lines, format.empty)
+  ignoring("all", function()
+    if ok and not bo.binary then
+      bo.fileformat, bo.bomb = format.fileformat, format.bomb
+    end
+    if ok and bo.endofline ~= format.endofline then
+      bo.endofline = format.endofline
+    end
+    bo.modifiable, bo.readonly = modifiable, readonly
+  end)
+  if not ok then
+    error(err, 0)
+  end
+end
+
+---What `format.decode` has to know of a buffer.
+---@param buf integer
+local function decoding(buf)
+  local bo = vim.bo[buf]
+  local first = vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] or ""
+  return {
+    fileformat = bo.fileformat,
+    binary = bo.binary,
+    fileencoding = bo.fileencoding,
+    fileformats = vim.o.fileformats,
+    carriage = first:sub(-1) == "\r",
+  }
+end
+
+---Takes what was read from disk into the buffer, if it is something else.
+---@param buf integer
+---@param bytes string
+---@param stat uv.fs_stat.result of the open file that was read
+---@return boolean changed
+---@return string? why_not
+local function absorb(buf, bytes, stat)
+  if not M.may_reload(buf) then
+    return false, "modified"
+  end
+  local lines, format = require("claude-ide.buffer.format").decode(bytes, decoding(buf))
+  if lines and require("claude-ide.buffer").text(buf) == bytes then
+    agreed[buf] = stat_key(stat)
+    return false
+  end
+  local patch = lines ~= nil and not others_listen("BufWriteCmd", buf)
+  local listened = others_listen("FileChangedShell", buf)
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  if listened or not patch then
+    local _, verdict = M.settle(buf, patch and "keep" or "reload")
+    if not M.may_reload(buf) then
+      return false, "gone"
+    elseif verdict and verdict ~= "reload" and verdict ~= "edit" then
+      agreed[buf] = stat_key(stat)
+      if verdict == "ask" then
+        local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":~:.")
+        require("claude-ide.notice").warn(name .. " changed on disk. `:e` loads it.")
+      end
+      return false, "left to FileChangedShell"
+    elseif not patch then
+      agreed[buf] = stat_key(stat)
+      return vim.api.nvim_buf_get_changedtick(buf) ~= tick
+    end
+  end
+  M.set_text(buf, lines --[[@as string[] ]], format --[[@as claude-ide.buffer.Format]])
+  if not stamp(buf) then
+    vim.bo[buf].modified = false
+  end
+  agreed[buf] = stat_key(stat)
+  vim.api.nvim_exec_autocmds("FileChangedShellPost", { buffer = buf, modeline = false })
+  return true
+end
+
+---@param path string
+---@return string? bytes
+---@return uv.fs_stat.result|string stat or error
+local function read_now(path)
+  local fd, err = vim.uv.fs_open(path, "r", 0)
+  if not fd then
+    return nil, err or "cannot open"
+  end
+  local stat = vim.uv.fs_fstat(fd)
+  local bytes = stat and stat.type == "file" and vim.uv.fs_read(fd, stat.size, 0) or nil
+  vim.uv.fs_close(fd)
+  return bytes, stat or "cannot stat"
+end
+
+---@param path string
+---@param done fun(bytes: string?, stat: uv.fs_stat.result?)
+local function read_later(path, done)
+  vim.uv.fs_open(path, "r", 0, function(_, fd)
+    if not fd then
+      return done(nil)
+    end
+    vim.uv.fs_fstat(fd, function(_, stat)
+      if not stat or stat.type ~= "file" then
+        vim.uv.fs_close(fd, function() end)
+        return done(nil)
+      end
+      vim.uv.fs_read(fd, stat.size, 0, function(_, bytes)
+        vim.uv.fs_close(fd, function() end)
+        done(bytes, stat)
+      end)
+    end)
+  end)
+end
+
+---Reloads one buffer at once, if it is unmodified and its file has other contents.
+---@param buf integer
+---@return boolean changed
+---@return string? why_not
+function M.reload(buf)
+  local changed = false
+  -- Again where the file was written a second time while we were at it: Neovim has the new time stamp already.
+  for _ = 1, MAX_ROUNDS do
+    if not M.may_reload(buf) then
+      return changed, "modified"
+    end
+    local path = vim.api.nvim_buf_get_name(buf)
+    local stat = vim.uv.fs_stat(path)
+    if not stat or stat.type ~= "file" then
+      return changed, "no file"
+    elseif agreed[buf] == stat_key(stat) then
+      return changed
+    end
+    local bytes, read_stat = read_now(path)
+    if not bytes then
+      return changed, tostring(read_stat)
+    end
+    local did, why_not = absorb(buf, bytes, read_stat --[[@as uv.fs_stat.result]])
+    if why_not then
+      return changed, why_not
+    end
+    changed = changed or did
+  end
+  return changed
+end
+
+---Notes that buffer and disk agree now, as after a write that we made.
+---@param buf integer
+function M.note_agreement(buf)
+  local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
+  agreed[buf] = stat and stat_key(stat) or nil
+end
+
+---Reloads every buffer given whose file has other contents. Looks at the disk in the background and changes the buffers
+---in small steps, so that two hundred of them on a slow disk freeze nothing.
+---@param bufs integer[]
+---@param done fun(changed: integer[]) on the main loop, once
+function M.reload_all(bufs, done)
+  local waiting, changed = {}, {}
+  local open, next_job = 0, 1
+  for _, buf in ipairs(bufs) do
+    if M.may_reload(buf) then
+      waiting[#waiting + 1] = { buf = buf, path = vim.api.nvim_buf_get_name(buf), key = agreed[buf] }
+    end
+  end
+  for buf in pairs(agreed) do
+    if not vim.api.nvim_buf_is_valid(buf) then
+      agreed[buf] = nil
+    end
+  end
+  local results, absorbing, start = {}, false, nil
+  local function step()
+    local until_ = vim.uv.hrtime() + STEP_MS * 1e6
+    while #results > 0 and vim.uv.hrtime() < until_ do
+      local result = table.remove(results)
+      local ok, did = pcall(absorb, result.buf, result.bytes, result.stat)
+      if not ok then
+        require("claude-ide.log").warn("reload of buffer %d failed: %s", result.buf, tostring(did))
+      elseif did then
+        changed[#changed + 1] = result.buf
+        M.reload(result.buf) -- does nothing but a stat, unless the file was written again meanwhile
+      end
+      open = open - 1
+    end
+    if #results > 0 then
+      return vim.schedule(step)
+    end
+    absorbing = false
+    start()
+  end
+  local function finished(result)
+    if result then
+      results[#results + 1] = result
+    else
+      open = open - 1
+    end
+    if not absorbing then
+      absorbing = true
+      vim.schedule(step)
+    end
+  end
+  function start()
+    while open < PARALLEL_READS and next_job <= #waiting do
+      local job = waiting[next_job]
+      next_job, open = next_job + 1, open + 1
+      vim.uv.fs_stat(job.path, function(_, stat)
+        if not stat or stat.type ~= "file" or stat_key(stat) == job.key then
+          return finished(nil)
+        end
+        read_later(job.path, function(bytes, read_stat)
+          finished(bytes and { buf = job.buf, bytes = bytes, stat = read_stat } or nil)
+        end)
+      end)
+    end
+    if open == 0 and next_job > #waiting then
+      local callback = done
+      done = function() end
+      callback(changed)
+    end
+  end
+  start()
+end
+
+return M

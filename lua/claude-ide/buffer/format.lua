@@ -1,0 +1,114 @@
+-- Lines of a buffer ↔ bytes of its file: end of line, final newline, byte order mark.
+-- Invariant: `encode(decode(bytes))` gives the same bytes, or `decode` gives nil and Neovim has to read the file itself.
+local M = {}
+
+local BOM = "\239\187\191"
+
+---How lines lie in a file. Encodings other than UTF-8 are not its business: the bytes are always UTF-8.
+---@class claude-ide.buffer.Format
+---@field fileformat "unix"|"dos"|"mac"
+---@field endofline boolean the last line ends in an end-of-line
+---@field bomb boolean
+---@field endoffile boolean CTRL-Z at the very end
+---@field empty boolean no line at all, as opposed to one empty line
+
+local SEPARATORS = { unix = "\n", dos = "\r\n", mac = "\r" }
+
+---The format in which `:write` would write a buffer now.
+---@param buf integer loaded
+---@return claude-ide.buffer.Format
+function M.of(buf)
+  local bo = vim.bo[buf]
+  local binary = bo.binary
+  local encoding = bo.fileencoding
+  local unicode = encoding == "" or encoding:find("^u[tc][fs]") ~= nil
+  local empty = false
+  if vim.api.nvim_buf_line_count(buf) == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1] == "" then
+    -- Only the offset past the last line tells a file of no bytes from a file of one empty line.
+    empty = vim.api.nvim_buf_call(buf, function()
+      return vim.fn.line2byte(2) == -1
+    end)
+  end
+  return {
+    fileformat = binary and "unix" or bo.fileformat,
+    endofline = bo.endofline or (bo.fixendofline and not binary),
+    bomb = bo.bomb and not binary and unicode,
+    endoffile = bo.endoffile and not bo.fixendofline,
+    empty = empty,
+  }
+end
+
+---@param lines string[]
+---@param format claude-ide.buffer.Format
+---@return string bytes
+function M.encode(lines, format)
+  local start, finish = format.bomb and BOM or "", format.endoffile and "\26" or ""
+  if format.empty then
+    return start .. finish
+  end
+  local separator = SEPARATORS[format.fileformat]
+  local text = table.concat(lines, separator == "\r" and "\n" or separator)
+  if separator == "\r" then
+    text = text:gsub("[\r\n]", { ["\r"] = "\n", ["\n"] = "\r" })
+  end
+  return start .. text .. (format.endofline and separator or "") .. finish
+end
+
+---Whether every line of a text ends in CR LF.
+---@param bytes string
+---@return boolean
+local function all_crlf(bytes)
+  local _, breaks = bytes:gsub("\n", "")
+  if breaks == 0 then
+    return false
+  end
+  local _, pairs_ = bytes:gsub("\r\n", "")
+  return breaks == pairs_
+end
+
+---What lines a file would have in a buffer, keeping to the buffer's format where the bytes allow it.
+---@param bytes string
+---@param now { fileformat: string, binary: boolean, fileencoding: string, fileformats: string, carriage: boolean } the buffer as it is; carriage: its first line ends in CR
+---@return string[]? lines nil: Neovim has to detect encoding and format itself
+---@return claude-ide.buffer.Format? format
+function M.decode(bytes, now)
+  if now.fileencoding ~= "" and now.fileencoding:lower() ~= "utf-8" then
+    return nil
+  end
+  local format = { fileformat = "unix", endofline = true, bomb = false, endoffile = false, empty = false }
+  if not now.binary then
+    if bytes:sub(1, #BOM) == BOM then
+      bytes, format.bomb = bytes:sub(#BOM + 1), true
+    end
+    local utf16 = bytes:find("^\254\255") or bytes:find("^\255\254")
+    if utf16 or (now.fileformat ~= "unix" and bytes:sub(-1) == "\26") then
+      return nil
+    end
+    if bytes:find("[\128-\255]") and require("claude-ide.position").valid(bytes) ~= bytes then
+      return nil
+    end
+    if now.fileformat == "mac" then
+      if bytes:find("\n", 1, true) then
+        return nil
+      end
+      format.fileformat = "mac"
+    elseif all_crlf(bytes) then
+      local detects = ("," .. now.fileformats .. ","):find(",dos,", 1, true) ~= nil
+      if now.fileformat == "dos" or (detects and not now.carriage) then
+        format.fileformat = "dos"
+      end
+    end
+  end
+  if bytes == "" then
+    format.empty = true
+    return { "" }, format
+  end
+  local separator = SEPARATORS[format.fileformat]
+  format.endofline = bytes:sub(-#separator) == separator
+  if format.endofline then
+    bytes = bytes:sub(1, -#separator - 1)
+  end
+  return vim.split(bytes, separator, { plain = true }), format
+end
+
+return M

@@ -1,0 +1,212 @@
+-- Gives a buffer new text by changing only what differs, so that what people have put on the rest stays: marks, extmarks,
+-- jumps, folds, the cursor and the view in every window.
+local M = {}
+
+---Past so many lines in one place a hunk is replaced as a whole; line by line would take too long.
+local MAX_PAIRED_LINES = 400
+
+---Past so many lines that differ between the first and the last change, one hunk is taken for all of them.
+local MAX_DIFFED_LINES = 60000
+
+---@class claude-ide.buffer.Hunk lines [old, old + old_count) become [new, new + new_count)
+---@field old integer 1-based
+---@field old_count integer
+---@field new integer 1-based
+---@field new_count integer
+
+---@param old string[]
+---@param new string[]
+---@return claude-ide.buffer.Hunk[] top to bottom
+function M.hunks(old, new)
+  local first, last_old, last_new = 1, #old, #new
+  while first <= last_old and first <= last_new and old[first] == new[first] do
+    first = first + 1
+  end
+  while last_old >= first and last_new >= first and old[last_old] == new[last_new] do
+    last_old, last_new = last_old - 1, last_new - 1
+  end
+  local old_count, new_count = last_old - first + 1, last_new - first + 1
+  if old_count == 0 and new_count == 0 then
+    return {}
+  end
+  local whole = { { old = first, old_count = old_count, new = first, new_count = new_count } }
+  if old_count == 0 or new_count == 0 or old_count + new_count > MAX_DIFFED_LINES then
+    return whole
+  end
+  local diff = vim.text and vim.text.diff or vim.diff
+  local indices = diff(
+    table.concat(old, "\n", first, last_old) .. "\n",
+    table.concat(new, "\n", first, last_new) .. "\n",
+    { result_type = "indices", algorithm = "histogram" }
+  )
+  local hunks = {}
+  for _, index in ipairs(indices --[[@as integer[][] ]]) do
+    local old_at, old_lines, new_at, new_lines = unpack(index)
+    -- With no lines on a side, xdiff names the line before.
+    hunks[#hunks + 1] = {
+      old = first - 1 + (old_lines == 0 and old_at + 1 or old_at),
+      old_count = old_lines,
+      new = first - 1 + (new_lines == 0 and new_at + 1 or new_at),
+      new_count = new_lines,
+    }
+  end
+  return hunks
+end
+
+---Where a line of the old text is in the new one. A line that went maps to the nearest that is left of its hunk.
+---@param hunks claude-ide.buffer.Hunk[]
+---@param lnum integer 1-based
+---@return integer lnum 1-based
+function M.map(hunks, lnum)
+  local shift = 0
+  for _, hunk in ipairs(hunks) do
+    if lnum < hunk.old then
+      break
+    elseif lnum < hunk.old + hunk.old_count then
+      local at = math.min(lnum - hunk.old, math.max(hunk.new_count - 1, 0))
+      return math.max(hunk.new + at, 1)
+    end
+    shift = hunk.new + hunk.new_count - hunk.old - hunk.old_count
+  end
+  return lnum + shift
+end
+
+---Replaces the part of one line that differs. Marks and extmarks on the rest of it stay.
+---@param buf integer
+---@param row integer 0-based
+---@param old string
+---@param new string
+local function replace_line(buf, row, old, new)
+  if old == new then
+    return
+  end
+  local shorter = math.min(#old, #new)
+  local head = 0
+  while head < shorter and old:byte(head + 1) == new:byte(head + 1) do
+    head = head + 1
+  end
+  local tail = 0
+  while tail < shorter - head and old:byte(#old - tail) == new:byte(#new - tail) do
+    tail = tail + 1
+  end
+  -- Never cut inside a character: back to the byte that begins it, on both sides.
+  while head > 0 and (old:byte(head + 1) or 0) >= 0x80 do
+    head = head - 1
+  end
+  while tail > 0 and old:byte(#old - tail + 1) >= 0x80 do
+    tail = tail - 1
+  end
+  vim.api.nvim_buf_set_text(buf, row, head, row, #old - tail, { new:sub(head + 1, #new - tail) })
+end
+
+---@param buf integer
+---@param hunk claude-ide.buffer.Hunk
+---@param old string[]
+---@param new string[]
+local function apply_hunk(buf, hunk, old, new)
+  local row = hunk.old - 1
+  local paired = math.min(hunk.old_count, hunk.new_count)
+  if paired > MAX_PAIRED_LINES then
+    paired = 0
+  end
+  if hunk.old_count ~= hunk.new_count or paired == 0 then
+    local rest = {}
+    for i = paired, hunk.new_count - 1 do
+      rest[#rest + 1] = new[hunk.new + i]
+    end
+    vim.api.nvim_buf_set_lines(buf, row + paired, row + hunk.old_count, true, rest)
+  end
+  for i = paired - 1, 0, -1 do
+    replace_line(buf, row + i, old[hunk.old + i], new[hunk.new + i])
+  end
+end
+
+---@class claude-ide.buffer.Place what the text change would move, with where it has to be afterwards
+---@field views table<integer, table> by window
+---@field marks { name: string, lnum: integer, col: integer }[]
+
+---@param buf integer
+---@param hunks claude-ide.buffer.Hunk[]
+---@return claude-ide.buffer.Place
+local function remember(buf, hunks)
+  local place = { views = {}, marks = {} }
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+    local lnum, above = M.map(hunks, view.lnum), view.lnum - view.topline
+    view.topline = M.map(hunks, view.topline)
+    if lnum < view.topline or lnum >= view.topline + vim.api.nvim_win_get_height(win) then
+      view.topline = math.max(lnum - above, 1)
+    end
+    view.lnum = lnum
+    place.views[win] = view
+  end
+  local marks = vim.fn.getmarklist(buf)
+  for _, mark in ipairs(vim.fn.getmarklist()) do
+    if mark.pos[1] == buf and mark.mark:find("^'%u$") then
+      marks[#marks + 1] = mark
+    end
+  end
+  for _, mark in ipairs(marks) do
+    if mark.mark:find("^'[%a<>\"]$") then
+      place.marks[#place.marks + 1] =
+        { name = mark.mark:sub(2), lnum = M.map(hunks, mark.pos[2]), col = mark.pos[3] - 1 }
+    end
+  end
+  return place
+end
+
+---@param buf integer
+---@param place claude-ide.buffer.Place
+local function put_back(buf, place)
+  local last = vim.api.nvim_buf_line_count(buf)
+  for _, mark in ipairs(place.marks) do
+    local lnum = math.min(mark.lnum, last)
+    local at = vim.api.nvim_buf_get_mark(buf, mark.name)
+    if at[1] ~= lnum then
+      pcall(vim.api.nvim_buf_set_mark, buf, mark.name, lnum, math.max(mark.col, 0), {})
+    end
+  end
+  for win, view in pairs(place.views) do
+    if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf then
+      vim.api.nvim_win_call(win, function()
+        vim.fn.winrestview(view)
+      end)
+    end
+  end
+end
+
+---Ends the undo block that is open, so that what follows (or came before) is undone by itself.
+---@param buf integer
+function M.break_undo(buf)
+  vim.api.nvim_buf_call(buf, function()
+    vim.cmd("noautocmd let &g:undolevels = &g:undolevels")
+  end)
+end
+
+---Sets the whole text. One `u` takes all of it back. Leaves 'modified' as the change makes it.
+---@param buf integer loaded and modifiable
+---@param new string[]
+---@param empty boolean the new text has no line at all
+---@return boolean changed
+function M.apply(buf, new, empty)
+  local old = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  local hunks = M.hunks(old, new)
+  local was_empty = #hunks == 0 and require("claude-ide.buffer.format").of(buf).empty
+  if #hunks == 0 and was_empty == empty then
+    return false
+  end
+  M.break_undo(buf)
+  if #hunks == 0 or empty then
+    vim.api.nvim_buf_set_lines(buf, 0, -1, true, empty and {} or new)
+  else
+    local place = remember(buf, hunks)
+    for i = #hunks, 1, -1 do
+      apply_hunk(buf, hunks[i], old, new)
+    end
+    put_back(buf, place)
+  end
+  M.break_undo(buf)
+  return true
+end
+
+return M
