@@ -1,0 +1,233 @@
+//! The boundary itself: how Lua calls a Rust function, and how the answer gets back.
+//!
+//! Invariant: nothing fails across. Arguments of any type and number are read without an error, a panic of the body is
+//! caught and logged, and every function answers either `value` or `nil, message`. An `Err` or a panic that reached
+//! nvim-oxi or C would end Neovim.
+
+use core::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use nvim_oxi::lua::{Error as LuaError, Poppable, Pushable};
+
+use crate::error::Error;
+use crate::lua::{
+    AsyncHandle, Function, LUA_TBOOLEAN, LUA_TFUNCTION, LUA_TLIGHTUSERDATA, LUA_TNIL, LUA_TNONE, LUA_TNUMBER,
+    LUA_TSTRING, LUA_TTABLE, LUA_TTHREAD, LUA_TUSERDATA, Stack, State,
+};
+use crate::value::{MAX_SLOTS, Value};
+
+/// No function takes more; what Lua passes beyond is dropped.
+const MAX_ARGUMENTS: c_int = 3;
+
+/// One argument as Lua passed it.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Argument {
+    Nil,
+    Bool(bool),
+    Number(f64),
+    Bytes(Vec<u8>),
+    Async(AsyncHandle),
+    /// A type that no function takes, by its name.
+    Other(&'static str),
+}
+
+impl Argument {
+    fn read(stack: Stack, index: c_int) -> Self {
+        match stack.kind(index) {
+            LUA_TNONE | LUA_TNIL => Self::Nil,
+            LUA_TBOOLEAN => Self::Bool(stack.boolean(index)),
+            LUA_TNUMBER => Self::Number(stack.number(index)),
+            LUA_TSTRING => stack.bytes(index).map_or(Self::Nil, Self::Bytes),
+            LUA_TUSERDATA => stack.async_handle(index).map_or(Self::Other("userdata"), Self::Async),
+            other => Self::Other(type_name(other)),
+        }
+    }
+
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::Nil => "nil",
+            Self::Bool(_) => "boolean",
+            Self::Number(_) => "number",
+            Self::Bytes(_) => "string",
+            Self::Async(_) => "uv_async_t",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+fn type_name(kind: c_int) -> &'static str {
+    /// LuaJIT's own, after those of lua.h 5.1.
+    const LUA_TCDATA: c_int = 10;
+    match kind {
+        LUA_TLIGHTUSERDATA => "light userdata",
+        LUA_TTABLE => "table",
+        LUA_TFUNCTION => "function",
+        LUA_TTHREAD => "thread",
+        LUA_TCDATA => "cdata",
+        _ => "unknown type",
+    }
+}
+
+/// The arguments of one call. Reading them never fails; asking for a type that is not there gives a message.
+#[derive(Debug)]
+pub(crate) struct Arguments(std::vec::IntoIter<Argument>, usize);
+
+impl Arguments {
+    fn next(&mut self) -> (usize, Argument) {
+        self.1 += 1;
+        (self.1, self.0.next().unwrap_or(Argument::Nil))
+    }
+
+    fn wrong<T>(position: usize, name: &'static str, expected: &'static str, found: &Argument) -> Result<T, Error> {
+        Err(Error::Argument { position, name, expected, found: found.type_name() })
+    }
+
+    /// The next argument as bytes.
+    pub(crate) fn bytes(&mut self, name: &'static str) -> Result<Vec<u8>, Error> {
+        match self.next() {
+            (_, Argument::Bytes(bytes)) => Ok(bytes),
+            (position, other) => Self::wrong(position, name, "string", &other),
+        }
+    }
+
+    /// The next argument as text; bytes that are no UTF-8 are replaced.
+    pub(crate) fn text(&mut self, name: &'static str) -> Result<String, Error> {
+        self.bytes(name).map(into_text)
+    }
+
+    /// The next argument as an id, a whole number from 0 up.
+    pub(crate) fn id(&mut self, name: &'static str) -> Result<u64, Error> {
+        match self.next() {
+            (_, Argument::Number(number)) => {
+                number_to_id(number).ok_or(Error::Argument { position: self.1, name, expected: "id", found: "number" })
+            }
+            (position, other) => Self::wrong(position, name, "id", &other),
+        }
+    }
+
+    /// The next argument as an id, or nothing when it is nil or not there.
+    pub(crate) fn optional_id(&mut self, name: &'static str) -> Result<Option<u64>, Error> {
+        match self.0.as_slice().first() {
+            None | Some(Argument::Nil) => {
+                self.next();
+                Ok(None)
+            }
+            Some(_) => self.id(name).map(Some),
+        }
+    }
+
+    /// The next argument as an async handle of Neovim's event loop.
+    pub(crate) fn async_handle(&mut self, name: &'static str) -> Result<AsyncHandle, Error> {
+        match self.next() {
+            (_, Argument::Async(handle)) => Ok(handle),
+            (position, other) => Self::wrong(position, name, "uv_async_t", &other),
+        }
+    }
+}
+
+impl Poppable for Arguments {
+    unsafe fn pop(state: *mut State) -> Result<Self, LuaError> {
+        // SAFETY: the caller hands over the state of the call that runs now.
+        let stack = unsafe { Stack::new(state) };
+        let count = stack.len().min(MAX_ARGUMENTS);
+        let arguments: Vec<Argument> = (1..=count).map(|index| Argument::read(stack, index)).collect();
+        stack.truncate(0);
+        Ok(Self(arguments.into_iter(), 0))
+    }
+}
+
+/// What a function gives back to Lua.
+struct Answer(Result<Value, Error>);
+
+impl Pushable for Answer {
+    unsafe fn push(self, state: *mut State) -> Result<c_int, LuaError> {
+        // SAFETY: the caller hands over the state of the call that runs now.
+        let stack = unsafe { Stack::new(state) };
+        match self.0 {
+            Ok(value) => {
+                value.push(stack);
+                Ok(1)
+            }
+            Err(error) => {
+                stack.push_nil();
+                stack.push_bytes(error.to_string().as_bytes());
+                Ok(2)
+            }
+        }
+    }
+}
+
+/// The Lua function that runs `body`.
+///
+/// `body` is a plain function, which its type alone names: nothing is kept in Lua's registry and no Lua state is
+/// remembered, so the library may be required from a coroutine, and again after that coroutine is gone.
+pub(crate) const fn export<F>(_body: F) -> Function
+where
+    F: Fn(Arguments) -> Result<Value, Error> + Copy + 'static,
+{
+    const { assert!(size_of::<F>() == 0, "a closure that captures cannot be exported") };
+    trampoline::<F>
+}
+
+unsafe extern "C-unwind" fn trampoline<F>(state: *mut State) -> c_int
+where
+    F: Fn(Arguments) -> Result<Value, Error> + Copy + 'static,
+{
+    // SAFETY: Lua calls this with a live state; everything below is done before the call ends.
+    let stack = unsafe { Stack::new(state) };
+    if !stack.reserve(MAX_SLOTS) {
+        stack.truncate(0);
+        stack.push_nil();
+        return 1;
+    }
+    // SAFETY: `F` has no bytes (asserted in `export`) and a value of it was given away there, so it may be conjured.
+    let body = unsafe { core::ptr::NonNull::<F>::dangling().as_ref() };
+    // SAFETY: the state is live.
+    let arguments = match unsafe { Arguments::pop(state) } {
+        Ok(arguments) => arguments,
+        Err(never) => return unpoppable(stack, &never),
+    };
+    let answer = catch_unwind(AssertUnwindSafe(|| body(arguments))).unwrap_or(Err(Error::Panicked));
+    // SAFETY: the state is live and has room.
+    unsafe { Answer(answer).push(state) }.unwrap_or(0)
+}
+
+/// `Arguments::pop` never fails; should it ever, Lua reads why.
+fn unpoppable(stack: Stack, error: &LuaError) -> c_int {
+    stack.push_nil();
+    stack.push_bytes(error.to_string().as_bytes());
+    2
+}
+
+/// The table of functions that `require` gives to Lua.
+pub(crate) struct Module(pub(crate) &'static [(&'static str, Function)]);
+
+impl Pushable for Module {
+    unsafe fn push(self, state: *mut State) -> Result<c_int, LuaError> {
+        // SAFETY: Lua calls the entry point with a live state.
+        let stack = unsafe { Stack::new(state) };
+        if !stack.reserve(MAX_SLOTS) {
+            return Ok(0);
+        }
+        stack.push_table(0, self.0.len());
+        for (name, function) in self.0 {
+            stack.push_bytes(name.as_bytes());
+            stack.push_function(*function);
+            stack.set_pair();
+        }
+        Ok(1)
+    }
+}
+
+/// Text out of bytes, copied only when they are no UTF-8: then what is broken becomes U+FFFD.
+pub(crate) fn into_text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// Doubles are exact up to here.
+const MAX_ID: f64 = 9_007_199_254_740_991.0;
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and in range")]
+fn number_to_id(number: f64) -> Option<u64> {
+    (number.fract() == 0.0 && (0.0..=MAX_ID).contains(&number)).then_some(number as u64)
+}

@@ -1,0 +1,50 @@
+//! The server's editor: every call goes to the queue, and waits there for Lua's answer.
+
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use claude_ide_server::{ClientEvent, Editor, EditorCall, EditorError};
+use serde_json::value::RawValue;
+
+use crate::boundary::into_text;
+use crate::queue::{Queue, Refusal, Reply, Ticket};
+
+/// Neovim as the server sees it.
+#[derive(Debug)]
+pub(crate) struct QueueEditor(Arc<Queue>);
+
+impl QueueEditor {
+    pub(crate) fn new(queue: Arc<Queue>) -> Self {
+        Self(queue)
+    }
+}
+
+impl Editor for QueueEditor {
+    fn call(&self, call: EditorCall) -> Pin<Box<dyn Future<Output = Result<Box<RawValue>, EditorError>> + Send>> {
+        match self.0.submit(call) {
+            Ok(ticket) => Box::pin(wait(ticket)),
+            Err(Refusal::Full) => Box::pin(ready(Err(EditorError::Busy))),
+            Err(Refusal::TooDeep) => {
+                Box::pin(ready(Err(EditorError::InvalidParams("the arguments are nested too deeply".to_owned()))))
+            }
+        }
+    }
+
+    fn event(&self, event: ClientEvent) {
+        self.0.announce(event);
+    }
+}
+
+/// The answer is checked here, on the server's thread, so that a large one does not hold Neovim up.
+async fn wait(ticket: Ticket) -> Result<Box<RawValue>, EditorError> {
+    match ticket.answer().await {
+        Some(Reply::Result(bytes)) => RawValue::from_string(into_text(bytes)).map_err(|error| {
+            tracing::error!(%error, "the editor's answer is no JSON");
+            EditorError::Failed("the editor gave an answer that cannot be read".to_owned())
+        }),
+        Some(Reply::InvalidParams(message)) => Err(EditorError::InvalidParams(message)),
+        Some(Reply::Failed(message)) => Err(EditorError::Failed(message)),
+        None => Err(EditorError::Closed),
+    }
+}

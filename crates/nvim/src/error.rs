@@ -1,0 +1,42 @@
+//! What a function answers to Lua when it could not do its work: the second value after nil.
+
+use claude_ide_server::{NotifyError, ServerError};
+
+/// Why a function of this library failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("argument {position} ({name}): expected {expected}, got {found}")]
+    Argument { position: usize, name: &'static str, expected: &'static str, found: &'static str },
+    #[error("{name} is no valid JSON for this: {source}")]
+    Json { name: &'static str, source: serde_json::Error },
+    #[error("the server runs already")]
+    Running,
+    #[error("the server does not run")]
+    NotRunning,
+    #[error("no call {id} waits for an answer")]
+    UnknownCall { id: u64 },
+    #[error("code must be \"invalid_params\" or \"failed\", not {code:?}")]
+    UnknownCode { code: String },
+    #[error("could not start the server's thread: {0}")]
+    Thread(std::io::Error),
+    #[error("the server did not stop in time and was left behind")]
+    Stuck,
+    #[error("{}", chain(.0))]
+    Server(#[from] ServerError),
+    #[error(transparent)]
+    Notify(#[from] NotifyError),
+    #[error("this is a bug in claude-ide.nvim: the log file tells more")]
+    Panicked,
+}
+
+/// An error with all its causes in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    text
+}

@@ -1,0 +1,126 @@
+//! What Neovim loads: the functions that Lua calls, and nothing else.
+//!
+//! Lua's side of this is `lua/claude-ide/native.lua`, the only place that calls these functions. Lua pulls, Rust never
+//! calls Lua: events wait in a queue, the wake tells Neovim's event loop, and Lua takes them one by one with `poll()`.
+//! No policy lives here, and nothing of Neovim's own interface is used, so that one library serves every supported
+//! Neovim.
+
+mod boundary;
+mod editor;
+mod error;
+mod logging;
+mod lua;
+mod options;
+mod queue;
+mod runtime;
+mod value;
+mod wake;
+
+use claude_ide_server::ClientId;
+use serde_json::value::RawValue;
+
+use crate::boundary::{Arguments, Module, export, into_text};
+use crate::error::Error;
+use crate::lua::Function;
+use crate::options::{StartOptions, WorkspaceOptions, parse};
+use crate::queue::Reply;
+use crate::runtime::QUEUE;
+use crate::value::Value;
+
+/// What `require` gives to Lua. Every function answers `value`, or `nil, message`.
+const FUNCTIONS: &[(&str, Function)] = &[
+    ("version", export(version)),
+    ("start", export(start)),
+    ("stop", export(stop)),
+    ("poll", export(poll)),
+    ("respond", export(respond)),
+    ("fail", export(fail)),
+    ("notify", export(notify)),
+    ("set_workspace", export(set_workspace)),
+    ("status", export(status)),
+];
+
+#[nvim_oxi::plugin]
+fn claude_ide_native() -> Module {
+    Module(FUNCTIONS)
+}
+
+/// `version()` → the version that Lua's side must have too.
+#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
+fn version(_arguments: Arguments) -> Result<Value, Error> {
+    Ok(Value::Text(env!("CARGO_PKG_VERSION")))
+}
+
+/// `start(options_json, async)` → where the server listens.
+fn start(mut arguments: Arguments) -> Result<Value, Error> {
+    let options: StartOptions = parse("options", &arguments.bytes("options")?)?;
+    let wake = arguments.async_handle("async")?;
+    let server = runtime::start(options, wake)?;
+    Ok(json(server.info()))
+}
+
+/// `stop()` → true once the server is gone.
+fn stop(_arguments: Arguments) -> Result<Value, Error> {
+    runtime::stop().map(|()| Value::Bool(true))
+}
+
+/// `poll()` → the next event, or nil when none waits.
+#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
+fn poll(_arguments: Arguments) -> Result<Value, Error> {
+    Ok(QUEUE.poll().unwrap_or(Value::Nil))
+}
+
+/// `respond(id, json)` → true, or nil when nobody waits for it any more.
+fn respond(mut arguments: Arguments) -> Result<Value, Error> {
+    let id = arguments.id("id")?;
+    let json = arguments.bytes("json")?;
+    answer(id, Reply::Result(json))
+}
+
+/// `fail(id, code, message)` → true, or nil when nobody waits for it any more.
+fn fail(mut arguments: Arguments) -> Result<Value, Error> {
+    let id = arguments.id("id")?;
+    let code = arguments.text("code")?;
+    let message = arguments.text("message")?;
+    match code.as_str() {
+        "invalid_params" => answer(id, Reply::InvalidParams(message)),
+        "failed" => answer(id, Reply::Failed(message)),
+        _ => Err(Error::UnknownCode { code }),
+    }
+}
+
+fn answer(id: u64, reply: Reply) -> Result<Value, Error> {
+    if QUEUE.answer(id, reply) { Ok(Value::Bool(true)) } else { Err(Error::UnknownCall { id }) }
+}
+
+/// `notify(method, params_json, client_id|nil)` → true.
+fn notify(mut arguments: Arguments) -> Result<Value, Error> {
+    let method = arguments.text("method")?;
+    let params = into_text(arguments.bytes("params")?);
+    let client = arguments.optional_id("client")?;
+    let params = RawValue::from_string(params).map_err(|source| Error::Json { name: "params", source })?;
+    runtime::handle()?.notify(&method, params, client.map(ClientId::new))?;
+    Ok(Value::Bool(true))
+}
+
+/// `set_workspace(json)` → true; the lock file follows.
+fn set_workspace(mut arguments: Arguments) -> Result<Value, Error> {
+    let workspace: WorkspaceOptions = parse("workspace", &arguments.bytes("workspace")?)?;
+    runtime::handle()?.set_workspace(workspace.into());
+    Ok(Value::Bool(true))
+}
+
+/// `status()` → the server and its clients, or nil when it does not run.
+fn status(_arguments: Arguments) -> Result<Value, Error> {
+    let server = runtime::handle()?;
+    let mut status = json(&server.status());
+    if let Value::Json(serde_json::Value::Object(fields)) = &mut status {
+        fields.insert("waiting_for_editor".to_owned(), QUEUE.len().into());
+        fields.insert("unanswered".to_owned(), QUEUE.unanswered().into());
+    }
+    Ok(status)
+}
+
+fn json<T: serde::Serialize>(value: &T) -> Value {
+    serde_json::to_value(value).map_or(Value::Nil, Value::Json)
+}

@@ -1,0 +1,178 @@
+//! The log file, shared with Lua: same file, same line format, same limit on its size (`lua/claude-ide/log.lua`).
+//!
+//! A line is `<UTC time> <LEVEL> <where>: <text>`. Nothing is ever written to the terminal that Neovim draws on, so
+//! panics go here too.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use serde::Deserialize;
+use tracing::{Event, Metadata, Subscriber};
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::{Registry, reload};
+
+/// Past this size the file becomes `<name>.1` and a new one begins. `log.lua` says the same.
+const MAX_LOG_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Where and what to log.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct LogOptions {
+    path: PathBuf,
+    level: Level,
+}
+
+/// The least important lines that are written.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    Trace,
+    Debug,
+    Info,
+    Warn,
+    Error,
+    Off,
+}
+
+impl From<Level> for LevelFilter {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Trace => Self::TRACE,
+            Level::Debug => Self::DEBUG,
+            Level::Info => Self::INFO,
+            Level::Warn => Self::WARN,
+            Level::Error => Self::ERROR,
+            Level::Off => Self::OFF,
+        }
+    }
+}
+
+static LOG: OnceLock<Log> = OnceLock::new();
+
+/// The process's log: a file that can be swapped and a level that can be turned.
+struct Log {
+    file: Mutex<LogFile>,
+    level: reload::Handle<LevelFilter, Registry>,
+}
+
+/// Begins to log, or changes where and what is logged when it has begun before.
+pub(crate) fn configure(options: &LogOptions) {
+    let log = LOG.get_or_init(|| {
+        let (filter, level) = reload::Layer::new(LevelFilter::OFF);
+        let lines = tracing_subscriber::fmt::layer().event_format(Line).with_ansi(false).with_writer(OpenLog);
+        // The library has its own copy of tracing, so no other plugin can have set a default before.
+        let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(filter).with(lines));
+        std::panic::set_hook(Box::new(|panic| tracing::error!(target: "claude_ide_nvim", "{panic}")));
+        Log { file: Mutex::default(), level }
+    });
+    log.file.lock().unwrap_or_else(PoisonError::into_inner).set_path(&options.path);
+    // Fails only when the subscriber is gone, and a global one never is.
+    let _ = log.level.modify(|level| *level = options.level.into());
+}
+
+/// The file, opened when the first line comes.
+#[derive(Default)]
+struct LogFile {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl LogFile {
+    fn set_path(&mut self, path: &Path) {
+        if self.path != path {
+            self.path = path.to_owned();
+            self.file = None;
+        }
+    }
+
+    /// Appends whole lines in one write, so that lines of Lua and of other Neovims never mix with them.
+    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => open(&self.path)?,
+        };
+        if file.metadata()?.size() >= MAX_LOG_BYTES {
+            // Someone else may have begun the new file already.
+            file = open(&self.path)?;
+            if file.metadata()?.size() >= MAX_LOG_BYTES {
+                let mut old = self.path.clone().into_os_string();
+                old.push(".1");
+                std::fs::rename(&self.path, old)?;
+                file = open(&self.path)?;
+            }
+        }
+        file.write_all(lines)?;
+        self.file = Some(file);
+        Ok(())
+    }
+}
+
+/// Readable by its owner alone: paths and names are private too.
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
+/// Hands the log file to the formatter.
+struct OpenLog;
+
+impl<'a> MakeWriter<'a> for OpenLog {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Self
+    }
+}
+
+impl Write for OpenLog {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        // A log that cannot be written is no reason to fail, nor to tell anybody: there is nowhere to tell it.
+        if let Some(log) = LOG.get() {
+            let _ = log.file.lock().unwrap_or_else(PoisonError::into_inner).append(lines);
+        }
+        Ok(lines.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// One event as one line.
+struct Line;
+
+impl<S, N> FormatEvent<S, N> for Line
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut line: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        SystemTime.format_time(&mut line)?;
+        let metadata = event.metadata();
+        write!(line, " {:<5} {}: ", metadata.level().as_str(), place(metadata))?;
+        for span in context.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
+            write!(line, "{}", span.name())?;
+            let extensions = span.extensions();
+            match extensions.get::<FormattedFields<N>>() {
+                Some(fields) if !fields.is_empty() => write!(line, "{{{fields}}}: ")?,
+                Some(_) | None => write!(line, ": ")?,
+            }
+        }
+        context.field_format().format_fields(line.by_ref(), event)?;
+        writeln!(line)
+    }
+}
+
+/// `claude_ide_server::lock_file` reads `server::lock_file`.
+fn place<'a>(metadata: &'a Metadata<'_>) -> &'a str {
+    let target = metadata.target();
+    target.strip_prefix("claude_ide_").unwrap_or(target)
+}

@@ -1,0 +1,151 @@
+-- The log file: one line an event, never in the person's face. `crates/nvim/src/logging.rs` writes to the same file in
+-- the same form: `<UTC time> <LEVEL> <where>: <text>`.
+-- A file that cannot be written is not reported: there is no better place to report it.
+local M = {}
+
+---Past this size the file becomes `<name>.1` and a new one begins. `logging.rs` says the same.
+local MAX_BYTES = 4 * 1024 * 1024
+local OWNER_ONLY = 384 -- 0600: paths and names are private too
+
+local RANK = { trace = 1, debug = 2, info = 3, warn = 4, error = 5, off = 6 }
+
+---@type integer?
+local fd
+---@type string?
+local file
+
+---Where the log file lies.
+---@return string
+function M.path()
+  if not file then
+    file = vim.fn.stdpath("log") .. "/claude-ide.log"
+  end
+  return file
+end
+
+---@return integer? fd
+local function open()
+  local opened = vim.uv.fs_open(M.path(), "a", OWNER_ONLY)
+  if not opened then
+    vim.fn.mkdir(vim.fs.dirname(M.path()), "p")
+    opened = vim.uv.fs_open(M.path(), "a", OWNER_ONLY)
+  end
+  return opened
+end
+
+---@param handle integer
+---@return boolean
+local function is_full(handle)
+  local stat = vim.uv.fs_fstat(handle)
+  return stat ~= nil and stat.size >= MAX_BYTES
+end
+
+---The open file, after a new one was begun where the old one is full.
+---@return integer? fd
+local function ready()
+  fd = fd or open()
+  if fd and is_full(fd) then
+    vim.uv.fs_close(fd)
+    -- Rust or another Neovim may have begun the new file already.
+    fd = open()
+    if fd and is_full(fd) then
+      vim.uv.fs_close(fd)
+      vim.uv.fs_rename(M.path(), M.path() .. ".1")
+      fd = open()
+    end
+  end
+  return fd
+end
+
+---@param line string
+local function write(line)
+  if vim.in_fast_event() and not fd then
+    vim.schedule(function()
+      write(line)
+    end)
+    return
+  end
+  local handle = ready()
+  if handle then
+    -- One write with O_APPEND: lines never mix.
+    vim.uv.fs_write(handle, line)
+  end
+end
+
+---@param value any
+---@return any
+local function readable(value)
+  local kind = type(value)
+  if kind == "function" then
+    return readable(value())
+  elseif kind == "table" then
+    return vim.inspect(value, { newline = " ", indent = "" })
+  elseif kind == "number" or kind == "string" then
+    return value
+  end
+  return tostring(value)
+end
+
+---@param message string a format for string.format, used only with arguments
+---@param ... any strings and numbers as they are, tables inspected, functions called
+---@return string
+local function compose(message, ...)
+  local count = select("#", ...)
+  if count == 0 then
+    return message
+  end
+  local values = { ... }
+  for index = 1, count do
+    values[index] = readable(values[index])
+  end
+  return message:format(unpack(values, 1, count))
+end
+
+---@param level "trace"|"debug"|"info"|"warn"|"error"
+---@param message any
+---@param ... any
+local function log(level, message, ...)
+  if RANK[level] < (RANK[require("claude-ide.config").get().log.level] or RANK.info) then
+    return
+  end
+  local ok, text = pcall(compose, tostring(message), ...)
+  if not ok then
+    text = ("%s (cannot be formatted: %s)"):format(message, text)
+  end
+  local seconds, microseconds = vim.uv.gettimeofday()
+  local time = os.date("!%Y-%m-%dT%H:%M:%S", seconds)
+  write(("%s.%06dZ %-5s lua: %s\n"):format(time, microseconds, level:upper(), text))
+end
+
+---Text of a buffer may stand in these lines only.
+---@param message string
+---@param ... any
+function M.trace(message, ...)
+  pcall(log, "trace", message, ...)
+end
+
+---@param message string
+---@param ... any
+function M.debug(message, ...)
+  pcall(log, "debug", message, ...)
+end
+
+---@param message string
+---@param ... any
+function M.info(message, ...)
+  pcall(log, "info", message, ...)
+end
+
+---@param message string
+---@param ... any
+function M.warn(message, ...)
+  pcall(log, "warn", message, ...)
+end
+
+---@param message string
+---@param ... any
+function M.error(message, ...)
+  pcall(log, "error", message, ...)
+end
+
+return M

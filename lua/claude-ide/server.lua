@@ -1,0 +1,298 @@
+-- The server's life in this Neovim: start, stop, what happens in between, and who is connected.
+-- Lua pulls: the library rings an async handle, and `drain` takes the events one by one on the main loop.
+local M = {}
+
+---How long events may hold the main loop before it gets a turn for the person's keys.
+local DRAIN_BUDGET_NS = 8 * 1000 * 1000
+
+---Written into the lock file beside the name that the person sees, and told to clients.
+local SERVER_NAME = "claude-ide.nvim"
+
+local GROUP = "claude-ide.server"
+
+---@alias claude-ide.server.Event
+---| "started" # fun(info)
+---| "stopping" # fun(): answers given now still reach their clients
+---| "stopped" # fun()
+---| "client_connected" # fun(client)
+---| "client_ready" # fun(client)
+---| "client_changed" # fun(client)
+---| "client_disconnected" # fun(client, reason)
+
+---@class claude-ide.server.Info
+---@field host string
+---@field port integer
+---@field lock_files string[]
+
+---@type claude-ide.server.Info?
+local running
+---@type uv.uv_async_t? one for the life of the process: the library keeps it
+local async
+---@type table<integer, claude-ide.Client>
+local clients = {}
+---@type integer?
+local last_client
+---@type table<claude-ide.server.Event, fun(...)[]>
+local subscribers = {}
+
+---@param event claude-ide.server.Event
+---@param ... any
+local function publish(event, ...)
+  -- A copy: a subscriber may unsubscribe while it is told.
+  for _, subscriber in ipairs(vim.list_slice(subscribers[event] or {})) do
+    local ok, trace = xpcall(subscriber, debug.traceback, ...)
+    if not ok then
+      require("claude-ide.log").error("a subscriber to %s failed: %s", event, trace)
+    end
+  end
+end
+
+---Calls a function at each of these events, until the returned function is called.
+---@param event claude-ide.server.Event
+---@param fn fun(...)
+---@return fun() unsubscribe
+function M.on(event, fn)
+  local list = subscribers[event] or {}
+  subscribers[event] = list
+  local function entry(...)
+    return fn(...)
+  end
+  list[#list + 1] = entry
+  return function()
+    for index, other in ipairs(list) do
+      if other == entry then
+        table.remove(list, index)
+        return
+      end
+    end
+  end
+end
+
+---@param event { type: string, client: claude-ide.Client, reason?: string }
+local function on_client_event(event)
+  local client, log = event.client, require("claude-ide.log")
+  if event.type == "client_disconnected" then
+    clients[client.id] = nil
+    if last_client == client.id then
+      last_client = nil
+    end
+    log.info("client %d (%s) disconnected: %s", client.id, client.name or "unnamed", event.reason or "no reason given")
+  else
+    clients[client.id] = client
+  end
+  publish(event.type, client, event.reason)
+  if event.type == "client_ready" then
+    log.info("client %d (%s %s) is ready", client.id, client.name or "unnamed", client.version or "")
+    require("claude-ide.event").emit("ClaudeConnected", { client = client })
+  elseif event.type == "client_disconnected" and client.state == "ready" then
+    require("claude-ide.event").emit("ClaudeDisconnected", { client = client, reason = event.reason })
+  end
+end
+
+---@param event table
+local function handle(event)
+  if event.type == "call" then
+    last_client = event.client
+    require("claude-ide.tools").dispatch(event)
+  elseif event.type == "cancel" then
+    require("claude-ide.tools").dispatch(event)
+  else
+    on_client_event(event)
+  end
+end
+
+---Takes events until none waits or the time is up.
+---@param budget_ns? integer no limit when nil
+---@return boolean drained whether none waits any more
+local function drain(budget_ns)
+  local native = require("claude-ide.native")
+  local deadline = budget_ns and vim.uv.hrtime() + budget_ns
+  repeat
+    local event = native.poll()
+    if not event then
+      return true
+    end
+    local ok, trace = xpcall(handle, debug.traceback, event)
+    if not ok then
+      require("claude-ide.log").error("handling %s failed: %s", event.type, trace)
+    end
+  until deadline and vim.uv.hrtime() > deadline
+  return false
+end
+
+---The callback of the wake.
+local function on_wake()
+  if not drain(DRAIN_BUDGET_NS) and async then
+    -- Through the event loop again, not vim.schedule: so keys and the screen get their turn.
+    async:send()
+  end
+end
+
+---The folders that CLIs look for lock files in.
+---@return string[]
+function M.lock_dirs()
+  local path = require("claude-ide.path")
+  local configured = require("claude-ide.config").get().server.lock_dir
+  if configured then
+    return { path.normalize(vim.fs.normalize(configured)) }
+  end
+  local config_dir = vim.env.CLAUDE_CONFIG_DIR
+  if config_dir and config_dir ~= "" then
+    return { path.normalize(config_dir) .. "/ide" }
+  end
+  local home = vim.uv.os_homedir() or "/"
+  local dirs = { home .. "/.claude/ide" }
+  -- Where some versions of the CLI look, but only if one of them made it.
+  local xdg = vim.env.XDG_CONFIG_HOME
+  local other = ((xdg and xdg:sub(1, 1) == "/") and xdg or home .. "/.config") .. "/claude"
+  if vim.uv.fs_stat(other) then
+    dirs[#dirs + 1] = other .. "/ide"
+  end
+  return dirs
+end
+
+---@return string json the options of native.start
+local function start_options()
+  local config, workspace = require("claude-ide.config").get(), require("claude-ide.workspace")
+  local server = config.server
+  return vim.json.encode({
+    host = server.host,
+    port = server.port,
+    portRange = server.port_range,
+    lockDirs = M.lock_dirs(),
+    workspaceFolders = workspace.folders(),
+    ideName = workspace.ide_name(),
+    serverName = SERVER_NAME,
+    version = require("claude-ide.native").VERSION,
+    handshakeTimeoutMs = server.handshake_timeout_ms,
+    maxConnections = server.max_connections,
+    maxMessageBytes = server.max_message_bytes,
+    keepalive = {
+      intervalMs = server.keepalive.interval_ms,
+      timeoutMs = server.keepalive.timeout_ms,
+      mcpPing = server.keepalive.mcp_ping,
+    },
+    tools = { openDiff = config.diff.enabled },
+    log = { path = require("claude-ide.log").path(), level = config.log.level },
+  })
+end
+
+---@return uv.uv_async_t
+local function wake_handle()
+  async = async or assert(vim.uv.new_async(vim.schedule_wrap(on_wake)))
+  return async
+end
+
+local function stop_at_exit()
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
+    desc = "Claude: say goodbye to the clients and remove the lock file",
+    callback = function()
+      M.stop()
+    end,
+  })
+end
+
+---Starts the server, unless it runs.
+---@return claude-ide.server.Info? info
+---@return string? err for the person to read
+function M.start()
+  if running then
+    return running
+  end
+  local native = require("claude-ide.native")
+  if native.is_loaded() and native.status() then
+    -- An earlier copy of this module started it (`:Lazy reload`); its handle would wake that one.
+    native.stop()
+  end
+  local info, err = native.start(start_options(), wake_handle())
+  if not info then
+    require("claude-ide.log").error("the server did not start: %s", err)
+    return nil, err
+  end
+  running = info
+  require("claude-ide.log").info("listening on %s port %d", info.host, info.port)
+  stop_at_exit()
+  require("claude-ide.workspace").attach()
+  publish("started", info)
+  return info
+end
+
+---Stops the server. Clients are told, the lock file goes.
+function M.stop()
+  if not running then
+    return
+  end
+  publish("stopping")
+  running = nil
+  require("claude-ide.workspace").detach()
+  local _, err = require("claude-ide.native").stop()
+  if err then
+    require("claude-ide.log").warn("stopping the server: %s", err)
+  end
+  drain()
+  clients, last_client = {}, nil
+  require("claude-ide.log").info("stopped")
+  publish("stopped")
+end
+
+---Stops and starts again, with the same port and token: connected CLIs come back by themselves.
+---@return claude-ide.server.Info? info
+---@return string? err
+function M.restart()
+  M.stop()
+  return M.start()
+end
+
+---@return boolean
+function M.is_running()
+  return running ~= nil
+end
+
+---Where the server listens, while it runs.
+---@return claude-ide.server.Info?
+function M.info()
+  return running
+end
+
+---The connected clients in the order in which they came. One that takes notifications has the state "ready".
+---@return claude-ide.Client[]
+function M.clients()
+  local list = vim.tbl_values(clients)
+  table.sort(list, function(left, right)
+    return left.id < right.id
+  end)
+  return list
+end
+
+---@param id integer
+---@return claude-ide.Client?
+function M.client(id)
+  return clients[id]
+end
+
+---The client that called a tool last, while it is connected.
+---@return claude-ide.Client?
+function M.last_client()
+  return last_client and clients[last_client]
+end
+
+---Sends a notification to one client or to all. Does nothing while the server does not run.
+---@param method string
+---@param params table
+---@param client_id? integer
+---@return boolean? sent
+---@return string? err
+function M.notify(method, params, client_id)
+  if not running then
+    return nil, "the server does not run"
+  end
+  local ok, json = pcall(vim.json.encode, params)
+  if not ok then
+    require("claude-ide.log").error("%s cannot be sent: %s", method, json)
+    return nil, tostring(json)
+  end
+  return require("claude-ide.native").notify(method, json, client_id)
+end
+
+return M

@@ -1,0 +1,148 @@
+-- Runs the tool that a call names and takes its answer back to the caller.
+-- Invariant: every call is answered exactly once, whatever the tool does: answers twice, late, never after a cancel, or
+-- fails. A tool is `claude-ide.tools.<name>` and looks like `claude-ide.Tool` (types.lua).
+local M = {}
+
+---A result, or a part of one, that must be `[]` in JSON. A plain empty table becomes `[]` too, and `vim.empty_dict()`
+---becomes `{}`; this says what is meant.
+M.EMPTY_ARRAY = setmetatable({}, {
+  __newindex = function()
+    error("EMPTY_ARRAY is shared: make a table of your own", 2)
+  end,
+})
+
+local MODULE = "claude-ide.tools."
+
+---@class claude-ide.tools.Running
+---@field tool claude-ide.Tool
+---@field call claude-ide.Call
+
+---The calls that a tool has yet to answer.
+---@type table<integer, claude-ide.tools.Running>
+local running = {}
+
+---@param name string
+---@return claude-ide.Tool?
+---@return string? err
+local function find(name)
+  if not name:find("^%l[%l_]*$") then
+    return nil, "no such tool: " .. name
+  end
+  local ok, tool = pcall(require, MODULE .. name)
+  if ok and type(tool) == "table" and type(tool.run) == "function" then
+    return tool
+  end
+  return nil, ok and (MODULE .. name .. " is no tool: it has no run()") or tostring(tool)
+end
+
+---The first line of an error, without the place: what a model or a person can use.
+---@param err any
+---@return string
+local function brief(err)
+  local line = tostring(err):match("^[^\n]*")
+  return (line:gsub("^[^%s:]+%.lua:%d+: ", ""))
+end
+
+---@param call claude-ide.Call
+---@param result any
+local function send_result(call, result)
+  local native = require("claude-ide.native")
+  if result == nil then
+    result = vim.NIL
+  end
+  local ok, json = pcall(vim.json.encode, result)
+  if not ok then
+    require("claude-ide.log").error("the result of %s cannot be sent: %s", call.name, json)
+    native.fail(call.id, "failed", "the editor's answer cannot be sent: " .. brief(json))
+    return
+  end
+  local sent, err = native.respond(call.id, json)
+  if not sent then
+    require("claude-ide.log").debug("the answer to %s came too late: %s", call.name, err)
+  end
+end
+
+---@param call claude-ide.Call
+---@param err claude-ide.CallError
+local function send_error(call, err)
+  local code = err.code == "invalid_params" and "invalid_params" or "failed"
+  local sent, reason = require("claude-ide.native").fail(call.id, code, tostring(err.message))
+  if not sent then
+    require("claude-ide.log").debug("the error of %s came too late: %s", call.name, reason)
+  end
+end
+
+---@param call claude-ide.Call
+---@return claude-ide.Respond
+local function responder(call)
+  return function(result, err)
+    if not running[call.id] then
+      require("claude-ide.log").debug("%s answered a call that is answered or cancelled", call.name)
+      return
+    end
+    running[call.id] = nil
+    if err then
+      send_error(call, err)
+    else
+      send_result(call, result)
+    end
+  end
+end
+
+---@param err any
+---@return string
+local function traceback(err)
+  return debug.traceback(tostring(err), 2)
+end
+
+---@param call claude-ide.Call
+---@param args table
+local function run(call, args)
+  local log = require("claude-ide.log")
+  local tool, missing = find(call.name)
+  if not tool then
+    log.error("call of %s: %s", call.name, missing)
+    send_error(call, { code = "failed", message = "the editor cannot run " .. call.name })
+    return
+  end
+  running[call.id] = { tool = tool, call = call }
+  local respond = responder(call)
+  local ok, trace = xpcall(tool.run, traceback, args, respond, call)
+  if not ok then
+    log.error("%s failed: %s", call.name, trace)
+    respond(nil, { code = "failed", message = ("%s failed: %s"):format(call.name, brief(trace)) })
+  end
+end
+
+---@param id integer
+local function cancel(id)
+  local entry = running[id]
+  if not entry then
+    return
+  end
+  running[id] = nil
+  if entry.tool.cancel then
+    local ok, trace = xpcall(entry.tool.cancel, traceback, entry.call)
+    if not ok then
+      require("claude-ide.log").error("cancelling %s failed: %s", entry.call.name, trace)
+    end
+  end
+end
+
+---Serves one `call` or `cancel` event of the server. Never raises.
+---@param event { type: "call"|"cancel", id: integer, client: integer, name: string, args?: table }
+function M.dispatch(event)
+  if event.type == "cancel" then
+    cancel(event.id)
+  else
+    run({ id = event.id, client = event.client, name = event.name }, event.args or {})
+  end
+end
+
+---How many calls wait for their tool's answer.
+---@return integer
+function M.pending()
+  return vim.tbl_count(running)
+end
+
+return M
