@@ -1,0 +1,32 @@
+# The one entrance to everything: people, CI and plugin managers call these targets and nothing else.
+# `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test bench lint fmt doc
+
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install all tools for development into .deps/
+	@scripts/setup.sh all
+
+build: ## Build the native library (what a plugin manager runs)
+	@scripts/build.sh
+
+demo: build ## Try it: the real CLI beside Neovim, no account needed (LIVE=1: your own)
+	@scripts/demo.sh
+
+test: build ## Run all tests: Rust, three Neovims, the real CLI
+	@scripts/test.sh
+
+bench: build ## Measure speed against a bare TCP loopback
+	@scripts/bench.sh
+
+lint: build ## Check formats, types, licences, docs and the library's symbols
+	@scripts/lint.sh
+
+fmt: ## Format all sources
+	@scripts/fmt.sh
+
+doc: ## Write doc/claude-ide.txt anew
+	@scripts/doc.sh

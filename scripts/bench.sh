@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Measures speed, beside a bare TCP loopback in the same run. Not part of the tests: numbers depend on the machine.
+set -euo pipefail
+source "$(dirname "$0")/env.sh"
+scripts/setup.sh venv nvims
+
+exec "$python" tests/bench/run.py "$@"

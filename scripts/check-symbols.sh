@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# One library serves every Neovim: it may import Lua's, luv's, libuv's and the C library's symbols, and no nvim_*.
+set -euo pipefail
+source "$(dirname "$0")/env.sh"
+library=${1:-build/claude_ide_native.so}
+
+case $(uname -s) in
+  Darwin) imported=$(nm -u "$library" | awk '{ sub(/^_/, "", $NF); print $NF }' | grep -E '^(nvim|lua|uv)' || true) ;;
+  # What glibc and gcc's runtime define carries their version; weak symbols may be missing.
+  *) imported=$(nm -D --undefined-only "$library" | awk '$1 != "w" && $NF !~ /@(GLIBC|GCC)/ { print $NF }') ;;
+esac
+[[ $imported ]] || { echo "$library imports nothing: not the library?" >&2; exit 1; }
+if strangers=$(grep -vE '^(lua_|luaL_|luv_|uv_)' <<<"$imported"); then
+  echo "$library imports what not every Neovim has:" >&2
+  echo "$strangers" >&2
+  exit 1
+fi

