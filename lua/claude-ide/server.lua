@@ -5,6 +5,9 @@ local M = {}
 ---How long events may hold the main loop before it gets a turn for the person's keys.
 local DRAIN_BUDGET_NS = 8 * 1000 * 1000
 
+---A server that ends by itself is started again, unless it did so this short a time ago.
+local RESTART_GAP_NS = 60 * 1000 * 1000 * 1000
+
 ---Written into the lock file beside the name that the person sees, and told to clients.
 local SERVER_NAME = "claude-ide.nvim"
 
@@ -32,6 +35,8 @@ local async
 local clients = {}
 ---@type integer?
 local last_client
+---@type integer? when the server's thread last ended unasked
+local ended_at
 ---@type table<claude-ide.server.Event, fun(...)[]>
 local subscribers = {}
 
@@ -89,6 +94,22 @@ local function on_client_event(event)
   end
 end
 
+---The server's thread is gone. While it was to run, that is a bug: say so, and start again, but not for ever.
+local function on_end()
+  if not running then
+    return
+  end
+  require("claude-ide.log").error("the server ended by itself")
+  M.stop()
+  local now = vim.uv.hrtime()
+  if ended_at and now - ended_at < RESTART_GAP_NS then
+    require("claude-ide.notice").error("The server ended twice in a short time. `:Claude log` tells more, `:Claude restart` tries again.")
+    return
+  end
+  ended_at = now
+  M.start()
+end
+
 ---@param event table
 local function handle(event)
   if event.type == "call" then
@@ -96,6 +117,8 @@ local function handle(event)
     require("claude-ide.tools").dispatch(event)
   elseif event.type == "cancel" then
     require("claude-ide.tools").dispatch(event)
+  elseif event.type == "ended" then
+    on_end()
   else
     on_client_event(event)
   end

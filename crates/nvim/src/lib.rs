@@ -38,6 +38,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("notify", export(notify)),
     ("set_workspace", export(set_workspace)),
     ("status", export(status)),
+    ("panic", export(panic)),
 ];
 
 #[nvim_oxi::plugin]
@@ -119,6 +120,12 @@ fn status(_arguments: Arguments) -> Result<Value, Error> {
         fields.insert("unanswered".to_owned(), QUEUE.unanswered().into());
     }
     Ok(status)
+}
+
+/// `panic()` → nil and a message. For the test that shows that a panic ends in the log and goes no further.
+#[expect(clippy::panic, reason = "it is what this function is for")]
+fn panic(_arguments: Arguments) -> Result<Value, Error> {
+    panic!("asked to panic")
 }
 
 fn json<T: serde::Serialize>(value: &T) -> Value {

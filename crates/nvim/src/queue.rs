@@ -71,6 +71,8 @@ enum Entry {
         name: &'static str,
     },
     Client(News),
+    /// The server's thread ended though nobody asked it to.
+    End,
 }
 
 #[derive(Debug)]
@@ -167,6 +169,11 @@ impl Queue {
         self.lock().announce(news);
     }
 
+    /// Puts the unexpected end of the server in the queue.
+    pub(crate) fn announce_end(&self) {
+        self.lock().push(Entry::End);
+    }
+
     /// Takes the oldest event, as a table for Lua.
     pub(crate) fn poll(&self) -> Option<Value> {
         let mut state = self.lock();
@@ -181,6 +188,7 @@ impl Queue {
                 }
                 Entry::Cancel { call, client, name } => return Some(call_event("cancel", call, client, name, None)),
                 Entry::Client(news) => return Some(news.into_event()),
+                Entry::End => return Some(Value::Table(vec![("type", Value::Text("ended"))])),
             }
         }
         None
@@ -246,7 +254,7 @@ impl State {
             // Older news that nobody has read yet can as well tell the new state.
             NewsKind::Changed => match self.entries.iter_mut().rev().find(|entry| unseen(entry)) {
                 Some(Entry::Client(old)) => old.client = news.client,
-                Some(Entry::Call(_) | Entry::Cancel { .. }) | None => self.push(Entry::Client(news)),
+                Some(Entry::Call(_) | Entry::Cancel { .. } | Entry::End) | None => self.push(Entry::Client(news)),
             },
             NewsKind::Disconnected => {
                 let mut came_unseen = false;
@@ -255,7 +263,7 @@ impl State {
                         came_unseen |= old.kind == NewsKind::Connected;
                         false
                     }
-                    Entry::Client(_) | Entry::Call(_) | Entry::Cancel { .. } => true,
+                    Entry::Client(_) | Entry::Call(_) | Entry::Cancel { .. } | Entry::End => true,
                 });
                 if !came_unseen {
                     self.push(Entry::Client(news));
@@ -270,7 +278,7 @@ impl State {
             let calls = &self.calls;
             self.entries.retain(|entry| match entry {
                 Entry::Call(id) => calls.contains_key(id),
-                Entry::Cancel { .. } | Entry::Client(_) => true,
+                Entry::Cancel { .. } | Entry::Client(_) | Entry::End => true,
             });
             self.marks = 0;
         }

@@ -3,6 +3,7 @@
 //! Invariants: at most one server runs. Port and token belong to the process, so a server that starts again is the
 //! same one to a CLI that reconnects. Stopping has a deadline, so that nothing here can keep Neovim from quitting.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -39,6 +40,8 @@ struct Running {
     thread: JoinHandle<()>,
     /// Disconnects when the thread is done.
     done: Receiver<()>,
+    /// Whether the thread was asked to end.
+    asked: Arc<AtomicBool>,
 }
 
 fn running() -> MutexGuard<'static, Option<Running>> {
@@ -76,15 +79,31 @@ pub(crate) fn start(options: StartOptions, wake: AsyncHandle) -> Result<ServerHa
         Server::bind(options.into(), identity, editor)?
     };
     let (alive, done) = mpsc::channel();
+    let asked = Arc::new(AtomicBool::new(false));
+    let news = TellOfEnd { asked: Arc::clone(&asked) };
     let thread = thread::Builder::new()
         .name("claude-ide".to_owned())
         .spawn(move || {
+            let _alive = alive;
+            let _news = news;
             serve(runtime, server);
-            drop(alive);
         })
         .map_err(Error::Thread)?;
-    *slot = Some(Running { handle: handle.clone(), thread, done });
+    *slot = Some(Running { handle: handle.clone(), thread, done, asked });
     Ok(handle)
+}
+
+/// Tells Lua that the thread ended though nobody asked it to: a panic ended it, say.
+struct TellOfEnd {
+    asked: Arc<AtomicBool>,
+}
+
+impl Drop for TellOfEnd {
+    fn drop(&mut self) {
+        if !self.asked.load(Ordering::Acquire) {
+            QUEUE.announce_end();
+        }
+    }
 }
 
 fn identity() -> Result<Identity, ServerError> {
@@ -105,9 +124,10 @@ fn serve(runtime: Runtime, server: Server) {
 /// # Errors
 /// [`Error::NotRunning`], or [`Error::Stuck`] when the deadline passed and the thread was left to itself.
 pub(crate) fn stop() -> Result<(), Error> {
-    let Some(Running { handle, thread, done }) = running().take() else {
+    let Some(Running { handle, thread, done, asked }) = running().take() else {
         return Err(Error::NotRunning);
     };
+    asked.store(true, Ordering::Release);
     handle.shutdown(SHUTDOWN_DEADLINE);
     let outcome = match done.recv_timeout(SHUTDOWN_DEADLINE + JOIN_GRACE) {
         Ok(()) | Err(RecvTimeoutError::Disconnected) => {

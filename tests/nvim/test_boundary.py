@@ -1,0 +1,284 @@
+"""The native library as Lua sees it: whatever is passed, nothing fails across and Neovim lives."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.nvim import ROOT
+
+LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
+
+FUNCTIONS = ["version", "start", "stop", "poll", "respond", "fail", "notify", "set_workspace", "status"]
+
+OPEN = """
+local path, done = ...
+local library = assert(package.loadlib(path, "luaopen_claude_ide_native"))()
+"""
+
+ODD_VALUES = """
+local closed = vim.uv.new_async(function() end)
+closed:close()
+local proxy = newproxy(true)
+local failing = setmetatable({}, { __tostring = error, __index = error, __len = error, __eq = error, __call = error })
+local odd = {
+  vim.NIL, true, false, 0, 1, -1, 1.5, 0 / 0, 1 / 0, -1 / 0, 2 ^ 53, 2 ^ 60, "", "x", "{}", "[]", "null", "\\0\\255",
+  ("x"):rep(1e6), ("["):rep(1e5), {}, { 1 }, failing, print, coroutine.create(print), io.stdout, proxy, closed,
+  vim.uv.new_timer(), vim.uv.new_pipe(), require("ffi").new("int64_t", 7), require("ffi").new("char[4]"),
+  vim.empty_dict(), vim.regex("x"), debug.getregistry(),
+}
+"""
+
+
+def test_answers_odd_arguments_with_nil_and_a_message(nvim):
+    """Each function, each position, each kind of value: an error that crossed would end Neovim."""
+    answered = nvim.lua(
+        OPEN
+        + ODD_VALUES
+        + """
+        local count = 0
+        local function try(name, ...)
+          local value, err = library[name](...)
+          assert(value ~= nil or err == nil or type(err) == "string", name)
+          count = count + 1
+        end
+        for name in pairs(library) do
+          try(name)
+          for _, value in ipairs(odd) do
+            try(name, value)
+            try(name, nil, value)
+            try(name, value, value)
+            try(name, 1, value)
+            try(name, "x", value)
+            try(name, "{}", value, value)
+            try(name, "x", "{}", value)
+            try(name, value, value, value, value, value)
+          end
+          try(name, unpack(odd))
+        end
+        return count
+        """,
+        str(LIBRARY),
+    )
+    assert answered > 2000
+    assert nvim.lua("return 1 + 1") == 2
+
+
+def test_says_which_argument_is_wrong(nvim):
+    errors = nvim.lua(
+        OPEN
+        + """
+        local function err(name, ...) return (select(2, library[name](...))) end
+        return {
+          err("respond"), err("respond", 1), err("respond", "1", "{}"), err("respond", 1.5, "{}"), err("respond", 7, "{}"),
+          err("fail", 1, "odd", "m"), err("start", "{}", vim.NIL), err("start", vim.NIL), err("notify", "m", "{"),
+          err("notify", "m", "{}"), err("stop"), err("status"),
+        }
+        """,
+        str(LIBRARY),
+    )
+    assert errors == [
+        "argument 1 (id): expected id, got nil",
+        "argument 2 (json): expected string, got nil",
+        "argument 1 (id): expected id, got string",
+        "argument 1 (id): expected id, got number",
+        "no call 7 waits for an answer",
+        'code must be "invalid_params" or "failed", not "odd"',
+        "options is no valid JSON for this: missing field `host` at line 1 column 2",
+        "argument 1 (options): expected string, got userdata",
+        "params is no valid JSON for this: EOF while parsing an object at line 1 column 1",
+        "the server does not run",
+        "the server does not run",
+        "the server does not run",
+    ]
+
+
+def test_exports_these_functions_and_no_others(nvim):
+    exported = nvim.lua(OPEN + "return vim.tbl_keys(library)", str(LIBRARY))
+    assert sorted(exported) == sorted([*FUNCTIONS, "panic"])
+
+
+def test_a_panic_is_caught_and_logged(nvim):
+    """`panic` is there for this test alone."""
+    nvim.lua('assert(require("claude-ide.server").start())')
+    answers = nvim.lua(
+        OPEN + "return vim.tbl_map(function() return (select(2, library.panic())) end, vim.fn.range(50))", str(LIBRARY)
+    )
+    assert set(answers) == {"this is a bug in claude-ide.nvim: the log file tells more"}
+    assert "panicked at crates/nvim/src/lib.rs" in nvim.log()
+    assert nvim.screen()[0] == "" or "panicked" not in "".join(nvim.screen())
+
+
+def test_works_when_loaded_in_a_coroutine_that_is_gone(nvim):
+    """Plugin managers run builds and configurations in coroutines; Lua's state there dies with them."""
+    nvim.lua(
+        OPEN
+        + """
+        coroutine.wrap(function() library = package.loadlib(path, "luaopen_claude_ide_native")() end)()
+        for _ = 1, 20 do collectgarbage() end
+        for _ = 1, 1000 do assert(library.version()); library.poll() end
+        local again = package.loadlib(path, "luaopen_claude_ide_native")()
+        assert(again.version() == library.version())
+        coroutine.wrap(function() for _ = 1, 1000 do library.poll(); library.status(vim.NIL) end end)()
+        """,
+        str(LIBRARY),
+    )
+
+
+def test_takes_events_in_a_coroutine(nvim, connect):
+    nvim.lua('require("claude-ide.server").start()')
+    connect(nvim, wait_ready=False, initialize=False)
+    nvim.lua(
+        """
+        -- The wake would take the event first.
+        local native, event = require("claude-ide.native"), nil
+        vim.uv.sleep(100)
+        coroutine.wrap(function() event = native.poll() end)()
+        seen = event
+        """
+    )
+
+
+def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):
+    """Any push of a value may run the garbage collector, and that may run anybody's `__gc`."""
+    nvim.lua(
+        OPEN
+        + """
+        local function litter()
+          for _ = 1, 100 do
+            getmetatable(newproxy(true)).__gc = function() error("a finalizer failed") end
+          end
+        end
+        for _ = 1, 200 do
+          pcall(litter)
+          for _ = 1, 20 do pcall(library.respond, vim.NIL, ("x"):rep(10000)) end
+        end
+        pcall(collectgarbage)
+        """,
+        str(LIBRARY),
+    )
+    assert nvim.lua("return 1 + 1") == 2
+
+
+def test_runs_deep_in_the_lua_stack(nvim):
+    nvim.lua(
+        OPEN
+        + """
+        local function deep(n)
+          if n == 0 then return library.respond(vim.NIL) end
+          local a, b = deep(n - 1)
+          return a, b
+        end
+        for n = 1, 3000, 250 do
+          local value, err = deep(n)
+          assert(value == nil and err:find("expected id"), err)
+        end
+        """,
+        str(LIBRARY),
+    )
+
+
+def test_survives_that_somebody_closes_every_handle(nvim, connect):
+    """A plugin that closes all libuv handles takes ours too: events wait, Neovim lives."""
+    client = connect(nvim)
+    nvim.lua(
+        """
+        for index = 1, 200 do
+          local name, value = debug.getupvalue(require("claude-ide.server").start, index)
+          if not name then break end
+          if name == "wake_handle" then
+            local _, handle = debug.getupvalue(value, 1)
+            assert(handle, "no handle")
+            handle:close()
+          end
+        end
+        """
+    )
+    assert client.request("ping") == {}
+    client.start_call("getWorkspaceFolders")
+    assert client.request("ping") == {}
+    assert nvim.lua("return 1 + 1") == 2
+
+
+@pytest.fixture
+def plugin_copy(tmp_path):
+    """A copy of the Lua side, with no library."""
+    copy = tmp_path / "it's a copy"
+    shutil.copytree(ROOT / "lua", copy / "lua")
+    return copy
+
+
+LOAD_COPY = """
+vim.opt.runtimepath:prepend(...)
+for name in pairs(package.loaded) do
+  if name:find("^claude%-ide") then package.loaded[name] = nil end
+end
+local native = dofile((...) .. "/lua/claude-ide/native.lua")
+package.loaded["claude-ide.native"] = native
+local ok, value, err = pcall(native.status)
+return { ok, value == nil, err, select(2, require("claude-ide.server").start()) }
+"""
+
+
+def load_copy(nvim, copy: Path):
+    ok, empty, err, start_err = nvim.lua(LOAD_COPY, str(copy))
+    assert ok and empty
+    assert start_err == err
+    return err
+
+
+def test_explains_a_missing_library(nvim, plugin_copy):
+    err = load_copy(nvim, plugin_copy)
+    assert "not built yet" in err
+    assert f"make -C '{str(plugin_copy).replace(chr(39), chr(39) + chr(92) + chr(39) + chr(39))}' build" in err
+
+
+def test_finds_a_library_that_was_built_meanwhile(nvim, plugin_copy):
+    load_copy(nvim, plugin_copy)
+    (plugin_copy / "build").mkdir()
+    shutil.copy(LIBRARY, plugin_copy / "build" / LIBRARY.name)
+    assert nvim.lua('return require("claude-ide.native").load() ~= nil')
+
+
+def test_explains_a_broken_library(nvim, plugin_copy):
+    (plugin_copy / "build").mkdir()
+    (plugin_copy / "build" / LIBRARY.name).write_bytes(b"\x7fELF" + b"\0" * 100)
+    err = load_copy(nvim, plugin_copy)
+    assert "cannot be loaded" in err and "make -C" in err and "restart Neovim" in err
+
+
+def test_explains_a_library_of_another_version(nvim, plugin_copy):
+    (plugin_copy / "build").mkdir()
+    shutil.copy(LIBRARY, plugin_copy / "build" / LIBRARY.name)
+    native = plugin_copy / "lua" / "claude-ide" / "native.lua"
+    native.write_text(native.read_text().replace('M.VERSION = "', 'M.VERSION = "9.'))
+    err = load_copy(nvim, plugin_copy)
+    assert "but the plugin is version 9." in err and "make -C" in err
+
+
+def test_the_library_and_lua_have_one_version():
+    manifest = (ROOT / "Cargo.toml").read_text()
+    version = manifest.split('[workspace.package]\nversion = "')[1].split('"')[0]
+    assert f'M.VERSION = "{version}"' in (ROOT / "lua" / "claude-ide" / "native.lua").read_text()
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="reads an ELF symbol table")
+def test_the_library_takes_nothing_of_neovims_own_interface():
+    """The layouts behind `nvim_*` differ between versions; Lua, luv, libuv and libc do not."""
+    table = subprocess.run(["nm", "-D", "--undefined-only", LIBRARY], capture_output=True, text=True, check=True)
+    names = {line.split()[-1] for line in table.stdout.splitlines()}
+    from_libraries = {name for name in names if "@" in name}
+    others = {name for name in names - from_libraries if not name.startswith(("_ITM_", "__gmon_", "__cxa_"))}
+    assert {library.split("@")[1].split("_")[0].strip("@") for library in from_libraries} <= {"GLIBC", "GCC"}
+    assert {name for name in others if not name.startswith(("lua_", "luaL_", "luv_", "uv_"))} <= {"gnu_get_libc_version"}
+
+
+def test_only_one_module_touches_the_library():
+    touching = [
+        path.name
+        for path in (ROOT / "lua").rglob("*.lua")
+        if "loadlib" in path.read_text() or "claude_ide_native" in path.read_text()
+    ]
+    assert touching == ["native.lua"]
