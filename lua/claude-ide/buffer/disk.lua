@@ -86,7 +86,10 @@ function M.settle(buf, answer)
   local ok, err = pcall(vim.cmd, ("silent %dchecktime"):format(buf))
   if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_call(buf, function()
-      vim.cmd("noautocmd setlocal " .. (autoread == nil and "autoread<" or autoread and "autoread" or "noautoread"))
+      -- `set autoread<` takes the local value away; `setlocal autoread<` would copy the global one.
+      vim.cmd(
+        "noautocmd " .. (autoread == nil and "set autoread<" or autoread and "setlocal ar" or "setlocal noar")
+      )
     end)
   end
   vim.o.eventignore = ignored

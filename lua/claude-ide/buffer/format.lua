@@ -24,9 +24,9 @@ function M.of(buf)
   local unicode = encoding == "" or encoding:find("^u[tc][fs]") ~= nil
   local empty = false
   if vim.api.nvim_buf_line_count(buf) == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1] == "" then
-    -- Only the offset past the last line tells a file of no bytes from a file of one empty line.
+    -- Only the byte count tells a file of no bytes from a file of one empty line.
     empty = vim.api.nvim_buf_call(buf, function()
-      return vim.fn.line2byte(2) == -1
+      return vim.fn.wordcount().bytes == 0
     end)
   end
   return {

@@ -5,8 +5,10 @@ local M = {}
 ---Past so many lines in one place a hunk is replaced as a whole; line by line would take too long.
 local MAX_PAIRED_LINES = 400
 
----Past so many lines that differ between the first and the last change, one hunk is taken for all of them.
-local MAX_DIFFED_LINES = 60000
+---Between the first and the last change: up to here the diff that reads best, then the one that is fast (80 ms for
+---300,000 lines of both sides together), then one hunk for all.
+local MAX_READABLE_LINES = 20000
+local MAX_DIFFED_LINES = 400000
 
 ---@class claude-ide.buffer.Hunk lines [old, old + old_count) become [new, new + new_count)
 ---@field old integer 1-based
@@ -37,10 +39,15 @@ function M.hunks(old, new)
   local indices = diff(
     table.concat(old, "\n", first, last_old) .. "\n",
     table.concat(new, "\n", first, last_new) .. "\n",
-    { result_type = "indices", algorithm = "histogram" }
+    {
+      result_type = "indices",
+      algorithm = old_count + new_count > MAX_READABLE_LINES and "myers" or "histogram",
+    }
   )
   local hunks = {}
-  for _, index in ipairs(indices --[[@as integer[][] ]]) do
+  for _, index in
+    ipairs(indices --[[@as integer[][] ]])
+  do
     local old_at, old_lines, new_at, new_lines = unpack(index)
     -- With no lines on a side, xdiff names the line before.
     hunks[#hunks + 1] = {

@@ -1,0 +1,416 @@
+"""Buffers as files: found by exact path, read as exact bytes, reloaded without a prompt."""
+
+import os
+import shutil
+
+import pytest
+
+FIND = "local b = require('claude-ide.buffer').find(...) return b and vim.api.nvim_buf_get_name(b) or false"
+TEXT = "return require('claude-ide.buffer').text(vim.api.nvim_get_current_buf())"
+RELOAD = "local did, why = require('claude-ide.buffer').reload_from_disk(... or vim.api.nvim_get_current_buf()) return { did, why }"
+ODD_NAMES = ["a b.txt", "100%.txt", "x[1].txt", "*.txt", "{a,b}.txt", "$HOME.txt", "~", "#1", "a\\b.txt", "ü.txt", "u\u0308.txt"]
+
+
+def edit(nvim, path):
+    nvim.lua("vim.cmd.edit(vim.fn.fnameescape(...))", str(path))
+
+
+def test_a_path_is_never_a_pattern(start_nvim):
+    nvim = start_nvim(files={"foo.tsx": "x\n"})
+    edit(nvim, nvim.project / "foo.tsx")
+    assert nvim.lua(FIND, str(nvim.project / "foo.ts")) is False
+    assert nvim.lua(FIND, str(nvim.project / "*")) is False
+    assert nvim.lua(FIND, str(nvim.project / "foo.tsx")) == str(nvim.project / "foo.tsx")
+
+
+def test_every_name_finds_its_own_buffer(start_nvim):
+    nvim = start_nvim(files={name: name for name in ODD_NAMES})
+    for name in ODD_NAMES:
+        edit(nvim, nvim.project / name)
+    for name in ODD_NAMES:
+        assert nvim.lua(FIND, str(nvim.project / name)) == str(nvim.project / name)
+
+
+def test_a_file_is_found_by_way_of_links(start_nvim):
+    nvim = start_nvim(files={"real/a.txt": "x\n"})
+    (nvim.project / "link").symlink_to("real")
+    (nvim.project / "b.txt").symlink_to("real/a.txt")
+    edit(nvim, nvim.project / "real" / "a.txt")
+    for path in ("link/a.txt", "b.txt", "real/../link/./a.txt", "real//a.txt"):
+        assert nvim.lua(FIND, str(nvim.project / path)) == str(nvim.project / "real/a.txt"), path
+
+
+def test_a_file_that_does_not_exist_yet_is_found(nvim):
+    edit(nvim, nvim.project / "new" / "a.txt")
+    assert nvim.lua(FIND, str(nvim.project / "new/a.txt")) == str(nvim.project / "new/a.txt")
+
+
+def test_only_ordinary_buffers_are_files(start_nvim):
+    nvim = start_nvim(files={"a.txt": "x\n"})
+    assert nvim.lua("""
+      local is_file = require("claude-ide.buffer").is_file
+      local function open(cmd) vim.cmd(cmd) return is_file(vim.api.nvim_get_current_buf()) end
+      return { open("edit a.txt"), open("enew"), open("help"), open("terminal true"), open("edit ."),
+        open("enew | file oil:///tmp/"), open("edit never-written.txt"), is_file(99999) }
+    """) == [True, False, False, False, False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("path", "normal"),
+    [
+        ("/a/./b//c/", "/a/b/c"),
+        ("/a/../../b", "/b"),
+        ("/a/..b/c..", "/a/..b/c.."),
+        ("/~/$HOME/%41", "/~/$HOME/%41"),
+        ("/", "/"),
+        ("/..", "/"),
+    ],
+)
+def test_normal_paths(nvim, path, normal):
+    assert nvim.lua("return require('claude-ide.path').normalize(...)", path) == normal
+
+
+def test_relative_and_within_compare_whole_names(nvim):
+    assert nvim.lua("""
+      local p = require("claude-ide.path")
+      return { p.within("/a/b", "/a"), p.within("/ab", "/a"), p.within("/a", "/a/"), p.within("/x", "/"),
+        p.relative("/a/b/c", "/a"), p.relative("/ab", "/a"), p.relative("/a", "/a"), p.relative("/a", "/") }
+    """) == [True, False, True, True, "b/c", "/ab", ".", "a"]
+
+
+def test_a_uri_is_read_raw_and_unescaped_only_where_such_a_file_exists(start_nvim):
+    nvim = start_nvim(files={"a b.txt": "", "c%20d.txt": "", "c d.txt": ""})
+    read = "return require('claude-ide.path').from_uri(...)"
+    at = lambda name: str(nvim.project / name)
+    assert nvim.lua(read, "file://" + at("a b.txt")) == at("a b.txt")
+    assert nvim.lua(read, "file://" + at("a%20b.txt")) == at("a b.txt")
+    assert nvim.lua(read, "file://" + at("c%20d.txt")) == at("c%20d.txt")
+    assert nvim.lua(read, "file://localhost" + at("a b.txt")) == at("a b.txt")
+    assert nvim.lua(read, "_claude_fs_right:" + at("a b.txt")) == at("a b.txt")
+    assert nvim.lua(read, at("a b.txt")) == at("a b.txt")
+    assert nvim.lua(read, "https://example.org/x") is None
+    assert nvim.lua(read, "file://host/x") is None
+
+
+FILES = {
+    "unix": b"a\nb\n",
+    "dos": b"a\r\nb\r\n",
+    "mixed": b"a\r\nb\n",
+    "no final newline": b"a\nb",
+    "dos, no final newline": b"a\r\nb",
+    "empty": b"",
+    "one empty line": b"\n",
+    "byte order mark": b"\xef\xbb\xbfa\n",
+    "nul": b"a\0b\n",
+    "multibyte": "ünï😀\n".encode(),
+    "lone carriage return": b"a\rb\n",
+}
+
+
+@pytest.mark.parametrize("content", FILES.values(), ids=FILES.keys())
+def test_text_is_what_a_write_would_give(start_nvim, content):
+    nvim = start_nvim(files={"a.txt": content}, init_lua="vim.o.fixendofline = false")
+    edit(nvim, nvim.project / "a.txt")
+    assert nvim.lua(TEXT).encode() == content
+    nvim.cmd("write")
+    assert (nvim.project / "a.txt").read_bytes() == content
+    assert nvim.lua(TEXT).encode() == content
+
+
+def test_text_tells_of_the_newline_that_a_write_would_add(start_nvim):
+    nvim = start_nvim(files={"a.txt": "a"})
+    edit(nvim, nvim.project / "a.txt")
+    assert nvim.lua(TEXT) == "a\n"
+
+
+def test_text_of_mac_and_binary_buffers(start_nvim):
+    nvim = start_nvim(files={"mac.txt": b"a\rb\nc\r", "bin": b"\xef\xbb\xbfa\r\nb"})
+    nvim.cmd("edit ++ff=mac mac.txt")
+    assert nvim.lua(TEXT).encode() == b"a\rb\nc\r"
+    nvim.cmd("edit ++bin bin")
+    assert nvim.lua(TEXT).encode() == b"\xef\xbb\xbfa\r\nb"
+
+
+def test_text_of_another_encoding_is_the_text(start_nvim):
+    nvim = start_nvim(files={"a.txt": "grün\n".encode("latin-1"), "b.txt": "\ufeffgrün\n".encode("utf-16-le")})
+    edit(nvim, nvim.project / "a.txt")
+    assert nvim.lua("return vim.bo.fileencoding") == "latin1"
+    assert nvim.lua(TEXT) == "grün\n"
+    edit(nvim, nvim.project / "b.txt")
+    assert nvim.lua(TEXT) == "\ufeffgrün\n"
+
+
+LINES = [f"line {number}" for number in range(1, 101)]
+
+
+def text(lines):
+    return "".join(line + "\n" for line in lines)
+
+
+@pytest.fixture
+def opened(start_nvim):
+    """A Neovim with a file of a hundred lines, cursor in line 50."""
+    nvim = start_nvim(files={"a.txt": text(LINES)})
+    edit(nvim, nvim.project / "a.txt")
+    nvim.cmd("normal! 50G3l")
+    return nvim
+
+
+def change(nvim, lines, name="a.txt"):
+    content = text(lines) if isinstance(lines, list) else lines
+    path = nvim.project / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_reload_takes_the_new_text_and_asks_nothing(opened):
+    change(opened, ["new"] + LINES[:20] + LINES[30:])
+    assert opened.lua(RELOAD) == [True]
+    assert opened.lines() == ["new"] + LINES[:20] + LINES[30:]
+    assert opened.lua("return vim.bo.modified") is False
+    opened.cmd("checktime")
+    opened.keys("ix<Esc>:write<CR>")
+    opened.wait("not vim.bo.modified")
+    assert not any("WARNING" in line or "W1" in line for line in opened.screen())
+
+
+def test_reload_of_an_unchanged_file_does_nothing(opened):
+    tick = opened.lua("return vim.b.changedtick")
+    assert opened.lua(RELOAD) == [False]
+    os.utime(opened.project / "a.txt", (1, 1))
+    assert opened.lua(RELOAD) == [False]
+    assert opened.lua("return vim.b.changedtick") == tick
+
+
+def test_a_change_that_keeps_size_and_time_is_seen_the_first_time(opened):
+    path = opened.project / "a.txt"
+    before = path.stat()
+    change(opened, [line.upper() for line in LINES])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert opened.lua(RELOAD) == [True]
+
+
+def test_reload_is_one_undo_step_and_undoing_it_modifies(opened):
+    opened.keys("ggIown <Esc>:w<CR>")
+    opened.wait("not vim.bo.modified and vim.fn.getline(1) == 'own line 1'")
+    change(opened, ["X"] + LINES[10:50] + ["Y"] + LINES[60:])
+    assert opened.lua(RELOAD) == [True]
+    opened.cmd("undo")
+    assert opened.lines() == ["own line 1"] + LINES[1:]
+    assert opened.lua("return vim.bo.modified") is True
+    opened.cmd("undo")
+    assert opened.lines() == LINES
+    opened.cmd("redo | redo")
+    assert opened.lua("return vim.bo.modified") is False
+    assert opened.lines()[0] == "X"
+
+
+def test_a_modified_buffer_is_never_touched(opened):
+    opened.keys("ochanged<Esc>")
+    opened.wait("vim.bo.modified")
+    change(opened, ["other"])
+    assert opened.lua(RELOAD) == [False, "modified"]
+    assert "changed" in opened.lines()
+
+
+def test_a_deleted_file_leaves_the_buffer(opened):
+    (opened.project / "a.txt").unlink()
+    assert opened.lua(RELOAD) == [False, "no file"]
+    assert opened.lines() == LINES
+
+
+def test_reload_keeps_cursor_and_view_in_every_window(opened):
+    opened.cmd("split | normal! 80Gzt")
+    opened.cmd("wincmd p | normal! 50Gzz2l")
+    opened.cmd("tabedit % | normal! 95G")
+    views = "return vim.tbl_map(function(w) return vim.api.nvim_win_call(w, function() return { vim.fn.line('.'), vim.fn.line('w0'), vim.fn.col('.') } end) end, vim.fn.win_findbuf(vim.api.nvim_get_current_buf()))"
+    before = opened.lua(views)
+    change(opened, ["a", "b", "c"] + LINES[:60] + ["d"] + LINES[60:])
+    assert opened.lua(RELOAD) == [True]
+    moved = [[line + (3 if line <= 60 else 4), top + (3 if top <= 60 else 4), col] for line, top, col in before]
+    assert opened.lua(views) == moved
+
+
+def test_reload_keeps_marks_jumps_extmarks_and_folds(opened):
+    opened.lua("""
+      vim.cmd("10mark a | 20mark b | 30mark c | 40mark Q")
+      vim.cmd("normal! 60Gm'70G")
+      ns = vim.api.nvim_create_namespace("test")
+      extmark = vim.api.nvim_buf_set_extmark(0, ns, 79, 2, {})
+      vim.wo.foldmethod = "manual"
+      vim.cmd("85,88fold")
+    """)
+    changed = list(LINES)
+    changed[19] = "line twenty"  # with the mark b
+    change(opened, ["top"] + changed[:24] + changed[26:])
+    assert opened.lua(RELOAD) == [True]
+    assert opened.lua("""
+      local jump = vim.iter(vim.fn.getjumplist()[1]):map(function(j) return j.lnum end):totable()
+      return { vim.fn.line("'a"), vim.fn.line("'b"), vim.fn.line("'c"), vim.fn.line("'Q"), vim.tbl_contains(jump, 59),
+        vim.api.nvim_buf_get_extmark_by_id(0, ns, extmark, {}), vim.fn.foldclosed(84), vim.fn.foldclosedend(84) }
+    """) == [11, 21, 29, 39, True, [78, 2], 84, 87]
+
+
+def test_only_the_part_of_a_line_that_differs_changes(opened):
+    opened.lua("""
+      ns = vim.api.nvim_create_namespace("test")
+      start = vim.api.nvim_buf_set_extmark(0, ns, 4, 2, {})
+      finish = vim.api.nvim_buf_set_extmark(0, ns, 4, 6, {})
+    """)
+    changed = list(LINES)
+    changed[4] = "line — 5"
+    change(opened, changed)
+    assert opened.lua(RELOAD) == [True]
+    at = "return { vim.api.nvim_buf_get_extmark_by_id(0, ns, start, {}), vim.api.nvim_buf_get_extmark_by_id(0, ns, finish, {}) }"
+    assert opened.lua(at) == [[4, 2], [4, 10]]
+
+
+@pytest.mark.parametrize("content", FILES.values(), ids=FILES.keys())
+def test_reload_takes_over_the_format(opened, content):
+    opened.cmd("set nofixendofline")
+    change(opened, content)
+    assert opened.lua(RELOAD) == [True]
+    assert opened.lua(TEXT).encode() == content
+    assert opened.lua("return vim.bo.modified") is False
+    change(opened, LINES)
+    assert opened.lua(RELOAD) == [True]
+    assert opened.lines() == LINES
+
+
+def test_reload_of_another_encoding_is_left_to_neovim(start_nvim):
+    nvim = start_nvim(files={"a.txt": "grün\n".encode("latin-1")})
+    edit(nvim, nvim.project / "a.txt")
+    change(nvim, "grün\nblau\n".encode("latin-1"))
+    assert nvim.lua(RELOAD) == [True]
+    assert nvim.lines() == ["grün", "blau"]
+    assert nvim.lua("return { vim.bo.fileencoding, vim.bo.modified }") == ["latin1", False]
+    change(nvim, "grün\nblau\ngrau\n")
+    assert nvim.lua(RELOAD) == [True]
+    assert nvim.lines() == ["grün", "blau", "grau"]
+
+
+def test_reload_works_where_people_may_not_write(opened):
+    opened.cmd("setlocal nomodifiable readonly")
+    change(opened, LINES[:5])
+    assert opened.lua(RELOAD) == [True]
+    assert opened.lua("return { vim.fn.line('$'), vim.bo.modifiable, vim.bo.readonly, vim.bo.modified }") == [5, False, True, False]
+
+
+def test_reload_leaves_autoread_as_it_is(opened):
+    state = "return { vim.o.autoread, vim.api.nvim_get_option_value('autoread', { scope = 'local' }) == nil }"
+    before = opened.lua(state)
+    opened.lua("vim.api.nvim_create_autocmd('FileChangedShell', { callback = function() vim.v.fcs_choice = 'reload' end })")
+    change(opened, LINES[:5])
+    assert opened.lua(RELOAD) == [True]
+    assert opened.lua(state) == before
+    opened.cmd("setlocal noautoread")
+    change(opened, LINES[:6])
+    assert opened.lua(RELOAD) == [True]
+    assert opened.lua("return vim.api.nvim_get_option_value('autoread', { scope = 'local' })") is False
+
+
+@pytest.mark.parametrize(("choice", "reloaded"), [("reload", True), ("edit", True), ("", False), ("ask", False)])
+def test_somebody_elses_file_changed_shell_decides(opened, choice, reloaded):
+    opened.lua("vim.api.nvim_create_autocmd('FileChangedShell', { pattern = '*.txt', callback = function() vim.g.asked = vim.v.fcs_reason vim.v.fcs_choice = vim.g.choice end }) vim.g.choice = ...", choice)
+    change(opened, LINES[:5])
+    assert opened.lua(RELOAD)[0] is reloaded
+    assert opened.lua("return vim.g.asked") == "changed"
+    assert opened.lines() == (LINES[:5] if reloaded else LINES)
+
+
+def test_reload_tells_file_changed_shell_post(opened):
+    opened.lua("vim.api.nvim_create_autocmd('FileChangedShellPost', { callback = function(e) vim.g.post = e.buf end })")
+    change(opened, LINES[:5])
+    opened.lua(RELOAD)
+    assert opened.lua("return vim.g.post == vim.api.nvim_get_current_buf()") is True
+
+
+def test_an_autocommand_that_writes_files_itself_is_not_asked_to(opened):
+    opened.lua("vim.api.nvim_create_autocmd('BufWriteCmd', { pattern = '*.txt', callback = function() vim.g.wrote = true end })")
+    change(opened, LINES[:5])
+    assert opened.lua(RELOAD) == [True]
+    assert opened.lines() == LINES[:5]
+    assert opened.lua("return vim.g.wrote") is None
+
+
+def test_reload_runs_while_the_person_types_elsewhere(opened):
+    opened.cmd("new")
+    opened.keys("ihello")
+    opened.wait("vim.fn.getline(1) == 'hello'")
+    change(opened, LINES[:5])
+    assert opened.lua(RELOAD, opened.lua("return vim.fn.bufadd(...)", str(opened.project / "a.txt"))) == [True]
+    opened.keys(" world")
+    opened.wait("vim.fn.getline(1) == 'hello world'")
+    assert opened.mode() == "i"
+
+
+def test_a_large_file_is_reloaded(start_nvim):
+    lines = [f"row {number} " + "x" * 40 for number in range(150_000)]
+    nvim = start_nvim(files={"a.txt": text(lines)})
+    edit(nvim, nvim.project / "a.txt")
+    nvim.cmd("120000mark a")
+    changed = ["zero"] + [line + "!" if index % 1000 == 0 else line for index, line in enumerate(lines)]
+    change(nvim, changed)
+    assert nvim.lua(RELOAD) == [True]
+    assert nvim.lua("return { vim.fn.line('$'), vim.fn.getline(1002), vim.fn.line([['a]]) }") == [150_001, changed[1001], 120_001]
+    change(nvim, [line + "?" for line in changed])
+    assert nvim.lua(RELOAD) == [True]
+    assert nvim.lua("return vim.fn.getline(2)") == changed[1] + "?"
+
+
+def test_many_buffers_are_reloaded_in_the_background(start_nvim):
+    files = {f"f{number}.txt": text(LINES) for number in range(200)}
+    nvim = start_nvim(files=files)
+    nvim.lua("for _, name in ipairs(...) do vim.fn.bufload(vim.fn.bufadd(name)) end", list(files))
+    reload_all = "done = nil require('claude-ide.buffer').reload_all_from_disk(vim.api.nvim_list_bufs(), function(changed) done = #changed end)"
+    nvim.lua(reload_all)
+    nvim.wait("done ~= nil")
+    assert nvim.lua("return done") == 0
+    for name in list(files)[:50]:
+        change(nvim, LINES[:50], name)
+    nvim.lua(reload_all)
+    nvim.wait("done ~= nil")
+    assert nvim.lua("return done") == 50
+    assert nvim.lua("return #vim.api.nvim_buf_get_lines(vim.fn.bufadd('f49.txt'), 0, -1, true)") == 50
+
+
+def load_hidden(nvim, path):
+    return nvim.lua("local b, err = require('claude-ide.buffer').load_hidden(...) return { b or false, err }", str(path))
+
+
+def test_a_hidden_file_is_loaded_unseen(start_nvim):
+    nvim = start_nvim(files={"a.py": "# vim: set tabstop=3 :\nx = 1\n"})
+    nvim.lua("vim.api.nvim_create_autocmd('FileType', { pattern = 'python', callback = function(e) vim.g.filetype = e.match end })")
+    (buf,) = load_hidden(nvim, nvim.project / "a.py")
+    assert nvim.lines(buf) == ["# vim: set tabstop=3 :", "x = 1"]
+    assert nvim.lua("local b = ... return { vim.bo[b].buflisted, vim.bo[b].filetype, vim.bo[b].tabstop, vim.g.filetype }", buf) == [
+        False, "python", nvim.lua("return vim.bo[...].tabstop", buf), "python",
+    ]
+    assert nvim.lua("return vim.bo[...].tabstop", buf) != 3
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
+
+
+def test_a_hidden_file_becomes_ordinary_when_it_is_shown(start_nvim):
+    nvim = start_nvim(files={"a.py": "x = 1\n"})
+    (buf,) = load_hidden(nvim, nvim.project / "a.py")
+    edit(nvim, nvim.project / "a.py")
+    assert nvim.lua("return { vim.api.nvim_get_current_buf(), vim.bo.buflisted, vim.bo.swapfile, vim.bo.filetype }") == [buf, True, True, "python"]
+    assert nvim.lua("return require('claude-ide.buffer.hidden').owns(...)", buf) is False
+
+
+def test_a_swap_file_stops_no_hidden_load(start_nvim):
+    nvim = start_nvim(files={"a.txt": "x\n"})
+    swap = nvim.lua("vim.cmd('edit a.txt') vim.cmd('preserve') return vim.fn.swapname(0)")
+    shutil.copy(swap, swap + ".kept")
+    nvim.cmd("bwipeout")
+    shutil.move(swap + ".kept", swap)
+    (buf,) = load_hidden(nvim, nvim.project / "a.txt")
+    assert nvim.lines(buf) == ["x"]
+    assert nvim.mode() == "n"
+
+
+def test_what_cannot_be_loaded_is_named(start_nvim):
+    nvim = start_nvim(files={"big.txt": "x" * (3 * 1024 * 1024), "dir/a": ""})
+    assert load_hidden(nvim, nvim.project / "none.txt") == [False, "no such file"]
+    assert load_hidden(nvim, nvim.project / "dir") == [False, "no such file"]
+    assert load_hidden(nvim, nvim.project / "big.txt") == [False, "too large"]
