@@ -5,13 +5,16 @@ Every test that uses `nvim` or `start_nvim` runs once a version, with ids like `
 
 import pytest
 
+from harness.cli import Cli, prepare_home
 from harness.client import Client
+from harness.mock_api import MockApi
 from harness.nvim import VERSIONS, Nvim
 
 _CRASHES = {-4, -6, -7, -8, -11, 132, 134, 135, 136, 139}
 """Exit codes of a process that was ended by a fault of its own: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV."""
 
 _started = pytest.StashKey[list[Nvim]]()
+_clis = pytest.StashKey[list[Cli]]()
 
 
 def pytest_addoption(parser):
@@ -29,6 +32,8 @@ def pytest_runtest_makereport(item, call):
     if report.failed:
         for nvim in item.stash.get(_started, []):
             report.sections.append((f"Neovim {nvim.version}", nvim.report()))
+        for cli in item.stash.get(_clis, []):
+            report.sections.append(("Claude Code CLI", cli.terminal.framed()))
     return report
 
 
@@ -90,6 +95,38 @@ def connect():
     yield connect
     for client in clients:
         client.close()
+
+
+@pytest.fixture
+def mock_api():
+    """The stand-in for the Messages API."""
+    api = MockApi()
+    yield api
+    api.close()
+
+
+@pytest.fixture
+def cli(request, mock_api):
+    """A factory: cli(nvim, cwd, mode, args, env) -> a real CLI, ready for a prompt, in the home of that Neovim.
+
+    `wait_connected=False` does not wait until Neovim knows of it.
+    """
+    started = request.node.stash.setdefault(_clis, [])
+
+    def start(nvim, *, cwd=None, wait_connected=True, **options) -> Cli:
+        cwd = cwd or nvim.project
+        prepare_home(nvim.home, cwd)
+        known = nvim.lua(_READY) if wait_connected else 0
+        cli = Cli(nvim.home, cwd, mock_api, **options)
+        started.append(cli)
+        cli.wait_ready()
+        if wait_connected:
+            nvim.wait(lambda: nvim.lua(_READY) > known, timeout=20, what="the CLI to connect")
+        return cli
+
+    yield start
+    for cli in started:
+        cli.kill()
 
 
 _READY = """

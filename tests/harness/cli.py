@@ -1,0 +1,165 @@
+"""The real Claude Code CLI in a terminal, offline: a throw-away home, a clean environment, the mock of the Messages API.
+
+The same environment serves a CLI that Neovim starts in its own terminal: give `environment()` to that Neovim.
+"""
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .mock_api import MockApi
+from .terminal import Terminal
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTION = "Do you want to"
+"""How every permission question of the CLI begins."""
+
+_KEY = "sk-ant-dummy-000000000000"
+
+
+def binary() -> Path:
+    """The CLI under test: `$CLAUDE_IDE_CLI`, else what `make setup` has put into `.deps/`."""
+    chosen = os.environ.get("CLAUDE_IDE_CLI")
+    path = Path(chosen) if chosen else ROOT / ".deps" / "node" / "node_modules" / ".bin" / "claude"
+    if not path.exists():
+        raise FileNotFoundError(f"no Claude Code CLI at {path}: run `make setup`")
+    return path
+
+
+def prepare_home(home: Path, *projects: Path) -> None:
+    """Sees to it that the CLI asks none of its first-run questions in that home. What the file holds already stays."""
+    path = home / ".claude.json"
+    state = json.loads(path.read_text()) if path.exists() else {}
+    state |= {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "bypassPermissionsModeAccepted": True,
+        "customApiKeyResponses": {"approved": [_KEY[-20:]], "rejected": []},
+    }
+    known = state.setdefault("projects", {})
+    for project in projects:
+        known.setdefault(str(project.resolve()), {}).update(
+            {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True, "allowedTools": []}
+        )
+    home.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(state))
+
+
+def environment(home: Path, api: MockApi, executable: Path | None = None) -> dict[str, str]:
+    """All that the CLI gets to see, `claude` on the PATH included."""
+    executable = executable or binary()
+    return {
+        "PATH": f"{executable.parent}:{os.environ['PATH']}",
+        "HOME": str(home),
+        "TERM": "xterm-256color",
+        "LANG": "C.UTF-8",
+        "SHELL": "/bin/sh",
+        "ANTHROPIC_BASE_URL": api.url,
+        "ANTHROPIC_API_KEY": _KEY,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_IDE_SKIP_AUTO_INSTALL": "true",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "DISABLE_TELEMETRY": "1",
+        "IS_SANDBOX": "1",
+        "NO_PROXY": "localhost,127.0.0.1",
+    }
+
+
+class Cli:
+    """One CLI in a terminal of its own."""
+
+    def __init__(
+        self,
+        home: Path,
+        cwd: Path,
+        api: MockApi,
+        *,
+        mode: str = "default",
+        args: Sequence[str] = ("--ide",),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.cwd = cwd
+        self.terminal = Terminal(
+            [binary(), "--permission-mode", mode, *args],
+            env={**environment(home, api), **(env or {})},
+            cwd=cwd,
+        )
+
+    @property
+    def pid(self) -> int:
+        return self.terminal.pid
+
+    def wait_ready(self, timeout: float = 30) -> None:
+        """Waits until the CLI takes a prompt."""
+        self.wait_screen(re.compile(r"^❯", re.MULTILINE), timeout)
+
+    def type(self, text: str) -> None:
+        """Types text at the prompt and waits until the CLI shows it; does not submit."""
+        self.terminal.write(text)
+        tail = _compact(text)[-24:]
+        self.terminal.wait(lambda: tail in _compact(self.terminal.text()), what=f"the CLI to show {tail!r}")
+
+    def enter(self) -> None:
+        """Presses Enter."""
+        self.terminal.write("\r")
+
+    def prompt(self, text: str) -> None:
+        """Types a prompt and submits it."""
+        self.type(text)
+        self.enter()
+
+    def answer(self, choice: str = "1") -> None:
+        """Answers the permission question on the screen.
+
+        The CLI ignores keys for a moment after it has put a question; so the key is pressed again while it still asks.
+        """
+        self.wait_screen(QUESTION)
+        pressed = 0.0
+
+        def answered() -> bool:
+            nonlocal pressed
+            if QUESTION not in self.screen():
+                return True
+            if time.monotonic() - pressed > 0.5:
+                pressed = time.monotonic()
+                self.terminal.write(choice)
+            return False
+
+        self.terminal.wait(answered, what="the CLI to take the answer")
+
+    def keys(self, keys: str) -> None:
+        """Types keys in Vim notation."""
+        self.terminal.keys(keys)
+
+    def escape(self) -> None:
+        """Presses Escape, as a plain terminal sends it."""
+        self.terminal.write("\x1b")
+
+    def screen(self) -> str:
+        """The screen as one text."""
+        return self.terminal.text()
+
+    def wait_screen(self, text: str | re.Pattern[str], timeout: float = 15) -> str:
+        """Waits until the screen shows the text, or matches the compiled pattern."""
+        return self.terminal.wait_screen(text, timeout)
+
+    def wait_gone(self, text: str, timeout: float = 15) -> None:
+        """Waits until the screen no longer shows the text."""
+        self.terminal.wait(lambda: text not in self.terminal.text(), timeout, f"{text!r} to leave the screen")
+
+    def kill(self) -> None:
+        self.terminal.kill()
+
+
+def call(tool: str, **arguments: object) -> str:
+    """A prompt that makes the mocked model call a tool (see `mock_api`)."""
+    return f"CALL {tool} {json.dumps(arguments, ensure_ascii=False)}"
+
+
+def _compact(text: str) -> str:
+    """Without blanks and frames, as the CLI wraps what is typed."""
+    return re.sub(r"[\s│❯>]", "", text)

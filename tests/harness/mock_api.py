@@ -1,0 +1,208 @@
+"""A stand-in for the Messages API on loopback, so that the real CLI runs without an account.
+
+The model is a script. A prompt says what it should do:
+
+    CALL Edit {"file_path": …}                  calls a tool; several CALLs go out in one reply
+    CALL Read {…} THEN CALL Edit {…}            the second call follows when the first has its result
+    SAY hello                                   answers with that text (also after the last THEN)
+
+`script()` queues replies that are used before any prompt is looked at. Requests are kept in `requests`.
+Wire format: Anthropic Messages API, streaming and not.
+"""
+
+import json
+import re
+import threading
+import uuid
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+_CALL = re.compile(r"CALL (\w+) (?=\{)")
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>|\[Request interrupted by user[^\]]*\]", re.DOTALL)
+_USAGE = {"input_tokens": 10, "output_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+
+
+@dataclass
+class Reply:
+    """What the model answers: a text, tool calls, or both."""
+
+    text: str = ""
+    calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+
+    def content(self) -> list[dict[str, object]]:
+        blocks = [{"type": "text", "text": self.text}] if self.text else []
+        return blocks + [
+            {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex[:20]}", "name": name, "input": arguments}
+            for name, arguments in self.calls
+        ]
+
+
+class MockApi:
+    """The server; listens from construction to `close`."""
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, object]] = []
+        self._scripted: list[Reply] = []
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self.port = self._server.server_port
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def script(self, *replies: Reply) -> None:
+        """Queues replies for the coming turns of the conversation, before what prompts ask for."""
+        with self._lock:
+            self._scripted += replies
+
+    def conversation(self) -> list[dict[str, object]]:
+        """The messages of the latest request that offered tools (others are the CLI's housekeeping)."""
+        with self._lock:
+            bodies = [body for body in self.requests if body.get("tools")]
+        return bodies[-1]["messages"] if bodies else []
+
+    def seen(self, text: str) -> bool:
+        """Whether a part of the latest conversation holds this text."""
+        return text in json.dumps(self.conversation(), ensure_ascii=False)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _reply(self, body: dict[str, object]) -> Reply:
+        with self._lock:
+            self.requests.append(body)
+            if not body.get("tools"):
+                return Reply("Mock")
+            if self._scripted:
+                return self._scripted.pop(0)
+        return scripted_by_prompt(body["messages"])
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        api = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                length = int(self.headers.get("content-length") or 0)
+                raw = self.rfile.read(length)
+                path = self.path.partition("?")[0]
+                if path.endswith("/count_tokens"):
+                    self._answer({"input_tokens": 10})
+                elif path == "/v1/messages":
+                    body = json.loads(raw)
+                    message = _message(body.get("model", "mock"), api._reply(body))
+                    if body.get("stream"):
+                        self._stream(message)
+                    else:
+                        self._answer(message)
+                else:
+                    self._answer({})
+
+            def do_GET(self) -> None:
+                self._answer({})
+
+            def do_HEAD(self) -> None:
+                self._answer({})
+
+            def _answer(self, value: object) -> None:
+                data = json.dumps(value).encode()
+                self.send_response(200)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(data)
+
+            def _stream(self, message: dict[str, object]) -> None:
+                data = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _events(message))
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.send_header("content-length", str(len(data.encode())))
+                self.end_headers()
+                self.wfile.write(data.encode())
+
+            def log_message(self, *_args: object) -> None:
+                """Standard error is for the test's own words."""
+
+        return Handler
+
+
+def scripted_by_prompt(messages: list[dict[str, object]]) -> Reply:
+    """What the last thing typed asks for, given how many of its steps are done."""
+    steps_done = 0
+    for message in reversed(messages):
+        if message["role"] == "assistant":
+            steps_done += any(block.get("type") == "tool_use" for block in _blocks(message))
+        elif message["role"] == "user" and (prompt := _typed(message)):
+            return _step(prompt, steps_done)
+    return Reply("Hello from the mock.")
+
+
+def _typed(message: dict[str, object]) -> str:
+    """The text that a person typed, without what the CLI adds and without results of tools."""
+    text = ""
+    for block in _blocks(message):
+        if block.get("type") == "tool_result":
+            text = ""
+        elif block.get("type") == "text":
+            text += _REMINDER.sub("", block["text"]) + "\n"
+    return text.strip()
+
+
+def _step(prompt: str, done: int) -> Reply:
+    steps = [_parse_step(step) for step in re.split(r"\bTHEN\b", prompt)]
+    if done < len(steps) and (steps[done].calls or steps[done].text):
+        return steps[done]
+    return Reply("Done." if done else "Hello from the mock.")
+
+
+def _parse_step(text: str) -> Reply:
+    calls = []
+    decoder = json.JSONDecoder()
+    for match in _CALL.finditer(text):
+        calls.append((match.group(1), decoder.raw_decode(text[match.end() :])[0]))
+    said = re.search(r"\bSAY (.*)", text) if not calls else None
+    return Reply(said.group(1) if said else "", calls)
+
+
+def _blocks(message: dict[str, object]) -> list[dict[str, object]]:
+    content = message["content"]
+    return content if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
+def _message(model: str, reply: Reply) -> dict[str, object]:
+    return {
+        "id": f"msg_{uuid.uuid4().hex[:20]}",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": reply.content(),
+        "stop_reason": "tool_use" if reply.calls else "end_turn",
+        "stop_sequence": None,
+        "usage": _USAGE,
+    }
+
+
+def _events(message: dict[str, object]):
+    yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
+    for index, block in enumerate(message["content"]):
+        if block["type"] == "text":
+            start, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
+        else:
+            start = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        yield {"type": "content_block_start", "index": index, "content_block": start}
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    yield {
+        "type": "message_delta",
+        "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
+        "usage": {"output_tokens": 10},
+    }
+    yield {"type": "message_stop"}
