@@ -132,6 +132,9 @@ M.off = kind("false", "false", function(value)
   return value == false
 end)
 
+---Options of another plugin, which are that plugin's to judge.
+M.options = kind("table", "a table", is("table"))
+
 ---Keys of a mapping: one, several, or false for none.
 M.keys = kind("string|string[]|false", 'keys such as "<leader>a", a list of them, or false', function(value)
   return value == false or M.string.accepts(value) or M.list(M.string, 1).accepts(value)

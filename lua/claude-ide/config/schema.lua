@@ -291,6 +291,12 @@ return {
         doc = "Its width (or height): below 1 a share of the screen, from 1 on columns (or lines).",
       },
       {
+        "snacks",
+        kind = kind.options,
+        default = {},
+        doc = "For `provider = \"snacks\"`: options of `Snacks.win`, e.g. `{ position = \"float\" }`.",
+      },
+      {
         "start_insert",
         kind = kind.boolean,
         default = true,

@@ -1,0 +1,15 @@
+-- What happens by itself once Neovim's screen is up. Quiet where it works.
+
+local M = {}
+
+function M.run()
+  if not require("claude-ide.config").get().auto_start then
+    return
+  end
+  local info, err = require("claude-ide.server").start()
+  if not info then
+    require("claude-ide.notice").warn(err)
+  end
+end
+
+return M

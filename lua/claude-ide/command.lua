@@ -1,0 +1,123 @@
+-- `:Claude`, `:ClaudeConnect` and `:ClaudeSend`: what was typed, to the subcommand that does it.
+-- The subcommands are in command/registry.lua. What goes wrong in one is a notice of one line; the trace goes to the log.
+
+local M = {}
+
+---@class claude-ide.command.Context
+---@field range boolean whether a range was given
+---@field first integer first line of the range, from 1
+---@field last integer
+
+---@param args vim.api.keyset.create_user_command.command_args
+---@return claude-ide.command.Context
+local function context(args)
+  return { range = args.range > 0, first = args.line1, last = args.line2 }
+end
+
+---@param run fun(): any, string?
+local function guarded(run)
+  local ok, result, err = xpcall(run, function(message)
+    require("claude-ide.log").error("a command failed: %s", debug.traceback(tostring(message), 2))
+    return tostring(message):match("^[^\n]*"):gsub("^[^%s:]+%.lua:%d+: ", "")
+  end)
+  if not ok then
+    require("claude-ide.notice").error(("%s (`:Claude log` has more)"):format(result))
+  elseif result == nil and err then
+    require("claude-ide.notice").error(err)
+  end
+end
+
+---@param word string
+---@return claude-ide.command.Sub? sub
+local function find(word)
+  return vim.iter(require("claude-ide.command.registry")):find(function(sub)
+    return sub.name == word
+  end)
+end
+
+---@param word string
+---@return string
+local function unknown(word)
+  local nearest, least = nil, math.max(2, math.floor(#word / 3)) + 1
+  for _, sub in ipairs(require("claude-ide.command.registry")) do
+    local distance = require("claude-ide.config.distance").between(word:lower(), sub.name)
+    if distance < least then
+      nearest, least = sub.name, distance
+    end
+  end
+  local hint = nearest and ("Did you mean `:Claude %s`?"):format(nearest) or "See `:help :Claude`."
+  return ("`:Claude %s`: no such subcommand. %s"):format(word, hint)
+end
+
+---`:Claude …`
+---@param args vim.api.keyset.create_user_command.command_args
+function M.run(args)
+  guarded(function()
+    local words = require("claude-ide.command.words").split(args.args)
+    local word = words[1]
+    if not word then
+      return require("claude-ide.terminal").toggle()
+    elseif word == "--" then
+      return require("claude-ide.terminal").toggle(vim.list_slice(words, 2))
+    elseif vim.startswith(word, "-") then
+      return require("claude-ide.terminal").toggle(words)
+    end
+    local sub = find(word)
+    if not sub then
+      return nil, unknown(word)
+    end
+    return sub.run(vim.list_slice(words, 2), context(args))
+  end)
+end
+
+---`:ClaudeConnect`
+function M.connect()
+  guarded(function()
+    return assert(find("connect")).run({}, { range = false, first = 0, last = 0 })
+  end)
+end
+
+---`:ClaudeSend`
+---@param args vim.api.keyset.create_user_command.command_args
+function M.send(args)
+  guarded(function()
+    return assert(find("send")).run({}, context(args))
+  end)
+end
+
+---The words that may stand where the cursor is, for `:Claude`.
+---@param lead string what was typed of the word, as Neovim parts words
+---@param line string the whole command line
+---@param cursor integer byte
+---@return string[]
+function M.complete(lead, line, cursor)
+  local words_of = require("claude-ide.command.words")
+  -- A range and modifiers may stand before the command's name.
+  local typed = line:sub(1, cursor):gsub("^.-Claude!?%s*", "", 1)
+  local words, is_open = words_of.split(typed)
+  local word = is_open and table.remove(words) or ""
+  local candidates
+  if #words == 0 and not vim.startswith(word, "-") then
+    candidates = vim.tbl_map(function(sub)
+      return sub.name
+    end, require("claude-ide.command.registry"))
+  elseif vim.startswith(word, "-") and (#words == 0 or vim.startswith(words[1], "-")) then
+    candidates = require("claude-ide.command.cli_flags")
+  else
+    local sub = find(words[1])
+    candidates = sub and sub.complete and sub.complete(word, vim.list_slice(words, 2)) or {}
+  end
+  -- Neovim puts the chosen text in the place of `lead`, which begins after the last blank, escaped or not.
+  local kept = words_of.escape(word):sub(1, -#lead - 1)
+  return vim
+    .iter(candidates)
+    :filter(function(candidate)
+      return vim.startswith(candidate, word)
+    end)
+    :map(function(candidate)
+      return words_of.escape(candidate):sub(#kept + 1)
+    end)
+    :totable()
+end
+
+return M

@@ -1,0 +1,68 @@
+-- `:Claude add`: files and folders by name, or lines of one file.
+
+local M = {}
+
+---@param word string
+---@return integer?
+local function line_number(word)
+  return word and word:match("^%d+$") and tonumber(word) or nil
+end
+
+---`%`, `#`, `~` and `$VAR` mean what they mean elsewhere in Neovim; nothing else in a name is special, since `[id].tsx` is
+---a fine name.
+---@param name string
+---@return string
+local function expand(name)
+  if not vim.uv.fs_stat(name) and name:match("^[%%#~$]") then
+    local expanded = vim.fn.expand(name)
+    if expanded ~= "" then
+      return expanded
+    end
+  end
+  return name
+end
+
+---@param words string[]
+---@param start_server fun(): boolean?, string?
+---@return boolean? ok
+---@return string? err
+function M.run(words, start_server)
+  if #words == 0 then
+    return nil, "`:Claude add` needs a file or a folder, e.g. `:Claude add %`."
+  end
+  local first, last = line_number(words[2]), line_number(words[3])
+  local names = words
+  if first and #words <= (last and 3 or 2) then
+    if last and last < first then
+      return nil, ("`:Claude add`: line %d comes after line %d."):format(first, last)
+    end
+    names = { words[1] }
+  else
+    first, last = nil, nil
+  end
+  local paths = vim.tbl_map(expand, names)
+  for _, path in ipairs(paths) do
+    if not vim.uv.fs_stat(path) then
+      return nil, ("`:Claude add`: there is no %s."):format(path)
+    end
+  end
+  local ok, err = start_server()
+  if not ok then
+    return nil, err
+  end
+  for _, path in ipairs(paths) do
+    local sent, why = require("claude-ide.mention").send_file(vim.fn.fnamemodify(path, ":p"), first, last or first)
+    if sent == nil and why then
+      return nil, why
+    end
+  end
+  return true
+end
+
+---@param word string
+---@return string[]
+function M.complete(word)
+  return vim.fn.getcompletion(word, "file")
+end
+
+return M

@@ -1,0 +1,27 @@
+-- Flags of the CLI that make sense when it runs beside an editor. Source: `claude --help`, 2.1.329.
+
+return {
+  "--add-dir",
+  "--agent",
+  "--allowed-tools",
+  "--append-system-prompt",
+  "--chrome",
+  "--continue",
+  "--dangerously-skip-permissions",
+  "--debug",
+  "--disallowed-tools",
+  "--effort",
+  "--fork-session",
+  "--from-pr",
+  "--mcp-config",
+  "--model",
+  "--name",
+  "--permission-mode",
+  "--plugin-dir",
+  "--resume",
+  "--session-id",
+  "--settings",
+  "--system-prompt",
+  "--verbose",
+  "--worktree",
+}

@@ -1,0 +1,201 @@
+-- The subcommands of `:Claude`, in the order the help lists them.
+
+---@class claude-ide.command.Sub
+---@field name string
+---@field args? string what may follow, for the help
+---@field doc string for the help
+---@field run fun(words: string[], at: claude-ide.command.Context): any, string? nil and a sentence if it failed
+---@field complete? fun(word: string, before: string[]): string[]
+
+---@param info { host: string, port: integer, lock_files: string[] }
+---@return string
+local function connection(info)
+  local clients = require("claude-ide.server").clients()
+  local where = ("Listening on %s:%d"):format(info.host, info.port)
+  if #clients == 0 then
+    return where .. ". No CLI is connected yet: `:Claude` starts one, or type /ide in one that runs."
+  end
+  return where .. ". Connected: " .. require("claude-ide.command.status").clients(clients) .. "."
+end
+
+---@return boolean? ok
+---@return string? err
+local function start_server()
+  local info, err = require("claude-ide.server").start()
+  return info and true or nil, err
+end
+
+---@type claude-ide.command.Sub[]
+return {
+  {
+    name = "open",
+    args = "[CLI arguments]",
+    doc = "Show the terminal and go to it. Starts the server and the CLI if they do not run.",
+    run = function(words)
+      require("claude-ide.terminal").open(words)
+    end,
+    complete = function()
+      return require("claude-ide.command.cli_flags")
+    end,
+  },
+  {
+    name = "focus",
+    doc = "Go to the terminal; in the terminal: back to the window you came from.",
+    run = function()
+      require("claude-ide.terminal").focus()
+    end,
+  },
+  {
+    name = "hide",
+    doc = "Hide the terminal. The CLI goes on.",
+    run = function()
+      require("claude-ide.terminal").hide()
+    end,
+  },
+  {
+    name = "close",
+    doc = "End the CLI and close its terminal.",
+    run = function()
+      if not require("claude-ide.terminal").close() then
+        return nil, "No CLI runs that `:Claude` started."
+      end
+      return true
+    end,
+  },
+  {
+    name = "connect",
+    doc = "Start the server and say where it listens and who is connected.",
+    run = function()
+      local info, err = require("claude-ide.server").start()
+      if not info then
+        return nil, err
+      end
+      require("claude-ide.notice").info(connection(info))
+      return true
+    end,
+  },
+  {
+    name = "disconnect",
+    doc = "Stop the server. Diffs that wait are rejected first. A CLI reconnects by itself after `:Claude connect`.",
+    run = function()
+      if not require("claude-ide.server").is_running() then
+        return nil, "The server does not run."
+      end
+      require("claude-ide.server").stop()
+      require("claude-ide.notice").info("Disconnected.")
+      return true
+    end,
+  },
+  {
+    name = "restart",
+    doc = "Stop the server and start it with the options as they now are. Port and token stay the same.",
+    run = function()
+      local info, err = require("claude-ide.server").restart()
+      if not info then
+        return nil, err
+      end
+      require("claude-ide.notice").info(connection(info))
+      return true
+    end,
+  },
+  {
+    name = "status",
+    doc = "Say in one line how things stand. |:checkhealth| claude-ide says more.",
+    run = function()
+      require("claude-ide.command.status").show()
+      return true
+    end,
+  },
+  {
+    name = "send",
+    doc = "As |:ClaudeSend|.",
+    run = function(_, at)
+      local ok, err = start_server()
+      if not ok then
+        return nil, err
+      end
+      if at.range then
+        return require("claude-ide.mention").send_range(at.first, at.last)
+      end
+      return require("claude-ide.mention").from_here()
+    end,
+  },
+  {
+    name = "add",
+    args = "{file}... | {file} {first} [{last}]",
+    doc = "Mention files or folders to Claude, or some lines of one file. `%` is the current file. "
+      .. "A blank in a name is written `\\ ` or within quotes.",
+    run = function(words)
+      return require("claude-ide.command.add").run(words, start_server)
+    end,
+    complete = function(word)
+      return require("claude-ide.command.add").complete(word)
+    end,
+  },
+  {
+    name = "accept",
+    doc = "Accept a proposed edit: the one in this tab page, else the one that has waited longest.",
+    run = function()
+      return require("claude-ide.diff").accept()
+    end,
+  },
+  {
+    name = "reject",
+    args = "[reason]",
+    doc = "Reject a proposed edit, chosen in the same way.",
+    run = function(words)
+      return require("claude-ide.diff").reject(nil, #words > 0 and table.concat(words, " ") or nil)
+    end,
+  },
+  {
+    name = "diffs",
+    doc = "Choose one of the proposed edits and go to it.",
+    run = function()
+      return require("claude-ide.command.diffs").choose()
+    end,
+  },
+  {
+    name = "selection",
+    args = "[on|off|toggle]",
+    doc = "Let Claude see the current file and selection, or not. Without an argument: say which it is.",
+    run = function(words)
+      local selection = require("claude-ide.selection")
+      local actions = { on = selection.enable, off = selection.disable, toggle = selection.toggle }
+      if words[1] and not actions[words[1]] then
+        return nil, ("`:Claude selection %s`: expected on, off or toggle."):format(words[1])
+      elseif words[1] then
+        actions[words[1]]()
+        require("claude-ide.statusline").refresh()
+      end
+      local state = selection.is_enabled() and "Claude sees the current file and selection."
+        or "Claude does not see the current file and selection."
+      require("claude-ide.notice").info(state)
+      return true
+    end,
+    complete = function(_, before)
+      return #before == 0 and { "on", "off", "toggle" } or {}
+    end,
+  },
+  {
+    name = "log",
+    doc = "Open the log file.",
+    run = function()
+      local path = require("claude-ide.log").path()
+      if not vim.uv.fs_stat(path) then
+        return nil, "There is no log yet: " .. path
+      end
+      vim.cmd(("botright split %s"):format(vim.fn.fnameescape(path)))
+      vim.bo.readonly, vim.bo.autoread = true, true
+      vim.cmd("normal! G")
+      return true
+    end,
+  },
+  {
+    name = "health",
+    doc = "Run |:checkhealth| claude-ide.",
+    run = function()
+      vim.cmd.checkhealth("claude-ide")
+      return true
+    end,
+  },
+}

@@ -1,0 +1,252 @@
+-- A CLI in a terminal buffer of this Neovim. Where its window stands is the host's business: a split (native.lua), a
+-- window of snacks.nvim (snacks.lua).
+-- Invariants: the buffer and the process live while the window is hidden. What scrolls by while the person is
+-- elsewhere stays in sight; what they scrolled back to stays where it was.
+
+local M = {}
+
+---@class claude-ide.terminal.Host
+---@field open_window fun(buf: integer): integer opens a window on the buffer, does not enter it
+---@field close_window fun(win: integer) closes one that `open_window` or the person made; never Neovim's last
+
+---@class claude-ide.terminal.Handle
+---@field buf integer
+---@field job? integer channel; nil once the process has ended
+---@field closing boolean the person asked for the end
+---@field view? table winsaveview() of a window that was scrolled back when it went away
+
+local FILETYPE = "claude-terminal"
+
+local window = require("claude-ide.terminal.window")
+
+---@param win integer
+---@return boolean
+local function is_scrolled_back(win)
+  return vim.api.nvim_win_call(win, function()
+    return vim.fn.line("w$") < vim.fn.line("$")
+  end)
+end
+
+---Leaves a window so that Neovim keeps its end in sight: it follows the output only where the cursor is on the last line.
+---@param handle claude-ide.terminal.Handle
+---@param win integer
+local function settle(handle, win)
+  if is_scrolled_back(win) then
+    handle.view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+  else
+    handle.view = nil
+    pcall(vim.api.nvim_win_set_cursor, win, { vim.api.nvim_buf_line_count(handle.buf), 0 })
+  end
+end
+
+---@param buf integer
+---@param win integer a window on it
+---@param spec claude-ide.terminal.Spec
+---@param on_exit fun(code: integer)
+---@return integer? job
+---@return string? err
+local function spawn(buf, win, spec, on_exit)
+  local options = {
+    cwd = spec.cwd,
+    env = spec.env,
+    on_exit = function(_, code)
+      on_exit(code)
+    end,
+  }
+  -- The window's size is the size the program first sees.
+  local ok, job = pcall(vim.api.nvim_win_call, win, function()
+    if vim.fn.has("nvim-0.11") == 1 then
+      options.term = true
+      return vim.fn.jobstart(spec.argv, options)
+    end
+    return vim.fn.termopen(spec.argv, options)
+  end)
+  if not ok or job <= 0 then
+    return nil, ok and (spec.argv[1] .. " could not be run") or tostring(job)
+  end
+  return job
+end
+
+---"term://…" as a name would make a saved session start a CLI of its own, one that knows nothing of this Neovim.
+---@param buf integer
+---@param name string
+local function rename(buf, name)
+  local before = vim.api.nvim_buf_get_name(buf)
+  vim.api.nvim_buf_set_name(buf, name)
+  -- The old name stays behind as a buffer, without a window and without text.
+  for _, other in ipairs(vim.api.nvim_list_bufs()) do
+    if other ~= buf and vim.api.nvim_buf_get_name(other) == before then
+      vim.api.nvim_buf_delete(other, { force = true })
+    end
+  end
+end
+
+---Takes typed keys from now on.
+---@param buf integer
+local function start_typing(buf)
+  -- In terminal mode Neovim is busy with another terminal, and forgets `:startinsert` when it comes back from there.
+  if vim.api.nvim_get_mode().mode == "t" then
+    vim.schedule(function()
+      if vim.api.nvim_get_current_buf() == buf then
+        vim.cmd.startinsert()
+      end
+    end)
+  else
+    vim.cmd.startinsert()
+  end
+end
+
+---@param host claude-ide.terminal.Host
+---@param win integer
+local function close_window(host, win)
+  if window.is_last(win) then
+    window.vacate(win)
+  else
+    host.close_window(win)
+  end
+end
+
+---@param host claude-ide.terminal.Host
+---@param handle claude-ide.terminal.Handle
+local function dispose(host, handle)
+  for _, win in ipairs(vim.fn.win_findbuf(handle.buf)) do
+    close_window(host, win)
+  end
+  if vim.api.nvim_buf_is_valid(handle.buf) then
+    vim.api.nvim_buf_delete(handle.buf, { force = true })
+  end
+end
+
+---The process has ended. After an error the window stays: its last words are the reason.
+---@param host claude-ide.terminal.Host
+---@param handle claude-ide.terminal.Handle
+---@param code integer
+---@param on_exit fun(code: integer, closing: boolean)
+local function ended(host, handle, code, on_exit)
+  handle.job = nil
+  local closing = handle.closing or (code == 0 and require("claude-ide.config").get().terminal.auto_close)
+  on_exit(code, closing)
+  if not vim.api.nvim_buf_is_valid(handle.buf) then
+    return
+  end
+  if closing then
+    dispose(host, handle)
+    return
+  end
+  if vim.api.nvim_get_current_buf() == handle.buf then
+    vim.cmd.stopinsert()
+  end
+  vim.keymap.set("n", "q", function()
+    dispose(host, handle)
+  end, { buffer = handle.buf, desc = "Claude Code: close the ended terminal" })
+end
+
+---@param handle claude-ide.terminal.Handle
+local function watch(handle)
+  local group = vim.api.nvim_create_augroup(("claude-ide.terminal.%d"):format(handle.buf), { clear = true })
+  vim.api.nvim_create_autocmd("WinLeave", {
+    group = group,
+    buffer = handle.buf,
+    callback = function()
+      settle(handle, vim.api.nvim_get_current_win())
+    end,
+    desc = "Claude Code: keep the terminal's end, or its scrolled position, in sight",
+  })
+  vim.api.nvim_create_autocmd("BufWinEnter", {
+    group = group,
+    buffer = handle.buf,
+    callback = function()
+      window.dress(vim.api.nvim_get_current_win())
+    end,
+    desc = "Claude Code: no line numbers beside the terminal",
+  })
+end
+
+---A provider over a host of windows.
+---@param host claude-ide.terminal.Host
+---@return claude-ide.terminal.Provider
+function M.provider(host)
+  local provider = {}
+
+  function provider.open(spec, on_exit)
+    local buf = vim.api.nvim_create_buf(false, false)
+    vim.bo[buf].bufhidden = "hide"
+    local win = host.open_window(buf)
+    window.dress(win)
+    local handle = { buf = buf, closing = false } ---@type claude-ide.terminal.Handle
+    local job, err = spawn(buf, win, spec, function(code)
+      ended(host, handle, code, on_exit)
+    end)
+    if not job then
+      dispose(host, handle)
+      return nil, err
+    end
+    handle.job = job
+    rename(buf, ("claude://terminal/%d"):format(job))
+    vim.bo[buf].scrollback = 100000
+    vim.b[buf].claude_terminal = job
+    watch(handle)
+    require("claude-ide.terminal.keymaps").attach(buf)
+    require("claude-ide.terminal.paste").attach(buf, job)
+    vim.bo[buf].filetype = FILETYPE
+    provider.focus(handle)
+    return handle
+  end
+
+  ---A terminal in sight in two tab pages would take the size of the smaller window, so it moves from tab page to tab
+  ---page; where it has a tab page of its own, the person goes there.
+  function provider.show(handle)
+    for _, win in ipairs(vim.fn.win_findbuf(handle.buf)) do
+      local tab = vim.api.nvim_win_get_tabpage(win)
+      if #window.splits(tab) == 1 then
+        vim.api.nvim_set_current_win(win)
+        return
+      end
+      host.close_window(win)
+    end
+    window.dress(host.open_window(handle.buf))
+  end
+
+  function provider.hide(handle)
+    local win = window.here(handle.buf)[1]
+    if win then
+      settle(handle, win)
+    end
+    for _, shown in ipairs(window.here(handle.buf)) do
+      close_window(host, shown)
+    end
+  end
+
+  function provider.focus(handle)
+    local win = window.here(handle.buf)[1]
+    if not win then
+      return
+    end
+    vim.api.nvim_set_current_win(win)
+    if handle.view then
+      vim.fn.winrestview(handle.view)
+    elseif handle.job and require("claude-ide.config").get().terminal.start_insert then
+      start_typing(handle.buf)
+    end
+  end
+
+  function provider.is_visible(handle)
+    return #window.here(handle.buf) > 0
+  end
+
+  function provider.bufnr(handle)
+    return vim.api.nvim_buf_is_valid(handle.buf) and handle.buf or nil
+  end
+
+  function provider.close(handle)
+    handle.closing = true
+    if handle.job then
+      vim.fn.jobstop(handle.job)
+    end
+    dispose(host, handle)
+  end
+
+  return provider
+end
+
+return M

@@ -1,0 +1,35 @@
+-- The environment by which a CLI finds the Neovim that started it.
+-- Source: the CLI 2.1.329. A lock file whose port equals CLAUDE_CODE_SSE_PORT is the one it connects to, whatever its
+-- folder; ENABLE_IDE_INTEGRATION makes it look; a proxy without an exception for loopback would swallow the connection.
+
+local M = {}
+
+local LOOPBACK = { "localhost", "127.0.0.1" }
+
+---The exceptions that are there, and loopback.
+---@param present string? e.g. ".corp.example,10.0.0.0/8"
+---@return string
+function M.no_proxy(present)
+  local hosts = vim.split(present or "", "%s*,%s*", { trimempty = true })
+  for _, host in ipairs(LOOPBACK) do
+    if not vim.tbl_contains(hosts, host) then
+      hosts[#hosts + 1] = host
+    end
+  end
+  return table.concat(hosts, ",")
+end
+
+---@param port? integer of our server; nil when it does not run
+---@param inherited table<string, string> what the CLI gets anyway
+---@return table<string, string>
+function M.of(port, inherited)
+  local exceptions = inherited.NO_PROXY or inherited.no_proxy
+  return {
+    ENABLE_IDE_INTEGRATION = "true",
+    CLAUDE_CODE_SSE_PORT = port and tostring(port) or nil,
+    NO_PROXY = M.no_proxy(exceptions),
+    no_proxy = M.no_proxy(inherited.no_proxy or exceptions),
+  }
+end
+
+return M

@@ -1,0 +1,94 @@
+-- The CLI in a terminal program of its own: kitty, wezterm, a tmux window, … Neovim starts it and leaves it alone.
+-- Many of them only ask a server that already runs to open a window, so our environment would get lost on the way. What
+-- the CLI needs to find this Neovim is therefore written into its command, by env(1).
+
+---@type claude-ide.terminal.Provider
+local M = {}
+
+---@param spec claude-ide.terminal.Spec
+---@return string[]
+local function cli_command(spec)
+  local command = { "env" }
+  for _, name in ipairs(vim.fn.sort(vim.tbl_keys(spec.ide_env))) do
+    command[#command + 1] = ("%s=%s"):format(name, spec.ide_env[name])
+  end
+  return vim.list_extend(command, spec.argv)
+end
+
+---@param template string[]
+---@param spec claude-ide.terminal.Spec
+---@return string[]
+local function fill(template, spec)
+  local argv, placed = {}, false
+  for _, item in ipairs(template) do
+    if item == "{command}" then
+      vim.list_extend(argv, cli_command(spec))
+      placed = true
+    else
+      argv[#argv + 1] = (item:gsub("{cwd}", function()
+        return spec.cwd
+      end))
+    end
+  end
+  return placed and argv or vim.list_extend(argv, cli_command(spec))
+end
+
+function M.check()
+  if not require("claude-ide.config").get().terminal.external then
+    return false, 'terminal.provider is "external": say which program in terminal.external, e.g. { "kitty", "--" }.'
+  end
+  return true
+end
+
+function M.open(spec, on_exit)
+  local external = require("claude-ide.config").get().terminal.external
+  local handle = { job = nil }
+  local template = external
+  if type(external) == "function" then
+    template = external(spec)
+    if template == nil then -- the function has started it itself, out of our sight
+      vim.schedule(function()
+        on_exit(0, true)
+      end)
+      return handle
+    end
+  end
+  local ok, job = pcall(vim.fn.jobstart, fill(template, spec), {
+    cwd = spec.cwd,
+    env = spec.env,
+    detach = true, -- it outlives Neovim, as a window of its own should
+    on_exit = function(_, code)
+      handle.job = nil
+      on_exit(code, true)
+      if code ~= 0 then
+        require("claude-ide.notice").warn(("%s ended with code %d"):format(template[1], code))
+      end
+    end,
+  })
+  if not ok or job <= 0 then
+    return nil, template[1] .. " could not be run"
+  end
+  handle.job = job
+  return handle
+end
+
+function M.focus()
+  require("claude-ide.notice").info("Claude runs in a window of its own.")
+end
+
+---Neovim cannot see other programs' windows: a running one counts as hidden, so that `:Claude` says where it is.
+function M.is_visible()
+  return false
+end
+
+function M.show() end
+
+function M.hide() end
+
+function M.close(handle)
+  if handle.job then
+    vim.fn.jobstop(handle.job)
+  end
+end
+
+return M

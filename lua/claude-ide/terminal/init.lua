@@ -1,0 +1,217 @@
+-- The terminals in which the CLI runs: which provider shows them, and the one that commands speak of.
+-- A terminal is an object (session.lua); this module keeps them by number, so that more than one can exist.
+
+local M = {}
+
+---What is to run, complete, so that a provider needs to know nothing else.
+---@class claude-ide.terminal.Spec
+---@field argv string[] program and arguments
+---@field cwd string absolute folder
+---@field env table<string, string> variables beyond those of Neovim
+---@field ide_env table<string, string> those of `env` without which the CLI does not find this Neovim
+---@field title string
+
+---To be called once, when the CLI has ended. `closing`: its window is about to go, as it should after a clean end.
+---@alias claude-ide.terminal.OnExit fun(code: integer, closing: boolean)
+
+---How a terminal is shown. `handle` is whatever `open` returned.
+---@class claude-ide.terminal.Provider
+---@field open fun(spec: claude-ide.terminal.Spec, on_exit: claude-ide.terminal.OnExit): handle: any, err: string? starts, shows, focuses it
+---@field show fun(handle: any) shows it in the current tab page
+---@field hide fun(handle: any) the CLI goes on
+---@field focus fun(handle: any) goes to it; it is visible
+---@field is_visible fun(handle: any): boolean in the current tab page
+---@field close fun(handle: any) ends the CLI
+---@field bufnr? fun(handle: any): integer? its buffer, where it has one
+---@field check? fun(spec: claude-ide.terminal.Spec): boolean, string? whether it can work here; why not
+
+---@type table<integer, claude-ide.terminal.Session>
+local sessions = {}
+local next_id = 1
+---The one that `:Claude` toggles.
+---@type integer?
+local current
+
+---@return claude-ide.terminal.Session?
+local function live()
+  local session = current and sessions[current]
+  if session and session:is_alive() then
+    return session
+  end
+  return nil
+end
+
+---@return claude-ide.terminal.Provider
+local function provider()
+  local chosen = require("claude-ide.config").get().terminal.provider
+  if type(chosen) == "table" then
+    return chosen
+  end
+  return require("claude-ide.terminal." .. chosen)
+end
+
+---The server first: its port is how the CLI finds this Neovim. Without it the CLI still runs, only alone.
+---@return integer? port
+local function start_server()
+  local info, err = require("claude-ide.server").start()
+  if not info then
+    require("claude-ide.notice").warn("Claude runs without this Neovim: " .. tostring(err))
+    return nil
+  end
+  return info.port
+end
+
+---@param args string[]
+---@return claude-ide.terminal.Spec
+local function spec_of(args)
+  local options = require("claude-ide.config").get().terminal
+  local cwd = type(options.cwd) == "function" and options.cwd() or options.cwd
+  local environment = require("claude-ide.terminal.environment")
+  local ide_env = environment.of(start_server(), vim.fn.environ())
+  return {
+    argv = vim.list_extend(vim.deepcopy(options.command), args),
+    cwd = cwd and vim.fs.normalize(cwd) or require("claude-ide.workspace").folders()[1] or vim.fn.getcwd(),
+    env = vim.tbl_extend("force", ide_env, options.env),
+    ide_env = ide_env,
+    title = "Claude",
+  }
+end
+
+---@param spec claude-ide.terminal.Spec
+---@return boolean ok
+---@return string? why
+local function can_run(spec)
+  if vim.fn.executable(spec.argv[1]) == 0 then
+    return false,
+      ("`%s` was not found. Install Claude Code (npm install -g @anthropic-ai/claude-code), or set terminal.command."):format(
+        spec.argv[1]
+      )
+  elseif vim.fn.isdirectory(spec.cwd) == 0 then
+    return false, ("The folder %s does not exist; see terminal.cwd."):format(spec.cwd)
+  end
+  return true
+end
+
+---@param args string[]
+local function start(args)
+  local spec, with = spec_of(args), provider()
+  local ok, why = can_run(spec)
+  if ok and with.check then
+    ok, why = with.check(spec)
+  end
+  if not ok then
+    require("claude-ide.notice").error(why)
+    return
+  end
+  if current and sessions[current] then
+    sessions[current]:close() -- one that ended with an error, and whose last words are read
+    sessions[current] = nil
+  end
+  local id = next_id
+  next_id = id + 1
+  local session, err = require("claude-ide.terminal.session").start(id, with, spec)
+  if not session then
+    require("claude-ide.notice").error("The terminal did not open: " .. err)
+    return
+  end
+  sessions[id], current = session, id
+end
+
+---The CLI takes arguments only when it starts, so a running one is ended for them only if the person says so.
+---@param session claude-ide.terminal.Session
+---@param args string[]
+local function replace(session, args)
+  local keep, again = "Keep it", "End it and start anew with " .. table.concat(args, " ")
+  vim.ui.select({ keep, again }, { prompt = "Claude is already running" }, function(choice)
+    if choice == again then
+      session:close()
+      start(args)
+    elseif choice == keep then
+      session:focus()
+    end
+  end)
+end
+
+---Shows the CLI and goes to it; starts it if it does not run.
+---@param args? string[] more arguments for the CLI
+function M.open(args)
+  local session = live()
+  if not session then
+    start(args or {})
+  elseif args and #args > 0 then
+    replace(session, args)
+  else
+    session:focus()
+  end
+end
+
+---Shows the CLI, or hides it where it is in sight. With arguments: `open`.
+---@param args? string[]
+function M.toggle(args)
+  local session = live()
+  if session and not (args and #args > 0) then
+    session:toggle()
+  else
+    M.open(args)
+  end
+end
+
+---Goes to the CLI, or back from it to the window where you were.
+function M.focus()
+  local session = live()
+  if not session then
+    M.open()
+  elseif session:is_focused() then
+    session:back()
+  else
+    session:focus()
+  end
+end
+
+---Hides the window. The CLI goes on.
+function M.hide()
+  local session = live()
+  if session then
+    session:hide()
+  end
+end
+
+---Goes from the CLI back to the window where you were.
+function M.back()
+  local session = live()
+  if session and session:is_focused() then
+    session:back()
+  end
+end
+
+---Ends the CLI.
+---@return boolean closed false where none ran
+function M.close()
+  local session = live()
+  if session then
+    session:close()
+  end
+  return session ~= nil
+end
+
+---Whether the CLI is in sight in the current tab page.
+---@return boolean
+function M.is_visible()
+  local session = live()
+  return session ~= nil and session:is_visible()
+end
+
+---Whether a CLI that `:Claude` started still runs.
+---@return boolean
+function M.is_running()
+  return live() ~= nil
+end
+
+---The buffer of the CLI, where it has one.
+---@return integer?
+function M.bufnr()
+  local session = live()
+  return session and session:bufnr()
+end
+
+return M

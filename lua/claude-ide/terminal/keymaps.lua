@@ -1,0 +1,51 @@
+-- The keys of a terminal buffer while the person types in it. Everything else goes to the CLI.
+-- The CLI 2.1.329 uses most of Ctrl, Meta and Shift itself, Ctrl-] since lately too; it refuses to bind Ctrl-\ because a
+-- terminal means "quit" by it. Neovim's own way out begins with Ctrl-\ as well. So that is where our default begins.
+
+local M = {}
+
+---@param direction "h"|"j"|"k"|"l"
+---@return fun()
+local function to(direction)
+  return function()
+    vim.cmd.wincmd(direction)
+  end
+end
+
+---@type table<string, { run: fun(), desc: string }>
+local ACTIONS = {
+  back = {
+    run = function()
+      require("claude-ide.terminal").back()
+    end,
+    desc = "go back to the window you came from",
+  },
+  normal = {
+    run = function()
+      vim.cmd.stopinsert()
+    end,
+    desc = "Normal mode in the terminal",
+  },
+  hide = {
+    run = function()
+      require("claude-ide.terminal").hide()
+    end,
+    desc = "hide the terminal",
+  },
+  left = { run = to("h"), desc = "window on the left" },
+  down = { run = to("j"), desc = "window below" },
+  up = { run = to("k"), desc = "window above" },
+  right = { run = to("l"), desc = "window on the right" },
+}
+
+---@param buf integer
+function M.attach(buf)
+  for name, keys in pairs(require("claude-ide.config").get().terminal.keymaps) do
+    for _, lhs in ipairs(type(keys) == "table" and keys or { keys or nil }) do
+      local action = ACTIONS[name]
+      vim.keymap.set("t", lhs, action.run, { buffer = buf, desc = "Claude Code: " .. action.desc })
+    end
+  end
+end
+
+return M

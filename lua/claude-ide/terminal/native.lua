@@ -1,0 +1,112 @@
+-- The terminal in a split of this Neovim, as wide as the person last made it.
+-- Invariant: when it goes away, the other windows have the sizes they had before it came.
+
+---@class claude-ide.terminal.native.Placed
+---@field others integer[] the windows that were there before it
+---@field sizes string winrestcmd() of them
+---@field size integer as it was opened
+
+---@type table<integer, claude-ide.terminal.native.Placed> by window
+local placed = {}
+---Columns or lines the person gave it by hand; nil as long as they did not.
+---@type integer?
+local chosen_size
+
+local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" }
+---Neither the terminal nor the rest may become unusable.
+local LEAST_COLUMNS, LEAST_LINES = 20, 5
+
+---@return boolean vertical
+---@return "left"|"right"|"top"|"bottom" side
+local function orientation()
+  local side = require("claude-ide.config").get().terminal.side
+  return side == "left" or side == "right", side
+end
+
+---@param vertical boolean
+---@return integer
+local function wanted_size(vertical)
+  local size = require("claude-ide.config").get().terminal.size
+  local total = vertical and vim.o.columns or vim.o.lines
+  local least = vertical and LEAST_COLUMNS or LEAST_LINES
+  local cells = chosen_size or (size < 1 and math.floor(total * size + 0.5) or math.floor(size))
+  return math.max(math.min(cells, total - least), math.min(least, math.floor(total / 2)), 1)
+end
+
+---@param win integer
+---@param vertical boolean
+---@return integer
+local function actual_size(win, vertical)
+  return vertical and vim.api.nvim_win_get_width(win) or vim.api.nvim_win_get_height(win)
+end
+
+---@param win integer
+---@param vertical boolean
+---@param size integer
+local function resize(win, vertical, size)
+  if vertical then
+    vim.api.nvim_win_set_width(win, size)
+  else
+    vim.api.nvim_win_set_height(win, size)
+  end
+end
+
+---A share of the screen stays that share when the screen changes, unless the person chose a size.
+local function follow_the_screen()
+  for win, at in pairs(placed) do
+    if not vim.api.nvim_win_is_valid(win) then
+      placed[win] = nil
+    elseif not chosen_size then
+      local vertical = orientation()
+      at.size = wanted_size(vertical)
+      resize(win, vertical, at.size)
+    end
+  end
+end
+
+---@param buf integer
+---@return integer win
+local function open_window(buf)
+  local vertical, side = orientation()
+  local at = {
+    others = require("claude-ide.terminal.window").splits(0),
+    sizes = vim.fn.winrestcmd(),
+    size = wanted_size(vertical),
+  }
+  local win = vim.api.nvim_open_win(buf, false, {
+    win = -1,
+    split = SPLIT[side],
+    width = vertical and at.size or nil,
+    height = not vertical and at.size or nil,
+  })
+  resize(win, vertical, at.size)
+  vim.api.nvim_set_option_value(vertical and "winfixwidth" or "winfixheight", true, { scope = "local", win = win })
+  at.size = actual_size(win, vertical)
+  placed[win] = at
+  vim.api.nvim_create_autocmd("VimResized", {
+    group = vim.api.nvim_create_augroup("claude-ide.terminal.native", { clear = true }),
+    callback = follow_the_screen,
+    desc = "Claude Code: keep the terminal's share of the screen",
+  })
+  return win
+end
+
+---@param win integer
+local function close_window(win)
+  local at = placed[win]
+  placed[win] = nil
+  local vertical = orientation()
+  local splits = require("claude-ide.terminal.window").splits
+  local tab = vim.api.nvim_win_get_tabpage(win)
+  if at and actual_size(win, vertical) ~= at.size and #splits(tab) > 1 then
+    chosen_size = actual_size(win, vertical)
+  end
+  vim.api.nvim_win_close(win, true)
+  if at and #at.others > 0 and vim.api.nvim_tabpage_is_valid(tab) and vim.deep_equal(splits(tab), at.others) then
+    vim.api.nvim_win_call(at.others[1], function()
+      vim.cmd(at.sizes)
+    end)
+  end
+end
+
+return require("claude-ide.terminal.embedded").provider({ open_window = open_window, close_window = close_window })

@@ -1,0 +1,23 @@
+-- No terminal: the person runs the CLI where they like, and is told how it finds this Neovim.
+
+---@type claude-ide.terminal.Provider
+return {
+  check = function(spec)
+    local port = spec.ide_env.CLAUDE_CODE_SSE_PORT
+    local command = table.concat(spec.argv, " ")
+    if not port then
+      return false, "terminal.provider is \"none\", and the server does not run."
+    end
+    return false, ("terminal.provider is \"none\". Run `CLAUDE_CODE_SSE_PORT=%s %s` in a terminal of your own."):format(port, command)
+  end,
+  open = function()
+    return nil, "terminal.provider is \"none\""
+  end,
+  show = function() end,
+  hide = function() end,
+  focus = function() end,
+  is_visible = function()
+    return false
+  end,
+  close = function() end,
+}

@@ -1,0 +1,489 @@
+"""The terminal of `:Claude`: what the CLI is started with, where its window stands, and that a person is never trapped.
+
+The CLI is a script that writes down how it was started and every byte it reads.
+"""
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+CLI = """#!{python}
+import json, os, signal, sys, tty
+
+os.makedirs({folder!r}, exist_ok=True)
+started = {{"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "pid": os.getpid()}}
+number = len([name for name in os.listdir({folder!r}) if name.endswith(".json")])
+partial = os.path.join({folder!r}, f"{{number}}.tmp")
+with open(partial, "w") as file:
+    json.dump(started, file)
+os.rename(partial, os.path.join({folder!r}, f"{{number}}.json"))
+tty.setraw(0)
+os.write(1, b"\\x1b[?2004hfake CLI ready\\r\\n")
+
+
+def report_size(*_):
+    size = os.get_terminal_size(1)
+    os.write(1, b"size %dx%d\\r\\n" % (size.columns, size.lines))
+
+
+signal.signal(signal.SIGWINCH, report_size)
+typed = open(os.path.join({folder!r}, f"{{number}}.typed"), "ab", buffering=0)
+while True:
+    data = os.read(0, 65536)
+    typed.write(data)
+    if data == b"Q":
+        sys.exit(0)
+    if data == b"E":
+        os.write(1, b"something is wrong\\r\\n")
+        sys.exit(3)
+    if data == b"L":
+        os.write(1, b"".join(b"line %d\\r\\n" % i for i in range(200)))
+    if data == b"S":
+        report_size()
+"""
+
+
+class Cli:
+    """The fake CLI on the PATH of a Neovim."""
+
+    def __init__(self, directory: Path) -> None:
+        self.folder = directory / "cli"
+        self.bin = directory / "bin"
+        self.bin.mkdir()
+        program = self.bin / "claude"
+        program.write_text(CLI.format(python=sys.executable, folder=str(self.folder)))
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+
+    def starts(self) -> list[dict]:
+        """How it was started, each time."""
+        found = sorted(self.folder.glob("*.json"), key=lambda path: int(path.stem))
+        return [json.loads(path.read_text()) for path in found]
+
+    def typed(self, number: int = 0) -> bytes:
+        """What it read."""
+        path = self.folder / f"{number}.typed"
+        return path.read_bytes() if path.exists() else b""
+
+
+@pytest.fixture
+def cli(tmp_path):
+    return Cli(tmp_path)
+
+
+@pytest.fixture
+def start(start_nvim, cli):
+    """start_nvim with the fake CLI first on the PATH."""
+    import os
+
+    def begin(env=None, **more):
+        path = f"{cli.bin}{os.pathsep}{os.environ['PATH']}"
+        return start_nvim(env={"PATH": path, **(env or {})}, **more)
+
+    return begin
+
+
+def ready(nvim, number=1):
+    nvim.wait_screen("fake CLI ready")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="terminal mode")
+
+
+def terminal_window(nvim):
+    return nvim.lua(
+        """
+        local buf = require("claude-ide.terminal").bufnr()
+        local wins = buf and vim.fn.win_findbuf(buf) or {}
+        return wins[1] or 0
+        """
+    )
+
+
+# ── what the CLI is started with ──
+
+
+def test_claude_starts_the_cli_in_the_project_with_the_port_of_a_running_server(start, cli):
+    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    (started,) = cli.starts()
+    port = nvim.lua("return require('claude-ide.server').info().port")
+    assert started["argv"] == []
+    assert Path(started["cwd"]).resolve() == nvim.project.resolve()
+    assert started["env"]["CLAUDE_CODE_SSE_PORT"] == str(port)
+    assert started["env"]["ENABLE_IDE_INTEGRATION"] == "true"
+    assert started["env"]["NO_PROXY"] == "localhost,127.0.0.1"
+    assert started["env"]["no_proxy"] == "localhost,127.0.0.1"
+
+
+def test_the_exceptions_from_a_proxy_that_are_there_stay(start, cli):
+    nvim = start(env={"NO_PROXY": ".corp.example, localhost", "no_proxy": "10.0.0.1"})
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    (started,) = cli.starts()
+    assert started["env"]["NO_PROXY"] == ".corp.example,localhost,127.0.0.1"
+    assert started["env"]["no_proxy"] == "10.0.0.1,localhost,127.0.0.1"
+
+
+def test_arguments_reach_the_cli_word_by_word_and_no_shell_sees_them(start, cli):
+    nvim = start()
+    nvim.keys(':Claude --append-system-prompt "two words; $HOME" --resume<CR>')
+    ready(nvim)
+    assert cli.starts()[0]["argv"] == ["--append-system-prompt", "two words; $HOME", "--resume"]
+
+
+def test_two_dashes_pass_any_words_to_the_cli(start, cli):
+    nvim = start()
+    nvim.keys(":Claude -- fix the tests<CR>")
+    ready(nvim)
+    assert cli.starts()[0]["argv"] == ["fix", "the", "tests"]
+
+
+def test_the_options_give_command_folder_and_environment(start, cli, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    nvim = start(
+        opts={"terminal": {"command": ["claude", "--verbose"], "cwd": str(elsewhere), "env": {"MY_MODE": "a b"}}}
+    )
+    nvim.keys(":Claude --resume<CR>")
+    ready(nvim)
+    (started,) = cli.starts()
+    assert started["argv"] == ["--verbose", "--resume"]
+    assert Path(started["cwd"]).resolve() == elsewhere.resolve()
+    assert started["env"]["MY_MODE"] == "a b"
+
+
+def test_a_missing_cli_is_one_notice_that_says_what_to_do(start_nvim):
+    nvim = start_nvim(opts={"terminal": {"command": ["claude-is-not-here"]}})
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("`claude-is-not-here` was not found")
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
+    assert nvim.lua("return #vim.api.nvim_list_bufs()") == 1
+
+
+def test_arguments_for_a_cli_that_runs_are_asked_about(start, cli):
+    nvim = start(
+        init_lua="vim.ui.select = function(items, opts, on_choice) _G.asked = items; on_choice(items[_G.answer]) end"
+    )
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.lua("_G.answer = 1; require('claude-ide.terminal').open({ '--resume' })")
+    assert nvim.lua("return _G.asked") == ["Keep it", "End it and start anew with --resume"]
+    assert len(cli.starts()) == 1
+    nvim.lua("_G.answer = 2; require('claude-ide.terminal').open({ '--resume' })")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="the second start")
+    assert cli.starts()[1]["argv"] == ["--resume"]
+    ready(nvim)
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
+
+
+# ── its window ──
+
+
+def test_toggle_hides_the_window_keeps_the_cli_and_comes_back(start, cli):
+    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.cmd("Claude")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
+    assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
+    nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("hello")
+    nvim.wait(lambda: cli.typed() == b"hello", what="the CLI to read what is typed")
+    assert len(cli.starts()) == 1
+
+
+def test_the_window_is_bare_and_its_buffer_unlisted(start):
+    nvim = start(init_lua="vim.o.number, vim.o.signcolumn, vim.o.list = true, 'yes', true")
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    found = nvim.lua(
+        """
+        local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
+        local wo, bo = vim.wo[win], vim.bo[buf]
+        return { number = wo.number, signs = wo.signcolumn, list = wo.list, listed = bo.buflisted, type = bo.buftype,
+          filetype = bo.filetype, name = vim.api.nvim_buf_get_name(buf), marked = vim.b[buf].claude_terminal ~= nil,
+          buffers = #vim.api.nvim_list_bufs(), others = vim.wo[vim.fn.win_getid(1)].number }
+        """
+    )
+    assert found["number"] is False and found["signs"] == "no" and found["list"] is False
+    assert found["listed"] is False and found["type"] == "terminal" and found["filetype"] == "claude-terminal"
+    assert found["name"].startswith("claude://terminal/")
+    assert found["marked"] is True and found["others"] is True
+    assert found["buffers"] == 2
+
+
+@pytest.mark.parametrize(
+    ("side", "size", "expected"),
+    [("right", 0.4, (56, None)), ("left", 50, (50, None)), ("bottom", 0.25, (None, 10)), ("top", 12, (None, 12))],
+)
+def test_it_takes_the_side_and_the_size_that_are_asked_for(start, side, size, expected):
+    nvim = start(opts={"terminal": {"side": side, "size": size}})
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    width, height, row, column = nvim.lua(
+        """
+        local win = require("claude-ide.terminal").bufnr() and vim.api.nvim_get_current_win()
+        local at = vim.api.nvim_win_get_position(win)
+        return { vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win), at[1], at[2] }
+        """
+    )
+    assert expected[0] is None or width == expected[0]
+    assert expected[1] is None or height == expected[1]
+    assert (column > 0, row > 0) == (side == "right", side == "bottom")
+
+
+def test_the_program_sees_the_size_of_its_window_from_the_start_and_after_a_resize(start):
+    nvim = start(opts={"terminal": {"size": 60}})
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("S")
+    nvim.wait_screen("size 60x")
+    nvim.cmd("vertical resize 44")
+    nvim.wait_screen("size 44x")
+
+
+def test_a_share_of_the_screen_follows_the_screen(start):
+    nvim = start(opts={"terminal": {"size": 0.5}})
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    assert nvim.lua("return vim.api.nvim_win_get_width(0)") == 70
+    nvim.cmd("set columns=100")
+    nvim.wait("vim.api.nvim_win_get_width(0) == 50", what="half of the new width")
+
+
+def test_a_width_given_by_hand_comes_back(start):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.cmd("vertical resize 33")
+    nvim.cmd("Claude")
+    nvim.cmd("Claude")
+    assert nvim.lua("return vim.api.nvim_win_get_width(0)") == 33
+
+
+def test_the_other_windows_get_their_sizes_back(start):
+    nvim = start(init_lua="vim.o.equalalways = true")
+    nvim.cmd("vsplit | split | wincmd h | vertical resize 30")
+    before = nvim.lua("return vim.fn.winlayout()"), nvim.lua("return vim.fn.winrestcmd()")
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.cmd("Claude")
+    nvim.wait("#vim.api.nvim_list_wins() == 3")
+    assert (nvim.lua("return vim.fn.winlayout()"), nvim.lua("return vim.fn.winrestcmd()")) == before
+
+
+def test_hiding_the_last_window_leaves_a_file_in_it(start):
+    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.cmd("only")
+    nvim.cmd("Claude")
+    assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
+    assert nvim.lua("return vim.wo.number") is False
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
+
+
+def test_in_another_tab_page_it_comes_to_where_the_person_is(start):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.cmd("tabnew")
+    assert nvim.lua("return require('claude-ide.terminal').is_visible()") is False
+    nvim.cmd("Claude")
+    assert nvim.lua("return { vim.fn.tabpagenr(), vim.bo.filetype }") == [2, "claude-terminal"]
+    assert nvim.lua("return #vim.fn.win_findbuf(vim.api.nvim_get_current_buf())") == 1
+
+
+def test_in_a_tab_page_of_its_own_it_is_gone_to(start):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.cmd("wincmd T")
+    nvim.cmd("tabprevious")
+    nvim.cmd("Claude")
+    assert nvim.lua("return { vim.fn.tabpagenr('$'), vim.bo.filetype }") == [2, "claude-terminal"]
+
+
+# ── focus, keys, scrolling ──
+
+
+def test_focus_goes_there_and_back_to_the_exact_window(start):
+    nvim = start(files={"a.txt": "one\ntwo\nthree\n"}, args=["a.txt"])
+    nvim.cmd("split | vsplit | wincmd w | normal! 2G")
+    origin = nvim.lua("return vim.api.nvim_get_current_win()")
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("<C-bslash><C-bslash>".replace("<C-bslash>", "<C-\\>"))
+    nvim.wait(f"vim.api.nvim_get_current_win() == {origin}", what="the window it was left from")
+    assert nvim.cursor() == (2, 0)
+    nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
+    nvim.cmd("wincmd w")
+    other = nvim.lua("return vim.api.nvim_get_current_win()")
+    nvim.keys(":Claude focus<CR>")
+    ready(nvim)
+    nvim.keys("<C-\\><C-n>")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'nt'")
+    nvim.keys(":Claude focus<CR>")
+    nvim.wait(f"vim.api.nvim_get_current_win() == {other}", what="the window it was left from")
+
+
+def test_back_after_a_walk_by_window_keys_goes_to_where_the_walk_began(start):
+    nvim = start()
+    nvim.cmd("split")
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("<C-\\><C-n><C-w>h<C-w>j")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'n' and vim.fn.winnr() == 2", what="the lower window")
+    lower = nvim.lua("return vim.api.nvim_get_current_win()")
+    nvim.keys("<C-w>li")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'")
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait(f"vim.api.nvim_get_current_win() == {lower}", what="the lower window")
+
+
+def test_the_keys_of_the_cli_reach_it(start, cli):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("<Esc><Esc><C-c><C-]><C-w><C-o><C-r>j")
+    nvim.wait(lambda: cli.typed().endswith(b"j"), what="the keys")
+    assert cli.typed() == b"\x1b\x1b\x03\x1d\x17\x0f\x12j"
+
+
+def test_window_keys_work_where_they_are_asked_for(start):
+    nvim = start(opts={"terminal": {"keymaps": {"left": ["<C-h>", "<M-h>"], "hide": "<C-q>", "back": False}}})
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("<M-h>")
+    nvim.wait("vim.bo.filetype ~= 'claude-terminal'", what="the window on the left")
+    nvim.keys(":Claude focus<CR>")
+    ready(nvim)
+    nvim.keys("<C-q>")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
+    assert nvim.lua("return require('claude-ide.terminal').is_running()") is True
+
+
+def test_what_is_printed_while_the_person_is_elsewhere_stays_in_sight(start):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait("vim.bo.filetype == ''")
+    nvim.lua("vim.api.nvim_chan_send(vim.b[require('claude-ide.terminal').bufnr()].claude_terminal, 'L')")
+    nvim.wait_screen("line 199")
+
+
+def test_a_place_scrolled_back_to_survives_hiding(start):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("L")
+    nvim.wait_screen("line 199")
+    nvim.keys("<C-\\><C-n>gg")
+    nvim.wait_screen("line 5")
+    nvim.keys(":Claude<CR>")
+    nvim.wait("#vim.api.nvim_list_wins() == 1")
+    nvim.keys(":Claude<CR>")
+    nvim.wait("vim.bo.filetype == 'claude-terminal'")
+    assert nvim.lua("return vim.fn.line('w0')") == 1
+    assert nvim.mode() == "nt"
+    nvim.keys("i")
+    nvim.wait_screen("line 199")
+
+
+# ── pastes ──
+
+
+def test_a_long_paste_reaches_the_cli_in_one_piece(start, cli):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    text = "".join(f"line {i} of a paste that is far longer than one read of a terminal\n" for i in range(2000))
+    nvim.paste(text)
+    nvim.wait(lambda: cli.typed().endswith(b"\x1b[201~"), what="the end of the paste", timeout=20)
+    typed = cli.typed()
+    assert typed.count(b"\x1b[200~") == 1 and typed.count(b"\x1b[201~") == 1
+    assert typed.replace(b"\r", b"\n") == b"\x1b[200~" + text.encode() + b"\x1b[201~"
+
+
+def test_a_paste_elsewhere_is_neovims_own_business(start):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("<C-\\><C-\\>i")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'i'")
+    nvim.paste("two\nlines")
+    nvim.wait("vim.api.nvim_buf_line_count(0) == 2")
+    assert nvim.lines() == ["two", "lines"]
+
+
+# ── its end ──
+
+
+def test_a_clean_end_takes_the_window_away(start, cli):
+    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("Q")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
+    assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
+    assert nvim.lua("return #vim.api.nvim_list_bufs()") == 1
+    nvim.wait("vim.api.nvim_get_mode().mode == 'n'")
+    nvim.keys(":Claude<CR>")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
+
+
+def test_after_an_error_the_last_words_stay_until_the_next_start(start, cli):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("E")
+    nvim.wait_screen("something is wrong")
+    nvim.wait_screen("Process exited 3")
+    nvim.wait("vim.api.nvim_get_mode().mode ~= 't'", what="Normal mode, to read and copy")
+    nvim.keys(":Claude<CR>")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
+    ready(nvim)
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
+
+
+def test_close_ends_the_cli(start, cli):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    pid = cli.starts()[0]["pid"]
+    nvim.cmd("Claude close")
+    nvim.wait("#vim.api.nvim_list_wins() == 1")
+    nvim.wait(lambda: not Path(f"/proc/{pid}").exists(), what="the process to end")
+    nvim.keys(":Claude close<CR>")
+    nvim.wait_screen("No CLI runs")
+
+
+def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(start, cli):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.cmd("quit")
+    assert nvim.lua("return require('claude-ide.terminal').is_running()") is True
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.cmd("bwipeout!")
+    nvim.wait("not require('claude-ide.terminal').is_running()")
+    nvim.keys(":Claude<CR>")
+    nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
+
+
+def test_quitting_neovim_is_not_held_up_by_the_cli(start, cli):
+    nvim = start()
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    pid = cli.starts()[0]["pid"]
+    nvim.keys("<C-\\><C-n>:qall<CR>")
+    nvim.wait(lambda: not nvim.running(), what="Neovim to end")
+    nvim.wait(lambda: not Path(f"/proc/{pid}").exists(), what="the CLI to end")
