@@ -227,7 +227,7 @@ pub(crate) fn into_text(bytes: Vec<u8>) -> String {
 /// Doubles are exact up to here.
 const MAX_ID: f64 = 9_007_199_254_740_991.0;
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and in range")]
+#[expect(clippy::as_conversions, reason = "checked to be whole and in range")]
 fn number_to_id(number: f64) -> Option<u64> {
     (number.fract() == 0.0 && (0.0..=MAX_ID).contains(&number)).then_some(number as u64)
 }

@@ -232,3 +232,25 @@ impl AsyncHandle {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! libuv's part for the unit tests, which run without a Neovim.
+
+    use core::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::{AsyncHandle, c_int, c_void};
+
+    /// A handle that counts how often it is rung.
+    pub(crate) fn counting_handle() -> (AsyncHandle, &'static AtomicUsize) {
+        let rings: &'static AtomicUsize = Box::leak(Box::default());
+        (AsyncHandle(core::ptr::from_ref(rings).cast_mut().cast()), rings)
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn uv_async_send(handle: *mut c_void) -> c_int {
+        // SAFETY: in the unit tests every handle comes from `counting_handle`, and its counter is never freed.
+        unsafe { &*handle.cast::<AtomicUsize>() }.fetch_add(1, Ordering::Relaxed);
+        0
+    }
+}

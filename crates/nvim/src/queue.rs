@@ -329,3 +329,6 @@ impl Drop for Ticket {
         self.queue.cancel(self.id);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -125,7 +125,7 @@ fn push_object(stack: Stack, fields: &Map<String, Json>, depth: usize) {
 }
 
 /// Ids count up from 1, so they stay exact as doubles for longer than a process lives.
-#[expect(clippy::cast_precision_loss, reason = "ids stay far below 2^53")]
+#[expect(clippy::as_conversions, reason = "ids stay far below 2^53")]
 fn id_to_number(id: u64) -> f64 {
     id as f64
 }

@@ -39,3 +39,35 @@ impl Wake {
         self.rung = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::lua::testing::counting_handle;
+
+    #[test]
+    fn rings_once_until_somebody_looked() {
+        let (handle, rings) = counting_handle();
+        let mut wake = Wake::default();
+        wake.ring();
+        wake.arm(handle);
+        wake.ring();
+        wake.ring();
+        assert_eq!(rings.load(Ordering::Relaxed), 1);
+        wake.looked();
+        wake.ring();
+        assert_eq!(rings.load(Ordering::Relaxed), 2);
+    }
+
+    #[test]
+    fn rings_nobody_once_disarmed() {
+        let (handle, rings) = counting_handle();
+        let mut wake = Wake::default();
+        wake.arm(handle);
+        wake.disarm();
+        wake.ring();
+        assert_eq!(rings.load(Ordering::Relaxed), 0);
+    }
+}
