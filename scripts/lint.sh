@@ -38,11 +38,11 @@ check rustfmt cargo fmt --all --check
 check clippy cargo clippy --quiet --workspace --all-targets --all-features --locked -- --deny warnings
 check rustdoc env RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --workspace --no-deps --locked --document-private-items
 check cargo-deny cargo-deny --log-level error --offline check bans licenses sources
-check stylua stylua --check lua plugin tests
-check selene selene --quiet lua plugin tests/minimal_init.lua
+check stylua stylua --check lua plugin tests demo
+check selene selene --quiet lua plugin demo tests/minimal_init.lua
 check luacats types
-check ruff-format ruff format --quiet --check --diff tests scripts
-check ruff ruff check --quiet tests scripts
+check ruff-format ruff format --quiet --check --diff tests demo
+check ruff ruff check --quiet tests demo
 check typos typos
 check vimdoc vimdoc_is_current
 check symbols scripts/check-symbols.sh

@@ -3,6 +3,8 @@
 Every test that uses `nvim` or `start_nvim` runs once a version, with ids like `[0.10]`; `--nvim 0.11` picks some.
 """
 
+from types import MappingProxyType
+
 import pytest
 
 from harness.cli import Cli, prepare_home
@@ -10,6 +12,7 @@ from harness.client import Client
 from harness.mock_api import MockApi
 from harness.nvim import VERSIONS, Nvim
 
+NO_OPTIONS = MappingProxyType({})
 _CRASHES = {-4, -6, -7, -8, -11, 132, 134, 135, 136, 139}
 """Exit codes of a process that was ended by a fault of its own: SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV."""
 
@@ -46,10 +49,8 @@ def start_nvim(request, tmp_path, nvim_version):
     """
     started = request.node.stash.setdefault(_started, [])
 
-    def start(args=(), opts={}, init_lua="", env=None, cwd=None, files=None) -> Nvim:
-        nvim = Nvim(
-            tmp_path, nvim_version, args=args, opts=opts, init_lua=init_lua, env=env, cwd=cwd, files=files
-        )
+    def start(args=(), opts=NO_OPTIONS, init_lua="", env=None, cwd=None, files=None) -> Nvim:
+        nvim = Nvim(tmp_path, nvim_version, args=args, opts=opts, init_lua=init_lua, env=env, cwd=cwd, files=files)
         started.append(nvim)
         return nvim
 

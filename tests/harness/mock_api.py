@@ -14,6 +14,7 @@ import json
 import re
 import threading
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -38,9 +39,13 @@ class Reply:
 
 
 class MockApi:
-    """The server; listens from construction to `close`."""
+    """The server; listens from construction to `close`.
 
-    def __init__(self) -> None:
+    `model` makes the reply out of the messages of a conversation; by default prompts say what they want.
+    """
+
+    def __init__(self, model: Callable[[list[dict[str, object]]], Reply] | None = None) -> None:
+        self._model = model or scripted_by_prompt
         self.requests: list[dict[str, object]] = []
         self._scripted: list[Reply] = []
         self._lock = threading.Lock()
@@ -80,7 +85,7 @@ class MockApi:
                 return Reply("Mock")
             if self._scripted:
                 return self._scripted.pop(0)
-        return scripted_by_prompt(body["messages"])
+        return self._model(body["messages"])
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         api = self

@@ -4,6 +4,7 @@ What a person does goes through the PTY (`keys`), what a test asks goes over RPC
 Keys are read by Neovim in its own time: after typing, wait for what they bring about.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -160,10 +161,8 @@ class Nvim:
     def quit(self, timeout: float = 10) -> int:
         """Quits with `:qa!` and returns the exit code; ends what hangs."""
         if self._rpc is not None and self.running():
-            try:
+            with contextlib.suppress(OSError):
                 self._rpc.notify("nvim_command", "qall!")
-            except OSError:
-                pass
         try:
             return self.terminal.wait_exit(timeout)
         finally:

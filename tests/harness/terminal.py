@@ -4,6 +4,8 @@ Owns the process, the PTY and one reader thread, which feeds a `pyte` screen and
 at their start (device attributes, background colour, cursor position), so that none waits for a terminal that is mute.
 """
 
+import codecs
+import contextlib
 import fcntl
 import os
 import pty
@@ -191,19 +193,19 @@ class Terminal:
     def framed(self) -> str:
         """The screen in a frame, for messages."""
         rule = "─" * 40
-        return f"┌{rule} screen of {self._process.args[0]}\n" + "\n".join(
-            f"│{line}" for line in self.text().splitlines()
-        ) + f"\n└{rule}"
+        return (
+            f"┌{rule} screen of {self._process.args[0]}\n"
+            + "\n".join(f"│{line}" for line in self.text().splitlines())
+            + f"\n└{rule}"
+        )
 
     def kill(self) -> None:
         """Ends the process and everything it began, at once; harmless when it is gone."""
         for pid in marked_processes(self.marker) | {self._process.pid}:
             if pid == self._process.pid and self._process.poll() is not None:
                 continue
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         self._process.wait(5)
         self._reader.join(1)
         if self._master >= 0:
@@ -211,7 +213,7 @@ class Terminal:
             self._master = -1
 
     def _read(self) -> None:
-        decoder = __import__("codecs").getincrementaldecoder("utf-8")("replace")
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while True:
             try:
                 data = os.read(self._master, 65536)

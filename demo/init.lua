@@ -1,0 +1,61 @@
+-- Neovim for the demo: the plugin as anybody has it, the CLI beside a file, and a top line that says what to do.
+
+vim.opt.runtimepath:prepend(vim.env.CLAUDE_IDE_ROOT)
+vim.opt.shortmess:append("I")
+vim.opt.number = true
+vim.opt.termguicolors = true
+vim.opt.showtabline = 2
+vim.opt.tabline = "%!v:lua.claude_demo_line()"
+
+require("claude-ide").setup({
+  terminal = { command = vim.json.decode(vim.env.CLAUDE_IDE_DEMO_COMMAND), size = 0.5 },
+})
+
+local decided = {}
+
+---@return string line what the person can do now
+function _G.claude_demo_line()
+  local text
+  if require("claude-ide.diff").count() > 0 then
+    local keys = require("claude-ide.config").get().diff.keymaps
+    text = ("A change waits for you.  Accept: %s   Reject: %s   Or edit the right side first."):format(
+      keys.accept,
+      keys.reject
+    )
+  elseif #decided == 0 then
+    text = "Claude reads the project and will propose a change …"
+  else
+    text = ("Last change: %s.  Ask Claude for more in its window, or leave with :qa"):format(decided[#decided])
+  end
+  return "%#TabLineSel# DEMO %#TabLine# " .. text:gsub("%%", "%%%%") .. "%#TabLineFill#"
+end
+
+local group = vim.api.nvim_create_augroup("claude-demo", { clear = true })
+vim.api.nvim_create_autocmd("User", {
+  group = group,
+  pattern = { "ClaudeDiffOpened", "ClaudeDiffClosed" },
+  callback = function(event)
+    if event.match == "ClaudeDiffClosed" then
+      table.insert(decided, event.data.outcome)
+    end
+    vim.cmd.redrawtabline()
+  end,
+})
+
+-- The scripted model holds its first answer until the CLI has found this Neovim.
+vim.api.nvim_create_autocmd("User", {
+  group = group,
+  pattern = "ClaudeConnected",
+  once = true,
+  callback = function()
+    vim.fn.writefile({}, vim.env.CLAUDE_IDE_DEMO_CONNECTED)
+  end,
+})
+
+vim.api.nvim_create_autocmd("UIEnter", {
+  group = group,
+  once = true,
+  callback = vim.schedule_wrap(function()
+    require("claude-ide").toggle({ vim.env.CLAUDE_IDE_DEMO_PROMPT })
+  end),
+})
