@@ -4,13 +4,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+. scripts/find-cargo.sh
 if ! command -v cargo >/dev/null 2>&1; then
-  if [ -x "$HOME/.cargo/bin/cargo" ]; then
-    PATH=$HOME/.cargo/bin:$PATH
-  else
-    echo "claude-ide.nvim: building needs Rust's cargo, which is not on PATH (see https://rustup.rs)." >&2
-    exit 1
-  fi
+  echo "claude-ide.nvim: building needs Rust's cargo, which is not on PATH (see https://rustup.rs)." >&2
+  exit 1
 fi
 
 case $(uname -s) in

@@ -5,6 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 root=$PWD
 deps=$root/.deps
 python=$deps/venv/bin/python
+. scripts/find-cargo.sh
 person_path=$PATH
 export PATH="$deps/venv/bin:$deps/cargo/bin:$deps/node/node_modules/.bin:$PATH"
 

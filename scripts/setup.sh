@@ -65,7 +65,7 @@ node_package() { # NAME VERSION PACKAGE...
 npm_install() {
   mkdir -p "$deps/node"
   [[ -f $deps/node/package.json ]] || echo '{ "private": true }' >"$deps/node/package.json"
-  npm install --prefix "$deps/node" --save-exact --no-audit --no-fund --loglevel=error "$@" >/dev/null
+  npm install --prefix "$deps/node" --save-exact --no-audit --no-fund --no-update-notifier --loglevel=error "$@" >/dev/null
 }
 
 cli() { node_package claude-code "$claude_code" "@anthropic-ai/claude-code@$claude_code"; }
