@@ -1,0 +1,164 @@
+-- The two buffers of a diff: the present text to look at, the proposal to edit. Makes and unmakes them.
+-- Neither counts as a file for anybody: no file autocommand, language server, formatter, swap file or list entry.
+local M = {}
+
+---Past so many bytes the colours go: they would cost more time than a person waits.
+local MAX_HIGHLIGHTED_BYTES = 512 * 1024
+
+---What a text is edited with, taken from the file's own buffer where there is one.
+local EDITING_OPTIONS = {
+  "autoindent",
+  "cindent",
+  "cinoptions",
+  "comments",
+  "commentstring",
+  "expandtab",
+  "formatoptions",
+  "iskeyword",
+  "lisp",
+  "matchpairs",
+  "shiftwidth",
+  "smartindent",
+  "softtabstop",
+  "tabstop",
+  "textwidth",
+  "vartabstop",
+}
+
+---Runs `fn` with no autocommand of anybody.
+---@generic T
+---@param fn fun(): T
+---@return T
+function M.silently(fn)
+  local ignored = vim.o.eventignore
+  vim.o.eventignore = "all"
+  local ok, result = pcall(fn)
+  vim.o.eventignore = ignored
+  if not ok then
+    error(result, 0)
+  end
+  return result
+end
+
+---@param path string
+---@param source? integer the file's own buffer
+---@param buf integer
+---@return string
+local function filetype_of(path, source, buf)
+  if source and vim.bo[source].filetype ~= "" then
+    return vim.bo[source].filetype
+  end
+  local ok, filetype = pcall(vim.filetype.match, { filename = path, buf = buf })
+  return ok and filetype or ""
+end
+
+---A name of its own for each request. It ends as the file's does, since that is what a tab line shows.
+---@param diff claude-ide.Diff
+---@param side claude-ide.diff.Side
+---@return string
+local function name_of(diff, side)
+  local folder = side == "now" and "now/" or ""
+  return ("claude://%d/%s%s"):format(diff.id, folder, vim.fs.basename(diff.path))
+end
+
+---@param diff claude-ide.Diff
+---@param side claude-ide.diff.Side
+---@param lines string[]
+---@param fileformat "unix"|"dos"|"mac"
+---@param source? integer
+---@return integer buf
+local function make(diff, side, lines, fileformat, source)
+  return M.silently(function()
+    local buf = vim.api.nvim_create_buf(false, true)
+    local bo = vim.bo[buf]
+    bo.swapfile = false
+    bo.modeline = false
+    bo.undolevels = -1
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+    bo.fileformat = fileformat
+    bo.modified = false
+    bo.bufhidden = "hide"
+    vim.api.nvim_buf_set_name(buf, name_of(diff, side))
+    if source and vim.api.nvim_buf_is_valid(source) then
+      for _, option in ipairs(EDITING_OPTIONS) do
+        bo[option] = vim.bo[source][option]
+      end
+    end
+    bo.filetype = filetype_of(diff.path, source, buf)
+    local b = vim.b[buf]
+    b.claude_private = true -- the selection in a diff is no news for Claude
+    b.editorconfig = false
+    b.autoformat = false
+    b.disable_autoformat = true
+    vim.diagnostic.enable(false, { bufnr = buf })
+    return buf
+  end)
+end
+
+---@param diff claude-ide.Diff
+---@param now claude-ide.diff.Now
+---@return integer buf
+function M.make_now(diff, now)
+  local proposal = require("claude-ide.diff.proposal")
+  local buf = make(diff, "now", now.lines, proposal.fileformat(now.format), now.buf)
+  vim.bo[buf].modifiable = false
+  return buf
+end
+
+---@param diff claude-ide.Diff
+---@param lines string[]
+---@param format claude-ide.diff.Format
+---@param source? integer the file's own buffer
+---@return integer buf
+function M.make_proposal(diff, lines, format, source)
+  local buf = make(diff, "proposal", lines, require("claude-ide.diff.proposal").fileformat(format), source)
+  M.silently(function()
+    vim.bo[buf].buftype = "acwrite"
+    vim.bo[buf].undolevels = -123456 -- the global value again
+    vim.bo[buf].modified = true
+    return true
+  end)
+  return buf
+end
+
+---Puts the proposal's own text back, as `:edit!` wants it.
+---@param buf integer
+---@param lines string[]
+function M.refill(buf, lines)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modified = true
+end
+
+---Colours, without the FileType event that would bring language servers and formatters along.
+---@param buf integer
+---@param source? integer the file's own buffer
+function M.highlight(buf, source)
+  local filetype = vim.bo[buf].filetype
+  local bytes = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf))
+  if filetype == "" or bytes > MAX_HIGHLIGHTED_BYTES then
+    return
+  end
+  local highlighters = vim.treesitter.highlighter.active
+  local language = vim.treesitter.language.get_lang(filetype) or filetype
+  local by_syntax = source
+    and vim.api.nvim_buf_is_loaded(source)
+    and not highlighters[source]
+    and vim.bo[source].syntax ~= ""
+  if not by_syntax and pcall(vim.treesitter.start, buf, language) then
+    return
+  end
+  vim.bo[buf].syntax = filetype
+end
+
+---@param buf integer
+function M.delete(buf)
+  if vim.api.nvim_buf_is_valid(buf) then
+    M.silently(function()
+      pcall(vim.treesitter.stop, buf)
+      pcall(vim.api.nvim_buf_delete, buf, { force = true })
+      return true
+    end)
+  end
+end
+
+return M

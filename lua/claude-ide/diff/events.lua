@@ -1,0 +1,168 @@
+-- What the person does to the windows and buffers of a diff, as autocommands and keys, and what each of it means.
+local M = {}
+
+---@class claude-ide.diff.Listener
+---@field diff claude-ide.Diff
+---@field bufs table<claude-ide.diff.Side, integer>
+---@field lines string[] the proposal as it came
+---@field windows fun(): table<claude-ide.diff.Side, integer>
+---@field write fun() the person writes the proposal
+---@field gone fun() a window or a buffer of the diff is gone
+
+local told_of_autosave = false
+
+---@param listener claude-ide.diff.Listener
+local function on_write(listener)
+  local buf = listener.bufs.proposal
+  local asked, reason = require("claude-ide.diff.intent").of_person(buf)
+  if not asked then
+    require("claude-ide.log").debug("a write of diff %d was ignored: %s", listener.diff.id, reason)
+    if not told_of_autosave then
+      told_of_autosave = true
+      vim.schedule(function()
+        require("claude-ide.notice").info("A proposal was written by something else than you: not accepted.")
+      end)
+    end
+    return
+  end
+  if not require("claude-ide.config").get().diff.accept_on_write then
+    require("claude-ide.notice").info("Writing does not accept here. `:Claude accept` does.")
+    return
+  end
+  -- 'modified' stays on, so that `:wq` does not close a window of its own: the diff takes itself down as a whole.
+  listener.write()
+end
+
+---@param bufs integer[]
+---@param modified boolean
+local function set_modified(bufs, modified)
+  for _, buf in ipairs(bufs) do
+    if vim.api.nvim_buf_is_loaded(buf) then
+      vim.bo[buf].modified = modified
+    end
+  end
+end
+
+---Lets a command that refuses to lose a modified buffer do its work: nothing of the person's is lost with a proposal.
+---@param listener claude-ide.diff.Listener
+local function step_aside(listener)
+  local bufs = { listener.bufs.proposal }
+  local intent = require("claude-ide.diff.intent")
+  set_modified(bufs, false)
+  intent.set_guard_modified(true)
+  vim.schedule(function()
+    intent.set_guard_modified(false)
+    if listener.diff.state == "pending" then
+      set_modified(bufs, true)
+    end
+  end)
+end
+
+local DELETES = { bdelete = true, bwipeout = true, bunload = true }
+
+---Whether the command line that is about to run deletes buffers.
+---@return boolean
+local function is_about_to_delete()
+  local ok, command = pcall(vim.api.nvim_parse_cmd, vim.fn.getcmdline(), {})
+  return ok and DELETES[command.cmd] == true
+end
+
+---@param group integer
+---@param listener claude-ide.diff.Listener
+function M.attach(group, listener)
+  local bufs = listener.bufs
+
+  ---@param events string|string[]
+  ---@param opts table
+  local function on(events, opts)
+    opts.group = group
+    opts.desc = "Claude Code: a proposed edit"
+    vim.api.nvim_create_autocmd(events, opts)
+  end
+
+  on("BufWriteCmd", {
+    buffer = bufs.proposal,
+    callback = function()
+      on_write(listener)
+    end,
+  })
+  on("BufReadCmd", {
+    buffer = bufs.proposal,
+    callback = function()
+      require("claude-ide.diff.buffers").refill(bufs.proposal, listener.lines)
+    end,
+  })
+  -- Undoing the last edit takes the flag away, and with it `:x` and `:update` would do nothing.
+  on("BufModifiedSet", {
+    buffer = bufs.proposal,
+    callback = function()
+      if listener.diff.state == "pending" then
+        vim.bo[bufs.proposal].modified = true
+      end
+    end,
+  })
+  on("QuitPre", {
+    callback = function()
+      step_aside(listener)
+    end,
+  })
+  on("CmdlineLeave", {
+    pattern = ":",
+    callback = function()
+      if not vim.v.event.abort and is_about_to_delete() then
+        step_aside(listener)
+      end
+    end,
+  })
+  on("WinClosed", {
+    callback = function(event)
+      if vim.tbl_contains(vim.tbl_values(listener.windows()), tonumber(event.match)) then
+        listener.gone()
+      end
+    end,
+  })
+  for _, buf in pairs(bufs) do
+    on("BufWipeout", { buffer = buf, callback = listener.gone })
+    on("BufUnload", {
+      buffer = buf,
+      callback = function()
+        -- `:edit!` unloads too, and loads again at once.
+        vim.schedule(function()
+          if not vim.api.nvim_buf_is_loaded(buf) then
+            listener.gone()
+          end
+        end)
+      end,
+    })
+  end
+  on("LspAttach", {
+    callback = function(event)
+      if vim.tbl_contains(vim.tbl_values(bufs), event.buf) then
+        vim.schedule(function()
+          pcall(vim.lsp.buf_detach_client, event.buf, event.data.client_id)
+        end)
+      end
+    end,
+  })
+end
+
+---@param bufs table<claude-ide.diff.Side, integer>
+---@param verbs { accept: fun(), reject: fun() }
+function M.map_keys(bufs, verbs)
+  local keymaps = require("claude-ide.config").get().diff.keymaps
+  for verb, run in pairs(verbs) do
+    local keys = keymaps[verb] or {}
+    for _, lhs in ipairs(type(keys) == "table" and keys or { keys }) do
+      for _, buf in pairs(bufs) do
+        vim.keymap.set("n", lhs, run, {
+          buffer = buf,
+          nowait = true,
+          silent = true,
+          desc = ("Claude Code: %s the proposed edit"):format(verb),
+        })
+      end
+    end
+  end
+end
+
+return M

@@ -1,0 +1,79 @@
+-- Tells a write that a person asked for from one that a plugin or an option made.
+--
+-- The rule: writing a proposal accepts it if a key set the write off, right now and not by way of another autocommand, in
+-- the proposal's own window, and it was this buffer alone that was written. So `:w`, `:wq`, `:x`, `:update` and any key
+-- mapped to them accept; autosave by timer, InsertLeave, TextChanged or FocusLost, `:wall`, and 'autowrite' before `:make`
+-- or CTRL-Z do not.
+local M = {}
+
+---A hidden buffer that is always modified and comes before every proposal in the buffer list. Whoever writes all buffers
+---writes it first, and that is how such a write is known.
+local guard ---@type integer?
+local all_are_written = false
+
+---@return integer buf
+local function make_guard()
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_name(buf, "claude://guard")
+  vim.bo[buf].buftype = "acwrite"
+  vim.bo[buf].bufhidden = "hide"
+  vim.bo[buf].modified = true
+  vim.api.nvim_create_autocmd("BufWriteCmd", {
+    buffer = buf,
+    desc = "Claude Code: all buffers are being written",
+    callback = function()
+      all_are_written = true
+      vim.schedule(function()
+        all_are_written = false
+      end)
+    end,
+  })
+  return buf
+end
+
+---Call before the first proposal's buffer is made, and `M.stop` after the last one's is gone.
+function M.start()
+  if not guard then
+    require("claude-ide.diff.keys").attach("intent")
+    guard = make_guard()
+  end
+end
+
+function M.stop()
+  if guard then
+    require("claude-ide.diff.keys").detach("intent")
+    pcall(vim.api.nvim_buf_delete, guard, { force = true })
+    guard = nil
+  end
+end
+
+---Whether the write that this BufWriteCmd is about is one that a person asked for.
+---@param buf integer the proposal's buffer
+---@return boolean asked
+---@return string? reason why not, for the log
+function M.of_person(buf)
+  if all_are_written then
+    return false, "all buffers are written"
+  elseif vim.api.nvim_get_current_buf() ~= buf then
+    return false, "another buffer is the current one"
+  elseif vim.fn.win_gettype() == "autocmd" then
+    return false, "not in a window of its own"
+  elseif not require("claude-ide.diff.keys").caused_this() then
+    return false, "no key was pressed"
+  end
+  local _, autocommands = vim.fn.expand("<stack>"):gsub(" Autocommands for ", "")
+  if autocommands > 1 then
+    return false, "another autocommand writes"
+  end
+  return true
+end
+
+---Whether 'modified' of a proposal stands in the way of what the person does now, and so has to go for that moment.
+---@param clear boolean true: off, false: on again
+function M.set_guard_modified(clear)
+  if guard and vim.api.nvim_buf_is_valid(guard) then
+    vim.bo[guard].modified = not clear
+  end
+end
+
+return M

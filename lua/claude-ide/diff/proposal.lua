@@ -1,0 +1,104 @@
+-- Exact bytes of a file ↔ lines of a buffer.
+-- Invariant: `encode(decode(bytes))` is `bytes`, whatever the bytes are. What a person edits in between keeps the end of
+-- line, the final newline and the byte order mark of the text it began as.
+local M = {}
+
+local BOM = "\239\187\191"
+
+---@class claude-ide.diff.Format
+---@field bom boolean
+---@field eol "\n"|"\r\n"|"\r" "\n" also where line ends are mixed: each line then keeps its own CR
+---@field final boolean the last line has an end of line
+---@field empty boolean there are no bytes at all (but perhaps a byte order mark)
+
+local FILEFORMATS = { ["\n"] = "unix", ["\r\n"] = "dos", ["\r"] = "mac" }
+
+---@param text string
+---@return "\n"|"\r\n"|"\r"
+local function end_of_line(text)
+  local first = text:find("\n", 1, true)
+  if not first then
+    return text:find("\r", 1, true) and "\r" or "\n"
+  end
+  -- The first line decides most texts; only one that begins as CRLF has to be read to its end.
+  if text:sub(first - 1, first - 1) ~= "\r" or first == 1 or text:find("[^\r]\n") then
+    return "\n"
+  end
+  return "\r\n"
+end
+
+---@param bytes string
+---@return string[] lines at least one
+---@return claude-ide.diff.Format
+function M.decode(bytes)
+  local bom = bytes:sub(1, #BOM) == BOM
+  local text = bom and bytes:sub(#BOM + 1) or bytes
+  local eol = end_of_line(text)
+  local final = text:sub(-#eol) == eol
+  if final then
+    text = text:sub(1, -#eol - 1)
+  end
+  return vim.split(text, eol, { plain = true }),
+    { bom = bom, eol = eol, final = final, empty = text == "" and not final }
+end
+
+---@param lines string[]
+---@param format claude-ide.diff.Format
+---@param no_lines? boolean the buffer has no line at all, as opposed to one empty line
+---@return string bytes
+function M.encode(lines, format, no_lines)
+  local start = format.bom and BOM or ""
+  local blank = #lines == 1 and lines[1] == ""
+  if blank and (no_lines or format.empty) then
+    return start
+  end
+  -- A proposal of no bytes says nothing about its final newline: text that a person puts there gets one.
+  local final = format.final or format.empty
+  return start .. table.concat(lines, format.eol) .. (final and format.eol or "")
+end
+
+---The text of a buffer that was filled from `M.decode`.
+---@param buf integer
+---@param format claude-ide.diff.Format
+---@return string bytes
+function M.read(buf, format)
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+  local no_lines = false
+  if #lines == 1 and lines[1] == "" then
+    no_lines = vim.api.nvim_buf_call(buf, function()
+      return vim.fn.wordcount().bytes == 0
+    end)
+  end
+  return M.encode(lines, format, no_lines)
+end
+
+---@param format claude-ide.diff.Format
+---@return "unix"|"dos"|"mac"
+function M.fileformat(format)
+  return FILEFORMATS[format.eol]
+end
+
+local EOL_NAMES = { ["\n"] = "LF", ["\r\n"] = "CRLF", ["\r"] = "CR" }
+
+---What differs between two texts that their lines do not show, in words for the person.
+---@param old claude-ide.diff.Format
+---@param new claude-ide.diff.Format
+---@return string? nil: nothing
+function M.unseen_changes(old, new)
+  if old.empty or new.empty then
+    return nil
+  end
+  local changes = {}
+  if old.eol ~= new.eol then
+    changes[#changes + 1] = ("%s → %s"):format(EOL_NAMES[old.eol], EOL_NAMES[new.eol])
+  end
+  if old.final ~= new.final then
+    changes[#changes + 1] = new.final and "adds the final newline" or "drops the final newline"
+  end
+  if old.bom ~= new.bom then
+    changes[#changes + 1] = new.bom and "adds a BOM" or "drops the BOM"
+  end
+  return changes[1] and table.concat(changes, ", ") or nil
+end
+
+return M

@@ -1,0 +1,110 @@
+-- The present text of a file: what the left side of a diff shows. Reads the disk off the main loop.
+local M = {}
+
+---More than any message can hold; larger files are not read.
+local MAX_BYTES = 256 * 1024 * 1024
+
+---@class claude-ide.diff.Disk
+---@field stat? table as `vim.uv.fs_stat` gives it; nil: there is no such file
+---@field bytes? string nil: there is no such file, or it could not be read
+---@field problem? string why it could not be read, for the person
+
+---@class claude-ide.diff.Now
+---@field lines string[]
+---@field format claude-ide.diff.Format
+---@field against "disk"|"buffer"|"nothing" buffer: it has unsaved changes and the diff is against those
+---@field disk claude-ide.diff.Disk
+---@field buf? integer the loaded buffer of the file
+
+---Reads a file. `done` is called on the main loop.
+---@param path string absolute
+---@param done fun(disk: claude-ide.diff.Disk)
+function M.read(path, done)
+  local uv = vim.uv
+  local fd
+  local finish = vim.schedule_wrap(done)
+
+  ---@param disk claude-ide.diff.Disk
+  local function close(disk)
+    if fd then
+      uv.fs_close(fd, function() end)
+    end
+    finish(disk)
+  end
+
+  uv.fs_stat(path, function(stat_err, stat)
+    if not stat then
+      local missing = stat_err and (stat_err:find("^ENOENT") or stat_err:find("^ENOTDIR"))
+      return close({ problem = not missing and stat_err or nil })
+    elseif stat.type ~= "file" then
+      return close({ stat = stat, problem = "not a file but a " .. stat.type })
+    elseif stat.size > MAX_BYTES then
+      return close({ stat = stat, problem = "too large to be shown" })
+    end
+    uv.fs_open(path, "r", 0, function(open_err, opened)
+      if not opened then
+        return close({ stat = stat, problem = open_err })
+      end
+      fd = opened
+      -- One byte more than it had: a file that grew meanwhile is read again below.
+      uv.fs_read(fd, stat.size + 1, 0, function(read_err, bytes)
+        if not bytes then
+          return close({ stat = stat, problem = read_err })
+        elseif #bytes > stat.size then
+          uv.fs_close(fd, function() end)
+          fd = nil
+          return M.read(path, done)
+        end
+        close({ stat = stat, bytes = bytes })
+      end)
+    end)
+  end)
+end
+
+---@param buf integer
+---@return claude-ide.diff.Now
+local function of_buffer(buf, disk)
+  local format = require("claude-ide.buffer.format").of(buf)
+  local eols = { unix = "\n", dos = "\r\n", mac = "\r" }
+  return {
+    lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false),
+    format = {
+      bom = format.bomb,
+      eol = eols[format.fileformat],
+      final = format.endofline and not format.empty,
+      empty = format.empty,
+    },
+    against = "buffer",
+    disk = disk,
+    buf = buf,
+  }
+end
+
+---What the file holds now for the person: its buffer's text where that has unsaved changes, else the disk's.
+---@param path string absolute
+---@param disk claude-ide.diff.Disk
+---@return claude-ide.diff.Now
+function M.present(path, disk)
+  local buf = require("claude-ide.buffer").find(path)
+  if buf and not vim.api.nvim_buf_is_loaded(buf) then
+    buf = nil
+  end
+  if buf and vim.bo[buf].modified then
+    return of_buffer(buf, disk)
+  end
+  local bytes = disk.bytes or ""
+  local encoding = bytes:find("^\255\254") and "utf-16le" or bytes:find("^\254\255") and "utf-16be"
+  if encoding then
+    bytes = vim.iconv(bytes:sub(3), encoding, "utf-8") or bytes
+  end
+  local lines, format = require("claude-ide.diff.proposal").decode(bytes)
+  return {
+    lines = lines,
+    format = format,
+    against = disk.bytes and "disk" or "nothing",
+    disk = disk,
+    buf = buf,
+  }
+end
+
+return M

@@ -1,0 +1,236 @@
+-- A diff on the screen: the windows of one layout in a tab of its own. Knows nothing of answers.
+-- Invariant: it closes its own windows and buffers and no others.
+local M = {}
+
+---@class claude-ide.diff.View
+---@field diff claude-ide.Diff
+---@field bufs table<claude-ide.diff.Side, integer>
+---@field wins table<claude-ide.diff.Side, integer> as opened; the person may have closed some
+---@field tab integer
+---@field screen claude-ide.diff.Screen what to go back to
+
+---@class claude-ide.diff.ViewOpts
+---@field focus boolean go there
+---@field hunks claude-ide.buffer.Hunk[]
+---@field winbars table<claude-ide.diff.Side, string>
+---@field plain boolean without Neovim's diff mode
+---@field screen? claude-ide.diff.Screen default: the present one
+
+---What a new window would else take over from the one it is made from, be that a terminal or a file tree.
+local FRESH_OPTIONS = {
+  "breakindent",
+  "colorcolumn",
+  "conceallevel",
+  "cursorcolumn",
+  "cursorline",
+  "cursorlineopt",
+  "fillchars",
+  "foldcolumn",
+  "foldenable",
+  "foldexpr",
+  "foldlevel",
+  "foldmethod",
+  "foldminlines",
+  "foldtext",
+  "linebreak",
+  "list",
+  "listchars",
+  "number",
+  "numberwidth",
+  "relativenumber",
+  "scrolloff",
+  "showbreak",
+  "sidescrolloff",
+  "signcolumn",
+  "spell",
+  "statuscolumn",
+  "statusline",
+  "virtualedit",
+  "winblend",
+  "winfixheight",
+  "winfixwidth",
+  "winhighlight",
+  "wrap",
+}
+
+---@param win integer
+---@param winbar string
+local function dress(win, winbar)
+  local wo = vim.wo[win][0]
+  wo.diff, wo.scrollbind, wo.cursorbind = false, false, false
+  for _, option in ipairs(FRESH_OPTIONS) do
+    wo[option] = vim.go[option]
+  end
+  wo.winbar = winbar
+  -- A picker or a file tree must not put a file where the proposal is.
+  wo.winfixbuf = true
+end
+
+---@param layout claude-ide.diff.Layout
+---@param bufs table<claude-ide.diff.Side, integer>
+---@return table<claude-ide.diff.Side, integer> wins
+local function build(layout, bufs)
+  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(bufs[layout.first]))
+  local wins = { [layout.first] = vim.api.nvim_get_current_win() }
+  for _, split in ipairs(layout.splits) do
+    wins[split.side] =
+      vim.api.nvim_open_win(bufs[split.side], false, { split = split.direction, win = wins[split.of] })
+  end
+  return wins
+end
+
+---@param view claude-ide.diff.View
+---@param hunks claude-ide.buffer.Hunk[]
+local function go_to_first_change(view, hunks)
+  local first = hunks[1]
+  for side, win in pairs(view.wins) do
+    local last = vim.api.nvim_buf_line_count(view.bufs[side])
+    local lnum = first and (side == "now" and first.old or first.new) or 1
+    vim.api.nvim_win_set_cursor(win, { math.max(1, math.min(lnum, last)), 0 })
+    vim.api.nvim_win_call(win, function()
+      vim.cmd("normal! zvzz")
+    end)
+  end
+end
+
+---@param diff claude-ide.Diff
+---@param bufs table<claude-ide.diff.Side, integer>
+---@param opts claude-ide.diff.ViewOpts
+---@return claude-ide.diff.View
+function M.open(diff, bufs, opts)
+  local config = require("claude-ide.config").get().diff
+  local layout = require("claude-ide.diff.layout").get(config.layout)
+  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.diff.restore")
+  require("claude-ide.diff.winbar").define_highlights()
+  local view = { diff = diff, bufs = bufs, screen = opts.screen or restore.remember() }
+  local back = not opts.focus and restore.remember() or nil
+  buffers.silently(function()
+    view.wins = build(layout, bufs)
+    view.tab = vim.api.nvim_get_current_tabpage()
+    for side, win in pairs(view.wins) do
+      dress(win, opts.winbars[side])
+    end
+    if opts.plain then
+      require("claude-ide.diff.marks").show(view, opts.hunks)
+    else
+      for _, win in pairs(view.wins) do
+        vim.api.nvim_win_call(win, vim.cmd.diffthis)
+      end
+    end
+    go_to_first_change(view, opts.hunks)
+    vim.api.nvim_set_current_win(view.wins[layout.focus])
+    vim.cmd("syncbind")
+    if back then
+      restore.go(back)
+    end
+    return true
+  end)
+  return view
+end
+
+---@param view claude-ide.diff.View
+---@return boolean
+function M.is_current(view)
+  return vim.api.nvim_get_current_tabpage() == view.tab
+end
+
+---@param view claude-ide.diff.View
+---@param side claude-ide.diff.Side
+---@return boolean
+function M.is_shown(view, side)
+  return vim.api.nvim_win_is_valid(view.wins[side])
+end
+
+---@param view claude-ide.diff.View
+function M.focus(view)
+  local win = M.is_shown(view, "proposal") and view.wins.proposal or view.wins.now
+  if vim.api.nvim_win_is_valid(win) then
+    vim.api.nvim_set_current_tabpage(view.tab)
+    vim.api.nvim_set_current_win(win)
+  end
+end
+
+---@param view claude-ide.diff.View
+---@param text string
+function M.set_winbar(view, text)
+  if M.is_shown(view, "proposal") then
+    vim.wo[view.wins.proposal][0].winbar = text
+  end
+end
+
+---Whether the tab holds windows of other people's making. Floating ones do not count: they go with the tab.
+---@param view claude-ide.diff.View
+---@return boolean
+local function has_guests(view)
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(view.tab)) do
+    local floating = vim.api.nvim_win_get_config(win).relative ~= ""
+    if not floating and not vim.tbl_contains(vim.tbl_values(view.wins), win) then
+      return true
+    end
+  end
+  return false
+end
+
+---The diff's tab is the only one left: its window has to stay and show something else.
+---@param win integer
+---@param screen claude-ide.diff.Screen
+local function vacate(win, screen)
+  vim.wo[win][0].winfixbuf = false
+  local saved = screen.views[screen.win]
+  local buf = saved and vim.api.nvim_buf_is_valid(saved.buf) and saved.buf
+  vim.api.nvim_win_set_buf(win, buf or vim.api.nvim_create_buf(true, false))
+end
+
+---@param view claude-ide.diff.View
+local function close_windows(view)
+  local open = vim.tbl_filter(vim.api.nvim_win_is_valid, vim.tbl_values(view.wins))
+  for _, win in ipairs(open) do
+    vim.api.nvim_win_call(win, function()
+      vim.cmd("diffoff")
+    end)
+  end
+  if #open == 0 then
+    return
+  end
+  local alone = #vim.api.nvim_list_tabpages() == 1 and not has_guests(view)
+  if alone then
+    vacate(table.remove(open, 1), view.screen)
+  elseif not has_guests(view) then
+    pcall(vim.cmd, vim.api.nvim_tabpage_get_number(view.tab) .. "tabclose!")
+  end
+  for _, win in ipairs(open) do
+    if vim.api.nvim_win_is_valid(win) then
+      pcall(vim.api.nvim_win_close, win, true)
+    end
+  end
+end
+
+---Takes the diff off the screen. If the person is in its tab they go on to `next_view`, or back to where they came from.
+---@param view claude-ide.diff.View
+---@param next_view? claude-ide.diff.View
+function M.close(view, next_view)
+  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.diff.restore")
+  local leaves = vim.api.nvim_tabpage_is_valid(view.tab) and M.is_current(view)
+  local goes_back = false
+  buffers.silently(function()
+    if leaves and next_view then
+      M.focus(next_view)
+    elseif leaves and not has_guests(view) then
+      goes_back = true
+      restore.go(view.screen)
+    end
+    close_windows(view)
+    return true
+  end)
+  for _, buf in pairs(view.bufs) do
+    buffers.delete(buf)
+  end
+  if goes_back then
+    buffers.silently(function()
+      restore.settle(view.screen)
+      return true
+    end)
+  end
+end
+
+return M

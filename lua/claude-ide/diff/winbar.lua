@@ -1,0 +1,110 @@
+-- The line above each side of a diff: what it is, and which keys decide.
+local M = {}
+
+local LINKS = {
+  ClaudeDiffFile = "Title",
+  ClaudeDiffSide = "WinBar",
+  ClaudeDiffHint = "Comment",
+  ClaudeDiffKey = "Special",
+  ClaudeDiffAdded = "Added",
+  ClaudeDiffRemoved = "Removed",
+  ClaudeDiffWarning = "WarningMsg",
+  ClaudeDiffAccepted = "DiagnosticOk",
+  ClaudeDiffRejected = "DiagnosticError",
+}
+
+---Defines the highlight groups where the person or the colour scheme has not.
+function M.define_highlights()
+  for group, link in pairs(LINKS) do
+    vim.api.nvim_set_hl(0, group, { link = link, default = true })
+  end
+end
+
+---@param group string
+---@param text string
+---@return string
+local function part(group, text)
+  local shown = vim.fn.strtrans(text):gsub("%%", "%%%%")
+  return ("%%#%s#%s"):format(group, shown)
+end
+
+---@param keys string|string[]|false
+---@param otherwise string what does it where there is no key
+---@return string
+local function key_name(keys, otherwise)
+  if type(keys) == "table" then
+    keys = keys[1]
+  end
+  return keys or otherwise
+end
+
+---@param diff claude-ide.Diff
+---@param now claude-ide.diff.Now
+---@return string
+function M.of_now(diff, now)
+  local name = part("ClaudeDiffFile", " " .. vim.fs.basename(diff.old_path))
+  if now.disk.problem then
+    return name .. part("ClaudeDiffWarning", " · " .. now.disk.problem) .. " "
+  elseif now.against == "buffer" then
+    return name .. part("ClaudeDiffWarning", " · now, with your unsaved changes") .. " "
+  elseif now.against == "nothing" then
+    return name .. part("ClaudeDiffSide", " · does not exist yet") .. " "
+  end
+  return name .. part("ClaudeDiffSide", " · now") .. " "
+end
+
+---@param hunks claude-ide.buffer.Hunk[]
+---@return integer added
+---@return integer removed
+function M.count_lines(hunks)
+  local added, removed = 0, 0
+  for _, hunk in ipairs(hunks) do
+    added, removed = added + hunk.new_count, removed + hunk.old_count
+  end
+  return added, removed
+end
+
+---@class claude-ide.diff.WinbarOpts
+---@field added integer
+---@field removed integer
+---@field unseen? string what changes beside the lines
+---@field others integer how many more diffs wait
+
+---@param diff claude-ide.Diff
+---@param opts claude-ide.diff.WinbarOpts
+---@return string
+function M.of_proposal(diff, opts)
+  local config = require("claude-ide.config").get().diff
+  local accept = key_name(config.keymaps.accept, config.accept_on_write and ":w" or ":Claude accept")
+  local reject = key_name(config.keymaps.reject, ":Claude reject")
+  local parts = {
+    part("ClaudeDiffFile", " " .. vim.fs.basename(diff.path)),
+    part("ClaudeDiffSide", " · Claude's proposal "),
+    part("ClaudeDiffAdded", (" +%d"):format(opts.added)),
+    part("ClaudeDiffRemoved", (" −%d "):format(opts.removed)),
+  }
+  if opts.unseen then
+    parts[#parts + 1] = part("ClaudeDiffWarning", " " .. opts.unseen .. " ")
+  end
+  parts[#parts + 1] = "%<%="
+  if opts.others > 0 then
+    parts[#parts + 1] = part("ClaudeDiffHint", (" %d more "):format(opts.others))
+  end
+  for _, hint in ipairs({ { accept, "accept" }, { reject, "reject" }, { "]c", "next" } }) do
+    parts[#parts + 1] = part("ClaudeDiffKey", " " .. hint[1]) .. part("ClaudeDiffHint", " " .. hint[2] .. " ")
+  end
+  return table.concat(parts)
+end
+
+---What stands there while a decided diff is still on the screen.
+---@param diff claude-ide.Diff
+---@return string
+function M.of_decided(diff)
+  local name = part("ClaudeDiffFile", " " .. vim.fs.basename(diff.path))
+  if diff.state == "accepted" then
+    return name .. part("ClaudeDiffAccepted", " · accepted")
+  end
+  return name .. part("ClaudeDiffRejected", " · rejected")
+end
+
+return M
