@@ -109,6 +109,33 @@ function M.load_hidden(path)
   return require("claude-ide.buffer.hidden").load(path)
 end
 
+---What editors call the language, where Neovim's filetype is another word.
+local LANGUAGES = {
+  [""] = "plaintext",
+  cs = "csharp",
+  gitcommit = "git-commit",
+  gitrebase = "git-rebase",
+  make = "makefile",
+  objc = "objective-c",
+  objcpp = "objective-cpp",
+  ps1 = "powershell",
+  sh = "shellscript",
+  tex = "latex",
+  text = "plaintext",
+}
+
+---The language identifier of the Language Server Protocol.
+---@param buf integer
+---@return string
+function M.language(buf)
+  local filetype = vim.bo[buf].filetype
+  if filetype == "" and not vim.api.nvim_buf_is_loaded(buf) then
+    filetype = vim.filetype.match({ filename = vim.api.nvim_buf_get_name(buf) }) or ""
+  end
+  filetype = filetype:match("^[^.]*")
+  return LANGUAGES[filetype] or filetype
+end
+
 ---Whether the person has kept this buffer from Claude with `vim.b.claude_private`.
 ---@param buf integer
 ---@return boolean

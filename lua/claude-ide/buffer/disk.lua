@@ -18,7 +18,7 @@ local agreed = {}
 ---@param stat uv.fs_stat.result
 ---@return string
 local function stat_key(stat)
-  return ("%d.%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino)
+  return require("claude-ide.buffer.stamp").key(stat)
 end
 
 ---Whether the disk may speak for this buffer at all.
@@ -31,140 +31,9 @@ function M.may_reload(buf)
     and require("claude-ide.buffer").is_file(buf)
 end
 
----Whether an autocommand that is not ours is responsible for such an event of a buffer.
----@param event string
----@param buf integer
----@return boolean
-local function others_listen(event, buf)
-  local name = vim.api.nvim_buf_get_name(buf)
-  for _, autocmd in ipairs(vim.api.nvim_get_autocmds({ event = event })) do
-    if autocmd.buflocal then
-      if autocmd.buffer == buf then
-        return true
-      end
-    else
-      local subject = autocmd.pattern:find("/", 1, true) and name or vim.fs.basename(name)
-      if vim.fn.match(subject, vim.fn.glob2regpat(autocmd.pattern)) >= 0 then
-        return true
-      end
-    end
-  end
-  return false
-end
-
----Lets Neovim compare its time stamp of a file with the disk, asks the FileChangedShell autocommands of others, and
----decides in the person's place what happens.
----@param buf integer
----@param answer "reload"|"keep" reload: Neovim reads the file itself, detecting encoding and format anew
----@return string? reason v:fcs_reason; nil: Neovim knows of no change
----@return string? verdict v:fcs_choice of other FileChangedShell autocommands, where there are any
-function M.settle(buf, answer)
-  local others = others_listen("FileChangedShell", buf)
-  local reason, verdict
-  local group = vim.api.nvim_create_augroup("claude-ide.buffer.settle", { clear = true })
-  vim.api.nvim_create_autocmd("FileChangedShell", {
-    group = group,
-    buffer = buf,
-    desc = "Deal with a change on disk without a prompt",
-    callback = function()
-      reason = vim.v.fcs_reason
-      if others then
-        verdict = vim.v.fcs_choice
-      end
-      local wanted = not others or verdict == "reload" or verdict == "edit"
-      vim.v.fcs_choice = (answer == "reload" and wanted) and "edit" or ""
-    end,
-  })
-  local ignored = vim.o.eventignore
-  vim.o.eventignore = ""
-  -- 'autoread' would reload before any autocommand is asked; only the local value is touched, and put back as it was.
-  local autoread = vim.api.nvim_buf_call(buf, function()
-    local value = vim.api.nvim_get_option_value("autoread", { scope = "local" })
-    vim.cmd("noautocmd setlocal noautoread")
-    return value
-  end)
-  local ok, err = pcall(vim.cmd, ("silent %dchecktime"):format(buf))
-  if vim.api.nvim_buf_is_valid(buf) then
-    vim.api.nvim_buf_call(buf, function()
-      -- `set autoread<` takes the local value away; `setlocal autoread<` would copy the global one.
-      vim.cmd(
-        "noautocmd " .. (autoread == nil and "set autoread<" or autoread and "setlocal ar" or "setlocal noar")
-      )
-    end)
-  end
-  vim.o.eventignore = ignored
-  vim.api.nvim_del_augroup_by_id(group)
-  if not ok then
-    require("claude-ide.log").warn("checktime of buffer %d failed: %s", buf, tostring(err))
-  end
-  return reason, verdict
-end
-
----Makes Neovim take the buffer for what is on disk now: unmodified, with the file's time stamp, and modified again after
----an undo. An autocommand that claims to have written the file is the one way to say so without writing.
----@param buf integer
----@return boolean ok
-local function stamp(buf)
-  local group = vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
-  vim.api.nvim_create_autocmd("BufWriteCmd", {
-    group = group,
-    buffer = buf,
-    desc = "Nothing to write: the text came from the file",
-    callback = function()
-      vim.bo[buf].modified = false
-    end,
-  })
-  local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
-    vim.cmd("silent keepalt keepjumps write!")
-  end)
-  vim.api.nvim_del_augroup_by_id(group)
-  if not ok then
-    require("claude-ide.log").warn("time stamp of buffer %d: %s", buf, tostring(err))
-  end
-  return ok
-end
-
----Runs with no autocommand waking up but those named.
----@param ignored string value of 'eventignore'
----@param fn fun()
-local function ignoring(ignored, fn)
-  local before = vim.o.eventignore
-  vim.o.eventignore = ignored
-  local ok, err = pcall(fn)
-  vim.o.eventignore = before
-  if not ok then
-    error(err, 0)
-  end
-end
-
----Gives a buffer other text in another format, also where 'nomodifiable' or 'readonly' keep people from doing so.
----@param buf integer
----@param lines string[]
----@param format claude-ide.buffer.Format
-function M.set_text(buf, lines, format)
-  local bo = vim.bo[buf]
-  local modifiable, readonly = bo.modifiable, bo.readonly
-  ignoring("all", function()
-    bo.modifiable, bo.readonly = true, false
-  end)
-  local ok, err = pcall(require("claude-ide.buffer.patch").apply, buf, lines, format.empty)
-  ignoring("all", function()
-    if ok and not bo.binary then
-      bo.fileformat, bo.bomb = format.fileformat, format.bomb
-    end
-    if ok and bo.endofline ~= format.endofline then
-      bo.endofline = format.endofline
-    end
-    bo.modifiable, bo.readonly = modifiable, readonly
-  end)
-  if not ok then
-    error(err, 0)
-  end
-end
-
 ---What `format.decode` has to know of a buffer.
 ---@param buf integer
-local function decoding(buf)
+function M.decoding(buf)
   local bo = vim.bo[buf]
   local first = vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] or ""
   return {
@@ -186,16 +55,17 @@ local function absorb(buf, bytes, stat)
   if not M.may_reload(buf) then
     return false, "modified"
   end
-  local lines, format = require("claude-ide.buffer.format").decode(bytes, decoding(buf))
+  local stamp = require("claude-ide.buffer.stamp")
+  local lines, format = require("claude-ide.buffer.format").decode(bytes, M.decoding(buf))
   if lines and require("claude-ide.buffer").text(buf) == bytes then
     agreed[buf] = stat_key(stat)
     return false
   end
-  local patch = lines ~= nil and not others_listen("BufWriteCmd", buf)
-  local listened = others_listen("FileChangedShell", buf)
+  local patch = lines ~= nil and not stamp.others_listen("BufWriteCmd", buf)
+  local listened = stamp.others_listen("FileChangedShell", buf)
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   if listened or not patch then
-    local _, verdict = M.settle(buf, patch and "keep" or "reload")
+    local _, verdict = stamp.settle(buf, patch and "keep" or "reload")
     if not M.may_reload(buf) then
       return false, "gone"
     elseif verdict and verdict ~= "reload" and verdict ~= "edit" then
@@ -210,10 +80,12 @@ local function absorb(buf, bytes, stat)
       return vim.api.nvim_buf_get_changedtick(buf) ~= tick
     end
   end
-  M.set_text(buf, lines --[[@as string[] ]], format --[[@as claude-ide.buffer.Format]])
-  if not stamp(buf) then
-    vim.bo[buf].modified = false
-  end
+  require("claude-ide.buffer.patch").set_text(
+    buf,
+    lines --[[@as string[] ]],
+    format --[[@as claude-ide.buffer.Format]]
+  )
+  stamp.agree(buf)
   agreed[buf] = stat_key(stat)
   vim.api.nvim_exec_autocmds("FileChangedShellPost", { buffer = buf, modeline = false })
   return true

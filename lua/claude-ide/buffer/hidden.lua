@@ -20,7 +20,7 @@ local group = vim.api.nvim_create_augroup("claude-ide.buffer.hidden", { clear = 
 
 ---Forgets a buffer that became somebody's, and gives it what any other has.
 ---@param buf integer
-local function adopt(buf)
+function M.adopt(buf)
   if used[buf] then
     used[buf] = nil
     vim.bo[buf].swapfile = vim.go.swapfile
@@ -35,7 +35,7 @@ local function sweep()
     if not vim.api.nvim_buf_is_valid(buf) or not vim.api.nvim_buf_is_loaded(buf) then
       used[buf] = nil
     elseif vim.bo[buf].buflisted or vim.bo[buf].modified or #vim.fn.win_findbuf(buf) > 0 then
-      adopt(buf)
+      M.adopt(buf)
     elseif now - at > IDLE_MS then
       used[buf] = nil
       pcall(vim.api.nvim_buf_delete, buf, { unload = true })
@@ -51,14 +51,11 @@ end
 ---as for any file.
 ---@param buf integer not loaded
 ---@return boolean ok
----@return string? err
+---@return string? err E325 where there is a swap file and the buffer is to have one
 function M.read(buf)
-  local shortmess = vim.o.shortmess
-  vim.o.shortmess = shortmess .. "A"
   local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
     vim.cmd("silent call bufload(" .. buf .. ")")
   end)
-  vim.o.shortmess = shortmess
   if not vim.api.nvim_buf_is_loaded(buf) then
     return false, ok and "could not be read" or tostring(err)
   end
@@ -110,7 +107,7 @@ function M.load(path)
     buffer = buf,
     desc = "A hidden buffer that is shown becomes an ordinary one",
     callback = function(event)
-      adopt(event.buf)
+      M.adopt(event.buf)
     end,
   })
   if not sweeper then

@@ -36,14 +36,11 @@ function M.hunks(old, new)
     return whole
   end
   local diff = vim.text and vim.text.diff or vim.diff
-  local indices = diff(
-    table.concat(old, "\n", first, last_old) .. "\n",
-    table.concat(new, "\n", first, last_new) .. "\n",
-    {
+  local indices =
+    diff(table.concat(old, "\n", first, last_old) .. "\n", table.concat(new, "\n", first, last_new) .. "\n", {
       result_type = "indices",
       algorithm = old_count + new_count > MAX_READABLE_LINES and "myers" or "histogram",
-    }
-  )
+    })
   local hunks = {}
   for _, index in
     ipairs(indices --[[@as integer[][] ]])
@@ -214,6 +211,44 @@ function M.apply(buf, new, empty)
   end
   M.break_undo(buf)
   return true
+end
+
+---Runs with no autocommand waking up but those named.
+---@param ignored string value of 'eventignore'
+---@param fn fun()
+local function ignoring(ignored, fn)
+  local before = vim.o.eventignore
+  vim.o.eventignore = ignored
+  local ok, err = pcall(fn)
+  vim.o.eventignore = before
+  if not ok then
+    error(err, 0)
+  end
+end
+
+---Gives a buffer other text in another format, also where 'nomodifiable' or 'readonly' keep people from doing so.
+---@param buf integer
+---@param lines string[]
+---@param format claude-ide.buffer.Format
+function M.set_text(buf, lines, format)
+  local bo = vim.bo[buf]
+  local modifiable, readonly = bo.modifiable, bo.readonly
+  ignoring("all", function()
+    bo.modifiable, bo.readonly = true, false
+  end)
+  local ok, err = pcall(M.apply, buf, lines, format.empty)
+  ignoring("all", function()
+    if ok and not bo.binary then
+      bo.fileformat, bo.bomb = format.fileformat, format.bomb
+    end
+    if ok and bo.endofline ~= format.endofline then
+      bo.endofline = format.endofline
+    end
+    bo.modifiable, bo.readonly = modifiable, readonly
+  end)
+  if not ok then
+    error(err, 0)
+  end
 end
 
 return M

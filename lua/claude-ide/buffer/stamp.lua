@@ -1,0 +1,169 @@
+-- What Neovim believes of the file behind a buffer: its time stamp, and who is asked when the file changes.
+-- Invariant: nothing here asks the person. Neovim's own questions (W11, W12, "really write to it?") block everything, so what
+-- would bring them up is found out first.
+local M = {}
+
+---The file as it was when its buffer was last read or written, by buffer; `CONFLICT` where it is known to be another now.
+---@type table<integer, string>
+local seen = {}
+
+local CONFLICT = "conflict"
+
+---@param stat uv.fs_stat.result
+---@return string equal for the same contents, as far as the file system tells
+function M.key(stat)
+  return ("%d.%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino)
+end
+
+---@param buf integer
+---@return string?
+local function key_now(buf)
+  local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
+  return stat and M.key(stat)
+end
+
+---Notes that a buffer was read or written just now.
+---@param buf integer
+function M.note(buf)
+  seen[buf] = key_now(buf)
+end
+
+---Follows reads and writes from now on.
+function M.attach()
+  local group = vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufWritePost" }, {
+    group = group,
+    desc = "Claude: know which files change on disk",
+    callback = function(event)
+      if vim.bo[event.buf].buftype == "" then
+        M.note(event.buf)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "BufUnload", "BufFilePost" }, {
+    group = group,
+    desc = "Claude: forget buffers that went",
+    callback = function(event)
+      seen[event.buf] = nil
+    end,
+  })
+end
+
+---Stops following.
+function M.detach()
+  vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
+  seen = {}
+end
+
+---Whether an autocommand that is not ours is responsible for such an event of a buffer.
+---@param event string
+---@param buf integer
+---@return boolean
+function M.others_listen(event, buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  for _, autocmd in ipairs(vim.api.nvim_get_autocmds({ event = event })) do
+    if autocmd.buflocal then
+      if autocmd.buffer == buf then
+        return true
+      end
+    else
+      local subject = autocmd.pattern:find("/", 1, true) and name or vim.fs.basename(name)
+      if vim.fn.match(subject, vim.fn.glob2regpat(autocmd.pattern)) >= 0 then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+---Lets Neovim compare its time stamp of a file with the disk, asks the FileChangedShell autocommands of others, and
+---decides in the person's place what happens.
+---@param buf integer
+---@param answer "reload"|"keep" reload: Neovim reads the file itself, detecting encoding and format anew
+---@return string? reason v:fcs_reason; nil: Neovim knows of no change
+---@return string? verdict v:fcs_choice of other FileChangedShell autocommands, where there are any
+function M.settle(buf, answer)
+  local others = M.others_listen("FileChangedShell", buf)
+  local reason, verdict
+  local group = vim.api.nvim_create_augroup("claude-ide.buffer.settle", { clear = true })
+  vim.api.nvim_create_autocmd("FileChangedShell", {
+    group = group,
+    buffer = buf,
+    desc = "Deal with a change on disk without a prompt",
+    callback = function()
+      reason = vim.v.fcs_reason
+      if others then
+        verdict = vim.v.fcs_choice
+      end
+      local wanted = not others or verdict == "reload" or verdict == "edit"
+      vim.v.fcs_choice = (answer == "reload" and wanted) and "edit" or ""
+    end,
+  })
+  local ignored = vim.o.eventignore
+  vim.o.eventignore = ""
+  -- 'autoread' would reload before any autocommand is asked; only the local value is touched, and put back as it was.
+  local autoread = vim.api.nvim_buf_call(buf, function()
+    local value = vim.api.nvim_get_option_value("autoread", { scope = "local" })
+    vim.cmd("noautocmd setlocal noautoread")
+    return value
+  end)
+  local ok, err = pcall(vim.cmd, ("silent %dchecktime"):format(buf))
+  if vim.api.nvim_buf_is_valid(buf) then
+    vim.api.nvim_buf_call(buf, function()
+      -- `set autoread<` takes the local value away; `setlocal autoread<` would copy the global one.
+      vim.cmd(
+        "noautocmd " .. (autoread == nil and "set autoread<" or autoread and "setlocal ar" or "setlocal noar")
+      )
+    end)
+  end
+  vim.o.eventignore = ignored
+  vim.api.nvim_del_augroup_by_id(group)
+  if not ok then
+    require("claude-ide.log").warn("checktime of buffer %d failed: %s", buf, tostring(err))
+  end
+  return reason, verdict
+end
+
+---Whether the file was changed by others since the buffer was read, so that `:write` would ask.
+---@param buf integer
+---@return boolean
+function M.is_conflict(buf)
+  local now = key_now(buf)
+  if not now then
+    return false -- deleted: `:write` makes it anew
+  elseif seen[buf] then
+    return seen[buf] ~= now
+  end
+  -- Read before we looked: Neovim itself knows, but says so only once.
+  local reason = M.settle(buf, "keep")
+  if reason then
+    seen[buf] = CONFLICT
+  end
+  return reason ~= nil
+end
+
+---Makes Neovim take the buffer for what is on disk now: unmodified, with the file's time stamp, and modified again after
+---an undo. An autocommand that claims to have written the file is the one way to say so without writing.
+---@param buf integer
+function M.agree(buf)
+  local group = vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
+  vim.api.nvim_create_autocmd("BufWriteCmd", {
+    group = group,
+    buffer = buf,
+    desc = "Nothing to write: the text came from the file",
+    callback = function()
+      vim.bo[buf].modified = false
+    end,
+  })
+  local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
+    vim.cmd("silent keepalt keepjumps write!")
+  end)
+  vim.api.nvim_del_augroup_by_id(group)
+  if not ok then
+    require("claude-ide.log").warn("time stamp of buffer %d: %s", buf, tostring(err))
+    vim.bo[buf].modified = false
+  end
+  M.note(buf)
+end
+
+return M

@@ -1,0 +1,11 @@
+-- getCurrentFile, a plain method: the file the person works on, or null.
+local M = {}
+
+---@param args table
+---@param respond claude-ide.Respond
+function M.run(args, respond) -- luacheck: ignore args
+  local active = require("claude-ide.tools.get_open_editors").active()
+  respond(active and require("claude-ide.tools.get_open_files").describe(active, active) or vim.NIL)
+end
+
+return M

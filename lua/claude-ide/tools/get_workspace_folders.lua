@@ -1,0 +1,15 @@
+-- getWorkspaceFolders: the folders of the project, the main one first.
+local M = {}
+
+---@param args table
+---@param respond claude-ide.Respond
+function M.run(args, respond) -- luacheck: ignore args
+  local folders = require("claude-ide.workspace").folders()
+  respond({
+    success = true,
+    folders = #folders > 0 and folders or require("claude-ide.tools").EMPTY_ARRAY,
+    rootPath = folders[1] or vim.uv.cwd(),
+  })
+end
+
+return M

@@ -1,0 +1,278 @@
+-- openFile: shows a file, or only loads it, and selects what the client names.
+-- `preview`: Neovim has no tab that the next file takes over. A preview opens like any file; when the next preview comes
+-- and this one was neither changed nor is on the screen, it leaves the buffer list (it stays loaded, `:b` still finds it).
+local M = {}
+
+---@class claude-ide.tool.OpenFile.Args
+---@field filePath string absolute
+---@field preview? boolean
+---@field startText? string literal text; the selection begins where it does
+---@field endText? string literal text after startText; the selection ends where it does
+---@field selectToEndOfLine? boolean
+---@field makeFrontmost? boolean
+---@field line? integer 1-based, used where startText selects nothing
+---@field endLine? integer 1-based, inclusive
+
+---@class claude-ide.tool.OpenFile.Range 0-based bytes, the end exclusive
+---@field start [integer, integer]
+---@field finish? [integer, integer] nil: only the cursor goes to the start
+---@field linewise boolean
+
+local group = vim.api.nvim_create_augroup("claude-ide.tools.open_file", { clear = true })
+
+---Reads a file. Where it has a swap file (somebody else edits it, or a crash left something to recover) it is opened
+---read-only instead of asking what to do.
+---@param buf integer
+---@param path string
+---@return boolean ok
+---@return string? err
+local function read(buf, path)
+  local hidden = require("claude-ide.buffer.hidden")
+  local ok, err = hidden.read(buf)
+  if ok or not (err and err:find("E325", 1, true)) then
+    return ok, err
+  end
+  vim.bo[buf].swapfile = false
+  ok, err = hidden.read(buf)
+  if ok then
+    vim.bo[buf].readonly = true
+    local name = vim.fn.fnamemodify(path, ":~:.")
+    require("claude-ide.notice").warn(
+      name .. " has a swap file, so it is open read-only. See `:help swap-file`."
+    )
+  end
+  return ok, err
+end
+
+---Where text lies in a buffer, from a byte offset on.
+---@param text string the buffer's lines, joined by "\n"
+---@param wanted string
+---@param from integer 1-based
+---@return integer? first
+---@return integer? last inclusive
+local function find_text(text, wanted, from)
+  if wanted == "" then
+    return nil
+  end
+  return text:find((wanted:gsub("\r\n", "\n")), from, true)
+end
+
+---@param text string
+---@param offset integer 0-based
+---@return [integer, integer] 0-based row and byte column
+local function to_position(text, offset)
+  local row, line_start = 0, 0
+  while true do
+    local newline = text:find("\n", line_start + 1, true)
+    if not newline or newline > offset then
+      return { row, offset - line_start }
+    end
+    row, line_start = row + 1, newline
+  end
+end
+
+---@param buf integer
+---@param args claude-ide.tool.OpenFile.Args
+---@return claude-ide.tool.OpenFile.Range?
+local function wanted_range(buf, args)
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  if (args.startText or "") ~= "" then
+    local text = table.concat(lines, "\n")
+    local first, last = find_text(text, args.startText, 1)
+    if first and last then
+      local _, end_last = find_text(text, args.endText or "", last + 1)
+      local finish = to_position(text, end_last or last)
+      if args.selectToEndOfLine then
+        finish[2] = #lines[finish[1] + 1]
+      end
+      return { start = to_position(text, first - 1), finish = finish, linewise = false }
+    end
+  end
+  if args.line then
+    local first = math.max(math.min(args.line, #lines), 1)
+    local last = math.max(math.min(args.endLine or first, #lines), first)
+    local selects = args.endLine ~= nil or args.selectToEndOfLine == true
+    return {
+      start = { first - 1, 0 },
+      finish = selects and { last - 1, #lines[last] } or nil,
+      linewise = true,
+    }
+  end
+  return nil
+end
+
+---The byte of the last character that an exclusive end leaves inside.
+---@param buf integer
+---@param finish [integer, integer]
+---@return [integer, integer] 0-based
+local function last_character(buf, finish)
+  local row, col = finish[1], finish[2]
+  if col == 0 and row > 0 then
+    row = row - 1
+    col = #vim.api.nvim_buf_get_lines(buf, row, row + 1, true)[1] + 1
+  end
+  local line = vim.api.nvim_buf_get_lines(buf, row, row + 1, true)[1]
+  local at = math.max(math.min(col, #line) - 1, 0)
+  if at < #line then
+    at = at + vim.str_utf_start(line, at + 1)
+  end
+  return { row, at }
+end
+
+---@param win integer
+---@param buf integer
+---@param range claude-ide.tool.OpenFile.Range
+---@param visually boolean the person is in normal mode in this window
+local function select_range(win, buf, range, visually)
+  vim.api.nvim_win_set_cursor(win, { range.start[1] + 1, range.start[2] })
+  vim.api.nvim_win_call(win, function()
+    vim.cmd("normal! zvzz")
+  end)
+  if not range.finish then
+    return
+  end
+  local last = last_character(buf, range.finish)
+  if visually then
+    vim.cmd("normal! " .. (range.linewise and "V" or "v"))
+    local col = last[2]
+    if vim.o.selection == "exclusive" and not range.linewise then
+      col = range.finish[1] == last[1] and range.finish[2] or col + 1
+    end
+    vim.api.nvim_win_set_cursor(win, { last[1] + 1, col })
+  else
+    -- `gv` selects it.
+    vim.api.nvim_buf_set_mark(buf, "<", range.start[1] + 1, range.start[2], {})
+    vim.api.nvim_buf_set_mark(buf, ">", last[1] + 1, last[2], {})
+  end
+end
+
+---@param buf integer
+local function forget_preview(buf)
+  vim.b[buf].claude_preview = nil
+  vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
+end
+
+---Makes a buffer the preview. The one before leaves the buffer list, unless somebody took to it.
+---@param buf integer
+---@param was_listed boolean
+local function become_preview(buf, was_listed)
+  for _, other in ipairs(vim.api.nvim_list_bufs()) do
+    if other ~= buf and vim.b[other].claude_preview then
+      if not vim.bo[other].modified and #vim.fn.win_findbuf(other) == 0 then
+        vim.bo[other].buflisted = false
+      end
+      forget_preview(other)
+    end
+  end
+  if was_listed then
+    return
+  end
+  vim.b[buf].claude_preview = true
+  vim.api.nvim_create_autocmd({ "TextChanged", "InsertEnter", "BufWritePost" }, {
+    group = group,
+    buffer = buf,
+    desc = "A preview that is edited is a file like any other",
+    callback = function(event)
+      forget_preview(event.buf)
+    end,
+  })
+end
+
+---@param path string absolute
+---@return integer? buf loaded and listed
+---@return boolean|string was_listed or error
+local function load(path)
+  local buffer = require("claude-ide.buffer")
+  local buf = buffer.find(path)
+  if buf and vim.api.nvim_buf_is_loaded(buf) then
+    buffer.reload_from_disk(buf)
+    local was_listed = vim.bo[buf].buflisted
+    require("claude-ide.buffer.hidden").adopt(buf)
+    vim.bo[buf].buflisted = true
+    return buf, was_listed
+  end
+  local stat, err = vim.uv.fs_stat(path)
+  if not stat then
+    return nil,
+      (err or ""):find("^ENOENT") and "File not found: " .. path or "Cannot open " .. path .. ": " .. err
+  elseif stat.type == "directory" then
+    return nil, "Not a file: " .. path
+  elseif not vim.uv.fs_access(path, "R") then
+    return nil, "Cannot read " .. path
+  end
+  buf = buf or vim.fn.bufadd(path)
+  local was_listed = vim.bo[buf].buflisted
+  vim.bo[buf].buflisted = true
+  local ok, problem = read(buf, path)
+  if not ok then
+    return nil, ("Cannot open %s: %s"):format(path, problem)
+  end
+  return buf, was_listed
+end
+
+---Puts the cursor where it was asked to be, when the buffer is shown the next time.
+---@param buf integer
+---@param range claude-ide.tool.OpenFile.Range
+local function select_later(buf, range)
+  vim.api.nvim_create_autocmd("BufWinEnter", {
+    group = group,
+    buffer = buf,
+    once = true,
+    desc = "Go to what Claude pointed at",
+    callback = function()
+      local last = (range.finish or range.start)[1]
+      if last < vim.api.nvim_buf_line_count(buf) then
+        select_range(vim.api.nvim_get_current_win(), buf, range, false)
+      end
+    end,
+  })
+end
+
+---Opens one file.
+---@param args claude-ide.tool.OpenFile.Args
+---@return { filePath: string, languageId: string, lineCount: integer }? result
+---@return string? err
+function M.open(args)
+  local path = require("claude-ide.path").normalize(args.filePath)
+  local buf, was_listed = load(path)
+  if not buf then
+    return nil, was_listed --[[@as string]]
+  end
+  if args.preview then
+    become_preview(buf, was_listed --[[@as boolean]])
+  end
+  local range = wanted_range(buf, args)
+  if args.makeFrontmost ~= false then
+    local win, focused = require("claude-ide.window").show(buf)
+    if not win then
+      require("claude-ide.notice").info(
+        ("Claude opened %s: `:b %d`"):format(vim.fn.fnamemodify(path, ":~:."), buf)
+      )
+    end
+    if range and win then
+      select_range(win, buf, range, focused and vim.api.nvim_get_mode().mode == "n")
+    elseif range then
+      select_later(buf, range)
+    end
+  elseif range and #vim.fn.win_findbuf(buf) == 0 then
+    select_later(buf, range)
+  end
+  return {
+    filePath = vim.api.nvim_buf_get_name(buf),
+    languageId = require("claude-ide.buffer").language(buf),
+    lineCount = vim.api.nvim_buf_line_count(buf),
+  }
+end
+
+---@param args claude-ide.tool.OpenFile.Args
+---@param respond claude-ide.Respond
+function M.run(args, respond)
+  local result, err = M.open(args)
+  if result then
+    respond(result)
+  else
+    respond(nil, { code = "failed", message = err })
+  end
+end
+
+return M

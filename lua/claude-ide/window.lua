@@ -1,0 +1,148 @@
+-- Where a file may be shown. Owns the choice of a window and whether the person's focus may move.
+-- Invariant: windows that have a purpose of their own (explorers, terminals, diffs, quickfix, fixed and floating ones) keep
+-- what they show.
+local M = {}
+
+---Screens that are there only until a file is opened.
+local START_SCREENS = {
+  alpha = true,
+  dashboard = true,
+  ministarter = true,
+  snacks_dashboard = true,
+  startify = true,
+}
+
+---Whether the focus may move without a key going where it was not meant to: the person is in normal mode, in the middle
+---of nothing, and not in a terminal that they may be typing in.
+---@return boolean
+function M.may_focus()
+  local mode = vim.api.nvim_get_mode()
+  return not mode.blocking
+    and (mode.mode == "n" or mode.mode == "nt")
+    and vim.fn.getcmdwintype() == ""
+    and vim.fn.reg_recording() == ""
+    and vim.fn.reg_executing() == ""
+end
+
+---Whether a window can let go of its buffer without a question (E37).
+---@param win integer
+---@return boolean
+local function can_leave(win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  if not vim.bo[buf].modified or #vim.fn.win_findbuf(buf) > 1 then
+    return true
+  end
+  local bufhidden = vim.bo[buf].bufhidden
+  return bufhidden == "hide" or (bufhidden == "" and vim.o.hidden)
+end
+
+---Whether a window is one for files at all.
+---@param win integer
+---@return boolean
+local function is_for_files(win)
+  local wo = vim.wo[win]
+  if vim.api.nvim_win_get_config(win).relative ~= "" or wo.diff or wo.previewwindow or wo.winfixbuf then
+    return false
+  end
+  local buf = vim.api.nvim_win_get_buf(win)
+  local filetype = vim.bo[buf].filetype
+  if START_SCREENS[filetype] then
+    return true
+  elseif vim.bo[buf].buftype ~= "" or filetype == "netrw" then
+    return false
+  end
+  local name = vim.api.nvim_buf_get_name(buf)
+  return name == "" or (require("claude-ide.path").is_plain(name) and vim.fn.isdirectory(name) == 0)
+end
+
+---The window of a tab page in which to show a buffer: one that shows it, the current one, the one before, the largest.
+---@param buf integer
+---@param tab integer
+---@param kept? integer a window whose buffer must not change
+---@return integer? win
+function M.choose(buf, tab, kept)
+  local wins = vim.api.nvim_tabpage_list_wins(tab)
+  local current = vim.api.nvim_tabpage_get_win(tab)
+  local previous = vim.fn.win_getid(vim.fn.winnr("#"))
+  local best, best_rank
+  for _, win in ipairs(wins) do
+    if is_for_files(win) then
+      local shows = vim.api.nvim_win_get_buf(win) == buf
+      if shows or (win ~= kept and can_leave(win)) then
+        local area = vim.api.nvim_win_get_width(win) * vim.api.nvim_win_get_height(win)
+        local rank = area
+          + (win == previous and 1e6 or 0)
+          + (win == current and 1e7 or 0)
+          + (shows and 1e8 or 0)
+        if not best or rank > best_rank then
+          best, best_rank = win, rank
+        end
+      end
+    end
+  end
+  return best
+end
+
+---@param tab integer
+---@return boolean
+local function holds_diff(tab)
+  return vim.iter(vim.api.nvim_tabpage_list_wins(tab)):any(function(win)
+    return vim.wo[win].diff
+  end)
+end
+
+---Makes a window for a buffer beside the ones that there are, towards the middle of the screen.
+---@param buf integer
+---@return integer win
+local function split(buf)
+  local beside = vim.api.nvim_get_current_win()
+  if vim.api.nvim_win_get_config(beside).relative ~= "" then
+    beside = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
+      return vim.api.nvim_win_get_config(win).relative == ""
+    end)
+  end
+  local middle = vim.api.nvim_win_get_position(beside)[2] + vim.api.nvim_win_get_width(beside) / 2
+  local side = is_for_files(beside) and "above" or (middle > vim.o.columns / 2 and "left" or "right")
+  return vim.api.nvim_open_win(buf, false, { split = side, win = beside })
+end
+
+---Shows a buffer in a window fit for it. Takes the focus there only where no typing can be hit by it; a person who types
+---keeps the window they type in as it is.
+---@param buf integer loaded
+---@return integer? win nil: there was no window to be had without disturbing the person
+---@return boolean focused
+function M.show(buf)
+  local free = M.may_focus()
+  local current = vim.api.nvim_get_current_win()
+  if vim.fn.getcmdwintype() ~= "" then
+    return nil, false
+  end
+  local win = M.choose(buf, vim.api.nvim_get_current_tabpage(), not free and current or nil)
+  if not win and holds_diff(0) then
+    -- A diff has its tab page to itself.
+    if not free then
+      return nil, false
+    end
+    for _, tab in ipairs(vim.api.nvim_list_tabpages()) do
+      win = win or (not holds_diff(tab) and M.choose(buf, tab) or nil)
+    end
+    if not win then
+      vim.cmd("tab sbuffer " .. buf)
+      return vim.api.nvim_get_current_win(), true
+    end
+  elseif not win then
+    if not free and vim.api.nvim_get_mode().mode ~= "t" then
+      return nil, false
+    end
+    win = split(buf)
+  end
+  if vim.api.nvim_win_get_buf(win) ~= buf then
+    vim.api.nvim_win_set_buf(win, buf)
+  end
+  if free then
+    vim.api.nvim_set_current_win(win)
+  end
+  return win, free
+end
+
+return M
