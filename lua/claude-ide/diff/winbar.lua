@@ -76,17 +76,18 @@ end
 function M.of_proposal(diff, opts)
   local config = require("claude-ide.config").get().diff
   local accept = key_name(config.keymaps.accept, config.accept_on_write and ":w" or ":Claude accept")
-  local reject = key_name(config.keymaps.reject, ":Claude reject")
+  local reject = key_name(config.keymaps.reject, ":q")
   local parts = {
     part("ClaudeDiffFile", " " .. vim.fs.basename(diff.path)),
-    part("ClaudeDiffSide", " · Claude's proposal "),
+    -- In a narrow window this goes first, the keys last.
+    "%<" .. part("ClaudeDiffSide", " · Claude's proposal "),
     part("ClaudeDiffAdded", (" +%d"):format(opts.added)),
     part("ClaudeDiffRemoved", (" −%d "):format(opts.removed)),
   }
   if opts.unseen then
     parts[#parts + 1] = part("ClaudeDiffWarning", " " .. opts.unseen .. " ")
   end
-  parts[#parts + 1] = "%<%="
+  parts[#parts + 1] = "%="
   if opts.others > 0 then
     parts[#parts + 1] = part("ClaudeDiffHint", (" %d more "):format(opts.others))
   end

@@ -1,0 +1,131 @@
+"""What the tests of diffs do again and again: propose an edit as a client would, look at the screen, compare before and after."""
+
+from pathlib import Path
+
+from harness.nvim import Nvim
+
+_PREPARE = """
+_G.answers, _G.events = {}, {}
+function _G.propose(id, client, path, contents, name)
+  local args = { old_file_path = path, new_file_path = path, new_file_contents = contents, tab_name = name }
+  require("claude-ide.diff").open(args, function(result, err)
+    local list = answers[id] or {}
+    answers[id] = list
+    list[#list + 1] = result or { outcome = "error", message = err and err.message }
+  end, { id = id, client = client, name = "open_diff" })
+end
+vim.api.nvim_create_autocmd("User", {
+  pattern = { "ClaudeDiffOpened", "ClaudeDiffClosed" },
+  callback = function(event)
+    events[#events + 1] = { event.match, event.data.id, event.data.outcome or "" }
+  end,
+})
+"""
+
+_TRACES = """
+local names = {}
+for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+  local name = vim.api.nvim_buf_get_name(buf)
+  if name:find("^claude://") then names[#names + 1] = name end
+end
+local autocmds = {}
+for _, autocmd in ipairs(vim.api.nvim_get_autocmds({})) do
+  local group = autocmd.group_name or ""
+  if group:find("^claude%-ide%.diff") then autocmds[#autocmds + 1] = group .. " " .. autocmd.event end
+end
+return {
+  buffers = names,
+  autocmds = autocmds,
+  tabs = #vim.api.nvim_list_tabpages(),
+  wins = #vim.api.nvim_list_wins(),
+  pending = require("claude-ide.diff").count(),
+}
+"""
+
+CLEAN = {"buffers": [], "autocmds": [], "tabs": 1, "wins": 1, "pending": 0}
+
+_SCREEN = """
+local wins = {}
+for _, win in ipairs(vim.api.nvim_list_wins()) do
+  wins[#wins + 1] = {
+    win, vim.api.nvim_win_get_buf(win), vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win),
+    vim.api.nvim_win_call(win, function() return { vim.fn.winsaveview().topline, vim.fn.line("."), vim.fn.col(".") } end),
+    vim.wo[win].diff, vim.wo[win].wrap, vim.wo[win].foldmethod, vim.wo[win].winbar, vim.wo[win].winfixbuf,
+  }
+end
+return {
+  mode = vim.api.nvim_get_mode().mode,
+  win = vim.api.nvim_get_current_win(),
+  tab = vim.api.nvim_get_current_tabpage(),
+  tabs = vim.api.nvim_list_tabpages(),
+  last_tab = vim.fn.tabpagenr("#"),
+  last_win = vim.fn.win_getid(vim.fn.winnr("#")),
+  buffers = #vim.api.nvim_list_bufs(),
+  alternate = vim.fn.bufnr("#"),
+  wins = wins,
+}
+"""
+
+
+class Diffs:
+    """Proposes edits to one Neovim, without a client in between, and tells what became of them."""
+
+    def __init__(self, nvim: Nvim) -> None:
+        self.nvim = nvim
+        nvim.lua(_PREPARE)
+
+    def propose(self, id: int, path: str | Path, contents: str, client: int = 1, name: str | None = None) -> None:
+        """Sends an edit; `path` is relative to the project. Does not wait."""
+        self.nvim.lua("propose(...)", id, client, str(self.nvim.project / path), contents, name or f"tab {id}")
+
+    def open(self, id: int, path: str | Path, contents: str, client: int = 1, name: str | None = None) -> None:
+        """Sends an edit and waits until the person has it before them."""
+        self.propose(id, path, contents, client, name)
+        self.wait_current(id)
+
+    def current(self) -> int | None:
+        """The id of the diff whose proposal the cursor is in."""
+        name = self.nvim.lua("return vim.api.nvim_buf_get_name(0)")
+        parts = name.removeprefix("claude://").split("/")
+        return int(parts[0]) if name.startswith("claude://") and parts[1] != "now" else None
+
+    def wait_current(self, id: int | None) -> None:
+        """Waits until the cursor is in that proposal, or in none."""
+        self.nvim.wait(lambda: self.current() == id, what=f"the cursor in diff {id}")
+
+    def outcomes(self, id: int) -> list[str]:
+        """The answers that a request got."""
+        answers = self.nvim.lua("return answers[...] or {}", id)
+        return [answer["outcome"] for answer in answers]
+
+    def answer(self, id: int) -> dict[str, str]:
+        """Waits for the one answer of a request."""
+        self.nvim.wait(lambda: self.outcomes(id), what=f"the answer of diff {id}")
+        answers = self.nvim.lua("return answers[...]", id)
+        assert len(answers) == 1
+        return answers[0]
+
+    def accepted(self, id: int, path: str | Path) -> str:
+        """Waits for a yes, and then does what the CLI does: writes the file."""
+        answer = self.answer(id)
+        assert answer["outcome"] == "saved"
+        file = self.nvim.project / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(answer["contents"].encode())
+        return answer["contents"]
+
+    def traces(self) -> dict[str, object]:
+        """What is left of diffs."""
+        return self.nvim.lua(_TRACES)
+
+    def wait_clean(self) -> None:
+        """Waits until nothing is left of any diff, in a Neovim that had one window."""
+        self.nvim.wait(lambda: self.traces() == CLEAN, timeout=5, what="no trace of a diff")
+
+    def screen_state(self) -> dict[str, object]:
+        """Windows, sizes, views, mode and focus, to be compared."""
+        return self.nvim.lua(_SCREEN)
+
+    def events(self) -> list[list[object]]:
+        """The `User` events so far."""
+        return self.nvim.lua("return events")
