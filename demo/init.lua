@@ -5,17 +5,18 @@ vim.opt.shortmess:append("I")
 vim.opt.number = true
 vim.opt.termguicolors = true
 vim.opt.showtabline = 2
-vim.opt.tabline = "%!v:lua.claude_demo_line()"
+vim.opt.tabline = "%!v:lua.require'claude-demo'.line()"
 
 require("claude-ide").setup({
   terminal = { command = vim.json.decode(vim.env.CLAUDE_IDE_DEMO_COMMAND), size = 0.5 },
 })
 
-local decided = {}
+local M, decided = {}, {}
+package.loaded["claude-demo"] = M
 
 ---@return string line what the person can do now
-function _G.claude_demo_line()
-  local text
+function M.line()
+  local text ---@type string
   if require("claude-ide.diff").count() > 0 then
     local keys = require("claude-ide.config").get().diff.keymaps
     text = ("A change waits for you.  Accept: %s   Reject: %s   Or edit the right side first."):format(

@@ -7,6 +7,7 @@ deps=$root/.deps
 python=$deps/venv/bin/python
 . scripts/find-cargo.sh
 person_path=$PATH
+unset VIMRUNTIME NVIM # of a Neovim whose terminal this may be
 export PATH="$deps/venv/bin:$deps/cargo/bin:$deps/node/node_modules/.bin:$PATH"
 
 # The versions of Neovim that the tests run on, and where `setup.sh` puts them.

@@ -24,12 +24,8 @@ only_native_loads_the_library() {
 }
 startup_requires_nothing() { ! grep -nE '^[^ -].*\brequire\b' plugin/*.lua; }
 
-vimdoc_is_current() {
-  scripts/doc.sh --check
-}
-
-types() { # LuaCATS, with the runtime of one Neovim for the types of its API
-  VIMRUNTIME=$("$(nvim_path 0.11)" --clean --headless --cmd 'lua io.stdout:write(vim.env.VIMRUNTIME)' --cmd qall)
+types() { # LuaCATS, with the runtime of a Neovim for the types of its API
+  VIMRUNTIME=$("$(nvim_path 0.12)" --clean --headless --cmd 'lua io.stdout:write(vim.env.VIMRUNTIME)' --cmd qall)
   export VIMRUNTIME
   emmylua_check --warnings-as-errors .
 }
@@ -37,14 +33,14 @@ types() { # LuaCATS, with the runtime of one Neovim for the types of its API
 check rustfmt cargo fmt --all --check
 check clippy cargo clippy --quiet --workspace --all-targets --all-features --locked -- --deny warnings
 check rustdoc env RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --workspace --no-deps --locked --document-private-items
-check cargo-deny cargo-deny --log-level error --offline check bans licenses sources
-check stylua stylua --check lua plugin tests demo
-check selene selene --quiet lua plugin demo tests/minimal_init.lua
+check cargo-deny cargo-deny --log-level error check bans licenses sources
+check stylua stylua --check lua plugin tests demo scripts
+check selene selene --quiet lua plugin demo scripts tests/minimal_init.lua
 check luacats types
 check ruff-format ruff format --quiet --check --diff tests demo
 check ruff ruff check --quiet tests demo
 check typos typos
-check vimdoc vimdoc_is_current
+check docs scripts/doc.sh --check
 check symbols scripts/check-symbols.sh
 check no-oxi-api no_oxi_api
 check one-door-to-the-library only_native_loads_the_library

