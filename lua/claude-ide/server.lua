@@ -174,17 +174,18 @@ function M.lock_dirs()
   return dirs
 end
 
+---@param workspace claude-ide.workspace.Announcement
 ---@return string json the options of native.start
-local function start_options()
-  local config, workspace = require("claude-ide.config").get(), require("claude-ide.workspace")
+local function start_options(workspace)
+  local config = require("claude-ide.config").get()
   local server = config.server
   return vim.json.encode({
     host = server.host,
     port = server.port,
     portRange = server.port_range,
     lockDirs = M.lock_dirs(),
-    workspaceFolders = workspace.folders(),
-    ideName = workspace.ide_name(),
+    workspaceFolders = workspace.folders,
+    ideName = workspace.ideName,
     serverName = SERVER_NAME,
     version = require("claude-ide.native").VERSION,
     handshakeTimeoutMs = server.handshake_timeout_ms,
@@ -228,7 +229,8 @@ function M.start()
     -- An earlier copy of this module started it (`:Lazy reload`); its handle would wake that one.
     native.stop()
   end
-  local info, err = native.start(start_options(), wake_handle())
+  local workspace = require("claude-ide.workspace").announcement()
+  local info, err = native.start(start_options(workspace), wake_handle())
   if not info then
     require("claude-ide.log").error("the server did not start: %s", err)
     return nil, err
@@ -237,6 +239,7 @@ function M.start()
   require("claude-ide.log").info("listening on %s port %d", info.host, info.port)
   stop_at_exit()
   require("claude-ide.workspace").attach()
+  require("claude-ide.selection").attach()
   publish("started", info)
   return info
 end

@@ -9,8 +9,12 @@ local GROUP = "claude-ide.workspace"
 ---@type string?
 local chosen_cwd
 
+---@class claude-ide.workspace.Announcement
+---@field folders string[]
+---@field ideName string
+
 ---What the server was told last.
----@type string?
+---@type claude-ide.workspace.Announcement?
 local announced
 
 ---@param path string
@@ -111,24 +115,22 @@ function M.folders()
   return folders
 end
 
----What the CLI shows: it begins with "Neovim" and tells several apart by their project.
----@return string
-function M.ide_name()
-  local project = vim.fs.basename(M.folders()[1] or "")
-  return project == "" and "Neovim" or "Neovim: " .. project
+---What other programs are told of the workspace. The name is what the CLI shows: it begins with "Neovim" and tells
+---several apart by their project.
+---@return claude-ide.workspace.Announcement
+function M.announcement()
+  local folders = M.folders()
+  local project = vim.fs.basename(folders[1] or "")
+  return { folders = folders, ideName = project == "" and "Neovim" or "Neovim: " .. project }
 end
 
 ---Tells the server where the workspace is now, if that changed.
 function M.announce()
-  local server = require("claude-ide.server")
-  if not server.is_running() then
+  local workspace = M.announcement()
+  if not require("claude-ide.server").is_running() or vim.deep_equal(workspace, announced) then
     return
   end
-  local workspace = vim.json.encode({ folders = M.folders(), ideName = M.ide_name() })
-  if workspace == announced then
-    return
-  end
-  local ok, err = require("claude-ide.native").set_workspace(workspace)
+  local ok, err = require("claude-ide.native").set_workspace(vim.json.encode(workspace))
   if ok then
     announced = workspace
   else
@@ -137,8 +139,9 @@ function M.announce()
 end
 
 ---Follows the person through their folders while the server runs.
-function M.attach()
-  announced = nil
+---@param told claude-ide.workspace.Announcement what the server was started with
+function M.attach(told)
+  announced = told
   chosen_cwd = not vim.o.autochdir and vim.fn.getcwd(-1, -1) or chosen_cwd
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   local scheduled = false

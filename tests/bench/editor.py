@@ -1,0 +1,183 @@
+"""The Neovim that is measured, and what is measured inside it."""
+
+import contextlib
+import json
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.client import Client
+from harness.nvim import ROOT, Nvim, binary
+
+HEARTBEAT = """
+local timer, last = vim.uv.new_timer(), vim.uv.hrtime()
+bench_longest = 0
+timer:start(0, 1, function()
+  local now = vim.uv.hrtime()
+  bench_longest = math.max(bench_longest, now - last)
+  last = now
+end)
+"""
+
+# Every path of the handler that a moving cursor takes: the cursor is elsewhere each time.
+CURSOR_MOVED = """
+local handlers = vim.tbl_filter(function(autocmd)
+  return (autocmd.group_name or ""):find("^claude%-ide")
+end, vim.api.nvim_get_autocmds({ event = "CursorMoved" }))
+assert(#handlers > 0, "nothing follows the cursor")
+local count = 20000
+local function run(call)
+  local start = vim.uv.hrtime()
+  for turn = 1, count do
+    vim.api.nvim_win_set_cursor(0, { turn, turn % 20 })
+    if call then
+      for _, autocmd in ipairs(handlers) do
+        autocmd.callback({ buf = 1, event = "CursorMoved", id = autocmd.id, file = "", match = "" })
+      end
+    end
+  end
+  return (vim.uv.hrtime() - start) / count / 1000
+end
+local best = math.huge
+for _ = 1, 5 do
+  local without = run(false)
+  best = math.min(best, run(true) - without)
+end
+return best
+"""
+
+
+class Editor:
+    """A Neovim in a terminal with the server running."""
+
+    def __init__(self, directory: Path, version: str, *, files: dict[str, str] | None = None, start: bool = True) -> None:
+        self._nvim = Nvim(directory, version, opts={}, files=files)
+        self._busy_until = 0.0
+        if start:
+            self._nvim.lua('assert(require("claude-ide.server").start())')
+
+    def __enter__(self) -> "Editor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._nvim.kill()
+
+    @property
+    def port(self) -> str:
+        return str(self._nvim.lua('return require("claude-ide.server").info().port'))
+
+    @property
+    def token(self) -> str:
+        return self._nvim.locks()[0]["authToken"]
+
+    def path(self, name: str) -> str:
+        return str(self._nvim.project / name)
+
+    def json(self, value: object) -> str:
+        return json.dumps(value)
+
+    def edit(self, name: str) -> None:
+        self._nvim.cmd(f"edit {name}")
+
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[Client]:
+        """One client that listens, as a CLI does; without one, nothing is followed and nothing is sent."""
+        client = Client(int(self.port), self.token, roots=[self._nvim.project])
+        try:
+            client.initialize()
+            self._nvim.wait('#require("claude-ide.server").clients() > 0', what="Neovim to know of the client")
+            yield client
+        finally:
+            client.close()
+
+    def busy_for(self, milliseconds: int) -> None:
+        """Keeps Lua running on the main loop; returns when it has begun."""
+        self._nvim.lua(
+            """
+            local length = ... * 1000 * 1000
+            vim.schedule(function()
+              local start = vim.uv.hrtime()
+              while vim.uv.hrtime() - start < length do end
+              bench_busy = (vim.uv.hrtime() - start) / 1e6
+            end)
+            """,
+            milliseconds,
+        )
+        self._busy_until = time.monotonic() + milliseconds / 1000
+
+    def was_busy(self) -> bool:
+        """Whether it was busy up to now."""
+        return time.monotonic() <= self._busy_until + 0.05 and self._nvim.wait("bench_busy ~= nil") is True
+
+    def start_heartbeat(self) -> None:
+        """Notes from now on how long the main loop does not come round."""
+        self._nvim.lua(HEARTBEAT)
+        self.settle()
+        self._nvim.lua("bench_longest = 0")
+
+    def settle(self) -> None:
+        """Waits until all that was asked of Neovim is done and drawn."""
+        for _ in range(20):
+            self._nvim.lua("return 1")
+            self._nvim.lua("vim.wait(5)")
+
+    def longest_freeze_ms(self) -> float:
+        return self._nvim.lua("return bench_longest") / 1e6
+
+    def cursor_moved_us(self) -> float:
+        return self._nvim.lua(CURSOR_MOVED, timeout=60)
+
+    def selection_freeze_ms(self) -> float:
+        """Selects the whole buffer with and without the plugin's following, and compares the longest freezes."""
+
+        def select() -> float:
+            self._nvim.keys("<Esc>gg0")
+            self._nvim.wait("vim.fn.line('.') == 1 and vim.fn.mode() == 'n'")
+            self.settle()
+            self._nvim.lua("bench_longest = 0")
+            self._nvim.keys("VG")
+            self._nvim.wait("vim.fn.line('.') == 200000 and vim.fn.mode() == 'V'")
+            self.settle()
+            return self.longest_freeze_ms()
+
+        self.start_heartbeat()
+        with_plugin = min(select() for _ in range(5))
+        self._nvim.lua('require("claude-ide.selection").disable()')
+        without = min(select() for _ in range(5))
+        return max(0.0, with_plugin - without)
+
+    def time_connect_ms(self) -> float:
+        return self._nvim.lua(
+            """
+            local start = vim.uv.hrtime()
+            vim.cmd("silent ClaudeConnect")
+            return (vim.uv.hrtime() - start) / 1e6
+            """
+        )
+
+    def rss_kib(self) -> int:
+        """What of Neovim lies in memory, after Lua's garbage is gone."""
+        self._nvim.lua("collectgarbage() collectgarbage()")
+        status = Path(f"/proc/{self._nvim.server_pid}/status")
+        if status.exists():
+            return int(re.search(r"VmRSS:\s+(\d+) kB", status.read_text())[1])
+        shown = subprocess.run(["ps", "-o", "rss=", "-p", str(self._nvim.server_pid)], capture_output=True, text=True)
+        return int(shown.stdout)
+
+
+def plugin_startup_ms(directory: Path, version: str) -> float:
+    """What Neovim says that it took to source plugin/."""
+    report = directory / "startuptime"
+    report.unlink(missing_ok=True)
+    command = [binary(version), "--headless", "--clean", "--startuptime", report, "-u", ROOT / "tests" / "minimal_init.lua"]
+    subprocess.run([*command, "+qa!"], check=True, capture_output=True, env={"HOME": str(directory), "PATH": "/usr/bin:/bin"})
+    lines = [line for line in report.read_text().splitlines() if "plugin/claude-ide.lua" in line]
+    assert len(lines) == 1, f"plugin/claude-ide.lua was sourced {len(lines)} times"
+    # "<clock>  <self+sourced>  <self>: sourcing <file>"
+    return float(lines[0].split()[1])
+
+
+def library_bytes() -> int:
+    return next(path for path in (ROOT / "build").iterdir() if path.suffix in {".so", ".dylib"}).stat().st_size

@@ -1,0 +1,612 @@
+"""The server's life inside Neovim: start, stop, restart, exit by every road, and what Lua hears of clients."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.client import ToolError
+
+START = 'return assert(require("claude-ide.server").start())'
+
+RECORD = """
+events = {}
+for _, name in ipairs({ "started", "stopping", "stopped", "client_connected", "client_ready", "client_changed",
+                        "client_disconnected" }) do
+  require("claude-ide.server").on(name, function(client)
+    events[#events + 1] = name .. ((client and client.id) and (" " .. client.id) or "")
+  end)
+end
+"""
+
+# A tool that a test steers; it stands in for a real one that takes no arguments of its own.
+TOOL = """
+calls, cancelled = {}, {}
+package.loaded["claude-ide.tools.close_tab"] = {
+  run = function(args, respond, call)
+    calls[#calls + 1] = { args = args, respond = respond, call = call }
+    if on_call then on_call(args, respond, call) end
+  end,
+  cancel = function(call) cancelled[#cancelled + 1] = call.id end,
+}
+"""
+
+
+def lock_paths(nvim) -> list[Path]:
+    return sorted((nvim.home / ".claude" / "ide").glob("*.lock"))
+
+
+def clients(nvim):
+    return nvim.lua('return require("claude-ide.server").clients()')
+
+
+# Lock file and exit
+
+
+def test_start_writes_a_lock_file_that_only_its_owner_reads(nvim):
+    info = nvim.lua(START)
+    [path] = lock_paths(nvim)
+    assert info["lock_files"] == [str(path)]
+    assert path.name == f"{info['port']}.lock"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    [lock] = nvim.locks()
+    assert lock["pid"] == nvim.server_pid
+    assert lock["workspaceFolders"] == [str(nvim.project)]
+    assert lock["transport"] == "ws"
+    assert lock["ideName"].startswith("Neovim")
+    assert len(lock["authToken"]) == 86
+
+
+def test_start_twice_is_start_once(nvim):
+    assert nvim.lua(START) == nvim.lua(START)
+    assert len(lock_paths(nvim)) == 1
+
+
+def test_follows_claude_config_dir(start_nvim, tmp_path):
+    nvim = start_nvim(env={"CLAUDE_CONFIG_DIR": str(tmp_path / "elsewhere")})
+    nvim.lua(START)
+    assert len(list((tmp_path / "elsewhere" / "ide").glob("*.lock"))) == 1
+    assert lock_paths(nvim) == []
+
+
+def test_writes_to_the_xdg_folder_too_where_a_cli_has_made_it(nvim):
+    (nvim.home / ".config" / "claude").mkdir(parents=True)
+    info = nvim.lua(START)
+    assert [Path(path).parent for path in info["lock_files"]] == [
+        nvim.home / ".claude" / "ide",
+        nvim.home / ".config" / "claude" / "ide",
+    ]
+    nvim.lua('require("claude-ide.server").stop()')
+    assert not [path for path in info["lock_files"] if Path(path).exists()]
+
+
+def test_restart_keeps_port_and_token(nvim):
+    nvim.lua(START)
+    [before] = nvim.locks()
+    nvim.lua('assert(require("claude-ide.server").restart())')
+    [after] = nvim.locks()
+    assert (after["port"], after["authToken"]) == (before["port"], before["authToken"])
+
+
+def test_restart_keeps_them_while_a_client_is_connected(nvim, connect):
+    client = connect(nvim)
+    [before] = nvim.locks()
+    nvim.lua('assert(require("claude-ide.server").restart())')
+    assert client.wait_closed()[0] == 1001
+    [after] = nvim.locks()
+    assert (after["port"], after["authToken"]) == (before["port"], before["authToken"])
+    assert connect(nvim).request("ping") == {}
+
+
+def test_stop_removes_the_lock_file_and_says_goodbye(nvim, connect):
+    client = connect(nvim)
+    nvim.lua('require("claude-ide.server").stop()')
+    assert lock_paths(nvim) == []
+    assert client.wait_closed()[0] == 1001
+    assert clients(nvim) == []
+    assert nvim.lua('return require("claude-ide.server").is_running()') is False
+    assert nvim.lua('return { require("claude-ide.server").notify("x", {}) }')[1] == "the server does not run"
+
+
+@pytest.mark.parametrize("how", ["qa!", "cq", "SIGTERM", "SIGHUP"])
+def test_every_orderly_exit_removes_the_lock_file(nvim, connect, how):
+    client = connect(nvim)
+    assert len(lock_paths(nvim)) == 1
+    if how.startswith("SIG"):
+        os.kill(nvim.server_pid, getattr(signal, how))
+    else:
+        nvim.keys(f":{how}<CR>")
+    nvim.terminal.wait_exit(10)
+    assert lock_paths(nvim) == []
+    assert client.wait_closed()[0] == 1001
+
+
+def test_the_lock_of_a_killed_neovim_is_cleaned_by_the_next_start(start_nvim):
+    first = start_nvim()
+    first.lua(START)
+    [stale] = lock_paths(first)
+    os.kill(first.server_pid, signal.SIGKILL)
+    first.terminal.wait_exit(10)
+    assert stale.exists()
+    second = start_nvim()
+    second.lua(START)
+    second.wait(lambda: stale not in lock_paths(second), what="the stale lock to go")
+    assert len(lock_paths(second)) == 1
+
+
+def test_locks_that_are_not_ours_are_left_alone(start_nvim):
+    nvim = start_nvim()
+    folder = nvim.home / ".claude" / "ide"
+    folder.mkdir(parents=True)
+    foreign = folder / "4711.lock"
+    foreign.write_text('{"pid": 999999999, "workspaceFolders": [], "ideName": "Other IDE", "transport": "ws"}')
+    nonsense = folder / "4712.lock"
+    nonsense.write_text("no JSON")
+    nvim.lua(START)
+    nvim.lua('require("claude-ide.server").stop()')
+    assert sorted(path.name for path in lock_paths(nvim)) == ["4711.lock", "4712.lock"]
+
+
+def test_two_neovims_serve_at_once(start_nvim, connect):
+    first, second = start_nvim(), start_nvim()
+    first.lua(START)
+    second.lua(START)
+    ports = {lock["pid"]: lock["port"] for lock in first.locks()}
+    assert set(ports) == {first.server_pid, second.server_pid}
+    assert len(set(ports.values())) == 2
+    one, two = connect(first), connect(second)
+    assert one.request("ping") == {} and two.request("ping") == {}
+    first.quit()
+    assert [lock["pid"] for lock in second.locks()] == [second.server_pid]
+    assert two.request("ping") == {}
+
+
+def test_a_port_that_is_taken_is_an_answer_not_an_error(start_nvim):
+    first = start_nvim()
+    port = first.lua(START)["port"]
+    second = start_nvim(opts={"server": {"port": port}})
+    info, err = second.lua('local info, err = require("claude-ide.server").start() return { info or vim.NIL, err }')
+    assert info is None
+    assert str(port) in err and "in use" in err
+    assert second.lua('return require("claude-ide.server").is_running()') is False
+
+
+def test_modules_that_are_loaded_anew_take_the_server_over(nvim, connect):
+    """`:Lazy reload` and people who work on their configuration."""
+    client = connect(nvim)
+    [before] = nvim.locks()
+    nvim.lua(
+        """
+        for name in pairs(package.loaded) do
+          if name:find("^claude%-ide") then package.loaded[name] = nil end
+        end
+        assert(require("claude-ide.native").load())
+        assert(require("claude-ide.server").start())
+        """
+    )
+    client.wait_closed()
+    [after] = nvim.locks()
+    assert (after["port"], after["authToken"]) == (before["port"], before["authToken"])
+    assert connect(nvim).call("getWorkspaceFolders")
+
+
+# Clients
+
+
+def test_clients_are_known_in_the_order_in_which_they_came(nvim, connect):
+    one, two = connect(nvim), connect(nvim, roots=["/elsewhere"])
+    nvim.wait(lambda: [c.get("roots") for c in clients(nvim)] == [[str(nvim.project)], ["/elsewhere"]])
+    known = clients(nvim)
+    assert [client["state"] for client in known] == ["ready", "ready"]
+    assert [client["name"] for client in known] == ["claude-code", "claude-code"]
+    assert known[0]["id"] < known[1]["id"]
+    nvim.wait(lambda: all(client.get("pid") == os.getpid() for client in clients(nvim)), what="the pids")
+    one.close()
+    nvim.wait(lambda: len(clients(nvim)) == 1, what="the first to be gone")
+    assert clients(nvim)[0]["id"] == known[1]["id"]
+    two.drop()
+    nvim.wait(lambda: clients(nvim) == [], what="the second to be gone")
+
+
+def test_events_come_in_the_order_in_which_they_happened(nvim, connect):
+    nvim.lua(RECORD)
+    client = connect(nvim)
+    client.close()
+    nvim.wait(lambda: nvim.lua("return events")[-1].startswith("client_disconnected"))
+    nvim.lua('require("claude-ide.server").stop()')
+    events = [event.split()[0] for event in nvim.lua("return events")]
+    assert [event for event in events if event != "client_changed"] == [
+        "started",
+        "client_connected",
+        "client_ready",
+        "client_disconnected",
+        "stopping",
+        "stopped",
+    ]
+
+
+def test_user_events_carry_the_client(nvim, connect):
+    nvim.lua(
+        """
+        seen = {}
+        vim.api.nvim_create_autocmd("User", {
+          pattern = { "ClaudeConnected", "ClaudeDisconnected" },
+          callback = function(args) seen[#seen + 1] = { args.match, args.data } end,
+        })
+        """
+    )
+    client = connect(nvim)
+    client.close()
+    nvim.wait("#seen == 2")
+    (connected, with_client), (disconnected, with_reason) = nvim.lua("return seen")
+    assert (connected, disconnected) == ("ClaudeConnected", "ClaudeDisconnected")
+    assert with_client["client"]["name"] == "claude-code"
+    assert with_reason["client"]["id"] == with_client["client"]["id"]
+    assert with_reason["reason"]
+
+
+def test_a_users_failing_handler_is_theirs_and_does_no_harm(nvim, connect):
+    nvim.cmd("autocmd User ClaudeConnected throw 'of my own making'")
+    client = connect(nvim)
+    nvim.wait_screen("of my own making")
+    nvim.keys("<CR>")
+    assert client.call("getWorkspaceFolders")
+
+
+def test_a_failing_subscriber_does_not_keep_others_from_being_told(nvim, connect):
+    nvim.lua(
+        """
+        local server = require("claude-ide.server")
+        server.on("client_ready", function() error("first") end)
+        local unsubscribe
+        unsubscribe = server.on("client_ready", function() unsubscribe() told_once = (told_once or 0) + 1 end)
+        server.on("client_ready", function() told = (told or 0) + 1 end)
+        """
+    )
+    connect(nvim)
+    connect(nvim)
+    assert nvim.lua("return { told_once, told }") == [1, 2]
+    assert "a subscriber to client_ready failed" in nvim.log()
+
+
+def test_the_client_that_called_last_is_known(nvim, connect):
+    one, two = connect(nvim), connect(nvim)
+    last = 'local client = require("claude-ide.server").last_client() return client and client.id or vim.NIL'
+    assert nvim.lua(last) is None
+    first_id, second_id = (client["id"] for client in clients(nvim))
+    two.call("getWorkspaceFolders")
+    assert nvim.lua(last) == second_id
+    one.call("getWorkspaceFolders")
+    assert nvim.lua(last) == first_id
+    one.close()
+    nvim.wait(lambda: nvim.lua(last) is None, what="the last client to be forgotten")
+
+
+def test_a_thousand_connects_and_drops_leave_nothing_behind(start_nvim, connect):
+    nvim = start_nvim(opts={"log": {"level": "warn"}})
+    client = connect(nvim)
+    open_files = Path(f"/proc/{nvim.server_pid}/fd")
+    if not open_files.exists():
+        pytest.skip("counts open files in /proc")
+
+    def drop_some(count):
+        for _ in range(count):
+            other = connect(nvim, initialize=False)
+            other.drop()
+        nvim.wait(lambda: len(clients(nvim)) == 1, what="all others to be gone")
+
+    drop_some(50)
+    files, memory = len(list(open_files.iterdir())), rss_kib(nvim)
+    drop_some(1000)
+    nvim.wait(lambda: len(list(open_files.iterdir())) <= files, what="all sockets to be closed")
+    assert rss_kib(nvim) - memory < 4096
+    assert client.request("ping") == {}
+
+
+def rss_kib(nvim) -> int:
+    nvim.lua("collectgarbage() collectgarbage()")
+    status = Path(f"/proc/{nvim.server_pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
+# While Neovim has other things to do
+
+
+def test_answers_while_lua_is_busy(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(
+        """
+        vim.schedule(function()
+          local start = vim.uv.hrtime()
+          while vim.uv.hrtime() - start < 2e9 do end
+          awake = true
+        end)
+        """
+    )
+    start = time.monotonic()
+    for _ in range(20):
+        assert client.request("ping", timeout=1) == {}
+        assert client.request("tools/list", timeout=1)["tools"]
+    assert time.monotonic() - start < 1.5
+    other = connect(nvim, wait_ready=False)
+    assert other.initialized["serverInfo"]["name"]
+    assert time.monotonic() - start < 1.9, "the answers came only when Neovim was idle again"
+    nvim.wait("awake")
+
+
+def test_answers_while_neovim_waits_for_enter(nvim, connect):
+    client = connect(nvim)
+    nvim.keys(":echo 'one' | echo 'two' | echo 'three'<CR>")
+    nvim.wait_screen("Press ENTER")
+    assert client.request("ping", timeout=2) == {}
+    assert client.request("tools/list", timeout=2)["tools"]
+    waiting = client.start_call("getWorkspaceFolders")
+    nvim.keys("<CR>")
+    assert client.call_result(waiting)
+
+
+def test_answers_while_a_shell_command_runs(nvim, connect):
+    client = connect(nvim)
+    fifo = nvim.project / "fifo"
+    os.mkfifo(fifo)
+    nvim.keys(":!cat fifo<CR>")
+    nvim.wait_screen(":!cat fifo")
+    assert client.request("ping", timeout=2) == {}
+    assert client.request("tools/list", timeout=2)["tools"]
+    fifo.write_text("done\n")
+    nvim.wait_screen("done")
+    nvim.keys("<CR>")
+    assert client.call("getWorkspaceFolders")
+
+
+def test_a_flood_of_calls_leaves_room_for_the_persons_keys(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(
+        TOOL
+        + """
+        function on_call(_, respond)
+          local start = vim.uv.hrtime()
+          while vim.uv.hrtime() - start < 1e6 do end
+          respond({ closed = false })
+        end
+        local last = vim.uv.hrtime()
+        longest = 0
+        vim.uv.new_timer():start(0, 5, function()
+          longest = math.max(longest, vim.uv.hrtime() - last)
+          last = vim.uv.hrtime()
+        end)
+        """
+    )
+    waiting = [client.start_call("close_tab", tab_name="x") for _ in range(1000)]
+    nvim.keys("ityped meanwhile")
+    nvim.wait(lambda: nvim.lines() == ["typed meanwhile"], timeout=5)
+    assert nvim.lua("return #calls") < 1000, "the keys came after all calls"
+    for request in waiting:
+        client.call_result(request, timeout=20)
+    assert nvim.lua("return longest / 1e6") < 100
+
+
+# Tools: every call is answered once
+
+
+def test_a_tool_may_answer_later(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(TOOL)
+    request = client.start_call("close_tab", tab_name="x")
+    nvim.wait("#calls == 1")
+    assert client.request("ping") == {}
+    assert not client.answered(request)
+    nvim.lua("calls[1].respond({ closed = true })")
+    assert client.call_result(request) == ["TAB_CLOSED"]
+    assert nvim.lua("return calls[1].args") == {"tab_name": "x"}
+    assert nvim.lua('return require("claude-ide.tools").pending()') == 0
+
+
+def test_only_the_first_answer_counts(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(TOOL + "function on_call(_, respond) respond({ closed = true }) respond({ closed = false }) respond() end")
+    assert client.call("close_tab", tab_name="x") == ["TAB_CLOSED"]
+    nvim.lua("calls[1].respond(nil, { code = 'failed', message = 'late' })")
+    assert client.call("close_tab", tab_name="x") == ["TAB_CLOSED"]
+
+
+def test_a_tool_that_fails_answers_with_the_reason_alone(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(TOOL + "function on_call() local nothing = nil; return nothing.field end")
+    with pytest.raises(ToolError, match="close_tab failed: .*attempt to index") as caught:
+        client.call("close_tab", tab_name="x")
+    assert "\n" not in str(caught.value) and "traceback" not in str(caught.value)
+    assert "stack traceback" in nvim.log()
+    assert client.request("ping") == {}
+
+
+def test_a_tool_that_fails_after_its_answer_has_answered(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(TOOL + "function on_call(_, respond) respond({ closed = true }) error('afterwards') end")
+    assert client.call("close_tab", tab_name="x") == ["TAB_CLOSED"]
+    assert "afterwards" in nvim.log()
+
+
+def test_a_tool_that_says_what_is_wrong_is_heard(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(TOOL + "function on_call(_, respond) respond(nil, { code = 'failed', message = 'no such luck' }) end")
+    with pytest.raises(ToolError, match="^no such luck$"):
+        client.call("close_tab", tab_name="x")
+
+
+def test_an_answer_that_cannot_be_encoded_is_a_failure(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(TOOL + "function on_call(_, respond) respond({ closed = print }) end")
+    with pytest.raises(ToolError, match="cannot be sent"):
+        client.call("close_tab", tab_name="x")
+
+
+def test_an_answer_of_another_shape_is_a_failure(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(TOOL + "function on_call(_, respond) respond({ 'odd' }) end")
+    with pytest.raises(ToolError):
+        client.call("close_tab", tab_name="x")
+    assert client.request("ping") == {}
+
+
+def test_a_tool_that_is_missing_in_lua_is_a_failure(nvim, connect):
+    client = connect(nvim)
+    nvim.lua('package.loaded["claude-ide.tools.close_tab"] = { walk = true }')
+    with pytest.raises(ToolError, match="cannot run close_tab"):
+        client.call("close_tab", tab_name="x")
+
+
+def test_a_cancelled_call_cancels_its_tool_once(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(TOOL)
+    request = client.start_call("close_tab", tab_name="x")
+    nvim.wait("#calls == 1")
+    client.cancel(request)
+    nvim.wait("#cancelled == 1")
+    assert nvim.lua("return cancelled[1] == calls[1].call.id")
+    nvim.lua("calls[1].respond({ closed = true })")
+    client.close()
+    nvim.wait(lambda: clients(nvim) == [])
+    assert nvim.lua("return #cancelled") == 1
+
+
+def test_a_client_that_leaves_cancels_its_calls_and_no_others(nvim, connect):
+    leaving, staying = connect(nvim), connect(nvim)
+    nvim.lua(TOOL)
+    leaving.start_call("close_tab", tab_name="a")
+    leaving.start_call("close_tab", tab_name="b")
+    nvim.wait("#calls == 2")
+    kept = staying.start_call("close_tab", tab_name="c")
+    nvim.wait("#calls == 3")
+    leaving.drop()
+    nvim.wait("#cancelled == 2")
+    nvim.lua("calls[3].respond({ closed = true })")
+    assert staying.call_result(kept) == ["TAB_CLOSED"]
+    assert nvim.lua("return #cancelled") == 2
+
+
+def test_a_tool_whose_cancel_fails_does_no_harm(nvim, connect):
+    client = connect(nvim)
+    nvim.lua(TOOL + 'package.loaded["claude-ide.tools.close_tab"].cancel = function() error("in cancel") end')
+    client.cancel(client.start_call("close_tab", tab_name="x"))
+    client.cancel(client.start_call("close_tab", tab_name="y"))
+    nvim.lua("function on_call(_, respond) respond({ closed = true }) end")
+    assert client.call("close_tab", tab_name="z") == ["TAB_CLOSED"]
+
+
+@pytest.mark.parametrize("end", ['require("claude-ide.server").stop()', 'vim.cmd("qa!")'])
+def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connect, end):
+    """So a pending diff is answered, and not just dropped, when the person quits."""
+    client = connect(nvim)
+    nvim.lua(
+        TOOL + 'require("claude-ide.server").on("stopping", function() calls[1].respond({ closed = true }) end)'
+    )
+    request = client.start_call("close_tab", tab_name="x")
+    nvim.wait("#calls == 1")
+    nvim.lua("local code = ... vim.schedule(function() loadstring(code)() end)", end)
+    assert client.call_result(request) == ["TAB_CLOSED"]
+    assert client.wait_closed()[0] == 1001
+
+
+# Notifications
+
+
+def test_notifications_reach_the_clients_in_order(nvim, connect):
+    client = connect(nvim)
+    for number in range(50):
+        nvim.lua('assert(require("claude-ide.server").notify("at_mentioned", { filePath = ... }))', f"/{number}")
+    seen = [client.wait_notification("at_mentioned")["filePath"] for _ in range(50)]
+    assert seen == [f"/{number}" for number in range(50)]
+
+
+def test_a_notification_can_go_to_one_client(nvim, connect):
+    one, two = connect(nvim), connect(nvim)
+    second = clients(nvim)[1]["id"]
+    nvim.lua('assert(require("claude-ide.server").notify("at_mentioned", { filePath = "/two" }, ...))', second)
+    nvim.lua('assert(require("claude-ide.server").notify("at_mentioned", { filePath = "/both" }))')
+    assert [two.wait_notification("at_mentioned")["filePath"] for _ in range(2)] == ["/two", "/both"]
+    assert one.wait_notification("at_mentioned")["filePath"] == "/both"
+
+
+def test_a_notification_that_cannot_be_sent_is_an_answer(nvim, connect):
+    connect(nvim)
+    notify = 'local sent, err = require("claude-ide.server").notify(...) return { sent or false, err or "" }'
+    sent, err = nvim.lua('local sent, err = require("claude-ide.server").notify("x", { print }) return { sent or false, err }')
+    assert sent is False and "function" in err
+    sent, err = nvim.lua(notify, "at_mentioned", {"filePath": "/a"}, 99999)
+    assert sent is False and "99999" in err
+    assert nvim.lua("return 1") == 1
+
+
+# The log
+
+
+def test_the_log_holds_both_sides_in_one_form_and_only_its_owner_reads_it(nvim, connect):
+    connect(nvim)
+    nvim.lua('require("claude-ide.server").stop()')
+    path = Path(nvim.lua('return require("claude-ide.log").path()'))
+    assert path.stat().st_mode & 0o777 == 0o600
+    lines = nvim.log().splitlines()
+    assert lines
+    for line in lines:
+        stamp, level, place = line.split(maxsplit=2)
+        assert time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S") and stamp.endswith("Z") and len(stamp) == 27
+        assert level in {"INFO", "WARN", "ERROR"}
+        assert place.split(":")[0] in {"lua"} or place.startswith(("server", "nvim", "protocol"))
+
+
+def test_the_log_never_holds_the_token(start_nvim, connect):
+    nvim = start_nvim(opts={"log": {"level": "trace"}})
+    client = connect(nvim)
+    client.call("getWorkspaceFolders")
+    token = nvim.locks()[0]["authToken"]
+    nvim.lua('require("claude-ide.server").restart()')
+    assert len(nvim.log()) > 200
+    assert token not in nvim.log()
+
+
+def test_log_lines_below_the_level_cost_nothing_and_do_not_appear(start_nvim):
+    nvim = start_nvim(opts={"log": {"level": "warn"}})
+    nvim.lua(
+        """
+        local log = require("claude-ide.log")
+        log.info("quiet %s", function() expensive = true return "" end)
+        log.warn("loud %s %d %s", function() return "lazily" end, 7, { a = 1 })
+        log.error("100% of it")
+        log.error("odd %d", "no number")
+        log.error(nil)
+        """
+    )
+    assert nvim.lua("return expensive") is None
+    log = nvim.log()
+    assert "quiet" not in log
+    assert "WARN  lua: loud lazily 7 { a = 1 }" in log
+    assert "ERROR lua: 100% of it" in log
+    assert "odd %d (cannot be formatted" in log
+
+
+def test_the_log_is_bounded(nvim):
+    nvim.lua(
+        """
+        local log = require("claude-ide.log")
+        local line = ("x"):rep(64 * 1024)
+        for _ = 1, 200 do log.info(line) end
+        """
+    )
+    path = Path(nvim.lua('return require("claude-ide.log").path()'))
+    assert 0 < path.stat().st_size <= 4 * 1024 * 1024 + 70000
+    assert 0 < path.with_name(path.name + ".1").stat().st_size <= 4 * 1024 * 1024 + 70000
+    assert len(list(path.parent.glob("claude-ide*"))) == 2
+
+
+def test_nothing_is_said_in_the_persons_face(nvim, connect):
+    before = nvim.lua("return vim.fn.execute('messages')")
+    client = connect(nvim)
+    client.call("getWorkspaceFolders")
+    client.drop()
+    nvim.wait(lambda: clients(nvim) == [])
+    nvim.lua('require("claude-ide.server").restart()')
+    assert nvim.lua("return vim.fn.execute('messages')") == before

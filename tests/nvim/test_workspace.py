@@ -1,0 +1,162 @@
+"""Which folders the lock file names: the project, wherever the person is in it."""
+
+
+def folders(nvim):
+    return nvim.lua('return require("claude-ide.workspace").folders()')
+
+
+def root(nvim, path):
+    return nvim.lua('return require("claude-ide.workspace").root(...)', str(path))
+
+
+def lock(nvim):
+    return next((lock for lock in nvim.locks() if lock["pid"] == nvim.server_pid), None)
+
+
+def announced(nvim):
+    found = lock(nvim)
+    return found and found["workspaceFolders"]
+
+
+def test_a_project_is_found_by_its_markers(start_nvim):
+    nvim = start_nvim(files={"top/.git/HEAD": "", "top/sub/deep/a.txt": ""})
+    top = nvim.project / "top"
+    assert root(nvim, top) == str(top)
+    assert root(nvim, top / "sub" / "deep") == str(top)
+    assert root(nvim, top / "sub" / "deep" / "a.txt") == str(top)
+    assert root(nvim, top / "sub" / "not" / "there.txt") == str(top)
+
+
+def test_the_first_marker_in_the_list_wins_over_a_nearer_one(start_nvim):
+    """A CLI at the top of a monorepo must find the Neovim that works in one of its packages."""
+    nvim = start_nvim(files={"top/.git/HEAD": "", "top/package/package.json": "{}", "top/package/src/a.js": ""})
+    assert root(nvim, nvim.project / "top" / "package" / "src") == str(nvim.project / "top")
+
+
+def test_a_git_worktrees_file_is_a_marker_too(start_nvim):
+    nvim = start_nvim(files={"tree/.git": "gitdir: /elsewhere\n", "tree/src/a.txt": ""})
+    assert root(nvim, nvim.project / "tree" / "src") == str(nvim.project / "tree")
+
+
+def test_without_a_marker_the_folder_itself_is_the_project(start_nvim):
+    nvim = start_nvim(files={"plain/a.txt": ""})
+    assert root(nvim, nvim.project / "plain") == str(nvim.project / "plain")
+    assert root(nvim, nvim.project / "plain" / "a.txt") == str(nvim.project / "plain")
+
+
+def test_the_home_folder_is_no_project(start_nvim):
+    """Dotfiles under version control make `~/.git`, and everything lies below it."""
+    nvim = start_nvim()
+    (nvim.home / ".git").mkdir()
+    (nvim.home / "notes").mkdir()
+    assert root(nvim, nvim.home / "notes") == str(nvim.home / "notes")
+    (nvim.home.parent / ".git").mkdir()
+    assert root(nvim, nvim.home / "notes") == str(nvim.home / "notes")
+
+
+def test_markers_are_configurable(start_nvim):
+    nvim = start_nvim(
+        opts={"workspace": {"root_markers": ["here"]}}, files={"a/here": "", "a/b/.git/HEAD": "", "a/b/c.txt": ""}
+    )
+    assert root(nvim, nvim.project / "a" / "b" / "c.txt") == str(nvim.project / "a")
+
+
+def test_folders_can_be_given(start_nvim):
+    nvim = start_nvim(opts={"workspace": {"folders": ["~/one", "/two/", "/two", "relative"]}})
+    assert folders(nvim) == [str(nvim.home / "one"), "/two", str(nvim.project / "relative")]
+
+
+def test_folders_can_come_from_a_function_and_its_failure_does_no_harm(start_nvim):
+    nvim = start_nvim(
+        opts=None,
+        init_lua="""
+        vim.g.claude_ide = { auto_start = false, workspace = { folders = function() return give() end } }
+        function give() return { "/from/function" } end
+        """,
+    )
+    assert folders(nvim) == ["/from/function"]
+    nvim.lua('function give() error("no folders today") end')
+    assert folders(nvim) == [str(nvim.project)]
+    nvim.lua("function give() return 7 end")
+    assert folders(nvim) == [str(nvim.project)]
+
+
+def test_names_the_project_in_the_list_of_editors(start_nvim):
+    nvim = start_nvim(files={"my project/.git/HEAD": "", "my project/src/a": ""})
+    nvim.cmd("cd my\\ project/src")
+    assert nvim.lua('return require("claude-ide.workspace").announcement().ideName') == "Neovim: my project"
+    nvim.cmd("cd /")
+    assert nvim.lua('return require("claude-ide.workspace").announcement().ideName') == "Neovim"
+
+
+def test_odd_names_reach_the_lock_file_unharmed(start_nvim):
+    nvim = start_nvim(files={"a \"b\" 'c' \\d ünï 漢\t%$/.git/HEAD": ""})
+    folder = next(nvim.project.iterdir())
+    nvim.lua("vim.api.nvim_set_current_dir(...)", str(folder))
+    nvim.lua('require("claude-ide.server").start()')
+    assert announced(nvim) == [str(folder)]
+
+
+def test_the_lock_file_follows_cd(start_nvim):
+    nvim = start_nvim(files={"one/.git/HEAD": "", "two/.git/HEAD": "", "two/src/a": ""})
+    nvim.cmd("cd one")
+    nvim.lua('require("claude-ide.server").start()')
+    assert announced(nvim) == [str(nvim.project / "one")]
+    before = lock(nvim)
+    nvim.cmd("cd ../two/src")
+    nvim.wait(lambda: announced(nvim) == [str(nvim.project / "two")], what="the lock file to follow")
+    after = lock(nvim)
+    assert after["ideName"] == "Neovim: two"
+    unchanged = ("port", "pid", "authToken", "transport", "runningInWindows")
+    assert {key: after[key] for key in unchanged} == {key: before[key] for key in unchanged}
+
+
+def test_the_folders_of_tab_pages_and_windows_belong_to_it(start_nvim):
+    nvim = start_nvim(files={f"{name}/.git/HEAD": "" for name in ("one", "two", "three")})
+    one, two, three = (str(nvim.project / name) for name in ("one", "two", "three"))
+    nvim.lua('require("claude-ide.server").start()')
+    nvim.cmd("cd one | tabnew | tcd ../two")
+    nvim.wait(lambda: announced(nvim) == [two, one], what="both tab pages' folders")
+    nvim.cmd("split | lcd ../three")
+    nvim.wait(lambda: announced(nvim) == [three, one, two], what="the window's folder")
+    nvim.cmd("close")
+    nvim.wait(lambda: announced(nvim) == [two, one], what="the closed window's folder to go")
+    nvim.cmd("tabclose")
+    nvim.wait(lambda: announced(nvim) == [one], what="the closed tab page's folder to go")
+
+
+def test_autochdir_does_not_move_the_project(start_nvim):
+    nvim = start_nvim(
+        init_lua="vim.o.autochdir = true",
+        files={"top/.git/HEAD": "", "top/a/x.txt": "", "plain/b/y.txt": ""},
+        env={},
+    )
+    nvim.lua('require("claude-ide.server").start()')
+    before = announced(nvim)
+    nvim.cmd("edit top/a/x.txt")
+    assert nvim.lua("return vim.fn.getcwd()") == str(nvim.project / "top" / "a")
+    nvim.cmd("edit " + str(nvim.project / "plain" / "b" / "y.txt"))
+    assert nvim.lua("return vim.fn.getcwd()") == str(nvim.project / "plain" / "b")
+    assert folders(nvim) == before
+    nvim.cmd("cd " + str(nvim.project / "top"))
+    nvim.wait(lambda: announced(nvim) == [str(nvim.project / "top")], what="the lock file to follow :cd")
+
+
+def test_autochdir_that_is_switched_on_later_keeps_the_project(start_nvim):
+    nvim = start_nvim(files={"top/.git/HEAD": "", "plain/y.txt": ""})
+    nvim.cmd("cd top")
+    nvim.lua('require("claude-ide.server").start()')
+    nvim.cmd("set autochdir")
+    nvim.cmd("edit " + str(nvim.project / "plain" / "y.txt"))
+    assert folders(nvim) == [str(nvim.project / "top")]
+
+
+def test_nothing_is_rewritten_when_nothing_changed(start_nvim):
+    nvim = start_nvim(files={"top/.git/HEAD": "", "top/a/x": "", "top/b/x": ""})
+    nvim.cmd("cd top")
+    nvim.lua('require("claude-ide.server").start()')
+    nvim.lua('calls = 0 require("claude-ide.native").set_workspace = function() calls = calls + 1 return true end')
+    nvim.cmd("cd a")
+    nvim.cmd("cd ../b | tabnew | tabclose")
+    nvim.lua("vim.wait(20)")
+    assert nvim.lua("return calls") == 0
