@@ -1,0 +1,395 @@
+"""The editor's side of the tools: what each answers, and what it does to the person's screen."""
+
+import shutil
+
+import pytest
+
+RUN = """
+local name, args = ...
+result, failure, answers = nil, nil, 0
+require("claude-ide.tools." .. name).run(args, function(value, err)
+  result, failure, answers = value, err, answers + 1
+end, { id = 1, client = 1, name = name })
+"""
+
+
+def run(nvim, name, **args):
+    """Runs a tool and waits for its answer; a failure comes back as its message."""
+    nvim.lua(RUN, name, args)
+    nvim.wait("answers > 0", what=f"{name} to answer")
+    assert nvim.lua("return answers") == 1
+    return nvim.lua("return failure and failure.message or result")
+
+
+def current_name(nvim):
+    return nvim.lua("return vim.api.nvim_buf_get_name(0)")
+
+
+@pytest.fixture
+def project(start_nvim):
+    nvim = start_nvim(files={
+        "a.py": "def one():\n    return 1\n\n\ndef two():\n    return 'zwölf'\n",
+        "b.txt": "first\nsecond\n",
+        "dir/c.md": "# c\n",
+    })
+    nvim.at = lambda name: str(nvim.project / name)
+    return nvim
+
+
+# openFile
+
+
+def test_open_file_shows_the_file_in_the_current_window(project):
+    assert run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True) == {
+        "filePath": project.at("a.py"), "languageId": "python", "lineCount": 6,
+    }
+    assert current_name(project) == project.at("a.py")
+    assert project.lua("return { vim.bo.buflisted, #vim.api.nvim_list_wins() }") == [True, 1]
+
+
+def test_open_file_selects_from_start_text_to_end_text(project):
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True, startText="def two", endText="return")
+    assert project.mode() == "v"
+    project.keys("y")
+    project.wait("vim.fn.getreg('0') ~= ''")
+    assert project.lua("return vim.fn.getreg('0')") == "def two():\n    return"
+
+
+def test_text_to_select_is_no_pattern_and_may_span_lines(start_nvim):
+    nvim = start_nvim(files={"a.txt": "a.c abc\nx*y\n%d [1]\nü😀 end\n"})
+    def selected(**args):
+        run(nvim, "open_file", filePath=str(nvim.project / "a.txt"), makeFrontmost=True, **args)
+        nvim.keys("y")
+        nvim.wait("vim.fn.mode() == 'n'")
+        return nvim.lua("return vim.fn.getreg('0')")
+
+    assert selected(startText="a.c") == "a.c"
+    assert selected(startText="x*y\r\n%d [") == "x*y\n%d ["
+    assert selected(startText="abc\n") == "abc"
+    assert selected(startText="ü", endText="😀") == "ü😀"
+    assert selected(startText="x", selectToEndOfLine=True) == "x*y"
+    assert selected(startText="ü", endText="not there") == "ü"
+    nvim.cmd("set selection=exclusive")
+    assert selected(startText="a.c", endText="ab") == "a.c ab"
+    assert selected(startText="ü", endText="😀") == "ü😀"
+
+
+def test_text_that_is_not_there_selects_nothing(project):
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True, startText="nowhere", endText="x")
+    assert project.mode() == "n"
+    assert current_name(project) == project.at("a.py")
+
+
+def test_open_file_goes_to_lines(project):
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True, line=5)
+    assert (project.mode(), project.cursor()) == ("n", (5, 0))
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True, line=2, endLine=99)
+    assert (project.mode(), project.lua("return { vim.fn.line('v'), vim.fn.line('.') }")) == ("V", [2, 6])
+
+
+def test_open_file_in_the_background_changes_nothing_on_the_screen(project):
+    project.keys(":edit b.txt<CR>")
+    project.wait_screen("second")
+    before = project.screen()
+    result = run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=False, startText="def two")
+    assert result["lineCount"] == 6
+    assert project.screen() == before
+    assert project.lua("local b = vim.fn.bufnr('a.py') return { vim.fn.bufloaded(b), vim.fn.buflisted(b) }") == [1, 1]
+    project.keys(":buffer a.py<CR>")
+    project.wait(lambda: project.cursor() == (5, 0), what="the cursor to be where Claude pointed")
+    project.keys("gvy")
+    project.wait("vim.fn.getreg('0') == 'def two'")
+
+
+def test_a_file_that_is_in_sight_is_left_as_it_is_in_the_background(project):
+    project.keys(":edit a.py<CR>G")
+    project.wait(lambda: project.cursor()[0] == 6)
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=False, startText="def one")
+    assert project.cursor()[0] == 6
+
+
+def test_open_file_says_why_it_cannot(project):
+    assert run(project, "open_file", filePath=project.at("none.py")) == "File not found: " + project.at("none.py")
+    assert run(project, "open_file", filePath=project.at("dir")) == "Not a file: " + project.at("dir")
+    assert project.lua("return #vim.api.nvim_list_bufs()") == 1
+
+
+def test_open_file_leaves_special_windows_alone(project):
+    project.lua("""
+      vim.cmd("edit b.txt")
+      vim.cmd("topleft vsplit | terminal")
+      terminal = vim.api.nvim_get_current_win()
+      vim.cmd("botright copen")
+      quickfix = vim.api.nvim_get_current_win()
+      vim.cmd("botright 5split | setlocal winfixbuf")
+      fixed = vim.api.nvim_get_current_win()
+      float = vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true, { relative = "editor", row = 1, col = 1, width = 9, height = 3 })
+      special = { terminal, quickfix, fixed, float }
+      before = vim.tbl_map(vim.api.nvim_win_get_buf, special)
+    """)
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
+    assert current_name(project) == project.at("a.py")
+    assert project.lua("return vim.deep_equal(before, vim.tbl_map(vim.api.nvim_win_get_buf, special))") is True
+    assert project.lua("return #vim.api.nvim_list_wins()") == 5
+
+
+def test_open_file_makes_a_window_where_none_is_fit(project):
+    project.lua("vim.cmd('terminal') vim.cmd('stopinsert')")
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
+    assert current_name(project) == project.at("a.py")
+    assert project.lua("return vim.tbl_map(function(w) return vim.bo[vim.api.nvim_win_get_buf(w)].buftype end, vim.api.nvim_list_wins())") == ["", "terminal"]
+
+
+def test_open_file_keeps_out_of_the_tab_page_of_a_diff(project):
+    project.lua("vim.cmd('edit b.txt') vim.cmd('tabnew | diffthis | vnew | diffthis')")
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
+    assert project.lua("return { vim.api.nvim_get_current_tabpage(), #vim.api.nvim_tabpage_list_wins(2) }") == [1, 2]
+    assert current_name(project) == project.at("a.py")
+
+
+def test_an_unsaved_buffer_that_may_not_hide_stays_in_its_window(project):
+    project.lua("vim.o.hidden = false vim.cmd('edit b.txt') vim.fn.setline(1, 'mine')")
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
+    assert current_name(project) == project.at("a.py")
+    assert project.lua("return #vim.fn.win_findbuf(vim.fn.bufnr('b.txt'))") == 1
+
+
+def test_typing_goes_where_it_went(project):
+    project.keys(":edit b.txt<CR>:vsplit<CR>ihello")
+    project.wait("vim.fn.getline(1) == 'hellofirst'")
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True, startText="def two")
+    project.keys(" there")
+    project.wait("vim.fn.getline(1) == 'hello therefirst'")
+    assert project.mode() == "i"
+    project.wait_screen("def two")
+
+
+def test_typing_in_the_only_window_is_not_interrupted(project):
+    project.keys(":edit b.txt<CR>ihello")
+    project.wait("vim.fn.getline(1) == 'hellofirst'")
+    project.lua("vim.notify = function(message) vim.g.said = message end")
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
+    project.keys(" there")
+    project.wait("vim.fn.getline(1) == 'hello therefirst'")
+    assert "a.py" in project.lua("return vim.g.said")
+
+
+def test_a_person_in_a_terminal_stays_there_and_sees_the_file(project):
+    project.keys(":edit b.txt<CR>:vsplit<CR>:terminal cat<CR>i")
+    project.wait(lambda: project.mode() == "t")
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
+    project.wait_screen("def two")
+    assert project.mode() == "t"
+    project.keys("dd<CR>")
+    project.wait_screen("dd")
+    assert project.lua("return vim.bo[vim.fn.bufnr('a.py')].modified") is False
+
+
+@pytest.mark.parametrize("crashed", [True, False])
+@pytest.mark.parametrize("directory", ["", "set directory=."])
+def test_a_swap_file_stops_nothing(project, start_nvim, crashed, directory):
+    other = start_nvim(args=["b.txt"], init_lua=f"vim.cmd('{directory}')")
+    other.cmd("preserve")
+    if crashed:
+        other.kill()
+    project.cmd(directory)
+    project.lua("vim.notify = function(message) vim.g.said = message end")
+    run(project, "open_file", filePath=project.at("b.txt"), makeFrontmost=True)
+    assert project.lines() == ["first", "second"]
+    assert project.lua("return vim.bo.readonly") is True
+    assert "swap file" in project.lua("return vim.g.said")
+    assert project.mode() == "n"
+
+
+def test_open_file_shows_what_is_on_disk_now(project):
+    run(project, "open_file", filePath=project.at("b.txt"), makeFrontmost=True)
+    (project.project / "b.txt").write_text("third\n")
+    run(project, "open_file", filePath=project.at("b.txt"), makeFrontmost=True)
+    assert project.lines() == ["third"]
+
+
+def test_odd_names_open(start_nvim):
+    names = ["a b.txt", "100%.txt", "x[1].txt", "*.txt", "#.txt", "$HOME.txt", "~", "+5", "|quit.txt"]
+    nvim = start_nvim(files={name: name for name in names})
+    for name in names:
+        run(nvim, "open_file", filePath=str(nvim.project / name), makeFrontmost=True)
+        assert current_name(nvim) == str(nvim.project / name)
+        assert nvim.lines() == [name]
+
+
+def test_previews_do_not_pile_up_in_the_buffer_list(project):
+    for name in ("a.py", "b.txt", "dir/c.md"):
+        run(project, "open_file", filePath=project.at(name), makeFrontmost=True, preview=True)
+    assert project.lua("return vim.tbl_map(function(i) return vim.fs.basename(i.name) end, vim.fn.getbufinfo({ buflisted = 1 }))")[-1:] == ["c.md"]
+    assert project.lua("return #vim.fn.getbufinfo({ buflisted = 1 })") == 1
+
+
+def test_a_preview_that_is_edited_stays(project):
+    run(project, "open_file", filePath=project.at("b.txt"), makeFrontmost=True, preview=True)
+    project.keys("ix<Esc>")
+    project.wait("vim.bo.modified and vim.fn.mode() == 'n'")
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True, preview=True)
+    assert project.lua("return vim.fn.buflisted('b.txt')") == 1
+
+
+def test_open_files_opens_what_exists(project):
+    paths = [project.at("none"), project.at("a.py"), project.at("b.txt")]
+    assert run(project, "open_files", file_paths=paths) == {"opened_files": paths[1:]}
+    assert current_name(project) == project.at("a.py")
+    assert project.lua("return vim.fn.bufloaded('b.txt')") == 1
+    assert run(project, "open_files", file_paths=[project.at("none")]) == "File not found: " + project.at("none")
+
+
+# What is open
+
+
+def test_open_editors_describe_each_listed_file(project):
+    project.lua("vim.cmd('edit a.py | vsplit b.txt | badd dir/c.md | new | help') vim.cmd('only') vim.cmd('edit a.py | vsplit b.txt')")
+    project.cmd("call setline(1, 'changed')")
+    tabs = {tab["label"]: tab for tab in run(project, "get_open_editors")["tabs"]}
+    assert set(tabs) == {"a.py", "b.txt", "c.md"}
+    assert tabs["b.txt"] | {"selection": None} == {
+        "uri": "file://" + project.at("b.txt"), "fileName": project.at("b.txt"), "label": "b.txt",
+        "isActive": True, "isDirty": True, "isPinned": False, "isPreview": False, "isUntitled": False,
+        "languageId": "plaintext", "lineCount": 2, "groupIndex": 0, "viewColumn": 1, "isGroupActive": True, "selection": None,
+    }
+    assert (tabs["a.py"]["isActive"], tabs["a.py"]["isDirty"], tabs["a.py"]["viewColumn"]) == (False, False, 2)
+    assert tabs["c.md"]["languageId"] == "markdown"
+    assert "lineCount" not in tabs["c.md"]
+
+
+def test_the_active_file_is_that_before_the_terminal(project):
+    project.cmd("edit a.py")
+    project.cmd("split | terminal cat")
+    assert [tab["label"] for tab in run(project, "get_open_editors")["tabs"] if tab["isActive"]] == ["a.py"]
+    assert run(project, "get_current_file")["path"] == project.at("a.py")
+
+
+def test_nothing_open_is_an_empty_list(nvim):
+    encoded = "return vim.json.encode(result)"
+    run(nvim, "get_open_editors")
+    assert nvim.lua(encoded) == '{"tabs":[]}'
+    run(nvim, "get_open_files")
+    assert nvim.lua(encoded) == "[]"
+    run(nvim, "get_all_opened_file_paths")
+    assert nvim.lua(encoded) == '{"paths":[]}'
+    run(nvim, "get_current_file")
+    assert nvim.lua(encoded) == "null"
+
+
+def test_private_files_are_not_listed(project):
+    (project.project / ".env").write_text("KEY=1\n")
+    project.lua("vim.cmd('edit .env | edit a.py | edit b.txt') vim.b.claude_private = true")
+    assert run(project, "get_all_opened_file_paths") == {"paths": [project.at("a.py")]}
+    assert [file["name"] for file in run(project, "get_open_files")] == ["a.py"]
+
+
+def test_workspace_folders(project):
+    assert run(project, "get_workspace_folders") == {
+        "success": True, "folders": [str(project.project)], "rootPath": str(project.project),
+    }
+
+
+# checkDocumentDirty and saveDocument
+
+
+def test_dirty_is_said_of_exactly_that_file(project):
+    (project.project / "foo.ts").write_text("")
+    project.lua("vim.cmd('edit foo.tsx') vim.fn.setline(1, 'x')")
+    assert run(project, "check_document_dirty", filePath=project.at("foo.ts"))["success"] is False
+    assert run(project, "check_document_dirty", filePath=project.at("foo.tsx")) == {
+        "success": True, "filePath": project.at("foo.tsx"), "isDirty": True, "isUntitled": False,
+    }
+
+
+def test_save_writes_exactly_that_file(project):
+    (project.project / "foo.ts").write_text("old\n")
+    (project.project / "foo.tsx").write_text("old\n")
+    project.lua("vim.cmd('edit foo.tsx') vim.fn.setline(1, 'x')")
+    assert run(project, "save_document", filePath=project.at("foo.ts"))["success"] is False
+    assert (project.project / "foo.tsx").read_text() == "old\n"
+    saved = run(project, "save_document", filePath=project.at("foo.tsx"))
+    assert (saved["success"], saved["saved"]) == (True, True)
+    assert (project.project / "foo.tsx").read_text() == "x\n"
+    assert (project.project / "foo.ts").read_text() == "old\n"
+
+
+def test_save_runs_the_persons_autocommands_also_in_a_hidden_buffer(project):
+    project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'mine') vim.cmd('edit a.py')")
+    project.lua("vim.api.nvim_create_autocmd('BufWritePre', { callback = function() vim.fn.setline(2, 'formatted') end })")
+    assert run(project, "save_document", filePath=project.at("b.txt"))["saved"] is True
+    assert (project.project / "b.txt").read_text() == "mine\nformatted\n"
+    assert current_name(project) == project.at("a.py")
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_save_over_a_change_on_disk_is_refused_every_time(project, watched):
+    if watched:
+        project.lua("require('claude-ide.buffer').attach()")
+    project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'mine')")
+    (project.project / "b.txt").write_text("theirs\n")
+    for _ in range(2):
+        answer = run(project, "save_document", filePath=project.at("b.txt"))
+        assert answer["success"] is False
+        assert "changed on disk" in answer["message"]
+    assert (project.project / "b.txt").read_text() == "theirs\n"
+    assert project.mode() == "n"
+
+
+def test_a_write_that_fails_says_why(project):
+    project.lua("vim.cmd('edit b.txt') vim.bo.readonly = true vim.fn.setline(1, 'mine')")
+    answer = run(project, "save_document", filePath=project.at("b.txt"))
+    assert answer["success"] is False
+    assert answer["message"].startswith("Failed to save document: E45:")
+
+
+# readFile and writeFile
+
+
+def test_read_file_gives_the_unsaved_text(project):
+    assert run(project, "read_file", path=project.at("b.txt")) == {"loaded": False}
+    project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'unsaved')")
+    assert run(project, "read_file", path=project.at("b.txt")) == {"loaded": True, "contents": "unsaved\nsecond\n"}
+
+
+def test_read_file_gives_the_disk_where_the_buffer_is_behind(project):
+    project.cmd("edit b.txt")
+    (project.project / "b.txt").write_text("newer\n")
+    assert run(project, "read_file", path=project.at("b.txt")) == {"loaded": True, "contents": "newer\n"}
+
+
+@pytest.mark.parametrize("content", ["x\ny\n", "no newline", "dos\r\nlines\r\n", "", "\n", "\ufeffmark\n", "nul\0\n"])
+def test_write_file_goes_through_the_buffer_byte_for_byte(project, content):
+    project.cmd("edit b.txt")
+    project.lua("vim.api.nvim_create_autocmd('BufWritePre', { callback = function() vim.fn.append(0, 'formatter') end })")
+    project.lua("vim.api.nvim_create_autocmd('BufWritePost', { callback = function() vim.g.post = true end })")
+    assert run(project, "write_file", path=project.at("b.txt"), content=content) == {"written": True}
+    assert (project.project / "b.txt").read_bytes() == content.encode()
+    assert project.lua("return { vim.bo.modified, vim.bo.fixendofline, vim.g.post }") == [False, True, True]
+    project.cmd("silent undo")
+    assert project.lines() == ["first", "second"]
+
+
+def test_write_file_to_an_unsaved_buffer_is_refused(project):
+    assert run(project, "write_file", path=project.at("b.txt"), content="x") == {"loaded": False}
+    project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'mine')")
+    assert "unsaved changes" in run(project, "write_file", path=project.at("b.txt"), content="x")
+    assert project.lines() == ["mine", "second"]
+    assert (project.project / "b.txt").read_text() == "first\nsecond\n"
+
+
+def test_write_file_over_a_newer_file_asks_nothing(project):
+    project.cmd("edit b.txt")
+    (project.project / "b.txt").write_text("newer\n")
+    assert run(project, "write_file", path=project.at("b.txt"), content="newest\n") == {"written": True}
+    assert (project.project / "b.txt").read_text() == "newest\n"
+    project.cmd("silent undo")
+    assert project.lines() == ["newer"]
+
+
+def test_write_file_that_fails_leaves_the_buffer_as_it_was(project):
+    project.cmd("edit b.txt")
+    shutil.rmtree(project.project)
+    assert "failed to write file" in run(project, "write_file", path=project.at("b.txt"), content="x\n")
+    assert project.lines() == ["first", "second"]
+    assert project.lua("return vim.bo.modified") is False
