@@ -136,6 +136,16 @@ function M.language(buf)
   return LANGUAGES[filetype] or filetype
 end
 
+---Follows which files are read and written, so that a change by others is known before it matters.
+function M.attach()
+  require("claude-ide.buffer.stamp").attach()
+end
+
+---Stops following.
+function M.detach()
+  require("claude-ide.buffer.stamp").detach()
+end
+
 ---Whether the person has kept this buffer from Claude with `vim.b.claude_private`.
 ---@param buf integer
 ---@return boolean

@@ -102,8 +102,20 @@ local function split(buf)
     end)
   end
   local middle = vim.api.nvim_win_get_position(beside)[2] + vim.api.nvim_win_get_width(beside) / 2
-  local side = is_for_files(beside) and "above" or (middle > vim.o.columns / 2 and "left" or "right")
+  local side = is_for_files(beside) and "above" or (middle >= vim.o.columns / 2 and "left" or "right")
   return vim.api.nvim_open_win(buf, false, { split = side, win = beside })
+end
+
+---Whether a buffer is the empty one that Neovim starts with, which `:edit` would have used up.
+---@param buf integer
+---@return boolean
+local function is_untouched(buf)
+  return vim.api.nvim_buf_is_valid(buf)
+    and vim.api.nvim_buf_get_name(buf) == ""
+    and vim.bo[buf].buftype == ""
+    and not vim.bo[buf].modified
+    and vim.api.nvim_buf_get_changedtick(buf) <= 2
+    and #vim.fn.win_findbuf(buf) == 0
 end
 
 ---Shows a buffer in a window fit for it. Takes the focus there only where no typing can be hit by it; a person who types
@@ -136,8 +148,12 @@ function M.show(buf)
     end
     win = split(buf)
   end
-  if vim.api.nvim_win_get_buf(win) ~= buf then
+  local before = vim.api.nvim_win_get_buf(win)
+  if before ~= buf then
     vim.api.nvim_win_set_buf(win, buf)
+    if is_untouched(before) then
+      vim.api.nvim_buf_delete(before, {})
+    end
   end
   if free then
     vim.api.nvim_set_current_win(win)

@@ -23,7 +23,7 @@ local group = vim.api.nvim_create_augroup("claude-ide.buffer.hidden", { clear = 
 function M.adopt(buf)
   if used[buf] then
     used[buf] = nil
-    vim.bo[buf].swapfile = vim.go.swapfile
+    require("claude-ide.buffer.swap").enable(buf)
     vim.bo[buf].buflisted = true
     vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
   end
@@ -48,11 +48,12 @@ local function sweep()
 end
 
 ---Reads a file into a buffer without a prompt and without changing any window. Filetype and FileType autocommands run
----as for any file.
+---as for any file. There is no swap file yet: `buffer.swap` makes one when the person gets to see the buffer.
 ---@param buf integer not loaded
 ---@return boolean ok
----@return string? err E325 where there is a swap file and the buffer is to have one
+---@return string? err
 function M.read(buf)
+  vim.bo[buf].swapfile = false
   local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
     vim.cmd("silent call bufload(" .. buf .. ")")
   end)
@@ -87,15 +88,11 @@ function M.load(path)
   elseif stat.size > MAX_BYTES then
     return nil, "too large"
   end
-  if buf and vim.bo[buf].buflisted then
-    -- Listed but never shown, as after `nvim a b c`: the person's own, merely read earlier than they would have.
-    local ok, err = M.read(buf)
-    return ok and buf or nil, err
-  end
+  local listed = buf ~= nil and vim.bo[buf].buflisted
   buf = buf or vim.fn.bufadd(path)
-  vim.bo[buf].buflisted = false
-  vim.bo[buf].swapfile = false
-  vim.bo[buf].modeline = false
+  -- Listed but never shown, as after `nvim a b c`: the person's own, merely read earlier than they would have.
+  vim.bo[buf].buflisted = listed
+  vim.bo[buf].modeline = listed and vim.go.modeline
   used[buf] = vim.uv.now()
   local ok, err = M.read(buf)
   if not ok then

@@ -20,30 +20,6 @@ local M = {}
 
 local group = vim.api.nvim_create_augroup("claude-ide.tools.open_file", { clear = true })
 
----Reads a file. Where it has a swap file (somebody else edits it, or a crash left something to recover) it is opened
----read-only instead of asking what to do.
----@param buf integer
----@param path string
----@return boolean ok
----@return string? err
-local function read(buf, path)
-  local hidden = require("claude-ide.buffer.hidden")
-  local ok, err = hidden.read(buf)
-  if ok or not (err and err:find("E325", 1, true)) then
-    return ok, err
-  end
-  vim.bo[buf].swapfile = false
-  ok, err = hidden.read(buf)
-  if ok then
-    vim.bo[buf].readonly = true
-    local name = vim.fn.fnamemodify(path, ":~:.")
-    require("claude-ide.notice").warn(
-      name .. " has a swap file, so it is open read-only. See `:help swap-file`."
-    )
-  end
-  return ok, err
-end
-
 ---Where text lies in a buffer, from a byte offset on.
 ---@param text string the buffer's lines, joined by "\n"
 ---@param wanted string
@@ -203,10 +179,11 @@ local function load(path)
   buf = buf or vim.fn.bufadd(path)
   local was_listed = vim.bo[buf].buflisted
   vim.bo[buf].buflisted = true
-  local ok, problem = read(buf, path)
+  local ok, problem = require("claude-ide.buffer.hidden").read(buf)
   if not ok then
     return nil, ("Cannot open %s: %s"):format(path, problem)
   end
+  require("claude-ide.buffer.swap").enable(buf)
   return buf, was_listed
 end
 
@@ -238,9 +215,6 @@ function M.open(args)
   if not buf then
     return nil, was_listed --[[@as string]]
   end
-  if args.preview then
-    become_preview(buf, was_listed --[[@as boolean]])
-  end
   local range = wanted_range(buf, args)
   if args.makeFrontmost ~= false then
     local win, focused = require("claude-ide.window").show(buf)
@@ -257,8 +231,11 @@ function M.open(args)
   elseif range and #vim.fn.win_findbuf(buf) == 0 then
     select_later(buf, range)
   end
+  if args.preview then
+    become_preview(buf, was_listed --[[@as boolean]])
+  end
   return {
-    filePath = vim.api.nvim_buf_get_name(buf),
+    filePath = path,
     languageId = require("claude-ide.buffer").language(buf),
     lineCount = vim.api.nvim_buf_line_count(buf),
   }

@@ -1,0 +1,55 @@
+-- Swap files of others: what E325 would be about, found out without E325 (whose message and question block everything).
+local M = {}
+
+---Where the first swap file of a file would lie, for each folder of 'directory'. (`swapfilelist()` gives paths that do not
+---exist where a folder ends in `//`.)
+---@param path string absolute
+---@return string[]
+local function candidates(path)
+  local found = {}
+  for _, folder in ipairs(vim.opt.directory:get()) do
+    if folder:sub(-2) == "//" then
+      found[#found + 1] = vim.fn.expand(folder:sub(1, -2)) .. path:gsub("/", "%%") .. ".swp"
+    else
+      local beside = folder == "." or vim.startswith(folder, "./")
+      local where = beside and vim.fs.dirname(path) .. folder:sub(2) or vim.fn.expand(folder)
+      found[#found + 1] = where:gsub("/$", "") .. "/." .. vim.fs.basename(path) .. ".swp"
+    end
+  end
+  return found
+end
+
+---Whether a file has a swap file that is not this Neovim's: somebody else edits it, or a crash left something to recover.
+---@param path string absolute
+---@return boolean
+function M.exists(path)
+  path = require("claude-ide.path").real(path)
+  for _, swap in ipairs(candidates(path)) do
+    if vim.uv.fs_stat(swap) then
+      local info = vim.fn.swapinfo(swap)
+      if not info.error and info.pid ~= vim.uv.os_getpid() then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+---Gives a buffer that was read without a swap file what an ordinary one has: a swap file, or, where there is one of
+---others, protection from being written by mistake.
+---@param buf integer loaded
+function M.enable(buf)
+  if vim.bo[buf].swapfile or not vim.go.swapfile then
+    return
+  end
+  local path = vim.api.nvim_buf_get_name(buf)
+  if not M.exists(path) then
+    vim.bo[buf].swapfile = true
+    return
+  end
+  vim.bo[buf].readonly = true
+  local name = vim.fn.fnamemodify(path, ":~:.")
+  require("claude-ide.notice").warn(name .. " has a swap file, so it is open read-only. See `:help swap-file`.")
+end
+
+return M
