@@ -111,7 +111,11 @@ nvim_from_debian() { # VERSION SUITE
   rm -rf "$dest" "$lists"
   mkdir -p "$dest/bin" "$lists"/{lists,archives}/partial
   echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $2 main" >"$lists/sources.list"
-  cat >"$lists/apt.conf" <<END
+  # Of the system's own settings only how to fetch (proxies, credentials): its hooks would touch its caches.
+  apt-config dump | grep '^Acquire::' >"$lists/apt.conf" || true
+  cat >>"$lists/apt.conf" <<END
+Dir::Etc::Main "/dev/null";
+Dir::Etc::Parts "/dev/null";
 Dir::Etc::SourceList "$lists/sources.list";
 Dir::Etc::SourceParts "/dev/null";
 Dir::Etc::Preferences "/dev/null";

@@ -158,6 +158,12 @@ class Terminal:
         """The screen as one text, without the blank lines at its end."""
         return "\n".join(self.screen()).rstrip()
 
+    def cells(self) -> list[list[pyte.screens.Char]]:
+        """The cells of the screen, with their colours; the second half of a wide character is left out."""
+        with self._lock:
+            rows = [[self._screen.buffer[y][x] for x in range(self._screen.columns)] for y in range(self._screen.lines)]
+        return [[cell for cell in row if cell.data] for row in rows]
+
     def screen_cursor(self) -> tuple[int, int]:
         """Row and column of the terminal's cursor, from 0."""
         with self._lock:
