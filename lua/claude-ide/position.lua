@@ -12,6 +12,20 @@ local REPLACEMENT = "\239\191\189"
 ---Enough for any grapheme that Neovim draws in one cell group; a longer run of marks is cut.
 local MAX_GRAPHEME_BYTES = 256
 
+local P, R = vim.lpeg.P, vim.lpeg.R
+local next_byte = R("\128\191")
+
+---One or more well-formed characters, as `sequence_length` knows them; in C, since a selection can be large.
+local characters = R("\0\127") ^ 1
+  + R("\194\223") * next_byte
+  + (P("\224") * R("\160\191") + P("\237") * R("\128\159") + R("\225\236", "\238\239") * next_byte) * next_byte
+  + (P("\240") * R("\144\191") + P("\244") * R("\128\143") + R("\241\243") * next_byte)
+    * next_byte
+    * next_byte
+
+local well_formed = characters ^ 0 * vim.lpeg.Cp()
+local replaced = vim.lpeg.Cs((characters + P(1) / REPLACEMENT) ^ 0)
+
 ---Length in bytes of the well-formed UTF-8 sequence that starts at `i`, or 0.
 ---Table 3-7 of the Unicode Standard: no overlong forms, no surrogates, nothing above U+10FFFF.
 ---@param text string
@@ -151,30 +165,10 @@ end
 ---@param text string
 ---@return string
 function M.valid(text)
-  local i = text:find("[\128-\255]")
-  local pieces, kept = nil, 1
-  while i do
-    local length = sequence_length(text, i)
-    if length == 0 then
-      pieces = pieces or {}
-      pieces[#pieces + 1] = text:sub(kept, i - 1)
-      pieces[#pieces + 1] = REPLACEMENT
-      kept = i + 1
-      length = 1
-    end
-    i = i + length
-    local following = byte(text, i)
-    if not following then
-      break
-    elseif following < 0x80 then
-      i = text:find("[\128-\255]", i)
-    end
-  end
-  if not pieces then
+  if well_formed:match(text) > #text then
     return text
   end
-  pieces[#pieces + 1] = text:sub(kept)
-  return table.concat(pieces)
+  return replaced:match(text)
 end
 
 return M

@@ -1,0 +1,119 @@
+-- Which buffers Claude may be told of: real files that the person has not withheld.
+-- A verdict about a name is remembered, so that the cursor moves without a look at the disk.
+local M = {}
+
+local api, uv = vim.api, vim.uv
+
+---@alias claude-ide.selection.Verdict
+---| "tell" a file, not withheld
+---| "private" a file that is withheld
+---| "elsewhere" no file: a terminal, a help page, a folder, a buffer without a name
+
+---@type table<string, claude-ide.selection.Verdict> by buffer name
+local verdicts = {}
+
+---@class claude-ide.selection.Deny
+---@field glob string
+---@field matches fun(text: string): boolean
+---@field whole boolean compared with paths, not with names
+
+---@type claude-ide.selection.Deny[]?
+local denies
+
+---The deny globs, ready to match.
+---@return claude-ide.selection.Deny[]
+local function compiled()
+  if denies then
+    return denies
+  end
+  denies = {}
+  for _, glob in ipairs(require("claude-ide.config").get().selection.deny) do
+    local expanded = glob:sub(1, 2) == "~/" and vim.fs.normalize(glob) or glob
+    local matches, err = require("claude-ide.selection.glob").compile(expanded)
+    if matches then
+      table.insert(denies, { glob = glob, matches = matches, whole = glob:find("/", 1, true) ~= nil })
+    else
+      require("claude-ide.notice").warn(("selection.deny: %q withholds nothing: %s"):format(glob, err))
+    end
+  end
+  return denies
+end
+
+---A path as seen from the innermost workspace folder that holds it, or as it is.
+---@param path string absolute
+---@return string
+local function inside_workspace(path)
+  local paths = require("claude-ide.path")
+  local shortest = path
+  for _, folder in ipairs(require("claude-ide.workspace").folders()) do
+    local relative = paths.relative(path, folder)
+    if #relative < #shortest then
+      shortest = relative
+    end
+  end
+  return shortest
+end
+
+---The glob that withholds a path, if one does. One without a `/` is compared with the file's name, one with a `/` with
+---the path inside the workspace and with the whole path. Case does not count: it does not for every disk.
+---@param path string absolute
+---@return string? glob
+local function denied_by(path)
+  local name = vim.fs.basename(path)
+  local relative ---@type string?
+  for _, deny in ipairs(compiled()) do
+    if not deny.whole then
+      if deny.matches(name) then
+        return deny.glob
+      end
+    else
+      relative = relative or inside_workspace(path)
+      if deny.matches(relative) or deny.matches(path) then
+        return deny.glob
+      end
+    end
+  end
+  return nil
+end
+
+---The glob that withholds a path or, where it is a symbolic link, the file behind it.
+---@param path string absolute
+---@return string? glob
+function M.denied_by(path)
+  local glob = denied_by(path)
+  if glob then
+    return glob
+  end
+  local real = uv.fs_realpath(path)
+  return real and real ~= path and denied_by(real) or nil
+end
+
+---What may be told of a buffer.
+---@param buf integer
+---@return claude-ide.selection.Verdict
+function M.verdict(buf)
+  if not api.nvim_buf_is_valid(buf) or vim.bo[buf].buftype ~= "" then
+    return "elsewhere"
+  end
+  local name = api.nvim_buf_get_name(buf)
+  local verdict = verdicts[name]
+  if not verdict then
+    if not require("claude-ide.path").is_plain(name) or vim.fn.isdirectory(name) == 1 then
+      verdict = "elsewhere"
+    else
+      verdict = M.denied_by(name) and "private" or "tell"
+    end
+    verdicts[name] = verdict
+  end
+  if verdict == "tell" and require("claude-ide.buffer").is_private(buf) then
+    return "private"
+  end
+  return verdict
+end
+
+---Forgets every verdict: the configuration, a link or the workspace may have changed.
+function M.reset()
+  verdicts, denies = {}, nil
+end
+
+return M

@@ -1,0 +1,325 @@
+-- The range and the text of what is selected: from the corners as Vim keeps them to what the protocol sends.
+-- Reads no more of the buffer than the text needs, however large the selection is.
+local M = {}
+
+local position = require("claude-ide.position")
+
+local api, fn = vim.api, vim.fn
+
+local BLOCK = "\22"
+local TAB = 9
+
+---Lines, runs of letters and wide characters that are looked at for the text of a block. Each takes up to 1 µs.
+local BLOCK_STEPS = 8000
+
+---One selection as Vim keeps it. The corners stand in any order.
+---@class claude-ide.selection.Region
+---@field kind string "v" charwise, "V" linewise, "\22" blockwise, "" only a cursor (the first corner)
+---@field lnum1 integer 1-based
+---@field col1 integer 1-based byte column; may lie past the end of the line
+---@field off1 integer cells past the column, with 'virtualedit'
+---@field lnum2 integer
+---@field col2 integer
+---@field off2 integer
+---@field dollar boolean blockwise to the end of each line
+---@field inclusion "inclusive"|"exclusive"|"old" 'selection' when it was made
+---@field virtual boolean 'virtualedit' let the cursor stand where no text is
+
+---@class claude-ide.selection.Position
+---@field line integer 0-based
+---@field character integer 0-based, in UTF-16 units
+
+---@class claude-ide.selection.Range
+---@field start claude-ide.selection.Position
+---@field end claude-ide.selection.Position exclusive
+---@field isEmpty boolean
+
+---@param buf integer
+---@param row integer 0-based
+---@return string
+local function line(buf, row)
+  return api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
+end
+
+---Neovim writes a NUL in a line as a line feed.
+---@param content string
+---@return string
+local function with_nul(content)
+  return content:find("\n", 1, true) and (content:gsub("\n", "\0")) or content
+end
+
+---@param row integer 0-based
+---@param character integer
+---@return claude-ide.selection.Position
+local function at(row, character)
+  return { line = row, character = character }
+end
+
+---The end of a row that is selected to its end. A reader does not count the line of an end at character 0, so the end
+---of an empty line is told as the start of the next one.
+---@param buf integer
+---@param row integer 0-based
+---@return claude-ide.selection.Position
+local function row_end(buf, row)
+  local length = position.length(line(buf, row))
+  if length == 0 and row + 1 < api.nvim_buf_line_count(buf) then
+    return at(row + 1, 0)
+  end
+  return at(row, length)
+end
+
+---The last row that the first `max_bytes` bytes from row `first` on reach into; `last` where they reach further.
+---@param buf integer
+---@param first integer 0-based
+---@param last integer 0-based, inclusive
+---@param max_bytes integer
+---@return integer row 0-based
+local function row_reached(buf, first, last, max_bytes)
+  local base = api.nvim_buf_get_offset(buf, first)
+  local function reached(row)
+    return api.nvim_buf_get_offset(buf, row + 1) - base >= max_bytes
+  end
+  if not reached(last) then
+    return last
+  end
+  local low, high = first, last
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if reached(middle) then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return low
+end
+
+---Text of a byte range: all of it, or a start of it that is longer than `max_bytes`.
+---@param buf integer
+---@param row integer 0-based
+---@param col integer 0-based
+---@param last_row integer 0-based, inclusive
+---@param last_col integer 0-based, exclusive; past the end of its line it is the end
+---@param max_bytes integer
+---@return string
+local function text_between(buf, row, col, last_row, last_col, max_bytes)
+  local most = max_bytes + 4 -- a whole character more, so that the cut can see where the last one ends
+  local stop_row = row_reached(buf, row, last_row, col + most)
+  local stop_col = math.min(
+    stop_row == last_row and last_col or math.huge,
+    stop_row == row and col + most or most,
+    #line(buf, stop_row)
+  )
+  local lines =
+    api.nvim_buf_get_text(buf, row, col, stop_row, math.max(stop_col, stop_row == row and col or 0), {})
+  for i, content in ipairs(lines) do
+    lines[i] = with_nul(content)
+  end
+  return table.concat(lines, "\n")
+end
+
+---The two corners as rows and columns from 0, the earlier one first.
+---@param region claude-ide.selection.Region
+---@return integer row, integer col, integer off, integer last_row, integer last_col, integer last_off
+local function ordered(region)
+  local row1, col1, off1 = region.lnum1 - 1, region.col1 - 1, region.off1
+  local row2, col2, off2 = region.lnum2 - 1, region.col2 - 1, region.off2
+  local backwards = row1 > row2 or (row1 == row2 and (col1 > col2 or (col1 == col2 and off1 > off2)))
+  if backwards then
+    return row2, col2, off2, row1, col1, off1
+  end
+  return row1, col1, off1, row2, col2, off2
+end
+
+---@param buf integer
+---@param region claude-ide.selection.Region
+---@param max_bytes integer
+---@return string text
+---@return claude-ide.selection.Position start
+---@return claude-ide.selection.Position stop
+local function charwise(buf, region, max_bytes)
+  local row, col, off, last_row, last_col, last_off = ordered(region)
+  local first_line, last_line = line(buf, row), line(buf, last_row)
+  local one_place = row == last_row and col == last_col and off == last_off
+  local line_break = false
+  col = math.min(col, #first_line)
+  if region.inclusion == "exclusive" and not one_place then
+    last_col = math.min(last_col, #last_line)
+  elseif last_col >= #last_line then
+    -- The cursor stands on the end of the line, which is selected with it.
+    line_break = not region.virtual and region.inclusion ~= "old"
+    last_col = #last_line
+  else
+    last_col = position.after(last_line, last_col)
+  end
+  local start = at(row, position.utf16(first_line, col))
+  local text = text_between(buf, row, col, last_row, last_col, max_bytes)
+  if line_break and last_row + 1 < api.nvim_buf_line_count(buf) then
+    return text .. "\n", start, at(last_row + 1, 0)
+  end
+  return text, start, at(last_row, position.utf16(last_line, last_col))
+end
+
+---@param buf integer
+---@param region claude-ide.selection.Region
+---@param max_bytes integer
+---@return string text
+---@return claude-ide.selection.Position start
+---@return claude-ide.selection.Position stop
+local function linewise(buf, region, max_bytes)
+  local row, _, _, last_row = ordered(region)
+  local text, stop = text_between(buf, row, 0, last_row, math.huge, max_bytes), row_end(buf, last_row)
+  return stop.line > last_row and text .. "\n" or text, at(row, 0), stop
+end
+
+---Cells that a character takes, drawn at a given cell.
+---@param character string
+---@param cell integer 0-based
+---@return integer
+local function cells(character, cell)
+  local byte = character:byte()
+  if #character == 1 and byte >= 32 and byte < 127 then
+    return 1
+  end
+  return fn.strdisplaywidth(character, cell)
+end
+
+---First and last cell that a corner of a block covers, 0-based. Past the end of the line each column is one cell; with
+---'virtualedit' each cell of a tab is a place of its own.
+---@param text string
+---@param col integer 0-based
+---@param off integer
+---@param virtual boolean
+---@return integer first, integer last
+local function cells_at(text, col, off, virtual)
+  local first = fn.strdisplaywidth(text:sub(1, col))
+  local width = 1
+  if col < #text and not (virtual and text:byte(col + 1) == TAB) then
+    width = cells(text:sub(col + 1, position.after(text, col)), first)
+  end
+  if off >= width then
+    return first + off, first + off
+  end
+  return first, first + width - 1
+end
+
+---The piece of a line at a column that can be looked at as one: plain letters up to what could combine with the last of
+---them, or one character.
+---@param text string
+---@param col integer 0-based
+---@param cell integer 0-based cell where it starts
+---@return integer next_col, integer next_cell, boolean plain each byte is a cell
+local function piece_at(text, col, cell)
+  local special = text:find("[^\32-\126]", col + 1) or #text + 2
+  local plain = special - 2 - col
+  if plain > 0 then
+    return col + plain, cell + plain, true
+  end
+  local next_col = position.after(text, col)
+  return next_col, cell + cells(text:sub(col + 1, next_col), cell), false
+end
+
+---The part of a line between two cells, as Vim yanks it: what shows only a part of a wide character or a tab is spaces.
+---Unlike there, a short line is not filled up.
+---@param text string
+---@param left integer 0-based cell
+---@param right integer 0-based cell, inclusive; may be infinite
+---@return string part
+---@return integer col 0-based byte column where it starts
+---@return integer stop_col 0-based byte column, exclusive
+---@return integer steps how much work it was
+local function slice(text, left, right)
+  local pieces, col, cell, steps = {}, 0, 0, 0
+  local start_col, stop_col
+  while col < #text and cell <= right do
+    local next_col, next_cell, plain = piece_at(text, col, cell)
+    steps = steps + 1
+    if next_cell > left then
+      local from, to = math.max(cell, left), math.min(next_cell - 1, right)
+      local first, last = col, next_col
+      if plain then
+        first, last = col + from - cell, col + to - cell + 1
+      end
+      local whole = plain or (from == cell and to == next_cell - 1)
+      pieces[#pieces + 1] = whole and text:sub(first + 1, last) or (" "):rep(to - from + 1)
+      start_col, stop_col = start_col or first, last
+    end
+    col, cell = next_col, next_cell
+  end
+  return table.concat(pieces), start_col or #text, stop_col or #text, steps
+end
+
+---The lines of a block, as many as the bytes and the work allow.
+---@param buf integer
+---@param row integer 0-based
+---@param last_row integer 0-based, inclusive
+---@param left integer 0-based cell
+---@param right integer 0-based cell, inclusive; may be infinite
+---@param max_bytes integer
+---@return string
+local function block_text(buf, row, last_row, left, right, max_bytes)
+  local parts, size, steps = {}, 0, 0
+  while row <= last_row and size <= max_bytes and steps <= BLOCK_STEPS do
+    local part, _, _, taken = slice(with_nul(line(buf, row)), left, right)
+    parts[#parts + 1] = part
+    size, steps, row = size + #part + 1, steps + taken + 1, row + 1
+  end
+  return table.concat(parts, "\n")
+end
+
+---@param buf integer
+---@param region claude-ide.selection.Region
+---@param max_bytes integer
+---@return string text
+---@return claude-ide.selection.Position start
+---@return claude-ide.selection.Position stop
+local function blockwise(buf, region, max_bytes)
+  local row, col, off, last_row, last_col, last_off = ordered(region)
+  local first_line, last_line = line(buf, row), line(buf, last_row)
+  local first1, last1 = cells_at(first_line, col, off, region.virtual)
+  local first2, last2 = cells_at(last_line, last_col, last_off, region.virtual)
+  local left, right = math.min(first1, first2), last1
+  if last2 > right then
+    right = region.inclusion == "exclusive" and first2 > last1 and first2 - 1 or last2
+  end
+  if region.dollar then
+    right = math.huge
+  end
+  local _, start_col = slice(first_line, left, right)
+  local _, _, stop_col = slice(last_line, left, right)
+  local stop = at(last_row, position.utf16(last_line, stop_col))
+  if stop.character == 0 then
+    stop = row_end(buf, last_row)
+  end
+  local text = block_text(buf, row, last_row, left, right, max_bytes)
+  return text, at(row, position.utf16(first_line, start_col)), stop
+end
+
+local READERS = { v = charwise, V = linewise, [BLOCK] = blockwise }
+
+---Reads a region of a buffer that is loaded.
+---@param buf integer
+---@param region claude-ide.selection.Region
+---@param max_bytes integer where the text is cut; the range never is
+---@return string text
+---@return claude-ide.selection.Range range
+function M.read(buf, region, max_bytes)
+  if region.kind == "" then
+    local here = at(region.lnum1 - 1, position.utf16(line(buf, region.lnum1 - 1), region.col1 - 1))
+    return "", { start = here, ["end"] = here, isEmpty = true }
+  end
+  local text, start, stop
+  local function read()
+    text, start, stop = READERS[region.kind](buf, region, max_bytes)
+  end
+  if region.kind == BLOCK and api.nvim_get_current_buf() ~= buf then
+    api.nvim_buf_call(buf, read) -- the width of a tab is the buffer's
+  else
+    read()
+  end
+  text = position.truncate(position.valid(text), max_bytes)
+  local empty = start.line == stop.line and start.character == stop.character
+  return text, { start = start, ["end"] = stop, isEmpty = empty }
+end
+
+return M

@@ -1,0 +1,345 @@
+-- Follows the cursor and the selection and tells the server when they changed.
+-- What is told is the *subject*: the cursor or the selection of the file the person is in, or was in last. It is read when
+-- it is due to be told, not when the cursor moves; a CursorMoved within the pause costs one assignment.
+-- A selection outlives Visual mode: it ends when the cursor moves in a file, or its text changes. So it is still there
+-- when the person has gone to the Claude terminal, or typed `:`.
+local M = {}
+
+local privacy = require("claude-ide.selection.privacy")
+
+local api, fn, uv = vim.api, vim.fn, vim.uv
+
+local BLOCK = "\22"
+local MAXCOL = vim.v.maxcol
+
+---The kind of selection by the first letter of the mode; Select mode selects as Visual mode does.
+local KINDS = { v = "v", V = "V", [BLOCK] = BLOCK, s = "v", S = "V", ["\19"] = BLOCK }
+local SELECTING = "[vVsS\22\19]*"
+
+---Modes in which the cursor of the file is not the person's place in it: command line, prompts, terminal.
+local AWAY = { c = true, r = true, ["!"] = true, t = true }
+
+---@class claude-ide.selection.Subject: claude-ide.selection.Region
+---@field buf? integer nil: there is nothing that may be told
+---@field name string
+---@field tick integer changedtick when it was read
+---@field anchor_lnum integer the cursor that goes with a selection; when it has moved, the selection has ended
+---@field anchor_col integer 0-based
+
+---@class claude-ide.selection.TrackerOpts
+---@field tell fun(subject: claude-ide.selection.Subject) sends it; its `buf` is nil when nothing may be known any more
+---@field pause_ms integer least time between two looks at the cursor
+
+---What makes two subjects the same; the text of a selection is compared by `tick`.
+local FIELDS = { "buf", "name", "kind", "lnum1", "col1", "off1", "lnum2", "col2", "off2", "dollar" }
+
+local subject = {} ---@type claude-ide.selection.Subject
+local told = {} ---@type claude-ide.selection.Subject what was told last
+
+local options ---@type claude-ide.selection.TrackerOpts?
+local group ---@type integer? while the server runs
+local live_group ---@type integer? while somebody listens
+
+local timer ---@type uv.uv_timer_t?
+local pausing = false
+local changed = false -- something happened in the pause
+local expected = false -- a look is scheduled
+
+local last_file ---@type integer? the file that was entered last
+local window_closed = false
+
+local visual_buf ---@type integer? where Visual mode is on
+local visual_tick = 0 -- changedtick there when its text was seen last
+local block = false
+local dollar = false
+
+---@param buf integer
+---@param kind string
+local function begin_subject(buf, kind)
+  subject.buf, subject.kind = buf, kind
+  subject.name = api.nvim_buf_get_name(buf)
+  subject.tick = api.nvim_buf_get_changedtick(buf)
+  subject.dollar = false
+end
+
+---@param buf integer
+---@param lnum integer
+---@param col integer 0-based
+local function take_cursor(buf, lnum, col)
+  begin_subject(buf, "")
+  subject.lnum1, subject.col1, subject.off1 = lnum, col + 1, 0
+  subject.lnum2, subject.col2, subject.off2 = lnum, col + 1, 0
+end
+
+---@param buf integer
+---@param kind string
+---@param first integer[] as getpos() gives it
+---@param last integer[]
+local function take_corners(buf, kind, first, last)
+  begin_subject(buf, kind)
+  subject.lnum1, subject.col1, subject.off1 = first[2], first[3], first[4]
+  subject.lnum2, subject.col2, subject.off2 = last[2], last[3], last[4]
+  subject.inclusion = vim.o.selection
+  local virtual = "," .. (vim.wo.virtualedit ~= "" and vim.wo.virtualedit or vim.o.virtualedit) .. ","
+  subject.virtual = virtual:find(",all,", 1, true) ~= nil
+    or (kind == BLOCK and virtual:find(",block,", 1, true) ~= nil)
+  local cursor = api.nvim_win_get_cursor(0)
+  subject.anchor_lnum, subject.anchor_col = cursor[1], cursor[2]
+end
+
+---The selection of the mode that is on.
+---@param buf integer the current one
+---@param kind string
+local function take_visual(buf, kind)
+  local cursor = fn.getcurpos()
+  take_corners(buf, kind, fn.getpos("v"), cursor)
+  dollar = cursor[5] >= MAXCOL
+  subject.dollar = kind == BLOCK and dollar
+  visual_buf, visual_tick = buf, subject.tick
+end
+
+---The selection of the mode that has just ended. Its corners stand in the marks, whatever the cursor does afterwards.
+---@param buf integer the current one
+local function take_marks(buf)
+  local kind = fn.visualmode()
+  take_corners(buf, kind, fn.getpos("'<"), fn.getpos("'>"))
+  subject.dollar = kind == BLOCK and (dollar or fn.getcurpos()[5] >= MAXCOL)
+end
+
+---Looks after a subject whose file is not the current buffer.
+local function look_from_elsewhere()
+  local buf = subject.buf or last_file
+  if not buf or privacy.verdict(buf) ~= "tell" or not api.nvim_buf_is_loaded(buf) then
+    subject.buf = nil
+    return
+  end
+  if window_closed and #fn.win_findbuf(buf) == 0 then
+    subject.buf, last_file = nil, nil
+    return
+  end
+  if subject.buf == buf and subject.tick == api.nvim_buf_get_changedtick(buf) then
+    return
+  end
+  local win = fn.bufwinid(buf)
+  local cursor = win ~= -1 and api.nvim_win_get_cursor(win) or api.nvim_buf_get_mark(buf, '"')
+  take_cursor(buf, math.min(math.max(cursor[1], 1), api.nvim_buf_line_count(buf)), cursor[2])
+end
+
+---Brings the subject up to date.
+local function look()
+  local buf = api.nvim_get_current_buf()
+  local verdict = privacy.verdict(buf)
+  if verdict == "elsewhere" then
+    return look_from_elsewhere()
+  elseif verdict == "private" then
+    subject.buf, last_file = nil, buf
+    return
+  end
+  last_file = buf
+  local mode = api.nvim_get_mode().mode:sub(1, 1)
+  local kind = KINDS[mode]
+  if kind then
+    return take_visual(buf, kind)
+  elseif AWAY[mode] and subject.buf == buf then
+    return
+  end
+  local cursor = api.nvim_win_get_cursor(0)
+  local holds = subject.buf == buf
+    and subject.kind ~= ""
+    and subject.anchor_lnum == cursor[1]
+    and subject.anchor_col == cursor[2]
+    and subject.tick == api.nvim_buf_get_changedtick(buf)
+  if not holds then
+    take_cursor(buf, cursor[1], cursor[2])
+  end
+end
+
+---@return boolean
+local function is_told()
+  if not subject.buf then
+    return not told.buf
+  end
+  for _, field in ipairs(FIELDS) do
+    if subject[field] ~= told[field] then
+      return false
+    end
+  end
+  return subject.kind == "" or subject.tick == told.tick
+end
+
+---Tells the subject if it is not what was told last.
+local function publish()
+  if is_told() then
+    return
+  end
+  for _, field in ipairs(FIELDS) do
+    told[field] = subject[field]
+  end
+  told.tick = subject.tick
+  local ok, err = pcall(options.tell, subject)
+  if not ok then
+    -- The cursor moves all the time: a message each time would be worse than a selection that is not told.
+    require("claude-ide.log").error("selection: %s", err)
+  end
+end
+
+---Something may have changed: looks now, or at the end of the pause after the last look.
+local function request()
+  if pausing then
+    changed = true
+    return
+  end
+  changed = false
+  look()
+  window_closed = false
+  publish()
+  if options.pause_ms > 0 then
+    pausing = true
+    timer:start(options.pause_ms, 0, function()
+      pausing = false
+      if changed then
+        vim.schedule(function()
+          if changed and live_group then
+            request()
+          end
+        end)
+      end
+    end)
+  end
+end
+
+---The same, once what goes on now is done: a command that enters a file has not placed the cursor yet.
+local function request_soon()
+  if expected or not live_group then
+    return
+  end
+  expected = true
+  vim.schedule(function()
+    expected = false
+    if live_group then
+      request()
+    end
+  end)
+end
+
+local function on_cursor_moved()
+  if block then
+    dollar = fn.getcurpos()[5] >= MAXCOL
+  end
+  if pausing then
+    changed = true
+  else
+    request()
+  end
+end
+
+---Visual mode begins, changes its kind, or ends.
+local function on_mode_changed()
+  local kind = KINDS[vim.v.event.new_mode:sub(1, 1)]
+  local buf = api.nvim_get_current_buf()
+  if kind then
+    if visual_buf ~= buf then
+      visual_buf, visual_tick = buf, api.nvim_buf_get_changedtick(buf)
+    end
+    block, dollar = kind == BLOCK, false
+  else
+    -- Visual mode may end in another buffer than it was in; what was selected was taken on the way out.
+    if
+      visual_buf == buf
+      and visual_tick == api.nvim_buf_get_changedtick(buf)
+      and privacy.verdict(buf) == "tell"
+    then
+      take_marks(buf)
+    end
+    visual_buf, block, dollar = nil, false, false
+  end
+  if live_group then
+    request()
+  end
+end
+
+---What was selected or moved to in the pause counts as of now: the next buffer may be no file.
+local function on_leave()
+  if visual_buf or (changed and live_group) then
+    look()
+  end
+end
+
+---@param event { buf: integer }
+local function on_buf_enter(event)
+  if vim.bo[event.buf].buftype == "" and api.nvim_buf_get_name(event.buf) ~= "" then
+    last_file = event.buf
+  end
+  request_soon()
+end
+
+local function on_win_closed()
+  window_closed = true
+  request_soon()
+end
+
+---@param id integer
+---@param events string|string[]
+---@param callback function
+---@param pattern? string[]
+local function on(id, events, callback, pattern)
+  api.nvim_create_autocmd(events, { group = id, pattern = pattern, callback = callback })
+end
+
+---Starts to follow, at the cost of a look whenever Visual mode ends. Nothing is told before `listen(true)`.
+---@param opts claude-ide.selection.TrackerOpts
+function M.start(opts)
+  M.stop()
+  options = opts
+  timer = timer or assert(uv.new_timer())
+  privacy.reset()
+  group = api.nvim_create_augroup("claude-ide.selection", {})
+  on(group, "ModeChanged", on_mode_changed, { SELECTING .. ":*", "*:" .. SELECTING })
+  on(group, { "WinLeave", "BufLeave" }, on_leave)
+  on(group, "BufEnter", on_buf_enter)
+  on(group, { "DirChanged", "BufFilePost" }, privacy.reset)
+  on_buf_enter({ buf = api.nvim_get_current_buf() })
+end
+
+---Tells the subject and every change of it from now on, or no more.
+---@param listening boolean
+function M.listen(listening)
+  if not group or listening == (live_group ~= nil) then
+    return
+  elseif not listening then
+    api.nvim_del_augroup_by_id(live_group)
+    live_group, pausing, changed = nil, false, false
+    timer:stop()
+    return
+  end
+  live_group = api.nvim_create_augroup("claude-ide.selection.live", {})
+  on(live_group, { "CursorMoved", "CursorMovedI", "TextChanged" }, on_cursor_moved)
+  on(
+    live_group,
+    { "WinEnter", "BufFilePost", "BufReadPost", "BufUnload", "FileChangedShellPost" },
+    request_soon
+  )
+  on(live_group, "WinClosed", on_win_closed)
+  told.buf = nil
+  request()
+end
+
+---Takes back what was told, so that nobody who comes later finds it.
+function M.forget()
+  if told.buf and options then
+    told.buf = nil
+    options.tell({})
+  end
+end
+
+---Stops to follow.
+function M.stop()
+  if group then
+    M.listen(false)
+    api.nvim_del_augroup_by_id(group)
+  end
+  group, options, last_file, visual_buf, block = nil, nil, nil, nil, false
+  subject.buf, told.buf = nil, nil
+end
+
+return M

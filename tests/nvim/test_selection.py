@@ -1,0 +1,175 @@
+"""What Claude is told of the cursor and the selection: ranges and text, as a person selects."""
+
+import pytest
+
+from harness.fake_server import FakeServer
+
+CONTENT = "one two three\n\nthree öü four\nfive 😀 six\n\tsev\ten\nlast\n"
+
+
+@pytest.fixture
+def editor(start_nvim):
+    """A Neovim in a.txt with somebody listening."""
+
+    def start(content: str | bytes = CONTENT, **kwargs):
+        nvim = start_nvim(["a.txt"], files={"a.txt": content}, **kwargs)
+        nvim.server = FakeServer(nvim, "selection")
+        nvim.server.connect()
+        nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"])
+        return nvim
+
+    return start
+
+
+def position(line, character):
+    return {"line": line, "character": character}
+
+
+def selected(nvim, keys, text=None):
+    """Types keys and returns what was told in the end: the text, the start, the end."""
+    nvim.keys(keys)
+    sent = nvim.server.wait_sent(
+        "selection_changed", lambda sent: sent["text"] == text if text is not None else sent["text"] != ""
+    )
+    return sent["text"], sent["selection"]["start"], sent["selection"]["end"]
+
+
+def test_tells_the_cursor_of_the_file_at_once(editor):
+    nvim = editor()
+    first = nvim.server.sent("selection_changed")[0]
+    path = str(nvim.project / "a.txt")
+    here = position(0, 0)
+    assert first == {
+        "text": "",
+        "filePath": path,
+        "fileUrl": f"file://{path}",
+        "selection": {"start": here, "end": here, "isEmpty": True},
+    }
+    assert nvim.server.sent("active_editor") == [{"filePath": path}]
+
+
+def test_tells_a_cursor_column_in_utf16_units(editor):
+    nvim = editor()
+    nvim.keys("4Gfs")
+    sent = nvim.server.wait_sent("selection_changed", lambda sent: sent["selection"]["start"]["line"] == 3)
+    nvim.server.wait_sent("selection_changed", lambda sent: sent["selection"]["start"] == position(3, 8))
+    assert sent["selection"]["isEmpty"] is True
+
+
+@pytest.mark.parametrize(
+    ("keys", "text", "start", "end"),
+    [
+        ("ggve", "one", (0, 0), (0, 3)),
+        ("ggeve", "e two", (0, 2), (0, 7)),
+        ("ggwviwo", "two", (0, 4), (0, 7)),
+        ("3Gfövl", "öü", (2, 6), (2, 8)),
+        ("4Gf😀v", "😀", (3, 5), (3, 7)),
+        ("ggv$", "one two three\n", (0, 0), (1, 0)),
+        ("ggwvj", "two three\n\n", (0, 4), (2, 0)),
+        ("Gv$", "last", (5, 0), (5, 4)),
+    ],
+)
+def test_tells_a_charwise_selection(editor, keys, text, start, end):
+    assert selected(editor(), keys, text) == (text, position(*start), position(*end))
+
+
+@pytest.mark.parametrize(
+    ("keys", "text", "end"),
+    [
+        ("ggV", "one two three", (0, 13)),
+        ("3GVj", "three öü four\nfive 😀 six", (3, 11)),
+        ("3GVgg", "one two three\n\nthree öü four", (2, 13)),
+        ("GVk", "\tsev\ten\nlast", (5, 4)),
+    ],
+)
+def test_tells_a_linewise_selection_to_the_end_of_its_last_line(editor, keys, text, end):
+    told, start, stop = selected(editor(), keys, text)
+    assert (told, start["character"], stop) == (text, 0, position(*end))
+
+
+def test_an_empty_last_line_of_a_linewise_selection_still_counts(editor):
+    # A reader does not count the line of an end at character 0.
+    assert selected(editor(), "ggVj", "one two three\n\n") == ("one two three\n\n", position(0, 0), position(2, 0))
+
+
+@pytest.mark.parametrize(
+    ("keys", "text", "start", "end"),
+    [
+        ("gg<C-v>jjee", "one two \n\nthree öü", (0, 0), (2, 8)),
+        ("3Gfö<C-v>j", " ö\n😀", (2, 5), (3, 7)),
+        ("gg4l<C-v>jj$", "two three\n\ne öü four", (0, 4), (2, 13)),
+        ("3G$<C-v>k$", "\nthree öü four", (1, 0), (2, 13)),
+    ],
+)
+def test_tells_a_blockwise_selection_as_its_lines(editor, keys, text, start, end):
+    assert selected(editor(), keys, text) == (text, position(*start), position(*end))
+
+
+def test_a_part_of_a_tab_in_a_block_is_spaces(editor):
+    assert selected(editor("abcd\n\tx\nabcd\n"), "ggl<C-v>jjl", "bc\n  \nbc")[1:] == (position(0, 1), position(2, 3))
+
+
+def test_selection_exclusive_leaves_the_character_under_the_cursor_out(editor):
+    nvim = editor(init_lua="vim.o.selection = 'exclusive'")
+    assert selected(nvim, "ggvw", "one ") == ("one ", position(0, 0), position(0, 4))
+    assert selected(nvim, "<Esc>ggwv0", "one ") == ("one ", position(0, 0), position(0, 4))
+
+
+def test_virtualedit_does_not_reach_past_the_text(editor):
+    nvim = editor("ab\nabcdef\n", init_lua="vim.o.virtualedit = 'all'")
+    assert selected(nvim, "gglv5l", "b") == ("b", position(0, 1), position(0, 2))
+    assert selected(nvim, "<Esc>gg04l<C-v>jl", "\nef") == ("\nef", position(0, 2), position(1, 6))
+
+
+def test_select_mode_selects_too(editor):
+    assert selected(editor(), "gggh<C-o>e", "one")[0] == "one"
+
+
+def test_a_combining_mark_stays_with_its_letter(editor):
+    assert selected(editor("cafe\u0301 x\n"), "gg3lv", "e\u0301") == ("e\u0301", position(0, 3), position(0, 5))
+
+
+def test_bytes_that_are_no_utf8_do_not_break_the_message(editor):
+    nvim = editor(b"a\xffb\xc3\n", init_lua="vim.o.fileencodings = 'utf-8'")
+    nvim.cmd("edit ++enc=utf-8 ++bad=keep a.txt")
+    text, start, end = selected(nvim, "ggV", "a\ufffdb\ufffd")
+    assert (text, start, end) == ("a\ufffdb\ufffd", position(0, 0), position(0, 4))
+
+
+def test_a_nul_in_the_file_is_told_as_one(editor):
+    assert selected(editor(b"a\x00b\n"), "ggV", "a\x00b")[2] == position(0, 3)
+
+
+def test_the_text_is_cut_at_a_character_and_the_range_stays_whole(editor):
+    nvim = editor("ö" * 300 + "\n" + "x" * 50 + "\n", opts={"selection": {"max_bytes": 255}})
+    text, start, end = selected(nvim, "ggVG", "ö" * 127)
+    assert (start, end) == (position(0, 0), position(1, 50))
+
+
+def test_a_selection_of_200_000_lines_is_read_only_as_far_as_it_is_told(editor):
+    nvim = editor("".join(f"line {n} of a large file\n" for n in range(200_000)))
+    text, start, end = selected(nvim, "ggVG")
+    nvim.server.wait_sent("selection_changed", lambda sent: sent["selection"]["end"]["line"] == 199_999)
+    sent = nvim.server.sent("selection_changed")[-1]
+    assert len(sent["text"].encode()) == 256 * 1024
+    lines_read = nvim.lua(
+        """
+        local region = require("claude-ide.selection.region")
+        local read, get_lines, get_text = 0, vim.api.nvim_buf_get_lines, vim.api.nvim_buf_get_text
+        local function counted(get)
+          return function(...)
+            local lines = get(...)
+            read = read + #lines
+            return lines
+          end
+        end
+        vim.api.nvim_buf_get_lines, vim.api.nvim_buf_get_text = counted(get_lines), counted(get_text)
+        for _, kind in ipairs({ "v", "V", "\\22" }) do
+          region.read(0, { kind = kind, lnum1 = 1, col1 = 1, off1 = 0, lnum2 = 200000, col2 = 3, off2 = 0,
+            dollar = false, inclusion = "inclusive", virtual = false }, 256 * 1024)
+        end
+        vim.api.nvim_buf_get_lines, vim.api.nvim_buf_get_text = get_lines, get_text
+        return read
+        """
+    )
+    assert lines_read < 45_000

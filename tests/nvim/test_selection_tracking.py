@@ -1,0 +1,368 @@
+"""When Claude is told of the cursor and the selection, how long a selection lasts, and what stays private."""
+
+import pytest
+
+from harness.fake_server import FakeServer
+
+FILES = {
+    "a.txt": "one two three\nfour five six\nseven\n",
+    "b.txt": "bee\n",
+    ".env": "SECRET=1\n",
+    "keys/site.pem": "-----\n",
+    "conf/inner/x.txt": "x\n",
+}
+
+
+@pytest.fixture
+def editor(start_nvim):
+    """A Neovim in a.txt with somebody listening (unless `connect=False`)."""
+
+    def start(connect=True, files=FILES, args=("a.txt",), **kwargs):
+        nvim = start_nvim(list(args), files=files, **kwargs)
+        nvim.server = FakeServer(nvim, "selection")
+        if connect:
+            nvim.server.connect()
+            nvim.server.wait_sent("selection_changed", lambda sent: True)
+        return nvim
+
+    return start
+
+
+def wait_text(nvim, text):
+    return nvim.server.wait_sent("selection_changed", lambda sent: sent["text"] == text)
+
+
+def wait_cursor(nvim, line, character):
+    start = {"line": line, "character": character}
+    return nvim.server.wait_sent(
+        "selection_changed",
+        lambda sent: sent["selection"] == {"start": start, "end": start, "isEmpty": True} and sent["text"] == "",
+    )
+
+
+def wait_nothing_known(nvim):
+    sent = nvim.server.wait_sent("selection_changed", lambda sent: "filePath" not in sent)
+    start = {"line": 0, "character": 0}
+    assert sent == {"text": "", "selection": {"start": start, "end": start, "isEmpty": True}}
+    assert nvim.server.sent("active_editor")[-1] == {"filePath": None}
+
+
+def settle(nvim):
+    """Waits until a pause has passed in which nothing was told."""
+    nvim.lua("vim.wait(250)", timeout=20)
+    return nvim.server.sent("selection_changed")
+
+
+# --- how long a selection lasts
+
+
+def test_a_selection_outlives_visual_mode_until_the_cursor_moves(editor):
+    nvim = editor()
+    nvim.keys("ve")
+    wait_text(nvim, "one")
+    nvim.keys("<Esc>")
+    assert settle(nvim)[-1]["text"] == "one"
+    nvim.keys("j")
+    wait_cursor(nvim, 1, 2)
+
+
+def test_a_selection_made_faster_than_the_pause_is_not_lost(editor):
+    nvim = editor()
+    nvim.keys("lwviw<Esc>")
+    wait_text(nvim, "two")
+
+
+def test_a_selection_that_goes_straight_to_the_command_line_is_told(editor):
+    nvim = editor()
+    nvim.keys("Vj:")
+    wait_text(nvim, "one two three\nfour five six")
+    nvim.keys("<C-c>")
+
+
+def test_a_yank_keeps_the_selection_although_the_cursor_jumps_to_its_start(editor):
+    nvim = editor()
+    nvim.keys("wviwy")
+    wait_text(nvim, "two")
+    assert settle(nvim)[-1]["text"] == "two"
+
+
+def test_deleting_the_selected_text_ends_the_selection(editor):
+    nvim = editor()
+    nvim.keys("wve")
+    wait_text(nvim, "two")
+    nvim.keys("d")
+    wait_cursor(nvim, 0, 4)
+
+
+def test_a_change_of_the_text_ends_the_selection(editor):
+    nvim = editor()
+    nvim.keys("v<Esc>")
+    wait_text(nvim, "o")
+    nvim.keys("~u")
+    wait_cursor(nvim, 0, 0)
+
+
+def test_going_to_a_terminal_keeps_the_selection(editor):
+    nvim = editor()
+    nvim.cmd("vsplit | terminal cat")
+    nvim.cmd("wincmd p")
+    nvim.keys("wviw<C-w>p")
+    wait_text(nvim, "two")
+    nvim.keys("ihello<CR>")
+    nvim.wait_screen("hello")
+    assert settle(nvim)[-1]["text"] == "two"
+    nvim.keys("<C-\\><C-n><C-w>p")
+    assert settle(nvim)[-1]["text"] == "two"
+    nvim.keys("j")
+    wait_cursor(nvim, 1, 6)
+
+
+def test_a_terminal_entered_from_visual_mode_by_a_mapping_keeps_the_selection(editor):
+    nvim = editor(init_lua="vim.keymap.set('x', 'Q', function() vim.api.nvim_set_current_win(Other) end)")
+    nvim.lua("vim.cmd('vsplit | terminal cat') Other = vim.api.nvim_get_current_win() vim.cmd('wincmd p')")
+    nvim.keys("wviwQ")
+    wait_text(nvim, "two")
+    nvim.keys("<Esc>")
+    assert settle(nvim)[-1]["text"] == "two"
+
+
+def test_a_terminal_in_the_same_window_keeps_the_selection(editor):
+    nvim = editor()
+    nvim.keys("ve<Esc>:terminal cat<CR>")
+    nvim.wait("vim.bo.buftype == 'terminal'")
+    assert settle(nvim)[-1]["text"] == "one"
+
+
+def test_another_file_ends_the_selection(editor):
+    nvim = editor()
+    nvim.keys("ve<Esc>")
+    wait_text(nvim, "one")
+    nvim.cmd("edit b.txt")
+    sent = wait_cursor(nvim, 0, 0)
+    assert sent["filePath"].endswith("/b.txt")
+    assert nvim.server.sent("active_editor")[-1] == {"filePath": sent["filePath"]}
+
+
+def test_closing_the_last_window_of_the_file_takes_it_back(editor):
+    nvim = editor()
+    nvim.cmd("vsplit | terminal cat")
+    nvim.cmd("wincmd p")
+    nvim.server.wait_sent("selection_changed", lambda sent: "filePath" in sent)
+    nvim.cmd("quit")
+    wait_nothing_known(nvim)
+
+
+def test_wiping_the_file_out_takes_it_back(editor):
+    nvim = editor()
+    nvim.cmd("terminal cat")
+    nvim.cmd("bwipeout a.txt")
+    wait_nothing_known(nvim)
+
+
+def test_a_selection_whose_text_claude_changed_ends_while_the_person_is_elsewhere(editor):
+    nvim = editor()
+    nvim.keys("ve<Esc>")
+    wait_text(nvim, "one")
+    nvim.cmd("vsplit | terminal cat")
+    (nvim.project / "a.txt").write_text("changed by someone else\n")
+    nvim.cmd("checktime")
+    nvim.wait("vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, 1, false)[1]:find('changed') ~= nil")
+    wait_text(nvim, "")
+
+
+# --- when it is told
+
+
+def test_two_messages_are_a_pause_apart_and_the_last_is_never_lost(editor):
+    nvim = editor()
+    settle(nvim)
+    nvim.keys("jkjkjkjkjklllllll")
+    wait_cursor(nvim, 0, 7)
+    nvim.keys("".join(["jkjk", "lh" * 30, "j"]))
+    wait_cursor(nvim, 1, 7)
+    times = [one["at"] for one in nvim.server.messages("selection_changed") if "client" not in one]
+    assert all(later - earlier >= 48 for earlier, later in zip(times, times[1:]))
+
+
+def test_nothing_is_told_when_nothing_changed(editor):
+    nvim = editor()
+    before = len(settle(nvim))
+    nvim.keys(":<Esc>i<Esc>")
+    nvim.cmd("doautocmd CursorMoved | doautocmd TextChanged | doautocmd WinEnter | doautocmd BufEnter")
+    settle(nvim)
+    nvim.cmd("doautocmd CursorMoved")
+    assert settle(nvim)[before:] == []
+
+
+def test_moving_in_the_pause_costs_no_look_at_the_buffer(editor):
+    nvim = editor()
+    count = nvim.lua(
+        """
+        local calls = 0
+        local get_mode = vim.api.nvim_get_mode
+        vim.api.nvim_get_mode = function() calls = calls + 1 return get_mode() end
+        for _ = 1, 10000 do
+          vim.api.nvim_exec_autocmds("CursorMoved", { group = "claude-ide.selection.live" })
+        end
+        vim.api.nvim_get_mode = get_mode
+        return calls
+        """
+    )
+    assert count <= 20  # the timer may end a pause meanwhile
+
+
+def test_typing_tells_the_cursor(editor):
+    nvim = editor()
+    nvim.keys("ihé😀")
+    wait_cursor(nvim, 0, 4)
+
+
+# --- what is told of
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["help", "enew", "new | setlocal buftype=nofile | file scratch", "terminal cat", "edit .", "copen", "edit oil:///tmp/"],
+)
+def test_a_buffer_that_is_no_file_sends_nothing(editor, command):
+    nvim = editor()
+    before = settle(nvim)
+    nvim.cmd(command)
+    if nvim.lua("return vim.bo.modifiable and vim.bo.buftype ~= 'terminal'"):
+        nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'some text', 'more' })")
+    nvim.keys("jlvl<Esc>")
+    assert settle(nvim) == before
+
+
+def test_a_file_that_is_not_on_disk_yet_is_told(editor):
+    nvim = editor()
+    nvim.cmd("edit new.txt")
+    nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"].endswith("/new.txt"))
+
+
+def test_a_buffer_that_gets_a_name_is_told(editor):
+    nvim = editor()
+    nvim.cmd("enew")
+    nvim.keys("ihello<Esc>:write named.txt<CR>")
+    nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"].endswith("/named.txt"))
+
+
+# --- privacy
+
+
+def test_switching_off_takes_back_what_was_told_and_on_tells_again(editor):
+    nvim = editor()
+    nvim.keys("ve")
+    wait_text(nvim, "one")
+    assert nvim.lua("return require('claude-ide.selection').toggle()") is False
+    wait_nothing_known(nvim)
+    nvim.keys("<Esc>jll")
+    assert len(settle(nvim)) == len(nvim.server.sent("selection_changed"))
+    assert "filePath" not in settle(nvim)[-1]
+    assert nvim.lua("return require('claude-ide.selection').toggle()") is True
+    wait_cursor(nvim, 1, 4)
+
+
+def test_switched_off_in_the_configuration_nothing_is_told(editor):
+    nvim = editor(connect=False, opts={"selection": {"enabled": False}})
+    nvim.server.connect()
+    nvim.keys("ve<Esc>j")
+    assert settle(nvim) == []
+    nvim.lua("require('claude-ide.selection').enable()")
+    wait_cursor(nvim, 1, 2)
+
+
+@pytest.mark.parametrize("name", [".env", "keys/site.pem"])
+def test_entering_a_file_that_is_denied_takes_back_what_was_told(editor, name):
+    nvim = editor()
+    nvim.cmd(f"edit {name}")
+    wait_nothing_known(nvim)
+    nvim.keys("vl<Esc>")
+    nvim.cmd("vsplit | terminal cat")
+    assert "filePath" not in settle(nvim)[-1]
+    assert "SECRET" not in str(nvim.server.messages("selection_changed"))
+    nvim.cmd("edit a.txt")
+    wait_cursor(nvim, 0, 0)
+
+
+@pytest.mark.parametrize("glob", ["conf/**", "inner/*", "**/conf/**/x.txt", "X.TXT*", "conf/inner/{x,y}.txt", "[!a].?xt", "**/x.txt", "*/x.txt"])
+def test_a_deny_glob_is_compared_with_the_name_or_with_the_path(editor, glob):
+    nvim = editor(opts={"selection": {"deny": [glob]}})
+    nvim.cmd("edit conf/inner/x.txt")
+    if glob in ("inner/*", "*/x.txt"):
+        wait_cursor(nvim, 0, 0)
+        nvim.server.wait_sent("selection_changed", lambda sent: sent["filePath"].endswith("x.txt"))
+    else:
+        wait_nothing_known(nvim)
+
+
+def test_a_link_to_a_denied_file_is_denied(editor):
+    nvim = editor()
+    (nvim.project / "plain.txt").symlink_to(nvim.project / ".env")
+    nvim.cmd("edit plain.txt")
+    wait_nothing_known(nvim)
+
+
+def test_a_private_buffer_is_not_told(editor):
+    nvim = editor()
+    nvim.cmd("let b:claude_private = v:true")
+    nvim.keys("l")
+    wait_nothing_known(nvim)
+    nvim.cmd("unlet b:claude_private")
+    nvim.keys("l")
+    wait_cursor(nvim, 0, 2)
+
+
+# --- clients that come and go
+
+
+def test_a_client_that_connects_late_gets_the_selection_that_was_made_before(editor):
+    nvim = editor(connect=False)
+    nvim.cmd("vsplit | terminal cat")
+    nvim.cmd("wincmd p")
+    nvim.keys("Vj<C-w>p")
+    nvim.wait("vim.bo.buftype == 'terminal'")
+    assert nvim.server.sent("selection_changed") == []
+    nvim.server.connect()
+    wait_text(nvim, "one two three\nfour five six")
+
+
+def test_a_client_that_connects_late_gets_the_cursor_of_the_last_file(editor):
+    nvim = editor(connect=False)
+    nvim.keys("jl")
+    nvim.wait("vim.fn.line('.') == 2")
+    nvim.cmd("vsplit | terminal cat")
+    nvim.server.connect()
+    wait_cursor(nvim, 1, 1)
+
+
+def test_a_client_is_told_again_once_it_listens(editor):
+    # The CLI throws away what reaches it in the first moments after the handshake.
+    nvim = editor()
+    nvim.keys("ve")
+    wait_text(nvim, "one")
+    nvim.server.connect(2)
+    nvim.wait(
+        lambda: [m["params"]["text"] for m in nvim.server.messages("selection_changed") if m.get("client") == 2] == ["one"]
+    )
+
+
+def test_nobody_connected_means_no_autocommand_for_the_cursor(editor):
+    nvim = editor(connect=False)
+    groups = "vim.fn.getcompletion('claude-ide.selection', 'augroup')"
+    assert nvim.lua(f"return {groups}") == ["claude-ide.selection"]
+    assert nvim.lua("return #vim.api.nvim_get_autocmds({ group = 'claude-ide.selection', event = 'CursorMoved' })") == 0
+    nvim.server.connect()
+    assert nvim.lua(f"return {groups}") == ["claude-ide.selection", "claude-ide.selection.live"]
+    nvim.server.disconnect()
+    assert nvim.lua(f"return {groups}") == ["claude-ide.selection"]
+    nvim.lua("require('claude-ide.server').stop()")
+    assert nvim.lua(f"return {groups}") == []
+
+
+def test_what_was_told_is_not_kept_for_a_client_that_comes_after_the_last_has_gone(editor):
+    nvim = editor()
+    nvim.server.disconnect()
+    wait_nothing_known(nvim)
+    nvim.server.connect()
+    wait_cursor(nvim, 0, 0)
