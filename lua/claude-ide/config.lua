@@ -6,7 +6,12 @@ local M = {}
 
 ---@type claude-ide.Config?
 local resolved
----@type string[]
+---@class claude-ide.config.Problem
+---@field option string its path, "server.port"
+---@field text string what is wrong
+---@field used? string what counts instead
+
+---@type claude-ide.config.Problem[]
 local problems = {}
 ---@type claude-ide.Opts
 local setup_opts = {}
@@ -37,7 +42,7 @@ end
 ---@param path string "" or "server."
 ---@param opts table
 ---@param config table the section so far; changed
----@param report fun(message: string)
+---@param report fun(option: string, text: string, used?: string)
 local function merge(entries, path, opts, config, report)
   local known = {}
   for _, entry in ipairs(entries) do
@@ -47,12 +52,12 @@ local function merge(entries, path, opts, config, report)
       if entry.fields and type(value) == "table" then
         merge(entry.fields, path .. name .. ".", value, config[name], report)
       elseif entry.fields then
-        report(("%s%s: expected a table of options, got %s"):format(path, name, describe(value)))
+        report(path .. name, "expected a table of options, got " .. describe(value))
       elseif entry.kind.accepts(value) then
         config[name] = vim.deepcopy(value)
       else
         local used = entry.default == nil and "ignored" or "using " .. describe(entry.default)
-        report(("%s%s: expected %s, got %s; %s"):format(path, name, entry.kind.expects, describe(value), used))
+        report(path .. name, ("expected %s, got %s"):format(entry.kind.expects, describe(value)), used)
       end
     end
   end
@@ -66,7 +71,7 @@ local function merge(entries, path, opts, config, report)
   for _, name in ipairs(unknown) do
     local nearest = did_you_mean(name, entries)
     local hint = nearest and (", did you mean %s%s?"):format(path, nearest) or ""
-    report(("%s%s: no such option%s"):format(path, name, hint))
+    report(path .. name, "no such option" .. hint)
   end
 end
 
@@ -90,14 +95,14 @@ function M.defaults()
   return defaults_of(require("claude-ide.config.schema"))
 end
 
----@param report fun(message: string)
+---@param report fun(option: string, text: string)
 ---@return table
 local function global_opts(report)
   local opts = vim.g.claude_ide
   if type(opts) == "function" then
     local ok, result = pcall(opts)
     if not ok then
-      report("vim.g.claude_ide: the function failed: " .. tostring(result))
+      report("vim.g.claude_ide", "the function failed: " .. tostring(result))
       return {}
     end
     opts = result
@@ -105,7 +110,7 @@ local function global_opts(report)
   if opts == nil then
     return {}
   elseif type(opts) ~= "table" then
-    report("vim.g.claude_ide: expected a table or a function that returns one, got " .. describe(opts))
+    report("vim.g.claude_ide", "expected a table or a function that returns one, got " .. describe(opts))
     return {}
   end
   return opts
@@ -113,13 +118,11 @@ end
 
 ---Merges all sources. Never raises.
 ---@return claude-ide.Config config
----@return string[] found what is wrong with the options, one sentence each
+---@return claude-ide.config.Problem[] found
 local function resolve()
   local schema, found = require("claude-ide.config.schema"), {}
-  local function report(message)
-    if not vim.tbl_contains(found, message) then
-      found[#found + 1] = message
-    end
+  local function report(option, text, used)
+    found[#found + 1] = { option = option, text = text, used = used }
   end
   local config = M.defaults()
   merge(schema, "", global_opts(report), config, report)
@@ -127,14 +130,18 @@ local function resolve()
   return config, found
 end
 
----@param found string[]
+---Tells the problems that are new, in one line: a second one would make Neovim wait for a key before it has begun.
+---@param found claude-ide.config.Problem[]
 local function tell(found)
-  local news = vim.tbl_filter(function(message)
-    return not vim.tbl_contains(problems, message)
+  local told = vim.tbl_map(function(problem)
+    return problem.option .. problem.text
+  end, problems)
+  local news = vim.tbl_filter(function(problem)
+    return not vim.tbl_contains(told, problem.option .. problem.text)
   end, found)
   problems = found
   if #news > 0 then
-    require("claude-ide.notice").warn("Options that do not work:\n  " .. table.concat(news, "\n  "))
+    require("claude-ide.notice").warn(require("claude-ide.config.report").line(news))
   end
 end
 
@@ -162,11 +169,11 @@ function M.setup(opts)
   vim.schedule(M.get)
 end
 
----What is wrong with the options, for the health check.
+---What is wrong with the options, one sentence each, for the health check.
 ---@return string[]
 function M.problems()
   M.get()
-  return vim.deepcopy(problems)
+  return vim.tbl_map(require("claude-ide.config.report").sentence, problems)
 end
 
 return M

@@ -7,17 +7,6 @@
 ---@field run fun(words: string[], at: claude-ide.command.Context): any, string? nil and a sentence if it failed
 ---@field complete? fun(word: string, before: string[]): string[]
 
----@param info { host: string, port: integer, lock_files: string[] }
----@return string
-local function connection(info)
-  local clients = require("claude-ide.server").clients()
-  local where = ("Listening on %s:%d"):format(info.host, info.port)
-  if #clients == 0 then
-    return where .. ". No CLI is connected yet: `:Claude` starts one, or type /ide in one that runs."
-  end
-  return where .. ". Connected: " .. require("claude-ide.command.status").clients(clients) .. "."
-end
-
 ---@return boolean? ok
 ---@return string? err
 local function start_server()
@@ -70,7 +59,7 @@ return {
       if not info then
         return nil, err
       end
-      require("claude-ide.notice").info(connection(info))
+      require("claude-ide.notice").info(require("claude-ide.command.status").connection(info))
       return true
     end,
   },
@@ -94,7 +83,7 @@ return {
       if not info then
         return nil, err
       end
-      require("claude-ide.notice").info(connection(info))
+      require("claude-ide.notice").info(require("claude-ide.command.status").connection(info))
       return true
     end,
   },
@@ -156,7 +145,7 @@ return {
   },
   {
     name = "selection",
-    args = "[on|off|toggle]",
+    args = "[on | off | toggle]",
     doc = "Let Claude see the current file and selection, or not. Without an argument: say which it is.",
     run = function(words)
       local selection = require("claude-ide.selection")

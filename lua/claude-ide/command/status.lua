@@ -29,6 +29,18 @@ local function counted(count, one, many)
   return count > 0 and ("%d %s"):format(count, count == 1 and one or many) or nil
 end
 
+---Where the server listens and who is connected.
+---@param info claude-ide.server.Info
+---@return string
+function M.connection(info)
+  local clients = require("claude-ide.server").clients()
+  local where = ("Port %d"):format(info.port)
+  local lock = info.lock_files[1] and ", lock " .. vim.fn.fnamemodify(info.lock_files[1], ":~") or ""
+  local who = #clients == 0 and "no CLI connected yet" or "connected: " .. M.clients(clients)
+  local count = #clients == 0 and who or counted(#clients, "CLI connected", "CLIs connected")
+  return require("claude-ide.one_line").fitting({ where .. lock .. ", " .. who, where .. ", " .. who, where .. ", " .. count })
+end
+
 ---@param status claude-ide.Status
 ---@param short boolean
 ---@return string
@@ -60,8 +72,7 @@ end
 ---@return string
 function M.line()
   local status = require("claude-ide").status()
-  local full = line(status, false)
-  return vim.fn.strdisplaywidth(full) <= vim.v.echospace and full or line(status, true)
+  return require("claude-ide.one_line").fitting({ line(status, false), line(status, true) })
 end
 
 function M.show()

@@ -216,8 +216,12 @@ return {
         default = true,
         doc = "Show them in Neovim. When false the CLI asks in its own terminal.",
       },
-      { "layout", kind = kind.one_of({ "vertical" }), default = "vertical", doc = "How the two sides are laid out." },
-      { "open_in", kind = kind.one_of({ "tab" }), default = "tab", doc = "Where the diff opens." },
+      {
+        "layout",
+        kind = kind.one_of({ "vertical" }),
+        default = "vertical",
+        doc = "How the diff is laid out. So far there is one way: side by side, in a tab page of its own.",
+      },
       { "accept_on_write", kind = kind.boolean, default = true, doc = "Let `:w` in the proposal accept it." },
       {
         "focus",

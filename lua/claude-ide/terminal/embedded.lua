@@ -81,21 +81,6 @@ local function rename(buf, name)
   end
 end
 
----Takes typed keys from now on.
----@param buf integer
-local function start_typing(buf)
-  -- In terminal mode Neovim is busy with another terminal, and forgets `:startinsert` when it comes back from there.
-  if vim.api.nvim_get_mode().mode == "t" then
-    vim.schedule(function()
-      if vim.api.nvim_get_current_buf() == buf then
-        vim.cmd.startinsert()
-      end
-    end)
-  else
-    vim.cmd.startinsert()
-  end
-end
-
 ---@param host claude-ide.terminal.Host
 ---@param win integer
 local function close_window(host, win)
@@ -226,7 +211,7 @@ function M.provider(host)
     if handle.view then
       vim.fn.winrestview(handle.view)
     elseif handle.job and require("claude-ide.config").get().terminal.start_insert then
-      start_typing(handle.buf)
+      vim.cmd.startinsert()
     end
   end
 

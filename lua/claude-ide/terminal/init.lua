@@ -62,45 +62,39 @@ local function start_server()
 end
 
 ---@param args string[]
----@return claude-ide.terminal.Spec
+---@return claude-ide.terminal.Spec? spec
+---@return string? why it cannot run
 local function spec_of(args)
   local options = require("claude-ide.config").get().terminal
+  local program = options.command[1]
+  if vim.fn.executable(program) == 0 then
+    return nil, ("`%s` was not found. `:checkhealth claude-ide` says what to do."):format(program)
+  end
   local cwd = type(options.cwd) == "function" and options.cwd() or options.cwd
-  local environment = require("claude-ide.terminal.environment")
-  local ide_env = environment.of(start_server(), vim.fn.environ())
+  cwd = cwd and vim.fs.normalize(cwd) or require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
+  if vim.fn.isdirectory(cwd) == 0 then
+    return nil, ("The folder %s does not exist; see terminal.cwd."):format(cwd)
+  end
+  local ide_env = require("claude-ide.terminal.environment").of(start_server(), vim.fn.environ())
   return {
     argv = vim.list_extend(vim.deepcopy(options.command), args),
-    cwd = cwd and vim.fs.normalize(cwd) or require("claude-ide.workspace").folders()[1] or vim.fn.getcwd(),
+    cwd = cwd,
     env = vim.tbl_extend("force", ide_env, options.env),
     ide_env = ide_env,
     title = "Claude",
   }
 end
 
----@param spec claude-ide.terminal.Spec
----@return boolean ok
----@return string? why
-local function can_run(spec)
-  if vim.fn.executable(spec.argv[1]) == 0 then
-    return false,
-      ("`%s` was not found. Install Claude Code (npm install -g @anthropic-ai/claude-code), or set terminal.command."):format(
-        spec.argv[1]
-      )
-  elseif vim.fn.isdirectory(spec.cwd) == 0 then
-    return false, ("The folder %s does not exist; see terminal.cwd."):format(spec.cwd)
-  end
-  return true
-end
-
 ---@param args string[]
 local function start(args)
-  local spec, with = spec_of(args), provider()
-  local ok, why = can_run(spec)
-  if ok and with.check then
+  local with = provider()
+  local spec, why = spec_of(args)
+  local ok = spec ~= nil
+  if spec and with.check then
     ok, why = with.check(spec)
   end
-  if not ok then
-    require("claude-ide.notice").error(why)
+  if not spec or not ok then
+    require("claude-ide.notice").error(why or "The terminal cannot be opened here.")
     return
   end
   if current and sessions[current] then
@@ -125,7 +119,10 @@ local function replace(session, args)
   vim.ui.select({ keep, again }, { prompt = "Claude is already running" }, function(choice)
     if choice == again then
       session:close()
-      start(args)
+      -- Neovim leaves the terminal mode of a terminal that is gone only at its next turn, and with it any `:startinsert`.
+      vim.defer_fn(function()
+        start(args)
+      end, 0)
     elseif choice == keep then
       session:focus()
     end

@@ -1,0 +1,169 @@
+---@meta
+-- Made by `make doc` from config/schema.lua. Do not edit.
+-- Opts: what a person may set. Config: complete, what config.get() returns.
+
+---@class claude-ide.Opts.log
+---@field level? "trace"|"debug"|"info"|"warn"|"error"|"off" The least important lines that are written. Only `trace` writes text of your buffers.
+
+---@class claude-ide.Opts.server.keepalive
+---@field interval_ms? integer Milliseconds between two pings.
+---@field timeout_ms? integer A client that was silent for so many milliseconds is dropped.
+---@field mcp_ping? boolean Send MCP's `ping` request beside the ping of WebSocket.
+
+---@class claude-ide.Opts.server
+---@field host? string Address to listen on. Anything but a loopback address lets other machines try to connect; only a container setup should need that.
+---@field port? integer Port to listen on. 0 takes any free one and keeps it for the life of this Neovim.
+---@field port_range? [integer, integer] First and last port to try, for firewalls and containers. Used when `port` is 0.
+---@field handshake_timeout_ms? integer How long a new connection may take to become a WebSocket, in milliseconds.
+---@field max_connections? integer Most connections at one time.
+---@field max_message_bytes? integer Largest message that is accepted. A larger one closes its connection.
+---@field keepalive? claude-ide.Opts.server.keepalive How a connection that died without a word is found out.
+---@field lock_dir? string Folder of the lock file. Not set: `ide` in `$CLAUDE_CONFIG_DIR`, else in `~/.claude`, as the CLI reads them.
+
+---@class claude-ide.Opts.workspace
+---@field root_markers? string[] Names that mark the top folder of a project.
+---@field folders? string[]|fun(): string[] The folders themselves, or a function that returns them. Not set: found by `root_markers`.
+
+---@class claude-ide.Opts.selection
+---@field enabled? boolean Send it. `:Claude selection off` switches it off for this Neovim, `vim.b.claude_private` for one buffer.
+---@field debounce_ms? integer Least milliseconds between two messages.
+---@field max_bytes? integer Longest text that is sent. The range that is sent is always the whole selection.
+---@field deny? string[] Names of files that are never sent, as globs. One with a `/` is compared with the whole path, any other with the file's name.
+
+---@class claude-ide.Opts.mention
+---@field max_pending? integer Most mentions that wait for a connection.
+
+---@class claude-ide.Opts.diagnostics
+---@field wait_ms? integer Longest wait for fresh diagnostics of one file. The CLI gives up after 500 ms.
+---@field wait_all_ms? integer Longest wait for fresh diagnostics of all files. The CLI gives up after 2,000 ms.
+---@field load_hidden? boolean Load a file that Claude is about to edit into a hidden buffer, so that its language server can speak.
+---@field max_per_file? integer Most diagnostics of one file, worst first.
+---@field max_total? integer Most diagnostics in one answer, worst first.
+---@field debounce_ms? integer Least milliseconds between two `diagnostics_changed` messages.
+
+---@class claude-ide.Opts.diff.keymaps
+---@field accept? string|string[]|false Accept the proposal as it now stands.
+---@field reject? string|string[]|false Reject it.
+
+---@class claude-ide.Opts.diff
+---@field enabled? boolean Show them in Neovim. When false the CLI asks in its own terminal.
+---@field layout? "vertical" How the diff is laid out. So far there is one way: side by side, in a tab page of its own.
+---@field accept_on_write? boolean Let `:w` in the proposal accept it.
+---@field focus? boolean Go to a new diff when it opens, unless you are typing.
+---@field keymaps? claude-ide.Opts.diff.keymaps Keys in the two windows of a diff.
+
+---@class claude-ide.Opts.terminal.keymaps
+---@field back? string|string[]|false Go back to the window you came from.
+---@field normal? string|string[]|false Normal mode, to scroll and copy, as `<C-\><C-n>` does.
+---@field hide? string|string[]|false Hide the window. The CLI goes on.
+---@field left? string|string[]|false Go to the window on the left.
+---@field down? string|string[]|false Go to the window below.
+---@field up? string|string[]|false Go to the window above.
+---@field right? string|string[]|false Go to the window on the right.
+
+---@class claude-ide.Opts.terminal
+---@field provider? "native"|"snacks"|"external"|"none"|claude-ide.terminal.Provider `native`: a split of Neovim. `snacks`: a window of snacks.nvim. `external`: the command in `external`. `none`: you start `claude` yourself. A table: your own, see |claude-ide-terminal-provider|.
+---@field command? string[] The CLI and its arguments, one item each. No shell is involved.
+---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts the terminal itself and returns nil.
+---@field env? table<string, string> More environment variables for the CLI.
+---@field cwd? string|fun(): string Folder the CLI starts in. Not set: the top folder of the project.
+---@field side? "left"|"right"|"top"|"bottom" Side of the screen the window takes.
+---@field size? number Its width (or height): below 1 a share of the screen, from 1 on columns (or lines).
+---@field snacks? table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.
+---@field start_insert? boolean Be ready to type when the window is entered by `:Claude`.
+---@field auto_close? boolean Close the window when the CLI ends without an error. After an error it always stays.
+---@field keymaps? claude-ide.Opts.terminal.keymaps Keys while you type in the terminal. |claude-ide-terminal-keys| says which ones the CLI leaves free.
+
+---@class claude-ide.Opts
+---@field auto_start? boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. When false, `:ClaudeConnect` or `:Claude` starts it.
+---@field log? claude-ide.Opts.log The log file. `:Claude log` opens it.
+---@field server? claude-ide.Opts.server The server that the CLI connects to. A change counts from the next start of Neovim or `:Claude restart`.
+---@field workspace? claude-ide.Opts.workspace Which folders count as your project. A CLI that runs in one of them finds this Neovim.
+---@field selection? claude-ide.Opts.selection What Claude is told about the file you are in and the text you selected.
+---@field mention? claude-ide.Opts.mention `:ClaudeSend` and `:Claude add`.
+---@field diagnostics? claude-ide.Opts.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
+---@field diff? claude-ide.Opts.diff Edits that Claude proposes and waits for you to decide.
+---@field terminal? claude-ide.Opts.terminal Where `:Claude` runs the CLI.
+
+---@class claude-ide.Config.log
+---@field level "trace"|"debug"|"info"|"warn"|"error"|"off" The least important lines that are written. Only `trace` writes text of your buffers.
+
+---@class claude-ide.Config.server.keepalive
+---@field interval_ms integer Milliseconds between two pings.
+---@field timeout_ms integer A client that was silent for so many milliseconds is dropped.
+---@field mcp_ping boolean Send MCP's `ping` request beside the ping of WebSocket.
+
+---@class claude-ide.Config.server
+---@field host string Address to listen on. Anything but a loopback address lets other machines try to connect; only a container setup should need that.
+---@field port integer Port to listen on. 0 takes any free one and keeps it for the life of this Neovim.
+---@field port_range? [integer, integer] First and last port to try, for firewalls and containers. Used when `port` is 0.
+---@field handshake_timeout_ms integer How long a new connection may take to become a WebSocket, in milliseconds.
+---@field max_connections integer Most connections at one time.
+---@field max_message_bytes integer Largest message that is accepted. A larger one closes its connection.
+---@field keepalive claude-ide.Config.server.keepalive How a connection that died without a word is found out.
+---@field lock_dir? string Folder of the lock file. Not set: `ide` in `$CLAUDE_CONFIG_DIR`, else in `~/.claude`, as the CLI reads them.
+
+---@class claude-ide.Config.workspace
+---@field root_markers string[] Names that mark the top folder of a project.
+---@field folders? string[]|fun(): string[] The folders themselves, or a function that returns them. Not set: found by `root_markers`.
+
+---@class claude-ide.Config.selection
+---@field enabled boolean Send it. `:Claude selection off` switches it off for this Neovim, `vim.b.claude_private` for one buffer.
+---@field debounce_ms integer Least milliseconds between two messages.
+---@field max_bytes integer Longest text that is sent. The range that is sent is always the whole selection.
+---@field deny string[] Names of files that are never sent, as globs. One with a `/` is compared with the whole path, any other with the file's name.
+
+---@class claude-ide.Config.mention
+---@field max_pending integer Most mentions that wait for a connection.
+
+---@class claude-ide.Config.diagnostics
+---@field wait_ms integer Longest wait for fresh diagnostics of one file. The CLI gives up after 500 ms.
+---@field wait_all_ms integer Longest wait for fresh diagnostics of all files. The CLI gives up after 2,000 ms.
+---@field load_hidden boolean Load a file that Claude is about to edit into a hidden buffer, so that its language server can speak.
+---@field max_per_file integer Most diagnostics of one file, worst first.
+---@field max_total integer Most diagnostics in one answer, worst first.
+---@field debounce_ms integer Least milliseconds between two `diagnostics_changed` messages.
+
+---@class claude-ide.Config.diff.keymaps
+---@field accept string|string[]|false Accept the proposal as it now stands.
+---@field reject string|string[]|false Reject it.
+
+---@class claude-ide.Config.diff
+---@field enabled boolean Show them in Neovim. When false the CLI asks in its own terminal.
+---@field layout "vertical" How the diff is laid out. So far there is one way: side by side, in a tab page of its own.
+---@field accept_on_write boolean Let `:w` in the proposal accept it.
+---@field focus boolean Go to a new diff when it opens, unless you are typing.
+---@field keymaps claude-ide.Config.diff.keymaps Keys in the two windows of a diff.
+
+---@class claude-ide.Config.terminal.keymaps
+---@field back string|string[]|false Go back to the window you came from.
+---@field normal string|string[]|false Normal mode, to scroll and copy, as `<C-\><C-n>` does.
+---@field hide string|string[]|false Hide the window. The CLI goes on.
+---@field left string|string[]|false Go to the window on the left.
+---@field down string|string[]|false Go to the window below.
+---@field up string|string[]|false Go to the window above.
+---@field right string|string[]|false Go to the window on the right.
+
+---@class claude-ide.Config.terminal
+---@field provider "native"|"snacks"|"external"|"none"|claude-ide.terminal.Provider `native`: a split of Neovim. `snacks`: a window of snacks.nvim. `external`: the command in `external`. `none`: you start `claude` yourself. A table: your own, see |claude-ide-terminal-provider|.
+---@field command string[] The CLI and its arguments, one item each. No shell is involved.
+---@field external? string[]|fun(spec: claude-ide.terminal.Spec): string[]? For `provider = "external"`: the program that opens a terminal and its arguments. The CLI's own command is put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. Or a function that returns such a list, or starts the terminal itself and returns nil.
+---@field env table<string, string> More environment variables for the CLI.
+---@field cwd? string|fun(): string Folder the CLI starts in. Not set: the top folder of the project.
+---@field side "left"|"right"|"top"|"bottom" Side of the screen the window takes.
+---@field size number Its width (or height): below 1 a share of the screen, from 1 on columns (or lines).
+---@field snacks table For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.
+---@field start_insert boolean Be ready to type when the window is entered by `:Claude`.
+---@field auto_close boolean Close the window when the CLI ends without an error. After an error it always stays.
+---@field keymaps claude-ide.Config.terminal.keymaps Keys while you type in the terminal. |claude-ide-terminal-keys| says which ones the CLI leaves free.
+
+---@class claude-ide.Config
+---@field auto_start boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. When false, `:ClaudeConnect` or `:Claude` starts it.
+---@field log claude-ide.Config.log The log file. `:Claude log` opens it.
+---@field server claude-ide.Config.server The server that the CLI connects to. A change counts from the next start of Neovim or `:Claude restart`.
+---@field workspace claude-ide.Config.workspace Which folders count as your project. A CLI that runs in one of them finds this Neovim.
+---@field selection claude-ide.Config.selection What Claude is told about the file you are in and the text you selected.
+---@field mention claude-ide.Config.mention `:ClaudeSend` and `:Claude add`.
+---@field diagnostics claude-ide.Config.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
+---@field diff claude-ide.Config.diff Edits that Claude proposes and waits for you to decide.
+---@field terminal claude-ide.Config.terminal Where `:Claude` runs the CLI.

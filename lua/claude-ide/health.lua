@@ -1,0 +1,132 @@
+-- `:checkhealth claude-ide`: everything that has to be right for a CLI to find this Neovim, and what to do where it is
+-- not. Changes nothing, starts nothing but `claude --version`.
+
+local M = {}
+
+---How long a program may take to say its version. The CLI is large: its first start from a slow disk takes seconds.
+local VERSION_TIMEOUT_MS = 10000
+
+local function check_neovim()
+  vim.health.start("Neovim")
+  local version = tostring(vim.version())
+  if vim.fn.has("nvim-0.10") == 1 then
+    vim.health.ok("Neovim " .. version)
+  else
+    vim.health.error("Neovim " .. version .. " is too old", "Use Neovim 0.10 or newer.")
+  end
+end
+
+local function check_options()
+  local problems = require("claude-ide.config").problems()
+  for _, problem in ipairs(problems) do
+    vim.health.warn(problem, "See `:help claude-ide-options`.")
+  end
+  if #problems == 0 then
+    vim.health.ok("The options are valid")
+  end
+end
+
+local function check_library()
+  vim.health.start("Native library")
+  local native = require("claude-ide.native")
+  local path, missing = native.find()
+  if not path then
+    vim.health.error(missing)
+    return
+  end
+  local library, err = native.load()
+  if library then
+    vim.health.ok(("%s, version %s"):format(path, library.version()))
+  else
+    vim.health.error(err)
+  end
+end
+
+local function check_cli()
+  vim.health.start("Claude Code")
+  local terminal = require("claude-ide.config").get().terminal
+  local program = terminal.command[1]
+  local path = vim.fn.exepath(program)
+  if path == "" then
+    vim.health.warn(("`%s` was not found"):format(program), {
+      "Install it: npm install -g @anthropic-ai/claude-code",
+      "Or say where it is: terminal.command",
+      "A CLI on another PATH can still connect by itself.",
+    })
+    return
+  end
+  local ok, result = pcall(function()
+    return vim.system({ path, "--version" }, { text = true, timeout = VERSION_TIMEOUT_MS }):wait()
+  end)
+  local said = ok and vim.trim(result.stdout or ""):match("^[^\n]+")
+  if said and result.code == 0 then
+    vim.health.ok(("%s: %s"):format(path, said))
+  else
+    vim.health.warn(path .. " did not say its version", "Run `" .. program .. " --version` in a terminal.")
+  end
+  vim.health.info(("`:Claude` shows it with the provider %s"):format(
+    type(terminal.provider) == "table" and "of your own" or ('"%s"'):format(terminal.provider)
+  ))
+end
+
+local function check_clients()
+  vim.health.start("Connected CLIs")
+  local clients = require("claude-ide.server").clients()
+  if #clients == 0 then
+    vim.health.info("None. `:Claude` starts one; in a CLI that runs elsewhere type /ide.")
+  end
+  local path = require("claude-ide.path")
+  local folders = require("claude-ide.workspace").folders()
+  for _, client in ipairs(clients) do
+    local text = ("%s %s, pid %s, %s, in %s"):format(
+      client.name or "unnamed",
+      client.version or "",
+      client.pid or "unknown",
+      client.state == "ready" and "ready" or "connecting",
+      #client.roots > 0 and table.concat(client.roots, ", ") or "an unknown folder"
+    )
+    local inside = vim.iter(client.roots):any(function(root)
+      return vim.iter(folders):any(function(folder)
+        return path.within(root, folder)
+      end)
+    end)
+    if inside or #client.roots == 0 then
+      vim.health.ok(text)
+    else
+      vim.health.warn(text, "It works outside of this project: " .. table.concat(folders, ", "))
+    end
+  end
+  vim.health.info(
+    "The model itself is given only getDiagnostics and executeCode of an editor's tools. "
+      .. "The CLI uses the others (openDiff, openFile, …) on its own account, so that list in /mcp is not a fault."
+  )
+end
+
+local function check_plugins()
+  vim.health.start("Optional plugins")
+  local plugins = {
+    { "snacks", "snacks.nvim", 'terminal.provider = "snacks", and mentions from its explorer and picker' },
+    { "conform", "conform.nvim", "the formatter of the tool reformat_file" },
+    { "lualine", "lualine.nvim", 'the component "claude"' },
+  }
+  for _, plugin in ipairs(plugins) do
+    local module, name, use = unpack(plugin)
+    local found = #vim.api.nvim_get_runtime_file(("lua/%s/init.lua"):format(module), false) > 0
+      or #vim.api.nvim_get_runtime_file(("lua/%s.lua"):format(module), false) > 0
+    vim.health.info(("%s: %s (%s)"):format(name, found and "found" or "not installed", use))
+  end
+  vim.health.info("Log file: " .. require("claude-ide.log").path())
+end
+
+function M.check()
+  check_neovim()
+  check_options()
+  check_library()
+  check_cli()
+  require("claude-ide.health.server").check()
+  check_clients()
+  require("claude-ide.health.surroundings").check()
+  check_plugins()
+end
+
+return M

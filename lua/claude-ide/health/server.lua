@@ -1,0 +1,159 @@
+-- The server and its lock files, ours and those of others, for the health check.
+
+local M = {}
+
+local OWNER_ONLY_FILE, OWNER_ONLY_FOLDER = "600", "700"
+
+---@param path string
+---@return string? permissions as three octal digits
+local function permissions(path)
+  local stat = vim.uv.fs_stat(path)
+  return stat and ("%o"):format(stat.mode % 512)
+end
+
+---@param host string
+---@return boolean
+function M.is_loopback(host)
+  return host == "localhost" or host == "::1" or host:match("^127%.") ~= nil
+end
+
+local function check_address()
+  local server = require("claude-ide.server")
+  local info = server.info()
+  local host = require("claude-ide.config").get().server.host
+  if info then
+    vim.health.ok(("Listening on %s:%d"):format(info.host, info.port))
+    host = info.host
+  else
+    vim.health.warn("The server does not run", "`:ClaudeConnect` starts it, or says why it cannot.")
+  end
+  if not M.is_loopback(host) then
+    vim.health.warn(("server.host is %s: other machines can try to connect"):format(host), {
+      "They still need the token of the lock file, but the connection is not encrypted.",
+      "Use it only between a container and its host, behind a firewall.",
+    })
+  end
+  vim.health.info("Project: " .. table.concat(require("claude-ide.workspace").folders(), ", "))
+end
+
+---@param folder string
+local function check_folder(folder)
+  local mode = permissions(folder)
+  if not mode then
+    vim.health.info(folder .. " does not exist yet; it is made when the server starts")
+  elseif mode ~= OWNER_ONLY_FOLDER then
+    vim.health.warn(
+      ("%s has the permissions %s: others can see what you work on"):format(folder, mode),
+      "chmod 700 " .. vim.fn.shellescape(folder)
+    )
+  else
+    vim.health.ok(("%s, permissions %s"):format(folder, mode))
+  end
+end
+
+---@param path string
+local function check_own_lock(path)
+  local mode = permissions(path)
+  if not mode then
+    vim.health.error(
+      path .. " is gone: no CLI can find this Neovim",
+      "`:Claude restart` writes it again. Who deletes it? The CLI deletes locks of dead processes only."
+    )
+  elseif mode ~= OWNER_ONLY_FILE then
+    vim.health.error(
+      ("%s has the permissions %s: others can read the token"):format(path, mode),
+      "chmod 600 " .. vim.fn.shellescape(path)
+    )
+  else
+    vim.health.ok("Our lock file: " .. path)
+  end
+end
+
+---@param path string
+---@return table? lock
+local function read_lock(path)
+  local file = io.open(path, "r")
+  if not file then
+    return nil
+  end
+  local text = file:read(64 * 1024)
+  file:close()
+  local ok, lock = pcall(vim.json.decode, text or "")
+  return ok and type(lock) == "table" and lock or nil
+end
+
+---@param lock table
+---@return string[]
+local function folders_of(lock)
+  local folders = type(lock.workspaceFolders) == "table" and lock.workspaceFolders or {}
+  return vim.tbl_filter(function(folder)
+    return type(folder) == "string"
+  end, folders)
+end
+
+---@param theirs string[]
+---@param ours string[]
+---@return boolean
+local function overlap(theirs, ours)
+  local within = require("claude-ide.path").within
+  for _, one in ipairs(theirs) do
+    for _, other in ipairs(ours) do
+      if within(one, other) or within(other, one) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+---@param path string
+local function check_other_lock(path)
+  local lock = read_lock(path)
+  if not lock then
+    vim.health.warn(path .. " is not a lock file that can be read", "Delete it if no editor is starting just now.")
+    return
+  end
+  local pid = tonumber(lock.pid)
+  local name = type(lock.ideName) == "string" and lock.ideName or "unnamed editor"
+  if pid and vim.uv.kill(pid, 0) ~= 0 and select(2, vim.uv.kill(pid, 0)) ~= "EPERM" then
+    vim.health.info(("%s (%s, pid %d) is of a process that has ended; the CLI removes it"):format(path, name, pid))
+    return
+  end
+  local folders = folders_of(lock)
+  local text = ("Another editor: %s, pid %s, in %s"):format(name, pid or "unknown", table.concat(folders, ", "))
+  if overlap(folders, require("claude-ide.workspace").folders()) then
+    vim.health.warn(text, {
+      "A CLI that you start in a terminal finds both and connects to neither until you choose with /ide.",
+      "One that `:Claude` starts always comes here.",
+    })
+  else
+    vim.health.info(text)
+  end
+end
+
+function M.check()
+  vim.health.start("Server")
+  check_address()
+  local server = require("claude-ide.server")
+  local info = server.info()
+  local own = {}
+  for _, path in ipairs(info and info.lock_files or {}) do
+    own[vim.fs.normalize(path)] = true
+  end
+  for _, folder in ipairs(server.lock_dirs()) do
+    check_folder(folder)
+    for path in pairs(own) do
+      if vim.fs.dirname(path) == vim.fs.normalize(folder) then
+        check_own_lock(path)
+      end
+    end
+    for name in vim.fs.dir(folder) do
+      local path = vim.fs.normalize(folder .. "/" .. name)
+      if name:match("%.lock$") and not own[path] then
+        check_other_lock(path)
+      end
+    end
+  end
+end
+
+return M

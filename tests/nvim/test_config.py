@@ -1,0 +1,153 @@
+"""Options: merged from all sources, checked once, and never a reason for an init.lua to stop."""
+
+import pytest
+
+COLLECT = "_G.notices = {} vim.notify = function(message) table.insert(_G.notices, message) end\n"
+
+
+def config(nvim, path):
+    return nvim.lua("return vim.tbl_get(require('claude-ide.config').get(), unpack(vim.split(..., '.', {plain=true})))", path)
+
+
+def problems(nvim):
+    return nvim.lua("return require('claude-ide.config').problems()")
+
+
+def test_without_setup_the_defaults_hold(start_nvim):
+    nvim = start_nvim(opts=None)
+    assert config(nvim, "server.host") == "127.0.0.1"
+    assert config(nvim, "terminal.command") == ["claude"]
+    assert config(nvim, "auto_start") is True
+    assert problems(nvim) == []
+
+
+def test_every_default_passes_its_own_check(start_nvim):
+    nvim = start_nvim()
+    nvim.lua("local config = require('claude-ide.config') config.setup(config.defaults())")
+    assert problems(nvim) == []
+
+
+def test_setup_wins_over_the_global_variable_which_wins_over_the_defaults(start_nvim):
+    nvim = start_nvim(
+        opts=None,
+        init_lua="""
+        vim.g.claude_ide = { auto_start = false, server = { port = 41000, max_connections = 3 } }
+        require("claude-ide").setup({ server = { port = 42000 } })
+        """,
+    )
+    assert config(nvim, "server.port") == 42000
+    assert config(nvim, "server.max_connections") == 3
+    assert config(nvim, "server.handshake_timeout_ms") == 5000
+
+
+def test_the_global_variable_may_be_a_function(start_nvim):
+    nvim = start_nvim(opts=None, init_lua="vim.g.claude_ide = function() return { terminal = { side = 'left' } } end")
+    assert config(nvim, "terminal.side") == "left"
+
+
+def test_a_list_replaces_the_default_list_also_an_empty_one_through_the_global_variable(start_nvim):
+    nvim = start_nvim(
+        opts=None, init_lua="vim.g.claude_ide = { selection = { deny = {} }, workspace = { root_markers = { 'x' } } }"
+    )
+    assert config(nvim, "selection.deny") == []
+    assert config(nvim, "workspace.root_markers") == ["x"]
+    assert problems(nvim) == []
+
+
+def test_a_second_setup_replaces_the_first(start_nvim):
+    nvim = start_nvim(opts={"server": {"port": 41000}, "terminal": {"side": "left"}})
+    nvim.lua("require('claude-ide').setup({ server = { port = 42000 } })")
+    assert config(nvim, "server.port") == 42000
+    assert config(nvim, "terminal.side") == "right"
+
+
+@pytest.mark.parametrize(
+    ("opts", "problem"),
+    [
+        ({"server": {"prot": 1}}, "server.prot: no such option, did you mean server.port?"),
+        ({"sever": {}}, "sever: no such option, did you mean server?"),
+        ({"wholly_new": 1}, "wholly_new: no such option"),
+        ({"server": {"port": "x"}}, 'server.port: expected a whole number from 0 to 65535, got "x"; using 0'),
+        ({"server": {"port": 70000}}, "server.port: expected a whole number from 0 to 65535, got 70000; using 0"),
+        ({"server": {"port": 1.5}}, "server.port: expected a whole number from 0 to 65535, got 1.5; using 0"),
+        ({"server": 3}, "server: expected a table of options, got 3"),
+        (
+            {"server": {"port_range": [5, 4]}},
+            "server.port_range: expected two ports such as { 40000, 40100 }, the lower one first, got { 5, 4 }; ignored",
+        ),
+        (
+            {"terminal": {"command": "claude --verbose"}},
+            'terminal.command: expected a list such as { "claude", "--verbose" }, got "claude --verbose"; '
+            'using { "claude" }',
+        ),
+        (
+            {"terminal": {"side": "middle"}},
+            'terminal.side: expected one of "left", "right", "top", "bottom", got "middle"; using "right"',
+        ),
+        (
+            {"diff": {"keymaps": {"accept": True}}},
+            'diff.keymaps.accept: expected keys such as "<leader>a", a list of them, or false, got true; using "ZZ"',
+        ),
+        (
+            {"terminal": {"env": {"A": 1}}},
+            "terminal.env: expected a table of names, each value a string, got { A = 1 }; using {}",
+        ),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_was_expected(start_nvim, opts, problem):
+    nvim = start_nvim(opts=opts)
+    assert problems(nvim) == [problem]
+
+
+def test_the_good_options_beside_a_wrong_one_count(start_nvim):
+    nvim = start_nvim(opts={"server": {"port": "x", "max_connections": 2}})
+    assert config(nvim, "server.port") == 0
+    assert config(nvim, "server.max_connections") == 2
+
+
+def test_a_problem_is_told_once_in_one_line_and_stops_nothing(start_nvim):
+    nvim = start_nvim(opts={"sever": 1}, init_lua=COLLECT + "_G.after = true")
+    nvim.wait("#_G.notices == 1")
+    nvim.lua("require('claude-ide').setup({ auto_start = false, sever = 1 }) require('claude-ide.config').get()")
+    nvim.cmd("Claude status")
+    assert nvim.lua("return _G.notices") == ["Option sever: no such option, did you mean server?"]
+    assert nvim.lua("return _G.after") is True
+
+
+def test_several_problems_are_one_line_too(start_nvim):
+    nvim = start_nvim(opts={"sever": 1, "log": 2}, init_lua=COLLECT)
+    nvim.wait("#_G.notices == 1")
+    assert nvim.lua("return _G.notices") == ["Options that do not work: log, sever. See `:checkhealth claude-ide`."]
+
+
+def test_a_long_problem_is_cut_rather_than_making_neovim_wait_for_a_key(start_nvim):
+    nvim = start_nvim(opts={"server": {"port_range": [5, 4]}}, init_lua=COLLECT + "vim.o.columns = 70")
+    nvim.wait("#_G.notices == 1")
+    assert nvim.lua("return _G.notices") == ["Option server.port_range does not work. See `:checkhealth claude-ide`."]
+
+
+@pytest.mark.parametrize("argument", ["3", "'x'", "{ 1, 2, x = 3 }", "{ server = { { } } }", "{ [true] = 1 }"])
+def test_nonsense_is_survived(start_nvim, argument):
+    init_lua = COLLECT + f"vim.g.claude_ide = {{ auto_start = false }} require('claude-ide').setup({argument}) _G.after = 1"
+    nvim = start_nvim(opts=None, init_lua=init_lua)
+    nvim.wait("#_G.notices == 1")
+    assert nvim.lua("return _G.after") == 1
+    assert config(nvim, "server.port") == 0
+
+
+@pytest.mark.parametrize("value", ["3", "function() error('no') end", "function() return 'x' end"])
+def test_a_global_variable_that_makes_no_sense_is_survived(start_nvim, value):
+    init_lua = COLLECT + f"vim.g.claude_ide = {value} require('claude-ide').setup({{ auto_start = false }})"
+    nvim = start_nvim(opts=None, init_lua=init_lua)
+    nvim.wait("#_G.notices == 1")
+    assert nvim.lua("return _G.notices[1]").startswith("Option vim.g.claude_ide: ")
+    assert config(nvim, "server.port") == 0
+
+
+def test_what_the_person_does_with_their_table_later_changes_nothing(start_nvim):
+    nvim = start_nvim(
+        opts=None,
+        init_lua="_G.mine = { auto_start = false, terminal = { command = { 'claude' } } } require('claude-ide').setup(_G.mine)",
+    )
+    nvim.lua("require('claude-ide.config').get() _G.mine.terminal.command[1] = 'other'")
+    assert config(nvim, "terminal.command") == ["claude"]

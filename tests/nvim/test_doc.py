@@ -1,0 +1,105 @@
+"""The help file: generated, current, and every one of its tags and links in order on each Neovim."""
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HELP = ROOT / "doc" / "claude-ide.txt"
+TAG = re.compile(r"(?:^|(?<=\s))\*([^*\s|]+)\*(?=\s|$)")
+LINK = re.compile(r"(?<!\\)\|([!#-)+-{}~]+)\|")  # as Neovim's help syntax has it
+
+
+def prose():
+    """The text of the help file without its code."""
+    lines, code = [], False
+    for line in HELP.read_text().splitlines():
+        if code and (line.startswith("<") or (line and not line.startswith(" "))):
+            code = False
+        if not code:
+            lines.append(line)
+        if re.search(r"(^| )>[a-z]*$", line):
+            code = True
+    return "\n".join(lines)
+
+
+def test_what_is_generated_is_current(start_nvim):
+    nvim = start_nvim()
+    checked = subprocess.run(
+        [nvim.lua("return vim.v.progpath"), "-l", "scripts/doc.lua", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_its_tags_are_taken_by_neovim_and_each_stands_once(start_nvim, tmp_path):
+    doc = tmp_path / "help" / "doc"
+    doc.mkdir(parents=True)
+    (doc / HELP.name).write_text(HELP.read_text())
+    nvim = start_nvim()
+    nvim.cmd(f"helptags {doc}")
+    written = [line.split("\t")[0] for line in (doc / "tags").read_text().splitlines()]
+    tags = TAG.findall(prose())
+    assert len(tags) == len(set(tags))
+    assert sorted(tags) == sorted(written)
+
+
+def test_every_link_leads_somewhere(start_nvim, tmp_path):
+    doc = tmp_path / "help" / "doc"
+    doc.mkdir(parents=True)
+    (doc / HELP.name).write_text(HELP.read_text())
+    nvim = start_nvim()
+    nvim.cmd(f"helptags {doc}")
+    nvim.cmd(f"set runtimepath^={doc.parent}")
+    links = sorted(set(LINK.findall(prose())))
+    missing = nvim.lua(
+        """
+        return vim.tbl_filter(function(link)
+          return not vim.tbl_contains(vim.fn.getcompletion(link, "help"), link)
+        end, ...)
+        """,
+        links,
+    )
+    # Tags of a newer Neovim than this one.
+    assert set(missing) <= {"vim.pack"}
+    assert len(links) > 30
+
+
+def test_help_opens_and_fits_its_width(start_nvim, tmp_path):
+    doc = tmp_path / "help" / "doc"
+    doc.mkdir(parents=True)
+    (doc / HELP.name).write_text(HELP.read_text())
+    nvim = start_nvim()
+    nvim.cmd(f"helptags {doc}")
+    nvim.cmd(f"set runtimepath^={doc.parent}")
+    nvim.keys(":help claude-ide<CR>")
+    nvim.wait_screen("Claude Code inside Neovim")
+    too_wide = [line for line in HELP.read_text().splitlines() if len(line) > 79]
+    assert too_wide == []
+
+
+def test_every_subcommand_option_and_function_is_in_the_help(start_nvim):
+    nvim = start_nvim()
+    names = nvim.lua(
+        """
+        local names = {}
+        for _, sub in ipairs(require("claude-ide.command.registry")) do
+          names[#names + 1] = ":Claude-" .. sub.name
+        end
+        local function walk(entries, path)
+          for _, entry in ipairs(entries) do
+            names[#names + 1] = path .. entry[1]
+            walk(entry.fields or {}, path .. entry[1] .. ".")
+          end
+        end
+        walk(require("claude-ide.config.schema"), "claude-ide.")
+        for name in pairs(require("claude-ide")) do
+          names[#names + 1] = ("claude-ide.%s()"):format(name)
+        end
+        return names
+        """
+    )
+    assert set(names) <= set(TAG.findall(prose()))
