@@ -1,0 +1,57 @@
+//! What can go wrong at this crate's boundary. Odd content of files is never an error; only the disk and the caller are.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a session could not be read, watched or searched.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// Neither `CLAUDE_CONFIG_DIR` nor a home directory is set.
+    #[error("no home directory and no CLAUDE_CONFIG_DIR: the configuration folder of Claude is unknown")]
+    NoConfigDir,
+    /// A file of the CLI could not be read.
+    #[error("could not read {path}")]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The cache of summaries could not be written.
+    #[error("could not write the session cache {path}")]
+    Cache {
+        /// The cache file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// No session has this id.
+    #[error("no session with the id {id}")]
+    UnknownSession {
+        /// The id as asked for.
+        id: String,
+    },
+    /// The row or message does not exist (any more): the transcript was replaced.
+    #[error("no such message in the transcript")]
+    UnknownMessage,
+    /// The search pattern is not a regular expression.
+    #[error("not a valid search pattern: {message}")]
+    Pattern {
+        /// What is wrong with it, one line.
+        message: String,
+    },
+    /// The watcher's thread could not be started.
+    #[error("could not start the session watcher")]
+    Watcher(#[source] io::Error),
+}
+
+impl SessionError {
+    /// Names the file that an I/O error belongs to.
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Read { path, source }
+    }
+}

@@ -1,0 +1,255 @@
+//! The index of one transcript: where each message's lines lie, and how messages hang together. No contents.
+//!
+//! A *node* is what a person sees as one message: a prompt; a reply with all its lines (the CLI writes one a content block,
+//! sharing `message.id`) and the results of its tool calls; a notice. Lines that are only bookkeeping are *links*: they
+//! pass their children on to the nearest node above them.
+//!
+//! Invariants: the tree depends on the order of lines alone, never on how they were read; it has no cycles; the first line
+//! with an id wins; nothing is lost because a line is missing or broken: its children hang off what came before.
+
+mod classify;
+mod node;
+mod rows;
+mod tree;
+
+use std::collections::HashSet;
+
+use crate::head::{Content, Head, LineKind, MessageHead, is_api_request};
+use crate::id::{Key, KeyMap, Name, NodeId};
+use crate::line_buffer::RawLine;
+use crate::message::Usage;
+use classify::{Class, classify};
+pub use node::{Branch, Delta, Row, RowKind, ToolRow, ToolStatus};
+pub(crate) use node::{LineRef, Node, Tool, ToolEnd};
+use tree::Link;
+
+/// Which of a file's messages are its conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Conversation {
+    /// A session: sidechains (subagents of older CLIs, in the same file) are beside it.
+    Session,
+    /// A subagent's own file, in which every line is a sidechain.
+    Agent,
+}
+
+/// Everything known of a transcript's lines.
+#[derive(Debug)]
+pub(crate) struct Index {
+    conversation: Conversation,
+    nodes: Vec<Node>,
+    tools: Vec<Tool>,
+    links: KeyMap<Link>,
+    by_message: KeyMap<NodeId>,
+    tool_by_id: KeyMap<usize>,
+    /// Nodes whose parent has not been seen, by the id they wait for.
+    waiting: KeyMap<Vec<NodeId>>,
+    roots: Vec<NodeId>,
+    side_roots: Vec<NodeId>,
+    last_main: Option<NodeId>,
+    last_side: Option<NodeId>,
+    names: HashSet<Name>,
+    /// Nodes that lines added to since this was last taken.
+    touched: Vec<NodeId>,
+    broken: u32,
+}
+
+impl Index {
+    pub(crate) fn new(conversation: Conversation) -> Self {
+        Self {
+            conversation,
+            nodes: Vec::new(),
+            tools: Vec::new(),
+            links: KeyMap::default(),
+            by_message: KeyMap::default(),
+            tool_by_id: KeyMap::default(),
+            waiting: KeyMap::default(),
+            roots: Vec::new(),
+            side_roots: Vec::new(),
+            last_main: None,
+            last_side: None,
+            names: HashSet::new(),
+            touched: Vec::new(),
+            broken: 0,
+        }
+    }
+
+    /// Takes a line in. `false` if it is broken: the caller logs its number.
+    pub(crate) fn add(&mut self, line: &RawLine<'_>) -> bool {
+        let Some(bytes) = line.bytes else {
+            self.broken += 1;
+            return false;
+        };
+        if bytes.is_empty() || is_api_request(bytes) {
+            return true;
+        }
+        let Some(head) = Head::parse(bytes) else {
+            self.broken += 1;
+            return false;
+        };
+        let at = LineRef { offset: line.offset, len: u32::try_from(bytes.len()).unwrap_or(u32::MAX), number: line.number };
+        self.add_head(at, &head);
+        true
+    }
+
+    /// Lines so far that were no JSON, or longer than allowed.
+    pub(crate) fn broken(&self) -> u32 {
+        self.broken
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.index())
+    }
+
+    pub(crate) fn tool(&self, tool: usize) -> Option<&Tool> {
+        self.tools.get(tool)
+    }
+
+    /// The tool call with this id.
+    pub(crate) fn tool_by_id(&self, id: &str) -> Option<&Tool> {
+        self.tool_by_id.get(&Key::of(id)?).and_then(|tool| self.tools.get(*tool))
+    }
+
+    /// How many messages there are, on all branches.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The nodes that changed since this was last asked.
+    pub(crate) fn take_touched(&mut self) -> Vec<NodeId> {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        touched
+    }
+
+    /// Tokens of all replies, each reply counted once.
+    pub(crate) fn total_usage(&self) -> Usage {
+        self.nodes.iter().filter_map(|node| node.usage).fold(Usage::default(), Usage::plus)
+    }
+
+    fn add_head(&mut self, at: LineRef, head: &Head<'_>) {
+        let uuid = Key::of(head.uuid.text());
+        if uuid.is_some_and(|uuid| self.links.contains_key(&uuid)) {
+            return;
+        }
+        let class = classify(head);
+        match class {
+            Class::Hidden => {}
+            Class::Link => {
+                let owner = self.place_of(head);
+                self.insert_link(uuid, owner.as_link());
+            }
+            Class::Node(RowKind::Reply) => self.add_reply(at, head, uuid),
+            Class::Node(kind) => {
+                let node = self.push_node(at, head, kind);
+                self.insert_link(uuid, Link::Node(node));
+                self.add_results(at, head, Some(node));
+            }
+            Class::Results => self.add_result_line(at, head, uuid),
+        }
+    }
+
+    /// One line of a reply: its first, or one more block of it.
+    fn add_reply(&mut self, at: LineRef, head: &Head<'_>, uuid: Option<Key>) {
+        let empty = MessageHead::default();
+        let message = head.message.0.as_ref().unwrap_or(&empty);
+        let message_id = Key::of(message.id.text());
+        let known = message_id.and_then(|id| self.by_message.get(&id).copied());
+        let node = match known {
+            Some(node) => node,
+            None => self.push_node(at, head, RowKind::Reply),
+        };
+        if let Some(id) = message_id {
+            self.by_message.insert(id, node);
+        }
+        let model = self.name(message.model.text());
+        if let Some(entry) = self.nodes.get_mut(node.index()) {
+            if known.is_some() {
+                entry.lines.push(at);
+            }
+            entry.model = model.or(entry.model.take());
+            entry.usage = message.usage.0.map(Usage::from).or(entry.usage);
+            entry.end = head.time().or(entry.end);
+        }
+        self.touched.push(node);
+        self.insert_link(uuid, Link::Node(node));
+        self.add_tools(node, head, message);
+    }
+
+    fn add_tools(&mut self, node: NodeId, head: &Head<'_>, message: &MessageHead<'_>) {
+        let Content::Blocks(blocks) = &message.content else { return };
+        for block in blocks {
+            match block.kind.text() {
+                "thinking" | "redacted_thinking" => self.mark(node, |node| node.has_thinking = true),
+                "text" => self.mark(node, |node| node.has_text = true),
+                "tool_use" | "server_tool_use" => {
+                    let name = self.name(block.name.text()).unwrap_or_else(|| Name::new("?"));
+                    let tool = self.tools.len();
+                    self.tools.push(Tool { name, node, started: head.time(), end: None, sidechain: None });
+                    if let Some(id) = Key::of(block.id.text()) {
+                        self.tool_by_id.entry(id).or_insert(tool);
+                    }
+                    self.mark(node, |node| node.tools.push(tool));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A line that only answers tool calls: it becomes part of the reply that made them.
+    fn add_result_line(&mut self, at: LineRef, head: &Head<'_>, uuid: Option<Key>) {
+        match self.add_results(at, head, None) {
+            Some(node) => self.insert_link(uuid, Link::Node(node)),
+            None => {
+                let node = self.push_node(at, head, RowKind::Results);
+                self.insert_link(uuid, Link::Node(node));
+            }
+        }
+    }
+
+    /// Gives each tool call of the line its result; the node of the first one that is known. `inside` is the line's own node.
+    fn add_results(&mut self, at: LineRef, head: &Head<'_>, inside: Option<NodeId>) -> Option<NodeId> {
+        let Content::Blocks(blocks) = &head.message.0.as_ref()?.content else { return None };
+        let mut owner = None;
+        for block in blocks.iter().filter(|block| block.kind.text() == "tool_result") {
+            let Some(tool) = Key::of(block.tool_use_id.text()).and_then(|id| self.tool_by_id.get(&id)) else { continue };
+            let Some(tool) = self.tools.get_mut(*tool) else { continue };
+            let status = match (head.denial.is_set(), block.is_error.is_true()) {
+                (true, _) => ToolStatus::Rejected,
+                (false, true) => ToolStatus::Failed,
+                (false, false) => ToolStatus::Done,
+            };
+            tool.end = Some(ToolEnd { at, status, time: head.time() });
+            let node = tool.node;
+            owner = owner.or(Some(node));
+            self.touched.push(node);
+            if let (Some(entry), Some(time), None) = (self.nodes.get_mut(node.index()), head.time(), inside) {
+                entry.end = Some(time);
+            }
+        }
+        owner
+    }
+
+    fn mark(&mut self, node: NodeId, change: impl FnOnce(&mut Node)) {
+        if let Some(node) = self.nodes.get_mut(node.index()) {
+            change(node);
+        }
+    }
+
+    /// The one copy of a name that repeats: of a tool, of a model.
+    fn name(&mut self, text: &str) -> Option<Name> {
+        if text.is_empty() {
+            return None;
+        }
+        if let Some(name) = self.names.get(text) {
+            return Some(name.clone());
+        }
+        let name = Name::new(text);
+        self.names.insert(name.clone());
+        Some(name)
+    }
+
+    fn is_side(&self, head: &Head<'_>) -> bool {
+        self.conversation == Conversation::Session && head.sidechain.is_true()
+    }
+}

@@ -1,0 +1,60 @@
+//! Rows: what a reader sees of the index.
+
+use super::{Branch, Index, Row, ToolRow, ToolStatus};
+use crate::id::NodeId;
+
+impl Index {
+    /// The row of a message.
+    pub(crate) fn row(&self, id: NodeId) -> Option<Row> {
+        let node = self.node(id)?;
+        let tools: Vec<_> = node.tools.iter().filter_map(|tool| self.tool(*tool)).collect();
+        let results = tools.iter().filter_map(|tool| tool.end).map(|end| u64::from(end.at.len));
+        let bytes = node.lines.iter().map(|line| u64::from(line.len)).chain(results).sum();
+        Some(Row {
+            id,
+            kind: node.kind,
+            start: node.start,
+            end: node.end,
+            model: node.model.clone(),
+            usage: node.usage,
+            tools: tools
+                .iter()
+                .map(|tool| ToolRow {
+                    name: tool.name.clone(),
+                    status: tool.end.map_or(ToolStatus::Running, |end| end.status),
+                    start: tool.started,
+                    end: tool.end.and_then(|end| end.time),
+                    sidechain: tool.sidechain,
+                })
+                .collect(),
+            has_text: node.has_text,
+            has_thinking: node.has_thinking,
+            branch: self.branch(id),
+            bytes,
+        })
+    }
+
+    /// A message and, where it has any, its siblings: when one begins, the others' rows change too.
+    pub(crate) fn with_siblings(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        let siblings = self.siblings(id);
+        // Roots of a torn file may be many: their branch number is not worth going through all of them each time.
+        let few = siblings.len() <= 64;
+        siblings.iter().copied().filter(move |sibling| few || *sibling == id)
+    }
+
+    /// The message that a line of the file belongs to.
+    pub(crate) fn at_line(&self, number: u32) -> Option<NodeId> {
+        let of_tool = || self.tools.iter().find(|tool| tool.end.is_some_and(|end| end.at.number == number)).map(|tool| tool.node);
+        let node = self.nodes.iter().position(|node| node.lines.iter().any(|line| line.number == number));
+        node.map(NodeId::from_index).or_else(of_tool)
+    }
+
+    fn branch(&self, id: NodeId) -> Option<Branch> {
+        let siblings = self.siblings(id);
+        if siblings.len() < 2 || self.node(id)?.side {
+            return None;
+        }
+        let number = siblings.iter().position(|sibling| *sibling == id)?;
+        Some(Branch { number: u32::try_from(number + 1).ok()?, siblings: siblings.to_vec() })
+    }
+}

@@ -1,0 +1,218 @@
+//! How messages hang together: parents through links, orphans, forks, paths.
+
+use super::{Index, LineRef, Node, RowKind, Tool};
+use crate::head::Head;
+use crate::id::{Key, NodeId};
+
+/// Links in a row that are followed before giving up: only links whose parent came late are followed at all.
+const MAX_LINK_STEPS: u32 = 10_000;
+/// Tools that start subagents; older CLIs wrote those into the same file.
+const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
+
+/// What a line's id stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Link {
+    /// A message, or a link whose messages above are known.
+    Node(NodeId),
+    /// A link with no message above it.
+    Root,
+    /// A link whose parent has not been seen.
+    Via(Key),
+}
+
+/// Where a new line hangs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Under(NodeId),
+    Root,
+    /// Not known until the line with this id comes.
+    Unknown(Key),
+}
+
+impl Place {
+    pub(super) fn as_link(self) -> Link {
+        match self {
+            Self::Under(node) => Link::Node(node),
+            Self::Root => Link::Root,
+            Self::Unknown(key) => Link::Via(key),
+        }
+    }
+}
+
+impl Index {
+    /// Where a line hangs, by its `parentUuid`.
+    ///
+    /// After a compaction that is null and `logicalParentUuid` names the message before; in a fork's file that message can
+    /// come later or never (measured), so it counts only where it is known already.
+    pub(super) fn place_of(&self, head: &Head<'_>) -> Place {
+        if let Some(parent) = Key::of(head.parent.text()) {
+            return self.follow(parent);
+        }
+        match Key::of(head.logical_parent.text()).map(|parent| self.follow(parent)) {
+            Some(Place::Under(node)) => Place::Under(node),
+            Some(Place::Root | Place::Unknown(_)) | None => Place::Root,
+        }
+    }
+
+    fn follow(&self, mut key: Key) -> Place {
+        for _ in 0..MAX_LINK_STEPS {
+            match self.links.get(&key) {
+                Some(Link::Node(node)) => return Place::Under(*node),
+                Some(Link::Root) => return Place::Root,
+                Some(Link::Via(next)) => key = *next,
+                None => return Place::Unknown(key),
+            }
+        }
+        Place::Root
+    }
+
+    /// Makes a message, under its parent or, while that is unknown, under what came before.
+    pub(super) fn push_node(&mut self, at: LineRef, head: &Head<'_>, kind: RowKind) -> NodeId {
+        let place = self.place_of(head);
+        let side = self.is_side(head);
+        let id = NodeId::from_index(self.nodes.len());
+        let before = if side { self.last_side } else { self.last_main };
+        let parent = match place {
+            Place::Under(parent) => Some(parent),
+            Place::Root => None,
+            Place::Unknown(_) => before,
+        };
+        self.nodes.push(Node {
+            kind,
+            parent,
+            children: Vec::new(),
+            lines: vec![at],
+            tools: Vec::new(),
+            start: head.time(),
+            end: head.time(),
+            model: None,
+            usage: None,
+            side,
+            has_text: false,
+            has_thinking: false,
+        });
+        if let Place::Unknown(key) = place {
+            self.waiting.entry(key).or_default().push(id);
+        }
+        self.attach(id, parent);
+        if side {
+            self.last_side = Some(id);
+            if parent.is_none() {
+                self.give_sidechain(id);
+            }
+        } else {
+            self.last_main = Some(id);
+        }
+        self.touched.push(id);
+        id
+    }
+
+    /// Notes what an id stands for, and settles those who waited for it.
+    pub(super) fn insert_link(&mut self, uuid: Option<Key>, link: Link) {
+        let Some(uuid) = uuid else { return };
+        self.links.insert(uuid, link);
+        for node in self.waiting.remove(&uuid).unwrap_or_default() {
+            match self.follow(uuid) {
+                Place::Under(parent) => self.move_under(node, Some(parent)),
+                Place::Root => self.move_under(node, None),
+                Place::Unknown(key) => self.waiting.entry(key).or_default().push(node),
+            }
+        }
+    }
+
+    fn move_under(&mut self, node: NodeId, parent: Option<NodeId>) {
+        let Some(old) = self.nodes.get(node.index()).map(|node| node.parent) else { return };
+        if old == parent || parent.is_some_and(|parent| self.is_above(node, parent)) {
+            return;
+        }
+        self.siblings_mut(node, old).retain(|sibling| *sibling != node);
+        if let Some(entry) = self.nodes.get_mut(node.index()) {
+            entry.parent = parent;
+        }
+        self.attach(node, parent);
+        self.touched.push(node);
+    }
+
+    fn attach(&mut self, node: NodeId, parent: Option<NodeId>) {
+        let siblings = self.siblings_mut(node, parent);
+        let at = siblings.partition_point(|sibling| *sibling < node);
+        siblings.insert(at, node);
+    }
+
+    fn siblings_mut(&mut self, node: NodeId, parent: Option<NodeId>) -> &mut Vec<NodeId> {
+        let side = self.nodes.get(node.index()).is_some_and(|node| node.side);
+        match parent.and_then(|parent| self.nodes.get_mut(parent.index())) {
+            Some(parent) => &mut parent.children,
+            None if side => &mut self.side_roots,
+            None => &mut self.roots,
+        }
+    }
+
+    /// Whether `above` is `node` or one of those it hangs under.
+    fn is_above(&self, above: NodeId, node: NodeId) -> bool {
+        let mut at = Some(node);
+        while let Some(id) = at {
+            if id == above {
+                return true;
+            }
+            at = self.node(id).and_then(|node| node.parent);
+        }
+        false
+    }
+
+    /// The first sidechain message belongs to the oldest subagent call that has neither an end nor a sidechain yet.
+    fn give_sidechain(&mut self, first: NodeId) {
+        let is_open = |tool: &&mut Tool| tool.end.is_none() && tool.sidechain.is_none();
+        if let Some(tool) = self.tools.iter_mut().filter(is_open).find(|tool| AGENT_TOOLS.contains(&tool.name.as_str())) {
+            tool.sidechain = Some(first);
+            let node = tool.node;
+            self.touched.push(node);
+        }
+    }
+
+    /// The siblings of a message, itself included.
+    pub(super) fn siblings(&self, id: NodeId) -> &[NodeId] {
+        let Some(node) = self.node(id) else { return &[] };
+        match node.parent.and_then(|parent| self.node(parent)) {
+            Some(parent) => &parent.children,
+            None if node.side => &self.side_roots,
+            None => &self.roots,
+        }
+    }
+
+    /// The conversation that was written to last: from its first message to its last.
+    pub(crate) fn newest_path(&self) -> Vec<NodeId> {
+        self.last_main.map(|leaf| self.path_to(self.descend(leaf))).unwrap_or_default()
+    }
+
+    /// The conversation through a message, and on along the branch that was written to last.
+    pub(crate) fn path_through(&self, id: NodeId) -> Vec<NodeId> {
+        if self.node(id).is_none() {
+            return Vec::new();
+        }
+        let (mut newest, mut stack) = (id, vec![id]);
+        while let Some(at) = stack.pop() {
+            newest = newest.max(at);
+            stack.extend(self.node(at).into_iter().flat_map(|node| node.children.iter().copied()));
+        }
+        self.path_to(self.descend(newest))
+    }
+
+    fn descend(&self, mut id: NodeId) -> NodeId {
+        while let Some(last) = self.node(id).and_then(|node| node.children.last()) {
+            id = *last;
+        }
+        id
+    }
+
+    fn path_to(&self, leaf: NodeId) -> Vec<NodeId> {
+        let mut path = Vec::new();
+        let mut at = Some(leaf);
+        while let Some(id) = at {
+            path.push(id);
+            at = self.node(id).and_then(|node| node.parent);
+        }
+        path.reverse();
+        path
+    }
+}

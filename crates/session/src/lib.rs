@@ -1,0 +1,49 @@
+//! Claude Code's sessions, read: which there are, what was said, what each one is doing now.
+//!
+//! Five parts, each usable alone, none of which knows an editor or a socket:
+//! - [`Store`] lists the sessions of a folder or of all folders, with titles, times and sizes.
+//! - [`Transcript`] opens one session: an index of where its lines lie, a tree of messages, and single messages on demand.
+//! - [`Watcher`] follows: new lines of transcripts, new sessions, and the state of each running session.
+//! - [`live`] reads the state of running sessions once, without watching.
+//! - [`search`] finds text in many sessions.
+//!
+//! Everything blocks and nothing spawns a thread except [`Watcher`], so callers choose where the disk work runs. Long work
+//! takes a [`Cancel`]. All results are serde-serialisable, in `snake_case`, times in Unix milliseconds, offsets in bytes.
+//!
+//! Invariants:
+//! - Files of the CLI are only read, never written; `*.key` files beside the session records are never opened.
+//! - Lines of type `api-request*`, and what attachments hold (system prompts, tool schemas), never leave this crate.
+//! - The format is undocumented: what is unknown is skipped or passed on raw, never an error. Facts about it were measured
+//!   with CLI 2.1.329 and are cited where they are used.
+
+mod agent;
+mod cancel;
+mod config_dir;
+mod error;
+mod head;
+mod id;
+mod index;
+mod line_buffer;
+mod live;
+mod message;
+mod outcome;
+mod process;
+mod search;
+mod state;
+mod store;
+mod tail;
+mod time;
+mod transcript;
+mod watch;
+
+pub use agent::{Agent, agents_of};
+pub use cancel::Cancel;
+pub use config_dir::{ConfigDir, encode_folder};
+pub use error::SessionError;
+pub use id::{Name, NodeId, SessionId};
+pub use index::{Branch, Delta, Row, RowKind, ToolRow, ToolStatus};
+pub use message::{Block, Image, Message, Part, Text, ToolResult, Usage};
+pub use outcome::{EditTexts, FileChange, Hunk, Outcome};
+pub use tail::{Line, Tail, TailEvent};
+pub use time::Millis;
+pub use transcript::{Position, Transcript};

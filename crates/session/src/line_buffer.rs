@@ -1,0 +1,193 @@
+//! Bytes in, whole lines out, with the offset and number of each.
+//!
+//! Invariant: memory stays within the read size plus one line of at most [`MAX_LINE`]; a longer line is passed over, counted
+//! like any other. A line without its newline stays inside until the rest comes.
+
+use std::io::{self, Read};
+
+use memchr::{memchr, memrchr};
+
+/// Bytes asked of the file at a time.
+const READ: usize = 256 * 1024;
+/// The longest line that is looked at. The largest in real transcripts hold pasted images, a few megabytes each.
+pub(crate) const MAX_LINE: usize = 64 * 1024 * 1024;
+
+/// One whole line, without its newline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RawLine<'a> {
+    /// Where the line begins in the file, in bytes.
+    pub(crate) offset: u64,
+    /// Its number in the file, from 1.
+    pub(crate) number: u32,
+    /// Its content; `None` where it was longer than allowed.
+    pub(crate) bytes: Option<&'a [u8]>,
+}
+
+/// Splits a stream of bytes into lines.
+#[derive(Debug)]
+pub(crate) struct LineBuffer {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Bytes before this are known to hold no newline.
+    searched: usize,
+    /// Where `start` lies in the file.
+    offset: u64,
+    number: u32,
+    /// Bytes dropped so far of a line that is too long.
+    dropped: u64,
+    max_line: usize,
+}
+
+impl LineBuffer {
+    /// Begins at a byte offset; lines are numbered from `number`.
+    pub(crate) fn at(offset: u64, number: u32) -> Self {
+        Self { buffer: Vec::new(), start: 0, end: 0, searched: 0, offset, number, dropped: 0, max_line: MAX_LINE }
+    }
+
+    /// Where the first byte lies that has not come out as part of a whole line.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The number that the next line gets.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Where the next byte to read lies in the file.
+    pub(crate) fn read_offset(&self) -> u64 {
+        self.offset + self.dropped + to_u64(self.end - self.start)
+    }
+
+    /// Reads once; 0 means that the reader has nothing more for now.
+    pub(crate) fn fill(&mut self, reader: &mut impl Read) -> io::Result<usize> {
+        self.make_room();
+        let Some(space) = self.buffer.get_mut(self.end..) else { return Ok(0) };
+        loop {
+            match reader.read(space) {
+                Ok(count) => {
+                    self.end += count;
+                    return Ok(count);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes the next whole line out.
+    pub(crate) fn next_line(&mut self) -> Option<RawLine<'_>> {
+        let fresh = self.buffer.get(self.searched..self.end)?;
+        let Some(found) = memchr(b'\n', fresh) else {
+            self.searched = self.end;
+            if self.end - self.start > self.max_line {
+                self.dropped += to_u64(self.end - self.start);
+                (self.start, self.end, self.searched) = (0, 0, 0);
+            }
+            return None;
+        };
+        let newline = self.searched + found;
+        let (start, offset, number, dropped) = (self.start, self.offset, self.number, self.dropped);
+        self.offset += dropped + to_u64(newline + 1 - start);
+        self.number = number.saturating_add(1);
+        (self.start, self.searched, self.dropped) = (newline + 1, newline + 1, 0);
+        let bytes = self.buffer.get(start..newline)?;
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        Some(RawLine { offset, number, bytes: (dropped == 0 && bytes.len() <= self.max_line).then_some(bytes) })
+    }
+
+    /// Room for one read: by moving what is left to the front, or by growing when one line fills the buffer.
+    fn make_room(&mut self) {
+        if self.start > 0 && (self.start == self.end || self.buffer.len() - self.end < READ) {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.searched -= self.start;
+            self.start = 0;
+        }
+        if self.buffer.len() - self.end < READ {
+            let grown = (self.buffer.len() * 2).max(2 * READ).max(self.end + READ);
+            self.buffer.resize(grown, 0);
+        }
+    }
+}
+
+/// The whole lines of a piece of a file: without the half lines at its ends, unless they are the file's own ends.
+pub(crate) fn whole_lines(piece: &[u8], from_start: bool) -> impl DoubleEndedIterator<Item = &[u8]> {
+    let start = if from_start { 0 } else { memchr(b'\n', piece).map_or(piece.len(), |at| at + 1) };
+    let end = memrchr(b'\n', piece).unwrap_or(start).max(start);
+    let whole = piece.get(start..end).unwrap_or_default();
+    whole.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
+
+pub(crate) fn to_u64(size: usize) -> u64 {
+    u64::try_from(size).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out the given pieces, one a read.
+    struct Pieces<'a>(std::collections::VecDeque<&'a [u8]>);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let Some(piece) = self.0.pop_front() else { return Ok(0) };
+            into[..piece.len()].copy_from_slice(piece);
+            Ok(piece.len())
+        }
+    }
+
+    fn lines(buffer: &mut LineBuffer, pieces: &[&[u8]]) -> Vec<(u64, u32, Option<String>)> {
+        let mut reader = Pieces(pieces.iter().copied().collect());
+        let mut out = Vec::new();
+        loop {
+            while let Some(line) = buffer.next_line() {
+                let text = line.bytes.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
+                out.push((line.offset, line.number, text));
+            }
+            if buffer.fill(&mut reader).unwrap() == 0 {
+                return out;
+            }
+        }
+    }
+
+    #[test]
+    fn a_half_line_waits_for_its_rest() {
+        let mut buffer = LineBuffer::at(0, 1);
+        assert_eq!(lines(&mut buffer, &[b"one\ntw"]), [(0, 1, Some("one".into()))]);
+        assert_eq!(buffer.offset(), 4, "what is not whole can be read again");
+        assert_eq!(lines(&mut buffer, &[b"o", b"\r\n\nx"]), [(4, 2, Some("two".into())), (9, 3, Some(String::new()))]);
+        assert_eq!(buffer.read_offset(), 11);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over_in_bounded_memory() {
+        let mut buffer = LineBuffer::at(0, 1);
+        buffer.max_line = 10;
+        let long = vec![b'x'; 30];
+        let got = lines(&mut buffer, &[&long, &long, b"xx\nok\n"]);
+        assert_eq!(got, [(0, 1, None), (63, 2, Some("ok".into()))]);
+        assert!(buffer.buffer.len() <= 2 * READ);
+    }
+
+    #[test]
+    fn any_cut_of_a_stream_gives_the_same_lines() {
+        let text = b"alpha\n\nbeta gamma\r\ndelta\nhalf";
+        let whole = lines(&mut LineBuffer::at(7, 3), &[text]);
+        for cut in 0..text.len() {
+            let (head, tail) = text.split_at(cut);
+            let pieces: Vec<&[u8]> = [head, tail].into_iter().filter(|piece| !piece.is_empty()).collect();
+            assert_eq!(lines(&mut LineBuffer::at(7, 3), &pieces), whole, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_piece_gives_only_its_whole_lines() {
+        let piece = b"lf of a line\none\ntwo\nhal";
+        assert_eq!(whole_lines(piece, false).collect::<Vec<_>>(), [b"one", b"two"]);
+        assert_eq!(whole_lines(piece, true).next(), Some(b"lf of a line".as_slice()));
+        assert_eq!(whole_lines(b"no newline", false).count(), 0);
+    }
+}

@@ -1,0 +1,191 @@
+//! What the CLI itself recorded of a tool call (`toolUseResult`), typed where a file changed.
+//!
+//! Source of the shapes: results of Edit and Write by CLI 2.1.329; `edits` and `originalFileContents` from older MultiEdit.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::message::Text;
+
+/// What the CLI recorded of a tool call.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// A file was changed.
+    FileChange(FileChange),
+    /// A plain message, such as "User rejected tool use".
+    Message(Text),
+    /// Anything else, as it is; left out where it is larger than the caller's limit.
+    Other {
+        /// The record.
+        raw: Box<RawValue>,
+    },
+}
+
+/// A change to a file. Its full texts come from [`crate::Transcript::edit_texts`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    /// Absolute path.
+    pub path: String,
+    /// Whether the file is new.
+    pub created: bool,
+    /// Whether the person changed what Claude proposed.
+    pub user_modified: bool,
+    /// The change, as a unified diff has it. Empty for a new file.
+    pub hunks: Vec<Hunk>,
+}
+
+/// One hunk of a unified diff.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all(deserialize = "camelCase"))]
+pub struct Hunk {
+    /// First line before, 1-based.
+    pub old_start: u32,
+    /// Number of lines before.
+    pub old_lines: u32,
+    /// First line after, 1-based.
+    pub new_start: u32,
+    /// Number of lines after.
+    pub new_lines: u32,
+    /// The lines, each beginning with " ", "-" or "+".
+    pub lines: Vec<String>,
+}
+
+/// A file before and after a change, in full.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EditTexts {
+    /// Absolute path.
+    pub path: String,
+    /// The text before; `None` if the file is new.
+    pub before: Option<String>,
+    /// The text after.
+    pub after: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawChange {
+    file_path: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    content: Option<String>,
+    old_string: Option<String>,
+    new_string: Option<String>,
+    replace_all: Option<bool>,
+    edits: Option<Vec<RawEdit>>,
+    #[serde(alias = "originalFileContents")]
+    original_file: Option<String>,
+    structured_patch: Option<Vec<Hunk>>,
+    user_modified: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawEdit {
+    #[serde(alias = "oldString")]
+    old_string: String,
+    #[serde(alias = "newString")]
+    new_string: String,
+    #[serde(alias = "replaceAll")]
+    replace_all: bool,
+}
+
+impl RawChange {
+    fn parse(raw: &RawValue) -> Option<Self> {
+        let change: Self = serde_json::from_str(raw.get()).ok()?;
+        (change.file_path.is_some() && change.structured_patch.is_some()).then_some(change)
+    }
+}
+
+impl Outcome {
+    pub(crate) fn parse(raw: &RawValue, max_text: usize) -> Option<Self> {
+        if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
+            return Some(Self::Message(Text::cut(text, max_text)));
+        }
+        if let Some(change) = RawChange::parse(raw) {
+            return Some(Self::FileChange(FileChange {
+                created: change.kind.as_deref() == Some("create"),
+                path: change.file_path.unwrap_or_default(),
+                user_modified: change.user_modified.unwrap_or_default(),
+                hunks: change.structured_patch.unwrap_or_default(),
+            }));
+        }
+        (raw.get().len() <= max_text).then(|| Self::Other { raw: raw.to_owned() })
+    }
+}
+
+impl EditTexts {
+    /// Works both texts out; `None` if the record is not of a change, or does not hold them.
+    pub(crate) fn parse(raw: &RawValue) -> Option<Self> {
+        let change = RawChange::parse(raw)?;
+        let path = change.file_path?;
+        let before = change.original_file;
+        if let Some(after) = change.content {
+            return Some(Self { path, before, after });
+        }
+        let single = change.old_string.zip(change.new_string).map(|(old_string, new_string)| {
+            vec![RawEdit { old_string, new_string, replace_all: change.replace_all.unwrap_or_default() }]
+        });
+        let mut after = before.clone().unwrap_or_default();
+        for edit in single.or(change.edits)? {
+            after = replaced(&after, &edit)?;
+        }
+        Some(Self { path, before, after })
+    }
+}
+
+fn replaced(text: &str, edit: &RawEdit) -> Option<String> {
+    if edit.old_string.is_empty() {
+        return text.is_empty().then(|| edit.new_string.clone());
+    }
+    if !text.contains(&edit.old_string) {
+        return None;
+    }
+    let count = if edit.replace_all { usize::MAX } else { 1 };
+    Some(text.replacen(&edit.old_string, &edit.new_string, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(json: &str) -> Box<RawValue> {
+        serde_json::from_str(json).unwrap()
+    }
+
+    const EDIT: &str = r#"{"filePath":"/p/a.txt","oldString":"two","newString":"TWO","originalFile":"one\ntwo\ntwo\n","userModified":true,
+        "structuredPatch":[{"oldStart":1,"oldLines":3,"newStart":1,"newLines":3,"lines":[" one","-two","+TWO"]}],"replaceAll":false}"#;
+
+    #[test]
+    fn an_edit_has_its_hunks_and_both_texts() {
+        let Some(Outcome::FileChange(change)) = Outcome::parse(&raw(EDIT), 1000) else { panic!("a change") };
+        assert_eq!((change.path.as_str(), change.created, change.user_modified), ("/p/a.txt", false, true));
+        assert_eq!(change.hunks[0].lines, [" one", "-two", "+TWO"]);
+        let texts = EditTexts::parse(&raw(EDIT)).unwrap();
+        assert_eq!((texts.before.as_deref(), texts.after.as_str()), (Some("one\ntwo\ntwo\n"), "one\nTWO\ntwo\n"));
+    }
+
+    #[test]
+    fn a_new_file_has_no_text_before() {
+        let json = r#"{"type":"create","filePath":"/p/n","content":"hey\n","structuredPatch":[],"originalFile":null}"#;
+        let Some(Outcome::FileChange(change)) = Outcome::parse(&raw(json), 1000) else { panic!("a change") };
+        assert!(change.created && change.hunks.is_empty());
+        assert_eq!(EditTexts::parse(&raw(json)), Some(EditTexts { path: "/p/n".into(), before: None, after: "hey\n".into() }));
+    }
+
+    #[test]
+    fn several_edits_of_one_call_apply_in_order() {
+        let json = r#"{"filePath":"/p","originalFileContents":"aXa","structuredPatch":[],
+            "edits":[{"old_string":"a","new_string":"b","replace_all":true},{"old_string":"bX","new_string":"c"}]}"#;
+        assert_eq!(EditTexts::parse(&raw(json)).unwrap().after, "cb");
+    }
+
+    #[test]
+    fn other_records_are_messages_or_raw() {
+        assert!(matches!(Outcome::parse(&raw(r#""User rejected tool use""#), 9), Some(Outcome::Message(text)) if text.bytes == 22));
+        assert!(matches!(Outcome::parse(&raw(r#"{"stdout":"hi"}"#), 1000), Some(Outcome::Other { .. })));
+        assert!(Outcome::parse(&raw(r#"{"stdout":"hi"}"#), 3).is_none(), "too large to hand on");
+        assert!(EditTexts::parse(&raw(r#"{"filePath":"/p","structuredPatch":[],"oldString":"x","newString":"y","originalFile":"z"}"#)).is_none());
+    }
+}

@@ -1,0 +1,342 @@
+//! One file that grows: its new lines, each once, from a byte offset.
+//!
+//! Invariant: a line comes out exactly once for each life of the file. The file has a new life when it was replaced, cut
+//! short, or rewritten in place; then reading begins again at its start, after a [`TailEvent::Replaced`].
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::error::SessionError;
+use crate::head::{Head, LineKind, is_api_request};
+use crate::line_buffer::{LineBuffer, RawLine, to_u64};
+
+/// How much of what was read is compared with the file, to notice that it was rewritten.
+const FINGERPRINT: usize = 64;
+
+/// One line of a transcript, as the file has it.
+#[derive(Debug, Serialize)]
+pub struct Line {
+    /// Where it begins, in bytes.
+    pub offset: u64,
+    /// Its number, from 1 where the file was read from its start.
+    pub number: u32,
+    /// The line.
+    pub raw: Box<RawValue>,
+}
+
+/// What became of a file since it was looked at last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TailEvent {
+    /// Nothing, or it grew.
+    Same,
+    /// It was replaced or rewritten: all lines so far are void.
+    Replaced,
+    /// It is not there.
+    Missing,
+}
+
+/// Reads a file that grows.
+#[derive(Debug)]
+pub struct Tail {
+    path: PathBuf,
+    file: Option<File>,
+    identity: Option<Identity>,
+    buffer: LineBuffer,
+    /// The last bytes before `buffer.read_offset()`.
+    fingerprint: Vec<u8>,
+    broken: u32,
+}
+
+impl Tail {
+    /// Begins at the start of a file, which need not exist yet.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), file: None, identity: None, buffer: LineBuffer::at(0, 1), fingerprint: Vec::new(), broken: 0 }
+    }
+
+    /// Begins at a byte offset, which must be the start of a line; lines are then numbered from `number`.
+    #[must_use]
+    pub fn from_offset(path: impl Into<PathBuf>, offset: u64, number: u32) -> Self {
+        Self { buffer: LineBuffer::at(offset, number), ..Self::new(path) }
+    }
+
+    /// Begins at the end of a file, after its last whole line.
+    ///
+    /// # Errors
+    /// [`SessionError::Read`] if the file exists and cannot be read.
+    pub fn at_end(path: impl Into<PathBuf>) -> Result<Self, SessionError> {
+        let path = path.into();
+        let offset = match File::open(&path).and_then(|mut file| last_line_start(&mut file)) {
+            Ok(offset) => offset,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(SessionError::read(&path)(error)),
+        };
+        Ok(Self::from_offset(path, offset, 1))
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the first line begins that has not come out yet: what to give to [`Tail::from_offset`] later.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.buffer.offset()
+    }
+
+    /// Looks at the file; to be called before [`Tail::read_lines`].
+    ///
+    /// # Errors
+    /// [`SessionError::Read`] if it exists and cannot be opened.
+    pub fn check(&mut self) -> Result<TailEvent, SessionError> {
+        let metadata = match std::fs::metadata(&self.path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(TailEvent::Missing),
+            Err(error) => return Err(SessionError::read(&self.path)(error)),
+        };
+        let identity = Identity::of(&metadata);
+        if self.file.is_none() {
+            let file = File::open(&self.path).map_err(SessionError::read(&self.path))?;
+            self.file = Some(file);
+            let begun_before = self.identity.replace(identity).is_some();
+            let beyond = self.buffer.read_offset() > metadata.len();
+            return Ok(if begun_before || beyond { self.begin_again() } else { TailEvent::Same });
+        }
+        let replaced = self.identity != Some(identity) || metadata.len() < self.buffer.read_offset();
+        if replaced || !self.fingerprint_holds() {
+            self.file = Some(File::open(&self.path).map_err(SessionError::read(&self.path))?);
+            self.identity = Some(identity);
+            return Ok(self.begin_again());
+        }
+        Ok(TailEvent::Same)
+    }
+
+    /// New lines, at most about `max_bytes` of the file at once; empty means that there are none for now.
+    ///
+    /// Requests to the model and attachments do not come out; see the crate's invariants. Broken lines are logged.
+    ///
+    /// # Errors
+    /// [`SessionError::Read`] if the file cannot be read.
+    pub fn read_lines(&mut self, max_bytes: u64) -> Result<Vec<Line>, SessionError> {
+        let (mut lines, mut broken) = (Vec::new(), Vec::new());
+        let stop_at = self.buffer.read_offset().saturating_add(max_bytes);
+        loop {
+            let more = self.read_raw(|line| match line.bytes.map(public_line) {
+                Some(Ok(Some(raw))) => lines.push(Line { offset: line.offset, number: line.number, raw }),
+                Some(Ok(None)) => {}
+                Some(Err(())) | None => broken.push(line.number),
+            })?;
+            if !more || (self.buffer.read_offset() >= stop_at && !lines.is_empty()) {
+                break;
+            }
+        }
+        for number in broken {
+            self.log_broken(number);
+        }
+        Ok(lines)
+    }
+
+    /// Reads once and hands out every whole line; `false` at the end of the file.
+    pub(crate) fn read_raw(&mut self, mut each: impl FnMut(&RawLine<'_>)) -> Result<bool, SessionError> {
+        let Some(file) = &mut self.file else { return Ok(false) };
+        let at = self.buffer.read_offset();
+        file.seek(SeekFrom::Start(at)).map_err(SessionError::read(&self.path))?;
+        let mut spy = LastBytes { inner: file, last: &mut self.fingerprint };
+        let count = self.buffer.fill(&mut spy).map_err(SessionError::read(&self.path))?;
+        while let Some(line) = self.buffer.next_line() {
+            each(&line);
+        }
+        Ok(count > 0)
+    }
+
+    /// Reads bytes from the same file, for a line whose place is known.
+    pub(crate) fn read_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>, SessionError> {
+        let path = self.path.clone();
+        let read = |file: &mut File| -> io::Result<Vec<u8>> {
+            file.seek(SeekFrom::Start(offset))?;
+            let mut bytes = vec![0; len];
+            file.read_exact(&mut bytes)?;
+            Ok(bytes)
+        };
+        self.file.as_mut().ok_or(SessionError::UnknownMessage).and_then(|file| read(file).map_err(SessionError::read(&path)))
+    }
+
+    /// Says that a line is broken: the first few in full, then no more.
+    pub(crate) fn log_broken(&mut self, number: u32) {
+        const LOGGED: u32 = 10;
+        self.broken += 1;
+        if self.broken <= LOGGED {
+            tracing::warn!(path = %self.path.display(), line = number, "skipped a broken line of a transcript");
+        }
+    }
+
+    fn begin_again(&mut self) -> TailEvent {
+        self.buffer = LineBuffer::at(0, 1);
+        self.fingerprint.clear();
+        self.broken = 0;
+        TailEvent::Replaced
+    }
+
+    fn fingerprint_holds(&mut self) -> bool {
+        let expected = std::mem::take(&mut self.fingerprint);
+        let offset = self.buffer.read_offset().saturating_sub(to_u64(expected.len()));
+        let holds = expected.is_empty() || self.read_at(offset, expected.len()).is_ok_and(|found| found == expected);
+        self.fingerprint = expected;
+        holds
+    }
+}
+
+/// The line as it may leave this crate: `Ok(None)` if it may not, `Err` if it is broken.
+fn public_line(bytes: &[u8]) -> Result<Option<Box<RawValue>>, ()> {
+    if bytes.is_empty() || is_api_request(bytes) {
+        return Ok(None);
+    }
+    match Head::parse(bytes).ok_or(())?.line_kind() {
+        LineKind::ApiRequest | LineKind::Attachment => Ok(None),
+        LineKind::User | LineKind::Assistant | LineKind::System | LineKind::Other => {
+            serde_json::from_slice(bytes).map(Some).map_err(|_| ())
+        }
+    }
+}
+
+/// Where the last line of a file begins that is not whole; its length if it ends with a newline.
+fn last_line_start(file: &mut File) -> io::Result<u64> {
+    const STEP: u64 = 64 * 1024;
+    let mut end = file.metadata()?.len();
+    while end > 0 {
+        let start = end.saturating_sub(STEP);
+        file.seek(SeekFrom::Start(start))?;
+        let mut piece = Vec::new();
+        (&mut *file).take(end - start).read_to_end(&mut piece)?;
+        if let Some(at) = memchr::memrchr(b'\n', &piece) {
+            return Ok(start + to_u64(at) + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+/// Which file a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    #[cfg(unix)]
+    device: u64,
+    #[cfg(unix)]
+    inode: u64,
+    #[cfg(not(unix))]
+    created: Option<std::time::SystemTime>,
+}
+
+impl Identity {
+    #[cfg(unix)]
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self { created: metadata.created().ok() }
+    }
+}
+
+/// Remembers the last bytes that went through.
+struct LastBytes<'a> {
+    inner: &'a mut File,
+    last: &'a mut Vec<u8>,
+}
+
+impl Read for LastBytes<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(into)?;
+        let fresh = into.get(..count).unwrap_or_default();
+        self.last.extend_from_slice(fresh.get(fresh.len().saturating_sub(FINGERPRINT)..).unwrap_or_default());
+        let surplus = self.last.len().saturating_sub(FINGERPRINT);
+        self.last.drain(..surplus);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn numbers(tail: &mut Tail) -> (TailEvent, Vec<u32>) {
+        let event = tail.check().unwrap();
+        (event, tail.read_lines(u64::MAX).unwrap().iter().map(|line| line.number).collect())
+    }
+
+    fn append(path: &Path, text: &str) {
+        let mut file = File::options().append(true).create(true).open(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn each_line_comes_once_and_a_half_line_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let mut tail = Tail::new(&path);
+        assert_eq!(numbers(&mut tail), (TailEvent::Missing, vec![]));
+        append(&path, "{\"type\":\"a\"}\n{\"ty");
+        assert_eq!(numbers(&mut tail), (TailEvent::Same, vec![1]));
+        assert_eq!(numbers(&mut tail), (TailEvent::Same, vec![]));
+        assert_eq!(tail.offset(), 13);
+        append(&path, "pe\":\"b\"}\n");
+        assert_eq!(numbers(&mut tail), (TailEvent::Same, vec![2]));
+    }
+
+    #[test]
+    fn begins_again_when_the_file_is_replaced_cut_or_rewritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        append(&path, "{\"n\":1}\n{\"n\":2}\n");
+        let mut tail = Tail::new(&path);
+        assert_eq!(numbers(&mut tail), (TailEvent::Same, vec![1, 2]));
+
+        std::fs::write(&path, "{\"n\":3}\n").unwrap();
+        assert_eq!(numbers(&mut tail), (TailEvent::Replaced, vec![1]), "cut short");
+
+        std::fs::write(&path, "{\"n\":4,\"longer\":true}\n").unwrap();
+        assert_eq!(numbers(&mut tail), (TailEvent::Replaced, vec![1]), "rewritten in place, longer than before");
+
+        let other = dir.path().join("other");
+        std::fs::write(&other, "{\"n\":4,\"longer\":true}\n{\"n\":5}\n").unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        assert_eq!(numbers(&mut tail), (TailEvent::Replaced, vec![1, 2]), "another file under the same name");
+    }
+
+    #[test]
+    fn goes_on_from_an_offset_and_from_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        append(&path, "{\"n\":1}\n{\"n\":2}\n{\"n\"");
+        assert_eq!(numbers(&mut Tail::from_offset(&path, 8, 2)), (TailEvent::Same, vec![2]));
+        let mut at_end = Tail::at_end(&path).unwrap();
+        assert_eq!(at_end.offset(), 16);
+        append(&path, ":3}\n");
+        assert_eq!(numbers(&mut at_end), (TailEvent::Same, vec![1]));
+        assert_eq!(numbers(&mut Tail::from_offset(&path, 9999, 1)), (TailEvent::Replaced, vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn what_the_model_is_told_never_comes_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        append(&path, "{\"type\":\"api-request-blob\",\"message\":\"secret\"}\n{ \"type\": \"api-request\"}\n");
+        append(&path, "{\"type\":\"attachment\",\"rendered\":\"secret\"}\nbroken\n{\"type\":\"new-kind\",\"x\":[1,  2]}\n");
+        let mut tail = Tail::new(&path);
+        tail.check().unwrap();
+        let lines = tail.read_lines(u64::MAX).unwrap();
+        assert_eq!(lines.iter().map(|line| line.raw.get()).collect::<Vec<_>>(), [r#"{"type":"new-kind","x":[1,  2]}"#]);
+        assert_eq!(lines[0].number, 5);
+    }
+}

@@ -1,0 +1,82 @@
+//! Times in the transcript: RFC 3339 in UTC, kept as Unix milliseconds.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+/// A moment, in milliseconds since 1970 (UTC).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Millis(pub i64);
+
+impl Millis {
+    /// Now.
+    #[must_use]
+    pub fn now() -> Self {
+        Self::from_system(SystemTime::now())
+    }
+
+    /// A moment of the system's clock, as file times are.
+    #[must_use]
+    pub fn from_system(time: SystemTime) -> Self {
+        match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => Self(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)),
+            Err(before) => Self(i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms)),
+        }
+    }
+
+    /// Reads `2026-01-19T04:45:15.012Z`, the one form the CLI writes; anything else is `None`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (date, rest) = text.split_once('T')?;
+        let clock = rest.strip_suffix('Z')?;
+        let mut date = date.splitn(3, '-');
+        let (year, month, day) = (number(date.next()?)?, number(date.next()?)?, number(date.next()?)?);
+        let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+        let mut clock = clock.splitn(3, ':');
+        let (hour, minute, second) = (number(clock.next()?)?, number(clock.next()?)?, number(clock.next()?)?);
+        let in_range = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
+        if !in_range || !(0..=9999).contains(&year) {
+            return None;
+        }
+        let millis = number(&format!("{:0<3}", fraction.get(..fraction.len().min(3))?))?;
+        let seconds = ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
+        Some(Self(seconds * 1000 + millis))
+    }
+}
+
+fn number(text: &str) -> Option<i64> {
+    if text.is_empty() || text.len() > 9 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+/// Days since 1970-01-01 in the proleptic Gregorian calendar, counting years from March so that the leap day comes last.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_the_cli_writes() {
+        assert_eq!(Millis::parse("1970-01-01T00:00:00.000Z"), Some(Millis(0)));
+        assert_eq!(Millis::parse("2026-01-19T04:45:15.012Z"), Some(Millis(1_768_797_915_012)));
+        assert_eq!(Millis::parse("2024-02-29T23:59:59Z"), Some(Millis(1_709_251_199_000)));
+        assert_eq!(Millis::parse("2000-03-01T00:00:00.5Z"), Some(Millis(951_868_800_500)));
+    }
+
+    #[test]
+    fn anything_else_is_none() {
+        for text in ["", "yesterday", "2026-13-01T00:00:00Z", "2026-01-01 00:00:00", "2026-01-01T00:00:00+01:00", "-1-1-1T::Z"] {
+            assert_eq!(Millis::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! One session opened for reading: rows to lay out, messages on demand, growth by refreshing.
+//!
+//! Only the index stays in memory (about 150 bytes a line); a message is read from its place in the file when it is asked for.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::cancel::Cancel;
+use crate::error::SessionError;
+use crate::id::NodeId;
+use crate::index::{Conversation, Delta, Index, LineRef, Row, RowKind};
+use crate::message::{Block, Body, Message, Usage};
+use crate::outcome::EditTexts;
+use crate::tail::{Tail, TailEvent};
+
+/// Where a message stands among the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "place", rename_all = "snake_case")]
+pub enum Position {
+    /// At this row, 0-based.
+    Row {
+        /// The row.
+        row: usize,
+    },
+    /// On another branch; [`Transcript::show_branch`] leads there.
+    OtherBranch,
+    /// In a sidechain; [`Transcript::sidechain`] shows it.
+    Sidechain,
+}
+
+/// One session, or one subagent, open for reading.
+#[derive(Debug)]
+pub struct Transcript {
+    tail: Tail,
+    conversation: Conversation,
+    index: Index,
+    /// A message that the shown branch leads through; `None` follows the newest branch.
+    through: Option<NodeId>,
+    path: Vec<NodeId>,
+    position: HashMap<NodeId, usize>,
+    complete: bool,
+}
+
+impl Transcript {
+    /// Opens a transcript and indexes it. A subagent's file is told by its name (`agent-*.jsonl`).
+    ///
+    /// When cancelled, what was read so far is there and the next [`Transcript::refresh`] goes on.
+    ///
+    /// # Errors
+    /// [`SessionError::Read`] if the file cannot be read.
+    pub fn open(path: impl Into<PathBuf>, cancel: &Cancel) -> Result<Self, SessionError> {
+        Self::start(Tail::new(path), true, cancel)
+    }
+
+    /// Opens only about the last `bytes` of a transcript: something to show at once while a huge one is being indexed.
+    ///
+    /// # Errors
+    /// [`SessionError::Read`] if the file cannot be read.
+    pub fn open_end(path: impl Into<PathBuf>, bytes: u64, cancel: &Cancel) -> Result<Self, SessionError> {
+        let path = path.into();
+        let size = std::fs::metadata(&path).map_err(SessionError::read(&path))?.len();
+        let Some(middle) = size.checked_sub(bytes).filter(|middle| *middle > 0) else { return Self::open(path, cancel) };
+        let mut search = Tail::from_offset(&path, middle, 1);
+        search.check()?;
+        let mut first_whole = None;
+        while first_whole.is_none() && search.read_raw(|line| first_whole = first_whole.or((line.number == 2).then_some(line.offset)))? {}
+        match first_whole {
+            Some(offset) => Self::start(Tail::from_offset(path, offset, 1), false, cancel),
+            None => Self::open(path, cancel),
+        }
+    }
+
+    fn start(tail: Tail, complete: bool, cancel: &Cancel) -> Result<Self, SessionError> {
+        let is_agent = tail.path().file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
+        let conversation = if is_agent { Conversation::Agent } else { Conversation::Session };
+        let mut transcript = Self {
+            tail,
+            conversation,
+            index: Index::new(conversation),
+            through: None,
+            path: Vec::new(),
+            position: HashMap::new(),
+            complete,
+        };
+        if transcript.tail.check()? == TailEvent::Missing {
+            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(SessionError::read(transcript.tail.path())(missing));
+        }
+        transcript.read(cancel)?;
+        transcript.lay_out();
+        Ok(transcript)
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        self.tail.path()
+    }
+
+    /// Whether all of the file is indexed: not so after [`Transcript::open_end`].
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// How many bytes of the file are indexed: where a follower would go on.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.tail.offset()
+    }
+
+    /// Reads what was added to the file, and says which rows that changed.
+    ///
+    /// # Errors
+    /// [`SessionError::Read`] if the file cannot be read; what was known stays.
+    pub fn refresh(&mut self, cancel: &Cancel) -> Result<Delta, SessionError> {
+        let reset = match self.tail.check()? {
+            TailEvent::Missing => return Ok(Delta { from: self.path.len(), len: self.path.len(), ..Delta::default() }),
+            TailEvent::Same => false,
+            TailEvent::Replaced => {
+                self.index = Index::new(self.conversation);
+                self.through = None;
+                self.complete = true;
+                true
+            }
+        };
+        self.read(cancel)?;
+        let delta = self.lay_out();
+        Ok(Delta { reset, from: if reset { 0 } else { delta.from }, ..delta })
+    }
+
+    /// How many rows the shown branch has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.path.len()
+    }
+
+    /// Whether there is nothing to show.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.path.is_empty()
+    }
+
+    /// Rows of the shown branch, oldest first, from position `from` (0-based).
+    #[must_use]
+    pub fn rows(&self, from: usize, count: usize) -> Vec<Row> {
+        self.path.iter().skip(from).take(count).filter_map(|id| self.index.row(*id)).collect()
+    }
+
+    /// Shows the branch that leads through a message; `None` follows the newest branch again.
+    ///
+    /// # Errors
+    /// [`SessionError::UnknownMessage`] if there is no such message.
+    pub fn show_branch(&mut self, through: Option<NodeId>) -> Result<Delta, SessionError> {
+        if through.is_some_and(|id| self.index.node(id).is_none()) {
+            return Err(SessionError::UnknownMessage);
+        }
+        self.through = through;
+        Ok(self.lay_out())
+    }
+
+    /// The messages of a subagent that lies in the same file (older CLIs), from its first one.
+    #[must_use]
+    pub fn sidechain(&self, first: NodeId) -> Vec<Row> {
+        self.index.path_through(first).into_iter().filter_map(|id| self.index.row(id)).collect()
+    }
+
+    /// Where a message stands.
+    #[must_use]
+    pub fn position(&self, id: NodeId) -> Option<Position> {
+        let side = self.index.node(id)?.side;
+        Some(match self.position.get(&id) {
+            Some(row) => Position::Row { row: *row },
+            None if side => Position::Sidechain,
+            None => Position::OtherBranch,
+        })
+    }
+
+    /// Which message the line with this number belongs to, as search results name it.
+    #[must_use]
+    pub fn message_at_line(&self, number: u32) -> Option<NodeId> {
+        self.index.at_line(number)
+    }
+
+    /// A message in full, each text cut to `max_text` bytes.
+    ///
+    /// # Errors
+    /// [`SessionError::UnknownMessage`] for an id that was never given out, [`SessionError::Read`] if the file cannot be read.
+    pub fn message(&mut self, id: NodeId, max_text: usize) -> Result<Message, SessionError> {
+        let node = self.index.node(id).ok_or(SessionError::UnknownMessage)?;
+        let (lines, kind) = (node.lines.clone(), node.kind);
+        let mut message = Message {
+            id,
+            kind,
+            uuid: String::new(),
+            start: node.start,
+            end: node.end,
+            model: node.model.clone(),
+            usage: node.usage,
+            stop_reason: None,
+            blocks: Vec::new(),
+        };
+        for line in lines {
+            let bytes = self.line(line)?;
+            let Some(body) = Body::parse(&bytes) else { continue };
+            if message.uuid.is_empty() {
+                body.uuid.text().clone_into(&mut message.uuid);
+            }
+            message.stop_reason = body.stop_reason().or(message.stop_reason);
+            message.blocks.extend(body.blocks(max_text));
+            if kind == RowKind::Other {
+                message.blocks.push(Block::Unknown { raw: raw_value(&bytes) });
+            }
+        }
+        for block in &mut message.blocks {
+            self.fill_in(block, max_text)?;
+        }
+        Ok(message)
+    }
+
+    /// The file texts before and after an edit, in full; `None` if the call changed no file or did not record them.
+    ///
+    /// # Errors
+    /// [`SessionError::Read`] if the file cannot be read.
+    pub fn edit_texts(&mut self, tool_use_id: &str) -> Result<Option<EditTexts>, SessionError> {
+        let Some(end) = self.index.tool_by_id(tool_use_id).and_then(|tool| tool.end) else { return Ok(None) };
+        let bytes = self.line(end.at)?;
+        Ok(Body::parse(&bytes).and_then(|body| body.outcome()).and_then(EditTexts::parse))
+    }
+
+    /// The message that made a tool call.
+    #[must_use]
+    pub fn message_of_tool(&self, tool_use_id: &str) -> Option<NodeId> {
+        self.index.tool_by_id(tool_use_id).map(|tool| tool.node)
+    }
+
+    /// Tokens of all replies on all branches.
+    #[must_use]
+    pub fn total_usage(&self) -> Usage {
+        self.index.total_usage()
+    }
+
+    /// The newest reply of the shown branch: its model and what its request held say how full the context is.
+    #[must_use]
+    pub fn last_reply(&self) -> Option<Row> {
+        let is_reply = |id: &&NodeId| self.index.node(**id).is_some_and(|node| node.kind == RowKind::Reply && node.usage.is_some());
+        self.path.iter().rev().find(is_reply).and_then(|id| self.index.row(*id))
+    }
+
+    /// How many messages there are on all branches.
+    #[must_use]
+    pub fn message_count(&self) -> usize {
+        self.index.len()
+    }
+
+    /// How many lines could not be read.
+    #[must_use]
+    pub fn broken_lines(&self) -> u32 {
+        self.index.broken()
+    }
+
+    fn read(&mut self, cancel: &Cancel) -> Result<(), SessionError> {
+        let mut broken = Vec::new();
+        while !cancel.is_cancelled() {
+            let index = &mut self.index;
+            let more = self.tail.read_raw(|line| {
+                if !index.add(line) {
+                    broken.push(line.number);
+                }
+            })?;
+            for number in broken.drain(..) {
+                self.tail.log_broken(number);
+            }
+            if !more {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Works the shown rows out again, and how they differ from before.
+    fn lay_out(&mut self) -> Delta {
+        let touched = self.index.take_touched();
+        let path = match self.through {
+            Some(id) => self.index.path_through(id),
+            None => self.index.newest_path(),
+        };
+        let same = path.iter().zip(&self.path).take_while(|(new, old)| new == old).count();
+        for id in self.path.iter().skip(same) {
+            self.position.remove(id);
+        }
+        for (row, id) in path.iter().enumerate().skip(same) {
+            self.position.insert(*id, row);
+        }
+        self.path = path;
+        let mut changed: Vec<_> = touched
+            .iter()
+            .flat_map(|id| self.index.with_siblings(*id))
+            .filter_map(|id| self.position.get(&id).copied())
+            .filter(|row| *row < same)
+            .collect();
+        changed.sort_unstable();
+        changed.dedup();
+        Delta { reset: false, from: same, len: self.path.len(), changed }
+    }
+
+    fn line(&mut self, at: LineRef) -> Result<Vec<u8>, SessionError> {
+        self.tail.read_at(at.offset, usize::try_from(at.len).unwrap_or(usize::MAX))
+    }
+
+    /// Gives a tool call its result.
+    fn fill_in(&mut self, block: &mut Block, max_text: usize) -> Result<(), SessionError> {
+        let Block::ToolUse { id, status, start, end, result, .. } = block else { return Ok(()) };
+        let Some(tool) = self.index.tool_by_id(id) else { return Ok(()) };
+        *start = tool.started;
+        let Some(tool_end) = tool.end else { return Ok(()) };
+        (*status, *end) = (tool_end.status, tool_end.time);
+        let bytes = self.line(tool_end.at)?;
+        *result = Body::parse(&bytes).and_then(|body| body.result_of(id, max_text)).map(Box::new);
+        Ok(())
+    }
+}
+
+fn raw_value(bytes: &[u8]) -> Box<RawValue> {
+    serde_json::from_slice(bytes).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
