@@ -1,6 +1,19 @@
 -- The native library: finding it, loading it, calling it. The only module that touches it.
 -- Nothing here raises: where the library is missing, broken or of another version, every function answers nil and a
 -- sentence that says what to do.
+
+---The functions of the library; this module has them too, and loads it at the first call.
+---@class claude-ide.native.Functions
+---@field start fun(options_json: string, async: uv.uv_async_t): claude-ide.server.Info?, string?
+---@field stop fun(): boolean?, string?
+---@field poll fun(): table?, string?
+---@field respond fun(id: integer, json: string): boolean?, string?
+---@field fail fun(id: integer, code: "invalid_params"|"failed", message: string): boolean?, string?
+---@field notify fun(method: string, params_json: string, client_id?: integer): boolean?, string?
+---@field set_workspace fun(json: string): boolean?, string?
+---@field status fun(): table?, string?
+
+---@class claude-ide.native : claude-ide.native.Functions
 local M = {}
 
 ---The version that the library must have: that of `Cargo.toml`. A test compares the two.
@@ -9,16 +22,8 @@ M.VERSION = "0.1.0"
 local ENTRY_POINT = "luaopen_claude_ide_native"
 local NAMES = { "claude_ide_native.so", "claude_ide_native.dylib" }
 
----@class claude-ide.native.Library
+---@class claude-ide.native.Library : claude-ide.native.Functions
 ---@field version fun(): string
----@field start fun(options_json: string, async: userdata): table?, string?
----@field stop fun(): boolean?, string?
----@field poll fun(): table?, string?
----@field respond fun(id: integer, json: string): boolean?, string?
----@field fail fun(id: integer, code: string, message: string): boolean?, string?
----@field notify fun(method: string, params_json: string, client_id?: integer): boolean?, string?
----@field set_workspace fun(json: string): boolean?, string?
----@field status fun(): table?, string?
 
 ---@type claude-ide.native.Library?
 local library

@@ -81,11 +81,16 @@ local function on_client_event(event)
     if last_client == client.id then
       last_client = nil
     end
-    log.info("client %d (%s) disconnected: %s", client.id, client.name or "unnamed", event.reason or "no reason given")
+    log.info(
+      "client %d (%s) disconnected: %s",
+      client.id,
+      client.name or "unnamed",
+      event.reason or "no reason given"
+    )
   else
     clients[client.id] = client
   end
-  publish(event.type, client, event.reason)
+  publish(event.type --[[@as claude-ide.server.Event]], client, event.reason)
   if event.type == "client_ready" then
     log.info("client %d (%s %s) is ready", client.id, client.name or "unnamed", client.version or "")
     require("claude-ide.event").emit("ClaudeConnected", { client = client })
@@ -103,7 +108,9 @@ local function on_end()
   M.stop()
   local now = vim.uv.hrtime()
   if ended_at and now - ended_at < RESTART_GAP_NS then
-    require("claude-ide.notice").error("The server ended twice in a short time. `:Claude log` tells more, `:Claude restart` tries again.")
+    require("claude-ide.notice").error(
+      "The server ended twice in a short time. `:Claude log` tells more, `:Claude restart` tries again."
+    )
     return
   end
   ended_at = now
@@ -238,7 +245,7 @@ function M.start()
   running = info
   require("claude-ide.log").info("listening on %s port %d", info.host, info.port)
   stop_at_exit()
-  require("claude-ide.workspace").attach()
+  require("claude-ide.workspace").attach(workspace)
   require("claude-ide.selection").attach()
   publish("started", info)
   return info

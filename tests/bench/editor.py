@@ -52,7 +52,9 @@ return best
 class Editor:
     """A Neovim in a terminal with the server running."""
 
-    def __init__(self, directory: Path, version: str, *, files: dict[str, str] | None = None, start: bool = True) -> None:
+    def __init__(
+        self, directory: Path, version: str, *, files: dict[str, str] | None = None, start: bool = True
+    ) -> None:
         self._nvim = Nvim(directory, version, opts={}, files=files)
         self._busy_until = 0.0
         if start:
@@ -171,8 +173,18 @@ def plugin_startup_ms(directory: Path, version: str) -> float:
     """What Neovim says that it took to source plugin/."""
     report = directory / "startuptime"
     report.unlink(missing_ok=True)
-    command = [binary(version), "--headless", "--clean", "--startuptime", report, "-u", ROOT / "tests" / "minimal_init.lua"]
-    subprocess.run([*command, "+qa!"], check=True, capture_output=True, env={"HOME": str(directory), "PATH": "/usr/bin:/bin"})
+    command = [
+        binary(version),
+        "--headless",
+        "--clean",
+        "--startuptime",
+        report,
+        "-u",
+        ROOT / "tests" / "minimal_init.lua",
+    ]
+    subprocess.run(
+        [*command, "+qa!"], check=True, capture_output=True, env={"HOME": str(directory), "PATH": "/usr/bin:/bin"}
+    )
     lines = [line for line in report.read_text().splitlines() if "plugin/claude-ide.lua" in line]
     assert len(lines) == 1, f"plugin/claude-ide.lua was sourced {len(lines)} times"
     # "<clock>  <self+sourced>  <self>: sourcing <file>"

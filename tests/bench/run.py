@@ -44,7 +44,9 @@ def main() -> int:
                 print_row(row)
                 rows.append(row)
     missed = [row.name for row in rows if not row.ok]
-    print(f"\n{len(rows) - len(missed)} of {len(rows)} targets met" + (f"; missed: {', '.join(missed)}" if missed else ""))
+    print(
+        f"\n{len(rows) - len(missed)} of {len(rows)} targets met" + (f"; missed: {', '.join(missed)}" if missed else "")
+    )
     return 1 if missed else 0
 
 
@@ -66,7 +68,14 @@ def round_trips(directory: Path, version: str):
             (
                 "checkDocumentDirty, through Lua and back, p50",
                 5,
-                ["tool", nvim.port, nvim.token, "3000", "checkDocumentDirty", nvim.json({"filePath": nvim.path("a.txt")})],
+                [
+                    "tool",
+                    nvim.port,
+                    nvim.token,
+                    "3000",
+                    "checkDocumentDirty",
+                    nvim.json({"filePath": nvim.path("a.txt")}),
+                ],
             ),
         ]:
             # The machine's other work comes and goes: the best of three pairs tells what the code takes.
@@ -78,9 +87,7 @@ def round_trips(directory: Path, version: str):
                 tcp = (before + after) / 2
                 ratios.append((figure / tcp, figure, tcp))
             ratio, figure, tcp = min(ratios)
-            yield Row(
-                name, f"{figure:.1f} µs = {ratio:.2f} × TCP", f"≤ {factor} × TCP ({tcp:.1f} µs)", ratio <= factor
-            )
+            yield Row(name, f"{figure:.1f} µs = {ratio:.2f} × TCP", f"≤ {factor} × TCP ({tcp:.1f} µs)", ratio <= factor)
 
 
 def busy(directory: Path, version: str):

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from harness.nvim import ROOT
 
 LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
@@ -128,17 +127,19 @@ def test_works_when_loaded_in_a_coroutine_that_is_gone(nvim):
 
 
 def test_takes_events_in_a_coroutine(nvim, connect):
-    nvim.lua('require("claude-ide.server").start()')
-    connect(nvim, wait_ready=False, initialize=False)
     nvim.lua(
         """
-        -- The wake would take the event first.
-        local native, event = require("claude-ide.native"), nil
-        vim.uv.sleep(100)
-        coroutine.wrap(function() event = native.poll() end)()
-        seen = event
+        require("claude-ide.server").start()
+        vim.schedule(function()
+          local native, deadline = require("claude-ide.native"), vim.uv.hrtime() + 5e9
+          repeat
+            coroutine.wrap(function() event = native.poll() or event end)()
+          until event or vim.uv.hrtime() > deadline
+        end)
         """
     )
+    connect(nvim, initialize=False)
+    assert nvim.wait("event")["type"] == "client_connected"
 
 
 def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):
@@ -272,7 +273,9 @@ def test_the_library_takes_nothing_of_neovims_own_interface():
     from_libraries = {name for name in names if "@" in name}
     others = {name for name in names - from_libraries if not name.startswith(("_ITM_", "__gmon_", "__cxa_"))}
     assert {library.split("@")[1].split("_")[0].strip("@") for library in from_libraries} <= {"GLIBC", "GCC"}
-    assert {name for name in others if not name.startswith(("lua_", "luaL_", "luv_", "uv_"))} <= {"gnu_get_libc_version"}
+    assert {name for name in others if not name.startswith(("lua_", "luaL_", "luv_", "uv_"))} <= {
+        "gnu_get_libc_version"
+    }
 
 
 def test_only_one_module_touches_the_library():

@@ -501,9 +501,7 @@ def test_a_tool_whose_cancel_fails_does_no_harm(nvim, connect):
 def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connect, end):
     """So a pending diff is answered, and not just dropped, when the person quits."""
     client = connect(nvim)
-    nvim.lua(
-        TOOL + 'require("claude-ide.server").on("stopping", function() calls[1].respond({ closed = true }) end)'
-    )
+    nvim.lua(TOOL + 'require("claude-ide.server").on("stopping", function() calls[1].respond({ closed = true }) end)')
     request = client.start_call("close_tab", tab_name="x")
     nvim.wait("#calls == 1")
     nvim.lua("local code = ... vim.schedule(function() loadstring(code)() end)", end)
@@ -534,7 +532,9 @@ def test_a_notification_can_go_to_one_client(nvim, connect):
 def test_a_notification_that_cannot_be_sent_is_an_answer(nvim, connect):
     connect(nvim)
     notify = 'local sent, err = require("claude-ide.server").notify(...) return { sent or false, err or "" }'
-    sent, err = nvim.lua('local sent, err = require("claude-ide.server").notify("x", { print }) return { sent or false, err }')
+    sent, err = nvim.lua(
+        'local sent, err = require("claude-ide.server").notify("x", { print }) return { sent or false, err }'
+    )
     assert sent is False and "function" in err
     sent, err = nvim.lua(notify, "at_mentioned", {"filePath": "/a"}, 99999)
     assert sent is False and "99999" in err

@@ -39,7 +39,7 @@ end
 ---@param err any
 ---@return string
 local function brief(err)
-  local line = tostring(err):match("^[^\n]*")
+  local line = tostring(err):match("^[^\n]*") --[[@as string]]
   return (line:gsub("^[^%s:]+%.lua:%d+: ", ""))
 end
 
