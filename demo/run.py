@@ -108,7 +108,7 @@ def drive(terminal: Terminal, project: Path, picture: Path | None) -> int:
         print(f"4. A change of {rejected.file} waits for review")
         terminal.keys("ZQ")
         terminal.wait_screen("Last change: rejected")
-        terminal.wait_screen("User rejected")
+        terminal.wait_screen("Rejected update to")
         if (project / rejected.file).read_text() != before[rejected]:
             return fail(
                 terminal,

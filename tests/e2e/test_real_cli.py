@@ -88,7 +88,7 @@ def test_leaves_the_file_when_the_change_is_rejected(nvim, cli):
     nvim.wait(ONE_DIFF)
     nvim.wait_screen("TWO")
     nvim.keys("ZQ")
-    claude.wait_screen("User rejected")
+    claude.wait_screen("Rejected update to")
     nvim.wait(NO_DIFF)
     assert text(nvim) == "one\ntwo\nthree\n"
     assert nvim.lines() == ["one", "two", "three"]
@@ -152,7 +152,7 @@ def test_two_clis_leave_each_others_diffs_alone(nvim, cli):
     nvim.wait(ONE_DIFF)
     assert QUESTION in second.screen()
     nvim.cmd("Claude reject")
-    second.wait_screen("User rejected")
+    second.wait_screen("Rejected update to")
     first.wait_screen("● Done.")
     assert (text(nvim), text(nvim, "b.txt")) == ("one\nTWO\nthree\n", "first\nsecond\n")
 
@@ -163,7 +163,7 @@ def test_quitting_neovim_rejects_the_open_diff(nvim, cli):
     nvim.wait(ONE_DIFF)
     nvim.keys(":qa<CR>")
     assert nvim.terminal.wait_exit() == 0
-    claude.wait_screen("User rejected")
+    claude.wait_screen("Rejected update to")
     assert text(nvim) == "one\ntwo\nthree\n"
     assert nvim.locks() == []
 
