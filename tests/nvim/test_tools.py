@@ -189,7 +189,7 @@ def test_a_person_in_a_terminal_stays_there_and_sees_the_file(project):
 @pytest.mark.parametrize("directory", ["", "set directory=."])
 def test_a_swap_file_stops_nothing(project, start_nvim, crashed, directory):
     other = start_nvim(args=["b.txt"], init_lua=f"vim.cmd('{directory}')")
-    other.cmd("preserve")
+    other.cmd("call setline(1, 'not saved') | preserve")
     if crashed:
         other.kill()
     project.cmd(directory)
