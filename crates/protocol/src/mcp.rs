@@ -2,8 +2,6 @@
 //!
 //! Wire format: <https://modelcontextprotocol.io/specification/2025-11-25>.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
 
@@ -68,28 +66,6 @@ pub struct Implementation {
     /// Its version.
     #[serde(default)]
     pub version: String,
-}
-
-/// What a client can do, as far as it matters here.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub struct ClientCapabilities {
-    /// Present if the client answers `roots/list`.
-    #[serde(default)]
-    pub roots: Option<serde::de::IgnoredAny>,
-}
-
-/// `initialize`, from the client.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct InitializeParams {
-    /// The version it would like.
-    pub protocol_version: String,
-    /// What it can do.
-    #[serde(default)]
-    pub capabilities: ClientCapabilities,
-    /// Who it is.
-    #[serde(default)]
-    pub client_info: Option<Implementation>,
 }
 
 /// `initialize`, the answer.
@@ -228,6 +204,3 @@ pub struct CancelledParams<'a> {
     #[serde(default)]
     pub reason: Option<String>,
 }
-
-/// `{}`: the answer to `ping`.
-pub type Empty = BTreeMap<&'static str, ()>;

@@ -7,11 +7,29 @@
 //! or a person; what comes from the network is bounded before it is stored.
 #![forbid(unsafe_code)]
 
+mod client;
+mod connection;
+mod disk;
 mod editor;
 mod error;
 mod handshake;
+mod in_flight;
+mod inbox;
+mod liveness;
+mod lock_file;
+mod methods;
+mod notifier;
 mod options;
+mod outbox;
+mod roots;
+mod router;
+mod selection;
 mod server;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod tools;
+mod workspace;
+mod writer;
 
 pub use editor::{ClientEvent, ClientId, ClientInfo, ClientState, Editor, EditorCall, EditorError, EditorReply};
 pub use error::{NotifyError, ServerError};

@@ -1,0 +1,157 @@
+//! Whether a peer still gives signs of life.
+//!
+//! Any byte counts, so a peer that sends one large message for minutes, or reads one slowly, is alive. Signs are counted
+//! and not timed: an answer within the clock's resolution is an answer.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use crate::options::Keepalive;
+
+/// Shared by the reader and the writer of one socket.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Liveness(Arc<AtomicU64>);
+
+impl Liveness {
+    /// The peer sent a byte, or took one after it had made us wait.
+    pub(crate) fn sign(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn signs(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What the keepalive timer should do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Ask for a sign of life; look again then.
+    Ask(Instant),
+    /// Look again then.
+    Wait(Instant),
+    /// Nothing came for the whole timeout.
+    Dead,
+}
+
+/// Asks once per interval; gives up when nothing came for the timeout after the first question without an answer.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    liveness: Liveness,
+    interval: Duration,
+    timeout: Duration,
+    signs: u64,
+    ask_at: Instant,
+    silent_since: Option<Instant>,
+}
+
+impl Watch {
+    pub(crate) fn new(liveness: Liveness, keepalive: &Keepalive, now: Instant) -> Self {
+        let signs = liveness.signs();
+        Self {
+            liveness,
+            interval: keepalive.interval,
+            timeout: keepalive.timeout,
+            signs,
+            ask_at: later(now, keepalive.interval),
+            silent_since: None,
+        }
+    }
+
+    /// To be called first after the interval, then when the last verdict said.
+    pub(crate) fn look(&mut self, now: Instant) -> Verdict {
+        let signs = self.liveness.signs();
+        if signs != self.signs {
+            self.signs = signs;
+            self.silent_since = None;
+        }
+        if self.silent_since.is_some_and(|since| now >= later(since, self.timeout)) {
+            return Verdict::Dead;
+        }
+        let ask = now >= self.ask_at;
+        if ask {
+            self.ask_at = later(now, self.interval);
+            self.silent_since.get_or_insert(now);
+        }
+        let next = self.silent_since.map_or(self.ask_at, |since| later(since, self.timeout).min(self.ask_at));
+        if ask { Verdict::Ask(next) } else { Verdict::Wait(next) }
+    }
+}
+
+/// A configured duration may be absurdly long; then it simply never passes.
+fn later(from: Instant, by: Duration) -> Instant {
+    const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+    from.checked_add(by.min(A_YEAR)).unwrap_or(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Clock {
+        start: Instant,
+        watch: Watch,
+        liveness: Liveness,
+    }
+
+    impl Clock {
+        fn new(interval: u64, timeout: u64) -> Self {
+            let (start, liveness) = (Instant::now(), Liveness::default());
+            let keepalive = Keepalive {
+                interval: Duration::from_secs(interval),
+                timeout: Duration::from_secs(timeout),
+                mcp_ping: true,
+            };
+            Self { start, watch: Watch::new(liveness.clone(), &keepalive, start), liveness }
+        }
+
+        fn at(&self, seconds: u64) -> Instant {
+            self.start + Duration::from_secs(seconds)
+        }
+
+        fn look(&mut self, seconds: u64) -> Verdict {
+            self.watch.look(self.start + Duration::from_secs(seconds))
+        }
+    }
+
+    #[test]
+    fn a_silent_peer_is_asked_each_interval_and_dead_after_the_timeout() {
+        let mut clock = Clock::new(30, 90);
+        assert_eq!(clock.look(30), Verdict::Ask(clock.at(60)));
+        assert_eq!(clock.look(60), Verdict::Ask(clock.at(90)));
+        assert_eq!(clock.look(90), Verdict::Ask(clock.at(120)));
+        assert_eq!(clock.look(120), Verdict::Dead);
+    }
+
+    #[test]
+    fn the_strict_mode_gives_three_seconds_after_the_question() {
+        let mut clock = Clock::new(5, 3);
+        assert_eq!(clock.look(5), Verdict::Ask(clock.at(8)));
+        assert_eq!(clock.look(8), Verdict::Dead);
+    }
+
+    #[test]
+    fn any_sign_of_life_answers_the_question() {
+        let mut clock = Clock::new(5, 3);
+        assert_eq!(clock.look(5), Verdict::Ask(clock.at(8)));
+        clock.liveness.sign();
+        assert_eq!(clock.look(8), Verdict::Wait(clock.at(10)));
+        assert_eq!(clock.look(10), Verdict::Ask(clock.at(13)));
+        clock.liveness.sign();
+        assert_eq!(clock.look(13), Verdict::Wait(clock.at(15)));
+    }
+
+    #[test]
+    fn a_busy_peer_is_kept_as_long_as_bytes_come_now_and_then() {
+        let mut clock = Clock::new(30, 90);
+        for minute in 1..60 {
+            clock.liveness.sign();
+            assert_ne!(clock.look(minute * 60), Verdict::Dead);
+        }
+    }
+}

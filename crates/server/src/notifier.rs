@@ -1,0 +1,143 @@
+//! Who is connected, and what they are told: the selection (the latest wins), diagnostics (the latest of each file wins),
+//! mentions and the rest in order.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use claude_ide_protocol::{
+    ide::{DIAGNOSTICS_CHANGED, SELECTION_CHANGED},
+    jsonrpc,
+};
+
+use crate::{
+    editor::{ClientId, ClientInfo, ClientState},
+    error::NotifyError,
+    outbox::{Offer, Outbox},
+    selection::Selections,
+};
+
+/// Tells the server whether a file is active in the editor. It is for the cached selection and does not go out.
+const ACTIVE_EDITOR: &str = "active_editor";
+/// Selected text is cut at 256 KiB by the editor; diagnostics of a file are capped. This is far beyond both.
+const MAX_PARAMS_BYTES: usize = 2 << 20;
+
+#[derive(Debug, Default)]
+pub(crate) struct Notifier {
+    clients: Mutex<BTreeMap<ClientId, Subscriber>>,
+    selections: Selections,
+}
+
+#[derive(Debug)]
+struct Subscriber {
+    info: ClientInfo,
+    outbox: Arc<Outbox>,
+    in_flight: usize,
+}
+
+/// `diagnostics_changed`, as far as it matters here.
+#[derive(Deserialize)]
+struct About {
+    #[serde(default)]
+    uri: String,
+}
+
+impl Notifier {
+    fn clients(&self) -> MutexGuard<'_, BTreeMap<ClientId, Subscriber>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn selections(&self) -> &Selections {
+        &self.selections
+    }
+
+    pub(crate) fn join(&self, info: ClientInfo, outbox: Arc<Outbox>) {
+        self.clients().insert(info.id, Subscriber { info, outbox, in_flight: 0 });
+    }
+
+    pub(crate) fn leave(&self, id: ClientId) {
+        self.clients().remove(&id);
+    }
+
+    /// What is known of a client has changed. One that became ready is told the present state, then what waited for it.
+    pub(crate) fn publish(&self, info: &ClientInfo) {
+        let mut clients = self.clients();
+        let Some(subscriber) = clients.get_mut(&info.id) else { return };
+        let became_ready = subscriber.info.state != info.state && info.state == ClientState::Ready;
+        subscriber.info.clone_from(info);
+        if became_ready {
+            if let Some(selection) = self.selections.notification() {
+                subscriber.outbox.push_latest(SELECTION_CHANGED, selection);
+            }
+            subscriber.outbox.set_ready();
+        }
+    }
+
+    pub(crate) fn set_in_flight(&self, id: ClientId, in_flight: usize) {
+        if let Some(subscriber) = self.clients().get_mut(&id) {
+            subscriber.in_flight = in_flight;
+        }
+    }
+
+    /// Everybody, in order of connection.
+    pub(crate) fn infos(&self) -> Vec<ClientInfo> {
+        self.clients().values().map(|subscriber| subscriber.info.clone()).collect()
+    }
+
+    /// Requests in flight, and bytes that wait to be sent.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let clients = self.clients();
+        let in_flight = clients.values().fold(0, |sum: usize, client| sum.saturating_add(client.in_flight));
+        let bytes = clients.values().fold(0, |sum: usize, client| sum.saturating_add(client.outbox.queued_bytes()));
+        (in_flight, bytes)
+    }
+
+    /// See [`crate::ServerHandle::notify`].
+    pub(crate) fn notify(&self, method: &str, params: Box<RawValue>, to: Option<ClientId>) -> Result<(), NotifyError> {
+        if method == ACTIVE_EDITOR {
+            self.selections.set_active(&params);
+            return Ok(());
+        }
+        let bytes = params.get().len();
+        if bytes > MAX_PARAMS_BYTES {
+            return Err(NotifyError::TooLarge { method: method.to_owned(), bytes, limit: MAX_PARAMS_BYTES });
+        }
+        let message = jsonrpc::notification(method, Some(&params)).map(Bytes::from).unwrap_or_default();
+        let about = match method {
+            SELECTION_CHANGED => Some(SELECTION_CHANGED.to_owned()),
+            DIAGNOSTICS_CHANGED => serde_json::from_str::<About>(params.get()).ok().map(|about| about.uri),
+            _ => None,
+        };
+        if method == SELECTION_CHANGED && to.is_none() {
+            self.selections.set(params, message.clone());
+        }
+        let clients = self.clients();
+        if let Some(id) = to {
+            let client = clients.get(&id).ok_or(NotifyError::UnknownClient(id))?;
+            return client.offer(about.as_deref(), message);
+        }
+        let ready = clients.values().filter(|client| client.info.state == ClientState::Ready);
+        // One that does not read must not keep the others from hearing it.
+        ready.map(|client| client.offer(about.as_deref(), message.clone())).fold(Ok(()), Result::and)
+    }
+}
+
+impl Subscriber {
+    fn offer(&self, about: Option<&str>, message: Bytes) -> Result<(), NotifyError> {
+        match about {
+            Some(about) => {
+                self.outbox.push_latest(about, message);
+                Ok(())
+            }
+            None => match self.outbox.push_notice(message) {
+                Offer::Taken => Ok(()),
+                Offer::Full => Err(NotifyError::QueueFull(self.info.id)),
+            },
+        }
+    }
+}

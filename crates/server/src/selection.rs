@@ -1,0 +1,152 @@
+//! What the editor last said of the cursor: kept, so that it can be told at any time without asking.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use claude_ide_protocol::ide::SelectionChanged;
+
+/// The last selection, and whether a file is active.
+#[derive(Debug, Default)]
+pub(crate) struct Selections(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    params: Option<Box<RawValue>>,
+    /// The whole notification, for clients that come later.
+    notification: Option<Bytes>,
+    /// The editor said that no file is active, though one was selected in before.
+    inactive: bool,
+}
+
+/// `active_editor`, which stays inside.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ActiveEditor {
+    #[serde(default)]
+    file_path: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    success: bool,
+    #[serde(flatten)]
+    selection: SelectionChanged<'a>,
+}
+
+#[derive(Serialize)]
+struct Missing {
+    success: bool,
+    message: &'static str,
+}
+
+impl Selections {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The cursor moved, or the selection changed.
+    pub(crate) fn set(&self, params: Box<RawValue>, notification: Bytes) {
+        let mut state = self.state();
+        state.inactive = false;
+        state.params = Some(params);
+        state.notification = Some(notification);
+    }
+
+    /// Another window became active: one with a file, or without.
+    pub(crate) fn set_active(&self, params: &RawValue) {
+        let active = serde_json::from_str::<ActiveEditor>(params.get()).is_ok_and(|editor| editor.file_path.is_some());
+        self.state().inactive = !active;
+    }
+
+    /// For a client that has just become ready.
+    pub(crate) fn notification(&self) -> Option<Bytes> {
+        self.state().notification.clone()
+    }
+
+    /// `getCurrentSelection`, as JSON.
+    pub(crate) fn current(&self) -> String {
+        let state = self.state();
+        let active = state.params.as_deref().filter(|_| !state.inactive);
+        tell(active, "No active editor found")
+    }
+
+    /// `getLatestSelection`, as JSON.
+    pub(crate) fn latest(&self) -> String {
+        tell(self.state().params.as_deref(), "No selection available")
+    }
+}
+
+fn tell(params: Option<&RawValue>, missing: &'static str) -> String {
+    let selection = params
+        .and_then(|params| serde_json::from_str::<SelectionChanged<'_>>(params.get()).ok())
+        .filter(|selection| selection.file_path.is_some_and(|path| path.get() != "null"));
+    let told = match selection {
+        Some(selection) => serde_json::to_string(&Found { success: true, selection }),
+        None => serde_json::to_string(&Missing { success: false, message: missing }),
+    };
+    told.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn raw(value: &Value) -> Box<RawValue> {
+        RawValue::from_string(value.to_string()).unwrap()
+    }
+
+    fn set(selections: &Selections, value: &Value) {
+        selections.set(raw(value), Bytes::new());
+    }
+
+    fn parsed(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn selected() -> Value {
+        json!({
+            "text": "abc", "filePath": "/a.txt", "fileUrl": "file:///a.txt",
+            "selection": { "start": { "line": 0, "character": 0 }, "end": { "line": 0, "character": 3 }, "isEmpty": false },
+        })
+    }
+
+    #[test]
+    fn nothing_selected_yet_is_told_as_such() {
+        let selections = Selections::default();
+        assert_eq!(parsed(&selections.current()), json!({ "success": false, "message": "No active editor found" }));
+        assert_eq!(parsed(&selections.latest()), json!({ "success": false, "message": "No selection available" }));
+    }
+
+    #[test]
+    fn the_last_selection_is_told() {
+        let selections = Selections::default();
+        set(&selections, &selected());
+        let mut expected = selected();
+        expected["success"] = json!(true);
+        assert_eq!(parsed(&selections.current()), expected);
+        assert_eq!(parsed(&selections.latest()), expected);
+    }
+
+    #[test]
+    fn the_latest_outlives_the_active_editor() {
+        let selections = Selections::default();
+        set(&selections, &selected());
+        selections.set_active(&raw(&json!({ "filePath": null })));
+        assert_eq!(parsed(&selections.current())["success"], false);
+        assert_eq!(parsed(&selections.latest())["text"], "abc");
+        selections.set_active(&raw(&json!({ "filePath": "/a.txt" })));
+        assert_eq!(parsed(&selections.current())["success"], true);
+    }
+
+    #[test]
+    fn a_selection_without_a_file_is_none() {
+        let selections = Selections::default();
+        set(&selections, &json!({ "text": "", "filePath": null, "selection": null }));
+        assert_eq!(parsed(&selections.current())["success"], false);
+    }
+}

@@ -1,0 +1,205 @@
+//! The arguments of a tool, checked one by one, so that an error can name the bad one.
+//!
+//! Unknown members are ignored (clients add their own), and `null` counts as absent.
+
+use std::fmt;
+
+use serde_json::{Map, Value, value::RawValue};
+
+/// What is wrong with the arguments, naming the bad one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("invalid argument {name:?}: {problem}")]
+pub(crate) struct InvalidArgument {
+    name: String,
+    problem: String,
+}
+
+impl InvalidArgument {
+    pub(crate) fn new(name: impl Into<String>, problem: impl fmt::Display) -> Self {
+        Self { name: name.into(), problem: problem.to_string() }
+    }
+}
+
+/// What a client sent along with a call.
+#[derive(Debug, Default)]
+pub(crate) struct Arguments(Map<String, Value>);
+
+impl From<Map<String, Value>> for Arguments {
+    fn from(members: Map<String, Value>) -> Self {
+        Self(members)
+    }
+}
+
+impl Arguments {
+    /// `whole` names the object itself in errors: `params` or `arguments`.
+    pub(crate) fn parse(whole: &str, raw: Option<&RawValue>) -> Result<Self, InvalidArgument> {
+        let Some(raw) = raw.filter(|raw| raw.get() != "null") else {
+            return Ok(Self::default());
+        };
+        if !raw.get().starts_with('{') {
+            return Err(InvalidArgument::new(whole, "expected an object"));
+        }
+        serde_json::from_str(raw.get()).map(Self).map_err(|error| InvalidArgument::new(whole, error))
+    }
+
+    fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name).filter(|value| !value.is_null())
+    }
+
+    fn required<T>(name: &str, value: Option<T>) -> Result<T, InvalidArgument> {
+        value.ok_or_else(|| InvalidArgument::new(name, "missing"))
+    }
+
+    pub(crate) fn optional_string(&mut self, name: &str) -> Result<Option<String>, InvalidArgument> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(unexpected(name, "a string", &other)),
+        }
+    }
+
+    /// An object; an empty one where there is none.
+    pub(crate) fn optional_object(&mut self, name: &str) -> Result<Map<String, Value>, InvalidArgument> {
+        match self.take(name) {
+            None => Ok(Map::new()),
+            Some(Value::Object(object)) => Ok(object),
+            Some(other) => Err(unexpected(name, "an object", &other)),
+        }
+    }
+
+    pub(crate) fn string(&mut self, name: &str) -> Result<String, InvalidArgument> {
+        Self::required(name, self.optional_string(name)?)
+    }
+
+    /// A string that names something, so it cannot be empty, nor hold a NUL that would cut it short.
+    pub(crate) fn path(&mut self, name: &str) -> Result<String, InvalidArgument> {
+        let path = self.string(name)?;
+        check_path(name, &path)?;
+        Ok(path)
+    }
+
+    pub(crate) fn optional_path(&mut self, name: &str) -> Result<Option<String>, InvalidArgument> {
+        let path = self.optional_string(name)?.filter(|path| !path.is_empty());
+        path.as_deref().map_or(Ok(()), |path| check_path(name, path))?;
+        Ok(path)
+    }
+
+    pub(crate) fn paths(&mut self, name: &str) -> Result<Vec<String>, InvalidArgument> {
+        let Value::Array(items) = Self::required(name, self.take(name))? else {
+            return Err(InvalidArgument::new(name, "expected an array of strings"));
+        };
+        items
+            .into_iter()
+            .enumerate()
+            .map(|(index, item)| {
+                let name = format!("{name}[{index}]");
+                match item {
+                    Value::String(path) => check_path(&name, &path).map(|()| path),
+                    other => Err(unexpected(&name, "a string", &other)),
+                }
+            })
+            .collect()
+    }
+
+    pub(crate) fn flag(&mut self, name: &str, default: bool) -> Result<bool, InvalidArgument> {
+        match self.take(name) {
+            None => Ok(default),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(other) => Err(unexpected(name, "a boolean", &other)),
+        }
+    }
+
+    /// A line number as people write them, counted from 1.
+    pub(crate) fn optional_line(&mut self, name: &str) -> Result<Option<u32>, InvalidArgument> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(value) => match value.as_u64().and_then(|line| u32::try_from(line).ok()) {
+                Some(line) if line > 0 => Ok(Some(line)),
+                Some(_) | None => Err(unexpected(name, "a line number from 1", &value)),
+            },
+        }
+    }
+}
+
+fn check_path(name: &str, path: &str) -> Result<(), InvalidArgument> {
+    if path.is_empty() {
+        return Err(InvalidArgument::new(name, "must not be empty"));
+    }
+    if path.contains('\0') {
+        return Err(InvalidArgument::new(name, "must not contain a NUL character"));
+    }
+    Ok(())
+}
+
+fn unexpected(name: &str, wanted: &str, got: &Value) -> InvalidArgument {
+    let got = match got {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "a boolean".to_owned(),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(_) => "a string".to_owned(),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    };
+    InvalidArgument::new(name, format!("expected {wanted}, got {got}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(json: &str) -> Arguments {
+        let raw = RawValue::from_string(json.to_owned()).unwrap();
+        Arguments::parse("arguments", Some(&raw)).unwrap()
+    }
+
+    fn message<T: fmt::Debug>(result: Result<T, InvalidArgument>) -> String {
+        result.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_error_names_the_bad_argument() {
+        let mut args = arguments(r#"{"a":5,"b":null,"c":"","d":["x",{}],"e":0,"f":"no"}"#);
+        assert_eq!(message(args.string("a")), r#"invalid argument "a": expected a string, got the number 5"#);
+        assert_eq!(message(args.string("b")), r#"invalid argument "b": missing"#);
+        assert_eq!(message(args.path("c")), r#"invalid argument "c": must not be empty"#);
+        assert_eq!(message(args.paths("d")), r#"invalid argument "d[1]": expected a string, got an object"#);
+        assert_eq!(
+            message(args.optional_line("e")),
+            r#"invalid argument "e": expected a line number from 1, got the number 0"#
+        );
+        assert_eq!(message(args.flag("f", true)), r#"invalid argument "f": expected a boolean, got a string"#);
+    }
+
+    #[test]
+    fn absent_and_null_take_the_default() {
+        let mut args = arguments(r#"{"null":null}"#);
+        assert!(args.flag("null", true).unwrap());
+        assert!(args.flag("absent", true).unwrap());
+        assert_eq!(args.optional_string("absent").unwrap(), None);
+        assert_eq!(args.optional_line("null").unwrap(), None);
+    }
+
+    #[test]
+    fn no_arguments_at_all_are_an_empty_object() {
+        assert!(Arguments::parse("arguments", None).unwrap().0.is_empty());
+        let null = RawValue::from_string("null".to_owned()).unwrap();
+        assert!(Arguments::parse("arguments", Some(&null)).unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn anything_but_an_object_is_refused() {
+        for json in ["[]", "5", "\"x\"", "true"] {
+            let raw = RawValue::from_string(json.to_owned()).unwrap();
+            assert_eq!(
+                message(Arguments::parse("arguments", Some(&raw))),
+                r#"invalid argument "arguments": expected an object"#
+            );
+        }
+    }
+
+    #[test]
+    fn a_path_with_nul_is_refused() {
+        let mut args = arguments(r#"{"path":"a\u0000b"}"#);
+        assert_eq!(message(args.path("path")), r#"invalid argument "path": must not contain a NUL character"#);
+    }
+}

@@ -1,0 +1,50 @@
+//! `close_tab`: closes a diff, or a file, by name.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use claude_ide_protocol::mcp::CallToolResult;
+
+use super::{Arguments, Context, InvalidArgument, Question, Tool, Work, parse_reply, schema};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "close_tab",
+    description: "Close a diff that openDiff opened, by its tab_name, or an open file, by its absolute path. A pending \
+                  diff that is closed counts as rejected; files with unsaved changes stay open. Answers TAB_CLOSED, or \
+                  \"Tab not found\" if there is no such tab (any more).",
+    schema: || {
+        let name = json!({ "type": "string", "description": "The tab_name given to openDiff, or the absolute path of a file" });
+        schema(json!({ "tab_name": name }), &["tab_name"])
+    },
+    work: Work::Ask("close_tab", prepare),
+};
+
+#[derive(Deserialize)]
+struct Reply {
+    closed: bool,
+}
+
+fn prepare(mut args: Arguments, _: &Context<'_>) -> Result<Question, InvalidArgument> {
+    Ok(Question::new([("tab_name", Value::from(args.string("tab_name")?))], |reply| {
+        let Reply { closed } = parse_reply(&reply)?;
+        Ok(CallToolResult::text(if closed { "TAB_CLOSED" } else { "Tab not found" }))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::{answer, ask};
+
+    #[test]
+    fn a_tab_that_is_gone_is_no_error() {
+        let args = json!({ "tab_name": "✻ [Claude Code] a.txt (1c9983) ⧉" });
+        assert_eq!(answer(&TOOL, &args, &json!({ "closed": true })), ["TAB_CLOSED"]);
+        assert_eq!(answer(&TOOL, &args, &json!({ "closed": false })), ["Tab not found"]);
+    }
+
+    #[test]
+    fn wants_a_name() {
+        assert_eq!(ask(&TOOL, &json!({})).err().unwrap(), r#"invalid argument "tab_name": missing"#);
+    }
+}

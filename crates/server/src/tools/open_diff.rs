@@ -1,0 +1,126 @@
+//! `openDiff`: shows a proposed change and waits until the user accepted or rejected it.
+//!
+//! Measured with Claude Code 2.1.329: after `FILE_SAVED` the CLI writes the second text to disk itself, and a
+//! `TAB_CLOSED` would make it apply the edit as proposed. So a diff that ends without a decision is `DIFF_REJECTED`.
+
+use serde::{Deserialize, de::Error as _};
+use serde_json::{Value, json, value::RawValue};
+
+use claude_ide_protocol::mcp::{CallToolResult, Content};
+
+use super::{Arguments, Context, InvalidArgument, Question, Tool, Work, parse_reply, schema};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "openDiff",
+    description: "Show a proposed change of a file as a diff in the user's editor and wait until the user decides. The \
+                  user may edit the proposal. Answers FILE_SAVED and, as a second text, the accepted contents (nothing \
+                  is written to disk: that is the caller's part), or DIFF_REJECTED.",
+    schema: || {
+        schema(
+            json!({
+                "old_file_path": { "type": "string", "description": "Path of the file as it is; it need not exist yet" },
+                "new_file_path": { "type": "string", "description": "Path of the file after the change; by default the same" },
+                "new_file_contents": { "type": "string", "description": "The whole proposed contents of the file" },
+                "tab_name": { "type": "string", "description": "Name of the diff, for close_tab" },
+            }),
+            &["old_file_path", "new_file_contents"],
+        )
+    },
+    work: Work::Ask("open_diff", prepare),
+};
+
+#[derive(Deserialize)]
+struct Reply<'a> {
+    outcome: Outcome,
+    /// Not unpacked: it goes out as it came, however large it is.
+    #[serde(borrow, default)]
+    contents: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Saved,
+    Rejected,
+}
+
+fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
+    let old = context.absolute(args.path("old_file_path")?);
+    let new = args.optional_path("new_file_path")?.map_or_else(|| old.clone(), |path| context.absolute(path));
+    let contents = args.string("new_file_contents")?;
+    let name = args.optional_string("tab_name")?.unwrap_or_else(|| old.clone());
+    let args = [
+        ("old_file_path", Value::from(old)),
+        ("new_file_path", Value::from(new)),
+        ("new_file_contents", Value::from(contents)),
+        ("tab_name", Value::from(name)),
+    ];
+    Ok(Question::new(args, |reply| {
+        let Reply { outcome, contents } = parse_reply(&reply)?;
+        Ok(match outcome {
+            Outcome::Rejected => CallToolResult::text("DIFF_REJECTED"),
+            Outcome::Saved => {
+                // Without a string as the second text the CLI's check would crash.
+                let contents = contents.filter(|contents| contents.get().starts_with('"'));
+                let contents = contents.ok_or_else(|| serde_json::Error::custom("saved, without the contents"))?;
+                let content = vec![Content::Text("FILE_SAVED".to_owned()), Content::Literal(contents.to_owned())];
+                CallToolResult { content, is_error: false }
+            }
+        })
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::{answer, ask, shaped};
+
+    fn args() -> Value {
+        json!({ "old_file_path": "/a.txt", "new_file_contents": "new\n" })
+    }
+
+    #[test]
+    fn both_paths_are_the_same_unless_told_otherwise() {
+        let question = ask(&TOOL, &args()).unwrap();
+        assert_eq!(
+            Value::from(question.args),
+            json!({ "old_file_path": "/a.txt", "new_file_path": "/a.txt", "new_file_contents": "new\n", "tab_name": "/a.txt" })
+        );
+    }
+
+    #[test]
+    fn accepted_contents_come_back_byte_for_byte() {
+        let contents = "ünï\r\n\t\"quoted\" \\ \u{1F600} \u{0000}no newline at the end";
+        let saved = json!({ "outcome": "saved", "contents": contents });
+        assert_eq!(answer(&TOOL, &args(), &saved), ["FILE_SAVED", contents]);
+    }
+
+    #[test]
+    fn empty_contents_are_accepted_contents_too() {
+        let saved = json!({ "outcome": "saved", "contents": "" });
+        assert_eq!(answer(&TOOL, &args(), &saved), ["FILE_SAVED", ""]);
+    }
+
+    #[test]
+    fn a_rejection_is_one_text() {
+        assert_eq!(answer(&TOOL, &args(), &json!({ "outcome": "rejected" })), ["DIFF_REJECTED"]);
+    }
+
+    #[test]
+    fn never_says_saved_without_contents() {
+        for reply in [
+            json!({ "outcome": "saved" }),
+            json!({ "outcome": "saved", "contents": null }),
+            json!({ "outcome": "saved", "contents": 5 }),
+            json!({ "outcome": "closed" }),
+        ] {
+            assert!(shaped(&TOOL, &args(), &reply).is_err(), "{reply}");
+        }
+    }
+
+    #[test]
+    fn wants_the_contents() {
+        let error = ask(&TOOL, &json!({ "old_file_path": "/a.txt" })).err().unwrap();
+        assert_eq!(error, r#"invalid argument "new_file_contents": missing"#);
+    }
+}

@@ -1,0 +1,61 @@
+//! `open_files`: opens several files at once (seed 001).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json, value::RawValue};
+
+use claude_ide_protocol::mcp::CallToolResult;
+
+use super::{Arguments, Context, InvalidArgument, LenientList, Question, Tool, Work, parse_reply, schema};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "open_files",
+    description: "Open several files in the user's editor, without moving the focus. Use it to lay out the files of a \
+                  task for the user. Answers JSON {opened_files} with the paths that could be opened.",
+    schema: || {
+        let paths = json!({
+            "type": "array",
+            "items": { "type": "string" },
+            "description": "Paths of the files, absolute or relative to the workspace",
+        });
+        schema(json!({ "file_paths": paths }), &["file_paths"])
+    },
+    work: Work::Ask("open_files", prepare),
+};
+
+#[derive(Serialize, Deserialize)]
+struct Opened<'a> {
+    #[serde(borrow)]
+    opened_files: LenientList<&'a RawValue>,
+}
+
+fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
+    let paths: Vec<_> = args.paths("file_paths")?.into_iter().map(|path| context.absolute(path)).collect();
+    Ok(Question::new([("file_paths", Value::from(paths))], |reply| {
+        Ok(CallToolResult::text(serde_json::to_string(&parse_reply::<Opened<'_>>(&reply)?)?))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::{answer, ask};
+
+    #[test]
+    fn paths_are_made_absolute_in_their_order() {
+        let question = ask(&TOOL, &json!({ "file_paths": ["b", "/a"] })).unwrap();
+        assert_eq!(question.args["file_paths"], json!(["/project/b", "/a"]));
+    }
+
+    #[test]
+    fn tells_which_files_were_opened() {
+        let args = json!({ "file_paths": ["/a"] });
+        assert_eq!(answer(&TOOL, &args, &json!({ "opened_files": ["/a"] })), [r#"{"opened_files":["/a"]}"#]);
+        assert_eq!(answer(&TOOL, &args, &json!({ "opened_files": {} })), [r#"{"opened_files":[]}"#]);
+    }
+
+    #[test]
+    fn names_the_bad_element() {
+        let error = ask(&TOOL, &json!({ "file_paths": ["/a", 5] })).err().unwrap();
+        assert!(error.contains(r#""file_paths[1]""#), "{error}");
+    }
+}

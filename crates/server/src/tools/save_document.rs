@@ -1,0 +1,38 @@
+//! `saveDocument`: writes the unsaved changes of exactly the file that is named.
+
+use serde_json::{Value, json};
+
+use super::{Arguments, Context, InvalidArgument, Question, Tool, Work, schema, verbatim};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "saveDocument",
+    description: "Save the unsaved changes of a file that is open in the user's editor. Answers JSON {success, filePath, \
+                  saved, message}; success is false if the file is not open or could not be written.",
+    schema: || {
+        let path =
+            json!({ "type": "string", "description": "Path of the file, absolute or relative to the workspace" });
+        schema(json!({ "filePath": path }), &["filePath"])
+    },
+    work: Work::Ask("save_document", prepare),
+};
+
+fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
+    Ok(Question::new([("filePath", Value::from(context.absolute(args.path("filePath")?)))], verbatim))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::{answer, ask};
+
+    #[test]
+    fn the_editors_word_is_passed_on() {
+        let reply = json!({ "success": true, "filePath": "/a", "saved": true, "message": "Document saved" });
+        assert_eq!(answer(&TOOL, &json!({ "filePath": "/a" }), &reply), [reply.to_string()]);
+    }
+
+    #[test]
+    fn a_relative_path_lies_in_the_workspace() {
+        assert_eq!(ask(&TOOL, &json!({ "filePath": "a" })).unwrap().args["filePath"], "/project/a");
+    }
+}
