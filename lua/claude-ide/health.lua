@@ -3,8 +3,8 @@
 
 local M = {}
 
----How long a program may take to say its version. The CLI is large: its first start from a slow disk takes seconds.
-local VERSION_TIMEOUT_MS = 10000
+---How long the CLI may take to say its version. It is large: its first start from a slow disk takes seconds.
+M.version_timeout_ms = 10000
 
 local function check_neovim()
   vim.health.start("Neovim")
@@ -56,7 +56,7 @@ local function check_cli()
     return
   end
   local ok, result = pcall(function()
-    return vim.system({ path, "--version" }, { text = true, timeout = VERSION_TIMEOUT_MS }):wait()
+    return vim.system({ path, "--version" }, { text = true, timeout = M.version_timeout_ms }):wait()
   end)
   local said = ok and vim.trim(result.stdout or ""):match("^[^\n]+")
   if said and result.code == 0 then

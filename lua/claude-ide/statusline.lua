@@ -1,20 +1,36 @@
--- One short text for a statusline. It is redrawn at every key, so the text is kept and made anew only after an event.
+-- One short text for a statusline. It is redrawn at every key, so the text is kept and made anew only when an event or
+-- one of three counters says so.
 
 local M = {}
 
 ---@type string?
 local cached
+---@type integer?, integer?, boolean? what the cached text says
+local diffs, mentions, selection
 local watching = false
 
 local function watch()
   watching = true
-  local group = vim.api.nvim_create_augroup("claude-ide.statusline", { clear = true })
   vim.api.nvim_create_autocmd("User", {
-    group = group,
+    group = vim.api.nvim_create_augroup("claude-ide.statusline", { clear = true }),
     pattern = "Claude*",
     callback = M.refresh,
     desc = "Claude Code: the statusline's text is out of date",
   })
+  local server = require("claude-ide.server")
+  server.on("started", M.refresh)
+  server.on("stopped", M.refresh)
+end
+
+---What changes without an event, from modules that are in use.
+---@return integer? diffs
+---@return integer? mentions
+---@return boolean? selection
+local function counters()
+  local loaded = package.loaded
+  local diff, mention = loaded["claude-ide.diff"], loaded["claude-ide.mention"]
+  local switch = loaded["claude-ide.selection"]
+  return diff and diff.count(), mention and mention.pending(), switch and switch.is_enabled()
 end
 
 ---@return string
@@ -59,7 +75,11 @@ function M.text()
   if not watching then
     watch()
   end
-  cached = cached or build()
+  local diffs_now, mentions_now, selection_now = counters()
+  if not cached or diffs_now ~= diffs or mentions_now ~= mentions or selection_now ~= selection then
+    diffs, mentions, selection = diffs_now, mentions_now, selection_now
+    cached = build()
+  end
   return cached
 end
 

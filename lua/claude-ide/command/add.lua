@@ -51,7 +51,8 @@ function M.run(words, start_server)
     return nil, err
   end
   for _, path in ipairs(paths) do
-    local sent, why = require("claude-ide.mention").send_file(vim.fn.fnamemodify(path, ":p"), first, last or first)
+    local absolute = vim.fn.fnamemodify(path, ":p"):gsub("(.)/$", "%1")
+    local sent, why = require("claude-ide.mention").send_file(absolute, first, last or first)
     if sent == nil and why then
       return nil, why
     end

@@ -2,10 +2,11 @@
 
 local M = {}
 
----@param diff table
+---@param diff claude-ide.diff.Item
 ---@return string
 local function label(diff)
-  return vim.fn.fnamemodify(diff.path, ":~:.")
+  local name = vim.fn.fnamemodify(diff.path, ":~:.")
+  return diff.added and ("%s  +%d −%d"):format(name, diff.added, diff.removed) or name
 end
 
 ---@return boolean? ok
@@ -18,7 +19,11 @@ function M.choose()
   end
   vim.ui.select(diffs, { prompt = "Edits that wait for you", format_item = label }, function(diff)
     if diff then
-      require("claude-ide.diff").focus(diff.id)
+      -- It may have been answered in the CLI while the list was open.
+      local ok, err = require("claude-ide.diff").focus(diff.id)
+      if not ok then
+        require("claude-ide.notice").warn(err)
+      end
     end
   end)
   return true

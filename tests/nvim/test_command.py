@@ -1,0 +1,295 @@
+"""`:Claude` and its subcommands: what they do, what they complete, and that a mistake is one line."""
+
+import pytest
+
+COLLECT = """
+_G.notices = {}
+vim.notify = function(message, level, opts) table.insert(_G.notices, { message, level, opts and opts.title }) end
+"""
+FAKE_MENTION = """
+_G.sent = {}
+package.preload["claude-ide.mention"] = function()
+  return {
+    send_file = function(...) table.insert(_G.sent, { "file", ... }) return true end,
+    send_range = function(...) table.insert(_G.sent, { "range", ... }) return true end,
+    from_here = function(...) table.insert(_G.sent, { "here", ... }) return true end,
+    pending = function() return 0 end,
+    attach = function() end,
+  }
+end
+"""
+
+
+def notices(nvim):
+    return [message for message, *_ in nvim.lua("return _G.notices")]
+
+
+def completions(nvim, line):
+    return nvim.lua("return vim.fn.getcompletion(..., 'cmdline')", line)
+
+
+# ── completion ──
+
+
+def test_subcommands_are_completed_by_their_beginning(start_nvim):
+    nvim = start_nvim()
+    assert completions(nvim, "Claude ") == nvim.lua(
+        "return vim.tbl_map(function(sub) return sub.name end, require('claude-ide.command.registry'))"
+    )
+    assert completions(nvim, "Claude se") == ["send", "selection"]
+    assert completions(nvim, "1,2Claude re") == ["restart", "reject"]
+    assert completions(nvim, "silent Claude foc") == ["focus"]
+
+
+def test_what_follows_a_subcommand_is_completed(start_nvim):
+    nvim = start_nvim(files={"alpha.txt": "", "alpine/b.txt": "", "other": ""})
+    assert completions(nvim, "Claude selection ") == ["on", "off", "toggle"]
+    assert completions(nvim, "Claude selection o") == ["on", "off"]
+    assert completions(nvim, "Claude selection on ") == []
+    assert completions(nvim, "Claude add al") == ["alpha.txt", "alpine/"]
+    assert completions(nvim, "Claude add alpha.txt ot") == ["other"]
+    assert completions(nvim, "Claude add alpine/") == ["alpine/b.txt"]
+    assert completions(nvim, "Claude log ") == []
+
+
+def test_names_with_blanks_are_completed_so_that_they_stay_one_word(start_nvim):
+    nvim = start_nvim(init_lua=FAKE_MENTION, files={"two words and more.txt": "", "it's.txt": ""})
+    nvim.keys(":Claude add two<Tab><CR>")
+    nvim.wait("#_G.sent == 1")
+    assert nvim.lua("return vim.fs.basename(_G.sent[1][2])") == "two words and more.txt"
+    nvim.keys(":Claude add two\\ wo<Tab><CR>")
+    nvim.wait("#_G.sent == 2")
+    assert nvim.lua("return vim.fs.basename(_G.sent[2][2])") == "two words and more.txt"
+    nvim.keys(":Claude add it<Tab><CR>")
+    nvim.wait("#_G.sent == 3")
+    assert nvim.lua("return vim.fs.basename(_G.sent[3][2])") == "it's.txt"
+
+
+def test_flags_of_the_cli_are_completed(start_nvim):
+    nvim = start_nvim()
+    assert completions(nvim, "Claude --res") == ["--resume"]
+    assert completions(nvim, "Claude --resume --mod") == ["--model"]
+    assert completions(nvim, "Claude open --cont") == ["--continue"]
+    assert completions(nvim, "Claude log --res") == []
+
+
+# ── mistakes ──
+
+
+def test_an_unknown_subcommand_is_one_line_with_a_suggestion(start_nvim):
+    nvim = start_nvim(init_lua=COLLECT)
+    nvim.cmd("Claude selectoin off")
+    nvim.cmd("Claude xyzzy")
+    assert nvim.lua("return _G.notices") == [
+        ["`:Claude selectoin`: no such subcommand. Did you mean `:Claude selection`?", 4, "Claude"],
+        ["`:Claude xyzzy`: no such subcommand. See `:help :Claude`.", 4, "Claude"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "notice"),
+    [
+        ("Claude add", "`:Claude add` needs a file or a folder, e.g. `:Claude add %`."),
+        ("Claude add nowhere.txt", "`:Claude add`: there is no nowhere.txt."),
+        ("Claude add a.txt 5 2", "`:Claude add`: line 5 comes after line 2."),
+        ("Claude selection maybe", "`:Claude selection maybe`: expected on, off or toggle."),
+        ("Claude disconnect", "The server does not run."),
+        ("Claude close", "No CLI runs that `:Claude` started."),
+        ("Claude diffs", "No edit waits for you."),
+        ("Claude accept", "No diff waits for a decision."),
+        ("Claude reject", "No diff waits for a decision."),
+    ],
+)
+def test_a_command_that_cannot_be_done_says_why_in_one_line(start_nvim, command, notice):
+    nvim = start_nvim(init_lua=COLLECT, files={"a.txt": "1\n2\n"})
+    nvim.cmd(command)
+    assert notices(nvim) == [notice]
+
+
+def test_a_fault_of_ours_is_one_line_and_its_trace_is_in_the_log(start_nvim):
+    nvim = start_nvim(init_lua=COLLECT)
+    nvim.lua("require('claude-ide.terminal').focus = function() error('it broke') end")
+    nvim.cmd("Claude focus")
+    assert notices(nvim) == ["it broke (`:Claude log` has more)"]
+    assert "stack traceback" in nvim.log()
+
+
+def test_a_library_that_is_missing_is_explained_by_every_command_that_needs_it(start_nvim):
+    nvim = start_nvim(init_lua=COLLECT + FAKE_MENTION)
+    nvim.lua("require('claude-ide.server').start = function() return nil, 'Build it with `make build`.' end")
+    for command in ["ClaudeConnect", "ClaudeSend", "Claude connect", "Claude send"]:
+        nvim.cmd(command)
+    assert notices(nvim) == ["Build it with `make build`."] * 4
+
+
+# ── the server ──
+
+
+def test_connect_says_where_the_server_listens(start_nvim):
+    nvim = start_nvim(init_lua=COLLECT)
+    nvim.cmd("ClaudeConnect")
+    (lock,) = nvim.locks()
+    assert notices(nvim) == [f"Port {lock['port']}, lock ~/.claude/ide/{lock['port']}.lock, no CLI connected yet"]
+
+
+def test_connect_says_who_is_connected(start_nvim, connect):
+    nvim = start_nvim(init_lua=COLLECT)
+    connect(nvim, clientInfo={"name": "claude-code", "version": "9.8.7"})
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
+    nvim.cmd("ClaudeConnect")
+    assert notices(nvim)[-1].endswith("connected: claude-code 9.8.7")
+
+
+def test_disconnect_takes_the_lock_away_and_connect_brings_the_same_port_back(start_nvim):
+    nvim = start_nvim(init_lua=COLLECT)
+    nvim.cmd("ClaudeConnect")
+    (before,) = nvim.locks()
+    nvim.cmd("Claude disconnect")
+    assert nvim.locks() == []
+    nvim.cmd("Claude connect")
+    (after,) = nvim.locks()
+    nvim.cmd("Claude restart")
+    (again,) = nvim.locks()
+    assert before["port"] == after["port"] == again["port"]
+    assert before["authToken"] == after["authToken"] == again["authToken"]
+
+
+def test_status_is_one_line_that_needs_no_key(start_nvim, connect):
+    nvim = start_nvim()
+    nvim.keys(":Claude status<CR>")
+    nvim.wait_screen("Claude: not connected · selection on")
+    nvim.cmd("Claude connect")
+    nvim.keys(":Claude status<CR>")
+    nvim.wait_screen("no CLI connected · selection on")
+    connect(nvim, clientInfo={"name": "claude-code", "version": "9.8.7"})
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
+    nvim.cmd("set columns=60")
+    nvim.keys(":Claude status<CR>")
+    nvim.wait_screen("· 1 CLI · selection on")
+    assert nvim.mode() == "n"
+
+
+# ── mentions ──
+
+
+def test_send_hands_the_range_over_and_without_one_the_place(start_nvim):
+    nvim = start_nvim(init_lua=FAKE_MENTION, files={"a.txt": "1\n2\n3\n4\n"}, args=["a.txt"])
+    nvim.cmd("ClaudeSend")
+    nvim.cmd("2,3ClaudeSend")
+    nvim.cmd("4Claude send")
+    nvim.keys("ggVj:ClaudeSend<CR>")
+    nvim.wait("#_G.sent == 4")
+    nvim.lua("vim.keymap.set({ 'n', 'x' }, 'gs', '<Plug>(claude-send)')")
+    nvim.keys("GVgs")
+    nvim.wait("#_G.sent == 5")
+    nvim.keys("gs")
+    nvim.wait("#_G.sent == 6")
+    assert nvim.lua("return _G.sent") == [
+        ["here"],
+        ["range", 2, 3],
+        ["range", 4, 4],
+        ["range", 1, 2],
+        ["range", 4, 4],
+        ["here"],
+    ]
+
+
+def test_add_takes_files_folders_lines_and_names_with_blanks(start_nvim):
+    files = {"a.txt": "1\n", "b c.txt": "", "[id].tsx": "", "sub/d.txt": ""}
+    nvim = start_nvim(init_lua=FAKE_MENTION, files=files, args=["a.txt"])
+    nvim.cmd("Claude add a.txt sub [id].tsx")
+    nvim.cmd("Claude add a.txt 3")
+    nvim.cmd("Claude add a.txt 3 7")
+    nvim.cmd('Claude add "b c.txt" %')
+    base = nvim.lua("return vim.fn.getcwd() .. '/'")
+    sent = [[entry[1].removeprefix(base), *entry[2:]] for entry in nvim.lua("return _G.sent")]
+    assert sent == [["a.txt"], ["sub"], ["[id].tsx"], ["a.txt", 3, 3], ["a.txt", 3, 7], ["b c.txt"], ["a.txt"]]
+
+
+# ── selection, diffs, log ──
+
+
+def test_selection_is_switched_and_told(start_nvim):
+    nvim = start_nvim(init_lua=COLLECT)
+    for command in ["", "off", "toggle", "toggle", "on"]:
+        nvim.cmd("Claude selection " + command)
+    sees = "Claude sees the current file and selection."
+    blind = "Claude does not see the current file and selection."
+    assert notices(nvim) == [sees, blind, sees, blind, sees]
+
+
+def test_diffs_are_offered_and_the_chosen_one_is_gone_to(start_nvim):
+    nvim = start_nvim(
+        init_lua="""
+        vim.ui.select = function(items, opts, on_choice)
+          _G.labels = vim.tbl_map(opts.format_item, items)
+          on_choice(items[2])
+        end
+        """
+    )
+    nvim.lua(
+        """
+        local diff, cwd = require("claude-ide.diff"), vim.fn.getcwd()
+        diff.list = function()
+          return { { id = 7, path = cwd .. "/a.txt", added = 2, removed = 1 }, { id = 9, path = cwd .. "/sub/b.txt" } }
+        end
+        diff.focus = function(id) _G.focused = id return true end
+        """
+    )
+    nvim.cmd("Claude diffs")
+    assert nvim.lua("return _G.labels") == ["a.txt  +2 −1", "sub/b.txt"]
+    assert nvim.lua("return _G.focused") == 9
+
+
+def test_log_opens_the_log_at_its_end_read_only(start_nvim):
+    nvim = start_nvim()
+    nvim.cmd("Claude connect")
+    nvim.cmd("Claude log")
+    assert nvim.lua("return { vim.fs.basename(vim.api.nvim_buf_get_name(0)), vim.bo.readonly }") == ["claude-ide.log", True]
+    assert nvim.cursor()[0] == nvim.lua("return vim.api.nvim_buf_line_count(0)")
+
+
+# ── status for other plugins ──
+
+
+def test_status_tells_everything_in_one_table_and_loads_nothing(start_nvim):
+    nvim = start_nvim()
+    status = nvim.lua("return require('claude-ide').status()")
+    assert status == {
+        "running": False,
+        "clients": [],
+        "diffs": 0,
+        "mentions": 0,
+        "selection": True,
+        "terminal": {"running": False, "visible": False},
+    }
+    assert nvim.lua("return package.loaded['claude-ide.server']") is None
+
+
+def test_the_statusline_follows_events_without_working_at_each_redraw(start_nvim, connect):
+    nvim = start_nvim()
+    text = "return require('claude-ide.statusline').text()"
+    assert nvim.lua(text) == "Claude off"
+    nvim.cmd("Claude connect")
+    assert nvim.lua(text) == "Claude waiting"
+    nvim.lua(
+        """
+        local claude = require("claude-ide")
+        local status = claude.status
+        _G.built = 0
+        claude.status = function() _G.built = _G.built + 1 return status() end
+        """
+    )
+    for _ in range(3):
+        nvim.lua(text)
+    assert nvim.lua("return _G.built") == 0
+    first = connect(nvim)
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude'", what="one client")
+    connect(nvim)
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude 2'", what="two clients")
+    nvim.cmd("Claude selection off")
+    assert nvim.lua(text) == "Claude 2 selection off"
+    first.close()
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude selection off'", what="one client")
+    nvim.cmd("Claude disconnect")
+    assert nvim.lua(text) == "Claude off"

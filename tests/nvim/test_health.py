@@ -1,0 +1,145 @@
+"""`:checkhealth claude-ide`: that it finds what is wrong and says what to do."""
+
+import json
+import os
+import stat
+
+import pytest
+
+
+def health(nvim):
+    nvim.cmd("checkhealth claude-ide")
+    text = nvim.wait(
+        """
+        local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n")
+        return vim.bo.filetype == "checkhealth" and text:find("Log file:", 1, true) and text or nil
+        """,
+        timeout=30,
+    )
+    return text
+
+
+def cli(tmp_path, script):
+    folder = tmp_path / "bin"
+    folder.mkdir(exist_ok=True)
+    program = folder / "claude"
+    program.write_text("#!/bin/sh\n" + script)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+def test_a_good_setup_has_no_warning(start_nvim, connect, tmp_path):
+    env = cli(tmp_path, "echo '9.8.7 (Claude Code)'")
+    nvim = start_nvim(env=env)
+    connect(nvim)
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
+    text = health(nvim)
+    assert "WARNING" not in text and "ERROR" not in text
+    assert "claude_ide_native" in text and "version 0.1.0" in text
+    assert "9.8.7 (Claude Code)" in text
+    assert "permissions 700" in text and "Our lock file" in text
+    assert str(nvim.project.resolve()) in text
+    assert "getDiagnostics and executeCode" in text
+    assert f"Neovim {nvim.version}" in text
+
+
+def test_it_starts_nothing(start_nvim, tmp_path):
+    nvim = start_nvim(env=cli(tmp_path, "echo 1"))
+    assert "The server does not run" in health(nvim)
+    assert nvim.locks() == []
+
+
+def test_it_names_wrong_options(start_nvim, tmp_path):
+    nvim = start_nvim(opts={"sever": 1}, env=cli(tmp_path, "echo 1"))
+    assert "sever: no such option, did you mean server?" in health(nvim)
+
+
+@pytest.mark.parametrize("script", ["exit 3", "exec sleep 600"])
+def test_a_cli_that_does_not_answer_holds_nothing_up(start_nvim, tmp_path, script):
+    nvim = start_nvim(
+        env=cli(tmp_path, script), init_lua="require('claude-ide.health').version_timeout_ms = 200"
+    )
+    assert "did not say its version" in health(nvim)
+
+
+def test_a_missing_cli_is_explained(start_nvim):
+    nvim = start_nvim(opts={"terminal": {"command": ["claude-is-not-here"]}})
+    text = health(nvim)
+    assert "`claude-is-not-here` was not found" in text
+    assert "npm install -g @anthropic-ai/claude-code" in text
+
+
+def test_permissions_that_are_too_wide_are_errors(start_nvim, tmp_path):
+    nvim = start_nvim(env=cli(tmp_path, "echo 1"))
+    nvim.cmd("ClaudeConnect")
+    folder = nvim.home / ".claude" / "ide"
+    (lock,) = folder.glob("*.lock")
+    folder.chmod(0o755)
+    lock.chmod(0o644)
+    text = health(nvim)
+    assert "has the permissions 755" in text and "has the permissions 644" in text
+    assert f"chmod 600 '{lock}'" in text
+
+
+def test_a_lock_that_somebody_deleted_is_an_error(start_nvim, tmp_path):
+    nvim = start_nvim(env=cli(tmp_path, "echo 1"))
+    nvim.cmd("ClaudeConnect")
+    for lock in (nvim.home / ".claude" / "ide").glob("*.lock"):
+        lock.unlink()
+    assert "is gone: no CLI can find this Neovim" in health(nvim)
+
+
+def test_other_editors_are_told_apart(start_nvim, tmp_path):
+    nvim = start_nvim(env=cli(tmp_path, "echo 1"))
+    folder = nvim.home / ".claude" / "ide"
+    folder.mkdir(parents=True)
+    locks = {
+        "1.lock": {"pid": 2**22 + 1, "ideName": "Gone", "workspaceFolders": ["/x"]},
+        "2.lock": {"pid": os.getpid(), "ideName": "Rival", "workspaceFolders": [str(nvim.project.resolve())]},
+        "3.lock": {"pid": os.getpid(), "ideName": "Neighbour", "workspaceFolders": ["/somewhere"]},
+    }
+    for name, lock in locks.items():
+        (folder / name).write_text(json.dumps(lock))
+    (folder / "4.lock").write_text("not json")
+    (folder / "5.lock").write_text("[1, null]")
+    text = health(nvim)
+    assert "(Gone, pid 4194305) is of a process that has ended" in text
+    assert "WARNING Another editor: Rival" in text and "choose with /ide" in text
+    assert "Another editor: Neighbour" in text and "WARNING Another editor: Neighbour" not in text
+    assert "4.lock is not a lock file that can be read" in text
+
+
+def test_a_proxy_is_noticed_and_its_password_is_not_shown(start_nvim, tmp_path):
+    env = cli(tmp_path, "echo 1")
+    nvim = start_nvim(env={**env, "HTTPS_PROXY": "http://me:secret@proxy.example:3128"})
+    text = health(nvim)
+    assert "without an exception for loopback" in text and "proxy.example" in text
+    assert "secret" not in text
+
+
+def test_a_proxy_with_an_exception_for_loopback_is_fine(start_nvim, tmp_path):
+    env = cli(tmp_path, "echo 1")
+    nvim = start_nvim(env={**env, "HTTP_PROXY": "http://proxy:1", "NO_PROXY": "x, 127.0.0.1"})
+    assert "with an exception for loopback" in health(nvim)
+
+
+def test_a_host_that_others_reach_is_warned_about(start_nvim, tmp_path):
+    nvim = start_nvim(opts={"server": {"host": "0.0.0.0"}}, env=cli(tmp_path, "echo 1"))
+    assert "server.host is 0.0.0.0: other machines can try to connect" in health(nvim)
+
+
+def test_wsl_and_containers_are_explained(start_nvim, tmp_path):
+    env = cli(tmp_path, "echo 1")
+    nvim = start_nvim(env={**env, "WSL_DISTRO_NAME": "Debian", "REMOTE_CONTAINERS": "true"})
+    text = health(nvim)
+    assert "Neovim runs in WSL" in text and "Neovim runs in a dev container" in text
+
+
+def test_a_client_from_another_project_is_noticed(start_nvim, connect, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    nvim = start_nvim(env=cli(tmp_path, "echo 1"))
+    connect(nvim, roots=[elsewhere])
+    nvim.wait("#((require('claude-ide.server').clients()[1] or {}).roots or {}) > 0", what="the client's folder")
+    text = health(nvim)
+    assert str(elsewhere) in text and "It works outside of this project" in text
