@@ -67,6 +67,18 @@ return {
 """
 
 
+_DRAWN = """
+vim.cmd.redraw()
+local rows = {}
+for row = 1, vim.o.lines - vim.o.cmdheight do
+  local cells = {}
+  for column = 1, vim.o.columns do cells[column] = vim.fn.screenstring(row, column) end
+  rows[row] = table.concat(cells)
+end
+return rows
+"""
+
+
 class Diffs:
     """Proposes edits to one Neovim, without a client in between, and tells what became of them."""
 
@@ -125,6 +137,10 @@ class Diffs:
     def screen_state(self) -> dict[str, object]:
         """Windows, sizes, views, mode and focus, to be compared."""
         return self.nvim.lua(_SCREEN)
+
+    def drawn(self) -> list[str]:
+        """What Neovim has drawn, without the command line."""
+        return self.nvim.lua(_DRAWN)
 
     def events(self) -> list[list[object]]:
         """The `User` events so far."""

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness.client import ToolError
 from harness.nvim import ROOT
 
 LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
@@ -127,19 +128,21 @@ def test_works_when_loaded_in_a_coroutine_that_is_gone(nvim):
 
 
 def test_takes_events_in_a_coroutine(nvim, connect):
+    client = connect(nvim)
     nvim.lua(
         """
-        require("claude-ide.server").start()
         vim.schedule(function()
           local native, deadline = require("claude-ide.native"), vim.uv.hrtime() + 5e9
           repeat
             coroutine.wrap(function() event = native.poll() or event end)()
           until event or vim.uv.hrtime() > deadline
+          native.fail(event.id, "failed", "seen")
         end)
         """
     )
-    connect(nvim, initialize=False)
-    assert nvim.wait("event")["type"] == "client_connected"
+    with pytest.raises(ToolError, match="^seen$"):
+        client.call("getOpenEditors")
+    assert nvim.lua("return event.name") == "get_open_editors"
 
 
 def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):

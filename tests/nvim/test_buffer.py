@@ -8,7 +8,19 @@ import pytest
 FIND = "local b = require('claude-ide.buffer').find(...) return b and vim.api.nvim_buf_get_name(b) or false"
 TEXT = "return require('claude-ide.buffer').text(vim.api.nvim_get_current_buf())"
 RELOAD = "local did, why = require('claude-ide.buffer').reload_from_disk(... or vim.api.nvim_get_current_buf()) return { did, why }"
-ODD_NAMES = ["a b.txt", "100%.txt", "x[1].txt", "*.txt", "{a,b}.txt", "$HOME.txt", "~", "#1", "a\\b.txt", "ü.txt", "u\u0308.txt"]
+ODD_NAMES = [
+    "a b.txt",
+    "100%.txt",
+    "x[1].txt",
+    "*.txt",
+    "{a,b}.txt",
+    "$HOME.txt",
+    "~",
+    "#1",
+    "a\\b.txt",
+    "ü.txt",
+    "u\u0308.txt",
+]
 
 
 def edit(nvim, path):
@@ -293,13 +305,20 @@ def test_reload_works_where_people_may_not_write(opened):
     opened.cmd("setlocal nomodifiable readonly")
     change(opened, LINES[:5])
     assert opened.lua(RELOAD) == [True]
-    assert opened.lua("return { vim.fn.line('$'), vim.bo.modifiable, vim.bo.readonly, vim.bo.modified }") == [5, False, True, False]
+    assert opened.lua("return { vim.fn.line('$'), vim.bo.modifiable, vim.bo.readonly, vim.bo.modified }") == [
+        5,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_reload_leaves_autoread_as_it_is(opened):
     state = "return { vim.o.autoread, vim.api.nvim_get_option_value('autoread', { scope = 'local' }) == nil }"
     before = opened.lua(state)
-    opened.lua("vim.api.nvim_create_autocmd('FileChangedShell', { callback = function() vim.v.fcs_choice = 'reload' end })")
+    opened.lua(
+        "vim.api.nvim_create_autocmd('FileChangedShell', { callback = function() vim.v.fcs_choice = 'reload' end })"
+    )
     change(opened, LINES[:5])
     assert opened.lua(RELOAD) == [True]
     assert opened.lua(state) == before
@@ -311,7 +330,10 @@ def test_reload_leaves_autoread_as_it_is(opened):
 
 @pytest.mark.parametrize(("choice", "reloaded"), [("reload", True), ("edit", True), ("", False), ("ask", False)])
 def test_somebody_elses_file_changed_shell_decides(opened, choice, reloaded):
-    opened.lua("vim.api.nvim_create_autocmd('FileChangedShell', { pattern = '*.txt', callback = function() vim.g.asked = vim.v.fcs_reason vim.v.fcs_choice = vim.g.choice end }) vim.g.choice = ...", choice)
+    opened.lua(
+        "vim.api.nvim_create_autocmd('FileChangedShell', { pattern = '*.txt', callback = function() vim.g.asked = vim.v.fcs_reason vim.v.fcs_choice = vim.g.choice end }) vim.g.choice = ...",
+        choice,
+    )
     change(opened, LINES[:5])
     assert opened.lua(RELOAD)[0] is reloaded
     assert opened.lua("return vim.g.asked") == "changed"
@@ -326,7 +348,9 @@ def test_reload_tells_file_changed_shell_post(opened):
 
 
 def test_an_autocommand_that_writes_files_itself_is_not_asked_to(opened):
-    opened.lua("vim.api.nvim_create_autocmd('BufWriteCmd', { pattern = '*.txt', callback = function() vim.g.wrote = true end })")
+    opened.lua(
+        "vim.api.nvim_create_autocmd('BufWriteCmd', { pattern = '*.txt', callback = function() vim.g.wrote = true end })"
+    )
     change(opened, LINES[:5])
     assert opened.lua(RELOAD) == [True]
     assert opened.lines() == LINES[:5]
@@ -352,7 +376,11 @@ def test_a_large_file_is_reloaded(start_nvim):
     changed = ["zero"] + [line + "!" if index % 1000 == 0 else line for index, line in enumerate(lines)]
     change(nvim, changed)
     assert nvim.lua(RELOAD) == [True]
-    assert nvim.lua("return { vim.fn.line('$'), vim.fn.getline(1002), vim.fn.line([['a]]) }") == [150_001, changed[1001], 120_001]
+    assert nvim.lua("return { vim.fn.line('$'), vim.fn.getline(1002), vim.fn.line([['a]]) }") == [
+        150_001,
+        changed[1001],
+        120_001,
+    ]
     change(nvim, [line + "?" for line in changed])
     assert nvim.lua(RELOAD) == [True]
     assert nvim.lua("return vim.fn.getline(2)") == changed[1] + "?"
@@ -375,16 +403,25 @@ def test_many_buffers_are_reloaded_in_the_background(start_nvim):
 
 
 def load_hidden(nvim, path):
-    return nvim.lua("local b, err = require('claude-ide.buffer').load_hidden(...) return { b or false, err }", str(path))
+    return nvim.lua(
+        "local b, err = require('claude-ide.buffer').load_hidden(...) return { b or false, err }", str(path)
+    )
 
 
 def test_a_hidden_file_is_loaded_unseen(start_nvim):
     nvim = start_nvim(files={"a.py": "# vim: set tabstop=3 :\nx = 1\n"})
-    nvim.lua("vim.api.nvim_create_autocmd('FileType', { pattern = 'python', callback = function(e) vim.g.filetype = e.match end })")
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('FileType', { pattern = 'python', callback = function(e) vim.g.filetype = e.match end })"
+    )
     (buf,) = load_hidden(nvim, nvim.project / "a.py")
     assert nvim.lines(buf) == ["# vim: set tabstop=3 :", "x = 1"]
-    assert nvim.lua("local b = ... return { vim.bo[b].buflisted, vim.bo[b].filetype, vim.bo[b].tabstop, vim.g.filetype }", buf) == [
-        False, "python", nvim.lua("return vim.bo[...].tabstop", buf), "python",
+    assert nvim.lua(
+        "local b = ... return { vim.bo[b].buflisted, vim.bo[b].filetype, vim.bo[b].tabstop, vim.g.filetype }", buf
+    ) == [
+        False,
+        "python",
+        nvim.lua("return vim.bo[...].tabstop", buf),
+        "python",
     ]
     assert nvim.lua("return vim.bo[...].tabstop", buf) != 3
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
@@ -394,7 +431,9 @@ def test_a_hidden_file_becomes_ordinary_when_it_is_shown(start_nvim):
     nvim = start_nvim(files={"a.py": "x = 1\n"})
     (buf,) = load_hidden(nvim, nvim.project / "a.py")
     edit(nvim, nvim.project / "a.py")
-    assert nvim.lua("return { vim.api.nvim_get_current_buf(), vim.bo.buflisted, vim.bo.swapfile, vim.bo.filetype }") == [buf, True, True, "python"]
+    assert nvim.lua(
+        "return { vim.api.nvim_get_current_buf(), vim.bo.buflisted, vim.bo.swapfile, vim.bo.filetype }"
+    ) == [buf, True, True, "python"]
     assert nvim.lua("return require('claude-ide.buffer.hidden').owns(...)", buf) is False
 
 

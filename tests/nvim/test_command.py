@@ -137,7 +137,7 @@ def test_connect_says_who_is_connected(start_nvim, connect):
     connect(nvim, clientInfo={"name": "claude-code", "version": "9.8.7"})
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
     nvim.cmd("ClaudeConnect")
-    assert notices(nvim)[-1].endswith("connected: claude-code 9.8.7")
+    assert "connected: claude-code 9.8.7 (pid " in notices(nvim)[-1]
 
 
 def test_disconnect_takes_the_lock_away_and_connect_brings_the_same_port_back(start_nvim):
@@ -163,10 +163,13 @@ def test_status_is_one_line_that_needs_no_key(start_nvim, connect):
     nvim.wait_screen("no CLI connected · selection on")
     connect(nvim, clientInfo={"name": "claude-code", "version": "9.8.7"})
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
-    nvim.cmd("set columns=60")
     nvim.keys(":Claude status<CR>")
-    nvim.wait_screen("· 1 CLI · selection on")
-    assert nvim.mode() == "n"
+    nvim.wait_screen("claude-code 9.8.7 (pid ")
+    for columns, text in [(60, "· 1 CLI · selection on"), (30, "Claude: port")]:
+        nvim.cmd(f"set columns={columns}")
+        nvim.keys(":Claude status<CR>")
+        nvim.wait_screen(text)
+        assert nvim.mode() == "n"
 
 
 # ── mentions ──

@@ -129,7 +129,6 @@ def test_autochdir_does_not_move_the_project(start_nvim):
     nvim = start_nvim(
         init_lua="vim.o.autochdir = true",
         files={"top/.git/HEAD": "", "top/a/x.txt": "", "plain/b/y.txt": ""},
-        env={},
     )
     nvim.lua('require("claude-ide.server").start()')
     before = announced(nvim)
@@ -140,6 +139,18 @@ def test_autochdir_does_not_move_the_project(start_nvim):
     assert folders(nvim) == before
     nvim.cmd("cd " + str(nvim.project / "top"))
     nvim.wait(lambda: announced(nvim) == [str(nvim.project / "top")], what="the lock file to follow :cd")
+
+
+def test_autochdir_with_a_file_on_the_command_line(start_nvim, tmp_path):
+    """Neovim is in the file's folder before any plugin is asked; the shell knows where it was started."""
+    nvim = start_nvim(
+        args=["plain/b/y.txt"],
+        init_lua="vim.o.autochdir = true",
+        files={"plain/b/y.txt": ""},
+        env={"PWD": str(tmp_path)},
+    )
+    assert nvim.lua("return vim.fn.getcwd()") == str(nvim.project / "plain" / "b")
+    assert folders(nvim) == [str(tmp_path)]
 
 
 def test_autochdir_that_is_switched_on_later_keeps_the_project(start_nvim):

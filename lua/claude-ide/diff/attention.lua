@@ -10,42 +10,56 @@ local TERMINAL_QUIET_MS = 300
 ---How soon to look again where no event tells that it is over.
 local LOOK_AGAIN_MS = 50
 
----@type { id: any, show: fun() }[]
+---@type { id: any, name: string, show: fun() }[]
 local waiting = {}
 local group ---@type integer?
 local timer ---@type table? uv_timer_t
 
----@return string? reason why not, in words for the person; nil: it may change now
----@return number? again_in milliseconds after which to look again; nil: when the mode changes
+---@class claude-ide.diff.Busy why the screen may not change now
+---@field reason string for the log
+---@field again_in? number milliseconds after which to look again; nil: an event will tell
+---@field till? string what the person waits for, for the person; nil: it is over in a moment
+
+---@return claude-ide.diff.Busy? nil: the screen may change now
 function M.busy()
   local mode = vim.api.nvim_get_mode()
-  if mode.blocking then
-    return "Neovim waits for a key", LOOK_AGAIN_MS
-  elseif vim.fn.getcmdwintype() ~= "" then
-    return "the command-line window is open"
-  elseif vim.fn.reg_recording() ~= "" then
-    return "you are recording a macro"
-  elseif vim.fn.reg_executing() ~= "" then
-    return "a macro runs", LOOK_AGAIN_MS
-  end
   local keys = require("claude-ide.diff.keys")
-  if mode.mode == "t" then
+  if mode.blocking then
+    return { reason = "Neovim waits for a key", again_in = LOOK_AGAIN_MS }
+  elseif vim.fn.getcmdwintype() ~= "" then
+    return { reason = "the command-line window is open", till = "when this window is closed" }
+  elseif vim.fn.reg_recording() ~= "" then
+    return { reason = "a macro is recorded", till = "when the macro is recorded" }
+  elseif vim.fn.reg_executing() ~= "" then
+    return { reason = "a macro runs", again_in = LOOK_AGAIN_MS }
+  elseif mode.mode == "t" then
     if keys.has_draft(vim.api.nvim_get_current_buf()) then
-      return "you are typing in the terminal", TERMINAL_QUIET_MS
+      return {
+        reason = "a line is typed in a terminal",
+        again_in = TERMINAL_QUIET_MS,
+        till = "when you have sent this line",
+      }
     end
     local left = TERMINAL_QUIET_MS - keys.quiet_for()
-    if left > 0 then
-      return "you are typing in the terminal", left
-    end
-    return nil
+    return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
+  elseif mode.mode:find("^[iR]") then
+    return { reason = "mode " .. mode.mode, till = "when you leave insert mode" }
   elseif mode.mode ~= "n" and mode.mode ~= "nt" then
-    return "you are in the middle of something"
+    return { reason = "mode " .. mode.mode, till = "when you are back in normal mode" }
   end
   local left = QUIET_MS - keys.quiet_for()
-  if left > 0 then
-    return "you are typing", left
+  return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
+end
+
+---Says what waits, or takes the line away.
+---@param busy? claude-ide.diff.Busy
+local function hint(busy)
+  if not busy or not busy.till or #waiting == 0 then
+    require("claude-ide.diff.hint").hide()
+    return
   end
-  return nil
+  local what = #waiting == 1 and "a change to " .. waiting[1].name or #waiting .. " changes"
+  require("claude-ide.diff.hint").show(("Claude proposes %s · opens %s"):format(what, busy.till))
 end
 
 local function stop()
@@ -59,6 +73,7 @@ local function stop()
     group = nil
   end
   require("claude-ide.diff.keys").detach("attention")
+  hint(nil)
 end
 
 ---@param delay number milliseconds
@@ -78,10 +93,11 @@ function M.look()
   if #waiting == 0 then
     return
   end
-  local reason, again_in = M.busy()
-  if reason then
-    if again_in then
-      look_in(math.max(again_in, 10))
+  local busy = M.busy()
+  if busy then
+    hint(busy)
+    if busy.again_in then
+      look_in(math.max(busy.again_in, 10))
     end
     return
   end
@@ -112,23 +128,21 @@ end
 
 ---Calls `show` as soon as the screen may change: at once, or when the person is back in normal mode and still.
 ---@param id any names the entry for `forget`
+---@param name string of the file, for the person
 ---@param show fun()
----@return string? reason why it waits
-function M.when_free(id, show)
-  local reason, again_in = M.busy()
-  if not reason and #waiting == 0 then
-    show()
-    return nil
+function M.when_free(id, name, show)
+  local busy = M.busy()
+  if not busy and #waiting == 0 then
+    return show()
   end
-  waiting[#waiting + 1] = { id = id, show = show }
+  require("claude-ide.log").debug("diff %s waits: %s", id, busy and busy.reason or "others do")
+  waiting[#waiting + 1] = { id = id, name = name, show = show }
   listen()
-  if not reason then
-    again_in = 0
-  end
+  hint(busy)
+  local again_in = not busy and 0 or busy.again_in
   if again_in then
     look_in(again_in)
   end
-  return reason
 end
 
 ---Takes an entry out again.
@@ -142,6 +156,8 @@ function M.forget(id)
   end
   if #waiting == 0 then
     stop()
+  else
+    hint(M.busy())
   end
 end
 

@@ -71,9 +71,6 @@ local function clear(entry, onward)
     vim.api.nvim_del_augroup_by_id(entry.group)
   end
   if entry.view then
-    if onward then
-      onward.screen = entry.view.screen
-    end
     require("claude-ide.diff.view").close(entry.view, onward)
   elseif entry.bufs then
     for _, buf in pairs(entry.bufs) do
@@ -92,7 +89,6 @@ local function end_lingering()
   lingering.timer:stop()
   lingering.timer:close()
   lingering = nil
-  require("claude-ide.diff.keys").on_next(nil)
   clear(entry, next_view(entry))
 end
 
@@ -106,9 +102,9 @@ local function linger(entry)
   local timer = assert(vim.uv.new_timer())
   lingering = { entry = entry, timer = timer }
   timer:start(LINGER_MS, 0, vim.schedule_wrap(end_lingering))
-  require("claude-ide.diff.keys").on_next(function()
-    -- The key is for the screen that comes after this one.
-    if vim.api.nvim_get_mode().mode == "n" and vim.fn.getcmdwintype() == "" then
+  -- The key is for the screen that comes after this one.
+  require("claude-ide.diff.keys").before_next(function()
+    if lingering and lingering.entry == entry then
       end_lingering()
     end
   end)
@@ -128,9 +124,12 @@ local function take_down(entry)
     and vim.api.nvim_get_mode().mode == "n"
   if stays then
     linger(entry)
-  elseif entries[entry.diff.id] == entry then
-    clear(entry, entry.view and next_view(entry))
+    return
   end
+  -- Never within the autocommand that decided it: there windows cannot be closed.
+  require("claude-ide.diff.keys").soon(function()
+    clear(entry, next_view(entry))
+  end)
 end
 
 ---Puts the text that a person typed into a proposal aside, where somebody else ended the diff.
@@ -157,10 +156,7 @@ local function after(diff)
   local entry = entries[diff.id]
   emit("ClaudeDiffClosed", diff)
   if entry then
-    -- Never within the autocommand or the write that decided it: `:wq` still has a window to close.
-    vim.schedule(function()
-      take_down(entry)
-    end)
+    take_down(entry)
   end
 end
 
@@ -232,6 +228,9 @@ local function listen(entry)
       end
     end,
     gone = function()
+      if diff.state == "pending" and entry.view then
+        require("claude-ide.diff.view").note_loss(entry.view)
+      end
       reject(diff, false)
     end,
     windows = function()
@@ -265,11 +264,10 @@ local function view_opts(entry)
       #entry.diff.proposed + #(now.disk.bytes or "")
     ),
     winbars = {
-      now = winbar.of_now(entry.diff, now),
+      now = winbar.of_now(entry.diff, now, proposal.unseen_changes(now.format, entry.format)),
       proposal = winbar.of_proposal(entry.diff, {
         added = added,
         removed = removed,
-        unseen = proposal.unseen_changes(now.format, entry.format),
         others = others,
       }),
     },
@@ -307,17 +305,6 @@ local function show(entry)
   require("claude-ide.diff.buffers").highlight(entry.bufs.now, source)
   require("claude-ide.diff.buffers").highlight(entry.bufs.proposal, source)
   emit("ClaudeDiffOpened", entry.diff)
-end
-
----@param entry claude-ide.diff.Entry
-local function announce(entry, reason)
-  local mode = vim.api.nvim_get_mode().mode
-  if mode:find("^[iRt]") then
-    require("claude-ide.notice").info(
-      ("Claude proposes a change to %s. It opens when you pause."):format(vim.fs.basename(entry.diff.path))
-    )
-  end
-  require("claude-ide.log").debug("diff %d waits: %s", entry.diff.id, reason)
 end
 
 ---Runs the steps one after another, each in a turn of the event loop of its own where the texts are large.
@@ -365,12 +352,9 @@ local function prepare(entry, disk)
       entry.hunks = require("claude-ide.buffer.patch").hunks(entry.now.lines, entry.lines)
     end,
     function()
-      local reason = require("claude-ide.diff.attention").when_free(diff.id, function()
+      require("claude-ide.diff.attention").when_free(diff.id, vim.fs.basename(diff.path), function()
         show(entry)
       end)
-      if reason then
-        announce(entry, reason)
-      end
     end,
   })
 end

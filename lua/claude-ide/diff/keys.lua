@@ -9,7 +9,10 @@ local users = {}
 local last_at ---@type number? `vim.uv.now()` of the last key
 local in_key = false
 local clearing = false
-local on_next ---@type fun()?
+
+---What is to happen before Neovim acts on the next key.
+---@type fun()[]
+local before_next = {}
 
 ---Terminals with text that was typed and not yet sent off, by buffer.
 ---@type table<integer, true>
@@ -48,10 +51,13 @@ local function note(key)
     clearing = true
     vim.schedule(clear)
   end
-  if on_next then
-    local callback = on_next
-    on_next = nil
-    callback()
+  -- In the middle of a command the windows cannot change; what waits has a timer or the event loop as well.
+  if before_next[1] and vim.api.nvim_get_mode().mode == "n" and vim.fn.getcmdwintype() == "" then
+    local callbacks = before_next
+    before_next = {}
+    for _, callback in ipairs(callbacks) do
+      callback()
+    end
   end
 end
 
@@ -68,7 +74,7 @@ function M.detach(user)
   users[user] = nil
   if not next(users) then
     vim.on_key(nil, namespace)
-    last_at, on_next, drafts = nil, nil, {}
+    last_at, before_next, drafts = nil, {}, {}
   end
 end
 
@@ -91,10 +97,25 @@ function M.has_draft(buf)
   return drafts[buf] == true
 end
 
----Calls `callback` at the next key, before Neovim acts on it. One callback at a time.
----@param callback? fun() nil: none any more
-function M.on_next(callback)
-  on_next = callback
+---Calls `callback` at the next key in normal mode, before Neovim acts on it: the key is for the screen as it is then.
+---@param callback fun()
+function M.before_next(callback)
+  before_next[#before_next + 1] = callback
+end
+
+---Calls `callback` once, when the code that runs now is done: in the next turn of the event loop, or before the next key
+---if that is already there.
+---@param callback fun()
+function M.soon(callback)
+  local done = false
+  local function once()
+    if not done then
+      done = true
+      callback()
+    end
+  end
+  M.before_next(once)
+  vim.schedule(once)
 end
 
 return M

@@ -8,6 +8,7 @@ local M = {}
 ---@field wins table<claude-ide.diff.Side, integer> as opened; the person may have closed some
 ---@field tab integer
 ---@field screen claude-ide.diff.Screen what to go back to
+---@field lost_here? boolean the person was in its tab when they closed a window of it
 
 ---@class claude-ide.diff.ViewOpts
 ---@field focus boolean go there
@@ -134,6 +135,12 @@ function M.is_current(view)
   return vim.api.nvim_get_current_tabpage() == view.tab
 end
 
+---Takes down that a window is being closed, while its tab is still there.
+---@param view claude-ide.diff.View
+function M.note_loss(view)
+  view.lost_here = M.is_current(view)
+end
+
 ---@param view claude-ide.diff.View
 ---@param side claude-ide.diff.Side
 ---@return boolean
@@ -192,6 +199,7 @@ local function close_windows(view)
   if #open == 0 then
     return
   end
+  -- With a valid window there is a valid tab.
   local alone = #vim.api.nvim_list_tabpages() == 1 and not has_guests(view)
   if alone then
     vacate(table.remove(open, 1), view.screen)
@@ -210,12 +218,14 @@ end
 ---@param next_view? claude-ide.diff.View
 function M.close(view, next_view)
   local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.diff.restore")
-  local leaves = vim.api.nvim_tabpage_is_valid(view.tab) and M.is_current(view)
+  local stands = vim.api.nvim_tabpage_is_valid(view.tab)
+  local leaves = not stands and view.lost_here or stands and M.is_current(view)
   local goes_back = false
   buffers.silently(function()
     if leaves and next_view then
+      next_view.screen = view.screen
       M.focus(next_view)
-    elseif leaves and not has_guests(view) then
+    elseif leaves and not (stands and has_guests(view)) then
       goes_back = true
       restore.go(view.screen)
     end

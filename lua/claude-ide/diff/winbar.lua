@@ -5,6 +5,7 @@ local LINKS = {
   ClaudeDiffFile = "Title",
   ClaudeDiffSide = "WinBar",
   ClaudeDiffHint = "Comment",
+  ClaudeDiffHintFloat = "PmenuSel",
   ClaudeDiffKey = "Special",
   ClaudeDiffAdded = "Added",
   ClaudeDiffRemoved = "Removed",
@@ -40,17 +41,22 @@ end
 
 ---@param diff claude-ide.Diff
 ---@param now claude-ide.diff.Now
+---@param unseen? string what changes beside the lines
 ---@return string
-function M.of_now(diff, now)
-  local name = part("ClaudeDiffFile", " " .. vim.fs.basename(diff.old_path))
+function M.of_now(diff, now, unseen)
+  local group, what = "ClaudeDiffSide", "now"
   if now.disk.problem then
-    return name .. part("ClaudeDiffWarning", " · " .. now.disk.problem) .. " "
+    group, what = "ClaudeDiffWarning", now.disk.problem
   elseif now.against == "buffer" then
-    return name .. part("ClaudeDiffWarning", " · now, with your unsaved changes") .. " "
+    group, what = "ClaudeDiffWarning", "now, with your unsaved changes"
   elseif now.against == "nothing" then
-    return name .. part("ClaudeDiffSide", " · does not exist yet") .. " "
+    what = "does not exist yet"
   end
-  return name .. part("ClaudeDiffSide", " · now") .. " "
+  local name = part("ClaudeDiffFile", " " .. vim.fs.basename(diff.old_path))
+  return name
+    .. part(group, " · " .. what .. " ")
+    .. "%="
+    .. part("ClaudeDiffWarning", unseen and unseen .. " " or "")
 end
 
 ---@param hunks claude-ide.buffer.Hunk[]
@@ -67,7 +73,6 @@ end
 ---@class claude-ide.diff.WinbarOpts
 ---@field added integer
 ---@field removed integer
----@field unseen? string what changes beside the lines
 ---@field others integer how many more diffs wait
 
 ---@param diff claude-ide.Diff
@@ -84,9 +89,6 @@ function M.of_proposal(diff, opts)
     part("ClaudeDiffAdded", (" +%d"):format(opts.added)),
     part("ClaudeDiffRemoved", (" −%d "):format(opts.removed)),
   }
-  if opts.unseen then
-    parts[#parts + 1] = part("ClaudeDiffWarning", " " .. opts.unseen .. " ")
-  end
   parts[#parts + 1] = "%="
   if opts.others > 0 then
     parts[#parts + 1] = part("ClaudeDiffHint", (" %d more "):format(opts.others))

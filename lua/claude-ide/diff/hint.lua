@@ -1,0 +1,49 @@
+-- A line in the corner of the screen that says that a diff waits. A message would not do: in insert and terminal mode
+-- Neovim draws the mode over it.
+local M = {}
+
+local win ---@type integer?
+
+function M.hide()
+  if win and vim.api.nvim_win_is_valid(win) then
+    require("claude-ide.diff.buffers").silently(function()
+      pcall(vim.api.nvim_win_close, win, true)
+    end)
+  end
+  win = nil
+end
+
+---Shows the line, in place of the one before.
+---@param text string
+function M.show(text)
+  M.hide()
+  require("claude-ide.diff.winbar").define_highlights()
+  text = " " .. vim.fn.strtrans(text) .. " "
+  local width = math.min(vim.api.nvim_strwidth(text), vim.o.columns)
+  win = require("claude-ide.diff.buffers").silently(function()
+    local buf = vim.api.nvim_create_buf(false, true)
+    vim.bo[buf].bufhidden = "wipe"
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, { text })
+    local float = vim.api.nvim_open_win(buf, false, {
+      relative = "editor",
+      anchor = "SE",
+      row = vim.o.lines - vim.o.cmdheight - 1,
+      col = vim.o.columns,
+      width = width,
+      height = 1,
+      style = "minimal",
+      focusable = false,
+      zindex = 60,
+      noautocmd = true,
+    })
+    vim.wo[float][0].winhighlight = "NormalFloat:ClaudeDiffHintFloat"
+    vim.wo[float][0].wrap = false
+    return float
+  end)
+  -- On the command line nothing else would draw it.
+  if vim.api.nvim_get_mode().mode:find("^c") then
+    vim.cmd.redraw()
+  end
+end
+
+return M

@@ -1,0 +1,225 @@
+"""What the person had on the screen and in their hands is theirs: diffs wait, and put everything back."""
+
+import pytest
+from diff_steps import Diffs
+
+FILES = {"a.txt": "".join(f"line {i}\n" for i in range(1, 201)), "b.txt": "b\n", "c.txt": "c\n"}
+
+
+@pytest.fixture
+def diffs(start_nvim):
+    return Diffs(start_nvim(files=FILES, args=["a.txt"]))
+
+
+LAYOUTS = {
+    "splits of odd sizes": "split b.txt | resize 3 | vsplit c.txt | vertical resize 20 | wincmd p",
+    "without equal sizes": "set noequalalways | split b.txt | resize 25 | wincmd j | resize 5 | normal! 100Gzt",
+    "one status line, always a tab line": "set laststatus=3 showtabline=2 | vsplit b.txt",
+    "no status and no tab line": "set laststatus=0 showtabline=0 | split",
+    "in the middle of the file": "normal! 120Gzt5l",
+    "the last of three tabs": "tabnew b.txt | tabnew c.txt | 1tabnext | 3tabnext",
+    "splitkeep": "set splitkeep=screen | split | normal! 150Gzz",
+    "a window that keeps its buffer": "setlocal winfixbuf winfixheight",
+    "the help": "help vim.api | wincmd K",
+    "the quickfix list": "call setqflist([{'text': 'x'}]) | copen 5",
+    "the person's own diff": "windo diffthis | vsplit b.txt | diffthis",
+    "a window without numbers and with a tree's options": "setlocal nonumber nowrap winfixwidth statuscolumn=X",
+    "the terminal, not typing": "vsplit | terminal cat",
+    "a fold that is closed": "50,60fold | normal! 55G",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("keys", ["ZZ", ":q<CR>", ":tabclose<CR>"])
+def test_the_screen_is_as_it_was(diffs, layout, keys):
+    nvim = diffs.nvim
+    nvim.cmd(layout)
+    lines = diffs.drawn()
+    before = diffs.screen_state()
+    diffs.open(1, "b.txt", "B\n")
+    assert len(nvim.lua("return vim.api.nvim_tabpage_list_wins(0)")) == 2
+    assert nvim.lua("return { vim.wo.number, vim.wo.statuscolumn, vim.wo.winfixwidth, vim.wo.diff }") == [False, "", False, True]
+    nvim.keys(keys)
+    diffs.answer(1)
+    diffs.wait_current(None)
+    nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to be gone")
+    assert diffs.screen_state() == before
+    assert diffs.drawn() == lines
+
+
+def test_a_floating_window_stays_and_is_the_current_one_again(diffs):
+    nvim = diffs.nvim
+    nvim.lua("""
+      vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true,
+        { relative = "editor", row = 3, col = 3, width = 20, height = 5, border = "rounded" })
+    """)
+    before = diffs.screen_state()
+    diffs.open(1, "b.txt", "B\n")
+    nvim.keys("ZZ")
+    diffs.accepted(1, "b.txt")
+    diffs.wait_current(None)
+    assert diffs.screen_state() == before
+
+
+def test_floating_windows_over_the_diff_do_not_keep_it(diffs):
+    diffs.open(1, "b.txt", "B\n")
+    diffs.nvim.lua("""
+      vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false,
+        { relative = "editor", row = 3, col = 3, width = 20, height = 5 })
+    """)
+    diffs.nvim.keys("ZQ")
+    diffs.answer(1)
+    diffs.wait_clean()
+
+
+def test_windows_that_others_opened_in_the_tab_stay(diffs):
+    diffs.open(1, "b.txt", "B\n")
+    diffs.nvim.keys(":botright split c.txt<CR>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["c"])
+    diffs.nvim.keys(":Claude reject<CR>")
+    diffs.answer(1)
+    diffs.nvim.wait(lambda: diffs.traces()["buffers"] == [])
+    assert diffs.nvim.lines() == ["c"]
+    assert diffs.traces()["tabs"] == 2 and diffs.traces()["wins"] == 2
+
+
+def test_the_tab_that_was_left_may_be_gone(diffs):
+    diffs.open(1, "b.txt", "B\n")
+    diffs.nvim.keys(":1tabclose<CR>")
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 1)
+    diffs.nvim.keys("ZZ")
+    diffs.accepted(1, "b.txt")
+    diffs.wait_clean()
+    assert diffs.nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
+    assert diffs.nvim.lua("return { vim.wo.diff, vim.wo.winfixbuf, vim.wo.winbar, vim.wo.foldmethod }") == [False, False, "", "manual"]
+
+
+def test_other_diff_views_are_left_alone(diffs):
+    nvim = diffs.nvim
+    nvim.cmd("tabnew b.txt | diffthis | vsplit c.txt | diffthis | 1tabnext")
+    diffs.open(1, "a.txt", "A\n")
+    assert nvim.lua("return vim.fn.tabpagenr('$')") == 3
+    nvim.lua("require('claude-ide.diff').close_client(1)")
+    diffs.answer(1)
+    diffs.wait_current(None)
+    nvim.wait(lambda: diffs.traces()["buffers"] == [])
+    assert nvim.lua("""
+      return vim.tbl_map(function(win) return vim.wo[win].diff end, vim.api.nvim_tabpage_list_wins(vim.api.nvim_list_tabpages()[2]))
+    """) == [True, True]
+
+
+BUSY = {
+    "insert": ("ihello", "vim.api.nvim_get_mode().mode == 'i'", "<Esc>"),
+    "replace": ("Rhello", "vim.api.nvim_get_mode().mode == 'R'", "<Esc>"),
+    "the command line": (":echo 'hello", "vim.fn.getcmdline() == \"echo 'hello\"", "<C-c>"),
+    "a search": ("/hello", "vim.fn.getcmdline() == 'hello'", "<C-c>"),
+    "visual": ("v", "vim.api.nvim_get_mode().mode == 'v'", "<Esc>"),
+    "an operator": ("d", "vim.api.nvim_get_mode().mode == 'no'", "<Esc>"),
+    "one command out of insert": ("i<C-o>", "vim.api.nvim_get_mode().mode == 'niI'", "<Esc><Esc>"),
+    "recording a macro": ("qq", "vim.fn.reg_recording() == 'q'", "q"),
+    "the command-line window": ("q:", "vim.fn.getcmdwintype() == ':'", ":q<CR>"),
+}
+
+
+@pytest.mark.parametrize("keys, busy, back", BUSY.values(), ids=BUSY)
+def test_waits_while_the_person_is_busy(diffs, keys, busy, back):
+    nvim = diffs.nvim
+    nvim.keys(keys)
+    nvim.wait(busy)
+    before = diffs.screen_state()
+    diffs.propose(1, "b.txt", "B\n")
+    nvim.wait_screen("Claude proposes a change to b.txt · opens when")
+    after = diffs.screen_state()
+    for key in ("mode", "win", "tab", "tabs"):
+        assert after[key] == before[key]
+    assert after["wins"][: len(before["wins"])] == before["wins"]
+    nvim.keys(back)
+    diffs.wait_current(1)
+
+
+def test_says_that_a_diff_waits(diffs):
+    diffs.nvim.keys("ihello")
+    diffs.nvim.wait(lambda: diffs.nvim.mode() == "i")
+    diffs.propose(1, "b.txt", "B\n")
+    diffs.nvim.wait_screen("Claude proposes a change to b.txt · opens when you leave insert mode")
+    diffs.nvim.keys(" world<Esc>")
+    diffs.wait_current(1)
+    assert diffs.nvim.lines(1)[0] == "hello worldline 1"
+
+
+def test_waits_for_a_pause_in_typing(diffs):
+    nvim = diffs.nvim
+    diffs.propose(1, "b.txt", "B\n")
+    diffs.wait_current(1)
+    nvim.keys("ZZ")
+    diffs.accepted(1, "b.txt")
+    nvim.lua("require('claude-ide.diff.keys').attach('test')")
+    nvim.keys("j")
+    nvim.wait(lambda: nvim.cursor() == (2, 0))
+    diffs.propose(2, "c.txt", "C\n")
+    assert diffs.current() is None
+    diffs.wait_current(2)
+
+
+def test_can_be_looked_at_while_it_waits(diffs):
+    diffs.nvim.keys("ihello")
+    diffs.nvim.wait(lambda: diffs.nvim.mode() == "i")
+    diffs.propose(1, "b.txt", "B\n")
+    diffs.nvim.wait(lambda: diffs.nvim.lua("return (require('claude-ide.diff').list()[1] or {}).against"))
+    assert diffs.nvim.lua("return require('claude-ide.diff').accept()") is True
+    assert diffs.answer(1) == {"outcome": "saved", "contents": "B\n"}
+    diffs.nvim.keys("<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.mode() == "n")
+    assert diffs.current() is None and diffs.traces()["tabs"] == 1
+
+
+def test_without_focus_it_opens_behind(start_nvim):
+    diffs = Diffs(start_nvim(opts={"diff": {"focus": False}}, files=FILES, args=["a.txt"]))
+    before = diffs.screen_state()
+    diffs.propose(1, "b.txt", "B\n")
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 2)
+    now = diffs.screen_state()
+    for key in ("mode", "win", "tab", "last_win"):
+        assert now[key] == before[key]
+    diffs.nvim.keys("gt")
+    diffs.wait_current(1)
+    diffs.nvim.keys("ZZ")
+    diffs.accepted(1, "b.txt")
+    diffs.wait_clean()
+    assert diffs.screen_state() == before
+
+
+TERMINAL = "vsplit | terminal cat"
+
+
+def test_a_terminal_that_waits_gives_way_and_is_typed_in_again(diffs):
+    nvim = diffs.nvim
+    nvim.cmd(TERMINAL)
+    nvim.keys("isent<CR>")
+    nvim.wait_screen("sent")
+    assert nvim.mode() == "t"
+    before = diffs.screen_state()
+    diffs.open(1, "b.txt", "B\n")
+    nvim.wait(lambda: nvim.mode() == "n")
+    nvim.keys("ZZ")
+    diffs.accepted(1, "b.txt")
+    nvim.wait(lambda: nvim.mode() == "t")
+    after = diffs.screen_state()
+    assert after == before
+    nvim.keys("again<CR>")
+    nvim.wait_screen("again")
+
+
+def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(diffs):
+    nvim = diffs.nvim
+    nvim.lua("require('claude-ide.diff.keys').attach('test')")
+    nvim.cmd(TERMINAL)
+    nvim.keys("ihalf a li")
+    nvim.wait_screen("half a li")
+    diffs.propose(1, "b.txt", "B\n")
+    nvim.wait_screen("Claude proposes a change to b.txt · opens when you have sent this line")
+    nvim.keys("ne")
+    nvim.wait_screen("half a line")
+    assert nvim.mode() == "t"
+    nvim.keys("<CR>")
+    diffs.wait_current(1)

@@ -1,0 +1,198 @@
+"""Several diffs at once, from one client or more, and a turn of several edits one after another."""
+
+import pytest
+from diff_steps import Diffs
+
+OLD = "one\ntwo\n"
+
+
+@pytest.fixture
+def diffs(start_nvim):
+    return Diffs(start_nvim(files={"a.txt": OLD, "b.txt": OLD, "c.txt": OLD}, args=["a.txt"]))
+
+
+def test_each_has_a_tab_and_the_person_goes_through_them(diffs):
+    before = diffs.screen_state()
+    diffs.open(1, "a.txt", "A\n")
+    diffs.propose(2, "b.txt", "B\n")
+    diffs.propose(3, "c.txt", "C\n", client=2)
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 4, what="three tabs of diffs")
+    assert diffs.traces()["wins"] == 7
+    assert diffs.current() == 1, "a diff never takes the place of one that is looked at"
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == "A\n"
+    diffs.wait_current(2)
+    diffs.nvim.keys("ZQ")
+    diffs.wait_current(3)
+    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(3, "c.txt") == "C\n"
+    diffs.wait_clean()
+    assert diffs.screen_state() == before
+
+
+def test_lists_them_the_longest_waiting_first(diffs):
+    diffs.open(7, "a.txt", "A\ntwo\n", name="first")
+    diffs.propose(3, "b.txt", "one\ntwo\nthree\n", client=2, name="second")
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
+    listed = diffs.nvim.lua("return require('claude-ide.diff').list()")
+    project = str(diffs.nvim.project)
+    assert [{key: item[key] for key in item if key != "tab"} for item in listed] == [
+        {"id": 7, "client": 1, "path": f"{project}/a.txt", "tab_name": "first", "added": 1, "removed": 1,
+         "against": "disk", "current": True},
+        {"id": 3, "client": 2, "path": f"{project}/b.txt", "tab_name": "second", "added": 1, "removed": 0,
+         "against": "disk", "current": False},
+    ]  # fmt: skip
+
+
+def test_a_command_acts_on_the_diff_in_this_tab(diffs):
+    diffs.open(1, "a.txt", "A\n")
+    diffs.propose(2, "b.txt", "B\n")
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
+    diffs.nvim.lua("require('claude-ide.diff').focus(2)")
+    diffs.nvim.keys(":Claude accept<CR>")
+    assert diffs.accepted(2, "b.txt") == "B\n"
+    assert diffs.outcomes(1) == []
+
+
+def test_a_command_elsewhere_acts_on_the_longest_waiting(diffs):
+    diffs.open(1, "a.txt", "A\n")
+    diffs.propose(2, "b.txt", "B\n")
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
+    diffs.nvim.keys("1gt")
+    diffs.wait_current(None)
+    diffs.nvim.keys(":Claude reject<CR>")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    assert diffs.outcomes(2) == [] and diffs.current() is None
+
+
+def test_a_command_without_a_diff_says_so(diffs):
+    assert diffs.nvim.lua("return { require('claude-ide.diff').accept() }")[1] == "No diff waits for a decision."
+
+
+def test_a_second_diff_of_the_same_file_is_one_of_its_own(diffs):
+    diffs.open(1, "a.txt", "A\n", name="same")
+    diffs.propose(2, "a.txt", "AA\n", name="same")
+    diffs.propose(3, "a.txt", "AAA\n", client=2, name="same")
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 4)
+    diffs.nvim.keys("ZQ")
+    diffs.wait_current(2)
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(2, "a.txt") == "AA\n"
+    diffs.wait_current(3)
+    assert diffs.nvim.lines() == ["AAA"]
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(3, "a.txt") == "AAA\n"
+    diffs.wait_clean()
+
+
+def test_a_new_file_can_be_proposed_again(diffs):
+    for id in (1, 2):
+        diffs.open(id, "new.txt", "new\n", name="new")
+        diffs.nvim.keys("ZQ")
+        assert diffs.answer(id) == {"outcome": "rejected"}
+        diffs.wait_clean()
+
+
+def test_only_the_client_that_opened_a_diff_closes_it(diffs):
+    diffs.open(1, "a.txt", "A\n", client=1, name="same")
+    diffs.propose(2, "b.txt", "B\n", client=2, name="same")
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
+    assert diffs.nvim.lua("return require('claude-ide.diff').close_client(3)") == 0
+    assert diffs.nvim.lua("return require('claude-ide.diff').close_by_name(2, 'same')") is True
+    assert diffs.answer(2) == {"outcome": "rejected"}
+    assert diffs.outcomes(1) == [] and diffs.current() == 1
+    assert diffs.nvim.lua("return require('claude-ide.diff').close_by_name(2, 'same')") is False
+    assert diffs.nvim.lua("return require('claude-ide.diff').close_client(1)") == 1
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_clean()
+
+
+def test_a_diff_can_be_closed_by_the_path_of_its_file(diffs):
+    diffs.open(1, "a.txt", "A\n")
+    path = str(diffs.nvim.project / "a.txt")
+    assert diffs.nvim.lua("return require('claude-ide.diff').close_by_name(1, ...)", path) is True
+    diffs.wait_clean()
+
+
+def test_a_caller_that_is_gone_gets_no_answer(diffs):
+    before = diffs.screen_state()
+    diffs.open(1, "a.txt", "A\n")
+    diffs.nvim.lua("require('claude-ide.diff').close_call({ id = 1, client = 1, name = 'open_diff' })")
+    diffs.wait_clean()
+    assert diffs.outcomes(1) == []
+    assert diffs.screen_state() == before
+    assert diffs.events()[-1] == ["ClaudeDiffClosed", 1, "closed"]
+
+
+def test_a_diff_that_ends_before_it_is_shown_leaves_nothing(diffs):
+    diffs.nvim.lua("propose(1, 1, ...) require('claude-ide.diff').close_client(1)", str(diffs.nvim.project / "a.txt"), "A\n", "t")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_clean()
+
+
+def test_what_the_person_typed_outlives_a_diff_that_others_end(diffs):
+    diffs.open(1, "a.txt", "A\n")
+    diffs.nvim.keys("omine<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["A", "mine"])
+    diffs.nvim.lua("require('claude-ide.diff').close_client(1)")
+    diffs.nvim.wait_screen("Your edits to the proposal are kept")
+    kept = diffs.nvim.lua("return vim.fn.bufnr('^claude://kept')")
+    assert diffs.nvim.lines(kept) == ["A", "mine"]
+    assert diffs.nvim.lua("return vim.bo[...].modified", kept) is False
+
+
+def test_what_the_person_typed_goes_when_they_reject_it(diffs):
+    diffs.open(1, "a.txt", "A\n")
+    diffs.nvim.keys("omine<Esc>ZQ")
+    diffs.answer(1)
+    diffs.wait_clean()
+
+
+WATCH_THE_SCREEN = """
+_G.tabs_seen = {}
+vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("watch"), {
+  on_start = function()
+    local name = vim.api.nvim_buf_get_name(0)
+    if tabs_seen[#tabs_seen] ~= name then tabs_seen[#tabs_seen + 1] = name end
+  end,
+})
+"""
+
+
+def test_a_turn_of_five_edits_changes_one_screen(diffs):
+    before = diffs.screen_state()
+    text = OLD
+    diffs.nvim.lua(WATCH_THE_SCREEN)
+    for id in range(1, 6):
+        proposal = text + f"edit {id}\n"
+        diffs.propose(id, "a.txt", proposal, name=f"edit {id}")
+        diffs.wait_current(id)
+        diffs.nvim.keys("ZZ")
+        text = diffs.accepted(id, "a.txt")
+        assert text == proposal
+        assert diffs.nvim.lua("return require('claude-ide.diff').close_by_name(1, ...)", f"edit {id}") is False
+    diffs.wait_clean()
+    shown = [name.removeprefix("claude://") for name in diffs.nvim.lua("return tabs_seen")]
+    path = str(diffs.nvim.project / "a.txt")
+    assert [name for name in shown if name != path] == [f"{id}/a.txt" for id in range(1, 6)]
+    # The file may be drawn before the first and after the last, but never between two.
+    assert path not in shown[shown.index("1/a.txt") : shown.index("5/a.txt")]
+    assert diffs.nvim.lines() == text.split("\n")[:-1]
+    assert diffs.screen_state()["wins"][0][:4] == before["wins"][0][:4]
+    assert diffs.nvim.lua("return vim.bo.modified") is False
+
+
+def test_keys_typed_after_the_decision_go_to_the_file(diffs):
+    diffs.open(1, "b.txt", "B\n")
+    diffs.nvim.keys("ZZihello <Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["hello one", "two"])
+    diffs.accepted(1, "b.txt")
+    diffs.wait_clean()
+
+
+@pytest.mark.parametrize("keys", [":w<CR>", ":wq<CR>", "ZQ", ":q<CR>", "<C-w>c", ":tabclose<CR>"])
+def test_no_key_that_follows_the_decision_is_lost(diffs, keys):
+    diffs.open(1, "b.txt", "B\n")
+    diffs.nvim.keys(f"{keys}ihello <Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["hello one", "two"])
