@@ -2,16 +2,23 @@
 
 local M = {}
 
----The first text that fits, else the last.
+---The first text that fits, else as much of the last as does.
 ---@param texts string[] the fullest first
 ---@return string
 function M.fitting(texts)
+  local space = vim.v.echospace
   for _, text in ipairs(texts) do
-    if vim.fn.strdisplaywidth(text) <= vim.v.echospace then
+    if vim.fn.strdisplaywidth(text) <= space then
       return text
     end
   end
-  return texts[#texts]
+  local last = texts[#texts]
+  local length = vim.fn.strchars(last)
+  while length > 0 and vim.fn.strdisplaywidth(last) >= space do
+    length = length - 1
+    last = vim.fn.strcharpart(last, 0, length)
+  end
+  return last .. "…"
 end
 
 return M

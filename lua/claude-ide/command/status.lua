@@ -50,7 +50,7 @@ local function line(status, short)
     parts[#parts + 1] = part
   end
   if status.running then
-    add(("listening on port %d"):format(status.port))
+    add((short and "port %d" or "listening on port %d"):format(status.port))
     if #status.clients == 0 then
       add("no CLI connected")
     else

@@ -111,6 +111,29 @@ local function start(args)
   sessions[id], current = session, id
 end
 
+---Ends a CLI and starts one anew in its place.
+---@param session claude-ide.terminal.Session
+---@param args string[]
+local function restart(session, args)
+  local typing = session:is_focused() and vim.api.nvim_get_mode().mode == "t"
+  if typing then
+    -- Neovim leaves the terminal mode of a terminal that is gone only later, and would leave that of the new one.
+    vim.api.nvim_create_autocmd("TermLeave", {
+      once = true,
+      callback = function()
+        vim.schedule(function()
+          start(args)
+        end)
+      end,
+      desc = "Claude Code: start the CLI anew",
+    })
+  end
+  session:close()
+  if not typing then
+    start(args)
+  end
+end
+
 ---The CLI takes arguments only when it starts, so a running one is ended for them only if the person says so.
 ---@param session claude-ide.terminal.Session
 ---@param args string[]
@@ -118,11 +141,7 @@ local function replace(session, args)
   local keep, again = "Keep it", "End it and start anew with " .. table.concat(args, " ")
   vim.ui.select({ keep, again }, { prompt = "Claude is already running" }, function(choice)
     if choice == again then
-      session:close()
-      -- Neovim leaves the terminal mode of a terminal that is gone only at its next turn, and with it any `:startinsert`.
-      vim.defer_fn(function()
-        start(args)
-      end, 0)
+      restart(session, args)
     elseif choice == keep then
       session:focus()
     end
