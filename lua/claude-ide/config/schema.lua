@@ -172,6 +172,12 @@ return {
         default = 200,
         doc = "Most mentions that wait for a connection.",
       },
+      {
+        "focus_terminal",
+        kind = kind.boolean,
+        default = false,
+        doc = "Go to Claude's terminal once a mention was sent.",
+      },
     },
   },
   {

@@ -32,6 +32,7 @@
 
 ---@class claude-ide.Opts.mention
 ---@field max_pending? integer Most mentions that wait for a connection.
+---@field focus_terminal? boolean Go to Claude's terminal once a mention was sent.
 
 ---@class claude-ide.Opts.diagnostics
 ---@field wait_ms? integer Longest wait for fresh diagnostics of one file. The CLI gives up after 500 ms.
@@ -115,6 +116,7 @@
 
 ---@class claude-ide.Config.mention
 ---@field max_pending integer Most mentions that wait for a connection.
+---@field focus_terminal boolean Go to Claude's terminal once a mention was sent.
 
 ---@class claude-ide.Config.diagnostics
 ---@field wait_ms integer Longest wait for fresh diagnostics of one file. The CLI gives up after 500 ms.

@@ -1,0 +1,222 @@
+-- `:ClaudeSend` and `:Claude add`: puts `@file#L1-2` into Claude's prompt.
+-- Owns what the person says and is told; queue.lua delivers, sources/ knows the windows of other plugins.
+local M = {}
+
+---One file or folder, or some lines of a file.
+---@class claude-ide.mention.Entry
+---@field path string absolute
+---@field first? integer line, from 1; nil: all of it
+---@field last? integer
+
+---@type claude-ide.mention.Entry[] sent and not yet spoken of
+local sent = {}
+
+local saying = false
+
+---@param path string
+---@return string
+local function short(path)
+  return vim.fn.fnamemodify(path, ":~:.")
+end
+
+---@param entry claude-ide.mention.Entry
+---@return string
+local function label(entry)
+  if not entry.first then
+    return short(entry.path)
+  elseif entry.first == entry.last then
+    return ("%s:%d"):format(short(entry.path), entry.first)
+  end
+  return ("%s:%d-%d"):format(short(entry.path), entry.first, entry.last)
+end
+
+---@param count integer
+---@return string
+local function mentions(count)
+  return count == 1 and "1 mention" or count .. " mentions"
+end
+
+---What the person should know of a file that they mention.
+---@param entry claude-ide.mention.Entry
+---@return string?
+local function caution(entry)
+  local buf = require("claude-ide.buffer").find(entry.path)
+  if buf and vim.bo[buf].modified then
+    return short(entry.path) .. " has unsaved changes; Claude reads the file on disk."
+  end
+  local privacy = require("claude-ide.selection.privacy")
+  if (buf and privacy.verdict(buf) == "private") or privacy.denied_by(entry.path) then
+    return short(entry.path) .. " is withheld from Claude otherwise; this mention lets it read the file."
+  end
+end
+
+---@param entries claude-ide.mention.Entry[]
+---@return string?
+local function cautions(entries)
+  local found, seen = {}, {}
+  for _, entry in ipairs(entries) do
+    local text = not seen[entry.path] and caution(entry) or nil
+    seen[entry.path] = true
+    found[#found + 1] = text
+  end
+  return #found > 0 and table.concat(found, "\n") or nil
+end
+
+---Says once what became of all the mentions of this moment: `:Claude add a b c` is one thing to the person.
+local function say_soon()
+  if saying then
+    return
+  end
+  saying = true
+  vim.schedule(function()
+    saying = false
+    local queue, notice = require("claude-ide.mention.queue"), require("claude-ide.notice")
+    if #sent > 0 then
+      notice.info("Sent to Claude: " .. (#sent == 1 and label(sent[1]) or mentions(#sent)))
+      sent = {}
+    end
+    if queue.is_waiting_for_client() then
+      local count = queue.count()
+      local will = count == 1 and "It goes" or "They go"
+      notice.info(("Waiting for Claude: %s. %s out when a CLI connects."):format(mentions(count), will))
+    end
+  end)
+end
+
+local function focus_terminal()
+  local terminal = require("claude-ide.terminal")
+  if terminal.is_running() then
+    terminal.focus()
+  end
+end
+
+---Mentions entries now, or once a client is there.
+---@param entries claude-ide.mention.Entry[]
+---@return boolean? ok
+---@return string? err
+local function send(entries)
+  M.attach()
+  local queue = require("claude-ide.mention.queue")
+  local warning = cautions(entries)
+  local taken, err = queue.push(entries)
+  if not taken then
+    return nil, err
+  end
+  if warning then
+    require("claude-ide.notice").warn(warning)
+  end
+  say_soon()
+  if queue.count() == 0 and require("claude-ide.config").get().mention.focus_terminal then
+    focus_terminal()
+  end
+  return true
+end
+
+---@param path string absolute
+---@param first? integer
+---@param last? integer
+---@return claude-ide.mention.Entry? entry
+---@return string? err
+local function entry_of(path, first, last)
+  path = require("claude-ide.path").normalize(path)
+  local stat = vim.uv.fs_stat(path)
+  if not stat then
+    return nil, short(path) .. " is not on disk, so Claude cannot read it. Write it first."
+  elseif stat.type == "directory" then
+    first, last = nil, nil
+  end
+  if first then
+    last = math.max(last or first, first)
+  end
+  return { path = path, first = first, last = last }
+end
+
+---@param buf integer
+---@param first? integer
+---@param last? integer
+---@return claude-ide.mention.Entry? entry
+---@return string? err
+local function entry_of_buffer(buf, first, last)
+  local name = vim.api.nvim_buf_get_name(buf)
+  if name == "" then
+    return nil, "This buffer has no file that Claude could read. Write it to one first."
+  elseif not require("claude-ide.path").is_plain(name) or vim.bo[buf].buftype == "terminal" then
+    return nil, "This buffer is not a file, so it cannot be mentioned."
+  end
+  return entry_of(name, first, last)
+end
+
+---@param range? { first: integer, last: integer }
+---@return boolean? ok
+---@return string? err
+local function send_here(range)
+  local buf = vim.api.nvim_get_current_buf()
+  local source = require("claude-ide.mention.sources").of(buf)
+  if not source then
+    local entry, err = entry_of_buffer(buf, range and range.first, range and range.last)
+    if not entry then
+      return nil, err
+    end
+    return send({ entry })
+  end
+  local listed, err = source.entries(range)
+  if not listed or #listed == 0 then
+    return nil, err or "There is no file here to mention."
+  end
+  local entries = {}
+  for _, found in ipairs(listed) do
+    local entry, why = entry_of(found.path, found.first, found.last)
+    if not entry then
+      return nil, why
+    end
+    entries[#entries + 1] = entry
+  end
+  return send(entries)
+end
+
+---Mentions a range of the current file. In an explorer or the quickfix window: the files on these lines.
+---@param first integer from 1
+---@param last integer
+---@return boolean? ok
+---@return string? err for the person to read
+function M.send_range(first, last)
+  return send_here({ first = math.min(first, last), last = math.max(first, last) })
+end
+
+---Mentions the current file. In an explorer: the marked files, else the one under the cursor. In the quickfix window: the
+---place under the cursor.
+---@return boolean? ok
+---@return string? err for the person to read
+function M.from_here()
+  return send_here(nil)
+end
+
+---Mentions a file or a folder.
+---@param path string
+---@param first? integer line, from 1; none: all of it
+---@param last? integer
+---@return boolean? ok
+---@return string? err for the person to read
+function M.send_file(path, first, last)
+  local entry, err = entry_of(path, first, last)
+  if not entry then
+    return nil, err
+  end
+  return send({ entry })
+end
+
+---How many mentions wait for a client.
+---@return integer
+function M.pending()
+  return require("claude-ide.mention.queue").count()
+end
+
+---Delivers what waits when clients come, from now on. Harmless when done before.
+function M.attach()
+  require("claude-ide.mention.queue").attach(function(entry)
+    sent[#sent + 1] = entry
+    say_soon()
+  end)
+end
+
+return M

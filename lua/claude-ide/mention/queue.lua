@@ -1,0 +1,155 @@
+-- Mentions on their way: in order, each to one client, each once.
+-- Invariant: an entry leaves the queue when the server has taken it or the person has given it up, never otherwise.
+local M = {}
+
+---How long to wait before a client that could not take a mention is tried again.
+local RETRY_MS = 250
+
+---@class claude-ide.mention.Waiting
+---@field entry claude-ide.mention.Entry
+---@field batch { chosen: table<string, integer> } what the person chose for the mentions of one command
+
+---@type claude-ide.mention.Waiting[]
+local waiting = {}
+
+---The question that is open. An answer to an earlier one comes too late.
+---@type table?
+local question
+
+local retrying = false
+
+---@type fun(entry: claude-ide.mention.Entry)?
+local on_sent
+
+---@param entry claude-ide.mention.Entry
+---@param client claude-ide.Client
+---@return boolean? sent
+local function deliver(entry, client)
+  -- Lines from 0, the last one included. Without lines the fields must be missing: the CLI drops a null.
+  return require("claude-ide.server").notify("at_mentioned", {
+    filePath = require("claude-ide.mention.routing").path_for(entry.path, client),
+    lineStart = entry.first and entry.first - 1,
+    lineEnd = entry.last and entry.last - 1,
+  }, client.id)
+end
+
+---@param entry claude-ide.mention.Entry
+---@param client claude-ide.Client
+local function announce(entry, client)
+  local data = { path = entry.path, first = entry.first, last = entry.last, client = client }
+  require("claude-ide.event").emit("ClaudeMentionSent", data)
+  if on_sent then
+    on_sent(entry)
+  end
+end
+
+---Asks the person which client gets the first mention that waits.
+---@param clients claude-ide.Client[]
+---@param key string
+local function ask(clients, key)
+  local asked = {}
+  question = asked
+  local first = waiting[1]
+  vim.ui.select(clients, {
+    prompt = "Mention to which Claude?",
+    kind = "claude-ide.client",
+    format_item = require("claude-ide.mention.routing").label,
+  }, function(client)
+    if question ~= asked then
+      return
+    end
+    question = nil
+    if client then
+      first.batch.chosen[key] = client.id
+    else
+      local given_up = first.batch
+      waiting = vim.tbl_filter(function(other)
+        return other.batch ~= given_up
+      end, waiting)
+      require("claude-ide.notice").info("Not sent to Claude.")
+    end
+    M.flush()
+  end)
+end
+
+local function retry_soon()
+  if retrying then
+    return
+  end
+  retrying = true
+  vim.defer_fn(function()
+    retrying = false
+    M.flush()
+  end, RETRY_MS)
+end
+
+---Sends what can be sent.
+function M.flush()
+  local routing = require("claude-ide.mention.routing")
+  while waiting[1] and not question do
+    local first = waiting[1]
+    local clients, key = routing.candidates(first.entry.path, first.batch.chosen)
+    if #clients == 0 then
+      break
+    elseif #clients > 1 then
+      ask(clients, key)
+    elseif deliver(first.entry, clients[1]) then
+      table.remove(waiting, 1)
+      announce(first.entry, clients[1])
+    else
+      retry_soon()
+      break
+    end
+  end
+end
+
+---Takes the mentions of one command, all or none.
+---@param entries claude-ide.mention.Entry[]
+---@return boolean? taken
+---@return string? err
+function M.push(entries)
+  local most = require("claude-ide.config").get().mention.max_pending
+  local batch = { chosen = {} }
+  local must_wait = #waiting > 0 or #require("claude-ide.mention.routing").listening() == 0
+  if must_wait and #waiting + #entries > most then
+    return nil,
+      ("%d mentions already wait for Claude, which is the most (`mention.max_pending`)."):format(#waiting)
+  end
+  for _, entry in ipairs(entries) do
+    waiting[#waiting + 1] = { entry = entry, batch = batch }
+  end
+  question = nil -- some pickers say nothing when they are closed: then it is asked again
+  M.flush()
+  return true
+end
+
+---@return integer
+function M.count()
+  return #waiting
+end
+
+---Whether mentions wait because nobody is there to take them. A client that has just come does not count as nobody.
+---@return boolean
+function M.is_waiting_for_client()
+  if #waiting == 0 then
+    return false
+  end
+  for _, client in ipairs(require("claude-ide.server").clients()) do
+    if client.state == "ready" then
+      return false
+    end
+  end
+  return true
+end
+
+---Delivers to each client that comes, from now on.
+---@param sent fun(entry: claude-ide.mention.Entry) called after each one that was sent
+function M.attach(sent)
+  if on_sent then
+    return
+  end
+  on_sent = sent
+  require("claude-ide.listening").on_listening(M.flush)
+end
+
+return M

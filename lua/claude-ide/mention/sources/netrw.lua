@@ -1,0 +1,141 @@
+-- netrw, as Neovim 0.10 to 0.12 ship it. Its function for the name under the cursor presses keys on the banner's lines, so
+-- the lines are read here, in each of the four styles; `netrw#Expose` gives the marked files. A name is taken only if there
+-- is such a file: the signs behind a name (`/`, `@`, `*`, `=`, `|`) may belong to it.
+local M = {}
+
+local LONG, WIDE, TREE = 1, 2, 3
+
+---@param path string
+---@return string? path that exists
+local function existing(path)
+  for _, candidate in ipairs({ path, (path:gsub("[/@*=|]$", "")) }) do
+    if vim.uv.fs_lstat(candidate) then
+      return require("claude-ide.path").normalize(candidate)
+    end
+  end
+end
+
+---@param line string
+---@return string
+local function without_link_target(line)
+  return (line:gsub("\t %-%->.*$", ""))
+end
+
+---Depth and name of a line of the tree; each level is a bar and a blank.
+---@param line string
+---@return integer depth, string name
+local function tree_line(line)
+  local depth, rest = 0, without_link_target(line)
+  while true do
+    local after = rest:match("^| (.*)$") or rest:match("^│ (.*)$")
+    if not after then
+      return depth, rest
+    end
+    depth, rest = depth + 1, after
+  end
+end
+
+---@param lnum integer
+---@return string? path
+local function tree_path(lnum)
+  local depth, name = tree_line(vim.fn.getline(lnum))
+  local parts = { name }
+  for above = lnum - 1, 1, -1 do
+    if depth <= 1 then
+      break
+    end
+    local its_depth, its_name = tree_line(vim.fn.getline(above))
+    if its_depth == depth - 1 then
+      depth = its_depth
+      table.insert(parts, 1, (its_name:gsub("/$", "")))
+    end
+  end
+  local top = vim.w.netrw_treetop or vim.b.netrw_curdir
+  if depth == 0 then
+    return name ~= "../" and existing(top) or nil
+  end
+  return existing(top:gsub("/$", "") .. "/" .. table.concat(parts, "/"))
+end
+
+---The names on a line of the wide style: all, or the one in the cursor's column.
+---@param line string
+---@param only_cursor boolean
+---@return string[]
+local function wide_names(line, only_cursor)
+  local width = vim.b.netrw_cpf
+  if not width or width <= 0 then
+    return { (line:gsub("%s+$", "")) }
+  end
+  local names, start = {}, 0
+  if only_cursor then
+    start = math.floor((vim.fn.virtcol(".") - 1) / width) * width
+  end
+  repeat
+    local name = vim.fn.strcharpart(line, start, width):gsub("%s+$", "")
+    if name ~= "" then
+      names[#names + 1] = name
+    end
+    start = start + width
+  until only_cursor or start >= vim.fn.strchars(line)
+  return names
+end
+
+---@param lnum integer
+---@param only_cursor boolean
+---@return string[] paths
+local function paths_on(lnum, only_cursor)
+  if lnum < (vim.w.netrw_bannercnt or 0) then
+    return {}
+  end
+  local line, style = vim.fn.getline(lnum), vim.w.netrw_liststyle or vim.g.netrw_liststyle or 0
+  if style == TREE then
+    return { tree_path(lnum) }
+  end
+  local names = { without_link_target(line) }
+  if style == LONG then
+    -- Size and date follow after two blanks, or after one where the name is as long as its column.
+    names = { line:match("^(.-)%s%s+%S") or line, line:match("^(.-)%s+%d+%s") }
+  elseif style == WIDE then
+    names = wide_names(line, only_cursor)
+  end
+  local found = {}
+  for _, name in ipairs(names) do
+    local path = name ~= "" and name ~= "../" and existing(vim.b.netrw_curdir .. "/" .. name)
+    if path and not (style == LONG and #found > 0) then
+      found[#found + 1] = path
+    end
+  end
+  return found
+end
+
+---@return string[]
+local function marked()
+  local ok, list = pcall(vim.fn["netrw#Expose"], "netrwmarkfilelist")
+  if not ok or type(list) ~= "table" then
+    return {}
+  end
+  return vim.tbl_filter(function(path)
+    return path ~= nil
+  end, vim.tbl_map(existing, list))
+end
+
+---@param range? { first: integer, last: integer }
+---@return claude-ide.mention.Entry[]?
+---@return string? err
+function M.entries(range)
+  if not require("claude-ide.path").is_plain(vim.b.netrw_curdir or "") then
+    return nil, "This folder is not on this machine, so Claude cannot read it."
+  end
+  local paths = range and {} or marked()
+  if #paths == 0 then
+    local first, last = require("claude-ide.mention.sources").lines(range)
+    for lnum = first, last do
+      vim.list_extend(paths, paths_on(lnum, range == nil))
+    end
+  end
+  return vim.tbl_map(function(path)
+    return { path = path }
+  end, paths)
+end
+
+return M

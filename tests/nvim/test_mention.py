@@ -1,0 +1,297 @@
+"""Mentions of files and lines: what is sent, to whom, and what waits."""
+
+import pytest
+
+from harness.fake_server import FakeServer
+
+FILES = {"a.txt": "one\ntwo\nthree\n", "b.txt": "bee\n", ".env": "SECRET=1\n", "sub/c.txt": "sea\n", "with space.txt": "x\n"}
+
+
+@pytest.fixture
+def editor(start_nvim):
+    """A Neovim in a.txt; one client listens, unless `clients=0`."""
+
+    def start(clients=1, args=("a.txt",), **kwargs):
+        kwargs.setdefault("init_lua", "")
+        kwargs["init_lua"] += """
+        Notices, Events = {}, {}
+        vim.notify = function(message, level) table.insert(Notices, { message, level }) end
+        vim.api.nvim_create_autocmd("User", { pattern = "ClaudeMentionSent", callback = function(event)
+          table.insert(Events, event.data)
+        end })
+        """
+        nvim = start_nvim(list(args), files=FILES, **kwargs)
+        nvim.server = FakeServer(nvim, "mention")
+        if clients:
+            nvim.server.connect(roots=[nvim.project])
+            wait_listening(nvim, 1)
+        return nvim
+
+    return start
+
+
+def wait_listening(nvim, id):
+    nvim.wait(f'require("claude-ide.listening").is_listening({{ id = {id} }})')
+
+
+def mentioned(nvim):
+    """What was sent, as (file name or path inside the project, first line, last line, client); lines from 0."""
+    found = []
+    for message in nvim.server.messages("at_mentioned"):
+        params = message["params"]
+        path = params["filePath"].removeprefix(f"{nvim.project}/")
+        assert set(params) in ({"filePath"}, {"filePath", "lineStart", "lineEnd"}), params
+        found.append((path, params.get("lineStart"), params.get("lineEnd"), message["client"]))
+    return found
+
+
+def wait_mentioned(nvim, count):
+    return nvim.wait(lambda: mentioned(nvim) if len(mentioned(nvim)) >= count else None, what=f"{count} mentions")
+
+
+def notices(nvim):
+    nvim.lua("vim.wait(20)")
+    return [message for message, _ in nvim.lua("return Notices")]
+
+
+def send(nvim, call):
+    return nvim.lua(f'return {{ require("claude-ide.mention").{call} }}')
+
+
+# --- what is sent
+
+
+def test_a_range_is_mentioned_with_lines_from_zero_and_the_last_included(editor):
+    nvim = editor()
+    assert send(nvim, "send_range(2, 3)") == [True]
+    assert mentioned(nvim) == [("a.txt", 1, 2, 1)]
+    assert notices(nvim) == ["Sent to Claude: a.txt:2-3"]
+
+
+def test_without_a_range_the_whole_file_is_mentioned_without_lines(editor):
+    nvim = editor()
+    send(nvim, "from_here()")
+    assert mentioned(nvim) == [("a.txt", None, None, 1)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "first", "last"),
+    [("Vj:ClaudeSend<CR>", 0, 1), (":2ClaudeSend<CR>", 1, 1), (":ClaudeSend<CR>", None, None), (":%ClaudeSend<CR>", 0, 2)],
+)
+def test_the_command_uses_the_range_that_was_given(editor, keys, first, last):
+    nvim = editor()
+    nvim.keys(keys)
+    assert wait_mentioned(nvim, 1) == [("a.txt", first, last, 1)]
+
+
+def test_a_folder_has_no_lines_and_no_final_slash(editor):
+    nvim = editor()
+    send(nvim, f'send_file("{nvim.project}/sub/", 1, 2)')
+    assert mentioned(nvim) == [("sub", None, None, 1)]
+
+
+def test_an_event_tells_of_each_mention(editor):
+    nvim = editor()
+    send(nvim, "send_range(1, 1)")
+    (event,) = nvim.lua("return Events")
+    assert (event["path"], event["first"], event["last"]) == (str(nvim.project / "a.txt"), 1, 1)
+    assert event["client"]["id"] == 1
+
+
+def test_several_files_are_sent_in_order_and_spoken_of_once(editor):
+    nvim = editor()
+    nvim.cmd("Claude add b.txt with\\ space.txt sub")
+    assert [path for path, *_ in wait_mentioned(nvim, 3)] == ["b.txt", "with space.txt", "sub"]
+    assert notices(nvim) == ["Sent to Claude: 3 mentions"]
+
+
+def test_a_handler_that_mentions_more_does_not_repeat_the_first(editor):
+    nvim = editor()
+    nvim.lua(
+        """
+        vim.api.nvim_create_autocmd("User", { pattern = "ClaudeMentionSent", once = true, callback = function()
+          require("claude-ide.mention").send_file("b.txt")
+        end })
+        """
+    )
+    send(nvim, "from_here()")
+    assert [path for path, *_ in wait_mentioned(nvim, 2)] == ["a.txt", "b.txt"]
+
+
+# --- what cannot be sent, and what the person should know
+
+
+def test_a_buffer_without_a_name_cannot_be_mentioned(editor):
+    nvim = editor()
+    nvim.cmd("enew")
+    sent, why = nvim.lua('local ok, err = require("claude-ide.mention").from_here() return { ok or false, err }')
+    assert sent is False
+    assert "Write it to one first" in why
+    assert mentioned(nvim) == []
+
+
+@pytest.mark.parametrize("command", ["terminal cat", "edit new.txt", "enew | file fugitive://x//1"])
+def test_what_claude_could_not_read_is_refused(editor, command):
+    nvim = editor()
+    nvim.cmd(command)
+    assert nvim.lua('return type(select(2, require("claude-ide.mention").from_here()))') == "string"
+    assert mentioned(nvim) == []
+
+
+def test_unsaved_changes_are_pointed_out(editor):
+    nvim = editor()
+    nvim.keys("x")
+    nvim.wait("vim.bo.modified")
+    send(nvim, "from_here()")
+    assert mentioned(nvim) == [("a.txt", None, None, 1)]
+    assert notices(nvim)[0] == "a.txt has unsaved changes; Claude reads the file on disk."
+
+
+def test_mentioning_a_withheld_file_is_allowed_and_pointed_out(editor):
+    nvim = editor()
+    send(nvim, 'send_file(".env")')
+    assert mentioned(nvim) == [(".env", None, None, 1)]
+    assert "withheld from Claude otherwise" in notices(nvim)[0]
+
+
+# --- waiting
+
+
+def test_without_a_client_mentions_wait_and_go_out_in_order_once(editor):
+    nvim = editor(clients=0)
+    send(nvim, "send_range(1, 1)")
+    send(nvim, 'send_file("b.txt")')
+    assert nvim.lua('return require("claude-ide.mention").pending()') == 2
+    assert notices(nvim)[-1] == "Waiting for Claude: 2 mentions. They go out when a CLI connects."
+    nvim.server.connect(1, state="connected")
+    assert mentioned(nvim) == []
+    nvim.server.ready(1)
+    assert [path for path, *_ in wait_mentioned(nvim, 2)] == ["a.txt", "b.txt"]
+    nvim.server.connect(2)
+    wait_listening(nvim, 2)
+    assert len(mentioned(nvim)) == 2
+    assert nvim.lua('return require("claude-ide.mention").pending()') == 0
+    assert notices(nvim)[-1] == "Sent to Claude: 2 mentions"
+
+
+def test_a_client_that_has_just_come_gets_nothing_before_it_listens(editor):
+    nvim = editor(clients=0)
+    nvim.server.connect()
+    send(nvim, "from_here()")
+    assert mentioned(nvim) == []
+    assert notices(nvim) == []
+    wait_mentioned(nvim, 1)
+
+
+def test_no_more_wait_than_is_configured(editor):
+    nvim = editor(clients=0, opts={"mention": {"max_pending": 2}})
+    for _ in range(2):
+        assert send(nvim, "from_here()") == [True]
+    err = nvim.lua('return select(2, require("claude-ide.mention").from_here())')
+    assert err == "2 mentions already wait for Claude, which is the most (`mention.max_pending`)."
+    assert nvim.lua('return require("claude-ide.mention").pending()') == 2
+
+
+def test_a_client_that_could_not_take_a_mention_gets_it_later(editor):
+    nvim = editor()
+    nvim.server.refuse(1)
+    send(nvim, "from_here()")
+    send(nvim, 'send_file("b.txt")')
+    assert mentioned(nvim) == []
+    nvim.server.refuse(1, False)
+    assert [path for path, *_ in wait_mentioned(nvim, 2)] == ["a.txt", "b.txt"]
+
+
+def test_mentions_outlive_a_restart_of_the_server(editor):
+    nvim = editor(clients=0)
+    send(nvim, "from_here()")
+    nvim.lua('local server = require("claude-ide.server") server.stop() server.start()')
+    nvim.server.connect()
+    assert len(wait_mentioned(nvim, 1)) == 1
+
+
+# --- several clients
+
+
+def two_clients(editor, roots1, roots2):
+    nvim = editor(clients=0)
+    nvim.lua(
+        """
+        Asked = {}
+        vim.ui.select = function(items, opts, choose)
+          table.insert(Asked, { labels = vim.tbl_map(opts.format_item, items) })
+          Choose = function(index) choose(items[index], index) end
+        end
+        """
+    )
+    for id, roots in ((1, roots1), (2, roots2)):
+        nvim.server.connect(id, roots=[nvim.project / root for root in roots])
+    wait_listening(nvim, 2)
+    return nvim
+
+
+def test_the_client_with_the_innermost_folder_gets_the_mention(editor):
+    nvim = two_clients(editor, ["."], ["sub"])
+    send(nvim, 'send_file("sub/c.txt")')
+    send(nvim, 'send_file("a.txt")')
+    assert [(path, client) for path, _, _, client in mentioned(nvim)] == [("sub/c.txt", 2), ("a.txt", 1)]
+
+
+def test_a_folder_that_only_begins_alike_does_not_hold_the_file(editor):
+    nvim = two_clients(editor, ["su"], ["."])
+    send(nvim, 'send_file("sub/c.txt")')
+    assert mentioned(nvim)[0][3] == 2
+
+
+def test_a_file_in_nobodys_folder_goes_to_the_client_used_last(editor):
+    nvim = two_clients(editor, ["sub"], ["elsewhere"])
+    nvim.server.used_last(2)
+    send(nvim, "from_here()")
+    assert mentioned(nvim) == [("a.txt", None, None, 2)]
+
+
+def test_between_two_in_the_same_folder_the_person_is_asked_once_a_command(editor):
+    nvim = two_clients(editor, ["."], ["."])
+    nvim.server.used_last(1)
+    nvim.cmd("vimgrep /e/ a.txt b.txt | copen")
+    send(nvim, "send_range(1, 2)")
+    assert mentioned(nvim) == []
+    assert nvim.lua("return #Asked[1].labels") == 2
+    nvim.lua("Choose(2)")
+    assert [(path, client) for path, _, _, client in mentioned(nvim)] == [("a.txt", 2), ("a.txt", 2)]
+    assert nvim.lua("return #Asked") == 1
+
+
+def test_not_choosing_sends_nothing(editor):
+    nvim = two_clients(editor, ["."], ["."])
+    send(nvim, "from_here()")
+    nvim.lua("Choose(nil)")
+    assert (mentioned(nvim), nvim.lua('return require("claude-ide.mention").pending()')) == ([], 0)
+    assert notices(nvim)[-1] == "Not sent to Claude."
+
+
+def test_a_picker_that_was_closed_without_a_word_does_not_block_the_next_mention(editor):
+    nvim = two_clients(editor, ["."], ["."])
+    send(nvim, "from_here()")
+    send(nvim, 'send_file("b.txt")')
+    nvim.lua("Choose(1)")
+    nvim.wait("#Asked == 3")
+    nvim.lua("Choose(1)")
+    assert [path for path, *_ in mentioned(nvim)] == ["a.txt", "b.txt"]
+
+
+def test_a_client_that_leaves_while_the_person_chooses_is_not_waited_for(editor):
+    nvim = two_clients(editor, ["."], ["."])
+    send(nvim, "from_here()")
+    nvim.server.disconnect(2)
+    nvim.lua("Choose(2)")
+    assert mentioned(nvim) == [("a.txt", None, None, 1)]
+
+
+def test_a_file_reached_by_a_link_is_named_as_the_client_knows_it(editor):
+    nvim = editor(clients=0)
+    nvim.server.connect(1, roots=[nvim.project])
+    wait_listening(nvim, 1)
+    (nvim.home / "link").symlink_to(nvim.project)
+    send(nvim, f'send_file("{nvim.home}/link/a.txt")')
+    assert mentioned(nvim) == [("a.txt", None, None, 1)]
