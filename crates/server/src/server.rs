@@ -37,6 +37,8 @@ pub struct Server {
     listener: TcpListener,
     hub: Arc<Hub>,
     lock: LockFile,
+    /// Made with the lock file, so that a change before `run` is not missed.
+    workspace: watch::Receiver<Workspace>,
 }
 
 /// Speaks to a running server; never blocks.
@@ -95,15 +97,16 @@ impl Server {
             services: Arc::new(Services::new(options, editor)),
         });
         let handle = ServerHandle { hub: Arc::clone(&hub), info: Arc::new(info) };
-        Ok((Self { listener, hub, lock }, handle))
+        let workspace = hub.services.workspace.subscribe();
+        Ok((Self { listener, hub, lock, workspace }, handle))
     }
 
     /// Serves until [`ServerHandle::shutdown`]. For a `current_thread` runtime with I/O and time enabled; disk work goes
     /// to its blocking threads.
     pub async fn run(self) {
-        let Self { listener, hub, lock } = self;
+        let Self { listener, hub, lock, workspace } = self;
         let mut shutdown = hub.shutdown.subscribe();
-        let announcing = tokio::spawn(announce(lock, hub.services.workspace.subscribe(), hub.shutdown.subscribe()));
+        let announcing = tokio::spawn(announce(lock, workspace, hub.shutdown.subscribe()));
         let mut connections = JoinSet::new();
         match tokio::net::TcpListener::from_std(listener) {
             Ok(listener) => {
