@@ -247,6 +247,7 @@ function M.start()
   stop_at_exit()
   require("claude-ide.workspace").attach(workspace)
   require("claude-ide.selection").attach()
+  require("claude-ide.diagnostics").attach()
   publish("started", info)
   return info
 end

@@ -1,8 +1,11 @@
 """The editor's side of the tools: what each answers, and what it does to the person's screen."""
 
+import json
 import shutil
 
 import pytest
+from fake_lsp import LSP
+from harness.client import RpcError, ToolError
 
 RUN = """
 local name, args = ...
@@ -393,3 +396,135 @@ def test_write_file_that_fails_leaves_the_buffer_as_it_was(project):
     assert "failed to write file" in run(project, "write_file", path=project.at("b.txt"), content="x\n")
     assert project.lines() == ["first", "second"]
     assert project.lua("return vim.bo.modified") is False
+
+
+# reformat_file
+
+
+@pytest.fixture
+def formatting(start_nvim):
+    def start(lua, text="def one(): pass\n"):
+        nvim = start_nvim(files={"a.py": text}, init_lua=LSP + lua)
+        nvim.path = nvim.project / "a.py"
+        return nvim
+
+    return start
+
+
+def test_a_language_server_formats_and_the_file_is_written(formatting):
+    nvim = formatting("fake.start('fake', { format = 'upper' })")
+    nvim.cmd("edit a.py")
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0")
+    assert run(nvim, "reformat_file", file_path=str(nvim.path)) == {"outcome": "ok"}
+    assert nvim.path.read_text() == "DEF ONE(): PASS\n"
+    assert nvim.lua("return vim.bo.modified") is False
+    nvim.cmd("silent undo")
+    assert nvim.lines() == ["def one(): pass"]
+
+
+def test_unsaved_changes_are_formatted_but_left_to_the_person_to_save(formatting):
+    nvim = formatting("fake.start('fake', { format = 'upper' })")
+    nvim.cmd("edit a.py")
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0")
+    nvim.cmd("call setline(1, 'mine')")
+    assert run(nvim, "reformat_file", file_path=str(nvim.path)) == {"outcome": "ok"}
+    assert nvim.lines() == ["MINE"]
+    assert nvim.path.read_text() == "def one(): pass\n"
+
+
+def test_a_file_that_is_not_open_is_formatted_unseen(formatting):
+    nvim = formatting("fake.start('fake', { format = 'upper', slow_start = 100 })")
+    assert run(nvim, "reformat_file", file_path=str(nvim.path)) == {"outcome": "ok"}
+    assert nvim.path.read_text() == "DEF ONE(): PASS\n"
+    assert nvim.lua("return vim.fn.buflisted('a.py')") == 0
+
+
+def test_conform_comes_before_the_language_server(formatting):
+    nvim = formatting("""
+      fake.start('fake', { format = 'upper' })
+      package.loaded.conform = {
+        list_formatters_to_run = function() return { { name = "x" } }, false end,
+        format = function(opts, callback)
+          vim.schedule(function()
+            vim.api.nvim_buf_set_lines(opts.bufnr, 0, -1, true, { "conform" })
+            callback(nil, true)
+          end)
+          return true
+        end,
+      }
+    """)
+    assert run(nvim, "reformat_file", file_path=str(nvim.path)) == {"outcome": "ok"}
+    assert nvim.path.read_text() == "conform\n"
+
+
+def test_formatprg_and_formatexpr_format_too(formatting):
+    nvim = formatting("")
+    nvim.cmd("edit a.py | setlocal formatprg=tr\\ a-z\\ A-Z")
+    assert run(nvim, "reformat_file", file_path=str(nvim.path)) == {"outcome": "ok"}
+    assert nvim.path.read_text() == "DEF ONE(): PASS\n"
+    nvim.cmd("setlocal formatexpr=setline(v:lnum,'by\\ expression')")
+    assert run(nvim, "reformat_file", file_path=str(nvim.path)) == {"outcome": "ok"}
+    assert nvim.path.read_text() == "by expression\n"
+
+
+def test_a_formatter_that_fails_leaves_the_text(formatting):
+    nvim = formatting("")
+    nvim.cmd("edit a.py | setlocal formatprg=sh\\ -c\\ 'echo\\ oops;exit\\ 3'")
+    assert "exit code 3" in run(nvim, "reformat_file", file_path=str(nvim.path))
+    assert nvim.lines() == ["def one(): pass"]
+    assert nvim.lua("return vim.bo.modified") is False
+
+
+def test_nobody_to_format_is_said(formatting):
+    nvim = formatting("fake.start('fake', {})")
+    assert run(nvim, "reformat_file", file_path=str(nvim.path))["outcome"] == "no_formatter"
+    assert run(nvim, "reformat_file", file_path=str(nvim.project / "none")) == {"outcome": "not_found"}
+    assert nvim.path.read_text() == "def one(): pass\n"
+
+
+def test_a_formatter_that_never_answers_is_given_up(formatting):
+    nvim = formatting("fake.start('fake', { format = 'never' })")
+    assert "took too long" in run(nvim, "reformat_file", file_path=str(nvim.path))
+
+
+# Over the wire
+
+
+def test_every_tool_answers_a_real_client(project, connect):
+    project.cmd("edit a.py")
+    client = connect(project)
+    assert client.call("openFile", filePath=project.at("b.txt")) == ["Opened file: " + project.at("b.txt")]
+    quiet = client.call("openFile", filePath=project.at("dir/c.md"), makeFrontmost=False)
+    assert json.loads(quiet[0]) == {
+        "success": True, "filePath": project.at("dir/c.md"), "languageId": "markdown", "lineCount": 1,
+    }
+    with pytest.raises(ToolError, match="File not found"):
+        client.call("openFile", filePath=project.at("none"))
+    assert json.loads(client.call("open_files", file_paths=[project.at("a.py")])[0]) == {"opened_files": [project.at("a.py")]}
+    tabs = json.loads(client.call("getOpenEditors")[0])["tabs"]
+    assert [tab["label"] for tab in tabs if tab["isActive"]] == ["a.py"]
+    assert client.call("get_all_opened_file_paths")[0].splitlines() == [project.at(n) for n in ("a.py", "b.txt", "dir/c.md")]
+    folders = json.loads(client.call("getWorkspaceFolders")[0])
+    assert (folders["folders"], folders["rootPath"]) == ([str(project.project)], str(project.project))
+    project.cmd("call setline(1, '# changed')")
+    assert json.loads(client.call("checkDocumentDirty", filePath=project.at("a.py"))[0])["isDirty"] is True
+    assert json.loads(client.call("saveDocument", filePath=project.at("a.py"))[0])["success"] is True
+    assert json.loads(client.call("checkDocumentDirty", filePath=project.at("a.py"))[0])["isDirty"] is False
+    with pytest.raises(ToolError, match="[Nn]o formatter"):
+        client.call("reformat_file", file_path=project.at("b.txt"))
+    assert client.call("reformat_file", file_path=project.at("none")) == ["File not found"]
+
+
+def test_the_plain_methods_see_and_change_buffers(project, connect):
+    project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'unsaved')")
+    client = connect(project, initialize=False)
+    assert client.request("readFile", {"path": "b.txt"}) == "unsaved\nsecond\n"
+    with pytest.raises(RpcError, match="unsaved changes") as failure:
+        client.request("writeFile", {"path": "b.txt", "content": "x\n"})
+    assert failure.value.code == -32603
+    project.cmd("silent write")
+    client.request("writeFile", {"path": "b.txt", "content": "x\n"})
+    assert (project.lines(), (project.project / "b.txt").read_text()) == (["x"], "x\n")
+    assert [file["path"] for file in client.request("getOpenFiles", {})] == [project.at("b.txt")]
+    assert client.request("getCurrentFile", {})["path"] == project.at("b.txt")
+    assert client.request("readFile", {"path": "dir/c.md"}) == "# c\n"

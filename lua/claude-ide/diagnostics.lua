@@ -1,0 +1,219 @@
+-- Diagnostics as clients read them: what stands in `vim.diagnostic`, in the protocol's words, columns and bounds.
+-- Also tells clients when they change. Files that the person keeps from Claude have none.
+local M = {}
+
+local GROUP = "claude-ide.diagnostics"
+
+---Longest message of one diagnostic. Some compilers print pages.
+local MAX_MESSAGE_BYTES = 4096
+
+---Of a file that no buffer holds, so much is read to count its columns.
+local MAX_READ_BYTES = 1024 * 1024
+
+---As the CLI knows them; seed 001 has other words, the CLI drops those.
+local SEVERITIES = { "Error", "Warning", "Info", "Hint" }
+
+---@class claude-ide.Diagnostic
+---@field message string
+---@field severity "Error"|"Warning"|"Info"|"Hint"
+---@field range { start: { line: integer, character: integer }, end: { line: integer, character: integer } } 0-based UTF-16, the end exclusive
+---@field source? string
+---@field code? string|integer
+
+---Reads lines of a buffer, also of one that is known by name only.
+---@param buf integer
+---@return fun(row: integer): string
+local function line_reader(buf)
+  if vim.api.nvim_buf_is_loaded(buf) then
+    return function(row)
+      return vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
+    end
+  end
+  local lines
+  return function(row)
+    if not lines then
+      lines = {}
+      local file = io.open(vim.api.nvim_buf_get_name(buf), "rb")
+      if file then
+        lines = vim.split(file:read(MAX_READ_BYTES) or "", "\r?\n")
+        file:close()
+      end
+    end
+    return lines[row + 1] or ""
+  end
+end
+
+---@param diagnostic vim.Diagnostic
+---@param read_line fun(row: integer): string
+---@return claude-ide.Diagnostic
+local function convert(diagnostic, read_line)
+  local position = require("claude-ide.position")
+  local function at(row, col)
+    return { line = row, character = position.utf16(read_line(row), col) }
+  end
+  local lnum, col = diagnostic.lnum, diagnostic.col
+  local end_lnum = math.max(diagnostic.end_lnum or lnum, lnum)
+  local end_col = diagnostic.end_col or col
+  local code = diagnostic.code
+  return {
+    message = position.valid(position.truncate(diagnostic.message or "", MAX_MESSAGE_BYTES)),
+    severity = SEVERITIES[diagnostic.severity] or "Error",
+    range = { start = at(lnum, col), ["end"] = at(end_lnum, end_col) },
+    source = diagnostic.source and position.valid(diagnostic.source) or nil,
+    code = type(code) == "number" and code or (type(code) == "string" and position.valid(code)) or nil,
+  }
+end
+
+---@param left vim.Diagnostic
+---@param right vim.Diagnostic
+---@return boolean
+local function worse(left, right)
+  local a, b = left.severity or 1, right.severity or 1
+  if a ~= b then
+    return a < b
+  elseif left.lnum ~= right.lnum then
+    return left.lnum < right.lnum
+  end
+  return left.col < right.col
+end
+
+---@param list vim.Diagnostic[]
+---@param limit integer
+---@return vim.Diagnostic[] worst first
+local function worst(list, limit)
+  table.sort(list, worse)
+  return #list > limit and vim.list_slice(list, 1, limit) or list
+end
+
+---Whether clients may know what is wrong in a buffer.
+---@param buf integer
+---@return boolean
+local function may_be_told(buf)
+  return require("claude-ide.selection.privacy").verdict(buf) == "tell"
+end
+
+---The diagnostics of one buffer, worst first.
+---@param buf integer
+---@return claude-ide.Diagnostic[]
+function M.of_buffer(buf)
+  if not may_be_told(buf) then
+    return {}
+  end
+  local limit = require("claude-ide.config").get().diagnostics.max_per_file
+  local read_line = line_reader(buf)
+  return vim.tbl_map(function(diagnostic)
+    return convert(diagnostic, read_line)
+  end, worst(vim.diagnostic.get(buf), limit))
+end
+
+---The diagnostics of all buffers that have any. Where there are too many, the worst of all files stay.
+---@return table<integer, claude-ide.Diagnostic[]> by buffer
+function M.of_all()
+  local limits = require("claude-ide.config").get().diagnostics
+  local by_buf = {}
+  for _, diagnostic in ipairs(vim.diagnostic.get()) do
+    local buf = diagnostic.bufnr --[[@as integer]]
+    by_buf[buf] = by_buf[buf] or {}
+    table.insert(by_buf[buf], diagnostic)
+  end
+  local all = {}
+  for buf, list in pairs(by_buf) do
+    if may_be_told(buf) then
+      vim.list_extend(all, worst(list, limits.max_per_file))
+    end
+  end
+  if #all > limits.max_total then
+    all = worst(all, limits.max_total)
+  end
+  local result, readers = {}, {}
+  for _, diagnostic in ipairs(all) do
+    local buf = diagnostic.bufnr --[[@as integer]]
+    result[buf] = result[buf] or {}
+    readers[buf] = readers[buf] or line_reader(buf)
+    table.insert(result[buf], convert(diagnostic, readers[buf]))
+  end
+  return result
+end
+
+---@type table<integer, true> buffers whose diagnostics changed since the last message
+local changed = {}
+---@type uv.uv_timer_t?
+local timer
+
+---Tells clients of every buffer that changed.
+local function tell()
+  local bufs = changed
+  changed = {}
+  local server = require("claude-ide.server")
+  if #server.clients() == 0 then
+    return
+  end
+  for buf in pairs(bufs) do
+    if vim.api.nvim_buf_is_valid(buf) and may_be_told(buf) then
+      local diagnostics = M.of_buffer(buf)
+      server.notify("diagnostics_changed", {
+        uri = require("claude-ide.path").to_uri(vim.api.nvim_buf_get_name(buf)),
+        diagnostics = #diagnostics > 0 and diagnostics or require("claude-ide.tools").EMPTY_ARRAY,
+      })
+    end
+  end
+end
+
+---@param buf integer
+local function on_changed(buf)
+  changed[buf] = true
+  if timer and not timer:is_active() then
+    timer:start(require("claude-ide.config").get().diagnostics.debounce_ms, 0, vim.schedule_wrap(tell))
+  end
+end
+
+local function start()
+  timer = timer or assert(vim.uv.new_timer())
+  require("claude-ide.buffer").attach()
+  local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
+  vim.api.nvim_create_autocmd("DiagnosticChanged", {
+    group = group,
+    desc = "Claude: tell clients of diagnostics",
+    callback = function(event)
+      on_changed(event.buf)
+    end,
+  })
+  vim.api.nvim_create_autocmd("LspAttach", {
+    group = group,
+    desc = "Claude: know which language servers have diagnostics",
+    callback = function(event)
+      require("claude-ide.diagnostics.fresh").meet(event.data.client_id)
+    end,
+  })
+  for _, client in ipairs(vim.lsp.get_clients()) do
+    require("claude-ide.diagnostics.fresh").meet(client.id)
+  end
+end
+
+local function stop()
+  vim.api.nvim_create_augroup(GROUP, { clear = true })
+  require("claude-ide.buffer").detach()
+  changed = {}
+  if timer then
+    timer:close()
+    timer = nil
+  end
+end
+
+local attached = false
+
+---Follows the server's life from now on. Harmless when done before.
+function M.attach()
+  if attached then
+    return
+  end
+  attached = true
+  local server = require("claude-ide.server")
+  server.on("started", start)
+  server.on("stopped", stop)
+  if server.is_running() then
+    start()
+  end
+end
+
+return M

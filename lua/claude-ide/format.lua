@@ -1,0 +1,154 @@
+-- Formats a buffer with what the person has set up for it: conform.nvim, else a language server, else 'formatexpr' or
+-- 'formatprg'.
+local M = {}
+
+---A formatter that takes longer has failed.
+local DEADLINE_MS = 5000
+
+---How long a language server that is just starting may take to offer itself.
+local ATTACH_MS = 2000
+
+local METHOD = "textDocument/formatting"
+
+---@alias claude-ide.format.Done fun(formatted: boolean, err?: string) err nil and false: nobody formats this buffer
+
+---@param buf integer
+---@param done claude-ide.format.Done
+---@return boolean taken
+local function with_conform(buf, done)
+  local ok, conform = pcall(require, "conform")
+  if not ok or type(conform.format) ~= "function" then
+    return false
+  end
+  local listed, formatters, uses_lsp = pcall(conform.list_formatters_to_run, buf)
+  if listed and #formatters == 0 and not uses_lsp then
+    return false
+  end
+  conform.format(
+    { bufnr = buf, async = true, timeout_ms = DEADLINE_MS, quiet = true, lsp_format = "fallback" },
+    function(err)
+      done(not err, err and tostring(err) or nil)
+    end
+  )
+  return true
+end
+
+---@param buf integer
+---@param done claude-ide.format.Done
+---@return boolean taken
+local function with_lsp(buf, done)
+  local lsp = require("claude-ide.lsp")
+  local client = lsp.clients(buf, METHOD)[1]
+  if not client then
+    return false
+  end
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  local params = vim.api.nvim_buf_call(buf, function()
+    return vim.lsp.util.make_formatting_params({})
+  end)
+  local sent = lsp.request(client, METHOD, params, function(err, edits)
+    if err then
+      done(false, client.name .. ": " .. tostring(err.message or err))
+    elseif not vim.api.nvim_buf_is_loaded(buf) or vim.api.nvim_buf_get_changedtick(buf) ~= tick then
+      done(false, "the text changed while it was being formatted")
+    else
+      if type(edits) == "table" and #edits > 0 then
+        vim.lsp.util.apply_text_edits(edits, buf, client.offset_encoding)
+      end
+      done(true)
+    end
+  end, buf)
+  return sent ~= nil
+end
+
+---The options by which `gq` would format a buffer with a program or an expression of the person's choice.
+---@param buf integer
+---@return boolean
+local function has_gq(buf)
+  local bo = vim.bo[buf]
+  if bo.formatexpr:find("vim.lsp.formatexpr", 1, true) then
+    -- Set by Neovim for every language server. Without one that formats, `gq` would join lines as if they were prose.
+    return #require("claude-ide.lsp").clients(buf, "textDocument/rangeFormatting") > 0
+  end
+  return bo.formatexpr ~= "" or bo.formatprg ~= "" or vim.go.formatprg ~= ""
+end
+
+---@param buf integer
+---@param done claude-ide.format.Done
+---@return boolean taken
+local function with_gq(buf, done)
+  if not has_gq(buf) then
+    return false
+  end
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
+    local view = vim.fn.winsaveview()
+    vim.cmd("silent keepjumps keepmarks lockmarks normal! gggqG")
+    vim.fn.winrestview(view)
+    if vim.bo[buf].formatexpr == "" and vim.v.shell_error ~= 0 then
+      -- The program's complaint stands where the text was.
+      if vim.api.nvim_buf_get_changedtick(buf) ~= tick then
+        vim.cmd("silent undo")
+        vim.fn.winrestview(view)
+      end
+      error("'formatprg' failed with exit code " .. vim.v.shell_error, 0)
+    end
+  end)
+  done(ok, not ok and tostring(err) or nil)
+  return true
+end
+
+---Calls back when a language server that was starting is there, or does not come.
+---@param buf integer
+---@param callback fun()
+local function when_attached(buf, callback)
+  if not require("claude-ide.lsp").is_starting(buf) then
+    return callback()
+  end
+  local timer = assert(vim.uv.new_timer())
+  local autocmd
+  local function once()
+    if not timer:is_closing() then
+      timer:close()
+      pcall(vim.api.nvim_del_autocmd, autocmd)
+      callback()
+    end
+  end
+  autocmd = vim.api.nvim_create_autocmd("LspAttach", {
+    buffer = buf,
+    desc = "Claude: format once the language server is there",
+    callback = vim.schedule_wrap(once),
+  })
+  timer:start(ATTACH_MS, 0, vim.schedule_wrap(once))
+end
+
+---Formats a loaded buffer. One undo step; nothing is written.
+---@param buf integer
+---@param done claude-ide.format.Done on the main loop, once
+function M.run(buf, done)
+  local timer = assert(vim.uv.new_timer())
+  local function once(formatted, err)
+    if not timer:is_closing() then
+      timer:close()
+      done(formatted, err)
+    end
+  end
+  timer:start(
+    DEADLINE_MS + ATTACH_MS,
+    0,
+    vim.schedule_wrap(function()
+      once(false, "the formatter took too long")
+    end)
+  )
+  when_attached(buf, function()
+    if not vim.api.nvim_buf_is_loaded(buf) then
+      return once(false, "the buffer was closed")
+    end
+    require("claude-ide.buffer.patch").break_undo(buf)
+    if not (with_conform(buf, once) or with_lsp(buf, once) or with_gq(buf, once)) then
+      once(false)
+    end
+  end)
+end
+
+return M

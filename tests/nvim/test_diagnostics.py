@@ -1,0 +1,318 @@
+"""getDiagnostics: fresh, in time, in the client's own spelling; and diagnostics_changed."""
+
+import json
+
+import pytest
+from fake_lsp import LSP
+
+RUN = """
+local args, client = ...
+result, failure, answers, began = nil, nil, 0, vim.uv.hrtime()
+require("claude-ide.tools.get_diagnostics").run(args, function(value, err)
+  result, failure, answers = value, err, answers + 1
+  took = (vim.uv.hrtime() - began) / 1e6
+end, { id = 1, client = client or 1, name = "get_diagnostics" })
+"""
+
+def diagnostics(nvim, uri=None, client=1):
+    nvim.lua(RUN, {} if uri is None else {"uri": uri}, client)
+    nvim.wait("answers > 0", what="diagnostics")
+    assert nvim.lua("return { answers, failure }") == [1]
+    return json.loads(nvim.lua("return vim.json.encode(result)"))
+
+
+def took(nvim):
+    return nvim.lua("return took")
+
+
+def messages(files):
+    return {file["uri"].rpartition("/")[2]: [item["message"] for item in file["diagnostics"]] for file in files}
+
+
+@pytest.fixture
+def project(start_nvim):
+    def start(lsp="{}", opts={}, files={}, **more):
+        nvim = start_nvim(
+            files={"a.py": "x = 1\n", "b.py": "y = 2\n", **files},
+            init_lua=f"{LSP}\nfake.start('fake', {lsp})" if lsp else LSP,
+            opts=opts, **more,
+        )
+        nvim.uri = lambda name: f"file://{nvim.project}/{name}"
+        return nvim
+
+    return start
+
+
+def edit_and_settle(nvim, name):
+    """Opens a file and waits until its server has judged it."""
+    nvim.lua("judged = 0 vim.api.nvim_create_autocmd('DiagnosticChanged', { callback = function() judged = judged + 1 end })")
+    nvim.cmd(f"edit {name}")
+    nvim.wait("judged > 0")
+
+
+def test_a_diagnostic_has_every_field_in_utf16(project):
+    nvim = project(files={"a.py": "s = '😀ü'; ERROR = 1\n"})
+    edit_and_settle(nvim, "a.py")
+    assert diagnostics(nvim, nvim.uri("a.py")) == [{
+        "uri": nvim.uri("a.py"),
+        "diagnostics": [{
+            "message": "ERROR in line 1", "severity": "Error", "source": "fake", "code": "E1",
+            "range": {"start": {"line": 0, "character": 11}, "end": {"line": 0, "character": 16}},
+        }],
+    }]
+
+
+def test_the_severities_are_the_clis_words(project):
+    nvim = project(files={"a.py": "HINT\nINFO\nWARN\nERROR\n"})
+    edit_and_settle(nvim, "a.py")
+    (file,) = diagnostics(nvim, nvim.uri("a.py"))
+    assert [item["severity"] for item in file["diagnostics"]] == ["Error", "Warning", "Info", "Hint"]
+
+
+@pytest.mark.parametrize("name", ["with space.py", "100%.py", "a%20b.py", "ünï.py", "[x]*.py", "#?.py"])
+def test_the_uri_comes_back_as_it_was_sent(project, name):
+    nvim = project(files={name: "ERROR\n"})
+    (file,) = diagnostics(nvim, nvim.uri(name))
+    assert file["uri"] == nvim.uri(name)
+    assert len(file["diagnostics"]) == 1
+    assert [file["uri"] for file in diagnostics(nvim)] == [nvim.uri(name)]
+
+
+def test_a_link_keeps_the_clients_spelling_in_the_answer_for_all(project):
+    nvim = project(files={"a.py": "ERROR\n"})
+    (nvim.project / "link").symlink_to(".")
+    uri = f"file://{nvim.project}/link/a.py"
+    assert messages(diagnostics(nvim, uri)) == {"a.py": ["ERROR in line 1"]}
+    assert [file["uri"] for file in diagnostics(nvim)] == [uri]
+    assert [file["uri"] for file in diagnostics(nvim, client=2)] == [nvim.uri("a.py")]
+
+
+def test_a_file_that_is_clean_now_is_named_to_who_asked_for_it(project):
+    nvim = project(files={"a.py": "ERROR\n"})
+    assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": ["ERROR in line 1"]}
+    (nvim.project / "a.py").write_text("fine\n")
+    assert diagnostics(nvim) == [{"uri": nvim.uri("a.py"), "diagnostics": []}]
+    assert diagnostics(nvim, client=2) == []
+
+
+@pytest.mark.parametrize("uri", ["_claude_fs_right:/p/a.py", "_claude_fs_left:/p/a.py", "https://x/y", "file:///none"])
+def test_what_has_no_diagnostics_is_answered_at_once(project, uri):
+    nvim = project()
+    assert diagnostics(nvim, uri) == [{"uri": uri, "diagnostics": []}]
+    assert took(nvim) < 100
+
+
+def test_an_unchanged_file_is_answered_at_once(project):
+    nvim = project("{ delay = 5000 }")
+    nvim.cmd("edit a.py")
+    diagnostics(nvim, nvim.uri("a.py"))
+    assert took(nvim) < 100
+    diagnostics(nvim)
+    assert took(nvim) < 150
+
+
+def test_an_edit_on_disk_is_reloaded_and_judged_before_the_answer(project):
+    nvim = project("{ delay = 60 }")
+    edit_and_settle(nvim, "a.py")
+    diagnostics(nvim, nvim.uri("a.py"))
+    (nvim.project / "a.py").write_text("x = 1\nERROR\n")
+    assert messages(diagnostics(nvim)) == {"a.py": ["ERROR in line 2"]}
+    assert nvim.lines() == ["x = 1", "ERROR"]
+    (nvim.project / "a.py").write_text("ERROR\n")
+    assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": ["ERROR in line 1"]}
+    assert took(nvim) < 450
+
+
+def test_a_verdict_on_the_old_text_is_not_taken_for_the_new_one(project):
+    nvim = project("{ delay = 60, stale = true }")
+    edit_and_settle(nvim, "a.py")
+    (nvim.project / "a.py").write_text("ERROR\n")
+    assert messages(diagnostics(nvim)) == {"a.py": ["ERROR in line 1"]}
+
+
+def test_a_slow_server_costs_no_more_than_the_limit(project):
+    nvim = project("{ delay = 3000 }")
+    nvim.cmd("edit a.py")
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0")
+    (nvim.project / "a.py").write_text("ERROR\n")
+    assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": []}
+    assert 250 < took(nvim) < 480
+    (nvim.project / "a.py").write_text("ERROR ERROR\n")
+    diagnostics(nvim)
+    assert 1400 < took(nvim) < 1900
+
+
+def test_a_server_that_never_speaks_is_not_waited_for_for_ever(project):
+    nvim = project("{ silent = true }")
+    nvim.cmd("edit a.py")
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0")
+    times = []
+    for number in range(3):
+        (nvim.project / "a.py").write_text(f"x = {number} * 100\n")
+        diagnostics(nvim, nvim.uri("a.py"))
+        times.append(took(nvim))
+    assert times[0] > 250
+    assert times[2] < 100
+
+
+def test_all_servers_of_a_file_are_heard(project):
+    nvim = project("{ delay = 10 }", opts={"diagnostics": {"wait_ms": 450}})
+    nvim.lua("fake.start('second', { delay = 150 })")
+    nvim.cmd("edit a.py")
+    nvim.wait("#vim.diagnostic.get() == 0 and #vim.lsp.get_clients({ bufnr = 0 }) == 2")
+    (nvim.project / "a.py").write_text("ERROR\n")
+    (file,) = diagnostics(nvim)
+    assert {item["source"] for item in file["diagnostics"]} == {"fake", "second"}
+
+
+def test_servers_that_are_asked_for_diagnostics_are_asked(project):
+    nvim = project("{ pull = true, delay = 30 }")
+    nvim.cmd("edit a.py")
+    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/didOpen')")
+    nvim.cmd("edit b.py")
+    (nvim.project / "a.py").write_text("ERROR\n")
+    assert messages(diagnostics(nvim)) == {"a.py": ["ERROR in line 1"]}
+    assert took(nvim) < 700
+
+
+def test_a_file_that_is_not_open_is_loaded_for_its_server(project):
+    nvim = project("{ delay = 20, slow_start = 50 }", files={"a.py": "ERROR\n"})
+    nvim.wait_screen("[No Name]")
+    before = nvim.screen()
+    assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": ["ERROR in line 1"]}
+    assert took(nvim) < 480
+    assert nvim.lua("return { vim.fn.bufloaded('a.py'), vim.fn.buflisted('a.py'), #vim.api.nvim_list_wins() }") == [1, 0, 1]
+    assert nvim.screen() == before
+
+
+@pytest.mark.parametrize("case", ["off", "outside", "private"])
+def test_a_file_is_not_loaded_where_that_is_not_wanted(project, case):
+    nvim = project(files={"key.pem": "ERROR\n"}, opts={"diagnostics": {"load_hidden": case != "off"}})
+    (nvim.home / "b.py").write_text("ERROR\n")
+    uri = {"off": nvim.uri("a.py"), "outside": f"file://{nvim.home}/b.py", "private": nvim.uri("key.pem")}[case]
+    assert diagnostics(nvim, uri) == [{"uri": uri, "diagnostics": []}]
+    assert nvim.lua("return #vim.tbl_filter(vim.api.nvim_buf_is_loaded, vim.api.nvim_list_bufs())") == 1
+
+
+def test_edits_without_a_diff_show_in_every_buffer(project):
+    nvim = project(lsp=None, files={f"f{number}.txt": "old\n" for number in range(20)})
+    for number in range(20):
+        nvim.cmd(f"edit f{number}.txt")
+    nvim.cmd("edit f3.txt | call setline(1, 'mine')")
+    for number in range(20):
+        (nvim.project / f"f{number}.txt").write_text("new text\n")
+    diagnostics(nvim)
+    texts = nvim.lua("return vim.tbl_map(function(n) return vim.fn.getbufline('f' .. n .. '.txt', 1)[1] end, vim.fn.range(20))")
+    assert texts == ["mine" if number == 3 else "new text" for number in range(20)]
+
+
+def test_private_files_have_no_diagnostics(project):
+    nvim = project(files={"a.py": "ERROR\n"})
+    edit_and_settle(nvim, "a.py")
+    nvim.lua("vim.b.claude_private = true")
+    assert diagnostics(nvim) == []
+    assert diagnostics(nvim, nvim.uri("a.py")) == [{"uri": nvim.uri("a.py"), "diagnostics": []}]
+
+
+def test_scratch_buffers_have_no_diagnostics(project):
+    nvim = project(lsp=None)
+    nvim.lua("vim.diagnostic.set(vim.api.nvim_create_namespace('t'), vim.api.nvim_create_buf(false, true), { { lnum = 0, col = 0, message = 'm' } })")
+    assert diagnostics(nvim) == []
+
+
+def test_there_are_limits_and_the_worst_stay(project):
+    nvim = project(lsp=None, opts={"diagnostics": {"max_per_file": 10, "max_total": 15}})
+    nvim.lua("""
+      local ns = vim.api.nvim_create_namespace("t")
+      for _, name in ipairs({ "a.py", "b.py" }) do
+        local rows = {}
+        for row = 1, 30 do
+          rows[row] = { lnum = row - 1, col = 0, message = "m", severity = row > 23 and (name == "b.py" and 1 or 2) or 4 }
+        end
+        vim.diagnostic.set(ns, vim.fn.bufadd(vim.fn.getcwd() .. "/" .. name), rows)
+      end
+      for _, name in ipairs({ "a.py", "b.py" }) do vim.bo[vim.fn.bufadd(vim.fn.getcwd() .. "/" .. name)].buflisted = true end
+    """)
+    files = {file["uri"].rpartition("/")[2]: [item["severity"] for item in file["diagnostics"]] for file in diagnostics(nvim)}
+    assert files["b.py"].count("Error") == 7
+    assert files["a.py"].count("Warning") == 7
+    assert sum(map(len, files.values())) == 15
+    assert len(diagnostics(nvim, nvim.uri("b.py"))[0]["diagnostics"]) == 10
+
+
+def test_thousands_of_diagnostics_freeze_nothing(project):
+    nvim = project(lsp=None)
+    nvim.cmd("edit a.py")
+    nvim.lua("""
+      local rows = {}
+      for row = 1, 20000 do rows[row] = { lnum = row - 1, col = 0, message = ("m"):rep(100), severity = row % 4 + 1 } end
+      vim.diagnostic.config({ virtual_text = false, signs = false, underline = false })
+      vim.diagnostic.set(vim.api.nvim_create_namespace("t"), 0, rows)
+    """)
+    (file,) = diagnostics(nvim)
+    assert len(file["diagnostics"]) == 200
+    assert {item["severity"] for item in file["diagnostics"]} == {"Error"}
+    assert took(nvim) < 1000
+
+
+def test_odd_diagnostics_are_still_json(project):
+    nvim = project(lsp=None)
+    nvim.cmd("edit a.py")
+    nvim.lua("""
+      vim.diagnostic.set(vim.api.nvim_create_namespace("t"), 0, {
+        { lnum = 99, col = 7, message = "past the end" },
+        { lnum = 0, col = 99, end_lnum = 0, end_col = 200, message = "bad \\255 byte", code = 7, severity = 2 },
+        { lnum = 0, col = 0, message = ("ü"):rep(9000), code = "x", severity = 3 },
+      })
+    """)
+    first, second, third = diagnostics(nvim)[0]["diagnostics"]
+    assert (first["message"], first["range"]["start"]) == ("past the end", {"line": 99, "character": 0})
+    assert (second["code"], second["range"]["end"]) == (7, {"line": 0, "character": 5})
+    assert second["message"] == "bad \ufffd byte"
+    assert 4000 < len(third["message"].encode()) <= 4096
+
+
+# Over the wire
+
+
+def test_the_cli_gets_its_answer_as_one_text(project, connect):
+    nvim = project(files={"a b.py": "ERROR\n"})
+    client = connect(nvim)
+    (text,) = client.call("getDiagnostics", uri=nvim.uri("a b.py"))
+    (file,) = json.loads(text)
+    assert (file["uri"], len(file["diagnostics"])) == (nvim.uri("a b.py"), 1)
+    assert json.loads(client.call("getDiagnostics")[0]) == [file]
+
+
+def test_clients_are_told_of_changes_once_they_calm_down(project, connect):
+    nvim = project(lsp=None)
+    nvim.cmd("edit a.py")
+    client = connect(nvim)
+    nvim.lua("""
+      local ns = vim.api.nvim_create_namespace("t")
+      for row = 0, 9 do
+        vim.diagnostic.set(ns, 0, { { lnum = row, col = 0, message = "m" .. row, severity = 2 } })
+      end
+    """)
+    told = client.wait_notification("diagnostics_changed", timeout=5)
+    assert told["uri"] == nvim.uri("a.py")
+    assert [item["message"] for item in told["diagnostics"]] == ["m9"]
+    nvim.lua("vim.diagnostic.reset(nil, 0)")
+    client.notifications.clear()
+    told = client.wait_notification("diagnostics_changed", timeout=5)
+    assert told["diagnostics"] == []
+
+
+def test_nobody_is_told_of_private_files(project, connect):
+    nvim = project(lsp=None)
+    client = connect(nvim)
+    nvim.lua("""
+      local ns = vim.api.nvim_create_namespace("t")
+      vim.cmd("edit a.py") vim.b.claude_private = true
+      vim.diagnostic.set(ns, 0, { { lnum = 0, col = 0, message = "secret" } })
+      vim.cmd("edit b.py")
+      vim.diagnostic.set(ns, 0, { { lnum = 0, col = 0, message = "public" } })
+    """)
+    told = client.wait_notification("diagnostics_changed", timeout=5)
+    assert told["uri"] == nvim.uri("b.py")
+    assert "secret" not in json.dumps(client.notifications)
