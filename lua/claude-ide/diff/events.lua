@@ -11,16 +11,28 @@ local M = {}
 
 local told_of_autosave = false
 
+---`:write name`: just a copy.
+---@param name string
+local function write_copy(name)
+  local first, last = vim.fn.line("'["), vim.fn.line("']")
+  local bang = vim.v.cmdbang == 1 and "!" or ""
+  vim.cmd(("noautocmd %d,%dwrite%s %s"):format(first, last, bang, vim.fn.fnameescape(name)))
+end
+
 ---@param listener claude-ide.diff.Listener
-local function on_write(listener)
+---@param name string what is to be written
+local function on_write(listener, name)
   local buf = listener.bufs.proposal
-  local asked, reason = require("claude-ide.diff.intent").of_person(buf)
+  if name ~= vim.api.nvim_buf_get_name(buf) then
+    return write_copy(name)
+  end
+  local asked, reason, automatic = require("claude-ide.diff.intent").of_person(buf)
   if not asked then
     require("claude-ide.log").debug("a write of diff %d was ignored: %s", listener.diff.id, reason)
-    if not told_of_autosave then
+    if automatic and not told_of_autosave then
       told_of_autosave = true
       vim.schedule(function()
-        require("claude-ide.notice").info("A proposal was written by something else than you: not accepted.")
+        require("claude-ide.notice").info("Something saved the proposal by itself. That does not accept it.")
       end)
     end
     return
@@ -82,8 +94,8 @@ function M.attach(group, listener)
 
   on("BufWriteCmd", {
     buffer = bufs.proposal,
-    callback = function()
-      on_write(listener)
+    callback = function(event)
+      on_write(listener, event.match)
     end,
   })
   on("BufReadCmd", {

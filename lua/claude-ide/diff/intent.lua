@@ -51,19 +51,24 @@ end
 ---@param buf integer the proposal's buffer
 ---@return boolean asked
 ---@return string? reason why not, for the log
+---@return boolean? automatic nobody pressed a key for it: a plugin saves by itself
 function M.of_person(buf)
   if all_are_written then
     return false, "all buffers are written"
   elseif vim.api.nvim_get_current_buf() ~= buf then
     return false, "another buffer is the current one"
-  elseif vim.fn.win_gettype() == "autocmd" then
-    return false, "not in a window of its own"
-  elseif not require("claude-ide.diff.keys").caused_this() then
-    return false, "no key was pressed"
+  end
+  local keys = require("claude-ide.diff.keys")
+  if not keys.caused_this("diff/events.lua") then
+    return false, "no key was pressed", true
+  end
+  local pressed_in = keys.window()
+  if pressed_in ~= vim.api.nvim_get_current_win() and vim.api.nvim_win_is_valid(pressed_in) then
+    return false, "the key was pressed in another window"
   end
   local _, autocommands = vim.fn.expand("<stack>"):gsub(" Autocommands for ", "")
   if autocommands > 1 then
-    return false, "another autocommand writes"
+    return false, "another autocommand writes", true
   end
   return true
 end

@@ -7,6 +7,8 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.diff.keys")
 ---@type table<string, true> who needs the keys
 local users = {}
 local last_at ---@type number? `vim.uv.now()` of the last key
+local last_key = "" ---@type string
+local last_win ---@type integer? the window it was pressed in
 local in_key = false
 local clearing = false
 
@@ -42,7 +44,7 @@ end
 
 ---@param key string
 local function note(key)
-  last_at = vim.uv.now()
+  last_at, last_key, last_win = vim.uv.now(), key, vim.api.nvim_get_current_win()
   if key ~= "" and vim.api.nvim_get_mode().mode == "t" then
     note_draft(key)
   end
@@ -78,10 +80,37 @@ function M.detach(user)
   end
 end
 
----Whether a key of the person set off the code that runs now, with no return to the event loop between.
+---Keys that run Lua: a mapping to a function, a `<Cmd>` mapping, the end of a command line.
+local RUNS_LUA = { ["\128\253g"] = true, ["\128\253h"] = true, ["\r"] = true, ["\n"] = true }
+
+---Whether the outermost Lua function that runs now is somebody else's: a mapping, a timer, a scheduled function.
+---@param own string what the source of the outermost function ends in where nobody else's runs
 ---@return boolean
-function M.caused_this()
-  return in_key
+local function is_within_other_lua(own)
+  local outermost, level = "", 2
+  local info = debug.getinfo(level, "S")
+  while info do
+    if info.what ~= "C" then
+      outermost = info.source
+    end
+    level = level + 1
+    info = debug.getinfo(level, "S")
+  end
+  return outermost:sub(-#own) ~= own
+end
+
+---Whether a key of the person set off the code that runs now, with no return to the event loop between.
+---@param own string what the source of the calling file's name ends in
+---@return boolean
+function M.caused_this(own)
+  -- A function of a timer may be in the queue before the key came; the key then did not call it unless it calls Lua.
+  return in_key and (RUNS_LUA[last_key] or not is_within_other_lua(own))
+end
+
+---The window that the last key was pressed in.
+---@return integer?
+function M.window()
+  return last_win
 end
 
 ---Milliseconds since the last key; a large number where none was seen.

@@ -1,0 +1,183 @@
+"""Which writes accept: those that the person asked for. Autosave plugins write in all the ways tried here (peer's #71)."""
+
+import pytest
+from diff_steps import Diffs
+
+OLD, NEW = "one\ntwo\n", "ONE\ntwo\n"
+
+
+@pytest.fixture
+def diffs(start_nvim):
+    return Diffs(start_nvim(files={"a.txt": OLD, "b.txt": OLD}, args=["b.txt"]))
+
+
+PERSONS = {
+    "an Ex command in a mapping": 'map("n", "gs", "<Cmd>write<CR>")',
+    "a typed mapping": 'map("n", "gs", ":silent update<CR>")',
+    "a mapping in Lua": 'map("n", "gs", function() vim.cmd.write() end)',
+    "a mapping with a silent update": 'map("n", "gs", "<Cmd>silent! update! | redraw<CR>")',
+    "save and quit": 'map("n", "gs", "<Cmd>x<CR>")',
+    "a mapping that waits for something first": 'map("n", "gs", function() vim.wait(60, function() end, 5) vim.cmd.write() end)',
+    "a user command": 'vim.api.nvim_create_user_command("W", "write", {}) map("n", "gs", ":W<CR>")',
+    "a macro": 'vim.fn.setreg("s", ":w\\r") map("n", "gs", "@s")',
+}
+
+
+@pytest.mark.parametrize("mapping", PERSONS.values(), ids=PERSONS)
+def test_a_key_that_writes_accepts(diffs, mapping):
+    diffs.nvim.lua(f"local map = vim.keymap.set {mapping}")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("gs")
+    assert diffs.accepted(1, "a.txt") == NEW
+    diffs.wait_current(None)
+    diffs.wait_clean()
+
+
+def test_a_key_that_writes_in_insert_mode_accepts(diffs):
+    diffs.nvim.lua('vim.keymap.set("i", "<C-s>", "<Cmd>write<CR>")')
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("ix<C-s>")
+    assert diffs.accepted(1, "a.txt") == "xONE\ntwo\n"
+    diffs.wait_clean()
+    diffs.nvim.wait(lambda: diffs.nvim.mode() == "n", what="normal mode, in a file that nobody began to edit")
+
+
+AUTOSAVE = {
+    "on leaving insert mode": 'on("InsertLeave", function() vim.cmd("silent! write") end)',
+    "on leaving insert mode, nested": 'on("InsertLeave", function() vim.cmd("silent! write") end, true)',
+    "on leaving insert mode, by Vim script": 'vim.cmd("autocmd InsertLeave * ++nested silent! update")',
+    "on changes, everything": 'on({ "TextChanged", "InsertLeave" }, function() vim.cmd("silent! wall") end, true)',
+    "later": 'on("InsertLeave", function() vim.schedule(function() vim.cmd("silent! write") end) end)',
+    "after a while": 'on({ "InsertLeave", "TextChanged" }, function() vim.defer_fn(function() vim.cmd("silent! write") end, 30) end)',
+    "in the buffer, by a timer": """
+      on("InsertLeave", function(event)
+        vim.defer_fn(function()
+          vim.api.nvim_buf_call(event.buf, function() vim.cmd("silent! lockmarks write") end)
+        end, 30)
+      end)""",
+    "each buffer, by a timer": """
+      on("InsertLeave", function()
+        vim.defer_fn(function()
+          for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+            vim.api.nvim_buf_call(buf, function() vim.cmd("silent! update") end)
+          end
+        end, 30)
+      end)""",
+    "all the time": 'vim.uv.new_timer():start(0, 5, vim.schedule_wrap(function() vim.cmd("silent! write") end))',
+}
+
+
+@pytest.mark.parametrize("plugin", AUTOSAVE.values(), ids=AUTOSAVE)
+def test_autosave_does_not_accept(start_nvim, plugin):
+    init = f"""
+      vim.o.autowriteall = true
+      local function on(events, callback, nested)
+        vim.api.nvim_create_autocmd(events, {{ nested = nested, callback = function(event)
+          _G.fired = true
+          callback(event)
+        end }})
+      end
+      {plugin}
+    """
+    diffs = Diffs(start_nvim(init_lua=init, files={"a.txt": OLD}))
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("omine<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["ONE", "mine", "two"] and diffs.nvim.mode() == "n")
+    # Long after every timer above: an answer that came from one of them would be there.
+    diffs.nvim.lua("vim.wait(150)")
+    assert diffs.outcomes(1) == [] and diffs.current() == 1
+    diffs.nvim.keys(":w<CR>")
+    assert diffs.accepted(1, "a.txt") == "ONE\nmine\ntwo\n"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [":wall<CR>", ":wa!<CR>", ":make<CR>", ":!true<CR><CR>", ":bufdo update<CR>", ":1tabnext<CR>:tabdo silent! update<CR>"],
+)
+def test_writing_everything_accepts_nothing(diffs, keys):
+    diffs.nvim.cmd("set autowrite makeprg=true shellpipe=>")
+    diffs.nvim.keys("Anew<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["onenew", "two"] and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys(keys + ":let g:done = 1<CR>")
+    diffs.nvim.wait("vim.g.done == 1")
+    assert diffs.outcomes(1) == []
+
+
+def test_writing_everything_writes_the_files_of_the_person(diffs):
+    diffs.nvim.keys("Anew<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["onenew", "two"] and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys(":wall<CR>")
+    diffs.nvim.wait(lambda: (diffs.nvim.project / "b.txt").read_text() == "onenew\ntwo\n")
+    assert diffs.outcomes(1) == [] and diffs.nvim.lua("return vim.v.errmsg") == ""
+
+
+def test_a_write_from_another_window_does_not_accept(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.lua("""
+      local proposal = vim.api.nvim_get_current_buf()
+      vim.keymap.set("n", "gs", function() vim.api.nvim_buf_call(proposal, function() vim.cmd("write") end) end)
+    """)
+    diffs.nvim.keys("<C-w>hgs:let g:done = 1<CR>")
+    diffs.nvim.wait("vim.g.done == 1")
+    assert diffs.outcomes(1) == []
+
+
+def test_a_write_elsewhere_under_another_name_is_just_that(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys(":w copy.txt<CR>")
+    diffs.nvim.wait(lambda: (diffs.nvim.project / "copy.txt").exists() and (diffs.nvim.project / "copy.txt").read_text() == NEW)
+    assert diffs.outcomes(1) == []
+    diffs.nvim.keys(":x<CR>")
+    assert diffs.accepted(1, "a.txt") == NEW
+
+
+def test_no_language_server_is_attached(start_nvim):
+    init = """
+      vim.api.nvim_create_autocmd({ "FileType", "BufEnter" }, { callback = function(event)
+        vim.lsp.start({ name = "fake", cmd = function(dispatchers)
+          return {
+            request = function(_, _, callback)
+              vim.schedule(function() callback(nil, { capabilities = {} }) end)
+              return true, 1
+            end,
+            notify = function() return true end,
+            is_closing = function() return false end,
+            terminate = function() end,
+          }
+        end }, { bufnr = event.buf })
+      end })
+    """
+    diffs = Diffs(start_nvim(init_lua=init, files={"a.py": OLD}, args=["a.py"]))
+    diffs.nvim.lua("""
+      function _G.attached(buf)
+        return #vim.tbl_filter(function(client) return vim.lsp.buf_is_attached(buf, client.id) end, vim.lsp.get_clients())
+      end
+    """)
+    diffs.nvim.wait("attached(1) > 0")
+    diffs.open(1, "a.py", NEW)
+    diffs.nvim.keys("<C-w>h<C-w>l<C-w>h")
+    diffs.nvim.wait(lambda: diffs.nvim.lua("return vim.bo.modifiable") is False, what="the left side")
+    diffs.nvim.wait("attached(0) == 0")
+    diffs.nvim.keys("<C-w>l")
+    diffs.nvim.wait(lambda: diffs.current() == 1)
+    diffs.nvim.wait("attached(0) == 0")
+    assert diffs.nvim.lua("return vim.bo.filetype") == "python"
+
+
+@pytest.mark.parametrize("name, group", [("a.lua", "@"), ("a.py", "python")])
+def test_both_sides_have_the_colours_of_the_file(start_nvim, name, group):
+    diffs = Diffs(start_nvim(files={name: "return 'old'\n"}, args=[name]))
+    diffs.open(1, name, "return 'new'\n")
+    for keys in ("", "<C-w>h"):
+        diffs.nvim.keys(keys)
+        captures = diffs.nvim.lua("""
+          vim.cmd.redraw()
+          local found = {}
+          local seen = vim.inspect_pos(0, 0, 0)
+          for _, item in ipairs(seen.treesitter) do found[#found + 1] = "@" .. item.capture end
+          for _, item in ipairs(seen.syntax) do found[#found + 1] = item.hl_group end
+          return table.concat(found, " ")
+        """)
+        assert group in captures
