@@ -195,7 +195,7 @@ pub fn refuse_batch(text: &str) -> Malformed {
 /// [`ErrorCode::ParseError`] if the text is not JSON, [`ErrorCode::InvalidRequest`] if it is no JSON-RPC 2.0 message.
 pub fn parse(text: &str) -> Result<Incoming<'_>, Malformed> {
     if is_batch(text) {
-        return Err(refuse_batch(text));
+        return Err(Malformed::new(None, ErrorCode::InvalidRequest, "invalid request: a message is an object"));
     }
     let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| Malformed::from_json(&error))?;
     envelope.open()
@@ -233,10 +233,10 @@ impl<'a> Envelope<'a> {
             Malformed::new(id.clone(), ErrorCode::InvalidRequest, format!("invalid request: {message}"))
         };
         // An answer is never answered, however odd it is: two peers that complain to each other would not end.
-        if self.method.is_none() {
-            if let Some(outcome) = self.error.map(Err).or(self.result.map(Ok)) {
-                return Ok(Incoming::Response { id, outcome });
-            }
+        if self.method.is_none()
+            && let Some(outcome) = self.error.map(Err).or(self.result.map(Ok))
+        {
+            return Ok(Incoming::Response { id, outcome });
         }
         if self.jsonrpc.map(RawValue::get) != Some(r#""2.0""#) {
             return Err(invalid(r#""jsonrpc" must be "2.0""#));
@@ -340,4 +340,128 @@ pub fn request<P: Serialize + ?Sized>(id: u64, method: &str, params: Option<&P>)
 /// `params` does not serialise.
 pub fn notification<P: Serialize + ?Sized>(method: &str, params: Option<&P>) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&MethodEnvelope { jsonrpc: "2.0", id: None, method, params })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(text: &str) -> i32 {
+        parse(text).unwrap_err().error.code.number()
+    }
+
+    fn request_id(text: &str) -> String {
+        match parse(text) {
+            Ok(Incoming::Request { id, .. }) => id.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_id_returns_as_it_came() {
+        for id in ["1", "1.0", "-7", "12345678901234567890123", "1e3", r#""a""#, r#""\u00fc""#, r#""""#] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            assert_eq!(request_id(&text), id);
+            let Ok(Incoming::Request { id: parsed, .. }) = parse(&text) else { panic!("{text}") };
+            let answer = String::from_utf8(result(&parsed, &()).unwrap()).unwrap();
+            assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":null}}"#));
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_a_parse_error() {
+        for text in ["", " ", "{", "nonsense", r#"{"jsonrpc":"2.0","#, "{}{}", "'x'", "\u{feff}{}"] {
+            assert_eq!(code(text), -32700, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_json_but_no_message_is_an_invalid_request() {
+        for text in [
+            "1",
+            "null",
+            "true",
+            r#""text""#,
+            "[]",
+            "{}",
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":5}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":null}"#,
+            r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
+            r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#,
+            r#"{"id":1,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+        ] {
+            assert_eq!(code(text), -32600, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_request_keeps_its_id_where_it_has_one() {
+        let malformed = parse(r#"{"jsonrpc":"2.0","id":"x","method":5}"#).unwrap_err();
+        let answer = error(malformed.id.as_ref(), &malformed.error).unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap();
+        assert_eq!(answer["id"], "x");
+        let malformed = parse("nonsense").unwrap_err();
+        let answer = error(malformed.id.as_ref(), &malformed.error).unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap();
+        assert!(answer.as_object().unwrap().contains_key("id") && answer["id"].is_null());
+    }
+
+    #[test]
+    fn without_an_id_it_is_a_notification() {
+        assert!(matches!(
+            parse(r#" {"jsonrpc":"2.0","method":"x","params":{"a":1},"extra":true} "#),
+            Ok(Incoming::Notification { method, params: Some(params) }) if method == "x" && params.get() == r#"{"a":1}"#
+        ));
+        assert!(matches!(
+            parse(r#"{"jsonrpc":"2.0","method":"\u0078","params":null}"#),
+            Ok(Incoming::Notification { method, params: None }) if method == "x"
+        ));
+    }
+
+    #[test]
+    fn an_answer_is_never_a_request_however_odd_it_is() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}"#,
+            r#"{"id":null,"error":null}"#,
+            r#"{"result":null}"#,
+        ] {
+            assert!(matches!(parse(text), Ok(Incoming::Response { .. })), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_batch_is_split_and_bounded() {
+        assert!(is_batch(" \r\n\t[1]"));
+        assert!(!is_batch("{}"));
+        let parts: Vec<_> = split_batch(r#"[1, {"a": []} ,"x"]"#, 3).unwrap().into_iter().map(RawValue::get).collect();
+        assert_eq!(parts, ["1", r#"{"a": []}"#, r#""x""#]);
+        for (text, code) in [("[]", -32600), ("[1,2,3,4]", -32600), ("[1,", -32700), ("[1]x", -32700)] {
+            assert_eq!(split_batch(text, 3).unwrap_err().error.code.number(), code, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refused_batch_that_is_no_json_is_a_parse_error() {
+        assert_eq!(refuse_batch("[1]").error.code.number(), -32600);
+        assert_eq!(refuse_batch("[1").error.code.number(), -32700);
+    }
+
+    #[test]
+    fn what_goes_out_has_only_the_members_it_needs() {
+        let text = |bytes: serde_json::Result<Vec<u8>>| String::from_utf8(bytes.unwrap()).unwrap();
+        assert_eq!(text(request(7, "ping", None::<&()>)), r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#);
+        assert_eq!(text(notification("x", Some(&[1]))), r#"{"jsonrpc":"2.0","method":"x","params":[1]}"#);
+        let busy = ErrorObject { code: ErrorCode::Busy, message: "later".into() };
+        assert_eq!(
+            text(error(None, &busy)),
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"later"}}"#
+        );
+    }
 }

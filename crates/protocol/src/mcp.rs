@@ -204,3 +204,38 @@ pub struct CancelledParams<'a> {
     #[serde(default)]
     pub reason: Option<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_version_is_taken_and_an_unknown_one_gets_the_latest() {
+        for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+            assert_eq!(ProtocolVersion::negotiate(version).as_str(), version);
+        }
+        for version in ["", "1.0", "2023-01-01", "2099-01-01"] {
+            assert_eq!(ProtocolVersion::negotiate(version), ProtocolVersion::LATEST);
+        }
+    }
+
+    #[test]
+    fn one_version_has_batches() {
+        let with: Vec<_> = ProtocolVersion::ALL.into_iter().filter(|version| version.allows_batches()).collect();
+        assert_eq!(with, [ProtocolVersion::V2025_03_26]);
+    }
+
+    #[test]
+    fn a_literal_goes_out_as_it_is() {
+        let literal = RawValue::from_string(r#""a\/b""#.to_owned()).unwrap();
+        let json = serde_json::to_string(&Content::Literal(literal)).unwrap();
+        assert_eq!(json, r#"{"type":"text","text":"a\/b"}"#);
+    }
+
+    #[test]
+    fn only_a_failure_is_marked() {
+        let json = |result| serde_json::to_string(&result).unwrap();
+        assert_eq!(json(CallToolResult::text("x")), r#"{"content":[{"type":"text","text":"x"}]}"#);
+        assert_eq!(json(CallToolResult::failure("x")), r#"{"content":[{"type":"text","text":"x"}],"isError":true}"#);
+    }
+}

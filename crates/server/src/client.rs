@@ -232,13 +232,10 @@ impl Client {
     ) {
         let span = tracing::debug_span!("request", client = %self.info.id, %id, method);
         let _inside = span.enter();
-        let routed = if method == "initialize" {
-            Routed::Now(self.initialize(params, batch))
-        } else {
-            match self.in_flight.admit(&id, bytes) {
-                Ok(()) => route(&self.services, self.info.id, method, params),
-                Err(refused) => Routed::Now(Err(refused)),
-            }
+        let routed = match self.in_flight.is_free(&id) {
+            Err(taken) => Routed::Now(Err(taken)),
+            Ok(()) if method == "initialize" => Routed::Now(self.initialize(params, batch)),
+            Ok(()) => route(&self.services, self.info.id, method, params, || self.in_flight.has_room(bytes)),
         };
         let served = !matches!(routed, Routed::Now(Err(_)));
         match routed {

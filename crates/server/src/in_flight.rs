@@ -84,11 +84,16 @@ impl InFlight {
         self.running.is_empty()
     }
 
-    /// Whether another request of that size may begin.
-    pub(crate) fn admit(&self, id: &RequestId, bytes: usize) -> Result<(), RequestError> {
+    /// Whether that id names no open request.
+    pub(crate) fn is_free(&self, id: &RequestId) -> Result<(), RequestError> {
         if self.entries.contains_key(id) {
             return Err(RequestError::InvalidRequest(format!("the id {id} is in use by a request in flight")));
         }
+        Ok(())
+    }
+
+    /// Whether another request of that size may wait for its answer.
+    pub(crate) fn has_room(&self, bytes: usize) -> Result<(), RequestError> {
         if self.entries.len() >= MAX_REQUESTS {
             return Err(RequestError::Busy(format!("too many requests in flight: the limit is {MAX_REQUESTS}")));
         }

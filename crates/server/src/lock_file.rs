@@ -129,21 +129,21 @@ fn read(path: &Path) -> Option<LockFileContents> {
 }
 
 fn remove(path: &Path) {
-    if let Err(error) = fs::remove_file(path) {
-        if error.kind() != io::ErrorKind::NotFound {
-            tracing::warn!(path = %path.display(), %error, "could not remove a lock file");
-        }
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(path = %path.display(), %error, "could not remove a lock file");
     }
 }
 
 fn private_dir(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
     let mode = fs::metadata(dir)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        // The CLI makes the folder too, open to readers. Whoever may not change it may still use it.
-        if let Err(error) = fs::set_permissions(dir, Permissions::from_mode(0o700)) {
-            tracing::warn!(dir = %dir.display(), %error, "could not make the lock folder private");
-        }
+    // The CLI makes the folder too, open to readers. Whoever may not change it may still use it.
+    if mode & 0o077 != 0
+        && let Err(error) = fs::set_permissions(dir, Permissions::from_mode(0o700))
+    {
+        tracing::warn!(dir = %dir.display(), %error, "could not make the lock folder private");
     }
     Ok(())
 }

@@ -142,16 +142,24 @@ impl Routed {
 }
 
 /// Finds out how a request is served. `initialize` is the client's own.
-pub(crate) fn route(services: &Arc<Services>, client: ClientId, method: &str, params: Option<&RawValue>) -> Routed {
+///
+/// `has_room` says whether an answer may take a while; what is answered at once is never refused for want of room.
+pub(crate) fn route(
+    services: &Arc<Services>,
+    client: ClientId,
+    method: &str,
+    params: Option<&RawValue>,
+    has_room: impl FnOnce() -> Result<(), RequestError>,
+) -> Routed {
+    let json = |value| Ok(Routed::Now(Ok(Payload::Json(value))));
     let routed = match method {
         "ping" => Ok(Routed::Now(Ok(Payload::Empty))),
         "tools/list" => Ok(Routed::Now(Ok(Payload::Shared(Arc::clone(&services.tools_list))))),
-        "tools/call" => call_tool(services, client, params),
-        "resources/list" => Ok(Routed::Now(Ok(Payload::Json(json!({ "resources": [] }))))),
-        "resources/templates/list" => Ok(Routed::Now(Ok(Payload::Json(json!({ "resourceTemplates": [] }))))),
-        "prompts/list" => Ok(Routed::Now(Ok(Payload::Json(json!({ "prompts": [] }))))),
-        _ => methods::route(services, client, method, params)
-            .unwrap_or_else(|| Err(RequestError::MethodNotFound(method.to_owned()))),
+        "resources/list" => json(json!({ "resources": [] })),
+        "resources/templates/list" => json(json!({ "resourceTemplates": [] })),
+        "prompts/list" => json(json!({ "prompts": [] })),
+        "tools/call" => has_room().and_then(|()| call_tool(services, client, params)),
+        _ => has_room().and_then(|()| methods::route(services, client, method, params)),
     };
     routed.unwrap_or_else(|error| Routed::Now(Err(error)))
 }

@@ -65,10 +65,11 @@ impl ScriptedEditor {
         self.script().replies.insert(name, reply);
     }
 
-    /// Answers the call of that name that has waited longest.
+    /// Answers the call of that name that has waited longest and was not cancelled.
     pub fn answer(&self, name: &'static str, reply: Result<Value, EditorError>) {
         self.wait(&format!("a call of {name} that waits"), |script| {
-            let index = script.waiting.iter().position(|(waiting, _)| *waiting == name)?;
+            let waits = |(waiting, sender): &(_, oneshot::Sender<_>)| *waiting == name && !sender.is_closed();
+            let index = script.waiting.iter().position(waits)?;
             script.waiting.remove(index)
         })
         .1
@@ -413,7 +414,7 @@ impl TestClient {
     }
 
     /// The next message, whatever it is.
-    pub fn next(&mut self) -> Value {
+    pub fn next_message(&mut self) -> Value {
         self.take("a message", |_| true)
     }
 
@@ -462,6 +463,12 @@ impl TestClient {
                 Err(error) => panic!("the connection ended without a goodbye: {error}"),
             }
         }
+    }
+
+    /// Closes as the CLI does, without a code, and waits for the echo.
+    pub fn wait_for_goodbye(mut self) {
+        self.socket.close(None).unwrap();
+        assert_eq!(self.goodbye(), None);
     }
 
     /// Reads until the socket ends.

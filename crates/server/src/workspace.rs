@@ -47,10 +47,10 @@ pub(crate) fn resolve(path: &str, folders: &[PathBuf]) -> Result<PathBuf, PathEr
         if matches!(&candidate, Ok(path) if path.exists()) {
             break;
         }
-        if let Ok(other) = follow(root, relative).map_err(PathError::from).and_then(&inside) {
-            if other.exists() {
-                candidate = Ok(other);
-            }
+        if let Ok(other) = follow(root, relative).and_then(&inside)
+            && other.exists()
+        {
+            candidate = Ok(other);
         }
     }
     candidate

@@ -221,7 +221,7 @@ pub(crate) mod testing {
     /// Checks `args` as the tool does and returns what it would ask the editor.
     pub(crate) fn ask(tool: &Tool, args: &Value) -> Result<Question, String> {
         let Work::Ask(_, prepare) = tool.work else { panic!("{} does not ask the editor", tool.name) };
-        with(args, |args, context| prepare(args, context)).map_err(|error| error.to_string())
+        with(args, prepare).map_err(|error| error.to_string())
     }
 
     /// The texts of the tool's answer when the editor replies with `reply`.

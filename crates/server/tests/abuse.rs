@@ -1,0 +1,350 @@
+//! What no client should do, over real sockets: the connection ends with the right code, the server goes on.
+
+use std::{
+    io::{Read, Write},
+    net::Shutdown,
+};
+
+use claude_ide_server::{
+    ServerOptions,
+    testing::{TestClient, TestServer, dial},
+};
+use serde_json::{Value, json};
+use tungstenite::{Bytes, Message};
+
+fn start() -> TestServer {
+    TestServer::start(ServerOptions::default())
+}
+
+/// A client frame, masked with zeros so that it can be read.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![first];
+    match payload.len() {
+        short @ 0..=125 => bytes.push(0x80 | u8::try_from(short).unwrap()),
+        medium @ 126..=0xFFFF => {
+            bytes.push(0x80 | 126);
+            bytes.extend(u16::try_from(medium).unwrap().to_be_bytes());
+        }
+        long => {
+            bytes.push(0x80 | 127);
+            bytes.extend(u64::try_from(long).unwrap().to_be_bytes());
+        }
+    }
+    bytes.extend([0; 4]);
+    bytes.extend(payload);
+    bytes
+}
+
+fn code_after(server: &TestServer, bytes: &[u8]) -> Option<u16> {
+    let mut client = server.client();
+    client.stream().write_all(bytes).unwrap();
+    let code = client.goodbye().map(|(code, _)| code);
+    client.wait_end();
+    code
+}
+
+const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+#[test]
+fn an_unmasked_frame_ends_with_1002() {
+    let mut bytes = vec![0x81, u8::try_from(PING.len()).unwrap()];
+    bytes.extend(PING);
+    let server = start();
+    assert_eq!(code_after(&server, &bytes), Some(1002));
+    assert!(server.editor.wait_disconnected(1)[0].contains("protocol violation"));
+}
+
+#[test]
+fn reserved_bits_and_unknown_frames_end_with_1002() {
+    let server = start();
+    for first in [0xC1, 0xA1, 0x91, 0x83, 0x87, 0x8B, 0x8F] {
+        assert_eq!(code_after(&server, &frame(first, PING)), Some(1002), "{first:#x}");
+    }
+}
+
+#[test]
+fn broken_fragments_end_with_1002() {
+    let server = start();
+    let continuation_of_nothing = frame(0x80, b"x");
+    let text_inside_text = [frame(0x01, b"{"), frame(0x81, b"}")].concat();
+    let fragmented_ping = frame(0x09, b"x");
+    let large_ping = frame(0x89, &[b'x'; 126]);
+    for bytes in [continuation_of_nothing, text_inside_text, fragmented_ping, large_ping] {
+        assert_eq!(code_after(&server, &bytes), Some(1002));
+    }
+}
+
+#[test]
+fn invalid_utf8_ends_with_1007() {
+    let server = start();
+    assert_eq!(code_after(&server, &frame(0x81, b"\"\xFF\"")), Some(1007));
+    assert_eq!(code_after(&server, &frame(0x81, b"\"\xC3\"")), Some(1007));
+    let split_wrongly = [frame(0x01, b"\"\xC3"), frame(0x80, b"\x28\"")].concat();
+    assert_eq!(code_after(&server, &split_wrongly), Some(1007));
+}
+
+#[test]
+fn a_binary_message_ends_with_1003() {
+    assert_eq!(code_after(&start(), &frame(0x82, PING)), Some(1003));
+}
+
+#[test]
+fn a_frame_of_65_mib_ends_with_1009_before_it_is_stored() {
+    let server = start();
+    let mut header = vec![0x81, 0x80 | 127];
+    header.extend((65_u64 << 20).to_be_bytes());
+    header.extend([0; 4]);
+    assert_eq!(code_after(&server, &header), Some(1009));
+}
+
+#[test]
+fn a_message_of_65_mib_that_is_really_sent_ends_with_1009() {
+    let server = start();
+    let mut client = server.client();
+    let sent = client.try_send(Message::text("x".repeat(65 << 20)));
+    // The server may be done with it before all of it is sent; its goodbye arrives all the same.
+    drop(sent);
+    assert_eq!(client.goodbye().map(|(code, _)| code), Some(1009));
+}
+
+#[test]
+fn fragments_that_grow_beyond_the_limit_end_with_1009() {
+    let server = TestServer::start(ServerOptions { max_message_bytes: 1 << 20, ..ServerOptions::default() });
+    let piece = vec![b' '; 300_000];
+    let mut bytes = frame(0x01, &piece);
+    for _ in 0..3 {
+        bytes.extend(frame(0x00, &piece));
+    }
+    assert_eq!(code_after(&server, &bytes), Some(1009));
+}
+
+#[test]
+fn the_largest_message_that_is_allowed_is_served() {
+    let server = TestServer::start(ServerOptions { max_message_bytes: 4 << 20, ..ServerOptions::default() });
+    server.editor.reply("open_diff", Ok(json!({ "outcome": "rejected" })));
+    let mut client = server.client();
+    let contents = "x".repeat((4 << 20) - 300);
+    let answer = client.call("openDiff", &json!({ "old_file_path": "/a", "new_file_contents": contents }));
+    assert_eq!(answer, ["DIFF_REJECTED"]);
+    assert_eq!(server.editor.calls()[0].args["new_file_contents"], contents);
+}
+
+#[test]
+fn a_large_answer_arrives_whole() {
+    let server = start();
+    let contents = "zeile ü\r\n".repeat(1_500_000);
+    server.editor.reply("open_diff", Ok(json!({ "outcome": "saved", "contents": contents })));
+    let answer = server.client().call("openDiff", &json!({ "old_file_path": "/a", "new_file_contents": "" }));
+    assert_eq!(answer.len(), 2);
+    assert!(answer[0] == "FILE_SAVED" && answer[1] == contents);
+}
+
+#[test]
+fn a_message_in_fragments_is_one_message() {
+    let server = start();
+    let mut client = server.client();
+    let text = r#"{"jsonrpc":"2.0","id":"ü","method":"ping"}"#.as_bytes();
+    let cut = text.iter().position(|byte| *byte == 0xC3).unwrap() + 1;
+    // Cut inside a character, with a ping between the fragments.
+    let bytes = [frame(0x01, &text[..cut]), frame(0x89, b"between"), frame(0x00, b""), frame(0x80, &text[cut..])];
+    for byte in bytes.concat() {
+        client.stream().write_all(&[byte]).unwrap();
+    }
+    assert_eq!(client.read(), Message::Pong(Bytes::from_static(b"between")));
+    assert_eq!(client.next_message()["id"], "ü");
+}
+
+#[test]
+fn a_first_fragment_alone_is_not_a_message() {
+    let server = start();
+    let mut client = server.client();
+    client.stream().write_all(&frame(0x01, PING)).unwrap();
+    client.stream().write_all(&frame(0x89, b"")).unwrap();
+    assert_eq!(client.read(), Message::Pong(Bytes::new()), "nothing was answered before the pong");
+}
+
+#[test]
+fn a_close_frame_is_answered_with_its_own_code() {
+    let server = start();
+    for (body, expected) in [
+        (&b""[..], None),
+        (&[0x03, 0xE8][..], Some(1000)),
+        (&[0x0F, 0xA0, b'x'][..], Some(4000)),
+        // 1005 and 1006 may not be sent; they are answered as what they are, a violation.
+        (&[0x03, 0xED][..], Some(1002)),
+        (&[0x03, 0xEE][..], Some(1002)),
+        (&[0x03][..], Some(1002)),
+    ] {
+        assert_eq!(code_after(&server, &frame(0x88, body)), expected, "{body:x?}");
+    }
+}
+
+#[test]
+fn a_half_closed_socket_is_cleaned_up() {
+    let server = start();
+    let mut client = server.client();
+    client.send(
+        "tools/call",
+        &json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } }),
+    );
+    server.editor.wait_call("open_diff", 1);
+    client.stream().shutdown(Shutdown::Write).unwrap();
+    server.editor.wait_cancelled("open_diff");
+    assert_eq!(client.goodbye().map(|(code, _)| code), Some(1000));
+    server.wait_status("the client to be gone", |status| status.clients.is_empty());
+}
+
+#[test]
+fn a_client_that_never_reads_does_not_hold_up_another() {
+    let server = start();
+    let contents = "x".repeat(1 << 20);
+    server.editor.reply("open_diff", Ok(json!({ "outcome": "saved", "contents": contents })));
+    let mut deaf = server.client();
+    for _ in 0..40 {
+        deaf.send(
+            "tools/call",
+            &json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } }),
+        );
+    }
+    server.wait_status("the answers to pile up", |status| status.queued_bytes > 4 << 20);
+    let mut other = server.client();
+    for _ in 0..10 {
+        other.request("ping", &json!({}));
+    }
+    // It gets everything once it reads.
+    for id in 2..42 {
+        assert_eq!(deaf.answer(id)["result"]["content"][0]["text"], "FILE_SAVED");
+    }
+}
+
+#[test]
+fn pipelined_requests_are_all_answered_even_if_nothing_is_read_meanwhile() {
+    let server = start();
+    server.editor.reply("close_tab", Ok(json!({ "closed": true })));
+    let mut client = server.client();
+    let call = |id: usize| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": { "name": "close_tab", "arguments": { "tab_name": "x" } } })
+        .to_string()
+    };
+    client.send_all((100..10_100).map(call));
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..10_000 {
+        let answer = client.next_message();
+        assert_eq!(answer["result"]["content"][0]["text"], "TAB_CLOSED");
+        assert!(seen.insert(answer["id"].as_u64().unwrap()));
+    }
+    assert_eq!((seen.first(), seen.last()), (Some(&100), Some(&10_099)));
+}
+
+#[test]
+fn a_flood_of_pings_is_bounded() {
+    let server = start();
+    let mut client = server.client();
+    let flood: Vec<u8> = frame(0x89, b"last").repeat(50_000);
+    client.stream().write_all(&flood).unwrap();
+    assert!(server.handle.status().queued_bytes < 1 << 20);
+    assert_eq!(client.read(), Message::Pong(Bytes::from_static(b"last")));
+    client.request("ping", &json!({}));
+}
+
+#[test]
+fn deep_nesting_is_refused_and_breaks_nothing() {
+    let server = start();
+    let mut client = server.client();
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for (text, code) in [
+        (deep.clone(), -32600),
+        (
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"openFile","arguments":{{"x":{deep}}}}}}}"#
+            ),
+            -32602,
+        ),
+        (format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{deep}}}"#), -32602),
+    ] {
+        client.send_text(&text);
+        assert_eq!(client.next_message()["error"]["code"], code);
+    }
+    client.request("ping", &json!({}));
+}
+
+#[test]
+fn odd_texts_are_answered_and_never_end_the_connection() {
+    let server = start();
+    let mut client = server.client();
+    for text in [
+        "1",
+        "null",
+        "\u{0}",
+        "\"\\ud800\"",
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"openFile","arguments":{"filePath":"\ud800"}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"\ud800"}"#,
+    ] {
+        client.send_text(text);
+        let answer: Value = client.next_message();
+        assert!(answer["error"]["code"].is_i64(), "{text}: {answer}");
+    }
+    client.request("ping", &json!({}));
+}
+
+#[test]
+fn a_thousand_connects_and_drops_leave_nothing_behind() {
+    let server = start();
+    let (memory, descriptors) = settle(&server, 100);
+    let after = settle(&server, 1000);
+    assert!(after.1 <= descriptors, "descriptors: {descriptors} → {}", after.1);
+    assert!(after.0 < memory + 4096, "resident KiB: {memory} → {}", after.0);
+}
+
+/// Connects and drops that often, in every way, and returns what the process holds then.
+fn settle(server: &TestServer, times: usize) -> (usize, usize) {
+    let before = server.editor.events().len();
+    let mut clients = 0;
+    for round in 0..times {
+        match round % 4 {
+            0 => drop(dial(server.port())),
+            1 => {
+                let mut stream = dial(server.port());
+                stream.write_all(b"GET / HTTP/1.1\r\n").unwrap();
+            }
+            2 => {
+                let mut stream = dial(server.port());
+                stream.write_all(b"\x16\x03\x01\x02\x00").unwrap();
+                let mut refusal = String::new();
+                stream.read_to_string(&mut refusal).unwrap();
+                assert!(refusal.starts_with("HTTP/1.1 400 "), "{refusal}");
+            }
+            _ => {
+                clients += 1;
+                drop::<TestClient>(server.client());
+            }
+        }
+        // The number of clients is bounded, so they leave before the next ones come.
+        server.wait_status("a free place", |status| status.clients.len() < 8);
+    }
+    server.wait_status("all to be gone", |status| status.clients.is_empty() && status.queued_bytes == 0);
+    server.editor.wait_disconnected((before / 3).max(clients));
+    (resident_kib(), descriptors())
+}
+
+fn descriptors() -> usize {
+    // The last sockets may still be on their way out.
+    let until = std::time::Instant::now() + claude_ide_server::testing::DEADLINE;
+    loop {
+        let sockets = std::fs::read_dir("/proc/self/fd")
+            .map(|entries| entries.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok()))
+            .map(|links| links.filter(|link| link.to_string_lossy().starts_with("socket:")).count())
+            .unwrap_or(0);
+        if sockets <= 8 || std::time::Instant::now() > until {
+            return sockets;
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn resident_kib() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,179 @@
+//! Who is let in, over real sockets.
+
+use std::{io::Read, time::Duration};
+
+use claude_ide_server::{
+    ServerOptions,
+    testing::{TestClient, TestServer, dial, http, upgrade_request},
+};
+use serde_json::json;
+
+fn start() -> TestServer {
+    TestServer::start(ServerOptions::default())
+}
+
+/// The CLI's request, one line changed; an empty replacement leaves the line out.
+fn changed(server: &TestServer, prefix: &str, replacement: &str) -> Vec<String> {
+    let mut lines = upgrade_request(server.port());
+    lines.push(format!("X-Claude-Code-Ide-Authorization: {}", server.token()));
+    lines
+        .into_iter()
+        .map(|line| if line.starts_with(prefix) { replacement.to_owned() } else { line })
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+/// Head and body of the refusal; the socket ends after it.
+fn refusal(server: &TestServer, lines: &[String]) -> (String, String) {
+    let mut stream = dial(server.port());
+    let head = http(&mut stream, lines);
+    let mut body = String::new();
+    stream.read_to_string(&mut body).unwrap();
+    (head.lines().next().unwrap().to_owned(), body)
+}
+
+#[test]
+fn the_cli_is_let_in_on_both_paths() {
+    let server = start();
+    for path in ["GET / HTTP/1.1", "GET /mcp HTTP/1.1"] {
+        let mut stream = dial(server.port());
+        let head = http(&mut stream, &changed(&server, "GET", path));
+        assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+        assert!(head.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), "{head}");
+        assert!(head.contains("Sec-WebSocket-Protocol: mcp\r\n"), "{head}");
+        assert!(!head.to_lowercase().contains("extensions"), "{head}");
+        TestClient::over(stream).initialize("2025-11-25");
+    }
+}
+
+#[test]
+fn a_web_page_is_refused_even_with_the_token() {
+    let server = start();
+    for origin in ["http://evil.example", "http://127.0.0.1", "null"] {
+        let (status, body) = refusal(&server, &changed(&server, "User-Agent", &format!("Origin: {origin}")));
+        assert_eq!(status, "HTTP/1.1 403 Forbidden");
+        assert!(body.contains("Origin"), "{body}");
+    }
+}
+
+#[test]
+fn a_host_that_is_not_this_machine_is_refused() {
+    let server = start();
+    let (status, body) = refusal(&server, &changed(&server, "Host", "Host: evil.example:80"));
+    assert_eq!(status, "HTTP/1.1 403 Forbidden");
+    assert!(body.contains("Host"), "{body}");
+    let (status, _) = refusal(&server, &changed(&server, "Host", ""));
+    assert_eq!(status, "HTTP/1.1 400 Bad Request");
+}
+
+#[test]
+fn the_subprotocol_must_be_asked_for() {
+    let server = start();
+    for line in ["", "Sec-WebSocket-Protocol: chat"] {
+        let (status, body) = refusal(&server, &changed(&server, "Sec-WebSocket-Protocol", line));
+        assert_eq!(status, "HTTP/1.1 400 Bad Request");
+        assert!(body.contains("mcp"), "{body}");
+    }
+}
+
+#[test]
+fn what_is_no_upgrade_is_refused_with_a_reason() {
+    let server = start();
+    for (prefix, line, status) in [
+        ("GET", "GET /other HTTP/1.1", "404 Not Found"),
+        ("GET", "POST / HTTP/1.1", "400 Bad Request"),
+        ("GET", "GET / HTTP/1.0", "400 Bad Request"),
+        ("Upgrade", "", "426 Upgrade Required"),
+        ("Sec-WebSocket-Version", "Sec-WebSocket-Version: 8", "426 Upgrade Required"),
+        ("Sec-WebSocket-Key", "Sec-WebSocket-Key: test", "400 Bad Request"),
+        ("User-Agent", &format!("X-Filler: {}", "x".repeat(20_000)), "431 Request Header Fields Too Large"),
+    ] {
+        let (first, body) = refusal(&server, &changed(&server, prefix, line));
+        assert_eq!(first, format!("HTTP/1.1 {status}"), "{line}");
+        assert!(body.ends_with('\n') && body.len() > 10, "{body}");
+    }
+}
+
+#[test]
+fn a_wrong_token_is_closed_with_1008_after_the_upgrade() {
+    let server = start();
+    let token = server.token();
+    for shown in [None, Some(String::new()), Some("guess".to_owned()), Some(token[1..].to_owned() + "x")] {
+        let mut lines = upgrade_request(server.port());
+        lines.extend(shown.map(|shown| format!("X-Claude-Code-Ide-Authorization: {shown}")));
+        let mut stream = dial(server.port());
+        assert!(http(&mut stream, &lines).starts_with("HTTP/1.1 101 "));
+        let mut client = TestClient::over(stream);
+        assert_eq!(client.goodbye(), Some((1008, "Invalid or missing authentication token".to_owned())));
+        client.wait_end();
+    }
+    assert!(server.editor.events().is_empty(), "nobody came in");
+}
+
+#[test]
+fn nothing_that_an_unauthorized_client_sends_is_served() {
+    let server = start();
+    let mut stream = dial(server.port());
+    assert!(http(&mut stream, &upgrade_request(server.port())).starts_with("HTTP/1.1 101 "));
+    let mut client = TestClient::over(stream);
+    client.send("tools/call", &json!({ "name": "close_tab", "arguments": { "tab_name": "x" } }));
+    assert_eq!(client.goodbye().map(|(code, _)| code), Some(1008));
+    assert!(server.editor.calls().is_empty());
+}
+
+#[test]
+fn a_slow_handshake_is_ended() {
+    let handshake_timeout = Duration::from_millis(100);
+    let server = TestServer::start(ServerOptions { handshake_timeout, ..ServerOptions::default() });
+    for said in ["", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"] {
+        use std::io::Write as _;
+        let mut stream = dial(server.port());
+        stream.write_all(said.as_bytes()).unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
+    }
+}
+
+#[test]
+fn a_handshake_may_come_in_pieces_and_with_the_first_message() {
+    use std::io::Write as _;
+    let server = start();
+    let mut stream = dial(server.port());
+    let request = changed(&server, "none", "").join("\r\n") + "\r\n\r\n";
+    // {"jsonrpc":"2.0","id":1,"method":"ping"}, masked with zeros
+    let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let mut bytes = request.into_bytes();
+    bytes.extend([0x81, 0x80 | u8::try_from(ping.len()).unwrap(), 0, 0, 0, 0]);
+    bytes.extend(ping);
+    for piece in bytes.chunks(97) {
+        stream.write_all(piece).unwrap();
+    }
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        head.extend(byte);
+    }
+    assert_eq!(TestClient::over(stream).next_message(), json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+}
+
+#[test]
+fn one_client_too_many_is_told_so_and_a_place_becomes_free() {
+    let server = TestServer::start(ServerOptions { max_connections: 2, ..ServerOptions::default() });
+    let (one, _two) = (server.client(), server.client());
+    let (status, body) = refusal(&server, &changed(&server, "none", ""));
+    assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
+    assert!(body.contains("too many clients"), "{body}");
+    one.wait_for_goodbye();
+    server.wait_status("a free place", |status| status.clients.len() == 1);
+    server.client().request("ping", &json!({}));
+}
+
+#[test]
+fn sockets_that_say_nothing_take_no_place() {
+    let server = TestServer::start(ServerOptions { max_connections: 1, ..ServerOptions::default() });
+    let silent: Vec<_> = (0..30).map(|_| dial(server.port())).collect();
+    server.client().request("ping", &json!({}));
+    drop(silent);
+}
