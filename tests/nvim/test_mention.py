@@ -109,8 +109,12 @@ def test_a_handler_that_mentions_more_does_not_repeat_the_first(editor):
     nvim = editor()
     nvim.lua(
         """
-        vim.api.nvim_create_autocmd("User", { pattern = "ClaudeMentionSent", once = true, callback = function()
-          require("claude-ide.mention").send_file("b.txt")
+        local done = false
+        vim.api.nvim_create_autocmd("User", { pattern = "ClaudeMentionSent", callback = function()
+          if not done then
+            done = true
+            require("claude-ide.mention").send_file("b.txt")
+          end
         end })
         """
     )

@@ -37,6 +37,7 @@ end
 
 ---@param lnum integer
 ---@return string? path
+---@return boolean? top it is the folder that the tree shows
 local function tree_path(lnum)
   local depth, name = tree_line(vim.fn.getline(lnum))
   local parts = { name }
@@ -52,7 +53,7 @@ local function tree_path(lnum)
   end
   local top = vim.w.netrw_treetop or vim.b.netrw_curdir
   if depth == 0 then
-    return name ~= "../" and existing(top) or nil
+    return name ~= "../" and existing(top) or nil, true
   end
   return existing(top:gsub("/$", "") .. "/" .. table.concat(parts, "/"))
 end
@@ -80,6 +81,7 @@ local function wide_names(line, only_cursor)
   return names
 end
 
+---The files on a line. The listed folder itself counts only under the cursor: a range means what is in it.
 ---@param lnum integer
 ---@param only_cursor boolean
 ---@return string[] paths
@@ -89,7 +91,8 @@ local function paths_on(lnum, only_cursor)
   end
   local line, style = vim.fn.getline(lnum), vim.w.netrw_liststyle or vim.g.netrw_liststyle or 0
   if style == TREE then
-    return { tree_path(lnum) }
+    local path, top = tree_path(lnum)
+    return (only_cursor or not top) and { path } or {}
   end
   local names = { without_link_target(line) }
   if style == LONG then
@@ -100,7 +103,8 @@ local function paths_on(lnum, only_cursor)
   end
   local found = {}
   for _, name in ipairs(names) do
-    local path = name ~= "" and name ~= "../" and existing(vim.b.netrw_curdir .. "/" .. name)
+    local is_name = name ~= "" and name ~= "../" and (name ~= "./" or only_cursor)
+    local path = is_name and existing(vim.b.netrw_curdir .. "/" .. name)
     if path and not (style == LONG and #found > 0) then
       found[#found + 1] = path
     end
