@@ -176,9 +176,10 @@ end
 local function split_type(text)
   local bracketed, meaning = text:match("^(%b{}%S*)%s*(.*)$")
   if bracketed then
-    return bracketed, meaning
+    return bracketed, meaning or ""
   end
-  return text:match("^(%S+)%s*(.*)$")
+  local word, rest = text:match("^(%S+)%s*(.*)$")
+  return word or "", rest or ""
 end
 
 ---@param fn claude-ide.doc.Function
@@ -189,9 +190,10 @@ local function describe(fn)
   for _, text in ipairs(fn.comment) do
     local param, rest = text:match("^@param (%S+) (.+)$")
     local returned = text:match("^@return (.+)$")
-    if param then
+    if param and rest then
       local kind, meaning = split_type(rest)
-      params[#params + 1] = { ("{%s} (`%s`)"):format(param:gsub("%?$", ""), kind .. (param:match("%?$") or "")), meaning }
+      params[#params + 1] =
+        { ("{%s} (`%s`)"):format(param:gsub("%?$", ""), kind .. (param:match("%?$") or "")), meaning }
     elseif returned then
       local kind, meaning = split_type(returned)
       returns[#returns + 1] = { ("(`%s`)"):format(kind), meaning }
@@ -217,7 +219,7 @@ local function functions()
   local fields = {}
   for _, text in ipairs(classes["claude-ide.Status"]) do
     local name, rest = text:match("^@field (%S+) (.+)$")
-    local kind, meaning = split_type(rest)
+    local kind, meaning = split_type(rest or "")
     fields[#fields + 1] = { ("%s (`%s`)"):format(name, kind), meaning }
   end
   list(lines, "Fields", fields)
@@ -233,7 +235,7 @@ local function contents(lines)
   local listed = {}
   for _, line in ipairs(lines) do
     local title, tags = line:match("^# (.-) | (.+)$")
-    if title then
+    if title and tags then
       local link = ("|%s|"):format(tags:match("^%S+"))
       local dots = ("."):rep(WIDTH - 8 - vim.fn.strdisplaywidth(title) - #link)
       listed[#listed + 1] = ("    %s %s %s"):format(title, dots, link)
@@ -267,12 +269,12 @@ local function help()
     local part = line:match("^{{(%w+)}}$")
     local level, title, tags = line:match("^(##?) (.-) | (.+)$")
     if part then
-      local made = assert(filled[part], part)()
+      local made = assert(filled[part], part)() --[[@as string[] ]]
       if made[#made] == "" then
         made[#made] = nil
       end
       vim.list_extend(lines, made)
-    elseif level then
+    elseif level and title and tags then
       if level == "#" then
         lines[#lines + 1] = ("="):rep(WIDTH)
       end

@@ -8,7 +8,8 @@ function M.run()
   end
   local info, err = require("claude-ide.server").start()
   if not info then
-    require("claude-ide.notice").warn(err)
+    local short = "Claude cannot connect: `:checkhealth claude-ide` says what to do"
+    require("claude-ide.notice").warn(require("claude-ide.one_line").fitting({ err or short, short }))
   end
 end
 

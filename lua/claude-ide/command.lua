@@ -18,7 +18,8 @@ end
 local function guarded(run)
   local ok, result, err = xpcall(run, function(message)
     require("claude-ide.log").error("a command failed: %s", debug.traceback(tostring(message), 2))
-    return (tostring(message):match("^[^\n]*"):gsub("^.-:%d+: ", "", 1))
+    local first = tostring(message):gsub("\n.*", "")
+    return (first:gsub("^.-:%d+: ", "", 1))
   end)
   if not ok then
     require("claude-ide.notice").error(("%s (`:Claude log` has more)"):format(result))

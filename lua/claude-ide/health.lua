@@ -8,7 +8,7 @@ M.version_timeout_ms = 10000
 
 local function check_neovim()
   vim.health.start("Neovim")
-  local version = tostring(vim.version())
+  local version = vim.fn.matchstr(vim.fn.execute("version"), "NVIM v\\zs\\S*")
   if vim.fn.has("nvim-0.10") == 1 then
     vim.health.ok("Neovim " .. version)
   else
@@ -64,9 +64,11 @@ local function check_cli()
   else
     vim.health.warn(path .. " did not say its version", "Run `" .. program .. " --version` in a terminal.")
   end
-  vim.health.info(("`:Claude` shows it with the provider %s"):format(
-    type(terminal.provider) == "table" and "of your own" or ('"%s"'):format(terminal.provider)
-  ))
+  vim.health.info(
+    ("`:Claude` shows it with the provider %s"):format(
+      type(terminal.provider) == "table" and "of your own" or ('"%s"'):format(terminal.provider)
+    )
+  )
 end
 
 local function check_clients()

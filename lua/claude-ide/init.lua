@@ -5,7 +5,7 @@ local M = {}
 ---@class claude-ide.Status
 ---@field running boolean the server listens
 ---@field port? integer
----@field clients claude-ide.Client[] in the order they connected
+---@field clients claude-ide.Client[] first the one that connected first
 ---@field diffs integer proposed edits that wait for a decision
 ---@field mentions integer mentions that wait for a client
 ---@field selection boolean whether the selection is sent
@@ -39,7 +39,10 @@ function M.status()
     diffs = ask("diff", "count", 0),
     mentions = ask("mention", "pending", 0),
     selection = ask("selection", "is_enabled", require("claude-ide.config").get().selection.enabled),
-    terminal = { running = ask("terminal", "is_running", false), visible = ask("terminal", "is_visible", false) },
+    terminal = {
+      running = ask("terminal", "is_running", false),
+      visible = ask("terminal", "is_visible", false),
+    },
   }
 end
 

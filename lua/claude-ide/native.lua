@@ -35,9 +35,15 @@ function M.plugin_root()
   return vim.fn.fnamemodify(source, ":p:h:h:h")
 end
 
----The command that makes the library.
+---The command that makes the library: the plugin manager's where that one looks after this folder.
 ---@return string
 function M.build_command()
+  local lazy = package.loaded["lazy.core.config"]
+  for name, plugin in pairs(type(lazy) == "table" and lazy.plugins or {}) do
+    if plugin.dir == M.plugin_root() and plugin.build then
+      return ":Lazy build " .. name
+    end
+  end
   return ("make -C %s build"):format(vim.fn.shellescape(M.plugin_root()))
 end
 

@@ -248,7 +248,10 @@ def test_log_opens_the_log_at_its_end_read_only(start_nvim):
     nvim = start_nvim()
     nvim.cmd("Claude connect")
     nvim.cmd("Claude log")
-    assert nvim.lua("return { vim.fs.basename(vim.api.nvim_buf_get_name(0)), vim.bo.readonly }") == ["claude-ide.log", True]
+    assert nvim.lua("return { vim.fs.basename(vim.api.nvim_buf_get_name(0)), vim.bo.readonly }") == [
+        "claude-ide.log",
+        True,
+    ]
     assert nvim.cursor()[0] == nvim.lua("return vim.api.nvim_buf_line_count(0)")
 
 

@@ -56,9 +56,7 @@ def test_it_names_wrong_options(start_nvim, tmp_path):
 
 @pytest.mark.parametrize("script", ["exit 3", "exec sleep 600"])
 def test_a_cli_that_does_not_answer_holds_nothing_up(start_nvim, tmp_path, script):
-    nvim = start_nvim(
-        env=cli(tmp_path, script), init_lua="require('claude-ide.health').version_timeout_ms = 200"
-    )
+    nvim = start_nvim(env=cli(tmp_path, script), init_lua="require('claude-ide.health').version_timeout_ms = 200")
     assert "did not say its version" in health(nvim)
 
 

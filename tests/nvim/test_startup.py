@@ -20,7 +20,8 @@ def headless(nvim_program, tmp_path, *args):
 
 
 def test_nothing_is_required_at_startup(start_nvim, tmp_path):
-    nvim = start_nvim(init_lua=f"vim.api.nvim_create_autocmd('VimEnter', {{ callback = function() _G.loaded = {LOADED} end }})",
+    nvim = start_nvim(
+        init_lua=f"vim.api.nvim_create_autocmd('VimEnter', {{ callback = function() _G.loaded = {LOADED} end }})",
         opts=None,
     )
     assert nvim.lua("return vim.g.loaded_claude_ide") is True
@@ -92,25 +93,49 @@ def test_it_does_not_start_by_itself_when_told_not_to(start_nvim):
 
 def test_a_neovim_without_a_screen_starts_no_server(start_nvim, tmp_path):
     program = start_nvim().lua("return vim.v.progpath")
-    ended = headless(program, tmp_path, f"+lua vim.schedule(function() io.write(vim.inspect({LOADED})) vim.cmd.qall() end)")
+    ended = headless(
+        program, tmp_path, f"+lua vim.schedule(function() io.write(vim.inspect({LOADED})) vim.cmd.qall() end)"
+    )
     assert ended.returncode == 0
     assert ended.stdout.strip() == "{}"
     assert not (tmp_path / ".claude").exists()
 
 
-def test_a_missing_library_is_one_notice_with_the_command_that_mends_it(start_nvim):
+def test_a_server_that_cannot_start_is_told_once_in_one_line(start_nvim):
     nvim = start_nvim(
         opts=None,
         init_lua="""
-        package.preload["claude-ide.server"] = function()
-          return { start = function() return nil, require("claude-ide.native").find_error end }
-        end
         _G.notices = {}
         vim.notify = function(message) table.insert(_G.notices, message) end
         local native = require("claude-ide.native")
-        native.find_error = "The native library is not built yet. Build it with `" .. native.build_command() .. "`."
+        native.start = function()
+          return nil, "The library is not built yet. Build it with `" .. native.build_command() .. "`, wherever that is."
+        end
         """,
     )
     nvim.wait("#_G.notices > 0", what="the notice")
     (notice,) = nvim.lua("return _G.notices")
-    assert "not built yet" in notice and "build" in notice
+    space = nvim.lua("return vim.v.echospace")
+    assert len(notice) <= space
+    assert "`make -C" in notice or "`:checkhealth claude-ide` says what to do" in notice
+    nvim.lua("_G.notices = {}")
+    nvim.cmd("ClaudeConnect")
+    (notice,) = nvim.lua("return _G.notices")
+    assert "Build it with `make -C" in notice
+
+
+def test_the_command_that_builds_is_that_of_the_plugin_manager(start_nvim):
+    nvim = start_nvim()
+    command = nvim.lua(
+        """
+        local native = require("claude-ide.native")
+        package.loaded["lazy.core.config"] = {
+          plugins = {
+            other = { dir = "/elsewhere", build = "make" },
+            ["claude-ide.nvim"] = { dir = native.plugin_root(), build = "make build" },
+          },
+        }
+        return native.build_command()
+        """
+    )
+    assert command == ":Lazy build claude-ide.nvim"

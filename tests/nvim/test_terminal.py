@@ -211,7 +211,7 @@ def test_the_window_is_bare_and_its_buffer_unlisted(start):
     )
     assert found["number"] is False and found["signs"] == "no" and found["list"] is False
     assert found["listed"] is False and found["type"] == "terminal" and found["filetype"] == "claude-terminal"
-    assert found["name"].startswith("claude://terminal/")
+    assert found["name"] == "claude://claude"
     assert found["marked"] is True and found["others"] is True
     assert found["buffers"] == 2
 
@@ -479,6 +479,23 @@ def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(
     nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
 
 
+def test_a_saved_session_starts_no_cli_of_its_own(start, cli):
+    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.cmd("mksession! session.vim")
+    again = start(args=["-S", "session.vim"])
+    again.wait("vim.v.this_session ~= ''")
+    again.lua("vim.wait(0)")
+    assert (
+        again.lua(
+            "return vim.iter(vim.api.nvim_list_bufs()):any(function(b) return vim.bo[b].buftype == 'terminal' end)"
+        )
+        is False
+    )
+    assert len(cli.starts()) == 1
+
+
 def test_quitting_neovim_is_not_held_up_by_the_cli(start, cli):
     nvim = start()
     nvim.keys(":Claude<CR>")
@@ -487,3 +504,142 @@ def test_quitting_neovim_is_not_held_up_by_the_cli(start, cli):
     nvim.keys("<C-\\><C-n>:qall<CR>")
     nvim.wait(lambda: not nvim.running(), what="Neovim to end")
     nvim.wait(lambda: not Path(f"/proc/{pid}").exists(), what="the CLI to end")
+
+
+# ── other providers ──
+
+FAKE_SNACKS = """
+_G.windows = {}
+package.preload["snacks"] = function()
+  return {
+    win = function(opts)
+      local made = { opts = opts }
+      function made:hide() self.hidden = true vim.api.nvim_win_close(self.win, true) end
+      made.win = vim.api.nvim_open_win(opts.buf, opts.enter, { split = "right", win = -1 })
+      table.insert(_G.windows, made)
+      return made
+    end,
+  }
+end
+"""
+
+
+def test_snacks_gives_the_window_and_nothing_else(start, cli):
+    opts = {"terminal": {"provider": "snacks", "side": "bottom", "size": 0.3, "snacks": {"backdrop": False}}}
+    nvim = start(opts=opts, init_lua=FAKE_SNACKS)
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    given = nvim.lua(
+        "local opts = _G.windows[1].opts return { opts.position, opts.height, opts.backdrop, opts.buf == vim.fn.bufnr() }"
+    )
+    assert given == ["bottom", 0.3, False, True]
+    nvim.cmd("Claude")
+    assert nvim.lua("return _G.windows[1].hidden") is True
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    nvim.keys("<Esc><Esc>x")
+    nvim.wait(lambda: cli.typed() == b"\x1b\x1bx", what="a double Esc to reach the CLI")
+    nvim.keys("Q")
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
+    assert len(cli.starts()) == 1
+
+
+def test_a_float_of_snacks_keeps_its_own_size(start):
+    opts = {"terminal": {"provider": "snacks", "snacks": {"position": "float"}}}
+    nvim = start(opts=opts, init_lua=FAKE_SNACKS)
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    assert nvim.lua("local opts = _G.windows[1].opts return { opts.position, opts.width or 0, opts.height or 0 }") == [
+        "float",
+        0,
+        0,
+    ]
+
+
+def test_a_provider_that_cannot_work_says_why(start):
+    nvim = start(opts={"terminal": {"provider": "snacks"}})
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("snacks.nvim is not installed")
+    nvim.lua("require('claude-ide').setup({ terminal = { provider = 'external' } })")
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("say which program in terminal.external")
+    nvim.lua("require('claude-ide').setup({ terminal = { provider = 'none' } })")
+    nvim.keys(":Claude --resume<CR>")
+    port = nvim.lua("return require('claude-ide.server').info().port")
+    nvim.wait_screen(f"CLAUDE_CODE_SSE_PORT={port} claude --resume")
+
+
+LAUNCHER = """#!/bin/sh
+for word in "$@"; do printf '%s\\n' "$word"; done >"$0.args.tmp"
+mv "$0.args.tmp" "$0.args"
+exit ${{EXIT:-0}}
+"""
+
+
+def launcher(tmp_path):
+    program = tmp_path / "bin" / "launcher"
+    program.write_text(LAUNCHER.replace("{{", "{").replace("}}", "}"))
+    program.chmod(0o755)
+    return (
+        program,
+        lambda: (
+            (tmp_path / "bin" / "launcher.args").read_text().splitlines()
+            if (tmp_path / "bin" / "launcher.args").exists()
+            else None
+        ),
+    )
+
+
+@pytest.mark.parametrize("tail", [["-e"], ["-d", "{cwd}", "{command}", "--hold"]])
+def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path, tail):
+    program, arguments = launcher(tmp_path)
+    nvim = start(opts={"terminal": {"provider": "external", "external": ["launcher", *tail], "env": {"SECRET": "x"}}})
+    nvim.keys(":Claude --resume<CR>")
+    nvim.wait(arguments, what="the other terminal to be started")
+    port = nvim.lua("return require('claude-ide.server').info().port")
+    command = [
+        "env",
+        f"CLAUDE_CODE_SSE_PORT={port}",
+        "ENABLE_IDE_INTEGRATION=true",
+        "NO_PROXY=localhost,127.0.0.1",
+        "no_proxy=localhost,127.0.0.1",
+        "claude",
+        "--resume",
+    ]
+    expected = [*tail, *command]
+    if "{command}" in tail:
+        expected = ["-d", nvim.lua("return vim.fn.getcwd()"), *command, "--hold"]
+    assert arguments() == expected
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
+
+
+def test_another_terminal_that_fails_is_told(start, tmp_path):
+    launcher(tmp_path)
+    nvim = start(env={"EXIT": "4"}, opts={"terminal": {"provider": "external", "external": ["launcher"]}})
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("launcher ended with code 4")
+
+
+def test_a_provider_of_ones_own_is_a_table_of_functions(start):
+    nvim = start(
+        opts=None,
+        init_lua="""
+        _G.calls = {}
+        local provider = {}
+        for _, name in ipairs({ "show", "hide", "focus", "close" }) do
+          provider[name] = function(handle) table.insert(_G.calls, name .. " " .. handle) end
+        end
+        function provider.open(spec, on_exit) _G.exit = on_exit table.insert(_G.calls, "open " .. spec.argv[1]) return "h" end
+        function provider.is_visible() return _G.visible end
+        require("claude-ide").setup({ auto_start = false, terminal = { provider = provider } })
+        """,
+    )
+    nvim.cmd("Claude")
+    nvim.lua("_G.visible = true")
+    nvim.cmd("Claude")
+    nvim.lua("_G.visible = false")
+    nvim.cmd("Claude")
+    nvim.lua("_G.exit(0, true)")
+    nvim.cmd("Claude")
+    nvim.cmd("Claude close")
+    assert nvim.lua("return _G.calls") == ["open claude", "hide h", "show h", "focus h", "open claude", "close h"]

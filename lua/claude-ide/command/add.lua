@@ -14,7 +14,7 @@ end
 ---@return string
 local function expand(name)
   if not vim.uv.fs_stat(name) and name:match("^[%%#~$]") then
-    local expanded = vim.fn.expand(name)
+    local expanded = vim.fn.expand(name) --[[@as string]]
     if expanded ~= "" then
       return expanded
     end

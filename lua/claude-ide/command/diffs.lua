@@ -22,7 +22,7 @@ function M.choose()
       -- It may have been answered in the CLI while the list was open.
       local ok, err = require("claude-ide.diff").focus(diff.id)
       if not ok then
-        require("claude-ide.notice").warn(err)
+        require("claude-ide.notice").warn(err or "The diff is gone.")
       end
     end
   end)

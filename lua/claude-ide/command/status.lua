@@ -38,7 +38,11 @@ function M.connection(info)
   local lock = info.lock_files[1] and ", lock " .. vim.fn.fnamemodify(info.lock_files[1], ":~") or ""
   local who = #clients == 0 and "no CLI connected yet" or "connected: " .. M.clients(clients)
   local count = #clients == 0 and who or counted(#clients, "CLI connected", "CLIs connected")
-  return require("claude-ide.one_line").fitting({ where .. lock .. ", " .. who, where .. ", " .. who, where .. ", " .. count })
+  return require("claude-ide.one_line").fitting({
+    where .. lock .. ", " .. who,
+    where .. ", " .. who,
+    where .. ", " .. count,
+  })
 end
 
 ---@param status claude-ide.Status

@@ -141,12 +141,16 @@ M.keys = kind("string|string[]|false", 'keys such as "<leader>a", a list of them
 end)
 
 ---Two ports, the lower one first.
-M.port_range = kind("[integer, integer]", "two ports such as { 40000, 40100 }, the lower one first", function(value)
-  local port = M.integer(1, 65535)
-  if type(value) ~= "table" or not vim.islist(value) or #value ~= 2 then
-    return false
+M.port_range = kind(
+  "[integer, integer]",
+  "two ports such as { 40000, 40100 }, the lower one first",
+  function(value)
+    local port = M.integer(1, 65535)
+    if type(value) ~= "table" or not vim.islist(value) or #value ~= 2 then
+      return false
+    end
+    return port.accepts(value[1]) and port.accepts(value[2]) and value[1] <= value[2]
   end
-  return port.accepts(value[1]) and port.accepts(value[2]) and value[1] <= value[2]
-end)
+)
 
 return M

@@ -17,15 +17,15 @@ function M.line(problems)
     return problem.option
   end, problems)
   local texts = {
-    ("Options that do not work: %s. See `:checkhealth claude-ide`."):format(table.concat(names, ", ")),
-    ("%d options do not work. See `:checkhealth claude-ide`."):format(#problems),
+    ("Options that do not work: %s (`:checkhealth claude-ide`)"):format(table.concat(names, ", ")),
+    ("%d options do not work: `:checkhealth claude-ide`"):format(#problems),
   }
   if #problems == 1 then
     local problem = problems[1]
     texts = {
       ("Option %s"):format(M.sentence(problem)),
       ("Option %s: %s"):format(problem.option, problem.text),
-      ("Option %s does not work. See `:checkhealth claude-ide`."):format(problem.option),
+      ("Option %s does not work: `:checkhealth claude-ide`"):format(problem.option),
     }
   end
   return require("claude-ide.one_line").fitting(texts)

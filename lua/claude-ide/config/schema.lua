@@ -78,7 +78,12 @@ return {
         "keepalive",
         doc = "How a connection that died without a word is found out.",
         fields = {
-          { "interval_ms", kind = kind.integer(100), default = 30000, doc = "Milliseconds between two pings." },
+          {
+            "interval_ms",
+            kind = kind.integer(100),
+            default = 30000,
+            doc = "Milliseconds between two pings.",
+          },
           {
             "timeout_ms",
             kind = kind.integer(100),
@@ -127,7 +132,12 @@ return {
         default = true,
         doc = "Send it. `:Claude selection off` switches it off for this Neovim, `vim.b.claude_private` for one buffer.",
       },
-      { "debounce_ms", kind = kind.integer(0, 60000), default = 50, doc = "Least milliseconds between two messages." },
+      {
+        "debounce_ms",
+        kind = kind.integer(0, 60000),
+        default = 50,
+        doc = "Least milliseconds between two messages.",
+      },
       {
         "max_bytes",
         kind = kind.integer(0),
@@ -202,8 +212,18 @@ return {
         default = true,
         doc = "Load a file that Claude is about to edit into a hidden buffer, so that its language server can speak.",
       },
-      { "max_per_file", kind = kind.integer(1), default = 200, doc = "Most diagnostics of one file, worst first." },
-      { "max_total", kind = kind.integer(1), default = 2000, doc = "Most diagnostics in one answer, worst first." },
+      {
+        "max_per_file",
+        kind = kind.integer(1),
+        default = 200,
+        doc = "Most diagnostics of one file, worst first.",
+      },
+      {
+        "max_total",
+        kind = kind.integer(1),
+        default = 2000,
+        doc = "Most diagnostics in one answer, worst first.",
+      },
       {
         "debounce_ms",
         kind = kind.integer(0, 60000),
@@ -253,9 +273,13 @@ return {
         "provider",
         kind = kind.any_of({
           kind.one_of({ "native", "snacks", "external", "none" }),
-          { luacats = "claude-ide.terminal.Provider", expects = "a provider table", accepts = function(value)
-            return type(value) == "table" and type(value.open) == "function"
-          end },
+          {
+            luacats = "claude-ide.terminal.Provider",
+            expects = "a provider table",
+            accepts = function(value)
+              return type(value) == "table" and type(value.open) == "function"
+            end,
+          },
         }),
         default = "native",
         doc = "`native`: a split of Neovim. `snacks`: a window of snacks.nvim. `external`: the command in `external`. "
@@ -273,7 +297,7 @@ return {
           kind.list(kind.string, 1, '{ "kitty", "--" }'),
           kind.func_of("fun(spec: claude-ide.terminal.Spec): string[]?"),
         }),
-        doc = "For `provider = \"external\"`: the program that opens a terminal and its arguments. The CLI's own command is "
+        doc = 'For `provider = "external"`: the program that opens a terminal and its arguments. The CLI\'s own command is '
           .. "put at the end, or where an item is `{command}`; `{cwd}` becomes the project's folder. "
           .. "Or a function that returns such a list, or starts the terminal itself and returns nil.",
       },
@@ -304,7 +328,7 @@ return {
         "snacks",
         kind = kind.options,
         default = {},
-        doc = "For `provider = \"snacks\"`: options of `Snacks.win`, e.g. `{ position = \"float\" }`.",
+        doc = 'For `provider = "snacks"`: options of `Snacks.win`, e.g. `{ position = "float" }`.',
       },
       {
         "start_insert",
@@ -322,8 +346,18 @@ return {
         "keymaps",
         doc = "Keys while you type in the terminal. |claude-ide-terminal-keys| says which ones the CLI leaves free.",
         fields = {
-          { "back", kind = kind.keys, default = "<C-\\><C-\\>", doc = "Go back to the window you came from." },
-          { "normal", kind = kind.keys, default = false, doc = "Normal mode, to scroll and copy, as `<C-\\><C-n>` does." },
+          {
+            "back",
+            kind = kind.keys,
+            default = "<C-\\><C-\\>",
+            doc = "Go back to the window you came from.",
+          },
+          {
+            "normal",
+            kind = kind.keys,
+            default = false,
+            doc = "Normal mode, to scroll and copy, as `<C-\\><C-n>` does.",
+          },
           { "hide", kind = kind.keys, default = false, doc = "Hide the window. The CLI goes on." },
           { "left", kind = kind.keys, default = false, doc = "Go to the window on the left." },
           { "down", kind = kind.keys, default = false, doc = "Go to the window below." },

@@ -110,17 +110,26 @@ end
 local function check_other_lock(path)
   local lock = read_lock(path)
   if not lock then
-    vim.health.warn(path .. " is not a lock file that can be read", "Delete it if no editor is starting just now.")
+    vim.health.warn(
+      path .. " is not a lock file that can be read",
+      "Delete it if no editor is starting just now."
+    )
     return
   end
   local pid = tonumber(lock.pid)
   local name = type(lock.ideName) == "string" and lock.ideName or "unnamed editor"
   if pid and vim.uv.kill(pid, 0) ~= 0 and select(2, vim.uv.kill(pid, 0)) ~= "EPERM" then
-    vim.health.info(("%s (%s, pid %d) is of a process that has ended; the CLI removes it"):format(path, name, pid))
+    vim.health.info(
+      ("%s (%s, pid %d) is of a process that has ended; the CLI removes it"):format(path, name, pid)
+    )
     return
   end
   local folders = folders_of(lock)
-  local text = ("Another editor: %s, pid %s, in %s"):format(name, pid or "unknown", table.concat(folders, ", "))
+  local text = ("Another editor: %s, pid %s, in %s"):format(
+    name,
+    pid or "unknown",
+    table.concat(folders, ", ")
+  )
   if overlap(folders, require("claude-ide.workspace").folders()) then
     vim.health.warn(text, {
       "A CLI that you start in a terminal finds both and connects to neither until you choose with /ide.",

@@ -7,7 +7,7 @@ local PROXIES = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL
 ---@param name string
 ---@return string?
 local function variable(name)
-  local value = vim.env[name]
+  local value = vim.env[name] --[[@as string?]]
   return value ~= "" and value or nil
 end
 
@@ -27,7 +27,7 @@ local function check_proxy()
   local text = vim
     .iter(found)
     :map(function(name)
-      return ("%s=%s"):format(name, without_secrets(variable(name)))
+      return ("%s=%s"):format(name, without_secrets(variable(name) or ""))
     end)
     :join(", ")
   local exceptions = variable("NO_PROXY") or variable("no_proxy") or ""
@@ -71,19 +71,25 @@ local function check_container()
   local kind = container()
   if kind then
     vim.health.info(
-      ("Neovim runs in %s. A CLI in the same one connects as usual. One outside needs the same lock folder "):format(kind)
+      ("Neovim runs in %s. A CLI in the same one connects as usual. One outside needs the same lock folder "):format(
+        kind
+      )
         .. "(mount ~/.claude), a fixed server.port that is forwarded, and perhaps another server.host."
     )
   end
   if variable("SSH_CONNECTION") then
-    vim.health.info("Neovim runs on a remote machine: the CLI has to run there too, as it does with `:Claude`.")
+    vim.health.info(
+      "Neovim runs on a remote machine: the CLI has to run there too, as it does with `:Claude`."
+    )
   end
 end
 
 local function check_claude_variables()
   local config_dir = variable("CLAUDE_CONFIG_DIR")
   if config_dir then
-    vim.health.info(("CLAUDE_CONFIG_DIR is %s: a CLI needs the same value to find this Neovim"):format(config_dir))
+    vim.health.info(
+      ("CLAUDE_CONFIG_DIR is %s: a CLI needs the same value to find this Neovim"):format(config_dir)
+    )
   end
 end
 

@@ -39,13 +39,12 @@ local function settle(handle, win)
   end
 end
 
----@param buf integer
----@param win integer a window on it
+---@param win integer on the terminal's buffer
 ---@param spec claude-ide.terminal.Spec
 ---@param on_exit fun(code: integer)
 ---@return integer? job
 ---@return string? err
-local function spawn(buf, win, spec, on_exit)
+local function spawn(win, spec, on_exit)
   local options = {
     cwd = spec.cwd,
     env = spec.env,
@@ -69,10 +68,12 @@ end
 
 ---"term://…" as a name would make a saved session start a CLI of its own, one that knows nothing of this Neovim.
 ---@param buf integer
----@param name string
-local function rename(buf, name)
-  local before = vim.api.nvim_buf_get_name(buf)
-  vim.api.nvim_buf_set_name(buf, name)
+---@param title string what statuslines show
+local function rename(buf, title)
+  local before, name = vim.api.nvim_buf_get_name(buf), "claude://" .. title
+  if not pcall(vim.api.nvim_buf_set_name, buf, name) then
+    vim.api.nvim_buf_set_name(buf, ("%s-%d"):format(name, buf)) -- another has that name
+  end
   -- The old name stays behind as a buffer, without a window and without text.
   for _, other in ipairs(vim.api.nvim_list_bufs()) do
     if other ~= buf and vim.api.nvim_buf_get_name(other) == before then
@@ -159,7 +160,7 @@ function M.provider(host)
     local win = host.open_window(buf)
     window.dress(win)
     local handle = { buf = buf, closing = false } ---@type claude-ide.terminal.Handle
-    local job, err = spawn(buf, win, spec, function(code)
+    local job, err = spawn(win, spec, function(code)
       ended(host, handle, code, on_exit)
     end)
     if not job then
@@ -167,7 +168,7 @@ function M.provider(host)
       return nil, err
     end
     handle.job = job
-    rename(buf, ("claude://terminal/%d"):format(job))
+    rename(buf, spec.title)
     vim.bo[buf].scrollback = 100000
     vim.b[buf].claude_terminal = job
     watch(handle)

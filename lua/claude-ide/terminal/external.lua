@@ -2,7 +2,6 @@
 -- Many of them only ask a server that already runs to open a window, so our environment would get lost on the way. What
 -- the CLI needs to find this Neovim is therefore written into its command, by env(1).
 
----@type claude-ide.terminal.Provider
 local M = {}
 
 ---@param spec claude-ide.terminal.Spec
@@ -30,28 +29,36 @@ local function fill(template, spec)
       end))
     end
   end
-  return placed and argv or vim.list_extend(argv, cli_command(spec))
+  if not placed then
+    vim.list_extend(argv, cli_command(spec))
+  end
+  return argv
 end
+
+---@class claude-ide.terminal.external.Handle
+---@field job? integer while it runs
 
 function M.check()
   if not require("claude-ide.config").get().terminal.external then
-    return false, 'terminal.provider is "external": say which program in terminal.external, e.g. { "kitty", "--" }.'
+    return false,
+      'terminal.provider is "external": say which program in terminal.external, e.g. { "kitty", "--" }.'
   end
   return true
 end
 
+---@param spec claude-ide.terminal.Spec
+---@param on_exit claude-ide.terminal.OnExit
+---@return claude-ide.terminal.external.Handle? handle
+---@return string? err
 function M.open(spec, on_exit)
   local external = require("claude-ide.config").get().terminal.external
-  local handle = { job = nil }
-  local template = external
-  if type(external) == "function" then
-    template = external(spec)
-    if template == nil then -- the function has started it itself, out of our sight
-      vim.schedule(function()
-        on_exit(0, true)
-      end)
-      return handle
-    end
+  local handle = {} ---@type claude-ide.terminal.external.Handle
+  local template = type(external) == "function" and external(spec) or external
+  if type(template) ~= "table" then -- the function has started it itself, out of our sight
+    vim.schedule(function()
+      on_exit(0, true)
+    end)
+    return handle
   end
   local ok, job = pcall(vim.fn.jobstart, fill(template, spec), {
     cwd = spec.cwd,

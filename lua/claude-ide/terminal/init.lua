@@ -9,7 +9,7 @@ local M = {}
 ---@field cwd string absolute folder
 ---@field env table<string, string> variables beyond those of Neovim
 ---@field ide_env table<string, string> those of `env` without which the CLI does not find this Neovim
----@field title string
+---@field title string for statuslines
 
 ---To be called once, when the CLI has ended. `closing`: its window is about to go, as it should after a clean end.
 ---@alias claude-ide.terminal.OnExit fun(code: integer, closing: boolean)
@@ -81,7 +81,7 @@ local function spec_of(args)
     cwd = cwd,
     env = vim.tbl_extend("force", ide_env, options.env),
     ide_env = ide_env,
-    title = "Claude",
+    title = "claude",
   }
 end
 

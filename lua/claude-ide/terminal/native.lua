@@ -80,7 +80,11 @@ local function open_window(buf)
     height = not vertical and at.size or nil,
   })
   resize(win, vertical, at.size)
-  vim.api.nvim_set_option_value(vertical and "winfixwidth" or "winfixheight", true, { scope = "local", win = win })
+  vim.api.nvim_set_option_value(
+    vertical and "winfixwidth" or "winfixheight",
+    true,
+    { scope = "local", win = win }
+  )
   at.size = actual_size(win, vertical)
   placed[win] = at
   vim.api.nvim_create_autocmd("VimResized", {
@@ -102,11 +106,19 @@ local function close_window(win)
     chosen_size = actual_size(win, vertical)
   end
   vim.api.nvim_win_close(win, true)
-  if at and #at.others > 0 and vim.api.nvim_tabpage_is_valid(tab) and vim.deep_equal(splits(tab), at.others) then
+  if
+    at
+    and #at.others > 0
+    and vim.api.nvim_tabpage_is_valid(tab)
+    and vim.deep_equal(splits(tab), at.others)
+  then
     vim.api.nvim_win_call(at.others[1], function()
       vim.cmd(at.sizes)
     end)
   end
 end
 
-return require("claude-ide.terminal.embedded").provider({ open_window = open_window, close_window = close_window })
+return require("claude-ide.terminal.embedded").provider({
+  open_window = open_window,
+  close_window = close_window,
+})

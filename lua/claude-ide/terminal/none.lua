@@ -6,12 +6,16 @@ return {
     local port = spec.ide_env.CLAUDE_CODE_SSE_PORT
     local command = table.concat(spec.argv, " ")
     if not port then
-      return false, "terminal.provider is \"none\", and the server does not run."
+      return false, 'terminal.provider is "none", and the server does not run.'
     end
-    return false, ("terminal.provider is \"none\". Run `CLAUDE_CODE_SSE_PORT=%s %s` in a terminal of your own."):format(port, command)
+    return false,
+      ('terminal.provider is "none". Run `CLAUDE_CODE_SSE_PORT=%s %s` in a terminal of your own.'):format(
+        port,
+        command
+      )
   end,
   open = function()
-    return nil, "terminal.provider is \"none\""
+    return nil, 'terminal.provider is "none"'
   end,
   show = function() end,
   hide = function() end,

@@ -4,18 +4,26 @@
 ---@type table<integer, table> snacks.win by window
 local windows = {}
 
+---What the terminal's own options say, in the words of snacks.nvim. A float has no side; it keeps snacks.nvim's size.
+---@return table
+local function placement()
+  local options = require("claude-ide.config").get().terminal
+  local position = options.snacks.position or options.side
+  local placed = { position = position }
+  if position == "left" or position == "right" then
+    placed.width = options.size
+  elseif position ~= "float" then
+    placed.height = options.size
+  end
+  return vim.tbl_extend("force", placed, options.snacks)
+end
+
 ---@param buf integer
 ---@return integer win
 local function open_window(buf)
-  local options = require("claude-ide.config").get().terminal
-  local vertical = options.side == "left" or options.side == "right"
-  local made = require("snacks").win(vim.tbl_deep_extend("force", {
-    position = options.side,
-    width = vertical and options.size or 0,
-    height = vertical and 0 or options.size,
-    fixbuf = false,
-    keys = { q = "hide" },
-  }, options.snacks, { buf = buf, enter = false, show = true }))
+  local ours = { buf = buf, enter = false, show = true, fixbuf = false }
+  ---@diagnostic disable-next-line: undefined-field another plugin's module
+  local made = require("snacks").win(vim.tbl_extend("force", { keys = { q = "hide" } }, placement(), ours))
   windows[made.win] = made
   return made.win
 end
