@@ -252,7 +252,12 @@ impl TestServer {
 
     /// Stops the server and waits for its thread.
     pub fn stop(&mut self) {
-        self.handle.shutdown(Duration::from_millis(500));
+        self.stop_within(DEADLINE);
+    }
+
+    /// The same, with another deadline.
+    pub fn stop_within(&mut self, deadline: Duration) {
+        self.handle.shutdown(deadline);
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
         }

@@ -1,0 +1,285 @@
+//! Start, keepalive, stop and start again, over real sockets.
+
+use std::{
+    fs,
+    io::Write,
+    net::TcpListener,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use claude_ide_server::{
+    EditorError, Identity, Keepalive, Server, ServerError, ServerOptions, Workspace,
+    testing::{ScriptedEditor, Shared, TestClient, TestServer, dial},
+};
+use serde_json::{Value, json};
+use tungstenite::Message;
+
+fn keepalive(interval: u64, timeout: u64) -> ServerOptions {
+    let keepalive = Keepalive {
+        interval: Duration::from_millis(interval),
+        timeout: Duration::from_millis(timeout),
+        mcp_ping: true,
+    };
+    ServerOptions { keepalive, ..ServerOptions::default() }
+}
+
+fn identity() -> Identity {
+    Identity::generate().unwrap()
+}
+
+fn start_as(identity: &Identity, options: ServerOptions) -> TestServer {
+    TestServer::start_as(options, identity.clone(), ScriptedEditor::new())
+}
+
+#[test]
+fn a_quiet_client_is_pinged_in_both_ways() {
+    let server = TestServer::start(keepalive(20, 10_000));
+    let mut client = server.client();
+    let (mut frames, mut requests) = (0, 0);
+    while frames < 3 || requests < 1 {
+        match client.read() {
+            Message::Ping(_) => frames += 1,
+            Message::Text(text) => {
+                let message: Value = serde_json::from_str(&text).unwrap();
+                assert_eq!(message["method"], "ping");
+                assert!(message["id"].is_u64());
+                requests += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(requests, 1, "one question at a time");
+}
+
+#[test]
+fn a_plain_client_is_not_asked_in_words_it_does_not_know() {
+    let server = TestServer::start(keepalive(10, 10_000));
+    let mut client = server.connect();
+    client.request("tools/list", &json!({}));
+    for _ in 0..3 {
+        assert!(matches!(client.read(), Message::Ping(_)));
+    }
+}
+
+#[test]
+fn a_dead_client_is_dropped() {
+    let server = TestServer::start(keepalive(30, 60));
+    let mut client = server.client();
+    client.send("tools/call", &json!({ "name": "close_tab", "arguments": { "tab_name": "x" } }));
+    // Nothing is read, so no pong goes back.
+    server.editor.wait_cancelled("close_tab");
+    assert_eq!(server.editor.wait_disconnected(1), ["it gave no sign of life"]);
+}
+
+#[test]
+fn a_client_that_answers_pings_is_kept() {
+    let server = TestServer::start(keepalive(10, 400));
+    let mut client = server.client();
+    let until = Instant::now() + Duration::from_millis(900);
+    while Instant::now() < until {
+        // Reading answers the pings.
+        client.read();
+    }
+    assert_eq!(server.handle.status().clients.len(), 1);
+}
+
+#[test]
+fn a_busy_client_is_kept_as_long_as_a_byte_comes_now_and_then() {
+    let server = TestServer::start(keepalive(20, 400));
+    let mut client = server.client();
+    let text = r#"{"jsonrpc":"2.0","id":"slow","method":"ping"}"#;
+    let mut frame = vec![0x81, 0x80 | u8::try_from(text.len()).unwrap(), 0, 0, 0, 0];
+    frame.extend(text.bytes());
+    // One message, a few bytes at a time, for longer than the timeout; no pong in between.
+    for piece in frame.chunks(4) {
+        client.stream().write_all(piece).unwrap();
+        client.stream().set_read_timeout(Some(Duration::from_millis(90))).unwrap();
+        let mut peeked = [0];
+        // Nothing is taken from the socket: this only waits, as long as the server says nothing.
+        let until = Instant::now() + Duration::from_millis(90);
+        while Instant::now() < until {
+            drop(client.stream().peek(&mut peeked));
+        }
+    }
+    client.stream().set_read_timeout(Some(claude_ide_server::testing::DEADLINE)).unwrap();
+    loop {
+        if client.next_message()["id"] == "slow" {
+            break;
+        }
+    }
+}
+
+#[test]
+fn port_and_token_stay_over_a_restart() {
+    let identity = identity();
+    let mut first = start_as(&identity, ServerOptions::default());
+    let (port, token) = (first.port(), first.token());
+    let mut client = first.client();
+    let id = first.handle.status().clients[0].id;
+    first.stop();
+    assert_eq!(client.goodbye().map(|(code, _)| code), Some(1001));
+    let second = start_as(&identity, ServerOptions::default());
+    assert_eq!(second.port(), port);
+    let mut again = TestClient::connect(port, &token);
+    again.initialize("2025-11-25");
+    assert!(second.handle.status().clients[0].id > id, "a client's number is never used again");
+}
+
+#[test]
+fn a_port_that_was_taken_meanwhile_is_given_up() {
+    let identity = identity();
+    let mut first = start_as(&identity, ServerOptions::default());
+    let port = first.port();
+    first.stop();
+    let _thief = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let second = start_as(&identity, ServerOptions::default());
+    assert_ne!(second.port(), port);
+    second.client().request("ping", &json!({}));
+}
+
+#[test]
+fn a_port_is_taken_from_the_range() {
+    // A free port and its neighbours: whichever of them is free.
+    let probe = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = probe.local_addr().unwrap().port().min(65_000);
+    let range = port..=port + 50;
+    let server = TestServer::start(ServerOptions { port_range: Some(range.clone()), ..ServerOptions::default() });
+    assert!(range.contains(&server.port()) && server.port() != port);
+}
+
+#[test]
+fn a_configured_port_that_is_taken_is_an_error() {
+    let thief = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = thief.local_addr().unwrap().port();
+    for options in [
+        ServerOptions { port, ..ServerOptions::default() },
+        ServerOptions { port_range: Some(port..=port), ..ServerOptions::default() },
+    ] {
+        let outcome = Server::bind(options, identity(), Arc::new(Shared(ScriptedEditor::new())));
+        let Err(ServerError::Bind { port: named, .. }) = outcome else { panic!("an error") };
+        assert!(named.contains(&port.to_string()));
+    }
+}
+
+#[test]
+fn it_listens_on_loopback_only() {
+    let server = TestServer::start(ServerOptions::default());
+    assert_eq!(server.handle.info().host, "127.0.0.1");
+    let outward = std::net::UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    });
+    if let Ok(address) = outward
+        && !address.ip().is_loopback()
+    {
+        assert!(std::net::TcpStream::connect((address.ip(), server.port())).is_err());
+    }
+}
+
+#[test]
+fn the_lock_file_lives_as_long_as_the_server() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("claude/ide");
+    let workspace = Workspace { folders: vec!["/one".into()], ide_name: "Editor".to_owned() };
+    let options = ServerOptions { lock_dirs: vec![dir.clone()], workspace, ..ServerOptions::default() };
+    let mut server = TestServer::start(options);
+    let path = dir.join(format!("{}.lock", server.port()));
+    assert_eq!(server.handle.info().lock_files, std::slice::from_ref(&path));
+    let read = || serde_json::from_str::<Value>(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(read()["workspaceFolders"], json!(["/one"]));
+    TestClient::connect(server.port(), read()["authToken"].as_str().unwrap()).initialize("2025-11-25");
+
+    let moved = Workspace { folders: vec!["/two".into(), "/three".into()], ide_name: "Moved".to_owned() };
+    server.handle.set_workspace(moved);
+    server.wait_status("the lock file to be rewritten", |_| read()["ideName"] == "Moved");
+    assert_eq!(read()["workspaceFolders"], json!(["/two", "/three"]));
+    server.stop();
+    assert!(!path.exists());
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+}
+
+#[test]
+fn a_server_that_never_ran_leaves_no_lock_file() {
+    let home = tempfile::tempdir().unwrap();
+    let options = ServerOptions { lock_dirs: vec![home.path().to_owned()], ..ServerOptions::default() };
+    let (server, handle) = Server::bind(options, identity(), Arc::new(Shared(ScriptedEditor::new()))).unwrap();
+    assert!(handle.info().lock_files[0].exists());
+    drop(server);
+    assert!(!handle.info().lock_files[0].exists());
+}
+
+#[test]
+fn answers_that_are_there_leave_before_the_goodbye() {
+    let mut server = TestServer::start(ServerOptions::default());
+    let mut client = server.client();
+    let diff = json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } });
+    let ids: Vec<_> = (0..5).map(|_| client.send("tools/call", &diff)).collect();
+    server.editor.wait_call("open_diff", 5);
+    for _ in 0..4 {
+        server.editor.answer("open_diff", Ok(json!({ "outcome": "rejected" })));
+    }
+    server.stop();
+    for id in &ids[..4] {
+        assert_eq!(client.answer(*id)["result"]["content"][0]["text"], "DIFF_REJECTED");
+    }
+    assert_eq!(client.answer(ids[4])["error"]["code"], -32603, "one that was not answered is not left open");
+    assert_eq!(client.goodbye(), Some((1001, "the editor is closing".to_owned())));
+}
+
+#[test]
+fn a_large_answer_leaves_before_the_goodbye() {
+    let mut server = TestServer::start(ServerOptions::default());
+    let mut client = server.client();
+    let id = client.send(
+        "tools/call",
+        &json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } }),
+    );
+    server.editor.wait_call("open_diff", 1);
+    let contents = "x".repeat(20 << 20);
+    let reader = std::thread::spawn(move || {
+        let length = client.answer(id)["result"]["content"][1]["text"].as_str().unwrap().len();
+        (length, client.goodbye().map(|(code, _)| code))
+    });
+    server.editor.answer("open_diff", Ok(json!({ "outcome": "saved", "contents": contents })));
+    server.stop();
+    assert_eq!(reader.join().unwrap(), (20 << 20, Some(1001)));
+}
+
+#[test]
+fn nobody_holds_up_the_end() {
+    let mut server = TestServer::start(ServerOptions::default());
+    let contents = "x".repeat(32 << 20);
+    server.editor.reply("open_diff", Ok(json!({ "outcome": "saved", "contents": contents })));
+    let mut deaf = server.client();
+    deaf.send(
+        "tools/call",
+        &json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } }),
+    );
+    server.wait_status("the answer to wait", |status| status.queued_bytes > 0);
+    let mut halfway = dial(server.port());
+    halfway.write_all(b"GET / HTTP/1.1\r\n").unwrap();
+    let begun = Instant::now();
+    server.stop_within(Duration::from_millis(300));
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn stopping_is_quick_when_nobody_is_there() {
+    let mut server = TestServer::start(ServerOptions::default());
+    server.client().wait_for_goodbye();
+    let begun = Instant::now();
+    server.stop();
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn an_editor_that_is_busy_or_closing_says_so() {
+    let server = TestServer::start(ServerOptions::default());
+    let mut client = server.client();
+    let call = json!({ "name": "close_tab", "arguments": { "tab_name": "x" } });
+    server.editor.reply("close_tab", Err(EditorError::Busy));
+    assert_eq!(client.error("tools/call", &call).0, -32000);
+    server.editor.reply("close_tab", Err(EditorError::Closed));
+    assert_eq!(client.error("tools/call", &call).0, -32603);
+}
