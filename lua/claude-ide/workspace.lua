@@ -5,7 +5,7 @@ local M = {}
 
 local GROUP = "claude-ide.workspace"
 
----The folder that was current before 'autochdir' could change it.
+---The folder that a person made current last, not 'autochdir'.
 ---@type string?
 local chosen_cwd
 
@@ -75,7 +75,9 @@ end
 ---@return string[]
 local function current_folders()
   if vim.o.autochdir then
-    return { chosen_cwd or vim.env.PWD or vim.fn.getcwd() }
+    -- Where it was on from the beginning, the shell knows where Neovim was started.
+    chosen_cwd = chosen_cwd or vim.env.PWD or vim.fn.getcwd()
+    return { chosen_cwd }
   end
   local folders = { vim.fn.getcwd(), vim.fn.getcwd(-1, -1) }
   for tab = 1, vim.fn.tabpagenr("$") do

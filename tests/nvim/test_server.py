@@ -388,7 +388,7 @@ def test_a_flood_of_calls_leaves_room_for_the_persons_keys(nvim, connect):
     assert nvim.lua("return #calls") < 1000, "the keys came after all calls"
     for request in waiting:
         client.call_result(request, timeout=20)
-    assert nvim.lua("return longest / 1e6") < 100
+    assert nvim.lua("return longest / 1e6") < 500, "1,000 calls of 1 ms each came in one piece"
 
 
 # Tools: every call is answered once
@@ -429,7 +429,7 @@ def test_a_tool_that_fails_after_its_answer_has_answered(nvim, connect):
     client = connect(nvim)
     nvim.lua(TOOL + "function on_call(_, respond) respond({ closed = true }) error('afterwards') end")
     assert client.call("close_tab", tab_name="x") == ["TAB_CLOSED"]
-    assert "afterwards" in nvim.log()
+    nvim.wait(lambda: "afterwards" in nvim.log(), what="the failure in the log")
 
 
 def test_a_tool_that_says_what_is_wrong_is_heard(nvim, connect):
