@@ -55,6 +55,7 @@ local function stop_listening()
   if not next(entries) then
     require("claude-ide.diff.intent").stop()
     require("claude-ide.diff.keys").detach("diff")
+    require("claude-ide.diff.restore").forget()
   end
 end
 

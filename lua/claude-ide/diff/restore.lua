@@ -10,7 +10,16 @@ local M = {}
 ---@field sizes string as winrestcmd() gives them
 ---@field lines integer
 ---@field columns integer
----@field views table<integer, { view: table, buf: integer, tick: integer, height: integer }> by window
+---@field views table<integer, claude-ide.diff.SavedView> by window
+
+---@class claude-ide.diff.SavedView
+---@field view table as winsaveview() gives it
+---@field buf integer
+---@field tick integer the buffer's changedtick
+---@field top? integer extmark of the first line on the screen; nil where the text cannot change under us
+---@field line? integer extmark of the cursor's line
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.diff.restore")
 
 ---@return integer?
 local function previous_tab()
@@ -34,14 +43,38 @@ function M.remember()
   }
   for _, win in ipairs(screen.wins) do
     local buf = vim.api.nvim_win_get_buf(win)
-    screen.views[win] = {
+    local saved = {
       view = vim.api.nvim_win_call(win, vim.fn.winsaveview),
       buf = buf,
       tick = vim.api.nvim_buf_get_changedtick(buf),
-      height = vim.api.nvim_win_get_height(win),
     }
+    if vim.bo[buf].buftype == "" then
+      -- An accepted change is reloaded meanwhile: the lines may be others by then.
+      saved.top = vim.api.nvim_buf_set_extmark(buf, namespace, saved.view.topline - 1, 0, {})
+      saved.line = vim.api.nvim_buf_set_extmark(buf, namespace, saved.view.lnum - 1, 0, {})
+    end
+    screen.views[win] = saved
   end
   return screen
+end
+
+---@param saved claude-ide.diff.SavedView
+---@return table? view nil: there is none to go back to
+local function view_now(saved)
+  if vim.api.nvim_buf_get_changedtick(saved.buf) == saved.tick then
+    return saved.view
+  elseif not saved.top then
+    return nil
+  end
+  local function lnum(id)
+    local at = vim.api.nvim_buf_get_extmark_by_id(saved.buf, namespace, id, {})
+    return at[1] and at[1] + 1
+  end
+  local top, line = lnum(saved.top), lnum(saved.line)
+  if not top or not line then
+    return nil
+  end
+  return vim.tbl_extend("force", saved.view, { topline = top, lnum = line })
 end
 
 ---Sizes and views may have given way to a tab line that came and went.
@@ -56,15 +89,19 @@ local function put_layout_back(screen)
   end
   for win, saved in pairs(screen.views) do
     local buf = vim.api.nvim_win_get_buf(win)
-    if
-      buf == saved.buf
-      and vim.bo[buf].buftype ~= "terminal"
-      and vim.api.nvim_buf_get_changedtick(buf) == saved.tick
-    then
+    local view = buf == saved.buf and vim.bo[buf].buftype ~= "terminal" and view_now(saved)
+    if view then
       vim.api.nvim_win_call(win, function()
-        vim.fn.winrestview(saved.view)
+        vim.fn.winrestview(view)
       end)
     end
+  end
+end
+
+---Forgets all screens: nobody will go back to any.
+function M.forget()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
 end
 

@@ -1,0 +1,223 @@
+"""The file's own buffer around a diff: unsaved text, what the CLI writes, and what `u` brings back."""
+
+import os
+
+import pytest
+from diff_steps import Diffs
+
+OLD = "".join(f"line {i}\n" for i in range(1, 101))
+NEW = OLD.replace("line 50\n", "LINE FIFTY\n")
+
+
+@pytest.fixture
+def diffs(start_nvim):
+    return Diffs(start_nvim(files={"a.txt": OLD, "b.txt": "b\n"}, args=["a.txt"]))
+
+
+def text(diffs, buf=1):
+    return "".join(line + "\n" for line in diffs.nvim.lines(buf))
+
+
+def test_the_buffer_shows_what_the_cli_wrote_with_the_cursor_where_it_was(diffs):
+    diffs.nvim.keys("80Gzt3l")
+    diffs.nvim.wait(lambda: diffs.nvim.cursor() == (80, 3))
+    before = diffs.screen_state()
+    proposal = "new first line\n" + NEW
+    diffs.open(1, "a.txt", proposal)
+    diffs.nvim.keys("ZZ")
+    diffs.accepted(1, "a.txt")
+    diffs.nvim.wait(lambda: text(diffs) == proposal, what="the buffer to be reloaded")
+    diffs.wait_clean()
+    assert diffs.nvim.cursor() == (81, 3)
+    assert diffs.screen_state()["wins"][0][4][0] == before["wins"][0][4][0] + 1
+    assert diffs.nvim.lua("return vim.bo.modified") is False
+    diffs.nvim.keys("u")
+    diffs.nvim.wait(lambda: text(diffs) == OLD)
+
+
+def test_the_buffer_is_reloaded_soon_after_the_write(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("ZZ")
+    diffs.answer(1)
+    diffs.nvim.lua("""
+      local path, bytes = ...
+      local file = assert(io.open(path, "wb"))
+      file:write(bytes)
+      file:close()
+      local at = vim.uv.hrtime()
+      vim.api.nvim_buf_attach(1, false, { on_lines = function()
+        _G.took = _G.took or (vim.uv.hrtime() - at) / 1e6
+      end })
+    """, str(diffs.nvim.project / "a.txt"), NEW)
+    diffs.nvim.wait("_G.took")
+    assert diffs.nvim.lua("return _G.took") < 1000
+
+
+def test_a_file_that_is_written_late_is_waited_for(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("ZZ")
+    diffs.answer(1)
+    diffs.wait_current(None)
+    (diffs.nvim.project / "a.txt").write_text(NEW[: len(NEW) // 2])
+    diffs.accepted(1, "a.txt")
+    diffs.nvim.wait(lambda: text(diffs) == NEW)
+    diffs.wait_clean()
+
+
+def test_a_file_that_is_replaced_by_rename_is_noticed(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("ZZ")
+    diffs.answer(1)
+    (diffs.nvim.project / "t").write_text(NEW)
+    os.replace(diffs.nvim.project / "t", diffs.nvim.project / "a.txt")
+    diffs.nvim.wait(lambda: text(diffs) == NEW)
+    diffs.wait_clean()
+
+
+def test_a_hook_that_formats_what_was_accepted_is_no_trouble(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("ZZ")
+    diffs.answer(1)
+    (diffs.nvim.project / "a.txt").write_text(NEW + "formatted\n")
+    diffs.nvim.wait(lambda: text(diffs) == NEW + "formatted\n")
+    diffs.wait_clean()
+
+
+def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
+    diffs.nvim.keys("ggOunsaved<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.wait_screen("a.txt · now, with your unsaved changes")
+    left = diffs.nvim.lua("return vim.api.nvim_win_get_buf(vim.api.nvim_tabpage_list_wins(0)[1])")
+    assert diffs.nvim.lines(left) == diffs.nvim.lines(1)
+    assert diffs.nvim.lua("return require('claude-ide.diff').list()")[0]["against"] == "buffer"
+    assert diffs.nvim.cursor()[0] == 1
+    diffs.nvim.keys("ZQ")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_current(None)
+    assert diffs.nvim.lines()[0] == "unsaved"
+    assert diffs.nvim.lua("return vim.bo.modified") is True
+
+
+def test_unsaved_text_can_be_had_back_after_accepting(diffs):
+    diffs.nvim.keys("ggOunsaved<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("ZZ")
+    diffs.accepted(1, "a.txt")
+    diffs.nvim.wait(lambda: text(diffs) == NEW)
+    diffs.wait_clean()
+    assert diffs.nvim.lua("return vim.bo.modified") is False
+    diffs.nvim.cmd("checktime")
+    diffs.nvim.keys("u")
+    diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + OLD)
+    # Saving it is an everyday write: no "file has changed since reading it".
+    diffs.nvim.keys(":w<CR>")
+    diffs.nvim.wait(lambda: (diffs.nvim.project / "a.txt").read_text() == "unsaved\n" + OLD)
+
+
+def test_no_question_comes_up_while_the_file_is_being_written(diffs):
+    diffs.nvim.keys("ggOunsaved<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("ZZ")
+    diffs.answer(1)
+    diffs.nvim.lua("""
+      local path, bytes = ...
+      local file = assert(io.open(path, "wb"))
+      file:write(bytes)
+      file:close()
+      vim.cmd.checktime()
+    """, str(diffs.nvim.project / "a.txt"), NEW)
+    diffs.nvim.wait(lambda: text(diffs) == NEW)
+    assert "WARNING" not in diffs.nvim.lua("return vim.fn.execute('messages')")
+
+
+def test_an_unsaved_buffer_of_another_file_is_not_in_the_way(start_nvim):
+    diffs = Diffs(start_nvim(files={"foo.ts": "old\n", "foo.tsx": "other\n"}, args=["foo.tsx"]))
+    diffs.nvim.keys("Aunsaved<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["otherunsaved"] and diffs.nvim.mode() == "n")
+    diffs.open(1, "foo.ts", "new\n")
+    diffs.nvim.wait_screen("foo.ts · now ")
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "foo.ts") == "new\n"
+    assert diffs.nvim.lines(1) == ["otherunsaved"]
+
+
+def test_a_second_edit_of_an_unsaved_file_is_against_the_first(diffs):
+    diffs.nvim.keys("ggOunsaved<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("ZZ")
+    answer = diffs.answer(1)
+    # The write and the next request come in one go, before any timer.
+    diffs.nvim.lua("""
+      local path, bytes, more = ...
+      local file = assert(io.open(path, "wb"))
+      file:write(bytes)
+      file:close()
+      propose(2, 1, path, more, "second")
+    """, str(diffs.nvim.project / "a.txt"), answer["contents"], NEW + "more\n")
+    diffs.wait_current(2)
+    assert diffs.nvim.lua("return require('claude-ide.diff').list()")[0]["against"] == "disk"
+    screen = diffs.nvim.wait_screen("+1 −0")
+    assert "unsaved" not in screen
+
+
+def test_a_buffer_in_another_encoding_is_compared_as_text(start_nvim):
+    diffs = Diffs(start_nvim(files={"a.txt": "\ufefföl\n".encode("utf-16-le")}))
+    diffs.open(1, "a.txt", "öl\nmore\n")
+    diffs.nvim.wait_screen("+1 −0")
+
+
+def test_a_folder_or_an_unreadable_file_is_said(diffs):
+    (diffs.nvim.project / "folder").mkdir()
+    diffs.open(1, "folder", "x\n")
+    diffs.nvim.wait_screen("folder · not a file but a directory")
+    diffs.nvim.keys("ZQ")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+
+
+def test_a_named_pipe_does_not_hang_anything(diffs):
+    os.mkfifo(diffs.nvim.project / "pipe")
+    diffs.open(1, "pipe", "x\n")
+    diffs.nvim.wait_screen("pipe · not a file but a fifo")
+    diffs.nvim.keys("ZQ")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+
+
+def test_a_name_of_odd_characters_is_fine(diffs):
+    for id, name in enumerate(["100% [a] $HOME *.txt", "ümlaut ✻.txt", "a'b\"c.txt", "#%<cword>"], 1):
+        diffs.open(id, name, "x\n")
+        diffs.nvim.wait_screen(name)
+        diffs.nvim.keys("ZZ")
+        assert diffs.accepted(id, name) == "x\n"
+        diffs.wait_clean()
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [":qa<CR>", ":wqa<CR>", ":xa<CR>", ":1tabnext<CR>:qa<CR>", ":confirm qa<CR>", ":wa<CR>:qa<CR>", "ZZ:qa<CR>", ":cq<CR>"],
+)
+def test_quitting_just_quits(diffs, keys):
+    diffs.open(1, "a.txt", NEW)
+    diffs.propose(2, "b.txt", "B\n")
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
+    diffs.nvim.keys("x" + keys)
+    diffs.nvim.terminal.wait_exit(10)
+    assert (diffs.nvim.project / "a.txt").read_text() == OLD
+
+
+def test_quitting_still_stops_for_unsaved_files_and_the_diff_stays_one(diffs):
+    diffs.nvim.keys("Amine<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "line 1mine" and diffs.nvim.mode() == "n")
+    diffs.open(1, "b.txt", "B\n")
+    diffs.nvim.keys(":qa<CR>")
+    diffs.nvim.wait_screen("E162")
+    diffs.nvim.keys("<CR>")
+    diffs.nvim.wait(lambda: not diffs.nvim.lua("return vim.api.nvim_get_mode()")["blocking"])
+    assert diffs.nvim.running() and diffs.outcomes(1) == []
+    diffs.nvim.lua("require('claude-ide.diff').focus(1)")
+    diffs.nvim.wait("vim.bo.modified")
+    diffs.nvim.keys(":x<CR>")
+    assert diffs.accepted(1, "b.txt") == "B\n"
