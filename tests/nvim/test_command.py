@@ -11,6 +11,7 @@ _G.sent = {}
 package.preload["claude-ide.mention"] = function()
   return {
     send_file = function(...) table.insert(_G.sent, { "file", ... }) return true end,
+    send_files = function(paths) table.insert(_G.sent, { "files", unpack(paths) }) return true end,
     send_range = function(...) table.insert(_G.sent, { "range", ... }) return true end,
     from_here = function(...) table.insert(_G.sent, { "here", ... }) return true end,
     pending = function() return 0 end,
@@ -56,13 +57,13 @@ def test_names_with_blanks_are_completed_so_that_they_stay_one_word(start_nvim):
     nvim = start_nvim(init_lua=FAKE_MENTION, files={"two words and more.txt": "", "it's.txt": ""})
     nvim.keys(":Claude add two<Tab><CR>")
     nvim.wait("#_G.sent == 1")
-    assert nvim.lua("return vim.fs.basename(_G.sent[1][2])") == "two words and more.txt"
+    assert nvim.lua("return _G.sent[1][2]") == "two words and more.txt"
     nvim.keys(":Claude add two\\ wo<Tab><CR>")
     nvim.wait("#_G.sent == 2")
-    assert nvim.lua("return vim.fs.basename(_G.sent[2][2])") == "two words and more.txt"
+    assert nvim.lua("return _G.sent[2][2]") == "two words and more.txt"
     nvim.keys(":Claude add it<Tab><CR>")
     nvim.wait("#_G.sent == 3")
-    assert nvim.lua("return vim.fs.basename(_G.sent[3][2])") == "it's.txt"
+    assert nvim.lua("return _G.sent[3][2]") == "it's.txt"
 
 
 def test_flags_of_the_cli_are_completed(start_nvim):
@@ -204,9 +205,24 @@ def test_add_takes_files_folders_lines_and_names_with_blanks(start_nvim):
     nvim.cmd("Claude add a.txt 3")
     nvim.cmd("Claude add a.txt 3 7")
     nvim.cmd('Claude add "b c.txt" %')
-    base = nvim.lua("return vim.fn.getcwd() .. '/'")
-    sent = [[entry[1].removeprefix(base), *entry[2:]] for entry in nvim.lua("return _G.sent")]
-    assert sent == [["a.txt"], ["sub"], ["[id].tsx"], ["a.txt", 3, 3], ["a.txt", 3, 7], ["b c.txt"], ["a.txt"]]
+    assert nvim.lua("return _G.sent") == [
+        ["files", "a.txt", "sub", "[id].tsx"],
+        ["file", "a.txt", 3, 3],
+        ["file", "a.txt", 3, 7],
+        ["files", "b c.txt", "a.txt"],
+    ]
+
+
+def test_several_files_of_one_command_reach_the_cli_in_order(start_nvim, connect):
+    nvim = start_nvim(files={"a.txt": "1\n", "b c.txt": "", "sub/d.txt": ""})
+    nvim.keys(':Claude add a.txt "b c.txt" sub<CR>')
+    nvim.wait("require('claude-ide.mention').pending() == 3", what="mentions that wait")
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude waiting 3 queued'", what="the statusline")
+    client = connect(nvim)
+    nvim.wait(lambda: len([n for n in client.notifications if n["method"] == "at_mentioned"]) == 3, what="three mentions")
+    sent = [n["params"]["filePath"] for n in client.notifications if n["method"] == "at_mentioned"]
+    assert [path.rsplit("/", 1)[1] for path in sent] == ["a.txt", "b c.txt", "sub"]
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude'", what="the statusline")
 
 
 # ── selection, diffs, log ──

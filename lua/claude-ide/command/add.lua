@@ -50,14 +50,11 @@ function M.run(words, start_server)
   if not ok then
     return nil, err
   end
-  for _, path in ipairs(paths) do
-    local absolute = vim.fn.fnamemodify(path, ":p"):gsub("(.)/$", "%1")
-    local sent, why = require("claude-ide.mention").send_file(absolute, first, last or first)
-    if sent == nil and why then
-      return nil, why
-    end
+  local mention = require("claude-ide.mention")
+  if first then
+    return mention.send_file(paths[1], first, last or first)
   end
-  return true
+  return mention.send_files(paths)
 end
 
 ---@param word string

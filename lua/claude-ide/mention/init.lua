@@ -205,6 +205,22 @@ function M.send_file(path, first, last)
   return send({ entry })
 end
 
+---Mentions several files and folders as one thing: all or none, to one client.
+---@param paths string[]
+---@return boolean? ok
+---@return string? err for the person to read
+function M.send_files(paths)
+  local entries = {}
+  for _, path in ipairs(paths) do
+    local entry, err = entry_of(path)
+    if not entry then
+      return nil, err
+    end
+    entries[#entries + 1] = entry
+  end
+  return send(entries)
+end
+
 ---How many mentions wait for a client.
 ---@return integer
 function M.pending()
