@@ -248,6 +248,7 @@ function M.start()
   require("claude-ide.workspace").attach(workspace)
   require("claude-ide.selection").attach()
   require("claude-ide.diagnostics").attach()
+  require("claude-ide.diff").attach()
   publish("started", info)
   return info
 end

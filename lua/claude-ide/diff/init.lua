@@ -536,13 +536,25 @@ end
 
 local attached = false
 
----Listens to the server. Called when the first diff comes; calling it when a client connects lets it know the hands better.
+---Listens to the server, once. From the first client on the keys are watched, so that a diff knows whether somebody types.
 function M.attach()
   if attached then
     return
   end
   attached = true
-  require("claude-ide.server").on("stopping", M.reject_all)
+  local server, keys = require("claude-ide.server"), require("claude-ide.diff.keys")
+  server.on("stopping", M.reject_all)
+  server.on("client_ready", function()
+    keys.attach("clients")
+  end)
+  server.on("client_disconnected", function()
+    if #server.clients() == 0 then
+      keys.detach("clients")
+    end
+  end)
+  server.on("stopped", function()
+    keys.detach("clients")
+  end)
 end
 
 return M

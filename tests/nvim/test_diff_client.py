@@ -1,0 +1,164 @@
+"""Diffs as clients see them, over a real connection: what is answered, and what happens when either side goes."""
+
+import pytest
+from diff_steps import Diffs
+
+OLD, NEW = "one\ntwo\n", "ONE\ntwo\n"
+
+
+@pytest.fixture
+def nvim(start_nvim):
+    return start_nvim(files={"a.txt": OLD, "b.txt": OLD}, args=["b.txt"])
+
+
+def ask(client, nvim, name="a.txt", contents=NEW, tab="✻ [Claude Code] a.txt (1c9983) ⧉"):
+    path = str(nvim.project / name)
+    return client.start_call(
+        "openDiff", old_file_path=path, new_file_path=path, new_file_contents=contents, tab_name=tab
+    )
+
+
+def wait_open(nvim, name="a.txt"):
+    nvim.wait(f"vim.api.nvim_buf_get_name(0):find('^claude://%d+/{name}$')", what="the cursor in the proposal")
+
+
+def wait_gone(nvim):
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1 and require('claude-ide.diff').count() == 0", what="no diff")
+
+
+def test_accepted(nvim, connect):
+    client = connect(nvim)
+    request = ask(client, nvim)
+    wait_open(nvim)
+    assert not client.answered(request)
+    nvim.keys("ZZ")
+    assert client.call_result(request) == ["FILE_SAVED", NEW]
+    wait_gone(nvim)
+
+
+@pytest.mark.parametrize("keys", ["ZQ", ":q<CR>", ":tabclose<CR>", ":bwipeout!<CR>"])
+def test_rejected_and_never_closed(nvim, connect, keys):
+    client = connect(nvim)
+    request = ask(client, nvim)
+    wait_open(nvim)
+    nvim.keys(keys)
+    assert client.call_result(request) == ["DIFF_REJECTED"]
+    wait_gone(nvim)
+
+
+def test_every_byte_comes_back(nvim, connect):
+    client = connect(nvim)
+    text = "\ufeffa\r\nb\tü\U0001f600\u2028\x00\x7f\r\nno end"
+    request = ask(client, nvim, contents=text)
+    wait_open(nvim)
+    nvim.keys("ZZ")
+    assert client.call_result(request) == ["FILE_SAVED", text]
+
+
+def test_the_terminal_answers_first(nvim, connect):
+    client = connect(nvim)
+    before = Diffs(nvim).screen_state()
+    request = ask(client, nvim)
+    wait_open(nvim)
+    assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["TAB_CLOSED"]
+    assert client.call_result(request) == ["DIFF_REJECTED"]
+    wait_gone(nvim)
+    assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["Tab not found"]
+    assert Diffs(nvim).screen_state() == before
+
+
+def test_close_tab_after_the_editor_answered_is_no_error(nvim, connect):
+    client = connect(nvim)
+    request = ask(client, nvim)
+    wait_open(nvim)
+    nvim.keys("ZZ")
+    client.call_result(request)
+    for _ in range(2):
+        assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["Tab not found"]
+    wait_gone(nvim)
+
+
+def test_a_prompt_closes_the_diffs_of_its_own_client_only(nvim, connect):
+    first, second = connect(nvim), connect(nvim)
+    mine, other = ask(first, nvim), ask(second, nvim, "b.txt")
+    nvim.wait("require('claude-ide.diff').count() == 2 and #vim.api.nvim_list_tabpages() == 3")
+    assert second.call("closeAllDiffTabs") == ["CLOSED_1_DIFF_TABS"]
+    assert second.call_result(other) == ["DIFF_REJECTED"]
+    nvim.wait("#vim.api.nvim_list_tabpages() == 2")
+    assert not first.answered(mine)
+    assert second.call("closeAllDiffTabs") == ["CLOSED_0_DIFF_TABS"]
+    nvim.keys("ZZ")
+    assert first.call_result(mine) == ["FILE_SAVED", NEW]
+
+
+def test_a_client_that_leaves_takes_its_diffs_along(nvim, connect):
+    first, second = connect(nvim), connect(nvim)
+    ask(first, nvim)
+    wait_open(nvim)
+    kept = ask(second, nvim, "b.txt")
+    nvim.wait("require('claude-ide.diff').count() == 2 and #vim.api.nvim_list_tabpages() == 3")
+    first.close()
+    wait_open(nvim, "b.txt")
+    nvim.keys("ZQ")
+    assert second.call_result(kept) == ["DIFF_REJECTED"]
+    wait_gone(nvim)
+
+
+def test_a_cancelled_request_takes_its_diff_along(nvim, connect):
+    client = connect(nvim)
+    request = ask(client, nvim)
+    wait_open(nvim)
+    client.notify("notifications/cancelled", {"requestId": request})
+    wait_gone(nvim)
+
+
+@pytest.mark.parametrize("keys", [":qa<CR>", ":qa!<CR>", ":x<CR>:qa<CR>"])
+def test_quitting_answers_before_the_exit(nvim, connect, keys):
+    client = connect(nvim)
+    request = ask(client, nvim)
+    waiting = ask(client, nvim, "b.txt")
+    nvim.wait("require('claude-ide.diff').count() == 2 and #vim.api.nvim_list_tabpages() == 3")
+    nvim.keys(keys)
+    first = client.call_result(request)
+    assert first == (["FILE_SAVED", NEW] if ":x" in keys else ["DIFF_REJECTED"])
+    assert client.call_result(waiting) == ["DIFF_REJECTED"]
+    assert nvim.terminal.wait_exit(10) == 0
+    assert (nvim.project / "a.txt").read_text() == OLD
+
+
+def test_a_restart_of_the_server_answers_and_clears_the_screen(nvim, connect):
+    client = connect(nvim)
+    request = ask(client, nvim)
+    wait_open(nvim)
+    nvim.lua("require('claude-ide.server').restart()")
+    assert client.call_result(request) == ["DIFF_REJECTED"]
+    wait_gone(nvim)
+    again = connect(nvim)
+    request = ask(again, nvim)
+    wait_open(nvim)
+    nvim.keys("ZZ")
+    assert again.call_result(request) == ["FILE_SAVED", NEW]
+
+
+def test_a_turn_of_five_edits_in_the_order_of_the_cli(nvim, connect):
+    client, text = connect(nvim), OLD
+    client.call("closeAllDiffTabs")
+    for number in range(5):
+        tab = f"✻ [Claude Code] a.txt ({number}) ⧉"
+        client.call("getDiagnostics", uri=f"file://{nvim.project / 'a.txt'}")
+        proposal = f"{text}edit {number}\n"
+        request = ask(client, nvim, contents=proposal, tab=tab)
+        nvim.wait(lambda: nvim.lines() == proposal.split("\n")[:-1] and nvim.lua("return vim.bo.buftype") == "acwrite")
+        nvim.keys("ZZ")
+        kind, text = client.call_result(request)
+        assert (kind, text) == ("FILE_SAVED", proposal)
+        (nvim.project / "a.txt").write_text(text)
+        assert client.call("close_tab", tab_name=tab) == ["Tab not found"]
+    wait_gone(nvim)
+    assert (nvim.project / "a.txt").read_text() == text
+
+
+def test_diffs_can_be_left_to_the_terminal(start_nvim, connect):
+    client = connect(start_nvim(opts={"diff": {"enabled": False}}))
+    tools = [tool["name"] for tool in client.request("tools/list")["tools"]]
+    assert "openDiff" not in tools and "openFile" in tools
