@@ -153,21 +153,22 @@ pub(crate) enum Flavour {
     Plain,
     /// A slash command that ran (`<command-name>`), and `!` shell input.
     Command,
-    /// Its output, or the caveat before it.
+    /// Its output.
     CommandOutput,
     /// "[Request interrupted by user]" and its like.
     Interrupted,
-    /// `<system-reminder>`, `<task-notification>`: the CLI speaking to the model.
+    /// `<system-reminder>`, `<task-notification>`, caveats: the CLI speaking to the model.
     Machine,
 }
 
 impl Flavour {
     pub(crate) fn of(text: &str) -> Self {
-        const BEGINNINGS: [(&str, Flavour); 9] = [
+        const BEGINNINGS: [(&str, Flavour); 10] = [
             ("[Request interrupted by user", Flavour::Interrupted),
             ("<command-name>", Flavour::Command),
             ("<command-message>", Flavour::Command),
             ("<bash-input>", Flavour::Command),
+            ("<local-command-caveat>", Flavour::Machine),
             ("<local-command-", Flavour::CommandOutput),
             ("<bash-stdout>", Flavour::CommandOutput),
             ("<bash-stderr>", Flavour::CommandOutput),
@@ -179,11 +180,12 @@ impl Flavour {
     }
 }
 
-/// A string, number or boolean; anything else counts as absent.
+/// A string or boolean; anything else counts as absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Scalar<'a> {
     #[default]
     None,
+    Null,
     Text(Cow<'a, str>),
     Bool(bool),
 }
@@ -193,7 +195,7 @@ impl Scalar<'_> {
     pub(crate) fn text(&self) -> &str {
         match self {
             Self::Text(text) => text,
-            Self::None | Self::Bool(_) => "",
+            Self::None | Self::Null | Self::Bool(_) => "",
         }
     }
 
@@ -202,7 +204,7 @@ impl Scalar<'_> {
     }
 
     pub(crate) fn is_set(&self) -> bool {
-        *self != Self::None
+        !matches!(self, Self::None | Self::Null)
     }
 }
 
@@ -243,6 +245,9 @@ trait Lenient<'de>: Default {
     fn from_number(_: u64) -> Self {
         Self::default()
     }
+    fn from_null() -> Self {
+        Self::default()
+    }
     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Self::default())
@@ -280,7 +285,7 @@ impl<'de, T: Lenient<'de>> Visitor<'de> for LenientVisitor<T> {
         Ok(T::default())
     }
     fn visit_unit<E>(self) -> Result<T, E> {
-        Ok(T::default())
+        Ok(T::from_null())
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
         T::from_map(map)
@@ -299,6 +304,9 @@ impl<'de> Lenient<'de> for Scalar<'de> {
     }
     fn from_bool(value: bool) -> Self {
         Self::Bool(value)
+    }
+    fn from_null() -> Self {
+        Self::Null
     }
 }
 

@@ -50,11 +50,6 @@ impl LineBuffer {
         self.offset
     }
 
-    /// The number that the next line gets.
-    pub(crate) fn number(&self) -> u32 {
-        self.number
-    }
-
     /// Where the next byte to read lies in the file.
     pub(crate) fn read_offset(&self) -> u64 {
         self.offset + self.dropped + to_u64(self.end - self.start)

@@ -1,1 +1,238 @@
-//! soon
+//! The CLIs that run now, from the records they keep of themselves.
+//!
+//! Source: `<config>/sessions/<pid>.json`, CLI 2.1.329. Undocumented: without them there are simply none. Only files named by
+//! a number are opened; the `*.key` files beside them never are.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config_dir::{ConfigDir, encode_folder};
+use crate::error::SessionError;
+use crate::id::SessionId;
+pub use crate::process::Liveness;
+use crate::process::{ProcessMark, liveness};
+use crate::state::{Activity, SessionState, StateSource, WaitingFor, infer};
+use crate::time::Millis;
+
+/// A record is under a kilobyte; anything much larger is not one.
+const MAX_RECORD: u64 = 256 * 1024;
+
+/// A CLI that runs, and the session it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LiveSession {
+    /// Its process: what `ide_connected` names.
+    pub pid: u32,
+    /// The session; changes with `/clear` and with resuming.
+    pub id: SessionId,
+    /// Its working folder.
+    pub cwd: String,
+    /// What a person, or the CLI, named it.
+    pub name: Option<String>,
+    /// "interactive", "bg", …
+    pub kind: Option<String>,
+    /// "cli" in a terminal, "sdk-cli" headless.
+    pub entrypoint: Option<String>,
+    /// The CLI's version.
+    pub version: Option<String>,
+    /// When the process began.
+    pub started: Option<Millis>,
+    /// What it is doing.
+    pub state: SessionState,
+    /// Whether that process runs.
+    pub liveness: Liveness,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record {
+    pid: u32,
+    session_id: String,
+    #[serde(default)]
+    cwd: String,
+    name: Option<String>,
+    kind: Option<String>,
+    entrypoint: Option<String>,
+    version: Option<String>,
+    started_at: Option<i64>,
+    proc_start: Option<String>,
+    pid_domain: Option<String>,
+    status: Option<String>,
+    waiting_for: Option<String>,
+    status_updated_at: Option<i64>,
+}
+
+/// The sessions that records speak of, by process. A record whose process died says [`Activity::Gone`].
+///
+/// # Errors
+/// [`SessionError::Read`] if the folder exists and cannot be listed.
+pub fn live_sessions(config: &ConfigDir) -> Result<Vec<LiveSession>, SessionError> {
+    let folder = config.sessions();
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(SessionError::read(&folder)(error)),
+    };
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut sessions: Vec<_> = paths.filter(|path| is_record(path)).filter_map(|path| read_record(config, &path)).collect();
+    sessions.sort_by_key(|session| session.pid);
+    Ok(sessions)
+}
+
+/// Whether a file is a record, by its name: digits and `.json`.
+pub(crate) fn is_record(path: &Path) -> bool {
+    let digits = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
+    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Reads a record; `None` if it is gone, half-written, or of another shape.
+fn read_record(config: &ConfigDir, path: &Path) -> Option<LiveSession> {
+    let mut json = Vec::new();
+    fs::File::open(path).ok()?.take(MAX_RECORD).read_to_end(&mut json).ok()?;
+    let record: Record = serde_json::from_slice(&json).ok()?;
+    let mark = ProcessMark { pid: record.pid, start: record.proc_start.as_deref(), domain: record.pid_domain.as_deref() };
+    let liveness = liveness(mark);
+    let state = match (liveness, &record.status) {
+        (Liveness::Dead, _) => recorded_state(Activity::Gone, &record),
+        (Liveness::Alive | Liveness::Unknown, Some(status)) => recorded_state(activity_of(status), &record),
+        (Liveness::Alive | Liveness::Unknown, None) => {
+            let transcript = config.projects().join(encode_folder(&record.cwd)).join(format!("{}.jsonl", record.session_id));
+            infer(&transcript, Millis::now()).unwrap_or_else(|_| recorded_state(Activity::Idle, &record))
+        }
+    };
+    Some(LiveSession {
+        pid: record.pid,
+        id: SessionId::new(&record.session_id),
+        cwd: record.cwd,
+        name: record.name,
+        kind: record.kind,
+        entrypoint: record.entrypoint,
+        version: record.version,
+        started: record.started_at.map(Millis),
+        state,
+        liveness,
+    })
+}
+
+fn activity_of(status: &str) -> Activity {
+    match status {
+        "idle" => Activity::Idle,
+        "waiting" => Activity::Waiting,
+        // "busy", and whatever else a newer CLI may be busy with.
+        _ => Activity::Working,
+    }
+}
+
+fn recorded_state(activity: Activity, record: &Record) -> SessionState {
+    let waiting_for = record.waiting_for.as_deref().map_or(WaitingFor::Other, WaitingFor::of);
+    SessionState {
+        activity,
+        waiting_for: (activity == Activity::Waiting).then_some(waiting_for),
+        since: record.status_updated_at.map(Millis),
+        source: StateSource::Record,
+    }
+}
+
+/// A change of a running session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LiveChange {
+    /// The session as it is now; when its process ended, as it was, with [`Activity::Gone`].
+    pub session: LiveSession,
+    /// The session that the same process ran before, if it is another: after `/clear` or a resume.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous: Option<SessionId>,
+}
+
+/// Remembers the running sessions, to tell what changed.
+#[derive(Debug, Default)]
+pub(crate) struct LiveTable(BTreeMap<u32, LiveSession>);
+
+impl LiveTable {
+    /// Takes the sessions as they are now; what changed comes out, each once.
+    pub(crate) fn update(&mut self, now: Vec<LiveSession>, half_written: impl Fn(u32) -> bool) -> Vec<LiveChange> {
+        let mut changes = Vec::new();
+        let mut next = BTreeMap::new();
+        for session in now {
+            let before = self.0.remove(&session.pid);
+            let known_gone = before.is_none() && session.state.activity == Activity::Gone;
+            if before.as_ref() != Some(&session) && !known_gone {
+                let previous = before.map(|before| before.id).filter(|id| *id != session.id);
+                changes.push(LiveChange { session: session.clone(), previous });
+            }
+            if session.state.activity != Activity::Gone {
+                next.insert(session.pid, session);
+            }
+        }
+        for (pid, mut session) in std::mem::replace(&mut self.0, next) {
+            if half_written(pid) {
+                self.0.insert(pid, session);
+                continue;
+            }
+            session.state = SessionState { activity: Activity::Gone, waiting_for: None, since: Some(Millis::now()), ..session.state };
+            session.liveness = Liveness::Dead;
+            changes.push(LiveChange { session, previous: None });
+        }
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(config: &ConfigDir, name: &str, json: &str) {
+        fs::create_dir_all(config.sessions()).unwrap();
+        fs::write(config.sessions().join(name), json).unwrap();
+    }
+
+    fn own(id: &str, status: &str, more: &str) -> String {
+        format!(r#"{{"pid":{},"sessionId":"{id}","cwd":"/p","status":"{status}"{more}}}"#, std::process::id())
+    }
+
+    #[test]
+    fn reads_records_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = ConfigDir::at(dir.path());
+        assert_eq!(live_sessions(&config).unwrap(), [], "an older CLI keeps none");
+        record(&config, "7.json", &own("s", "waiting", r#","waitingFor":"permission prompt","statusUpdatedAt":5,"new":{}"#));
+        record(&config, "8.json", r#"{"pid":8,"sess"#);
+        record(&config, "7.abc.key", "secret");
+        record(&config, "9.abc.json", &own("never", "idle", ""));
+        let sessions = live_sessions(&config).unwrap();
+        assert_eq!(sessions.len(), 1);
+        assert_eq!(sessions[0].state.activity, Activity::Waiting);
+        assert_eq!(sessions[0].state.waiting_for, Some(WaitingFor::Permission));
+        assert_eq!(sessions[0].state.since, Some(Millis(5)));
+    }
+
+    #[test]
+    fn a_record_of_a_dead_process_is_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = ConfigDir::at(dir.path());
+        record(&config, "1.json", &format!(r#"{{"pid":{},"sessionId":"s","status":"busy"}}"#, u32::MAX));
+        assert_eq!(live_sessions(&config).unwrap()[0].state.activity, Activity::Gone);
+    }
+
+    #[test]
+    fn changes_come_out_once_and_clear_names_the_session_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = ConfigDir::at(dir.path());
+        let mut table = LiveTable::default();
+        let mut update = || {
+            let changes = table.update(live_sessions(&config).unwrap(), |_| false);
+            changes.into_iter().map(|change| (change.session.state.activity, change.previous)).collect::<Vec<_>>()
+        };
+        assert_eq!(update(), []);
+        record(&config, "1.json", &own("a", "busy", ""));
+        assert_eq!(update(), [(Activity::Working, None)]);
+        assert_eq!(update(), []);
+        record(&config, "1.json", &own("b", "idle", ""));
+        assert_eq!(update(), [(Activity::Idle, Some(SessionId::new("a")))]);
+        fs::remove_file(config.sessions().join("1.json")).unwrap();
+        assert_eq!(update(), [(Activity::Gone, None)]);
+        assert_eq!(update(), []);
+    }
+}

@@ -7,6 +7,7 @@ use crate::head::{Object, Scalar, UsageHead};
 use crate::id::{Name, NodeId};
 use crate::index::{RowKind, ToolStatus};
 use crate::outcome::Outcome;
+use crate::search::HitRole;
 use crate::time::Millis;
 
 /// Tokens of one request, or of several added up.
@@ -283,17 +284,24 @@ impl<'a> Body<'a> {
         self.outcome
     }
 
-    /// All text of the line in one piece, for search: `None` where there is none.
-    pub(crate) fn search_text(&self) -> Vec<String> {
+    /// The texts of the line that people read, for search.
+    pub(crate) fn search_texts(self) -> Vec<SearchText> {
+        let own = match self.kind.text() {
+            "user" | "attachment" => HitRole::Prompt,
+            "assistant" => HitRole::Reply,
+            _ => HitRole::System,
+        };
         let mut texts = Vec::new();
+        let mut add = |role, text| texts.push(SearchText { role, text });
         for block in self.blocks(usize::MAX) {
             match block {
-                Block::Text(text) | Block::Thinking(text) => texts.push(text.text),
-                Block::ToolUse { input, .. } => collect_strings(&input, &mut texts),
-                Block::ToolResult { result, .. } => texts.extend(result.content.into_iter().filter_map(|part| match part {
-                    Part::Text(text) => Some(text.text),
-                    Part::Image(_) | Part::Unknown { .. } => None,
-                })),
+                Block::Text(text) => add(own, text.text),
+                Block::Thinking(text) => add(HitRole::Thinking, text.text),
+                Block::ToolUse { input, .. } => strings_in(&input).into_iter().for_each(|text| add(HitRole::ToolInput, text)),
+                Block::ToolResult { result, .. } => result.content.into_iter().for_each(|part| match part {
+                    Part::Text(text) => add(HitRole::ToolResult, text.text),
+                    Part::Image(_) | Part::Unknown { .. } => {}
+                }),
                 Block::Image(_) | Block::Unknown { .. } => {}
             }
         }
@@ -301,8 +309,15 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Strings inside a tool's arguments: what a person would search for in them.
-fn collect_strings(raw: &RawValue, texts: &mut Vec<String>) {
+/// A text to search, and in whose words it is.
+pub(crate) struct SearchText {
+    pub(crate) role: HitRole,
+    pub(crate) text: String,
+}
+
+/// Strings inside a tool's arguments, in order: what a person would search for in them.
+fn strings_in(raw: &RawValue) -> Vec<String> {
+    let mut texts = Vec::new();
     let mut stack: Vec<serde_json::Value> = serde_json::from_str(raw.get()).into_iter().collect();
     while let Some(value) = stack.pop() {
         match value {
@@ -312,6 +327,7 @@ fn collect_strings(raw: &RawValue, texts: &mut Vec<String>) {
             serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
         }
     }
+    texts
 }
 
 fn error_text(raw: &RawValue) -> String {

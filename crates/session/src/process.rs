@@ -1,1 +1,105 @@
-//! soon
+//! Whether the process behind a session record still runs.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+/// Whether a process runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Liveness {
+    /// It runs.
+    Alive,
+    /// It does not.
+    Dead,
+    /// It cannot be known from here: another machine, or another container sharing the folder.
+    Unknown,
+}
+
+/// What a session record says of its process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProcessMark<'a> {
+    pub(crate) pid: u32,
+    /// The process's start time, as the system counts it; on Linux field 22 of `/proc/<pid>/stat` (measured).
+    pub(crate) start: Option<&'a str>,
+    /// `linux:<machine id>:pid:[<namespace>]` (measured).
+    pub(crate) domain: Option<&'a str>,
+}
+
+/// Whether the marked process runs: the same one, not another that got its number later.
+pub(crate) fn liveness(mark: ProcessMark<'_>) -> Liveness {
+    if mark.domain.is_some_and(is_elsewhere) {
+        return Liveness::Unknown;
+    }
+    match (exists(mark.pid), mark.start.zip(start_of(mark.pid))) {
+        (Liveness::Alive, Some((recorded, actual))) if recorded != actual => Liveness::Dead,
+        (found, _) => found,
+    }
+}
+
+/// Whether a domain names another machine or another process namespace than ours.
+fn is_elsewhere(domain: &str) -> bool {
+    let Some(rest) = domain.strip_prefix("linux:") else { return false };
+    let Some((machine, namespace)) = rest.split_once(':') else { return false };
+    let differs = |file: Option<String>, theirs: &str| file.is_some_and(|ours| ours.trim() != theirs);
+    let our_namespace = std::fs::read_link("/proc/self/ns/pid").ok().map(|link| link.to_string_lossy().into_owned());
+    differs(std::fs::read_to_string("/etc/machine-id").ok(), machine) || differs(our_namespace, namespace)
+}
+
+#[cfg(unix)]
+fn exists(pid: u32) -> Liveness {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return Liveness::Dead };
+    match rustix::process::test_kill_process(pid) {
+        Err(rustix::io::Errno::SRCH) => Liveness::Dead,
+        Ok(()) | Err(_) => Liveness::Alive,
+    }
+}
+
+#[cfg(not(unix))]
+fn exists(_: u32) -> Liveness {
+    Liveness::Unknown
+}
+
+/// The start time of a process, where the system shows it. A zombie counts as gone: it has none.
+fn start_of(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    // The name in parentheses may hold anything; the fields after it are plain. State is the 3rd, start time the 22nd.
+    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+    let state = fields.next()?;
+    if state == "Z" || state == "X" {
+        return Some(String::new());
+    }
+    fields.nth(18).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(pid: u32) -> ProcessMark<'static> {
+        ProcessMark { pid, start: None, domain: None }
+    }
+
+    #[test]
+    fn this_process_is_alive_and_an_impossible_one_is_dead() {
+        assert_eq!(liveness(mark(std::process::id())), Liveness::Alive);
+        assert_eq!(liveness(mark(u32::MAX)), Liveness::Dead);
+        assert_eq!(liveness(mark(0)), Liveness::Dead);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_number_that_was_given_out_again_is_dead() {
+        let pid = std::process::id();
+        let start = start_of(pid).unwrap();
+        assert_eq!(liveness(ProcessMark { start: Some(&start), ..mark(pid) }), Liveness::Alive);
+        assert_eq!(liveness(ProcessMark { start: Some("1"), ..mark(pid) }), Liveness::Dead);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_of_another_container_is_unknown() {
+        let domain = Some("linux:0123456789abcdef0123456789abcdef:pid:[1]");
+        assert_eq!(liveness(ProcessMark { domain, ..mark(std::process::id()) }), Liveness::Unknown);
+    }
+}

@@ -1,1 +1,337 @@
-//! soon
+//! Finds text in many transcripts.
+//!
+//! What is searched is what people read: texts, thinking, arguments and results of tools; never keys, ids, or what the model
+//! is told. The matcher is ripgrep's (grep-regex). A pattern that looks the same in JSON is first tried on the raw line, so
+//! that few lines need parsing; memory stays within one line.
+
+use std::path::{Path, PathBuf};
+
+use grep_matcher::Matcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use serde::Serialize;
+
+use crate::agent::agents_of;
+use crate::cancel::Cancel;
+use crate::error::SessionError;
+use crate::head::{Head, LineKind, is_api_request};
+use crate::id::SessionId;
+use crate::line_buffer::RawLine;
+use crate::message::{Body, SearchText};
+use crate::tail::{Tail, TailEvent};
+
+/// How to search.
+#[derive(Clone, Debug)]
+pub struct SearchOptions {
+    /// What to look for.
+    pub pattern: String,
+    /// Take the pattern as plain text, not as a regular expression.
+    pub literal: bool,
+    /// Whether upper and lower case differ; `None`: only if the pattern has an upper-case letter.
+    pub case_sensitive: Option<bool>,
+    /// Hits after which the search ends.
+    pub max_hits: usize,
+    /// Lines of text given before and after each hit.
+    pub context_lines: usize,
+    /// Bytes of each line of text given at most.
+    pub max_line_bytes: usize,
+    /// Whether to search subagents too.
+    pub agents: bool,
+}
+
+impl Default for SearchOptions {
+    fn default() -> Self {
+        Self {
+            pattern: String::new(),
+            literal: false,
+            case_sensitive: None,
+            max_hits: 1000,
+            context_lines: 1,
+            max_line_bytes: 400,
+            agents: true,
+        }
+    }
+}
+
+/// In whose words a hit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum HitRole {
+    /// A person's.
+    Prompt,
+    /// Claude's answer.
+    Reply,
+    /// Claude's thinking.
+    Thinking,
+    /// Arguments of a tool call.
+    ToolInput,
+    /// A tool's result.
+    ToolResult,
+    /// The CLI's.
+    System,
+}
+
+/// A line of text that matches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hit {
+    /// The session.
+    pub session: SessionId,
+    /// The file: the session's, or its subagent's.
+    pub file: PathBuf,
+    /// The subagent, if it is one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Number of the line in the file, from 1; [`crate::Transcript::message_at_line`] finds the message.
+    pub line: u32,
+    /// In whose words.
+    pub role: HitRole,
+    /// The line of text, perhaps cut at both ends.
+    pub text: String,
+    /// Where the match lies in `text`, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// Lines of text before it.
+    pub before: Vec<String>,
+    /// Lines of text after it.
+    pub after: Vec<String>,
+}
+
+/// How a search went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SearchReport {
+    /// Hits given out.
+    pub hits: usize,
+    /// Files searched.
+    pub files: usize,
+    /// Files that could not be read.
+    pub unreadable: usize,
+    /// Whether it ended early: cancelled, or at the limit of hits.
+    pub incomplete: bool,
+}
+
+/// Searches transcripts in the given order; hits come out as they are found.
+///
+/// # Errors
+/// [`SessionError::Pattern`] if the pattern is not a regular expression. Files that cannot be read are counted, no more.
+pub fn search(
+    sessions: &[(SessionId, PathBuf)],
+    options: &SearchOptions,
+    cancel: &Cancel,
+    mut on_hit: impl FnMut(Hit),
+) -> Result<SearchReport, SessionError> {
+    let finder = Finder::new(options)?;
+    let mut report = SearchReport::default();
+    for (session, file) in sessions {
+        let agents = if options.agents { agents_of(file) } else { Vec::new() };
+        let files = std::iter::once((None, file.clone())).chain(agents.into_iter().map(|agent| (Some(agent.id), agent.file)));
+        for (agent, file) in files {
+            let left = options.max_hits.saturating_sub(report.hits);
+            if cancel.is_cancelled() || left == 0 {
+                report.incomplete = true;
+                return Ok(report);
+            }
+            report.files += 1;
+            let source = Source { session, agent: agent.as_deref(), file: &file };
+            match finder.search_file(source, left, cancel, &mut on_hit) {
+                Ok(hits) => report.hits += hits,
+                Err(error) => {
+                    tracing::debug!(%error, "could not search a transcript");
+                    report.unreadable += 1;
+                }
+            }
+        }
+    }
+    report.incomplete = cancel.is_cancelled() || report.hits >= options.max_hits;
+    Ok(report)
+}
+
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    session: &'a SessionId,
+    agent: Option<&'a str>,
+    file: &'a Path,
+}
+
+struct Finder<'a> {
+    matcher: RegexMatcher,
+    /// The pattern matches a text exactly where it matches the text as JSON has it.
+    same_in_json: bool,
+    options: &'a SearchOptions,
+}
+
+impl<'a> Finder<'a> {
+    fn new(options: &'a SearchOptions) -> Result<Self, SessionError> {
+        let smart = options.case_sensitive.is_none();
+        let matcher = RegexMatcherBuilder::new()
+            .case_smart(smart)
+            .case_insensitive(options.case_sensitive == Some(false))
+            .fixed_strings(options.literal)
+            .multi_line(true)
+            .line_terminator(Some(b'\n'))
+            .build(&options.pattern)
+            .map_err(|error| SessionError::Pattern { message: error.to_string() })?;
+        Ok(Self { matcher, same_in_json: is_same_in_json(&options.pattern), options })
+    }
+
+    fn search_file(
+        &self,
+        source: Source<'_>,
+        max_hits: usize,
+        cancel: &Cancel,
+        on_hit: &mut impl FnMut(Hit),
+    ) -> Result<usize, SessionError> {
+        let mut tail = Tail::new(source.file);
+        if tail.check()? == TailEvent::Missing {
+            return Ok(0);
+        }
+        let mut hits = 0;
+        let mut more = true;
+        while more && hits < max_hits && !cancel.is_cancelled() {
+            more = tail.read_raw(|line| {
+                let texts = self.candidate(line).map(Body::search_texts).unwrap_or_default();
+                for text in texts {
+                    if hits < max_hits {
+                        hits += self.search_text(source, line.number, &text, max_hits - hits, on_hit);
+                    }
+                }
+            })?;
+        }
+        Ok(hits)
+    }
+
+    /// The line, parsed, if it can have a hit.
+    fn candidate<'l>(&self, line: &RawLine<'l>) -> Option<Body<'l>> {
+        let bytes = line.bytes.filter(|bytes| !is_api_request(bytes))?;
+        if self.same_in_json && !self.matcher.is_match(bytes).unwrap_or(true) {
+            return None;
+        }
+        match Head::parse(bytes)?.line_kind() {
+            LineKind::User | LineKind::Assistant | LineKind::System | LineKind::Attachment => Body::parse(bytes),
+            LineKind::ApiRequest | LineKind::Other => None,
+        }
+    }
+
+    /// Hits in one text, at most one a line of it.
+    fn search_text(&self, source: Source<'_>, line: u32, text: &SearchText, max_hits: usize, on_hit: &mut impl FnMut(Hit)) -> usize {
+        if !self.matcher.is_match(text.text.as_bytes()).unwrap_or(true) {
+            return 0;
+        }
+        let lines: Vec<_> = text.text.lines().collect();
+        let mut hits = 0;
+        for (at, content) in lines.iter().enumerate() {
+            let Ok(Some(found)) = self.matcher.find(content.as_bytes()) else { continue };
+            let (text_line, start, end) = excerpt(content, found.start(), found.end(), self.options.max_line_bytes);
+            let context = self.options.context_lines;
+            let cut = |line: &&str| excerpt(line, 0, 0, self.options.max_line_bytes).0;
+            on_hit(Hit {
+                session: source.session.clone(),
+                file: source.file.to_owned(),
+                agent: source.agent.map(str::to_owned),
+                line,
+                role: text.role,
+                text: text_line,
+                start,
+                end,
+                before: lines.iter().take(at).skip(at.saturating_sub(context)).map(cut).collect(),
+                after: lines.iter().skip(at + 1).take(context).map(cut).collect(),
+            });
+            hits += 1;
+            if hits >= max_hits {
+                break;
+            }
+        }
+        hits
+    }
+}
+
+/// Whether JSON writes a text that this pattern describes as it is: no escapes, and nothing that stands for other characters.
+fn is_same_in_json(pattern: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-' | b',' | b':' | b';' | b'=' | b'@' | b'#' | b'!' | b'%');
+    !pattern.is_empty() && pattern.bytes().all(plain)
+}
+
+/// A piece of a line of at most about `max` bytes around a match, and where the match lies in it.
+fn excerpt(line: &str, start: usize, end: usize, max: usize) -> (String, usize, usize) {
+    if line.len() <= max {
+        return (line.to_owned(), start, end);
+    }
+    let floor = |at: usize| (0..=at.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+    let from = floor(start.saturating_sub(max / 4));
+    let to = floor(from.saturating_add(max)).max(from);
+    let text = line.get(from..to).unwrap_or_default().to_owned();
+    let (start, end) = (start.saturating_sub(from).min(text.len()), end.saturating_sub(from).min(text.len()));
+    (text, start, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(lines: &[&str], options: SearchOptions) -> (Vec<Hit>, SearchReport) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("s.jsonl");
+        std::fs::write(&file, lines.join("\n") + "\n").unwrap();
+        let mut hits = Vec::new();
+        let report = search(&[(SessionId::new("s"), file)], &options, &Cancel::new(), |hit| hits.push(hit)).unwrap();
+        (hits, report)
+    }
+
+    fn options(pattern: &str) -> SearchOptions {
+        SearchOptions { pattern: pattern.into(), ..SearchOptions::default() }
+    }
+
+    const LINES: [&str; 5] = [
+        r#"{"type":"api-request","message":"a needle for the model"}"#,
+        r#"{"type":"user","message":{"content":"first\nfind the \"Needle\" here\nlast"}}"#,
+        r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"grep needle /p"}}]}}"#,
+        r#"{"type":"attachment","attachment":{"type":"prompt_snapshot","systemPrompt":["needle"]}}"#,
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","content":[{"type":"text","text":"a needle"}]}]}}"#,
+    ];
+
+    #[test]
+    fn finds_what_people_read_with_its_place_and_context() {
+        let (hits, report) = run(&LINES, options("needle"));
+        let places: Vec<_> = hits.iter().map(|hit| (hit.line, hit.role)).collect();
+        assert_eq!(places, [(2, HitRole::Prompt), (3, HitRole::ToolInput), (5, HitRole::ToolResult)]);
+        assert_eq!((&hits[0].text[hits[0].start..hits[0].end], &hits[0].before[0], &hits[0].after[0]), ("Needle", &"first".into(), &"last".into()));
+        assert_eq!(report, SearchReport { hits: 3, files: 1, unreadable: 0, incomplete: false });
+    }
+
+    #[test]
+    fn patterns_that_json_would_escape_match_the_text() {
+        assert_eq!(run(&LINES, options(r#""needle""#)).0.len(), 1);
+        assert_eq!(run(&LINES, options(r"^find .* here$")).0.len(), 1);
+        assert_eq!(run(&LINES, SearchOptions { literal: true, ..options("/p") }).0.len(), 1);
+    }
+
+    #[test]
+    fn case_counts_once_the_pattern_has_an_upper_case_letter() {
+        assert_eq!(run(&LINES, options("Needle")).0.len(), 1);
+        assert_eq!(run(&LINES, SearchOptions { case_sensitive: Some(true), ..options("needle") }).0.len(), 2);
+    }
+
+    #[test]
+    fn ends_at_the_limit_and_when_cancelled() {
+        let (hits, report) = run(&LINES, SearchOptions { max_hits: 2, ..options("needle") });
+        assert_eq!((hits.len(), report.incomplete), (2, true));
+        let cancel = Cancel::new();
+        cancel.cancel();
+        let files = [(SessionId::new("s"), PathBuf::from("/none"))];
+        assert!(search(&files, &options("x"), &cancel, |_| panic!("no hit")).unwrap().incomplete);
+    }
+
+    #[test]
+    fn a_bad_pattern_is_named() {
+        let error = search(&[], &options("("), &Cancel::new(), |_| {}).unwrap_err();
+        assert!(matches!(error, SessionError::Pattern { .. }));
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_match() {
+        let line = format!("{}needle{}", "ö".repeat(500), "x".repeat(500));
+        let (text, start, end) = excerpt(&line, 1000, 1006, 100);
+        assert_eq!(&text[start..end], "needle");
+        assert!(text.len() <= 100);
+    }
+}

@@ -1,1 +1,274 @@
-//! soon
+//! What a session is doing, worked out from its transcript: for CLIs that leave no session record.
+//!
+//! Seed 003's rules, corrected by what CLI 2.1.329 writes: a `dequeue` hands a queued prompt to Claude, so it is not idle;
+//! `turn_duration` ends a turn; "[Request interrupted" does too; `cost-state` is written when a session is left.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::SessionError;
+use crate::head::{Content, Flavour, Head, LineKind, MessageHead, is_api_request};
+use crate::line_buffer::whole_lines;
+use crate::time::Millis;
+
+/// Tools that are a question to the person.
+const QUESTIONS: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];
+/// A session that is silent for this long while it should work has been killed.
+const SILENT_MILLIS: i64 = 10 * 60 * 1000;
+/// Bytes read from a transcript's end: at first, and at most.
+const FIRST_READ: u64 = 64 * 1024;
+const MAX_READ: u64 = 4 * 1024 * 1024;
+
+/// What a session is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// Claude works.
+    Working,
+    /// Claude waits for the person.
+    Waiting,
+    /// Claude is done and waits for the next prompt.
+    Idle,
+    /// No process runs it any more.
+    Gone,
+}
+
+/// What a session waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WaitingFor {
+    /// To be allowed to do something.
+    Permission,
+    /// An answer to a question.
+    Input,
+    /// A dialog of the CLI's own is open.
+    Dialog,
+    /// Something a newer CLI knows.
+    Other,
+}
+
+impl WaitingFor {
+    /// Reads the CLI's words: "permission prompt", "sandbox request", "input needed", "dialog open" (CLI 2.1.329).
+    pub(crate) fn of(words: &str) -> Self {
+        match words {
+            "permission prompt" | "sandbox request" => Self::Permission,
+            "input needed" => Self::Input,
+            "dialog open" => Self::Dialog,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Where a state is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateSource {
+    /// The CLI's own record: exact.
+    Record,
+    /// The transcript: permission prompts do not show in it.
+    Transcript,
+}
+
+/// What a session is doing, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionState {
+    /// What it is doing.
+    pub activity: Activity,
+    /// Set while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<WaitingFor>,
+    /// Since when.
+    pub since: Option<Millis>,
+    /// Where this is known from.
+    pub source: StateSource,
+}
+
+/// Works out from the end of a transcript what its session is doing.
+///
+/// # Errors
+/// [`SessionError::Read`] if the file cannot be read.
+pub fn infer(transcript: &Path, now: Millis) -> Result<SessionState, SessionError> {
+    let read = || -> io::Result<(Guess, Millis)> {
+        let mut file = File::open(transcript)?;
+        let metadata = file.metadata()?;
+        let modified = metadata.modified().map_or(now, Millis::from_system);
+        let mut want = FIRST_READ;
+        loop {
+            let start = metadata.len().saturating_sub(want);
+            file.seek(SeekFrom::Start(start))?;
+            let mut piece = Vec::new();
+            (&mut file).take(want).read_to_end(&mut piece)?;
+            let mut guess = Guess::default();
+            whole_lines(&piece, start == 0).for_each(|line| guess.observe_line(line));
+            if guess.activity.is_some() || start == 0 || want >= MAX_READ {
+                return Ok((guess, modified));
+            }
+            want *= 4;
+        }
+    };
+    let (guess, modified) = read().map_err(SessionError::read(transcript))?;
+    Ok(guess.state(modified, now))
+}
+
+/// The state as far as the lines seen so far tell it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Guess {
+    activity: Option<Activity>,
+    since: Option<Millis>,
+}
+
+impl Guess {
+    pub(crate) fn observe_line(&mut self, line: &[u8]) {
+        if let Some(head) = (!is_api_request(line)).then(|| Head::parse(line)).flatten() {
+            self.observe(&head);
+        }
+    }
+
+    fn observe(&mut self, head: &Head<'_>) {
+        if head.sidechain.is_true() {
+            return;
+        }
+        if let Some(activity) = next_activity(head) {
+            if self.activity != Some(activity) {
+                self.since = head.time().or(self.since);
+            }
+            self.activity = Some(activity);
+        }
+    }
+
+    fn state(self, modified: Millis, now: Millis) -> SessionState {
+        let silent = now.0.saturating_sub(modified.0) > SILENT_MILLIS;
+        let activity = match self.activity {
+            None | Some(Activity::Gone) => Activity::Gone,
+            Some(Activity::Working) if silent => Activity::Gone,
+            Some(activity) => activity,
+        };
+        SessionState {
+            activity,
+            waiting_for: (activity == Activity::Waiting).then_some(WaitingFor::Input),
+            since: self.since,
+            source: StateSource::Transcript,
+        }
+    }
+}
+
+/// What a line says of the session after it; `None` if nothing.
+fn next_activity(head: &Head<'_>) -> Option<Activity> {
+    match head.line_kind() {
+        LineKind::User => after_user(head),
+        LineKind::Assistant => after_assistant(head.message.0.as_ref()?),
+        LineKind::System => match head.subtype.text() {
+            "turn_duration" => Some(Activity::Idle),
+            "api_error" => Some(Activity::Working),
+            _ => None,
+        },
+        LineKind::Attachment => {
+            let queued = head.attachment.0.as_ref().is_some_and(|attachment| attachment.human_turn.is_true());
+            queued.then_some(Activity::Working)
+        }
+        LineKind::ApiRequest => None,
+        LineKind::Other => match head.kind.text() {
+            "progress" => Some(Activity::Working),
+            "cost-state" => Some(Activity::Gone),
+            _ => None,
+        },
+    }
+}
+
+fn after_user(head: &Head<'_>) -> Option<Activity> {
+    let flavour = match &head.message.0.as_ref()?.content {
+        Content::None => return None,
+        Content::Text(flavour) => *flavour,
+        Content::Blocks(blocks) => {
+            let text = blocks.iter().map(|block| block.text).find(|flavour| *flavour != Flavour::None);
+            text.unwrap_or(Flavour::Plain)
+        }
+    };
+    match flavour {
+        Flavour::Interrupted => Some(Activity::Idle),
+        Flavour::Plain if !head.meta.is_true() && !head.compact_summary.is_true() => Some(Activity::Working),
+        Flavour::Plain | Flavour::None | Flavour::Command | Flavour::CommandOutput | Flavour::Machine => None,
+    }
+}
+
+fn after_assistant(message: &MessageHead<'_>) -> Option<Activity> {
+    let Content::Blocks(blocks) = &message.content else { return Some(Activity::Idle) };
+    let calls = blocks.iter().filter(|block| block.kind.text() == "tool_use");
+    if { calls.clone() }.any(|block| QUESTIONS.contains(&block.name.text())) {
+        return Some(Activity::Waiting);
+    }
+    let has_text = blocks.iter().any(|block| block.kind.text() == "text");
+    let more_comes = calls.count() > 0 || message.stop_reason.text() == "tool_use";
+    Some(if more_comes || !has_text { Activity::Working } else { Activity::Idle })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(lines: &[&str]) -> Option<Activity> {
+        let mut guess = Guess::default();
+        lines.iter().for_each(|line| guess.observe_line(line.as_bytes()));
+        guess.activity
+    }
+
+    const PROMPT: &str = r#"{"type":"user","message":{"content":"do it"}}"#;
+    const CALL: &str = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"}],"stop_reason":"tool_use"}}"#;
+    const RESULT: &str = r#"{"type":"user","message":{"content":[{"type":"tool_result","content":"ok"}]}}"#;
+    const ANSWER: &str = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}}"#;
+
+    #[test]
+    fn a_turn_is_work_until_its_answer() {
+        assert_eq!(after(&[PROMPT]), Some(Activity::Working));
+        assert_eq!(after(&[PROMPT, CALL]), Some(Activity::Working));
+        assert_eq!(after(&[PROMPT, CALL, RESULT]), Some(Activity::Working));
+        assert_eq!(after(&[PROMPT, CALL, RESULT, ANSWER]), Some(Activity::Idle));
+    }
+
+    #[test]
+    fn thinking_and_text_before_a_call_are_still_work() {
+        let thinking = r#"{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"hm"}],"stop_reason":"end_turn"}}"#;
+        let text = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"let me"}],"stop_reason":"tool_use"}}"#;
+        assert_eq!(after(&[PROMPT, thinking]), Some(Activity::Working));
+        assert_eq!(after(&[PROMPT, text]), Some(Activity::Working));
+    }
+
+    #[test]
+    fn a_queued_prompt_taken_up_is_not_idle() {
+        let dequeue = r#"{"type":"queue-operation","operation":"dequeue"}"#;
+        assert_eq!(after(&[PROMPT, dequeue]), Some(Activity::Working));
+        assert_eq!(after(&[ANSWER, dequeue]), Some(Activity::Idle), "until the prompt itself is written, at once after");
+    }
+
+    #[test]
+    fn a_question_waits_and_an_interruption_ends_the_turn() {
+        let question = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"AskUserQuestion"}]}}"#;
+        let interrupted = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+        assert_eq!(after(&[PROMPT, question]), Some(Activity::Waiting));
+        assert_eq!(after(&[PROMPT, question, RESULT]), Some(Activity::Working));
+        assert_eq!(after(&[PROMPT, interrupted]), Some(Activity::Idle));
+        assert_eq!(after(&[ANSWER, r#"{"type":"cost-state"}"#]), Some(Activity::Gone));
+    }
+
+    #[test]
+    fn subagents_and_bookkeeping_say_nothing() {
+        let side = r#"{"type":"user","isSidechain":true,"message":{"content":"sub"}}"#;
+        let meta = r#"{"type":"user","isMeta":true,"message":{"content":"reminder"}}"#;
+        assert_eq!(after(&[ANSWER, side, meta, r#"{"type":"mode"}"#, "broken"]), Some(Activity::Idle));
+    }
+
+    #[test]
+    fn long_silence_while_working_means_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("s.jsonl");
+        std::fs::write(&file, format!("{PROMPT}\n{}\n", r#"{"type":"half"#)).unwrap();
+        let now = Millis::now();
+        assert_eq!(infer(&file, now).unwrap().activity, Activity::Working);
+        assert_eq!(infer(&file, Millis(now.0 + 2 * SILENT_MILLIS)).unwrap().activity, Activity::Gone);
+        assert!(infer(&dir.path().join("none"), now).is_err());
+    }
+}

@@ -14,7 +14,7 @@ mod tree;
 
 use std::collections::HashSet;
 
-use crate::head::{Content, Head, LineKind, MessageHead, is_api_request};
+use crate::head::{Content, Head, MessageHead, is_api_request};
 use crate::id::{Key, KeyMap, Name, NodeId};
 use crate::line_buffer::RawLine;
 use crate::message::Usage;

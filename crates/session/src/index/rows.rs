@@ -1,5 +1,6 @@
 //! Rows: what a reader sees of the index.
 
+use super::tree::MAX_BRANCHES;
 use super::{Branch, Index, Row, ToolRow, ToolStatus};
 use crate::id::NodeId;
 
@@ -37,8 +38,8 @@ impl Index {
     /// A message and, where it has any, its siblings: when one begins, the others' rows change too.
     pub(crate) fn with_siblings(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         let siblings = self.siblings(id);
-        // Roots of a torn file may be many: their branch number is not worth going through all of them each time.
-        let few = siblings.len() <= 64;
+        // One more than shown: the row of the last one to show a branch changes when they become too many.
+        let few = siblings.len() <= MAX_BRANCHES + 1;
         siblings.iter().copied().filter(move |sibling| few || *sibling == id)
     }
 
@@ -51,7 +52,7 @@ impl Index {
 
     fn branch(&self, id: NodeId) -> Option<Branch> {
         let siblings = self.siblings(id);
-        if siblings.len() < 2 || self.node(id)?.side {
+        if !(2..=MAX_BRANCHES).contains(&siblings.len()) || self.node(id)?.side {
             return None;
         }
         let number = siblings.iter().position(|sibling| *sibling == id)?;

@@ -1,11 +1,13 @@
 //! How messages hang together: parents through links, orphans, forks, paths.
 
 use super::{Index, LineRef, Node, RowKind, Tool};
-use crate::head::Head;
+use crate::head::{Head, Scalar};
 use crate::id::{Key, NodeId};
 
 /// Links in a row that are followed before giving up: only links whose parent came late are followed at all.
 const MAX_LINK_STEPS: u32 = 10_000;
+/// More siblings than this are not alternatives but a torn file, whose rows show no branches.
+pub(super) const MAX_BRANCHES: usize = 64;
 /// Tools that start subagents; older CLIs wrote those into the same file.
 const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
 
@@ -27,13 +29,15 @@ pub(super) enum Place {
     Root,
     /// Not known until the line with this id comes.
     Unknown(Key),
+    /// The line does not say.
+    Unsaid,
 }
 
 impl Place {
     pub(super) fn as_link(self) -> Link {
         match self {
             Self::Under(node) => Link::Node(node),
-            Self::Root => Link::Root,
+            Self::Root | Self::Unsaid => Link::Root,
             Self::Unknown(key) => Link::Via(key),
         }
     }
@@ -50,7 +54,8 @@ impl Index {
         }
         match Key::of(head.logical_parent.text()).map(|parent| self.follow(parent)) {
             Some(Place::Under(node)) => Place::Under(node),
-            Some(Place::Root | Place::Unknown(_)) | None => Place::Root,
+            _ if head.parent == Scalar::None => Place::Unsaid,
+            Some(Place::Root | Place::Unknown(_) | Place::Unsaid) | None => Place::Root,
         }
     }
 
@@ -75,7 +80,7 @@ impl Index {
         let parent = match place {
             Place::Under(parent) => Some(parent),
             Place::Root => None,
-            Place::Unknown(_) => before,
+            Place::Unknown(_) | Place::Unsaid => before,
         };
         self.nodes.push(Node {
             kind,
@@ -114,7 +119,7 @@ impl Index {
         for node in self.waiting.remove(&uuid).unwrap_or_default() {
             match self.follow(uuid) {
                 Place::Under(parent) => self.move_under(node, Some(parent)),
-                Place::Root => self.move_under(node, None),
+                Place::Root | Place::Unsaid => self.move_under(node, None),
                 Place::Unknown(key) => self.waiting.entry(key).or_default().push(node),
             }
         }
@@ -125,7 +130,10 @@ impl Index {
         if old == parent || parent.is_some_and(|parent| self.is_above(node, parent)) {
             return;
         }
-        self.siblings_mut(node, old).retain(|sibling| *sibling != node);
+        let left = self.siblings_mut(node, old);
+        left.retain(|sibling| *sibling != node);
+        let left: Vec<_> = left.iter().copied().take(MAX_BRANCHES).collect();
+        self.touched.extend(left);
         if let Some(entry) = self.nodes.get_mut(node.index()) {
             entry.parent = parent;
         }

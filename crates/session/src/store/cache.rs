@@ -1,0 +1,159 @@
+//! What was read of each session, kept while its file does not change: in memory, and in one file over restarts.
+//!
+//! The file holds beginnings of prompts, so it is private to its owner like the transcripts are. Whatever is wrong with it,
+//! it is only forgotten.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Summary;
+use super::scan::MessageCount;
+use crate::cancel::Cancel;
+use crate::error::SessionError;
+use crate::head::{Head, is_api_request};
+use crate::tail::{Tail, TailEvent};
+
+/// Changed whenever the meaning of what is stored changes.
+const VERSION: u32 = 1;
+/// Sessions remembered at most; past that, those not asked for longest are forgotten.
+const MAX_ENTRIES: usize = 20_000;
+/// A cache file larger than this is not one.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// What tells that a file did not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stamp {
+    pub(super) modified_ns: u64,
+    pub(super) bytes: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Entry {
+    stamp: Stamp,
+    summary: Summary,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    count: Option<Progress>,
+    /// When it was last asked for, in lists.
+    #[serde(skip)]
+    used: u64,
+}
+
+/// How far a session's messages were counted.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Progress {
+    offset: u64,
+    count: MessageCount,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    version: u32,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    file: Option<PathBuf>,
+    entries: HashMap<PathBuf, Entry>,
+    clock: u64,
+    changed: bool,
+}
+
+impl Cache {
+    pub(super) fn load(file: Option<PathBuf>) -> Self {
+        let stored = file.as_deref().and_then(read).filter(|stored| stored.version == VERSION);
+        let entries = stored.map(|stored| stored.entries).unwrap_or_default();
+        let entries = entries.into_iter().take(MAX_ENTRIES).map(|entry| (entry.summary.file.clone(), entry)).collect();
+        Self { file, entries, clock: 0, changed: false }
+    }
+
+    pub(super) fn get(&mut self, file: &Path, stamp: Stamp) -> Option<Summary> {
+        self.clock += 1;
+        let entry = self.entries.get_mut(file).filter(|entry| entry.stamp == stamp)?;
+        entry.used = self.clock;
+        Some(entry.summary.clone())
+    }
+
+    pub(super) fn put(&mut self, file: &Path, stamp: Stamp, mut summary: Summary) {
+        let count = self.entries.remove(file).and_then(|entry| entry.count).filter(|count| count.offset <= stamp.bytes);
+        if let Some(done) = count.as_ref().filter(|count| count.offset == stamp.bytes) {
+            summary.messages = summary.messages.or(Some(done.count.messages));
+        }
+        if self.entries.len() >= MAX_ENTRIES {
+            self.forget_some();
+        }
+        self.clock += 1;
+        self.entries.insert(file.to_owned(), Entry { stamp, summary, count, used: self.clock });
+        self.changed = true;
+    }
+
+    /// Counts on from where the last count ended.
+    pub(super) fn count(&mut self, file: &Path, cancel: &Cancel) -> Result<Option<u32>, SessionError> {
+        let Some(entry) = self.entries.get_mut(file) else { return Ok(None) };
+        if let Some(known) = entry.summary.messages {
+            return Ok(Some(known));
+        }
+        let mut progress = entry.count.take().unwrap_or_default();
+        let mut tail = Tail::from_offset(file, progress.offset, 1);
+        if tail.check()? == TailEvent::Replaced {
+            progress = Progress::default();
+        }
+        let mut more = true;
+        while more && !cancel.is_cancelled() {
+            more = tail.read_raw(|line| {
+                let head = line.bytes.filter(|bytes| !is_api_request(bytes)).and_then(Head::parse);
+                head.iter().for_each(|head| progress.count.add(head));
+            })?;
+        }
+        progress.offset = tail.offset();
+        let messages = (!more).then_some(progress.count.messages);
+        entry.count = Some(progress);
+        entry.summary.messages = messages;
+        self.changed = true;
+        Ok(messages)
+    }
+
+    pub(super) fn save(&mut self) -> Result<(), SessionError> {
+        let Some(file) = self.file.as_deref().filter(|_| self.changed) else { return Ok(()) };
+        let stored = Stored { version: VERSION, entries: self.entries.values().cloned().collect() };
+        let failed = |source| SessionError::Cache { path: file.to_owned(), source };
+        let json = serde_json::to_vec(&stored).map_err(|error| failed(io::Error::other(error)))?;
+        write_privately(file, &json).map_err(failed)?;
+        self.changed = false;
+        Ok(())
+    }
+
+    /// Forgets the half that was not asked for longest.
+    fn forget_some(&mut self) {
+        let mut used: Vec<_> = self.entries.values().map(|entry| entry.used).collect();
+        used.sort_unstable();
+        let limit = used.get(used.len() / 2).copied().unwrap_or_default();
+        self.entries.retain(|_, entry| entry.used > limit);
+    }
+}
+
+fn read(file: &Path) -> Option<Stored> {
+    let size = fs::metadata(file).ok()?.len();
+    (size <= MAX_FILE).then(|| fs::read(file).ok()).flatten().and_then(|json| serde_json::from_slice(&json).ok())
+}
+
+/// Writes beside the file and renames: readers see the old one or the new one. Readable by the owner alone.
+fn write_privately(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = file.with_extension(format!("{}.new", std::process::id()));
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&beside).and_then(|mut out| out.write_all(bytes)).and_then(|()| fs::rename(&beside, file));
+    if written.is_err() {
+        fs::remove_file(&beside).ok();
+    }
+    written
+}

@@ -1,0 +1,233 @@
+//! The sessions there are: of a folder, of all folders, newest first.
+//!
+//! A list must be quick over thousands of files, so of each only the beginning and the end are read, and only when it changed
+//! since it was last seen. Invariant: a session belongs to the folder that `cwd` in its lines names; the name of the folder
+//! that its file lies in is lossy and only says where to look.
+
+mod cache;
+mod scan;
+mod summary;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use crate::cancel::Cancel;
+use crate::config_dir::{ConfigDir, encode_folder};
+use crate::error::SessionError;
+use crate::id::SessionId;
+use cache::{Cache, Stamp};
+pub use summary::Summary;
+
+/// Which sessions to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Those of one folder.
+    Folder(PathBuf),
+    /// Those of a folder and of the folders below it.
+    Tree(PathBuf),
+    /// All.
+    All,
+}
+
+/// Lists sessions, and remembers what it read of them.
+#[derive(Debug)]
+pub struct Store {
+    config: ConfigDir,
+    cache: Cache,
+}
+
+impl Store {
+    /// A store over a configuration folder. With `cache_file`, what was read is remembered over restarts too: see
+    /// [`Store::save`].
+    #[must_use]
+    pub fn new(config: ConfigDir, cache_file: Option<PathBuf>) -> Self {
+        Self { config, cache: Cache::load(cache_file) }
+    }
+
+    /// The configuration folder.
+    #[must_use]
+    pub fn config(&self) -> &ConfigDir {
+        &self.config
+    }
+
+    /// The sessions in scope, the one last written to first. Sessions without a single message are left out.
+    ///
+    /// # Errors
+    /// [`SessionError::Read`] if the folder of all projects exists and cannot be listed. Single files that cannot be read are
+    /// logged and left out.
+    pub fn list(&mut self, scope: &Scope, cancel: &Cancel) -> Result<Vec<Summary>, SessionError> {
+        let filter = Filter::new(scope);
+        let mut summaries = Vec::new();
+        for folder in self.folders(&filter)? {
+            for (file, stamp) in transcripts(&folder) {
+                if cancel.is_cancelled() {
+                    return Ok(summaries);
+                }
+                let Some(summary) = self.summary(&file, stamp) else { continue };
+                if !summary.is_empty() && filter.has(&summary, &folder) {
+                    summaries.push(summary);
+                }
+            }
+        }
+        summaries.sort_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
+        Ok(summaries)
+    }
+
+    /// The transcript of a session, wherever it lies.
+    ///
+    /// # Errors
+    /// [`SessionError::UnknownSession`] if there is none, [`SessionError::Read`] if the projects cannot be listed.
+    pub fn find(&self, id: &SessionId) -> Result<PathBuf, SessionError> {
+        let unknown = || SessionError::UnknownSession { id: id.to_string() };
+        let is_name = !id.as_str().is_empty() && !id.as_str().contains(['/', '\\', '\0']);
+        let name = is_name.then(|| format!("{id}.jsonl")).ok_or_else(unknown)?;
+        let files = self.folders(&Filter::new(&Scope::All))?.into_iter().map(|folder| folder.join(&name));
+        let newest = |file: &PathBuf| fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
+        files.filter(|file| file.is_file()).max_by_key(newest).ok_or_else(unknown)
+    }
+
+    /// The folder that the CLI keeps a project's transcripts in; it need not exist.
+    #[must_use]
+    pub fn project_folder(&self, folder: &Path) -> PathBuf {
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        self.config.projects().join(encode_folder(&real.to_string_lossy()))
+    }
+
+    /// One session as it is now; `None` if its file is gone.
+    pub fn get(&mut self, file: &Path) -> Option<Summary> {
+        let stamp = Stamp::of(&fs::metadata(file).ok()?);
+        self.summary(file, stamp)
+    }
+
+    /// Counts the messages of a session exactly, which takes reading all of it, but only what was added since the last time.
+    ///
+    /// `None` when cancelled; the count goes on from there the next time.
+    ///
+    /// # Errors
+    /// [`SessionError::Read`] if the file cannot be read.
+    pub fn count(&mut self, file: &Path, cancel: &Cancel) -> Result<Option<u32>, SessionError> {
+        let Some(_) = self.get(file) else { return Ok(None) };
+        self.cache.count(file, cancel)
+    }
+
+    /// Writes what is remembered to the cache file, if there is one and something changed.
+    ///
+    /// # Errors
+    /// [`SessionError::Cache`] if it cannot be written: then the next start is slower, nothing else.
+    pub fn save(&mut self) -> Result<(), SessionError> {
+        self.cache.save()
+    }
+
+    fn summary(&mut self, file: &Path, stamp: Stamp) -> Option<Summary> {
+        if let Some(known) = self.cache.get(file, stamp) {
+            return Some(known);
+        }
+        match scan::scan(file, stamp) {
+            Ok(summary) => {
+                self.cache.put(file, stamp, summary.clone());
+                Some(self.cache.get(file, stamp).unwrap_or(summary))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                tracing::warn!(file = %file.display(), %error, "could not read a session");
+                None
+            }
+        }
+    }
+
+    /// The folders under `projects` that can hold sessions in scope.
+    fn folders(&self, filter: &Filter) -> Result<Vec<PathBuf>, SessionError> {
+        let projects = self.config.projects();
+        if let Filter::Folder { names, .. } = filter {
+            return Ok(names.iter().map(|name| projects.join(name)).collect());
+        }
+        let entries = match fs::read_dir(&projects) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(SessionError::read(&projects)(error)),
+        };
+        let folders = entries.filter_map(Result::ok).filter(|entry| filter.may_hold(&entry.file_name().to_string_lossy()));
+        Ok(folders.map(|entry| entry.path()).collect())
+    }
+}
+
+/// A scope, made ready to ask.
+enum Filter {
+    All,
+    Folder { paths: Vec<PathBuf>, names: Vec<String> },
+    Tree { paths: Vec<PathBuf>, names: Vec<String> },
+}
+
+impl Filter {
+    fn new(scope: &Scope) -> Self {
+        match scope {
+            Scope::All => Self::All,
+            Scope::Folder(folder) => {
+                let (paths, names) = spellings(folder);
+                Self::Folder { paths, names }
+            }
+            Scope::Tree(folder) => {
+                let (paths, names) = spellings(folder);
+                Self::Tree { paths, names }
+            }
+        }
+    }
+
+    /// Whether a folder of this name can hold sessions in scope. Names of deep folders are cut, so only their start counts.
+    fn may_hold(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Folder { names, .. } => names.iter().any(|known| known == name),
+            Self::Tree { names, .. } => names.iter().any(|known| name.bytes().zip(known.bytes()).take(200).all(|(a, b)| a == b)),
+        }
+    }
+
+    fn has(&self, summary: &Summary, folder: &Path) -> bool {
+        let lies_there = |names: &[String]| folder.file_name().is_some_and(|name| names.iter().any(|known| name == known.as_str()));
+        match self {
+            Self::All => true,
+            Self::Folder { paths, names } => match &summary.cwd {
+                Some(cwd) => paths.iter().any(|path| path == cwd),
+                None => lies_there(names),
+            },
+            Self::Tree { paths, names } => match &summary.cwd {
+                Some(cwd) => paths.iter().any(|path| cwd.starts_with(path)),
+                None => lies_there(names),
+            },
+        }
+    }
+}
+
+/// A folder as given and as it really is, and what the CLI would name each.
+fn spellings(folder: &Path) -> (Vec<PathBuf>, Vec<String>) {
+    let given: PathBuf = folder.components().collect();
+    let mut paths = vec![given];
+    paths.extend(folder.canonicalize().ok().filter(|real| !paths.contains(real)));
+    let mut names: Vec<_> = paths.iter().map(|path| encode_folder(&path.to_string_lossy())).collect();
+    names.dedup();
+    (paths, names)
+}
+
+/// The transcripts of sessions in a folder; subagents of older CLIs lie there too and are left out.
+fn transcripts(folder: &Path) -> Vec<(PathBuf, Stamp)> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let transcript = |entry: fs::DirEntry| {
+        let name = entry.file_name();
+        let stem = name.to_str()?.strip_suffix(".jsonl")?;
+        if stem.starts_with("agent-") {
+            return None;
+        }
+        let metadata = entry.metadata().ok().filter(|metadata| metadata.is_file())?;
+        Some((entry.path(), Stamp::of(&metadata)))
+    };
+    entries.filter_map(Result::ok).filter_map(transcript).collect()
+}
+
+impl Stamp {
+    fn of(metadata: &fs::Metadata) -> Self {
+        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        Self { modified_ns: u64::try_from(modified.as_nanos()).unwrap_or(u64::MAX), bytes: metadata.len() }
+    }
+}

@@ -1,0 +1,301 @@
+//! Reads a summary off a transcript's beginning and end.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Summary;
+use super::cache::Stamp;
+use crate::head::{Content, Flavour, Head, LineKind, Object, Scalar, Tokens, is_api_request};
+use crate::id::SessionId;
+use crate::line_buffer::{to_u64, whole_lines};
+use crate::message::{Block, Body};
+use crate::time::Millis;
+
+/// Bytes read of each end: at first, and at most. Lines of 64 KB stand between the interesting ones (measured).
+const FIRST_READ: u64 = 16 * 1024;
+const MAX_READ: u64 = 1024 * 1024;
+/// Titles and prompts are cut to this many bytes.
+const MAX_PROMPT: usize = 400;
+/// Where the CLI notes the name a person gave, beside what it writes into the transcript.
+const MAX_TITLE_FILE: u64 = 64 * 1024;
+
+/// Of a line, what only a summary needs.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Extra<'a> {
+    #[serde(borrow)]
+    cwd: Scalar<'a>,
+    #[serde(borrow, rename = "gitBranch")]
+    branch: Scalar<'a>,
+    #[serde(borrow, rename = "sessionId")]
+    session: Scalar<'a>,
+    /// In a fork's copied lines, the session that they were written in (measured).
+    #[serde(borrow)]
+    session_id: Scalar<'a>,
+    #[serde(borrow, rename = "customTitle")]
+    custom_title: Scalar<'a>,
+    #[serde(borrow, rename = "aiTitle")]
+    ai_title: Scalar<'a>,
+    /// Titles of older CLIs.
+    #[serde(borrow)]
+    summary: Scalar<'a>,
+    #[serde(rename = "turnPosition")]
+    turn: Object<Turn>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Turn {
+    #[serde(rename = "turnIndex")]
+    index: Tokens,
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Found {
+    cwd: Option<PathBuf>,
+    started: Option<Millis>,
+    first_prompt: Option<String>,
+    last_prompt: Option<String>,
+    branch: Option<String>,
+    model: Option<String>,
+    custom_title: Option<String>,
+    made_up_title: Option<String>,
+    turns: Option<u32>,
+    forked_from: Option<SessionId>,
+    messages: MessageCount,
+}
+
+/// Counts prompts and replies; a reply has several lines that share an id.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
+pub(super) struct MessageCount {
+    pub(super) messages: u32,
+    last_reply: String,
+}
+
+impl MessageCount {
+    pub(super) fn add(&mut self, head: &Head<'_>) {
+        if head.sidechain.is_true() {
+            return;
+        }
+        match head.line_kind() {
+            LineKind::Assistant => {
+                let id = head.message.0.as_ref().map(|message| message.id.text()).unwrap_or_default();
+                if id.is_empty() || id != self.last_reply {
+                    self.messages += 1;
+                    id.clone_into(&mut self.last_reply);
+                }
+            }
+            LineKind::User | LineKind::Attachment => self.messages += u32::from(is_prompt(head)),
+            LineKind::System | LineKind::ApiRequest | LineKind::Other => {}
+        }
+    }
+}
+
+/// Whether a line is what a person said.
+fn is_prompt(head: &Head<'_>) -> bool {
+    if !matches!(head.line_kind(), LineKind::User | LineKind::Attachment) {
+        return false;
+    }
+    if let Some(attachment) = &head.attachment.0 {
+        return attachment.human_turn.is_true();
+    }
+    let spoken = match head.message.0.as_ref().map(|message| &message.content) {
+        None | Some(Content::None) => false,
+        Some(Content::Text(flavour)) => *flavour == Flavour::Plain,
+        Some(Content::Blocks(blocks)) => match blocks.iter().map(|block| block.text).find(|flavour| *flavour != Flavour::None) {
+            Some(flavour) => flavour == Flavour::Plain,
+            None => blocks.iter().any(|block| block.kind.text() == "image"),
+        },
+    };
+    spoken && !head.meta.is_true() && !head.compact_summary.is_true()
+}
+
+pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
+    let mut reader = File::open(file)?;
+    let mut found = Found::default();
+    let head_bytes = scan_beginning(&mut reader, stamp.bytes, &mut found)?;
+    let is_whole = head_bytes >= stamp.bytes;
+    if !is_whole {
+        scan_end(&mut reader, head_bytes, stamp.bytes, &mut found)?;
+    }
+    let custom = title_file(file).or(found.custom_title);
+    let modified = i64::try_from(stamp.modified_ns / 1_000_000).unwrap_or(i64::MAX);
+    Ok(Summary {
+        id: SessionId::new(&file.file_stem().unwrap_or_default().to_string_lossy()),
+        file: file.to_owned(),
+        cwd: found.cwd,
+        named: custom.is_some(),
+        title: custom.or(found.made_up_title).or_else(|| found.first_prompt.as_deref().map(first_line)),
+        last_prompt: found.last_prompt.or_else(|| found.first_prompt.clone()),
+        first_prompt: found.first_prompt,
+        branch: found.branch,
+        model: found.model,
+        started: found.started,
+        updated: Millis(modified),
+        bytes: stamp.bytes,
+        messages: is_whole.then_some(found.messages.messages),
+        turns: found.turns,
+        forked_from: found.forked_from,
+    })
+}
+
+/// Reads forward until the first prompt, or as far as is allowed; returns how far.
+fn scan_beginning(reader: &mut File, size: u64, found: &mut Found) -> io::Result<u64> {
+    let mut want = FIRST_READ;
+    loop {
+        let piece = read_piece(reader, 0, want.min(size))?;
+        *found = Found::default();
+        for line in whole_lines(&piece, true) {
+            found.take_forward(line);
+        }
+        let read = to_u64(piece.len());
+        let enough = found.first_prompt.is_some() && found.cwd.is_some() && found.started.is_some();
+        if read >= size || enough || want >= MAX_READ {
+            return Ok(read);
+        }
+        want *= 4;
+    }
+}
+
+/// Reads backward until the last reply, or as far as is allowed, but never what was read from the beginning.
+fn scan_end(reader: &mut File, from: u64, size: u64, found: &mut Found) -> io::Result<()> {
+    let mut want = FIRST_READ;
+    loop {
+        let start = size.saturating_sub(want).max(from);
+        let piece = read_piece(reader, start, size - start)?;
+        let mut end = Found::default();
+        for line in whole_lines(&piece, false).rev() {
+            // Once all else is known, only a name can still matter: it is written again now and then.
+            let known = end.model.is_some() && end.branch.is_some() && end.last_prompt.is_some();
+            if !known || (end.custom_title.is_none() && is_title(line)) {
+                end.take_backward(line);
+            }
+        }
+        let enough = end.model.is_some() && end.branch.is_some();
+        if enough || start <= from || want >= MAX_READ {
+            found.model = end.model.or(found.model.take());
+            found.branch = end.branch.or(found.branch.take());
+            found.last_prompt = end.last_prompt;
+            found.custom_title = end.custom_title.or(found.custom_title.take());
+            found.made_up_title = end.made_up_title.or(found.made_up_title.take());
+            found.turns = end.turns.or(found.turns);
+            return Ok(());
+        }
+        want *= 4;
+    }
+}
+
+fn read_piece(reader: &mut File, start: u64, len: u64) -> io::Result<Vec<u8>> {
+    let mut piece = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
+    reader.seek(SeekFrom::Start(start))?;
+    reader.take(len).read_to_end(&mut piece)?;
+    Ok(piece)
+}
+
+impl Found {
+    /// Takes a line in file order: first facts stay, last facts are overwritten.
+    fn take_forward(&mut self, line: &[u8]) {
+        let Some((head, extra)) = parse(line) else { return };
+        self.messages.add(&head);
+        self.started = self.started.or(head.time());
+        self.cwd = self.cwd.take().or_else(|| text(&extra.cwd).map(PathBuf::from));
+        let (session, written_in) = (extra.session.text(), extra.session_id.text());
+        if self.forked_from.is_none() && !written_in.is_empty() && !session.is_empty() && session != written_in {
+            self.forked_from = Some(SessionId::new(written_in));
+        }
+        self.branch = text(&extra.branch).or(self.branch.take());
+        self.model = model(&head).or(self.model.take());
+        self.custom_title = text(&extra.custom_title).or(self.custom_title.take());
+        self.made_up_title = text(&extra.ai_title).or_else(|| summary_title(&head, &extra)).or(self.made_up_title.take());
+        self.turns = turns(&extra).or(self.turns);
+        if is_prompt(&head) && !head.sidechain.is_true() {
+            let prompt = prompt(line);
+            self.first_prompt = self.first_prompt.take().or_else(|| prompt.clone());
+            self.last_prompt = prompt.or(self.last_prompt.take());
+        }
+    }
+
+    /// Takes a line from the end backwards: what is found first stays.
+    fn take_backward(&mut self, line: &[u8]) {
+        let Some((head, extra)) = parse(line) else { return };
+        self.branch = self.branch.take().or_else(|| text(&extra.branch));
+        self.model = self.model.take().or_else(|| model(&head));
+        self.custom_title = self.custom_title.take().or_else(|| text(&extra.custom_title));
+        self.made_up_title = self.made_up_title.take().or_else(|| text(&extra.ai_title)).or_else(|| summary_title(&head, &extra));
+        self.turns = self.turns.or_else(|| turns(&extra));
+        if self.last_prompt.is_none() && is_prompt(&head) && !head.sidechain.is_true() {
+            self.last_prompt = prompt(line);
+        }
+    }
+}
+
+/// Parses a line that can matter; `None` for requests to the model, for most attachments, and for broken lines.
+fn parse(line: &[u8]) -> Option<(Head<'_>, Extra<'_>)> {
+    if is_api_request(line) || is_dull_attachment(line) {
+        return None;
+    }
+    Some((Head::parse(line)?, serde_json::from_slice(line).ok()?))
+}
+
+/// Attachments are large and many; only a queued prompt among them matters. Told by their first bytes, where they are as the
+/// CLI writes them; any other spelling only costs time.
+fn is_dull_attachment(line: &[u8]) -> bool {
+    let beginning = line.get(..200).unwrap_or(line);
+    memchr::memmem::find(beginning, br#""attachment":{"type":""#).is_some()
+        && memchr::memmem::find(beginning, br#""queued_command""#).is_none()
+}
+
+fn is_title(line: &[u8]) -> bool {
+    line.starts_with(br#"{"type":"custom-title""#) || line.starts_with(br#"{"type":"ai-title""#)
+}
+
+fn model(head: &Head<'_>) -> Option<String> {
+    let model = head.message.0.as_ref()?.model.text();
+    // "<synthetic>" stands where no model answered.
+    (head.line_kind() == LineKind::Assistant && !model.is_empty() && !model.starts_with('<')).then(|| model.to_owned())
+}
+
+fn text(scalar: &Scalar<'_>) -> Option<String> {
+    let text = scalar.text();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn summary_title(head: &Head<'_>, extra: &Extra<'_>) -> Option<String> {
+    (head.kind.text() == "summary").then(|| text(&extra.summary)).flatten()
+}
+
+fn turns(extra: &Extra<'_>) -> Option<u32> {
+    extra.turn.0.and_then(|turn| u32::try_from(turn.index.0).ok()).filter(|turns| *turns > 0)
+}
+
+fn prompt(line: &[u8]) -> Option<String> {
+    let blocks = Body::parse(line)?.blocks(MAX_PROMPT);
+    let has_image = blocks.iter().any(|block| matches!(block, Block::Image(_)));
+    let text = blocks.into_iter().find_map(|block| match block {
+        Block::Text(text) if !text.text.trim().is_empty() => Some(text.text.trim().to_owned()),
+        _ => None,
+    });
+    text.or_else(|| has_image.then(|| "[image]".to_owned()))
+}
+
+fn first_line(prompt: &str) -> String {
+    prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
+}
+
+/// The name in `<id>/custom-title.json` beside the transcript (measured); it survives that the transcript grows past it.
+fn title_file(file: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Title {
+        #[serde(rename = "customTitle")]
+        title: String,
+    }
+    let mut json = Vec::new();
+    let title = File::open(file.with_extension("").join("custom-title.json")).ok()?;
+    title.take(MAX_TITLE_FILE).read_to_end(&mut json).ok()?;
+    let title = serde_json::from_slice::<Title>(&json).ok()?.title;
+    (!title.trim().is_empty()).then_some(title)
+}

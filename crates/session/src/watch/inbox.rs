@@ -1,0 +1,92 @@
+//! What wakes the watcher's thread: commands, and files that changed, merged by name.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use notify::EventKind;
+use notify::event::{AccessKind, AccessMode};
+
+use super::FollowId;
+use crate::tail::Tail;
+
+/// Past this many changed files it is simply "everything".
+const MAX_CHANGED: usize = 4096;
+
+/// What the watcher's owner asks for.
+#[derive(Debug)]
+pub(super) enum Command {
+    Follow(FollowId, Box<Tail>),
+    Unfollow(FollowId),
+    WatchFolder(PathBuf),
+    UnwatchFolder(PathBuf),
+    Stop,
+}
+
+/// What there is to do.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    pub(super) commands: Vec<Command>,
+    pub(super) changed: BTreeSet<PathBuf>,
+    /// Some events were lost: look at everything.
+    pub(super) all: bool,
+}
+
+impl Work {
+    fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.changed.is_empty() && !self.all
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    work: Mutex<Work>,
+    wake: Condvar,
+    #[cfg(test)]
+    wakes: std::sync::atomic::AtomicU64,
+}
+
+impl Inbox {
+    pub(super) fn send(&self, command: Command) {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner).commands.push(command);
+        self.wake.notify_one();
+    }
+
+    /// Takes what the system says. That a file was opened, read, or closed after reading is nobody's business: we do that.
+    pub(super) fn take_event(&self, event: notify::Result<notify::Event>) {
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Ok(event) if is_only_reading(event.kind) => return,
+            Ok(event) if !event.need_rescan() && work.changed.len() < MAX_CHANGED => work.changed.extend(event.paths),
+            Ok(_) | Err(_) => work.all = true,
+        }
+        drop(work);
+        self.wake.notify_one();
+    }
+
+    /// Waits until there is something to do, or until the time is over; then there may be nothing.
+    pub(super) fn wait(&self, at_most: Duration) -> Work {
+        let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.wake.wait_timeout_while(work, at_most, |work| work.is_empty());
+        let (mut work, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        #[cfg(test)]
+        if !work.changed.is_empty() || work.all {
+            self.wakes.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        std::mem::take(&mut *work)
+    }
+
+    #[cfg(test)]
+    pub(super) fn wakes(&self) -> u64 {
+        self.wakes.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+fn is_only_reading(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => false,
+        EventKind::Access(_) => true,
+        EventKind::Any | EventKind::Create(_) | EventKind::Modify(_) | EventKind::Remove(_) | EventKind::Other => false,
+    }
+}

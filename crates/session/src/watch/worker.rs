@@ -1,0 +1,207 @@
+//! The watcher's thread.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::inbox::{Command, Inbox, Work};
+use super::{FollowId, Update};
+use crate::config_dir::ConfigDir;
+use crate::id::SessionId;
+use crate::live::{LiveTable, is_record, live_sessions};
+use crate::tail::{Tail, TailEvent};
+
+/// How often everything is looked at, events or not.
+const SWEEP: Duration = Duration::from_secs(1);
+/// How often everything is looked at where there are no events.
+const POLL: Duration = Duration::from_millis(100);
+/// Bytes of a transcript in one update, about: the first reading of a large file must not become one huge message.
+const MAX_BATCH_BYTES: u64 = 1024 * 1024;
+
+pub(super) struct Worker {
+    config: ConfigDir,
+    inbox: Arc<Inbox>,
+    system: Option<RecommendedWatcher>,
+    receive: Box<dyn FnMut(Update) + Send>,
+    follows: BTreeMap<FollowId, Tail>,
+    /// Watched folders, each with the transcripts known in it.
+    folders: BTreeMap<PathBuf, HashSet<OsString>>,
+    /// Folders that the system watches for us.
+    registered: BTreeSet<PathBuf>,
+    live: LiveTable,
+}
+
+impl Worker {
+    pub(super) fn new(
+        config: ConfigDir,
+        inbox: Arc<Inbox>,
+        system: Option<RecommendedWatcher>,
+        receive: Box<dyn FnMut(Update) + Send>,
+    ) -> Self {
+        Self {
+            config,
+            inbox,
+            system,
+            receive,
+            follows: BTreeMap::new(),
+            folders: BTreeMap::new(),
+            registered: BTreeSet::new(),
+            live: LiveTable::default(),
+        }
+    }
+
+    pub(super) fn run(mut self) {
+        self.register();
+        self.look_at_live();
+        let mut next_sweep = Instant::now() + self.pause();
+        loop {
+            let work = self.inbox.wait(next_sweep.saturating_duration_since(Instant::now()));
+            let sweep = Instant::now() >= next_sweep;
+            if !self.handle(work, sweep) {
+                return;
+            }
+            if sweep {
+                next_sweep = Instant::now() + self.pause();
+            }
+        }
+    }
+
+    fn pause(&self) -> Duration {
+        if self.system.is_some() { SWEEP } else { POLL }
+    }
+
+    /// Does what there is to do; `false` at the end.
+    fn handle(&mut self, work: Work, sweep: bool) -> bool {
+        let mut fresh = Vec::new();
+        let commanded = !work.commands.is_empty();
+        for command in work.commands {
+            match command {
+                Command::Follow(id, tail) => {
+                    self.follows.insert(id, *tail);
+                    fresh.push(id);
+                }
+                Command::Unfollow(id) => drop(self.follows.remove(&id)),
+                Command::WatchFolder(folder) => {
+                    let known = transcripts(&folder).into_iter().collect();
+                    self.folders.entry(folder).or_insert(known);
+                }
+                Command::UnwatchFolder(folder) => drop(self.folders.remove(&folder)),
+                Command::Stop => return false,
+            }
+        }
+        if commanded || sweep {
+            self.register();
+        }
+        let all = work.all || sweep;
+        let touched = |tail: &Tail| work.changed.iter().any(|path| path.file_name() == tail.path().file_name());
+        if work.changed.contains(&self.config.sessions()) {
+            self.register();
+            self.look_at_live();
+        }
+        let due = self.follows.iter().filter(|(id, tail)| all || fresh.contains(id) || touched(tail));
+        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.read(id);
+        }
+        if all || work.changed.iter().any(|path| is_record(path)) {
+            self.look_at_live();
+        }
+        if all || work.changed.iter().any(|path| is_transcript(path)) {
+            self.look_for_new();
+        }
+        true
+    }
+
+    /// Hands on what a follower has not seen.
+    fn read(&mut self, follow: FollowId) {
+        let Some(tail) = self.follows.get_mut(&follow) else { return };
+        let before = tail.offset();
+        let mut replaced = match tail.check() {
+            Ok(event) => event == TailEvent::Replaced,
+            Err(error) => {
+                tracing::debug!(%error, "could not look at a transcript");
+                return;
+            }
+        };
+        let mut at = before;
+        loop {
+            let lines = match tail.read_lines(MAX_BATCH_BYTES) {
+                Ok(lines) => lines,
+                Err(error) => {
+                    tracing::debug!(%error, "could not read a transcript");
+                    return;
+                }
+            };
+            let offset = tail.offset();
+            if lines.is_empty() && !replaced && offset == at {
+                return;
+            }
+            at = offset;
+            (self.receive)(Update::Lines { follow, replaced, lines, offset });
+            replaced = false;
+        }
+    }
+
+    fn look_at_live(&mut self) {
+        let sessions = match live_sessions(&self.config) {
+            Ok(sessions) => sessions,
+            Err(error) => {
+                tracing::debug!(%error, "could not read the session records");
+                return;
+            }
+        };
+        let folder = self.config.sessions();
+        let there = |pid: u32| folder.join(format!("{pid}.json")).exists();
+        for change in self.live.update(sessions, there) {
+            (self.receive)(Update::Live(change));
+        }
+    }
+
+    fn look_for_new(&mut self) {
+        for (folder, known) in &mut self.folders {
+            for name in transcripts(folder) {
+                let file = folder.join(&name);
+                if known.insert(name) {
+                    let id = SessionId::new(&file.file_stem().unwrap_or_default().to_string_lossy());
+                    (self.receive)(Update::Appeared { id, file });
+                }
+            }
+        }
+    }
+
+    /// Asks the system to watch the folders that matter now and exist, and no others.
+    fn register(&mut self) {
+        let Some(system) = &mut self.system else { return };
+        let parents = self.follows.values().filter_map(|tail| tail.path().parent().map(Path::to_owned));
+        let records = self.config.sessions();
+        // Where no CLI has kept a record yet, the folder above tells when one does.
+        let records = if records.is_dir() { records } else { self.config.path().to_owned() };
+        let wanted = parents.chain(self.folders.keys().cloned()).chain([records]);
+        let wanted: BTreeSet<_> = wanted.filter(|path| path.is_dir()).collect();
+        for folder in self.registered.difference(&wanted) {
+            system.unwatch(folder).ok();
+        }
+        let mut registered: BTreeSet<_> = self.registered.intersection(&wanted).cloned().collect();
+        for folder in wanted.difference(&self.registered) {
+            match system.watch(folder, RecursiveMode::NonRecursive) {
+                Ok(()) => drop(registered.insert(folder.clone())),
+                Err(error) => tracing::debug!(folder = %folder.display(), %error, "a folder is polled, not watched"),
+            }
+        }
+        self.registered = registered;
+    }
+}
+
+/// Names of the transcripts in a folder.
+fn transcripts(folder: &Path) -> Vec<OsString> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name()));
+    names.filter(|name| is_transcript(Path::new(name))).collect()
+}
+
+fn is_transcript(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
+}
