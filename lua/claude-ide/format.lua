@@ -53,7 +53,9 @@ local function with_lsp(buf, done)
       done(false, "the text changed while it was being formatted")
     else
       if type(edits) == "table" and #edits > 0 then
+        local listed = vim.bo[buf].buflisted
         vim.lsp.util.apply_text_edits(edits, buf, client.offset_encoding)
+        vim.bo[buf].buflisted = listed -- 0.10 and 0.11 list what they edit
       end
       done(true)
     end

@@ -437,6 +437,34 @@ def test_a_hidden_file_becomes_ordinary_when_it_is_shown(start_nvim):
     assert nvim.lua("return require('claude-ide.buffer.hidden').owns(...)", buf) is False
 
 
+def test_a_hidden_file_gets_what_it_missed_when_it_is_shown(start_nvim):
+    nvim = start_nvim(files={"a.py": "# vim: set tabstop=3 :\nx = 1\n"})
+    nvim.lua("vim.api.nvim_create_autocmd('FileType', { callback = function() vim.opt_local.wrap = false end })")
+    (buf,) = load_hidden(nvim, nvim.project / "a.py")
+    assert nvim.lua("return vim.wo.wrap") is True
+    nvim.cmd(f"buffer {buf}")
+    assert nvim.lua("return { vim.bo.tabstop, vim.wo.wrap }") == [3, False]
+
+
+def test_a_glimpse_of_a_hidden_file_in_a_float_changes_nothing(start_nvim):
+    nvim = start_nvim(files={"a.py": "x = 1\n"})
+    (buf,) = load_hidden(nvim, nvim.project / "a.py")
+    nvim.lua("vim.api.nvim_open_win(..., true, { relative = 'editor', row = 1, col = 1, width = 9, height = 3 })", buf)
+    assert nvim.lua("return vim.bo[...].buflisted", buf) is False
+    nvim.cmd("close")
+    nvim.cmd(f"buffer {buf}")
+    assert nvim.lua("return vim.bo[...].buflisted", buf) is True
+
+
+def test_a_hidden_file_goes_when_nobody_used_it_for_long(start_nvim):
+    nvim = start_nvim(files={"a.py": "x = 1\n", "b.py": "y = 2\n"})
+    (idle,), (shown,) = load_hidden(nvim, nvim.project / "a.py"), load_hidden(nvim, nvim.project / "b.py")
+    nvim.cmd(f"buffer {shown} | enew")
+    sweep = "require('claude-ide.buffer.hidden').sweep(vim.uv.now() + ...) return vim.tbl_map(vim.api.nvim_buf_is_loaded, { %d, %d })"
+    assert nvim.lua(sweep % (idle, shown), 60_000) == [True, True]
+    assert nvim.lua(sweep % (idle, shown), 3_600_000) == [False, True]
+
+
 def test_a_swap_file_stops_no_hidden_load(start_nvim):
     nvim = start_nvim(files={"a.txt": "x\n"})
     swap = nvim.lua("vim.cmd('edit a.txt') vim.cmd('preserve') return vim.fn.swapname(0)")

@@ -87,7 +87,11 @@ local function absorb(buf, bytes, stat)
   )
   stamp.agree(buf)
   agreed[buf] = stat_key(stat)
-  vim.api.nvim_exec_autocmds("FileChangedShellPost", { buffer = buf, modeline = false })
+  local ok, err =
+    pcall(vim.api.nvim_exec_autocmds, "FileChangedShellPost", { buffer = buf, modeline = false })
+  if not ok then
+    require("claude-ide.log").warn("a FileChangedShellPost autocommand failed: %s", tostring(err))
+  end
   return true
 end
 

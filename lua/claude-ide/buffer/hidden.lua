@@ -1,6 +1,6 @@
 -- Files loaded without being shown, so that language servers see them. Owns their life: they go when nobody needs them.
--- Invariant: such a buffer is unlisted, has no swap file, ran no modeline, and asked nothing. Once somebody shows it,
--- lists it or changes it, it is theirs.
+-- Invariant: reading one asks nothing, makes no swap file and runs no modeline. What is left out is made up for when the
+-- buffer is first shown in a window: from then on it is the person's, and like any other.
 local M = {}
 
 ---Larger files are not worth a language server's time before an edit.
@@ -9,7 +9,7 @@ local MAX_BYTES = 2 * 1024 * 1024
 local IDLE_MS = 10 * 60 * 1000
 local SWEEP_MS = 60 * 1000
 
----When each was last asked for, in `vim.uv.now()` time.
+---When each that only we keep loaded was last asked for, in `vim.uv.now()` time.
 ---@type table<integer, integer>
 local used = {}
 
@@ -18,19 +18,18 @@ local sweeper
 
 local group = vim.api.nvim_create_augroup("claude-ide.buffer.hidden", { clear = true })
 
----Forgets a buffer that became somebody's, and gives it what any other has.
+---Leaves a buffer to the person: it is listed and stays loaded.
 ---@param buf integer
 function M.adopt(buf)
   if used[buf] then
     used[buf] = nil
-    require("claude-ide.buffer.swap").enable(buf)
     vim.bo[buf].buflisted = true
-    vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
   end
 end
 
-local function sweep()
-  local now = vim.uv.now()
+---Unloads what was not used for long, and lets go of what became the person's.
+---@param now integer `vim.uv.now()`
+function M.sweep(now)
   for buf, at in pairs(used) do
     if not vim.api.nvim_buf_is_valid(buf) or not vim.api.nvim_buf_is_loaded(buf) then
       used[buf] = nil
@@ -47,13 +46,51 @@ local function sweep()
   end
 end
 
+---Runs the modelines of the current buffer, as opening it would have done.
+local function run_modelines()
+  vim.bo.modeline = vim.go.modeline
+  local id = vim.api.nvim_create_autocmd("User", { group = group, pattern = "ClaudeModelines", command = "" })
+  vim.api.nvim_exec_autocmds("User", { pattern = "ClaudeModelines", modeline = true })
+  vim.api.nvim_del_autocmd(id)
+end
+
+---Makes up, in the window that first shows a buffer, for what reading it unseen left out.
+---@param buf integer
+local function finish(buf)
+  M.adopt(buf)
+  require("claude-ide.buffer.swap").enable(buf)
+  -- Again, for the options of windows that filetype plugins set.
+  vim.bo[buf].filetype = vim.bo[buf].filetype
+  run_modelines()
+end
+
+---@param buf integer
+local function finish_when_shown(buf)
+  vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
+  vim.api.nvim_create_autocmd("BufWinEnter", {
+    group = group,
+    buffer = buf,
+    nested = true,
+    desc = "Claude: a buffer that was read unseen becomes an ordinary one",
+    callback = function()
+      local shown = vim.api.nvim_get_current_buf() == buf
+      if not shown or vim.api.nvim_win_get_config(0).relative ~= "" then
+        return -- only a preview in a float
+      end
+      finish(buf)
+      return true
+    end,
+  })
+end
+
 ---Reads a file into a buffer without a prompt and without changing any window. Filetype and FileType autocommands run
----as for any file. There is no swap file yet: `buffer.swap` makes one when the person gets to see the buffer.
+---as for any file.
 ---@param buf integer not loaded
 ---@return boolean ok
 ---@return string? err
 function M.read(buf)
   vim.bo[buf].swapfile = false
+  vim.bo[buf].modeline = false
   local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
     vim.cmd("silent call bufload(" .. buf .. ")")
   end)
@@ -66,6 +103,7 @@ function M.read(buf)
       vim.bo[buf].filetype = filetype
     end
   end
+  finish_when_shown(buf)
   return true
 end
 
@@ -88,28 +126,27 @@ function M.load(path)
   elseif stat.size > MAX_BYTES then
     return nil, "too large"
   end
-  local listed = buf ~= nil and vim.bo[buf].buflisted
-  buf = buf or vim.fn.bufadd(path)
   -- Listed but never shown, as after `nvim a b c`: the person's own, merely read earlier than they would have.
-  vim.bo[buf].buflisted = listed
-  vim.bo[buf].modeline = listed and vim.go.modeline
-  used[buf] = vim.uv.now()
+  local listed = buf ~= nil and vim.bo[buf].buflisted
+  if not buf then
+    buf = vim.fn.bufadd(path)
+    vim.bo[buf].buflisted = false
+  end
+  used[buf] = not listed and vim.uv.now() or nil
   local ok, err = M.read(buf)
   if not ok then
     used[buf] = nil
     return nil, err
   end
-  vim.api.nvim_create_autocmd("BufWinEnter", {
-    group = group,
-    buffer = buf,
-    desc = "A hidden buffer that is shown becomes an ordinary one",
-    callback = function(event)
-      M.adopt(event.buf)
-    end,
-  })
   if not sweeper then
     sweeper = vim.uv.new_timer()
-    sweeper:start(SWEEP_MS, SWEEP_MS, vim.schedule_wrap(sweep))
+    sweeper:start(
+      SWEEP_MS,
+      SWEEP_MS,
+      vim.schedule_wrap(function()
+        M.sweep(vim.uv.now())
+      end)
+    )
     sweeper:unref()
   end
   return buf

@@ -154,37 +154,48 @@ local function become_preview(buf, was_listed)
   })
 end
 
+---The buffer of a file that can be opened.
 ---@param path string absolute
----@return integer? buf loaded and listed
----@return boolean|string was_listed or error
-local function load(path)
-  local buffer = require("claude-ide.buffer")
-  local buf = buffer.find(path)
+---@return integer? buf
+---@return string? err
+local function find_or_add(path)
+  local buf = require("claude-ide.buffer").find(path)
   if buf and vim.api.nvim_buf_is_loaded(buf) then
-    buffer.reload_from_disk(buf)
-    local was_listed = vim.bo[buf].buflisted
-    require("claude-ide.buffer.hidden").adopt(buf)
-    vim.bo[buf].buflisted = true
-    return buf, was_listed
+    return buf
   end
   local stat, err = vim.uv.fs_stat(path)
   if not stat then
-    return nil,
-      (err or ""):find("^ENOENT") and "File not found: " .. path or "Cannot open " .. path .. ": " .. err
+    local missing = (err or ""):find("^ENOENT") ~= nil
+    return nil, missing and "File not found: " .. path or ("Cannot open %s: %s"):format(path, err)
   elseif stat.type == "directory" then
     return nil, "Not a file: " .. path
   elseif not vim.uv.fs_access(path, "R") then
     return nil, "Cannot read " .. path
   end
-  buf = buf or vim.fn.bufadd(path)
-  local was_listed = vim.bo[buf].buflisted
-  vim.bo[buf].buflisted = true
-  local ok, problem = require("claude-ide.buffer.hidden").read(buf)
-  if not ok then
-    return nil, ("Cannot open %s: %s"):format(path, problem)
+  return buf or vim.fn.bufadd(path)
+end
+
+---Shows a buffer, reading it first where that has not happened.
+---@param buf integer
+---@return integer? win nil: there is none to be had now; the buffer is loaded all the same
+---@return boolean focused
+local function show(buf)
+  local is_new = not vim.api.nvim_buf_is_loaded(buf)
+  if is_new then
+    vim.bo[buf].swapfile = false -- or a swap file of others would bring up a question
   end
-  require("claude-ide.buffer.swap").enable(buf)
-  return buf, was_listed
+  local win, focused = require("claude-ide.window").show(buf)
+  if not win then
+    local ok, err = vim.api.nvim_buf_is_loaded(buf) or require("claude-ide.buffer.hidden").read(buf)
+    if not ok then
+      error(err, 0)
+    end
+    local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":~:.")
+    require("claude-ide.notice").info(("Claude opened %s: `:b %d`"):format(name, buf))
+  elseif is_new then
+    require("claude-ide.buffer.swap").enable(buf)
+  end
+  return win, focused
 end
 
 ---Puts the cursor where it was asked to be, when the buffer is shown the next time.
@@ -211,28 +222,35 @@ end
 ---@return string? err
 function M.open(args)
   local path = require("claude-ide.path").normalize(args.filePath)
-  local buf, was_listed = load(path)
+  local buf, problem = find_or_add(path)
   if not buf then
-    return nil, was_listed --[[@as string]]
+    return nil, problem
+  end
+  require("claude-ide.buffer").reload_from_disk(buf)
+  require("claude-ide.buffer.hidden").adopt(buf)
+  local was_listed = vim.bo[buf].buflisted
+  vim.bo[buf].buflisted = true
+  local win, focused
+  if args.makeFrontmost ~= false then
+    local ok
+    ok, win, focused = pcall(show, buf)
+    if not ok then
+      return nil, ("Cannot open %s: %s"):format(path, win)
+    end
+  elseif not vim.api.nvim_buf_is_loaded(buf) then
+    local ok, err = require("claude-ide.buffer.hidden").read(buf)
+    if not ok then
+      return nil, ("Cannot open %s: %s"):format(path, err)
+    end
   end
   local range = wanted_range(buf, args)
-  if args.makeFrontmost ~= false then
-    local win, focused = require("claude-ide.window").show(buf)
-    if not win then
-      require("claude-ide.notice").info(
-        ("Claude opened %s: `:b %d`"):format(vim.fn.fnamemodify(path, ":~:."), buf)
-      )
-    end
-    if range and win then
-      select_range(win, buf, range, focused and vim.api.nvim_get_mode().mode == "n")
-    elseif range then
-      select_later(buf, range)
-    end
+  if range and win then
+    select_range(win, buf, range, focused and vim.api.nvim_get_mode().mode == "n")
   elseif range and #vim.fn.win_findbuf(buf) == 0 then
     select_later(buf, range)
   end
   if args.preview then
-    become_preview(buf, was_listed --[[@as boolean]])
+    become_preview(buf, was_listed)
   end
   return {
     filePath = path,

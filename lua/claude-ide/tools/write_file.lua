@@ -15,7 +15,11 @@ local function write(buf)
     return tostring(err):gsub("^.-(E%d+: )", "%1")
   end
   require("claude-ide.buffer.disk").note_agreement(buf)
-  vim.api.nvim_exec_autocmds("BufWritePost", { buffer = buf, modeline = false })
+  local told, complaint =
+    pcall(vim.api.nvim_exec_autocmds, "BufWritePost", { buffer = buf, modeline = false })
+  if not told then
+    require("claude-ide.log").warn("a BufWritePost autocommand failed: %s", tostring(complaint))
+  end
   return nil
 end
 
