@@ -24,12 +24,17 @@ vim.api.nvim_create_user_command("ClaudeSend", function(args)
   require("claude-ide.command").send(args)
 end, { range = true, desc = "Claude Code: mention the range, or the whole file" })
 
----@param modes string|string[]
+---@param mode string
 ---@param name string
 ---@param rhs string
 ---@param desc string
-local function plug(modes, name, rhs, desc)
-  vim.keymap.set(modes, ("<Plug>(%s)"):format(name), rhs, { desc = "Claude Code: " .. desc })
+local function plug(mode, name, rhs, desc)
+  -- Not vim.keymap: that is a module to load, and this runs at every start.
+  vim.api.nvim_set_keymap(mode, "<Plug>(" .. name .. ")", rhs, {
+    noremap = true,
+    silent = true,
+    desc = "Claude Code: " .. desc,
+  })
 end
 
 plug("n", "claude-toggle", "<Cmd>Claude<CR>", "toggle the terminal")

@@ -8,7 +8,7 @@ M.version_timeout_ms = 10000
 
 local function check_neovim()
   vim.health.start("Neovim")
-  local version = vim.fn.matchstr(vim.fn.execute("version"), "NVIM v\\zs\\S*")
+  local version = vim.fn.execute("version"):match("NVIM v(%S+)") or "unknown"
   if vim.fn.has("nvim-0.10") == 1 then
     vim.health.ok("Neovim " .. version)
   else

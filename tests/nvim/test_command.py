@@ -219,7 +219,9 @@ def test_several_files_of_one_command_reach_the_cli_in_order(start_nvim, connect
     nvim.wait("require('claude-ide.mention').pending() == 3", what="mentions that wait")
     nvim.wait("require('claude-ide.statusline').text() == 'Claude waiting 3 queued'", what="the statusline")
     client = connect(nvim)
-    nvim.wait(lambda: len([n for n in client.notifications if n["method"] == "at_mentioned"]) == 3, what="three mentions")
+    nvim.wait(
+        lambda: len([n for n in client.notifications if n["method"] == "at_mentioned"]) == 3, what="three mentions"
+    )
     sent = [n["params"]["filePath"] for n in client.notifications if n["method"] == "at_mentioned"]
     assert [path.rsplit("/", 1)[1] for path in sent] == ["a.txt", "b c.txt", "sub"]
     nvim.wait("require('claude-ide.statusline').text() == 'Claude'", what="the statusline")
@@ -315,3 +317,11 @@ def test_the_statusline_follows_events_without_working_at_each_redraw(start_nvim
     nvim.wait("require('claude-ide.statusline').text() == 'Claude selection off'", what="one client")
     nvim.cmd("Claude disconnect")
     assert nvim.lua(text) == "Claude off"
+
+
+def test_any_statusline_can_show_it(start_nvim):
+    nvim = start_nvim()
+    nvim.cmd("set laststatus=2 statusline=%{v:lua.require'claude-ide.statusline'.text()}")
+    nvim.wait_screen("Claude off")
+    nvim.cmd("Claude connect")
+    nvim.wait_screen("Claude waiting")

@@ -173,7 +173,7 @@ function M.provider(host)
     vim.b[buf].claude_terminal = job
     watch(handle)
     require("claude-ide.terminal.keymaps").attach(buf)
-    require("claude-ide.terminal.paste").attach(buf, job)
+    require("claude-ide.terminal.paste").attach(buf)
     vim.bo[buf].filetype = FILETYPE
     provider.focus(handle)
     return handle
