@@ -356,6 +356,27 @@ def test_the_keys_of_the_cli_reach_it(start, cli):
     assert cli.typed() == b"\x1b\x1b\x03\x1d\x17\x0f\x12j"
 
 
+def test_one_key_toggles_from_normal_insert_and_terminal_mode(start, cli):
+    nvim = start(
+        files={"a.txt": "one\n"},
+        args=["a.txt"],
+        init_lua="vim.keymap.set({ 'n', 'i', 't' }, '<F5>', '<Cmd>Claude<CR>')",
+    )
+    nvim.keys("i")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'i'")
+    nvim.terminal.write("\x1b[15~")
+    ready(nvim)
+    for _ in range(2):
+        nvim.terminal.write("\x1b[15~")
+        nvim.wait("#vim.api.nvim_list_wins() == 1 and vim.api.nvim_get_mode().mode == 'n'", what="the window to go")
+        nvim.terminal.write("\x1b[15~")
+        ready(nvim)
+    nvim.keys("hello")
+    nvim.wait(lambda: cli.typed() == b"hello", what="the CLI to read what is typed")
+    assert nvim.lua("return vim.api.nvim_buf_get_lines(1, 0, -1, false)") == ["one"]
+    assert len(cli.starts()) == 1
+
+
 def test_window_keys_work_where_they_are_asked_for(start):
     nvim = start(opts={"terminal": {"keymaps": {"left": ["<C-h>", "<M-h>"], "hide": "<C-q>", "back": False}}})
     nvim.keys(":Claude<CR>")

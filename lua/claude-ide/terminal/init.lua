@@ -20,7 +20,7 @@ local M = {}
 ---@field show fun(handle: any) shows it in the current tab page
 ---@field hide fun(handle: any) the CLI goes on
 ---@field focus fun(handle: any) goes to it; it is visible
----@field is_visible fun(handle: any): boolean in the current tab page
+---@field is_visible fun(handle: any): boolean whether it can be seen in the current tab page
 ---@field close fun(handle: any) ends the CLI
 ---@field bufnr? fun(handle: any): integer? its buffer, where it has one
 ---@field check? fun(spec: claude-ide.terminal.Spec): boolean, string? whether it can work here; why not
@@ -70,8 +70,11 @@ local function spec_of(args)
   if vim.fn.executable(program) == 0 then
     return nil, ("`%s` was not found. `:checkhealth claude-ide` says what to do."):format(program)
   end
-  local cwd = type(options.cwd) == "function" and options.cwd() or options.cwd
-  cwd = cwd and vim.fs.normalize(cwd) or require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
+  local cwd = options.cwd
+  if type(cwd) == "function" then
+    cwd = cwd()
+  end
+  cwd = type(cwd) == "string" and vim.fs.normalize(cwd) or require("claude-ide.workspace").folders()[1]
   if vim.fn.isdirectory(cwd) == 0 then
     return nil, ("The folder %s does not exist; see terminal.cwd."):format(cwd)
   end
