@@ -409,7 +409,7 @@ def load_hidden(nvim, path):
 
 
 def test_a_hidden_file_is_loaded_unseen(start_nvim):
-    nvim = start_nvim(files={"a.py": "# vim: set tabstop=3 :\nx = 1\n"})
+    nvim = start_nvim(files={"a.py": "# vim: set tabstop=3 :\nx = 1\n"}, init_lua="vim.o.modeline = true")
     nvim.lua(
         "vim.api.nvim_create_autocmd('FileType', { pattern = 'python', callback = function(e) vim.g.filetype = e.match end })"
     )
@@ -438,7 +438,7 @@ def test_a_hidden_file_becomes_ordinary_when_it_is_shown(start_nvim):
 
 
 def test_a_hidden_file_gets_what_it_missed_when_it_is_shown(start_nvim):
-    nvim = start_nvim(files={"a.py": "# vim: set tabstop=3 :\nx = 1\n"})
+    nvim = start_nvim(files={"a.py": "# vim: set tabstop=3 :\nx = 1\n"}, init_lua="vim.o.modeline = true")
     nvim.lua("vim.api.nvim_create_autocmd('FileType', { callback = function() vim.opt_local.wrap = false end })")
     (buf,) = load_hidden(nvim, nvim.project / "a.py")
     assert nvim.lua("return vim.wo.wrap") is True
