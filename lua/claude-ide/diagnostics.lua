@@ -11,6 +11,7 @@ local MAX_MESSAGE_BYTES = 4096
 local MAX_READ_BYTES = 1024 * 1024
 
 ---As the CLI knows them; seed 001 has other words, the CLI drops those.
+---@type table<integer, "Error"|"Warning"|"Info"|"Hint">
 local SEVERITIES = { "Error", "Warning", "Info", "Hint" }
 
 ---@class claude-ide.Diagnostic
@@ -57,7 +58,7 @@ local function convert(diagnostic, read_line)
   local code = diagnostic.code
   return {
     message = position.valid(position.truncate(diagnostic.message or "", MAX_MESSAGE_BYTES)),
-    severity = SEVERITIES[diagnostic.severity] or "Error",
+    severity = SEVERITIES[diagnostic.severity or 1] or "Error",
     range = { start = at(lnum, col), ["end"] = at(end_lnum, end_col) },
     source = diagnostic.source and position.valid(diagnostic.source) or nil,
     code = type(code) == "number" and code or (type(code) == "string" and position.valid(code)) or nil,
@@ -185,8 +186,11 @@ local function start()
       require("claude-ide.diagnostics.fresh").meet(event.data.client_id)
     end,
   })
-  for _, client in ipairs(vim.lsp.get_clients()) do
-    require("claude-ide.diagnostics.fresh").meet(client.id)
+  -- Loading vim.lsp takes longer than all else at the start; where it is not loaded, no client runs.
+  if package.loaded["vim.lsp"] then
+    for _, client in ipairs(vim.lsp.get_clients()) do
+      require("claude-ide.diagnostics.fresh").meet(client.id)
+    end
   end
 end
 
