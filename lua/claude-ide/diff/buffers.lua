@@ -5,6 +5,9 @@ local M = {}
 ---Past so many bytes the colours go: they would cost more time than a person waits.
 local MAX_HIGHLIGHTED_BYTES = 512 * 1024
 
+---So many lines are put into a buffer at one time (about 10 ms).
+local MAX_LINES_AT_ONCE = 40000
+
 ---What a text is edited with, taken from the file's own buffer where there is one.
 local EDITING_OPTIONS = {
   "autoindent",
@@ -61,22 +64,20 @@ local function name_of(diff, side)
   return ("claude://%d/%s%s"):format(diff.id, folder, vim.fs.basename(diff.path))
 end
 
+---Makes one of the two, empty.
 ---@param diff claude-ide.Diff
 ---@param side claude-ide.diff.Side
----@param lines string[]
----@param fileformat "unix"|"dos"|"mac"
----@param source? integer
+---@param format claude-ide.diff.Format
+---@param source? integer the file's own buffer
 ---@return integer buf
-local function make(diff, side, lines, fileformat, source)
+function M.make(diff, side, format, source)
   return M.silently(function()
     local buf = vim.api.nvim_create_buf(false, true)
     local bo = vim.bo[buf]
     bo.swapfile = false
     bo.modeline = false
     bo.undolevels = -1
-    vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-    bo.fileformat = fileformat
-    bo.modified = false
+    bo.fileformat = require("claude-ide.diff.proposal").fileformat(format)
     bo.bufhidden = "hide"
     vim.api.nvim_buf_set_name(buf, name_of(diff, side))
     if source and vim.api.nvim_buf_is_valid(source) then
@@ -84,9 +85,9 @@ local function make(diff, side, lines, fileformat, source)
         bo[option] = vim.bo[source][option]
       end
     end
-    bo.filetype = filetype_of(diff.path, source, buf)
     local b = vim.b[buf]
     b.claude_private = true -- the selection in a diff is no news for Claude
+    b.claude_path = diff.path
     b.editorconfig = false
     b.autoformat = false
     b.disable_autoformat = true
@@ -95,30 +96,48 @@ local function make(diff, side, lines, fileformat, source)
   end)
 end
 
----@param diff claude-ide.Diff
----@param now claude-ide.diff.Now
----@return integer buf
-function M.make_now(diff, now)
-  local proposal = require("claude-ide.diff.proposal")
-  local buf = make(diff, "now", now.lines, proposal.fileformat(now.format), now.buf)
-  vim.bo[buf].modifiable = false
-  return buf
+---Fills a new buffer, a piece in each turn of the event loop where there is much.
+---@param buf integer
+---@param lines string[]
+---@param done fun()
+function M.fill(buf, lines, done)
+  local at = 1
+  local function piece()
+    if not vim.api.nvim_buf_is_valid(buf) then
+      return
+    end
+    M.silently(function()
+      local last = math.min(at + MAX_LINES_AT_ONCE - 1, #lines)
+      local whole = at == 1 and last == #lines
+      vim.api.nvim_buf_set_lines(buf, at - 1, -1, false, whole and lines or vim.list_slice(lines, at, last))
+      vim.bo[buf].modified = false
+      at = last + 1
+      return true
+    end)
+    if at > #lines then
+      done()
+    else
+      vim.schedule(piece)
+    end
+  end
+  piece()
 end
 
+---Makes the filled buffers what they are: one to look at, one to edit.
 ---@param diff claude-ide.Diff
----@param lines string[]
----@param format claude-ide.diff.Format
+---@param bufs table<claude-ide.diff.Side, integer>
 ---@param source? integer the file's own buffer
----@return integer buf
-function M.make_proposal(diff, lines, format, source)
-  local buf = make(diff, "proposal", lines, require("claude-ide.diff.proposal").fileformat(format), source)
+function M.finish(diff, bufs, source)
   M.silently(function()
-    vim.bo[buf].buftype = "acwrite"
-    vim.bo[buf].undolevels = -123456 -- the global value again
-    vim.bo[buf].modified = true
+    for _, buf in pairs(bufs) do
+      vim.bo[buf].filetype = filetype_of(diff.path, source, buf)
+    end
+    vim.bo[bufs.now].modifiable = false
+    vim.bo[bufs.proposal].buftype = "acwrite"
+    vim.bo[bufs.proposal].undolevels = -123456 -- the global value again
+    vim.bo[bufs.proposal].modified = true
     return true
   end)
-  return buf
 end
 
 ---Puts the proposal's own text back, as `:edit!` wants it.

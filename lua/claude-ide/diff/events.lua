@@ -1,11 +1,12 @@
 -- What the person does to the windows and buffers of a diff, as autocommands and keys, and what each of it means.
 local M = {}
 
+---A diff on the screen, and what its events mean.
 ---@class claude-ide.diff.Listener
 ---@field diff claude-ide.Diff
 ---@field bufs table<claude-ide.diff.Side, integer>
 ---@field lines string[] the proposal as it came
----@field windows fun(): table<claude-ide.diff.Side, integer>
+---@field wins table<claude-ide.diff.Side, integer>
 ---@field write fun() the person writes the proposal
 ---@field gone fun() a window or a buffer of the diff is gone
 
@@ -128,7 +129,7 @@ function M.attach(group, listener)
   })
   on("WinClosed", {
     callback = function(event)
-      if vim.tbl_contains(vim.tbl_values(listener.windows()), tonumber(event.match)) then
+      if vim.tbl_contains(vim.tbl_values(listener.wins), tonumber(event.match)) then
         listener.gone()
       end
     end,

@@ -59,17 +59,6 @@ function M.of_now(diff, now, unseen)
     .. part("ClaudeDiffWarning", unseen and unseen .. " " or "")
 end
 
----@param hunks claude-ide.buffer.Hunk[]
----@return integer added
----@return integer removed
-function M.count_lines(hunks)
-  local added, removed = 0, 0
-  for _, hunk in ipairs(hunks) do
-    added, removed = added + hunk.new_count, removed + hunk.old_count
-  end
-  return added, removed
-end
-
 ---@class claude-ide.diff.WinbarOpts
 ---@field added integer
 ---@field removed integer

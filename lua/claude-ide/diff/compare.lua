@@ -1,0 +1,123 @@
+-- Which lines differ between the present text and the proposal. Small texts at once, large ones on a thread of their own:
+-- a diff of 10 MB takes 80 ms where it is easy and seconds where it is not.
+local M = {}
+
+---Up to so many bytes of both sides together the main loop can do it (a few milliseconds).
+local MAX_DIRECT_BYTES = 256 * 1024
+
+---More hunks than anybody looks at one by one are taken together to one.
+local MAX_HUNKS = 3000
+
+---After so long the diff is shown with one hunk from the first to the last difference.
+local DEADLINE_MS = 1500
+
+---@class claude-ide.diff.Comparison
+---@field hunks claude-ide.buffer.Hunk[] top to bottom
+---@field added integer lines
+---@field removed integer lines
+
+---@param hunks claude-ide.buffer.Hunk[]
+---@return claude-ide.diff.Comparison
+local function counted(hunks)
+  local added, removed = 0, 0
+  for _, hunk in ipairs(hunks) do
+    added, removed = added + hunk.new_count, removed + hunk.old_count
+  end
+  return { hunks = hunks, added = added, removed = removed }
+end
+
+---@param old string[]
+---@param new string[]
+---@return claude-ide.diff.Comparison
+local function as_one(old, new)
+  local first, last_old, last_new = 1, #old, #new
+  while first <= last_old and first <= last_new and old[first] == new[first] do
+    first = first + 1
+  end
+  while last_old >= first and last_new >= first and old[last_old] == new[last_new] do
+    last_old, last_new = last_old - 1, last_new - 1
+  end
+  local hunk =
+    { old = first, old_count = last_old - first + 1, new = first, new_count = last_new - first + 1 }
+  return counted((hunk.old_count > 0 or hunk.new_count > 0) and { hunk } or {})
+end
+
+---Runs on another thread: no upvalues, plain values in and out.
+---@param old string
+---@param new string
+---@param max_hunks integer
+---@return string? numbers four a hunk, each with a space behind it; nil: failed
+---@return integer added
+---@return integer removed
+local function work(old, new, max_hunks)
+  local ok, indices = pcall(vim.diff, old, new, { result_type = "indices" })
+  if not ok then
+    return nil, 0, 0
+  end
+  local added, removed, numbers = 0, 0, {}
+  for _, index in ipairs(indices) do
+    removed, added = removed + index[2], added + index[4]
+    numbers[#numbers + 1] = table.concat(index, " ") .. " "
+  end
+  if #numbers > max_hunks then
+    return nil, added, removed
+  end
+  return table.concat(numbers), added, removed
+end
+
+---@param numbers string
+---@return claude-ide.buffer.Hunk[]
+local function parse(numbers)
+  local hunks = {}
+  for old, old_count, new, new_count in numbers:gmatch("(%d+) (%d+) (%d+) (%d+) ") do
+    old, old_count, new, new_count = tonumber(old), tonumber(old_count), tonumber(new), tonumber(new_count)
+    -- With no lines on a side, xdiff names the line before.
+    hunks[#hunks + 1] = {
+      old = old_count == 0 and old + 1 or old,
+      old_count = old_count,
+      new = new_count == 0 and new + 1 or new,
+      new_count = new_count,
+    }
+  end
+  return hunks
+end
+
+---@param old string[]
+---@param new string[]
+---@param bytes integer of both sides together
+---@param done fun(comparison: claude-ide.diff.Comparison) at once, or later on the main loop
+function M.run(old, new, bytes, done)
+  if bytes <= MAX_DIRECT_BYTES then
+    return done(counted(require("claude-ide.buffer.patch").hunks(old, new)))
+  end
+  local timer = assert(vim.uv.new_timer())
+  local function finish(comparison)
+    if not timer:is_closing() then
+      timer:stop()
+      timer:close()
+      done(comparison)
+    end
+  end
+  timer:start(
+    DEADLINE_MS,
+    0,
+    vim.schedule_wrap(function()
+      finish(as_one(old, new))
+    end)
+  )
+  local after = vim.schedule_wrap(function(numbers, added, removed)
+    if not numbers then
+      local comparison = as_one(old, new)
+      if added + removed > 0 then
+        comparison.added, comparison.removed = added, removed
+      end
+      return finish(comparison)
+    end
+    finish({ hunks = parse(numbers), added = added, removed = removed })
+  end)
+  vim.uv
+    .new_work(work, after)
+    :queue(table.concat(old, "\n") .. "\n", table.concat(new, "\n") .. "\n", MAX_HUNKS)
+end
+
+return M

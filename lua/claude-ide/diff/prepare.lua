@@ -1,0 +1,78 @@
+-- From a request to two filled buffers and what differs between them, a piece at a time where the texts are large, so that
+-- Neovim never stands still.
+local M = {}
+
+---Past so many bytes of both sides together each step gets a turn of the event loop of its own.
+local LARGE_BYTES = 1024 * 1024
+
+---@class claude-ide.diff.Prepared
+---@field now claude-ide.diff.Now
+---@field lines string[] of the proposal, as it came
+---@field format claude-ide.diff.Format of the proposal
+---@field bufs table<claude-ide.diff.Side, integer>
+---@field comparison claude-ide.diff.Comparison
+
+---@param diff claude-ide.Diff
+---@param is_wanted fun(): boolean false: it ended meanwhile, nothing more is done
+---@param done fun(prepared: claude-ide.diff.Prepared)
+function M.run(diff, is_wanted, done)
+  local buffers, proposal = require("claude-ide.diff.buffers"), require("claude-ide.diff.proposal")
+  local prepared = { bufs = {} } ---@type claude-ide.diff.Prepared
+  local large = false
+
+  ---@param steps fun(next: fun())[]
+  local function run(steps)
+    local i = 0
+    local function next_step()
+      i = i + 1
+      if not is_wanted() then
+        for _, buf in pairs(prepared.bufs) do
+          buffers.delete(buf)
+        end
+      elseif not steps[i] then
+        done(prepared)
+      elseif large then
+        vim.schedule(function()
+          steps[i](next_step)
+        end)
+      else
+        steps[i](next_step)
+      end
+    end
+    next_step()
+  end
+
+  require("claude-ide.diff.source").read(diff.old_path, function(disk)
+    require("claude-ide.diff.reload").observed(diff.old_path, disk)
+    local bytes = #diff.proposed + #(disk.bytes or "")
+    large = bytes > LARGE_BYTES
+    run({
+      function(next_step)
+        prepared.now = require("claude-ide.diff.source").present(diff.old_path, disk)
+        next_step()
+      end,
+      function(next_step)
+        prepared.lines, prepared.format = proposal.decode(diff.proposed)
+        next_step()
+      end,
+      function(next_step)
+        local now = prepared.now
+        prepared.bufs.now = buffers.make(diff, "now", now.format, now.buf)
+        buffers.fill(prepared.bufs.now, now.lines, next_step)
+      end,
+      function(next_step)
+        prepared.bufs.proposal = buffers.make(diff, "proposal", prepared.format, prepared.now.buf)
+        buffers.fill(prepared.bufs.proposal, prepared.lines, next_step)
+      end,
+      function(next_step)
+        buffers.finish(diff, prepared.bufs, prepared.now.buf)
+        require("claude-ide.diff.compare").run(prepared.now.lines, prepared.lines, bytes, function(comparison)
+          prepared.comparison = comparison
+          next_step()
+        end)
+      end,
+    })
+  end)
+end
+
+return M

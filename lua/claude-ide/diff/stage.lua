@@ -1,0 +1,222 @@
+-- The diffs that are on the screen or on their way to it: when each is shown, which comes after which, when it goes.
+-- Does not decide anything: what the person does to a diff is handed to the verbs it was shown with.
+local M = {}
+
+---How long an accepted diff stays on the screen for the next one of the same turn to take its place. Any key ends it.
+---Measured with the CLI 2.1.329: the next openDiff comes 20 to 60 ms after the answer.
+local LINGER_MS = 150
+
+---The same while the next one is on its way, however slow the disk is.
+local LINGER_FOR_NEXT_MS = 3000
+
+---What is known of a diff beside its state.
+---@class claude-ide.diff.Entry
+---@field diff claude-ide.Diff
+---@field text? claude-ide.diff.Prepared from when both sides are ready
+---@field tick? integer changedtick of the untouched proposal
+---@field view? claude-ide.diff.View
+---@field group? integer augroup
+
+---What the person's doings mean.
+---@class claude-ide.diff.Verbs
+---@field accept fun()
+---@field reject fun()
+---@field write fun() the proposal was written by the person
+---@field gone fun() a window or a buffer of the diff was closed
+
+---@type table<integer, claude-ide.diff.Entry>
+local entries = {}
+
+---@type { entry: claude-ide.diff.Entry, timer: table }?
+local lingering
+
+---@param diff claude-ide.Diff
+---@return claude-ide.diff.Entry
+function M.add(diff)
+  require("claude-ide.diff.keys").attach("diff")
+  require("claude-ide.diff.intent").start()
+  local entry = { diff = diff }
+  entries[diff.id] = entry
+  if lingering then
+    lingering.timer:start(LINGER_FOR_NEXT_MS, 0, vim.schedule_wrap(M.end_lingering))
+  end
+  return entry
+end
+
+---@param id integer
+---@return claude-ide.diff.Entry?
+function M.get(id)
+  return entries[id]
+end
+
+---The view to go to when this one is done: of the diff that has waited longest.
+---@param besides claude-ide.diff.Entry
+---@return claude-ide.diff.View?
+local function next_view(besides)
+  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+    local entry = entries[diff.id]
+    if entry and entry ~= besides and entry.view then
+      return entry.view
+    end
+  end
+end
+
+---Takes everything of a diff away.
+---@param entry claude-ide.diff.Entry
+local function clear(entry)
+  if entries[entry.diff.id] ~= entry then
+    return
+  end
+  entries[entry.diff.id] = nil
+  require("claude-ide.diff.attention").forget(entry.diff.id)
+  if entry.group then
+    vim.api.nvim_del_augroup_by_id(entry.group)
+  end
+  if entry.view then
+    require("claude-ide.diff.view").close(entry.view, next_view(entry))
+  elseif entry.text then
+    for _, buf in pairs(entry.text.bufs) do
+      require("claude-ide.diff.buffers").delete(buf)
+    end
+  end
+  if not next(entries) then
+    require("claude-ide.diff.intent").stop()
+    require("claude-ide.diff.keys").detach("diff")
+    require("claude-ide.diff.restore").forget()
+  end
+end
+
+---Ends the time that a decided diff stays on the screen.
+function M.end_lingering()
+  if lingering then
+    local entry = lingering.entry
+    lingering.timer:stop()
+    lingering.timer:close()
+    lingering = nil
+    clear(entry)
+  end
+end
+
+---Lets a decided diff stay for a moment: a turn of several edits changes one screen instead of building five.
+---@param entry claude-ide.diff.Entry
+local function linger(entry)
+  M.end_lingering()
+  local winbar = require("claude-ide.diff.winbar").of_decided(entry.diff)
+  require("claude-ide.diff.view").set_winbar(entry.view, winbar)
+  vim.bo[entry.text.bufs.proposal].modifiable = false
+  local timer = assert(vim.uv.new_timer())
+  lingering = { entry = entry, timer = timer }
+  timer:start(LINGER_MS, 0, vim.schedule_wrap(M.end_lingering))
+  -- The next key is for the screen that comes after this one.
+  require("claude-ide.diff.keys").before_next(function()
+    if lingering and lingering.entry == entry then
+      M.end_lingering()
+    end
+  end)
+end
+
+---Takes a settled diff off the screen, now or in a moment.
+---@param entry claude-ide.diff.Entry
+function M.take_down(entry)
+  if vim.v.exiting ~= vim.NIL then
+    return
+  end
+  local view = require("claude-ide.diff.view")
+  local stays = entry.diff.state == "accepted"
+    and entry.view
+    and view.is_current(entry.view)
+    and view.is_shown(entry.view, "proposal")
+    and vim.api.nvim_get_mode().mode == "n"
+  if stays then
+    return linger(entry)
+  end
+  -- Never within the autocommand that decided it: there windows cannot be closed.
+  require("claude-ide.diff.keys").soon(function()
+    clear(entry)
+  end)
+end
+
+---@param entry claude-ide.diff.Entry
+---@param verbs claude-ide.diff.Verbs
+local function listen(entry, verbs)
+  local diff, bufs = entry.diff, entry.text.bufs
+  local events = require("claude-ide.diff.events")
+  entry.group = vim.api.nvim_create_augroup("claude-ide.diff." .. diff.id, { clear = true })
+  events.attach(entry.group, {
+    diff = diff,
+    bufs = bufs,
+    wins = entry.view.wins,
+    lines = entry.text.lines,
+    write = verbs.write,
+    gone = function()
+      if diff.state == "pending" then
+        require("claude-ide.diff.view").note_loss(entry.view)
+        verbs.gone()
+      end
+    end,
+  })
+  events.map_keys(bufs, { accept = verbs.accept, reject = verbs.reject })
+end
+
+---@param entry claude-ide.diff.Entry
+---@return claude-ide.diff.ViewOpts
+local function view_opts(entry)
+  local winbar, text = require("claude-ide.diff.winbar"), entry.text
+  local now, comparison = text.now, text.comparison
+  local unseen = require("claude-ide.diff.proposal").unseen_changes(now.format, text.format)
+  local bytes = #entry.diff.proposed + #(now.disk.bytes or "")
+  return {
+    focus = false,
+    hunks = comparison.hunks,
+    plain = require("claude-ide.diff.marks").needed(comparison.hunks, #now.lines + #text.lines, bytes),
+    winbars = {
+      now = winbar.of_now(entry.diff, now, unseen),
+      proposal = winbar.of_proposal(entry.diff, {
+        added = comparison.added,
+        removed = comparison.removed,
+        others = require("claude-ide.diff.state").count() - 1,
+      }),
+    },
+  }
+end
+
+---The view that the person is in, unless it is `besides`.
+---@param besides? claude-ide.diff.Entry
+---@return claude-ide.diff.View?
+local function current_view(besides)
+  for _, entry in pairs(entries) do
+    if entry ~= besides and entry.view and require("claude-ide.diff.view").is_current(entry.view) then
+      return entry.view
+    end
+  end
+end
+
+---Puts a diff on the screen.
+---@param entry claude-ide.diff.Entry with its text
+---@param verbs claude-ide.diff.Verbs
+function M.show(entry, verbs)
+  if entry.diff.state ~= "pending" or entry.view then
+    return
+  end
+  local view, buffers = require("claude-ide.diff.view"), require("claude-ide.diff.buffers")
+  local opts = view_opts(entry)
+  local before = lingering and lingering.entry
+  local takes_over = before and view.is_current(before.view)
+  local here = current_view(before)
+  if here then
+    opts.screen = here.screen
+  elseif takes_over then
+    opts.screen = before.view.screen
+  end
+  -- Someone who looks at another diff goes on looking at it.
+  opts.focus = not here and (takes_over or require("claude-ide.config").get().diff.focus)
+  entry.view = view.open(entry.diff, entry.text.bufs, opts)
+  listen(entry, verbs)
+  M.end_lingering()
+  for _, buf in pairs(entry.text.bufs) do
+    buffers.highlight(buf, entry.text.now.buf)
+  end
+  require("claude-ide.diff.announce").opened(entry.diff)
+end
+
+return M
