@@ -11,16 +11,16 @@ function M.between(a, b)
     row[column] = column
   end
   for i = 1, #a do
-    local diagonal = row[0]
+    local diagonal = i - 1
     row[0] = i
     for j = 1, #b do
-      local above = row[j]
+      local above = row[j] --[[@as integer]]
       local replaced = diagonal + (a:byte(i) == b:byte(j) and 0 or 1)
       row[j] = math.min(replaced, above + 1, row[j - 1] + 1)
       diagonal = above
     end
   end
-  return row[#b]
+  return row[#b] --[[@as integer]]
 end
 
 return M
