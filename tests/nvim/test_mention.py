@@ -4,7 +4,13 @@ import pytest
 
 from harness.fake_server import FakeServer
 
-FILES = {"a.txt": "one\ntwo\nthree\n", "b.txt": "bee\n", ".env": "SECRET=1\n", "sub/c.txt": "sea\n", "with space.txt": "x\n"}
+FILES = {
+    "a.txt": "one\ntwo\nthree\n",
+    "b.txt": "bee\n",
+    ".env": "SECRET=1\n",
+    "sub/c.txt": "sea\n",
+    "with space.txt": "x\n",
+}
 
 
 @pytest.fixture
@@ -76,7 +82,12 @@ def test_without_a_range_the_whole_file_is_mentioned_without_lines(editor):
 
 @pytest.mark.parametrize(
     ("keys", "first", "last"),
-    [("Vj:ClaudeSend<CR>", 0, 1), (":2ClaudeSend<CR>", 1, 1), (":ClaudeSend<CR>", None, None), (":%ClaudeSend<CR>", 0, 2)],
+    [
+        ("Vj:ClaudeSend<CR>", 0, 1),
+        (":2ClaudeSend<CR>", 1, 1),
+        (":ClaudeSend<CR>", None, None),
+        (":%ClaudeSend<CR>", 0, 2),
+    ],
 )
 def test_the_command_uses_the_range_that_was_given(editor, keys, first, last):
     nvim = editor()

@@ -55,7 +55,7 @@ def type_and_wait(nvim, keys, expected):
 def fill(nvim, list_function="setqflist"):
     nvim.lua(
         f"""
-        local set = function(items) {'vim.fn.setqflist(items)' if list_function == 'setqflist' else 'vim.fn.setloclist(0, items)'} end
+        local set = function(items) {"vim.fn.setqflist(items)" if list_function == "setqflist" else "vim.fn.setloclist(0, items)"} end
         set({{
           {{ filename = "alpha.txt", lnum = 2, text = "one line" }},
           {{ text = "no file here" }},
@@ -113,7 +113,13 @@ def cursor_on(nvim, name):
 @pytest.mark.parametrize("style", [0, 1, 2, 3])
 @pytest.mark.parametrize(
     ("shown", "path"),
-    [("beta.lua", "beta.lua"), ("run.sh", "run.sh"), ("star*", "star*"), ("sub/", "sub"), ("with  two", "with  two blanks.txt")],
+    [
+        ("beta.lua", "beta.lua"),
+        ("run.sh", "run.sh"),
+        ("star*", "star*"),
+        ("sub/", "sub"),
+        ("with  two", "with  two blanks.txt"),
+    ],
 )
 def test_the_netrw_file_under_the_cursor(editor, style, shown, path):
     nvim = open_netrw(editor, style)

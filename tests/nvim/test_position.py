@@ -22,7 +22,9 @@ def test_a_negative_column_is_the_start(nvim):
 
 
 def test_a_character_ends_after_its_combining_marks(nvim):
-    ends = nvim.lua(CHECK + "return vim.tbl_map(function(col) return position.after(line, col) end, { 0, 1, 6, 8, 11, 50 })")
+    ends = nvim.lua(
+        CHECK + "return vim.tbl_map(function(col) return position.after(line, col) end, { 0, 1, 6, 8, 11, 50 })"
+    )
     assert ends == [1, 5, 7, 11, 11, 11]
 
 

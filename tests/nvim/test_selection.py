@@ -142,8 +142,10 @@ def test_a_nul_in_the_file_is_told_as_one(editor):
 
 def test_the_text_is_cut_at_a_character_and_the_range_stays_whole(editor):
     nvim = editor("ö" * 300 + "\n" + "x" * 50 + "\n", opts={"selection": {"max_bytes": 255}})
-    text, start, end = selected(nvim, "ggVG", "ö" * 127)
-    assert (start, end) == (position(0, 0), position(1, 50))
+    nvim.keys("ggVG")
+    sent = nvim.server.wait_sent("selection_changed", lambda sent: sent["selection"]["end"]["line"] == 1)
+    assert sent["text"] == "ö" * 127
+    assert (sent["selection"]["start"], sent["selection"]["end"]) == (position(0, 0), position(1, 50))
 
 
 def test_a_selection_of_200_000_lines_is_read_only_as_far_as_it_is_told(editor):

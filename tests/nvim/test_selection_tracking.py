@@ -1,5 +1,7 @@
 """When Claude is told of the cursor and the selection, how long a selection lasts, and what stays private."""
 
+import itertools
+
 import pytest
 
 from harness.fake_server import FakeServer
@@ -181,7 +183,7 @@ def test_two_messages_are_a_pause_apart_and_the_last_is_never_lost(editor):
     nvim.keys("".join(["jkjk", "lh" * 30, "j"]))
     wait_cursor(nvim, 1, 7)
     times = [one["at"] for one in nvim.server.messages("selection_changed") if "client" not in one]
-    assert all(later - earlier >= 48 for earlier, later in zip(times, times[1:]))
+    assert all(later - earlier >= 48 for earlier, later in itertools.pairwise(times))
 
 
 def test_nothing_is_told_when_nothing_changed(editor):
@@ -222,7 +224,15 @@ def test_typing_tells_the_cursor(editor):
 
 @pytest.mark.parametrize(
     "command",
-    ["help", "enew", "new | setlocal buftype=nofile | file scratch", "terminal cat", "edit .", "copen", "edit oil:///tmp/"],
+    [
+        "help",
+        "enew",
+        "new | setlocal buftype=nofile | file scratch",
+        "terminal cat",
+        "edit .",
+        "copen",
+        "edit oil:///tmp/",
+    ],
 )
 def test_a_buffer_that_is_no_file_sends_nothing(editor, command):
     nvim = editor()
@@ -285,7 +295,10 @@ def test_entering_a_file_that_is_denied_takes_back_what_was_told(editor, name):
     wait_cursor(nvim, 0, 0)
 
 
-@pytest.mark.parametrize("glob", ["conf/**", "inner/*", "**/conf/**/x.txt", "X.TXT*", "conf/inner/{x,y}.txt", "[!a].?xt", "**/x.txt", "*/x.txt"])
+@pytest.mark.parametrize(
+    "glob",
+    ["conf/**", "inner/*", "**/conf/**/x.txt", "X.TXT*", "conf/inner/{x,y}.txt", "[!a].?xt", "**/x.txt", "*/x.txt"],
+)
 def test_a_deny_glob_is_compared_with_the_name_or_with_the_path(editor, glob):
     nvim = editor(opts={"selection": {"deny": [glob]}})
     nvim.cmd("edit conf/inner/x.txt")
@@ -343,7 +356,9 @@ def test_a_client_is_told_again_once_it_listens(editor):
     wait_text(nvim, "one")
     nvim.server.connect(2)
     nvim.wait(
-        lambda: [m["params"]["text"] for m in nvim.server.messages("selection_changed") if m.get("client") == 2] == ["one"]
+        lambda: (
+            [m["params"]["text"] for m in nvim.server.messages("selection_changed") if m.get("client") == 2] == ["one"]
+        )
     )
 
 

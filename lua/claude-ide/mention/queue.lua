@@ -26,11 +26,16 @@ local on_sent
 ---@return boolean? sent
 local function deliver(entry, client)
   -- Lines from 0, the last one included. Without lines the fields must be missing: the CLI drops a null.
-  return require("claude-ide.server").notify("at_mentioned", {
+  local params = {
     filePath = require("claude-ide.mention.routing").path_for(entry.path, client),
     lineStart = entry.first and entry.first - 1,
     lineEnd = entry.last and entry.last - 1,
-  }, client.id)
+  }
+  local sent, err = require("claude-ide.server").notify("at_mentioned", params, client.id)
+  if not sent then
+    require("claude-ide.log").info("a mention for client %d waits: %s", client.id, err)
+  end
+  return sent
 end
 
 ---@param entry claude-ide.mention.Entry

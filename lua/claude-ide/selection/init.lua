@@ -28,10 +28,10 @@ local function tell_active(path)
   end
 end
 
----@param subject claude-ide.selection.Subject
+---@param subject? claude-ide.selection.Subject
 local function tell(subject)
   local server = require("claude-ide.server")
-  if not subject.buf then
+  if not (subject and subject.buf) then
     latest = nil
     tell_active(nil)
     server.notify("selection_changed", nothing())

@@ -9,6 +9,9 @@ local api, fn = vim.api, vim.fn
 local BLOCK = "\22"
 local TAB = 9
 
+---Past the end of every line.
+local MAXCOL = vim.v.maxcol --[[@as integer]]
+
 ---Lines, runs of letters and wide characters that are looked at for the text of a block. Each takes up to 1 µs.
 local BLOCK_STEPS = 8000
 
@@ -105,13 +108,9 @@ end
 local function text_between(buf, row, col, last_row, last_col, max_bytes)
   local most = max_bytes + 4 -- a whole character more, so that the cut can see where the last one ends
   local stop_row = row_reached(buf, row, last_row, col + most)
-  local stop_col = math.min(
-    stop_row == last_row and last_col or math.huge,
-    stop_row == row and col + most or most,
-    #line(buf, stop_row)
-  )
-  local lines =
-    api.nvim_buf_get_text(buf, row, col, stop_row, math.max(stop_col, stop_row == row and col or 0), {})
+  local from = stop_row == row and col or 0
+  local stop_col = math.min(stop_row == last_row and last_col or MAXCOL, from + most, #line(buf, stop_row))
+  local lines = api.nvim_buf_get_text(buf, row, col, stop_row, math.max(stop_col, from), {})
   for i, content in ipairs(lines) do
     lines[i] = with_nul(content)
   end
@@ -168,7 +167,7 @@ end
 ---@return claude-ide.selection.Position stop
 local function linewise(buf, region, max_bytes)
   local row, _, _, last_row = ordered(region)
-  local text, stop = text_between(buf, row, 0, last_row, math.huge, max_bytes), row_end(buf, last_row)
+  local text, stop = text_between(buf, row, 0, last_row, MAXCOL, max_bytes), row_end(buf, last_row)
   return stop.line > last_row and text .. "\n" or text, at(row, 0), stop
 end
 
@@ -223,7 +222,7 @@ end
 ---Unlike there, a short line is not filled up.
 ---@param text string
 ---@param left integer 0-based cell
----@param right integer 0-based cell, inclusive; may be infinite
+---@param right integer 0-based cell, inclusive; may be MAXCOL
 ---@return string part
 ---@return integer col 0-based byte column where it starts
 ---@return integer stop_col 0-based byte column, exclusive
@@ -254,7 +253,7 @@ end
 ---@param row integer 0-based
 ---@param last_row integer 0-based, inclusive
 ---@param left integer 0-based cell
----@param right integer 0-based cell, inclusive; may be infinite
+---@param right integer 0-based cell, inclusive; may be MAXCOL
 ---@param max_bytes integer
 ---@return string
 local function block_text(buf, row, last_row, left, right, max_bytes)
@@ -283,7 +282,7 @@ local function blockwise(buf, region, max_bytes)
     right = region.inclusion == "exclusive" and first2 > last1 and first2 - 1 or last2
   end
   if region.dollar then
-    right = math.huge
+    right = MAXCOL
   end
   local _, start_col = slice(first_line, left, right)
   local _, _, stop_col = slice(last_line, left, right)
@@ -295,7 +294,25 @@ local function blockwise(buf, region, max_bytes)
   return text, at(row, position.utf16(first_line, start_col)), stop
 end
 
-local READERS = { v = charwise, V = linewise, [BLOCK] = blockwise }
+---The same from any buffer: the width of a tab is the current one's.
+---@param buf integer
+---@param region claude-ide.selection.Region
+---@param max_bytes integer
+---@return string text
+---@return claude-ide.selection.Position start
+---@return claude-ide.selection.Position stop
+local function blockwise_anywhere(buf, region, max_bytes)
+  if api.nvim_get_current_buf() == buf then
+    return blockwise(buf, region, max_bytes)
+  end
+  local read ---@type [string, claude-ide.selection.Position, claude-ide.selection.Position]
+  api.nvim_buf_call(buf, function()
+    read = { blockwise(buf, region, max_bytes) }
+  end)
+  return read[1], read[2], read[3]
+end
+
+local READERS = { v = charwise, V = linewise, [BLOCK] = blockwise_anywhere }
 
 ---Reads a region of a buffer that is loaded.
 ---@param buf integer
@@ -308,15 +325,7 @@ function M.read(buf, region, max_bytes)
     local here = at(region.lnum1 - 1, position.utf16(line(buf, region.lnum1 - 1), region.col1 - 1))
     return "", { start = here, ["end"] = here, isEmpty = true }
   end
-  local text, start, stop
-  local function read()
-    text, start, stop = READERS[region.kind](buf, region, max_bytes)
-  end
-  if region.kind == BLOCK and api.nvim_get_current_buf() ~= buf then
-    api.nvim_buf_call(buf, read) -- the width of a tab is the buffer's
-  else
-    read()
-  end
+  local text, start, stop = READERS[region.kind](buf, region, max_bytes)
   text = position.truncate(position.valid(text), max_bytes)
   local empty = start.line == stop.line and start.character == stop.character
   return text, { start = start, ["end"] = stop, isEmpty = empty }

@@ -27,14 +27,35 @@ local AWAY = { c = true, r = true, ["!"] = true, t = true }
 ---@field anchor_col integer 0-based
 
 ---@class claude-ide.selection.TrackerOpts
----@field tell fun(subject: claude-ide.selection.Subject) sends it; its `buf` is nil when nothing may be known any more
+---@field tell fun(subject?: claude-ide.selection.Subject) sends it; nil: nothing may be known any more
 ---@field pause_ms integer least time between two looks at the cursor
 
 ---What makes two subjects the same; the text of a selection is compared by `tick`.
 local FIELDS = { "buf", "name", "kind", "lnum1", "col1", "off1", "lnum2", "col2", "off2", "dollar" }
 
-local subject = {} ---@type claude-ide.selection.Subject
-local told = {} ---@type claude-ide.selection.Subject what was told last
+---@return claude-ide.selection.Subject
+local function no_subject()
+  return {
+    buf = nil,
+    name = "",
+    tick = 0,
+    kind = "",
+    lnum1 = 1,
+    col1 = 1,
+    off1 = 0,
+    lnum2 = 1,
+    col2 = 1,
+    off2 = 0,
+    dollar = false,
+    inclusion = "inclusive",
+    virtual = false,
+    anchor_lnum = 1,
+    anchor_col = 0,
+  }
+end
+
+local subject = no_subject()
+local told = no_subject() -- what was told last
 
 local options ---@type claude-ide.selection.TrackerOpts?
 local group ---@type integer? while the server runs
@@ -176,7 +197,7 @@ local function publish()
     told[field] = subject[field]
   end
   told.tick = subject.tick
-  local ok, err = pcall(options.tell, subject)
+  local ok, err = pcall(options.tell, subject.buf and subject or nil)
   if not ok then
     -- The cursor moves all the time: a message each time would be worse than a selection that is not told.
     require("claude-ide.log").error("selection: %s", err)
@@ -235,7 +256,8 @@ end
 
 ---Visual mode begins, changes its kind, or ends.
 local function on_mode_changed()
-  local kind = KINDS[vim.v.event.new_mode:sub(1, 1)]
+  local event = vim.v.event --[[@as { new_mode: string }]]
+  local kind = KINDS[event.new_mode:sub(1, 1)]
   local buf = api.nvim_get_current_buf()
   if kind then
     if visual_buf ~= buf then
@@ -279,7 +301,7 @@ local function on_win_closed()
 end
 
 ---@param id integer
----@param events string|string[]
+---@param events vim.api.keyset.events|vim.api.keyset.events[]
 ---@param callback function
 ---@param pattern? string[]
 local function on(id, events, callback, pattern)
@@ -306,7 +328,7 @@ end
 function M.listen(listening)
   if not group or listening == (live_group ~= nil) then
     return
-  elseif not listening then
+  elseif live_group then
     api.nvim_del_augroup_by_id(live_group)
     live_group, pausing, changed = nil, false, false
     timer:stop()
@@ -328,7 +350,7 @@ end
 function M.forget()
   if told.buf and options then
     told.buf = nil
-    options.tell({})
+    options.tell(nil)
   end
 end
 

@@ -7,6 +7,7 @@ local M = {}
 ---@return claude-ide.mention.Entry[]?
 ---@return string? err
 function M.entries(range)
+  ---@diagnostic disable-next-line: unresolved-require
   local state = require("neo-tree.sources.manager").get_state_for_window(vim.api.nvim_get_current_win())
   if not state or not state.tree then
     return nil, "neo-tree has not drawn its tree yet."

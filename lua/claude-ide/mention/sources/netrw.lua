@@ -15,6 +15,12 @@ local function existing(path)
   end
 end
 
+---@param lnum integer
+---@return string
+local function line_at(lnum)
+  return vim.api.nvim_buf_get_lines(0, lnum - 1, lnum, false)[1] or ""
+end
+
 ---@param line string
 ---@return string
 local function without_link_target(line)
@@ -39,13 +45,13 @@ end
 ---@return string? path
 ---@return boolean? top it is the folder that the tree shows
 local function tree_path(lnum)
-  local depth, name = tree_line(vim.fn.getline(lnum))
+  local depth, name = tree_line(line_at(lnum))
   local parts = { name }
   for above = lnum - 1, 1, -1 do
     if depth <= 1 then
       break
     end
-    local its_depth, its_name = tree_line(vim.fn.getline(above))
+    local its_depth, its_name = tree_line(line_at(above))
     if its_depth == depth - 1 then
       depth = its_depth
       table.insert(parts, 1, (its_name:gsub("/$", "")))
@@ -63,13 +69,14 @@ end
 ---@param only_cursor boolean
 ---@return string[]
 local function wide_names(line, only_cursor)
-  local width = vim.b.netrw_cpf
+  local width = vim.b.netrw_cpf --[[@as integer?]]
   if not width or width <= 0 then
     return { (line:gsub("%s+$", "")) }
   end
   local names, start = {}, 0
   if only_cursor then
-    start = math.floor((vim.fn.virtcol(".") - 1) / width) * width
+    local cell = vim.fn.virtcol(".") - 1
+    start = cell - cell % width
   end
   repeat
     local name = vim.fn.strcharpart(line, start, width):gsub("%s+$", "")
@@ -89,10 +96,10 @@ local function paths_on(lnum, only_cursor)
   if lnum < (vim.w.netrw_bannercnt or 0) then
     return {}
   end
-  local line, style = vim.fn.getline(lnum), vim.w.netrw_liststyle or vim.g.netrw_liststyle or 0
+  local line, style = line_at(lnum), vim.w.netrw_liststyle or vim.g.netrw_liststyle or 0
   if style == TREE then
     local path, top = tree_path(lnum)
-    return (only_cursor or not top) and { path } or {}
+    return path and (only_cursor or not top) and { path } or {}
   end
   local names = { without_link_target(line) }
   if style == LONG then

@@ -6,6 +6,8 @@ local M = {}
 ---@return claude-ide.mention.Entry[]?
 ---@return string? err
 function M.entries(range)
+  ---@type table
+  ---@diagnostic disable-next-line: unresolved-require, assign-type-mismatch
   local oil = require("oil")
   local buf = vim.api.nvim_get_current_buf()
   local dir = oil.get_current_dir(buf)

@@ -1,13 +1,19 @@
--- snacks.nvim: its pickers and its explorer, which is one. Read at ad9ede6 (2026-03-21): `Snacks.picker.get()` gives the
+-- snacks.nvim: its pickers and its explorer, which is one. Read as of 2026-03-21: `Snacks.picker.get()` gives the
 -- open pickers of the tab page; a picker has `current_win()`, `selected({ fallback })` and `list` (`row2idx`, `get`);
 -- `Snacks.picker.util.path(item)` gives an item's file. `pos` is where the item points; it counts here only where the item
 -- is one line of a file (`line`: grep, diagnostics, quickfix), since buffers and recent files have one too.
 local M = {}
 
+---@return table
+local function snacks()
+  ---@diagnostic disable-next-line: unresolved-require
+  return require("snacks")
+end
+
 ---The picker whose window the person is in.
 ---@return table?
 local function current_picker()
-  for _, picker in ipairs(require("snacks").picker.get()) do
+  for _, picker in ipairs(snacks().picker.get()) do
     if picker:current_win() then
       return picker
     end
@@ -38,7 +44,7 @@ function M.entries(range)
   local items = range and in_list and items_on(picker, range) or picker:selected({ fallback = true })
   local found = {}
   for _, item in ipairs(items) do
-    local path = require("snacks").picker.util.path(item)
+    local path = snacks().picker.util.path(item)
     if path then
       local first = item.line and item.pos and item.pos[1] > 0 and item.pos[1] or nil
       found[#found + 1] =
