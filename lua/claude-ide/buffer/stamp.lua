@@ -55,22 +55,31 @@ function M.detach()
   seen = {}
 end
 
+---Whether an autocommand is one of others and runs for a buffer.
+---@param autocmd { group_name?: string, buflocal?: boolean, buffer?: integer, pattern?: string }
+---@param buf integer
+---@return boolean
+local function is_for(autocmd, buf)
+  if vim.startswith(autocmd.group_name or "", "claude-ide.") then
+    return false
+  elseif autocmd.buflocal then
+    return autocmd.buffer == buf
+  end
+  local name, pattern = vim.api.nvim_buf_get_name(buf), autocmd.pattern or "*"
+  local subject = pattern:find("/", 1, true) and name or vim.fs.basename(name)
+  return vim.fn.match(subject, vim.fn.glob2regpat(pattern)) >= 0
+end
+
 ---Whether an autocommand that is not ours is responsible for such an event of a buffer.
----@param event string
+---@param event "FileChangedShell"|"BufWriteCmd"
 ---@param buf integer
 ---@return boolean
 function M.others_listen(event, buf)
-  local name = vim.api.nvim_buf_get_name(buf)
   for _, autocmd in ipairs(vim.api.nvim_get_autocmds({ event = event })) do
-    if autocmd.buflocal then
-      if autocmd.buffer == buf then
-        return true
-      end
-    else
-      local subject = autocmd.pattern:find("/", 1, true) and name or vim.fs.basename(name)
-      if vim.fn.match(subject, vim.fn.glob2regpat(autocmd.pattern)) >= 0 then
-        return true
-      end
+    if
+      is_for(autocmd --[[@as table]], buf)
+    then
+      return true
     end
   end
   return false
@@ -107,7 +116,7 @@ function M.settle(buf, answer)
     vim.cmd("noautocmd setlocal noautoread")
     return value
   end)
-  local ok, err = pcall(vim.cmd, ("silent %dchecktime"):format(buf))
+  local ok, err = pcall(vim.api.nvim_command, ("silent %dchecktime"):format(buf))
   if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_call(buf, function()
       -- `set autoread<` takes the local value away; `setlocal autoread<` would copy the global one.
@@ -146,7 +155,7 @@ end
 ---an undo. An autocommand that claims to have written the file is the one way to say so without writing.
 ---@param buf integer
 function M.agree(buf)
-  local group = vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
+  local group = vim.api.nvim_create_augroup("claude-ide.buffer.agree", { clear = true })
   vim.api.nvim_create_autocmd("BufWriteCmd", {
     group = group,
     buffer = buf,
