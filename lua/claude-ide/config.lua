@@ -92,7 +92,7 @@ end
 ---The complete defaults, a fresh copy.
 ---@return claude-ide.Config
 function M.defaults()
-  return defaults_of(require("claude-ide.config.schema"))
+  return defaults_of(require("claude-ide.config.schema")) --[[@as claude-ide.Config]]
 end
 
 ---@param report fun(option: string, text: string)

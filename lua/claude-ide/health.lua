@@ -31,14 +31,14 @@ local function check_library()
   local native = require("claude-ide.native")
   local path, missing = native.find()
   if not path then
-    vim.health.error(missing)
+    vim.health.error(missing or "The library is missing")
     return
   end
   local library, err = native.load()
   if library then
     vim.health.ok(("%s, version %s"):format(path, library.version()))
   else
-    vim.health.error(err)
+    vim.health.error(err or "The library cannot be loaded")
   end
 end
 

@@ -100,10 +100,12 @@ def test_other_editors_are_told_apart(start_nvim, tmp_path):
         (folder / name).write_text(json.dumps(lock))
     (folder / "4.lock").write_text("not json")
     (folder / "5.lock").write_text("[1, null]")
+    (folder / "6.lock").write_text('{"pid": -1.5, "workspaceFolders": "no list", "ideName": {}}')
     text = health(nvim)
     assert "(Gone, pid 4194305) is of a process that has ended" in text
     assert "WARNING Another editor: Rival" in text and "choose with /ide" in text
     assert "Another editor: Neighbour" in text and "WARNING Another editor: Neighbour" not in text
+    assert "Another editor: unnamed editor, pid unknown" in text
     assert "4.lock is not a lock file that can be read" in text
 
 

@@ -106,6 +106,20 @@ local function overlap(theirs, ours)
   return false
 end
 
+---@param lock table
+---@return integer?
+local function pid_of(lock)
+  local pid = tonumber(lock.pid)
+  return pid and pid >= 1 and pid % 1 == 0 and pid --[[@as integer]] or nil
+end
+
+---@param pid integer
+---@return boolean
+local function is_alive(pid)
+  local sent, _, code = vim.uv.kill(pid, 0)
+  return sent == 0 or code == "EPERM"
+end
+
 ---@param path string
 local function check_other_lock(path)
   local lock = read_lock(path)
@@ -116,9 +130,9 @@ local function check_other_lock(path)
     )
     return
   end
-  local pid = tonumber(lock.pid)
+  local pid = pid_of(lock)
   local name = type(lock.ideName) == "string" and lock.ideName or "unnamed editor"
-  if pid and vim.uv.kill(pid, 0) ~= 0 and select(2, vim.uv.kill(pid, 0)) ~= "EPERM" then
+  if pid and not is_alive(pid) then
     vim.health.info(
       ("%s (%s, pid %d) is of a process that has ended; the CLI removes it"):format(path, name, pid)
     )

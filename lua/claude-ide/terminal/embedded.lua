@@ -63,7 +63,7 @@ local function spawn(win, spec, on_exit)
   if not ok or job <= 0 then
     return nil, ok and (spec.argv[1] .. " could not be run") or tostring(job)
   end
-  return job
+  return job --[[@as integer]]
 end
 
 ---"term://…" as a name would make a saved session start a CLI of its own, one that knows nothing of this Neovim.

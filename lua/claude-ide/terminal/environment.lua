@@ -24,12 +24,15 @@ end
 ---@return table<string, string>
 function M.of(port, inherited)
   local exceptions = inherited.NO_PROXY or inherited.no_proxy
-  return {
+  local environment = {
     ENABLE_IDE_INTEGRATION = "true",
-    CLAUDE_CODE_SSE_PORT = port and tostring(port) or nil,
     NO_PROXY = M.no_proxy(exceptions),
     no_proxy = M.no_proxy(inherited.no_proxy or exceptions),
   }
+  if port then
+    environment.CLAUDE_CODE_SSE_PORT = tostring(port)
+  end
+  return environment
 end
 
 return M

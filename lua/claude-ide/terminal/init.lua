@@ -70,11 +70,14 @@ local function spec_of(args)
   if vim.fn.executable(program) == 0 then
     return nil, ("`%s` was not found. `:checkhealth claude-ide` says what to do."):format(program)
   end
-  local cwd = options.cwd
-  if type(cwd) == "function" then
-    cwd = cwd()
+  local chosen = options.cwd
+  if type(chosen) == "function" then
+    chosen = chosen()
   end
-  cwd = type(cwd) == "string" and vim.fs.normalize(cwd) or require("claude-ide.workspace").folders()[1]
+  local cwd = require("claude-ide.workspace").folders()[1]
+  if type(chosen) == "string" then
+    cwd = vim.fs.normalize(chosen)
+  end
   if vim.fn.isdirectory(cwd) == 0 then
     return nil, ("The folder %s does not exist; see terminal.cwd."):format(cwd)
   end
