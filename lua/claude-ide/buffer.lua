@@ -132,7 +132,7 @@ function M.language(buf)
   if filetype == "" and not vim.api.nvim_buf_is_loaded(buf) then
     filetype = vim.filetype.match({ filename = vim.api.nvim_buf_get_name(buf) }) or ""
   end
-  filetype = filetype:match("^[^.]*")
+  filetype = filetype:gsub("%..*$", "")
   return LANGUAGES[filetype] or filetype
 end
 

@@ -24,7 +24,7 @@ local function with_conform(buf, done)
   if listed and #formatters == 0 and not uses_lsp then
     return false
   end
-  conform.format(
+  local _ = conform.format(
     { bufnr = buf, async = true, timeout_ms = DEADLINE_MS, quiet = true, lsp_format = "fallback" },
     function(err)
       done(not err, err and tostring(err) or nil)
@@ -44,7 +44,7 @@ local function with_lsp(buf, done)
   end
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   local params = vim.api.nvim_buf_call(buf, function()
-    return vim.lsp.util.make_formatting_params({})
+    return vim.lsp.util.make_formatting_params()
   end)
   local sent = lsp.request(client, METHOD, params, function(err, edits)
     if err then
@@ -108,7 +108,7 @@ local function when_attached(buf, callback)
     return callback()
   end
   local timer = assert(vim.uv.new_timer())
-  local autocmd
+  local autocmd ---@type integer
   local function once()
     if not timer:is_closing() then
       timer:close()

@@ -8,7 +8,10 @@ local HAS_METHODS = vim.fn.has("nvim-0.11") == 1
 ---@param method? string
 ---@return vim.lsp.Client[]
 function M.clients(buf, method)
-  return vim.lsp.get_clients({ bufnr = buf, method = method })
+  return vim.lsp.get_clients({
+    bufnr = buf,
+    method = method --[[@as any]],
+  })
 end
 
 ---Whether a client was started for a buffer and has not finished its handshake.
@@ -26,7 +29,7 @@ end
 ---@return boolean
 function M.supports(client, method, buf)
   if HAS_METHODS then
-    return client:supports_method(method, buf) == true
+    return client:supports_method(method --[[@as any]], buf) == true
   end
   ---@diagnostic disable-next-line: param-type-mismatch
   return client.supports_method(method, { bufnr = buf }) == true
@@ -41,7 +44,7 @@ end
 function M.request(client, method, params, handler, buf)
   local sent, id
   if HAS_METHODS then
-    sent, id = client:request(method, params, handler, buf)
+    sent, id = client:request(method --[[@as any]], params, handler, buf)
   else
     ---@diagnostic disable-next-line: param-type-mismatch
     sent, id = client.request(method, params, handler, buf)

@@ -38,8 +38,8 @@ function M.real(path)
     if real then
       return (real == "/" and tail ~= "") and tail or real .. tail
     end
-    local parent, name = head:match("^(.*)/([^/]+)$")
-    head, tail = parent == "" and "/" or parent, "/" .. name .. tail
+    local name = vim.fs.basename(head)
+    head, tail = vim.fs.dirname(head), "/" .. name .. tail
   end
   return tail == "" and "/" or tail
 end
@@ -61,7 +61,7 @@ end
 ---@param root? string default: the current directory
 ---@return string
 function M.relative(path, root)
-  path, root = M.normalize(path), M.normalize(root or vim.uv.cwd())
+  path, root = M.normalize(path), M.normalize(root or assert(vim.uv.cwd()))
   if path == root then
     return "."
   elseif not M.within(path, root) then
@@ -95,7 +95,7 @@ function M.from_uri(uri)
   end
   if path:find("%%%x%x") and not vim.uv.fs_lstat(path) then
     local unescaped = path:gsub("%%(%x%x)", function(hex)
-      return string.char(tonumber(hex, 16))
+      return string.char(tonumber(hex, 16) --[[@as integer]])
     end)
     if not unescaped:find("\0", 1, true) and vim.uv.fs_lstat(unescaped) then
       path = unescaped

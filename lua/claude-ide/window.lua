@@ -118,35 +118,42 @@ local function is_untouched(buf)
     and #vim.fn.win_findbuf(buf) == 0
 end
 
+---The window to show a buffer in, made where there is none.
+---@param buf integer
+---@param free boolean the focus may move
+---@return integer? win nil: there is none to be had without disturbing the person
+local function destination(buf, free)
+  local kept = not free and vim.api.nvim_get_current_win() or nil
+  local win = M.choose(buf, vim.api.nvim_get_current_tabpage(), kept)
+  if win then
+    return win
+  elseif not holds_diff(0) then
+    local may_split = free or vim.api.nvim_get_mode().mode == "t"
+    return may_split and split(buf) or nil
+  elseif not free then
+    return nil
+  end
+  -- A diff has its tab page to itself.
+  for _, tab in ipairs(vim.api.nvim_list_tabpages()) do
+    win = not holds_diff(tab) and M.choose(buf, tab) or nil
+    if win then
+      return win
+    end
+  end
+  vim.cmd("tab sbuffer " .. buf)
+  return vim.api.nvim_get_current_win()
+end
+
 ---Shows a buffer in a window fit for it. Takes the focus there only where no typing can be hit by it; a person who types
 ---keeps the window they type in as it is.
----@param buf integer loaded
+---@param buf integer
 ---@return integer? win nil: there was no window to be had without disturbing the person
 ---@return boolean focused
 function M.show(buf)
   local free = M.may_focus()
-  local current = vim.api.nvim_get_current_win()
-  if vim.fn.getcmdwintype() ~= "" then
+  local win = vim.fn.getcmdwintype() == "" and destination(buf, free) or nil
+  if not win then
     return nil, false
-  end
-  local win = M.choose(buf, vim.api.nvim_get_current_tabpage(), not free and current or nil)
-  if not win and holds_diff(0) then
-    -- A diff has its tab page to itself.
-    if not free then
-      return nil, false
-    end
-    for _, tab in ipairs(vim.api.nvim_list_tabpages()) do
-      win = win or (not holds_diff(tab) and M.choose(buf, tab) or nil)
-    end
-    if not win then
-      vim.cmd("tab sbuffer " .. buf)
-      return vim.api.nvim_get_current_win(), true
-    end
-  elseif not win then
-    if not free and vim.api.nvim_get_mode().mode ~= "t" then
-      return nil, false
-    end
-    win = split(buf)
   end
   local before = vim.api.nvim_win_get_buf(win)
   if before ~= buf then

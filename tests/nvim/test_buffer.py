@@ -93,7 +93,10 @@ def test_relative_and_within_compare_whole_names(nvim):
 def test_a_uri_is_read_raw_and_unescaped_only_where_such_a_file_exists(start_nvim):
     nvim = start_nvim(files={"a b.txt": "", "c%20d.txt": "", "c d.txt": ""})
     read = "return require('claude-ide.path').from_uri(...)"
-    at = lambda name: str(nvim.project / name)
+
+    def at(name):
+        return str(nvim.project / name)
+
     assert nvim.lua(read, "file://" + at("a b.txt")) == at("a b.txt")
     assert nvim.lua(read, "file://" + at("a%20b.txt")) == at("a b.txt")
     assert nvim.lua(read, "file://" + at("c%20d.txt")) == at("c%20d.txt")
@@ -384,6 +387,16 @@ def test_a_large_file_is_reloaded(start_nvim):
     change(nvim, [line + "?" for line in changed])
     assert nvim.lua(RELOAD) == [True]
     assert nvim.lua("return vim.fn.getline(2)") == changed[1] + "?"
+
+
+def test_a_file_too_large_to_compare_is_reloaded_by_neovim(start_nvim):
+    nvim = start_nvim(files={"a.txt": "x" * 99 + "\n" + "long line\n" * 1_000_000})
+    edit(nvim, nvim.project / "a.txt")
+    nvim.cmd("normal! 500G")
+    assert nvim.lua(RELOAD) == [False]
+    change(nvim, "y\n" + "long line\n" * 1_000_000)
+    assert nvim.lua(RELOAD) == [True]
+    assert nvim.lua("return { vim.fn.getline(1), vim.fn.line('.'), vim.bo.modified }") == ["y", 500, False]
 
 
 def test_many_buffers_are_reloaded_in_the_background(start_nvim):

@@ -14,6 +14,7 @@ require("claude-ide.tools.get_diagnostics").run(args, function(value, err)
 end, { id = 1, client = client or 1, name = "get_diagnostics" })
 """
 
+
 def diagnostics(nvim, uri=None, client=1):
     nvim.lua(RUN, {} if uri is None else {"uri": uri}, client)
     nvim.wait("answers > 0", what="diagnostics")
@@ -31,11 +32,12 @@ def messages(files):
 
 @pytest.fixture
 def project(start_nvim):
-    def start(lsp="{}", opts={}, files={}, **more):
+    def start(lsp="{}", opts=None, files=None, **more):
         nvim = start_nvim(
-            files={"a.py": "x = 1\n", "b.py": "y = 2\n", **files},
+            files={"a.py": "x = 1\n", "b.py": "y = 2\n", **(files or {})},
             init_lua=f"{LSP}\nfake.start('fake', {lsp})" if lsp else LSP,
-            opts=opts, **more,
+            opts=opts or {},
+            **more,
         )
         nvim.uri = lambda name: f"file://{nvim.project}/{name}"
         return nvim
@@ -45,7 +47,9 @@ def project(start_nvim):
 
 def edit_and_settle(nvim, name):
     """Opens a file and waits until its server has judged it."""
-    nvim.lua("judged = 0 vim.api.nvim_create_autocmd('DiagnosticChanged', { callback = function() judged = judged + 1 end })")
+    nvim.lua(
+        "judged = 0 vim.api.nvim_create_autocmd('DiagnosticChanged', { callback = function() judged = judged + 1 end })"
+    )
     nvim.cmd(f"edit {name}")
     nvim.wait("judged > 0")
 
@@ -53,13 +57,20 @@ def edit_and_settle(nvim, name):
 def test_a_diagnostic_has_every_field_in_utf16(project):
     nvim = project(files={"a.py": "s = '😀ü'; ERROR = 1\n"})
     edit_and_settle(nvim, "a.py")
-    assert diagnostics(nvim, nvim.uri("a.py")) == [{
-        "uri": nvim.uri("a.py"),
-        "diagnostics": [{
-            "message": "ERROR in line 1", "severity": "Error", "source": "fake", "code": "E1",
-            "range": {"start": {"line": 0, "character": 11}, "end": {"line": 0, "character": 16}},
-        }],
-    }]
+    assert diagnostics(nvim, nvim.uri("a.py")) == [
+        {
+            "uri": nvim.uri("a.py"),
+            "diagnostics": [
+                {
+                    "message": "ERROR in line 1",
+                    "severity": "Error",
+                    "source": "fake",
+                    "code": "E1",
+                    "range": {"start": {"line": 0, "character": 11}, "end": {"line": 0, "character": 16}},
+                }
+            ],
+        }
+    ]
 
 
 def test_the_severities_are_the_clis_words(project):
@@ -181,7 +192,11 @@ def test_a_file_that_is_not_open_is_loaded_for_its_server(project):
     before = nvim.screen()
     assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": ["ERROR in line 1"]}
     assert took(nvim) < 480
-    assert nvim.lua("return { vim.fn.bufloaded('a.py'), vim.fn.buflisted('a.py'), #vim.api.nvim_list_wins() }") == [1, 0, 1]
+    assert nvim.lua("return { vim.fn.bufloaded('a.py'), vim.fn.buflisted('a.py'), #vim.api.nvim_list_wins() }") == [
+        1,
+        0,
+        1,
+    ]
     assert nvim.screen() == before
 
 
@@ -202,7 +217,9 @@ def test_edits_without_a_diff_show_in_every_buffer(project):
     for number in range(20):
         (nvim.project / f"f{number}.txt").write_text("new text\n")
     diagnostics(nvim)
-    texts = nvim.lua("return vim.tbl_map(function(n) return vim.fn.getbufline('f' .. n .. '.txt', 1)[1] end, vim.fn.range(20))")
+    texts = nvim.lua(
+        "return vim.tbl_map(function(n) return vim.fn.getbufline('f' .. n .. '.txt', 1)[1] end, vim.fn.range(20))"
+    )
     assert texts == ["mine" if number == 3 else "new text" for number in range(20)]
 
 
@@ -216,7 +233,9 @@ def test_private_files_have_no_diagnostics(project):
 
 def test_scratch_buffers_have_no_diagnostics(project):
     nvim = project(lsp=None)
-    nvim.lua("vim.diagnostic.set(vim.api.nvim_create_namespace('t'), vim.api.nvim_create_buf(false, true), { { lnum = 0, col = 0, message = 'm' } })")
+    nvim.lua(
+        "vim.diagnostic.set(vim.api.nvim_create_namespace('t'), vim.api.nvim_create_buf(false, true), { { lnum = 0, col = 0, message = 'm' } })"
+    )
     assert diagnostics(nvim) == []
 
 
@@ -233,7 +252,9 @@ def test_there_are_limits_and_the_worst_stay(project):
       end
       for _, name in ipairs({ "a.py", "b.py" }) do vim.bo[vim.fn.bufadd(vim.fn.getcwd() .. "/" .. name)].buflisted = true end
     """)
-    files = {file["uri"].rpartition("/")[2]: [item["severity"] for item in file["diagnostics"]] for file in diagnostics(nvim)}
+    files = {
+        file["uri"].rpartition("/")[2]: [item["severity"] for item in file["diagnostics"]] for file in diagnostics(nvim)
+    }
     assert files["b.py"].count("Error") == 7
     assert files["a.py"].count("Warning") == 7
     assert sum(map(len, files.values())) == 15

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from fake_lsp import LSP
+
 from harness.client import RpcError, ToolError
 
 RUN = """
@@ -30,11 +31,13 @@ def current_name(nvim):
 
 @pytest.fixture
 def project(start_nvim):
-    nvim = start_nvim(files={
-        "a.py": "def one():\n    return 1\n\n\ndef two():\n    return 'zwölf'\n",
-        "b.txt": "first\nsecond\n",
-        "dir/c.md": "# c\n",
-    })
+    nvim = start_nvim(
+        files={
+            "a.py": "def one():\n    return 1\n\n\ndef two():\n    return 'zwölf'\n",
+            "b.txt": "first\nsecond\n",
+            "dir/c.md": "# c\n",
+        }
+    )
     nvim.at = lambda name: str(nvim.project / name)
     return nvim
 
@@ -44,7 +47,9 @@ def project(start_nvim):
 
 def test_open_file_shows_the_file_in_the_current_window(project):
     assert run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True) == {
-        "filePath": project.at("a.py"), "languageId": "python", "lineCount": 6,
+        "filePath": project.at("a.py"),
+        "languageId": "python",
+        "lineCount": 6,
     }
     assert current_name(project) == project.at("a.py")
     assert project.lua("return { vim.bo.buflisted, #vim.api.nvim_list_wins() }") == [True, 1]
@@ -60,6 +65,7 @@ def test_open_file_selects_from_start_text_to_end_text(project):
 
 def test_text_to_select_is_no_pattern_and_may_span_lines(start_nvim):
     nvim = start_nvim(files={"a.txt": "a.c abc\nx*y\n%d [1]\nü😀 end\n"})
+
     def selected(**args):
         run(nvim, "open_file", filePath=str(nvim.project / "a.txt"), makeFrontmost=True, **args)
         nvim.keys("y")
@@ -140,7 +146,9 @@ def test_open_file_makes_a_window_where_none_is_fit(project):
     project.lua("vim.cmd('terminal') vim.cmd('stopinsert')")
     run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
     assert current_name(project) == project.at("a.py")
-    assert project.lua("return vim.tbl_map(function(w) return vim.bo[vim.api.nvim_win_get_buf(w)].buftype end, vim.api.nvim_list_wins())") == ["", "terminal"]
+    assert project.lua(
+        "return vim.tbl_map(function(w) return vim.bo[vim.api.nvim_win_get_buf(w)].buftype end, vim.api.nvim_list_wins())"
+    ) == ["", "terminal"]
 
 
 def test_open_file_keeps_out_of_the_tab_page_of_a_diff(project):
@@ -223,7 +231,9 @@ def test_odd_names_open(start_nvim):
 def test_previews_do_not_pile_up_in_the_buffer_list(project):
     for name in ("a.py", "b.txt", "dir/c.md"):
         run(project, "open_file", filePath=project.at(name), makeFrontmost=True, preview=True)
-    assert project.lua("return vim.tbl_map(function(i) return vim.fs.basename(i.name) end, vim.fn.getbufinfo({ buflisted = 1 }))")[-1:] == ["c.md"]
+    assert project.lua(
+        "return vim.tbl_map(function(i) return vim.fs.basename(i.name) end, vim.fn.getbufinfo({ buflisted = 1 }))"
+    )[-1:] == ["c.md"]
     assert project.lua("return #vim.fn.getbufinfo({ buflisted = 1 })") == 1
 
 
@@ -247,14 +257,27 @@ def test_open_files_opens_what_exists(project):
 
 
 def test_open_editors_describe_each_listed_file(project):
-    project.lua("vim.cmd('edit a.py | vsplit b.txt | badd dir/c.md | new | help') vim.cmd('only') vim.cmd('edit a.py | vsplit b.txt')")
+    project.lua(
+        "vim.cmd('edit a.py | vsplit b.txt | badd dir/c.md | new | help') vim.cmd('only') vim.cmd('edit a.py | vsplit b.txt')"
+    )
     project.cmd("call setline(1, 'changed')")
     tabs = {tab["label"]: tab for tab in run(project, "get_open_editors")["tabs"]}
     assert set(tabs) == {"a.py", "b.txt", "c.md"}
     assert tabs["b.txt"] | {"selection": None} == {
-        "uri": "file://" + project.at("b.txt"), "fileName": project.at("b.txt"), "label": "b.txt",
-        "isActive": True, "isDirty": True, "isPinned": False, "isPreview": False, "isUntitled": False,
-        "languageId": "plaintext", "lineCount": 2, "groupIndex": 0, "viewColumn": 1, "isGroupActive": True, "selection": None,
+        "uri": "file://" + project.at("b.txt"),
+        "fileName": project.at("b.txt"),
+        "label": "b.txt",
+        "isActive": True,
+        "isDirty": True,
+        "isPinned": False,
+        "isPreview": False,
+        "isUntitled": False,
+        "languageId": "plaintext",
+        "lineCount": 2,
+        "groupIndex": 0,
+        "viewColumn": 1,
+        "isGroupActive": True,
+        "selection": None,
     }
     assert (tabs["a.py"]["isActive"], tabs["a.py"]["isDirty"], tabs["a.py"]["viewColumn"]) == (False, False, 2)
     assert tabs["c.md"]["languageId"] == "markdown"
@@ -289,7 +312,9 @@ def test_private_files_are_not_listed(project):
 
 def test_workspace_folders(project):
     assert run(project, "get_workspace_folders") == {
-        "success": True, "folders": [str(project.project)], "rootPath": str(project.project),
+        "success": True,
+        "folders": [str(project.project)],
+        "rootPath": str(project.project),
     }
 
 
@@ -301,7 +326,10 @@ def test_dirty_is_said_of_exactly_that_file(project):
     project.lua("vim.cmd('edit foo.tsx') vim.fn.setline(1, 'x')")
     assert run(project, "check_document_dirty", filePath=project.at("foo.ts"))["success"] is False
     assert run(project, "check_document_dirty", filePath=project.at("foo.tsx")) == {
-        "success": True, "filePath": project.at("foo.tsx"), "isDirty": True, "isUntitled": False,
+        "success": True,
+        "filePath": project.at("foo.tsx"),
+        "isDirty": True,
+        "isUntitled": False,
     }
 
 
@@ -319,7 +347,9 @@ def test_save_writes_exactly_that_file(project):
 
 def test_save_runs_the_persons_autocommands_also_in_a_hidden_buffer(project):
     project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'mine') vim.cmd('edit a.py')")
-    project.lua("vim.api.nvim_create_autocmd('BufWritePre', { callback = function() vim.fn.setline(2, 'formatted') end })")
+    project.lua(
+        "vim.api.nvim_create_autocmd('BufWritePre', { callback = function() vim.fn.setline(2, 'formatted') end })"
+    )
     assert run(project, "save_document", filePath=project.at("b.txt"))["saved"] is True
     assert (project.project / "b.txt").read_text() == "mine\nformatted\n"
     assert current_name(project) == project.at("a.py")
@@ -364,7 +394,9 @@ def test_read_file_gives_the_disk_where_the_buffer_is_behind(project):
 @pytest.mark.parametrize("content", ["x\ny\n", "no newline", "dos\r\nlines\r\n", "", "\n", "\ufeffmark\n", "nul\0\n"])
 def test_write_file_goes_through_the_buffer_byte_for_byte(project, content):
     project.cmd("edit b.txt")
-    project.lua("vim.api.nvim_create_autocmd('BufWritePre', { callback = function() vim.fn.append(0, 'formatter') end })")
+    project.lua(
+        "vim.api.nvim_create_autocmd('BufWritePre', { callback = function() vim.fn.append(0, 'formatter') end })"
+    )
     project.lua("vim.api.nvim_create_autocmd('BufWritePost', { callback = function() vim.g.post = true end })")
     assert run(project, "write_file", path=project.at("b.txt"), content=content) == {"written": True}
     assert (project.project / "b.txt").read_bytes() == content.encode()
@@ -496,14 +528,21 @@ def test_every_tool_answers_a_real_client(project, connect):
     assert client.call("openFile", filePath=project.at("b.txt")) == ["Opened file: " + project.at("b.txt")]
     quiet = client.call("openFile", filePath=project.at("dir/c.md"), makeFrontmost=False)
     assert json.loads(quiet[0]) == {
-        "success": True, "filePath": project.at("dir/c.md"), "languageId": "markdown", "lineCount": 1,
+        "success": True,
+        "filePath": project.at("dir/c.md"),
+        "languageId": "markdown",
+        "lineCount": 1,
     }
     with pytest.raises(ToolError, match="File not found"):
         client.call("openFile", filePath=project.at("none"))
-    assert json.loads(client.call("open_files", file_paths=[project.at("a.py")])[0]) == {"opened_files": [project.at("a.py")]}
+    assert json.loads(client.call("open_files", file_paths=[project.at("a.py")])[0]) == {
+        "opened_files": [project.at("a.py")]
+    }
     tabs = json.loads(client.call("getOpenEditors")[0])["tabs"]
     assert [tab["label"] for tab in tabs if tab["isActive"]] == ["a.py"]
-    assert client.call("get_all_opened_file_paths")[0].splitlines() == [project.at(n) for n in ("a.py", "b.txt", "dir/c.md")]
+    assert client.call("get_all_opened_file_paths")[0].splitlines() == [
+        project.at(n) for n in ("a.py", "b.txt", "dir/c.md")
+    ]
     folders = json.loads(client.call("getWorkspaceFolders")[0])
     assert (folders["folders"], folders["rootPath"]) == ([str(project.project)], str(project.project))
     project.cmd("call setline(1, '# changed')")

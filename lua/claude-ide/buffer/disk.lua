@@ -8,6 +8,9 @@ local STEP_MS = 8
 ---Files read at one time.
 local PARALLEL_READS = 8
 
+---Larger files are left to Neovim's own reload, which is faster but keeps less; comparing them would freeze the screen.
+local MAX_BYTES = 8 * 1024 * 1024
+
 ---How often a file may change under our hands before we leave it for the next time.
 local MAX_ROUNDS = 3
 
@@ -47,7 +50,7 @@ end
 
 ---Takes what was read from disk into the buffer, if it is something else.
 ---@param buf integer
----@param bytes string
+---@param bytes? string nil: too large to be compared
 ---@param stat uv.fs_stat.result of the open file that was read
 ---@return boolean changed
 ---@return string? why_not
@@ -56,7 +59,10 @@ local function absorb(buf, bytes, stat)
     return false, "modified"
   end
   local stamp = require("claude-ide.buffer.stamp")
-  local lines, format = require("claude-ide.buffer.format").decode(bytes, M.decoding(buf))
+  local lines, format
+  if bytes then
+    lines, format = require("claude-ide.buffer.format").decode(bytes, M.decoding(buf))
+  end
   if lines and require("claude-ide.buffer").text(buf) == bytes then
     agreed[buf] = stat_key(stat)
     return false
@@ -96,7 +102,7 @@ local function absorb(buf, bytes, stat)
 end
 
 ---@param path string
----@return string? bytes
+---@return string? bytes nil with a stat: too large
 ---@return uv.fs_stat.result|string stat or error
 local function read_now(path)
   local fd, err = vim.uv.fs_open(path, "r", 0)
@@ -104,26 +110,32 @@ local function read_now(path)
     return nil, err or "cannot open"
   end
   local stat = vim.uv.fs_fstat(fd)
-  local bytes = stat and stat.type == "file" and vim.uv.fs_read(fd, stat.size, 0) or nil
+  local bytes, problem
+  if stat and stat.size <= MAX_BYTES then
+    bytes, problem = vim.uv.fs_read(fd, stat.size, 0)
+  end
   vim.uv.fs_close(fd)
-  return bytes, stat or "cannot stat"
+  if not stat or problem then
+    return nil, problem or "cannot stat"
+  end
+  return bytes, stat
 end
 
----@param path string
----@param done fun(bytes: string?, stat: uv.fs_stat.result?)
+---@param path string of a regular file
+---@param done fun(stat: uv.fs_stat.result?, bytes: string?) no stat: it cannot be read; no bytes: too large
 local function read_later(path, done)
   vim.uv.fs_open(path, "r", 0, function(_, fd)
     if not fd then
       return done(nil)
     end
     vim.uv.fs_fstat(fd, function(_, stat)
-      if not stat or stat.type ~= "file" then
+      if not stat or stat.size > MAX_BYTES then
         vim.uv.fs_close(fd, function() end)
-        return done(nil)
+        return done(stat)
       end
       vim.uv.fs_read(fd, stat.size, 0, function(_, bytes)
         vim.uv.fs_close(fd, function() end)
-        done(bytes, stat)
+        done(bytes and stat, bytes)
       end)
     end)
   end)
@@ -148,10 +160,13 @@ function M.reload(buf)
       return changed
     end
     local bytes, read_stat = read_now(path)
-    if not bytes then
-      return changed, tostring(read_stat)
+    if type(read_stat) == "string" then
+      return changed, read_stat
     end
-    local did, why_not = absorb(buf, bytes, read_stat --[[@as uv.fs_stat.result]])
+    local ok, did, why_not = pcall(absorb, buf, bytes, read_stat)
+    if not ok then
+      did, why_not = false, tostring(did)
+    end
     if why_not then
       return changed, why_not
     end
@@ -172,7 +187,8 @@ end
 ---@param bufs integer[]
 ---@param done fun(changed: integer[]) on the main loop, once
 function M.reload_all(bufs, done)
-  local waiting, changed = {}, {}
+  local waiting = {} ---@type { buf: integer, path: string, key: string? }[]
+  local changed = {} ---@type integer[]
   local open, next_job = 0, 1
   for _, buf in ipairs(bufs) do
     if M.may_reload(buf) then
@@ -184,7 +200,9 @@ function M.reload_all(bufs, done)
       agreed[buf] = nil
     end
   end
-  local results, absorbing, start = {}, false, nil
+  local results = {} ---@type { buf: integer, bytes: string?, stat: uv.fs_stat.result }[]
+  local absorbing = false
+  local start ---@type fun()
   local function step()
     local until_ = vim.uv.hrtime() + STEP_MS * 1e6
     while #results > 0 and vim.uv.hrtime() < until_ do
@@ -223,8 +241,8 @@ function M.reload_all(bufs, done)
         if not stat or stat.type ~= "file" or stat_key(stat) == job.key then
           return finished(nil)
         end
-        read_later(job.path, function(bytes, read_stat)
-          finished(bytes and { buf = job.buf, bytes = bytes, stat = read_stat } or nil)
+        read_later(job.path, function(read_stat, bytes)
+          finished(read_stat and { buf = job.buf, bytes = bytes, stat = read_stat } or nil)
         end)
       end)
     end

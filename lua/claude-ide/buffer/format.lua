@@ -103,7 +103,7 @@ function M.decode(bytes, now)
     format.empty = true
     return { "" }, format
   end
-  local separator = SEPARATORS[format.fileformat]
+  local separator = SEPARATORS[format.fileformat] --[[@as string]]
   format.endofline = bytes:sub(-#separator) == separator
   if format.endofline then
     bytes = bytes:sub(1, -#separator - 1)

@@ -12,7 +12,7 @@ local function candidates(path)
       found[#found + 1] = vim.fn.expand(folder:sub(1, -2)) .. path:gsub("/", "%%") .. ".swp"
     else
       local beside = folder == "." or vim.startswith(folder, "./")
-      local where = beside and vim.fs.dirname(path) .. folder:sub(2) or vim.fn.expand(folder)
+      local where = beside and vim.fs.dirname(path) .. folder:sub(2) or vim.fn.expand(folder) --[[@as string]]
       found[#found + 1] = where:gsub("/$", "") .. "/." .. vim.fs.basename(path) .. ".swp"
     end
   end

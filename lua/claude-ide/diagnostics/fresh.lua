@@ -96,7 +96,7 @@ local function listen(client)
     local handler = own or vim.lsp.handlers[PUBLISH]
     local returned = handler(err, result, context, ...)
     if type(result) == "table" and type(result.uri) == "string" then
-      local version = type(result.version) == "number" and result.version or nil
+      local version = type(result.version) == "number" and result.version --[[@as integer]] or nil
       heard(context.client_id, vim.uri_to_bufnr(result.uri), version)
     end
     return returned
@@ -164,7 +164,7 @@ function M.wait(bufs, ms, done)
     0,
     vim.schedule_wrap(function()
       for key in pairs(wait.open) do
-        local client_id = tonumber(key:match("^%d+"))
+        local client_id = tonumber(key:match("^%d+")) --[[@as integer?]]
         if client_id then
           silences[client_id] = (silences[client_id] or 0) + 1
         end

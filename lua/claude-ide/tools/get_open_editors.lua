@@ -56,7 +56,7 @@ end
 
 ---@param args table
 ---@param respond claude-ide.Respond
-function M.run(args, respond) -- luacheck: ignore args
+function M.run(args, respond)
   local buffer, paths = require("claude-ide.buffer"), require("claude-ide.path")
   local active, wins, tabs = M.active(), groups(), {}
   local active_group = 1

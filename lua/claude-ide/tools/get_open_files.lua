@@ -18,7 +18,7 @@ end
 
 ---@param args table
 ---@param respond claude-ide.Respond
-function M.run(args, respond) -- luacheck: ignore args
+function M.run(args, respond)
   local editors = require("claude-ide.tools.get_open_editors")
   local active, files = editors.active(), {}
   for _, buf in ipairs(editors.buffers()) do

@@ -3,7 +3,7 @@ local M = {}
 
 ---@param args table
 ---@param respond claude-ide.Respond
-function M.run(args, respond) -- luacheck: ignore args
+function M.run(args, respond)
   local folders = require("claude-ide.workspace").folders()
   respond({
     success = true,

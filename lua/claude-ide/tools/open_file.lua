@@ -52,7 +52,7 @@ end
 ---@return claude-ide.tool.OpenFile.Range?
 local function wanted_range(buf, args)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  if (args.startText or "") ~= "" then
+  if args.startText and args.startText ~= "" then
     local text = table.concat(lines, "\n")
     local first, last = find_text(text, args.startText, 1)
     if first and last then
@@ -186,9 +186,8 @@ local function show(buf)
   end
   local win, focused = require("claude-ide.window").show(buf)
   if not win then
-    local ok, err = vim.api.nvim_buf_is_loaded(buf) or require("claude-ide.buffer.hidden").read(buf)
-    if not ok then
-      error(err, 0)
+    if is_new then
+      assert(require("claude-ide.buffer.hidden").read(buf))
     end
     local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":~:.")
     require("claude-ide.notice").info(("Claude opened %s: `:b %d`"):format(name, buf))
@@ -230,12 +229,13 @@ function M.open(args)
   require("claude-ide.buffer.hidden").adopt(buf)
   local was_listed = vim.bo[buf].buflisted
   vim.bo[buf].buflisted = true
-  local win, focused
+  local win, focused ---@type integer?, boolean?
   if args.makeFrontmost ~= false then
-    local ok
-    ok, win, focused = pcall(show, buf)
+    local ok, err = pcall(function()
+      win, focused = show(buf)
+    end)
     if not ok then
-      return nil, ("Cannot open %s: %s"):format(path, win)
+      return nil, ("Cannot open %s: %s"):format(path, err)
     end
   elseif not vim.api.nvim_buf_is_loaded(buf) then
     local ok, err = require("claude-ide.buffer.hidden").read(buf)
@@ -245,7 +245,7 @@ function M.open(args)
   end
   local range = wanted_range(buf, args)
   if range and win then
-    select_range(win, buf, range, focused and vim.api.nvim_get_mode().mode == "n")
+    select_range(win, buf, range, focused == true and vim.api.nvim_get_mode().mode == "n")
   elseif range and #vim.fn.win_findbuf(buf) == 0 then
     select_later(buf, range)
   end
@@ -266,7 +266,7 @@ function M.run(args, respond)
   if result then
     respond(result)
   else
-    respond(nil, { code = "failed", message = err })
+    respond(nil, { code = "failed", message = err or "" })
   end
 end
 

@@ -12,7 +12,7 @@ local function write(buf)
   end)
   vim.bo[buf].fixendofline = fixeol
   if not ok then
-    return tostring(err):gsub("^.-(E%d+: )", "%1")
+    return (tostring(err):gsub("^.-(E%d+: )", "%1"))
   end
   require("claude-ide.buffer.disk").note_agreement(buf)
   local told, complaint =
