@@ -252,6 +252,26 @@ def test_the_client_with_the_innermost_folder_gets_the_mention(editor):
     assert [(path, client) for path, _, _, client in mentioned(nvim)] == [("sub/c.txt", 2), ("a.txt", 1)]
 
 
+def test_a_client_that_has_just_come_is_waited_for_when_it_is_the_right_one(editor):
+    nvim = editor(clients=0)
+    nvim.server.connect(1, roots=["/nowhere"])
+    wait_listening(nvim, 1)
+    nvim.server.connect(2, roots=[nvim.project])
+    send(nvim, "from_here()")
+    assert mentioned(nvim) == []
+    assert wait_mentioned(nvim, 1) == [("a.txt", None, None, 2)]
+
+
+def test_what_was_held_back_for_a_client_that_went_goes_to_another(editor):
+    nvim = editor(clients=0)
+    nvim.server.connect(1, roots=["/nowhere"])
+    wait_listening(nvim, 1)
+    nvim.server.connect(2, roots=[nvim.project])
+    send(nvim, "from_here()")
+    nvim.server.disconnect(2)
+    assert mentioned(nvim) == [("a.txt", None, None, 1)]
+
+
 def test_a_folder_that_only_begins_alike_does_not_hold_the_file(editor):
     nvim = two_clients(editor, ["su"], ["."])
     send(nvim, 'send_file("sub/c.txt")')
@@ -310,3 +330,21 @@ def test_a_file_reached_by_a_link_is_named_as_the_client_knows_it(editor):
     (nvim.home / "link").symlink_to(nvim.project)
     send(nvim, f'send_file("{nvim.home}/link/a.txt")')
     assert mentioned(nvim) == [("a.txt", None, None, 1)]
+
+
+@pytest.mark.parametrize(("focus", "running", "calls"), [(True, True, 1), (True, False, 0), (False, True, 0)])
+def test_the_terminal_is_entered_after_a_mention_only_when_asked_for(editor, focus, running, calls):
+    nvim = editor(opts={"mention": {"focus_terminal": focus}})
+    nvim.lua(
+        """
+        local running = ...
+        Focused = 0
+        package.loaded["claude-ide.terminal"] = {
+          is_running = function() return running end,
+          focus = function() Focused = Focused + 1 end,
+        }
+        """,
+        running,
+    )
+    send(nvim, "from_here()")
+    assert nvim.lua("return Focused") == calls

@@ -90,14 +90,14 @@ end
 
 ---Sends what can be sent.
 function M.flush()
-  local routing = require("claude-ide.mention.routing")
+  local routing, listening = require("claude-ide.mention.routing"), require("claude-ide.listening")
   while waiting[1] and not question do
     local first = waiting[1]
     local clients, key = routing.candidates(first.entry.path, first.batch.chosen)
-    if #clients == 0 then
-      break
-    elseif #clients > 1 then
+    if #clients > 1 then
       ask(clients, key)
+    elseif #clients == 0 or not listening.is_listening(clients[1]) then
+      break -- until the next one listens
     elseif deliver(first.entry, clients[1]) then
       table.remove(waiting, 1)
       announce(first.entry, clients[1])
@@ -115,7 +115,7 @@ end
 function M.push(entries)
   local most = require("claude-ide.config").get().mention.max_pending
   local batch = { chosen = {} }
-  local must_wait = #waiting > 0 or #require("claude-ide.mention.routing").listening() == 0
+  local must_wait = #waiting > 0 or #require("claude-ide.mention.routing").ready() == 0
   if must_wait and #waiting + #entries > most then
     return nil,
       ("%d mentions already wait for Claude, which is the most (`mention.max_pending`)."):format(#waiting)
@@ -136,15 +136,7 @@ end
 ---Whether mentions wait because nobody is there to take them. A client that has just come does not count as nobody.
 ---@return boolean
 function M.is_waiting_for_client()
-  if #waiting == 0 then
-    return false
-  end
-  for _, client in ipairs(require("claude-ide.server").clients()) do
-    if client.state == "ready" then
-      return false
-    end
-  end
-  return true
+  return #waiting > 0 and #require("claude-ide.mention.routing").ready() == 0
 end
 
 ---Delivers to each client that comes, from now on.
@@ -155,6 +147,8 @@ function M.attach(sent)
   end
   on_sent = sent
   require("claude-ide.listening").on_listening(M.flush)
+  -- What was held back for a client that then went is for another one.
+  require("claude-ide.server").on("client_disconnected", M.flush)
 end
 
 return M

@@ -2,12 +2,11 @@
 -- else the one that was used last. What stays open is for the person to say.
 local M = {}
 
----The clients that take mentions now, in the order they came.
+---The clients that take mentions, now or in a moment, in the order they came.
 ---@return claude-ide.Client[]
-function M.listening()
-  local listening = require("claude-ide.listening")
+function M.ready()
   return vim.tbl_filter(function(client)
-    return client.state == "ready" and listening.is_listening(client)
+    return client.state == "ready"
   end, require("claude-ide.server").clients())
 end
 
@@ -58,7 +57,7 @@ end
 ---@return claude-ide.Client[]
 ---@return string key says between whom the choice is
 function M.candidates(path, chosen)
-  local clients, near = nearest(M.listening(), path)
+  local clients, near = nearest(M.ready(), path)
   local ids = vim.tbl_map(function(client)
     return client.id
   end, clients)

@@ -26,6 +26,13 @@ function M.of(buf)
   return name and require("claude-ide.mention.sources." .. name)
 end
 
+---A module of a plugin; nothing is known of its types.
+---@param name string
+---@return table
+function M.plugin(name)
+  return require(name)
+end
+
 ---The lines that are meant: the range, else the cursor's.
 ---@param range? { first: integer, last: integer }
 ---@return integer first, integer last

@@ -6,8 +6,7 @@ local M = {}
 ---@return claude-ide.mention.Entry[]?
 ---@return string? err
 function M.entries(range)
-  ---@diagnostic disable-next-line: unresolved-require
-  local files = require("mini.files")
+  local files = require("claude-ide.mention.sources").plugin("mini.files")
   local buf, found = vim.api.nvim_get_current_buf(), {}
   local first, last = require("claude-ide.mention.sources").lines(range)
   for lnum = first, last do

@@ -7,8 +7,8 @@ local M = {}
 ---@return claude-ide.mention.Entry[]?
 ---@return string? err
 function M.entries(range)
-  ---@diagnostic disable-next-line: unresolved-require
-  local state = require("neo-tree.sources.manager").get_state_for_window(vim.api.nvim_get_current_win())
+  local manager = require("claude-ide.mention.sources").plugin("neo-tree.sources.manager")
+  local state = manager.get_state_for_window(vim.api.nvim_get_current_win())
   if not state or not state.tree then
     return nil, "neo-tree has not drawn its tree yet."
   end

@@ -69,14 +69,13 @@ end
 ---@param only_cursor boolean
 ---@return string[]
 local function wide_names(line, only_cursor)
-  local width = vim.b.netrw_cpf --[[@as integer?]]
+  local width = vim.b.netrw_cpf ---@type integer?
   if not width or width <= 0 then
     return { (line:gsub("%s+$", "")) }
   end
   local names, start = {}, 0
   if only_cursor then
-    local cell = vim.fn.virtcol(".") - 1
-    start = cell - cell % width
+    start = math.floor((vim.fn.virtcol(".") - 1) / width) * width --[[@as integer]]
   end
   repeat
     local name = vim.fn.strcharpart(line, start, width):gsub("%s+$", "")

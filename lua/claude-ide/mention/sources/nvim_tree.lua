@@ -6,8 +6,7 @@ local M = {}
 ---@return claude-ide.mention.Entry[]?
 ---@return string? err
 function M.entries(range)
-  ---@diagnostic disable-next-line: unresolved-require
-  local api = require("nvim-tree.api")
+  local api = require("claude-ide.mention.sources").plugin("nvim-tree.api")
   local found = {}
   local function add(node)
     if node and node.absolute_path and node.name ~= ".." then

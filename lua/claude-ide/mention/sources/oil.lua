@@ -6,9 +6,7 @@ local M = {}
 ---@return claude-ide.mention.Entry[]?
 ---@return string? err
 function M.entries(range)
-  ---@type table
-  ---@diagnostic disable-next-line: unresolved-require, assign-type-mismatch
-  local oil = require("oil")
+  local oil = require("claude-ide.mention.sources").plugin("oil")
   local buf = vim.api.nvim_get_current_buf()
   local dir = oil.get_current_dir(buf)
   if not dir then

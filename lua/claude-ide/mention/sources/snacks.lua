@@ -6,8 +6,7 @@ local M = {}
 
 ---@return table
 local function snacks()
-  ---@diagnostic disable-next-line: unresolved-require
-  return require("snacks")
+  return require("claude-ide.mention.sources").plugin("snacks")
 end
 
 ---The picker whose window the person is in.

@@ -1,0 +1,68 @@
+"""The selection and mentions as clients get them over real connections."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def editor(start_nvim):
+    return start_nvim(["a.txt"], files={"a.txt": "one öü\ntwo\n", ".env": "SECRET=1\n"})
+
+
+def current(client):
+    return json.loads(client.call("getCurrentSelection")[0])
+
+
+def test_a_client_gets_what_is_selected_and_can_ask_for_it(editor, connect):
+    client = connect(editor)
+    editor.keys("wve")
+    told = client.wait_notification("selection_changed", match=lambda sent: sent["text"] == "öü")
+    assert told["filePath"] == str(editor.project / "a.txt")
+    assert told["selection"]["end"] == {"line": 0, "character": 6}
+    assert current(client) == {"success": True, **told}
+
+
+def test_a_client_that_comes_late_gets_the_present_state(editor, connect):
+    first = connect(editor)
+    editor.keys("Vj")
+    first.wait_notification("selection_changed", match=lambda sent: sent["text"] == "one öü\ntwo")
+    late = connect(editor)
+    assert late.wait_notification("selection_changed")["text"] == "one öü\ntwo"
+
+
+def test_the_selection_is_still_there_when_the_first_client_came_after_it(editor, connect):
+    editor.lua('require("claude-ide.server").start()')
+    editor.keys("V<Esc>:terminal cat<CR>")
+    editor.wait("vim.bo.buftype == 'terminal'")
+    client = connect(editor)
+    client.wait_notification("selection_changed", match=lambda sent: sent["text"] == "one öü")
+
+
+def test_a_private_file_is_neither_told_nor_found(editor, connect):
+    client = connect(editor)
+    client.wait_notification("selection_changed", match=lambda sent: "filePath" in sent)
+    editor.keys(":edit .env<CR>V")
+    client.wait_notification("selection_changed", match=lambda sent: "filePath" not in sent)
+    assert current(client)["success"] is False
+    assert json.loads(client.call("getLatestSelection")[0])["success"] is False
+    late = connect(editor)
+    assert current(late)["success"] is False
+    assert not any("SECRET" in str(one) for one in client.notifications + late.notifications)
+
+
+def test_a_restart_of_the_server_keeps_telling(editor, connect):
+    connect(editor)
+    editor.lua('require("claude-ide.server").restart()')
+    client = connect(editor)
+    editor.keys("jV")
+    client.wait_notification("selection_changed", match=lambda sent: sent["text"] == "two")
+
+
+def test_mentions_arrive_in_order_at_the_client_whose_folder_it_is(editor, connect):
+    elsewhere, here = connect(editor, roots=["/nowhere"]), connect(editor)
+    editor.keys(":ClaudeSend<CR>:2ClaudeSend<CR>")
+    path = str(editor.project / "a.txt")
+    assert here.wait_notification("at_mentioned") == {"filePath": path}
+    assert here.wait_notification("at_mentioned") == {"filePath": path, "lineStart": 1, "lineEnd": 1}
+    assert not any(one["method"] == "at_mentioned" for one in elsewhere.notifications)
