@@ -99,7 +99,9 @@ mod tests {
     use super::*;
 
     fn from(pairs: &'static [(&str, &str)]) -> Result<ConfigDir, SessionError> {
-        ConfigDir::resolve_from(|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value)))
+        ConfigDir::resolve_from(|name| {
+            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+        })
     }
 
     #[test]

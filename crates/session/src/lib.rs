@@ -17,12 +17,14 @@
 //!   with CLI 2.1.329 and are cited where they are used.
 
 mod agent;
+mod body;
 mod cancel;
 mod config_dir;
 mod error;
 mod head;
 mod id;
 mod index;
+mod lenient;
 mod line_buffer;
 mod live;
 mod message;

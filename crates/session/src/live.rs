@@ -77,7 +77,8 @@ pub fn live_sessions(config: &ConfigDir) -> Result<Vec<LiveSession>, SessionErro
         Err(error) => return Err(SessionError::read(&folder)(error)),
     };
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    let mut sessions: Vec<_> = paths.filter(|path| is_record(path)).filter_map(|path| read_record(config, &path)).collect();
+    let mut sessions: Vec<_> =
+        paths.filter(|path| is_record(path)).filter_map(|path| read_record(config, &path)).collect();
     sessions.sort_by_key(|session| session.pid);
     Ok(sessions)
 }
@@ -93,13 +94,15 @@ fn read_record(config: &ConfigDir, path: &Path) -> Option<LiveSession> {
     let mut json = Vec::new();
     fs::File::open(path).ok()?.take(MAX_RECORD).read_to_end(&mut json).ok()?;
     let record: Record = serde_json::from_slice(&json).ok()?;
-    let mark = ProcessMark { pid: record.pid, start: record.proc_start.as_deref(), domain: record.pid_domain.as_deref() };
+    let mark =
+        ProcessMark { pid: record.pid, start: record.proc_start.as_deref(), domain: record.pid_domain.as_deref() };
     let liveness = liveness(mark);
     let state = match (liveness, &record.status) {
         (Liveness::Dead, _) => recorded_state(Activity::Gone, &record),
         (Liveness::Alive | Liveness::Unknown, Some(status)) => recorded_state(activity_of(status), &record),
         (Liveness::Alive | Liveness::Unknown, None) => {
-            let transcript = config.projects().join(encode_folder(&record.cwd)).join(format!("{}.jsonl", record.session_id));
+            let transcript =
+                config.projects().join(encode_folder(&record.cwd)).join(format!("{}.jsonl", record.session_id));
             infer(&transcript, Millis::now()).unwrap_or_else(|_| recorded_state(Activity::Idle, &record))
         }
     };
@@ -171,7 +174,12 @@ impl LiveTable {
                 self.0.insert(pid, session);
                 continue;
             }
-            session.state = SessionState { activity: Activity::Gone, waiting_for: None, since: Some(Millis::now()), ..session.state };
+            session.state = SessionState {
+                activity: Activity::Gone,
+                waiting_for: None,
+                since: Some(Millis::now()),
+                ..session.state
+            };
             session.liveness = Liveness::Dead;
             changes.push(LiveChange { session, previous: None });
         }
@@ -197,7 +205,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let config = ConfigDir::at(dir.path());
         assert_eq!(live_sessions(&config).unwrap(), [], "an older CLI keeps none");
-        record(&config, "7.json", &own("s", "waiting", r#","waitingFor":"permission prompt","statusUpdatedAt":5,"new":{}"#));
+        record(
+            &config,
+            "7.json",
+            &own("s", "waiting", r#","waitingFor":"permission prompt","statusUpdatedAt":5,"new":{}"#),
+        );
         record(&config, "8.json", r#"{"pid":8,"sess"#);
         record(&config, "7.abc.key", "secret");
         record(&config, "9.abc.json", &own("never", "idle", ""));

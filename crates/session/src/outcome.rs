@@ -171,7 +171,10 @@ mod tests {
         let json = r#"{"type":"create","filePath":"/p/n","content":"hey\n","structuredPatch":[],"originalFile":null}"#;
         let Some(Outcome::FileChange(change)) = Outcome::parse(&raw(json), 1000) else { panic!("a change") };
         assert!(change.created && change.hunks.is_empty());
-        assert_eq!(EditTexts::parse(&raw(json)), Some(EditTexts { path: "/p/n".into(), before: None, after: "hey\n".into() }));
+        assert_eq!(
+            EditTexts::parse(&raw(json)),
+            Some(EditTexts { path: "/p/n".into(), before: None, after: "hey\n".into() })
+        );
     }
 
     #[test]
@@ -183,9 +186,16 @@ mod tests {
 
     #[test]
     fn other_records_are_messages_or_raw() {
-        assert!(matches!(Outcome::parse(&raw(r#""User rejected tool use""#), 9), Some(Outcome::Message(text)) if text.bytes == 22));
+        assert!(
+            matches!(Outcome::parse(&raw(r#""User rejected tool use""#), 9), Some(Outcome::Message(text)) if text.bytes == 22)
+        );
         assert!(matches!(Outcome::parse(&raw(r#"{"stdout":"hi"}"#), 1000), Some(Outcome::Other { .. })));
         assert!(Outcome::parse(&raw(r#"{"stdout":"hi"}"#), 3).is_none(), "too large to hand on");
-        assert!(EditTexts::parse(&raw(r#"{"filePath":"/p","structuredPatch":[],"oldString":"x","newString":"y","originalFile":"z"}"#)).is_none());
+        assert!(
+            EditTexts::parse(&raw(
+                r#"{"filePath":"/p","structuredPatch":[],"oldString":"x","newString":"y","originalFile":"z"}"#
+            ))
+            .is_none()
+        );
     }
 }

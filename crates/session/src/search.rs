@@ -11,12 +11,12 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use serde::Serialize;
 
 use crate::agent::agents_of;
+use crate::body::{Body, SearchText};
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::head::{Head, LineKind, is_api_request};
 use crate::id::SessionId;
 use crate::line_buffer::RawLine;
-use crate::message::{Body, SearchText};
 use crate::tail::{Tail, TailEvent};
 
 /// How to search.
@@ -124,7 +124,8 @@ pub fn search(
     let mut report = SearchReport::default();
     for (session, file) in sessions {
         let agents = if options.agents { agents_of(file) } else { Vec::new() };
-        let files = std::iter::once((None, file.clone())).chain(agents.into_iter().map(|agent| (Some(agent.id), agent.file)));
+        let files =
+            std::iter::once((None, file.clone())).chain(agents.into_iter().map(|agent| (Some(agent.id), agent.file)));
         for (agent, file) in files {
             let left = options.max_hits.saturating_sub(report.hits);
             if cancel.is_cancelled() || left == 0 {
@@ -213,7 +214,14 @@ impl<'a> Finder<'a> {
     }
 
     /// Hits in one text, at most one a line of it.
-    fn search_text(&self, source: Source<'_>, line: u32, text: &SearchText, max_hits: usize, on_hit: &mut impl FnMut(Hit)) -> usize {
+    fn search_text(
+        &self,
+        source: Source<'_>,
+        line: u32,
+        text: &SearchText,
+        max_hits: usize,
+        on_hit: &mut impl FnMut(Hit),
+    ) -> usize {
         if !self.matcher.is_match(text.text.as_bytes()).unwrap_or(true) {
             return 0;
         }
@@ -247,7 +255,10 @@ impl<'a> Finder<'a> {
 
 /// Whether JSON writes a text that this pattern describes as it is: no escapes, and nothing that stands for other characters.
 fn is_same_in_json(pattern: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-' | b',' | b':' | b';' | b'=' | b'@' | b'#' | b'!' | b'%');
+    let plain = |byte: u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b' ' | b'_' | b'-' | b',' | b':' | b';' | b'=' | b'@' | b'#' | b'!' | b'%')
+    };
     !pattern.is_empty() && pattern.bytes().all(plain)
 }
 
@@ -294,7 +305,10 @@ mod tests {
         let (hits, report) = run(&LINES, options("needle"));
         let places: Vec<_> = hits.iter().map(|hit| (hit.line, hit.role)).collect();
         assert_eq!(places, [(2, HitRole::Prompt), (3, HitRole::ToolInput), (5, HitRole::ToolResult)]);
-        assert_eq!((&hits[0].text[hits[0].start..hits[0].end], &hits[0].before[0], &hits[0].after[0]), ("Needle", &"first".into(), &"last".into()));
+        assert_eq!(
+            (hits[0].text.get(hits[0].start..hits[0].end), &hits[0].before[0], &hits[0].after[0]),
+            (Some("Needle"), &"first".into(), &"last".into())
+        );
         assert_eq!(report, SearchReport { hits: 3, files: 1, unreadable: 0, incomplete: false });
     }
 
@@ -331,7 +345,7 @@ mod tests {
     fn a_long_line_is_cut_around_the_match() {
         let line = format!("{}needle{}", "ö".repeat(500), "x".repeat(500));
         let (text, start, end) = excerpt(&line, 1000, 1006, 100);
-        assert_eq!(&text[start..end], "needle");
+        assert_eq!(text.get(start..end), Some("needle"));
         assert!(text.len() <= 100);
     }
 }

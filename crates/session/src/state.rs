@@ -217,9 +217,11 @@ mod tests {
     }
 
     const PROMPT: &str = r#"{"type":"user","message":{"content":"do it"}}"#;
-    const CALL: &str = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"}],"stop_reason":"tool_use"}}"#;
+    const CALL: &str =
+        r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"}],"stop_reason":"tool_use"}}"#;
     const RESULT: &str = r#"{"type":"user","message":{"content":[{"type":"tool_result","content":"ok"}]}}"#;
-    const ANSWER: &str = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}}"#;
+    const ANSWER: &str =
+        r#"{"type":"assistant","message":{"content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}}"#;
 
     #[test]
     fn a_turn_is_work_until_its_answer() {
@@ -232,7 +234,8 @@ mod tests {
     #[test]
     fn thinking_and_text_before_a_call_are_still_work() {
         let thinking = r#"{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"hm"}],"stop_reason":"end_turn"}}"#;
-        let text = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"let me"}],"stop_reason":"tool_use"}}"#;
+        let text =
+            r#"{"type":"assistant","message":{"content":[{"type":"text","text":"let me"}],"stop_reason":"tool_use"}}"#;
         assert_eq!(after(&[PROMPT, thinking]), Some(Activity::Working));
         assert_eq!(after(&[PROMPT, text]), Some(Activity::Working));
     }
@@ -241,13 +244,18 @@ mod tests {
     fn a_queued_prompt_taken_up_is_not_idle() {
         let dequeue = r#"{"type":"queue-operation","operation":"dequeue"}"#;
         assert_eq!(after(&[PROMPT, dequeue]), Some(Activity::Working));
-        assert_eq!(after(&[ANSWER, dequeue]), Some(Activity::Idle), "until the prompt itself is written, at once after");
+        assert_eq!(
+            after(&[ANSWER, dequeue]),
+            Some(Activity::Idle),
+            "until the prompt itself is written, at once after"
+        );
     }
 
     #[test]
     fn a_question_waits_and_an_interruption_ends_the_turn() {
         let question = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"AskUserQuestion"}]}}"#;
-        let interrupted = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+        let interrupted =
+            r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
         assert_eq!(after(&[PROMPT, question]), Some(Activity::Waiting));
         assert_eq!(after(&[PROMPT, question, RESULT]), Some(Activity::Working));
         assert_eq!(after(&[PROMPT, interrupted]), Some(Activity::Idle));

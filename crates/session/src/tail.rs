@@ -56,7 +56,14 @@ impl Tail {
     /// Begins at the start of a file, which need not exist yet.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), file: None, identity: None, buffer: LineBuffer::at(0, 1), fingerprint: Vec::new(), broken: 0 }
+        Self {
+            path: path.into(),
+            file: None,
+            identity: None,
+            buffer: LineBuffer::at(0, 1),
+            fingerprint: Vec::new(),
+            broken: 0,
+        }
     }
 
     /// Begins at a byte offset, which must be the start of a line; lines are then numbered from `number`.
@@ -165,7 +172,10 @@ impl Tail {
             file.read_exact(&mut bytes)?;
             Ok(bytes)
         };
-        self.file.as_mut().ok_or(SessionError::UnknownMessage).and_then(|file| read(file).map_err(SessionError::read(&path)))
+        self.file
+            .as_mut()
+            .ok_or(SessionError::UnknownMessage)
+            .and_then(|file| read(file).map_err(SessionError::read(&path)))
     }
 
     /// Says that a line is broken: the first few in full, then no more.
@@ -332,7 +342,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         append(&path, "{\"type\":\"api-request-blob\",\"message\":\"secret\"}\n{ \"type\": \"api-request\"}\n");
-        append(&path, "{\"type\":\"attachment\",\"rendered\":\"secret\"}\nbroken\n{\"type\":\"new-kind\",\"x\":[1,  2]}\n");
+        append(
+            &path,
+            "{\"type\":\"attachment\",\"rendered\":\"secret\"}\nbroken\n{\"type\":\"new-kind\",\"x\":[1,  2]}\n",
+        );
         let mut tail = Tail::new(&path);
         tail.check().unwrap();
         let lines = tail.read_lines(u64::MAX).unwrap();

@@ -28,28 +28,34 @@ impl Millis {
     /// Reads `2026-01-19T04:45:15.012Z`, the one form the CLI writes; anything else is `None`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let (date, rest) = text.split_once('T')?;
-        let clock = rest.strip_suffix('Z')?;
-        let mut date = date.splitn(3, '-');
-        let (year, month, day) = (number(date.next()?)?, number(date.next()?)?, number(date.next()?)?);
-        let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-        let mut clock = clock.splitn(3, ':');
-        let (hour, minute, second) = (number(clock.next()?)?, number(clock.next()?)?, number(clock.next()?)?);
-        let in_range = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
-        if !in_range || !(0..=9999).contains(&year) {
+        let bytes = text.as_bytes();
+        let separators = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
+        if !separators.iter().all(|(at, byte)| bytes.get(*at) == Some(byte)) {
             return None;
         }
-        let millis = number(&format!("{:0<3}", fraction.get(..fraction.len().min(3))?))?;
+        let part = |from: usize, to: usize| number(bytes.get(from..to)?);
+        let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
+        let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
+        let millis = match bytes.get(19..)?.strip_suffix(b"Z")? {
+            [] => 0,
+            [b'.', fraction @ ..] => {
+                number(fraction)? * 1000 / 10_i64.checked_pow(u32::try_from(fraction.len()).ok()?)?
+            }
+            _ => return None,
+        };
+        if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+            return None;
+        }
         let seconds = ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
         Some(Self(seconds * 1000 + millis))
     }
 }
 
-fn number(text: &str) -> Option<i64> {
-    if text.is_empty() || text.len() > 9 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+fn number(digits: &[u8]) -> Option<i64> {
+    if digits.is_empty() || digits.len() > 9 {
         return None;
     }
-    text.parse().ok()
+    digits.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
 }
 
 /// Days since 1970-01-01 in the proleptic Gregorian calendar, counting years from March so that the leap day comes last.
@@ -75,7 +81,9 @@ mod tests {
 
     #[test]
     fn anything_else_is_none() {
-        for text in ["", "yesterday", "2026-13-01T00:00:00Z", "2026-01-01 00:00:00", "2026-01-01T00:00:00+01:00", "-1-1-1T::Z"] {
+        for text in
+            ["", "yesterday", "2026-13-01T00:00:00Z", "2026-01-01 00:00:00", "2026-01-01T00:00:00+01:00", "-1-1-1T::Z"]
+        {
             assert_eq!(Millis::parse(text), None, "{text}");
         }
     }

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::body::Body;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::id::NodeId;
 use crate::index::{Conversation, Delta, Index, LineRef, Row, RowKind};
-use crate::message::{Block, Body, Message, Usage};
+use crate::message::{Block, Message, Usage};
 use crate::outcome::EditTexts;
 use crate::tail::{Tail, TailEvent};
 
@@ -62,11 +63,16 @@ impl Transcript {
     pub fn open_end(path: impl Into<PathBuf>, bytes: u64, cancel: &Cancel) -> Result<Self, SessionError> {
         let path = path.into();
         let size = std::fs::metadata(&path).map_err(SessionError::read(&path))?.len();
-        let Some(middle) = size.checked_sub(bytes).filter(|middle| *middle > 0) else { return Self::open(path, cancel) };
+        let Some(middle) = size.checked_sub(bytes).filter(|middle| *middle > 0) else {
+            return Self::open(path, cancel);
+        };
         let mut search = Tail::from_offset(&path, middle, 1);
         search.check()?;
         let mut first_whole = None;
-        while first_whole.is_none() && search.read_raw(|line| first_whole = first_whole.or((line.number == 2).then_some(line.offset)))? {}
+        while first_whole.is_none()
+            && search.read_raw(|line| first_whole = first_whole.or((line.number == 2).then_some(line.offset)))?
+        {
+        }
         match first_whole {
             Some(offset) => Self::start(Tail::from_offset(path, offset, 1), false, cancel),
             None => Self::open(path, cancel),
@@ -246,7 +252,9 @@ impl Transcript {
     /// The newest reply of the shown branch: its model and what its request held say how full the context is.
     #[must_use]
     pub fn last_reply(&self) -> Option<Row> {
-        let is_reply = |id: &&NodeId| self.index.node(**id).is_some_and(|node| node.kind == RowKind::Reply && node.usage.is_some());
+        let is_reply = |id: &&NodeId| {
+            self.index.node(**id).is_some_and(|node| node.kind == RowKind::Reply && node.usage.is_some())
+        };
         self.path.iter().rev().find(is_reply).and_then(|id| self.index.row(*id))
     }
 

@@ -2,11 +2,20 @@
 //! (`tests/sessions/redact.py`). They hold prompts, tool calls, an edit, a refused call, an interruption, queued prompts, a
 //! subagent, a compaction, a rewind, `/clear`, a fork, an image.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests may fail loudly"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use claude_ide_session::{
-    Activity, Block, Cancel, ConfigDir, Message, Millis, Outcome, Row, RowKind, Scope, SessionId, Store, ToolStatus, Transcript, agents_of, infer,
+    Activity, Block, Cancel, ConfigDir, Message, Millis, Outcome, Row, RowKind, Scope, SessionId, Store, ToolStatus,
+    Transcript, agents_of, infer,
 };
 
 fn fixture(name: &str) -> PathBuf {
@@ -35,7 +44,9 @@ fn outline(transcript: &mut Transcript) -> Vec<String> {
         let tools: Vec<_> = row.tools.iter().map(|tool| format!("{}={:?}", tool.name.as_str(), tool.status)).collect();
         let branch = row.branch.as_ref().map(|branch| format!(" [{}/{}]", branch.number, branch.siblings.len()));
         let text: String = text(message).chars().take(40).collect();
-        format!("{:?}{} {} {}", row.kind, branch.unwrap_or_default(), tools.join(","), text.replace('\n', " ")).trim().to_owned()
+        format!("{:?}{} {} {}", row.kind, branch.unwrap_or_default(), tools.join(","), text.replace('\n', " "))
+            .trim()
+            .to_owned()
     };
     let rows = rows(transcript);
     rows.iter().map(|row| line(row, &transcript.message(row.id, 1000).unwrap())).collect()
@@ -119,7 +130,8 @@ fn a_fork_a_cleared_and_a_headless_session_read_too() {
 fn a_file_cut_at_any_byte_of_its_last_line_waits_for_the_rest() {
     let whole = fs::read(fixture("headless.jsonl")).unwrap();
     let lines: Vec<_> = whole.split_inclusive(|byte| *byte == b'\n').collect();
-    let last_message = lines.iter().rposition(|line| line.windows(18).any(|part| part == b"\"type\":\"assistant\"")).unwrap();
+    let last_message =
+        lines.iter().rposition(|line| line.windows(18).any(|part| part == b"\"type\":\"assistant\"")).unwrap();
     let start: usize = lines[..last_message].iter().map(|line| line.len()).sum();
     let end = start + lines[last_message].len();
     let dir = tempfile::tempdir().unwrap();

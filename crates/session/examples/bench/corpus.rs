@@ -25,7 +25,12 @@ pub(crate) fn write(file: &Path, session: usize, bytes: u64, mix: Mix, cwd: &str
     let mut count = 0_u64;
     while out.bytes < bytes {
         count += 1;
-        turn.line(&mut out, "user", &format!(r#""message":{{"role":"user","content":"Please do step {count}. {PROSE}"}}"#), cwd)?;
+        turn.line(
+            &mut out,
+            "user",
+            &format!(r#""message":{{"role":"user","content":"Please do step {count}. {PROSE}"}}"#),
+            cwd,
+        )?;
         if mix == Mix::Real {
             if count % 4 == 1 {
                 writeln!(out, "{request}")?;
@@ -35,8 +40,13 @@ pub(crate) fn write(file: &Path, session: usize, bytes: u64, mix: Mix, cwd: &str
             writeln!(out, r#"{{"type":"api-request","sessionId":"{session}","tail":"{}"}}"#, PROSE.repeat(12))?;
         }
         for step in 0..6 {
-            let message = format!(r#""id":"msg_{session}_{count}_{step}","role":"assistant","model":"claude-test-1","usage":{{"input_tokens":10,"output_tokens":20}}"#);
-            let thinking = format!(r#""message":{{{message},"content":[{{"type":"thinking","thinking":"{}","signature":"c2ln"}}]}}"#, PROSE.repeat(4));
+            let message = format!(
+                r#""id":"msg_{session}_{count}_{step}","role":"assistant","model":"claude-test-1","usage":{{"input_tokens":10,"output_tokens":20}}"#
+            );
+            let thinking = format!(
+                r#""message":{{{message},"content":[{{"type":"thinking","thinking":"{}","signature":"c2ln"}}]}}"#,
+                PROSE.repeat(4)
+            );
             turn.line(&mut out, "assistant", &thinking, cwd)?;
             let id = format!("toolu_{session}_{count}_{step}");
             let call = format!(
@@ -50,8 +60,13 @@ pub(crate) fn write(file: &Path, session: usize, bytes: u64, mix: Mix, cwd: &str
             );
             turn.line(&mut out, "user", &result, cwd)?;
         }
-        let message = format!(r#""id":"msg_{session}_{count}_end","role":"assistant","model":"claude-test-1","stop_reason":"end_turn""#);
-        let answer = format!(r#""message":{{{message},"content":[{{"type":"text","text":"Step {count} is done. {}"}}]}}"#, PROSE.repeat(6));
+        let message = format!(
+            r#""id":"msg_{session}_{count}_end","role":"assistant","model":"claude-test-1","stop_reason":"end_turn""#
+        );
+        let answer = format!(
+            r#""message":{{{message},"content":[{{"type":"text","text":"Step {count} is done. {}"}}]}}"#,
+            PROSE.repeat(6)
+        );
         turn.line(&mut out, "assistant", &answer, cwd)?;
         turn.line(&mut out, "system", r#""subtype":"turn_duration","durationMs":1200"#, cwd)?;
     }

@@ -85,13 +85,18 @@ mod tests {
 
     #[test]
     fn a_persons_words_are_prompts_and_the_clis_are_not() {
-        let user = |content: &str, more: &str| class(&format!(r#"{{"type":"user","uuid":"u","message":{{"content":{content}}}{more}}}"#));
+        let user = |content: &str, more: &str| {
+            class(&format!(r#"{{"type":"user","uuid":"u","message":{{"content":{content}}}{more}}}"#))
+        };
         assert_eq!(user(r#""hello""#, ""), Class::Node(RowKind::Prompt));
         assert_eq!(user(r#"[{"type":"image"},{"type":"text","text":"look"}]"#, ""), Class::Node(RowKind::Prompt));
         assert_eq!(user(r#""<system-reminder>\nx""#, r#","isMeta":true"#), Class::Node(RowKind::Meta));
         assert_eq!(user(r#""<command-name>/compact</command-name>""#, ""), Class::Node(RowKind::Command));
         assert_eq!(user(r#""<local-command-stdout>x""#, ""), Class::Node(RowKind::Output));
-        assert_eq!(user(r#"[{"type":"text","text":"[Request interrupted by user]"}]"#, ""), Class::Node(RowKind::Interrupted));
+        assert_eq!(
+            user(r#"[{"type":"text","text":"[Request interrupted by user]"}]"#, ""),
+            Class::Node(RowKind::Interrupted)
+        );
         assert_eq!(user(r#""This session""#, r#","isCompactSummary":true"#), Class::Node(RowKind::Summary));
         assert_eq!(user(r#"[{"type":"tool_result","tool_use_id":"t"}]"#, ""), Class::Results);
     }
@@ -99,11 +104,15 @@ mod tests {
     #[test]
     fn bookkeeping_links_and_queued_prompts_show() {
         assert_eq!(class(r#"{"type":"attachment","uuid":"u","attachment":{"type":"prompt_snapshot"}}"#), Class::Link);
-        let queued = r#"{"type":"attachment","uuid":"u","attachment":{"type":"queued_command","humanTurn":true,"prompt":"p"}}"#;
+        let queued =
+            r#"{"type":"attachment","uuid":"u","attachment":{"type":"queued_command","humanTurn":true,"prompt":"p"}}"#;
         assert_eq!(class(queued), Class::Node(RowKind::Prompt));
         assert_eq!(class(r#"{"type":"system","subtype":"turn_duration","uuid":"u"}"#), Class::Link);
         assert_eq!(class(r#"{"type":"progress","uuid":"u","data":{}}"#), Class::Link);
         assert_eq!(class(r#"{"type":"mode","mode":"normal"}"#), Class::Hidden);
-        assert_eq!(class(r#"{"type":"from-the-future","uuid":"u","message":{"content":"x"}}"#), Class::Node(RowKind::Other));
+        assert_eq!(
+            class(r#"{"type":"from-the-future","uuid":"u","message":{"content":"x"}}"#),
+            Class::Node(RowKind::Other)
+        );
     }
 }

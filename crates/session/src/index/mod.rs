@@ -86,7 +86,8 @@ impl Index {
             self.broken += 1;
             return false;
         };
-        let at = LineRef { offset: line.offset, len: u32::try_from(bytes.len()).unwrap_or(u32::MAX), number: line.number };
+        let at =
+            LineRef { offset: line.offset, len: u32::try_from(bytes.len()).unwrap_or(u32::MAX), number: line.number };
         self.add_head(at, &head);
         true
     }
@@ -212,7 +213,9 @@ impl Index {
         let Content::Blocks(blocks) = &head.message.0.as_ref()?.content else { return None };
         let mut owner = None;
         for block in blocks.iter().filter(|block| block.kind.text() == "tool_result") {
-            let Some(tool) = Key::of(block.tool_use_id.text()).and_then(|id| self.tool_by_id.get(&id)) else { continue };
+            let Some(tool) = Key::of(block.tool_use_id.text()).and_then(|id| self.tool_by_id.get(&id)) else {
+                continue;
+            };
             let Some(tool) = self.tools.get_mut(*tool) else { continue };
             let status = match (head.denial.is_set(), block.is_error.is_true()) {
                 (true, _) => ToolStatus::Rejected,

@@ -45,7 +45,8 @@ impl Index {
 
     /// The message that a line of the file belongs to.
     pub(crate) fn at_line(&self, number: u32) -> Option<NodeId> {
-        let of_tool = || self.tools.iter().find(|tool| tool.end.is_some_and(|end| end.at.number == number)).map(|tool| tool.node);
+        let of_tool =
+            || self.tools.iter().find(|tool| tool.end.is_some_and(|end| end.at.number == number)).map(|tool| tool.node);
         let node = self.nodes.iter().position(|node| node.lines.iter().any(|line| line.number == number));
         node.map(NodeId::from_index).or_else(of_tool)
     }

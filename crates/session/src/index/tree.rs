@@ -1,8 +1,9 @@
 //! How messages hang together: parents through links, orphans, forks, paths.
 
 use super::{Index, LineRef, Node, RowKind, Tool};
-use crate::head::{Head, Scalar};
+use crate::head::Head;
 use crate::id::{Key, NodeId};
+use crate::lenient::Scalar;
 
 /// Links in a row that are followed before giving up: only links whose parent came late are followed at all.
 const MAX_LINK_STEPS: u32 = 10_000;
@@ -171,7 +172,8 @@ impl Index {
     /// The first sidechain message belongs to the oldest subagent call that has neither an end nor a sidechain yet.
     fn give_sidechain(&mut self, first: NodeId) {
         let is_open = |tool: &&mut Tool| tool.end.is_none() && tool.sidechain.is_none();
-        if let Some(tool) = self.tools.iter_mut().filter(is_open).find(|tool| AGENT_TOOLS.contains(&tool.name.as_str())) {
+        if let Some(tool) = self.tools.iter_mut().filter(is_open).find(|tool| AGENT_TOOLS.contains(&tool.name.as_str()))
+        {
             tool.sidechain = Some(first);
             let node = tool.node;
             self.touched.push(node);

@@ -151,7 +151,8 @@ fn write_privately(file: &Path, bytes: &[u8]) -> io::Result<()> {
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&beside).and_then(|mut out| out.write_all(bytes)).and_then(|()| fs::rename(&beside, file));
+    let written =
+        options.open(&beside).and_then(|mut out| out.write_all(bytes)).and_then(|()| fs::rename(&beside, file));
     if written.is_err() {
         fs::remove_file(&beside).ok();
     }

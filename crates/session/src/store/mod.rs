@@ -148,7 +148,8 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(SessionError::read(&projects)(error)),
         };
-        let folders = entries.filter_map(Result::ok).filter(|entry| filter.may_hold(&entry.file_name().to_string_lossy()));
+        let folders =
+            entries.filter_map(Result::ok).filter(|entry| filter.may_hold(&entry.file_name().to_string_lossy()));
         Ok(folders.map(|entry| entry.path()).collect())
     }
 }
@@ -180,12 +181,15 @@ impl Filter {
         match self {
             Self::All => true,
             Self::Folder { names, .. } => names.iter().any(|known| known == name),
-            Self::Tree { names, .. } => names.iter().any(|known| name.bytes().zip(known.bytes()).take(200).all(|(a, b)| a == b)),
+            Self::Tree { names, .. } => {
+                names.iter().any(|known| name.bytes().zip(known.bytes()).take(200).all(|(a, b)| a == b))
+            }
         }
     }
 
     fn has(&self, summary: &Summary, folder: &Path) -> bool {
-        let lies_there = |names: &[String]| folder.file_name().is_some_and(|name| names.iter().any(|known| name == known.as_str()));
+        let lies_there =
+            |names: &[String]| folder.file_name().is_some_and(|name| names.iter().any(|known| name == known.as_str()));
         match self {
             Self::All => true,
             Self::Folder { paths, names } => match &summary.cwd {
@@ -227,7 +231,8 @@ fn transcripts(folder: &Path) -> Vec<(PathBuf, Stamp)> {
 
 impl Stamp {
     fn of(metadata: &fs::Metadata) -> Self {
-        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let modified =
+            metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
         Self { modified_ns: u64::try_from(modified.as_nanos()).unwrap_or(u64::MAX), bytes: metadata.len() }
     }
 }

@@ -8,10 +8,12 @@ use serde::Deserialize;
 
 use super::Summary;
 use super::cache::Stamp;
-use crate::head::{Content, Flavour, Head, LineKind, Object, Scalar, Tokens, is_api_request};
+use crate::body::Body;
+use crate::head::{Content, Flavour, Head, LineKind, is_api_request};
 use crate::id::SessionId;
+use crate::lenient::{Object, Scalar, Tokens};
 use crate::line_buffer::{to_u64, whole_lines};
-use crate::message::{Block, Body};
+use crate::message::Block;
 use crate::time::Millis;
 
 /// Bytes read of each end: at first, and at most. Lines of 64 KB stand between the interesting ones (measured).
@@ -106,10 +108,12 @@ fn is_prompt(head: &Head<'_>) -> bool {
     let spoken = match head.message.0.as_ref().map(|message| &message.content) {
         None | Some(Content::None) => false,
         Some(Content::Text(flavour)) => *flavour == Flavour::Plain,
-        Some(Content::Blocks(blocks)) => match blocks.iter().map(|block| block.text).find(|flavour| *flavour != Flavour::None) {
-            Some(flavour) => flavour == Flavour::Plain,
-            None => blocks.iter().any(|block| block.kind.text() == "image"),
-        },
+        Some(Content::Blocks(blocks)) => {
+            match blocks.iter().map(|block| block.text).find(|flavour| *flavour != Flavour::None) {
+                Some(flavour) => flavour == Flavour::Plain,
+                None => blocks.iter().any(|block| block.kind.text() == "image"),
+            }
+        }
     };
     spoken && !head.meta.is_true() && !head.compact_summary.is_true()
 }
@@ -210,7 +214,8 @@ impl Found {
         self.branch = text(&extra.branch).or(self.branch.take());
         self.model = model(&head).or(self.model.take());
         self.custom_title = text(&extra.custom_title).or(self.custom_title.take());
-        self.made_up_title = text(&extra.ai_title).or_else(|| summary_title(&head, &extra)).or(self.made_up_title.take());
+        self.made_up_title =
+            text(&extra.ai_title).or_else(|| summary_title(&head, &extra)).or(self.made_up_title.take());
         self.turns = turns(&extra).or(self.turns);
         if is_prompt(&head) && !head.sidechain.is_true() {
             let prompt = prompt(line);
@@ -225,7 +230,8 @@ impl Found {
         self.branch = self.branch.take().or_else(|| text(&extra.branch));
         self.model = self.model.take().or_else(|| model(&head));
         self.custom_title = self.custom_title.take().or_else(|| text(&extra.custom_title));
-        self.made_up_title = self.made_up_title.take().or_else(|| text(&extra.ai_title)).or_else(|| summary_title(&head, &extra));
+        self.made_up_title =
+            self.made_up_title.take().or_else(|| text(&extra.ai_title)).or_else(|| summary_title(&head, &extra));
         self.turns = self.turns.or_else(|| turns(&extra));
         if self.last_prompt.is_none() && is_prompt(&head) && !head.sidechain.is_true() {
             self.last_prompt = prompt(line);

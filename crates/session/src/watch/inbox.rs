@@ -1,6 +1,7 @@
 //! What wakes the watcher's thread: commands, and files that changed, merged by name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,7 +20,8 @@ const MAX_CHANGED: usize = 4096;
 pub(super) enum Command {
     Follow(FollowId, Box<Tail>),
     Unfollow(FollowId),
-    WatchFolder(PathBuf),
+    /// The folder, and the transcripts that were there already.
+    WatchFolder(PathBuf, HashSet<OsString>),
     UnwatchFolder(PathBuf),
     Stop,
 }

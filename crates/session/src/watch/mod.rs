@@ -104,7 +104,10 @@ impl Watcher {
     ///
     /// # Errors
     /// [`SessionError::Watcher`] if no thread can be had.
-    pub fn start_polling(config: ConfigDir, receive: impl FnMut(Update) + Send + 'static) -> Result<Self, SessionError> {
+    pub fn start_polling(
+        config: ConfigDir,
+        receive: impl FnMut(Update) + Send + 'static,
+    ) -> Result<Self, SessionError> {
         Self::run(config, Arc::default(), None, receive)
     }
 
@@ -149,7 +152,9 @@ impl Watcher {
 
     /// Says which new transcripts appear in a folder: see [`crate::Store::project_folder`].
     pub fn watch_folder(&self, folder: impl AsRef<Path>) {
-        self.inbox.send(Command::WatchFolder(folder.as_ref().to_owned()));
+        let folder = folder.as_ref().to_owned();
+        let known = worker::transcripts(&folder).into_iter().collect();
+        self.inbox.send(Command::WatchFolder(folder, known));
     }
 
     /// Stops saying so.

@@ -85,10 +85,7 @@ impl Worker {
                     fresh.push(id);
                 }
                 Command::Unfollow(id) => drop(self.follows.remove(&id)),
-                Command::WatchFolder(folder) => {
-                    let known = transcripts(&folder).into_iter().collect();
-                    self.folders.entry(folder).or_insert(known);
-                }
+                Command::WatchFolder(folder, known) => drop(self.folders.entry(folder).or_insert(known)),
                 Command::UnwatchFolder(folder) => drop(self.folders.remove(&folder)),
                 Command::Stop => return false,
             }
@@ -109,7 +106,10 @@ impl Worker {
         if all || work.changed.iter().any(|path| is_record(path)) {
             self.look_at_live();
         }
-        if all || work.changed.iter().any(|path| is_transcript(path)) {
+        for path in work.changed.iter().filter(|path| is_transcript(path)) {
+            self.look_at_new(path);
+        }
+        if all {
             self.look_for_new();
         }
         true
@@ -160,15 +160,24 @@ impl Worker {
         }
     }
 
+    /// All watched folders: what no event told of.
     fn look_for_new(&mut self) {
-        for (folder, known) in &mut self.folders {
-            for name in transcripts(folder) {
-                let file = folder.join(&name);
-                if known.insert(name) {
-                    let id = SessionId::new(&file.file_stem().unwrap_or_default().to_string_lossy());
-                    (self.receive)(Update::Appeared { id, file });
-                }
-            }
+        let list = |folder: &PathBuf| transcripts(folder).into_iter().map(|name| folder.join(name)).collect::<Vec<_>>();
+        let files: Vec<_> = self.folders.keys().flat_map(list).collect();
+        files.iter().for_each(|file| self.look_at_new(file));
+    }
+
+    fn look_at_new(&mut self, file: &Path) {
+        let (Some(folder), Some(name), Some(stem)) = (file.parent(), file.file_name(), file.file_stem()) else {
+            return;
+        };
+        let is_new = self
+            .folders
+            .get_mut(folder)
+            .is_some_and(|known| !known.contains(name) && file.exists() && known.insert(name.to_owned()));
+        if is_new {
+            let id = SessionId::new(&stem.to_string_lossy());
+            (self.receive)(Update::Appeared { id, file: file.to_owned() });
         }
     }
 
@@ -196,12 +205,14 @@ impl Worker {
 }
 
 /// Names of the transcripts in a folder.
-fn transcripts(folder: &Path) -> Vec<OsString> {
+pub(super) fn transcripts(folder: &Path) -> Vec<OsString> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok().map(|entry| entry.file_name()));
     names.filter(|name| is_transcript(Path::new(name))).collect()
 }
 
+/// Whether a file is a session's transcript, by its name; a subagent's is not.
 fn is_transcript(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "jsonl")
+    let is_agent = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
+    path.extension().is_some_and(|extension| extension == "jsonl") && !is_agent
 }

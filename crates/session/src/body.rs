@@ -1,0 +1,299 @@
+//! A line parsed as far as showing or searching it needs.
+//!
+//! Invariant: of an attachment only a prompt that a person queued comes out.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::index::ToolStatus;
+use crate::lenient::{Object, Scalar};
+use crate::message::{Block, Image, Part, Text, ToolResult};
+use crate::outcome::Outcome;
+use crate::search::HitRole;
+
+/// A line, parsed as far as showing it needs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Body<'a> {
+    #[serde(borrow)]
+    pub(crate) uuid: Scalar<'a>,
+    #[serde(borrow, rename = "type")]
+    kind: Scalar<'a>,
+    #[serde(borrow)]
+    subtype: Scalar<'a>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Object<BodyMessage<'a>>,
+    #[serde(borrow)]
+    attachment: Object<BodyAttachment<'a>>,
+    #[serde(borrow, rename = "toolUseResult")]
+    outcome: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct BodyMessage<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    stop_reason: Scalar<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct BodyAttachment<'a> {
+    #[serde(borrow)]
+    prompt: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct BodyBlock<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Scalar<'a>,
+    #[serde(borrow)]
+    text: Scalar<'a>,
+    #[serde(borrow)]
+    thinking: Scalar<'a>,
+    #[serde(borrow)]
+    id: Scalar<'a>,
+    #[serde(borrow)]
+    name: Scalar<'a>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_use_id: Scalar<'a>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    is_error: Scalar<'a>,
+    #[serde(borrow)]
+    source: Object<BodySource<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct BodySource<'a> {
+    #[serde(borrow)]
+    media_type: Scalar<'a>,
+    #[serde(borrow)]
+    data: Scalar<'a>,
+}
+
+impl<'a> Body<'a> {
+    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+
+    pub(crate) fn stop_reason(&self) -> Option<String> {
+        let reason = self.message.0.as_ref()?.stop_reason.text();
+        (!reason.is_empty()).then(|| reason.to_owned())
+    }
+
+    /// The line's blocks, tool calls still without results.
+    ///
+    /// Of an attachment only the prompt that a person queued: the rest of its kind holds what the CLI tells the model.
+    pub(crate) fn blocks(&self, max_text: usize) -> Vec<Block> {
+        if self.kind.text() == "attachment" {
+            return self
+                .attachment
+                .0
+                .as_ref()
+                .map(|attachment| content(attachment.prompt, max_text))
+                .unwrap_or_default();
+        }
+        if let Some(message) = &self.message.0 {
+            return content(message.content, max_text);
+        }
+        let mut blocks = content(self.content, max_text);
+        if blocks.is_empty() {
+            let text = self.error.map_or_else(|| self.subtype.text().to_owned(), error_text);
+            blocks.push(Block::Text(Text::cut(text, max_text)));
+        }
+        blocks
+    }
+
+    /// The result of one tool call, if this line has it.
+    pub(crate) fn result_of(&self, tool_use_id: &str, max_text: usize) -> Option<ToolResult> {
+        let blocks = raw_list(self.message.0.as_ref()?.content?);
+        let blocks = blocks.into_iter().filter_map(|raw| serde_json::from_str::<BodyBlock<'_>>(raw.get()).ok());
+        let block =
+            { blocks }.find(|block| block.kind.text() == "tool_result" && block.tool_use_id.text() == tool_use_id)?;
+        Some(tool_result(&block, self.outcome, max_text))
+    }
+
+    /// What the CLI recorded of the tool call, as it is.
+    pub(crate) fn outcome(&self) -> Option<&'a RawValue> {
+        self.outcome
+    }
+
+    /// The texts of the line that people read, for search.
+    pub(crate) fn search_texts(self) -> Vec<SearchText> {
+        let own = match self.kind.text() {
+            "user" | "attachment" => HitRole::Prompt,
+            "assistant" => HitRole::Reply,
+            _ => HitRole::System,
+        };
+        let mut texts = Vec::new();
+        let mut add = |role, text| texts.push(SearchText { role, text });
+        for block in self.blocks(usize::MAX) {
+            match block {
+                Block::Text(text) => add(own, text.text),
+                Block::Thinking(text) => add(HitRole::Thinking, text.text),
+                Block::ToolUse { input, .. } => {
+                    strings_in(&input).into_iter().for_each(|text| add(HitRole::ToolInput, text))
+                }
+                Block::ToolResult { result, .. } => result.content.into_iter().for_each(|part| match part {
+                    Part::Text(text) => add(HitRole::ToolResult, text.text),
+                    Part::Image(_) | Part::Unknown { .. } => {}
+                }),
+                Block::Image(_) | Block::Unknown { .. } => {}
+            }
+        }
+        texts
+    }
+}
+
+/// A text to search, and in whose words it is.
+pub(crate) struct SearchText {
+    pub(crate) role: HitRole,
+    pub(crate) text: String,
+}
+
+/// Strings inside a tool's arguments, in order: what a person would search for in them.
+fn strings_in(raw: &RawValue) -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut stack: Vec<serde_json::Value> = serde_json::from_str(raw.get()).into_iter().collect();
+    while let Some(value) = stack.pop() {
+        match value {
+            serde_json::Value::String(text) => texts.push(text),
+            serde_json::Value::Array(items) => stack.extend(items.into_iter().rev()),
+            serde_json::Value::Object(fields) => stack.extend(fields.into_iter().map(|(_, value)| value).rev()),
+            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+        }
+    }
+    texts
+}
+
+fn error_text(raw: &RawValue) -> String {
+    serde_json::from_str::<String>(raw.get()).unwrap_or_else(|_| raw.get().to_owned())
+}
+
+fn raw_list(raw: &RawValue) -> Vec<&RawValue> {
+    serde_json::from_str(raw.get()).unwrap_or_default()
+}
+
+fn content(raw: Option<&RawValue>, max_text: usize) -> Vec<Block> {
+    let Some(raw) = raw else { return Vec::new() };
+    if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
+        return vec![Block::Text(Text::cut(text, max_text))];
+    }
+    raw_list(raw).into_iter().map(|raw| block(raw, max_text)).collect()
+}
+
+fn block(raw: &RawValue, max_text: usize) -> Block {
+    let unknown = || Block::Unknown { raw: raw.to_owned() };
+    let Ok(body) = serde_json::from_str::<BodyBlock<'_>>(raw.get()) else { return unknown() };
+    let text = |scalar: &Scalar<'_>| Text::cut(scalar.text().to_owned(), max_text);
+    match body.kind.text() {
+        "text" => Block::Text(text(&body.text)),
+        "thinking" => Block::Thinking(text(&body.thinking)),
+        "redacted_thinking" => Block::Thinking(Text::cut(String::new(), max_text)),
+        "tool_use" | "server_tool_use" => Block::ToolUse {
+            id: body.id.text().to_owned(),
+            name: body.name.text().to_owned(),
+            input: body.input.unwrap_or(RawValue::NULL).to_owned(),
+            status: ToolStatus::Running,
+            start: None,
+            end: None,
+            result: None,
+        },
+        "tool_result" => Block::ToolResult {
+            tool_use_id: body.tool_use_id.text().to_owned(),
+            result: Box::new(tool_result(&body, None, max_text)),
+        },
+        "image" => Block::Image(image(&body)),
+        _ => unknown(),
+    }
+}
+
+fn image(body: &BodyBlock<'_>) -> Image {
+    let source = body.source.0.as_ref();
+    Image {
+        media_type: source.map(|source| source.media_type.text().to_owned()).unwrap_or_default(),
+        encoded_bytes: source.map(|source| source.data.text().len()).unwrap_or_default(),
+    }
+}
+
+fn tool_result(body: &BodyBlock<'_>, outcome: Option<&RawValue>, max_text: usize) -> ToolResult {
+    ToolResult {
+        is_error: body.is_error.is_true(),
+        content: body.content.map(|raw| parts(raw, max_text)).unwrap_or_default(),
+        outcome: outcome.and_then(|raw| Outcome::parse(raw, max_text)),
+    }
+}
+
+fn parts(raw: &RawValue, max_text: usize) -> Vec<Part> {
+    if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
+        return vec![Part::Text(Text::cut(text, max_text))];
+    }
+    let part = |raw: &RawValue| match block(raw, max_text) {
+        Block::Text(text) => Part::Text(text),
+        Block::Image(image) => Part::Image(image),
+        Block::Thinking(_) | Block::ToolUse { .. } | Block::ToolResult { .. } | Block::Unknown { .. } => {
+            Part::Unknown { raw: raw.to_owned() }
+        }
+    };
+    raw_list(raw).into_iter().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(line: &str) -> serde_json::Value {
+        serde_json::to_value(Body::parse(line.as_bytes()).unwrap().blocks(16)).unwrap()
+    }
+
+    #[test]
+    fn reads_every_kind_of_block_and_keeps_unknown_ones_raw() {
+        let line = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"hi"},{"type":"thinking","thinking":"hm","signature":"s"},
+            {"type":"tool_use","id":"t","name":"Read","input":{"a":1}},{"type":"image","source":{"media_type":"image/png","data":"QUJD"}},
+            {"type":"hologram","depth":3},7]}}"#;
+        let got = blocks(line);
+        assert_eq!(got[0], serde_json::json!({"type": "text", "text": "hi", "bytes": 2}));
+        assert_eq!(got[1]["type"], "thinking");
+        assert_eq!((&got[2]["status"], &got[2]["input"]["a"]), (&"running".into(), &1.into()));
+        assert_eq!(got[3], serde_json::json!({"type": "image", "media_type": "image/png", "encoded_bytes": 4}));
+        assert_eq!(got[4]["raw"]["depth"], 3);
+        assert_eq!(got[5]["raw"], 7);
+    }
+
+    #[test]
+    fn a_string_is_one_text_and_a_long_text_is_cut_between_characters() {
+        let got = blocks(r#"{"type":"user","message":{"content":"öööööööööööö"}}"#);
+        assert_eq!(got[0]["text"], "öööööööö");
+        assert_eq!(got[0]["bytes"], 24);
+    }
+
+    #[test]
+    fn of_an_attachment_only_the_queued_prompt_is_read() {
+        let secret = r#"{"type":"attachment","attachment":{"type":"prompt_snapshot","systemPrompt":["secret"]},"rendered":[{"content":"secret"}]}"#;
+        assert_eq!(blocks(secret), serde_json::json!([]));
+        let queued = r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"and tests"},"rendered":[{"content":"secret"}]}"#;
+        assert_eq!(blocks(queued)[0]["text"], "and tests");
+    }
+
+    #[test]
+    fn a_result_is_found_by_its_call() {
+        let line = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a","content":"one"},
+            {"type":"tool_result","tool_use_id":"b","is_error":true,"content":[{"type":"text","text":"two"},{"type":"x"}]}]}}"#;
+        let result = Body::parse(line.as_bytes()).unwrap().result_of("b", 100).unwrap();
+        assert!(result.is_error);
+        let got = serde_json::to_value(&result.content).unwrap();
+        assert_eq!((&got[0]["text"], &got[1]["raw"]["type"]), (&"two".into(), &"x".into()));
+    }
+}
