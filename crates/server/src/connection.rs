@@ -193,32 +193,25 @@ impl Connection {
     async fn run(mut self) {
         let mut shutdown = self.hub.shutdown.subscribe();
         let end = self.converse(&mut shutdown).await;
-        let time = self.time_for_goodbye(&shutdown);
-        let Self { client, inbox, outbox, mut writer, .. } = self;
-        match end.goodbye {
-            None => writer.abort(),
-            Some(goodbye) => outbox.close(goodbye),
-        }
+        let Self { client, inbox, outbox, writer, .. } = self;
         tracing::info!(client = %client.id(), reason = end.reason, "disconnected");
         client.disconnect(end.reason);
-        let parting = async {
-            if matches!((&mut writer).await, Ok(Ok(()))) {
-                inbox.drain().await;
-            }
-        };
-        if timeout(time, parting).await.is_err() {
+        let Some(goodbye) = end.goodbye else {
             writer.abort();
-        }
-    }
-
-    fn time_for_goodbye(&self, shutdown: &watch::Receiver<Option<Instant>>) -> Duration {
-        match *shutdown.borrow() {
-            None => GOODBYE_TIME,
-            // What is queued may use the whole deadline; a peer that does not read it may not.
-            Some(deadline) if self.outbox.queued_bytes() > 0 => {
-                deadline.saturating_duration_since(Instant::now()).max(LAST_GOODBYE_TIME)
-            }
-            Some(_) => LAST_GOODBYE_TIME,
+            return;
+        };
+        outbox.close(goodbye);
+        // What is queued may use the whole deadline of a server that stops; to be heard out, a moment must do.
+        let deadline = *shutdown.borrow();
+        let (writing, listening) = match deadline {
+            None => (GOODBYE_TIME, GOODBYE_TIME),
+            Some(deadline) => (deadline.saturating_duration_since(Instant::now()), LAST_GOODBYE_TIME),
+        };
+        let abort = writer.abort_handle();
+        match timeout(writing, writer).await {
+            Ok(Ok(Ok(()))) => drop(timeout(listening, inbox.drain()).await),
+            Ok(_) => {}
+            Err(_) => abort.abort(),
         }
     }
 

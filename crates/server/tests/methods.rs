@@ -1,4 +1,11 @@
 //! The plain methods of seed 000, without a handshake, over a real socket.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "tests may fail loudly"
+)]
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
