@@ -123,7 +123,7 @@ def test_a_second_write_is_no_error(diffs):
 def test_a_new_file_has_nothing_on_the_left(diffs):
     before = diffs.screen_state()
     diffs.open(1, "gone/deep/new.py", "print()\n")
-    diffs.nvim.wait_screen("new.py · does not exist yet")
+    assert "+1 −0" in diffs.nvim.wait_screen("new.py · does not exist yet")
     assert diffs.nvim.lua("return vim.bo.filetype") == "python"
     diffs.nvim.keys("ZZ")
     assert diffs.accepted(1, "gone/deep/new.py") == "print()\n"

@@ -162,3 +162,18 @@ def test_diffs_can_be_left_to_the_terminal(start_nvim, connect):
     client = connect(start_nvim(opts={"diff": {"enabled": False}}))
     tools = [tool["name"] for tool in client.request("tools/list")["tools"]]
     assert "openDiff" not in tools and "openFile" in tools
+
+
+def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_over(nvim, connect):
+    client = connect(nvim)
+    request = ask(client, nvim)
+    wait_open(nvim)
+    nvim.keys("ZZ")
+    _, text = client.call_result(request)
+    (nvim.project / "a.txt").write_text(text)
+    client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉")
+    client.call("getDiagnostics", uri=f"file://{nvim.project / 'a.txt'}")
+    assert len(nvim.lua("return vim.api.nvim_list_tabpages()")) == 2
+    nvim.wait_screen("a.txt · accepted")
+    client.call("getDiagnostics")
+    assert len(nvim.lua("return vim.api.nvim_list_tabpages()")) == 1

@@ -82,6 +82,12 @@ local function parse(numbers)
   return hunks
 end
 
+---@param lines string[]
+---@return string
+local function joined(lines)
+  return lines[1] and table.concat(lines, "\n") .. "\n" or ""
+end
+
 ---@param old string[]
 ---@param new string[]
 ---@param bytes integer of both sides together
@@ -115,9 +121,7 @@ function M.run(old, new, bytes, done)
     end
     finish({ hunks = parse(numbers), added = added, removed = removed })
   end)
-  vim.uv
-    .new_work(work, after)
-    :queue(table.concat(old, "\n") .. "\n", table.concat(new, "\n") .. "\n", MAX_HUNKS)
+  vim.uv.new_work(work, after):queue(joined(old), joined(new), MAX_HUNKS)
 end
 
 return M

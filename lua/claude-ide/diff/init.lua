@@ -256,9 +256,16 @@ end
 ---@param client integer
 ---@return integer count
 function M.close_client(client)
+  M.end_of_turn(client)
   return close_matching(function(diff)
     return diff.client == client
   end)
+end
+
+---The client has said that the edits of its turn are over: the screen need not wait for another one.
+---@param client integer
+function M.end_of_turn(client)
+  require("claude-ide.diff.stage").end_of_turn(client)
 end
 
 ---Ends all diffs of everybody: the server stops.

@@ -66,7 +66,10 @@ function M.run(diff, is_wanted, done)
       end,
       function(next_step)
         buffers.finish(diff, prepared.bufs, prepared.now.buf)
-        require("claude-ide.diff.compare").run(prepared.now.lines, prepared.lines, bytes, function(comparison)
+        -- A buffer of no text has a line all the same.
+        local old = prepared.now.format.empty and {} or prepared.now.lines
+        local new = prepared.format.empty and {} or prepared.lines
+        require("claude-ide.diff.compare").run(old, new, bytes, function(comparison)
           prepared.comparison = comparison
           next_step()
         end)

@@ -80,15 +80,30 @@ local function build(layout, bufs)
   return wins
 end
 
+---The first change as diff mode sees it: with the person's 'diffopt' that need not be the first that there is.
+---@return integer lnum
+local function first_in_diff_mode()
+  vim.cmd("normal! gg")
+  if vim.fn.diff_hlID(1, 1) == 0 and vim.fn.diff_filler(1) == 0 then
+    vim.cmd("silent! normal! ]c")
+  end
+  return vim.fn.line(".")
+end
+
 ---@param view claude-ide.diff.View
----@param hunks claude-ide.buffer.Hunk[]
-local function go_to_first_change(view, hunks)
-  local first = hunks[1]
+---@param opts claude-ide.diff.ViewOpts
+local function go_to_first_change(view, opts)
+  local first = opts.hunks[1]
   for side, win in pairs(view.wins) do
-    local last = vim.api.nvim_buf_line_count(view.bufs[side])
-    local lnum = first and (side == "now" and first.old or first.new) or 1
-    vim.api.nvim_win_set_cursor(win, { math.max(1, math.min(lnum, last)), 0 })
     vim.api.nvim_win_call(win, function()
+      local lnum = 1
+      if not opts.plain then
+        lnum = first_in_diff_mode()
+      elseif first then
+        lnum =
+          math.min(side == "now" and first.old or first.new, vim.api.nvim_buf_line_count(view.bufs[side]))
+      end
+      vim.api.nvim_win_set_cursor(win, { lnum, 0 })
       vim.cmd("normal! zvzz")
     end)
   end
@@ -118,7 +133,7 @@ function M.open(diff, bufs, opts)
         vim.api.nvim_win_call(win, vim.cmd.diffthis)
       end
     end
-    go_to_first_change(view, opts.hunks)
+    go_to_first_change(view, opts)
     vim.api.nvim_set_current_win(view.wins[layout.focus])
     vim.cmd("syncbind")
     if back then

@@ -182,6 +182,8 @@ function M.run(args, respond, call)
   if args.uri then
     one_file(args, respond, call)
   else
+    -- Only asked when the edits of a turn are over (measured with the CLI 2.1.329).
+    require("claude-ide.diff").end_of_turn(call.client)
     every_file(respond, call)
   end
 end

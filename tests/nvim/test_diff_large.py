@@ -1,0 +1,106 @@
+"""Texts that are too much for Neovim's diff mode, and the everyday ones that are not."""
+
+import pytest
+from diff_steps import Diffs
+
+LINES = 200_000
+
+
+@pytest.fixture
+def diffs(start_nvim):
+    return Diffs(start_nvim(files={"b.txt": "b\n"}, args=["b.txt"]))
+
+
+def propose(diffs, old, new, name="big.txt"):
+    """Without the text going over RPC as an argument."""
+    project = diffs.nvim.project
+    if old:
+        (project / name).write_text(old)
+    (project / "proposal").write_text(new)
+    diffs.nvim.lua("""
+      local path, from = ...
+      local file = assert(io.open(from, "rb"))
+      propose(1, 1, path, file:read("*a"), "big")
+      file:close()
+    """, str(project / name), str(project / "proposal"))
+    diffs.nvim.wait(lambda: diffs.current() == 1, timeout=30, what="the cursor in the proposal")
+
+
+def text(lines):
+    return "".join(line + "\n" for line in lines)
+
+
+def test_ten_megabytes_are_shown_and_answered_exactly(diffs):
+    before = diffs.screen_state()
+    old = [f"line {i} {'x' * 38}" for i in range(LINES)]
+    new = [*old[:1000], "CHANGED", *old[1001:150_000], "ADDED", *old[150_000:-1], "LAST"]
+    propose(diffs, text(old), text(new))
+    screen = diffs.nvim.wait_screen("+3 −2")
+    assert "CHANGED" in screen
+    assert diffs.nvim.cursor() == (1001, 0)
+    assert diffs.nvim.lua("return vim.wo.diff") is False
+    diffs.nvim.keys("]c")
+    diffs.nvim.wait(lambda: diffs.nvim.cursor() == (150_001, 0))
+    diffs.nvim.keys("]c]c")
+    diffs.nvim.wait(lambda: diffs.nvim.cursor() == (LINES + 1, 0))
+    diffs.nvim.keys("[c")
+    diffs.nvim.wait(lambda: diffs.nvim.cursor() == (150_001, 0))
+    diffs.nvim.keys("ZZ")
+    diffs.nvim.wait(lambda: diffs.nvim.lua("return #(answers[1] or {})") == 1)
+    assert diffs.nvim.lua("return #answers[1][1].contents") == len(text(new))
+    diffs.nvim.keys("<Esc>")
+    diffs.wait_current(None)
+    (diffs.nvim.project / "big.txt").write_text(text(new))
+    diffs.wait_clean()
+    assert diffs.screen_state() == before
+
+
+def test_a_large_new_file(diffs):
+    propose(diffs, None, text([f"line {i}" for i in range(LINES)]))
+    diffs.nvim.wait_screen(f"+{LINES} −0")
+    diffs.nvim.keys("ZQ")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_clean()
+
+
+def test_a_diff_that_ends_while_it_is_being_made_leaves_nothing(diffs):
+    project = diffs.nvim.project
+    (project / "big.txt").write_text(text([f"line {i}" for i in range(LINES)]))
+    diffs.nvim.lua("""
+      propose(1, 1, ..., string.rep("other\\n", 200000), "big")
+      vim.defer_fn(function() require("claude-ide.diff").close_client(1) end, 20)
+    """.replace("...", "(...)"), str(project / "big.txt"))
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_clean()
+
+
+def test_fifty_thousand_lines_with_five_hundred_changes_have_diff_mode(diffs):
+    old = [f"line {i}" for i in range(50_000)]
+    new = [f"LINE {i}" if i % 100 == 50 else line for i, line in enumerate(old)]
+    propose(diffs, text(old), text(new))
+    diffs.nvim.wait_screen("+500 −500")
+    assert diffs.nvim.lua("return vim.wo.diff") is True
+    assert diffs.nvim.cursor() == (51, 0)
+    diffs.nvim.keys("]c")
+    diffs.nvim.wait(lambda: diffs.nvim.cursor() == (151, 0))
+    diffs.nvim.keys("ZQ")
+    diffs.answer(1)
+    diffs.wait_clean()
+
+
+def test_changes_everywhere_do_without_diff_mode(diffs):
+    old = [f"line {i}" for i in range(20_000)]
+    new = [f"LINE {i}" if i % 10 == 5 else line for i, line in enumerate(old)]
+    propose(diffs, text(old), text(new))
+    diffs.nvim.wait_screen("+2000 −2000")
+    assert diffs.nvim.lua("return vim.wo.diff") is False
+    diffs.nvim.keys("ZZ")
+    diffs.nvim.wait(lambda: diffs.outcomes(1) == ["saved"])
+
+
+def test_the_diffopt_of_the_person_counts(start_nvim):
+    diffs = Diffs(start_nvim(init_lua='vim.o.diffopt = "internal,filler,iwhiteall,context:1"', files={"a.txt": "a b\nc\nd\ne\nf\n"}))
+    diffs.open(1, "a.txt", "a    b\nc\nd\ne\nF\n")
+    assert diffs.nvim.lua("return vim.o.diffopt") == "internal,filler,iwhiteall,context:1"
+    assert diffs.nvim.lua("return { vim.fn.diff_hlID(1, 1), vim.fn.foldclosed(1) }") == [0, 1]
+    assert diffs.nvim.cursor() == (5, 0)
