@@ -4,24 +4,8 @@ use std::{
     ffi::OsString,
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    path::Path,
 };
-
-use globset::{GlobBuilder, GlobMatcher};
-use ignore::WalkBuilder;
-
-use crate::workspace::display;
-
-/// How many files `listFiles` names at most.
-pub(crate) const MAX_LISTED: usize = 10_000;
-/// How many files `getWorkspaceInfo` counts at most.
-pub(crate) const MAX_COUNTED: usize = 100_000;
-/// How long a walk may take: a person waits for it.
-const WALK_TIME: Duration = Duration::from_secs(10);
-/// Folders of version control: they are ignored by nature, not by a rule.
-const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
 /// Why a file could not be read or written, in words for the caller.
 #[derive(Debug, thiserror::Error)]
@@ -104,81 +88,9 @@ pub(crate) fn write(path: &Path, contents: &str) -> Result<(), DiskError> {
     Ok(())
 }
 
-/// What a walk found.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Listing {
-    /// Named as clients name them, sorted within each folder.
-    pub(crate) files: Vec<String>,
-    /// Why there may be more.
-    pub(crate) cut: Option<Cut>,
-}
-
-/// Why a walk ended early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cut {
-    Number,
-    Time,
-}
-
-/// A pattern for files.
-#[derive(Debug)]
-pub(crate) struct Pattern {
-    glob: GlobMatcher,
-    /// A pattern without a slash speaks of the name alone, as in .gitignore.
-    name_only: bool,
-}
-
-impl Pattern {
-    pub(crate) fn new(pattern: &str) -> Result<Self, globset::Error> {
-        let pattern = pattern.trim_start_matches("./");
-        let name_only = !pattern.contains('/');
-        let glob = GlobBuilder::new(pattern.trim_start_matches('/')).literal_separator(true).build()?;
-        Ok(Self { glob: glob.compile_matcher(), name_only })
-    }
-
-    fn matches(&self, relative: &Path) -> bool {
-        let subject = if self.name_only { relative.file_name().map(Path::new) } else { Some(relative) };
-        subject.is_some_and(|subject| self.glob.is_match(subject))
-    }
-}
-
-/// The files of the workspace that version control would not ignore.
-pub(crate) fn list(folders: &[PathBuf], pattern: Option<&Pattern>, limit: usize, stop: &AtomicBool) -> Listing {
-    let mut listing = Listing { files: Vec::new(), cut: None };
-    let deadline = Instant::now() + WALK_TIME;
-    for folder in folders {
-        let walk = WalkBuilder::new(folder)
-            .hidden(false)
-            .require_git(false)
-            .sort_by_file_name(std::ffi::OsStr::cmp)
-            .filter_entry(|entry| !VERSION_CONTROL.iter().any(|name| entry.file_name() == *name))
-            .build();
-        for entry in walk.flatten() {
-            if stop.load(Ordering::Relaxed) {
-                return listing;
-            }
-            if Instant::now() > deadline {
-                listing.cut = Some(Cut::Time);
-                return listing;
-            }
-            let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-            let is_file = entry.file_type().is_some_and(|kind| !kind.is_dir());
-            if !is_file || !pattern.is_none_or(|pattern| pattern.matches(relative)) {
-                continue;
-            }
-            if listing.files.len() >= limit {
-                listing.cut = Some(Cut::Number);
-                return listing;
-            }
-            listing.files.push(display(entry.path(), folders));
-        }
-    }
-    listing
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -188,11 +100,6 @@ mod tests {
             write(&home.path().join(path), contents).unwrap();
         }
         home
-    }
-
-    fn listed(home: &tempfile::TempDir, pattern: Option<&str>, limit: usize) -> Listing {
-        let pattern = pattern.map(|pattern| Pattern::new(pattern).unwrap());
-        list(&[home.path().to_owned()], pattern.as_ref(), limit, &AtomicBool::new(false))
     }
 
     fn message<T: std::fmt::Debug>(result: Result<T, DiskError>) -> String {
@@ -240,53 +147,5 @@ mod tests {
     fn a_folder_is_not_written() {
         let home = tree(&[]);
         assert_eq!(message(write(home.path(), "x")), "it is not a regular file");
-    }
-
-    #[test]
-    fn lists_what_version_control_does_not_ignore() {
-        let home = tree(&[
-            (".gitignore", "target/\n*.log\n"),
-            (".github/ci.yml", ""),
-            (".git/config", ""),
-            ("a.js", ""),
-            ("debug.log", ""),
-            ("src/b.js", ""),
-            ("src/c.rs", ""),
-            ("target/d.js", ""),
-        ]);
-        let all = [".github/ci.yml", ".gitignore", "a.js", "src/b.js", "src/c.rs"];
-        assert_eq!(listed(&home, None, 99), Listing { files: all.map(str::to_owned).to_vec(), cut: None });
-        assert_eq!(listed(&home, Some("*.js"), 99).files, ["a.js", "src/b.js"]);
-        assert_eq!(listed(&home, Some("src/*"), 99).files, ["src/b.js", "src/c.rs"]);
-        assert_eq!(listed(&home, Some("/*.js"), 99).files, ["a.js"]);
-        assert_eq!(listed(&home, Some("**/*.{rs,yml}"), 99).files, [".github/ci.yml", "src/c.rs"]);
-    }
-
-    #[test]
-    fn says_when_a_list_was_cut_short() {
-        let home = tree(&[("a", ""), ("b", ""), ("c", "")]);
-        assert_eq!(listed(&home, None, 2), Listing { files: vec!["a".into(), "b".into()], cut: Some(Cut::Number) });
-        assert_eq!(listed(&home, None, 3).cut, None);
-    }
-
-    #[test]
-    fn a_link_is_named_but_not_entered() {
-        let home = tree(&[("dir/a", "")]);
-        symlink(home.path(), home.path().join("dir/loop")).unwrap();
-        assert_eq!(listed(&home, None, 99).files, ["dir/a", "dir/loop"]);
-    }
-
-    #[test]
-    fn files_of_a_further_folder_are_named_in_full() {
-        let (one, two) = (tree(&[("a", "")]), tree(&[("b", "")]));
-        let folders = [one.path().to_owned(), two.path().to_owned()];
-        let listing = list(&folders, None, 99, &AtomicBool::new(false));
-        assert_eq!(listing.files, ["a".to_owned(), two.path().join("b").to_string_lossy().into_owned()]);
-    }
-
-    #[test]
-    fn a_walk_that_nobody_waits_for_stops() {
-        let home = tree(&[("a", "")]);
-        assert!(list(&[home.path().to_owned()], None, 99, &AtomicBool::new(true)).files.is_empty());
     }
 }

@@ -15,6 +15,7 @@ mod error;
 mod handshake;
 mod in_flight;
 mod inbox;
+mod listing;
 mod liveness;
 mod lock_file;
 mod methods;

@@ -14,8 +14,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
-    disk::{self, Cut, DiskError, Listing, Pattern},
+    disk::{self, DiskError},
     editor::{ClientId, EditorCall},
+    listing::{self, Cut, Listing, Pattern},
     options::Workspace,
     router::{Later, Outcome, Payload, RequestError, Routed, Services, WaitsFor},
     tools::{Arguments, InvalidArgument, LenientList, parse_reply},
@@ -154,7 +155,7 @@ async fn walk(caller: &Caller, pattern: Option<Pattern>, limit: usize) -> Result
     let folders = caller.workspace().folders;
     let stop = StopOnDrop::default();
     let flag = Arc::clone(&stop.0);
-    let listing = caller.on_disk(move || disk::list(&folders, pattern.as_ref(), limit, &flag)).await;
+    let listing = caller.on_disk(move || listing::list(&folders, pattern.as_ref(), limit, &flag)).await;
     drop(stop);
     listing
 }
@@ -166,10 +167,12 @@ fn list_files(caller: Caller, mut args: Arguments) -> Result<Routed, RequestErro
         .map(|pattern| Pattern::new(&pattern).map_err(|error| InvalidArgument::new("pattern", error)))
         .transpose()?;
     let work = async move {
-        let Listing { mut files, cut } = walk(&caller, pattern, disk::MAX_LISTED).await?;
+        let Listing { mut files, cut } = walk(&caller, pattern, listing::MAX_LISTED).await?;
         // The answer is an array of paths. Where it is cut, its last element says so, for whoever reads it.
         files.extend(cut.map(|cut| match cut {
-            Cut::Number => format!("[only the first {} files are listed: pass a narrower pattern]", disk::MAX_LISTED),
+            Cut::Number => {
+                format!("[only the first {} files are listed: pass a narrower pattern]", listing::MAX_LISTED)
+            }
             Cut::Time => "[the list is not complete: it took too long, pass a narrower pattern]".to_owned(),
         }));
         Ok(Payload::Json(Value::from(files)))
@@ -182,7 +185,7 @@ fn get_workspace_info(caller: Caller, _: Arguments) -> Result<Routed, RequestErr
     let main =
         folders.first().cloned().ok_or_else(|| RequestError::Failed("no workspace folder is open".to_owned()))?;
     let work = async move {
-        let Listing { files, cut } = walk(&caller, None, disk::MAX_COUNTED).await?;
+        let Listing { files, cut } = walk(&caller, None, listing::MAX_COUNTED).await?;
         let path = main.clone();
         let in_git = caller.on_disk(move || path.join(".git").exists()).await?;
         Ok(Payload::Json(json!({

@@ -1,0 +1,296 @@
+//! The files of a workspace, without what version control ignores. Blocking: for blocking threads only.
+
+use std::{
+    fs::{self, DirEntry},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use crate::workspace::display;
+
+mod glob;
+mod rules;
+
+use glob::Glob;
+pub(crate) use glob::InvalidPattern;
+use rules::Rules;
+
+/// How many files `listFiles` names at most.
+pub(crate) const MAX_LISTED: usize = 10_000;
+/// How many files `getWorkspaceInfo` counts at most.
+pub(crate) const MAX_COUNTED: usize = 100_000;
+/// How long a walk may take: a person waits for it.
+const WALK_TIME: Duration = Duration::from_secs(10);
+/// Folders of version control: they are ignored by nature, not by a rule.
+const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
+
+/// What a walk found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Listing {
+    /// Named as clients name them, sorted within each folder.
+    pub(crate) files: Vec<String>,
+    /// Why there may be more.
+    pub(crate) cut: Option<Cut>,
+}
+
+/// Why a walk ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    Number,
+    Time,
+}
+
+/// A pattern for files: any of these.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    globs: Vec<Glob>,
+    /// A pattern without a slash speaks of the name alone, as in .gitignore.
+    name_only: bool,
+}
+
+impl Pattern {
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn new(pattern: &str) -> Result<Self, InvalidPattern> {
+        let pattern = pattern.trim_start_matches("./");
+        let alternatives = glob::expand_braces(pattern)?;
+        let globs = alternatives.iter().map(|alternative| Glob::new(alternative)).collect::<Result<_, _>>()?;
+        Ok(Self { globs, name_only: !pattern.contains('/') })
+    }
+
+    fn matches(&self, relative: &Path) -> bool {
+        let subject = if self.name_only { relative.file_name() } else { Some(relative.as_os_str()) };
+        subject.is_some_and(|subject| self.globs.iter().any(|glob| glob.matches(subject.as_encoded_bytes())))
+    }
+}
+
+/// The files of the workspace that version control would not ignore. Links are named, and not followed.
+pub(crate) fn list(folders: &[PathBuf], pattern: Option<&Pattern>, limit: usize, stop: &AtomicBool) -> Listing {
+    let mut walk = Walk {
+        folders,
+        pattern,
+        limit,
+        stop,
+        deadline: Instant::now() + WALK_TIME,
+        listing: Listing { files: Vec::new(), cut: None },
+    };
+    for folder in folders {
+        if walk.folder(folder).is_break() {
+            break;
+        }
+    }
+    walk.listing
+}
+
+struct Walk<'a> {
+    folders: &'a [PathBuf],
+    pattern: Option<&'a Pattern>,
+    limit: usize,
+    stop: &'a AtomicBool,
+    deadline: Instant,
+    listing: Listing,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, top: &Path) -> ControlFlow<()> {
+        // Not recursive: how deep a tree is, is not ours to choose.
+        let rules = Rules::above(top);
+        let mut levels = vec![(entries(top), rules.enter(top))];
+        while let Some((rest, rules)) = levels.last_mut() {
+            let Some(entry) = rest.next() else {
+                levels.pop();
+                continue;
+            };
+            if self.stop.load(Ordering::Relaxed) {
+                return ControlFlow::Break(());
+            }
+            if Instant::now() > self.deadline {
+                self.listing.cut = Some(Cut::Time);
+                return ControlFlow::Break(());
+            }
+            let path = entry.path();
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if (is_folder && VERSION_CONTROL.iter().any(|name| entry.file_name() == *name))
+                || rules.ignore(&path, is_folder)
+            {
+                continue;
+            }
+            if is_folder {
+                let below = (entries(&path), rules.enter(&path));
+                levels.push(below);
+            } else {
+                self.file(top, &path)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn file(&mut self, top: &Path, path: &Path) -> ControlFlow<()> {
+        let relative = path.strip_prefix(top).unwrap_or(path);
+        if !self.pattern.is_none_or(|pattern| pattern.matches(relative)) {
+            return ControlFlow::Continue(());
+        }
+        if self.listing.files.len() >= self.limit {
+            self.listing.cut = Some(Cut::Number);
+            return ControlFlow::Break(());
+        }
+        self.listing.files.push(display(path, self.folders));
+        ControlFlow::Continue(())
+    }
+}
+
+/// What lies in a folder, sorted by name; nothing where it cannot be read.
+fn entries(folder: &Path) -> std::vec::IntoIter<DirEntry> {
+    let mut entries: Vec<DirEntry> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
+    entries.sort_by_key(DirEntry::file_name);
+    entries.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::symlink, process::Command};
+
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let home = tempfile::tempdir().unwrap();
+        for (path, contents) in files {
+            let path = home.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, contents).unwrap();
+        }
+        home
+    }
+
+    fn listed(home: &tempfile::TempDir, pattern: Option<&str>, limit: usize) -> Listing {
+        let pattern = pattern.map(|pattern| Pattern::new(pattern).unwrap());
+        list(&[home.path().to_owned()], pattern.as_ref(), limit, &AtomicBool::new(false))
+    }
+
+    #[test]
+    fn lists_what_version_control_does_not_ignore() {
+        let home = tree(&[
+            (".gitignore", "target/\n*.log\n"),
+            (".github/ci.yml", ""),
+            (".git/config", ""),
+            ("a.js", ""),
+            ("debug.log", ""),
+            ("src/b.js", ""),
+            ("src/c.rs", ""),
+            ("target/d.js", ""),
+        ]);
+        let all = [".github/ci.yml", ".gitignore", "a.js", "src/b.js", "src/c.rs"];
+        assert_eq!(listed(&home, None, 99), Listing { files: all.map(str::to_owned).to_vec(), cut: None });
+        assert_eq!(listed(&home, Some("*.js"), 99).files, ["a.js", "src/b.js"]);
+        assert_eq!(listed(&home, Some("src/*"), 99).files, ["src/b.js", "src/c.rs"]);
+        assert_eq!(listed(&home, Some("/*.js"), 99).files, ["a.js"]);
+        assert_eq!(listed(&home, Some("./src/b.js"), 99).files, ["src/b.js"]);
+        assert_eq!(listed(&home, Some("**/*.{rs,yml}"), 99).files, [".github/ci.yml", "src/c.rs"]);
+    }
+
+    #[test]
+    fn ignores_without_a_repository_too() {
+        let home = tree(&[(".gitignore", "/a"), ("a", ""), ("b/a", "")]);
+        assert_eq!(listed(&home, None, 99).files, [".gitignore", "b/a"]);
+    }
+
+    #[test]
+    fn the_rules_above_a_folder_hold_in_it() {
+        let home = tree(&[
+            (".git/info/exclude", "excluded\n"),
+            (".gitignore", "*.log\n/top/inner/anchored\n"),
+            ("top/.gitignore", "!keep.log\n"),
+            ("top/inner/anchored", ""),
+            ("top/inner/excluded", ""),
+            ("top/inner/keep.log", ""),
+            ("top/inner/other.log", ""),
+        ]);
+        let inner = home.path().join("top/inner");
+        let listing = list(std::slice::from_ref(&inner), None, 99, &AtomicBool::new(false));
+        assert_eq!(listing.files, ["keep.log"]);
+    }
+
+    #[test]
+    fn agrees_with_git() {
+        let ignore =
+            "*.o\n!keep.o\n/only-here\nfolder/\nsub/*.tmp\n**/deep/**/end\n[a-c]?.x\n\\#hash\ntrail  \n*.d/*\n!x.d/k\n";
+        let files = [
+            "a.o",
+            "keep.o",
+            "only-here",
+            "sub/only-here",
+            "folder/in",
+            "sub/folder/in",
+            "sub/a.tmp",
+            "sub/b/a.tmp",
+            "deep/end",
+            "x/deep/y/z/end",
+            "b1.x",
+            "d1.x",
+            "#hash",
+            "trail",
+            "x.d/j",
+            "x.d/k",
+            "sub/keep.o",
+            "sub/.o",
+            "ünï/a.o",
+            "with space",
+        ];
+        let tree_files: Vec<_> = files
+            .iter()
+            .map(|file| (*file, ""))
+            .chain([(".gitignore", ignore), ("sub/.gitignore", "!a.tmp\n")])
+            .collect();
+        let home = tree(&tree_files);
+        let git = |args: &[&str]| {
+            let command = Command::new("git")
+                .args(args)
+                .current_dir(home.path())
+                .env("HOME", home.path())
+                .env_remove("XDG_CONFIG_HOME")
+                .output();
+            command.map(|output| String::from_utf8(output.stdout).unwrap())
+        };
+        if git(&["init", "-q"]).is_err() {
+            return;
+        }
+        let mut expected: Vec<String> = git(&["ls-files", "-z", "--others", "--exclude-standard"])
+            .unwrap()
+            .split_terminator('\0')
+            .map(str::to_owned)
+            .collect();
+        expected.sort_by(|left, right| left.split('/').cmp(right.split('/')));
+        assert!(expected.len() >= 10, "git lists {expected:?}");
+        assert_eq!(listed(&home, None, 99).files, expected);
+    }
+
+    #[test]
+    fn says_when_a_list_was_cut_short() {
+        let home = tree(&[("a", ""), ("b", ""), ("c", "")]);
+        assert_eq!(listed(&home, None, 2), Listing { files: vec!["a".into(), "b".into()], cut: Some(Cut::Number) });
+        assert_eq!(listed(&home, None, 3).cut, None);
+    }
+
+    #[test]
+    fn a_link_is_named_but_not_entered() {
+        let home = tree(&[("dir/a", "")]);
+        symlink(home.path(), home.path().join("dir/loop")).unwrap();
+        assert_eq!(listed(&home, None, 99).files, ["dir/a", "dir/loop"]);
+    }
+
+    #[test]
+    fn files_of_a_further_folder_are_named_in_full() {
+        let (one, two) = (tree(&[("a", "")]), tree(&[("b", "")]));
+        let folders = [one.path().to_owned(), two.path().to_owned()];
+        let listing = list(&folders, None, 99, &AtomicBool::new(false));
+        assert_eq!(listing.files, ["a".to_owned(), two.path().join("b").to_string_lossy().into_owned()]);
+    }
+
+    #[test]
+    fn a_walk_that_nobody_waits_for_stops() {
+        let home = tree(&[("a", "")]);
+        assert!(list(&[home.path().to_owned()], None, 99, &AtomicBool::new(true)).files.is_empty());
+    }
+}
