@@ -152,6 +152,21 @@ fn a_file_that_comes_later_is_followed_too() {
     bench.watcher.unfollow(follow);
 }
 
+/// The first session of a project makes the project's folder, and the first CLI ever makes all of them.
+#[test]
+fn folders_that_come_later_are_watched_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = ConfigDir::at(dir.path().join("config"));
+    let project = config.projects().join("p");
+    let (sender, updates) = channel();
+    let watcher = Watcher::start(config, move |update| drop(sender.send(update))).unwrap();
+    watcher.watch_folder(&project);
+    fs::create_dir_all(&project).unwrap();
+    fs::write(project.join("s.jsonl"), "{}\n").unwrap();
+    let update = updates.recv_timeout(DEADLINE).expect("an update");
+    assert!(matches!(update, Update::Appeared { id, .. } if id == SessionId::new("s")));
+}
+
 #[test]
 fn nothing_is_said_of_what_never_leaves() {
     let bench = Bench::new(false);

@@ -32,6 +32,8 @@ pub(super) struct Worker {
     folders: BTreeMap<PathBuf, HashSet<OsString>>,
     /// Folders that the system watches for us.
     registered: BTreeSet<PathBuf>,
+    /// Folders that matter and do not exist yet; what lies above them is watched instead.
+    missing: BTreeSet<PathBuf>,
     live: LiveTable,
 }
 
@@ -50,6 +52,7 @@ impl Worker {
             follows: BTreeMap::new(),
             folders: BTreeMap::new(),
             registered: BTreeSet::new(),
+            missing: BTreeSet::new(),
             live: LiveTable::default(),
         }
     }
@@ -93,12 +96,13 @@ impl Worker {
         if commanded || sweep {
             self.register();
         }
-        let all = work.all || sweep;
-        let touched = |tail: &Tail| work.changed.iter().any(|path| path.file_name() == tail.path().file_name());
-        if work.changed.contains(&self.config.sessions()) {
+        let appeared = |path: &PathBuf| self.missing.iter().any(|missing| missing.starts_with(path));
+        let mut all = work.all || sweep;
+        if work.changed.iter().any(appeared) {
             self.register();
-            self.look_at_live();
+            all = true;
         }
+        let touched = |tail: &Tail| work.changed.iter().any(|path| path.file_name() == tail.path().file_name());
         let due = self.follows.iter().filter(|(id, tail)| all || fresh.contains(id) || touched(tail));
         for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
             self.read(id);
@@ -185,11 +189,11 @@ impl Worker {
     fn register(&mut self) {
         let Some(system) = &mut self.system else { return };
         let parents = self.follows.values().filter_map(|tail| tail.path().parent().map(Path::to_owned));
-        let records = self.config.sessions();
-        // Where no CLI has kept a record yet, the folder above tells when one does.
-        let records = if records.is_dir() { records } else { self.config.path().to_owned() };
-        let wanted = parents.chain(self.folders.keys().cloned()).chain([records]);
-        let wanted: BTreeSet<_> = wanted.filter(|path| path.is_dir()).collect();
+        let wanted = parents.chain(self.folders.keys().cloned()).chain([self.config.sessions()]);
+        let (there, missing): (BTreeSet<_>, BTreeSet<_>) = wanted.partition(|folder| folder.is_dir());
+        let above = missing.iter().filter_map(|folder| folder.ancestors().find(|above| above.is_dir()));
+        let wanted: BTreeSet<_> = above.map(Path::to_owned).chain(there).collect();
+        self.missing = missing;
         for folder in self.registered.difference(&wanted) {
             system.unwatch(folder).ok();
         }
