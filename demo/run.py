@@ -62,7 +62,7 @@ def main() -> int:
         if chosen.live:
             sys.exit("LIVE=1 needs a terminal: a person has to decide")
         return drive(
-            Terminal(command, env=environment, cwd=project, rows=36, columns=150),
+            Terminal(command, env=environment, cwd=project, rows=24, columns=140),
             project,
             chosen.picture,
         )

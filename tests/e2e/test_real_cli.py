@@ -150,7 +150,7 @@ def test_two_clis_leave_each_others_diffs_alone(nvim, cli):
     nvim.wait("require('claude-ide.diff').count() == 2")
     first.answer("1")
     nvim.wait(ONE_DIFF)
-    assert QUESTION in second.screen()
+    second.wait_screen(QUESTION)
     nvim.cmd("Claude reject")
     second.wait_screen("Rejected update to")
     first.wait_screen("● Done.")

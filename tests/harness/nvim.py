@@ -193,9 +193,7 @@ class Nvim:
 def _init(opts: Mapping[str, object] | None, extra: str) -> str:
     """The init.lua of one test: the minimal one, `setup()` unless it is left out, and the test's own lines."""
     parts = [f"dofile({json.dumps(str(ROOT / 'tests' / 'minimal_init.lua'))})"]
-    if not (ROOT / "lua" / "claude-ide" / "init.lua").exists():
-        parts.append("vim.g.loaded_claude_ide = 1")
-    elif opts is not None:
+    if opts is not None:
         encoded = json.dumps({"auto_start": False, **opts})
         parts.append(f'require("claude-ide").setup(vim.json.decode([==[{encoded}]==]))')
     return "\n".join([*parts, extra, ""])

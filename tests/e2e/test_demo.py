@@ -1,0 +1,51 @@
+"""`make demo`, as a person with a terminal has it and as a machine without one."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from harness.cli import binary as cli_binary
+from harness.nvim import ROOT
+from harness.nvim import binary as nvim_binary
+from harness.terminal import Terminal
+
+pytestmark = pytest.mark.cli
+
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": str(ROOT / "tests"),
+    "TERM": "xterm-256color",
+    "LANG": "C.UTF-8",
+}
+
+
+@pytest.fixture
+def command():
+    """The demo with a Neovim and a CLI that are there."""
+    return [sys.executable, ROOT / "demo" / "run.py", "--nvim", nvim_binary("0.11"), "--claude", cli_binary()]
+
+
+def test_drives_itself_without_a_terminal(command):
+    run = subprocess.run(
+        command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=80, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "accepted, and Claude wrote greet.py" in run.stdout
+    assert "rejected, and README.txt is as it was" in run.stdout
+
+
+def test_lets_a_person_decide_in_a_terminal(command, tmp_path):
+    terminal = Terminal(command, env=ENVIRONMENT, cwd=tmp_path)
+    try:
+        terminal.wait_screen("Accept: ZZ   Reject: ZQ", timeout=40)
+        terminal.wait_screen("Nice to see you")
+        terminal.keys("ZQ")
+        terminal.wait_screen("Last change: rejected")
+        terminal.wait_screen("manual mode on")  # the CLI is beside the file
+        terminal.keys("<C-\\><C-n>:qa<CR>")
+        assert terminal.wait_exit() == 0
+        assert "greet.py: as it was" in terminal.text()
+    finally:
+        terminal.kill()
