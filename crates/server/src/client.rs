@@ -6,11 +6,15 @@
 use std::{
     collections::HashMap,
     path::PathBuf,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use serde_json::value::RawValue;
+use tracing::Instrument as _;
 
 use claude_ide_protocol::{
     ide::{IDE_CONNECTED, IdeConnected},
@@ -23,7 +27,7 @@ use crate::{
     in_flight::{BatchId, InFlight, encode},
     outbox::Outbox,
     roots,
-    router::{Outcome, Payload, RequestError, Routed, Services, WaitsFor, route},
+    router::{Later, Outcome, Payload, RequestError, Routed, Services, WaitsFor, route},
     tools::Arguments,
 };
 
@@ -63,8 +67,11 @@ pub(crate) struct Client {
     version: Option<ProtocolVersion>,
     has_roots: bool,
     in_flight: InFlight,
+    /// For whoever asks how the server is doing.
+    gauge: Arc<AtomicUsize>,
     asked: HashMap<u64, Asked>,
     last_asked: u64,
+    asked_for_roots: bool,
 }
 
 impl Client {
@@ -78,7 +85,8 @@ impl Client {
             protocol: None,
             roots: Vec::new(),
         };
-        services.notifier.join(info.clone(), Arc::clone(&outbox));
+        let gauge = Arc::new(AtomicUsize::new(0));
+        services.notifier.join(info.clone(), Arc::clone(&outbox), Arc::clone(&gauge));
         services.editor.event(ClientEvent::Connected(info.clone()));
         let in_flight = InFlight::new(services.options.max_message_bytes);
         Self {
@@ -89,8 +97,10 @@ impl Client {
             version: None,
             has_roots: false,
             in_flight,
+            gauge,
             asked: HashMap::new(),
             last_asked: 0,
+            asked_for_roots: false,
         }
     }
 
@@ -126,7 +136,7 @@ impl Client {
                 }
             }
         }
-        self.services.notifier.set_in_flight(self.info.id, self.in_flight.len());
+        self.gauge.store(self.in_flight.len(), Ordering::Relaxed);
     }
 
     /// Sends the answer of the next request that is settled. May be dropped and called again.
@@ -139,9 +149,7 @@ impl Client {
         if let Some(answer) = answer {
             self.outbox.push(answer);
         }
-        if self.in_flight.is_empty() {
-            self.services.notifier.set_in_flight(self.info.id, 0);
-        }
+        self.gauge.store(self.in_flight.len(), Ordering::Relaxed);
     }
 
     /// Nothing is in flight.
@@ -231,7 +239,7 @@ impl Client {
         batch: Option<BatchId>,
     ) {
         let span = tracing::debug_span!("request", client = %self.info.id, %id, method);
-        let _inside = span.enter();
+        let inside = span.enter();
         let routed = match self.in_flight.is_free(&id) {
             Err(taken) => Routed::Now(Err(taken)),
             Ok(()) if method == "initialize" => Routed::Now(self.initialize(params, batch)),
@@ -245,8 +253,12 @@ impl Client {
                 }
                 self.answer(encode(&id, outcome), batch);
             }
-            Routed::Later(work, waits_for) => self.in_flight.begin(id, batch, bytes, work, waits_for),
+            Routed::Later(work, waits_for) => {
+                let work: Later = if span.is_disabled() { work } else { Box::pin(work.instrument(span.clone())) };
+                self.in_flight.begin(id, batch, bytes, work, waits_for);
+            }
         }
+        drop(inside);
         if served && !matches!(method, "initialize" | "ping") {
             self.finish_handshake();
         }
@@ -270,7 +282,7 @@ impl Client {
         if self.phase == Phase::New {
             self.phase = Phase::Initializing;
         }
-        self.publish();
+        self.changed();
         tracing::info!(client = %self.info.id, name = self.info.name, version = self.info.version, protocol = version.as_str(), "initialize");
         let options = &self.services.options;
         let result = InitializeResult {
@@ -311,23 +323,20 @@ impl Client {
     }
 
     fn response(&mut self, id: Option<&RequestId>, outcome: Result<&RawValue, &RawValue>) {
-        let asked = id.and_then(|id| id.as_json().parse().ok()).and_then(|id: u64| Some((id, self.asked.remove(&id)?)));
+        let asked = id.and_then(|id| id.as_json().parse::<u64>().ok()).and_then(|id| self.asked.remove(&id));
         match asked {
             None => tracing::debug!(client = %self.info.id, "an answer to nothing that was asked"),
-            Some((_, Asked::Ping)) => {}
-            // An older answer than the last question would bring back old folders.
-            Some((id, Asked::Roots)) if id < self.last_roots_question() => {}
-            Some((_, Asked::Roots)) => self.learn_roots(outcome),
+            Some(Asked::Ping) => {}
+            Some(Asked::Roots) => self.learn_roots(outcome),
         }
     }
 
-    fn last_roots_question(&self) -> u64 {
-        let questions = self.asked.iter().filter(|(_, asked)| **asked == Asked::Roots);
-        questions.map(|(id, _)| *id).max().unwrap_or(0)
-    }
-
+    /// Only the answer to the last question counts: an older one would bring back old folders.
     fn ask_for_roots(&mut self) {
-        if self.has_roots && self.phase != Phase::New && self.phase != Phase::Initializing {
+        let handshake_is_over = matches!(self.phase, Phase::AwaitingRoots(_) | Phase::Ready);
+        if self.has_roots && handshake_is_over {
+            self.asked_for_roots = true;
+            self.asked.retain(|_, asked| *asked != Asked::Roots);
             self.ask("roots/list", Asked::Roots);
         }
     }
@@ -352,6 +361,8 @@ impl Client {
                 self.ask_for_roots();
             }
             Phase::Initializing => self.become_ready(),
+            // It spoke plainly first and initialized afterwards.
+            Phase::Ready if !self.asked_for_roots => self.ask_for_roots(),
             Phase::AwaitingRoots(_) | Phase::Ready => {}
         }
     }

@@ -14,6 +14,8 @@ use futures_util::{
     stream::FuturesUnordered,
 };
 
+use tokio::task::coop::unconstrained;
+
 use claude_ide_protocol::jsonrpc::{self, RequestId};
 
 use crate::router::{Later, Outcome, RequestError, WaitsFor};
@@ -140,7 +142,8 @@ impl InFlight {
 
     /// What can be sent of the requests that are settled already; None when there is none.
     pub(crate) fn settle_now(&mut self) -> Option<Option<Vec<u8>>> {
-        let (id, outcome) = self.running.next().now_or_never().flatten()?;
+        // Without a budget: an answer that is there must not look as if it were not.
+        let (id, outcome) = unconstrained(self.running.next()).now_or_never().flatten()?;
         Some(self.settled(id, outcome))
     }
 

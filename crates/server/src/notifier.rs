@@ -3,7 +3,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -37,7 +40,7 @@ pub(crate) struct Notifier {
 struct Subscriber {
     info: ClientInfo,
     outbox: Arc<Outbox>,
-    in_flight: usize,
+    in_flight: Arc<AtomicUsize>,
 }
 
 /// `diagnostics_changed`, as far as it matters here.
@@ -56,8 +59,8 @@ impl Notifier {
         &self.selections
     }
 
-    pub(crate) fn join(&self, info: ClientInfo, outbox: Arc<Outbox>) {
-        self.clients().insert(info.id, Subscriber { info, outbox, in_flight: 0 });
+    pub(crate) fn join(&self, info: ClientInfo, outbox: Arc<Outbox>, in_flight: Arc<AtomicUsize>) {
+        self.clients().insert(info.id, Subscriber { info, outbox, in_flight });
     }
 
     pub(crate) fn leave(&self, id: ClientId) {
@@ -78,12 +81,6 @@ impl Notifier {
         }
     }
 
-    pub(crate) fn set_in_flight(&self, id: ClientId, in_flight: usize) {
-        if let Some(subscriber) = self.clients().get_mut(&id) {
-            subscriber.in_flight = in_flight;
-        }
-    }
-
     /// Everybody, in order of connection.
     pub(crate) fn infos(&self) -> Vec<ClientInfo> {
         self.clients().values().map(|subscriber| subscriber.info.clone()).collect()
@@ -92,7 +89,7 @@ impl Notifier {
     /// Requests in flight, and bytes that wait to be sent.
     pub(crate) fn load(&self) -> (usize, usize) {
         let clients = self.clients();
-        let in_flight = clients.values().fold(0, |sum: usize, client| sum.saturating_add(client.in_flight));
+        let in_flight = clients.values().map(|client| client.in_flight.load(Ordering::Relaxed)).sum();
         let bytes = clients.values().fold(0, |sum: usize, client| sum.saturating_add(client.outbox.queued_bytes()));
         (in_flight, bytes)
     }

@@ -1,5 +1,5 @@
 //! The real CLI's frames, as recorded, and our answers to them, byte for byte.
-#![allow(clippy::panic, clippy::unwrap_used, reason = "tests may fail loudly")]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "tests may fail loudly")]
 
 use claude_ide_server::{
     ServerOptions,

@@ -235,6 +235,23 @@ fn answers_that_are_there_leave_before_the_goodbye() {
 }
 
 #[test]
+fn a_thousand_answers_leave_before_the_goodbye() {
+    let mut server = TestServer::start(ServerOptions::default());
+    let mut client = server.client();
+    let call = json!({ "name": "close_tab", "arguments": { "tab_name": "x" } });
+    let ids: Vec<_> = (0..1000).map(|_| client.send("tools/call", &call)).collect();
+    server.editor.wait_call("close_tab", ids.len());
+    for _ in &ids {
+        server.editor.answer("close_tab", Ok(json!({ "closed": true })));
+    }
+    server.stop();
+    for id in ids {
+        assert_eq!(client.answer(id)["result"]["content"][0]["text"], "TAB_CLOSED");
+    }
+    assert_eq!(client.goodbye().map(|(code, _)| code), Some(1001));
+}
+
+#[test]
 fn a_large_answer_leaves_before_the_goodbye() {
     let mut server = TestServer::start(ServerOptions::default());
     let mut client = server.client();

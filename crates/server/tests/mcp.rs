@@ -435,6 +435,44 @@ fn changed_folders_are_asked_for_again() {
 }
 
 #[test]
+fn a_client_may_speak_plainly_first_and_initialize_afterwards() {
+    let server = start();
+    let mut client = server.connect();
+    client.request("tools/list", &json!({}));
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": { "roots": {} }, "clientInfo": { "name": "late" } });
+    client.request("initialize", &params);
+    client.notify("notifications/initialized", &json!({}));
+    let asked = client.wait_method("roots/list");
+    let roots = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": [{ "uri": "file:///r" }] } });
+    client.send_text(&roots.to_string());
+    server.editor.wait_event("its name and its folder", |event| match event {
+        ClientEvent::Changed(info) if info.name.as_deref() == Some("late") && !info.roots.is_empty() => Some(()),
+        _ => None,
+    });
+    let ready = server.editor.events().into_iter().filter(|event| matches!(event, ClientEvent::Ready(_)));
+    assert_eq!(ready.count(), 1);
+}
+
+#[test]
+fn folders_that_change_all_the_time_are_one_question() {
+    let server = start();
+    let mut client = server.connect();
+    client.request("initialize", &json!({ "protocolVersion": "2025-11-25", "capabilities": { "roots": {} } }));
+    client.notify("notifications/initialized", &json!({}));
+    for _ in 0..100 {
+        client.notify("notifications/roots/list_changed", &json!({}));
+    }
+    let asked: Vec<_> = (0..101).map(|_| client.wait_method("roots/list")["id"].clone()).collect();
+    for (number, id) in asked.iter().enumerate().rev() {
+        let roots = json!({ "roots": [{ "uri": format!("file:///{number}") }] });
+        client.send_text(&json!({ "jsonrpc": "2.0", "id": id, "result": roots }).to_string());
+    }
+    client.request("ping", &json!({}));
+    assert_eq!(server.handle.status().clients[0].roots, [std::path::PathBuf::from("/100")], "the last question counts");
+}
+
+#[test]
 fn a_plain_client_is_ready_after_its_first_request() {
     let server = start();
     let mut client = server.connect();
