@@ -32,17 +32,20 @@ function M.is_file(buf)
   return require("claude-ide.path").is_plain(name) and vim.fn.isdirectory(name) == 0
 end
 
----Every ordinary buffer with a name, loaded or not.
----@return { buf: integer, name: string }[]
-local function named()
-  local path, found = require("claude-ide.path"), {}
+---The first loaded buffer that is an ordinary one and matches, else the first such that is not loaded.
+---@param matches fun(buf: integer, name: string): boolean
+---@return integer? buf
+local function pick(matches)
+  local unloaded
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    local name = vim.api.nvim_buf_get_name(buf)
-    if path.is_plain(name) and vim.bo[buf].buftype == "" then
-      found[#found + 1] = { buf = buf, name = name }
+    if matches(buf, vim.api.nvim_buf_get_name(buf)) and vim.bo[buf].buftype == "" then
+      if vim.api.nvim_buf_is_loaded(buf) then
+        return buf
+      end
+      unloaded = unloaded or buf
     end
   end
-  return found
+  return unloaded
 end
 
 ---The buffer that holds a file, loaded ones first; also found by way of symbolic links.
@@ -50,28 +53,16 @@ end
 ---@return integer? buf
 function M.find(path)
   local paths = require("claude-ide.path")
-  local wanted, unloaded = paths.normalize(path), nil
-  local all = named()
-  local function pick(matches)
-    for _, entry in ipairs(all) do
-      if matches(entry) then
-        if vim.api.nvim_buf_is_loaded(entry.buf) then
-          return entry.buf
-        end
-        unloaded = unloaded or entry.buf
-      end
-    end
-    return unloaded
-  end
-  local exact = pick(function(entry)
-    return entry.name == wanted
+  local wanted = paths.normalize(path)
+  local exact = pick(function(_, name)
+    return name == wanted
   end)
   if exact then
     return exact
   end
   local real = paths.real(wanted)
-  return pick(function(entry)
-    return real_name(entry.buf, entry.name) == real
+  return pick(function(buf, name)
+    return paths.is_plain(name) and real_name(buf, name) == real
   end)
 end
 

@@ -9,7 +9,7 @@ local STEP_MS = 8
 local PARALLEL_READS = 8
 
 ---Larger files are left to Neovim's own reload, which is faster but keeps less; comparing them would freeze the screen.
-local MAX_BYTES = 8 * 1024 * 1024
+local MAX_BYTES = 4 * 1024 * 1024
 
 ---How often a file may change under our hands before we leave it for the next time.
 local MAX_ROUNDS = 3
@@ -59,13 +59,15 @@ local function absorb(buf, bytes, stat)
     return false, "modified"
   end
   local stamp = require("claude-ide.buffer.stamp")
-  local lines, format
-  if bytes then
-    lines, format = require("claude-ide.buffer.format").decode(bytes, M.decoding(buf))
-  end
-  if lines and require("claude-ide.buffer").text(buf) == bytes then
+  local formats = require("claude-ide.buffer.format")
+  local comparable = bytes and formats.is_utf8(vim.bo[buf].fileencoding)
+  if comparable and require("claude-ide.buffer").text(buf) == bytes then
     agreed[buf] = stat_key(stat)
     return false
+  end
+  local lines, format
+  if bytes then
+    lines, format = formats.decode(bytes, M.decoding(buf))
   end
   local patch = lines ~= nil and not stamp.others_listen("BufWriteCmd", buf)
   local listened = stamp.others_listen("FileChangedShell", buf)
@@ -217,7 +219,8 @@ function M.reload_all(bufs, done)
       open = open - 1
     end
     if #results > 0 then
-      return vim.schedule(step)
+      -- Through the event loop: what is scheduled while scheduled work runs would hold up the person's keys.
+      return vim.defer_fn(step, 1)
     end
     absorbing = false
     start()

@@ -14,6 +14,12 @@ local BOM = "\239\187\191"
 
 local SEPARATORS = { unix = "\n", dos = "\r\n", mac = "\r" }
 
+---@param fileencoding string
+---@return boolean
+function M.is_utf8(fileencoding)
+  return fileencoding == "" or fileencoding == "utf-8"
+end
+
 ---The format in which `:write` would write a buffer now.
 ---@param buf integer loaded
 ---@return claude-ide.buffer.Format
@@ -58,12 +64,26 @@ end
 ---@param bytes string
 ---@return boolean
 local function all_crlf(bytes)
-  local _, breaks = bytes:gsub("\n", "")
-  if breaks == 0 then
-    return false
+  return bytes:find("\n", 1, true) ~= nil and bytes:sub(1, 1) ~= "\n" and not bytes:find("[^\r]\n")
+end
+
+---As vim.split, four times as fast.
+---@param text string
+---@param separator string
+---@return string[]
+local function split(text, separator)
+  local lines, count, from = {}, 0, 1
+  local find, sub = string.find, string.sub
+  while true do
+    local first, last = find(text, separator, from, true)
+    count = count + 1
+    if not first then
+      lines[count] = sub(text, from)
+      return lines
+    end
+    lines[count] = sub(text, from, first - 1)
+    from = last + 1
   end
-  local _, pairs_ = bytes:gsub("\r\n", "")
-  return breaks == pairs_
 end
 
 ---What lines a file would have in a buffer, keeping to the buffer's format where the bytes allow it.
@@ -72,7 +92,7 @@ end
 ---@return string[]? lines nil: Neovim has to detect encoding and format itself
 ---@return claude-ide.buffer.Format? format
 function M.decode(bytes, now)
-  if now.fileencoding ~= "" and now.fileencoding:lower() ~= "utf-8" then
+  if not M.is_utf8(now.fileencoding) then
     return nil
   end
   local format = { fileformat = "unix", endofline = true, bomb = false, endoffile = false, empty = false }
@@ -108,7 +128,7 @@ function M.decode(bytes, now)
   if format.endofline then
     bytes = bytes:sub(1, -#separator - 1)
   end
-  return vim.split(bytes, separator, { plain = true }), format
+  return split(bytes, separator), format
 end
 
 return M
