@@ -11,10 +11,39 @@ import sys
 
 REMOVED = "[removed]"
 KEPT = {
-    "type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "isSidechain", "isMeta", "isCompactSummary", "timestamp",
-    "message", "toolUseResult", "sessionId", "session_id", "cwd", "gitBranch", "version", "customTitle", "lastPrompt",
-    "leafUuid", "explicit", "mode", "permissionMode", "operation", "reason", "content", "agentId", "toolDenialKind", "promptId",
-    "durationMs", "messageCount", "turnPosition", "entrypoint", "tools",
+    "type",
+    "subtype",
+    "uuid",
+    "parentUuid",
+    "logicalParentUuid",
+    "isSidechain",
+    "isMeta",
+    "isCompactSummary",
+    "timestamp",
+    "message",
+    "toolUseResult",
+    "sessionId",
+    "session_id",
+    "cwd",
+    "gitBranch",
+    "version",
+    "customTitle",
+    "lastPrompt",
+    "leafUuid",
+    "explicit",
+    "mode",
+    "permissionMode",
+    "operation",
+    "reason",
+    "content",
+    "agentId",
+    "toolDenialKind",
+    "promptId",
+    "durationMs",
+    "messageCount",
+    "turnPosition",
+    "entrypoint",
+    "tools",
 }
 
 
@@ -60,7 +89,10 @@ def redact(line):
     if kind == "system" and out.get("subtype") == "local_command":
         out["content"] = text(out["content"], False)
     if isinstance(out.get("toolUseResult"), dict) and "agentId" in out["toolUseResult"]:
-        out["toolUseResult"] = {"agentId": out["toolUseResult"]["agentId"], "status": out["toolUseResult"].get("status")}
+        out["toolUseResult"] = {
+            "agentId": out["toolUseResult"]["agentId"],
+            "status": out["toolUseResult"].get("status"),
+        }
     return out
 
 

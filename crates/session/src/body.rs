@@ -119,9 +119,10 @@ impl<'a> Body<'a> {
     /// The result of one tool call, if this line has it.
     pub(crate) fn result_of(&self, tool_use_id: &str, max_text: usize) -> Option<ToolResult> {
         let blocks = raw_list(self.message.0.as_ref()?.content?);
-        let blocks = blocks.into_iter().filter_map(|raw| serde_json::from_str::<BodyBlock<'_>>(raw.get()).ok());
-        let block =
-            { blocks }.find(|block| block.kind.text() == "tool_result" && block.tool_use_id.text() == tool_use_id)?;
+        let mut blocks = blocks.into_iter().filter_map(|raw| serde_json::from_str::<BodyBlock<'_>>(raw.get()).ok());
+        let is_it =
+            |block: &BodyBlock<'_>| block.kind.text() == "tool_result" && block.tool_use_id.text() == tool_use_id;
+        let block = blocks.find(is_it)?;
         Some(tool_result(&block, self.outcome, max_text))
     }
 

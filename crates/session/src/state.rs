@@ -197,12 +197,13 @@ fn after_user(head: &Head<'_>) -> Option<Activity> {
 
 fn after_assistant(message: &MessageHead<'_>) -> Option<Activity> {
     let Content::Blocks(blocks) = &message.content else { return Some(Activity::Idle) };
-    let calls = blocks.iter().filter(|block| block.kind.text() == "tool_use");
-    if { calls.clone() }.any(|block| QUESTIONS.contains(&block.name.text())) {
+    let has = |kind: &str| blocks.iter().any(|block| block.kind.text() == kind);
+    let is_call = has("tool_use");
+    if is_call && blocks.iter().any(|block| QUESTIONS.contains(&block.name.text())) {
         return Some(Activity::Waiting);
     }
-    let has_text = blocks.iter().any(|block| block.kind.text() == "text");
-    let more_comes = calls.count() > 0 || message.stop_reason.text() == "tool_use";
+    let has_text = has("text");
+    let more_comes = is_call || message.stop_reason.text() == "tool_use";
     Some(if more_comes || !has_text { Activity::Working } else { Activity::Idle })
 }
 
