@@ -4,7 +4,7 @@
 //! - [`Store`] lists the sessions of a folder or of all folders, with titles, times and sizes.
 //! - [`Transcript`] opens one session: an index of where its lines lie, a tree of messages, and single messages on demand.
 //! - [`Watcher`] follows: new lines of transcripts, new sessions, and the state of each running session.
-//! - [`live_sessions`] and [`infer`] read the state of running sessions once, without watching.
+//! - [`live_sessions`] and [`state_of`] read the state of running sessions once, without watching.
 //! - [`search`] finds text in many sessions.
 //!
 //! Everything blocks and nothing spawns a thread except [`Watcher`], so callers choose where the disk work runs. Long work
@@ -44,7 +44,7 @@ pub use config_dir::{ConfigDir, encode_folder};
 pub use error::SessionError;
 pub use id::{Name, NodeId, SessionId};
 pub use index::{Branch, Delta, Row, RowKind, ToolRow, ToolStatus};
-pub use live::{LiveChange, LiveSession, Liveness, live_sessions};
+pub use live::{LiveChange, LiveSession, Liveness, live_sessions, state_of};
 pub use message::{Block, Image, Message, Part, Text, ToolResult, Usage};
 pub use outcome::{EditTexts, FileChange, Hunk, Outcome};
 pub use search::{Hit, HitRole, SearchOptions, SearchReport, search};

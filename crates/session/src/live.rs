@@ -83,6 +83,29 @@ pub fn live_sessions(config: &ConfigDir) -> Result<Vec<LiveSession>, SessionErro
     Ok(sessions)
 }
 
+/// What a session is doing: from its record among `live`; where CLIs keep records and it has none, it is gone; and where no
+/// CLI keeps any, from its transcript.
+///
+/// # Errors
+/// [`SessionError::Read`] if it comes to the transcript and that cannot be read.
+pub fn state_of(
+    config: &ConfigDir,
+    id: &SessionId,
+    transcript: &Path,
+    live: &[LiveSession],
+) -> Result<SessionState, SessionError> {
+    let running = live.iter().filter(|session| session.id == *id);
+    // A session resumed twice has two records: the one that was active last speaks for it.
+    let newest = running.max_by_key(|session| (session.state.activity != Activity::Gone, session.state.since));
+    match newest {
+        Some(session) => Ok(session.state),
+        None if config.sessions().is_dir() => {
+            Ok(SessionState { activity: Activity::Gone, waiting_for: None, since: None, source: StateSource::Record })
+        }
+        None => infer(transcript, Millis::now()),
+    }
+}
+
 /// Whether a file is a record, by its name: digits and `.json`.
 pub(crate) fn is_record(path: &Path) -> bool {
     let digits = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".json"));
@@ -226,6 +249,22 @@ mod tests {
         let config = ConfigDir::at(dir.path());
         record(&config, "1.json", &format!(r#"{{"pid":{},"sessionId":"s","status":"busy"}}"#, u32::MAX));
         assert_eq!(live_sessions(&config).unwrap()[0].state.activity, Activity::Gone);
+    }
+
+    #[test]
+    fn a_state_comes_from_the_record_else_from_the_transcript() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = ConfigDir::at(dir.path());
+        let transcript = dir.path().join("s.jsonl");
+        fs::write(&transcript, "{\"type\":\"user\",\"message\":{\"content\":\"do it\"}}\n").unwrap();
+        let state = |id: &str| {
+            let state = state_of(&config, &SessionId::new(id), &transcript, &live_sessions(&config).unwrap()).unwrap();
+            (state.activity, state.source)
+        };
+        assert_eq!(state("s"), (Activity::Working, StateSource::Transcript), "no CLI keeps records");
+        record(&config, "1.json", &own("s", "idle", ""));
+        assert_eq!(state("s"), (Activity::Idle, StateSource::Record));
+        assert_eq!(state("other"), (Activity::Gone, StateSource::Record));
     }
 
     #[test]
