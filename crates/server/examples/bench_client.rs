@@ -39,7 +39,7 @@ fn main() {
         }
         ["ping-for", port, token, milliseconds] => pings_for(port, token, Duration::from_millis(number(milliseconds))),
         ["pipeline", port, token, count, name, args] => pipeline(port, token, number(count), &tool(name, args)),
-        ["diff", port, token, path, bytes] => diff(port, token, path, number(bytes)),
+        ["diff", port, token, path, bytes] => return diff(port, token, path, number(bytes)),
         ["connects", port, token, count] => connects(port, token, number(count)),
         _ => panic!("usage: bench_client tcp|ping|list|tool|ping-for|pipeline|diff|connects …"),
     };
@@ -153,8 +153,9 @@ fn pipeline(port: &str, token: &str, count: u64, message: &dyn Fn(u64) -> String
     json!({ "seconds": elapsed.as_secs_f64(), "per_second": f64::from(u32::try_from(count).expect("few")) / elapsed.as_secs_f64() })
 }
 
-/// A large openDiff, then at once a ping and a small tool: when each of these is answered.
-fn diff(port: &str, token: &str, path: &str, bytes: usize) -> Value {
+/// A large openDiff, then at once a ping and a small tool: when each of these is answered. The diff stays open until
+/// standard input ends.
+fn diff(port: &str, token: &str, path: &str, bytes: usize) {
     let mut client = Client::connect(port, token);
     let line = "let answer = 42; // ünï\n";
     let contents = line.repeat(bytes / line.len());
@@ -177,8 +178,10 @@ fn diff(port: &str, token: &str, path: &str, bytes: usize) -> Value {
         }
     }
     let (ping_after, tool_after) = (ping_after.expect("answered"), tool_after.expect("answered"));
-    // The diff stays open until this end goes; then the editor takes it down.
-    json!({ "sent_ms": milliseconds(sent), "ping_ms": milliseconds(ping_after), "tool_ms": milliseconds(tool_after) })
+    let figures = json!({ "sent_ms": milliseconds(sent), "ping_ms": milliseconds(ping_after), "tool_ms": milliseconds(tool_after) });
+    println!("{figures}");
+    // The diff is there as long as this end is: until whoever runs this has seen enough.
+    io::stdin().read_to_end(&mut Vec::new()).expect("the other end of the pipe closes");
 }
 
 /// Connects and drops, again and again.

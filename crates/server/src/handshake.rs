@@ -4,21 +4,18 @@
 //! upgraded and closed with 1008, as the IDEs of the seeds do, so that the CLI can tell it from a broken connection.
 
 use std::{
-    fmt, io,
+    io,
     net::{IpAddr, SocketAddr},
 };
 
-use data_encoding::{BASE64, BASE64URL_NOPAD};
-use subtle::ConstantTimeEq;
+use data_encoding::BASE64;
 use tokio::net::TcpStream;
 use tungstenite::handshake::derive_accept_key;
 
 use claude_ide_protocol::ide::{AUTHORIZATION_HEADER, SUBPROTOCOL};
 
-use crate::error::ServerError;
+use crate::token::AuthToken;
 
-/// Seed 001, "Authentication Token Generation".
-const TOKEN_BYTES: usize = 64;
 /// More than any client sends; the token and the browser-like headers come to less than 1 KiB.
 const MAX_HEADER_BYTES: usize = 16 << 10;
 const MAX_HEADERS: usize = 64;
@@ -26,38 +23,6 @@ const MAX_HEADERS: usize = 64;
 const KEY_BYTES: usize = 16;
 /// Seed 000 connects to `/`, as the CLI does; seed 001 to `/mcp`.
 const PATHS: [&str; 2] = ["/", "/mcp"];
-
-/// The secret of the lock file. Never logged.
-#[derive(Clone)]
-pub struct AuthToken(Box<str>);
-
-impl AuthToken {
-    /// 64 random bytes of the system, base64url without padding.
-    ///
-    /// # Errors
-    /// [`ServerError::Random`] if the system has no random bytes.
-    pub fn generate() -> Result<Self, ServerError> {
-        let mut bytes = [0_u8; TOKEN_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| ServerError::Random(io::Error::other(error)))?;
-        Ok(Self(BASE64URL_NOPAD.encode(&bytes).into()))
-    }
-
-    /// The text, for the lock file.
-    pub(crate) fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    /// Whether a client showed the same secret. The time it takes tells nothing about where the two differ.
-    pub(crate) fn matches(&self, shown: &[u8]) -> bool {
-        self.0.as_bytes().ct_eq(shown).into()
-    }
-}
-
-impl fmt::Debug for AuthToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
-    }
-}
 
 /// Why a connection was refused in HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -317,7 +282,7 @@ mod tests {
     }
 
     fn judge_with(host: &str, local: Option<SocketAddr>, request: &[u8]) -> Result<Upgrade, Refusal> {
-        let token = AuthToken(TOKEN.into());
+        let token = AuthToken::known(TOKEN);
         Doorkeeper { token: &token, host, local }.judge(request, Vec::new())
     }
 
@@ -426,19 +391,6 @@ mod tests {
         assert!(head.starts_with("HTTP/1.1 403 Forbidden\r\n"));
         assert!(head.contains(&format!("Content-Length: {}", body.len())));
         assert_eq!(body, "connections from web pages (an Origin header) are refused\n");
-    }
-
-    #[test]
-    fn a_token_is_64_random_bytes_in_base64url() {
-        let token = AuthToken::generate().unwrap();
-        assert_eq!(BASE64URL_NOPAD.decode(token.reveal().as_bytes()).unwrap().len(), 64);
-        assert_ne!(token.reveal(), AuthToken::generate().unwrap().reveal());
-    }
-
-    #[test]
-    fn a_token_is_never_shown_by_debug() {
-        let token = AuthToken(TOKEN.into());
-        assert_eq!(format!("{token:?}"), "[redacted]");
     }
 
     #[test]

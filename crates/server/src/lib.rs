@@ -28,12 +28,13 @@ mod selection;
 mod server;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod token;
 mod tools;
 mod workspace;
 mod writer;
 
 pub use editor::{ClientEvent, ClientId, ClientInfo, ClientState, Editor, EditorCall, EditorError, EditorReply};
 pub use error::{NotifyError, ServerError};
-pub use handshake::AuthToken;
 pub use options::{Identity, Keepalive, ServerOptions, Workspace};
 pub use server::{Server, ServerHandle, ServerInfo, ServerStatus};
+pub use token::AuthToken;

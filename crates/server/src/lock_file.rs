@@ -16,8 +16,8 @@ use claude_ide_protocol::ide::LockFileContents;
 
 use crate::{
     error::ServerError,
-    handshake::AuthToken,
     options::{ServerOptions, Workspace},
+    token::AuthToken,
 };
 
 const EXTENSION: &str = "lock";

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{editor::ClientId, error::ServerError, handshake::AuthToken};
+use crate::{editor::ClientId, error::ServerError, token::AuthToken};
 
 /// What the user may configure, complete.
 #[derive(Debug, Clone)]

@@ -1,106 +1,14 @@
-//! JSON-RPC 2.0 envelopes. The inside (`params`, `result`) stays raw JSON until the one who needs it parses it, so
-//! that a message of many megabytes is parsed once.
-//!
-//! Wire format: <https://www.jsonrpc.org/specification>, with MCP's one narrowing: a request id is never `null`.
+//! What a peer sent: one message or a batch, sorted into requests, notifications and answers.
 
-use std::{
-    borrow::Cow,
-    fmt,
-    hash::{Hash, Hasher},
-};
+use std::{borrow::Cow, fmt};
 
 use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
+    Deserialize, Deserializer,
     de::{IgnoredAny, SeqAccess, Visitor},
 };
 use serde_json::{error::Category, value::RawValue};
 
-/// The id of a request, kept exactly as the peer wrote it: `1`, `1.0`, `"a"` and 20-digit numbers all return unchanged.
-#[derive(Debug, Clone, Serialize)]
-#[serde(transparent)]
-pub struct RequestId(Box<RawValue>);
-
-impl RequestId {
-    /// Takes an id that came over the wire, or `None` if it is neither a string nor a number.
-    #[must_use]
-    pub fn from_raw(raw: &RawValue) -> Option<Self> {
-        let first = raw.get().bytes().next()?;
-        (first == b'"' || first == b'-' || first.is_ascii_digit()).then(|| Self(raw.to_owned()))
-    }
-
-    /// The id as JSON text.
-    #[must_use]
-    pub fn as_json(&self) -> &str {
-        self.0.get()
-    }
-}
-
-impl PartialEq for RequestId {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_json() == other.as_json()
-    }
-}
-
-impl Eq for RequestId {}
-
-impl Hash for RequestId {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_json().hash(state);
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_json())
-    }
-}
-
-/// Why a request was not served, as a number that the peer understands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorCode {
-    /// The text is not JSON.
-    ParseError,
-    /// The JSON is not a request.
-    InvalidRequest,
-    /// No such method.
-    MethodNotFound,
-    /// The method is known, its arguments are wrong.
-    InvalidParams,
-    /// The method failed.
-    InternalError,
-    /// Refused for now, for want of room; in the range that JSON-RPC leaves to servers.
-    Busy,
-}
-
-impl ErrorCode {
-    /// The number on the wire.
-    #[must_use]
-    pub const fn number(self) -> i32 {
-        match self {
-            Self::ParseError => -32700,
-            Self::InvalidRequest => -32600,
-            Self::MethodNotFound => -32601,
-            Self::InvalidParams => -32602,
-            Self::InternalError => -32603,
-            Self::Busy => -32000,
-        }
-    }
-}
-
-impl Serialize for ErrorCode {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_i32(self.number())
-    }
-}
-
-/// The `error` of an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ErrorObject {
-    /// The kind of failure.
-    pub code: ErrorCode,
-    /// For a person or a model to read.
-    pub message: Cow<'static, str>,
-}
+use super::{ErrorCode, ErrorObject, RequestId};
 
 /// A message that is no request, and whom to tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -286,65 +194,10 @@ impl<'de> Visitor<'de> for BatchVisitor {
     }
 }
 
-#[derive(Serialize)]
-struct ResultEnvelope<'a, R: ?Sized> {
-    jsonrpc: &'static str,
-    id: &'a RequestId,
-    result: &'a R,
-}
-
-#[derive(Serialize)]
-struct ErrorEnvelope<'a> {
-    jsonrpc: &'static str,
-    id: Option<&'a RequestId>,
-    error: &'a ErrorObject,
-}
-
-#[derive(Serialize)]
-struct MethodEnvelope<'a, P: ?Sized> {
-    jsonrpc: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<u64>,
-    method: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<&'a P>,
-}
-
-/// The answer to a request that was served.
-///
-/// # Errors
-/// `result` does not serialise.
-pub fn result<R: Serialize + ?Sized>(id: &RequestId, result: &R) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&ResultEnvelope { jsonrpc: "2.0", id, result })
-}
-
-/// The answer to a request that was not served, or to a message whose id could not be read.
-///
-/// # Errors
-/// Never in practice: nothing in it can fail to serialise.
-pub fn error(id: Option<&RequestId>, error: &ErrorObject) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&ErrorEnvelope { jsonrpc: "2.0", id, error })
-}
-
-/// A request of this side.
-///
-/// # Errors
-/// `params` does not serialise.
-pub fn request<P: Serialize + ?Sized>(id: u64, method: &str, params: Option<&P>) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&MethodEnvelope { jsonrpc: "2.0", id: Some(id), method, params })
-}
-
-/// A notification of this side.
-///
-/// # Errors
-/// `params` does not serialise.
-pub fn notification<P: Serialize + ?Sized>(method: &str, params: Option<&P>) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&MethodEnvelope { jsonrpc: "2.0", id: None, method, params })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jsonrpc::{error, result};
 
     fn code(text: &str) -> i32 {
         parse(text).unwrap_err().error.code.number()
@@ -451,17 +304,5 @@ mod tests {
     fn a_refused_batch_that_is_no_json_is_a_parse_error() {
         assert_eq!(refuse_batch("[1]").error.code.number(), -32600);
         assert_eq!(refuse_batch("[1").error.code.number(), -32700);
-    }
-
-    #[test]
-    fn what_goes_out_has_only_the_members_it_needs() {
-        let text = |bytes: serde_json::Result<Vec<u8>>| String::from_utf8(bytes.unwrap()).unwrap();
-        assert_eq!(text(request(7, "ping", None::<&()>)), r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#);
-        assert_eq!(text(notification("x", Some(&[1]))), r#"{"jsonrpc":"2.0","method":"x","params":[1]}"#);
-        let busy = ErrorObject { code: ErrorCode::Busy, message: "later".into() };
-        assert_eq!(
-            text(error(None, &busy)),
-            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"later"}}"#
-        );
     }
 }

@@ -1,0 +1,106 @@
+//! JSON-RPC 2.0 envelopes. The inside (`params`, `result`) stays raw JSON until the one who needs it parses it, so
+//! that a message of many megabytes is parsed once.
+//!
+//! Wire format: <https://www.jsonrpc.org/specification>, with MCP's one narrowing: a request id is never `null`.
+
+mod incoming;
+mod outgoing;
+
+use std::{
+    borrow::Cow,
+    fmt,
+    hash::{Hash, Hasher},
+};
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+pub use incoming::{Incoming, Malformed, is_batch, parse, refuse_batch, split_batch};
+pub use outgoing::{error, notification, request, result};
+
+/// The id of a request, kept exactly as the peer wrote it: `1`, `1.0`, `"a"` and 20-digit numbers all return unchanged.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct RequestId(Box<RawValue>);
+
+impl RequestId {
+    /// Takes an id that came over the wire, or `None` if it is neither a string nor a number.
+    #[must_use]
+    pub fn from_raw(raw: &RawValue) -> Option<Self> {
+        let first = raw.get().bytes().next()?;
+        (first == b'"' || first == b'-' || first.is_ascii_digit()).then(|| Self(raw.to_owned()))
+    }
+
+    /// The id as JSON text.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_json() == other.as_json()
+    }
+}
+
+impl Eq for RequestId {}
+
+impl Hash for RequestId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_json().hash(state);
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_json())
+    }
+}
+
+/// Why a request was not served, as a number that the peer understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCode {
+    /// The text is not JSON.
+    ParseError,
+    /// The JSON is not a request.
+    InvalidRequest,
+    /// No such method.
+    MethodNotFound,
+    /// The method is known, its arguments are wrong.
+    InvalidParams,
+    /// The method failed.
+    InternalError,
+    /// Refused for now, for want of room; in the range that JSON-RPC leaves to servers.
+    Busy,
+}
+
+impl ErrorCode {
+    /// The number on the wire.
+    #[must_use]
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::ParseError => -32700,
+            Self::InvalidRequest => -32600,
+            Self::MethodNotFound => -32601,
+            Self::InvalidParams => -32602,
+            Self::InternalError => -32603,
+            Self::Busy => -32000,
+        }
+    }
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i32(self.number())
+    }
+}
+
+/// The `error` of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorObject {
+    /// The kind of failure.
+    pub code: ErrorCode,
+    /// For a person or a model to read.
+    pub message: Cow<'static, str>,
+}

@@ -1,0 +1,167 @@
+//! An editor that does what the test says.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Condvar, Mutex, MutexGuard},
+    time::Instant,
+};
+
+use serde_json::{Value, value::RawValue};
+use tokio::sync::oneshot;
+
+use super::DEADLINE;
+use crate::{ClientEvent, Editor, EditorCall, EditorError, EditorReply};
+
+/// An editor that answers as it is told, and remembers what it was asked.
+#[derive(Default)]
+pub struct ScriptedEditor {
+    state: Mutex<Script>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Script {
+    replies: HashMap<&'static str, Result<Value, EditorError>>,
+    calls: Vec<EditorCall>,
+    waiting: VecDeque<(&'static str, oneshot::Sender<Result<Value, EditorError>>)>,
+    cancelled: Vec<EditorCall>,
+    events: Vec<ClientEvent>,
+}
+
+impl ScriptedEditor {
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.state.lock().unwrap()
+    }
+
+    /// From now on, calls of that name get this reply. Others wait for [`Self::answer`].
+    pub fn reply(&self, name: &'static str, reply: Result<Value, EditorError>) {
+        self.script().replies.insert(name, reply);
+    }
+
+    /// Answers the call of that name that has waited longest and was not cancelled.
+    pub fn answer(&self, name: &'static str, reply: Result<Value, EditorError>) {
+        self.wait(&format!("a call of {name} that waits"), |script| {
+            let waits = |(waiting, sender): &(_, oneshot::Sender<_>)| *waiting == name && !sender.is_closed();
+            let index = script.waiting.iter().position(waits)?;
+            script.waiting.remove(index)
+        })
+        .1
+        .send(reply)
+        .expect("nobody waits for the answer any more");
+    }
+
+    /// Waits for the `number`th call of that name, counted from 1.
+    pub fn wait_call(&self, name: &str, number: usize) -> EditorCall {
+        self.wait(&format!("call {number} of {name}"), |script| {
+            script.calls.iter().filter(|call| call.name == name).nth(number - 1).cloned()
+        })
+    }
+
+    /// Waits until a call of that name was cancelled.
+    pub fn wait_cancelled(&self, name: &str) -> EditorCall {
+        self.wait(&format!("the cancellation of {name}"), |script| {
+            script.cancelled.iter().find(|call| call.name == name).cloned()
+        })
+    }
+
+    /// Waits for an event.
+    pub fn wait_event<T>(&self, what: &str, pick: impl Fn(&ClientEvent) -> Option<T>) -> T {
+        self.wait(what, |script| script.events.iter().find_map(&pick))
+    }
+
+    /// Waits until that many clients have left.
+    pub fn wait_disconnected(&self, number: usize) -> Vec<String> {
+        self.wait(&format!("{number} clients to leave"), |script| {
+            let reasons: Vec<_> = script
+                .events
+                .iter()
+                .filter_map(|event| match event {
+                    ClientEvent::Disconnected { reason, .. } => Some(reason.clone()),
+                    _ => None,
+                })
+                .collect();
+            (reasons.len() >= number).then_some(reasons)
+        })
+    }
+
+    #[must_use]
+    pub fn calls(&self) -> Vec<EditorCall> {
+        self.script().calls.clone()
+    }
+
+    #[must_use]
+    pub fn events(&self) -> Vec<ClientEvent> {
+        self.script().events.clone()
+    }
+
+    fn wait<T>(&self, what: &str, mut pick: impl FnMut(&mut Script) -> Option<T>) -> T {
+        let until = Instant::now() + DEADLINE;
+        let mut script = self.script();
+        loop {
+            if let Some(found) = pick(&mut script) {
+                return found;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "waited in vain for {what}; events: {:?}", script.events);
+            script = self.changed.wait_timeout(script, left).unwrap().0;
+        }
+    }
+}
+
+/// Lives as long as a call is waited for.
+struct Waiting {
+    editor: Arc<ScriptedEditor>,
+    call: Option<EditorCall>,
+}
+
+impl Waiting {
+    fn settled(&mut self) {
+        self.call = None;
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.take() {
+            self.editor.script().cancelled.push(call);
+            self.editor.changed.notify_all();
+        }
+    }
+}
+
+/// The trait is implemented for the shared editor, so that a call can outlive the borrow.
+pub struct Shared(pub Arc<ScriptedEditor>);
+
+impl Editor for Shared {
+    fn call(&self, call: EditorCall) -> EditorReply {
+        let editor = Arc::clone(&self.0);
+        let mut script = editor.script();
+        script.calls.push(call.clone());
+        let scripted = script.replies.get(call.name).cloned();
+        let (sender, receiver) = oneshot::channel();
+        if scripted.is_none() {
+            script.waiting.push_back((call.name, sender));
+        }
+        drop(script);
+        editor.changed.notify_all();
+        let mut waiting = Waiting { editor, call: Some(call) };
+        Box::pin(async move {
+            let reply = match scripted {
+                Some(reply) => reply,
+                None => receiver.await.unwrap_or(Err(EditorError::Closed)),
+            };
+            waiting.settled();
+            reply.map(|reply| RawValue::from_string(reply.to_string()).unwrap())
+        })
+    }
+
+    fn event(&self, event: ClientEvent) {
+        self.0.script().events.push(event);
+        self.0.changed.notify_all();
+    }
+}

@@ -1,0 +1,97 @@
+//! A server, started and stopped as the editor does it.
+
+use std::{
+    sync::Arc,
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, value::RawValue};
+use tokio::runtime::Builder;
+
+use super::{DEADLINE, ScriptedEditor, Shared, TestClient};
+use crate::{ClientId, Identity, Server, ServerHandle, ServerOptions, ServerStatus};
+
+/// A server on a thread of its own.
+pub struct TestServer {
+    pub handle: ServerHandle,
+    pub editor: Arc<ScriptedEditor>,
+    pub identity: Identity,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl TestServer {
+    #[must_use]
+    pub fn start(options: ServerOptions) -> Self {
+        Self::start_as(options, Identity::generate().unwrap(), ScriptedEditor::new())
+    }
+
+    #[must_use]
+    pub fn start_as(options: ServerOptions, identity: Identity, editor: Arc<ScriptedEditor>) -> Self {
+        let shared = Arc::new(Shared(Arc::clone(&editor)));
+        let (server, handle) = Server::bind(options, identity.clone(), shared).unwrap();
+        let thread = thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(server.run());
+        });
+        Self { handle, editor, identity, thread: Some(thread) }
+    }
+
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.handle.info().port
+    }
+
+    #[must_use]
+    pub fn token(&self) -> String {
+        self.identity.token().reveal().to_owned()
+    }
+
+    /// A client that has connected, with the right token, and nothing more.
+    #[must_use]
+    pub fn connect(&self) -> TestClient {
+        TestClient::connect(self.port(), &self.token())
+    }
+
+    /// A client that has finished the MCP handshake.
+    #[must_use]
+    pub fn client(&self) -> TestClient {
+        let mut client = self.connect();
+        client.initialize("2025-11-25");
+        client
+    }
+
+    pub fn notify(&self, method: &str, params: &Value, to: Option<ClientId>) {
+        self.handle.notify(method, RawValue::from_string(params.to_string()).unwrap(), to).unwrap();
+    }
+
+    /// Waits until the server's state is as wanted.
+    pub fn wait_status(&self, what: &str, wanted: impl Fn(&ServerStatus) -> bool) {
+        let until = Instant::now() + DEADLINE;
+        while !wanted(&self.handle.status()) {
+            assert!(Instant::now() < until, "waited in vain for {what}: {:?}", self.handle.status());
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Stops the server and waits for its thread.
+    pub fn stop(&mut self) {
+        self.stop_within(DEADLINE);
+    }
+
+    /// The same, with another deadline.
+    pub fn stop_within(&mut self, deadline: Duration) {
+        self.handle.shutdown(deadline);
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            self.stop();
+        }
+    }
+}

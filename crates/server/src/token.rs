@@ -1,0 +1,67 @@
+//! The secret that a CLI must show. It lies in the lock file, and nowhere else: not in a log, not in an error.
+
+use std::{fmt, io};
+
+use data_encoding::BASE64URL_NOPAD;
+use subtle::ConstantTimeEq;
+
+use crate::error::ServerError;
+
+/// Seed 001, "Authentication Token Generation".
+const TOKEN_BYTES: usize = 64;
+
+/// The secret of the lock file. Never logged.
+#[derive(Clone)]
+pub struct AuthToken(Box<str>);
+
+impl AuthToken {
+    /// 64 random bytes of the system, base64url without padding.
+    ///
+    /// # Errors
+    /// [`ServerError::Random`] if the system has no random bytes.
+    pub fn generate() -> Result<Self, ServerError> {
+        let mut bytes = [0_u8; TOKEN_BYTES];
+        getrandom::fill(&mut bytes).map_err(|error| ServerError::Random(io::Error::other(error)))?;
+        Ok(Self(BASE64URL_NOPAD.encode(&bytes).into()))
+    }
+
+    /// One that a test knows.
+    #[cfg(test)]
+    pub(crate) fn known(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for the lock file.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a client showed the same secret. The time it takes tells nothing about where the two differ.
+    pub(crate) fn matches(&self, shown: &[u8]) -> bool {
+        self.0.as_bytes().ct_eq(shown).into()
+    }
+}
+
+impl fmt::Debug for AuthToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_64_random_bytes_in_base64url() {
+        let token = AuthToken::generate().unwrap();
+        assert_eq!(BASE64URL_NOPAD.decode(token.reveal().as_bytes()).unwrap().len(), 64);
+        assert_ne!(token.reveal(), AuthToken::generate().unwrap().reveal());
+    }
+
+    #[test]
+    fn a_token_is_never_shown_by_debug() {
+        let token = AuthToken::known("secret-secret-secret");
+        assert_eq!(format!("{token:?}"), "[redacted]");
+    }
+}
