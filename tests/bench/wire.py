@@ -1,7 +1,9 @@
 """The Rust client that takes the times (`crates/server/examples/bench_client.rs`)."""
 
+import contextlib
 import json
 import subprocess
+from collections.abc import Iterator
 
 from harness.nvim import ROOT
 
@@ -19,3 +21,13 @@ def run(*arguments: str) -> dict[str, float]:
     if done.returncode != 0:
         raise RuntimeError(f"bench_client {arguments[0]} failed:\n{done.stderr}")
     return json.loads(done.stdout)
+
+
+@contextlib.contextmanager
+def large_diff(*arguments: str) -> Iterator[dict[str, float]]:
+    """Opens a diff and gives the figures; the diff stays open inside the `with`."""
+    with subprocess.Popen(
+        [BINARY, "diff", *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as client:
+        yield json.loads(client.stdout.readline())
+        client.stdin.close()
