@@ -26,7 +26,9 @@ function M.line()
   elseif #decided == 0 then
     text = "Claude reads the project and will propose a change …"
   else
-    text = ("Last change: %s.  Ask Claude for more in its window, or leave with :qa"):format(decided[#decided])
+    text = ("Last change: %s.  Ask Claude for more in its window, or leave with :qa"):format(
+      decided[#decided]
+    )
   end
   return "%#TabLineSel# DEMO %#TabLine# " .. text:gsub("%%", "%%%%") .. "%#TabLineFill#"
 end
