@@ -3,7 +3,7 @@
 //! Wire format: <https://modelcontextprotocol.io/specification/2025-11-25>.
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 
 /// A version of the protocol that is spoken here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,7 +112,7 @@ pub struct ToolDescription {
     /// When and how, for a model to read.
     pub description: &'static str,
     /// JSON Schema of the arguments.
-    pub input_schema: serde_json::Value,
+    pub input_schema: Value,
 }
 
 /// `tools/list`, the answer.
@@ -124,12 +124,12 @@ pub struct ListToolsResult {
 
 /// `tools/call`, from the client. `_meta` and what else it sends is ignored.
 #[derive(Debug, Deserialize)]
-pub struct CallToolParams<'a> {
+pub struct CallToolParams {
     /// Which tool.
     pub name: String,
     /// With what.
-    #[serde(borrow, default)]
-    pub arguments: Option<&'a RawValue>,
+    #[serde(default)]
+    pub arguments: Option<Map<String, Value>>,
 }
 
 /// One piece of a tool's answer.

@@ -221,7 +221,7 @@ impl Connection {
         let mcp_ping = keepalive.mcp_ping;
         let now = Instant::now();
         let mut watch = Watch::new(self.liveness.clone(), keepalive, now);
-        let alarm = sleep_until((now + keepalive.interval).into());
+        let alarm = sleep_until(watch.first_look().into());
         let stop = stopping(shutdown);
         pin!(alarm, stop);
         loop {

@@ -13,6 +13,9 @@ use std::{
 
 use crate::options::Keepalive;
 
+/// However it is configured, asking must leave time for anything else.
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
+
 /// Shared by the reader and the writer of one socket.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Liveness(Arc<AtomicU64>);
@@ -53,17 +56,17 @@ pub(crate) struct Watch {
 impl Watch {
     pub(crate) fn new(liveness: Liveness, keepalive: &Keepalive, now: Instant) -> Self {
         let signs = liveness.signs();
-        Self {
-            liveness,
-            interval: keepalive.interval,
-            timeout: keepalive.timeout,
-            signs,
-            ask_at: later(now, keepalive.interval),
-            silent_since: None,
-        }
+        let interval = keepalive.interval.max(MIN_INTERVAL);
+        let ask_at = later(now, interval);
+        Self { liveness, interval, timeout: keepalive.timeout, signs, ask_at, silent_since: None }
     }
 
-    /// To be called first after the interval, then when the last verdict said.
+    /// When to look first.
+    pub(crate) fn first_look(&self) -> Instant {
+        self.ask_at
+    }
+
+    /// To be called at the first look, then when the last verdict said.
     pub(crate) fn look(&mut self, now: Instant) -> Verdict {
         let signs = self.liveness.signs();
         if signs != self.signs {
@@ -144,6 +147,16 @@ mod tests {
         assert_eq!(clock.look(10), Verdict::Ask(clock.at(13)));
         clock.liveness.sign();
         assert_eq!(clock.look(13), Verdict::Wait(clock.at(15)));
+    }
+
+    #[test]
+    fn an_absurd_configuration_neither_panics_nor_spins() {
+        let now = Instant::now();
+        for duration in [Duration::ZERO, Duration::MAX] {
+            let keepalive = Keepalive { interval: duration, timeout: duration, mcp_ping: true };
+            let watch = Watch::new(Liveness::default(), &keepalive, now);
+            assert!(watch.first_look() >= now + MIN_INTERVAL);
+        }
     }
 
     #[test]

@@ -212,3 +212,16 @@ fn get_current_file(caller: Caller, _: Arguments) -> Result<Routed, RequestError
     let work = async move { Ok(Payload::Raw(caller.ask("get_current_file", Map::new()).await?)) };
     Ok(later(work, WaitsFor::Editor))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn every_call_of_the_editor_has_its_twin_there() {
+        for call in ["read_file", "write_file", "get_open_files", "get_current_file"] {
+            let twin = format!("../../lua/claude-ide/tools/{call}.lua");
+            assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(twin).is_file(), "{call}");
+        }
+    }
+}

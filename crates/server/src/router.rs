@@ -169,7 +169,7 @@ fn call_tool(services: &Arc<Services>, client: ClientId, params: Option<&RawValu
     let CallToolParams { name, arguments } = parse_call(params)?;
     let tool = tools::find(&name, &services.options.hidden_tools)
         .ok_or_else(|| InvalidArgument::new("name", format!("there is no tool {name:?}")))?;
-    let args = Arguments::parse("arguments", arguments)?;
+    let args = Arguments::from(arguments.unwrap_or_default());
     let workspace = services.workspace.borrow();
     let context = tools::Context { workspace: &workspace, selections: services.notifier.selections() };
     match tool.work {
@@ -193,12 +193,13 @@ fn call_tool(services: &Arc<Services>, client: ClientId, params: Option<&RawValu
     }
 }
 
-fn parse_call(params: &RawValue) -> Result<CallToolParams<'_>, RequestError> {
+fn parse_call(params: &RawValue) -> Result<CallToolParams, RequestError> {
     serde_json::from_str(params.get()).map_err(|error| {
         // Which member is bad is found out only now, when it matters.
         let bad = || -> Result<InvalidArgument, InvalidArgument> {
             let mut members = Arguments::parse("params", Some(params))?;
             members.string("name")?;
+            members.optional_object("arguments")?;
             Ok(InvalidArgument::new("params", error))
         };
         bad().unwrap_or_else(|bad| bad).into()

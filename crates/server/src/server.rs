@@ -92,7 +92,7 @@ impl Server {
         let info = ServerInfo { host: options.host.clone(), port, lock_files: lock.paths().to_vec() };
         let hub = Arc::new(Hub {
             identity,
-            slots: Arc::new(Semaphore::new(options.max_connections)),
+            slots: Arc::new(Semaphore::new(options.max_connections.min(Semaphore::MAX_PERMITS))),
             shutdown: watch::Sender::new(None),
             services: Arc::new(Services::new(options, editor)),
         });
