@@ -14,23 +14,23 @@ require("claude-ide").setup({
 local M, decided = {}, {}
 package.loaded["claude-demo"] = M
 
----@return string line what the person can do now
-function M.line()
-  local text ---@type string
+---@return string what the person can do now
+local function advice()
   if require("claude-ide.diff").count() > 0 then
     local keys = require("claude-ide.config").get().diff.keymaps
-    text = ("A change waits for you.  Accept: %s   Reject: %s   Or edit the right side first."):format(
+    return ("A change waits for you.  Accept: %s   Reject: %s   Or edit the right side first."):format(
       keys.accept,
       keys.reject
     )
   elseif #decided == 0 then
-    text = "Claude reads the project and will propose a change …"
-  else
-    text = ("Last change: %s.  Ask Claude for more in its window, or leave with :qa"):format(
-      decided[#decided]
-    )
+    return "Claude reads the project and will propose a change …"
   end
-  return "%#TabLineSel# DEMO %#TabLine# " .. text:gsub("%%", "%%%%") .. "%#TabLineFill#"
+  return ("Last change: %s.  Ask Claude for more in its window, or leave with :qa"):format(decided[#decided])
+end
+
+---@return string 'tabline'
+function M.line()
+  return "%#TabLineSel# DEMO %#TabLine# " .. advice():gsub("%%", "%%%%") .. "%#TabLineFill#"
 end
 
 local group = vim.api.nvim_create_augroup("claude-demo", { clear = true })
