@@ -148,7 +148,7 @@ def test_a_turn_of_five_edits_in_the_order_of_the_cli(nvim, connect):
         client.call("getDiagnostics", uri=f"file://{nvim.project / 'a.txt'}")
         proposal = f"{text}edit {number}\n"
         request = ask(client, nvim, contents=proposal, tab=tab)
-        nvim.wait(lambda: nvim.lines() == proposal.split("\n")[:-1] and nvim.lua("return vim.bo.buftype") == "acwrite")
+        nvim.wait(f"vim.bo.buftype == 'acwrite' and vim.api.nvim_buf_get_lines(0, -2, -1, false)[1] == 'edit {number}'")
         nvim.keys("ZZ")
         kind, text = client.call_result(request)
         assert (kind, text) == ("FILE_SAVED", proposal)

@@ -39,7 +39,8 @@ def test_the_buffer_is_reloaded_soon_after_the_write(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("ZZ")
     diffs.answer(1)
-    diffs.nvim.lua("""
+    diffs.nvim.lua(
+        """
       local path, bytes = ...
       local file = assert(io.open(path, "wb"))
       file:write(bytes)
@@ -48,7 +49,10 @@ def test_the_buffer_is_reloaded_soon_after_the_write(diffs):
       vim.api.nvim_buf_attach(1, false, { on_lines = function()
         _G.took = _G.took or (vim.uv.hrtime() - at) / 1e6
       end })
-    """, str(diffs.nvim.project / "a.txt"), NEW)
+    """,
+        str(diffs.nvim.project / "a.txt"),
+        NEW,
+    )
     diffs.nvim.wait("_G.took")
     assert diffs.nvim.lua("return _G.took") < 1000
 
@@ -122,13 +126,17 @@ def test_no_question_comes_up_while_the_file_is_being_written(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("ZZ")
     diffs.answer(1)
-    diffs.nvim.lua("""
+    diffs.nvim.lua(
+        """
       local path, bytes = ...
       local file = assert(io.open(path, "wb"))
       file:write(bytes)
       file:close()
       vim.cmd.checktime()
-    """, str(diffs.nvim.project / "a.txt"), NEW)
+    """,
+        str(diffs.nvim.project / "a.txt"),
+        NEW,
+    )
     diffs.nvim.wait(lambda: text(diffs) == NEW)
     assert "WARNING" not in diffs.nvim.lua("return vim.fn.execute('messages')")
 
@@ -151,13 +159,18 @@ def test_a_second_edit_of_an_unsaved_file_is_against_the_first(diffs):
     diffs.nvim.keys("ZZ")
     answer = diffs.answer(1)
     # The write and the next request come in one go, before any timer.
-    diffs.nvim.lua("""
+    diffs.nvim.lua(
+        """
       local path, bytes, more = ...
       local file = assert(io.open(path, "wb"))
       file:write(bytes)
       file:close()
       propose(2, 1, path, more, "second")
-    """, str(diffs.nvim.project / "a.txt"), answer["contents"], NEW + "more\n")
+    """,
+        str(diffs.nvim.project / "a.txt"),
+        answer["contents"],
+        NEW + "more\n",
+    )
     diffs.wait_current(2)
     assert diffs.nvim.lua("return require('claude-ide.diff').list()")[0]["against"] == "disk"
     screen = diffs.nvim.wait_screen("+1 −0")
@@ -197,7 +210,16 @@ def test_a_name_of_odd_characters_is_fine(diffs):
 
 @pytest.mark.parametrize(
     "keys",
-    [":qa<CR>", ":wqa<CR>", ":xa<CR>", ":1tabnext<CR>:qa<CR>", ":confirm qa<CR>", ":wa<CR>:qa<CR>", "ZZ:qa<CR>", ":cq<CR>"],
+    [
+        ":qa<CR>",
+        ":wqa<CR>",
+        ":xa<CR>",
+        ":1tabnext<CR>:qa<CR>",
+        ":confirm qa<CR>",
+        ":wa<CR>:qa<CR>",
+        "ZZ:qa<CR>",
+        ":cq<CR>",
+    ],
 )
 def test_quitting_just_quits(diffs, keys):
     diffs.open(1, "a.txt", NEW)

@@ -17,12 +17,16 @@ def propose(diffs, old, new, name="big.txt"):
     if old:
         (project / name).write_text(old)
     (project / "proposal").write_text(new)
-    diffs.nvim.lua("""
+    diffs.nvim.lua(
+        """
       local path, from = ...
       local file = assert(io.open(from, "rb"))
       propose(1, 1, path, file:read("*a"), "big")
       file:close()
-    """, str(project / name), str(project / "proposal"))
+    """,
+        str(project / name),
+        str(project / "proposal"),
+    )
     diffs.nvim.wait(lambda: diffs.current() == 1, timeout=30, what="the cursor in the proposal")
 
 
@@ -66,10 +70,13 @@ def test_a_large_new_file(diffs):
 def test_a_diff_that_ends_while_it_is_being_made_leaves_nothing(diffs):
     project = diffs.nvim.project
     (project / "big.txt").write_text(text([f"line {i}" for i in range(LINES)]))
-    diffs.nvim.lua("""
+    diffs.nvim.lua(
+        """
       propose(1, 1, ..., string.rep("other\\n", 200000), "big")
       vim.defer_fn(function() require("claude-ide.diff").close_client(1) end, 20)
-    """.replace("...", "(...)"), str(project / "big.txt"))
+    """.replace("...", "(...)"),
+        str(project / "big.txt"),
+    )
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_clean()
 
@@ -99,7 +106,11 @@ def test_changes_everywhere_do_without_diff_mode(diffs):
 
 
 def test_the_diffopt_of_the_person_counts(start_nvim):
-    diffs = Diffs(start_nvim(init_lua='vim.o.diffopt = "internal,filler,iwhiteall,context:1"', files={"a.txt": "a b\nc\nd\ne\nf\n"}))
+    diffs = Diffs(
+        start_nvim(
+            init_lua='vim.o.diffopt = "internal,filler,iwhiteall,context:1"', files={"a.txt": "a b\nc\nd\ne\nf\n"}
+        )
+    )
     diffs.open(1, "a.txt", "a    b\nc\nd\ne\nF\n")
     assert diffs.nvim.lua("return vim.o.diffopt") == "internal,filler,iwhiteall,context:1"
     assert diffs.nvim.lua("return { vim.fn.diff_hlID(1, 1), vim.fn.foldclosed(1) }") == [0, 1]

@@ -22,7 +22,7 @@ LAYOUTS = {
     "a window that keeps its buffer": "setlocal winfixbuf winfixheight",
     "the help": "help vim.api | wincmd K",
     "the quickfix list": "call setqflist([{'text': 'x'}]) | copen 5",
-    "the person's own diff": "windo diffthis | vsplit b.txt | diffthis",
+    "the person's own diff": "diffthis | vsplit b.txt | diffthis",
     "a window without numbers and with a tree's options": "setlocal nonumber nowrap winfixwidth statuscolumn=X",
     "the terminal, not typing": "vsplit | terminal cat",
     "a fold that is closed": "50,60fold | normal! 55G",
@@ -33,12 +33,18 @@ LAYOUTS = {
 @pytest.mark.parametrize("keys", ["ZZ", ":q<CR>", ":tabclose<CR>"])
 def test_the_screen_is_as_it_was(diffs, layout, keys):
     nvim = diffs.nvim
+    nvim.cmd("let g:_ts_force_sync_parsing = v:true")
     nvim.cmd(layout)
     lines = diffs.drawn()
     before = diffs.screen_state()
     diffs.open(1, "b.txt", "B\n")
     assert len(nvim.lua("return vim.api.nvim_tabpage_list_wins(0)")) == 2
-    assert nvim.lua("return { vim.wo.number, vim.wo.statuscolumn, vim.wo.winfixwidth, vim.wo.diff }") == [False, "", False, True]
+    assert nvim.lua("return { vim.wo.number, vim.wo.statuscolumn, vim.wo.winfixwidth, vim.wo.diff }") == [
+        False,
+        "",
+        False,
+        True,
+    ]
     nvim.keys(keys)
     diffs.answer(1)
     diffs.wait_current(None)
@@ -91,7 +97,12 @@ def test_the_tab_that_was_left_may_be_gone(diffs):
     diffs.accepted(1, "b.txt")
     diffs.wait_clean()
     assert diffs.nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
-    assert diffs.nvim.lua("return { vim.wo.diff, vim.wo.winfixbuf, vim.wo.winbar, vim.wo.foldmethod }") == [False, False, "", "manual"]
+    assert diffs.nvim.lua("return { vim.wo.diff, vim.wo.winfixbuf, vim.wo.winbar, vim.wo.foldmethod }") == [
+        False,
+        False,
+        "",
+        "manual",
+    ]
 
 
 def test_other_diff_views_are_left_alone(diffs):
@@ -111,7 +122,7 @@ def test_other_diff_views_are_left_alone(diffs):
 BUSY = {
     "insert": ("ihello", "vim.api.nvim_get_mode().mode == 'i'", "<Esc>"),
     "replace": ("Rhello", "vim.api.nvim_get_mode().mode == 'R'", "<Esc>"),
-    "the command line": (":echo 'hello", "vim.fn.getcmdline() == \"echo 'hello\"", "<C-c>"),
+    "the command line": (":echo 'hello", 'vim.fn.getcmdline() == "echo \'hello"', "<C-c>"),
     "a search": ("/hello", "vim.fn.getcmdline() == 'hello'", "<C-c>"),
     "visual": ("v", "vim.api.nvim_get_mode().mode == 'v'", "<Esc>"),
     "an operator": ("d", "vim.api.nvim_get_mode().mode == 'no'", "<Esc>"),
@@ -196,7 +207,7 @@ def test_a_terminal_that_waits_gives_way_and_is_typed_in_again(diffs):
     nvim = diffs.nvim
     nvim.cmd(TERMINAL)
     nvim.keys("isent<CR>")
-    nvim.wait_screen("sent")
+    nvim.wait(lambda: sum(line.startswith("sent") for line in nvim.screen()) == 2, what="the line and its echo")
     assert nvim.mode() == "t"
     before = diffs.screen_state()
     diffs.open(1, "b.txt", "B\n")

@@ -126,7 +126,9 @@ def test_a_caller_that_is_gone_gets_no_answer(diffs):
 
 
 def test_a_diff_that_ends_before_it_is_shown_leaves_nothing(diffs):
-    diffs.nvim.lua("propose(1, 1, ...) require('claude-ide.diff').close_client(1)", str(diffs.nvim.project / "a.txt"), "A\n", "t")
+    diffs.nvim.lua(
+        "propose(1, 1, ...) require('claude-ide.diff').close_client(1)", str(diffs.nvim.project / "a.txt"), "A\n", "t"
+    )
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_clean()
 

@@ -92,7 +92,14 @@ def test_autosave_does_not_accept(start_nvim, plugin):
 
 @pytest.mark.parametrize(
     "keys",
-    [":wall<CR>", ":wa!<CR>", ":make<CR>", ":!true<CR><CR>", ":bufdo update<CR>", ":1tabnext<CR>:tabdo silent! update<CR>"],
+    [
+        ":wall<CR>",
+        ":wa!<CR>",
+        ":make<CR>",
+        ":!true<CR><CR>",
+        ":bufdo update<CR>",
+        ":1tabnext<CR>:tabdo silent! update<CR>",
+    ],
 )
 def test_writing_everything_accepts_nothing(diffs, keys):
     diffs.nvim.cmd("set autowrite makeprg=true shellpipe=>")
@@ -127,7 +134,9 @@ def test_a_write_from_another_window_does_not_accept(diffs):
 def test_a_write_elsewhere_under_another_name_is_just_that(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys(":w copy.txt<CR>")
-    diffs.nvim.wait(lambda: (diffs.nvim.project / "copy.txt").exists() and (diffs.nvim.project / "copy.txt").read_text() == NEW)
+    diffs.nvim.wait(
+        lambda: (diffs.nvim.project / "copy.txt").exists() and (diffs.nvim.project / "copy.txt").read_text() == NEW
+    )
     assert diffs.outcomes(1) == []
     diffs.nvim.keys(":x<CR>")
     assert diffs.accepted(1, "a.txt") == NEW

@@ -87,7 +87,6 @@ function M.make(diff, side, format, source)
     end
     local b = vim.b[buf]
     b.claude_private = true -- the selection in a diff is no news for Claude
-    b.claude_path = diff.path
     b.editorconfig = false
     b.autoformat = false
     b.disable_autoformat = true

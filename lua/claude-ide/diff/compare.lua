@@ -55,7 +55,9 @@ local function work(old, new, max_hunks)
     return nil, 0, 0
   end
   local added, removed, numbers = 0, 0, {}
-  for _, index in ipairs(indices) do
+  for _, index in
+    ipairs(indices --[[@as integer[][] ]])
+  do
     removed, added = removed + index[2], added + index[4]
     numbers[#numbers + 1] = table.concat(index, " ") .. " "
   end
@@ -70,13 +72,12 @@ end
 local function parse(numbers)
   local hunks = {}
   for old, old_count, new, new_count in numbers:gmatch("(%d+) (%d+) (%d+) (%d+) ") do
-    old, old_count, new, new_count = tonumber(old), tonumber(old_count), tonumber(new), tonumber(new_count)
     -- With no lines on a side, xdiff names the line before.
     hunks[#hunks + 1] = {
-      old = old_count == 0 and old + 1 or old,
-      old_count = old_count,
-      new = new_count == 0 and new + 1 or new,
-      new_count = new_count,
+      old = tonumber(old) + (old_count == "0" and 1 or 0),
+      old_count = tonumber(old_count),
+      new = tonumber(new) + (new_count == "0" and 1 or 0),
+      new_count = tonumber(new_count),
     }
   end
   return hunks
@@ -121,7 +122,7 @@ function M.run(old, new, bytes, done)
     end
     finish({ hunks = parse(numbers), added = added, removed = removed })
   end)
-  vim.uv.new_work(work, after):queue(joined(old), joined(new), MAX_HUNKS)
+  vim.uv.new_work(string.dump(work), after):queue(joined(old), joined(new), MAX_HUNKS)
 end
 
 return M

@@ -85,7 +85,7 @@ end
 function M.attach(group, listener)
   local bufs = listener.bufs
 
-  ---@param events string|string[]
+  ---@param events vim.api.keyset.events
   ---@param opts table
   local function on(events, opts)
     opts.group = group

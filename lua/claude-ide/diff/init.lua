@@ -183,7 +183,7 @@ function M.focus(id)
   end
   require("claude-ide.diff.attention").forget(diff.id)
   show(entry)
-  require("claude-ide.diff.view").focus(entry.view)
+  require("claude-ide.diff.view").focus(entry.view --[[@as claude-ide.diff.View]])
   return true
 end
 
@@ -196,7 +196,7 @@ end
 ---@field removed? integer lines
 ---@field against? "disk"|"buffer"|"nothing"
 ---@field tab? integer tabpage handle; nil: not on the screen yet
----@field current boolean in the current tab
+---@field current boolean it is in the current tab
 
 ---@return claude-ide.diff.Item[] the longest waiting first
 function M.list()

@@ -63,10 +63,12 @@ function M.of_person(buf)
     return false, "no key was pressed", true
   end
   local pressed_in = keys.window()
-  if pressed_in ~= vim.api.nvim_get_current_win() and vim.api.nvim_win_is_valid(pressed_in) then
+  local elsewhere = pressed_in and pressed_in ~= vim.api.nvim_get_current_win()
+  if pressed_in and elsewhere and vim.api.nvim_win_is_valid(pressed_in) then
     return false, "the key was pressed in another window"
   end
-  local _, autocommands = vim.fn.expand("<stack>"):gsub(" Autocommands for ", "")
+  local stack = vim.fn.expand("<stack>") --[[@as string]]
+  local _, autocommands = stack:gsub(" Autocommands for ", "")
   if autocommands > 1 then
     return false, "another autocommand writes", true
   end

@@ -11,7 +11,7 @@ local M = {}
 
 ---@class claude-ide.diff.Layout
 ---@field first claude-ide.diff.Side the side whose window is there to begin with
----@field splits claude-ide.diff.Split[] in order
+---@field splits claude-ide.diff.Split[] the others, one after another
 ---@field focus claude-ide.diff.Side where the cursor goes
 
 ---@type table<string, claude-ide.diff.Layout>

@@ -17,7 +17,9 @@ local LARGE_BYTES = 1024 * 1024
 ---@param done fun(prepared: claude-ide.diff.Prepared)
 function M.run(diff, is_wanted, done)
   local buffers, proposal = require("claude-ide.diff.buffers"), require("claude-ide.diff.proposal")
-  local prepared = { bufs = {} } ---@type claude-ide.diff.Prepared
+  ---@type claude-ide.diff.Prepared
+  ---@diagnostic disable-next-line: missing-fields -- the steps fill them in
+  local prepared = { bufs = {} }
   local large = false
 
   ---@param steps fun(next: fun())[]

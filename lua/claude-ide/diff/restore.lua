@@ -50,8 +50,9 @@ function M.remember()
     }
     if vim.bo[buf].buftype == "" then
       -- An accepted change is reloaded meanwhile: the lines may be others by then.
-      saved.top = vim.api.nvim_buf_set_extmark(buf, namespace, saved.view.topline - 1, 0, {})
-      saved.line = vim.api.nvim_buf_set_extmark(buf, namespace, saved.view.lnum - 1, 0, {})
+      local view = saved.view --[[@as { topline: integer, lnum: integer }]]
+      saved.top = vim.api.nvim_buf_set_extmark(buf, namespace, view.topline - 1, 0, {})
+      saved.line = vim.api.nvim_buf_set_extmark(buf, namespace, view.lnum - 1, 0, {})
     end
     screen.views[win] = saved
   end
@@ -85,7 +86,7 @@ local function put_layout_back(screen)
     return
   end
   if vim.fn.winrestcmd() ~= screen.sizes then
-    pcall(vim.cmd, screen.sizes)
+    pcall(vim.api.nvim_command, screen.sizes)
   end
   for win, saved in pairs(screen.views) do
     local buf = vim.api.nvim_win_get_buf(win)

@@ -111,7 +111,7 @@ end
 local function linger(entry)
   M.end_lingering()
   local winbar = require("claude-ide.diff.winbar").of_decided(entry.diff)
-  require("claude-ide.diff.view").set_winbar(entry.view, winbar)
+  require("claude-ide.diff.view").set_winbar(entry.view --[[@as claude-ide.diff.View]], winbar)
   vim.bo[entry.text.bufs.proposal].modifiable = false
   local timer = assert(vim.uv.new_timer())
   lingering = { entry = entry, timer = timer }
@@ -148,18 +148,18 @@ end
 ---@param entry claude-ide.diff.Entry
 ---@param verbs claude-ide.diff.Verbs
 local function listen(entry, verbs)
-  local diff, bufs = entry.diff, entry.text.bufs
+  local diff, bufs, view = entry.diff, entry.text.bufs, entry.view --[[@as claude-ide.diff.View]]
   local events = require("claude-ide.diff.events")
   entry.group = vim.api.nvim_create_augroup("claude-ide.diff." .. diff.id, { clear = true })
   events.attach(entry.group, {
     diff = diff,
     bufs = bufs,
-    wins = entry.view.wins,
+    wins = view.wins,
     lines = entry.text.lines,
     write = verbs.write,
     gone = function()
       if diff.state == "pending" then
-        require("claude-ide.diff.view").note_loss(entry.view)
+        require("claude-ide.diff.view").note_loss(view)
         verbs.gone()
       end
     end,
@@ -178,14 +178,17 @@ local function view_opts(entry)
     focus = false,
     hunks = comparison.hunks,
     plain = require("claude-ide.diff.marks").needed(comparison.hunks, #now.lines + #text.lines, bytes),
-    winbars = {
-      now = winbar.of_now(entry.diff, now, unseen),
-      proposal = winbar.of_proposal(entry.diff, {
+    winbar = function(side, width)
+      if side == "now" then
+        return winbar.of_now(entry.diff, now, unseen)
+      end
+      return winbar.of_proposal(entry.diff, {
         added = comparison.added,
         removed = comparison.removed,
         others = require("claude-ide.diff.state").count() - 1,
-      }),
-    },
+        width = width,
+      })
+    end,
   }
 end
 
@@ -210,7 +213,7 @@ function M.show(entry, verbs)
   local view, buffers = require("claude-ide.diff.view"), require("claude-ide.diff.buffers")
   local opts = view_opts(entry)
   local before = lingering and lingering.entry
-  local takes_over = before and view.is_current(before.view)
+  local takes_over = before and before.view and view.is_current(before.view)
   local here = current_view(before)
   if here then
     opts.screen = here.screen

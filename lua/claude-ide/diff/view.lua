@@ -13,7 +13,7 @@ local M = {}
 ---@class claude-ide.diff.ViewOpts
 ---@field focus boolean go there
 ---@field hunks claude-ide.buffer.Hunk[]
----@field winbars table<claude-ide.diff.Side, string>
+---@field winbar fun(side: claude-ide.diff.Side, width: integer): string
 ---@field plain boolean without Neovim's diff mode
 ---@field screen? claude-ide.diff.Screen default: the present one
 
@@ -63,6 +63,10 @@ local function dress(win, winbar)
     wo[option] = vim.go[option]
   end
   wo.winbar = winbar
+  if vim.fn.has("nvim-0.11") == 0 then
+    -- Older ones do not lay the groups of a winbar over its own background: no background then, rather than patches.
+    wo.winhighlight = "WinBar:Normal,WinBarNC:Normal"
+  end
   -- A picker or a file tree must not put a file where the proposal is.
   wo.winfixbuf = true
 end
@@ -124,7 +128,7 @@ function M.open(diff, bufs, opts)
     view.wins = build(layout, bufs)
     view.tab = vim.api.nvim_get_current_tabpage()
     for side, win in pairs(view.wins) do
-      dress(win, opts.winbars[side])
+      dress(win, opts.winbar(side, vim.api.nvim_win_get_width(win)))
     end
     if opts.plain then
       require("claude-ide.diff.marks").show(view, opts.hunks)
@@ -219,7 +223,7 @@ local function close_windows(view)
   if alone then
     vacate(table.remove(open, 1), view.screen)
   elseif not has_guests(view) then
-    pcall(vim.cmd, vim.api.nvim_tabpage_get_number(view.tab) .. "tabclose!")
+    pcall(vim.api.nvim_command, vim.api.nvim_tabpage_get_number(view.tab) .. "tabclose!")
   end
   for _, win in ipairs(open) do
     if vim.api.nvim_win_is_valid(win) then

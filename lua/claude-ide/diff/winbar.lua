@@ -3,7 +3,7 @@ local M = {}
 
 local LINKS = {
   ClaudeDiffFile = "Title",
-  ClaudeDiffSide = "WinBar",
+  ClaudeDiffSide = "Comment",
   ClaudeDiffHint = "Comment",
   ClaudeDiffHintFloat = "PmenuSel",
   ClaudeDiffKey = "Special",
@@ -13,6 +13,9 @@ local LINKS = {
   ClaudeDiffAccepted = "DiagnosticOk",
   ClaudeDiffRejected = "DiagnosticError",
 }
+
+---Windows of so many columns have room for all of it.
+local ROOMY = 68
 
 ---Defines the highlight groups where the person or the colour scheme has not.
 function M.define_highlights()
@@ -63,6 +66,7 @@ end
 ---@field added integer
 ---@field removed integer
 ---@field others integer how many more diffs wait
+---@field width integer of the window
 
 ---@param diff claude-ide.Diff
 ---@param opts claude-ide.diff.WinbarOpts
@@ -73,8 +77,7 @@ function M.of_proposal(diff, opts)
   local reject = key_name(config.keymaps.reject, ":q")
   local parts = {
     part("ClaudeDiffFile", " " .. vim.fs.basename(diff.path)),
-    -- In a narrow window this goes first, the keys last.
-    "%<" .. part("ClaudeDiffSide", " · Claude's proposal "),
+    "%<" .. part("ClaudeDiffSide", opts.width < ROOMY and " · proposal " or " · Claude's proposal "),
     part("ClaudeDiffAdded", (" +%d"):format(opts.added)),
     part("ClaudeDiffRemoved", (" −%d "):format(opts.removed)),
   }
@@ -82,7 +85,15 @@ function M.of_proposal(diff, opts)
   if opts.others > 0 then
     parts[#parts + 1] = part("ClaudeDiffHint", (" %d more "):format(opts.others))
   end
-  for _, hint in ipairs({ { accept, "accept" }, { reject, "reject" }, { "]c", "next" } }) do
+  ---@type string[][]
+  local hints = {
+    { accept, "accept" },
+    { reject, "reject" },
+  }
+  if opts.width >= ROOMY then
+    table.insert(hints, { "]c", "next" })
+  end
+  for _, hint in ipairs(hints) do
     parts[#parts + 1] = part("ClaudeDiffKey", " " .. hint[1]) .. part("ClaudeDiffHint", " " .. hint[2] .. " ")
   end
   return table.concat(parts)
