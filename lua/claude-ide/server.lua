@@ -249,6 +249,7 @@ function M.start()
   require("claude-ide.selection").attach()
   require("claude-ide.diagnostics").attach()
   require("claude-ide.diff").attach()
+  require("claude-ide.watch").attach()
   publish("started", info)
   return info
 end
@@ -261,6 +262,7 @@ function M.stop()
   publish("stopping")
   running = nil
   require("claude-ide.workspace").detach()
+  require("claude-ide.watch").detach()
   local _, err = require("claude-ide.native").stop()
   if err then
     require("claude-ide.log").warn("stopping the server: %s", err)

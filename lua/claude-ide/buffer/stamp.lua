@@ -133,6 +133,12 @@ function M.settle(buf, answer)
   return reason, verdict
 end
 
+---Notes that Neovim has just said that a file and its modified buffer are no longer the same: it says so only once.
+---@param buf integer
+function M.note_conflict(buf)
+  seen[buf] = CONFLICT
+end
+
 ---Whether the file was changed by others since the buffer was read, so that `:write` would ask.
 ---@param buf integer
 ---@return boolean

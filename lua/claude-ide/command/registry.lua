@@ -144,6 +144,21 @@ return {
     end,
   },
   {
+    name = "resolve",
+    args = "[mine | theirs | compare]",
+    doc = "Decide on a file that changed on disk while you had unsaved changes: keep yours, take the disk's, or show both "
+      .. "(and what was before) side by side. Without an argument: choose.",
+    run = function(words)
+      if words[1] and not vim.tbl_contains({ "mine", "theirs", "compare" }, words[1]) then
+        return nil, ("`:Claude resolve %s`: expected mine, theirs or compare."):format(words[1])
+      end
+      return require("claude-ide.watch.conflict").resolve(words[1] --[[@as claude-ide.watch.Choice?]])
+    end,
+    complete = function(_, before)
+      return #before == 0 and { "mine", "theirs", "compare" } or {}
+    end,
+  },
+  {
     name = "selection",
     args = "[on | off | toggle]",
     doc = "Let Claude see the current file and selection, or not. Without an argument: say which it is.",

@@ -266,6 +266,19 @@ return {
     },
   },
   {
+    "watch",
+    doc = "Buffers follow the disk while the server runs.",
+    fields = {
+      {
+        "enabled",
+        kind = kind.boolean,
+        default = true,
+        doc = "Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. "
+          .. "A modified one is never touched: you are told, and `:Claude resolve` decides.",
+      },
+    },
+  },
+  {
     "terminal",
     doc = "Where `:Claude` runs the CLI.",
     fields = {

@@ -53,6 +53,9 @@
 ---@field focus? boolean Go to a new diff when it opens, unless you are typing.
 ---@field keymaps? claude-ide.Opts.diff.keymaps Keys in the two windows of a diff.
 
+---@class claude-ide.Opts.watch
+---@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
+
 ---@class claude-ide.Opts.terminal.keymaps
 ---@field back? string|string[]|false Go back to the window you came from.
 ---@field normal? string|string[]|false Normal mode, to scroll and copy, as `<C-\><C-n>` does.
@@ -84,6 +87,7 @@
 ---@field mention? claude-ide.Opts.mention `:ClaudeSend` and `:Claude add`.
 ---@field diagnostics? claude-ide.Opts.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff? claude-ide.Opts.diff Edits that Claude proposes and waits for you to decide.
+---@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
 ---@field terminal? claude-ide.Opts.terminal Where `:Claude` runs the CLI.
 
 ---@class claude-ide.Config.log
@@ -137,6 +141,9 @@
 ---@field focus boolean Go to a new diff when it opens, unless you are typing.
 ---@field keymaps claude-ide.Config.diff.keymaps Keys in the two windows of a diff.
 
+---@class claude-ide.Config.watch
+---@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
+
 ---@class claude-ide.Config.terminal.keymaps
 ---@field back string|string[]|false Go back to the window you came from.
 ---@field normal string|string[]|false Normal mode, to scroll and copy, as `<C-\><C-n>` does.
@@ -168,4 +175,5 @@
 ---@field mention claude-ide.Config.mention `:ClaudeSend` and `:Claude add`.
 ---@field diagnostics claude-ide.Config.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff claude-ide.Config.diff Edits that Claude proposes and waits for you to decide.
+---@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.
 ---@field terminal claude-ide.Config.terminal Where `:Claude` runs the CLI.

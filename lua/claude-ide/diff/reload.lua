@@ -147,6 +147,23 @@ function M.observed(path, disk)
   end
 end
 
+---Whether a change that the person accepted is still to be seen on disk.
+---@param path string absolute
+---@return boolean
+function M.is_awaiting(path)
+  if next(awaited) == nil then
+    return false
+  end
+  local paths = require("claude-ide.path")
+  local real = paths.real(path)
+  for other in pairs(awaited) do
+    if other == path or paths.real(other) == real then
+      return true
+    end
+  end
+  return false
+end
+
 ---@return integer
 function M.count()
   return vim.tbl_count(awaited)

@@ -1,0 +1,196 @@
+-- Buffers follow the disk: an unmodified one shows what Claude wrote a moment later, whatever terminal the CLI runs in.
+-- Invariant: a modified buffer is never overwritten and nothing ever asks in the middle of typing: the person is told
+-- once and decides when they like (`watch/conflict.lua`).
+local M = {}
+
+local GROUP = "claude-ide.watch"
+
+---A writer that empties a file first needs a moment for the rest; a file that stays empty is taken as such.
+local EMPTY_GRACE_MS = 60
+
+---@class claude-ide.watch.Followed
+---@field name string
+---@field stop fun()[]
+
+---@type table<integer, claude-ide.watch.Followed>
+local followed = {}
+
+---Buffers that a change waits for until the command-line window is closed.
+---@type table<integer, true>
+local postponed = {}
+
+---@param buf integer
+local function unfollow(buf)
+  local entry = followed[buf]
+  if entry then
+    followed[buf] = nil
+    for _, stop in ipairs(entry.stop) do
+      stop()
+    end
+  end
+end
+
+---@param buf integer
+local function reload(buf)
+  if not vim.api.nvim_buf_is_loaded(buf) or not followed[buf] then
+    return
+  elseif vim.fn.getcmdwintype() ~= "" then
+    postponed[buf] = true
+  elseif vim.bo[buf].modified then
+    require("claude-ide.watch.conflict").consider(buf)
+  else
+    require("claude-ide.buffer").reload_all_from_disk({ buf }, function() end)
+  end
+end
+
+---A file of a loaded buffer changed, or may have.
+---@param buf integer
+local function changed(buf)
+  vim.uv.fs_stat(
+    followed[buf] and followed[buf].name or "",
+    vim.schedule_wrap(function(_, stat)
+      if not stat then
+        return -- gone, perhaps for a moment; Neovim keeps the text
+      elseif stat.size == 0 then
+        vim.defer_fn(function()
+          if vim.api.nvim_buf_is_valid(buf) then
+            reload(buf)
+          end
+        end, EMPTY_GRACE_MS)
+      elseif vim.api.nvim_buf_is_valid(buf) then
+        reload(buf)
+      end
+    end)
+  )
+end
+
+---@param buf integer
+local function follow(buf)
+  if not vim.api.nvim_buf_is_loaded(buf) or not require("claude-ide.buffer").is_file(buf) then
+    return unfollow(buf)
+  end
+  local name = vim.api.nvim_buf_get_name(buf)
+  if followed[buf] and followed[buf].name == name then
+    return
+  end
+  unfollow(buf)
+  local files = require("claude-ide.watch.files")
+  local function on_change()
+    changed(buf)
+  end
+  local entry = { name = name, stop = { files.follow(name, on_change) } }
+  local real = require("claude-ide.path").real(name)
+  if real ~= name then
+    entry.stop[2] = files.follow(real, on_change)
+  end
+  followed[buf] = entry
+end
+
+---Looks at every loaded file, as when the person comes back from another program.
+function M.check_all()
+  local unmodified = {}
+  for buf in pairs(followed) do
+    if vim.bo[buf].modified then
+      reload(buf)
+    else
+      unmodified[#unmodified + 1] = buf
+    end
+  end
+  if vim.fn.getcmdwintype() == "" then
+    require("claude-ide.buffer").reload_all_from_disk(unmodified, function() end)
+  end
+end
+
+---@param group integer
+local function answer_for_neovim(group)
+  -- Neovim itself looks at the disk too (on focus, after `:!`), and would stop everything to ask about a modified buffer.
+  vim.api.nvim_create_autocmd("FileChangedShell", {
+    group = group,
+    desc = "Claude: changes on disk are dealt with without a prompt",
+    callback = function(event)
+      if not followed[event.buf] then
+        if not require("claude-ide.buffer.stamp").others_listen("FileChangedShell", event.buf) then
+          vim.v.fcs_choice = "ask" -- as if we were not here
+        end
+      elseif vim.v.fcs_reason == "deleted" then
+        local name = vim.fn.fnamemodify(event.match, ":~:.")
+        require("claude-ide.notice").warn(name .. " is no longer on disk. `:w` writes it again.")
+      else
+        if vim.v.fcs_reason == "conflict" then
+          require("claude-ide.buffer.stamp").note_conflict(event.buf)
+        end
+        changed(event.buf)
+      end
+    end,
+  })
+end
+
+---Follows the files of all buffers from now on.
+function M.attach()
+  if not require("claude-ide.config").get().watch.enabled then
+    return
+  end
+  local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost" }, {
+    group = group,
+    desc = "Claude: follow the files of loaded buffers",
+    callback = function(event)
+      follow(event.buf)
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufUnload", {
+    group = group,
+    desc = "Claude: files of unloaded buffers are followed no more",
+    callback = function(event)
+      unfollow(event.buf)
+      require("claude-ide.watch.conflict").forget(event.buf)
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufModifiedSet", {
+    group = group,
+    desc = "Claude: keep what a file held before the person changed it",
+    callback = function(event)
+      if followed[event.buf] then
+        require("claude-ide.watch.conflict").modified_set(event.buf)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "FocusGained", "VimResume" }, {
+    group = group,
+    desc = "Claude: look at the disk after an absence",
+    callback = M.check_all,
+  })
+  vim.api.nvim_create_autocmd("CmdwinLeave", {
+    group = group,
+    desc = "Claude: reload what changed while the command-line window was open",
+    callback = function()
+      local bufs = vim.tbl_keys(postponed)
+      postponed = {}
+      vim.schedule(function()
+        vim.tbl_map(changed, bufs)
+      end)
+    end,
+  })
+  answer_for_neovim(group)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    follow(buf)
+  end
+end
+
+---Stops following.
+function M.detach()
+  vim.api.nvim_create_augroup(GROUP, { clear = true })
+  for buf in pairs(vim.tbl_extend("force", {}, followed)) do
+    unfollow(buf)
+  end
+  postponed = {}
+end
+
+---Whether a buffer's file is followed.
+---@param buf integer
+---@return boolean
+function M.is_following(buf)
+  return followed[buf] ~= nil
+end
+
+return M

@@ -1,0 +1,174 @@
+-- A file that changed on disk while its buffer has unsaved changes: said once, decided by the person when they like.
+-- Invariant: neither the buffer nor the file is written before the person has chosen.
+local M = {}
+
+---Larger files are not kept for the three-way view.
+local MAX_BYTES = 4 * 1024 * 1024
+
+---@class claude-ide.watch.Conflict
+---@field base? string what the file held before the person changed the buffer
+---@field open? boolean told, and not decided yet
+
+---@type table<integer, claude-ide.watch.Conflict>
+local conflicts = {}
+
+---@param buf integer
+function M.forget(buf)
+  conflicts[buf] = nil
+end
+
+---What a file held before the person changed its buffer, where that is known.
+---@param buf integer
+---@return string?
+function M.base(buf)
+  return conflicts[buf] and conflicts[buf].base
+end
+
+---Keeps what the disk holds when a buffer is first changed: the one moment in which both are known to be the same.
+---@param buf integer
+function M.modified_set(buf)
+  if not vim.bo[buf].modified then
+    return M.forget(buf)
+  elseif conflicts[buf] then
+    return
+  end
+  local entry = {}
+  conflicts[buf] = entry
+  require("claude-ide.file").read_later(vim.api.nvim_buf_get_name(buf), MAX_BYTES, function(bytes)
+    if vim.api.nvim_buf_is_valid(buf) and not entry.open then
+      entry.base = not require("claude-ide.buffer.stamp").is_conflict(buf) and bytes or nil
+    end
+  end)
+end
+
+---Judges a change on disk of a modified buffer's file, and tells the person if it matters.
+---@param buf integer
+function M.consider(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  if require("claude-ide.diff.reload").is_awaiting(name) then
+    return -- the person accepted this change, over their unsaved text
+  end
+  require("claude-ide.file").read_later(name, MAX_BYTES, function(bytes)
+    if not vim.api.nvim_buf_is_loaded(buf) then
+      return
+    end
+    local buffer, stamp = require("claude-ide.buffer"), require("claude-ide.buffer.stamp")
+    if not vim.bo[buf].modified then
+      buffer.reload_all_from_disk({ buf }, function() end)
+      return
+    elseif not stamp.is_conflict(buf) then
+      return
+    elseif bytes and buffer.text(buf) == bytes then
+      stamp.agree(buf)
+      return M.forget(buf)
+    end
+    local entry = conflicts[buf] or {}
+    conflicts[buf] = entry
+    if entry.open or (bytes and entry.base == bytes) then
+      return
+    end
+    entry.open = true
+    require("claude-ide.notice").warn(
+      ("%s changed on disk, and you have unsaved changes. `:Claude resolve` keeps yours, takes the disk's or shows them side by side."):format(
+        vim.fn.fnamemodify(name, ":~:.")
+      )
+    )
+  end)
+end
+
+---Buffers with unsaved changes whose file is another on disk.
+---@return integer[]
+function M.list()
+  local bufs = {}
+  for buf, entry in pairs(conflicts) do
+    if entry.open and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified then
+      bufs[#bufs + 1] = buf
+    end
+  end
+  table.sort(bufs)
+  return bufs
+end
+
+---Keeps the person's text: the next `:w` writes it over the disk's without a question.
+---@param buf integer
+local function keep_mine(buf)
+  require("claude-ide.buffer.stamp").agree(buf)
+  vim.bo[buf].modified = true
+  conflicts[buf] = { base = conflicts[buf] and conflicts[buf].base }
+end
+
+---Takes the disk's text. The person's is one `u` away.
+---@param buf integer
+---@return boolean? ok
+---@return string? err
+local function take_theirs(buf)
+  vim.bo[buf].modified = false
+  local _, why_not = require("claude-ide.buffer").reload_from_disk(buf)
+  if why_not then
+    vim.bo[buf].modified = true
+    return nil, ("%s could not be taken over: %s"):format(vim.api.nvim_buf_get_name(buf), why_not)
+  end
+  M.forget(buf)
+  return true
+end
+
+---@alias claude-ide.watch.Choice "mine"|"theirs"|"compare"
+
+---Decides on one buffer.
+---@param buf integer
+---@param choice claude-ide.watch.Choice
+---@return boolean? ok
+---@return string? err
+function M.decide(buf, choice)
+  if not vim.api.nvim_buf_is_loaded(buf) or not conflicts[buf] then
+    return nil, "There is nothing to resolve in this file."
+  elseif choice == "mine" then
+    keep_mine(buf)
+    return true
+  elseif choice == "theirs" then
+    return take_theirs(buf)
+  end
+  local theirs, why_not = require("claude-ide.file").read_now(vim.api.nvim_buf_get_name(buf), MAX_BYTES)
+  if not theirs then
+    return nil, "The file cannot be shown: " .. why_not
+  end
+  require("claude-ide.watch.three_way").open(buf, conflicts[buf].base, theirs)
+  return true
+end
+
+local LABELS = {
+  mine = "Keep mine (the next :w writes over the disk's)",
+  theirs = "Take the disk's (u brings mine back)",
+  compare = "Show base, mine and the disk's side by side",
+}
+
+---Decides on the current buffer, else on the one that waits; asks with `vim.ui.select` where no choice is given.
+---@param choice? claude-ide.watch.Choice
+---@return boolean? ok
+---@return string? err
+function M.resolve(choice)
+  local waiting, current = M.list(), vim.api.nvim_get_current_buf()
+  local buf = vim.tbl_contains(waiting, current) and current or waiting[1]
+  if not buf then
+    return nil, "No file with unsaved changes is another on disk."
+  elseif choice then
+    return M.decide(buf, choice)
+  end
+  local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":~:.")
+  vim.ui.select({ "mine", "theirs", "compare" }, {
+    prompt = name .. " changed on disk",
+    format_item = function(item)
+      return LABELS[item]
+    end,
+  }, function(picked)
+    if picked then
+      local ok, err = M.decide(buf, picked)
+      if not ok then
+        require("claude-ide.notice").warn(err or "It could not be done.")
+      end
+    end
+  end)
+  return true
+end
+
+return M

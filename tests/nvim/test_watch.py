@@ -1,0 +1,295 @@
+"""Buffers follow the disk: unmodified ones are reloaded at once, modified ones never, and nothing ever asks."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+OLD = [f"line {i}" for i in range(1, 61)]
+TEXT = "\n".join(OLD) + "\n"
+NOTICES = """
+notices = {}
+vim.notify = function(message) notices[#notices + 1] = message end
+"""
+START = "require('claude-ide.server').start()"
+
+
+@pytest.fixture
+def opened(start_nvim):
+    """A Neovim with a.txt open, its server running, and what is said to the person kept in `notices`."""
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, init_lua=NOTICES)
+    nvim.lua(START)
+    return nvim
+
+
+def write_in_place(path, text):
+    path.write_text(text)
+
+
+def write_by_rename(path, text):
+    new = path.with_name(path.name + ".tmp.123")
+    new.write_text(text)
+    os.replace(new, path)
+
+
+def write_in_pieces(path, text):
+    with path.open("w") as file:
+        for piece in (text[:10], text[10:]):
+            file.write(piece)
+            file.flush()
+
+
+def write_by_sed(path, text):
+    other = path.with_name("other")
+    other.write_text(text)
+    subprocess.run(["sed", "-i", "-n", f"1{{r {other}\n}}", str(path)], check=True)
+
+
+def write_by_git(path, text):
+    def git(*args):
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *args],
+            cwd=path.parent,
+            check=True,
+            capture_output=True,
+        )
+
+    git("init", "-q")
+    git("add", path.name)
+    git("commit", "-qm", "old")
+    content = path.read_text()
+    path.write_text(text)
+    git("commit", "-qam", "new")
+    git("checkout", "-q", "HEAD~")
+    assert path.read_text() == content
+    git("checkout", "-q", "-")
+
+
+@pytest.mark.parametrize("write", [write_in_place, write_by_rename, write_in_pieces, write_by_sed, write_by_git])
+def test_an_unmodified_buffer_shows_what_was_written(opened, write):
+    write(opened.project / "a.txt", "new\n" + TEXT)
+    opened.wait(lambda: opened.lines() == ["new", *OLD])
+    assert opened.lua("return { vim.bo.modified, #notices }") == [False, 0]
+
+
+def test_a_write_shows_within_200_ms(opened):
+    opened.lua("""
+      vim.api.nvim_create_autocmd("FileChangedShellPost", { callback = function() shown = vim.uv.hrtime() end })
+      vim.uv.fs_open("a.txt", "w", 420, function(_, fd)
+        vim.uv.fs_write(fd, "new\\n", 0, function()
+          written = vim.uv.hrtime()
+          vim.uv.fs_close(fd)
+        end)
+      end)
+    """)
+    opened.wait("shown ~= nil")
+    assert opened.lua("return (shown - written) / 1e6") < 200
+    assert opened.lines() == ["new"]
+
+
+def test_every_write_of_several_shows(opened):
+    for i in range(5):
+        write_by_rename(opened.project / "a.txt", f"version {i}\n")
+        opened.wait(lambda i=i: opened.lines() == [f"version {i}"])
+
+
+def test_cursor_folds_marks_and_jumps_stay_and_u_brings_the_old_text_back(opened):
+    opened.lua("""
+      vim.wo.foldmethod = "manual"
+      vim.cmd("50,55fold | 20mark a")
+      vim.cmd("normal! 10Gm'40G3l")
+    """)
+    write_by_rename(opened.project / "a.txt", "top\n" + TEXT)
+    opened.wait(lambda: opened.lines() == ["top", *OLD])
+    assert opened.cursor() == (41, 3)
+    assert opened.lua('return { vim.fn.line("\'a"), vim.fn.foldclosed(52), vim.fn.line("\'\'") }') == [21, 51, 11]
+    opened.keys("u")
+    opened.wait(lambda: opened.lines() == OLD)
+
+
+def test_a_hidden_buffer_and_one_of_a_link_follow_too(start_nvim):
+    nvim = start_nvim(files={"real/a.txt": "old\n", "b.txt": "old\n"})
+    (nvim.project / "link.txt").symlink_to("real/a.txt")
+    nvim.lua(START)
+    nvim.cmd("edit b.txt | edit link.txt")
+    write_by_rename(nvim.project / "real" / "a.txt", "new a\n")
+    write_by_rename(nvim.project / "b.txt", "new b\n")
+    nvim.wait(lambda: nvim.lines() == ["new a"])
+    nvim.wait("vim.fn.getbufline('b.txt', 1)[1] == 'new b'")
+
+
+def test_a_file_that_comes_into_being_is_shown(opened):
+    opened.cmd("edit sub/new.txt")
+    (opened.project / "sub").mkdir()
+    write_in_place(opened.project / "sub" / "new.txt", "made\n")
+    opened.wait(lambda: opened.lines() == ["made"])
+
+
+def test_a_folder_that_is_replaced_is_watched_anew(start_nvim):
+    nvim = start_nvim(files={"sub/a.txt": "old\n"}, init_lua=NOTICES)
+    nvim.lua(START)
+    nvim.cmd("edit sub/a.txt")
+    for text in ("second\n", "third\n"):
+        shutil.rmtree(nvim.project / "sub")
+        (nvim.project / "sub").mkdir()
+        (nvim.project / "sub" / "a.txt").write_text(text)
+        nvim.wait(lambda text=text: nvim.lines() == text.split())
+    write_in_place(nvim.project / "sub" / "a.txt", "fourth\n")
+    nvim.wait(lambda: nvim.lines() == ["fourth"])
+
+
+def test_where_the_system_sends_no_events_the_disk_is_looked_at(start_nvim):
+    nvim = start_nvim(
+        args=["a.txt"],
+        files={"a.txt": "old\n"},
+        init_lua="vim.uv.new_fs_event = function() return nil, 'EMFILE: too many open files' end",
+    )
+    nvim.lua(START)
+    assert nvim.lua("return require('claude-ide.watch.files').counts()") == {"watched": 0, "polled": 1, "folders": 1}
+    nvim.lua("require('claude-ide.watch.files').look()")
+    write_by_rename(nvim.project / "a.txt", "new\n")
+    nvim.wait(lambda: nvim.lines() == ["new"])
+
+
+def test_one_folder_is_watched_once_and_let_go_with_its_last_buffer(start_nvim):
+    names = [f"f{i}.txt" for i in range(200)]
+    nvim = start_nvim(files={name: f"{name}\n" for name in names})
+    nvim.lua(START)
+    nvim.lua("for i = 0, 199 do vim.fn.bufload(vim.fn.bufadd('f' .. i .. '.txt')) end")
+    counts = "return require('claude-ide.watch.files').counts()"
+    assert nvim.lua(counts) == {"watched": 1, "polled": 0, "folders": 1}
+    for name in names:
+        write_by_rename(nvim.project / name, "new\n")
+    nvim.wait("""
+      for i = 0, 199 do
+        if vim.fn.getbufline('f' .. i .. '.txt', 1)[1] ~= 'new' then return false end
+      end
+      return true
+    """)
+    nvim.cmd("silent %bwipeout")
+    assert nvim.lua(counts) == {"watched": 0, "polled": 0, "folders": 0}
+
+
+def test_a_modified_buffer_stays_and_the_person_is_told_once(opened):
+    opened.keys("ggImine <Esc>")
+    opened.wait("vim.bo.modified")
+    for text in ("theirs\n", "theirs again\n"):
+        write_by_rename(opened.project / "a.txt", text)
+        opened.wait("#notices == 1 and #require('claude-ide.watch.conflict').list() == 1")
+    opened.lua("vim.cmd('doautocmd FocusGained') vim.cmd('checktime')")
+    assert opened.lines()[0] == "mine line 1"
+    assert (opened.project / "a.txt").read_text() == "theirs again\n"
+    assert "a.txt changed on disk" in opened.lua("return notices[1]")
+    assert opened.lua("return { #notices, vim.fn.mode() }") == [1, "n"]
+
+
+def conflict(nvim):
+    nvim.keys("ggImine <Esc>")
+    nvim.wait("vim.bo.modified and require('claude-ide.watch.conflict').base(vim.api.nvim_get_current_buf()) ~= nil")
+    write_by_rename(nvim.project / "a.txt", "theirs\n")
+    nvim.wait("#require('claude-ide.watch.conflict').list() == 1")
+
+
+def test_mine_is_kept_and_written_without_a_question(opened):
+    conflict(opened)
+    opened.keys(":Claude resolve mine<CR>")
+    opened.wait("#require('claude-ide.watch.conflict').list() == 0")
+    assert opened.lua("return vim.bo.modified") is True
+    opened.keys(":w<CR>")
+    opened.wait("not vim.bo.modified")
+    assert (opened.project / "a.txt").read_text() == "mine " + TEXT
+
+
+def test_theirs_is_taken_and_u_brings_mine_back(opened):
+    conflict(opened)
+    opened.keys(":Claude resolve theirs<CR>")
+    opened.wait(lambda: opened.lines() == ["theirs"])
+    assert opened.lua("return vim.bo.modified") is False
+    opened.keys("u")
+    opened.wait(lambda: opened.lines() == ["mine line 1", *OLD[1:]])
+
+
+def test_all_three_are_shown_and_leave_nothing_behind(opened):
+    opened.lua("before = { vim.wo.foldmethod, vim.wo.diff, vim.wo.wrap }")
+    conflict(opened)
+    opened.keys(":Claude resolve compare<CR>")
+    opened.wait("#vim.api.nvim_tabpage_list_wins(0) == 3")
+    firsts = """return vim.tbl_map(function(win)
+      return { vim.fn.getbufline(vim.api.nvim_win_get_buf(win), 1)[1], vim.wo[win].diff }
+    end, vim.api.nvim_tabpage_list_wins(0))"""
+    assert opened.lua(firsts) == [["line 1", True], ["mine line 1", True], ["theirs", True]]
+    opened.cmd("tabclose")
+    opened.cmd("split")
+    assert opened.lua("return vim.deep_equal(before, { vim.wo.foldmethod, vim.wo.diff, vim.wo.wrap })") is True
+
+
+def test_without_a_word_the_person_chooses_from_a_list(opened):
+    conflict(opened)
+    opened.lua("vim.ui.select = function(items, opts, done) offered = items done(items[2]) end")
+    opened.keys(":Claude resolve<CR>")
+    opened.wait(lambda: opened.lines() == ["theirs"])
+    assert opened.lua("return offered") == ["mine", "theirs", "compare"]
+
+
+def test_the_same_text_on_disk_is_no_conflict(opened):
+    opened.keys("ggdG")
+    opened.keys("isame<Esc>")
+    opened.wait("vim.bo.modified and vim.fn.getline(1) == 'same'")
+    write_by_rename(opened.project / "a.txt", "same\n")
+    opened.wait("not vim.bo.modified")
+    assert opened.lua("return #notices") == 0
+
+
+def test_a_touched_file_is_no_conflict(opened):
+    opened.keys("ggImine <Esc>")
+    opened.wait("require('claude-ide.watch.conflict').base(vim.api.nvim_get_current_buf()) ~= nil")
+    os.utime(opened.project / "a.txt", (1, 1))
+    opened.lua("require('claude-ide.watch.conflict').consider(vim.api.nvim_get_current_buf())")
+    write_by_rename(opened.project / "b.txt", "x\n")
+    opened.lua("looked = false require('claude-ide.file').read_later('a.txt', 1e6, function() looked = true end)")
+    opened.wait("looked")
+    assert opened.lua("return #notices") == 0
+
+
+def test_own_writes_are_no_news(opened):
+    opened.keys("ggImine <Esc>:w<CR>Aagain<Esc>:w<CR>")
+    opened.wait("not vim.bo.modified and vim.fn.getline(1) == 'mine line 1again'")
+    opened.keys("Amore<Esc>")
+    opened.wait("vim.bo.modified")
+    write_by_rename(opened.project / "b.txt", "x\n")
+    opened.lua("require('claude-ide.watch').check_all()")
+    assert opened.lua("return #notices") == 0
+
+
+def test_a_change_while_the_command_line_window_is_open_shows_after_it(opened):
+    opened.keys("q:")
+    opened.wait("vim.fn.getcmdwintype() == ':'")
+    write_by_rename(opened.project / "a.txt", "new\n")
+    opened.lua(
+        "seen = false require('claude-ide.watch.files').follow(vim.fn.getcwd() .. '/mark', function() seen = true end)"
+    )
+    write_in_place(opened.project / "mark", "")
+    opened.wait("seen")
+    opened.keys(":q<CR>")
+    opened.wait(lambda: opened.lines() == ["new"])
+
+
+def test_neovims_own_question_about_a_modified_buffer_does_not_come(opened):
+    opened.keys("ggImine <Esc>")
+    opened.wait("vim.bo.modified")
+    write_by_rename(opened.project / "a.txt", "theirs\n")
+    opened.keys(":checktime<CR>")
+    opened.wait("#notices == 1")
+    assert opened.mode() == "n"
+
+
+@pytest.mark.parametrize("off", ["option", "stopped"])
+def test_it_can_be_off(start_nvim, off):
+    opts = {"watch": {"enabled": False}} if off == "option" else {}
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "old\n"}, opts=opts)
+    nvim.lua(START)
+    if off == "stopped":
+        nvim.lua("require('claude-ide.server').stop()")
+    assert nvim.lua("return require('claude-ide.watch').is_following(vim.api.nvim_get_current_buf())") is False
+    assert nvim.lua("return require('claude-ide.watch.files').counts()") == {"watched": 0, "polled": 0, "folders": 0}
