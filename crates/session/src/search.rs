@@ -1,13 +1,13 @@
 //! Finds text in many transcripts.
 //!
 //! What is searched is what people read: texts, thinking, arguments and results of tools; never keys, ids, or what the model
-//! is told. The matcher is ripgrep's (grep-regex). A pattern that looks the same in JSON is first tried on the raw line, so
+//! is told. The engine is ripgrep's (regex-automata), as globset brings it; grep-regex itself would add 0.7 MB. A pattern that looks the same in JSON is first tried on the raw line, so
 //! that few lines need parsing; memory stays within one line.
 
 use std::path::{Path, PathBuf};
 
-use grep_matcher::Matcher;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
 use serde::Serialize;
 
 use crate::agent::agents_of;
@@ -155,7 +155,7 @@ struct Source<'a> {
 }
 
 struct Finder<'a> {
-    matcher: RegexMatcher,
+    matcher: Regex,
     /// The pattern matches a text exactly where it matches the text as JSON has it.
     same_in_json: bool,
     options: &'a SearchOptions,
@@ -163,15 +163,15 @@ struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     fn new(options: &'a SearchOptions) -> Result<Self, SessionError> {
-        let smart = options.case_sensitive.is_none();
-        let matcher = RegexMatcherBuilder::new()
-            .case_smart(smart)
-            .case_insensitive(options.case_sensitive == Some(false))
-            .fixed_strings(options.literal)
-            .multi_line(true)
-            .line_terminator(Some(b'\n'))
-            .build(&options.pattern)
-            .map_err(|error| SessionError::Pattern { message: error.to_string() })?;
+        let case_sensitive =
+            options.case_sensitive.unwrap_or_else(|| has_upper_case(&options.pattern, options.literal));
+        let config = syntax::Config::new().case_insensitive(!case_sensitive).multi_line(true);
+        let pattern = if options.literal { escaped(&options.pattern) } else { options.pattern.clone() };
+        let matcher = Regex::builder().syntax(config).build(&pattern).map_err(|error| {
+            let message = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
+            // The engine draws the place on several lines; the last says what is wrong.
+            SessionError::Pattern { message: message.lines().last().unwrap_or_default().to_owned() }
+        })?;
         Ok(Self { matcher, same_in_json: is_same_in_json(&options.pattern), options })
     }
 
@@ -204,7 +204,7 @@ impl<'a> Finder<'a> {
     /// The line, parsed, if it can have a hit.
     fn candidate<'l>(&self, line: &RawLine<'l>) -> Option<Body<'l>> {
         let bytes = line.bytes.filter(|bytes| !is_api_request(bytes))?;
-        if self.same_in_json && !self.matcher.is_match(bytes).unwrap_or(true) {
+        if self.same_in_json && !self.matcher.is_match(bytes) {
             return None;
         }
         match Head::parse(bytes)?.line_kind() {
@@ -222,13 +222,13 @@ impl<'a> Finder<'a> {
         max_hits: usize,
         on_hit: &mut impl FnMut(Hit),
     ) -> usize {
-        if !self.matcher.is_match(text.text.as_bytes()).unwrap_or(true) {
+        if !self.matcher.is_match(&text.text) {
             return 0;
         }
         let lines: Vec<_> = text.text.lines().collect();
         let mut hits = 0;
         for (at, content) in lines.iter().enumerate() {
-            let Ok(Some(found)) = self.matcher.find(content.as_bytes()) else { continue };
+            let Some(found) = self.matcher.find(content) else { continue };
             let (text_line, start, end) = excerpt(content, found.start(), found.end(), self.options.max_line_bytes);
             let context = self.options.context_lines;
             let cut = |line: &&str| excerpt(line, 0, 0, self.options.max_line_bytes).0;
@@ -251,6 +251,22 @@ impl<'a> Finder<'a> {
         }
         hits
     }
+}
+
+/// Whether a person typed an upper-case letter: `\W` and its like are none.
+fn has_upper_case(pattern: &str, literal: bool) -> bool {
+    let mut escaped = false;
+    pattern.chars().any(|letter| {
+        let counts = letter.is_uppercase() && !escaped;
+        escaped = !literal && letter == '\\' && !escaped;
+        counts
+    })
+}
+
+/// A pattern that means exactly this text.
+fn escaped(text: &str) -> String {
+    let is_special = |letter: char| letter.is_ascii_punctuation() && letter != '<' && letter != '>';
+    text.chars().flat_map(|letter| is_special(letter).then_some('\\').into_iter().chain([letter])).collect()
 }
 
 /// Whether JSON writes a text that this pattern describes as it is: no escapes, and nothing that stands for other characters.
@@ -317,11 +333,15 @@ mod tests {
         assert_eq!(run(&LINES, options(r#""needle""#)).0.len(), 1);
         assert_eq!(run(&LINES, options(r"^find .* here$")).0.len(), 1);
         assert_eq!(run(&LINES, SearchOptions { literal: true, ..options("/p") }).0.len(), 1);
+        assert_eq!(run(&LINES, SearchOptions { literal: true, ..options("n.edle") }).0.len(), 0);
+        let all: String = (' '..='~').collect();
+        assert!(Regex::new(&escaped(&all)).unwrap().is_match(&all));
     }
 
     #[test]
     fn case_counts_once_the_pattern_has_an_upper_case_letter() {
         assert_eq!(run(&LINES, options("Needle")).0.len(), 1);
+        assert_eq!(run(&LINES, options(r"\Wneedle\W")).0.len(), 2);
         assert_eq!(run(&LINES, SearchOptions { case_sensitive: Some(true), ..options("needle") }).0.len(), 2);
     }
 
@@ -338,7 +358,7 @@ mod tests {
     #[test]
     fn a_bad_pattern_is_named() {
         let error = search(&[], &options("("), &Cancel::new(), |_| {}).unwrap_err();
-        assert!(matches!(error, SessionError::Pattern { .. }));
+        assert_eq!(error.to_string(), "not a valid search pattern: error: unclosed group");
     }
 
     #[test]
