@@ -17,60 +17,6 @@ local M = {}
 ---@field plain boolean without Neovim's diff mode
 ---@field screen? claude-ide.diff.Screen default: the present one
 
----What a new window would else take over from the one it is made from, be that a terminal or a file tree.
-local FRESH_OPTIONS = {
-  "breakindent",
-  "colorcolumn",
-  "conceallevel",
-  "cursorcolumn",
-  "cursorline",
-  "cursorlineopt",
-  "fillchars",
-  "foldcolumn",
-  "foldenable",
-  "foldexpr",
-  "foldlevel",
-  "foldmethod",
-  "foldminlines",
-  "foldtext",
-  "linebreak",
-  "list",
-  "listchars",
-  "number",
-  "numberwidth",
-  "relativenumber",
-  "scrolloff",
-  "showbreak",
-  "sidescrolloff",
-  "signcolumn",
-  "spell",
-  "statuscolumn",
-  "statusline",
-  "virtualedit",
-  "winblend",
-  "winfixheight",
-  "winfixwidth",
-  "winhighlight",
-  "wrap",
-}
-
----@param win integer
----@param winbar string
-local function dress(win, winbar)
-  local wo = vim.wo[win][0]
-  wo.diff, wo.scrollbind, wo.cursorbind = false, false, false
-  for _, option in ipairs(FRESH_OPTIONS) do
-    wo[option] = vim.go[option]
-  end
-  wo.winbar = winbar
-  if vim.fn.has("nvim-0.11") == 0 then
-    -- Older ones do not lay the groups of a winbar over its own background: no background then, rather than patches.
-    wo.winhighlight = "WinBar:Normal,WinBarNC:Normal"
-  end
-  -- A picker or a file tree must not put a file where the proposal is.
-  wo.winfixbuf = true
-end
-
 ---@param layout claude-ide.diff.Layout
 ---@param bufs table<claude-ide.diff.Side, integer>
 ---@return table<claude-ide.diff.Side, integer> wins
@@ -128,7 +74,7 @@ function M.open(diff, bufs, opts)
     view.wins = build(layout, bufs)
     view.tab = vim.api.nvim_get_current_tabpage()
     for side, win in pairs(view.wins) do
-      dress(win, opts.winbar(side, vim.api.nvim_win_get_width(win)))
+      require("claude-ide.diff.dress").window(win, opts.winbar(side, vim.api.nvim_win_get_width(win)))
     end
     if opts.plain then
       require("claude-ide.diff.marks").show(view, opts.hunks)

@@ -24,23 +24,26 @@ function M.define_highlights()
   end
 end
 
+---A piece of a winbar, whatever characters a file's name has.
 ---@param group string
 ---@param text string
 ---@return string
-local function part(group, text)
+function M.part(group, text)
   local shown = vim.fn.strtrans(text):gsub("%%", "%%%%")
   return ("%%#%s#%s"):format(group, shown)
 end
+local part = M.part
 
 ---@param keys string|string[]|false
 ---@param otherwise string what does it where there is no key
 ---@return string
-local function key_name(keys, otherwise)
+function M.key_name(keys, otherwise)
   if type(keys) == "table" then
     keys = keys[1]
   end
   return keys or otherwise
 end
+local key_name = M.key_name
 
 ---@param diff claude-ide.Diff
 ---@param now claude-ide.diff.Now

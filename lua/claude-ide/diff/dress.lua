@@ -1,0 +1,59 @@
+-- How a window that shows a side of a diff looks, whatever window it was made from. Shared by proposals and reviews.
+local M = {}
+
+---What a new window would else take over from the one it is made from, be that a terminal or a file tree.
+local FRESH_OPTIONS = {
+  "breakindent",
+  "colorcolumn",
+  "conceallevel",
+  "cursorcolumn",
+  "cursorline",
+  "cursorlineopt",
+  "fillchars",
+  "foldcolumn",
+  "foldenable",
+  "foldexpr",
+  "foldlevel",
+  "foldmethod",
+  "foldminlines",
+  "foldtext",
+  "linebreak",
+  "list",
+  "listchars",
+  "number",
+  "numberwidth",
+  "relativenumber",
+  "scrolloff",
+  "showbreak",
+  "sidescrolloff",
+  "signcolumn",
+  "spell",
+  "statuscolumn",
+  "statusline",
+  "virtualedit",
+  "winblend",
+  "winfixheight",
+  "winfixwidth",
+  "winhighlight",
+  "wrap",
+}
+
+---Gives a new window the person's own options, and a line above it. It keeps its buffer.
+---@param win integer
+---@param winbar string
+function M.window(win, winbar)
+  local wo = vim.wo[win][0]
+  wo.diff, wo.scrollbind, wo.cursorbind = false, false, false
+  for _, option in ipairs(FRESH_OPTIONS) do
+    wo[option] = vim.go[option]
+  end
+  wo.winbar = winbar
+  if vim.fn.has("nvim-0.11") == 0 then
+    -- Older ones do not lay the groups of a winbar over its own background: no background then, rather than patches.
+    wo.winhighlight = "WinBar:Normal,WinBarNC:Normal"
+  end
+  -- A picker or a file tree must not put a file where the proposal is.
+  wo.winfixbuf = true
+end
+
+return M
