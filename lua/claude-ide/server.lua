@@ -250,6 +250,7 @@ function M.start()
   require("claude-ide.diagnostics").attach()
   require("claude-ide.diff").attach()
   require("claude-ide.watch").attach()
+  require("claude-ide.journal").attach()
   publish("started", info)
   return info
 end

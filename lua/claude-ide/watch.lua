@@ -78,12 +78,12 @@ local function follow(buf)
   local function on_change()
     changed(buf)
   end
-  local entry = { name = name, stop = { files.follow(name, on_change) } }
+  local stop = { files.follow(name, on_change) } ---@type fun()[]
   local real = require("claude-ide.path").real(name)
   if real ~= name then
-    entry.stop[2] = files.follow(real, on_change)
+    table.insert(stop, files.follow(real, on_change))
   end
-  followed[buf] = entry
+  followed[buf] = { name = name, stop = stop }
 end
 
 ---Looks at every loaded file, as when the person comes back from another program.

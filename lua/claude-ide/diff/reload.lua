@@ -119,6 +119,7 @@ end
 ---@param contents string
 ---@param now claude-ide.diff.Now what the diff was against
 function M.await(path, contents, now)
+  require("claude-ide.journal").accepted(path, contents)
   if awaited[path] then
     stop(awaited[path])
   end

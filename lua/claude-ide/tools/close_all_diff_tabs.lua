@@ -6,6 +6,7 @@ local M = {}
 ---@param respond claude-ide.Respond
 ---@param call claude-ide.Call
 function M.run(_, respond, call)
+  require("claude-ide.journal").turn_started(call.client)
   respond({ count = require("claude-ide.diff").close_client(call.client) })
 end
 

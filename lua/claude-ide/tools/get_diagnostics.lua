@@ -145,6 +145,8 @@ local function one_file(args, respond, call)
     respond({ file(uri, {}) })
     return
   end
+  -- The CLI writes the file as soon as it has the answer, so its bytes are kept first.
+  require("claude-ide.journal").before_edit(call.client, path)
   local wait_ms = require("claude-ide.config").get().diagnostics.wait_ms
   local answer = in_time(function()
     local buf = require("claude-ide.buffer").find(path)
@@ -184,6 +186,7 @@ function M.run(args, respond, call)
   else
     -- Only asked when the edits of a turn are over (measured with the CLI 2.1.329).
     require("claude-ide.diff").end_of_turn(call.client)
+    require("claude-ide.journal").edits_over(call.client)
     every_file(respond, call)
   end
 end

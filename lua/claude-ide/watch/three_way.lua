@@ -60,9 +60,9 @@ function M.open(buf, base, theirs)
   vim.cmd("tab split")
   vim.api.nvim_set_current_buf(buf)
   local mine = vim.api.nvim_get_current_win()
-  local sides = { { "disk", theirs, "belowright vsplit" } }
+  local sides = { { "disk", theirs, "belowright vsplit" } } ---@type string[][]
   if base then
-    sides[2] = { "base", base, "aboveleft vsplit" }
+    table.insert(sides, { "base", base, "aboveleft vsplit" })
   end
   vim.wo[mine][0].winbar = "mine (edit here, then :w)"
   for _, side in ipairs(sides) do

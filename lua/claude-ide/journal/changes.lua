@@ -1,0 +1,215 @@
+-- What Claude changed, file by file, as it stands in the text of now.
+local M = {}
+
+---Larger files are not compared.
+local MAX_BYTES = 8 * 1024 * 1024
+
+---@alias claude-ide.journal.Scope "unreviewed"|"turn"|"session"|"all"|integer a number: the turn with that id
+
+---@class claude-ide.journal.Hunk
+---@field before_start integer 1-based, in the text without Claude's hunks (`Change.without`)
+---@field before_lines string[]
+---@field after_start integer 1-based, in the text of now
+---@field after_lines string[] what stands there now
+---@field current_start integer the same as `after_start`
+---@field state claude-ide.journal.State
+
+---@class claude-ide.journal.Change
+---@field path string
+---@field kind "modified"|"created"|"deleted"
+---@field before? string bytes before Claude's first edit; nil: there was no file
+---@field after? string bytes as Claude left them last
+---@field current? string bytes as they are now: the buffer's text where it has unsaved changes, else the disk's
+---@field without string bytes as they are now but for Claude's hunks; before ↔ current shows exactly the hunks
+---@field hunks claude-ide.journal.Hunk[] top to bottom
+---@field turns integer[]
+---@field added integer lines
+---@field removed integer lines
+---@field conflicts integer hunks in which the person made changes too
+---@field source "announced"|"checkpoint"
+
+---What a file holds now, for the person.
+---@param path string
+---@return string? bytes nil: there is no file
+---@return "large"|"unreadable"? why_not
+function M.current(path)
+  local buffer = require("claude-ide.buffer")
+  local buf = buffer.find(path)
+  if buf and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified then
+    local text, encoding = buffer.text(buf), vim.bo[buf].fileencoding
+    if encoding ~= "" and encoding ~= "utf-8" then
+      text = vim.iconv(text, "utf-8", encoding) or text
+    end
+    return text
+  end
+  local bytes, why_not = require("claude-ide.file").read_now(path, MAX_BYTES)
+  if not bytes and why_not ~= "missing" then
+    return nil, why_not --[[@as "large"|"unreadable"]]
+  end
+  return bytes
+end
+
+---@class claude-ide.journal.View a history, as it stands in the text of now
+---@field history claude-ide.journal.History
+---@field lines string[]
+---@field current? string
+---@field regions claude-ide.journal.Region[]
+---@field first integer step that is the first of Claude's
+---@field last integer
+
+---@param scope claude-ide.journal.Scope
+---@return fun(step: claude-ide.journal.Step): boolean
+local function counting(scope)
+  local turns = require("claude-ide.journal.turns")
+  if scope == "all" then
+    return function()
+      return true
+    end
+  end
+  local list = turns.list()
+  local last = list[#list]
+  if scope == "session" then
+    return function(step)
+      local turn = step.turn and turns.get(step.turn)
+      return turn ~= nil and turn.client == last.client
+    end
+  end
+  local id = scope == "turn" and last and last.id or scope
+  return function(step)
+    return step.turn == id
+  end
+end
+
+---@param history claude-ide.journal.History
+---@param scope claude-ide.journal.Scope
+---@return claude-ide.journal.View? nil: nothing of Claude's is there
+function M.view(history, scope)
+  local histories, merge = require("claude-ide.journal.history"), require("claude-ide.journal.merge")
+  local counts = scope ~= "unreviewed" and counting(scope) or nil
+  local regions, first
+  if counts then
+    regions, first = histories.changed_by(history, counts)
+  else
+    regions, first = histories.unreviewed(history)
+  end
+  if #regions == 0 or not first then
+    return nil
+  end
+  local current, why_not = M.current(history.path)
+  if why_not then
+    return nil
+  end
+  local steps = history.steps
+  local recorded = merge.decode(histories.bytes(steps[#steps]) or "")
+  local lines = merge.decode(current or "")
+  local last = #steps
+  while last > first and not (steps[last].actor == "claude" and (not counts or counts(steps[last]))) do
+    last = last - 1
+  end
+  return {
+    history = history,
+    lines = lines,
+    current = current,
+    regions = merge.advance(regions, recorded, lines, "person"),
+    first = first,
+    last = last,
+  }
+end
+
+---The unreviewed part of a history as it stands in what was last seen on disk.
+---@param history claude-ide.journal.History
+---@return claude-ide.journal.View
+function M.of_disk(history)
+  local histories = require("claude-ide.journal.history")
+  local regions, first = histories.unreviewed(history)
+  local current = histories.bytes(history.steps[#history.steps])
+  return {
+    history = history,
+    lines = require("claude-ide.journal.merge").decode(current or ""),
+    current = current,
+    regions = vim.list_slice(regions),
+    first = first,
+    last = #history.steps,
+  }
+end
+
+---@param view claude-ide.journal.View
+---@return claude-ide.journal.Hunk[] as many as the view has regions
+---@return string without
+function M.hunks(view)
+  local merge, hunks, shift, theirs = require("claude-ide.journal.merge"), {}, 0, {}
+  for i, region in ipairs(view.regions) do
+    local after = vim.list_slice(view.lines, region.start, region.start + region.count - 1)
+    hunks[i] = {
+      before_start = region.start + shift,
+      before_lines = merge.readable(region.before),
+      after_start = region.start,
+      after_lines = merge.readable(after),
+      current_start = region.start,
+      state = region.state,
+    }
+    if region.state ~= "gone" then
+      shift = shift + #region.before - region.count
+      theirs[#theirs + 1] = region
+    end
+  end
+  return hunks, merge.encode(merge.revert(view.lines, theirs))
+end
+
+---@param view claude-ide.journal.View
+---@return claude-ide.journal.Change? nil: the person has taken back all of it
+function M.describe(view)
+  local histories = require("claude-ide.journal.history")
+  local history = view.history
+  local steps = history.steps
+  local hunks, without = M.hunks(view)
+  local change = {
+    path = history.path,
+    before = histories.bytes(steps[view.first - 1]),
+    after = histories.bytes(steps[view.last]),
+    current = view.current,
+    without = without,
+    hunks = hunks,
+    turns = {},
+    added = 0,
+    removed = 0,
+    conflicts = 0,
+    source = history.source,
+  }
+  for i = view.first, view.last do
+    if steps[i].turn and not vim.tbl_contains(change.turns, steps[i].turn) then
+      table.insert(change.turns, steps[i].turn)
+    end
+  end
+  local left = 0
+  for _, hunk in ipairs(hunks) do
+    if hunk.state ~= "gone" then
+      left = left + 1
+      change.added, change.removed = change.added + #hunk.after_lines, change.removed + #hunk.before_lines
+      change.conflicts = change.conflicts + (hunk.state == "conflict" and 1 or 0)
+    end
+  end
+  change.kind = not change.current and "deleted" or not change.before and "created" or "modified"
+  return left > 0 and change or nil
+end
+
+---The region that a hunk speaks of: the same lines at the same place, or the nearest where lines were added or removed
+---above since the hunk was made.
+---@param view claude-ide.journal.View
+---@param hunk claude-ide.journal.Hunk
+---@return integer? index
+function M.find(view, hunk)
+  local best, distance
+  for i, other in ipairs((M.hunks(view))) do
+    local same = other.state == hunk.state
+      and vim.deep_equal(other.before_lines, hunk.before_lines)
+      and vim.deep_equal(other.after_lines, hunk.after_lines)
+    local away = math.abs(other.current_start - hunk.current_start)
+    if same and (not distance or away < distance) then
+      best, distance = i, away
+    end
+  end
+  return best
+end
+
+return M

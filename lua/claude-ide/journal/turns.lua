@@ -1,0 +1,98 @@
+-- Turns: what a CLI does between two prompts. A prompt shows as closeAllDiffTabs; the end of the edits as getDiagnostics for
+-- all files (see WIRE notes in tools/get_diagnostics.lua).
+local M = {}
+
+---Older ones are forgotten, with which turn changed what; what is unreviewed stays so.
+local MAX_TURNS = 200
+
+---@class claude-ide.journal.Turn
+---@field id integer
+---@field client integer
+---@field started integer seconds since the epoch
+---@field ended? integer nil: it goes on
+---@field files string[] paths that Claude changed in it
+
+---@type claude-ide.journal.Turn[] oldest first
+local turns = {}
+local newest = 0
+
+---@type table<integer, claude-ide.journal.Turn> the last of each client
+local last_of = {}
+
+---@param name "ClaudeTurnStarted"|"ClaudeTurnEnded"
+---@param turn claude-ide.journal.Turn
+local function announce(name, turn)
+  require("claude-ide.event").emit(name, { turn = vim.deepcopy(turn) })
+end
+
+---@param client integer
+---@return claude-ide.journal.Turn
+function M.start(client)
+  M.finish(client)
+  newest = newest + 1
+  local turn = { id = newest, client = client, started = os.time(), files = {} }
+  turns[#turns + 1] = turn
+  last_of[client] = turn
+  if #turns > MAX_TURNS then
+    table.remove(turns, 1)
+  end
+  announce("ClaudeTurnStarted", turn)
+  return turn
+end
+
+---The turn that a client is in; a new one where none was seen to begin. One whose edits seemed over goes on.
+---@param client integer
+---@return claude-ide.journal.Turn
+function M.current(client)
+  local turn = last_of[client] or M.start(client)
+  turn.ended = nil
+  return turn
+end
+
+---@param client integer
+function M.finish(client)
+  local turn = last_of[client]
+  if turn and not turn.ended then
+    turn.ended = os.time()
+    announce("ClaudeTurnEnded", turn)
+  end
+end
+
+---Forgets that a client is there; its turns stay.
+---@param client integer
+function M.leave(client)
+  M.finish(client)
+  last_of[client] = nil
+end
+
+---@param id integer
+---@return claude-ide.journal.Turn?
+function M.get(id)
+  for i = #turns, 1, -1 do
+    if turns[i].id == id then
+      return turns[i]
+    end
+  end
+end
+
+---@param client integer
+---@return claude-ide.journal.Turn?
+function M.last_of(client)
+  return last_of[client]
+end
+
+---@param id integer
+---@param path string
+function M.touch(id, path)
+  local turn = M.get(id)
+  if turn and not vim.tbl_contains(turn.files, path) then
+    turn.files[#turn.files + 1] = path
+  end
+end
+
+---@return claude-ide.journal.Turn[] list copies, newest last
+function M.list()
+  return vim.deepcopy(turns)
+end
+
+return M

@@ -1,0 +1,348 @@
+"""The journal of turns: what Claude changed without asking, as a client that behaves like the CLI brings it about."""
+
+import os
+import stat
+
+import pytest
+
+START = "require('claude-ide.server').start()"
+TEXT = "".join(f"line {i}\n" for i in range(1, 21))
+EVENTS = """
+events = {}
+vim.api.nvim_create_autocmd("User", { pattern = "Claude*", callback = function(args)
+  if args.match ~= "ClaudeConnected" then events[#events + 1] = { args.match, args.data } end
+end })
+notices = {}
+vim.notify = function(message) notices[#notices + 1] = message end
+"""
+
+
+@pytest.fixture
+def claude(start_nvim, connect):
+    """A client that edits files as the CLI does in acceptEdits mode."""
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT, "b.txt": "b\n"}, init_lua=EVENTS)
+    return Claude(nvim, connect(nvim))
+
+
+class Claude:
+    def __init__(self, nvim, client):
+        self.nvim, self.client = nvim, client
+        self.project = nvim.project
+
+    def prompt(self):
+        self.client.call("closeAllDiffTabs")
+
+    def edit(self, name, old, new):
+        path = self.project / name
+        self.write(name, path.read_bytes().replace(old.encode(), new.encode()))
+
+    def write(self, name, content):
+        path = self.project / name
+        self.client.call("getDiagnostics", uri=f"file://{path}")
+        new = path.with_name(path.name + ".tmp")
+        new.write_bytes(content if isinstance(content, bytes) else content.encode())
+        os.replace(new, path)
+
+    def done(self):
+        """Ends the turn, and waits until Neovim has seen what was written."""
+        ended = "#vim.tbl_filter(function(e) return e[1] == 'ClaudeTurnEnded' end, events)"
+        known = self.nvim.lua(f"return {ended}")
+        self.client.call("getDiagnostics")
+        self.nvim.wait(f"return {ended} > {known}")
+
+    def turn(self, *edits):
+        self.prompt()
+        for edit in edits:
+            self.edit(*edit)
+        self.done()
+
+    def changes(self, scope="unreviewed"):
+        return self.nvim.lua("return require('claude-ide.journal').changes(...)", scope)
+
+    def journal(self, function, *args):
+        return self.nvim.lua(
+            f"local ok, err = require('claude-ide.journal').{function}(...) return {{ ok == true, err or '' }}",
+            *[str(arg) for arg in args],
+        )
+
+    def text(self, name="a.txt"):
+        return (self.project / name).read_text()
+
+
+def states(change):
+    return [hunk["state"] for hunk in change["hunks"]]
+
+
+def test_an_edit_that_nobody_asked_about_is_known(claude):
+    claude.turn(("a.txt", "line 3\n", "LINE 3\nand more\n"))
+    (change,) = claude.changes()
+    assert change["path"] == str(claude.project / "a.txt")
+    assert (change["kind"], change["source"], change["turns"]) == ("modified", "announced", [1])
+    assert (change["added"], change["removed"], change["conflicts"]) == (2, 1, 0)
+    assert change["before"] == change["without"] == TEXT
+    assert change["after"] == change["current"] == claude.text()
+    assert change["hunks"] == [
+        {
+            "before_start": 3,
+            "before_lines": ["line 3"],
+            "after_start": 3,
+            "after_lines": ["LINE 3", "and more"],
+            "current_start": 3,
+            "state": "claude",
+        }
+    ]
+
+
+def test_turns_and_events(claude):
+    claude.turn(("a.txt", "line 3\n", "x\n"))
+    claude.turn(("a.txt", "line 9\n", "y\n"), ("b.txt", "b", "c"))
+    first, second = claude.nvim.lua("return require('claude-ide.journal').turns()")
+    assert first["files"] == [str(claude.project / "a.txt")]
+    assert sorted(second["files"]) == [str(claude.project / name) for name in ("a.txt", "b.txt")]
+    assert second["started"] <= second["ended"]
+    names = claude.nvim.lua("return vim.tbl_map(function(event) return event[1] end, events)")
+    assert names == [
+        "ClaudeTurnStarted", "ClaudeFileChanged", "ClaudeTurnEnded",
+        "ClaudeTurnStarted", "ClaudeFileChanged", "ClaudeFileChanged", "ClaudeTurnEnded",
+    ]  # fmt: skip
+    assert [len(claude.changes(scope)) for scope in ("unreviewed", "turn", "session", "all", 1, 2)] == [
+        2,
+        2,
+        2,
+        2,
+        1,
+        2,
+    ]
+    assert [len(change["hunks"]) for change in claude.changes("turn")] == [1, 1]
+
+
+def test_several_edits_of_one_file_with_the_persons_in_between(claude):
+    nvim = claude.nvim
+    claude.turn(("a.txt", "line 3\n", "LINE 3\n"))
+    nvim.wait("vim.fn.getline(3) == 'LINE 3'")
+    nvim.keys("18Gomine<Esc>:w<CR>")
+    nvim.wait("not vim.bo.modified and vim.fn.getline(19) == 'mine'")
+    claude.turn(("a.txt", "line 5\n", ""))
+    (change,) = claude.changes()
+    assert states(change) == ["claude", "claude"]
+    assert change["turns"] == [1, 2]
+    assert change["without"] == TEXT.replace("line 18\n", "line 18\nmine\n")
+    assert claude.journal("undo", claude.project / "a.txt")[0] is True
+    assert claude.text() == TEXT.replace("line 18\n", "line 18\nmine\n")
+    assert claude.changes() == []
+
+
+def test_undo_goes_through_the_buffer_and_u_brings_it_back(claude):
+    claude.turn(("a.txt", "line 3\n", "LINE 3\n"), ("a.txt", "line 9\n", "LINE 9\n"))
+    after = claude.text()
+    claude.nvim.wait(lambda: "LINE 9" in claude.nvim.lines())
+    assert claude.journal("undo", claude.project / "a.txt")[0] is True
+    assert claude.text() == TEXT
+    assert claude.nvim.lua("return vim.bo.modified") is False
+    claude.nvim.keys("u:w<CR>")
+    claude.nvim.wait(lambda: claude.text() == after)
+
+
+def test_one_hunk_is_undone_and_another_kept(claude):
+    claude.turn(("a.txt", "line 3\n", "LINE 3\n"), ("a.txt", "line 9\n", "LINE 9\n"))
+    path = str(claude.project / "a.txt")
+    act = "local j = require('claude-ide.journal') return (j[...](select(2, ...), j.changes()[1].hunks[1]))"
+    assert claude.nvim.lua(act, "keep", path) is True
+    (change,) = claude.changes()
+    assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 9"]]
+    assert claude.nvim.lua(act, "undo", path) is True
+    assert claude.text() == TEXT.replace("line 3\n", "LINE 3\n")
+    assert claude.changes() == []
+    reviewed = "return vim.tbl_map(function(e) return e[2].action end, vim.tbl_filter(function(e) return e[1] == 'ClaudeReviewed' end, events))"
+    assert claude.nvim.lua(reviewed) == ["keep", "undo"]
+
+
+def test_what_was_kept_is_not_undone_with_later_changes(claude):
+    claude.turn(("a.txt", "line 3\n", "LINE 3\n"))
+    claude.journal("keep", claude.project / "a.txt")
+    assert claude.changes() == []
+    claude.turn(("a.txt", "line 4\n", "LINE 4\n"))
+    claude.journal("undo", claude.project / "a.txt")
+    assert claude.text() == TEXT.replace("line 3\n", "LINE 3\n")
+
+
+def test_lines_that_the_person_changed_since_stay(claude):
+    nvim = claude.nvim
+    claude.turn(("a.txt", "line 3\n", "LINE 3\n"), ("a.txt", "line 9\n", "LINE 9\n"))
+    nvim.wait("vim.fn.getline(9) == 'LINE 9'")
+    nvim.keys("3GAmine<Esc>:w<CR>")
+    nvim.wait("not vim.bo.modified and vim.fn.getline(3) == 'LINE 3mine'")
+    (change,) = claude.changes()
+    assert states(change) == ["conflict", "claude"]
+    ok, _, left = claude.nvim.lua(
+        "local ok, err, left = require('claude-ide.journal').undo(...) return { ok, err or '', left }", change["path"]
+    )
+    assert (ok, left) == (True, 1)
+    assert claude.text() == TEXT.replace("line 3\n", "LINE 3mine\n")
+
+
+def test_unsaved_changes_are_neither_undone_nor_saved(claude):
+    nvim = claude.nvim
+    claude.turn(("a.txt", "line 3\n", "LINE 3\n"))
+    nvim.wait("vim.fn.getline(3) == 'LINE 3'")
+    nvim.keys("Goown<Esc>")
+    nvim.wait("vim.fn.getline('$') == 'own'")
+    after = claude.text()
+    assert claude.journal("undo", claude.project / "a.txt")[0] is True
+    assert nvim.lines() == [*TEXT.splitlines(), "own"]
+    assert (nvim.lua("return vim.bo.modified"), claude.text()) == (True, after)
+
+
+def test_a_new_file_is_removed_by_undo(claude):
+    claude.prompt()
+    claude.write("new.txt", "one\ntwo\n")
+    claude.done()
+    (change,) = claude.changes()
+    assert (change["kind"], change["added"], change["removed"], "before" in change) == ("created", 2, 0, False)
+    assert claude.journal("undo", claude.project / "new.txt")[0] is True
+    assert not (claude.project / "new.txt").exists()
+    assert claude.changes() == []
+
+
+def test_a_turn_is_undone_after_a_look_at_what_will_happen(claude):
+    claude.turn(("a.txt", "line 1\n", "first turn\n"))
+    claude.prompt()
+    claude.edit("a.txt", "line 3\n", "LINE 3\n")
+    claude.edit("b.txt", "b", "c")
+    claude.write("new.txt", "new\n")
+    claude.done()
+    preview = claude.nvim.lua("return require('claude-ide.journal').preview_undo()")
+    assert [(os.path.basename(each["path"]), each["action"], each["hunks"]) for each in preview] == [
+        ("a.txt", "restore", 1), ("b.txt", "restore", 1), ("new.txt", "remove", 1),
+    ]  # fmt: skip
+    results = claude.nvim.lua("return require('claude-ide.journal').undo_turn()")
+    assert [result["ok"] for result in results] == [True, True, True]
+    assert claude.text() == TEXT.replace("line 1\n", "first turn\n", 1)
+    assert claude.text("b.txt") == "b\n"
+    assert not (claude.project / "new.txt").exists()
+    assert [os.path.basename(change["path"]) for change in claude.changes()] == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a\r\nb\r\nc\r\n", b"a\r\nB\r\nc\r\n"),
+        (b"a\nb", b"a\nb\n"),
+        (b"a\nb\n", b"a\nb"),
+        (b"\xef\xbb\xbfa\nb\n", b"a\nb\n"),
+        (b"a\r\nb\n", b"a\nb\n"),
+        (b"", b"x"),
+        (b"x", b""),
+        ("ä\nö\n".encode("latin-1"), "ä\nü\n".encode("latin-1")),
+    ],
+)
+@pytest.mark.parametrize("loaded", [True, False])
+def test_undo_restores_every_byte(claude, before, after, loaded):
+    path = claude.project / "c.txt"
+    path.write_bytes(before)
+    if loaded:
+        claude.nvim.cmd("edit c.txt")
+    claude.prompt()
+    claude.write("c.txt", after)
+    claude.done()
+    assert claude.journal("undo", path)[0] is True
+    assert path.read_bytes() == before
+    assert claude.changes() == []
+
+
+def test_an_accepted_diff_needs_no_review(claude):
+    path = claude.project / "b.txt"
+    claude.prompt()
+    call = claude.client.start_call(
+        "openDiff", old_file_path=str(path), new_file_path=str(path), new_file_contents="accepted\n", tab_name="t"
+    )
+    claude.nvim.wait("require('claude-ide.diff').count() == 1")
+    claude.nvim.wait("require('claude-ide.diff').list()[1].tab ~= nil")
+    claude.nvim.lua("require('claude-ide.diff').accept()")
+    assert claude.client.call_result(call) == ["FILE_SAVED", "accepted\n"]
+    claude.write("b.txt", "accepted\n")
+    claude.done()
+    assert claude.changes() == []
+    assert [change["path"] for change in claude.changes("all")] == [str(path)]
+
+
+def test_what_others_write_between_turns_is_not_claudes(claude):
+    claude.turn(("b.txt", "b", "c"))
+    (claude.project / "b.txt").write_text("c\nsomebody else\n")
+    claude.prompt()
+    claude.edit("b.txt", "c\n", "d\n")
+    claude.done()
+    (change,) = claude.changes()
+    assert change["without"] == "b\nsomebody else\n"
+
+
+def test_a_client_that_goes_ends_its_turn(claude):
+    claude.prompt()
+    claude.edit("b.txt", "b", "c")
+    claude.client.close()
+    claude.nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil")
+    claude.nvim.wait("#require('claude-ide.journal').changes() == 1")
+
+
+def test_who_shows_changes_is_told(claude):
+    claude.nvim.lua("told = 0 unsubscribe = require('claude-ide.journal').on(function() told = told + 1 end)")
+    claude.turn(("b.txt", "b", "c"))
+    claude.nvim.wait("told > 0")
+    claude.nvim.lua("unsubscribe() told = 0")
+    claude.journal("keep", claude.project / "b.txt")
+    assert claude.nvim.lua("return told") == 0
+
+
+def test_the_journal_adds_little_to_an_answer(claude):
+    lines = "".join(f"some line of code number {i}\n" for i in range(50000))
+    (claude.project / "large.txt").write_text(lines)
+    took = claude.nvim.lua(
+        """
+        local journal, best = require("claude-ide.journal"), math.huge
+        for _ = 1, 5 do
+          local began = vim.uv.hrtime()
+          journal.before_edit(1, ...)
+          best = math.min(best, (vim.uv.hrtime() - began) / 1e6)
+        end
+        return best
+        """,
+        str(claude.project / "large.txt"),
+    )
+    assert took < 10  # 2 ms and less where nothing else runs
+
+
+def test_old_texts_go_to_a_private_folder_and_with_neovim(claude):
+    nvim = claude.nvim
+    nvim.lua("""
+      local blob = require("claude-ide.journal.blob")
+      ids = {}
+      for i = 1, 5 do ids[i] = blob.put(string.rep(tostring(i), 8 * 1024 * 1024), i == 2) end
+    """)
+    folder = nvim.home / ".local/state/nvim/claude-ide/journal"
+    (own,) = nvim.wait(lambda: folder.exists() and list(folder.iterdir()))
+    nvim.wait(lambda: any(file.stat().st_size == 8 * 1024 * 1024 for file in own.iterdir()))
+    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in own.iterdir()} == {0o600}
+    assert (
+        nvim.lua("""
+      local blob = require("claude-ide.journal.blob")
+      for i = 1, 5 do
+        if blob.get(ids[i]) ~= string.rep(tostring(i), 8 * 1024 * 1024) then return i end
+      end
+      return 0
+    """)
+        == 0
+    )
+    nvim.quit()
+    assert list(folder.iterdir()) == []
+
+
+def test_what_dead_neovims_left_is_removed(start_nvim):
+    nvim = start_nvim()
+    host = nvim.lua("return (vim.uv.os_gethostname():gsub('[^%w-]', '_'))")
+    folder = nvim.home / ".local/state/nvim/claude-ide/journal"
+    for name in (f"{host}.4194304", "elsewhere.4194304", f"{host}.1"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "1").write_text("old")
+    nvim.lua("require('claude-ide.journal.blob').clean()")
+    assert sorted(each.name for each in folder.iterdir()) == sorted([f"{host}.1", "elsewhere.4194304"])
