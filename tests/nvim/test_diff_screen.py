@@ -221,6 +221,36 @@ def test_a_terminal_that_waits_gives_way_and_is_typed_in_again(diffs):
     nvim.wait_screen("again")
 
 
+HEIGHTS_ON_THE_WAY_BACK = """
+local restore, win = require("claude-ide.diff.restore"), vim.api.nvim_get_current_win()
+_G.heights = { vim.api.nvim_win_get_height(win) }
+for _, name in ipairs({ "go", "settle" }) do
+  local original = restore[name]
+  restore[name] = function(...)
+    local result = original(...)
+    table.insert(_G.heights, vim.api.nvim_win_get_height(win))
+    return result
+  end
+end
+"""
+
+
+@pytest.mark.parametrize("keys", ["ZZ", "ZQ", ":q<CR>"])
+def test_a_terminal_never_changes_its_size_so_that_what_its_program_draws_is_not_torn(diffs, keys):
+    nvim = diffs.nvim
+    nvim.cmd(TERMINAL)
+    nvim.keys("isent<CR>")
+    nvim.wait(lambda: sum(line.startswith("sent") for line in nvim.screen()) == 2, what="the line and its echo")
+    nvim.lua(HEIGHTS_ON_THE_WAY_BACK)
+    diffs.open(1, "b.txt", "B\n")
+    nvim.wait(lambda: nvim.mode() == "n")
+    nvim.keys(keys)
+    nvim.wait(lambda: nvim.mode() == "t")
+    before, *on_the_way = nvim.lua("return _G.heights")
+    assert on_the_way == [before, before]
+    assert nvim.lua("return vim.o.showtabline") == 1
+
+
 def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(diffs):
     nvim = diffs.nvim
     nvim.lua("require('claude-ide.diff.keys').attach('test')")

@@ -178,6 +178,32 @@ local function close_windows(view)
   end
 end
 
+---Whether the tab line goes when the diff does.
+---@param view claude-ide.diff.View
+---@return boolean
+local function brought_tab_line(view)
+  return vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() == 2 and not has_guests(view)
+end
+
+---Goes back and takes the windows away. A tab line that goes with them goes first: a terminal there would be made a line
+---smaller and larger again, and what its program draws in between would stay as rubbish.
+---@param view claude-ide.diff.View
+---@param go_back? fun()
+local function leave(view, go_back)
+  local hide = vim.api.nvim_tabpage_is_valid(view.tab) and M.is_current(view) and brought_tab_line(view)
+  local shown = vim.o.showtabline
+  if hide then
+    vim.o.showtabline = 0
+  end
+  if go_back then
+    go_back()
+  end
+  close_windows(view)
+  if hide then
+    vim.o.showtabline = shown
+  end
+end
+
 ---Takes the diff off the screen. If the person is in its tab they go on to `next_view`, or back to where they came from.
 ---@param view claude-ide.diff.View
 ---@param next_view? claude-ide.diff.View
@@ -190,11 +216,13 @@ function M.close(view, next_view)
     if leaves and next_view then
       next_view.screen = view.screen
       M.focus(next_view)
-    elseif leaves and not (stands and has_guests(view)) then
-      goes_back = true
-      restore.go(view.screen)
+      close_windows(view)
+      return true
     end
-    close_windows(view)
+    goes_back = leaves and not (stands and has_guests(view))
+    leave(view, goes_back and function()
+      restore.go(view.screen)
+    end or nil)
     return true
   end)
   for _, buf in pairs(view.bufs) do
