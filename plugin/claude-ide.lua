@@ -45,6 +45,19 @@ plug("x", "claude-send", ":ClaudeSend<CR>", "mention the selected lines")
 plug("n", "claude-diff-accept", "<Cmd>Claude accept<CR>", "accept the proposed edit")
 plug("n", "claude-diff-reject", "<Cmd>Claude reject<CR>", "reject the proposed edit")
 plug("n", "claude-diffs", "<Cmd>Claude diffs<CR>", "list the proposed edits")
+plug("n", "claude-review", "<Cmd>Claude review<CR>", "review what Claude changed")
+plug(
+  "n",
+  "claude-change-next",
+  '<Cmd>lua require("claude-ide.review").jump(1)<CR>',
+  "go to Claude's next change"
+)
+plug(
+  "n",
+  "claude-change-prev",
+  '<Cmd>lua require("claude-ide.review").jump(-1)<CR>',
+  "go to Claude's change before"
+)
 plug("n", "claude-selection-toggle", "<Cmd>Claude selection toggle<CR>", "send the selection, or stop")
 
 -- A Neovim without a screen (a script, a test, a commit hook) is nobody's editor, so it waits for UIEnter.

@@ -94,4 +94,12 @@ function M.reject(reason)
   require("claude-ide.diff").reject(nil, reason)
 end
 
-return M
+---The review of what Claude changed: the functions behind `:Claude review`, its keys and `:Claude undo`.
+---@class claude-ide.Api
+---@field review claude-ide.review
+
+return setmetatable(M, {
+  __index = function(_, key)
+    return key == "review" and require("claude-ide.review") or nil
+  end,
+})

@@ -251,6 +251,7 @@ function M.start()
   require("claude-ide.diff").attach()
   require("claude-ide.watch").attach()
   require("claude-ide.journal").attach()
+  require("claude-ide.review.signs").attach()
   publish("started", info)
   return info
 end

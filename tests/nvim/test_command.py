@@ -38,7 +38,7 @@ def test_subcommands_are_completed_by_their_beginning(start_nvim):
         "return vim.tbl_map(function(sub) return sub.name end, require('claude-ide.command.registry'))"
     )
     assert completions(nvim, "Claude se") == ["send", "selection"]
-    assert completions(nvim, "1,2Claude re") == ["restart", "reject", "resolve"]
+    assert completions(nvim, "1,2Claude re") == ["restart", "reject", "review", "resolve"]
     assert completions(nvim, "silent Claude foc") == ["focus"]
 
 

@@ -144,6 +144,29 @@ return {
     end,
   },
   {
+    name = "review",
+    args = "[turn | session | all]",
+    doc = "Show the files that Claude has changed, each beside what it was: what you have not reviewed yet, or what the last "
+      .. "turn, the session, or every session of this Neovim changed. Keep or undo each change, see |claude-ide-review|.",
+    run = function(words)
+      if words[1] and not vim.tbl_contains({ "turn", "session", "all" }, words[1]) then
+        return nil, ("`:Claude review %s`: expected turn, session or all."):format(words[1])
+      end
+      return require("claude-ide.review").open(words[1] --[[@as claude-ide.review.Scope?]])
+    end,
+    complete = function(_, before)
+      return #before == 0 and { "turn", "session", "all" } or {}
+    end,
+  },
+  {
+    name = "undo",
+    doc = "Take back what Claude's last turn changed in files, after showing what that means and asking. What you have "
+      .. "changed since stays.",
+    run = function()
+      return require("claude-ide.review").undo_turn()
+    end,
+  },
+  {
     name = "resolve",
     args = "[mine | theirs | compare]",
     doc = "Decide on a file that changed on disk while you had unsaved changes: keep yours, take the disk's, or show both "

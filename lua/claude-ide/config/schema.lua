@@ -266,6 +266,36 @@ return {
     },
   },
   {
+    "review",
+    doc = "Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.",
+    fields = {
+      {
+        "signs",
+        kind = kind.boolean,
+        default = true,
+        doc = "A sign beside each line that Claude changed and that you have not reviewed, in any buffer.",
+      },
+      {
+        "keymaps",
+        doc = "Keys in the windows of a review. In the list, the keys for a change are for the whole file.",
+        fields = {
+          { "keep_hunk", kind = kind.keys, default = "ga", doc = "Keep the change under the cursor." },
+          { "undo_hunk", kind = kind.keys, default = "dx", doc = "Take the change under the cursor back." },
+          { "keep_file", kind = kind.keys, default = "gA", doc = "Keep all changes of the file." },
+          { "undo_file", kind = kind.keys, default = "dX", doc = "Take all changes of the file back." },
+          { "next_file", kind = kind.keys, default = "]f", doc = "Go to the next file that waits." },
+          { "previous_file", kind = kind.keys, default = "[f", doc = "Go to the one before." },
+          {
+            "close",
+            kind = kind.keys,
+            default = "q",
+            doc = "Close the review, in the list and in the side before. `:q` in any of its windows does the same.",
+          },
+        },
+      },
+    },
+  },
+  {
     "watch",
     doc = "Buffers follow the disk while the server runs.",
     fields = {

@@ -53,6 +53,19 @@
 ---@field focus? boolean Go to a new diff when it opens, unless you are typing.
 ---@field keymaps? claude-ide.Opts.diff.keymaps Keys in the two windows of a diff.
 
+---@class claude-ide.Opts.review.keymaps
+---@field keep_hunk? string|string[]|false Keep the change under the cursor.
+---@field undo_hunk? string|string[]|false Take the change under the cursor back.
+---@field keep_file? string|string[]|false Keep all changes of the file.
+---@field undo_file? string|string[]|false Take all changes of the file back.
+---@field next_file? string|string[]|false Go to the next file that waits.
+---@field previous_file? string|string[]|false Go to the one before.
+---@field close? string|string[]|false Close the review, in the list and in the side before. `:q` in any of its windows does the same.
+
+---@class claude-ide.Opts.review
+---@field signs? boolean A sign beside each line that Claude changed and that you have not reviewed, in any buffer.
+---@field keymaps? claude-ide.Opts.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
+
 ---@class claude-ide.Opts.watch
 ---@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
 
@@ -87,6 +100,7 @@
 ---@field mention? claude-ide.Opts.mention `:ClaudeSend` and `:Claude add`.
 ---@field diagnostics? claude-ide.Opts.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff? claude-ide.Opts.diff Edits that Claude proposes and waits for you to decide.
+---@field review? claude-ide.Opts.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
 ---@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
 ---@field terminal? claude-ide.Opts.terminal Where `:Claude` runs the CLI.
 
@@ -141,6 +155,19 @@
 ---@field focus boolean Go to a new diff when it opens, unless you are typing.
 ---@field keymaps claude-ide.Config.diff.keymaps Keys in the two windows of a diff.
 
+---@class claude-ide.Config.review.keymaps
+---@field keep_hunk string|string[]|false Keep the change under the cursor.
+---@field undo_hunk string|string[]|false Take the change under the cursor back.
+---@field keep_file string|string[]|false Keep all changes of the file.
+---@field undo_file string|string[]|false Take all changes of the file back.
+---@field next_file string|string[]|false Go to the next file that waits.
+---@field previous_file string|string[]|false Go to the one before.
+---@field close string|string[]|false Close the review, in the list and in the side before. `:q` in any of its windows does the same.
+
+---@class claude-ide.Config.review
+---@field signs boolean A sign beside each line that Claude changed and that you have not reviewed, in any buffer.
+---@field keymaps claude-ide.Config.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
+
 ---@class claude-ide.Config.watch
 ---@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
 
@@ -175,5 +202,6 @@
 ---@field mention claude-ide.Config.mention `:ClaudeSend` and `:Claude add`.
 ---@field diagnostics claude-ide.Config.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff claude-ide.Config.diff Edits that Claude proposes and waits for you to decide.
+---@field review claude-ide.Config.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
 ---@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.
 ---@field terminal claude-ide.Config.terminal Where `:Claude` runs the CLI.

@@ -56,4 +56,29 @@ function M.window(win, winbar)
   wo.winfixbuf = true
 end
 
+---What else a diff sets in a window.
+local DIFF_OPTIONS = { "cursorbind", "diff", "scrollbind", "winbar", "winfixbuf" }
+
+---The options of a window, as its buffer brought them. Neovim remembers them with the buffer for the next window, so a
+---buffer of the person's must leave with what it came with.
+---@param win integer
+---@return table<string, any>
+function M.remember(win)
+  local saved = {}
+  for _, options in ipairs({ FRESH_OPTIONS, DIFF_OPTIONS }) do
+    for _, option in ipairs(options) do
+      saved[option] = vim.wo[win][option]
+    end
+  end
+  return saved
+end
+
+---@param win integer
+---@param saved table<string, any>
+function M.put_back(win, saved)
+  for option, value in pairs(saved) do
+    vim.wo[win][0][option] = value
+  end
+end
+
 return M

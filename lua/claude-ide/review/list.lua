@@ -1,0 +1,163 @@
+-- The list of a review: one line for each file, what kind of change it is, how much, and what became of it.
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.review.list")
+
+local MIN_WIDTH, MAX_WIDTH = 28, 44
+
+local LINKS = {
+  ClaudeReviewFile = "Normal",
+  ClaudeReviewShown = "Title",
+  ClaudeReviewFolder = "Comment",
+  ClaudeReviewDone = "Comment",
+}
+
+local KINDS = {
+  modified = { "~", "Changed" },
+  created = { "+", "Added" },
+  deleted = { "−", "Removed" },
+}
+
+---@return integer buf
+function M.make()
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "hide"
+  vim.bo[buf].filetype = "claude-review"
+  vim.bo[buf].undolevels = -1
+  vim.b[buf].claude_private = true
+  vim.api.nvim_buf_set_name(buf, ("claude://review/%d/changes"):format(buf))
+  for group, link in pairs(LINKS) do
+    vim.api.nvim_set_hl(0, group, { link = link, default = true })
+  end
+  return buf
+end
+
+---@param path string
+---@return string name
+---@return string folder
+local function split(path)
+  local shown = vim.fn.strtrans(vim.fn.fnamemodify(path, ":~:."))
+  local folder = vim.fs.dirname(shown)
+  return vim.fs.basename(shown), folder ~= "." and folder or ""
+end
+
+---@param entry claude-ide.review.Entry
+---@return string icon
+---@return string group
+local function icon(entry)
+  if not entry.change or not entry.waits then
+    return entry.outcome == "undone" and "↶" or "✓", "ClaudeReviewDone"
+  end
+  return unpack(KINDS[entry.change.kind])
+end
+
+---@param entry claude-ide.review.Entry
+---@return string[][] virtual text
+local function tally(entry)
+  local change = entry.change
+  if not change or not entry.waits then
+    return { { (entry.outcome or "reviewed") .. " ", "ClaudeReviewDone" } }
+  end
+  local chunks = {}
+  if change.conflicts > 0 then
+    chunks[1] = { ("!%d "):format(change.conflicts), "ClaudeDiffWarning" }
+  end
+  if change.added > 0 then
+    chunks[#chunks + 1] = { ("+%d "):format(change.added), "ClaudeDiffAdded" }
+  end
+  if change.removed > 0 then
+    chunks[#chunks + 1] = { ("−%d "):format(change.removed), "ClaudeDiffRemoved" }
+  end
+  return chunks
+end
+
+---So wide that names and numbers fit, within reason.
+---@param entries claude-ide.review.Entry[]
+---@return integer columns
+function M.width(entries)
+  local widest = MIN_WIDTH
+  for _, entry in ipairs(entries) do
+    local name, folder = split(entry.path)
+    widest = math.max(widest, vim.fn.strdisplaywidth(name .. folder) + 18)
+  end
+  return math.min(widest, MAX_WIDTH, math.floor(vim.o.columns / 4) + 8)
+end
+
+---@param entries claude-ide.review.Entry[]
+---@return string[][][] virtual lines
+local function summary(entries)
+  local waiting, added, removed, conflicts = 0, 0, 0, 0
+  for _, entry in ipairs(entries) do
+    local change = entry.change
+    if change and entry.waits then
+      waiting = waiting + 1
+      added, removed = added + change.added, removed + change.removed
+      conflicts = conflicts + change.conflicts
+    end
+  end
+  if waiting == 0 then
+    return { { { "" } }, { { " ✓ all reviewed", "ClaudeDiffAccepted" } } }
+  end
+  local done = #entries - waiting
+  ---@type string[][][]
+  local lines = {
+    { { "" } },
+    {
+      { (" %d %s"):format(waiting, waiting == 1 and "file" or "files"), "ClaudeReviewFolder" },
+      { ("  +%d"):format(added), "ClaudeDiffAdded" },
+      { (" −%d"):format(removed), "ClaudeDiffRemoved" },
+      { done > 0 and ("  %d done"):format(done) or "", "ClaudeReviewFolder" },
+    },
+  }
+  if conflicts > 0 then
+    local word = conflicts == 1 and "place" or "places"
+    lines[3] = { { (" !%d %s you changed too"):format(conflicts, word), "ClaudeDiffWarning" } }
+  end
+  return lines
+end
+
+---@param buf integer
+---@param row integer
+---@param first integer
+---@param last integer
+---@param group string
+local function colour(buf, row, first, last, group)
+  vim.api.nvim_buf_set_extmark(buf, namespace, row, first, { end_col = last, hl_group = group })
+end
+
+---Writes the list anew.
+---@param buf integer
+---@param entries claude-ide.review.Entry[]
+---@param shown integer index of the one whose diff is on the screen
+function M.render(buf, entries, shown)
+  local lines = {}
+  for i, entry in ipairs(entries) do
+    local name, folder = split(entry.path)
+    lines[i] = (" %s %s  %s"):format(icon(entry), name, folder):gsub("%s+$", "")
+  end
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  if not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines) then
+    vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  end
+  vim.bo[buf].modifiable = false
+  for i, entry in ipairs(entries) do
+    local sign, group = icon(entry)
+    local name = split(entry.path)
+    local from = 2 + #sign
+    colour(buf, i - 1, 1, 1 + #sign, group)
+    local style = i == shown and "ClaudeReviewShown"
+      or entry.waits and "ClaudeReviewFile"
+      or "ClaudeReviewDone"
+    colour(buf, i - 1, from, from + #name, style)
+    colour(buf, i - 1, from + #name, #lines[i], "ClaudeReviewFolder")
+    vim.api.nvim_buf_set_extmark(buf, namespace, i - 1, 0, {
+      virt_text = tally(entry),
+      virt_text_pos = "right_align",
+      hl_mode = "combine",
+    })
+  end
+  vim.api.nvim_buf_set_extmark(buf, namespace, #lines - 1, 0, { virt_lines = summary(entries) })
+end
+
+return M

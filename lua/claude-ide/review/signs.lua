@@ -1,0 +1,144 @@
+-- Signs beside lines that Claude changed and nobody reviewed, in any buffer, and the jumps between them.
+local M = {}
+
+local GROUP = "claude-ide.review.signs"
+
+---More signs in one buffer would cost more than they tell.
+local MAX_SIGNS = 5000
+
+---Above the signs of git, below those of diagnostics.
+local PRIORITY = 8
+
+local namespace = vim.api.nvim_create_namespace(GROUP)
+
+local LINKS = {
+  ClaudeSignAdded = "Added",
+  ClaudeSignChanged = "Changed",
+  ClaudeSignRemoved = "Removed",
+  ClaudeSignConflict = "WarningMsg",
+}
+
+---@type fun()?
+local unsubscribe
+
+---Buffers that have signs.
+---@type table<integer, true>
+local marked = {}
+
+---@param hunk claude-ide.journal.Hunk
+---@return string text
+---@return string group
+local function look(hunk)
+  if hunk.state == "conflict" then
+    return "▌!", "ClaudeSignConflict"
+  elseif #hunk.after_lines == 0 then
+    return "▁▁", "ClaudeSignRemoved"
+  end
+  return "▌", #hunk.before_lines == 0 and "ClaudeSignAdded" or "ClaudeSignChanged"
+end
+
+---@param buf integer
+---@param change claude-ide.journal.Change
+local function mark(buf, change)
+  local hunks, last_row = require("claude-ide.review.hunks"), vim.api.nvim_buf_line_count(buf) - 1
+  local signs = 0
+  for _, hunk in ipairs(hunks.left(change)) do
+    local first, last, count = hunks.range(hunk, "file")
+    local text, group = look(hunk)
+    for lnum = first, count == 0 and first or last do
+      if signs < MAX_SIGNS and lnum - 1 <= last_row then
+        signs = signs + 1
+        vim.api.nvim_buf_set_extmark(buf, namespace, lnum - 1, 0, {
+          sign_text = text,
+          sign_hl_group = group,
+          priority = PRIORITY,
+        })
+      end
+    end
+  end
+  marked[buf] = true
+end
+
+---Puts all signs anew.
+function M.refresh()
+  for buf in pairs(marked) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+    end
+  end
+  marked = {}
+  if not require("claude-ide.config").get().review.signs then
+    return
+  end
+  local buffer = require("claude-ide.buffer")
+  for _, change in ipairs(require("claude-ide.journal").changes("unreviewed")) do
+    local buf = buffer.find(change.path)
+    if buf and vim.api.nvim_buf_is_loaded(buf) then
+      mark(buf, change)
+    end
+  end
+end
+
+---Shows signs from now on.
+function M.attach()
+  if unsubscribe then
+    return
+  end
+  local function define()
+    for group, link in pairs(LINKS) do
+      vim.api.nvim_set_hl(0, group, { link = link, default = true })
+    end
+  end
+  define()
+  unsubscribe = require("claude-ide.journal").on(M.refresh)
+  local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
+  vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = define, desc = "Claude: signs" })
+  vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
+    group = group,
+    desc = "Claude: signs beside what nobody reviewed",
+    callback = function(event)
+      local known = require("claude-ide.review.hunks").change_of(vim.api.nvim_buf_get_name(event.buf))
+      if known then
+        vim.schedule(M.refresh)
+      end
+    end,
+  })
+end
+
+---The next or previous change in the current buffer; when there is none, of the next or previous file.
+---@param step 1|-1
+---@return boolean? ok
+---@return string? err
+function M.jump(step)
+  local hunks, buffer = require("claude-ide.review.hunks"), require("claude-ide.buffer")
+  local changes = require("claude-ide.journal").changes("unreviewed")
+  local here = hunks.change_of(vim.api.nvim_buf_get_name(0))
+  if here then
+    if hunks.jump(here, step, "file", vim.o.wrapscan and #changes == 1) then
+      return true
+    end
+  end
+  local at = step == 1 and 0 or 1
+  for i, change in ipairs(changes) do
+    at = here and change.path == here.path and i or at
+  end
+  local there = changes[(at - 1 + step) % math.max(#changes, 1) + 1]
+  if not there or (here and there.path == here.path) then
+    return nil, here and "No further change of Claude's." or "No change of Claude's waits for a review."
+  elseif there.kind == "deleted" then
+    return nil, vim.fn.fnamemodify(there.path, ":~:.") .. " was deleted. `:Claude review` shows it."
+  end
+  local buf = buffer.load_hidden(there.path) or vim.fn.bufadd(there.path)
+  vim.cmd("normal! m'")
+  local win = require("claude-ide.window").show(buf)
+  if not win then
+    return nil, "There is no window to show it in."
+  end
+  local list = hunks.left(there)
+  vim.api.nvim_win_call(win, function()
+    hunks.go(hunks.place(list[step == 1 and 1 or #list], "file"))
+  end)
+  return true
+end
+
+return M

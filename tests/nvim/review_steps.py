@@ -1,0 +1,101 @@
+"""What the tests of reviews do again and again: a turn of a CLI that does not ask, and what is on the screen then."""
+
+A = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
+A_CLAUDE = A.replace("two\n", "TWO\n").replace("eight\n", "eight\nand a half\n")
+B = "alpha\nbeta\ngamma\n"
+NOTICES = """
+notices, reviewed = {}, {}
+vim.notify = function(message) notices[#notices + 1] = message end
+vim.api.nvim_create_autocmd("User", {
+  pattern = "ClaudeReviewed",
+  callback = function(event)
+    reviewed[#reviewed + 1] = event.data.action .. " " .. vim.fs.basename(event.data.path)
+  end,
+})
+"""
+
+_WINDOWS = """
+local wins = {}
+for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  local buf = vim.api.nvim_win_get_buf(win)
+  wins[#wins + 1] = {
+    name = vim.fs.basename(vim.api.nvim_buf_get_name(buf)),
+    ours = vim.startswith(vim.api.nvim_buf_get_name(buf), "claude://review/"),
+    lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true),
+    diff = vim.wo[win].diff,
+    current = win == vim.api.nvim_get_current_win(),
+  }
+end
+return wins
+"""
+
+_SIGNS = """
+local buf = vim.fn.bufnr(...)
+local namespace = vim.api.nvim_get_namespaces()["claude-ide.review.signs"]
+return vim.tbl_map(function(mark)
+  return { mark[2] + 1, vim.trim(mark[4].sign_text), mark[4].sign_hl_group }
+end, vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true }))
+"""
+
+LAYOUT = """
+local wins = {}
+for _, win in ipairs(vim.api.nvim_list_wins()) do
+  wins[#wins + 1] = {
+    win, vim.api.nvim_win_get_buf(win), vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win),
+    vim.wo[win].diff, vim.wo[win].wrap, vim.wo[win].winbar, vim.wo[win].winfixbuf, vim.wo[win].foldmethod,
+    vim.wo[win].scrollbind, vim.wo[win].number,
+  }
+end
+local maps = #vim.api.nvim_buf_get_keymap(0, "n")
+return { wins, vim.api.nvim_get_current_win(), vim.fn.line("."), #vim.api.nvim_list_tabpages(), maps }
+"""
+
+
+class Turn:
+    """One turn of a CLI in a permission mode that does not ask."""
+
+    def __init__(self, nvim, client):
+        self.nvim, self.client = nvim, client
+        client.call("closeAllDiffTabs")
+
+    def edit(self, name, text):
+        path = self.nvim.project / name
+        self.client.call("getDiagnostics", uri=f"file://{path}")
+        if text is None:
+            path.unlink()
+        else:
+            path.write_bytes(text.encode())
+
+    def end(self, *names):
+        self.client.call("getDiagnostics")
+        names = set(names)
+        self.nvim.wait(lambda: names <= set(waiting(self.nvim)), what=f"the journal to know of {names}")
+
+
+def waiting(nvim):
+    return nvim.lua("""
+      return vim.tbl_map(function(change) return vim.fs.basename(change.path) end,
+        require("claude-ide.review").changes())
+    """)
+
+
+def windows(nvim):
+    return nvim.lua(_WINDOWS)
+
+
+def signs(nvim, name):
+    return nvim.lua(_SIGNS, name)
+
+
+def turn(nvim, client, **edits):
+    """A turn that leaves files as given; `a_txt` names a.txt."""
+    names = {name.replace("_", "."): text for name, text in edits.items()}
+    going = Turn(nvim, client)
+    for name, text in names.items():
+        going.edit(name, text)
+    going.end(*names)
+
+
+def review(nvim, args=""):
+    nvim.cmd(f"Claude review {args}")
+    nvim.wait(lambda: len(windows(nvim)) == 3, what="the review")

@@ -1,0 +1,238 @@
+"""The review of what Claude changed already: list, sides, keys, conflicts, undo. Driven as the CLI does it."""
+
+import pytest
+from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, review, turn, waiting, windows
+
+
+@pytest.fixture
+def changed(start_nvim, connect):
+    """a.txt open, then changed in two places; b.txt changed; c.txt made."""
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES)
+    turn(nvim, connect(nvim), a_txt=A_CLAUDE, b_txt=B.replace("beta\n", ""), c_txt="new\n")
+    nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
+    return nvim
+
+
+def test_it_shows_the_files_beside_the_diff_of_the_first(changed):
+    review(changed)
+    listed, before, file = windows(changed)
+    assert [line.split() for line in listed["lines"]] == [["~", "a.txt"], ["~", "b.txt"], ["+", "c.txt"]]
+    assert before["lines"] == A.splitlines() and before["ours"] and before["diff"]
+    assert (file["name"], file["ours"], file["diff"], file["current"]) == ("a.txt", False, True, True)
+    assert changed.cursor()[0] == 2
+    changed.wait_screen("3 files")
+
+
+def test_a_kept_change_is_gone_from_both_sides_and_the_cursor_goes_on(changed):
+    review(changed)
+    changed.keys("ga")
+    changed.wait(lambda: windows(changed)[1]["lines"][1] == "TWO", what="the change on both sides")
+    assert changed.cursor()[0] == 9
+    assert changed.lua("return reviewed") == ["keep a.txt"]
+    changed.keys("ga")
+    changed.wait_screen("kept")
+    assert waiting(changed) == ["b.txt", "c.txt"]
+    assert (changed.project / "a.txt").read_text() == A_CLAUDE
+
+
+def test_an_undone_change_is_written_and_u_brings_it_back(changed):
+    review(changed)
+    changed.keys("dx")
+    path = changed.project / "a.txt"
+    changed.wait(lambda: path.read_text() == A_CLAUDE.replace("TWO", "two"), what="the undo on disk")
+    assert not changed.lua("return vim.bo.modified")
+    changed.keys("u")
+    changed.wait(lambda: changed.lines() == A_CLAUDE.splitlines(), what="the change to be back")
+
+
+def test_a_change_that_has_no_line_left_can_be_undone_where_it_was(changed):
+    review(changed)
+    changed.keys("]f")
+    changed.wait(lambda: windows(changed)[2]["name"] == "b.txt", what="the next file")
+    changed.keys("dx")
+    changed.wait(lambda: (changed.project / "b.txt").read_text() == B, what="the undo on disk")
+
+
+def test_all_of_a_file_is_undone_at_once(changed):
+    review(changed)
+    changed.keys("dX")
+    changed.wait(lambda: (changed.project / "a.txt").read_text() == A, what="the undo on disk")
+    changed.wait_screen("undone")
+    assert waiting(changed) == ["b.txt", "c.txt"]
+
+
+def test_a_change_that_the_person_has_changed_too_is_shown_and_stays(changed):
+    changed.keys("2GAmine<Esc>")
+    changed.wait(lambda: changed.lua("return vim.bo.modified"), what="the person's change")
+    review(changed)
+    changed.wait_screen("you changed this too")
+    changed.keys("dx")
+    changed.wait(lambda: changed.lua("return notices[#notices]"), what="a word")
+    assert "they stay" in changed.lua("return notices[#notices]")
+    changed.keys("dX")
+    expected = A.replace("two", "TWOmine").splitlines()
+    changed.wait(lambda: windows(changed)[2]["lines"] == expected, what="the other change taken back")
+
+
+def test_what_is_typed_in_the_review_is_the_persons(changed):
+    review(changed)
+    changed.keys("Gomine<Esc>")
+    changed.wait(lambda: windows(changed)[1]["lines"][-1] == "mine", what="the line on both sides")
+
+
+def test_in_the_list_the_keys_are_for_the_file_and_go_on(changed):
+    review(changed)
+    changed.keys("<C-w>t")
+    changed.keys("dx")
+    changed.wait(lambda: (changed.project / "a.txt").read_text() == A, what="the undo on disk")
+    changed.wait(lambda: windows(changed)[2]["name"] == "b.txt", what="the next file")
+    changed.keys("j")
+    changed.wait(lambda: windows(changed)[2]["name"] == "c.txt", what="the file under the cursor")
+    changed.keys("dx")
+    changed.wait(lambda: not (changed.project / "c.txt").exists(), what="the new file to go")
+    changed.wait(lambda: windows(changed)[2]["name"] == "b.txt", what="the one that is left")
+    changed.keys("ga")
+    changed.wait_screen("all reviewed")
+    assert waiting(changed) == []
+
+
+@pytest.mark.parametrize("keys", ["<C-w>tq", "<C-w>t<C-w>lq", ":q<CR>", "<C-w>t:q<CR>", ":tabclose<CR>"])
+def test_closing_puts_everything_back(changed, keys):
+    changed.keys(":setlocal nowrap number<CR>:vsplit b.txt<CR><C-w>p4G")
+    changed.wait(lambda: changed.cursor()[0] == 4, what="the cursor in line 4")
+    before = changed.lua(LAYOUT)
+    review(changed)
+    changed.keys("]f")
+    changed.wait(lambda: windows(changed)[2]["name"] == "b.txt", what="the next file")
+    if "q<CR>" in keys or "tab" in keys:
+        changed.keys("[f")
+        changed.wait(lambda: windows(changed)[2]["name"] == "a.txt", what="the file before")
+    changed.keys(keys)
+    changed.wait(lambda: changed.lua(LAYOUT) == before, what="the screen as it was")
+    assert not changed.lua("""
+      return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
+        return vim.startswith(vim.api.nvim_buf_get_name(buf), "claude://review/")
+      end)
+    """)
+    changed.keys(":tabnew a.txt<CR>")
+    changed.wait(lambda: changed.lua("return #vim.api.nvim_list_tabpages()") == 2, what="another tab")
+    assert changed.lua("return { vim.wo.diff, vim.wo.winfixbuf, vim.wo.winbar, vim.wo.wrap }") == [
+        False,
+        False,
+        "",
+        False,
+    ]
+
+
+def test_a_deleted_file_comes_back(start_nvim, connect):
+    nvim = start_nvim(files={"a.txt": A}, init_lua=NOTICES)
+    turn(nvim, connect(nvim), a_txt=None)
+    review(nvim)
+    nvim.wait_screen("deleted")
+    assert windows(nvim)[1]["lines"] == A.splitlines()
+    nvim.keys("dX")
+    path = nvim.project / "a.txt"
+    nvim.wait(lambda: path.exists() and path.read_text() == A, what="the file to be back")
+    nvim.wait(lambda: windows(nvim)[2]["lines"] == A.splitlines(), what="the file on the screen")
+
+
+def test_bytes_stay_as_they_are(start_nvim, connect):
+    text = b"one\r\ntwo\r\nthree"
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": ""}, init_lua=NOTICES)
+    (nvim.project / "a.txt").write_bytes(text)
+    nvim.cmd("edit!")
+    turn(nvim, connect(nvim), a_txt="one\r\nTWO\r\nthree")
+    review(nvim)
+    assert windows(nvim)[1]["lines"] == ["one", "two", "three"]
+    nvim.keys("dx")
+    nvim.wait(lambda: (nvim.project / "a.txt").read_bytes() == text, what="the same bytes")
+
+
+def test_nothing_to_review_is_said(start_nvim, connect):
+    nvim = start_nvim(init_lua=NOTICES)
+    connect(nvim)
+    nvim.cmd("Claude review")
+    assert "Nothing to review" in nvim.lua("return notices[#notices]")
+    nvim.cmd("Claude undo")
+    assert "Nothing to undo" in nvim.lua("return notices[#notices]")
+
+
+def test_reviewed_changes_are_there_when_all_of_the_turn_is_asked_for(changed):
+    changed.lua(
+        "for _, change in ipairs(require('claude-ide.review').changes()) do "
+        "require('claude-ide.review').keep_file(change.path) end"
+    )
+    assert waiting(changed) == []
+    for scope in ("turn", "session", "all"):
+        review(changed, scope)
+        assert len(windows(changed)[0]["lines"]) == 3
+        assert windows(changed)[1]["lines"] == A.splitlines()
+        changed.wait_screen("all reviewed")
+        changed.keys("<C-w>tq")
+        changed.wait(lambda: len(windows(changed)) == 1, what="the review to go")
+
+
+def test_sides_lie_above_each_other_in_the_horizontal_layout(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A})
+    nvim.lua("require('claude-ide.config').get().diff.layout = 'horizontal'")
+    turn(nvim, connect(nvim), a_txt=A_CLAUDE)
+    review(nvim)
+    rows = nvim.lua(
+        "return vim.tbl_map(function(win) return vim.api.nvim_win_get_position(win) end, "
+        "vim.api.nvim_tabpage_list_wins(0))"
+    )
+    assert rows[1][1] == rows[2][1] and rows[1][0] < rows[2][0]
+
+
+def test_what_reviews_is_reached_from_the_front_door(changed):
+    assert changed.lua("""
+      local api = require("claude-ide").review
+      return { #api.changes(), api.keep_file("b.txt"), api.undo_file("c.txt"), #api.changes(), reviewed }
+    """) == [3, True, True, 1, ["keep b.txt", "undo c.txt"]]
+
+
+def test_what_was_opened_only_for_the_review_is_not_listed(changed):
+    review(changed)
+    changed.keys("]f")
+    changed.wait(lambda: windows(changed)[2]["name"] == "b.txt", what="the next file")
+    assert changed.lua("return vim.fn.getcompletion('', 'buffer')") == ["a.txt"]
+
+
+def test_a_map_of_the_person_is_there_again_afterwards(changed):
+    changed.lua("vim.keymap.set('n', 'ga', 'yy', { buffer = true, desc = 'mine' })")
+    review(changed)
+    changed.keys("<C-w>tq")
+    changed.wait(lambda: len(windows(changed)) == 1, what="the review to go")
+    assert changed.lua("return vim.fn.maparg('ga', 'n', false, true).desc") == "mine"
+    assert changed.lua("return vim.fn.maparg('dx', 'n')") == ""
+
+
+def test_a_file_that_the_person_changes_in_the_review_becomes_theirs(changed):
+    review(changed)
+    changed.keys("]f")
+    changed.wait(lambda: windows(changed)[2]["name"] == "b.txt", what="the next file")
+    changed.keys("Gomine<Esc>")
+    changed.wait(lambda: changed.lua("return vim.bo.buflisted and vim.bo.swapfile"), what="an ordinary buffer")
+    changed.keys(":q<CR>")
+    changed.wait(lambda: len(windows(changed)) == 1, what="the review to go")
+    assert changed.lua("return vim.bo[vim.fn.bufnr('b.txt')].modified")
+
+
+def test_closing_the_only_tab_leaves_the_file(changed):
+    review(changed)
+    changed.keys(":tabonly<CR>")
+    changed.keys("<C-w>tq")
+    changed.wait(lambda: len(windows(changed)) == 1, what="the review to go")
+    assert windows(changed)[0]["name"] == "a.txt"
+    assert changed.lua("return { vim.wo.diff, vim.wo.winfixbuf, vim.wo.winbar }") == [False, False, ""]
+
+
+def test_a_turn_that_comes_during_the_review_joins_the_list(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES)
+    client = connect(nvim)
+    turn(nvim, client, b_txt=B.upper())
+    review(nvim)
+    turn(nvim, client, a_txt=A_CLAUDE)
+    nvim.wait(lambda: len(windows(nvim)[0]["lines"]) == 2, what="the other file in the list")
+    assert windows(nvim)[2]["name"] == "b.txt"
+    assert nvim.lua("return vim.api.nvim_win_get_cursor(vim.fn.win_getid(1))[1]") == 2

@@ -1,0 +1,92 @@
+"""Signs beside what Claude changed and nobody reviewed, the jumps between them, and `:Claude undo`."""
+
+import pytest
+from review_steps import A_CLAUDE, NOTICES, A, B, signs, turn, waiting, windows
+
+MARKS = [[2, "▌", "ClaudeSignChanged"], [9, "▌", "ClaudeSignAdded"]]
+SELECT = """
+vim.ui.select = function(items, opts, done)
+  asked = { items = items, prompt = opts.prompt, done = function(index) done(items[index], index) end }
+end
+"""
+
+
+@pytest.fixture
+def changed(start_nvim, connect):
+    """a.txt open, then changed in two places; b.txt changed, not open."""
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES + SELECT)
+    turn(nvim, connect(nvim), a_txt=A_CLAUDE, b_txt=B.replace("beta\n", ""))
+    nvim.wait(lambda: signs(nvim, "a.txt") == MARKS, what="the signs")
+    return nvim
+
+
+def where(nvim):
+    return nvim.lua('return { vim.fn.expand("%:t"), vim.fn.line(".") }')
+
+
+def test_a_sign_stays_until_its_line_is_kept(changed):
+    changed.lua("vim.api.nvim_win_set_cursor(0, { 2, 0 })")
+    changed.lua("assert(require('claude-ide.review').keep_hunk())")
+    changed.wait(lambda: signs(changed, "a.txt") == MARKS[1:], what="one sign less")
+    changed.lua("assert(require('claude-ide.review').keep_file())")
+    changed.wait(lambda: signs(changed, "a.txt") == [], what="no sign")
+
+
+def test_a_file_that_is_opened_later_has_its_signs(changed):
+    changed.cmd("edit b.txt")
+    changed.wait(lambda: signs(changed, "b.txt") == [[1, "▁▁", "ClaudeSignRemoved"]], what="the sign")
+
+
+def test_without_the_option_there_is_none(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], opts={"review": {"signs": False}}, files={"a.txt": A}, init_lua=NOTICES)
+    turn(nvim, connect(nvim), a_txt=A_CLAUDE)
+    nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
+    nvim.lua("require('claude-ide.review.signs').refresh()")
+    assert signs(nvim, "a.txt") == []
+
+
+def test_jumps_go_through_all_files(changed):
+    changed.lua("""
+      vim.keymap.set("n", "gn", "<Plug>(claude-change-next)")
+      vim.keymap.set("n", "gp", "<Plug>(claude-change-prev)")
+    """)
+    changed.lua("vim.api.nvim_win_set_cursor(0, { 1, 0 })")
+    for place in (["a.txt", 2], ["a.txt", 9], ["b.txt", 1], ["a.txt", 2]):
+        changed.keys("gn")
+        changed.wait(lambda place=place: where(changed) == place, what=f"the cursor at {place}")
+    changed.keys("gp")
+    changed.wait(lambda: where(changed) == ["b.txt", 1], what="the jump back")
+
+
+def test_undo_shows_what_will_happen_and_asks(changed):
+    changed.cmd("Claude undo")
+    changed.wait_screen("1 change taken back")
+    assert changed.lua("return asked.items") == ["Undo in 2 files", "Cancel", "Review it first"]
+    changed.lua("asked.done(1)")
+    assert (changed.project / "a.txt").read_text() == A
+    assert (changed.project / "b.txt").read_text() == B
+    assert changed.lua("return notices[#notices]") == "Took back Claude's changes in 2 files."
+    changed.wait(lambda: len(windows(changed)) == 1, what="the preview to go")
+    changed.wait(lambda: changed.lines() == A.splitlines() and signs(changed, "a.txt") == [], what="no sign")
+
+
+def test_undo_that_is_cancelled_changes_nothing(changed):
+    changed.cmd("Claude undo")
+    changed.lua("asked.done(2)")
+    assert waiting(changed) == ["a.txt", "b.txt"]
+    assert len(windows(changed)) == 1
+
+
+def test_undo_leaves_what_the_person_changed_too(changed):
+    changed.keys("2GAmine<Esc>:w<CR>")
+    changed.wait(lambda: "mine" in (changed.project / "a.txt").read_text(), what="the person's change on disk")
+    changed.cmd("Claude undo")
+    changed.wait_screen("1 place you changed too stays")
+    changed.lua("asked.done(1)")
+    assert (changed.project / "a.txt").read_text() == A.replace("two", "TWOmine")
+
+
+def test_undo_can_go_on_to_the_review(changed):
+    changed.cmd("Claude undo")
+    changed.lua("asked.done(3)")
+    changed.wait(lambda: len(windows(changed)) == 3, what="the review")
