@@ -37,8 +37,12 @@ end
 
 ---@param path string
 local function remove_folder(path)
-  for name in vim.fs.dir(path) do
-    vim.uv.fs_unlink(path .. "/" .. name)
+  for name, kind in vim.fs.dir(path) do
+    if kind == "directory" then
+      remove_folder(path .. "/" .. name)
+    else
+      vim.uv.fs_unlink(path .. "/" .. name)
+    end
   end
   vim.uv.fs_rmdir(path)
 end
@@ -57,8 +61,9 @@ function M.clean()
   end
 end
 
----@return string? path of this Neovim's folder
-local function own_folder()
+---This Neovim's folder, made when it is first needed.
+---@return string? path
+function M.folder()
   if folder then
     return folder
   end
@@ -90,7 +95,7 @@ end
 ---Moves a blob to the disk, in the background. It stays in memory until it is written.
 ---@param blob claude-ide.journal.Blob
 local function spill(blob)
-  if not own_folder() then
+  if not M.folder() then
     return
   end
   vim.uv.fs_open(file_of(blob.id), "wx", OWNER_ONLY, function(_, fd)

@@ -1,5 +1,6 @@
 -- What Claude changed, turn by turn, whether or not it asked: told by what the CLI calls before and after its edits.
 -- Invariant: the bytes of a file are kept before the CLI may write it, and nothing the person typed counts as Claude's.
+-- Longer than most files here: it is the one place where turns, histories, checkpoints and reviews meet.
 local M = {}
 
 ---Larger files are not followed: keeping their bytes would hold up the CLI.
@@ -62,9 +63,10 @@ end
 ---Notes what was found on disk, and whose it is.
 ---@param history claude-ide.journal.History
 ---@param bytes? string
----@param actor? "person"|"accepted" known to be the person's
-local function observed(history, bytes, actor)
-  local turn = history.turn
+---@param actor? "person"|"accepted"|"claude" where that is known
+---@param turn? integer default: the turn that announced an edit of it
+local function observed(history, bytes, actor, turn)
+  turn = turn or history.turn
   if not actor and bytes and accepted[history.path] == bytes then
     accepted[history.path], actor = nil, "accepted"
   end
@@ -99,49 +101,9 @@ local function look(history, done)
   end)
 end
 
----A prompt was submitted.
+---Sees what was written last, then ends a client's turn: what is written from now on is not taken for Claude's.
 ---@param client integer
-function M.turn_started(client)
-  M.edits_over(client)
-  require("claude-ide.journal.turns").start(client)
-end
-
----A client is about to edit a file: what it holds now is kept, before this returns.
----@param client integer
----@param path string absolute
-function M.before_edit(client, path)
-  local bytes, why_not = require("claude-ide.file").read_now(path, MAX_BYTES)
-  if not bytes and why_not ~= "missing" then
-    require("claude-ide.log").debug("%s is not kept before its edit: %s", path, why_not)
-    return
-  end
-  local turn = require("claude-ide.journal.turns").current(client)
-  local history, is_new = histories().open(path, bytes, "announced")
-  if not is_new then
-    observed(history, bytes)
-  end
-  history.turn = turn.id
-  local mine = followed[client] or {} ---@type table<claude-ide.journal.History, fun()>
-  followed[client] = mine
-  if not mine[history] then
-    mine[history] = require("claude-ide.watch.files").follow(require("claude-ide.path").real(path), function()
-      look(history)
-    end)
-  end
-end
-
----Something saw that a file was written; the watch of announced files does so itself.
----@param path string absolute
-function M.landed(path)
-  local history = histories().find(path)
-  if history then
-    look(history)
-  end
-end
-
----The edits of a client's turn are over, as far as it tells: what is written from now on is not taken for Claude's.
----@param client integer
-function M.edits_over(client)
+local function settle(client)
   local mine = followed[client] or {}
   followed[client] = nil
   local turns = require("claude-ide.journal.turns")
@@ -167,6 +129,77 @@ function M.edits_over(client)
     end)
   end
   one_less()
+end
+
+---A checkpoint shows that a file changed in a turn: by a shell command, or by an edit that is known already.
+---@param path string
+---@param before? string what it held when the turn began; nil: there was no file
+---@param turn integer
+local function found_changed(path, before, turn)
+  local history, is_new = histories().open(path, before, "checkpoint")
+  local seen = vim.iter(history.steps):any(function(step)
+    return step.turn == turn
+  end)
+  if not is_new and not seen then
+    observed(history, before, "person")
+  end
+  require("claude-ide.file").read_later(path, MAX_BYTES, function(bytes, why_not)
+    if bytes or why_not == "missing" then
+      observed(history, bytes, "claude", turn)
+    end
+  end)
+end
+
+---A prompt was submitted.
+---@param client integer
+function M.turn_started(client)
+  settle(client)
+  local turn = require("claude-ide.journal.turns").start(client)
+  require("claude-ide.journal.shell").begin(client, turn.id, function()
+    M.edits_over(client)
+  end)
+end
+
+---A client is about to edit a file: what it holds now is kept, before this returns.
+---@param client integer
+---@param path string absolute
+function M.before_edit(client, path)
+  local bytes, why_not = require("claude-ide.file").read_now(path, MAX_BYTES)
+  if not bytes and why_not ~= "missing" then
+    require("claude-ide.log").debug("%s is not kept before its edit: %s", path, why_not)
+    return
+  end
+  local turn = require("claude-ide.journal.turns").current(client)
+  local history, is_new = histories().open(path, bytes, "announced")
+  if not is_new then
+    observed(history, bytes)
+  end
+  history.turn = turn.id
+  local mine = followed[client] or {} ---@type table<claude-ide.journal.History, fun()>
+  followed[client] = mine
+  if not mine[history] then
+    local real = require("claude-ide.path").real(path)
+    local unfollow = require("claude-ide.watch.files").follow(real, function()
+      look(history)
+    end)
+    rawset(mine, history, unfollow)
+  end
+end
+
+---Something saw that a file was written; the watch of announced files does so itself.
+---@param path string absolute
+function M.landed(path)
+  local history = histories().find(path)
+  if history then
+    look(history)
+  end
+end
+
+---The edits of a client's turn are over, as far as it tells.
+---@param client integer
+function M.edits_over(client)
+  settle(client)
+  require("claude-ide.journal.shell").finish(client, found_changed)
 end
 
 ---@return claude-ide.journal.Turn[] list newest last
@@ -376,6 +409,7 @@ function M.attach()
     group = group,
     desc = "Claude: what the person writes is not Claude's",
     callback = function(event)
+      require("claude-ide.journal.shell").person_wrote(vim.api.nvim_buf_get_name(event.buf))
       local history = histories().find(vim.api.nvim_buf_get_name(event.buf))
       if history then
         local bytes, why_not = require("claude-ide.file").read_now(history.path, MAX_BYTES)
@@ -388,7 +422,8 @@ function M.attach()
   if not follows_server then
     follows_server = true
     require("claude-ide.server").on("client_disconnected", function(client)
-      M.edits_over(client.id)
+      settle(client.id)
+      require("claude-ide.journal.shell").stop(client.id)
       require("claude-ide.journal.turns").leave(client.id)
     end)
   end
