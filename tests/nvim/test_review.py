@@ -236,3 +236,17 @@ def test_a_turn_that_comes_during_the_review_joins_the_list(start_nvim, connect)
     nvim.wait(lambda: len(windows(nvim)[0]["lines"]) == 2, what="the other file in the list")
     assert windows(nvim)[2]["name"] == "b.txt"
     assert nvim.lua("return vim.api.nvim_win_get_cursor(vim.fn.win_getid(1))[1]") == 2
+
+
+def test_on_a_narrow_screen_names_and_numbers_do_not_run_into_each_other(start_nvim, connect):
+    name = "a_folder_of_some_length/and_another/a_file_with_a_long_name.txt"
+    nvim = start_nvim(files={name: A})
+    nvim.lua("vim.o.columns = 80")
+    client = connect(nvim)
+    client.call("closeAllDiffTabs")
+    client.call("getDiagnostics", uri=f"file://{nvim.project / name}")
+    (nvim.project / name).write_text(A_CLAUDE)
+    client.call("getDiagnostics")
+    nvim.wait(lambda: waiting(nvim), what="the journal to know")
+    review(nvim)
+    nvim.wait_screen("… +2 −1")

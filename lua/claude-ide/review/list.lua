@@ -71,6 +71,30 @@ local function tally(entry)
   return chunks
 end
 
+---@param chunks string[][]
+---@return integer
+local function columns(chunks)
+  local count = 0
+  for _, chunk in ipairs(chunks) do
+    count = count + vim.fn.strdisplaywidth(chunk[1])
+  end
+  return count
+end
+
+---@param line string
+---@param width integer
+---@return string
+local function shorten(line, width)
+  if vim.fn.strdisplaywidth(line) <= width then
+    return line
+  end
+  local length = vim.fn.strchars(line)
+  while length > 1 and vim.fn.strdisplaywidth(vim.fn.strcharpart(line, 0, length)) >= width do
+    length = length - 1
+  end
+  return vim.fn.strcharpart(line, 0, length) .. "…"
+end
+
 ---So wide that names and numbers fit, within reason.
 ---@param entries claude-ide.review.Entry[]
 ---@return integer columns
@@ -130,10 +154,11 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@param shown integer index of the one whose diff is on the screen
 function M.render(buf, entries, shown)
-  local lines = {}
+  local lines, width = {}, M.width(entries)
   for i, entry in ipairs(entries) do
     local name, folder = split(entry.path)
-    lines[i] = (" %s %s  %s"):format(icon(entry), name, folder):gsub("%s+$", "")
+    local line = (" %s %s  %s"):format(icon(entry), name, folder):gsub("%s+$", "")
+    lines[i] = shorten(line, width - columns(tally(entry)) - 1)
   end
   vim.bo[buf].modifiable = true
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
@@ -149,8 +174,9 @@ function M.render(buf, entries, shown)
     local style = i == shown and "ClaudeReviewShown"
       or entry.waits and "ClaudeReviewFile"
       or "ClaudeReviewDone"
-    colour(buf, i - 1, from, from + #name, style)
-    colour(buf, i - 1, from + #name, #lines[i], "ClaudeReviewFolder")
+    local after = math.min(from + #name, #lines[i])
+    colour(buf, i - 1, from, after, style)
+    colour(buf, i - 1, after, #lines[i], "ClaudeReviewFolder")
     vim.api.nvim_buf_set_extmark(buf, namespace, i - 1, 0, {
       virt_text = tally(entry),
       virt_text_pos = "right_align",

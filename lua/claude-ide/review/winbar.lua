@@ -1,8 +1,8 @@
 -- The lines above the windows of a review: what is shown, and which keys do what.
 local M = {}
 
----Windows of so many columns have room for all of it.
-local ROOMY = 60
+---Windows of so many columns have room for all of it; narrower than the other, for no keys: the list names them too.
+local ROOMY, NARROW = 60, 44
 
 ---@param hints string[][] key and word
 ---@return string
@@ -37,7 +37,9 @@ end
 function M.of_before(entry)
   local part = require("claude-ide.diff.winbar").part
   local what = entry.change and entry.change.kind == "created" and "did not exist" or "before Claude"
-  return part("ClaudeDiffFile", " " .. vim.fs.basename(entry.path)) .. part("ClaudeDiffSide", " · " .. what)
+  return part("ClaudeDiffFile", " " .. vim.fs.basename(entry.path))
+    .. "%<"
+    .. part("ClaudeDiffSide", " · " .. what)
 end
 
 ---@param entry claude-ide.review.Entry
@@ -67,6 +69,9 @@ function M.of_file(entry, width)
   end
   if change.conflicts > 0 then
     parts[#parts + 1] = part("ClaudeDiffWarning", (" !%d"):format(change.conflicts))
+  end
+  if width < NARROW then
+    return table.concat(parts)
   end
   parts[#parts + 1] = " %="
   local hints = { { key("keep_hunk"), "keep" }, { key("undo_hunk"), "undo" } }
