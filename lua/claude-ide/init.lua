@@ -15,6 +15,10 @@ local M = {}
 ---@param opts? claude-ide.Opts
 function M.setup(opts)
   require("claude-ide.config").setup(opts)
+  local selection = package.loaded["claude-ide.selection"]
+  if type(selection) == "table" then
+    selection.reconfigure()
+  end
 end
 
 ---How things stand. Loads nothing that is not in use, so it may be called often.

@@ -326,6 +326,16 @@ def test_a_private_buffer_is_not_told(editor):
     wait_cursor(nvim, 0, 2)
 
 
+def test_options_that_change_later_count_from_then_on(editor):
+    nvim = editor()
+    wait_cursor(nvim, 0, 0)
+    for deny in ({"deny": ["a.txt"]}, {"enabled": False}):
+        nvim.lua("require('claude-ide').setup({ selection = ... })", deny)
+        wait_nothing_known(nvim)
+        nvim.lua("require('claude-ide').setup()")
+        wait_cursor(nvim, 0, 0)
+
+
 # --- clients that come and go
 
 

@@ -96,6 +96,14 @@ function M.attach()
   end
 end
 
+---Takes up options that have changed: what is withheld, the pause, the switch.
+function M.reconfigure()
+  if attached and require("claude-ide.server").is_running() then
+    require("claude-ide.selection.tracker").forget()
+    start()
+  end
+end
+
 ---Whether the selection is told, apart from single buffers that are withheld.
 ---@return boolean
 function M.is_enabled()
