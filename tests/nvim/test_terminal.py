@@ -300,6 +300,20 @@ def test_in_another_tab_page_it_comes_to_where_the_person_is(start):
     assert nvim.lua("return #vim.fn.win_findbuf(vim.api.nvim_get_current_buf())") == 1
 
 
+def test_the_status_says_whether_it_is_open_here_elsewhere_or_hidden(start):
+    nvim = start()
+    line = "return require('claude-ide.command.status').line()"
+    nvim.cmd("set columns=200")
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    assert nvim.lua(line).endswith("· terminal open")
+    nvim.cmd("tabnew")
+    assert nvim.lua(line).endswith("· terminal in another tab page")
+    nvim.cmd("tabclose")
+    nvim.cmd("Claude hide")
+    assert nvim.lua(line).endswith("· terminal hidden")
+
+
 def test_in_a_tab_page_of_its_own_it_is_gone_to(start):
     nvim = start()
     nvim.keys(":Claude<CR>")

@@ -45,6 +45,12 @@ function M.connection(info)
   })
 end
 
+---@return string where the terminal is, when it is not in sight
+local function whereabouts()
+  local buf = require("claude-ide.terminal").bufnr()
+  return buf and #vim.fn.win_findbuf(buf) > 0 and "in another tab page" or "hidden"
+end
+
 ---@param status claude-ide.Status
 ---@param short boolean
 ---@return string
@@ -67,7 +73,7 @@ local function line(status, short)
   add(counted(status.mentions, "mention waiting", "mentions waiting"))
   add("selection " .. (status.selection and "on" or "off"))
   if status.terminal.running then
-    add("terminal " .. (status.terminal.visible and "open" or "hidden"))
+    add("terminal " .. (status.terminal.visible and "open" or whereabouts()))
   end
   return "Claude: " .. table.concat(parts, " · ")
 end
