@@ -45,6 +45,22 @@ def test_shows_the_file_and_the_selection_in_its_prompt(nvim, cli):
     claude.wait_screen("2 lines selected")
 
 
+def test_what_is_withheld_leaves_its_prompt_and_comes_back(nvim, cli):
+    (nvim.project / ".env").write_text("SECRET=1\n")
+    claude = cli(nvim)
+    nvim.keys("j")
+    claude.wait_screen("In a.txt")
+    nvim.keys(":edit .env<CR>")
+    claude.wait_gone("In a.txt")
+    assert ".env" not in claude.screen()
+    nvim.keys(":edit a.txt<CR>")
+    claude.wait_screen("In a.txt")
+    nvim.keys(":Claude selection off<CR>")
+    claude.wait_gone("In a.txt")
+    nvim.keys(":Claude selection on<CR>")
+    claude.wait_screen("In a.txt")
+
+
 def test_tells_the_model_what_is_selected(nvim, cli, mock_api):
     claude = cli(nvim)
     nvim.keys("jV")
