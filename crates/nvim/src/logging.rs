@@ -8,8 +8,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
+use once_cell::sync::OnceCell;
 use serde::Deserialize;
 use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::filter::LevelFilter;
@@ -56,7 +57,7 @@ impl From<Level> for LevelFilter {
     }
 }
 
-static LOG: OnceLock<Log> = OnceLock::new();
+static LOG: OnceCell<Log> = OnceCell::new();
 
 /// The process's log: a file that can be swapped and a level that can be turned.
 struct Log {

@@ -5,11 +5,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use claude_ide_server::{Identity, Server, ServerError, ServerHandle};
+use once_cell::sync::{Lazy, OnceCell};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::editor::QueueEditor;
@@ -29,9 +30,9 @@ const JOIN_GRACE: Duration = Duration::from_millis(250);
 const BLOCKING_GRACE: Duration = Duration::from_millis(100);
 
 /// Outlives the server, so that what happened while it stopped can still be read.
-pub(crate) static QUEUE: LazyLock<Arc<Queue>> = LazyLock::new(Arc::default);
+pub(crate) static QUEUE: Lazy<Arc<Queue>> = Lazy::new(Arc::default);
 
-static IDENTITY: OnceLock<Identity> = OnceLock::new();
+static IDENTITY: OnceCell<Identity> = OnceCell::new();
 
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
@@ -107,11 +108,7 @@ impl Drop for TellOfEnd {
 }
 
 fn identity() -> Result<Identity, ServerError> {
-    if let Some(identity) = IDENTITY.get() {
-        return Ok(identity.clone());
-    }
-    let identity = Identity::generate()?;
-    Ok(IDENTITY.get_or_init(|| identity).clone())
+    IDENTITY.get_or_try_init(Identity::generate).cloned()
 }
 
 fn serve(runtime: Runtime, server: Server) {

@@ -16,7 +16,7 @@ use tokio::{
     task::JoinHandle,
     time::{sleep_until, timeout},
 };
-use tungstenite::{
+use tokio_tungstenite::tungstenite::{
     Error as WebSocketError, Message,
     error::{CapacityError, ProtocolError},
 };
@@ -32,7 +32,7 @@ use crate::{
     options::Identity,
     outbox::Outbox,
     router::Services,
-    writer,
+    writer::Writer,
 };
 
 /// How long a peer has to read a goodbye.
@@ -86,7 +86,7 @@ pub(crate) async fn serve(hub: Arc<Hub>, stream: TcpStream, peer: SocketAddr) {
         Entry::Welcome(upgrade, slot) => {
             let id = hub.identity.next_client();
             tracing::info!(%peer, client = %id, "connected");
-            Connection::new(hub, id, stream, upgrade).run().await;
+            Connection::new(hub, id, stream, upgrade).await.run().await;
             drop(slot);
         }
     }
@@ -128,15 +128,16 @@ async fn farewell(stream: TcpStream, rest: Vec<u8>, response: &[u8], goodbye: Go
     let (reader, writer) = stream.into_split();
     let liveness = Liveness::default();
     let outbox = Outbox::default();
+    let inbox = Inbox::new(reader, rest, 0, liveness.clone()).await;
+    let mut writer = Writer::new(writer, liveness, GOODBYE_TIME);
     let last_words = async {
-        writer::write_raw(&writer, response, GOODBYE_TIME).await?;
+        writer.greet(response).await?;
         if goodbye.is_some() {
             outbox.close(goodbye);
-            writer::write(writer, &outbox, &liveness, GOODBYE_TIME).await?;
+            writer.write(&outbox).await?;
         }
         std::io::Result::Ok(())
     };
-    let inbox = Inbox::new(reader, rest, 0, liveness.clone());
     let parting = async {
         if last_words.await.is_ok() {
             inbox.drain().await;
@@ -173,17 +174,18 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(hub: Arc<Hub>, id: ClientId, stream: TcpStream, upgrade: Upgrade) -> Self {
+    async fn new(hub: Arc<Hub>, id: ClientId, stream: TcpStream, upgrade: Upgrade) -> Self {
         let options = &hub.services.options;
         let (reader, writer) = stream.into_split();
         let (outbox, liveness) = (Arc::new(Outbox::default()), Liveness::default());
         let response = upgrade.response();
-        let inbox = Inbox::new(reader, upgrade.rest, options.max_message_bytes, liveness.clone());
+        let inbox = Inbox::new(reader, upgrade.rest, options.max_message_bytes, liveness.clone()).await;
         let writer = {
-            let (outbox, liveness, stall) = (Arc::clone(&outbox), liveness.clone(), options.keepalive.timeout);
+            let mut writer = Writer::new(writer, liveness.clone(), options.keepalive.timeout);
+            let outbox = Arc::clone(&outbox);
             tokio::spawn(async move {
-                writer::write_raw(&writer, &response, stall).await?;
-                writer::write(writer, &outbox, &liveness, stall).await
+                writer.greet(&response).await?;
+                writer.write(&outbox).await
             })
         };
         let client = Client::new(Arc::clone(&hub.services), id, Arc::clone(&outbox));

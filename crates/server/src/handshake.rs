@@ -8,9 +8,9 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
-use data_encoding::BASE64;
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use tokio::net::TcpStream;
-use tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use claude_ide_protocol::ide::{AUTHORIZATION_HEADER, SUBPROTOCOL};
 

@@ -3,12 +3,23 @@
 //! The codec also wants to write (pongs, the echo of a goodbye). It writes into nothing here: those replies are the
 //! outbox's, so that exactly one task writes to the socket.
 
-use std::io::{self, Read, Write};
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
 
-use tokio::net::tcp::OwnedReadHalf;
-use tungstenite::{
-    Message,
-    protocol::{Role, WebSocket, WebSocketConfig},
+use futures_util::StreamExt;
+use tokio::{
+    io::{AsyncRead, Join, ReadBuf, Sink, join, sink},
+    net::tcp::OwnedReadHalf,
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Error as WebSocketError, Message,
+        protocol::{Role, WebSocketConfig},
+    },
 };
 
 use crate::liveness::Liveness;
@@ -17,36 +28,34 @@ use crate::liveness::Liveness;
 const READ_BUFFER: usize = 32 << 10;
 
 pub(crate) struct Inbox {
-    codec: WebSocket<Source>,
+    socket: WebSocketStream<Join<Source, Sink>>,
 }
 
 impl Inbox {
     /// `rest` is what the client sent along with its handshake.
-    pub(crate) fn new(socket: OwnedReadHalf, rest: Vec<u8>, max_message_bytes: usize, liveness: Liveness) -> Self {
+    pub(crate) async fn new(
+        socket: OwnedReadHalf,
+        rest: Vec<u8>,
+        max_message_bytes: usize,
+        liveness: Liveness,
+    ) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .max_message_size(Some(max_message_bytes))
             .max_frame_size(Some(max_message_bytes));
-        let source = Source { socket, liveness };
-        Self { codec: WebSocket::from_partially_read(source, rest, Role::Server, Some(config)) }
+        let source = join(Source { socket, liveness }, sink());
+        Self { socket: WebSocketStream::from_partially_read(source, rest, Role::Server, Some(config)).await }
     }
 
     /// The next message. May be dropped and called again.
-    pub(crate) async fn next(&mut self) -> Result<Message, tungstenite::Error> {
-        loop {
-            match self.codec.read() {
-                Err(tungstenite::Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.codec.get_ref().socket.readable().await.map_err(tungstenite::Error::Io)?;
-                }
-                other => return other,
-            }
-        }
+    pub(crate) async fn next(&mut self) -> Result<Message, WebSocketError> {
+        self.socket.next().await.unwrap_or(Err(WebSocketError::ConnectionClosed))
     }
 
     /// Reads and forgets until the peer closes: a socket that is closed over unread bytes is reset, and the peer would
     /// lose the goodbye.
     pub(crate) async fn drain(self) {
-        let socket = &self.codec.get_ref().socket;
+        let socket = &self.socket.get_ref().reader().socket;
         let mut waste = vec![0; READ_BUFFER];
         loop {
             match socket.try_read(&mut waste) {
@@ -63,27 +72,23 @@ impl Inbox {
     }
 }
 
+/// Takes every byte that comes for a sign of life.
 struct Source {
     socket: OwnedReadHalf,
     liveness: Liveness,
 }
 
-impl Read for Source {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.socket.try_read(buffer)?;
-        if read > 0 {
+impl AsyncRead for Source {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.socket).poll_read(context, buffer))?;
+        if buffer.filled().len() > before {
             self.liveness.sign();
         }
-        Ok(read)
-    }
-}
-
-impl Write for Source {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        Ok(buffer.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        Poll::Ready(Ok(()))
     }
 }

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rand::{TryRng as _, rngs::SysRng};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{
@@ -211,7 +212,7 @@ fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
 /// Tries every port of the range once, from a random one on.
 fn first_free(range: &RangeInclusive<u16>, bind: impl Fn(u16) -> io::Result<TcpListener>) -> io::Result<TcpListener> {
     let ports: Vec<u16> = range.clone().collect();
-    let start = getrandom::u32().ok().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
+    let start = SysRng.try_next_u32().ok().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
     let mut failure = io::Error::new(io::ErrorKind::InvalidInput, "the range of ports is empty");
     for index in 0..ports.len() {
         let index = start.wrapping_add(index).checked_rem(ports.len()).unwrap_or(0);

@@ -2,7 +2,8 @@
 
 use std::{fmt, io};
 
-use data_encoding::BASE64URL_NOPAD;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use rand::{TryRng as _, rngs::SysRng};
 use subtle::ConstantTimeEq;
 
 use crate::error::ServerError;
@@ -21,8 +22,8 @@ impl AuthToken {
     /// [`ServerError::Random`] if the system has no random bytes.
     pub fn generate() -> Result<Self, ServerError> {
         let mut bytes = [0_u8; TOKEN_BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| ServerError::Random(io::Error::other(error)))?;
-        Ok(Self(BASE64URL_NOPAD.encode(&bytes).into()))
+        SysRng.try_fill_bytes(&mut bytes).map_err(|error| ServerError::Random(io::Error::other(error)))?;
+        Ok(Self(URL_SAFE_NO_PAD.encode(bytes).into()))
     }
 
     /// One that a test knows.
@@ -55,7 +56,7 @@ mod tests {
     #[test]
     fn a_token_is_64_random_bytes_in_base64url() {
         let token = AuthToken::generate().unwrap();
-        assert_eq!(BASE64URL_NOPAD.decode(token.reveal().as_bytes()).unwrap().len(), 64);
+        assert_eq!(URL_SAFE_NO_PAD.decode(token.reveal()).unwrap().len(), 64);
         assert_ne!(token.reveal(), AuthToken::generate().unwrap().reveal());
     }
 

@@ -1,175 +1,186 @@
 //! The one task that writes to a socket: it turns what waits in the outbox into frames, many to a system call.
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
-use tokio::{net::tcp::OwnedWriteHalf, time::timeout};
+use futures_util::SinkExt;
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt, Empty, Join, empty, join},
+    net::tcp::OwnedWriteHalf,
+    task::coop,
+    time::{Sleep, sleep},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Error as WebSocketError, Message, Utf8Bytes,
+        protocol::{
+            CloseFrame, Role, WebSocketConfig,
+            frame::{
+                Frame,
+                coding::{Data, OpCode},
+            },
+        },
+    },
+};
 
 use crate::{
     liveness::Liveness,
     outbox::{Outbox, Outgoing},
 };
 
-/// Payloads up to this size are gathered; a larger one is written from where it lies.
-const GATHER_UP_TO: usize = 16 << 10;
 /// What is gathered is written when it has reached this size.
 const WRITE_AT: usize = 64 << 10;
+/// A codec that had to gather more than this is replaced: its buffer would never shrink.
+const KEEP_UP_TO: usize = 256 << 10;
 
-/// RFC 6455, 5.2: the whole message in one frame (FIN), and the kind of frame.
-const FIN_TEXT: u8 = 0x81;
-const FIN_CLOSE: u8 = 0x88;
-const FIN_PING: u8 = 0x89;
-const FIN_PONG: u8 = 0x8A;
+/// The writing half of a socket. Dropping it shuts the half down: the peer reads the end of the stream.
+pub(crate) struct Writer {
+    wire: Wire<OwnedWriteHalf>,
+}
 
-/// Writes until the goodbye is out, then closes the writing half.
-///
-/// # Errors
-/// The socket is broken, or the peer did not take a single byte for `stall`.
-pub(crate) async fn write(
-    socket: OwnedWriteHalf,
-    outbox: &Outbox,
-    liveness: &Liveness,
-    stall: Duration,
-) -> io::Result<()> {
-    let wire = Wire { socket: &socket, liveness, stall };
-    let mut batch = Vec::new();
-    let mut gathered = Vec::new();
-    while outbox.next_batch(&mut batch).await {
-        for outgoing in batch.drain(..) {
-            let payload = frame(&outgoing, &mut gathered);
-            if payload.len() <= GATHER_UP_TO {
-                gathered.extend_from_slice(payload);
-                if gathered.len() >= WRITE_AT {
-                    wire.write_all(&gathered).await?;
-                    gathered.clear();
-                }
-            } else {
-                wire.write_all(&gathered).await?;
-                gathered.clear();
-                wire.write_all(payload).await?;
+impl Writer {
+    /// Writing fails when the peer does not take a single byte for `stall`.
+    pub(crate) fn new(socket: OwnedWriteHalf, liveness: Liveness, stall: Duration) -> Self {
+        Self { wire: Wire { socket, liveness, stall, taken: 0, waiting: None } }
+    }
+
+    /// Writes what comes before the first frame: the answer to the handshake.
+    ///
+    /// # Errors
+    /// The socket is broken, or the peer does not read.
+    pub(crate) async fn greet(&mut self, response: &[u8]) -> io::Result<()> {
+        self.wire.write_all(response).await
+    }
+
+    /// Writes until the goodbye is out.
+    ///
+    /// # Errors
+    /// The socket is broken, or the peer does not read.
+    pub(crate) async fn write(self, outbox: &Outbox) -> io::Result<()> {
+        let mut socket = framed(join(empty(), self.wire)).await;
+        let mut batch = Vec::new();
+        while outbox.next_batch(&mut batch).await {
+            let mut largest = 0;
+            for outgoing in batch.drain(..) {
+                let message = message(outgoing);
+                largest = largest.max(message.len());
+                socket.feed(message).await.map_err(into_io)?;
             }
-        }
-        wire.write_all(&gathered).await?;
-        gathered.clear();
-        gathered.shrink_to(WRITE_AT);
-    }
-    // Dropping the half shuts it down: the peer reads the end of the stream after the goodbye.
-    Ok(())
-}
-
-/// Writes what comes before the first frame: the answer to the handshake.
-///
-/// # Errors
-/// The socket is broken, or the peer did not take a single byte for `stall`.
-pub(crate) async fn write_raw(socket: &OwnedWriteHalf, bytes: &[u8], stall: Duration) -> io::Result<()> {
-    Wire { socket, liveness: &Liveness::default(), stall }.write_all(bytes).await
-}
-
-/// Writes the header of a frame (and a close frame's body) to `out` and returns the payload.
-fn frame<'a>(outgoing: &'a Outgoing, out: &mut Vec<u8>) -> &'a [u8] {
-    match outgoing {
-        Outgoing::Text(payload) => header(FIN_TEXT, payload, out),
-        Outgoing::Ping(payload) => header(FIN_PING, payload, out),
-        Outgoing::Pong(payload) => header(FIN_PONG, payload, out),
-        Outgoing::Close(None) => header(FIN_CLOSE, &[], out),
-        Outgoing::Close(Some((code, reason))) => {
-            let body = reason.len().saturating_add(size_of::<u16>());
-            push_header(FIN_CLOSE, body, out);
-            out.extend_from_slice(&code.to_be_bytes());
-            reason.as_bytes()
-        }
-    }
-}
-
-fn header<'a>(kind: u8, payload: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
-    push_header(kind, payload.len(), out);
-    payload
-}
-
-/// RFC 6455, 5.2: a length is 7 bits, or 126 and 16 bits, or 127 and 64 bits. A server never masks.
-fn push_header(kind: u8, length: usize, out: &mut Vec<u8>) {
-    out.push(kind);
-    match (u8::try_from(length), u16::try_from(length)) {
-        (Ok(short @ ..=125), _) => out.push(short),
-        (_, Ok(medium)) => {
-            out.push(126);
-            out.extend_from_slice(&medium.to_be_bytes());
-        }
-        _ => {
-            out.push(127);
-            out.extend_from_slice(&u64::try_from(length).unwrap_or(u64::MAX).to_be_bytes());
-        }
-    }
-}
-
-struct Wire<'a> {
-    socket: &'a OwnedWriteHalf,
-    liveness: &'a Liveness,
-    stall: Duration,
-}
-
-impl Wire<'_> {
-    async fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
-        let mut waited = false;
-        while !bytes.is_empty() {
-            match self.socket.try_write(bytes) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => {
-                    bytes = bytes.get(written..).unwrap_or_default();
-                    if std::mem::take(&mut waited) {
-                        self.liveness.sign();
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    waited = true;
-                    timeout(self.stall, self.socket.writable())
-                        .await
-                        .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "the peer does not read"))??;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+            socket.flush().await.map_err(into_io)?;
+            if largest > KEEP_UP_TO {
+                socket = framed(socket.into_inner()).await;
             }
         }
         Ok(())
     }
 }
 
+/// The codec of the writing half: it never reads.
+async fn framed(wire: Join<Empty, Wire<OwnedWriteHalf>>) -> WebSocketStream<Join<Empty, Wire<OwnedWriteHalf>>> {
+    let config = WebSocketConfig::default().read_buffer_size(0).write_buffer_size(WRITE_AT);
+    WebSocketStream::from_raw_socket(wire, Role::Server, Some(config)).await
+}
+
+fn message(outgoing: Outgoing) -> Message {
+    match outgoing {
+        // As a frame, because what was serialized here need not be checked for UTF-8 again.
+        Outgoing::Text(payload) => Message::Frame(Frame::message(payload, OpCode::Data(Data::Text), true)),
+        Outgoing::Ping(payload) => Message::Ping(payload),
+        Outgoing::Pong(payload) => Message::Pong(payload),
+        Outgoing::Close(goodbye) => Message::Close(
+            goodbye.map(|(code, reason)| CloseFrame { code: code.into(), reason: Utf8Bytes::from_static(reason) }),
+        ),
+    }
+}
+
+fn into_io(error: WebSocketError) -> io::Error {
+    match error {
+        WebSocketError::Io(error) => error,
+        other => io::Error::other(other),
+    }
+}
+
+/// A socket that gives up a peer that does not read, and takes what it is given whole.
+///
+/// Whole, because the codec moves the rest of its buffer down after each part that was taken: a large message would be
+/// moved once for every piece that fits into the socket. So a write that has to wait must be tried again with the same
+/// bytes at its beginning, as the codec and `write_all` do.
+struct Wire<W> {
+    socket: W,
+    liveness: Liveness,
+    stall: Duration,
+    /// How much of the bytes of a write that waits is written.
+    taken: usize,
+    /// Since the peer last took a byte.
+    waiting: Option<Pin<Box<Sleep>>>,
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for Wire<W> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = &mut *self;
+        while let Some(rest) = bytes.get(this.taken..).filter(|rest| !rest.is_empty()) {
+            match Pin::new(&mut this.socket).poll_write(context, rest) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(Ok(written)) => {
+                    this.taken = this.taken.saturating_add(written);
+                    if this.waiting.take().is_some() {
+                        this.liveness.sign();
+                    }
+                }
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                // It is this task that must let others run, not the peer that is slow.
+                Poll::Pending if !coop::has_budget_remaining() => return Poll::Pending,
+                Poll::Pending => {
+                    let stall = this.stall;
+                    let waiting = this.waiting.get_or_insert_with(|| Box::pin(sleep(stall)));
+                    ready!(waiting.as_mut().poll(context));
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")));
+                }
+            }
+        }
+        this.taken = 0;
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(context)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
+    use tokio::io::{AsyncReadExt, duplex};
 
     use super::*;
 
-    fn framed(outgoing: &Outgoing) -> Vec<u8> {
-        let mut out = Vec::new();
-        let payload = frame(outgoing, &mut out).to_vec();
-        out.extend(payload);
-        out
+    fn wire<W>(socket: W, stall: Duration) -> Wire<W> {
+        Wire { socket, liveness: Liveness::default(), stall, taken: 0, waiting: None }
     }
 
-    #[test]
-    fn lengths_are_written_in_the_shortest_form() {
-        for (length, expected) in [
-            (0, vec![0x81, 0]),
-            (125, vec![0x81, 125]),
-            (126, vec![0x81, 126, 0, 126]),
-            (65_535, vec![0x81, 126, 0xFF, 0xFF]),
-            (65_536, vec![0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]),
-        ] {
-            let bytes = framed(&Outgoing::Text(Bytes::from(vec![b'x'; length])));
-            assert_eq!(bytes[..expected.len()], expected, "{length}");
-            assert_eq!(bytes.len(), expected.len() + length);
-        }
+    #[tokio::test]
+    async fn a_write_is_taken_whole_however_small_the_pieces() {
+        let (socket, mut peer) = duplex(3);
+        let mut wire = wire(socket, Duration::from_secs(60));
+        let sent: Vec<u8> = (0..=255).collect();
+        let mut received = vec![0; sent.len()];
+        let (written, read) = tokio::join!(wire.write(&sent), peer.read_exact(&mut received));
+        assert_eq!((written.unwrap(), read.unwrap()), (sent.len(), sent.len()));
+        assert_eq!(received, sent);
     }
 
-    #[test]
-    fn a_goodbye_has_a_code_and_a_reason_or_neither() {
-        assert_eq!(framed(&Outgoing::Close(Some((1008, "no")))), [0x88, 4, 0x03, 0xF0, b'n', b'o']);
-        assert_eq!(framed(&Outgoing::Close(None)), [0x88, 0]);
-    }
-
-    #[test]
-    fn pings_and_pongs_carry_their_payload() {
-        assert_eq!(framed(&Outgoing::Ping(Bytes::new())), [0x89, 0]);
-        assert_eq!(framed(&Outgoing::Pong(Bytes::from_static(b"hi"))), [0x8A, 2, b'h', b'i']);
+    #[tokio::test]
+    async fn a_peer_that_does_not_read_is_given_up() {
+        let (socket, _peer) = duplex(3);
+        let error = wire(socket, Duration::from_millis(1)).write_all(b"four").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -11,7 +11,7 @@ use std::{io::Write, net::Shutdown};
 
 use claude_ide_server::{ServerOptions, testing::TestServer};
 use serde_json::{Value, json};
-use tungstenite::{Bytes, Message};
+use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 fn start() -> TestServer {
     TestServer::start(ServerOptions::default())

@@ -6,7 +6,7 @@ use claude_ide_server::{
     testing::{TestClient, TestServer},
 };
 use serde_json::{Value, json, value::RawValue};
-use tungstenite::Message;
+use tokio_tungstenite::tungstenite::Message;
 
 const SESSION: &str = include_str!("golden/cli_2_1_329.txt");
 

@@ -20,7 +20,7 @@ use claude_ide_server::{
     testing::{ScriptedEditor, Shared, TestClient, TestServer, dial},
 };
 use serde_json::{Value, json};
-use tungstenite::Message;
+use tokio_tungstenite::tungstenite::Message;
 
 fn keepalive(interval: u64, timeout: u64) -> ServerOptions {
     let keepalive = Keepalive {

@@ -108,7 +108,7 @@ fn an_id_returns_as_it_came() {
     let mut client = server.client();
     for id in ["1", "1.0", "-3", "12345678901234567890123", "\"text\"", "\"\\u00e9\""] {
         client.send_text(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
-        let tungstenite::Message::Text(text) = client.read() else { panic!("a text") };
+        let tokio_tungstenite::tungstenite::Message::Text(text) = client.read() else { panic!("a text") };
         assert_eq!(text.as_str(), format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     }
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tungstenite::{
-    Message,
+use tokio_tungstenite::tungstenite::{
+    self, Message,
     protocol::{CloseFrame, Role, WebSocket, WebSocketConfig},
 };
 
