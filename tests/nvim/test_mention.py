@@ -159,14 +159,35 @@ def test_unsaved_changes_are_pointed_out(editor):
     nvim.wait("vim.bo.modified")
     send(nvim, "from_here()")
     assert mentioned(nvim) == [("a.txt", None, None, 1)]
-    assert notices(nvim)[0] == "a.txt has unsaved changes; Claude reads the file on disk."
+    assert notices(nvim) == ["Sent to Claude: a.txt. a.txt has unsaved changes; Claude reads the file on disk."]
 
 
 def test_mentioning_a_withheld_file_is_allowed_and_pointed_out(editor):
     nvim = editor()
     send(nvim, 'send_file(".env")')
     assert mentioned(nvim) == [(".env", None, None, 1)]
-    assert "withheld from Claude otherwise" in notices(nvim)[0]
+    assert notices(nvim) == ["Sent to Claude: .env. .env is withheld otherwise; this mention lets Claude read it."]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["a.txt"], "a.txt has unsaved changes; Claude reads the file on disk."),
+        ([".env"], ".env is withheld otherwise; this mention lets Claude read it."),
+        (["a.txt", ".env", "b.txt"], "2 of these are withheld otherwise or have unsaved changes."),
+    ],
+)
+def test_what_is_pointed_out_stays_on_a_narrow_screen_and_needs_no_key(start_nvim, files, expected):
+    nvim = start_nvim(["a.txt"], files=FILES)
+    nvim.cmd("set columns=80 noshowcmd")
+    FakeServer(nvim, "mention")
+    nvim.keys("x")
+    nvim.wait("vim.bo.modified")
+    nvim.keys(f":Claude add {' '.join(files)}<CR>")
+    nvim.wait_screen(expected)
+    nvim.keys("l")
+    nvim.wait("vim.fn.col('.') == 2")
+    assert expected in nvim.screen()[-1]
 
 
 # --- waiting

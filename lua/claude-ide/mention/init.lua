@@ -11,6 +11,9 @@ local M = {}
 ---@type claude-ide.mention.Entry[] sent and not yet spoken of
 local sent = {}
 
+---@type string[] what the person should know of the files of this moment
+local warnings = {}
+
 local saying = false
 
 ---@param path string
@@ -46,12 +49,12 @@ local function caution(entry)
   end
   local privacy = require("claude-ide.selection.privacy")
   if (buf and privacy.verdict(buf) == "private") or privacy.denied_by(entry.path) then
-    return short(entry.path) .. " is withheld from Claude otherwise; this mention lets it read the file."
+    return short(entry.path) .. " is withheld otherwise; this mention lets Claude read it."
   end
 end
 
 ---@param entries claude-ide.mention.Entry[]
----@return string?
+---@return string[]
 local function cautions(entries)
   local found, seen = {}, {}
   for _, entry in ipairs(entries) do
@@ -59,7 +62,28 @@ local function cautions(entries)
     seen[entry.path] = true
     found[#found + 1] = text
   end
-  return #found > 0 and table.concat(found, "\n") or nil
+  return found
+end
+
+---In one line: a second one would make Neovim wait for a key, or take the first one away.
+---@param what string[] sentences on what became of the mentions
+local function say(what)
+  local notice = require("claude-ide.notice")
+  if #warnings == 0 then
+    for _, text in ipairs(what) do
+      notice.info(text)
+    end
+    return
+  end
+  local said = vim.tbl_map(function(text)
+    return (text:gsub("%.?$", "."))
+  end, what)
+  local count = ("%d of these are withheld otherwise or have unsaved changes."):format(#warnings)
+  notice.warn(require("claude-ide.one_line").fitting({
+    table.concat(vim.list_extend(said, warnings), " "),
+    #warnings == 1 and warnings[1] or count,
+  }))
+  warnings = {}
 end
 
 ---Says once what became of all the mentions of this moment: `:Claude add a b c` is one thing to the person.
@@ -70,16 +94,17 @@ local function say_soon()
   saying = true
   vim.schedule(function()
     saying = false
-    local queue, notice = require("claude-ide.mention.queue"), require("claude-ide.notice")
+    local queue, what = require("claude-ide.mention.queue"), {}
     if #sent > 0 then
-      notice.info("Sent to Claude: " .. (#sent == 1 and label(sent[1]) or mentions(#sent)))
+      what[#what + 1] = "Sent to Claude: " .. (#sent == 1 and label(sent[1]) or mentions(#sent))
       sent = {}
     end
     if queue.is_waiting_for_client() then
       local count = queue.count()
       local will = count == 1 and "It goes" or "They go"
-      notice.info(("Waiting for Claude: %s. %s out when a CLI connects."):format(mentions(count), will))
+      what[#what + 1] = ("Waiting for Claude: %s. %s out when a CLI connects."):format(mentions(count), will)
     end
+    say(what)
   end)
 end
 
@@ -97,14 +122,12 @@ end
 local function send(entries)
   M.attach()
   local queue = require("claude-ide.mention.queue")
-  local warning = cautions(entries)
+  local cautious = cautions(entries)
   local taken, err = queue.push(entries)
   if not taken then
     return nil, err
   end
-  if warning then
-    require("claude-ide.notice").warn(warning)
-  end
+  vim.list_extend(warnings, cautious)
   say_soon()
   if queue.count() == 0 and require("claude-ide.config").get().mention.focus_terminal then
     focus_terminal()
