@@ -547,7 +547,8 @@ def test_every_tool_answers_a_real_client(project, connect):
     assert (folders["folders"], folders["rootPath"]) == ([str(project.project)], str(project.project))
     project.cmd("call setline(1, '# changed')")
     assert json.loads(client.call("checkDocumentDirty", filePath=project.at("a.py"))[0])["isDirty"] is True
-    assert json.loads(client.call("saveDocument", filePath=project.at("a.py"))[0])["success"] is True
+    saved = json.loads(client.call("saveDocument", filePath=project.at("a.py"))[0])
+    assert (saved["success"], saved["message"]) == (True, "Document saved")
     assert json.loads(client.call("checkDocumentDirty", filePath=project.at("a.py"))[0])["isDirty"] is False
     with pytest.raises(ToolError, match="[Nn]o formatter"):
         client.call("reformat_file", file_path=project.at("b.txt"))

@@ -41,7 +41,7 @@ function M.run(args, respond)
   end
   local ok, err = M.save(buf)
   if ok then
-    answer(true, "Document saved successfully")
+    answer(true, "Document saved")
   else
     answer(false, "Failed to save document: " .. err)
   end
