@@ -156,8 +156,11 @@ def test_the_options_give_command_folder_and_environment(start, cli, tmp_path):
 
 def test_a_missing_cli_is_one_notice_that_says_what_to_do(start_nvim):
     nvim = start_nvim(opts={"terminal": {"command": ["claude-is-not-here"]}})
+    nvim.cmd("set columns=80")
     nvim.keys(":Claude<CR>")
-    nvim.wait_screen("`claude-is-not-here` was not found")
+    nvim.wait_screen("`claude-is-not-here` was not found: see `:checkhealth claude-ide`")
+    assert "Press ENTER" not in nvim.wait_screen("was not found")
+    assert not nvim.lua("return vim.api.nvim_get_mode().blocking")
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
     assert nvim.lua("return #vim.api.nvim_list_bufs()") == 1
 

@@ -68,7 +68,7 @@ local function spec_of(args)
   local options = require("claude-ide.config").get().terminal
   local program = options.command[1]
   if vim.fn.executable(program) == 0 then
-    return nil, ("`%s` was not found. `:checkhealth claude-ide` says what to do."):format(program)
+    return nil, ("`%s` was not found: see `:checkhealth claude-ide`."):format(program)
   end
   local chosen = options.cwd
   if type(chosen) == "function" then
