@@ -29,6 +29,7 @@ def test_a_kept_change_is_gone_from_both_sides_and_the_cursor_goes_on(changed):
     changed.wait(lambda: windows(changed)[1]["lines"][1] == "TWO", what="the change on both sides")
     assert changed.cursor()[0] == 9
     assert changed.lua("return reviewed") == ["keep a.txt"]
+    changed.wait(lambda: changed.lua("return { vim.fn.diff_hlID(2, 1), vim.fn.diff_hlID(9, 1) > 0 }") == [0, True])
     changed.keys("ga")
     changed.wait_screen("kept")
     assert waiting(changed) == ["b.txt", "c.txt"]

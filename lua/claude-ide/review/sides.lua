@@ -60,11 +60,21 @@ function M.lines_before(entry, file)
   return #lines > 0 and lines or { "" }
 end
 
+---Gives one of our buffers its text. Only the lines between the first and the last that differ are touched: diff mode
+---takes long over each of the others.
 ---@param buf integer
 ---@param lines string[]
 function M.fill(buf, lines)
+  local old = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  local first, last, last_old = 1, #lines, #old
+  while first <= last and first <= last_old and lines[first] == old[first] do
+    first = first + 1
+  end
+  while last >= first and last_old >= first and lines[last] == old[last_old] do
+    last, last_old = last - 1, last_old - 1
+  end
   vim.bo[buf].modifiable = true
-  vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  vim.api.nvim_buf_set_lines(buf, first - 1, last_old, true, vim.list_slice(lines, first, last))
   vim.bo[buf].modifiable = false
   vim.bo[buf].modified = false
 end

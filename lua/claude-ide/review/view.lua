@@ -248,9 +248,6 @@ function M.update(view, entries, index)
     if not vim.deep_equal(lines, view.lines) then
       view.lines = lines
       sides().fill(view.bufs.before, lines)
-      vim.api.nvim_win_call(view.wins.file, function()
-        vim.cmd("diffupdate")
-      end)
     end
     if not entry.change then
       unfold(view)
