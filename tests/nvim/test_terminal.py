@@ -268,6 +268,25 @@ def test_a_width_given_by_hand_comes_back(start):
     assert nvim.lua("return vim.api.nvim_win_get_width(0)") == 33
 
 
+def test_the_other_windows_give_way_alike(start):
+    nvim = start(files={"a.txt": "one\n", "b.txt": "two\n"}, args=["a.txt", "-O", "b.txt"])
+    widths = "return vim.tbl_map(vim.api.nvim_win_get_width, vim.api.nvim_list_wins())"
+    nvim.cmd("set columns=120")
+    nvim.cmd("wincmd =")
+    before = nvim.lua(widths)
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    left, right, terminal = nvim.lua(widths)
+    assert abs(left - right) <= 1 and terminal == 48
+    nvim.keys("<C-\\><C-\\>:Claude<CR>")
+    nvim.wait("#vim.api.nvim_list_wins() == 2")
+    assert nvim.lua(widths) == before
+    nvim.cmd("set noequalalways")
+    nvim.keys(":Claude<CR>")
+    nvim.wait("#vim.api.nvim_list_wins() == 3")
+    assert nvim.lua(widths)[0] == before[0]
+
+
 def test_the_other_windows_get_their_sizes_back(start):
     nvim = start(init_lua="vim.o.equalalways = true")
     nvim.cmd("vsplit | split | wincmd h | vertical resize 30")

@@ -85,6 +85,9 @@ local function open_window(buf)
     true,
     { scope = "local", win = win }
   )
+  if vim.o.equalalways then
+    vim.cmd((vertical and "horizontal" or "vertical") .. " wincmd =") -- else the nearest window gives all the room
+  end
   at.size = actual_size(win, vertical)
   placed[win] = at
   vim.api.nvim_create_autocmd("VimResized", {
