@@ -60,8 +60,8 @@ function M.lines_before(entry, file)
   return #lines > 0 and lines or { "" }
 end
 
----Gives one of our buffers its text. Only the lines between the first and the last that differ are touched: diff mode
----takes long over each of the others.
+---Gives one of our buffers its text. Only the lines between the first and the last that differ are touched, so that marks
+---and highlights on the others stay.
 ---@param buf integer
 ---@param lines string[]
 function M.fill(buf, lines)
