@@ -112,3 +112,15 @@ def test_bytes_that_are_no_utf8_are_refused_and_the_diff_stays(diffs):
     diffs.nvim.keys("ZZ")
     diffs.nvim.wait_screen("not UTF-8")
     assert diffs.outcomes(1) == [] and diffs.current() == 1
+
+
+@pytest.mark.parametrize("verb", ["ZZ", ":w<CR>", ":Claude accept<CR>"])
+def test_why_it_was_not_accepted_is_said_once(diffs, verb):
+    diffs.nvim.lua("_G.said = {}; vim.notify = function(message) table.insert(_G.said, message) end")
+    diffs.open(1, "a.txt", "a\n")
+    diffs.nvim.lua('vim.api.nvim_buf_set_lines(0, 0, -1, false, { "\\255" })')
+    diffs.nvim.keys(verb)
+    diffs.nvim.wait("#_G.said > 0")
+    diffs.nvim.lua("vim.wait(50)")
+    (said,) = diffs.nvim.lua("return _G.said")
+    assert "not UTF-8" in said

@@ -68,10 +68,8 @@ local function accept(diff)
   local entry = require("claude-ide.diff.stage").get(diff.id)
   local _, bytes = edited(entry)
   if bytes and require("claude-ide.position").valid(bytes) ~= bytes then
-    local err =
+    return nil,
       "The proposal has bytes that are not UTF-8, which Claude cannot take. Mend them and accept again."
-    require("claude-ide.notice").error(err)
-    return nil, err
   end
   local contents = bytes or diff.proposed
   if require("claude-ide.diff.state").settle(diff, "accepted", contents) then
@@ -83,18 +81,27 @@ local function accept(diff)
   return true
 end
 
+---For keys and `:w`, which tell nobody else why it was not accepted.
+---@param diff claude-ide.Diff
+local function accept_or_say(diff)
+  local _, err = accept(diff)
+  if err then
+    require("claude-ide.notice").error(err)
+  end
+end
+
 ---@param entry claude-ide.diff.Entry
 local function show(entry)
   local diff = entry.diff
   require("claude-ide.diff.stage").show(entry, {
     accept = function()
-      accept(diff)
+      accept_or_say(diff)
     end,
     reject = function()
       reject(diff)
     end,
     write = function()
-      accept(diff)
+      accept_or_say(diff)
     end,
     gone = function()
       close(diff, "rejected")
