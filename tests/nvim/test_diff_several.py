@@ -38,9 +38,9 @@ def test_lists_them_the_longest_waiting_first(diffs):
     listed = diffs.nvim.lua("return require('claude-ide.diff').list()")
     project = str(diffs.nvim.project)
     assert [{key: item[key] for key in item if key != "tab"} for item in listed] == [
-        {"id": 7, "client": 1, "path": f"{project}/a.txt", "tab_name": "first", "added": 1, "removed": 1,
+        {"id": 7, "client": 1, "path": f"{project}/a.txt", "tab_name": "first", "added": 1, "removed": 1, "first": 1,
          "against": "disk", "current": True},
-        {"id": 3, "client": 2, "path": f"{project}/b.txt", "tab_name": "second", "added": 1, "removed": 0,
+        {"id": 3, "client": 2, "path": f"{project}/b.txt", "tab_name": "second", "added": 1, "removed": 0, "first": 3,
          "against": "disk", "current": False},
     ]  # fmt: skip
 

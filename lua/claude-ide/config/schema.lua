@@ -244,9 +244,10 @@ return {
       },
       {
         "layout",
-        kind = kind.one_of({ "vertical" }),
+        kind = kind.one_of({ "vertical", "horizontal", "unified" }),
         default = "vertical",
-        doc = "How the diff is laid out. So far there is one way: side by side, in a tab page of its own.",
+        doc = "How a diff is laid out in its tab page: side by side, one above the other, or as one text with the removed "
+          .. "lines drawn in it. A key changes it for this diff and those that follow.",
       },
       { "accept_on_write", kind = kind.boolean, default = true, doc = "Let `:w` in the proposal accept it." },
       {
@@ -257,10 +258,17 @@ return {
       },
       {
         "keymaps",
-        doc = "Keys in the two windows of a diff.",
+        doc = "Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.",
         fields = {
           { "accept", kind = kind.keys, default = "ZZ", doc = "Accept the proposal as it now stands." },
           { "reject", kind = kind.keys, default = "ZQ", doc = "Reject it." },
+          {
+            "hunk",
+            kind = kind.keys,
+            default = "dx",
+            doc = "Drop the change under the cursor, or take it after all. `u` takes back either.",
+          },
+          { "layout", kind = kind.keys, default = "gl", doc = "Show the diff in the next layout." },
         },
       },
     },

@@ -45,13 +45,15 @@
 ---@class claude-ide.Opts.diff.keymaps
 ---@field accept? string|string[]|false Accept the proposal as it now stands.
 ---@field reject? string|string[]|false Reject it.
+---@field hunk? string|string[]|false Drop the change under the cursor, or take it after all. `u` takes back either.
+---@field layout? string|string[]|false Show the diff in the next layout.
 
 ---@class claude-ide.Opts.diff
 ---@field enabled? boolean Show them in Neovim. When false the CLI asks in its own terminal.
----@field layout? "vertical" How the diff is laid out. So far there is one way: side by side, in a tab page of its own.
+---@field layout? "vertical"|"horizontal"|"unified" How a diff is laid out in its tab page: side by side, one above the other, or as one text with the removed lines drawn in it. A key changes it for this diff and those that follow.
 ---@field accept_on_write? boolean Let `:w` in the proposal accept it.
 ---@field focus? boolean Go to a new diff when it opens, unless you are typing.
----@field keymaps? claude-ide.Opts.diff.keymaps Keys in the two windows of a diff.
+---@field keymaps? claude-ide.Opts.diff.keymaps Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.
 
 ---@class claude-ide.Opts.review.keymaps
 ---@field keep_hunk? string|string[]|false Keep the change under the cursor.
@@ -147,13 +149,15 @@
 ---@class claude-ide.Config.diff.keymaps
 ---@field accept string|string[]|false Accept the proposal as it now stands.
 ---@field reject string|string[]|false Reject it.
+---@field hunk string|string[]|false Drop the change under the cursor, or take it after all. `u` takes back either.
+---@field layout string|string[]|false Show the diff in the next layout.
 
 ---@class claude-ide.Config.diff
 ---@field enabled boolean Show them in Neovim. When false the CLI asks in its own terminal.
----@field layout "vertical" How the diff is laid out. So far there is one way: side by side, in a tab page of its own.
+---@field layout "vertical"|"horizontal"|"unified" How a diff is laid out in its tab page: side by side, one above the other, or as one text with the removed lines drawn in it. A key changes it for this diff and those that follow.
 ---@field accept_on_write boolean Let `:w` in the proposal accept it.
 ---@field focus boolean Go to a new diff when it opens, unless you are typing.
----@field keymaps claude-ide.Config.diff.keymaps Keys in the two windows of a diff.
+---@field keymaps claude-ide.Config.diff.keymaps Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.
 
 ---@class claude-ide.Config.review.keymaps
 ---@field keep_hunk string|string[]|false Keep the change under the cursor.

@@ -159,8 +159,15 @@ function M.attach(group, listener)
   })
 end
 
+local DESCRIPTIONS = {
+  accept = "accept the proposed edit",
+  reject = "reject the proposed edit",
+  hunk = "drop this change, or take it after all",
+  layout = "show the proposed edit in another layout",
+}
+
 ---@param bufs table<claude-ide.diff.Side, integer>
----@param verbs { accept: fun(), reject: fun() }
+---@param verbs { accept: fun(), reject: fun(), hunk: fun(), layout: fun() }
 function M.map_keys(bufs, verbs)
   local keymaps = require("claude-ide.config").get().diff.keymaps
   for verb, run in pairs(verbs) do
@@ -171,7 +178,7 @@ function M.map_keys(bufs, verbs)
           buffer = buf,
           nowait = true,
           silent = true,
-          desc = ("Claude Code: %s the proposed edit"):format(verb),
+          desc = "Claude Code: " .. DESCRIPTIONS[verb],
         })
       end
     end

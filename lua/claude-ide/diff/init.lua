@@ -61,8 +61,18 @@ local function close(diff, outcome, caller_is_gone)
   after(diff)
 end
 
+---Whether the person has dropped every change: the text is the present one, byte for byte.
+---@param entry claude-ide.diff.Entry
+---@param bytes string
+---@return boolean
+local function is_all_dropped(entry, bytes)
+  local now = entry.text.now
+  return now.against ~= "nothing"
+    and bytes == require("claude-ide.diff.proposal").encode(now.lines, now.format, now.format.empty)
+end
+
 ---@param diff claude-ide.Diff
----@return boolean? accepted
+---@return boolean? accepted false-y: it could not be; a proposal with nothing left of it is rejected
 ---@return string? err
 local function accept(diff)
   local entry = require("claude-ide.diff.stage").get(diff.id)
@@ -70,6 +80,10 @@ local function accept(diff)
   if bytes and require("claude-ide.position").valid(bytes) ~= bytes then
     return nil,
       "The proposal has bytes that are not UTF-8, which Claude cannot take. Mend them and accept again."
+  end
+  if entry and bytes and is_all_dropped(entry, bytes) then
+    reject(diff)
+    return true
   end
   local contents = bytes or diff.proposed
   if require("claude-ide.diff.state").settle(diff, "accepted", contents) then
@@ -194,6 +208,38 @@ function M.focus(id)
   return true
 end
 
+---Decides on all diffs that wait, as they now stand.
+---@param outcome "accepted"|"rejected"
+---@return integer count of those that are decided; one that cannot be accepted says so and stays
+function M.decide_all(outcome)
+  local count = 0
+  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+    if outcome == "rejected" then
+      reject(diff)
+    else
+      accept_or_say(diff)
+    end
+    count = count + (diff.state ~= "pending" and 1 or 0)
+  end
+  return count
+end
+
+---Goes from diff to diff, around the end too.
+---@param direction 1|-1 1: to the one that has waited less long
+---@return boolean? ok
+---@return string? err
+function M.step(direction)
+  local diffs = require("claude-ide.diff.state").pending()
+  if #diffs == 0 then
+    return nil, "No diff waits for a decision."
+  end
+  local at = direction == 1 and 0 or 1
+  for i, diff in ipairs(diffs) do
+    at = is_here(diff) and i or at
+  end
+  return M.focus(diffs[(at - 1 + direction) % #diffs + 1].id)
+end
+
 ---@class claude-ide.diff.Item one diff that waits, for lists and pickers
 ---@field id integer
 ---@field client integer
@@ -201,6 +247,7 @@ end
 ---@field tab_name string
 ---@field added? integer lines; nil: it is still being made
 ---@field removed? integer lines
+---@field first? integer line of the present text that the first change is in
 ---@field against? "disk"|"buffer"|"nothing"
 ---@field tab? integer tabpage handle; nil: not on the screen yet
 ---@field current boolean it is in the current tab
@@ -217,6 +264,7 @@ function M.list()
       tab_name = diff.tab_name,
       added = text and text.comparison.added,
       removed = text and text.comparison.removed,
+      first = text and text.comparison.hunks[1] and text.comparison.hunks[1].old,
       against = text and text.now.against,
       tab = view and view.tab,
       current = is_here(diff),

@@ -81,8 +81,11 @@ end
 
 ---@param view claude-ide.diff.View
 ---@param hunks claude-ide.buffer.Hunk[]
-function M.show(view, hunks)
+function M.refresh(view, hunks)
   local now, proposal = view.bufs.now, view.bufs.proposal
+  for _, buf in pairs(view.bufs) do
+    vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  end
   for _, hunk in ipairs(hunks) do
     local changed = hunk.old_count > 0 and hunk.new_count > 0
     mark_lines(now, hunk.old, hunk.old_count, changed and "DiffChange" or "DiffDelete")
@@ -90,6 +93,12 @@ function M.show(view, hunks)
     fill(now, hunk.old + hunk.old_count, hunk.new_count - hunk.old_count)
     fill(proposal, hunk.new + hunk.new_count, hunk.old_count - hunk.new_count)
   end
+end
+
+---@param view claude-ide.diff.View
+---@param hunks claude-ide.buffer.Hunk[]
+function M.show(view, hunks)
+  M.refresh(view, hunks)
   for _, side in ipairs({ "now", "proposal" }) do
     local win, buf = view.wins[side], view.bufs[side]
     vim.wo[win][0].scrollbind = true
@@ -98,6 +107,20 @@ function M.show(view, hunks)
       vim.keymap.set("n", key, function()
         jump(buf, direction)
       end, { buffer = buf, desc = "Claude Code: another change" })
+    end
+  end
+end
+
+---@param view claude-ide.diff.View
+function M.hide(view)
+  if not (view.plain and view.wins.now) then
+    return
+  end
+  for side, buf in pairs(view.bufs) do
+    vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+    vim.wo[view.wins[side]][0].wrap = vim.go.wrap
+    for _, key in ipairs({ "]c", "[c" }) do
+      pcall(vim.keymap.del, "n", key, { buffer = buf })
     end
   end
 end

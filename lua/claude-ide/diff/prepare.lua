@@ -54,7 +54,11 @@ function M.run(diff, is_wanted, done)
         next_step()
       end,
       function(next_step)
+        local now = prepared.now
         prepared.lines, prepared.format = proposal.decode(diff.proposed)
+        prepared.lines, prepared.format =
+          proposal.level(prepared.lines, prepared.format, now.lines, now.format)
+        now.lines, now.format = proposal.level(now.lines, now.format, prepared.lines, prepared.format)
         next_step()
       end,
       function(next_step)

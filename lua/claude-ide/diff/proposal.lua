@@ -57,25 +57,62 @@ function M.encode(lines, format, no_lines)
   return start .. table.concat(lines, format.eol) .. (final and format.eol or "")
 end
 
+---@param buf integer
+---@return boolean the buffer has no line at all, as opposed to one empty line
+local function has_no_lines(buf)
+  return vim.api.nvim_buf_call(buf, function()
+    return vim.fn.wordcount().bytes == 0
+  end)
+end
+
+---Whether the one line of a buffer that was filled from `M.decode` is there only because a buffer cannot be without.
+---@param buf integer
+---@param format claude-ide.diff.Format
+---@return boolean
+function M.is_empty(buf, format)
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, 2, false)
+  return #lines == 1 and lines[1] == "" and (format.empty or has_no_lines(buf))
+end
+
 ---The text of a buffer that was filled from `M.decode`.
 ---@param buf integer
 ---@param format claude-ide.diff.Format
 ---@return string bytes
 function M.read(buf, format)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-  local no_lines = false
-  if #lines == 1 and lines[1] == "" then
-    no_lines = vim.api.nvim_buf_call(buf, function()
-      return vim.fn.wordcount().bytes == 0
-    end)
-  end
-  return M.encode(lines, format, no_lines)
+  return M.encode(lines, format, #lines == 1 and lines[1] == "" and has_no_lines(buf))
 end
 
 ---@param format claude-ide.diff.Format
 ---@return "unix"|"dos"|"mac"
 function M.fileformat(format)
   return FILEFORMATS[format.eol]
+end
+
+---Gives a text of CRLF lines that can be compared and exchanged with those of a text that mixes its line ends: the CRs
+---then belong to the lines of both.
+---@param lines string[]
+---@param format claude-ide.diff.Format of these lines
+---@param other string[]
+---@param other_format claude-ide.diff.Format
+---@return string[] lines
+---@return claude-ide.diff.Format
+function M.level(lines, format, other, other_format)
+  if format.eol ~= "\r\n" or other_format.eol ~= "\n" then
+    return lines, format
+  end
+  local mixed = false
+  for i = 1, #other - (other_format.final and 0 or 1) do
+    mixed = mixed or other[i]:sub(-1) == "\r"
+  end
+  if not mixed then
+    return lines, format
+  end
+  local levelled = {}
+  for i, line in ipairs(lines) do
+    levelled[i] = (i < #lines or format.final) and line .. "\r" or line
+  end
+  return levelled, { bom = format.bom, eol = "\n", final = format.final, empty = format.empty }
 end
 
 local EOL_NAMES = { ["\n"] = "LF", ["\r\n"] = "CRLF", ["\r"] = "CR" }

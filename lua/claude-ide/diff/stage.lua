@@ -16,6 +16,7 @@ local LINGER_FOR_NEXT_MS = 3000
 ---@field text? claude-ide.diff.Prepared from when both sides are ready
 ---@field tick? integer changedtick of the untouched proposal
 ---@field view? claude-ide.diff.View
+---@field hunks? claude-ide.diff.Hunks from when it is on the screen
 ---@field group? integer augroup
 
 ---What the person's doings mean.
@@ -164,31 +165,94 @@ local function listen(entry, verbs)
       end
     end,
   })
-  events.map_keys(bufs, { accept = verbs.accept, reject = verbs.reject })
+  events.map_keys(bufs, {
+    accept = verbs.accept,
+    reject = verbs.reject,
+    hunk = function()
+      if diff.state == "pending" then
+        require("claude-ide.diff.choice").toggle(view)
+      end
+    end,
+    layout = function()
+      M.switch_layout(entry)
+    end,
+  })
+end
+
+---@param entry claude-ide.diff.Entry on the screen
+---@param side claude-ide.diff.Side
+---@param width integer
+---@return string
+local function winbar_of(entry, side, width)
+  local layout = entry.view and entry.view.layout or require("claude-ide.diff.layout").preferred()
+  local winbar, hunks, text = require("claude-ide.diff.winbar"), require("claude-ide.diff.hunks"), entry.text
+  local unseen = require("claude-ide.diff.proposal").unseen_changes(text.now.format, text.format)
+  if side == "now" then
+    return winbar.of_now(entry.diff, text.now, unseen)
+  end
+  ---@type claude-ide.diff.Hunks
+  ---@diagnostic disable-next-line: assign-type-mismatch -- they are there before the view is
+  local live = entry.hunks
+  local comparison = text.comparison
+  local added, removed = comparison.added, comparison.removed
+  if live.list ~= comparison.hunks then
+    added, removed = hunks.count(live)
+  end
+  local alone = not require("claude-ide.diff.layout").get(layout).now
+  return winbar.of_proposal(entry.diff, {
+    added = added,
+    removed = removed,
+    kept = #live.original - #hunks.dropped(live),
+    total = #live.original,
+    others = require("claude-ide.diff.state").count() - 1,
+    width = width,
+    now = alone and text.now or nil,
+    unseen = alone and unseen or nil,
+  })
+end
+
+---@param entry claude-ide.diff.Entry
+---@return fun(side: claude-ide.diff.Side, width: integer): string
+local function winbars(entry)
+  return function(side, width)
+    return winbar_of(entry, side, width)
+  end
+end
+
+---The person has changed the proposal.
+---@param entry claude-ide.diff.Entry
+local function refresh(entry)
+  if entry.view and entry.diff.state == "pending" then
+    require("claude-ide.diff.view").refresh(entry.view, winbars(entry))
+    require("claude-ide.diff.choice").show_dropped(entry.view.hunks)
+  end
+end
+
+---Shows a diff in the next layout, and those that come after it.
+---@param entry claude-ide.diff.Entry
+function M.switch_layout(entry)
+  if entry.view and entry.diff.state == "pending" then
+    local layout = require("claude-ide.diff.layout")
+    local name = layout.after(entry.view.layout)
+    layout.prefer(name)
+    require("claude-ide.diff.view").switch(entry.view, name, winbars(entry))
+  end
 end
 
 ---@param entry claude-ide.diff.Entry
 ---@return claude-ide.diff.ViewOpts
 local function view_opts(entry)
-  local winbar, text = require("claude-ide.diff.winbar"), entry.text
-  local now, comparison = text.now, text.comparison
-  local unseen = require("claude-ide.diff.proposal").unseen_changes(now.format, text.format)
-  local bytes = #entry.diff.proposed + #(now.disk.bytes or "")
+  local text = entry.text --[[@as claude-ide.diff.Prepared]]
+  local bytes = #entry.diff.proposed + #(text.now.disk.bytes or "")
+  local marks = require("claude-ide.diff.marks")
+  entry.hunks = require("claude-ide.diff.hunks").follow(text, function()
+    refresh(entry)
+  end)
   return {
     focus = false,
-    hunks = comparison.hunks,
-    plain = require("claude-ide.diff.marks").needed(comparison.hunks, #now.lines + #text.lines, bytes),
-    winbar = function(side, width)
-      if side == "now" then
-        return winbar.of_now(entry.diff, now, unseen)
-      end
-      return winbar.of_proposal(entry.diff, {
-        added = comparison.added,
-        removed = comparison.removed,
-        others = require("claude-ide.diff.state").count() - 1,
-        width = width,
-      })
-    end,
+    hunks = entry.hunks,
+    plain = marks.needed(text.comparison.hunks, #text.now.lines + #text.lines, bytes),
+    winbar = winbars(entry),
   }
 end
 

@@ -1,91 +1,46 @@
--- A diff on the screen: the windows of one layout in a tab of its own. Knows nothing of answers.
+-- A diff on the screen: its windows in a tab of their own. Knows nothing of answers.
 -- Invariant: it closes its own windows and buffers and no others.
 local M = {}
 
 ---@class claude-ide.diff.View
 ---@field diff claude-ide.Diff
 ---@field bufs table<claude-ide.diff.Side, integer>
----@field wins table<claude-ide.diff.Side, integer> as opened; the person may have closed some
+---@field wins table<claude-ide.diff.Side, integer> as the layout has them; the person may have closed some
+---@field layout claude-ide.diff.LayoutName
+---@field hunks claude-ide.diff.Hunks
+---@field plain boolean without Neovim's diff mode
 ---@field tab integer
 ---@field screen claude-ide.diff.Screen what to go back to
 ---@field lost_here? boolean the person was in its tab when they closed a window of it
 
 ---@class claude-ide.diff.ViewOpts
 ---@field focus boolean go there
----@field hunks claude-ide.buffer.Hunk[]
+---@field hunks claude-ide.diff.Hunks
 ---@field winbar fun(side: claude-ide.diff.Side, width: integer): string
 ---@field plain boolean without Neovim's diff mode
 ---@field screen? claude-ide.diff.Screen default: the present one
-
----@param layout claude-ide.diff.Layout
----@param bufs table<claude-ide.diff.Side, integer>
----@return table<claude-ide.diff.Side, integer> wins
-local function build(layout, bufs)
-  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(bufs[layout.first]))
-  local wins = { [layout.first] = vim.api.nvim_get_current_win() }
-  for _, split in ipairs(layout.splits) do
-    wins[split.side] =
-      vim.api.nvim_open_win(bufs[split.side], false, { split = split.direction, win = wins[split.of] })
-  end
-  return wins
-end
-
----The first change as diff mode sees it: with the person's 'diffopt' that need not be the first that there is.
----@return integer lnum
-local function first_in_diff_mode()
-  vim.cmd("normal! gg")
-  if vim.fn.diff_hlID(1, 1) == 0 and vim.fn.diff_filler(1) == 0 then
-    vim.cmd("silent! normal! ]c")
-  end
-  return vim.fn.line(".")
-end
-
----@param view claude-ide.diff.View
----@param opts claude-ide.diff.ViewOpts
-local function go_to_first_change(view, opts)
-  local first = opts.hunks[1]
-  for side, win in pairs(view.wins) do
-    vim.api.nvim_win_call(win, function()
-      local lnum = 1
-      if not opts.plain then
-        lnum = first_in_diff_mode()
-      elseif first then
-        lnum =
-          math.min(side == "now" and first.old or first.new, vim.api.nvim_buf_line_count(view.bufs[side]))
-      end
-      vim.api.nvim_win_set_cursor(win, { lnum, 0 })
-      vim.cmd("normal! zvzz")
-    end)
-  end
-end
 
 ---@param diff claude-ide.Diff
 ---@param bufs table<claude-ide.diff.Side, integer>
 ---@param opts claude-ide.diff.ViewOpts
 ---@return claude-ide.diff.View
 function M.open(diff, bufs, opts)
-  local config = require("claude-ide.config").get().diff
-  local layout = require("claude-ide.diff.layout").get(config.layout)
   local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.diff.restore")
   require("claude-ide.diff.winbar").define_highlights()
-  local view = { diff = diff, bufs = bufs, screen = opts.screen or restore.remember() }
+  ---@type claude-ide.diff.View
+  ---@diagnostic disable-next-line: missing-fields -- the tab is made below
+  local view = {
+    diff = diff,
+    bufs = bufs,
+    wins = {},
+    layout = require("claude-ide.diff.layout").preferred(),
+    hunks = opts.hunks,
+    plain = opts.plain,
+    screen = opts.screen or restore.remember(),
+  }
   local back = not opts.focus and restore.remember() or nil
   buffers.silently(function()
-    view.wins = build(layout, bufs)
-    view.tab = vim.api.nvim_get_current_tabpage()
-    for side, win in pairs(view.wins) do
-      require("claude-ide.diff.dress").window(win, opts.winbar(side, vim.api.nvim_win_get_width(win)))
-    end
-    if opts.plain then
-      require("claude-ide.diff.marks").show(view, opts.hunks)
-    else
-      for _, win in pairs(view.wins) do
-        vim.api.nvim_win_call(win, vim.cmd.diffthis)
-      end
-    end
-    go_to_first_change(view, opts)
-    vim.api.nvim_set_current_win(view.wins[layout.focus])
-    vim.cmd("syncbind")
+    require("claude-ide.diff.arrange").open(view, opts.winbar)
     if back then
       restore.go(back)
     end
@@ -110,15 +65,38 @@ end
 ---@param side claude-ide.diff.Side
 ---@return boolean
 function M.is_shown(view, side)
-  return vim.api.nvim_win_is_valid(view.wins[side])
+  local win = view.wins[side]
+  return win ~= nil and vim.api.nvim_win_is_valid(win)
 end
 
 ---@param view claude-ide.diff.View
 function M.focus(view)
   local win = M.is_shown(view, "proposal") and view.wins.proposal or view.wins.now
-  if vim.api.nvim_win_is_valid(win) then
+  if win and vim.api.nvim_win_is_valid(win) then
     vim.api.nvim_set_current_tabpage(view.tab)
     vim.api.nvim_set_current_win(win)
+  end
+end
+
+---@param view claude-ide.diff.View
+---@param name claude-ide.diff.LayoutName
+---@param winbar fun(side: claude-ide.diff.Side, width: integer): string
+function M.switch(view, name, winbar)
+  if M.is_shown(view, "proposal") then
+    require("claude-ide.diff.buffers").silently(function()
+      require("claude-ide.diff.arrange").switch(view, name, winbar)
+      return true
+    end)
+  end
+end
+
+---The text has changed.
+---@param view claude-ide.diff.View
+---@param winbar fun(side: claude-ide.diff.Side, width: integer): string
+function M.refresh(view, winbar)
+  if M.is_shown(view, "proposal") then
+    require("claude-ide.diff.arrange").refresh(view)
+    require("claude-ide.diff.arrange").set_winbars(view, winbar)
   end
 end
 
@@ -155,6 +133,7 @@ end
 
 ---@param view claude-ide.diff.View
 local function close_windows(view)
+  require("claude-ide.diff.unified").hide(view.bufs.proposal)
   local open = vim.tbl_filter(vim.api.nvim_win_is_valid, vim.tbl_values(view.wins))
   for _, win in ipairs(open) do
     vim.api.nvim_win_call(win, function()

@@ -14,7 +14,8 @@ local LINKS = {
   ClaudeDiffRejected = "DiagnosticError",
 }
 
----Windows of so many columns have room for all of it.
+---Windows of so many columns have room for all of it, or for most.
+local SPACIOUS = 100
 local ROOMY = 68
 
 ---Defines the highlight groups where the person or the colour scheme has not.
@@ -65,38 +66,72 @@ function M.of_now(diff, now, unseen)
     .. part("ClaudeDiffWarning", unseen and unseen .. " " or "")
 end
 
+---What a person should know of the present text before they decide.
+---@param now claude-ide.diff.Now
+---@return string? nil: nothing
+local function warning_of(now)
+  return now.disk.problem or now.against == "buffer" and "with your unsaved changes" or nil
+end
+
 ---@class claude-ide.diff.WinbarOpts
 ---@field added integer
 ---@field removed integer
+---@field kept integer proposed hunks that are left
+---@field total integer proposed hunks
 ---@field others integer how many more diffs wait
 ---@field width integer of the window
+---@field now? claude-ide.diff.Now where no other window tells of it
+---@field unseen? string what changes beside the lines, in the same case
+
+---@param opts claude-ide.diff.WinbarOpts
+---@return string[][] key and what it does
+local function hints_of(opts)
+  local config = require("claude-ide.config").get().diff
+  local keymaps = config.keymaps
+  local hints = {
+    { key_name(keymaps.accept, config.accept_on_write and ":w" or ":Claude accept"), "accept" },
+    { key_name(keymaps.reject, ":q"), "reject" },
+  }
+  if opts.width >= ROOMY then
+    table.insert(hints, { "]c", "next" })
+  end
+  if opts.width >= SPACIOUS then
+    if keymaps.hunk then
+      table.insert(hints, { key_name(keymaps.hunk, ""), "drop" })
+    end
+    if keymaps.layout then
+      table.insert(hints, { key_name(keymaps.layout, ""), "layout" })
+    end
+  end
+  return hints
+end
 
 ---@param diff claude-ide.Diff
 ---@param opts claude-ide.diff.WinbarOpts
 ---@return string
 function M.of_proposal(diff, opts)
-  local config = require("claude-ide.config").get().diff
-  local accept = key_name(config.keymaps.accept, config.accept_on_write and ":w" or ":Claude accept")
-  local reject = key_name(config.keymaps.reject, ":q")
+  local title = opts.width < ROOMY and " · proposal " or " · Claude's proposal "
+  local choice = ""
+  if opts.kept < opts.total then
+    choice = part("ClaudeDiffWarning", ("%d of %d kept "):format(opts.kept, opts.total))
+    title = opts.width < ROOMY and " · " or title
+  end
   local parts = {
     part("ClaudeDiffFile", " " .. vim.fs.basename(diff.path)),
-    "%<" .. part("ClaudeDiffSide", opts.width < ROOMY and " · proposal " or " · Claude's proposal "),
+    "%<" .. part("ClaudeDiffSide", title) .. choice,
     part("ClaudeDiffAdded", (" +%d"):format(opts.added)),
     part("ClaudeDiffRemoved", (" −%d "):format(opts.removed)),
   }
+  for _, warning in ipairs({ opts.unseen or false, opts.now and warning_of(opts.now) or false }) do
+    if warning then
+      parts[#parts + 1] = part("ClaudeDiffWarning", " " .. warning .. " ")
+    end
+  end
   parts[#parts + 1] = "%="
   if opts.others > 0 then
     parts[#parts + 1] = part("ClaudeDiffHint", (" %d more "):format(opts.others))
   end
-  ---@type string[][]
-  local hints = {
-    { accept, "accept" },
-    { reject, "reject" },
-  }
-  if opts.width >= ROOMY then
-    table.insert(hints, { "]c", "next" })
-  end
-  for _, hint in ipairs(hints) do
+  for _, hint in ipairs(hints_of(opts)) do
     parts[#parts + 1] = part("ClaudeDiffKey", " " .. hint[1]) .. part("ClaudeDiffHint", " " .. hint[2] .. " ")
   end
   return table.concat(parts)

@@ -1,0 +1,261 @@
+-- What a proposal, as the person has it now, changes in the present text. Follows every edit by comparing only what the
+-- edit touched, so it is current at any time and costs nothing that grows with the file.
+-- Invariant: the present text with `list` applied is the proposal's text.
+local M = {}
+
+---@class claude-ide.diff.Hunks
+---@field buf integer of the proposal
+---@field format claude-ide.diff.Format of the proposal
+---@field old string[] the present text; no line at all where that is empty
+---@field proposed string[] the lines as they came; no line at all where there were none
+---@field original claude-ide.buffer.Hunk[] as they came
+---@field list claude-ide.buffer.Hunk[] as they are, top to bottom
+---@field changed fun() is called after every edit, when windows and marks may be touched
+---@field scheduled boolean
+
+---@param hunks claude-ide.diff.Hunks
+---@return boolean the buffer's one line is no line of the text
+local function is_empty(hunks)
+  return require("claude-ide.diff.proposal").is_empty(hunks.buf, hunks.format)
+end
+
+---@param hunks claude-ide.diff.Hunks
+---@return integer
+local function line_count(hunks)
+  return is_empty(hunks) and 0 or vim.api.nvim_buf_line_count(hunks.buf)
+end
+
+---@param hunks claude-ide.diff.Hunks
+local function compare_all(hunks)
+  local lines = is_empty(hunks) and {} or vim.api.nvim_buf_get_lines(hunks.buf, 0, -1, false)
+  hunks.list = require("claude-ide.buffer.patch").hunks(hunks.old, lines)
+end
+
+---How the old lines that an edit touched differ from what stands there now.
+---@param hunks claude-ide.diff.Hunks
+---@param at claude-ide.buffer.Hunk
+---@return claude-ide.buffer.Hunk[]
+local function compare_part(hunks, at)
+  local new = vim.api.nvim_buf_get_lines(hunks.buf, at.new - 1, at.new - 1 + at.new_count, false)
+  for _, hunk in ipairs(hunks.original) do
+    -- What came back is what it was, however it might be compared by itself.
+    if hunk.old == at.old and hunk.old_count == at.old_count and hunk.new_count == at.new_count then
+      if vim.deep_equal(new, vim.list_slice(hunks.proposed, hunk.new, hunk.new + hunk.new_count - 1)) then
+        return { at }
+      end
+    end
+  end
+  local old = vim.list_slice(hunks.old, at.old, at.old + at.old_count - 1)
+  local found = require("claude-ide.buffer.patch").hunks(old, new)
+  for _, hunk in ipairs(found) do
+    hunk.old, hunk.new = hunk.old + at.old - 1, hunk.new + at.new - 1
+  end
+  return found
+end
+
+---Takes over one edit: the lines [first, last) became [first, last_new).
+---@param hunks claude-ide.diff.Hunks
+---@param first integer 1-based
+---@param last integer
+---@param last_new integer
+local function follow(hunks, first, last, last_new)
+  local before, after, moved = {}, {}, last_new - last
+  local from, to, shift_before, shift_after = first, last, 0, 0
+  for _, hunk in ipairs(hunks.list) do
+    local shift = hunk.new + hunk.new_count - hunk.old - hunk.old_count
+    if hunk.new + hunk.new_count < first then
+      before[#before + 1] = hunk
+      shift_before, shift_after = shift, shift
+    elseif hunk.new > last then
+      after[#after + 1] =
+        { old = hunk.old, old_count = hunk.old_count, new = hunk.new + moved, new_count = hunk.new_count }
+    else
+      from, to, shift_after = math.min(from, hunk.new), math.max(to, hunk.new + hunk.new_count), shift
+    end
+  end
+  local part = { old = from - shift_before, new = from }
+  part.old_count, part.new_count = to - shift_after - part.old, to + moved - part.new
+  local list = before
+  vim.list_extend(list, compare_part(hunks, part))
+  hunks.list = vim.list_extend(list, after)
+end
+
+---@param hunks claude-ide.diff.Hunks
+---@return boolean
+local function adds_up(hunks)
+  local count = #hunks.old
+  for _, hunk in ipairs(hunks.list) do
+    count = count + hunk.new_count - hunk.old_count
+  end
+  return count == line_count(hunks)
+end
+
+---@param hunks claude-ide.diff.Hunks
+local function tell(hunks)
+  if hunks.scheduled then
+    return
+  end
+  hunks.scheduled = true
+  vim.schedule(function()
+    hunks.scheduled = false
+    if vim.api.nvim_buf_is_loaded(hunks.buf) then
+      if not adds_up(hunks) then
+        compare_all(hunks)
+      end
+      hunks.changed()
+    end
+  end)
+end
+
+---@param hunks claude-ide.diff.Hunks
+local function attach(hunks)
+  vim.api.nvim_buf_attach(hunks.buf, false, {
+    on_lines = function(_, _, _, first, last, last_new)
+      local was_small = vim.api.nvim_buf_line_count(hunks.buf) - (last_new - last) <= 1
+      if was_small or vim.api.nvim_buf_line_count(hunks.buf) <= 1 then
+        compare_all(hunks)
+      else
+        follow(hunks, first + 1, last + 1, last_new + 1)
+      end
+      tell(hunks)
+    end,
+    on_reload = function()
+      vim.schedule(function()
+        if vim.api.nvim_buf_is_loaded(hunks.buf) then
+          compare_all(hunks)
+          hunks.changed()
+        end
+      end)
+    end,
+  })
+end
+
+---@param text claude-ide.diff.Prepared
+---@param changed fun()
+---@return claude-ide.diff.Hunks
+function M.follow(text, changed)
+  local hunks = {
+    buf = text.bufs.proposal,
+    format = text.format,
+    old = text.now.format.empty and {} or text.now.lines,
+    proposed = text.format.empty and {} or text.lines,
+    original = text.comparison.hunks,
+    list = text.comparison.hunks,
+    changed = changed,
+    scheduled = false,
+  }
+  attach(hunks)
+  return hunks
+end
+
+---@param a claude-ide.buffer.Hunk
+---@param b claude-ide.buffer.Hunk
+---@return boolean
+local function touch(a, b)
+  return a.old <= b.old + b.old_count and b.old <= a.old + a.old_count
+end
+
+---The proposed hunks that nothing is left of.
+---@param hunks claude-ide.diff.Hunks
+---@return claude-ide.buffer.Hunk[]
+function M.dropped(hunks)
+  local dropped, list, i = {}, hunks.list, 1
+  for _, original in ipairs(hunks.original) do
+    while list[i] and list[i].old + list[i].old_count < original.old do
+      i = i + 1
+    end
+    if not (list[i] and touch(list[i], original)) then
+      dropped[#dropped + 1] = original
+    end
+  end
+  return dropped
+end
+
+---Where a line of the present text is in the proposal.
+---@param hunks claude-ide.diff.Hunks
+---@param lnum integer
+---@return integer lnum
+function M.map(hunks, lnum)
+  return require("claude-ide.buffer.patch").map(hunks.list, lnum)
+end
+
+---The hunk that a line is in; a hunk that only removes lines is where they were.
+---@param hunks claude-ide.diff.Hunks
+---@param side claude-ide.diff.Side that the line is of
+---@param lnum integer
+---@return claude-ide.buffer.Hunk?
+function M.at(hunks, side, lnum)
+  local start, count = "new", "new_count"
+  if side == "now" then
+    start, count = "old", "old_count"
+  end
+  local beside
+  for _, hunk in ipairs(hunks.list) do
+    local first, last = hunk[start], hunk[start] + hunk[count] - 1
+    if first <= lnum and lnum <= last then
+      return hunk
+    elseif hunk[count] == 0 and (lnum == first or lnum == first - 1) then
+      -- The line below it first: that is where the removed lines are shown.
+      beside = beside or hunk
+    end
+  end
+  return beside
+end
+
+---Where a dropped hunk was: the first line, in the proposal as it is now, that it would change or stand before.
+---@param hunks claude-ide.diff.Hunks
+---@param original claude-ide.buffer.Hunk
+---@return integer lnum
+function M.place(hunks, original)
+  local lnum = original.old
+  for _, hunk in ipairs(hunks.list) do
+    if hunk.old > original.old then
+      break
+    end
+    lnum = original.old + hunk.new + hunk.new_count - hunk.old - hunk.old_count
+  end
+  return lnum
+end
+
+---@param hunks claude-ide.diff.Hunks
+---@param first integer 1-based
+---@param count integer
+---@param lines string[]
+local function replace(hunks, first, count, lines)
+  local patch = require("claude-ide.buffer.patch")
+  patch.break_undo(hunks.buf)
+  if is_empty(hunks) then
+    first, count = 1, 1
+  end
+  vim.api.nvim_buf_set_lines(hunks.buf, first - 1, first - 1 + count, false, lines)
+  patch.break_undo(hunks.buf)
+end
+
+---Puts the present text back in the place of a hunk.
+---@param hunks claude-ide.diff.Hunks
+---@param hunk claude-ide.buffer.Hunk one of `list`
+function M.drop(hunks, hunk)
+  local lines = vim.list_slice(hunks.old, hunk.old, hunk.old + hunk.old_count - 1)
+  replace(hunks, hunk.new, hunk.new_count, lines)
+end
+
+---Takes a dropped hunk after all.
+---@param hunks claude-ide.diff.Hunks
+---@param original claude-ide.buffer.Hunk one of those that `dropped` gives
+function M.take(hunks, original)
+  local lines = vim.list_slice(hunks.proposed, original.new, original.new + original.new_count - 1)
+  replace(hunks, M.place(hunks, original), original.old_count, lines)
+end
+
+---@param hunks claude-ide.diff.Hunks
+---@return integer added
+---@return integer removed
+function M.count(hunks)
+  local added, removed = 0, 0
+  for _, hunk in ipairs(hunks.list) do
+    added, removed = added + hunk.new_count, removed + hunk.old_count
+  end
+  return added, removed
+end
+
+return M

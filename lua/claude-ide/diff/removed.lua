@@ -1,0 +1,180 @@
+-- Lines of the present text as lines that are drawn and are not text: with the colours of the syntax, with their changed
+-- words, cut to the width of the window as Neovim cuts its own.
+local M = {}
+
+---The syntax is looked at up to so many bytes, which takes some ten milliseconds, after the diff is on the screen.
+local MAX_SYNTAX_BYTES = 256 * 1024
+
+---Past so many bytes a line is drawn to there.
+local MAX_BYTES = 2000
+
+---@class claude-ide.diff.Look how the window draws text
+---@field width integer columns for text
+---@field wrap boolean
+---@field tabstop integer
+
+---@alias claude-ide.diff.Chunk [string, string|string[]]
+
+---@class claude-ide.diff.Syntax
+---@field query vim.treesitter.Query
+---@field root TSNode
+---@field language string
+
+---@param buf integer
+---@return claude-ide.diff.Syntax? nil: there is no parser for it, or it is too large
+function M.syntax(buf)
+  local bytes = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf))
+  local filetype = vim.bo[buf].filetype
+  if filetype == "" or bytes > MAX_SYNTAX_BYTES then
+    return nil
+  end
+  local language = vim.treesitter.language.get_lang(filetype) or filetype
+  local ok, parser = pcall(vim.treesitter.get_parser, buf, language)
+  if not ok or not parser then
+    return nil
+  end
+  local found, query = pcall(vim.treesitter.query.get, language, "highlights")
+  local parsed, trees = pcall(parser.parse, parser)
+  if not found or not query or not parsed or not trees[1] then
+    return nil
+  end
+  return { query = query, root = trees[1]:root(), language = language }
+end
+
+---The group of each byte of some lines.
+---@param buf integer
+---@param first integer 1-based
+---@param count integer
+---@param syntax claude-ide.diff.Syntax
+---@return table<integer, { from: integer, to: integer, group: string }[]> by line of `count`
+function M.colours(buf, first, count, syntax)
+  local query = syntax.query
+  local found = {}
+  for id, node in query:iter_captures(syntax.root, buf, first - 1, first - 1 + count) do
+    local name = query.captures[id]
+    if name:sub(1, 1) ~= "_" and name ~= "spell" and name ~= "nospell" and name ~= "conceal" then
+      local start_row, start_col, end_row, end_col = node:range()
+      for row = math.max(start_row, first - 1), math.min(end_row, first + count - 2) do
+        local list = found[row - first + 2] or {}
+        found[row - first + 2] = list
+        list[#list + 1] = {
+          from = row == start_row and start_col or 0,
+          to = row == end_row and end_col or MAX_BYTES,
+          group = "@" .. name .. "." .. syntax.language,
+        }
+      end
+    end
+  end
+  return found
+end
+
+---@param line string
+---@param spans claude-ide.diff.Span[]
+---@param colours? { from: integer, to: integer, group: string }[]
+---@return claude-ide.diff.Chunk[] of the line as it is
+local function coloured(line, spans, colours)
+  if #spans == 0 and not colours then
+    return { { line, "ClaudeDiffRemovedLine" } }
+  end
+  -- Where anything begins or ends, a new chunk begins.
+  local cuts = { [0] = true, [#line] = true }
+  local function cut(from, to)
+    cuts[math.min(from, #line)], cuts[math.min(to, #line)] = true, true
+  end
+  for _, span in ipairs(spans) do
+    cut(span[1], span[2])
+  end
+  for _, colour in ipairs(colours or {}) do
+    cut(colour.from, colour.to)
+  end
+  local at = vim.tbl_keys(cuts)
+  table.sort(at)
+  local chunks = {}
+  for i = 1, #at - 1 do
+    local groups = { "ClaudeDiffRemovedLine" }
+    for _, span in ipairs(spans) do
+      if span[1] <= at[i] and at[i] < span[2] then
+        groups[1] = "ClaudeDiffRemovedWord"
+      end
+    end
+    for _, colour in ipairs(colours or {}) do
+      if colour.from <= at[i] and at[i] < colour.to then
+        groups[#groups + 1] = colour.group
+      end
+    end
+    chunks[i] = { line:sub(at[i] + 1, at[i + 1]), groups }
+  end
+  return chunks
+end
+
+---One text without tabs and control characters, and its width.
+---@param text string
+---@param column integer
+---@param look claude-ide.diff.Look
+---@return string
+---@return integer width
+local function visible(text, column, look)
+  if text == "\t" then
+    local width = look.tabstop - column % look.tabstop
+    return (" "):rep(width), width
+  end
+  text = vim.fn.strtrans(text)
+  return text, vim.api.nvim_strwidth(text)
+end
+
+---@param text string
+---@return fun(): string? each character with what combines with it, or a run of plain ones
+local function pieces(text)
+  if not text:find("[%z\1-\31\127-\255]") then
+    return vim.gsplit(text, "", { plain = true })
+  end
+  local count, i = vim.fn.strcharlen(text), -1
+  return function()
+    i = i + 1
+    return i < count and vim.fn.strcharpart(text, i, 1, true) or nil
+  end
+end
+
+---@param chunks claude-ide.diff.Chunk[]
+---@param look claude-ide.diff.Look
+---@return claude-ide.diff.Chunk[][] rows
+local function cut_to_width(chunks, look)
+  local rows, row, column = {}, {}, 0
+  for _, chunk in ipairs(chunks) do
+    local text, group = chunk[1], chunk[2]
+    if column + #text <= look.width and not text:find("[%z\1-\31\127-\255]") then
+      row[#row + 1], column = chunk, column + #text
+    else
+      local drawn = {}
+      for piece in pieces(text) do
+        local shown, width = visible(piece, column, look)
+        if look.wrap and column + width > look.width and column > 0 then
+          row[#row + 1] = { table.concat(drawn), group }
+          rows[#rows + 1] = row
+          row, drawn, column = {}, {}, 0
+          shown, width = visible(piece, column, look)
+        end
+        drawn[#drawn + 1], column = shown, column + width
+      end
+      row[#row + 1] = { table.concat(drawn), group }
+    end
+  end
+  row[#row + 1] = { (" "):rep(math.max(look.width - column, 0)), "ClaudeDiffRemovedLine" }
+  rows[#rows + 1] = row
+  return rows
+end
+
+---@param line string
+---@param spans claude-ide.diff.Span[]
+---@param colours? { from: integer, to: integer, group: string }[]
+---@param look claude-ide.diff.Look
+---@return claude-ide.diff.Chunk[][] rows one, or more where the window wraps
+function M.rows(line, spans, colours, look)
+  if #line > MAX_BYTES then
+    line = line:sub(1, MAX_BYTES + vim.str_utf_start(line, MAX_BYTES + 1)) .. "…"
+  end
+  -- A NUL of the text is a line break in Neovim's strings.
+  return cut_to_width(coloured(line:gsub("\n", "\0"), spans, colours), look)
+end
+
+return M

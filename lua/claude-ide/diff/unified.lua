@@ -1,0 +1,287 @@
+-- The unified layout: the proposal's own buffer, to be read and edited as it is, with what it removes drawn above what it
+-- adds. Everything here is drawn; nothing is text.
+local M = {}
+
+---Lines around the window that are marked at once; the rest follows in turns of the event loop.
+local NEAR = 120
+local HUNKS_AT_ONCE = 40
+
+---So many removed lines of one hunk are drawn.
+local MAX_REMOVED = 500
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.diff.unified")
+
+---@class claude-ide.diff.Unified
+---@field hunks claude-ide.diff.Hunks
+---@field now integer buffer of the present text
+---@field win integer
+---@field look claude-ide.diff.Look
+---@field heights table<claude-ide.buffer.Hunk, integer> rows of removed lines
+---@field syntax? claude-ide.diff.Syntax of the present text; nil: none, or not looked at yet
+---@field generation integer of the marks
+---@field group integer augroup
+
+---@type table<integer, claude-ide.diff.Unified> by buffer of the proposal
+local shown = {}
+
+---@param win integer
+---@return claude-ide.diff.Look
+local function look_of(win)
+  local info = vim.fn.getwininfo(win)[1]
+  return {
+    width = math.max(info.width - info.textoff, 10),
+    wrap = vim.wo[win].wrap,
+    tabstop = vim.bo[vim.api.nvim_win_get_buf(win)].tabstop,
+  }
+end
+
+---@param self claude-ide.diff.Unified
+---@param hunk claude-ide.buffer.Hunk
+---@param spans table<integer, claude-ide.diff.Span[]> by line of the hunk
+---@return claude-ide.diff.Chunk[][]
+local function removed_rows(self, hunk, spans)
+  local removed, rows = require("claude-ide.diff.removed"), {}
+  local count = math.min(hunk.old_count, MAX_REMOVED)
+  local colours = {}
+  if self.syntax then
+    colours = removed.colours(self.now, hunk.old, count, self.syntax)
+  end
+  for i = 1, count do
+    local line = self.hunks.old[hunk.old + i - 1]
+    vim.list_extend(rows, removed.rows(line, spans[i] or {}, colours[i], self.look))
+  end
+  if count < hunk.old_count then
+    local text = ("… and %d more lines that are removed"):format(hunk.old_count - count)
+    vim.list_extend(rows, removed.rows(text, {}, nil, self.look))
+  end
+  return rows
+end
+
+---@param buf integer
+---@param hunk claude-ide.buffer.Hunk
+---@param rows claude-ide.diff.Chunk[][]
+local function draw_removed(buf, hunk, rows)
+  local last = vim.api.nvim_buf_line_count(buf)
+  local below = hunk.new > last
+  vim.api.nvim_buf_set_extmark(buf, namespace, math.min(hunk.new, last) - 1, 0, {
+    virt_lines = rows,
+    virt_lines_above = not below,
+    right_gravity = below,
+    undo_restore = false,
+  })
+end
+
+---@param self claude-ide.diff.Unified
+---@param hunk claude-ide.buffer.Hunk
+local function draw(self, hunk)
+  local words = require("claude-ide.diff.words")
+  local buf, old_spans = self.hunks.buf, {}
+  local new =
+    vim.api.nvim_buf_get_lines(buf, hunk.new - 1, hunk.new - 1 + math.min(hunk.new_count, 200), false)
+  if hunk.new_count > 0 then
+    vim.api.nvim_buf_set_extmark(buf, namespace, hunk.new - 1, 0, {
+      end_row = hunk.new - 1 + hunk.new_count,
+      hl_group = "ClaudeDiffAddedLine",
+      hl_eol = true,
+      strict = false,
+      priority = 20,
+      undo_restore = false,
+    })
+    local old = vim.list_slice(self.hunks.old, hunk.old, hunk.old + math.min(hunk.old_count, 200) - 1)
+    for i, j in pairs(words.pair(old, new)) do
+      local new_spans
+      old_spans[i], new_spans = words.between(old[i], new[j])
+      for _, span in ipairs(new_spans) do
+        vim.api.nvim_buf_set_extmark(buf, namespace, hunk.new + j - 2, span[1], {
+          end_col = span[2],
+          hl_group = "ClaudeDiffAddedWord",
+          strict = false,
+          priority = 21,
+          undo_restore = false,
+        })
+      end
+    end
+  end
+  local rows = removed_rows(self, hunk, old_spans)
+  self.heights[hunk] = #rows
+  if #rows > 0 then
+    draw_removed(buf, hunk, rows)
+  end
+end
+
+---@param self claude-ide.diff.Unified
+---@return boolean
+local function is_shown(self)
+  return shown[self.hunks.buf] == self
+    and vim.api.nvim_buf_is_loaded(self.hunks.buf)
+    and vim.api.nvim_win_is_valid(self.win)
+end
+
+---Lines above the first one are out of sight until somebody scrolls there, which nobody would think of.
+---@param self claude-ide.diff.Unified
+local function show_top(self)
+  local hunk = self.hunks.list[1]
+  local rows = hunk and hunk.new == 1 and self.heights[hunk] or 0
+  if rows > 0 and vim.fn.line("w0", self.win) == 1 then
+    vim.api.nvim_win_call(self.win, function()
+      if vim.fn.winsaveview().topfill < rows then
+        vim.fn.winrestview({ topfill = math.min(rows, vim.api.nvim_win_get_height(self.win) - 2) })
+      end
+    end)
+  end
+end
+
+---Draws everything anew: what is near the window now, the rest soon.
+---@param self claude-ide.diff.Unified
+local function redraw(self)
+  local generation, later = self.generation + 1, {}
+  self.generation = generation
+  self.look, self.heights = look_of(self.win), {}
+  vim.api.nvim_buf_clear_namespace(self.hunks.buf, namespace, 0, -1)
+  local top, bottom = vim.fn.line("w0", self.win) - NEAR, vim.fn.line("w$", self.win) + NEAR
+  for _, hunk in ipairs(self.hunks.list) do
+    if hunk.new + hunk.new_count >= top and hunk.new <= bottom then
+      draw(self, hunk)
+    else
+      later[#later + 1] = hunk
+    end
+  end
+  show_top(self)
+  local at = 1
+  local function some()
+    if generation ~= self.generation or not is_shown(self) then
+      return
+    end
+    -- The text may have changed since: then all is drawn again in a moment.
+    for i = at, math.min(at + HUNKS_AT_ONCE, #later) do
+      if not self.hunks.scheduled then
+        draw(self, later[i])
+      end
+    end
+    at = at + HUNKS_AT_ONCE + 1
+    if at <= #later then
+      vim.schedule(some)
+    end
+  end
+  if #later > 0 then
+    vim.schedule(some)
+  end
+end
+
+---Puts the cursor on a hunk, with what it removes in sight.
+---@param self claude-ide.diff.Unified
+---@param hunk claude-ide.buffer.Hunk
+local function go_to(self, hunk)
+  local lnum = math.min(hunk.new, vim.api.nvim_buf_line_count(self.hunks.buf))
+  if not self.heights[hunk] then
+    draw(self, hunk)
+  end
+  vim.api.nvim_win_call(self.win, function()
+    vim.api.nvim_win_set_cursor(self.win, { lnum, 0 })
+    vim.cmd("normal! zvzz")
+    local rows, height = self.heights[hunk], vim.api.nvim_win_get_height(self.win)
+    if hunk.new > lnum then
+      return
+    elseif lnum == 1 or rows > vim.fn.winline() - 2 then
+      vim.fn.winrestview({ topline = lnum, topfill = math.min(rows, height - 2) })
+    end
+  end)
+end
+
+---@param buf integer
+---@param direction 1|-1
+local function jump(buf, direction)
+  local self = shown[buf]
+  local lnum = vim.api.nvim_win_get_cursor(0)[1]
+  local last, found = vim.api.nvim_buf_line_count(buf), nil
+  for _, hunk in ipairs(self.hunks.list) do
+    local at = math.min(hunk.new, last)
+    if direction == 1 and at > lnum then
+      found = hunk
+      break
+    elseif direction == -1 and at < lnum then
+      found = hunk
+    end
+  end
+  if found then
+    vim.cmd("normal! m'")
+    self.win = vim.api.nvim_get_current_win()
+    go_to(self, found)
+  end
+end
+
+---@param hunks claude-ide.diff.Hunks
+---@param now integer buffer of the present text
+---@param win integer
+function M.show(hunks, now, win)
+  require("claude-ide.diff.colours").define()
+  local buf = hunks.buf
+  local self = {
+    hunks = hunks,
+    now = now,
+    win = win,
+    look = look_of(win),
+    heights = {},
+    generation = 0,
+    group = vim.api.nvim_create_augroup("claude-ide.diff.unified." .. buf, { clear = true }),
+  }
+  shown[buf] = self
+  vim.api.nvim_create_autocmd({ "WinResized", "OptionSet" }, {
+    group = self.group,
+    desc = "Claude Code: removed lines fit the window",
+    callback = function()
+      if is_shown(self) and not vim.deep_equal(look_of(self.win), self.look) then
+        redraw(self)
+      end
+    end,
+  })
+  for key, direction in pairs({ ["]c"] = 1, ["[c"] = -1 }) do
+    vim.keymap.set("n", key, function()
+      jump(buf, direction)
+    end, { buffer = buf, desc = "Claude Code: another change" })
+  end
+  redraw(self)
+  vim.schedule(function()
+    if is_shown(self) then
+      self.syntax = require("claude-ide.diff.removed").syntax(now)
+      if self.syntax then
+        redraw(self)
+      end
+    end
+  end)
+end
+
+---Shows the first change.
+---@param buf integer of the proposal
+function M.go_to_first(buf)
+  local self = shown[buf]
+  if self.hunks.list[1] then
+    go_to(self, self.hunks.list[1])
+  end
+end
+
+---The text has changed.
+---@param buf integer of the proposal
+function M.refresh(buf)
+  if shown[buf] and is_shown(shown[buf]) then
+    redraw(shown[buf])
+  end
+end
+
+---@param buf integer of the proposal
+function M.hide(buf)
+  local self = shown[buf]
+  if not self then
+    return
+  end
+  shown[buf] = nil
+  vim.api.nvim_del_augroup_by_id(self.group)
+  if vim.api.nvim_buf_is_valid(buf) then
+    vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+    for _, key in ipairs({ "]c", "[c" }) do
+      pcall(vim.keymap.del, "n", key, { buffer = buf })
+    end
+  end
+end
+
+return M

@@ -1,0 +1,204 @@
+"""The changes of a proposal one by one: dropped, taken after all, counted; what is answered is exactly what is kept."""
+
+import random
+
+import pytest
+from diff_steps import Diffs
+
+OLD = "".join(f"line {i}\n" for i in range(1, 31))
+NEW = OLD.replace("line 3\n", "LINE 3\n").replace("line 10\n", "").replace("line 20\n", "line 20\nmore\nand more\n")
+
+LAYOUTS = ["vertical", "horizontal", "unified"]
+
+HUNKS = """
+local hunks = {}
+local entry = require("claude-ide.diff.stage").get(1)
+for _, hunk in ipairs(entry.hunks.original) do
+  hunks[#hunks + 1] = { hunk.old, hunk.old_count, hunk.new, hunk.new_count }
+end
+return hunks
+"""
+
+DROP = """
+local live, entry = require("claude-ide.diff.hunks"), require("claude-ide.diff.stage").get(1)
+for _, old in ipairs(...) do
+  for _, hunk in ipairs(entry.hunks.list) do
+    if hunk.old == old then
+      live.drop(entry.hunks, hunk)
+      break
+    end
+  end
+end
+return #live.dropped(entry.hunks)
+"""
+
+
+@pytest.fixture(params=LAYOUTS)
+def diffs(start_nvim, request):
+    return Diffs(start_nvim(opts={"diff": {"layout": request.param}}, files={"a.txt": OLD}))
+
+
+def wait_kept(diffs, kept):
+    diffs.nvim.wait(lambda: any(f"{kept} kept" in line for line in diffs.drawn()), what=f"{kept} kept")
+
+
+def test_a_dropped_change_is_not_in_the_answer(diffs):
+    diffs.open(1, "a.txt", NEW)
+    assert diffs.nvim.cursor() == (3, 0)
+    diffs.nvim.keys("dx")
+    wait_kept(diffs, "2 of 3")
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == NEW.replace("LINE 3", "line 3")
+
+
+def test_undo_brings_a_dropped_change_back(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("20Gdx")
+    wait_kept(diffs, "2 of 3")
+    assert diffs.nvim.lines() == NEW.replace("more\nand more\n", "").splitlines()
+    diffs.nvim.keys("u")
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == NEW.splitlines())
+    diffs.nvim.wait(lambda: not any(" kept" in line for line in diffs.drawn()))
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == NEW
+
+
+def test_the_same_key_takes_a_dropped_change_after_all(diffs):
+    diffs.open(1, "a.txt", NEW)
+    for lnum in (3, 10, 20):
+        diffs.nvim.keys(f"{lnum}Gdx")
+        wait_kept(diffs, "2 of 3")
+        assert any("dropped · dx takes it" in line for line in diffs.drawn())
+        diffs.nvim.keys("dx")
+        diffs.nvim.wait(lambda: diffs.nvim.lines() == NEW.splitlines())
+        diffs.nvim.wait(lambda: not any(" kept" in line for line in diffs.drawn()))
+
+
+def test_with_every_change_dropped_accepting_rejects_and_asks_nothing(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("20Gdx")
+    wait_kept(diffs, "2 of 3")
+    diffs.nvim.keys("10Gdx")
+    wait_kept(diffs, "1 of 3")
+    diffs.nvim.keys("3Gdx")
+    wait_kept(diffs, "0 of 3")
+    diffs.nvim.keys(":w<CR>")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_clean()
+
+
+def test_what_the_person_types_besides_is_answered_too(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("dx")
+    wait_kept(diffs, "2 of 3")
+    diffs.nvim.keys("GoMINE<Esc>ZZ")
+    assert diffs.accepted(1, "a.txt") == NEW.replace("LINE 3", "line 3") + "MINE\n"
+
+
+def test_neovims_own_diffget_counts(start_nvim):
+    diffs = Diffs(start_nvim(files={"a.txt": OLD}))
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("do")
+    wait_kept(diffs, "2 of 3")
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == NEW.replace("LINE 3", "line 3")
+
+
+def test_where_nothing_changes_the_key_does_nothing(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("30Gdx")
+    diffs.nvim.wait_screen("There is no change in this line")
+    assert diffs.nvim.lines() == NEW.splitlines()
+
+
+STYLES = ["lf", "crlf", "cr", "old mixed", "new mixed", "both mixed"]
+
+
+def ends(rng, style, count, side):
+    if style == "lf":
+        return ["\n"] * count
+    if style == "cr":
+        return ["\r"] * count
+    if style == "crlf" or (style != "both mixed" and not style.startswith(side)):
+        return ["\r\n"] * count
+    return [rng.choice(["\n", "\r\n"]) for _ in range(count)]
+
+
+def make(rng, style):
+    """A random file and what became of it, as lines with their ends."""
+    words = [rng.choice(["a", "b", "", "日本", f"{i}"]) for i in range(rng.randint(0, 25))]
+    old = [word + end for word, end in zip(words, ends(rng, style, len(words), "old"), strict=True)]
+    new = []
+    for word, end in zip(words, ends(rng, style, len(words), "new"), strict=True):
+        what = rng.random()
+        if what < 0.15:
+            continue
+        new.append(("changed" if what < 0.3 else word) + end)
+        if what > 0.85:
+            new.append("added" + end)
+    old, new = "".join(old), "".join(new)
+    if rng.random() < 0.3:
+        new = new.rstrip("\r\n") if rng.random() < 0.5 else new
+        old = old.rstrip("\r\n")
+    return old, new
+
+
+def apply(old, new, hunks, dropped):
+    """The independent oracle: the new lines, with the old ones where a change was dropped."""
+    out, at = [], 0
+    for old_first, old_count, new_first, new_count in hunks:
+        out += new[at : new_first - 1]
+        out += (
+            old[old_first - 1 : old_first - 1 + old_count]
+            if old_first in dropped
+            else new[new_first - 1 : new_first - 1 + new_count]
+        )
+        at = new_first - 1 + new_count
+    return out + new[at:]
+
+
+def split(text, eol):
+    """Lines without their ends, and whether the last one had one."""
+    if not text:
+        return [], False
+    lines = text.split(eol)
+    final = lines[-1] == ""
+    return lines[:-1] if final else lines, final
+
+
+def eol_of(old, new):
+    """How the lines of both are told apart."""
+    for text in (new, old):
+        if "\n" in text and "\n" in text.replace("\r\n", ""):
+            return "\n"
+    return "\r\n" if "\r\n" in new else "\n" if "\n" in new else "\r" if "\r" in new else "\n"
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_answer_is_exactly_what_is_kept(start_nvim, style):
+    rng = random.Random(f"kept {style}")
+    diffs = Diffs(start_nvim(opts={"diff": {"layout": "unified"}}))
+    tried = 0
+    while tried < 25:
+        old, new = make(rng, style)
+        if old == new or not old or not new or (set("\r\n") & set(old)) != (set("\r\n") & set(new)):
+            continue
+        (diffs.nvim.project / "r.txt").write_bytes(old.encode())
+        diffs.open(1, "r.txt", new)
+        hunks = diffs.nvim.lua(HUNKS)
+        dropped = [hunk[0] for hunk in hunks if rng.random() < 0.5]
+        rng.shuffle(dropped)
+        assert diffs.nvim.lua(DROP, dropped) == len(dropped), (old, new, hunks, dropped)
+        eol = eol_of(old, new)
+        new_lines, final = split(new, eol)
+        kept = apply(split(old, eol)[0], new_lines, hunks, dropped)
+        expected = eol.join(kept) + (eol if final and kept else "")
+        diffs.nvim.lua("require('claude-ide.diff').accept(1)")
+        answer = diffs.answer(1)
+        if dropped and expected == old:
+            assert answer == {"outcome": "rejected"}, (old, new, hunks, dropped)
+        else:
+            assert answer == {"outcome": "saved", "contents": expected}, (old, new, hunks, dropped)
+        diffs.nvim.lua("answers[1] = nil; require('claude-ide.diff.stage').end_lingering()")
+        diffs.wait_clean()
+        tried += 1
