@@ -1,4 +1,4 @@
--- `:Claude diffs`: the proposed edits that wait, to choose from.
+-- `:Claude diffs`: the proposed edits that wait, to choose from, to go through, to list. And what decides on all of them.
 
 local M = {}
 
@@ -28,5 +28,56 @@ function M.choose()
   end)
   return true
 end
+
+---Lists them in the quickfix window, each at its first change.
+---@return boolean? ok
+---@return string? err
+function M.quickfix()
+  local items, is_in_diff = {}, false
+  for _, diff in ipairs(require("claude-ide.diff").list()) do
+    local counts = diff.added and ("+%d −%d"):format(diff.added, diff.removed) or "is being made"
+    is_in_diff = is_in_diff or diff.current
+    items[#items + 1] = {
+      filename = diff.path,
+      lnum = diff.first or 1,
+      text = ("%s · session %d"):format(counts, diff.client),
+    }
+  end
+  if #items == 0 then
+    return nil, "No edit waits for you."
+  end
+  vim.fn.setqflist({}, " ", { title = "Edits that wait for you", items = items })
+  if is_in_diff then
+    -- In the tab page of a diff there is no window that may show another file.
+    require("claude-ide.notice").info("They are in the quickfix list.")
+  else
+    vim.cmd("botright copen")
+  end
+  return true
+end
+
+---@param outcome "accepted"|"rejected"
+---@return boolean? ok
+---@return string? err
+function M.decide_all(outcome)
+  local diff = require("claude-ide.diff")
+  if diff.count() == 0 then
+    return nil, "No diff waits for a decision."
+  end
+  local count = diff.decide_all(outcome)
+  require("claude-ide.notice").info(("%d %s %s."):format(count, count == 1 and "edit" or "edits", outcome))
+  return true
+end
+
+---What may follow `:Claude diffs`.
+M.ACTIONS = {
+  next = function()
+    return require("claude-ide.diff").step(1)
+  end,
+  previous = function()
+    return require("claude-ide.diff").step(-1)
+  end,
+  quickfix = M.quickfix,
+}
 
 return M

@@ -123,24 +123,51 @@ return {
   },
   {
     name = "accept",
-    doc = "Accept a proposed edit: the one in this tab page, else the one that has waited longest.",
-    run = function()
+    args = "[all]",
+    doc = "Accept a proposed edit: the one in this tab page, else the one that has waited longest; or all that wait.",
+    run = function(words)
+      if words[1] == "all" then
+        return require("claude-ide.command.diffs").decide_all("accepted")
+      elseif words[1] then
+        return nil, ("`:Claude accept %s`: expected all, or nothing."):format(words[1])
+      end
       return require("claude-ide.diff").accept()
+    end,
+    complete = function(_, before)
+      return #before == 0 and { "all" } or {}
     end,
   },
   {
     name = "reject",
-    args = "[reason]",
-    doc = "Reject a proposed edit, chosen in the same way.",
+    args = "[all | reason]",
+    doc = "Reject a proposed edit, chosen in the same way, or all that wait.",
     run = function(words)
+      if #words == 1 and words[1] == "all" then
+        return require("claude-ide.command.diffs").decide_all("rejected")
+      end
       return require("claude-ide.diff").reject(nil, #words > 0 and table.concat(words, " ") or nil)
+    end,
+    complete = function(_, before)
+      return #before == 0 and { "all" } or {}
     end,
   },
   {
     name = "diffs",
-    doc = "Choose one of the proposed edits and go to it.",
-    run = function()
-      return require("claude-ide.command.diffs").choose()
+    args = "[next | previous | quickfix]",
+    doc = "Choose one of the proposed edits and go to it; or go from one to the next; or list them in the quickfix window.",
+    run = function(words)
+      local diffs = require("claude-ide.command.diffs")
+      if not words[1] then
+        return diffs.choose()
+      end
+      local action = diffs.ACTIONS[words[1]]
+      if not action then
+        return nil, ("`:Claude diffs %s`: expected next, previous or quickfix."):format(words[1])
+      end
+      return action()
+    end,
+    complete = function(_, before)
+      return #before == 0 and { "next", "previous", "quickfix" } or {}
     end,
   },
   {
