@@ -53,7 +53,7 @@ return {
       {
         "port_range",
         kind = kind.port_range,
-        doc = "First and last port to try, for firewalls and containers. Used when `port` is 0.",
+        doc = "First and last port to try, for firewalls and containers. Comes before `port`.",
       },
       {
         "handshake_timeout_ms",
@@ -82,13 +82,13 @@ return {
             "interval_ms",
             kind = kind.integer(100),
             default = 30000,
-            doc = "Milliseconds between two pings.",
+            doc = "Milliseconds between two pings. Strict, as some IDEs do it: 5000, with a `timeout_ms` of 3000.",
           },
           {
             "timeout_ms",
             kind = kind.integer(100),
             default = 90000,
-            doc = "A client that was silent for so many milliseconds is dropped.",
+            doc = "A client that stays silent for so many milliseconds after a ping is dropped. Anything it sends counts as life.",
           },
           {
             "mcp_ping",

@@ -6,14 +6,14 @@
 ---@field level? "trace"|"debug"|"info"|"warn"|"error"|"off" The least important lines that are written. Only `trace` writes text of your buffers.
 
 ---@class claude-ide.Opts.server.keepalive
----@field interval_ms? integer Milliseconds between two pings.
----@field timeout_ms? integer A client that was silent for so many milliseconds is dropped.
+---@field interval_ms? integer Milliseconds between two pings. Strict, as some IDEs do it: 5000, with a `timeout_ms` of 3000.
+---@field timeout_ms? integer A client that stays silent for so many milliseconds after a ping is dropped. Anything it sends counts as life.
 ---@field mcp_ping? boolean Send MCP's `ping` request beside the ping of WebSocket.
 
 ---@class claude-ide.Opts.server
 ---@field host? string Address to listen on. Anything but a loopback address lets other machines try to connect; only a container setup should need that.
 ---@field port? integer Port to listen on. 0 takes any free one and keeps it for the life of this Neovim.
----@field port_range? [integer, integer] First and last port to try, for firewalls and containers. Used when `port` is 0.
+---@field port_range? [integer, integer] First and last port to try, for firewalls and containers. Comes before `port`.
 ---@field handshake_timeout_ms? integer How long a new connection may take to become a WebSocket, in milliseconds.
 ---@field max_connections? integer Most connections at one time.
 ---@field max_message_bytes? integer Largest message that is accepted. A larger one closes its connection.
@@ -110,14 +110,14 @@
 ---@field level "trace"|"debug"|"info"|"warn"|"error"|"off" The least important lines that are written. Only `trace` writes text of your buffers.
 
 ---@class claude-ide.Config.server.keepalive
----@field interval_ms integer Milliseconds between two pings.
----@field timeout_ms integer A client that was silent for so many milliseconds is dropped.
+---@field interval_ms integer Milliseconds between two pings. Strict, as some IDEs do it: 5000, with a `timeout_ms` of 3000.
+---@field timeout_ms integer A client that stays silent for so many milliseconds after a ping is dropped. Anything it sends counts as life.
 ---@field mcp_ping boolean Send MCP's `ping` request beside the ping of WebSocket.
 
 ---@class claude-ide.Config.server
 ---@field host string Address to listen on. Anything but a loopback address lets other machines try to connect; only a container setup should need that.
 ---@field port integer Port to listen on. 0 takes any free one and keeps it for the life of this Neovim.
----@field port_range? [integer, integer] First and last port to try, for firewalls and containers. Used when `port` is 0.
+---@field port_range? [integer, integer] First and last port to try, for firewalls and containers. Comes before `port`.
 ---@field handshake_timeout_ms integer How long a new connection may take to become a WebSocket, in milliseconds.
 ---@field max_connections integer Most connections at one time.
 ---@field max_message_bytes integer Largest message that is accepted. A larger one closes its connection.
