@@ -156,3 +156,67 @@ def test_writing_does_not_accept_where_that_is_switched_off(start_nvim):
     assert diffs.outcomes(1) == [] and diffs.current() == 1
     diffs.nvim.keys("ZZ")
     assert diffs.answer(1)["outcome"] == "saved"
+
+
+BREAK = """
+local module, name = ...
+_G.said = {}
+vim.notify = function(message) said[#said + 1] = message end
+local broken = require("claude-ide.diff." .. module)
+local whole = broken[name]
+broken[name] = function() error("the " .. name .. " is broken") end
+_G.mend = function() broken[name] = whole end
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "lines"),
+    [
+        ("intent", "start", 1),
+        ("source", "present", 1),
+        ("buffers", "finish", 1),
+        ("buffers", "finish", 60000),
+        ("compare", "run", 60000),
+        ("hunks", "follow", 1),
+        ("view", "open", 1),
+        ("dress", "window", 1),
+        ("unified", "go_to_first", 1),
+        ("events", "attach", 1),
+        ("buffers", "highlight", 1),
+    ],
+)
+def test_a_diff_that_cannot_be_shown_is_left_to_the_clis_prompt(start_nvim, module, name, lines):
+    diffs = Diffs(start_nvim(files={"a.txt": OLD * lines}, opts={"diff": {"layout": "unified"}}))
+    before = diffs.screen_state()
+    diffs.nvim.lua(BREAK, module, name)
+    diffs.propose(1, "a.txt", NEW * lines)
+    assert diffs.answer(1) == {"outcome": "error", "message": "the editor could not show the diff"}
+    diffs.wait_clean()
+    assert diffs.screen_state() | {"last_tab": 0} == before | {"last_tab": 0}
+    assert diffs.nvim.lua("return said") == ["a.txt: the diff cannot be shown. Decide in Claude's prompt."]
+    assert "Error" not in "\n".join(diffs.nvim.screen()) and "traceback" not in diffs.nvim.lua("return vim.v.errmsg")
+    log = diffs.nvim.log()
+    assert f"the {name} is broken" in log and "stack traceback" in log
+    assert diffs.events()[-1] == ["ClaudeDiffClosed", 1, "closed"]
+    diffs.nvim.lua("mend()")
+    diffs.open(2, "a.txt", NEW)
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(2, "a.txt") == NEW
+    diffs.wait_clean()
+
+
+def test_one_that_cannot_be_shown_when_it_is_gone_to_leaves_the_others_alone(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("i")
+    diffs.nvim.wait("vim.fn.mode() == 'i'")
+    diffs.propose(2, "b.txt", "B\n")
+    diffs.nvim.wait("require('claude-ide.diff').list()[2].added")
+    diffs.nvim.lua(BREAK, "view", "open")
+    ok, err = diffs.nvim.lua("local ok, err = require('claude-ide.diff').focus(2) return { ok or false, err }")
+    assert not ok and err == "The diff cannot be shown."
+    assert diffs.answer(2)["outcome"] == "error"
+    diffs.nvim.keys("<Esc>")
+    assert diffs.current() == 1 and diffs.outcomes(1) == []
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == NEW
+    diffs.wait_clean()

@@ -99,7 +99,8 @@ end
 ---@param buf integer
 ---@param lines string[]
 ---@param done fun()
-function M.fill(buf, lines, done)
+---@param guarded fun(fn: function): function for what runs in a later turn
+function M.fill(buf, lines, done, guarded)
   local at = 1
   local function piece()
     if not vim.api.nvim_buf_is_valid(buf) then
@@ -116,7 +117,7 @@ function M.fill(buf, lines, done)
     if at > #lines then
       done()
     else
-      vim.schedule(piece)
+      vim.schedule(guarded(piece))
     end
   end
   piece()

@@ -93,7 +93,8 @@ end
 ---@param new string[]
 ---@param bytes integer of both sides together
 ---@param done fun(comparison: claude-ide.diff.Comparison) at once, or later on the main loop
-function M.run(old, new, bytes, done)
+---@param guarded fun(fn: function): function for what runs in a later turn
+function M.run(old, new, bytes, done, guarded)
   if bytes <= MAX_DIRECT_BYTES then
     return done(counted(require("claude-ide.buffer.patch").hunks(old, new)))
   end
@@ -108,11 +109,11 @@ function M.run(old, new, bytes, done)
   timer:start(
     DEADLINE_MS,
     0,
-    vim.schedule_wrap(function()
+    vim.schedule_wrap(guarded(function()
       finish(as_one(old, new))
-    end)
+    end))
   )
-  local after = vim.schedule_wrap(function(numbers, added, removed)
+  local after = vim.schedule_wrap(guarded(function(numbers, added, removed)
     if not numbers then
       local comparison = as_one(old, new)
       if added + removed > 0 then
@@ -121,7 +122,7 @@ function M.run(old, new, bytes, done)
       return finish(comparison)
     end
     finish({ hunks = parse(numbers), added = added, removed = removed })
-  end)
+  end))
   vim.uv.new_work(string.dump(work), after):queue(joined(old), joined(new), MAX_HUNKS)
 end
 

@@ -104,10 +104,27 @@ local function accept_or_say(diff)
   end
 end
 
+---Ends a diff that cannot be put before the person: the CLI's own prompt decides.
+---@param diff claude-ide.Diff
+---@return fun(trace: string)
+local function failing(diff)
+  return function(trace)
+    require("claude-ide.log").error("diff %d of %s cannot be shown: %s", diff.id, diff.path, trace)
+    if require("claude-ide.diff.state").fail(diff, "the editor could not show the diff") then
+      local name = vim.fs.basename(diff.path)
+      require("claude-ide.notice").error(name .. ": the diff cannot be shown. Decide in Claude's prompt.")
+      after(diff)
+    end
+  end
+end
+
+---The one place from which a diff gets onto the screen.
 ---@param entry claude-ide.diff.Entry
+---@return boolean ok false: it failed, and the diff has ended
 local function show(entry)
   local diff = entry.diff
-  require("claude-ide.diff.stage").show(entry, {
+  local stage = require("claude-ide.diff.stage")
+  return require("claude-ide.diff.guard").wrap(stage.show, failing(diff))(entry, {
     accept = function()
       accept_or_say(diff)
     end,
@@ -130,16 +147,21 @@ end
 function M.open(args, respond, call)
   M.attach()
   local diff = require("claude-ide.diff.state").add(call, args, respond)
-  local entry = require("claude-ide.diff.stage").add(diff)
-  require("claude-ide.diff.prepare").run(diff, function()
+  local stage = require("claude-ide.diff.stage")
+  if not require("claude-ide.diff.guard").wrap(stage.add, failing(diff))(diff) then
+    return
+  end
+  local entry = stage.get(diff.id) --[[@as claude-ide.diff.Entry]]
+  local function is_wanted()
     return diff.state == "pending"
-  end, function(text)
+  end
+  require("claude-ide.diff.prepare").run(diff, is_wanted, function(text)
     entry.text = text
     entry.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
     require("claude-ide.diff.attention").when_free(diff.id, vim.fs.basename(diff.path), function()
       show(entry)
     end)
-  end)
+  end, failing(diff))
 end
 
 ---@param diff claude-ide.Diff
@@ -203,7 +225,9 @@ function M.focus(id)
     return nil, "The diff is still being made."
   end
   require("claude-ide.diff.attention").forget(diff.id)
-  show(entry)
+  if not show(entry) then
+    return nil, "The diff cannot be shown."
+  end
   require("claude-ide.diff.view").focus(entry.view --[[@as claude-ide.diff.View]])
   return true
 end

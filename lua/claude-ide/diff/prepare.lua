@@ -15,12 +15,29 @@ local LARGE_BYTES = 1024 * 1024
 ---@param diff claude-ide.Diff
 ---@param is_wanted fun(): boolean false: it ended meanwhile, nothing more is done
 ---@param done fun(prepared: claude-ide.diff.Prepared)
-function M.run(diff, is_wanted, done)
+---@param failed fun(trace: string) called once instead of `done`, with nothing left of the buffers
+function M.run(diff, is_wanted, done, failed)
   local buffers, proposal = require("claude-ide.diff.buffers"), require("claude-ide.diff.proposal")
   ---@type claude-ide.diff.Prepared
   ---@diagnostic disable-next-line: missing-fields -- the steps fill them in
   local prepared = { bufs = {} }
   local large = false
+
+  local function discard()
+    for _, buf in pairs(prepared.bufs) do
+      buffers.delete(buf)
+    end
+  end
+
+  ---What runs in a turn of its own raises to nobody, so each of them is guarded.
+  ---@param fn function
+  ---@return function
+  local function guarded(fn)
+    return require("claude-ide.diff.guard").wrap(fn, function(trace)
+      discard()
+      failed(trace)
+    end)
+  end
 
   ---@param steps fun(next: fun())[]
   local function run(steps)
@@ -28,15 +45,13 @@ function M.run(diff, is_wanted, done)
     local function next_step()
       i = i + 1
       if not is_wanted() then
-        for _, buf in pairs(prepared.bufs) do
-          buffers.delete(buf)
-        end
+        discard()
       elseif not steps[i] then
         done(prepared)
       elseif large then
-        vim.schedule(function()
+        vim.schedule(guarded(function()
           steps[i](next_step)
-        end)
+        end))
       else
         steps[i](next_step)
       end
@@ -44,7 +59,8 @@ function M.run(diff, is_wanted, done)
     next_step()
   end
 
-  require("claude-ide.diff.source").read(diff.old_path, function(disk)
+  local read = guarded(require("claude-ide.diff.source").read)
+  local begin = guarded(function(disk)
     require("claude-ide.diff.reload").observed(diff.old_path, disk)
     local bytes = #diff.proposed + #(disk.bytes or "")
     large = bytes > LARGE_BYTES
@@ -64,11 +80,11 @@ function M.run(diff, is_wanted, done)
       function(next_step)
         local now = prepared.now
         prepared.bufs.now = buffers.make(diff, "now", now.format, now.buf)
-        buffers.fill(prepared.bufs.now, now.lines, next_step)
+        buffers.fill(prepared.bufs.now, now.lines, next_step, guarded)
       end,
       function(next_step)
         prepared.bufs.proposal = buffers.make(diff, "proposal", prepared.format, prepared.now.buf)
-        buffers.fill(prepared.bufs.proposal, prepared.lines, next_step)
+        buffers.fill(prepared.bufs.proposal, prepared.lines, next_step, guarded)
       end,
       function(next_step)
         buffers.finish(diff, prepared.bufs, prepared.now.buf)
@@ -78,10 +94,11 @@ function M.run(diff, is_wanted, done)
         require("claude-ide.diff.compare").run(old, new, bytes, function(comparison)
           prepared.comparison = comparison
           next_step()
-        end)
+        end, guarded)
       end,
     })
   end)
+  read(diff.old_path, begin)
 end
 
 return M

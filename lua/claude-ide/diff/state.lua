@@ -89,6 +89,21 @@ function M.abandon(diff)
   return true
 end
 
+---Ends a diff that cannot be put before the person. The answer is an error: the CLI writes nothing, and its own prompt in
+---the terminal stays open for the decision.
+---@param diff claude-ide.Diff
+---@param message string
+---@return boolean settled
+function M.fail(diff, message)
+  local respond = diff.respond
+  if not M.abandon(diff) then
+    return false
+  end
+  ---@cast respond -nil
+  respond(nil, { code = "failed", message = message })
+  return true
+end
+
 ---@param id integer
 ---@return claude-ide.Diff?
 function M.get(id)

@@ -39,13 +39,21 @@ function M.open(diff, bufs, opts)
     screen = opts.screen or restore.remember(),
   }
   local back = not opts.focus and restore.remember() or nil
-  buffers.silently(function()
+  local ok, err = pcall(buffers.silently, function()
     require("claude-ide.diff.arrange").open(view, opts.winbar)
     if back then
       restore.go(back)
     end
     return true
   end)
+  if not ok then
+    -- Half of it may be on the screen.
+    if view.tab then
+      view.screen = back or view.screen
+      M.close(view)
+    end
+    error(err, 0)
+  end
   return view
 end
 
