@@ -37,6 +37,10 @@ def pytest_runtest_makereport(item, call):
             report.sections.append((f"Neovim {nvim.version}", nvim.report()))
         for cli in item.stash.get(_clis, []):
             report.sections.append(("Claude Code CLI", cli.terminal.framed()))
+    if call.when == "teardown":  # pytest keeps every item to the end of the run
+        for key in (_started, _clis):
+            if key in item.stash:
+                del item.stash[key]
     return report
 
 

@@ -51,7 +51,7 @@ class Client:
         self._changed = threading.Condition()
         self._closed = False
         sent = {"X-Claude-Code-Ide-Authorization": token} if token is not None else {}
-        self._socket = ws_connect(
+        connecting = ws_connect(
             f"ws://127.0.0.1:{port}{path}",
             subprotocols=["mcp"] if subprotocols is None else subprotocols,
             additional_headers={**sent, **(headers or {})},
@@ -61,6 +61,7 @@ class Client:
             close_timeout=2,
             proxy=None,
         )
+        self._socket = connecting.__enter__()  # until `close`, which outlives any `with`
         self._reader = threading.Thread(target=self._read, name="mcp-client", daemon=True)
         self._reader.start()
 

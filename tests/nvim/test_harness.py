@@ -47,7 +47,7 @@ def test_leaves_no_process_behind(start_nvim):
     nvim = start_nvim()
     nvim.cmd("terminal sleep 1000")
     marker = nvim.terminal.marker
-    assert len(marked_processes(marker)) >= 3
+    nvim.wait(lambda: len(marked_processes(marker)) >= 3, what="the screen, the server and the child to run")
     nvim.kill()
     nvim.terminal.wait(lambda: not marked_processes(marker), what="every process to end")
 
