@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from harness.client import ToolError
 from harness.nvim import ROOT
 
