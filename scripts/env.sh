@@ -6,7 +6,8 @@ root=$PWD
 deps=$root/.deps
 python=$deps/venv/bin/python
 . scripts/find-cargo.sh
-person_path=$PATH
+# Handed on to the scripts that this one calls: their PATH begins with .deps/, which is not the person's.
+export CLAUDE_IDE_PERSON_PATH=${CLAUDE_IDE_PERSON_PATH:-$PATH}
 unset VIMRUNTIME NVIM # of a Neovim whose terminal this may be
 export PATH="$deps/venv/bin:$deps/cargo/bin:$deps/node/node_modules/.bin:$PATH"
 
@@ -18,7 +19,7 @@ nvim_path() { # VERSION
 }
 
 on_path() { # PROGRAM   as the person has it, without what is in .deps/
-  PATH=$person_path type -P "$1"
+  PATH=$CLAUDE_IDE_PERSON_PATH type -P "$1"
 }
 
 recent_nvim_on_path() { # whether there is a Neovim that the plugin runs on
