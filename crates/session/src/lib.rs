@@ -5,7 +5,7 @@
 //! - [`Transcript`] opens one session: an index of where its lines lie, a tree of messages, and single messages on demand.
 //! - [`Watcher`] follows: new lines of transcripts, new sessions, and the state of each running session.
 //! - [`live_sessions`] and [`state_of`] read the state of running sessions once, without watching.
-//! - [`mod@search`] finds text in many sessions.
+//! - [`search()`] finds text in many sessions.
 //!
 //! Everything blocks and nothing spawns a thread except [`Watcher`], so callers choose where the disk work runs. Long work
 //! takes a [`Cancel`]. All results are serde-serialisable, in `snake_case`, times in Unix milliseconds, offsets in bytes.
