@@ -132,6 +132,7 @@ def drive(terminal: Terminal, project: Path, picture: Path | None) -> int:
 def wait_for_diff(terminal: Terminal, line: str) -> None:
     terminal.wait_screen("A change waits for you", timeout=60)
     terminal.wait_screen(line)
+    terminal.wait_quiet()
 
 
 def fail(terminal: Terminal, message: str) -> int:

@@ -9,6 +9,7 @@ python=$deps/venv/bin/python
 # Handed on to the scripts that this one calls: their PATH begins with .deps/, which is not the person's.
 export CLAUDE_IDE_PERSON_PATH=${CLAUDE_IDE_PERSON_PATH:-$PATH}
 unset VIMRUNTIME NVIM # of a Neovim whose terminal this may be
+export NVIM_LOG_FILE=/dev/null # else every Neovim makes one in the home
 export PATH="$deps/venv/bin:$deps/cargo/bin:$deps/node/node_modules/.bin:$PATH"
 
 # The versions of Neovim that the tests run on, and where `setup.sh` puts them.

@@ -191,6 +191,18 @@ class Terminal:
 
         return str(self.wait(shown, timeout, f"the screen to show {text!r}"))
 
+    def wait_quiet(self, quiet: float = 0.15, timeout: float = 10) -> None:
+        """Waits until the program has drawn nothing for so many seconds."""
+        drawn, since = len(self.raw), time.monotonic()
+
+        def is_quiet() -> bool:
+            nonlocal drawn, since
+            if len(self.raw) != drawn:
+                drawn, since = len(self.raw), time.monotonic()
+            return time.monotonic() - since >= quiet
+
+        self.wait(is_quiet, timeout, "the screen to come to rest")
+
     def wait_exit(self, timeout: float = 10) -> int:
         """Waits for the process to end and returns its exit code."""
         self.wait(lambda: self.exit_code() is not None, timeout, "the process to exit")
