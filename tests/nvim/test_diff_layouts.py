@@ -1,5 +1,6 @@
 """The layouts of a diff: where its windows are, what is drawn in them, and changing from one to another."""
 
+import pytest
 from diff_steps import Diffs
 
 OLD = "one\ntwo\nthree\nfour\nfive\n"
@@ -204,3 +205,70 @@ def test_unified_opens_fifty_thousand_lines_with_five_hundred_changes_at_once(st
     diffs.wait_current(1)
     diffs.nvim.keys("]c")
     diffs.nvim.wait(lambda: diffs.nvim.cursor() == (150, 0))
+
+
+WINBARS = """
+local texts = {}
+for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  local shown = vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true })
+  assert(shown.width <= vim.api.nvim_win_get_width(win))
+  texts[#texts + 1] = vim.trim((shown.str:gsub("  +", "  ")))
+end
+return texts
+"""
+
+
+def winbars(diffs, columns, lines=24):
+    """What stands above the windows once Neovim is of this size."""
+    diffs.nvim.cmd(f"set columns={columns} lines={lines}")
+    return diffs.nvim.lua(WINBARS)
+
+
+def test_a_narrow_winbar_drops_what_is_least_needed_and_never_the_keys(start_nvim):
+    diffs = make(start_nvim, "unified")
+    diffs.open(1, "a.txt", NEW)
+    keys = "ZZ accept  ZQ reject"
+    full = "a.txt · Claude's proposal  +2 −2"
+    for columns, expected in [
+        (100, f"{full}  {keys}  ]c next  dx drop  gl layout"),
+        (80, f"{full}  {keys}  ]c next  dx drop"),
+        (60, f"a.txt +2 −2  {keys}  ]c next"),
+        (40, f"a.txt  {keys}  ]c next"),
+        (34, f"a.txt  {keys}"),
+        (24, keys),
+        (20, "ZZ accept ZQ reject"),
+        (12, "ZZ ZQ"),
+        (80, f"{full}  {keys}  ]c next  dx drop"),
+    ]:
+        diffs.nvim.wait(
+            lambda columns=columns, expected=expected: winbars(diffs, columns) == [expected],
+            what=f"{expected} at {columns} columns",
+        )
+
+
+@pytest.mark.parametrize(
+    ("columns", "lines", "proposal"),
+    [(80, 24, "a.txt  ZZ accept  ZQ reject  ]c next"), (40, 10, "ZZ accept ZQ reject")],
+)
+def test_winbars_side_by_side_fit_a_small_terminal(start_nvim, columns, lines, proposal):
+    diffs = make(start_nvim, "vertical")
+    diffs.nvim.cmd(f"set columns={columns} lines={lines}")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.wait(lambda: winbars(diffs, columns, lines) == ["a.txt · now", proposal])
+
+
+def test_a_narrow_winbar_follows_a_window_that_the_person_resizes(start_nvim):
+    diffs = make(start_nvim, "vertical")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys(":vertical resize 30<CR>")
+    diffs.nvim.wait(lambda: diffs.nvim.lua(WINBARS)[1] == "a.txt  ZZ accept  ZQ reject")
+
+
+def test_a_long_name_gives_way_to_the_keys_and_a_warning_is_cut_between_words(start_nvim):
+    name = "a_component_with_a_very_long_name.test.tsx"
+    diffs = Diffs(start_nvim(opts={"diff": {"layout": "unified"}}, files={name: OLD}, args=[name]))
+    diffs.nvim.keys("1Gccmine<Esc>")
+    diffs.nvim.wait("vim.bo.modified")
+    diffs.open(1, name, NEW)
+    diffs.nvim.wait(lambda: winbars(diffs, 78) == [f"{name} with your…  ZZ accept  ZQ reject"])
+    diffs.nvim.wait(lambda: winbars(diffs, 40) == ["a_component_with… ZZ accept  ZQ reject"])

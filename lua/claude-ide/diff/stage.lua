@@ -188,7 +188,7 @@ local function winbar_of(entry, side, width)
   local winbar, hunks, text = require("claude-ide.diff.winbar"), require("claude-ide.diff.hunks"), entry.text
   local unseen = require("claude-ide.diff.proposal").unseen_changes(text.now.format, text.format)
   if side == "now" then
-    return winbar.of_now(entry.diff, text.now, unseen)
+    return winbar.of_now(entry.diff, text.now, width, unseen)
   end
   ---@type claude-ide.diff.Hunks
   ---@diagnostic disable-next-line: assign-type-mismatch -- they are there before the view is
@@ -237,6 +237,20 @@ function M.switch_layout(entry)
     layout.prefer(name)
     require("claude-ide.diff.view").switch(entry.view, name, winbars(entry))
   end
+end
+
+---Keeps the winbars as wide as their windows.
+---@param entry claude-ide.diff.Entry on the screen
+local function follow_sizes(entry)
+  vim.api.nvim_create_autocmd({ "WinResized", "VimResized" }, {
+    group = entry.group,
+    desc = "Claude Code: the line above a diff fits its window",
+    callback = function()
+      if entry.view and entry.diff.state == "pending" then
+        require("claude-ide.diff.arrange").set_winbars(entry.view, winbars(entry))
+      end
+    end,
+  })
 end
 
 ---@param entry claude-ide.diff.Entry
@@ -288,6 +302,7 @@ function M.show(entry, verbs)
   opts.focus = not here and (takes_over or require("claude-ide.config").get().diff.focus)
   entry.view = view.open(entry.diff, entry.text.bufs, opts)
   listen(entry, verbs)
+  follow_sizes(entry)
   M.end_lingering()
   for _, buf in pairs(entry.text.bufs) do
     buffers.highlight(buf, entry.text.now.buf)

@@ -14,9 +14,20 @@ local LINKS = {
   ClaudeDiffRejected = "DiagnosticError",
 }
 
----Windows of so many columns have room for all of it, or for most.
-local SPACIOUS = 100
-local ROOMY = 68
+---What gives way in a window without room for all of it, the first one first.
+local RANKS = {
+  layout = 1,
+  hunk = 2,
+  side = 3,
+  counts = 4,
+  next = 5,
+  others = 6,
+  unseen = 7,
+  now = 8,
+  kept = 9,
+  file = 10,
+  decide = 11,
+}
 
 ---Defines the highlight groups where the person or the colour scheme has not.
 function M.define_highlights()
@@ -46,11 +57,25 @@ function M.key_name(keys, otherwise)
 end
 local key_name = M.key_name
 
+---@param path string
+---@return claude-ide.diff.Piece
+local function file(path)
+  return require("claude-ide.diff.fit").name(RANKS.file, "ClaudeDiffFile", vim.fs.basename(path))
+end
+
+---@param rank integer
+---@param warning string
+---@return claude-ide.diff.Piece
+local function warn(rank, warning)
+  return require("claude-ide.diff.fit").sentence(rank, "ClaudeDiffWarning", warning)
+end
+
 ---@param diff claude-ide.Diff
 ---@param now claude-ide.diff.Now
+---@param width integer of the window
 ---@param unseen? string what changes beside the lines
 ---@return string
-function M.of_now(diff, now, unseen)
+function M.of_now(diff, now, width, unseen)
   local group, what = "ClaudeDiffSide", "now"
   if now.disk.problem then
     group, what = "ClaudeDiffWarning", now.disk.problem
@@ -59,11 +84,14 @@ function M.of_now(diff, now, unseen)
   elseif now.against == "nothing" then
     what = "does not exist yet"
   end
-  local name = part("ClaudeDiffFile", " " .. vim.fs.basename(diff.old_path))
-  return name
-    .. part(group, " · " .. what .. " ")
-    .. "%="
-    .. part("ClaudeDiffWarning", unseen and unseen .. " " or "")
+  local fit = require("claude-ide.diff.fit")
+  local side = fit.sentence(RANKS.now, group, "· " .. what)
+  local pieces = { file(diff.old_path), side }
+  if unseen then
+    pieces[3] = warn(RANKS.unseen, unseen)
+    pieces[3].right = true
+  end
+  return fit.winbar(pieces, width)
 end
 
 ---What a person should know of the present text before they decide.
@@ -83,58 +111,68 @@ end
 ---@field now? claude-ide.diff.Now where no other window tells of it
 ---@field unseen? string what changes beside the lines, in the same case
 
----@param opts claude-ide.diff.WinbarOpts
----@return string[][] key and what it does
-local function hints_of(opts)
+---The keys that decide. They are there at any width.
+---@return claude-ide.diff.Piece
+local function decide()
   local config = require("claude-ide.config").get().diff
-  local keymaps = config.keymaps
-  local hints = {
-    { key_name(keymaps.accept, config.accept_on_write and ":w" or ":Claude accept"), "accept" },
-    { key_name(keymaps.reject, ":q"), "reject" },
+  local accept = key_name(config.keymaps.accept, config.accept_on_write and ":w" or ":Claude accept")
+  local reject = key_name(config.keymaps.reject, ":q")
+  local key, hint = "ClaudeDiffKey", "ClaudeDiffHint"
+  local close = { { key, accept }, { hint, " accept " }, { key, reject }, { hint, " reject" } }
+  local bare = { { key, accept .. " " }, { key, reject } }
+  return {
+    rank = RANKS.decide,
+    right = true,
+    texts = { { key, " " .. accept }, { hint, " accept " }, { key, " " .. reject }, { hint, " reject " } },
+    reduced = function(space)
+      return #accept + #reject + 15 <= space and close or bare
+    end,
   }
-  if opts.width >= ROOMY then
-    table.insert(hints, { "]c", "next" })
+end
+
+---@param rank integer
+---@param keys string|string[]|false
+---@param what string
+---@return claude-ide.diff.Piece? nil: there is no key for it
+local function hint_of(rank, keys, what)
+  local key = key_name(keys, "")
+  if key ~= "" then
+    local texts = { { "ClaudeDiffKey", " " .. key }, { "ClaudeDiffHint", " " .. what .. " " } }
+    return { rank = rank, right = true, texts = texts }
   end
-  if opts.width >= SPACIOUS then
-    if keymaps.hunk then
-      table.insert(hints, { key_name(keymaps.hunk, ""), "drop" })
-    end
-    if keymaps.layout then
-      table.insert(hints, { key_name(keymaps.layout, ""), "layout" })
-    end
-  end
-  return hints
 end
 
 ---@param diff claude-ide.Diff
 ---@param opts claude-ide.diff.WinbarOpts
 ---@return string
 function M.of_proposal(diff, opts)
-  local title = opts.width < ROOMY and " · proposal " or " · Claude's proposal "
-  local choice = ""
+  local pieces = {}
+  ---@param piece? claude-ide.diff.Piece
+  local function add(piece)
+    pieces[#pieces + 1] = piece
+  end
+  add(file(diff.path))
+  add({ rank = RANKS.side, texts = { { "ClaudeDiffSide", " · Claude's proposal " } } })
   if opts.kept < opts.total then
-    choice = part("ClaudeDiffWarning", ("%d of %d kept "):format(opts.kept, opts.total))
-    title = opts.width < ROOMY and " · " or title
+    local kept = (" %d of %d kept "):format(opts.kept, opts.total)
+    add({ rank = RANKS.kept, texts = { { "ClaudeDiffWarning", kept } } })
   end
-  local parts = {
-    part("ClaudeDiffFile", " " .. vim.fs.basename(diff.path)),
-    "%<" .. part("ClaudeDiffSide", title) .. choice,
-    part("ClaudeDiffAdded", (" +%d"):format(opts.added)),
-    part("ClaudeDiffRemoved", (" −%d "):format(opts.removed)),
-  }
-  for _, warning in ipairs({ opts.unseen or false, opts.now and warning_of(opts.now) or false }) do
-    if warning then
-      parts[#parts + 1] = part("ClaudeDiffWarning", " " .. warning .. " ")
-    end
-  end
-  parts[#parts + 1] = "%="
+  local added = { "ClaudeDiffAdded", (" +%d"):format(opts.added) }
+  local removed = { "ClaudeDiffRemoved", (" −%d "):format(opts.removed) }
+  add({ rank = RANKS.counts, texts = { added, removed } })
+  add(opts.unseen and warn(RANKS.unseen, opts.unseen))
+  local warning = opts.now and warning_of(opts.now)
+  add(warning and warn(RANKS.now, warning))
   if opts.others > 0 then
-    parts[#parts + 1] = part("ClaudeDiffHint", (" %d more "):format(opts.others))
+    local others = { "ClaudeDiffHint", (" %d more "):format(opts.others) }
+    add({ rank = RANKS.others, right = true, texts = { others } })
   end
-  for _, hint in ipairs(hints_of(opts)) do
-    parts[#parts + 1] = part("ClaudeDiffKey", " " .. hint[1]) .. part("ClaudeDiffHint", " " .. hint[2] .. " ")
-  end
-  return table.concat(parts)
+  local keymaps = require("claude-ide.config").get().diff.keymaps
+  add(decide())
+  add(hint_of(RANKS.next, "]c", "next"))
+  add(hint_of(RANKS.hunk, keymaps.hunk, "drop"))
+  add(hint_of(RANKS.layout, keymaps.layout, "layout"))
+  return require("claude-ide.diff.fit").winbar(pieces, opts.width)
 end
 
 ---What stands there while a decided diff is still on the screen.

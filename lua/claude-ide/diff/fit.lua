@@ -1,0 +1,109 @@
+-- Makes a winbar that its window has room for. Piece after piece gives way, the least needed one first: Neovim would cut
+-- the line where it ends, in the middle of a word or of the keys.
+local M = {}
+
+---@alias claude-ide.diff.Text { [1]: string, [2]: string } highlight group and text
+
+---@class claude-ide.diff.Piece
+---@field rank integer lower ones give way first
+---@field texts claude-ide.diff.Text[]
+---@field reduced? fun(space: integer): claude-ide.diff.Text[] what is shown in so many columns; default: nothing
+---@field right? boolean at the right end
+
+---A name in fewer columns has this many at least.
+local MIN_NAME = 6
+
+---@param text string
+---@return integer columns
+local function width_of(text)
+  return vim.fn.strdisplaywidth(text)
+end
+
+---@param piece claude-ide.diff.Piece
+---@return integer columns
+local function piece_width(piece)
+  local width = 0
+  for _, text in ipairs(piece.texts) do
+    width = width + width_of(text[2])
+  end
+  return width
+end
+
+---A piece that is cut after any character where there is no room, and says so.
+---@param rank integer
+---@param group string
+---@param name string
+---@return claude-ide.diff.Piece
+function M.name(rank, group, name)
+  local shown = " " .. vim.fn.strtrans(name)
+  return {
+    rank = rank,
+    texts = { { group, shown } },
+    reduced = function(space)
+      local cut = shown
+      while cut ~= "" and width_of(cut) >= space do
+        cut = vim.fn.strcharpart(cut, 0, vim.fn.strchars(cut) - 1)
+      end
+      return width_of(cut) >= MIN_NAME and { { group, cut .. "…" } } or {}
+    end,
+  }
+end
+
+---A piece that is cut between two words where there is no room, and says so.
+---@param rank integer
+---@param group string
+---@param text string
+---@return claude-ide.diff.Piece
+function M.sentence(rank, group, text)
+  local shown = vim.fn.strtrans(text)
+  return {
+    rank = rank,
+    texts = { { group, " " .. shown .. " " } },
+    reduced = function(space)
+      local cut = shown ---@type string?
+      while cut and width_of(cut) + 3 > space do
+        cut = cut:match("^(.*%S)%s+%S+$")
+      end
+      return cut and cut:find("%w") and { { group, " " .. cut .. "… " } } or {}
+    end,
+  }
+end
+
+---@param pieces claude-ide.diff.Piece[]
+---@param width integer columns that there are
+local function reduce(pieces, width)
+  local total, order = 0, {}
+  for i, piece in ipairs(pieces) do
+    total = total + piece_width(piece)
+    order[i] = piece
+  end
+  table.sort(order, function(a, b)
+    return a.rank < b.rank
+  end)
+  for _, piece in ipairs(order) do
+    if total <= width then
+      return
+    end
+    local others = total - piece_width(piece)
+    piece.texts = piece.reduced and piece.reduced(width - others) or {}
+    total = others + piece_width(piece)
+  end
+end
+
+---@param pieces claude-ide.diff.Piece[] from left to right, each of a rank of its own
+---@param width integer columns of the window
+---@return string winbar
+function M.winbar(pieces, width)
+  reduce(pieces, width)
+  local part = require("claude-ide.diff.winbar").part
+  local left, right = {}, {}
+  for _, piece in ipairs(pieces) do
+    local side = piece.right and right or left
+    for _, text in ipairs(piece.texts) do
+      side[#side + 1] = part(text[1], text[2])
+    end
+  end
+  return table.concat(left) .. "%=" .. table.concat(right)
+end
+
+return M
