@@ -88,14 +88,18 @@ function M.mention(path, first, last)
 end
 
 ---Accepts a proposed edit: the one in this tab page, else the one that has waited longest.
+---@return boolean? ok nil: it was not accepted
+---@return string? err why not
 function M.accept()
-  require("claude-ide.diff").accept()
+  return require("claude-ide.diff").accept()
 end
 
 ---Rejects a proposed edit: the one in this tab page, else the one that has waited longest.
 ---@param reason? string for Claude to read
+---@return boolean? ok nil: none waits
+---@return string? err
 function M.reject(reason)
-  require("claude-ide.diff").reject(nil, reason)
+  return require("claude-ide.diff").reject(nil, reason)
 end
 
 ---The review of what Claude changed: the functions behind `:Claude review`, its keys and `:Claude undo`.

@@ -65,3 +65,19 @@ def test_lists_them_in_the_quickfix_window(diffs):
 def test_a_word_that_means_nothing_is_named(diffs):
     diffs.nvim.keys(":Claude diffs nxt<CR>")
     diffs.nvim.wait_screen("expected next, previous or quickfix")
+
+
+DECIDE = """
+local ok, err = require("claude-ide")[...](select(2, ...))
+return { ok or false, err or "" }
+"""
+
+
+def test_whoever_decides_from_lua_learns_whether_it_was_done(diffs):
+    assert diffs.nvim.lua(DECIDE, "accept") == [True, ""]
+    assert diffs.answer(1) == {"outcome": "saved", "contents": "A\n"}
+    for id in (2, 3):
+        assert diffs.nvim.lua(DECIDE, "reject", "no") == [True, ""]
+        assert diffs.answer(id) == {"outcome": "rejected"}
+    for name in ("accept", "reject"):
+        assert diffs.nvim.lua(DECIDE, name) == [False, "No diff waits for a decision."]
