@@ -86,7 +86,7 @@ function M.of_now(diff, now, width, unseen)
   end
   local fit = require("claude-ide.diff.fit")
   local side = fit.sentence(RANKS.now, group, "· " .. what)
-  local pieces = { file(diff.old_path), side }
+  local pieces = { file(diff.old_path), side } ---@type claude-ide.diff.Piece[]
   if unseen then
     pieces[3] = warn(RANKS.unseen, unseen)
     pieces[3].right = true
