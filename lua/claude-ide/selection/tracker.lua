@@ -216,6 +216,8 @@ local function request()
   publish()
   if options.pause_ms > 0 then
     pausing = true
+    -- The loop's clock stands while Lua runs: without this the pause is shorter by as long as that took.
+    uv.update_time()
     timer:start(options.pause_ms, 0, function()
       pausing = false
       if changed then
