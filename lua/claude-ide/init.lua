@@ -95,11 +95,10 @@ function M.accept()
 end
 
 ---Rejects a proposed edit: the one in this tab page, else the one that has waited longest.
----@param reason? string for Claude to read
 ---@return boolean? ok nil: none waits
 ---@return string? err
-function M.reject(reason)
-  return require("claude-ide.diff").reject(nil, reason)
+function M.reject()
+  return require("claude-ide.diff").reject()
 end
 
 ---The review of what Claude changed: the functions behind `:Claude review`, its keys and `:Claude undo`.

@@ -45,6 +45,12 @@ def test_rejects_all(diffs):
     diffs.wait_clean()
 
 
+def test_a_word_that_nobody_would_read_decides_nothing(diffs):
+    diffs.nvim.keys(":Claude reject too long<CR>")
+    diffs.nvim.wait_screen("expected all, or nothing")
+    assert len(diffs.nvim.lua("return require('claude-ide.diff').list()")) == 3
+
+
 def test_lists_them_in_the_quickfix_window(diffs):
     diffs.nvim.keys("1gt")
     diffs.wait_current(None)

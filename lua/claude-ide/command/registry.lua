@@ -14,6 +14,30 @@ local function start_server()
   return info and true or nil, err
 end
 
+---@param verb "accept"|"reject"
+---@param outcome "accepted"|"rejected"
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+local function decide(verb, outcome, words)
+  if words[1] == "all" and not words[2] then
+    return require("claude-ide.command.diffs").decide_all(outcome)
+  elseif words[1] then
+    return nil, ("`:Claude %s %s`: expected all, or nothing."):format(verb, table.concat(words, " "))
+  end
+  local diff = require("claude-ide.diff")
+  if verb == "accept" then
+    return diff.accept()
+  end
+  return diff.reject()
+end
+
+---@param before string[]
+---@return string[]
+local function complete_all(_, before)
+  return #before == 0 and { "all" } or {}
+end
+
 ---@type claude-ide.command.Sub[]
 return {
   {
@@ -126,30 +150,18 @@ return {
     args = "[all]",
     doc = "Accept a proposed edit: the one in this tab page, else the one that has waited longest; or all that wait.",
     run = function(words)
-      if words[1] == "all" then
-        return require("claude-ide.command.diffs").decide_all("accepted")
-      elseif words[1] then
-        return nil, ("`:Claude accept %s`: expected all, or nothing."):format(words[1])
-      end
-      return require("claude-ide.diff").accept()
+      return decide("accept", "accepted", words)
     end,
-    complete = function(_, before)
-      return #before == 0 and { "all" } or {}
-    end,
+    complete = complete_all,
   },
   {
     name = "reject",
-    args = "[all | reason]",
+    args = "[all]",
     doc = "Reject a proposed edit, chosen in the same way, or all that wait.",
     run = function(words)
-      if #words == 1 and words[1] == "all" then
-        return require("claude-ide.command.diffs").decide_all("rejected")
-      end
-      return require("claude-ide.diff").reject(nil, #words > 0 and table.concat(words, " ") or nil)
+      return decide("reject", "rejected", words)
     end,
-    complete = function(_, before)
-      return #before == 0 and { "all" } or {}
-    end,
+    complete = complete_all,
   },
   {
     name = "diffs",

@@ -199,10 +199,9 @@ end
 
 ---Rejects a proposal.
 ---@param id? integer default: as for `accept`
----@param _reason? string not told to anybody yet
 ---@return boolean? ok
 ---@return string? err
-function M.reject(id, _reason)
+function M.reject(id)
   local diff, err = find(id)
   if not diff then
     return nil, err
