@@ -116,6 +116,7 @@ def test_a_cancelled_request_takes_its_diff_along(nvim, connect):
 def test_quitting_answers_before_the_exit(nvim, connect, keys):
     client = connect(nvim)
     request = ask(client, nvim)
+    wait_open(nvim)
     waiting = ask(client, nvim, "b.txt")
     nvim.wait("require('claude-ide.diff').count() == 2 and #vim.api.nvim_list_tabpages() == 3")
     nvim.keys(keys)

@@ -18,8 +18,9 @@ class Watch:
     """The watcher as a process of its own; keeps what it prints."""
 
     def __init__(self, config, project) -> None:
-        command = ["cargo", "run", "-q", "-p", "claude-ide-session", "--example", "watch", "--", config, project]
-        self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # `cargo test`, which comes first in `make test`, builds the examples too.
+        command = [ROOT / "target/debug/examples/watch", config, project]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.updates: list[dict[str, object]] = []
         self._news = threading.Condition()
         threading.Thread(target=self._read, daemon=True).start()
@@ -56,7 +57,11 @@ class Watch:
 
     def close(self) -> None:
         self.process.stdin.close()
-        self.process.wait(10)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
 
 
 @pytest.fixture
