@@ -32,10 +32,13 @@ local function decide(verb, outcome, words)
   return diff.reject()
 end
 
----@param before string[]
----@return string[]
-local function complete_all(_, before)
-  return #before == 0 and { "all" } or {}
+---Completes the one word that a subcommand takes.
+---@param words string[]
+---@return fun(word: string, before: string[]): string[]
+local function complete_one_of(words)
+  return function(_, before)
+    return #before == 0 and words or {}
+  end
 end
 
 ---@type claude-ide.command.Sub[]
@@ -152,7 +155,7 @@ return {
     run = function(words)
       return decide("accept", "accepted", words)
     end,
-    complete = complete_all,
+    complete = complete_one_of({ "all" }),
   },
   {
     name = "reject",
@@ -161,7 +164,7 @@ return {
     run = function(words)
       return decide("reject", "rejected", words)
     end,
-    complete = complete_all,
+    complete = complete_one_of({ "all" }),
   },
   {
     name = "diffs",
@@ -178,9 +181,7 @@ return {
       end
       return action()
     end,
-    complete = function(_, before)
-      return #before == 0 and { "next", "previous", "quickfix" } or {}
-    end,
+    complete = complete_one_of({ "next", "previous", "quickfix" }),
   },
   {
     name = "review",
@@ -193,9 +194,7 @@ return {
       end
       return require("claude-ide.review").open(words[1] --[[@as claude-ide.review.Scope?]])
     end,
-    complete = function(_, before)
-      return #before == 0 and { "turn", "session", "all" } or {}
-    end,
+    complete = complete_one_of({ "turn", "session", "all" }),
   },
   {
     name = "undo",
@@ -216,9 +215,7 @@ return {
       end
       return require("claude-ide.watch.conflict").resolve(words[1] --[[@as claude-ide.watch.Choice?]])
     end,
-    complete = function(_, before)
-      return #before == 0 and { "mine", "theirs", "compare" } or {}
-    end,
+    complete = complete_one_of({ "mine", "theirs", "compare" }),
   },
   {
     name = "selection",
@@ -238,9 +235,7 @@ return {
       require("claude-ide.notice").info(state)
       return true
     end,
-    complete = function(_, before)
-      return #before == 0 and { "on", "off", "toggle" } or {}
-    end,
+    complete = complete_one_of({ "on", "off", "toggle" }),
   },
   {
     name = "log",
