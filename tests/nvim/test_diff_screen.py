@@ -184,6 +184,20 @@ def test_can_be_looked_at_while_it_waits(diffs):
     assert diffs.current() is None and diffs.traces()["tabs"] == 1
 
 
+@pytest.mark.parametrize("prepared", [True, False], ids=["ready to be shown", "not read yet"])
+def test_one_that_waits_does_not_keep_neovim_from_quitting(diffs, prepared):
+    nvim = diffs.nvim
+    nvim.keys(":")
+    nvim.wait(lambda: nvim.mode() == "c")
+    if prepared:
+        diffs.propose(1, "b.txt", "B\n")
+        nvim.wait("(require('claude-ide.diff').list()[1] or {}).against")
+        nvim.keys("qa<CR>")
+    else:  # In one call, so that no file can have been read.
+        nvim.lua("propose(...) vim.api.nvim_input('qa<CR>')", 1, 1, str(nvim.project / "b.txt"), "B\n", "tab 1")
+    assert nvim.terminal.wait_exit() == 0
+
+
 def test_without_focus_it_opens_behind(start_nvim):
     diffs = Diffs(start_nvim(opts={"diff": {"focus": False}}, files=FILES, args=["a.txt"]))
     before = diffs.screen_state()

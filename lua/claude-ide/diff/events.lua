@@ -46,40 +46,6 @@ local function on_write(listener, name)
   listener.write()
 end
 
----@param bufs integer[]
----@param modified boolean
-local function set_modified(bufs, modified)
-  for _, buf in ipairs(bufs) do
-    if vim.api.nvim_buf_is_loaded(buf) then
-      vim.bo[buf].modified = modified
-    end
-  end
-end
-
----Lets a command that refuses to lose a modified buffer do its work: nothing of the person's is lost with a proposal.
----@param listener claude-ide.diff.Listener
-local function step_aside(listener)
-  local bufs = { listener.bufs.proposal }
-  local intent = require("claude-ide.diff.intent")
-  set_modified(bufs, false)
-  intent.set_guard_modified(true)
-  vim.schedule(function()
-    intent.set_guard_modified(false)
-    if listener.diff.state == "pending" then
-      set_modified(bufs, true)
-    end
-  end)
-end
-
-local DELETES = { bdelete = true, bwipeout = true, bunload = true }
-
----Whether the command line that is about to run deletes buffers.
----@return boolean
-local function is_about_to_delete()
-  local ok, command = pcall(vim.api.nvim_parse_cmd, vim.fn.getcmdline(), {})
-  return ok and DELETES[command.cmd] == true
-end
-
 ---@param group integer
 ---@param listener claude-ide.diff.Listener
 function M.attach(group, listener)
@@ -111,19 +77,6 @@ function M.attach(group, listener)
     callback = function()
       if listener.diff.state == "pending" then
         vim.bo[bufs.proposal].modified = true
-      end
-    end,
-  })
-  on("QuitPre", {
-    callback = function()
-      step_aside(listener)
-    end,
-  })
-  on("CmdlineLeave", {
-    pattern = ":",
-    callback = function()
-      if not vim.v.event.abort and is_about_to_delete() then
-        step_aside(listener)
       end
     end,
   })

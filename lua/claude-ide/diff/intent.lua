@@ -75,12 +75,10 @@ function M.of_person(buf)
   return true
 end
 
----Whether 'modified' of a proposal stands in the way of what the person does now, and so has to go for that moment.
----@param clear boolean true: off, false: on again
-function M.set_guard_modified(clear)
-  if guard and vim.api.nvim_buf_is_valid(guard) then
-    vim.bo[guard].modified = not clear
-  end
+---The buffer that is written first by whoever writes all.
+---@return integer? buf
+function M.guard()
+  return guard and vim.api.nvim_buf_is_valid(guard) and guard or nil
 end
 
 return M

@@ -32,11 +32,27 @@ local entries = {}
 ---@type { entry: claude-ide.diff.Entry, timer: table }?
 local lingering
 
+---@param state? "pending"
+---@return integer[] bufs
+local function modified_bufs(state)
+  local guard = require("claude-ide.diff.intent").guard()
+  local bufs = guard and { guard } or {}
+  for _, entry in pairs(entries) do
+    if entry.text and (not state or entry.diff.state == state) then
+      bufs[#bufs + 1] = entry.text.bufs.proposal
+    end
+  end
+  return bufs
+end
+
 ---@param diff claude-ide.Diff
 ---@return claude-ide.diff.Entry
 function M.add(diff)
-  require("claude-ide.diff.keys").attach("diff")
-  require("claude-ide.diff.intent").start()
+  if not next(entries) then
+    require("claude-ide.diff.keys").attach("diff")
+    require("claude-ide.diff.intent").start()
+    require("claude-ide.diff.aside").start(modified_bufs)
+  end
   local entry = { diff = diff }
   entries[diff.id] = entry
   if lingering then
@@ -82,6 +98,7 @@ local function clear(entry)
     end
   end
   if not next(entries) then
+    require("claude-ide.diff.aside").stop()
     require("claude-ide.diff.intent").stop()
     require("claude-ide.diff.keys").detach("diff")
     require("claude-ide.diff.restore").forget()

@@ -1,0 +1,58 @@
+-- Lets commands that refuse to lose a modified buffer do their work while diffs wait: nothing of the person's is lost with a
+-- proposal, whether it is on the screen or only on its way to it.
+local M = {}
+
+local GROUP = "claude-ide.diff.aside"
+
+local DELETES = { bdelete = true, bwipeout = true, bunload = true }
+
+---Whether the command line that is about to run deletes buffers.
+---@return boolean
+local function is_about_to_delete()
+  local ok, command = pcall(vim.api.nvim_parse_cmd, vim.fn.getcmdline(), {})
+  return ok and DELETES[command.cmd] == true
+end
+
+---@param bufs integer[]
+---@param modified boolean
+local function set_modified(bufs, modified)
+  for _, buf in ipairs(bufs) do
+    if vim.api.nvim_buf_is_loaded(buf) then
+      vim.bo[buf].modified = modified
+    end
+  end
+end
+
+---Call when the first diff begins, and `M.stop` when the last one is gone.
+---@param modified fun(state?: "pending"): integer[] the modified buffers of all diffs, or of those still to be decided
+function M.start(modified)
+  local function step_aside()
+    set_modified(modified(), false)
+    vim.schedule(function()
+      set_modified(modified("pending"), true)
+    end)
+  end
+
+  local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
+  vim.api.nvim_create_autocmd("QuitPre", {
+    group = group,
+    desc = "Claude Code: a proposed edit does not keep Neovim from quitting",
+    callback = step_aside,
+  })
+  vim.api.nvim_create_autocmd("CmdlineLeave", {
+    group = group,
+    pattern = ":",
+    desc = "Claude Code: the buffer of a proposed edit may be deleted",
+    callback = function()
+      if not vim.v.event.abort and is_about_to_delete() then
+        step_aside()
+      end
+    end,
+  })
+end
+
+function M.stop()
+  pcall(vim.api.nvim_del_augroup_by_name, GROUP)
+end
+
+return M
