@@ -23,7 +23,8 @@ class Watch:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.updates: list[dict[str, object]] = []
         self._news = threading.Condition()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
 
     def _read(self) -> None:
         for line in self.process.stdout:
@@ -62,6 +63,9 @@ class Watch:
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
+        finally:
+            self._reader.join()
+            self.process.stdout.close()
 
 
 @pytest.fixture
