@@ -2,10 +2,10 @@
 # `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench lint fmt doc
+.PHONY: help setup build demo test bench lint fmt doc pictures
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install all tools for development into .deps/
 	@scripts/setup.sh all
@@ -27,6 +27,9 @@ lint: build ## Check formats, types, licences, docs and the library's symbols
 
 fmt: ## Format all sources
 	@scripts/fmt.sh
+
+pictures: build ## Take the pictures of the README anew
+	@scripts/pictures.sh
 
 doc: ## Write doc/claude-ide.txt anew
 	@scripts/doc.sh

@@ -27,11 +27,6 @@ def main() -> int:
     options.add_argument("--nvim", type=Path, required=True, help="the Neovim to use")
     options.add_argument("--claude", type=Path, required=True, help="the CLI to use")
     options.add_argument("--live", action="store_true", help="the person's own home, login and model")
-    options.add_argument(
-        "--picture",
-        type=Path,
-        help="write what the screen shows at the first diff, as an SVG",
-    )
     chosen = options.parse_args()
 
     # Resolved: the CLI knows its folder by its real path.
@@ -40,7 +35,7 @@ def main() -> int:
     shutil.copytree(HERE / "project", project)
     api = MockApi(DemoModel(project, connected))
     try:
-        environment = neovim_environment(folder, chosen.claude, None if chosen.live else api)
+        environment = neovim_environment(folder, chosen.claude, None if chosen.live else api, project)
         environment |= {
             "CLAUDE_IDE_ROOT": str(HERE.parent),
             "CLAUDE_IDE_DEMO_COMMAND": json.dumps([str(chosen.claude), "--permission-mode", "default"]),
@@ -55,7 +50,7 @@ def main() -> int:
             "NONE",
             "greet.py",
         ]
-        if sys.stdin.isatty() and sys.stdout.isatty() and not chosen.picture:
+        if sys.stdin.isatty() and sys.stdout.isatty():
             code = subprocess.call(command, cwd=project, env=environment)
             show_changes(project)
             return code
@@ -64,24 +59,23 @@ def main() -> int:
         return drive(
             Terminal(command, env=environment, cwd=project, rows=24, columns=140),
             project,
-            chosen.picture,
         )
     finally:
         api.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def neovim_environment(folder: Path, claude: Path, api: MockApi | None) -> dict[str, str]:
+def neovim_environment(folder: Path, claude: Path, api: MockApi | None, project: Path) -> dict[str, str]:
     """Neovim without the person's configuration; with a mocked model, also with a home of its own."""
     own = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     if api is None:
         return os.environ | own
     home = folder / "home"
-    cli.prepare_home(home, folder / "greet")
+    cli.prepare_home(home, project)
     return cli.environment(home, api, claude) | own | {"TERM": os.environ.get("TERM") or "xterm-256color"}
 
 
-def drive(terminal: Terminal, project: Path, picture: Path | None) -> int:
+def drive(terminal: Terminal, project: Path) -> int:
     """Does what the screen says: accepts the first change, rejects the second, and checks the files."""
     accepted, rejected = CHANGES
     before = {change: (project / change.file).read_text() for change in CHANGES}
@@ -89,10 +83,6 @@ def drive(terminal: Terminal, project: Path, picture: Path | None) -> int:
         print(f"1. Neovim opened a sample project, Claude runs beside it and was asked: {PROMPT}")
         wait_for_diff(terminal, accepted.new)
         print(f"2. A change of {accepted.file} waits for review:\n{terminal.framed()}")
-        if picture:
-            from picture import write_svg
-
-            write_svg(terminal, picture)
         if (project / accepted.file).read_text() != before[accepted]:
             return fail(terminal, f"{accepted.file} was written before the change was accepted")
 

@@ -1,0 +1,55 @@
+-- Neovim for the pictures: the plugin as anybody has it, Claude in a terminal that is out of sight.
+
+vim.opt.runtimepath:prepend(vim.env.CLAUDE_IDE_ROOT)
+vim.opt.shortmess:append("I")
+vim.opt.number = true
+vim.opt.termguicolors = true
+vim.opt.ruler = false
+vim.opt.showmode = false
+
+require("claude-ide").setup({
+  terminal = { command = vim.json.decode(vim.env.CLAUDE_IDE_DEMO_COMMAND) },
+})
+
+vim.api.nvim_create_autocmd("User", {
+  pattern = "ClaudeTurnEnded",
+  callback = function()
+    vim.g.claude_demo_idle = true
+  end,
+})
+
+-- The CLI is asked once it is connected: an edit must not be proposed before it knows this Neovim.
+vim.api.nvim_create_autocmd("UIEnter", {
+  once = true,
+  callback = vim.schedule_wrap(function()
+    local terminal = require("claude-ide.terminal")
+    terminal.open({})
+    require("claude-ide.terminal").hide()
+    vim.cmd.stopinsert()
+  end),
+})
+vim.api.nvim_create_autocmd("User", {
+  pattern = "ClaudeConnected",
+  once = true,
+  callback = vim.schedule_wrap(function()
+    local buf = require("claude-ide.terminal").bufnr()
+    local channel = vim.bo[buf].channel
+    vim.api.nvim_chan_send(channel, vim.env.CLAUDE_IDE_DEMO_PROMPT)
+    vim.defer_fn(function()
+      vim.api.nvim_chan_send(channel, "\r")
+    end, 500)
+  end),
+})
+
+local ready = assert(loadstring("return " .. vim.env.CLAUDE_IDE_DEMO_READY))
+local timer = assert(vim.uv.new_timer())
+timer:start(
+  50,
+  50,
+  vim.schedule_wrap(function()
+    if ready() and timer:is_active() then
+      timer:stop()
+      vim.fn.writefile({}, "../ready")
+    end
+  end)
+)

@@ -1,0 +1,174 @@
+"""The pictures of the README and of the help: real screens, each of Neovim with the real CLI connected to it.
+
+Every scene is a project, a scripted turn of Claude, some keys, and a text that shows when the screen is complete.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from run import neovim_environment
+
+from harness.mock_api import MockApi, Reply
+from harness.terminal import Terminal
+from picture import write_svg
+
+HERE = Path(__file__).resolve().parent
+
+PROMPT = "Searching should ignore case, and say so in the README. Keep the file readable, too."
+
+EDITS = (
+    (
+        "shelf.py",
+        "    FILE.write_text(json.dumps(books))\n",
+        '    """Writes the shelf, one book a line, in the order of the authors."""\n'
+        '    books = sorted(books, key=lambda book: book["author"])\n'
+        "    FILE.write_text(json.dumps(books, indent=1))\n",
+    ),
+    (
+        "shelf.py",
+        "    found = []\n"
+        "    for book in load():\n"
+        '        if word in book["title"]:\n'
+        "            found.append(book)\n"
+        "    return found\n",
+        '    word = word.casefold()\n    return [book for book in load() if word in book["title"].casefold()]\n',
+    ),
+    (
+        "shelf.py",
+        '        print(book["title"] + ", " + book["author"])\n',
+        "        print(f\"{book['title']}, {book['author']}\")\n",
+    ),
+    (
+        "README.txt",
+        "python3 shelf.py find dune\n",
+        "python3 shelf.py find dune     # upper and lower case are the same\n",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One picture."""
+
+    name: str
+    mode: str
+    """Permission mode of the CLI."""
+    calls: Callable[[Path], list[tuple[str, dict[str, object]]]]
+    """What Claude does, one call after another."""
+    ready: str
+    """A Lua condition: the keys can be typed."""
+    keys: Sequence[str]
+    shows: Sequence[str]
+    """Texts that the finished screen shows."""
+    columns: int = 120
+    rows: int = 34
+
+
+def written_at_once(project: Path) -> list[tuple[str, dict[str, object]]]:
+    """All of the change as one new text of the file."""
+    text = (project / "shelf.py").read_text()
+    for file, old, new in EDITS:
+        if file == "shelf.py":
+            text = text.replace(old, new)
+    return [
+        ("Read", {"file_path": str(project / "shelf.py")}),
+        ("Write", {"file_path": str(project / "shelf.py"), "content": text}),
+    ]
+
+
+def edit_by_edit(project: Path) -> list[tuple[str, dict[str, object]]]:
+    """Each change as an edit of its own, and a look at the result."""
+    calls = [("Read", {"file_path": str(project / name)}) for name in ("shelf.py", "README.txt")]
+    for file, old, new in EDITS:
+        calls.append(("Edit", {"file_path": str(project / file), "old_string": old, "new_string": new}))
+    calls.append(("Bash", {"command": "python3 -m py_compile shelf.py && ls", "description": "Check that it compiles"}))
+    return calls
+
+
+PENDING = "require('claude-ide.diff').count() == 1 and vim.api.nvim_buf_get_name(0):find('^claude://')"
+LANDED = "#require('claude-ide').review.changes() == 2 and vim.g.claude_demo_idle"
+
+SCENES = (
+    Scene("diff-vertical", "default", written_at_once, PENDING, (), ("+6 −7", "casefold")),
+    Scene("diff-unified", "default", written_at_once, PENDING, ("gl", "gl", "]c", "dx"), ("2 of 3 kept",)),
+    Scene("review", "acceptEdits", edit_by_edit, LANDED, (":Claude review<CR>", "]f"), ("2 files", "casefold")),
+)
+
+
+class Script:
+    """A model that makes its calls one after another and then is done."""
+
+    def __init__(self, calls: list[tuple[str, dict[str, object]]]) -> None:
+        self._calls = calls
+
+    def __call__(self, messages: list[dict[str, object]]) -> Reply:
+        done = sum(
+            block.get("type") == "tool_use"
+            for message in messages
+            if message["role"] == "assistant" and isinstance(message["content"], list)
+            for block in message["content"]
+        )
+        if done < len(self._calls):
+            return Reply("I'll make the search ignore case." if not done else "", [self._calls[done]])
+        return Reply("Done. The search ignores case now, and the shelf is written in a readable form.")
+
+
+def take(scene: Scene, nvim: Path, claude: Path, svg: Path) -> None:
+    """Plays a scene and writes its picture."""
+    folder = Path(tempfile.mkdtemp(prefix="claude-ide-picture-")).resolve()
+    project = folder / "shelf"
+    shutil.copytree(HERE / "shelf", project)
+    api = MockApi(Script(scene.calls(project)))
+    terminal = None
+    try:
+        home = folder / "home"
+        environment = neovim_environment(folder, claude, api, project) | {
+            "CLAUDE_IDE_ROOT": str(HERE.parent),
+            "CLAUDE_IDE_DEMO_COMMAND": json.dumps([str(claude), "--permission-mode", scene.mode]),
+            "CLAUDE_IDE_DEMO_PROMPT": PROMPT,
+            "CLAUDE_IDE_DEMO_READY": scene.ready,
+        }
+        home.mkdir(exist_ok=True)
+        subprocess.run(["git", "init", "--quiet", str(project)], check=True)
+        command = [str(nvim), "-u", str(HERE / "pictures.lua"), "-i", "NONE", "shelf.py"]
+        terminal = Terminal(command, env=environment, cwd=project, rows=scene.rows, columns=scene.columns)
+        terminal.wait((folder / "ready").exists, timeout=60, what=f"{scene.name}: {scene.ready}")
+        for keys in scene.keys:
+            terminal.keys(keys)
+            terminal.wait_quiet()
+        for text in scene.shows:
+            terminal.wait_screen(text)
+        terminal.wait_quiet()
+        write_svg(terminal, svg)
+    finally:
+        if terminal:
+            terminal.kill()
+        api.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> int:
+    """Takes all pictures, or those named."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--nvim", type=Path, required=True, help="the Neovim to use")
+    options.add_argument("--claude", type=Path, required=True, help="the CLI to use")
+    options.add_argument("--into", type=Path, default=HERE.parent / "doc", help="folder to write to")
+    options.add_argument("scenes", nargs="*", help="names of the pictures; default: all")
+    chosen = options.parse_args()
+    for scene in SCENES:
+        if not chosen.scenes or scene.name in chosen.scenes:
+            path = chosen.into / f"{scene.name}.svg"
+            take(scene, chosen.nvim, chosen.claude, path)
+            print(f"picture: {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
