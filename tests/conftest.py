@@ -126,7 +126,7 @@ def cli(request, mock_api):
         started.append(cli)
         cli.wait_ready()
         if wait_connected:
-            nvim.wait(lambda: nvim.lua(_READY) > known, timeout=20, what="the CLI to connect")
+            nvim.wait(lambda: nvim.lua(_READY) > known, timeout=60, what="the CLI to connect")
         return cli
 
     yield start

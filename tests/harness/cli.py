@@ -17,6 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "Do you want to"
 """How every permission question of the CLI begins."""
 
+_PATIENCE = 60.0
+"""Seconds that a CLI may take for what it does: a turn of several tools takes it 3 s here, and many times that where
+several run on a small machine."""
+
 _KEY = "sk-ant-dummy-000000000000"
 
 
@@ -93,7 +97,7 @@ class Cli:
     def pid(self) -> int:
         return self.terminal.pid
 
-    def wait_ready(self, timeout: float = 30) -> None:
+    def wait_ready(self, timeout: float = _PATIENCE) -> None:
         """Waits until the CLI takes a prompt."""
         self.wait_screen(re.compile(r"^❯", re.MULTILINE), timeout)
 
@@ -101,7 +105,7 @@ class Cli:
         """Types text at the prompt and waits until the CLI shows it; does not submit."""
         self.terminal.write(text)
         tail = _compact(text)[-24:]
-        self.terminal.wait(lambda: tail in _compact(self.terminal.text()), what=f"the CLI to show {tail!r}")
+        self.terminal.wait(lambda: tail in _compact(self.terminal.text()), _PATIENCE, f"the CLI to show {tail!r}")
 
     def enter(self) -> None:
         """Presses Enter."""
@@ -129,7 +133,7 @@ class Cli:
                 self.terminal.write(choice)
             return False
 
-        self.terminal.wait(answered, what="the CLI to take the answer")
+        self.terminal.wait(answered, _PATIENCE, "the CLI to take the answer")
 
     def keys(self, keys: str) -> None:
         """Types keys in Vim notation."""
@@ -143,11 +147,11 @@ class Cli:
         """The screen as one text."""
         return self.terminal.text()
 
-    def wait_screen(self, text: str | re.Pattern[str], timeout: float = 15) -> str:
+    def wait_screen(self, text: str | re.Pattern[str], timeout: float = _PATIENCE) -> str:
         """Waits until the screen shows the text, or matches the compiled pattern."""
         return self.terminal.wait_screen(text, timeout)
 
-    def wait_gone(self, text: str, timeout: float = 15) -> None:
+    def wait_gone(self, text: str, timeout: float = _PATIENCE) -> None:
         """Waits until the screen no longer shows the text."""
         self.terminal.wait(lambda: text not in self.terminal.text(), timeout, f"{text!r} to leave the screen")
 
