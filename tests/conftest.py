@@ -62,7 +62,7 @@ def start_nvim(request, tmp_path, nvim_version):
     codes = []
     for nvim in started:
         try:
-            codes.append(nvim.quit(timeout=5) if nvim.running() else nvim.terminal.exit_code())
+            codes.append(nvim.quit() if nvim.running() else nvim.terminal.exit_code())
         finally:
             nvim.kill()
     assert not _CRASHES.intersection(codes), f"a Neovim crashed: exit codes {codes}"

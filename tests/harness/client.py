@@ -78,7 +78,7 @@ class Client:
         self.notify("ide_connected", {"pid": os.getpid()})
         return self.initialized
 
-    def request(self, method: str, params: object = None, timeout: float = 10) -> object:
+    def request(self, method: str, params: object = None, timeout: float = 30) -> object:
         """Sends a request and returns its result; raises RpcError."""
         return self.result(self.send(method, params), timeout)
 
@@ -89,7 +89,7 @@ class Client:
         self._send(message if params is None else {**message, "params": params})
         return request_id
 
-    def result(self, request_id: int, timeout: float = 10) -> object:
+    def result(self, request_id: int, timeout: float = 30) -> object:
         """Waits for the answer to a request that was sent; raises RpcError."""
         self._wait(lambda: request_id in self._replies, timeout, f"the answer to request {request_id}")
         reply = self._replies.pop(request_id)
@@ -102,7 +102,7 @@ class Client:
         with self._changed:
             return request_id in self._replies
 
-    def call(self, tool: str, /, *, timeout: float = 10, **args: object) -> list[str]:
+    def call(self, tool: str, /, *, timeout: float = 30, **args: object) -> list[str]:
         """Calls a tool and returns its text items; raises ToolError where the tool says that it failed."""
         return self.call_result(self.start_call(tool, **args), timeout)
 
@@ -110,7 +110,7 @@ class Client:
         """Calls a tool without waiting (a diff, say) and returns the request's id."""
         return self.send("tools/call", {"name": tool, "arguments": args})
 
-    def call_result(self, request_id: int, timeout: float = 10) -> list[str]:
+    def call_result(self, request_id: int, timeout: float = 30) -> list[str]:
         """Waits for a tool call that was started and returns its text items; raises ToolError."""
         result = self.result(request_id, timeout)
         texts = [item["text"] for item in result["content"]]
@@ -131,7 +131,7 @@ class Client:
         """Sends one frame as it stands."""
         self._socket.send(data)
 
-    def wait_notification(self, method: str, timeout: float = 10, match=lambda params: True) -> dict[str, object]:
+    def wait_notification(self, method: str, timeout: float = 30, match=lambda params: True) -> dict[str, object]:
         """Waits for a notification, takes it off the list and returns its params."""
 
         def find() -> int | None:
@@ -144,7 +144,7 @@ class Client:
         with self._changed:
             return self.notifications.pop(find()).get("params", {})
 
-    def wait_closed(self, timeout: float = 10) -> tuple[int | None, str]:
+    def wait_closed(self, timeout: float = 30) -> tuple[int | None, str]:
         """Waits until the connection is closed and returns the code and reason that the server gave."""
         self._wait(lambda: self._closed, timeout, "the connection to close", closed_is_fine=True)
         return self._socket.close_code, self._socket.close_reason or ""

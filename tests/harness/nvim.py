@@ -110,7 +110,7 @@ class Nvim:
         """The lines a person sees."""
         return self.terminal.screen()
 
-    def wait_screen(self, text: str, timeout: float = 10) -> str:
+    def wait_screen(self, text: str, timeout: float = 30) -> str:
         """Waits until the screen shows the text (or matches the compiled pattern)."""
         return self.terminal.wait_screen(text, timeout)
 
@@ -127,7 +127,7 @@ class Nvim:
         """The mode, as `mode(1)` gives it; also answered while Neovim waits for a key."""
         return self._request("nvim_get_mode")["mode"]
 
-    def wait(self, condition: str | Callable[[], object], timeout: float = 10, what: str = "") -> object:
+    def wait(self, condition: str | Callable[[], object], timeout: float = 30, what: str = "") -> object:
         """Polls until the condition holds, and returns its value.
 
         `condition` is a function, or Lua: an expression, or a chunk that holds `return`.
@@ -158,7 +158,7 @@ class Nvim:
         """Whether Neovim is still there."""
         return self.terminal.exit_code() is None
 
-    def quit(self, timeout: float = 10) -> int:
+    def quit(self, timeout: float = 30) -> int:
         """Quits with `:qa!` and returns the exit code; ends what hangs."""
         if self._rpc is not None and self.running():
             with contextlib.suppress(OSError):

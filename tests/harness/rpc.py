@@ -24,7 +24,7 @@ class RpcTimeout(AssertionError):
 class Rpc:
     """A synchronous MessagePack-RPC connection."""
 
-    def __init__(self, path: Path, timeout: float = 10) -> None:
+    def __init__(self, path: Path, timeout: float = 30) -> None:
         deadline = time.monotonic() + timeout
         while True:
             self._socket = socket.socket(socket.AF_UNIX)

@@ -169,7 +169,7 @@ class Terminal:
         with self._lock:
             return self._screen.cursor.y, self._screen.cursor.x
 
-    def wait(self, condition: Callable[[], object], timeout: float = 10, what: str = "") -> object:
+    def wait(self, condition: Callable[[], object], timeout: float = 30, what: str = "") -> object:
         """Polls until `condition` holds and returns what it gave; raises with the screen when time is up."""
         deadline = time.monotonic() + timeout
         pause = 0.002
@@ -181,7 +181,7 @@ class Terminal:
             time.sleep(pause)
             pause = min(pause * 1.5, 0.05)
 
-    def wait_screen(self, text: str | re.Pattern[str], timeout: float = 10) -> str:
+    def wait_screen(self, text: str | re.Pattern[str], timeout: float = 30) -> str:
         """Waits until the screen shows `text` (a string or a compiled pattern) and returns the screen."""
 
         def shown() -> str | None:
@@ -191,7 +191,7 @@ class Terminal:
 
         return str(self.wait(shown, timeout, f"the screen to show {text!r}"))
 
-    def wait_quiet(self, quiet: float = 0.15, timeout: float = 10) -> None:
+    def wait_quiet(self, quiet: float = 0.15, timeout: float = 30) -> None:
         """Waits until the program has drawn nothing for so many seconds."""
         drawn, since = len(self.raw), time.monotonic()
 
@@ -203,7 +203,7 @@ class Terminal:
 
         self.wait(is_quiet, timeout, "the screen to come to rest")
 
-    def wait_exit(self, timeout: float = 10) -> int:
+    def wait_exit(self, timeout: float = 30) -> int:
         """Waits for the process to end and returns its exit code."""
         self.wait(lambda: self.exit_code() is not None, timeout, "the process to exit")
         return self._process.returncode

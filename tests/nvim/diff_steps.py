@@ -132,7 +132,7 @@ class Diffs:
 
     def wait_clean(self) -> None:
         """Waits until nothing is left of any diff, in a Neovim that had one window."""
-        self.nvim.wait(lambda: self.traces() == CLEAN, timeout=5, what="no trace of a diff")
+        self.nvim.wait(lambda: self.traces() == CLEAN, what="no trace of a diff")
 
     def screen_state(self) -> dict[str, object]:
         """Windows, sizes, views, mode and focus, to be compared."""

@@ -315,12 +315,12 @@ def test_clients_are_told_of_changes_once_they_calm_down(project, connect):
         vim.diagnostic.set(ns, 0, { { lnum = row, col = 0, message = "m" .. row, severity = 2 } })
       end
     """)
-    told = client.wait_notification("diagnostics_changed", timeout=5)
+    told = client.wait_notification("diagnostics_changed")
     assert told["uri"] == nvim.uri("a.py")
     assert [item["message"] for item in told["diagnostics"]] == ["m9"]
     nvim.lua("vim.diagnostic.reset(nil, 0)")
     client.notifications.clear()
-    told = client.wait_notification("diagnostics_changed", timeout=5)
+    told = client.wait_notification("diagnostics_changed")
     assert told["diagnostics"] == []
 
 
@@ -334,6 +334,6 @@ def test_nobody_is_told_of_private_files(project, connect):
       vim.cmd("edit b.py")
       vim.diagnostic.set(ns, 0, { { lnum = 0, col = 0, message = "public" } })
     """)
-    told = client.wait_notification("diagnostics_changed", timeout=5)
+    told = client.wait_notification("diagnostics_changed")
     assert told["uri"] == nvim.uri("b.py")
     assert "secret" not in json.dumps(client.notifications)

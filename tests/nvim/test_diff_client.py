@@ -123,7 +123,7 @@ def test_quitting_answers_before_the_exit(nvim, connect, keys):
     first = client.call_result(request)
     assert first == (["FILE_SAVED", NEW] if ":x" in keys else ["DIFF_REJECTED"])
     assert client.call_result(waiting) == ["DIFF_REJECTED"]
-    assert nvim.terminal.wait_exit(10) == 0
+    assert nvim.terminal.wait_exit() == 0
     assert (nvim.project / "a.txt").read_text() == OLD
 
 

@@ -226,7 +226,7 @@ def test_quitting_just_quits(diffs, keys):
     diffs.propose(2, "b.txt", "B\n")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
     diffs.nvim.keys("x" + keys)
-    diffs.nvim.terminal.wait_exit(10)
+    diffs.nvim.terminal.wait_exit()
     assert (diffs.nvim.project / "a.txt").read_text() == OLD
 
 

@@ -119,7 +119,7 @@ def test_every_orderly_exit_removes_the_lock_file(nvim, connect, how):
         os.kill(nvim.server_pid, getattr(signal, how))
     else:
         nvim.keys(f":{how}<CR>")
-    nvim.terminal.wait_exit(10)
+    nvim.terminal.wait_exit()
     assert lock_paths(nvim) == []
     assert client.wait_closed()[0] == 1001
 
@@ -129,7 +129,7 @@ def test_the_lock_of_a_killed_neovim_is_cleaned_by_the_next_start(start_nvim):
     first.lua(START)
     [stale] = lock_paths(first)
     os.kill(first.server_pid, signal.SIGKILL)
-    first.terminal.wait_exit(10)
+    first.terminal.wait_exit()
     assert stale.exists()
     second = start_nvim()
     second.lua(START)
@@ -315,27 +315,19 @@ def rss_kib(nvim) -> int:
 # While Neovim has other things to do
 
 
-def test_answers_while_lua_is_busy(nvim, connect):
+def test_answers_while_the_main_loop_stands_still(nvim, connect):
     client = connect(nvim)
     [lock] = nvim.locks()
-    nvim.lua(
-        """
-        vim.schedule(function()
-          local start = vim.uv.hrtime()
-          while vim.uv.hrtime() - start < 2e9 do end
-          awake = true
-        end)
-        """
-    )
-    start = time.monotonic()
-    for _ in range(20):
-        assert client.request("ping", timeout=1) == {}
-        assert client.request("tools/list", timeout=1)["tools"]
-    assert time.monotonic() - start < 1.5
-    other = Client(lock["port"], lock["authToken"])
-    assert other.initialize()["serverInfo"]["name"]
-    other.close()
-    assert time.monotonic() - start < 1.9, "the answers came only when Neovim was idle again"
+    fifo = nvim.project / "fifo"
+    os.mkfifo(fifo)
+    nvim.lua("local fifo = ... vim.schedule(function() assert(io.open(fifo)):read('*a') awake = true end)", str(fifo))
+    with fifo.open("w"):  # opens once Neovim waits there, and lets it go at the end
+        for _ in range(20):
+            assert client.request("ping") == {}
+            assert client.request("tools/list")["tools"]
+        other = Client(lock["port"], lock["authToken"])
+        assert other.initialize()["serverInfo"]["name"]
+        other.close()
     nvim.wait("awake")
 
 
@@ -343,8 +335,8 @@ def test_answers_while_neovim_waits_for_enter(nvim, connect):
     client = connect(nvim)
     nvim.keys(":echo 'one' | echo 'two' | echo 'three'<CR>")
     nvim.wait_screen("Press ENTER")
-    assert client.request("ping", timeout=2) == {}
-    assert client.request("tools/list", timeout=2)["tools"]
+    assert client.request("ping") == {}
+    assert client.request("tools/list")["tools"]
     waiting = client.start_call("getWorkspaceFolders")
     nvim.keys("<CR>")
     assert client.call_result(waiting)
@@ -356,8 +348,8 @@ def test_answers_while_a_shell_command_runs(nvim, connect):
     os.mkfifo(fifo)
     nvim.keys(":!cat fifo<CR>")
     nvim.wait_screen(":!cat fifo")
-    assert client.request("ping", timeout=2) == {}
-    assert client.request("tools/list", timeout=2)["tools"]
+    assert client.request("ping") == {}
+    assert client.request("tools/list")["tools"]
     fifo.write_text("done\n")
     nvim.wait_screen("done")
     nvim.keys("<CR>")
@@ -384,7 +376,7 @@ def test_a_flood_of_calls_leaves_room_for_the_persons_keys(nvim, connect):
     )
     waiting = [client.start_call("close_tab", tab_name="x") for _ in range(1000)]
     nvim.keys("ityped meanwhile")
-    nvim.wait(lambda: nvim.lines() == ["typed meanwhile"], timeout=5)
+    nvim.wait(lambda: nvim.lines() == ["typed meanwhile"])
     assert nvim.lua("return #calls") < 1000, "the keys came after all calls"
     for request in waiting:
         client.call_result(request, timeout=20)
