@@ -23,6 +23,7 @@ def diagnostics(nvim, uri=None, client=1):
 
 
 def took(nvim):
+    """Milliseconds. Upper bounds leave half a second to a machine that is busy; each lies below what it rules out."""
     return nvim.lua("return took")
 
 
@@ -110,16 +111,16 @@ def test_a_file_that_is_clean_now_is_named_to_who_asked_for_it(project):
 def test_what_has_no_diagnostics_is_answered_at_once(project, uri):
     nvim = project()
     assert diagnostics(nvim, uri) == [{"uri": uri, "diagnostics": []}]
-    assert took(nvim) < 100
+    assert took(nvim) < 800
 
 
 def test_an_unchanged_file_is_answered_at_once(project):
     nvim = project("{ delay = 5000 }")
     nvim.cmd("edit a.py")
     diagnostics(nvim, nvim.uri("a.py"))
-    assert took(nvim) < 100
+    assert took(nvim) < 250
     diagnostics(nvim)
-    assert took(nvim) < 150
+    assert took(nvim) < 800
 
 
 def test_an_edit_on_disk_is_reloaded_and_judged_before_the_answer(project):
@@ -131,7 +132,7 @@ def test_an_edit_on_disk_is_reloaded_and_judged_before_the_answer(project):
     assert nvim.lines() == ["x = 1", "ERROR"]
     (nvim.project / "a.py").write_text("ERROR\n")
     assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": ["ERROR in line 1"]}
-    assert took(nvim) < 450
+    assert took(nvim) < 800
 
 
 def test_a_verdict_on_the_old_text_is_not_taken_for_the_new_one(project):
@@ -147,10 +148,10 @@ def test_a_slow_server_costs_no_more_than_the_limit(project):
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0")
     (nvim.project / "a.py").write_text("ERROR\n")
     assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": []}
-    assert 250 < took(nvim) < 480
+    assert 250 < took(nvim) < 800
     (nvim.project / "a.py").write_text("ERROR ERROR\n")
     diagnostics(nvim)
-    assert 1400 < took(nvim) < 1900
+    assert 1400 < took(nvim) < 2500
 
 
 def test_a_server_that_never_speaks_is_not_waited_for_for_ever(project):
@@ -163,7 +164,7 @@ def test_a_server_that_never_speaks_is_not_waited_for_for_ever(project):
         diagnostics(nvim, nvim.uri("a.py"))
         times.append(took(nvim))
     assert times[0] > 250
-    assert times[2] < 100
+    assert times[2] < 250
 
 
 def test_all_servers_of_a_file_are_heard(project):
@@ -183,7 +184,7 @@ def test_servers_that_are_asked_for_diagnostics_are_asked(project):
     nvim.cmd("edit b.py")
     (nvim.project / "a.py").write_text("ERROR\n")
     assert messages(diagnostics(nvim)) == {"a.py": ["ERROR in line 1"]}
-    assert took(nvim) < 700
+    assert took(nvim) < 1200
 
 
 def test_a_file_that_is_not_open_is_loaded_for_its_server(project):
@@ -191,7 +192,7 @@ def test_a_file_that_is_not_open_is_loaded_for_its_server(project):
     nvim.wait_screen("[No Name]")
     before = nvim.screen()
     assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": ["ERROR in line 1"]}
-    assert took(nvim) < 480
+    assert took(nvim) < 800
     assert nvim.lua("return { vim.fn.bufloaded('a.py'), vim.fn.buflisted('a.py'), #vim.api.nvim_list_wins() }") == [
         1,
         0,
