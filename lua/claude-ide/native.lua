@@ -12,6 +12,10 @@
 ---@field notify fun(method: string, params_json: string, client_id?: integer): boolean?, string?
 ---@field set_workspace fun(json: string): boolean?, string?
 ---@field status fun(): table?, string?
+---@field sessions_start fun(options_json: string, async: uv.uv_async_t): boolean?, string?
+---@field sessions_stop fun(): boolean?, string?
+---@field session_request fun(request_json: string): integer?, string?
+---@field session_cancel fun(number: integer): boolean?, string?
 
 ---@class claude-ide.native : claude-ide.native.Functions
 local M = {}
@@ -119,6 +123,10 @@ for _, name in ipairs({
   "notify",
   "set_workspace",
   "status",
+  "sessions_start",
+  "sessions_stop",
+  "session_request",
+  "session_cancel",
 }) do
   M[name] = function(...)
     local loaded, err = M.load()

@@ -1,9 +1,6 @@
 -- The server's life in this Neovim: start, stop, what happens in between, and who is connected.
--- Lua pulls: the library rings an async handle, and `drain` takes the events one by one on the main loop.
+-- What happens comes through the wake (wake.lua), event by event on the main loop.
 local M = {}
-
----How long events may hold the main loop before it gets a turn for the person's keys.
-local DRAIN_BUDGET_NS = 8 * 1000 * 1000
 
 ---A server that ends by itself is started again, unless it did so this short a time ago.
 local RESTART_GAP_NS = 60 * 1000 * 1000 * 1000
@@ -29,8 +26,6 @@ local GROUP = "claude-ide.server"
 
 ---@type claude-ide.server.Info?
 local running
----@type uv.uv_async_t? one for the life of the process: the library keeps it
-local async
 ---@type table<integer, claude-ide.Client>
 local clients = {}
 ---@type integer?
@@ -131,32 +126,15 @@ local function handle(event)
   end
 end
 
----Takes events until none waits or the time is up.
----@param budget_ns? integer no limit when nil
----@return boolean drained whether none waits any more
-local function drain(budget_ns)
-  local native = require("claude-ide.native")
-  local deadline = budget_ns and vim.uv.hrtime() + budget_ns
-  repeat
-    local event = native.poll()
-    if not event then
-      return true
-    end
-    local ok, trace = xpcall(handle, debug.traceback, event)
-    if not ok then
-      require("claude-ide.log").error("handling %s failed: %s", event.type, trace)
-    end
-  until deadline and vim.uv.hrtime() > deadline
-  return false
-end
-
----The callback of the wake.
-local function on_wake()
-  if not drain(DRAIN_BUDGET_NS) and async then
-    -- Through the event loop again, not vim.schedule: so keys and the screen get their turn.
-    async:send()
-  end
-end
+require("claude-ide.wake").on({
+  "call",
+  "cancel",
+  "ended",
+  "client_connected",
+  "client_ready",
+  "client_changed",
+  "client_disconnected",
+}, handle)
 
 ---The folders that CLIs look for lock files in.
 ---@return string[]
@@ -208,12 +186,6 @@ local function start_options(workspace)
   })
 end
 
----@return uv.uv_async_t
-local function wake_handle()
-  async = async or assert(vim.uv.new_async(vim.schedule_wrap(on_wake)))
-  return async
-end
-
 local function stop_at_exit()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
@@ -237,7 +209,7 @@ function M.start()
     native.stop()
   end
   local workspace = require("claude-ide.workspace").announcement()
-  local info, err = native.start(start_options(workspace), wake_handle())
+  local info, err = native.start(start_options(workspace), require("claude-ide.wake").handle())
   if not info then
     require("claude-ide.log").error("the server did not start: %s", err)
     return nil, err
@@ -252,6 +224,7 @@ function M.start()
   require("claude-ide.watch").attach()
   require("claude-ide.journal").attach()
   require("claude-ide.review.signs").attach()
+  require("claude-ide.sessions.announce").attach()
   publish("started", info)
   return info
 end
@@ -269,7 +242,7 @@ function M.stop()
   if err then
     require("claude-ide.log").warn("stopping the server: %s", err)
   end
-  drain()
+  require("claude-ide.wake").drain()
   clients, last_client = {}, nil
   require("claude-ide.log").info("stopped")
   publish("stopped")

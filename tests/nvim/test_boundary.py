@@ -13,6 +13,7 @@ from harness.nvim import ROOT
 LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
 
 FUNCTIONS = ["version", "start", "stop", "poll", "respond", "fail", "notify", "set_workspace", "status"]
+SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 
 OPEN = """
 local path, done = ...
@@ -98,7 +99,7 @@ def test_says_which_argument_is_wrong(nvim):
 
 def test_exports_these_functions_and_no_others(nvim):
     exported = nvim.lua(OPEN + "return vim.tbl_keys(library)", str(LIBRARY))
-    assert sorted(exported) == sorted([*FUNCTIONS, "panic"])
+    assert sorted(exported) == sorted([*FUNCTIONS, *SESSION_FUNCTIONS, "panic"])
 
 
 def test_a_panic_is_caught_and_logged(nvim):
@@ -190,15 +191,7 @@ def test_survives_that_somebody_closes_every_handle(nvim, connect):
     client = connect(nvim)
     nvim.lua(
         """
-        for index = 1, 200 do
-          local name, value = debug.getupvalue(require("claude-ide.server").start, index)
-          if not name then break end
-          if name == "wake_handle" then
-            local _, handle = debug.getupvalue(value, 1)
-            assert(handle, "no handle")
-            handle:close()
-          end
-        end
+        require("claude-ide.wake").handle():close()
         """
     )
     assert client.request("ping") == {}

@@ -1,6 +1,7 @@
 //! What a function answers to Lua when it could not do its work: the second value after nil.
 
 use claude_ide_server::{NotifyError, ServerError};
+use claude_ide_session::SessionError;
 
 /// Why a function of this library failed.
 #[derive(Debug, thiserror::Error)]
@@ -17,20 +18,28 @@ pub(crate) enum Error {
     UnknownCall { id: u64 },
     #[error("code must be \"invalid_params\" or \"failed\", not {code:?}")]
     UnknownCode { code: String },
-    #[error("could not start the server's thread: {0}")]
+    #[error("could not start a thread: {0}")]
     Thread(std::io::Error),
-    #[error("the server did not stop in time and was left behind")]
+    #[error("not everything stopped in time; what did not was left behind")]
     Stuck,
     #[error("{}", chain(.0))]
     Server(#[from] ServerError),
     #[error(transparent)]
     Notify(#[from] NotifyError),
+    #[error("{}", chain(.0))]
+    Session(#[from] SessionError),
+    #[error("sessions are not watched yet: sessions_start comes first")]
+    NoSessions,
+    #[error("no transcript {number} is open")]
+    UnknownTranscript { number: u64 },
+    #[error("too many requests about sessions are unanswered")]
+    Busy,
     #[error("this is a bug in claude-ide.nvim: the log file tells more")]
     Panicked,
 }
 
 /// An error with all its causes in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

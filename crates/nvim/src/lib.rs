@@ -10,9 +10,11 @@ mod editor;
 mod error;
 mod logging;
 mod lua;
+mod mailbox;
 mod options;
 mod queue;
 mod runtime;
+mod sessions;
 mod value;
 mod wake;
 
@@ -25,6 +27,7 @@ use crate::lua::Function;
 use crate::options::{StartOptions, WorkspaceOptions, parse};
 use crate::queue::Reply;
 use crate::runtime::QUEUE;
+use crate::sessions::{Request, SessionsOptions};
 use crate::value::Value;
 
 /// What `require` gives to Lua. Every function answers `value`, or `nil, message`.
@@ -38,6 +41,10 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("notify", export(notify)),
     ("set_workspace", export(set_workspace)),
     ("status", export(status)),
+    ("sessions_start", export(sessions_start)),
+    ("sessions_stop", export(sessions_stop)),
+    ("session_request", export(session_request)),
+    ("session_cancel", export(session_cancel)),
     ("panic", export(panic)),
 ];
 
@@ -120,6 +127,30 @@ fn status(_arguments: Arguments) -> Result<Value, Error> {
         fields.insert("unanswered".to_owned(), QUEUE.unanswered().into());
     }
     Ok(status)
+}
+
+/// `sessions_start(options_json, async)` → true; running sessions are watched and requests are taken from now on.
+fn sessions_start(mut arguments: Arguments) -> Result<Value, Error> {
+    let options: SessionsOptions = parse("options", &arguments.bytes("options")?)?;
+    let wake = arguments.async_handle("async")?;
+    sessions::start(options, wake)?;
+    Ok(Value::Bool(true))
+}
+
+/// `sessions_stop()` → true once nothing of it runs any more.
+fn sessions_stop(_arguments: Arguments) -> Result<Value, Error> {
+    sessions::stop().map(|()| Value::Bool(true))
+}
+
+/// `session_request(request_json)` → the number that events about it carry.
+fn session_request(mut arguments: Arguments) -> Result<Value, Error> {
+    let request: Request = parse("request", &arguments.bytes("request")?)?;
+    sessions::request(request).map(Value::Id)
+}
+
+/// `session_cancel(number)` → whether anything could still have been said of it. Closes a transcript too.
+fn session_cancel(mut arguments: Arguments) -> Result<Value, Error> {
+    sessions::cancel(arguments.id("number")?).map(Value::Bool)
 }
 
 /// `panic()` → nil and a message. For the test that shows that a panic ends in the log and goes no further.

@@ -15,8 +15,9 @@ use serde_json::{Map, Value as Json};
 use tokio::sync::oneshot;
 
 use crate::lua::AsyncHandle;
+use crate::mailbox::Mailbox;
 use crate::value::{self, Value};
-use crate::wake::Wake;
+use crate::wake::{Ringer, Wake};
 
 /// Calls that may wait for Neovim to look.
 const MAX_WAITING_CALLS: usize = 16_384;
@@ -58,6 +59,8 @@ struct State {
     waiting_bytes: usize,
     /// Entries of calls that were cancelled before Lua saw them.
     marks: usize,
+    /// What was found out about sessions: read when no entry waits.
+    mail: Mailbox,
     wake: Wake,
 }
 
@@ -124,17 +127,27 @@ impl Queue {
     }
 
     /// Wakes go to this handle from now on, the first at once when something waits.
-    pub(crate) fn arm(&self, handle: AsyncHandle) {
+    pub(crate) fn arm(&self, ringer: Ringer, handle: AsyncHandle) {
         let mut state = self.lock();
-        state.wake.arm(handle);
-        if !state.entries.is_empty() {
+        state.wake.arm(ringer, handle);
+        if !state.entries.is_empty() || !state.mail.is_empty() {
             state.wake.ring();
         }
     }
 
-    /// No wake is sent any more once this returns.
-    pub(crate) fn disarm(&self) {
-        self.lock().wake.disarm();
+    /// No wake is sent for this one any more once this returns.
+    pub(crate) fn disarm(&self, ringer: Ringer) {
+        self.lock().wake.disarm(ringer);
+    }
+
+    /// Changes what waits of the sessions; rings when something waits then.
+    pub(crate) fn mail<T>(&self, change: impl FnOnce(&mut Mailbox) -> T) -> T {
+        let mut state = self.lock();
+        let answer = change(&mut state.mail);
+        if !state.mail.is_empty() {
+            state.wake.ring();
+        }
+        answer
     }
 
     /// Puts a call in the queue. Dropping the [`Ticket`] cancels it.
@@ -191,7 +204,7 @@ impl Queue {
                 Entry::End => return Some(Value::Table(vec![("type", Value::Text("ended"))])),
             }
         }
-        None
+        state.mail.take()
     }
 
     /// Answers a call that Lua has taken; false when it is unknown, answered, or its caller is gone.

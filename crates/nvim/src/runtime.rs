@@ -19,6 +19,7 @@ use crate::logging;
 use crate::lua::AsyncHandle;
 use crate::options::StartOptions;
 use crate::queue::Queue;
+use crate::wake::Ringer;
 
 /// How long the server may take to send what is queued, say goodbye and remove its lock file.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_millis(500);
@@ -74,7 +75,7 @@ pub(crate) fn start(options: StartOptions, wake: AsyncHandle) -> Result<ServerHa
     let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(Error::Thread)?;
     let identity = identity()?;
     let editor = Arc::new(QueueEditor::new(Arc::clone(&QUEUE)));
-    QUEUE.arm(wake);
+    QUEUE.arm(Ringer::Server, wake);
     let (server, handle) = {
         let _inside = runtime.enter();
         Server::bind(options.into(), identity, editor)?
@@ -138,6 +139,6 @@ pub(crate) fn stop() -> Result<(), Error> {
             Err(Error::Stuck)
         }
     };
-    QUEUE.disarm();
+    QUEUE.disarm(Ringer::Server);
     outcome
 }

@@ -5,23 +5,37 @@
 
 use crate::lua::AsyncHandle;
 
+/// Who may have something to say to Neovim: each arms the wake for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ringer {
+    Server,
+    Sessions,
+}
+
 /// Rings Neovim at most once between two looks into the queue. Guarded by the queue's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Wake {
     handle: Option<AsyncHandle>,
+    ringers: Vec<Ringer>,
     rung: bool,
 }
 
 impl Wake {
     /// From now on `ring` reaches this handle.
-    pub(crate) fn arm(&mut self, handle: AsyncHandle) {
+    pub(crate) fn arm(&mut self, ringer: Ringer, handle: AsyncHandle) {
         self.handle = Some(handle);
         self.rung = false;
+        if !self.ringers.contains(&ringer) {
+            self.ringers.push(ringer);
+        }
     }
 
-    /// From now on `ring` reaches nothing: Neovim's event loop may go away.
-    pub(crate) fn disarm(&mut self) {
-        self.handle = None;
+    /// This ringer is done. After the last one `ring` reaches nothing: Neovim's event loop may go away.
+    pub(crate) fn disarm(&mut self, ringer: Ringer) {
+        self.ringers.retain(|other| *other != ringer);
+        if self.ringers.is_empty() {
+            self.handle = None;
+        }
     }
 
     /// Wakes Neovim unless it was woken already and has not looked yet.
@@ -52,7 +66,7 @@ mod tests {
         let (handle, rings) = counting_handle();
         let mut wake = Wake::default();
         wake.ring();
-        wake.arm(handle);
+        wake.arm(Ringer::Server, handle);
         wake.ring();
         wake.ring();
         assert_eq!(rings.load(Ordering::Relaxed), 1);
@@ -65,9 +79,25 @@ mod tests {
     fn rings_nobody_once_disarmed() {
         let (handle, rings) = counting_handle();
         let mut wake = Wake::default();
-        wake.arm(handle);
-        wake.disarm();
+        wake.arm(Ringer::Server, handle);
+        wake.disarm(Ringer::Server);
         wake.ring();
         assert_eq!(rings.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn rings_until_the_last_ringer_is_done() {
+        let (handle, rings) = counting_handle();
+        let (same, _) = counting_handle();
+        let mut wake = Wake::default();
+        wake.arm(Ringer::Server, same);
+        wake.arm(Ringer::Sessions, handle);
+        wake.disarm(Ringer::Server);
+        wake.ring();
+        assert_eq!(rings.load(Ordering::Relaxed), 1);
+        wake.looked();
+        wake.disarm(Ringer::Sessions);
+        wake.ring();
+        assert_eq!(rings.load(Ordering::Relaxed), 1);
     }
 }

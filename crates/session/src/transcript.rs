@@ -75,7 +75,8 @@ impl Transcript {
         }
         match first_whole {
             Some(offset) => Self::start(Tail::from_offset(path, offset, 1), false, cancel),
-            None => Self::open(path, cancel),
+            // One line is longer than that.
+            None => Self::open_end(path, bytes.saturating_mul(8), cancel),
         }
     }
 
@@ -183,6 +184,16 @@ impl Transcript {
             None if side => Position::Sidechain,
             None => Position::OtherBranch,
         })
+    }
+
+    /// How many rows lie before those of a transcript that has the same file's end only; `None` if its newest row is none here.
+    #[must_use]
+    pub fn rows_before(&self, end: &Self) -> Option<usize> {
+        let newest = end.path.last().and_then(|id| end.index.node(*id))?.lines.first()?.offset;
+        let has_it =
+            |id: &NodeId| self.index.node(*id).is_some_and(|node| node.lines.iter().any(|line| line.offset == newest));
+        let row = self.path.iter().rposition(has_it)?;
+        (row + 1).checked_sub(end.path.len())
     }
 
     /// Which message the line with this number belongs to, as search results name it.

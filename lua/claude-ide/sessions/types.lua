@@ -185,6 +185,7 @@
 
 ---What is known of an open transcript without asking.
 ---@class claude-ide.sessions.Info
+---@field epoch integer which life of the transcript this is: a change with `reset` begins a new one
 ---@field file string
 ---@field len integer rows of the branch that is shown
 ---@field complete boolean false while only the end of a huge file is known

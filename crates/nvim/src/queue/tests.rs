@@ -70,14 +70,14 @@ fn wakes_once_for_a_burst_and_at_once_for_what_waited_before() {
     let queue = queue();
     queue.announce(ClientEvent::Connected(client(1)));
     let (handle, rings) = counting_handle();
-    queue.arm(handle);
+    queue.arm(Ringer::Server, handle);
     assert_eq!(rings.load(Ordering::Relaxed), 1);
     let _tickets: Vec<Ticket> = (0..100).map(|_| queue.submit(call(1, json!({}))).unwrap()).collect();
     assert_eq!(rings.load(Ordering::Relaxed), 1);
     assert_eq!(drain(&queue).len(), 101);
     queue.announce(gone(1));
     assert_eq!(rings.load(Ordering::Relaxed), 2);
-    queue.disarm();
+    queue.disarm(Ringer::Server);
     drain(&queue);
     queue.announce_end();
     assert_eq!(rings.load(Ordering::Relaxed), 2);

@@ -1,0 +1,114 @@
+-- The running sessions, as the library last told of them: by process, in memory.
+local M = {}
+
+---@type table<integer, claude-ide.sessions.Live>
+local by_pid = {}
+---@type (fun(change: claude-ide.sessions.LiveChange))[]
+local subscribers = {}
+---Parents of processes, once asked for.
+---@type table<integer, integer>
+local parents = {}
+
+---How far up a CLI may lie below the job of its terminal: a wrapper, a shell, a launcher of a version manager.
+local MAX_ANCESTORS = 8
+
+---@param change claude-ide.sessions.LiveChange
+local function take(change)
+  local session = change.session
+  local gone = session.state.activity == "gone"
+  by_pid[session.pid] = not gone and session or nil
+  if gone then
+    parents[session.pid] = nil
+  end
+  -- A copy: a subscriber may unsubscribe while it is told.
+  for _, subscriber in ipairs(vim.list_slice(subscribers)) do
+    local ok, trace = xpcall(subscriber, debug.traceback, change)
+    if not ok then
+      require("claude-ide.log").error("a subscriber to changes of sessions failed: %s", trace)
+    end
+  end
+end
+
+require("claude-ide.sessions.transport").on_live(take, function()
+  by_pid, parents = {}, {}
+end)
+
+---The running sessions, the one that began first first.
+---@return claude-ide.sessions.Live[]
+function M.list()
+  local list = vim.tbl_values(by_pid)
+  table.sort(list, function(left, right)
+    return (left.started or 0) < (right.started or 0)
+      or (left.started == right.started and left.pid < right.pid)
+  end)
+  return list
+end
+
+---@param pid integer?
+---@return claude-ide.sessions.Live?
+function M.of_pid(pid)
+  return pid and by_pid[pid]
+end
+
+---@param pid integer
+---@return integer? parent
+local function parent_of(pid)
+  local known = parents[pid]
+  if known then
+    return known
+  end
+  local file = io.open(("/proc/%d/stat"):format(pid))
+  local parent
+  if file then
+    -- "pid (name) state ppid …": the name may hold anything, so look behind its last parenthesis.
+    parent = tonumber((file:read("*a") or ""):match("^.*%) %S (%d+)"))
+    file:close()
+  elseif vim.fn.isdirectory("/proc/self") == 0 then
+    local process = vim.api.nvim_get_proc(pid)
+    parent = type(process) == "table" and process.ppid or nil
+  end
+  parents[pid] = parent
+  return parent
+end
+
+---The session of a process or of one that it started, directly or not.
+---@param pid integer
+---@return claude-ide.sessions.Live?
+function M.below(pid)
+  if by_pid[pid] then
+    return by_pid[pid]
+  end
+  for _, session in ipairs(M.list()) do
+    local above = session.pid
+    for _ = 1, MAX_ANCESTORS do
+      local parent = parent_of(above)
+      if parent == pid then
+        return session
+      elseif not parent or parent <= 1 then
+        break
+      end
+      above = parent
+    end
+  end
+  return nil
+end
+
+---Calls a function at each change of a running session.
+---@param fn fun(change: claude-ide.sessions.LiveChange)
+---@return fun() unsubscribe
+function M.on(fn)
+  local function entry(change)
+    return fn(change)
+  end
+  subscribers[#subscribers + 1] = entry
+  return function()
+    for index, other in ipairs(subscribers) do
+      if other == entry then
+        table.remove(subscribers, index)
+        return
+      end
+    end
+  end
+end
+
+return M

@@ -1,0 +1,157 @@
+-- Requests to the library about sessions, and what comes back: one callback a request, in order, on the main loop.
+-- Works without the server. Invariant: after `cancel` nothing more is heard of a request; every other one is answered.
+local M = {}
+
+local GROUP = "claude-ide.sessions"
+
+---@class claude-ide.sessions.Listener
+---@field reply fun(result: any, err: string?)
+---@field hits? fun(hits: claude-ide.sessions.Hit[])
+---@field change? fun(delta: claude-ide.sessions.Delta, info: claude-ide.sessions.Info)
+
+---@type table<integer, claude-ide.sessions.Listener>
+local listeners = {}
+---Where the library was told to look.
+---@type string?
+local config_dir
+---@type fun(change: claude-ide.sessions.LiveChange)
+local on_live = function() end
+---@type fun()
+local on_restart = function() end
+
+---Claude's configuration folder, as the CLI finds it.
+---@return string
+function M.config_dir()
+  local path = require("claude-ide.path")
+  local configured = vim.env.CLAUDE_CONFIG_DIR
+  if configured and configured ~= "" then
+    return path.normalize(configured)
+  end
+  return path.normalize((vim.uv.os_homedir() or "/") .. "/.claude")
+end
+
+---Says who hears of running sessions, and when what was known of them is void.
+---@param live fun(change: claude-ide.sessions.LiveChange)
+---@param restart fun()
+function M.on_live(live, restart)
+  on_live, on_restart = live, restart
+end
+
+---@param err string
+local function fail_all(err)
+  local before = listeners
+  listeners = {}
+  for _, listener in pairs(before) do
+    listener.reply(nil, err)
+  end
+end
+
+local function stop_at_exit()
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
+    desc = "Claude: end what reads sessions",
+    callback = function()
+      listeners, config_dir = {}, nil
+      require("claude-ide.native").sessions_stop()
+    end,
+  })
+end
+
+---Begins to watch the running sessions, once. Begins anew where Claude's configuration folder is another one now.
+---@return boolean started
+---@return string? err
+function M.start()
+  local dir = M.config_dir()
+  if config_dir == dir then
+    return true
+  end
+  require("claude-ide.sessions.live") -- the library tells of each session once: somebody must listen
+  local log = require("claude-ide.log")
+  local options = {
+    configDir = dir,
+    cacheFile = vim.fn.stdpath("cache") .. "/claude-ide/sessions.json",
+    log = { path = log.path(), level = require("claude-ide.config").get().log.level },
+  }
+  fail_all("Claude's configuration folder is another one now")
+  on_restart()
+  local started, err =
+    require("claude-ide.native").sessions_start(vim.json.encode(options), require("claude-ide.wake").handle())
+  if not started then
+    log.warn("sessions are not watched: %s", err)
+    return false, err
+  end
+  config_dir = dir
+  stop_at_exit()
+  return true
+end
+
+---@param number integer
+local function cancel(number)
+  if listeners[number] then
+    listeners[number] = nil
+    require("claude-ide.native").session_cancel(number)
+  end
+end
+
+---Sends a request. A failure to send it is an answer too, and comes like one.
+---@param request table one field, named after the request: see `crates/nvim/src/sessions/request.rs`
+---@param listener claude-ide.sessions.Listener
+---@return fun() cancel
+---@return integer? number that names it in the library
+function M.request(request, listener)
+  local started, err = M.start()
+  local number
+  if started then
+    local ok, json = pcall(vim.json.encode, request)
+    if ok then
+      number, err = require("claude-ide.native").session_request(json)
+    else
+      err = tostring(json)
+    end
+  end
+  if number then
+    listeners[number] = listener
+    return function()
+      cancel(number)
+    end, number
+  end
+  local cancelled = false
+  vim.schedule(function()
+    if not cancelled then
+      listener.reply(nil, err)
+    end
+  end)
+  return function()
+    cancelled = true
+  end
+end
+
+---@param event { type: string, id: integer, result: any, err: string?, hits: table[]?, delta: table?, info: table?, change: table? }
+local function receive(event)
+  if event.type == "session_live" then
+    on_live(event.change --[[@as claude-ide.sessions.LiveChange]])
+    return
+  end
+  local listener = listeners[event.id]
+  if not listener then
+    return
+  end
+  if event.type == "session_hits" and listener.hits then
+    listener.hits(event.hits --[[@as claude-ide.sessions.Hit[] ]])
+  elseif event.type == "session_change" and listener.change then
+    listener.change(
+      event.delta --[[@as claude-ide.sessions.Delta]],
+      event.info --[[@as claude-ide.sessions.Info]]
+    )
+  elseif event.type == "session_reply" then
+    -- Of a transcript that was opened, more will be heard.
+    if event.err or not listener.change then
+      listeners[event.id] = nil
+    end
+    listener.reply(event.result, event.err)
+  end
+end
+
+require("claude-ide.wake").on({ "session_reply", "session_hits", "session_change", "session_live" }, receive)
+
+return M
