@@ -21,6 +21,8 @@ use crate::{
 };
 
 const EXTENSION: &str = "lock";
+/// What a file is called until it is whole: `<port>.lock.<pid>.tmp`.
+const TEMPORARY: &str = "tmp";
 /// More than any lock file has.
 const MAX_BYTES: u64 = 64 << 10;
 
@@ -62,11 +64,11 @@ impl LockFile {
         &self.paths
     }
 
-    /// Writes it anew. A file that somebody removed comes back.
+    /// Writes it anew. A file that somebody removed comes back, with its folder.
     pub(crate) fn rewrite(&self, workspace: &Workspace) {
         let contents = self.contents(workspace);
         for path in &self.paths {
-            if let Err(error) = write(path, &contents) {
+            if let Err(error) = path.parent().map_or(Ok(()), private_dir).and_then(|()| write(path, &contents)) {
                 tracing::warn!(path = %path.display(), %error, "could not rewrite the lock file");
             }
         }
@@ -100,6 +102,9 @@ impl Drop for LockFile {
 fn clean_stale(dir: &Path, server_name: &str) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
+        if writer_of_temporary(&path).is_some_and(|pid| !is_alive(pid)) {
+            remove(&path);
+        }
         if path.extension().is_none_or(|extension| extension != EXTENSION) {
             continue;
         }
@@ -148,8 +153,16 @@ fn private_dir(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The process that writes, or wrote, this file to rename it to a lock file; `None` if it is no such file.
+fn writer_of_temporary(path: &Path) -> Option<u32> {
+    let mut parts = path.file_name()?.to_str()?.split('.');
+    parts.next()?.parse::<u16>().ok()?;
+    let pid = (parts.next()? == EXTENSION).then(|| parts.next())??;
+    (parts.next()? == TEMPORARY && parts.next().is_none()).then(|| pid.parse().ok())?
+}
+
 fn write(path: &Path, contents: &LockFileContents) -> io::Result<()> {
-    let temporary = path.with_extension(format!("{EXTENSION}.{}.tmp", std::process::id()));
+    let temporary = path.with_extension(format!("{EXTENSION}.{}.{TEMPORARY}", std::process::id()));
     // One that a killed process left would fail `create_new`, or keep a mode that is too open.
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -263,6 +276,33 @@ mod tests {
         assert_eq!(contents.workspace_folders, ["/other"]);
         assert_eq!(contents.ide_name, "Other");
         assert_eq!(mode(&lock.paths()[0]), 0o600);
+    }
+
+    #[test]
+    fn comes_back_with_its_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("ide");
+        let lock = create(&dir);
+        fs::remove_dir_all(&dir).unwrap();
+        lock.rewrite(&Workspace { folders: vec!["/other".into()], ide_name: "Other".to_owned() });
+        assert_eq!(read(&lock.paths()[0]).unwrap().ide_name, "Other");
+        assert_eq!(mode(&dir), 0o700);
+    }
+
+    #[test]
+    fn cleans_up_what_a_process_left_that_was_killed_while_it_wrote() {
+        let home = tempfile::tempdir().unwrap();
+        let dead = home.path().join(format!("7.lock.{}.tmp", dead_pid()));
+        let alive = home.path().join("7.lock.1.tmp");
+        let others =
+            ["7.tmp", "notes.lock.7.tmp", "7.lock.7.tmp.old", "7.lock.x.tmp"].map(|name| home.path().join(name));
+        for path in others.iter().chain([&dead, &alive]) {
+            fs::write(path, "{").unwrap();
+        }
+        let lock = create(home.path());
+        assert!(!dead.exists());
+        assert!(alive.exists() && others.iter().all(|path| path.exists()));
+        drop(lock);
     }
 
     #[test]
