@@ -63,8 +63,38 @@ AUTOSAVE = {
           end
         end, 30)
       end)""",
+    "by a timer of Vim script": """
+      vim.cmd([[autocmd InsertLeave,TextChanged * call timer_start(30, {-> execute("silent! update")})]])""",
+    "by a timer of Vim script, all the time": """
+      vim.cmd([[call timer_start(5, {-> execute("silent! update")}, #{repeat: -1})]])""",
+    "in a function of Vim script": """
+      vim.cmd([[
+        function! AutoSave()
+          silent! wa
+        endfunction
+        function! AutoSaveThis()
+          silent! w
+        endfunction
+        autocmd InsertLeave,TextChanged * ++nested call AutoSaveThis() | call AutoSave()
+      ]])""",
+    "while the person types": 'on({ "TextChangedI", "CursorMovedI" }, function() vim.cmd("silent! update") end, true)',
+    "in a pause": 'vim.o.updatetime = 20 on({ "CursorHold", "CursorHoldI" }, function() vim.cmd("silent! update") end, true)',
+    "once the typing has paused": """
+      local timer
+      on({ "InsertLeave", "TextChanged" }, function(event)
+        if timer then timer:stop() else timer = vim.uv.new_timer() end
+        timer:start(30, 0, vim.schedule_wrap(function()
+          if vim.bo[event.buf].modified and vim.bo[event.buf].modifiable then
+            vim.api.nvim_buf_call(event.buf, function() vim.cmd("silent! noautocmd write") vim.cmd("silent! write") end)
+          end
+        end))
+      end)""",
     "all the time": 'vim.uv.new_timer():start(0, 5, vim.schedule_wrap(function() vim.cmd("silent! write") end))',
 }
+
+
+AUTOSAVE_MS = 30
+"""The longest that one of them waits."""
 
 
 @pytest.mark.parametrize("plugin", AUTOSAVE.values(), ids=AUTOSAVE)
@@ -83,11 +113,66 @@ def test_autosave_does_not_accept(start_nvim, plugin):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("omine<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == ["ONE", "mine", "two"] and diffs.nvim.mode() == "n")
-    # Long after every timer above: an answer that came from one of them would be there.
-    diffs.nvim.lua("vim.wait(150)")
+    # Timers end in their order: this one began after those above and takes longer, so they have all written.
+    diffs.nvim.lua(f"vim.defer_fn(function() _G.all_wrote = true end, {AUTOSAVE_MS + 10})")
+    diffs.nvim.wait("_G.all_wrote")
     assert diffs.outcomes(1) == [] and diffs.current() == 1
     diffs.nvim.keys(":w<CR>")
     assert diffs.accepted(1, "a.txt") == "ONE\nmine\ntwo\n"
+
+
+AUTOSAVE_ON_LEAVING = """
+local function save(event)
+  vim.api.nvim_buf_call(event.buf, function() vim.cmd("silent! write") end)
+end
+local events = { "BufLeave", "WinLeave", "TabLeave", "FocusLost", "QuitPre", "ExitPre", "VimSuspend", "BufHidden" }
+vim.api.nvim_create_autocmd(events, { nested = true, callback = save })
+vim.api.nvim_create_autocmd("FocusLost", { callback = function() vim.g.focus_lost = 1 end })
+vim.cmd("autocmd FocusLost,BufLeave * ++nested silent! wall")
+"""
+
+
+@pytest.mark.parametrize("autowriteall", [False, True])
+@pytest.mark.parametrize("keys", ["<C-w>h", "gt", ":split b.txt<CR>", "<C-w>s"])
+def test_going_elsewhere_does_not_accept_whatever_saves_then(start_nvim, keys, autowriteall):
+    diffs = Diffs(start_nvim(init_lua=AUTOSAVE_ON_LEAVING, files={"a.txt": OLD, "b.txt": OLD}))
+    diffs.nvim.lua("vim.o.autowriteall = ...", autowriteall)
+    diffs.open(1, "a.txt", NEW)
+    before = diffs.nvim.lua("return vim.api.nvim_get_current_win()")
+    diffs.nvim.keys(keys)
+    diffs.nvim.wait(lambda: diffs.nvim.lua("return vim.api.nvim_get_current_win()") != before)
+    diffs.nvim.terminal.write("\x1b[I\x1b[O")
+    diffs.nvim.wait("vim.g.focus_lost == 1")
+    assert diffs.outcomes(1) == []
+
+
+@pytest.mark.parametrize("autowriteall", [False, True])
+@pytest.mark.parametrize("keys", [":q<CR>", "<C-w>c", "<C-w>q", ":close<CR>", ":tabclose<CR>", ":bdelete<CR>"])
+def test_closing_rejects_whatever_saves_then(start_nvim, keys, autowriteall):
+    diffs = Diffs(start_nvim(init_lua=AUTOSAVE_ON_LEAVING, files={"a.txt": OLD, "b.txt": OLD}))
+    diffs.nvim.lua(
+        """
+        vim.o.autowriteall = ...
+        vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffClosed", callback = function(event)
+          vim.fn.writefile({ event.data.outcome }, "outcome")
+        end })
+        """,
+        autowriteall,
+    )
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("oedited<Esc>" + keys)
+    outcome = diffs.nvim.project / "outcome"
+    diffs.nvim.terminal.wait(lambda: outcome.exists() and outcome.read_text(), what="the end of the diff")
+    assert outcome.read_text() == "rejected\n"
+
+
+@pytest.mark.parametrize("keys", [":edit b.txt<CR>", ":next<CR>", ":enew<CR>", "<C-^>", ":buffer 1<CR>", "gf"])
+def test_what_would_take_its_place_does_not_accept(diffs, keys):
+    diffs.nvim.cmd("set autowriteall hidden | args a.txt b.txt")
+    diffs.open(1, "a.txt", "b.txt\n")
+    diffs.nvim.keys(keys + ":let g:done = 1<CR>")
+    diffs.nvim.wait("vim.g.done == 1")
+    assert "saved" not in diffs.outcomes(1)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ def wait_mentioned(nvim, count):
 
 
 def notices(nvim):
-    nvim.lua("vim.wait(20)")
+    """What was said, and what is on its way to be said: Neovim does what is scheduled in the order it was."""
+    nvim.lua("_G.all_said = false vim.schedule(function() _G.all_said = true end)")
+    nvim.wait("_G.all_said")
     return [message for message, _ in nvim.lua("return Notices")]
 
 

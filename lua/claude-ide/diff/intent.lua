@@ -61,6 +61,9 @@ function M.of_person(buf)
   local keys = require("claude-ide.diff.keys")
   if not keys.caused_this("diff/events.lua") then
     return false, "no key was pressed", true
+  elseif vim.fn.state("c") ~= "" then
+    -- One of Vim script, which may come right between a key and what it sets off.
+    return false, "a timer or another callback writes", true
   end
   local pressed_in = keys.window()
   local elsewhere = pressed_in and pressed_in ~= vim.api.nvim_get_current_win()
