@@ -9,6 +9,7 @@ local M = {}
 ---@field diffs integer proposed edits that wait for a decision
 ---@field mentions integer mentions that wait for a client
 ---@field selection boolean whether the selection is sent
+---@field sessions claude-ide.sessions.Live[] what the connected CLIs do, as far as that can be seen; see ClaudeWorking
 ---@field terminal { running: boolean, visible: boolean }
 
 ---Takes your options. Not needed for the defaults. A second call replaces the first.
@@ -43,6 +44,9 @@ function M.status()
     diffs = ask("diff", "count", 0),
     mentions = ask("mention", "pending", 0),
     selection = ask("selection", "is_enabled", require("claude-ide.config").get().selection.enabled),
+    sessions = vim.tbl_map(function(ours)
+      return ours.session
+    end, ask("sessions.ours", "list", {})),
     terminal = {
       running = ask("terminal", "is_running", false),
       visible = ask("terminal", "is_visible", false),

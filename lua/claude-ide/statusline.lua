@@ -3,11 +3,17 @@
 
 local M = {}
 
+---Between what is said of the connection and each thing that wants to be known.
+local SEPARATOR = " · "
+
 ---@type string?
 local cached
+---@type string? the text when the screen was last told that it changed
+local drawn
 ---@type integer?, integer?, boolean? what the cached text says
 local diffs, mentions, selection
 local watching = false
+local scheduled = false
 
 local function watch()
   watching = true
@@ -33,43 +39,88 @@ local function counters()
   return diff and diff.count(), mention and mention.pending(), switch and switch.is_enabled()
 end
 
+---What Claude does: of one session in words, of several how many do what.
+---@param status claude-ide.Status
+---@return string?
+local function activity(status)
+  local sessions = status.sessions
+  if #sessions == 1 then
+    -- A diff that waits says itself what is asked for.
+    local state = sessions[1].state
+    return status.diffs > 0 and state.activity or require("claude-ide.sessions.words").activity(state)
+  end
+  local counts, parts = {}, {}
+  for _, session in ipairs(sessions) do
+    counts[session.state.activity] = (counts[session.state.activity] or 0) + 1
+  end
+  for _, name in ipairs({ "waiting", "working", "idle" }) do
+    parts[#parts + 1] = counts[name] and ("%d %s"):format(counts[name], name)
+  end
+  return #parts > 0 and table.concat(parts, ", ") or nil
+end
+
+---@param status claude-ide.Status
+---@return string "Claude", and how it is connected or what it does
+local function head(status)
+  local ready = #vim.tbl_filter(function(client)
+    return client.state == "ready"
+  end, status.clients)
+  local doing = activity(status)
+  if doing then
+    return "Claude " .. doing
+  elseif ready == 0 then
+    return "Claude not connected"
+  end
+  return ready > 1 and ("Claude %d"):format(ready) or "Claude"
+end
+
+---What stands in the text, in this order; nil: nothing to say.
+---@type (fun(status: claude-ide.Status): string?)[]
+local PARTS = {
+  head,
+  function(status)
+    return status.diffs > 0 and ("%d to review"):format(status.diffs) or nil
+  end,
+  function(status)
+    return status.mentions > 0 and ("%d queued"):format(status.mentions) or nil
+  end,
+  function(status)
+    return not status.selection and "selection off" or nil
+  end,
+}
+
 ---@return string
 local function build()
   local status = require("claude-ide").status()
   if not status.running then
     return "Claude off"
   end
-  local ready = #vim.tbl_filter(function(client)
-    return client.state == "ready"
-  end, status.clients)
-  local parts = { "Claude" }
-  if ready == 0 then
-    parts[#parts + 1] = "waiting"
-  elseif ready > 1 then
-    parts[#parts + 1] = tostring(ready)
+  local texts = {}
+  for _, part in ipairs(PARTS) do
+    texts[#texts + 1] = part(status)
   end
-  if status.diffs > 0 then
-    parts[#parts + 1] = ("%d to review"):format(status.diffs)
-  end
-  if status.mentions > 0 then
-    parts[#parts + 1] = ("%d queued"):format(status.mentions)
-  end
-  if not status.selection then
-    parts[#parts + 1] = "selection off"
-  end
-  return table.concat(parts, " ")
+  return table.concat(texts, SEPARATOR)
 end
 
----Makes the text anew and redraws.
+---Makes the text anew, and redraws if it says something else than before.
 function M.refresh()
   cached = nil
+  if scheduled then
+    return
+  end
+  scheduled = true
   vim.schedule(function()
-    vim.cmd.redrawstatus()
+    scheduled = false
+    local text = M.text()
+    if text ~= drawn then
+      drawn = text
+      vim.cmd("redrawstatus!")
+    end
   end)
 end
 
----"Claude" with a client connected, "Claude waiting" without one, then what needs you: "2 to review", "1 queued",
----"selection off".
+---"Claude idle", "Claude working", "Claude waiting: permission"; "Claude" where that cannot be seen, "Claude not connected"
+---without a CLI; then what needs you: "2 to review", "1 queued", "selection off".
 ---@return string
 function M.text()
   if not watching then

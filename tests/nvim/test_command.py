@@ -217,7 +217,7 @@ def test_several_files_of_one_command_reach_the_cli_in_order(start_nvim, connect
     nvim = start_nvim(files={"a.txt": "1\n", "b c.txt": "", "sub/d.txt": ""})
     nvim.keys(':Claude add a.txt "b c.txt" sub<CR>')
     nvim.wait("require('claude-ide.mention').pending() == 3", what="mentions that wait")
-    nvim.wait("require('claude-ide.statusline').text() == 'Claude waiting 3 queued'", what="the statusline")
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude not connected · 3 queued'", what="the statusline")
     client = connect(nvim)
     nvim.wait(
         lambda: len([n for n in client.notifications if n["method"] == "at_mentioned"]) == 3, what="three mentions"
@@ -285,6 +285,7 @@ def test_status_tells_everything_in_one_table_and_loads_nothing(start_nvim):
         "diffs": 0,
         "mentions": 0,
         "selection": True,
+        "sessions": [],
         "terminal": {"running": False, "visible": False},
     }
     assert nvim.lua("return package.loaded['claude-ide.server']") is None
@@ -295,7 +296,7 @@ def test_the_statusline_follows_events_without_working_at_each_redraw(start_nvim
     text = "return require('claude-ide.statusline').text()"
     assert nvim.lua(text) == "Claude off"
     nvim.cmd("Claude connect")
-    assert nvim.lua(text) == "Claude waiting"
+    assert nvim.lua(text) == "Claude not connected"
     nvim.lua(
         """
         local claude = require("claude-ide")
@@ -312,9 +313,9 @@ def test_the_statusline_follows_events_without_working_at_each_redraw(start_nvim
     connect(nvim)
     nvim.wait("require('claude-ide.statusline').text() == 'Claude 2'", what="two clients")
     nvim.cmd("Claude selection off")
-    assert nvim.lua(text) == "Claude 2 selection off"
+    assert nvim.lua(text) == "Claude 2 · selection off"
     first.close()
-    nvim.wait("require('claude-ide.statusline').text() == 'Claude selection off'", what="one client")
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude · selection off'", what="one client")
     nvim.cmd("Claude disconnect")
     assert nvim.lua(text) == "Claude off"
 
@@ -324,4 +325,4 @@ def test_any_statusline_can_show_it(start_nvim):
     nvim.cmd("set laststatus=2 statusline=%{v:lua.require'claude-ide.statusline'.text()}")
     nvim.wait_screen("Claude off")
     nvim.cmd("Claude connect")
-    nvim.wait_screen("Claude waiting")
+    nvim.wait_screen("Claude not connected")

@@ -12,7 +12,14 @@ local function describe(client)
   if client.state ~= "ready" then
     return name .. " (connecting)"
   end
-  return client.pid and ("%s (pid %d)"):format(name, client.pid) or name
+  local facts = {}
+  facts[1] = client.pid and ("pid %d"):format(client.pid)
+  for _, session in ipairs(require("claude-ide").status().sessions) do
+    if session.pid == client.pid then
+      facts[#facts + 1] = require("claude-ide.sessions.words").activity(session.state)
+    end
+  end
+  return #facts > 0 and ("%s (%s)"):format(name, table.concat(facts, ", ")) or name
 end
 
 ---@param clients claude-ide.Client[]

@@ -317,6 +317,28 @@ return {
     },
   },
   {
+    "notify",
+    doc = "The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim "
+      .. "with Claude's terminal out of sight. |claude-ide-states| says when exactly.",
+    fields = {
+      {
+        "channels",
+        kind = kind.list(kind.one_of({ "message", "bell", "osc9" })),
+        default = { "message" },
+        doc = "How you are told. `message`: as any message of Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a "
+          .. "notification of the terminal, where it knows OSC 9. An empty list: not at all.",
+      },
+      { "waiting", kind = kind.boolean, default = true, doc = "Tell when Claude waits for you." },
+      { "finished", kind = kind.boolean, default = true, doc = "Tell when Claude has finished." },
+      {
+        "min_turn_ms",
+        kind = kind.integer(0),
+        default = 10000,
+        doc = "A turn that took fewer milliseconds ends without a notice.",
+      },
+    },
+  },
+  {
     "terminal",
     doc = "Where `:Claude` runs the CLI.",
     fields = {

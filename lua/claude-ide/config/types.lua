@@ -71,6 +71,12 @@
 ---@class claude-ide.Opts.watch
 ---@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
 
+---@class claude-ide.Opts.notify
+---@field channels? ("message"|"bell"|"osc9")[] How you are told. `message`: as any message of Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, where it knows OSC 9. An empty list: not at all.
+---@field waiting? boolean Tell when Claude waits for you.
+---@field finished? boolean Tell when Claude has finished.
+---@field min_turn_ms? integer A turn that took fewer milliseconds ends without a notice.
+
 ---@class claude-ide.Opts.terminal.keymaps
 ---@field back? string|string[]|false Go back to the window you came from.
 ---@field normal? string|string[]|false Normal mode, to scroll and copy, as `<C-\><C-n>` does.
@@ -104,6 +110,7 @@
 ---@field diff? claude-ide.Opts.diff Edits that Claude proposes and waits for you to decide.
 ---@field review? claude-ide.Opts.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
 ---@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
+---@field notify? claude-ide.Opts.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
 ---@field terminal? claude-ide.Opts.terminal Where `:Claude` runs the CLI.
 
 ---@class claude-ide.Config.log
@@ -175,6 +182,12 @@
 ---@class claude-ide.Config.watch
 ---@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
 
+---@class claude-ide.Config.notify
+---@field channels ("message"|"bell"|"osc9")[] How you are told. `message`: as any message of Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, where it knows OSC 9. An empty list: not at all.
+---@field waiting boolean Tell when Claude waits for you.
+---@field finished boolean Tell when Claude has finished.
+---@field min_turn_ms integer A turn that took fewer milliseconds ends without a notice.
+
 ---@class claude-ide.Config.terminal.keymaps
 ---@field back string|string[]|false Go back to the window you came from.
 ---@field normal string|string[]|false Normal mode, to scroll and copy, as `<C-\><C-n>` does.
@@ -208,4 +221,5 @@
 ---@field diff claude-ide.Config.diff Edits that Claude proposes and waits for you to decide.
 ---@field review claude-ide.Config.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
 ---@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.
+---@field notify claude-ide.Config.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
 ---@field terminal claude-ide.Config.terminal Where `:Claude` runs the CLI.

@@ -1,0 +1,77 @@
+-- What the sessions of this Neovim do, told: `User` events, the statusline, and what is worth a notice.
+
+local M = {}
+
+---@type table<integer, claude-ide.sessions.Progress> by process
+local known = {}
+local attached = false
+
+---@type table<string, string>
+local EVENTS = { working = "ClaudeWorking", waiting = "ClaudeWaiting", idle = "ClaudeIdle" }
+
+---@class claude-ide.sessions.EventData what a handler of ClaudeWorking, ClaudeWaiting, ClaudeIdle gets
+---@field session string
+---@field pid integer
+---@field client? integer
+---@field title? string
+---@field waiting_for? string
+---@field previous? string
+
+---@param ours claude-ide.sessions.Ours
+---@param news claude-ide.sessions.News
+local function tell(ours, news)
+  local session = ours.session
+  require("claude-ide.event").emit(EVENTS[news.kind], {
+    session = session.id,
+    pid = session.pid,
+    client = ours.client and ours.client.id,
+    title = session.name,
+    waiting_for = session.state.waiting_for,
+    previous = news.previous,
+  })
+  require("claude-ide.sessions.notify").consider(ours, news)
+end
+
+---@return integer Unix milliseconds
+local function now()
+  local seconds, microseconds = vim.uv.gettimeofday()
+  return seconds * 1000 + math.floor(microseconds / 1000)
+end
+
+---Looks at the sessions of this Neovim and tells what is new.
+function M.update()
+  local present, news = {}, {}
+  for _, ours in ipairs(require("claude-ide.sessions.ours").list()) do
+    local session = ours.session
+    local after, item = require("claude-ide.sessions.progress").step(known[session.pid], session, now())
+    present[session.pid] = after
+    if item then
+      news[#news + 1] = { ours = ours, item = item }
+    end
+  end
+  -- Known before it is told: a handler may look at sessions, and so come back here.
+  known = present
+  require("claude-ide.statusline").refresh()
+  for _, one in ipairs(news) do
+    tell(one.ours, one.item)
+  end
+end
+
+---Begins to tell. Once for the life of this Neovim.
+function M.attach()
+  if attached then
+    return
+  end
+  attached = true
+  require("claude-ide.sessions.notify").attach()
+  local sessions = require("claude-ide.sessions")
+  sessions.on(M.update)
+  sessions.attach()
+  local server = require("claude-ide.server")
+  for _, event in ipairs({ "client_ready", "client_changed", "client_disconnected", "stopped" }) do
+    server.on(event --[[@as claude-ide.server.Event]], M.update)
+  end
+  M.update()
+end
+
+return M

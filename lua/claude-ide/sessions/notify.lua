@@ -1,0 +1,139 @@
+-- The one notice when Claude waits for a person, or has finished, who looks elsewhere.
+-- Elsewhere is: another program, while the session is in a terminal of this Neovim; or this Neovim, where that terminal
+-- is not in sight or the CLI runs in another program. When a CLI in another program finishes while Neovim is not looked at
+-- either, the person may well sit at that CLI: nothing is said.
+
+local M = {}
+
+---A state counts once it has lasted this long: some waits are answered by a rule, some ends begin the next prompt at once.
+local SETTLE_MS = 500
+---How soon to try again while a message would disturb what is on the command line.
+local RETRY_MS = 300
+
+---Whether the terminal says that Neovim has the focus. One that says nothing leaves it at yes.
+local focused = true
+
+---@return boolean
+local function command_line_is_busy()
+  local mode = vim.api.nvim_get_mode()
+  return mode.blocking or mode.mode:find("^[cr]") ~= nil or vim.fn.getcmdwintype() ~= ""
+end
+
+---@param ours claude-ide.sessions.Ours
+---@return boolean
+function M.is_elsewhere(ours)
+  if not ours.terminal then
+    return focused
+  end
+  return not focused or not require("claude-ide.terminal").is_visible()
+end
+
+---Whether the person has been told already: by a diff that waits for the same yes.
+---@param ours claude-ide.sessions.Ours
+---@return boolean
+local function has_diff(ours)
+  local diff = package.loaded["claude-ide.diff"]
+  if type(diff) ~= "table" or not ours.client then
+    return false
+  end
+  return vim.iter(diff.list()):any(function(item)
+    return item.client == ours.client.id
+  end)
+end
+
+---@param ours claude-ide.sessions.Ours
+---@param news claude-ide.sessions.News
+---@return string
+local function message(ours, news)
+  local words = require("claude-ide.sessions.words")
+  local text = news.kind == "waiting" and "Claude " .. words.waits(ours.session.state.waiting_for)
+    or ("Claude has finished after %s"):format(words.duration(news.took or 0))
+  if ours.session.name and #require("claude-ide.sessions.ours").list() > 1 then
+    text = ("%s: %s"):format(text, words.fit(words.one_line(ours.session.name), 40))
+  end
+  return text
+end
+
+---@param text string
+---@param silent boolean leave the message out
+local function say(text, silent)
+  for _, channel in ipairs(require("claude-ide.config").get().notify.channels) do
+    if channel == "bell" then
+      require("claude-ide.tty").bell()
+    elseif channel == "osc9" then
+      require("claude-ide.tty").notify(text)
+    elseif not silent then
+      require("claude-ide.notice").info(text)
+    end
+  end
+end
+
+---@param news claude-ide.sessions.News
+---@return boolean whether it is of a kind that is told
+local function is_wanted(news)
+  local options = require("claude-ide.config").get().notify
+  if #options.channels == 0 then
+    return false
+  elseif news.kind == "waiting" then
+    return options.waiting
+  end
+  return news.kind == "idle"
+    and options.finished
+    and (news.took or 0) >= options.min_turn_ms
+    and news.took ~= nil
+end
+
+---The session as it is now, if it still is as the news said.
+---@param before claude-ide.sessions.Ours
+---@return claude-ide.sessions.Ours?
+local function still(before)
+  local was = before.session
+  return vim.iter(require("claude-ide.sessions.ours").list()):find(function(ours)
+    local is = ours.session
+    return is.pid == was.pid
+      and is.id == was.id
+      and is.state.activity == was.state.activity
+      and is.state.since == was.state.since
+  end)
+end
+
+---@param ours claude-ide.sessions.Ours
+---@param news claude-ide.sessions.News
+---@param delay integer
+local function later(ours, news, delay)
+  vim.defer_fn(function()
+    local current = still(ours)
+    if not current or not M.is_elsewhere(current) then
+      return
+    end
+    local announced = news.kind == "waiting" and has_diff(current)
+    if announced and focused then
+      return
+    elseif command_line_is_busy() and focused then
+      return later(ours, news, RETRY_MS)
+    end
+    say(message(current, news), announced)
+  end, delay)
+end
+
+---Says it, if it is worth it and the person is elsewhere in a moment.
+---@param ours claude-ide.sessions.Ours
+---@param news claude-ide.sessions.News
+function M.consider(ours, news)
+  if is_wanted(news) then
+    later(ours, news, SETTLE_MS)
+  end
+end
+
+---Learns from now on whether the person looks at Neovim.
+function M.attach()
+  vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
+    group = vim.api.nvim_create_augroup("claude-ide.sessions.notify", { clear = true }),
+    callback = function(event)
+      focused = event.event == "FocusGained"
+    end,
+    desc = "Claude Code: know whether you look at Neovim",
+  })
+end
+
+return M

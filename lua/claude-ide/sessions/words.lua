@@ -1,0 +1,134 @@
+-- Sessions in words: how long ago, how long, what one is doing, what it is called. Pure, but for the width of characters.
+
+local M = {}
+
+local SECOND = 1000
+local MINUTE = 60 * SECOND
+local HOUR = 60 * MINUTE
+local DAY = 24 * HOUR
+
+---How long ago, in at most four characters.
+---@param milliseconds integer
+---@return string
+function M.age(milliseconds)
+  if milliseconds < MINUTE then
+    return "now" -- and what a clock that was set back has in the future
+  elseif milliseconds < HOUR then
+    return ("%dm"):format(milliseconds / MINUTE)
+  elseif milliseconds < DAY then
+    return ("%dh"):format(milliseconds / HOUR)
+  elseif milliseconds < 14 * DAY then
+    return ("%dd"):format(milliseconds / DAY)
+  elseif milliseconds < 60 * DAY then
+    return ("%dw"):format(milliseconds / (7 * DAY))
+  elseif milliseconds < 730 * DAY then
+    return ("%dmo"):format(milliseconds / (30 * DAY))
+  end
+  return ("%dy"):format(milliseconds / (365 * DAY))
+end
+
+---How long something took, to the precision that matters.
+---@param milliseconds number
+---@return string
+function M.duration(milliseconds)
+  local seconds = math.floor(milliseconds / SECOND + 0.5)
+  if seconds < 60 then
+    return ("%d s"):format(seconds)
+  end
+  local minutes = math.floor(milliseconds / MINUTE + 0.5)
+  if minutes < 60 then
+    return ("%d min"):format(minutes)
+  end
+  return ("%d h %d min"):format(math.floor(minutes / 60), minutes % 60)
+end
+
+---@param bytes integer
+---@return string
+function M.size(bytes)
+  local units = { "B", "kB", "MB", "GB" }
+  local at = 1
+  local value = bytes + 0.0
+  while value >= 1000 and at < #units do
+    value, at = value / 1000, at + 1
+  end
+  return (at == 1 or value >= 10) and ("%.0f %s"):format(value, units[at])
+    or ("%.1f %s"):format(value, units[at])
+end
+
+---What is waited for, after "waiting: " and after "Claude waits for your ".
+---@type table<string, { short: string, yours: string }>
+local REASONS = {
+  permission = { short = "permission", yours = "permission" },
+  input = { short = "answer", yours = "answer" },
+  dialog = { short = "dialog", yours = "choice in a dialog" },
+}
+
+---What a session is doing, in a word or two: "working", "waiting: permission", "idle".
+---@param state claude-ide.sessions.State
+---@return string
+function M.activity(state)
+  local reason = state.activity == "waiting" and REASONS[state.waiting_for]
+  return reason and ("waiting: %s"):format(reason.short) or state.activity
+end
+
+---@param waiting_for? string
+---@return string
+function M.waits(waiting_for)
+  local reason = REASONS[waiting_for]
+  return reason and ("waits for your %s"):format(reason.yours) or "waits for you"
+end
+
+---A text on one line, without what would move the cursor.
+---@param text string
+---@return string
+function M.one_line(text)
+  -- U+0080 to U+009F are control characters too.
+  return vim.trim((text:gsub("\194[\128-\159]", " "):gsub("[%c%s]+", " ")))
+end
+
+---What a session is called.
+---@param session { title?: string, name?: string, id: string }
+---@return string
+function M.title(session)
+  local title = session.title or session.name
+  title = title and M.one_line(title) or ""
+  return title ~= "" and title or "Session " .. session.id:sub(1, 8)
+end
+
+---As much of a text as fits into so many cells, from its beginning.
+---@param text string
+---@param cells integer
+---@return string
+function M.fit(text, cells)
+  if vim.fn.strdisplaywidth(text) <= cells then
+    return text
+  end
+  local low, high = 0, math.min(vim.fn.strchars(text), cells)
+  while low < high do
+    local middle = math.ceil((low + high) / 2)
+    if vim.fn.strdisplaywidth(vim.fn.strcharpart(text, 0, middle)) <= cells - 1 then
+      low = middle
+    else
+      high = middle - 1
+    end
+  end
+  return vim.fn.strcharpart(text, 0, low) .. (cells > 0 and "…" or "")
+end
+
+---As much of a text as fits, from its end: what matters of a path.
+---@param text string
+---@param cells integer
+---@return string
+function M.fit_end(text, cells)
+  local count = vim.fn.strchars(text)
+  if vim.fn.strdisplaywidth(text) <= cells then
+    return text
+  end
+  local from = math.max(count - cells, 0)
+  while from < count and vim.fn.strdisplaywidth(vim.fn.strcharpart(text, from)) > cells - 1 do
+    from = from + 1
+  end
+  return "…" .. vim.fn.strcharpart(text, from)
+end
+
+return M

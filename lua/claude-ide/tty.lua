@@ -1,0 +1,46 @@
+-- Bytes for the terminal that Neovim runs in, past Neovim's screen: a bell, a notification. Never what moves its cursor.
+
+local M = {}
+
+---@return boolean
+local function has_terminal()
+  return vim.iter(vim.api.nvim_list_uis()):any(function(ui)
+    return ui.stdout_tty
+  end)
+end
+
+---@param bytes string whole control sequences, none of which draws
+---@return boolean sent
+local function send(bytes)
+  if not has_terminal() then
+    return false
+  end
+  if vim.api.nvim_ui_send then -- Neovim 0.12: in turn with what it draws itself
+    return (pcall(vim.api.nvim_ui_send, bytes))
+  elseif vim.uv.guess_handle(2) ~= "tty" then
+    return false -- the screen is that of another process, which this one cannot reach
+  end
+  return (pcall(vim.api.nvim_chan_send, vim.v.stderr, bytes))
+end
+
+---Rings the terminal's bell.
+---@return boolean sent
+function M.bell()
+  return send("\a")
+end
+
+---Asks the terminal to show a notification (OSC 9: iTerm2, kitty, WezTerm, Ghostty, foot, Windows Terminal, …).
+---@param text string
+---@return boolean sent
+function M.notify(text)
+  local plain = text:gsub("\194[\128-\159]", " "):gsub("%c", " ")
+  -- "4;…" at its beginning would be ConEmu's progress bar.
+  local sequence = ("\27]9;%s\27\\"):format((plain:gsub("^%d+;", " %0")))
+  if vim.env.TMUX then
+    -- tmux passes on what is wrapped so, where its option allow-passthrough is on.
+    sequence = ("\27Ptmux;%s\27\\"):format((sequence:gsub("\27", "\27\27")))
+  end
+  return send(sequence)
+end
+
+return M

@@ -1,0 +1,101 @@
+"""Files as the CLI keeps them, made for tests: transcripts of sessions, and records of running ones.
+
+The shapes are those of CLI 2.1.329. A record needs a process that lives: `sleeper()` is one.
+"""
+
+import json
+import os
+import re
+import subprocess
+import uuid
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+
+class Sessions:
+    """Claude's configuration folder in a home."""
+
+    def __init__(self, home: Path) -> None:
+        self.config = home / ".claude"
+        self.processes: list[subprocess.Popen] = []
+
+    def folder(self, cwd: Path) -> Path:
+        """Where the transcripts of a project lie."""
+        folder = self.config / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", str(cwd.resolve()))
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def write(self, cwd: Path, *turns, title=None, branch="main", id=None, age=timedelta(hours=2)) -> str:
+        """A session of prompts and answers: each turn is a pair, the answer a text or a list of content blocks.
+
+        A list of blocks may hold tool_use blocks; a third part of the turn is the results, by tool id.
+        """
+        session = id or str(uuid.uuid4())
+        lines, parent = [], None
+        clock = datetime.now(UTC) - age - timedelta(minutes=5)
+
+        def line(kind, **more):
+            nonlocal parent, clock
+            own = str(uuid.uuid4())
+            clock += timedelta(seconds=1)
+            lines.append(
+                {
+                    "parentUuid": parent,
+                    "isSidechain": False,
+                    "type": kind,
+                    "uuid": own,
+                    "timestamp": clock.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+                    "cwd": str(cwd.resolve()),
+                    "sessionId": session,
+                    "gitBranch": branch,
+                    "version": "2.1.329",
+                    **more,
+                }
+            )
+            parent = own
+
+        for prompt, answer, *results in turns:
+            line("user", message={"role": "user", "content": prompt})
+            content = [{"type": "text", "text": answer}] if isinstance(answer, str) else answer
+            for block in content:
+                message = {"id": f"msg_{len(lines)}", "role": "assistant", "model": "claude-test-1", "content": [block]}
+                line("assistant", message=message | {"stop_reason": "end_turn", "usage": {"output_tokens": 1}})
+            for tool, text in (results[0] if results else {}).items():
+                result = {"type": "tool_result", "tool_use_id": tool, "content": text}
+                line("user", message={"role": "user", "content": [result]})
+        if title:
+            lines.append({"type": "custom-title", "customTitle": title, "sessionId": session})
+        path = self.path(cwd, session)
+        written = "".join(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n" for entry in lines)
+        path.write_text(written)
+        moment = (datetime.now(UTC) - age).timestamp()
+        os.utime(path, (moment, moment))
+        return session
+
+    def path(self, cwd: Path, session: str) -> Path:
+        return self.folder(cwd) / f"{session}.jsonl"
+
+    def sleeper(self) -> int:
+        """The id of a process that lives until `close`."""
+        process = subprocess.Popen(["sleep", "600"])
+        self.processes.append(process)
+        return process.pid
+
+    def record(self, pid: int, session: str, status: str = "idle", cwd="/", **more) -> None:
+        """What a running CLI says of itself; written as the CLI does, in one piece."""
+        folder = self.config / "sessions"
+        folder.mkdir(parents=True, exist_ok=True)
+        now = int(datetime.now(UTC).timestamp() * 1000)
+        record = {"pid": pid, "sessionId": session, "cwd": str(cwd), "kind": "interactive", "status": status}
+        record |= {"version": "2.1.329", "startedAt": now, "statusUpdatedAt": now, **more}
+        scratch = folder / f".{pid}.tmp"
+        scratch.write_text(json.dumps(record))
+        scratch.rename(folder / f"{pid}.json")
+
+    def forget(self, pid: int) -> None:
+        (self.config / "sessions" / f"{pid}.json").unlink(missing_ok=True)
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()

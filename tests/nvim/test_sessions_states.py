@@ -1,0 +1,375 @@
+"""What Claude does, as Neovim shows and tells it: statusline, `:Claude status`, events, the one notice."""
+
+import os
+import re
+
+import pytest
+from session_files import Sessions
+
+TEXT = "require('claude-ide.statusline').text()"
+CAPTURE = """
+notices, events = {}, {}
+vim.notify = function(message) notices[#notices + 1] = message end
+vim.api.nvim_create_autocmd("User", {
+  pattern = { "ClaudeWorking", "ClaudeWaiting", "ClaudeIdle" },
+  callback = function(event) events[#events + 1] = { event.match, event.data } end,
+})
+"""
+SLEEPING = {"terminal": {"command": ["sleep", "600"]}}
+FOCUS_LOST, FOCUS_GAINED = b"\x1b[O", b"\x1b[I"
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    sessions = Sessions(tmp_path / "home")
+    yield sessions
+    sessions.close()
+
+
+@pytest.fixture
+def start(start_nvim, connect):
+    """Starts a Neovim that keeps notices and events, with a CLI that is this very process."""
+
+    def start(opts=None, connected=True, **more):
+        nvim = start_nvim(opts=opts or {}, init_lua=CAPTURE, **more)
+        nvim.client = connect(nvim) if connected else None
+        return nvim
+
+    return start
+
+
+@pytest.fixture
+def in_terminal(start, sessions):
+    """Starts a Neovim whose own terminal runs the session "s"; what it does is set with `nvim.does`."""
+
+    def in_terminal(notify=None):
+        nvim = start(opts={**SLEEPING, "notify": notify or {"min_turn_ms": 0}}, connected=False)
+        nvim.keys(":Claude<CR>")
+        nvim.wait("require('claude-ide.terminal').is_visible()", what="the terminal")
+        pid = nvim.lua("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
+
+        def does(status, **more):
+            sessions.record(pid, "s", status, nvim.project, **more)
+            state = "((require('claude-ide.sessions').of_terminal() or {}).state or {})"
+            nvim.wait(f"{state}.activity == '{KNOWN[status]}'", what=status)
+
+        nvim.does = does
+        does("idle")
+        return nvim
+
+    return in_terminal
+
+
+KNOWN = {"busy": "working", "waiting": "waiting", "idle": "idle"}
+
+
+def shows(nvim, text):
+    nvim.wait(lambda: nvim.lua(f"return {TEXT}") == text, what=f"the statusline to say {text!r}")
+
+
+def hide(nvim):
+    nvim.cmd("Claude hide")
+    nvim.wait("not require('claude-ide.terminal').is_visible()")
+
+
+def settled(nvim):
+    """Waits until a state that came before would have been told: for one that comes after it."""
+    before = nvim.lua("return #notices")
+    hide(nvim)
+    nvim.does("busy")
+    nvim.does("waiting", waitingFor="a mark")
+    nvim.wait(lambda: nvim.lua("return notices[#notices]") == "Claude waits for you", what="the mark")
+    return nvim.lua("return vim.list_slice(notices, ...)", 1, nvim.lua("return #notices") - 1)[before:]
+
+
+# ── what is shown ──
+
+
+def test_the_statusline_says_what_the_connected_session_does(start, sessions):
+    nvim = start()
+    shows(nvim, "Claude")  # no record: a CLI is connected, and that is all there is to know
+    sessions.record(os.getpid(), "s")
+    shows(nvim, "Claude idle")
+    sessions.record(os.getpid(), "s", "busy")
+    shows(nvim, "Claude working")
+    sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
+    shows(nvim, "Claude waiting: permission")
+    sessions.record(os.getpid(), "s", "waiting", waitingFor="something new")
+    shows(nvim, "Claude waiting")
+    sessions.forget(os.getpid())
+    shows(nvim, "Claude")
+
+
+def test_of_several_sessions_it_says_how_many_do_what(start, sessions, connect):
+    nvim = start()
+    sessions.record(os.getpid(), "a", "waiting", waitingFor="input needed")
+    other = sessions.sleeper()
+    sessions.record(other, "b", "busy")
+    connect(nvim).notify("ide_connected", {"pid": other})
+    shows(nvim, "Claude 1 waiting, 1 working")
+
+
+def test_sessions_elsewhere_are_not_this_neovims(start, sessions):
+    nvim = start()
+    sessions.record(sessions.sleeper(), "x", "busy")
+    nvim.wait("#require('claude-ide.sessions').live() == 1", what="the other session")
+    shows(nvim, "Claude")
+    assert nvim.lua("return require('claude-ide').status().sessions") == []
+    assert nvim.lua("return events") == []
+
+
+def test_the_command_and_the_function_list_states(start, sessions):
+    nvim = start()
+    sessions.record(os.getpid(), "abc", "waiting", waitingFor="permission prompt")
+    shows(nvim, "Claude waiting: permission")
+    (session,) = nvim.lua("return require('claude-ide').status().sessions")
+    assert (session["id"], session["pid"], session["state"]["activity"]) == ("abc", os.getpid(), "waiting")
+    nvim.keys(":Claude status<CR>")
+    nvim.wait_screen(f"(pid {os.getpid()}, waiting: permission)")
+
+
+def test_the_screen_is_drawn_anew_only_when_the_text_is_another(start, sessions):
+    nvim = start()
+    sessions.record(os.getpid(), "s", "busy")
+    shows(nvim, "Claude working")
+    nvim.lua(
+        """
+        redraws = 0
+        local cmd = vim.cmd
+        vim.cmd = setmetatable({}, {
+          __index = cmd,
+          __call = function(_, command)
+            if command == "redrawstatus!" then redraws = redraws + 1 end
+            return cmd(command)
+          end,
+        })
+        """
+    )
+    nvim.lua("for _ = 1, 3 do vim.api.nvim_exec_autocmds('User', { pattern = 'ClaudeMentionSent' }) end")
+    nvim.lua("seen = false vim.schedule(function() vim.schedule(function() seen = true end) end)")
+    nvim.wait("seen")
+    assert nvim.lua("return redraws") == 0
+    sessions.record(os.getpid(), "s", "idle")
+    nvim.wait("redraws == 1", what="one redraw")
+    assert nvim.lua(f"return {TEXT}") == "Claude idle"
+
+
+# ── events ──
+
+
+def test_each_state_is_an_event_once(start, sessions):
+    nvim = start()
+    pid = os.getpid()
+    for status, count in (("idle", 1), ("busy", 2), ("waiting", 3), ("busy", 4), ("idle", 5)):
+        more = {"waitingFor": "permission prompt"} if status == "waiting" else {}
+        sessions.record(pid, "s", status, name="The parser", **more)
+        nvim.wait(f"#events == {count}", what=f"event {count}")
+    events = nvim.lua("return events")
+    names = ["ClaudeIdle", "ClaudeWorking", "ClaudeWaiting", "ClaudeWorking", "ClaudeIdle"]
+    assert [name for name, _ in events] == names
+    common = {"session": "s", "pid": pid, "client": 1, "title": "The parser"}
+    assert events[1][1] == common
+    assert events[2][1] == common | {"waiting_for": "permission"}
+
+
+def test_after_clear_the_event_names_both_sessions(start, sessions):
+    nvim = start()
+    sessions.record(os.getpid(), "old")
+    nvim.wait("#events == 1")
+    sessions.record(os.getpid(), "new")
+    nvim.wait("#events == 2")
+    _, data = nvim.lua("return events[2]")
+    assert (data["session"], data["previous"]) == ("new", "old")
+
+
+def test_a_session_that_was_there_before_the_connection_is_told_when_it_connects(start, sessions):
+    sessions.record(os.getpid(), "s", "busy")
+    nvim = start()
+    nvim.wait("#events == 1")
+    assert nvim.lua("return events[1][1]") == "ClaudeWorking"
+
+
+# ── the notice ──
+
+
+def test_waiting_out_of_sight_is_told_once(in_terminal):
+    nvim = in_terminal()
+    hide(nvim)
+    nvim.does("busy")
+    nvim.does("waiting", waitingFor="permission prompt")
+    nvim.wait("#notices == 1", what="the notice")
+    assert nvim.lua("return notices") == ["Claude waits for your permission"]
+
+
+def test_what_is_in_sight_is_not_told(in_terminal):
+    nvim = in_terminal()
+    nvim.does("busy")
+    nvim.does("waiting", waitingFor="permission prompt")
+    assert settled(nvim) == []
+
+
+def test_in_sight_but_without_the_focus_is_told(in_terminal):
+    nvim = in_terminal()
+    nvim.terminal.write(FOCUS_LOST)
+    nvim.does("busy")
+    nvim.does("waiting", waitingFor="input needed")
+    nvim.wait("#notices == 1", what="the notice")
+    assert nvim.lua("return notices") == ["Claude waits for your answer"]
+    nvim.terminal.write(FOCUS_GAINED)
+    nvim.does("busy")
+    nvim.does("waiting", waitingFor="input needed")
+    assert settled(nvim) == []
+
+
+def test_the_end_of_a_long_turn_is_told_with_its_length(in_terminal):
+    nvim = in_terminal({"min_turn_ms": 10000})
+    hide(nvim)
+    now = nvim.lua("return (vim.uv.gettimeofday()) * 1000")
+    nvim.does("busy", statusUpdatedAt=now - 125_000)
+    nvim.does("idle", statusUpdatedAt=now)
+    nvim.wait("#notices == 1", what="the notice")
+    assert nvim.lua("return notices") == ["Claude has finished after 2 min"]
+
+
+def test_the_end_of_a_short_turn_is_not(in_terminal):
+    nvim = in_terminal({"min_turn_ms": 10000})
+    hide(nvim)
+    now = nvim.lua("return (vim.uv.gettimeofday()) * 1000")
+    nvim.does("busy", statusUpdatedAt=now - 9_000)
+    nvim.does("idle", statusUpdatedAt=now)
+    assert settled(nvim) == []
+
+
+def test_an_end_that_begins_the_next_prompt_is_not(in_terminal):
+    nvim = in_terminal()
+    hide(nvim)
+    nvim.does("busy")
+    nvim.does("idle")
+    nvim.does("busy")
+    assert settled(nvim) == []
+
+
+@pytest.mark.parametrize("notify", [{"waiting": False}, {"channels": []}])
+def test_it_can_be_switched_off(in_terminal, notify):
+    nvim = in_terminal({"min_turn_ms": 0, **notify})
+    hide(nvim)
+    nvim.does("busy")
+    nvim.does("waiting", waitingFor="permission prompt")
+    nvim.lua("vim.defer_fn(function() later = true end, 1500)")
+    nvim.wait("later")
+    assert nvim.lua("return notices") == []
+
+
+def test_a_cli_in_another_program_is_told_only_to_who_looks_at_neovim(start, sessions):
+    nvim = start(opts={"notify": {"min_turn_ms": 0}})
+    pid = os.getpid()
+    sessions.record(pid, "s", "busy")
+    nvim.wait("#events == 1")
+    sessions.record(pid, "s", "waiting", waitingFor="permission prompt")
+    nvim.wait("#notices == 1", what="the notice")
+    nvim.terminal.write(FOCUS_LOST)
+    nvim.lua("vim.api.nvim_create_autocmd('FocusGained', { callback = function() back = true end })")
+    sessions.record(pid, "s", "waiting", waitingFor="input needed")
+    nvim.wait("#events == 3")
+    nvim.lua("vim.defer_fn(function() later = true end, 1500)")
+    nvim.wait("later")
+    nvim.terminal.write(FOCUS_GAINED)
+    nvim.wait("back")
+    sessions.record(pid, "s", "busy")
+    nvim.wait("#events == 4")
+    sessions.record(pid, "s", "waiting", waitingFor="dialog open")
+    nvim.wait("#notices == 2", what="the second notice")
+    assert nvim.lua("return notices") == [
+        "Claude waits for your permission",
+        "Claude waits for your choice in a dialog",
+    ]
+
+
+def test_a_diff_that_asks_the_same_is_enough(start, sessions):
+    nvim = start(files={"a.txt": "one\n"})
+    path = str(nvim.project / "a.txt")
+    sessions.record(os.getpid(), "s", "busy")
+    nvim.wait("#events == 1")
+    nvim.client.start_call(
+        "openDiff", old_file_path=path, new_file_path=path, new_file_contents="two\n", tab_name="a.txt"
+    )
+    nvim.wait("require('claude-ide.diff').count() == 1")
+    sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
+    shows(nvim, "Claude waiting · 1 to review")  # what for, the diff itself says
+    nvim.lua("vim.defer_fn(function() later = true end, 1500)")
+    nvim.wait("later")
+    assert nvim.lua("return notices") == []
+
+
+def test_a_command_line_is_not_written_over(in_terminal):
+    nvim = in_terminal()
+    hide(nvim)
+    nvim.wait("vim.fn.mode() == 'n'")
+    nvim.keys(":echo 1")
+    nvim.wait("vim.fn.mode() == 'c'")
+    nvim.does("busy")
+    nvim.does("waiting", waitingFor="permission prompt")
+    nvim.lua("vim.defer_fn(function() later = true end, 1500)")
+    nvim.wait("later")
+    assert nvim.lua("return notices") == []
+    nvim.keys("<Esc>")
+    nvim.wait("#notices == 1", what="the notice")
+
+
+# ── the terminal's own ways ──
+
+
+def outside_sequences(raw):
+    """What a terminal got, without the control strings, in which a BEL is only an end."""
+    return re.sub(rb"\x1b[\]P][^\x07\x1b]*(?:\x07|\x1b\\)", b"", bytes(raw))
+
+
+def test_the_bell_rings_and_the_terminal_is_asked_for_a_notification(in_terminal):
+    nvim = in_terminal({"channels": ["bell", "osc9"]})
+    hide(nvim)
+    nvim.does("busy")
+    before = len(nvim.terminal.raw)
+    nvim.does("waiting", waitingFor="permission prompt")
+    nvim.terminal.wait(
+        lambda: b"\x1b]9;Claude waits for your permission\x1b\\" in nvim.terminal.raw[before:], what="OSC 9"
+    )
+    nvim.terminal.wait(lambda: b"\x07" in outside_sequences(nvim.terminal.raw[before:]), what="the bell")
+    assert nvim.lua("return notices") == []
+    nvim.cmd("redraw!")
+    nvim.terminal.wait_quiet()
+    assert "]9" not in nvim.terminal.text() and "waits" not in nvim.terminal.text()
+
+
+def test_in_tmux_it_is_wrapped_and_nothing_of_the_text_ends_it(start):
+    nvim = start(connected=False, env={"TMUX": "/tmp/tmux,1,0"})
+    assert nvim.lua("return require('claude-ide.tty').notify(...)", "4;1;a\x1b\\b\x07c\x9cd") is True
+    wrapped = b"\x1bPtmux;\x1b\x1b]9; 4;1;a \\b c d\x1b\x1b\\\x1b\\"
+    nvim.terminal.wait(lambda: wrapped in nvim.terminal.raw, what="the wrapped sequence")
+
+
+# ── what cannot be seen ──
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{",
+        '{"pid": "x"}',
+        '{"pid": %d, "sessionId": 5}',
+        '{"pid": %d, "sessionId": "s", "status": {"kind": "busy"}}',
+    ],
+)
+def test_a_record_of_another_shape_leaves_the_rest_as_it_is(start, sessions, content):
+    folder = sessions.config / "sessions"
+    folder.mkdir(parents=True)
+    pid = os.getpid()
+    (folder / f"{pid}.json").write_text(content % pid if "%" in content else content)
+    nvim = start()
+    shows(nvim, "Claude")
+    nvim.keys(":Claude status<CR>")
+    nvim.wait_screen(f"(pid {pid})")
+    assert nvim.lua("return notices") == []
+    sessions.record(pid, "s", "busy")
+    shows(nvim, "Claude working")
