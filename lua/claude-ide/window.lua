@@ -91,10 +91,10 @@ local function holds_diff(tab)
   end)
 end
 
----Makes a window for a buffer beside the ones that there are, towards the middle of the screen.
----@param buf integer
+---Where a new window goes when no other has room to give: beside the current one, towards the middle of the screen.
 ---@return integer win
-local function split(buf)
+---@return "above"|"left"|"right" side of it
+function M.beside()
   local beside = vim.api.nvim_get_current_win()
   if vim.api.nvim_win_get_config(beside).relative ~= "" then
     beside = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
@@ -103,6 +103,13 @@ local function split(buf)
   end
   local middle = vim.api.nvim_win_get_position(beside)[2] + vim.api.nvim_win_get_width(beside) / 2
   local side = is_for_files(beside) and "above" or (middle >= vim.o.columns / 2 and "left" or "right")
+  return beside, side
+end
+
+---@param buf integer
+---@return integer win
+local function split(buf)
+  local beside, side = M.beside()
   return vim.api.nvim_open_win(buf, false, { split = side, win = beside })
 end
 

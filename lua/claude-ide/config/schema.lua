@@ -246,8 +246,15 @@ return {
         "layout",
         kind = kind.one_of({ "vertical", "horizontal", "unified" }),
         default = "vertical",
-        doc = "How a diff is laid out in its tab page: side by side, one above the other, or as one text with the removed "
-          .. "lines drawn in it. A key changes it for this diff and those that follow.",
+        doc = "How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in "
+          .. "it. A key changes it for this diff and those that follow.",
+      },
+      {
+        "open_in",
+        kind = kind.one_of({ "tab", "current", "float" }),
+        default = "tab",
+        doc = "Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over "
+          .. "them. Your windows are as they were when it is decided.",
       },
       { "accept_on_write", kind = kind.boolean, default = true, doc = "Let `:w` in the proposal accept it." },
       {

@@ -50,7 +50,8 @@
 
 ---@class claude-ide.Opts.diff
 ---@field enabled? boolean Show them in Neovim. When false the CLI asks in its own terminal.
----@field layout? "vertical"|"horizontal"|"unified" How a diff is laid out in its tab page: side by side, one above the other, or as one text with the removed lines drawn in it. A key changes it for this diff and those that follow.
+---@field layout? "vertical"|"horizontal"|"unified" How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in it. A key changes it for this diff and those that follow.
+---@field open_in? "tab"|"current"|"float" Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over them. Your windows are as they were when it is decided.
 ---@field accept_on_write? boolean Let `:w` in the proposal accept it.
 ---@field focus? boolean Go to a new diff when it opens, unless you are typing.
 ---@field keymaps? claude-ide.Opts.diff.keymaps Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.
@@ -161,7 +162,8 @@
 
 ---@class claude-ide.Config.diff
 ---@field enabled boolean Show them in Neovim. When false the CLI asks in its own terminal.
----@field layout "vertical"|"horizontal"|"unified" How a diff is laid out in its tab page: side by side, one above the other, or as one text with the removed lines drawn in it. A key changes it for this diff and those that follow.
+---@field layout "vertical"|"horizontal"|"unified" How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in it. A key changes it for this diff and those that follow.
+---@field open_in "tab"|"current"|"float" Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over them. Your windows are as they were when it is decided.
 ---@field accept_on_write boolean Let `:w` in the proposal accept it.
 ---@field focus boolean Go to a new diff when it opens, unless you are typing.
 ---@field keymaps claude-ide.Config.diff.keymaps Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.

@@ -2,14 +2,53 @@
 -- Invariant: the proposal's window is there from first to last, so cursor, view and undo history survive every change.
 local M = {}
 
----Makes the window of the present text, if the layout has one.
+---@param view claude-ide.diff.View
+---@return claude-ide.diff.Place
+local function place_of(view)
+  return require("claude-ide.diff.place").of(view.place)
+end
+
+---Makes the window of the present text, if the layout has one and there is room for it.
 ---@param view claude-ide.diff.View
 local function open_now(view)
   local direction = require("claude-ide.diff.layout").get(view.layout).now
-  if direction then
-    view.wins.now =
-      vim.api.nvim_open_win(view.bufs.now, false, { split = direction, win = view.wins.proposal })
+  if not direction then
+    return
   end
+  local ok, win = pcall(place_of(view).open_now, view, direction)
+  if ok then
+    view.wins.now = win
+  else
+    require("claude-ide.log").debug("no room for the %s layout: %s", view.layout, win)
+    view.layout = "unified"
+  end
+end
+
+---Whether diff mode would take the diff for a part of one that the person looks at.
+---@param view claude-ide.diff.View
+---@return boolean
+local function holds_another_diff(view)
+  return vim.iter(vim.api.nvim_tabpage_list_wins(view.tab)):any(function(win)
+    return vim.wo[win].diff and not vim.tbl_contains(vim.tbl_values(view.wins), win)
+  end)
+end
+
+---@param view claude-ide.diff.View
+local function open_windows(view)
+  require("claude-ide.diff.place").keeping_sizes(function()
+    local ok, err = pcall(place_of(view).open, view)
+    if not ok and place_of(view).shared then
+      require("claude-ide.log").debug("no room for a diff in the %s place: %s", view.place, err)
+      view.place = "tab"
+      place_of(view).open(view)
+    elseif not ok then
+      error(err, 0)
+    end
+    open_now(view)
+    return true
+  end)
+  M.fit(view)
+  view.plain = view.plain or holds_another_diff(view)
 end
 
 ---@param view claude-ide.diff.View
@@ -78,14 +117,21 @@ function M.set_winbars(view, winbar)
   end
 end
 
----Opens the windows in a tab of their own, which is then the current one.
+---Gives the windows their sizes, if the screen is another than it was.
+---@param view claude-ide.diff.View
+function M.fit(view)
+  local size = ("%d×%d %s"):format(vim.o.columns, vim.o.lines, view.layout)
+  if view.fitted ~= size then
+    view.fitted = size
+    place_of(view).fit(view)
+  end
+end
+
+---Opens the windows and goes to the proposal.
 ---@param view claude-ide.diff.View
 ---@param winbar fun(side: claude-ide.diff.Side, width: integer): string
 function M.open(view, winbar)
-  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.bufs.proposal))
-  view.wins.proposal = vim.api.nvim_get_current_win()
-  view.tab = vim.api.nvim_get_current_tabpage()
-  open_now(view)
+  open_windows(view)
   for side, win in pairs(view.wins) do
     require("claude-ide.diff.dress").window(win, winbar(side, vim.api.nvim_win_get_width(win)))
   end
@@ -109,11 +155,15 @@ function M.switch(view, name, winbar)
   end
   end_comparing(view)
   view.wins.now = nil
-  if now then
-    vim.api.nvim_win_close(now, true)
-  end
   view.layout = name
-  open_now(view)
+  require("claude-ide.diff.place").keeping_sizes(function()
+    if now then
+      vim.api.nvim_win_close(now, true)
+    end
+    open_now(view)
+    return true
+  end)
+  M.fit(view)
   if view.wins.now then
     require("claude-ide.diff.dress").window(view.wins.now, "")
   end

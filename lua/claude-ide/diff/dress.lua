@@ -48,9 +48,16 @@ function M.window(win, winbar)
     wo[option] = vim.go[option]
   end
   wo.winbar = winbar
+  local groups = {}
+  if vim.api.nvim_win_get_config(win).relative ~= "" then
+    groups = { "NormalFloat:Normal", "FloatBorder:WinSeparator" }
+  end
   if vim.fn.has("nvim-0.11") == 0 then
     -- Older ones do not lay the groups of a winbar over its own background: no background then, rather than patches.
-    wo.winhighlight = "WinBar:Normal,WinBarNC:Normal"
+    vim.list_extend(groups, { "WinBar:Normal", "WinBarNC:Normal" })
+  end
+  if #groups > 0 then
+    wo.winhighlight = table.concat(groups, ",")
   end
   -- A picker or a file tree must not put a file where the proposal is.
   wo.winfixbuf = true

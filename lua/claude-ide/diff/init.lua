@@ -120,8 +120,9 @@ end
 
 ---The one place from which a diff gets onto the screen.
 ---@param entry claude-ide.diff.Entry
+---@param how? claude-ide.diff.ShowOpts
 ---@return boolean ok false: it failed, and the diff has ended
-local function show(entry)
+local function show(entry, how)
   local diff = entry.diff
   local stage = require("claude-ide.diff.stage")
   return require("claude-ide.diff.guard").wrap(stage.show, failing(diff))(entry, {
@@ -137,7 +138,10 @@ local function show(entry)
     gone = function()
       close(diff, "rejected")
     end,
-  })
+    show = function(later)
+      show(entry, later)
+    end,
+  }, how)
 end
 
 ---Shows a proposed edit and answers when the person has decided. See `claude-ide.Tool`.
@@ -224,7 +228,7 @@ function M.focus(id)
     return nil, "The diff is still being made."
   end
   require("claude-ide.diff.attention").forget(diff.id)
-  if not show(entry) then
+  if not show(entry, { asked = true }) then
     return nil, "The diff cannot be shown."
   end
   require("claude-ide.diff.view").focus(entry.view --[[@as claude-ide.diff.View]])

@@ -4,6 +4,7 @@ local M = {}
 ---@class claude-ide.diff.Screen
 ---@field tab integer
 ---@field win integer
+---@field previous_win? integer the one `<C-w>p` goes to
 ---@field previous_tab? integer the one `g<Tab>` goes to
 ---@field typing boolean the person was in terminal mode
 ---@field wins integer[] windows of the tab
@@ -30,9 +31,11 @@ end
 ---@return claude-ide.diff.Screen
 function M.remember()
   local tab = vim.api.nvim_get_current_tabpage()
+  local previous_win = vim.fn.win_getid(vim.fn.winnr("#"))
   local screen = {
     tab = tab,
     win = vim.api.nvim_get_current_win(),
+    previous_win = previous_win > 0 and previous_win or nil,
     previous_tab = previous_tab(),
     typing = vim.api.nvim_get_mode().mode == "t",
     wins = vim.api.nvim_tabpage_list_wins(tab),
@@ -59,11 +62,14 @@ function M.remember()
   return screen
 end
 
+---@param win integer
 ---@param saved claude-ide.diff.SavedView
 ---@return table? view nil: there is none to go back to
-local function view_now(saved)
+local function view_now(win, saved)
   if vim.api.nvim_buf_get_changedtick(saved.buf) == saved.tick then
-    return saved.view
+    -- A cursor does not move by itself: the person was there meanwhile.
+    local view, cursor = saved.view, vim.api.nvim_win_get_cursor(win)
+    return cursor[1] == view.lnum and cursor[2] == view.col and view or nil
   elseif not saved.top then
     return nil
   end
@@ -90,13 +96,29 @@ local function put_layout_back(screen)
   end
   for win, saved in pairs(screen.views) do
     local buf = vim.api.nvim_win_get_buf(win)
-    local view = buf == saved.buf and vim.bo[buf].buftype ~= "terminal" and view_now(saved)
+    local view = buf == saved.buf and vim.bo[buf].buftype ~= "terminal" and view_now(win, saved)
     if view then
       vim.api.nvim_win_call(win, function()
         vim.fn.winrestview(view)
       end)
     end
   end
+end
+
+---Just where the person is.
+---@return claude-ide.diff.Screen
+function M.remember_place()
+  return {
+    tab = vim.api.nvim_get_current_tabpage(),
+    win = vim.api.nvim_get_current_win(),
+    previous_tab = previous_tab(),
+    typing = false,
+    wins = {},
+    sizes = "",
+    lines = 0,
+    columns = 0,
+    views = {},
+  }
 end
 
 ---Forgets all screens: nobody will go back to any.
@@ -117,18 +139,28 @@ function M.go(screen)
     vim.api.nvim_set_current_tabpage(screen.previous_tab)
   end
   vim.api.nvim_set_current_tabpage(screen.tab)
+  local previous = screen.previous_win
+  if previous and previous ~= vim.fn.win_getid(vim.fn.winnr("#")) and vim.api.nvim_win_is_valid(previous) then
+    vim.api.nvim_set_current_win(previous)
+  end
   if vim.api.nvim_win_is_valid(screen.win) and vim.api.nvim_get_current_win() ~= screen.win then
     vim.api.nvim_set_current_win(screen.win)
   end
   return true
 end
 
----The rest, when the tab line is as it was.
+---Sizes and views, when the diff's windows and its tab line are gone.
 ---@param screen claude-ide.diff.Screen
-function M.settle(screen)
+function M.settle_windows(screen)
   if vim.api.nvim_tabpage_is_valid(screen.tab) and vim.api.nvim_get_current_tabpage() == screen.tab then
     put_layout_back(screen)
   end
+end
+
+---The rest, when the tab line is as it was.
+---@param screen claude-ide.diff.Screen
+function M.settle(screen)
+  M.settle_windows(screen)
   local mode = vim.api.nvim_get_mode().mode
   local here = vim.api.nvim_get_current_win() == screen.win
   if screen.typing and here and vim.bo.buftype == "terminal" then

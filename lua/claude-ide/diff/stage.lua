@@ -18,6 +18,8 @@ local LINGER_FOR_NEXT_MS = 3000
 ---@field view? claude-ide.diff.View
 ---@field hunks? claude-ide.diff.Hunks from when it is on the screen
 ---@field group? integer augroup
+---@field verbs? claude-ide.diff.Verbs from when it has been on the screen
+---@field behind? claude-ide.diff.Verbs it is ready, and another one is where it would be
 
 ---What the person's doings mean.
 ---@class claude-ide.diff.Verbs
@@ -79,6 +81,17 @@ local function next_view(besides)
   end
 end
 
+---The one to be shown where this one was.
+---@return claude-ide.diff.Entry?
+local function next_behind()
+  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+    local entry = entries[diff.id]
+    if entry and entry.behind then
+      return entry
+    end
+  end
+end
+
 ---Takes everything of a diff away.
 ---@param entry claude-ide.diff.Entry
 local function clear(entry)
@@ -91,7 +104,11 @@ local function clear(entry)
     vim.api.nvim_del_augroup_by_id(entry.group)
   end
   if entry.view then
-    require("claude-ide.diff.view").close(entry.view, next_view(entry))
+    local view, after = require("claude-ide.diff.view"), next_behind()
+    local went_back = view.close(entry.view, { next_view = next_view(entry), another = after ~= nil })
+    if after then
+      after.behind.show({ instead_of = went_back and entry.view or nil })
+    end
   elseif entry.text then
     for _, buf in pairs(entry.text.bufs) do
       require("claude-ide.diff.buffers").delete(buf)
@@ -256,14 +273,15 @@ function M.switch_layout(entry)
   end
 end
 
----Keeps the winbars as wide as their windows.
+---Keeps the windows as large as the screen lets them be, and the winbars as wide as their windows.
 ---@param entry claude-ide.diff.Entry on the screen
 local function follow_sizes(entry)
-  vim.api.nvim_create_autocmd({ "WinResized", "VimResized" }, {
+  vim.api.nvim_create_autocmd({ "WinResized", "VimResized", "TabEnter" }, {
     group = entry.group,
-    desc = "Claude Code: the line above a diff fits its window",
+    desc = "Claude Code: a diff fits the screen",
     callback = function()
       if entry.view and entry.diff.state == "pending" then
+        require("claude-ide.diff.view").fit(entry.view)
         require("claude-ide.diff.arrange").set_winbars(entry.view, winbars(entry))
       end
     end,
@@ -276,9 +294,10 @@ local function view_opts(entry)
   local text = entry.text --[[@as claude-ide.diff.Prepared]]
   local bytes = #entry.diff.proposed + #(text.now.disk.bytes or "")
   local marks = require("claude-ide.diff.marks")
-  entry.hunks = require("claude-ide.diff.hunks").follow(text, function()
-    refresh(entry)
-  end)
+  entry.hunks = entry.hunks
+    or require("claude-ide.diff.hunks").follow(text, function()
+      refresh(entry)
+    end)
   return {
     focus = false,
     hunks = entry.hunks,
@@ -287,40 +306,93 @@ local function view_opts(entry)
   }
 end
 
----The view that the person is in, unless it is `besides`.
+---The diff that the person has before them, unless it is `besides`.
 ---@param besides? claude-ide.diff.Entry
----@return claude-ide.diff.View?
-local function current_view(besides)
+---@return claude-ide.diff.Entry?
+local function current(besides)
   for _, entry in pairs(entries) do
     if entry ~= besides and entry.view and require("claude-ide.diff.view").is_current(entry.view) then
-      return entry.view
+      return entry
     end
   end
+end
+
+---Takes a diff off the screen to make room for another; it comes back when that is decided.
+---@param entry claude-ide.diff.Entry
+local function put_aside(entry)
+  vim.api.nvim_del_augroup_by_id(entry.group --[[@as integer]])
+  require("claude-ide.diff.view").put_aside(entry.view --[[@as claude-ide.diff.View]])
+  entry.view, entry.behind = nil, entry.verbs
+end
+
+---@class claude-ide.diff.ShowOpts
+---@field asked? boolean the person wants to see this one, now
+---@field instead_of? claude-ide.diff.View the person was in it, and it is gone
+
+---Whether a diff has to wait for its turn: its place is taken, or it would cover what the person looks at.
+---@param entry claude-ide.diff.Entry
+---@param opts claude-ide.diff.ShowOpts
+---@return boolean
+local function has_to_wait(entry, opts)
+  local place = require("claude-ide.diff.place")
+  if not place.of(place.preferred()).shared then
+    return false
+  end
+  -- One that is decided makes room first; what comes next then may be another one.
+  M.end_lingering()
+  local before = current()
+  if before and opts.asked then
+    put_aside(before)
+    return false
+  elseif before then
+    return true
+  end
+  local wanted = opts.asked or opts.instead_of or require("claude-ide.config").get().diff.focus
+  if not wanted and not entry.behind then
+    local name = vim.fs.basename(entry.diff.path)
+    require("claude-ide.notice").info(
+      ("Claude proposes a change to %s. `:Claude diffs` shows it."):format(name)
+    )
+  end
+  return not wanted
 end
 
 ---Puts a diff on the screen.
 ---@param entry claude-ide.diff.Entry with its text
 ---@param verbs claude-ide.diff.Verbs
-function M.show(entry, verbs)
+---@param how? claude-ide.diff.ShowOpts
+function M.show(entry, verbs, how)
+  how = how or {}
   if entry.diff.state ~= "pending" or entry.view then
     return
+  elseif has_to_wait(entry, how) then
+    entry.behind = verbs
+    return
+  elseif entry.view then
+    return -- it was its turn meanwhile
   end
   local view, buffers = require("claude-ide.diff.view"), require("claude-ide.diff.buffers")
   local opts = view_opts(entry)
   local before = lingering and lingering.entry
   local takes_over = before and before.view and view.is_current(before.view)
-  local here = current_view(before)
+  local here = current(before)
   if here then
-    opts.screen = here.screen
-  elseif takes_over then
-    opts.screen = before.view.screen
+    opts.screen = here.view.screen
+  elseif takes_over or how.instead_of then
+    opts.screen = (how.instead_of or before.view).screen
   end
   -- Someone who looks at another diff goes on looking at it.
-  opts.focus = not here and (takes_over or require("claude-ide.config").get().diff.focus)
+  local follows = takes_over or how.instead_of ~= nil or require("claude-ide.config").get().diff.focus
+  opts.focus = how.asked or not here and follows
+  local was_shown = entry.verbs ~= nil
+  entry.behind, entry.verbs = nil, verbs
   entry.view = view.open(entry.diff, entry.text.bufs, opts)
   listen(entry, verbs)
   follow_sizes(entry)
   M.end_lingering()
+  if was_shown then
+    return
+  end
   for _, buf in pairs(entry.text.bufs) do
     buffers.highlight(buf, entry.text.now.buf)
   end

@@ -1,4 +1,4 @@
--- A diff on the screen: its windows in a tab of their own. Knows nothing of answers.
+-- A diff on the screen: its windows, wherever their place is. Knows nothing of answers.
 -- Invariant: it closes its own windows and buffers and no others.
 local M = {}
 
@@ -7,11 +7,14 @@ local M = {}
 ---@field bufs table<claude-ide.diff.Side, integer>
 ---@field wins table<claude-ide.diff.Side, integer> as the layout has them; the person may have closed some
 ---@field layout claude-ide.diff.LayoutName
+---@field place claude-ide.diff.PlaceName
+---@field fitted? string size of the screen, and layout, that the windows have the sizes for
 ---@field hunks claude-ide.diff.Hunks
 ---@field plain boolean without Neovim's diff mode
 ---@field tab integer
+---@field gives_way? integer a window of the person's that is low as long as the diff is there
 ---@field screen claude-ide.diff.Screen what to go back to
----@field lost_here? boolean the person was in its tab when they closed a window of it
+---@field lost_here? boolean the person was in it when they closed a window of it
 
 ---@class claude-ide.diff.ViewOpts
 ---@field focus boolean go there
@@ -34,6 +37,7 @@ function M.open(diff, bufs, opts)
     bufs = bufs,
     wins = {},
     layout = require("claude-ide.diff.layout").preferred(),
+    place = require("claude-ide.diff.place").preferred(),
     hunks = opts.hunks,
     plain = opts.plain,
     screen = opts.screen or restore.remember(),
@@ -57,16 +61,33 @@ function M.open(diff, bufs, opts)
   return view
 end
 
+---Whether the person has it before them.
 ---@param view claude-ide.diff.View
 ---@return boolean
 function M.is_current(view)
   return vim.api.nvim_get_current_tabpage() == view.tab
 end
 
----Takes down that a window is being closed, while its tab is still there.
+---@param view claude-ide.diff.View
+---@return boolean
+local function is_shared(view)
+  return require("claude-ide.diff.place").of(view.place).shared
+end
+
+---Whether the person is in it: in its tab page, or in a window of it where the tab page is their own.
+---@param view claude-ide.diff.View
+---@return boolean
+local function is_within(view)
+  if is_shared(view) then
+    return vim.tbl_contains(vim.tbl_values(view.wins), vim.api.nvim_get_current_win())
+  end
+  return M.is_current(view)
+end
+
+---Takes down that a window is being closed, while it is still there.
 ---@param view claude-ide.diff.View
 function M.note_loss(view)
-  view.lost_here = M.is_current(view)
+  view.lost_here = is_within(view)
 end
 
 ---@param view claude-ide.diff.View
@@ -98,6 +119,17 @@ function M.switch(view, name, winbar)
   end
 end
 
+---The screen may have another size.
+---@param view claude-ide.diff.View
+function M.fit(view)
+  if M.is_current(view) and M.is_shown(view, "proposal") then
+    require("claude-ide.diff.buffers").silently(function()
+      require("claude-ide.diff.arrange").fit(view)
+      return true
+    end)
+  end
+end
+
 ---The text has changed.
 ---@param view claude-ide.diff.View
 ---@param winbar fun(side: claude-ide.diff.Side, width: integer): string
@@ -116,60 +148,29 @@ function M.set_winbar(view, text)
   end
 end
 
----Whether the tab holds windows of other people's making. Floating ones do not count: they go with the tab.
----@param view claude-ide.diff.View
----@return boolean
-local function has_guests(view)
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(view.tab)) do
-    local floating = vim.api.nvim_win_get_config(win).relative ~= ""
-    if not floating and not vim.tbl_contains(vim.tbl_values(view.wins), win) then
-      return true
-    end
-  end
-  return false
-end
-
----The diff's tab is the only one left: its window has to stay and show something else.
----@param win integer
----@param screen claude-ide.diff.Screen
-local function vacate(win, screen)
-  vim.wo[win][0].winfixbuf = false
-  local saved = screen.views[screen.win]
-  local buf = saved and vim.api.nvim_buf_is_valid(saved.buf) and saved.buf
-  vim.api.nvim_win_set_buf(win, buf or vim.api.nvim_create_buf(true, false))
-end
-
 ---@param view claude-ide.diff.View
 local function close_windows(view)
+  local place = require("claude-ide.diff.place")
   require("claude-ide.diff.unified").hide(view.bufs.proposal)
-  local open = vim.tbl_filter(vim.api.nvim_win_is_valid, vim.tbl_values(view.wins))
-  for _, win in ipairs(open) do
+  for _, win in ipairs(place.windows(view)) do
     vim.api.nvim_win_call(win, function()
       vim.cmd("diffoff")
     end)
   end
-  if #open == 0 then
-    return
-  end
-  -- With a valid window there is a valid tab.
-  local alone = #vim.api.nvim_list_tabpages() == 1 and not has_guests(view)
-  if alone then
-    vacate(table.remove(open, 1), view.screen)
-  elseif not has_guests(view) then
-    pcall(vim.api.nvim_command, vim.api.nvim_tabpage_get_number(view.tab) .. "tabclose!")
-  end
-  for _, win in ipairs(open) do
-    if vim.api.nvim_win_is_valid(win) then
-      pcall(vim.api.nvim_win_close, win, true)
-    end
-  end
+  place.keeping_sizes(function()
+    place.of(view.place).close(view)
+    return true
+  end)
 end
 
 ---Whether the tab line goes when the diff does.
 ---@param view claude-ide.diff.View
 ---@return boolean
 local function brought_tab_line(view)
-  return vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() == 2 and not has_guests(view)
+  return not is_shared(view)
+    and vim.o.showtabline == 1
+    and #vim.api.nvim_list_tabpages() == 2
+    and not require("claude-ide.diff.place").has_guests(view)
 end
 
 ---Goes back and takes the windows away. A tab line that goes with them goes first: a terminal there would be made a line
@@ -191,36 +192,85 @@ local function leave(view, go_back)
   end
 end
 
----Takes the diff off the screen. If the person is in its tab they go on to `next_view`, or back to where they came from.
+---Takes the windows out of the person's own tab page, in which they are not now, and puts that in order.
 ---@param view claude-ide.diff.View
----@param next_view? claude-ide.diff.View
-function M.close(view, next_view)
+local function leave_from_afar(view)
+  local restore = require("claude-ide.diff.restore")
+  local here = restore.remember_place()
+  vim.api.nvim_set_current_tabpage(view.tab)
+  if is_within(view) then
+    restore.go(view.screen)
+  end
+  close_windows(view)
+  restore.settle_windows(view.screen)
+  restore.go(here)
+end
+
+---Takes the windows off the screen; the buffers stay.
+---@param view claude-ide.diff.View
+---@param next_view? claude-ide.diff.View where a person who is in it goes; default: back
+---@return boolean went_back
+local function take_away(view, next_view)
+  local restore = require("claude-ide.diff.restore")
+  local stands, shared = vim.api.nvim_tabpage_is_valid(view.tab), is_shared(view)
+  local within = view.lost_here and (shared or not stands) or stands and is_within(view)
+  if not shared and within and next_view then
+    next_view.screen = view.screen
+    M.focus(next_view)
+    close_windows(view)
+    return false
+  elseif shared and stands and not M.is_current(view) then
+    leave_from_afar(view)
+    return false
+  end
+  local guests = stands and not shared and require("claude-ide.diff.place").has_guests(view)
+  local goes_back = within == true and not guests
+  leave(view, goes_back and function()
+    restore.go(view.screen)
+  end or nil)
+  if shared then
+    restore.settle_windows(view.screen)
+  end
+  if goes_back and next_view then
+    next_view.screen = view.screen
+    M.focus(next_view)
+    return false
+  end
+  return goes_back
+end
+
+---Takes the windows off the screen, to be opened again.
+---@param view claude-ide.diff.View
+function M.put_aside(view)
+  require("claude-ide.diff.buffers").silently(function()
+    return take_away(view)
+  end)
+end
+
+---@class claude-ide.diff.CloseOpts
+---@field next_view? claude-ide.diff.View where a person who is in this one goes; default: back to where they came from
+---@field another? boolean another one is shown right after
+
+---Takes the diff off the screen.
+---@param view claude-ide.diff.View
+---@param opts? claude-ide.diff.CloseOpts
+---@return boolean went_back the person was in it, and is where they came from
+function M.close(view, opts)
+  opts = opts or {}
   local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.diff.restore")
-  local stands = vim.api.nvim_tabpage_is_valid(view.tab)
-  local leaves = not stands and view.lost_here or stands and M.is_current(view)
-  local goes_back = false
-  buffers.silently(function()
-    if leaves and next_view then
-      next_view.screen = view.screen
-      M.focus(next_view)
-      close_windows(view)
-      return true
-    end
-    goes_back = leaves and not (stands and has_guests(view))
-    leave(view, goes_back and function()
-      restore.go(view.screen)
-    end or nil)
-    return true
+  local went_back = buffers.silently(function()
+    return take_away(view, opts.next_view)
   end)
   for _, buf in pairs(view.bufs) do
     buffers.delete(buf)
   end
-  if goes_back then
+  if went_back and not opts.another then
     buffers.silently(function()
       restore.settle(view.screen)
       return true
     end)
   end
+  return went_back
 end
 
 return M

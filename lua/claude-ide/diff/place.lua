@@ -1,0 +1,100 @@
+-- Where on the screen the windows of a diff are made: in a tab page of their own, among the person's windows, or over them.
+-- A place knows windows and sizes; what is in them and how they look it does not.
+---@class claude-ide.diff.place
+local M = {}
+
+---@alias claude-ide.diff.PlaceName "tab"|"current"|"float"
+
+---@class claude-ide.diff.Place
+---@field shared boolean it is in the person's own tab page, where there is room for one diff at a time
+---@field open fun(view: claude-ide.diff.View) makes the proposal's window and goes there
+---@field open_now fun(view: claude-ide.diff.View, direction: "left"|"above"): integer makes the present text's window
+---@field fit fun(view: claude-ide.diff.View) gives the windows their sizes: all are made, or the screen is another
+---@field close fun(view: claude-ide.diff.View) takes the windows away
+
+---@param name claude-ide.diff.PlaceName
+---@return claude-ide.diff.Place
+function M.of(name)
+  return require("claude-ide.diff.place." .. name)
+end
+
+---The place of the next diff.
+---@return claude-ide.diff.PlaceName
+function M.preferred()
+  return require("claude-ide.config").get().diff.open_in
+end
+
+---Makes or closes windows of which the others take no notice.
+---@generic T
+---@param fn fun(): T
+---@return T
+function M.keeping_sizes(fn)
+  local equal = vim.o.equalalways
+  vim.o.equalalways = false
+  local ok, result = pcall(fn)
+  vim.o.equalalways = equal
+  if not ok then
+    error(result, 0)
+  end
+  return result
+end
+
+---The windows of a diff that are still there.
+---@param view claude-ide.diff.View
+---@return integer[]
+function M.windows(view)
+  return vim.tbl_filter(vim.api.nvim_win_is_valid, vim.tbl_values(view.wins))
+end
+
+---Whether the tab page holds windows of other people's making. Floating ones do not count: they go with the tab.
+---@param view claude-ide.diff.View
+---@return boolean
+function M.has_guests(view)
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(view.tab)) do
+    local floating = vim.api.nvim_win_get_config(win).relative ~= ""
+    if not floating and not vim.tbl_contains(vim.tbl_values(view.wins), win) then
+      return true
+    end
+  end
+  return false
+end
+
+---Windows that are the last ones have to stay: one of them then shows something else.
+---@param view claude-ide.diff.View
+---@param win integer
+function M.vacate(view, win)
+  local screen = view.screen
+  vim.wo[win][0].winfixbuf = false
+  local saved = screen.views[screen.win]
+  local buf = saved and vim.api.nvim_buf_is_valid(saved.buf) and saved.buf
+  vim.api.nvim_win_set_buf(win, buf or vim.api.nvim_create_buf(true, false))
+end
+
+---@param wins integer[]
+function M.close_all(wins)
+  for _, win in ipairs(wins) do
+    if vim.api.nvim_win_is_valid(win) then
+      pcall(vim.api.nvim_win_close, win, true)
+    end
+  end
+end
+
+---Gives two windows side by side, or one above the other, the same room.
+---@param first integer
+---@param second integer
+---@param direction "left"|"above"
+function M.even(first, second, direction)
+  if not (vim.api.nvim_win_is_valid(first) and vim.api.nvim_win_is_valid(second)) then
+    return
+  end
+  local get, set = vim.api.nvim_win_get_height, vim.api.nvim_win_set_height
+  if direction == "left" then
+    get, set = vim.api.nvim_win_get_width, vim.api.nvim_win_set_width
+  end
+  local here, there = get(first), get(second)
+  if math.abs(here - there) > 1 then
+    set(first, math.floor((here + there) / 2))
+  end
+end
+
+return M

@@ -1,0 +1,61 @@
+-- A diff among the person's windows: it gets the room of one that shows a file, which stays in sight with a line or two.
+-- Invariant: no window of the person's shows another buffer or moves to another place; when the diff is gone,
+-- `diff.restore` gives all of them their sizes and views again.
+---@type claude-ide.diff.Place
+---@diagnostic disable-next-line: missing-fields -- the functions follow
+local M = { shared = true }
+
+---A window with fewer lines is not worth taking them from.
+local MIN_HEIGHT = 8
+
+---@return claude-ide.diff.place
+local function place()
+  return require("claude-ide.diff.place")
+end
+
+---The window that makes room, and on which side of it. One that shows the file itself comes first.
+---@param view claude-ide.diff.View
+---@return integer win
+---@return "above"|"left"|"right" side
+local function neighbour(view)
+  local buf = require("claude-ide.buffer").find(view.diff.old_path)
+  local win = require("claude-ide.window").choose(buf or -1, vim.api.nvim_get_current_tabpage())
+  if win and vim.api.nvim_win_get_height(win) >= MIN_HEIGHT then
+    return win, "above"
+  end
+  return require("claude-ide.window").beside()
+end
+
+function M.open(view)
+  local buf = view.bufs.proposal
+  view.tab = vim.api.nvim_get_current_tabpage()
+  local win, side = neighbour(view)
+  view.wins.proposal = vim.api.nvim_open_win(buf, true, { split = side, win = win })
+  view.gives_way = side == "above" and win or nil
+end
+
+function M.open_now(view, direction)
+  return vim.api.nvim_open_win(view.bufs.now, false, { split = direction, win = view.wins.proposal })
+end
+
+function M.fit(view)
+  if view.gives_way and vim.api.nvim_win_is_valid(view.gives_way) then
+    vim.api.nvim_win_set_height(view.gives_way, 1)
+  end
+  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  if view.wins.now and direction then
+    place().even(view.wins.now, view.wins.proposal, direction)
+  end
+end
+
+function M.close(view)
+  local open = place().windows(view)
+  if #open == 0 then
+    return
+  elseif not place().has_guests(view) then
+    place().vacate(view, table.remove(open, 1))
+  end
+  place().close_all(open)
+end
+
+return M

@@ -1,0 +1,137 @@
+-- A diff over the person's windows: one frame in the middle of the screen, with one or two windows in it.
+-- Two windows share the line between them, so that the frame is one.
+---@type claude-ide.diff.Place
+---@diagnostic disable-next-line: missing-fields -- the functions follow
+local M = { shared = true }
+
+---Below what pickers, menus and hints open at.
+local ZINDEX = 40
+
+---How much of the screen it takes, and from which size of the screen on it leaves any.
+local WIDTH, HEIGHT = 0.9, 0.88
+local ROOMY_COLUMNS, ROOMY_LINES = 100, 30
+
+---Characters of a frame: corners and sides from the top left on, then the joints of a line within it.
+local FRAMES = {
+  rounded = { "╭", "─", "╮", "│", "╯", "─", "╰", "│", "┬", "┴", "├", "┤" },
+  single = { "┌", "─", "┐", "│", "┘", "─", "└", "│", "┬", "┴", "├", "┤" },
+  double = { "╔", "═", "╗", "║", "╝", "═", "╚", "║", "╦", "╩", "╠", "╣" },
+  bold = { "┏", "━", "┓", "┃", "┛", "━", "┗", "┃", "┳", "┻", "┣", "┫" },
+}
+
+---@return string[]
+local function frame()
+  local wanted = vim.fn.exists("+winborder") == 1 and vim.o.winborder or ""
+  return FRAMES[wanted] or FRAMES.rounded
+end
+
+---The room within the frame.
+---@return { row: integer, col: integer, width: integer, height: integer }
+local function room()
+  local tabs = (vim.o.showtabline == 2 or vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1) and 1
+    or 0
+  local lines = vim.o.lines - vim.o.cmdheight - tabs - (vim.o.laststatus > 0 and 1 or 0)
+  local columns = vim.o.columns
+  local width = columns >= ROOMY_COLUMNS and math.floor(columns * WIDTH) or columns
+  local height = lines >= ROOMY_LINES and math.floor(lines * HEIGHT) or lines
+  width, height = math.max(width - 2, 3), math.max(height - 2, 3)
+  return {
+    row = tabs + math.floor((lines - height - 2) / 2),
+    col = math.floor((columns - width - 2) / 2),
+    width = width,
+    height = height,
+  }
+end
+
+---Name and folder of the file, from its end as far as there is room.
+---@param view claude-ide.diff.View
+---@param width integer
+---@return table[] chunks
+local function title(view, width)
+  local name = vim.fn.strtrans(vim.fn.fnamemodify(view.diff.path, ":~:."))
+  local shown = name
+  while vim.fn.strdisplaywidth(shown) > math.max(width - 20, 8) do
+    local rest = shown:match("^…?/?[^/]+(/.+)$")
+    if not rest then
+      shown = vim.fs.basename(name)
+      break
+    end
+    shown = "…" .. rest
+  end
+  local text = " Claude · " .. shown .. " "
+  if vim.fn.strdisplaywidth(text) > width then
+    text = " Claude "
+  end
+  return { { text, "ClaudeDiffFile" } }
+end
+
+---@param view claude-ide.diff.View
+---@return table<claude-ide.diff.Side, vim.api.keyset.win_config>
+local function configs(view)
+  local at, f = room(), frame()
+  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  local whole = { f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8] }
+  ---@param row integer within the frame
+  ---@param col integer
+  ---@param width integer
+  ---@param height integer
+  ---@param border string[]
+  ---@return vim.api.keyset.win_config
+  local function config(row, col, width, height, border)
+    return {
+      relative = "editor",
+      row = at.row + row,
+      col = at.col + col,
+      width = math.max(width, 1),
+      height = math.max(height, 1),
+      border = border,
+      zindex = ZINDEX,
+    }
+  end
+  local found = {}
+  if direction == "left" then
+    local left = math.floor((at.width - 1) / 2)
+    found.now = config(0, 0, left, at.height, { f[1], f[2], f[9], f[4], f[10], f[6], f[7], f[8] })
+    found.proposal =
+      config(0, left + 2, at.width - 1 - left, at.height, { "", f[2], f[3], f[4], f[5], f[6], "", "" })
+  elseif direction == "above" then
+    local top = math.floor((at.height - 1) / 2)
+    found.now = config(0, 0, at.width, top, { f[1], f[2], f[3], f[4], f[12], f[6], f[11], f[8] })
+    found.proposal =
+      config(top + 2, 0, at.width, at.height - 1 - top, { "", "", "", f[4], f[5], f[6], f[7], f[8] })
+  else
+    found.proposal = config(0, 0, at.width, at.height, whole)
+  end
+  local named = found.now or found.proposal
+  named.title, named.title_pos = title(view, named.width or 1), "left"
+  return found
+end
+
+function M.open(view)
+  view.tab = vim.api.nvim_get_current_tabpage()
+  local config = configs(view).proposal
+  view.wins.proposal = vim.api.nvim_open_win(view.bufs.proposal, true, config)
+end
+
+function M.open_now(view)
+  return vim.api.nvim_open_win(view.bufs.now, false, configs(view).now)
+end
+
+function M.fit(view)
+  for side, config in pairs(configs(view)) do
+    local win = view.wins[side]
+    if win and vim.api.nvim_win_is_valid(win) then
+      if not config.title then
+        config.title = "" -- the one it had in another layout would stay
+      end
+      vim.api.nvim_win_set_config(win, config)
+    end
+  end
+end
+
+function M.close(view)
+  local place = require("claude-ide.diff.place")
+  place.close_all(place.windows(view))
+end
+
+return M

@@ -1,0 +1,43 @@
+-- A tab page of its own for a diff. It goes with the diff, unless somebody has opened more windows in it.
+---@type claude-ide.diff.Place
+---@diagnostic disable-next-line: missing-fields -- the functions follow
+local M = { shared = false }
+
+---@return claude-ide.diff.place
+local function place()
+  return require("claude-ide.diff.place")
+end
+
+function M.open(view)
+  vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.bufs.proposal))
+  view.wins.proposal = vim.api.nvim_get_current_win()
+  view.tab = vim.api.nvim_get_current_tabpage()
+end
+
+function M.open_now(view, direction)
+  return vim.api.nvim_open_win(view.bufs.now, false, { split = direction, win = view.wins.proposal })
+end
+
+function M.fit(view)
+  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  if view.wins.now and direction and not place().has_guests(view) then
+    place().even(view.wins.now, view.wins.proposal, direction)
+  end
+end
+
+function M.close(view)
+  local open = place().windows(view)
+  if #open == 0 then
+    return
+  end
+  -- With a valid window there is a valid tab page.
+  local alone = #vim.api.nvim_list_tabpages() == 1 and not place().has_guests(view)
+  if alone then
+    place().vacate(view, table.remove(open, 1))
+  elseif not place().has_guests(view) then
+    pcall(vim.api.nvim_command, vim.api.nvim_tabpage_get_number(view.tab) .. "tabclose!")
+  end
+  place().close_all(open)
+end
+
+return M

@@ -1,0 +1,284 @@
+"""Where a diff is shown: in a tab page of its own, among the person's windows, over them. And that all is as it was after."""
+
+import pytest
+from diff_steps import Diffs
+
+FILES = {
+    "a.txt": "".join(f"line {i}\n" for i in range(1, 201)),
+    "b.txt": "one\ntwo\nthree\nfour\nfive\n",
+    "c.txt": "c\n",
+    "d.txt": "d\n",
+}
+NEW = "one\nTWO\nthree\nfive\nsix\n"
+
+PLACES = ["tab", "current", "float"]
+LAYOUTS = ["vertical", "horizontal", "unified"]
+
+# What `screen_state` does not tell of the person's own windows.
+MORE = """
+local found = {}
+for _, win in ipairs(vim.api.nvim_list_wins()) do
+  vim.api.nvim_win_call(win, function()
+    local jumps, at = unpack(vim.fn.getjumplist())
+    local folds = {}
+    for lnum = 1, vim.fn.line("$") do
+      if vim.fn.foldclosed(lnum) == lnum then folds[#folds + 1] = { lnum, vim.fn.foldclosedend(lnum) } end
+    end
+    found[#found + 1] = { jumps, at, vim.fn.bufnr("#"), folds, vim.fn.getpos("''") }
+  end)
+end
+return { found, vim.fn.winlayout(), vim.fn.winrestcmd() }
+"""
+
+ARRANGEMENTS = {
+    "one window": "normal! 120Gzt5l",
+    "splits of odd sizes": "split b.txt | resize 12 | vsplit c.txt | vertical resize 20 | wincmd p",
+    "folds, jumps and an alternate file": "edit c.txt | edit a.txt | 50,60fold | normal! 20G150Gzz",
+    "without equal sizes": "set noequalalways | split b.txt | resize 25 | wincmd j | resize 5 | normal! 100Gzt",
+    "one status line": "set laststatus=3 showtabline=2 splitbelow splitright | vsplit b.txt",
+    "low windows": "set winheight=3 winminheight=3 | split b.txt | split c.txt | split d.txt",
+    "the terminal beside it": "vsplit | terminal cat",
+    "nothing but a terminal": "terminal cat",
+    "the person's own diff": "diffthis | vsplit b.txt | diffthis",
+    "a window that keeps its buffer": "setlocal winfixbuf winfixheight",
+    "tab pages": "tabnew c.txt | tabnew d.txt | 1tabnext | 3tabnext",
+}
+
+
+def make(start_nvim, place, layout="vertical", **diff):
+    return Diffs(start_nvim(opts={"diff": {"open_in": place, "layout": layout, **diff}}, files=FILES, args=["a.txt"]))
+
+
+def state(diffs):
+    screen = diffs.screen_state()
+    if screen["last_win"] == screen["win"]:
+        screen["last_win"] = 0  # there is no other
+    return [screen, diffs.nvim.lua(MORE)]
+
+
+def layout(diffs):
+    return diffs.nvim.lua("return require('claude-ide.diff.layout').preferred()")
+
+
+@pytest.mark.parametrize("place", ["current", "float"])
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS.values(), ids=ARRANGEMENTS)
+def test_all_is_as_it_was(start_nvim, place, arrangement):
+    diffs = make(start_nvim, place)
+    nvim = diffs.nvim
+    nvim.cmd("let g:_ts_force_sync_parsing = v:true")
+    nvim.cmd(arrangement)
+    drawn, before = diffs.drawn(), state(diffs)
+    for id, keys in enumerate(["ZZ", ":q<CR>", ":q<CR>", ":Claude reject<CR>"], 1):
+        diffs.open(id, "b.txt", NEW)
+        assert nvim.lua("return #vim.api.nvim_list_tabpages()") == len(before[0]["tabs"])
+        nvim.keys("gl")
+        nvim.wait(lambda: layout(diffs) == "horizontal")
+        if id != 3:
+            while (name := layout(diffs)) != "vertical":
+                nvim.keys("gl")
+                nvim.wait(lambda name=name: layout(diffs) != name, what="the next layout")
+        else:  # from the window of the present text
+            nvim.lua("vim.fn.win_gotoid(vim.fn.win_findbuf(vim.fn.bufnr('/now/b.txt'))[1] or 0)")
+            nvim.lua("require('claude-ide.diff.layout').prefer('vertical')")
+        nvim.keys(keys)
+        diffs.answer(id)
+        diffs.wait_current(None)
+        nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diff to be gone")
+        assert state(diffs) == before
+    assert diffs.drawn() == drawn
+
+
+def our_windows(diffs):
+    """Whether the window is a floating one, by what is in it."""
+    return diffs.nvim.lua("""
+      local found = {}
+      for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+        local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
+        if name:find("^claude://") then
+          found[name:find("/now/") and "now" or "proposal"] = vim.api.nvim_win_get_config(win).relative ~= ""
+        end
+      end
+      return found
+    """)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_is_in_every_place(start_nvim, place, layout):
+    diffs = make(start_nvim, place, layout)
+    before = state(diffs)
+    diffs.open(1, "b.txt", NEW)
+    sides = {"proposal"} if layout == "unified" else {"now", "proposal"}
+    assert our_windows(diffs) == dict.fromkeys(sides, place == "float")
+    assert len(diffs.nvim.lua("return vim.api.nvim_list_tabpages()")) == (2 if place == "tab" else 1)
+    assert diffs.nvim.cursor()[0] == 2
+    diffs.nvim.wait_screen("ZZ")
+    diffs.nvim.keys("dx")
+    diffs.nvim.wait_screen("2 of 3 kept")
+    diffs.nvim.keys("]cZZ")
+    assert diffs.accepted(1, "b.txt") == "one\ntwo\nthree\nfive\nsix\n"
+    diffs.wait_clean()
+    diffs.nvim.wait(lambda: state(diffs) == before, what="the screen as it was")
+
+
+@pytest.mark.parametrize("place", ["current", "float"])
+def test_one_after_the_other_in_the_same_place(start_nvim, place):
+    diffs = make(start_nvim, place)
+    nvim = diffs.nvim
+    before = state(diffs)
+    diffs.open(1, "b.txt", NEW)
+    diffs.propose(2, "c.txt", "C\n")
+    diffs.propose(3, "d.txt", "D\n")
+    ready = "return vim.iter(require('claude-ide.diff').list()):all(function(diff) return diff.against end)"
+    nvim.wait(ready, what="the others to be ready")
+    assert diffs.current() == 1 and len(our_windows(diffs)) == 2
+    nvim.keys("4Gccmine<Esc>")
+    nvim.wait(lambda: nvim.lines()[3] == "mine")
+    nvim.lua("assert(require('claude-ide.diff').focus(3))")
+    diffs.wait_current(3)
+    assert len(our_windows(diffs)) == 2
+    nvim.lua("assert(require('claude-ide.diff').step(-1))")
+    diffs.wait_current(2)
+    nvim.keys("ZQ")
+    diffs.wait_current(1)
+    assert nvim.lines()[3] == "mine"
+    nvim.keys("ZZ")
+    assert diffs.accepted(1, "b.txt") == NEW.replace("five", "mine")
+    diffs.wait_current(3)
+    nvim.keys(":q<CR>")
+    assert [diffs.answer(id)["outcome"] for id in (1, 2, 3)] == ["saved", "rejected", "rejected"]
+    diffs.wait_clean()
+    nvim.wait(lambda: state(diffs) == before, what="the screen as it was")
+    assert [event[0] for event in diffs.events()].count("ClaudeDiffOpened") == 3
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_client_that_goes_takes_its_diffs_along_wherever_the_person_is(start_nvim, place):
+    diffs = make(start_nvim, place)
+    nvim = diffs.nvim
+    nvim.cmd("vsplit b.txt | normal! G")
+    before = state(diffs)[1]
+    diffs.open(1, "b.txt", NEW, client=1)
+    diffs.propose(2, "c.txt", "C\n", client=1)
+    nvim.keys(":tabnew d.txt<CR>")
+    nvim.wait(lambda: nvim.lines() == ["d"])
+    nvim.keys("ix<Esc>")
+    nvim.wait(lambda: nvim.lines() == ["xd"] and nvim.mode() == "n")
+    nvim.lua("require('claude-ide.diff').close_client(1)")
+    nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diffs to be gone")
+    assert nvim.lines() == ["xd"] and nvim.lua("return vim.fn.tabpagenr()") > 1
+    nvim.keys("u:tabclose<CR>")
+    nvim.wait(lambda: diffs.traces()["tabs"] == 1)
+    nvim.cmd("1tabnext")
+    nvim.wait(lambda: state(diffs)[1] == before, what="the windows as they were")
+
+
+def test_only_and_tabclose_among_the_persons_windows(start_nvim):
+    diffs = make(start_nvim, "current")
+    nvim = diffs.nvim
+    diffs.open(1, "b.txt", NEW)
+    nvim.keys(":only<CR>")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_clean()
+    assert nvim.lua("return { vim.fn.expand('%'), vim.wo.winbar, vim.wo.winfixbuf, vim.wo.diff }") == [
+        "a.txt",
+        "",
+        False,
+        False,
+    ]
+    nvim.cmd("tabnew c.txt")
+    diffs.open(2, "b.txt", NEW)
+    nvim.keys(":tabclose<CR>")
+    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.wait_clean()
+    assert nvim.lua("return vim.fn.expand('%')") == "a.txt"
+
+
+def test_only_and_tabclose_over_the_persons_windows(start_nvim):
+    diffs = make(start_nvim, "float")
+    nvim = diffs.nvim
+    nvim.cmd("tabnew c.txt | vsplit")
+    diffs.open(1, "b.txt", NEW)
+    nvim.keys(":only<CR>")
+    nvim.wait_screen("E5601")
+    assert diffs.current() == 1 and diffs.outcomes(1) == [] and diffs.traces()["wins"] == 5
+    nvim.keys("<CR><CR>:tabclose<CR>")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_clean()
+    diffs.open(2, "b.txt", NEW)
+    nvim.lua("vim.api.nvim_win_close(vim.fn.win_findbuf(vim.fn.bufnr('/now/b.txt'))[1], true)")
+    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.wait_clean()
+
+
+def test_in_the_persons_tab_the_focus_stays_where_they_went(start_nvim):
+    for place in ("current", "float"):
+        diffs = make(start_nvim, place)
+        nvim = diffs.nvim
+        nvim.cmd("split c.txt")
+        diffs.open(1, "b.txt", NEW)
+        nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])")
+        nvim.keys("30G")
+        nvim.wait(lambda nvim=nvim: nvim.cursor() == (30, 0))
+        nvim.lua("require('claude-ide.diff').close_client(1)")
+        nvim.wait(lambda diffs=diffs: diffs.traces()["buffers"] == [], what="the diff to be gone")
+        assert nvim.lua("return { vim.fn.expand('%'), vim.fn.line('.'), #vim.api.nvim_list_wins() }") == [
+            "a.txt",
+            30,
+            2,
+        ]
+        nvim.quit()
+
+
+@pytest.mark.parametrize("place", ["current", "float"])
+def test_without_focus_nothing_is_covered(start_nvim, place):
+    diffs = make(start_nvim, place, focus=False)
+    before = state(diffs)
+    diffs.propose(1, "b.txt", NEW)
+    diffs.nvim.wait_screen("proposes a change to b.txt")
+    assert state(diffs)[1] == before[1]
+    diffs.nvim.lua("assert(require('claude-ide.diff').focus(1))")
+    diffs.wait_current(1)
+    diffs.nvim.keys("ZQ")
+    diffs.answer(1)
+    diffs.wait_clean()
+
+
+def test_without_room_it_has_a_tab_page_of_its_own(start_nvim):
+    diffs = make(start_nvim, "current")
+    diffs.nvim.cmd("set winheight=9 winminheight=9 | split c.txt | split d.txt")
+    before = state(diffs)
+    diffs.open(1, "b.txt", NEW)
+    assert diffs.traces()["tabs"] == 2
+    diffs.nvim.keys("ZQ")
+    diffs.answer(1)
+    diffs.nvim.wait(lambda: state(diffs) == before, what="the screen as it was")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_after_the_screen_was_small_the_sides_are_even_again(start_nvim, place, layout):
+    diffs = make(start_nvim, place, layout)
+    nvim = diffs.nvim
+    nvim.cmd("set columns=80 lines=24")
+    diffs.open(1, "b.txt", NEW)
+
+    def sizes():
+        return nvim.lua("""
+          return vim.tbl_map(function(win)
+            return { vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win) }
+          end, vim.tbl_filter(function(win)
+            return vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)):find("^claude://")
+          end, vim.api.nvim_tabpage_list_wins(0)))
+        """)
+
+    before = sizes()
+    for size in ("columns=40 lines=12", "columns=140 lines=40", "columns=80 lines=24"):
+        nvim.cmd(f"set {size}")
+        now = sizes()
+        assert all(abs(a - b) <= 1 for a, b in zip(now[0], now[-1], strict=True)), (size, now)
+        assert now[0][0] <= nvim.lua("return vim.o.columns")
+    assert sizes() == before
+    nvim.keys("ZZ")
+    assert diffs.accepted(1, "b.txt") == NEW
+    diffs.wait_clean()
