@@ -89,6 +89,7 @@ def test_an_edit_that_nobody_asked_about_is_known(claude):
             "after_lines": ["LINE 3", "and more"],
             "current_start": 3,
             "state": "claude",
+            "reviewed": False,
         }
     ]
 
@@ -191,6 +192,18 @@ def test_unsaved_changes_are_neither_undone_nor_saved(claude):
     assert claude.journal("undo", claude.project / "a.txt")[0] is True
     assert nvim.lines() == [*TEXT.splitlines(), "own"]
     assert (nvim.lua("return vim.bo.modified"), claude.text()) == (True, after)
+
+
+def test_a_file_that_was_seen_half_written_is_no_other_change(claude):
+    claude.prompt()
+    path = claude.project / "a.txt"
+    claude.client.call("getDiagnostics", uri=f"file://{path}")
+    path.write_text("")
+    claude.nvim.wait("#require('claude-ide.journal').changes() == 1")
+    path.write_text(TEXT.replace("line 3", "LINE 3").replace("line 9", "LINE 9"))
+    claude.done()
+    (change,) = claude.changes()
+    assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 3"], ["LINE 9"]]
 
 
 def test_a_new_file_is_removed_by_undo(claude):

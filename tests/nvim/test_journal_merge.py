@@ -182,3 +182,59 @@ def test_a_large_file_takes_no_long_time(nvim):
     """)
         < 1000
     )
+
+
+TURNS = """
+local path, texts = ...
+local observe, histories = require("claude-ide.journal.observe"), require("claude-ide.journal.history")
+local turns, journal = require("claude-ide.journal.turns"), require("claude-ide.journal")
+local function read() return require("claude-ide.file").read_now(path, 1e6) end
+local function write(text)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+end
+write(texts[1])
+local history = histories.open(path, texts[1], "announced")
+for i = 2, #texts do
+  local turn = turns.start(i)
+  write(texts[i])
+  observe.note(history, texts[i], "claude", turn.id)
+end
+local seen = {}
+for i = #texts - 1, 1, -1 do
+  if texts[i] ~= texts[i + 1] then
+    local found = journal.undoable_turn()
+    local results = journal.undo_turn(found)
+    seen[#seen + 1] = { texts[i], read(), #results == 1 and results[1].ok }
+    local change = journal.changes("unreviewed")[1]
+    seen[#seen + 1] = { texts[1], change and change.without or read(), true }
+  end
+end
+return seen
+"""
+
+
+def test_undoing_turn_after_turn_gives_each_text_before(nvim):
+    for seed in range(80):
+        chance = random.Random(seed)
+        texts = [
+            "".join(chance.choice(["a\n", "b\n", "c\n", "\n", "}\n"]) for _ in range(chance.randint(1, 10)))
+            for _ in range(chance.randint(2, 5))
+        ]
+        path = str(nvim.project / f"{seed}.txt")
+        for expected, found, ok in nvim.lua(TURNS, path, texts):
+            assert ok and found == expected, (seed, texts)
+
+
+def test_what_the_person_takes_back_themselves_is_no_conflict(nvim):
+    for seed in range(300):
+        chance = random.Random(seed)
+        old, claude, person = (
+            "".join(chance.choice(["a\n", "b\n", "c\n", "\n"]) for _ in range(chance.randint(0, 10))) for _ in range(3)
+        )
+        text, _ = fold(nvim, ("person", old), ("claude", claude), ("person", person), ("person", claude))
+        before, _ = fold(nvim, ("person", old), ("claude", claude))
+        assert before == old
+        # What was doubtful in between may stay Claude's conflict; never is anything else taken back.
+        assert text in (old, claude) or set(text.split("\n")) <= set((old + claude).split("\n")), (seed, text)

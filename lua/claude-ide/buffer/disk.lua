@@ -184,6 +184,24 @@ function M.note_agreement(buf)
   agreed[buf] = stat and stat_key(stat) or nil
 end
 
+---@class claude-ide.buffer.Read
+---@field buf integer
+---@field path string
+---@field bytes? string nil: too large to be compared
+---@field stat uv.fs_stat.result
+
+---Takes what was read a moment ago into the buffer. Where the file was written since (perhaps by ourselves, from this very
+---buffer), what it holds now counts, and nothing in between.
+---@param result claude-ide.buffer.Read
+---@return boolean changed
+local function take_over(result)
+  local stat = vim.uv.fs_stat(result.path)
+  if stat and stat_key(stat) ~= stat_key(result.stat) then
+    return (M.reload(result.buf))
+  end
+  return (absorb(result.buf, result.bytes, result.stat))
+end
+
 ---Reloads every buffer given whose file has other contents. Looks at the disk in the background and changes the buffers
 ---in small steps, so that two hundred of them on a slow disk freeze nothing.
 ---@param bufs integer[]
@@ -202,14 +220,14 @@ function M.reload_all(bufs, done)
       agreed[buf] = nil
     end
   end
-  local results = {} ---@type { buf: integer, bytes: string?, stat: uv.fs_stat.result }[]
+  local results = {} ---@type claude-ide.buffer.Read[]
   local absorbing = false
   local start ---@type fun()
   local function step()
     local until_ = vim.uv.hrtime() + STEP_MS * 1e6
     while #results > 0 and vim.uv.hrtime() < until_ do
       local result = table.remove(results)
-      local ok, did = pcall(absorb, result.buf, result.bytes, result.stat)
+      local ok, did = pcall(take_over, result)
       if not ok then
         require("claude-ide.log").warn("reload of buffer %d failed: %s", result.buf, tostring(did))
       elseif did then
@@ -245,7 +263,7 @@ function M.reload_all(bufs, done)
           return finished(nil)
         end
         read_later(job.path, function(read_stat, bytes)
-          finished(read_stat and { buf = job.buf, bytes = bytes, stat = read_stat } or nil)
+          finished(read_stat and { buf = job.buf, path = job.path, bytes = bytes, stat = read_stat } or nil)
         end)
       end)
     end

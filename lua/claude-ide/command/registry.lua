@@ -199,7 +199,7 @@ return {
   {
     name = "undo",
     doc = "Take back what Claude's last turn changed in files, after showing what that means and asking. What you have "
-      .. "changed since stays.",
+      .. "changed since stays. Again: the turn before.",
     run = function()
       return require("claude-ide.review").undo_turn()
     end,

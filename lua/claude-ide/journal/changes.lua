@@ -13,6 +13,7 @@ local MAX_BYTES = 8 * 1024 * 1024
 ---@field after_lines string[] what stands there now
 ---@field current_start integer the same as `after_start`
 ---@field state claude-ide.journal.State
+---@field reviewed boolean nothing of it waits for a review any more
 
 ---@class claude-ide.journal.Change
 ---@field path string
@@ -26,7 +27,7 @@ local MAX_BYTES = 8 * 1024 * 1024
 ---@field added integer lines
 ---@field removed integer lines
 ---@field conflicts integer hunks in which the person made changes too
----@field source "announced"|"checkpoint"
+---@field source claude-ide.journal.Source
 
 ---What a file holds now, for the person.
 ---@param path string
@@ -56,6 +57,8 @@ end
 ---@field regions claude-ide.journal.Region[]
 ---@field first integer step that is the first of Claude's
 ---@field last integer
+---@field turns table<integer, true> whose changes these are
+---@field waiting? claude-ide.journal.Region[] what waits for a review; nil: these regions themselves
 
 ---@param scope claude-ide.journal.Scope
 ---@return fun(step: claude-ide.journal.Step): boolean
@@ -80,57 +83,96 @@ local function counting(scope)
   end
 end
 
+---A history as it stood after so many of its steps.
+---@param history claude-ide.journal.History
+---@param scope claude-ide.journal.Scope
+---@param count integer
+---@return claude-ide.journal.View? nil: nothing of Claude's is there
+local function view_at(history, scope, count)
+  local histories = require("claude-ide.journal.history")
+  local counts = scope ~= "unreviewed" and counting(scope) or nil
+  local waiting, reviewed_to = histories.unreviewed(history, count)
+  local regions, first = waiting, reviewed_to ---@type claude-ide.journal.Region[], integer?
+  if counts then
+    regions, first = histories.changed_by(history, count, counts)
+  end
+  if #regions == 0 or not first then
+    return nil
+  end
+  local steps, turns, last = history.steps, {}, first
+  for i = first, count do
+    local turn = steps[i].turn
+    if turn and (not counts or counts(steps[i])) then
+      turns[turn], last = true, i
+    end
+  end
+  local current = histories.bytes(steps[count])
+  ---@type claude-ide.journal.View
+  return {
+    history = history,
+    lines = require("claude-ide.journal.merge").decode(current or ""),
+    current = current,
+    regions = regions,
+    waiting = counts and waiting or nil,
+    first = first,
+    last = last,
+    turns = turns,
+  }
+end
+
 ---@param history claude-ide.journal.History
 ---@param scope claude-ide.journal.Scope
 ---@return claude-ide.journal.View? nil: nothing of Claude's is there
 function M.view(history, scope)
-  local histories, merge = require("claude-ide.journal.history"), require("claude-ide.journal.merge")
-  local counts = scope ~= "unreviewed" and counting(scope) or nil
-  local regions, first
-  if counts then
-    regions, first = histories.changed_by(history, counts)
-  else
-    regions, first = histories.unreviewed(history)
-  end
-  if #regions == 0 or not first then
+  -- Asked first: most files have nothing, and then the disk need not be.
+  if not view_at(history, scope, #history.steps) and not history.steps[#history.steps].mark then
     return nil
   end
   local current, why_not = M.current(history.path)
   if why_not then
     return nil
   end
-  local steps = history.steps
-  local recorded = merge.decode(histories.bytes(steps[#steps]) or "")
-  local lines = merge.decode(current or "")
-  local last = #steps
-  while last > first and not (steps[last].actor == "claude" and (not counts or counts(steps[last]))) do
-    last = last - 1
+  local view = view_at(history, scope, require("claude-ide.journal.history").length(history, current))
+  if not view then
+    return nil
   end
-  return {
-    history = history,
-    lines = lines,
-    current = current,
-    regions = merge.advance(regions, recorded, lines, "person"),
-    first = first,
-    last = last,
-  }
+  local merge = require("claude-ide.journal.merge")
+  local recorded, lines = view.lines, merge.decode(current or "")
+  view.lines, view.current = lines, current
+  view.regions = merge.advance(view.regions, recorded, lines, "person")
+  view.waiting = view.waiting and merge.drop_gone(merge.advance(view.waiting, recorded, lines, "person"))
+  return view
 end
 
----The unreviewed part of a history as it stands in what was last seen on disk.
+---A history as it stands in what was last seen on disk.
 ---@param history claude-ide.journal.History
----@return claude-ide.journal.View
-function M.of_disk(history)
-  local histories = require("claude-ide.journal.history")
-  local regions, first = histories.unreviewed(history)
-  local current = histories.bytes(history.steps[#history.steps])
-  return {
-    history = history,
-    lines = require("claude-ide.journal.merge").decode(current or ""),
-    current = current,
-    regions = vim.list_slice(regions),
-    first = first,
-    last = #history.steps,
-  }
+---@param scope claude-ide.journal.Scope
+---@return claude-ide.journal.View? nil: nothing of Claude's is there
+function M.of_disk(history, scope)
+  return view_at(history, scope, #history.steps)
+end
+
+---@param a claude-ide.journal.Region
+---@param b claude-ide.journal.Region
+---@return boolean whether they have a line in common, or one is where the other has none
+local function meet(a, b)
+  if a.count == 0 or b.count == 0 then
+    return a.start <= b.start + b.count and b.start <= a.start + a.count
+  end
+  return a.start < b.start + b.count and b.start < a.start + a.count
+end
+
+---What waits for a review, apart from what has to do with some regions of the view.
+---@param view claude-ide.journal.View
+---@param regions claude-ide.journal.Region[]
+---@return claude-ide.journal.Region[]
+function M.waiting_without(view, regions)
+  return vim.tbl_filter(function(waiting)
+    return waiting.state ~= "gone"
+      and not vim.iter(regions):any(function(region)
+        return waiting == region or (view.waiting ~= nil and meet(waiting, region))
+      end)
+  end, view.waiting or view.regions)
 end
 
 ---@param view claude-ide.journal.View
@@ -147,6 +189,7 @@ function M.hunks(view)
       after_lines = merge.readable(after),
       current_start = region.start,
       state = region.state,
+      reviewed = view.waiting ~= nil and #M.waiting_without(view, { region }) == #view.waiting,
     }
     if region.state ~= "gone" then
       shift = shift + #region.before - region.count
@@ -170,17 +213,13 @@ function M.describe(view)
     current = view.current,
     without = without,
     hunks = hunks,
-    turns = {},
+    turns = vim.tbl_keys(view.turns),
     added = 0,
     removed = 0,
     conflicts = 0,
     source = history.source,
   }
-  for i = view.first, view.last do
-    if steps[i].turn and not vim.tbl_contains(change.turns, steps[i].turn) then
-      table.insert(change.turns, steps[i].turn)
-    end
-  end
+  table.sort(change.turns)
   local left = 0
   for _, hunk in ipairs(hunks) do
     if hunk.state ~= "gone" then

@@ -6,9 +6,11 @@ local M = {}
 local MAX_STEPS = 100
 
 ---@class claude-ide.journal.Step
----@field actor "claude"|"person"|"accepted"
+---@field actor claude-ide.journal.Actor
 ---@field blob? integer nil: there was no file
 ---@field turn? integer of Claude's steps
+---@field undone? table<integer, true> of an undo: the turns that it took changes back of
+---@field mark? claude-ide.journal.Mark of an undo: what was unreviewed before it, while nothing else was decided since
 
 ---What was unreviewed at one step.
 ---@class claude-ide.journal.Mark
@@ -16,12 +18,22 @@ local MAX_STEPS = 100
 ---@field base integer the last step at which nothing was
 ---@field regions claude-ide.journal.Region[]
 
+---@alias claude-ide.journal.Source
+---| "announced" # by getDiagnostics, before the edit
+---| "checkpoint" # found by comparing checkpoints of a git work tree
+---| "transcript" # named in the session's transcript
+
 ---@class claude-ide.journal.History
 ---@field path string as it was named first
 ---@field steps claude-ide.journal.Step[]
 ---@field mark claude-ide.journal.Mark
+---@field mark_before? claude-ide.journal.Mark of the step before the last, where that is known
+---@field decided claude-ide.journal.Mark as it was when the person decided last, or at first
 ---@field turn? integer the turn that announced an edit and is not over: changes on disk are Claude's
----@field source "announced"|"checkpoint"
+---@field undoing? table<integer, true> while an undo is being written: the turns it takes changes back of
+---@field decisions integer how often something was kept or undone
+---@field mode? integer permissions of the file, to make it again with
+---@field source claude-ide.journal.Source
 ---@field secret boolean a file that is kept from Claude: its texts stay off the disk
 
 ---@type table<string, claude-ide.journal.History> by path with links followed
@@ -59,20 +71,70 @@ function M.bytes(step)
   return step.blob and require("claude-ide.journal.blob").get(step.blob)
 end
 
+---An undo can bring back a text that was there before, with nothing of the person's in between: then what was Claude's in
+---it is Claude's again, line by line.
+---@param history claude-ide.journal.History
+---@param index integer of the undo
+---@return integer? earlier
+local function same_before(history, index)
+  local steps = history.steps
+  local bytes = M.bytes(steps[index])
+  for i = index - 1, 1, -1 do
+    if M.bytes(steps[i]) == bytes then
+      return i
+    elseif steps[i].actor == "person" or steps[i].actor == "accepted" then
+      return nil
+    end
+  end
+end
+
+---Carries regions through steps.
+---@param history claude-ide.journal.History
+---@param mark claude-ide.journal.Mark where it begins
+---@param last integer where it ends
+---@param actor_of fun(index: integer): claude-ide.journal.Actor
+---@return claude-ide.journal.Mark
+---@return claude-ide.journal.Mark before the last step
+local function replay(history, mark, last, actor_of)
+  local merge, steps = require("claude-ide.journal.merge"), history.steps
+  local passed = { [mark.at] = mark } ---@type table<integer, claude-ide.journal.Mark>
+  local lines = lines_of(steps[mark.at])
+  for i = mark.at + 1, last do
+    local new, before = lines_of(steps[i]), passed[i - 1]
+    local same = steps[i].actor == "undo" and same_before(history, i) or 0
+    local earlier = passed[same] ---@type claude-ide.journal.Mark?
+    if earlier then
+      passed[i] = { at = i, base = #earlier.regions == 0 and i or earlier.base, regions = earlier.regions }
+    else
+      local regions = merge.drop_gone(merge.advance(before.regions, lines, new, actor_of(i)))
+      passed[i] = { at = i, base = #regions == 0 and i or before.base, regions = regions }
+    end
+    lines = new
+  end
+  return passed[math.max(last, mark.at)], passed[math.max(last - 1, mark.at)]
+end
+
 ---Brings the mark up to the last step.
 ---@param history claude-ide.journal.History
 local function fold(history)
-  local merge, steps, mark = require("claude-ide.journal.merge"), history.steps, history.mark
-  if mark.at >= #steps then
+  local steps = history.steps
+  local from = history.mark
+  if from.at >= #steps then
     return
   end
-  local lines = lines_of(steps[mark.at])
-  for i = mark.at + 1, #steps do
-    local new = lines_of(steps[i])
-    mark.regions = merge.drop_gone(merge.advance(mark.regions, lines, new, steps[i].actor))
-    mark.at, lines = i, new
-    mark.base = #mark.regions == 0 and i or mark.base
+  for i = from.at + 1, #steps do
+    from = steps[i].actor == "undo" and history.decided or from
   end
+  history.mark, history.mark_before = replay(history, from, #steps, function(index)
+    return steps[index].actor
+  end)
+end
+
+---@param mark claude-ide.journal.Mark
+---@return claude-ide.journal.Mark? with one step fewer before it; nil: its own step goes
+local function shifted(mark)
+  return mark.at > 1 and { at = mark.at - 1, base = math.max(mark.base - 1, 1), regions = mark.regions }
+    or nil
 end
 
 ---Forgets the oldest step; the mark never points at one that is gone.
@@ -80,7 +142,12 @@ end
 local function forget_oldest(history)
   fold(history)
   local old = table.remove(history.steps, 1)
-  history.mark.at, history.mark.base = history.mark.at - 1, math.max(history.mark.base - 1, 1)
+  history.mark = shifted(history.mark) or history.mark
+  history.mark_before = history.mark_before and shifted(history.mark_before)
+  history.decided = shifted(history.decided) or history.mark
+  for _, step in ipairs(history.steps) do
+    step.mark = step.mark and shifted(step.mark)
+  end
   if old.blob then
     require("claude-ide.journal.blob").drop(old.blob)
   end
@@ -113,22 +180,81 @@ local function make_room()
   end
 end
 
+---The person brought back what they had undone, by one undo or several: it is as if they had not.
+---@param history claude-ide.journal.History
+---@param bytes? string
+---@return boolean done
+local function take_undo_back(history, bytes)
+  local steps, first = history.steps, nil
+  for i = #steps, 2, -1 do
+    if not steps[i].mark then
+      break
+    elseif M.bytes(steps[i - 1]) == bytes then
+      first = i
+    end
+  end
+  if not first then
+    return false
+  end
+  history.mark = steps[first].mark --[[@as claude-ide.journal.Mark]]
+  history.mark_before = nil
+  for i = #steps, first, -1 do
+    if steps[i].blob then
+      require("claude-ide.journal.blob").drop(steps[i].blob)
+    end
+    steps[i] = nil
+  end
+  return true
+end
+
+---What Claude does to a file within one turn is one step, so that a file that was seen half written leaves no trace.
+---@param history claude-ide.journal.History
+---@param bytes? string
+---@param turn? integer
+---@return boolean done
+local function goes_on(history, bytes, turn)
+  local steps = history.steps
+  local last = steps[#steps]
+  if #steps < 2 or last.actor ~= "claude" or last.turn ~= turn or history.decided.at >= #steps then
+    return false
+  end
+  if history.mark.at >= #steps then
+    local before = history.mark_before
+    history.mark = before and before.at == #steps - 1 and before or history.decided
+  end
+  if last.blob then
+    require("claude-ide.journal.blob").drop(last.blob)
+  end
+  last.blob = bytes and require("claude-ide.journal.blob").put(bytes, history.secret)
+  return true
+end
+
 ---Notes what a file holds now.
 ---@param history claude-ide.journal.History
----@param actor "claude"|"person"|"accepted"
+---@param actor claude-ide.journal.Actor
 ---@param bytes? string nil: there is no file
----@param turn? integer
+---@param of? integer|table<integer, true> the turn of Claude's step; the turns that an undo is of
 ---@return boolean changed
-function M.record(history, actor, bytes, turn)
+function M.record(history, actor, bytes, of)
   local last = history.steps[#history.steps]
   if last and M.bytes(last) == bytes then
     return false
+  elseif actor == "person" and take_undo_back(history, bytes) then
+    return true
+  elseif actor == "claude" and type(of) == "number" and goes_on(history, bytes, of) then
+    make_room()
+    return true
   end
-  history.steps[#history.steps + 1] = {
-    actor = actor,
-    blob = bytes and require("claude-ide.journal.blob").put(bytes, history.secret),
-    turn = turn,
-  }
+  local step =
+    { actor = actor, blob = bytes and require("claude-ide.journal.blob").put(bytes, history.secret) }
+  if type(of) == "table" then
+    fold(history)
+    step.undone, step.mark = of, history.mark
+    history.decisions = history.decisions + 1
+  else
+    step.turn = of
+  end
+  history.steps[#history.steps + 1] = step
   if #history.steps > MAX_STEPS then
     forget_oldest(history)
   end
@@ -139,7 +265,7 @@ end
 ---The history of a file; a new one begins with what the file holds now.
 ---@param path string
 ---@param bytes? string nil: there is no file yet
----@param source "announced"|"checkpoint"
+---@param source claude-ide.journal.Source
 ---@return claude-ide.journal.History
 ---@return boolean is_new
 function M.open(path, bytes, source)
@@ -152,6 +278,8 @@ function M.open(path, bytes, source)
     path = path,
     steps = {},
     mark = { at = 1, base = 1, regions = {} },
+    decided = { at = 1, base = 1, regions = {} },
+    decisions = 0,
     source = source,
     secret = require("claude-ide.selection.privacy").denied_by(path) ~= nil,
   }
@@ -160,12 +288,34 @@ function M.open(path, bytes, source)
   return history, true
 end
 
+---How many steps count where a file holds something: those but for undos that the person took back without saving yet.
 ---@param history claude-ide.journal.History
----@return claude-ide.journal.Region[] of the last step's text
+---@param bytes? string what it holds now
+---@return integer
+function M.length(history, bytes)
+  local steps, count = history.steps, #history.steps
+  if M.bytes(steps[count]) == bytes then
+    return count
+  end
+  for i = count, 2, -1 do
+    if not steps[i].mark or not steps[i].blob then
+      break -- nor is a file back before it is saved
+    elseif M.bytes(steps[i - 1]) == bytes then
+      count = i - 1
+    end
+  end
+  return count
+end
+
+---@param history claude-ide.journal.History
+---@param count integer of `M.length()`
+---@return claude-ide.journal.Region[] of the text after so many steps
 ---@return integer first the first step that is not reviewed
-function M.unreviewed(history)
+function M.unreviewed(history, count)
   fold(history)
-  return history.mark.regions, history.mark.base + 1
+  local next_step = history.steps[count + 1]
+  local mark = next_step and next_step.mark or history.mark
+  return mark.regions, mark.base + 1
 end
 
 ---Sets what is unreviewed of the text that was recorded last.
@@ -174,29 +324,51 @@ end
 function M.set_unreviewed(history, regions)
   local last = #history.steps
   history.mark = { at = last, base = #regions == 0 and last or history.mark.base, regions = regions }
+  history.decided, history.mark_before = history.mark, nil
+  history.decisions = history.decisions + 1
+  for _, step in ipairs(history.steps) do
+    step.mark = nil
+  end
 end
 
----What of the last step's text some of Claude's steps changed, with all other steps taken as the person's.
+---Whether an undo took back only what counts.
 ---@param history claude-ide.journal.History
+---@param index integer of the undo
 ---@param counts fun(step: claude-ide.journal.Step): boolean
----@return claude-ide.journal.Region[]
----@return integer? first the first step that counts; nil: none does
-function M.changed_by(history, counts)
-  local merge, regions, first = require("claude-ide.journal.merge"), {}, nil
-  local lines = {} ---@type string[]
-  for i = 2, #history.steps do
+---@return boolean
+local function is_undo_of(history, index, counts)
+  local undone = history.steps[index].undone or {}
+  for i = 2, index - 1 do
     local step = history.steps[i]
-    local is_claude = step.actor ~= "person" and counts(step)
-    if is_claude and not first then
-      first, lines = i, lines_of(history.steps[i - 1])
-    end
-    if first then
-      local new = lines_of(step)
-      regions = merge.drop_gone(merge.advance(regions, lines, new, is_claude and "claude" or "person"))
-      lines = new
+    if step.turn and undone[step.turn] and not counts(step) then
+      return false
     end
   end
-  return regions, first
+  return true
+end
+
+---What some of Claude's steps changed, with all other steps taken as the person's.
+---@param history claude-ide.journal.History
+---@param count integer of `M.length()`
+---@param counts fun(step: claude-ide.journal.Step): boolean
+---@return claude-ide.journal.Region[] of the text after so many steps
+---@return integer? first the first step that counts; nil: none does
+function M.changed_by(history, count, counts)
+  ---@param index integer
+  ---@return claude-ide.journal.Actor
+  local function actor_of(index)
+    local step = history.steps[index]
+    if step.actor == "undo" then
+      return is_undo_of(history, index, counts) and "claude" or "undo"
+    end
+    return step.actor ~= "person" and counts(step) and "claude" or "person"
+  end
+  for i = 2, count do
+    if history.steps[i].actor ~= "undo" and actor_of(i) == "claude" then
+      return replay(history, { at = i - 1, base = i - 1, regions = {} }, count, actor_of).regions, i
+    end
+  end
+  return {}, nil
 end
 
 return M

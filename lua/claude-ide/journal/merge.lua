@@ -17,6 +17,13 @@ local NO_NEWLINE = "\0\0no newline"
 ---@field count integer
 ---@field before string[]
 ---@field state claude-ide.journal.State
+---@field left? string[] of a conflict: its lines as Claude left them, so that the person can take their own change back
+
+---@alias claude-ide.journal.Actor
+---| "claude"
+---| "person"
+---| "accepted" # Claude's, and the person has seen and taken it
+---| "undo" # the person took back some of Claude's changes, not needfully these
 
 ---@param bytes string
 ---@return string[]
@@ -130,6 +137,25 @@ local function without(lines, first, last, regions)
   for _, region in ipairs(regions) do
     vim.list_extend(out, lines, at, region.start - 1)
     vim.list_extend(out, region.before)
+    at = region.start + region.count
+  end
+  return vim.list_extend(out, lines, at, last - 1)
+end
+
+---What stood in lines [first, last) as Claude left them.
+---@param lines string[]
+---@param first integer
+---@param last integer exclusive
+---@param regions claude-ide.journal.Region[]
+---@return string[]? nil: that is not known any more
+local function as_left(lines, first, last, regions)
+  local out, at = {}, first
+  for _, region in ipairs(regions) do
+    if region.state == "conflict" and not region.left then
+      return nil
+    end
+    vim.list_extend(out, lines, at, region.start - 1)
+    vim.list_extend(out, region.left or slice(lines, region.start, region.count))
     at = region.start + region.count
   end
   return vim.list_extend(out, lines, at, last - 1)
@@ -257,15 +283,48 @@ local function doubt(regions, moved, old, new)
   end
 end
 
+---What becomes of regions that a change of the text met.
+---@param cluster claude-ide.journal.Cluster
+---@param joined claude-ide.journal.Region the lines of all of it, in `new`
+---@param old string[]
+---@param new string[]
+---@param actor claude-ide.journal.Actor
+---@return claude-ide.journal.Region? nil: nothing of Claude's
+local function judge(cluster, joined, old, new, actor)
+  local theirs = #cluster.regions > 0
+  if actor == "accepted" or (actor ~= "claude" and not theirs) then
+    return nil
+  end
+  local conflict = vim.iter(cluster.regions):any(function(region)
+    return region.state == "conflict"
+  end)
+  if actor == "claude" or (actor == "undo" and not conflict) then
+    joined.state = conflict and "conflict" or "claude"
+    return not trim(new, joined) and joined or nil
+  end
+  local now = slice(new, joined.start, joined.count)
+  if vim.deep_equal(now, joined.before) then
+    joined.state = "gone"
+    return joined
+  end
+  joined.left = as_left(old, cluster.first, cluster.last, cluster.regions)
+  if joined.left and vim.deep_equal(now, joined.left) then
+    joined.state, joined.left = "claude", nil
+    return not trim(new, joined) and joined or nil
+  end
+  joined.state = "conflict"
+  return joined
+end
+
 ---Carries regions over a change of the text.
 ---@param regions claude-ide.journal.Region[] of `old`, in order
 ---@param old string[]
 ---@param new string[]
----@param actor "claude"|"person"|"accepted" accepted: Claude's, and the person has seen and taken it
+---@param actor claude-ide.journal.Actor
 ---@return claude-ide.journal.Region[] of `new`; those that are gone only where the person took them back just now
 function M.advance(regions, old, new, actor)
   local hunks = require("claude-ide.buffer.patch").hunks(old, new)
-  if actor == "person" and #regions > 0 then
+  if (actor == "person" or actor == "undo") and #regions > 0 then
     for _, hunk in ipairs(hunks) do
       slide_to_region(hunk, old, new, regions)
     end
@@ -288,25 +347,12 @@ function M.advance(regions, old, new, actor)
       for _, hunk in ipairs(cluster.hunks) do
         shift = shift + hunk.new_count - hunk.old_count
       end
-      local joined = {
+      result[#result + 1] = judge(cluster, {
         start = start,
         count = cluster.last + shift - start,
         before = without(old, cluster.first, cluster.last, cluster.regions),
         state = "claude",
-      }
-      local conflict = vim.iter(cluster.regions):any(function(region)
-        return region.state == "conflict"
-      end)
-      if actor == "claude" then
-        joined.state = conflict and "conflict" or "claude"
-        if not trim(new, joined) then
-          result[#result + 1] = joined
-        end
-      elseif actor == "person" and #cluster.regions > 0 then
-        local back = vim.deep_equal(slice(new, start, joined.count), joined.before)
-        joined.state = back and "gone" or "conflict"
-        result[#result + 1] = joined
-      end
+      }, old, new, actor)
     end
   end
   if actor == "person" and #hunks > 0 and next(moved) then

@@ -2,14 +2,17 @@
 -- Invariant: unsaved changes of the person are never saved for them, and no formatter runs over the text.
 local M = {}
 
+local ORDINARY = 420 -- 0644
+
 ---@param path string
 ---@param bytes string
+---@param mode? integer permissions of a file that is made again
 ---@return boolean? ok
 ---@return string? err
-local function write_file(path, bytes)
+local function write_file(path, bytes, mode)
   local stat = vim.uv.fs_stat(path)
   vim.fn.mkdir(vim.fs.dirname(path), "p")
-  local fd, err = vim.uv.fs_open(path, "w", stat and stat.mode % 4096 or 420)
+  local fd, err = vim.uv.fs_open(path, "w", stat and stat.mode % 4096 or mode or ORDINARY)
   if not fd then
     return nil, err
   end
@@ -54,17 +57,19 @@ end
 ---Gives a file other contents.
 ---@param path string
 ---@param bytes? string nil: there should be no file
+---@param mode? integer permissions of a file that is made again
 ---@return boolean? ok
 ---@return string? err also with `ok`, where something is left for the person to do
-function M.through_buffer(path, bytes)
+function M.through_buffer(path, bytes, mode)
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
   buf = buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
   if not bytes then
     return remove(path, buf)
   elseif not buf and not vim.uv.fs_stat(path) then
-    return write_file(path, bytes)
+    return write_file(path, bytes, mode)
   end
+  local is_new = not vim.uv.fs_stat(path)
   buf = buf or buffer.load_hidden(path)
   local lines, format
   if buf then
@@ -87,7 +92,11 @@ function M.through_buffer(path, bytes)
   if modified then
     return true, "it had unsaved changes, so it was not saved"
   end
-  return save(buf, format)
+  local ok, err = save(buf, format)
+  if ok and is_new and mode then
+    vim.uv.fs_chmod(path, mode)
+  end
+  return ok, err
 end
 
 return M

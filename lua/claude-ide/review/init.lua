@@ -188,27 +188,44 @@ local function meant(path)
   return here and review.entries[review.shown].path or vim.api.nvim_buf_get_name(0)
 end
 
+---The changes that a decision is about: those that the review shows, where it shows the file; else those that wait.
+---@param path string
+---@return claude-ide.journal.Change?
+---@return claude-ide.journal.Scope scope
+local function changes_of(path)
+  local entry = find(path)
+  local here = entry and review and require("claude-ide.review.view").is_current(review.view)
+  if here then
+    return entry.change, review.scope
+  end
+  return require("claude-ide.review.hunks").change_of(path), "unreviewed"
+end
+
+---@param left integer
+---@return string
+local function stays(left)
+  return ("%d %s, which you have changed too, %s as %s."):format(
+    left,
+    left == 1 and "place" or "places",
+    left == 1 and "stays" or "stay",
+    left == 1 and "it is" or "they are"
+  )
+end
+
 ---@param action "keep"|"undo"
 ---@param path string
 ---@param hunk? claude-ide.journal.Hunk
+---@param scope claude-ide.journal.Scope
 ---@return boolean? ok
 ---@return string? err
-local function decide(action, path, hunk)
-  local ok, err, left = journal()[action](path, hunk)
+local function decide(action, path, hunk, scope)
+  local ok, err, left = journal()[action](path, hunk, scope)
   if not ok then
     return nil, err
   elseif err then
     require("claude-ide.notice").warn(("%s: %s."):format(short(path), err))
   elseif left and left > 0 then
-    require("claude-ide.notice").warn(
-      ("%s: %d %s, which you have changed too, %s as %s."):format(
-        short(path),
-        left,
-        left == 1 and "place" or "places",
-        left == 1 and "stays" or "stay",
-        left == 1 and "it is" or "they are"
-      )
-    )
+    require("claude-ide.notice").warn(("%s: %s"):format(short(path), stays(left)))
   end
   M.refresh()
   local entry = find(path)
@@ -225,23 +242,28 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function decide_hunk(action, path, lnum)
-  local hunks = require("claude-ide.review.hunks")
   local wanted = meant(path)
-  local change = hunks.change_of(wanted)
-  local side = review and require("claude-ide.review.view").side(review.view) or "file"
-  local win = 0
-  if side == "before" and review and review.scope ~= "unreviewed" then
-    -- That side is another one than what is unreviewed would have; the cursors go together.
-    side, win = "file", review.view.wins.file
-  end
-  local at = lnum or vim.api.nvim_win_get_cursor(win)[1]
-  local hunk = change and hunks.at(change, at, lnum and "file" or side)
+  local change, scope = changes_of(wanted)
+  local side = review and not lnum and require("claude-ide.review.view").side(review.view) or "file"
+  local at = lnum or vim.api.nvim_win_get_cursor(0)[1]
+  local hunk = change and require("claude-ide.review.hunks").at(change, at, side)
   if not hunk then
-    return nil, "Claude changed nothing here that waits for a review."
+    return nil,
+      "Claude changed nothing here" .. (scope == "unreviewed" and " that waits for a review." or ".")
   elseif action == "undo" and hunk.state == "conflict" then
     return nil, "You have changed the same lines since, so they stay. Edit them, or keep them as they are."
   end
-  return decide(action, wanted, hunk)
+  return decide(action, wanted, hunk, scope)
+end
+
+---@param action "keep"|"undo"
+---@param path? string
+---@return boolean? ok
+---@return string? err
+local function decide_file(action, path)
+  local wanted = meant(path)
+  local _, scope = changes_of(wanted)
+  return decide(action, wanted, nil, scope)
 end
 
 ---Takes the change under the cursor as reviewed.
@@ -267,7 +289,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.keep_file(path)
-  return decide("keep", meant(path))
+  return decide_file("keep", path)
 end
 
 ---Takes all changes of a file back, but for those that the person has changed since.
@@ -275,7 +297,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.undo_file(path)
-  return decide("undo", meant(path))
+  return decide_file("undo", path)
 end
 
 ---Goes on to another file of the review, first one that waits.
@@ -348,7 +370,7 @@ function M.changes(scope)
 end
 
 ---Takes back what a turn changed in files, after showing what that means and asking.
----@param id? integer default: the last turn
+---@param id? integer default: the last turn of which something is left to take back
 ---@return boolean ok
 function M.undo_turn(id)
   return require("claude-ide.review.undo").ask(id)

@@ -33,10 +33,31 @@ local function describe(item)
   return "~", "Changed", counted(item.hunks, "change", "changes") .. " taken back" .. left .. unsaved
 end
 
+---@param id integer
+---@return string as in "Undo …"
+local function name_of(id)
+  local turns = require("claude-ide.journal").turns()
+  local last = turns[#turns]
+  if not last or last.id == id then
+    return "Claude's last turn"
+  end
+  for _, turn in ipairs(turns) do
+    if turn.id == id then
+      local back = last.id - id
+      return ("Claude's turn of %s, %s"):format(
+        os.date("%H:%M", turn.started),
+        back == 1 and "the one before the last" or ("%d before the last"):format(back)
+      )
+    end
+  end
+  return "an earlier turn of Claude's"
+end
+
 ---A window that shows what will happen, until it is closed.
 ---@param preview claude-ide.journal.Preview[]
+---@param title string
 ---@return fun() close
-local function show(preview)
+local function show(preview, title)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = "wipe"
   local lines, widest, marks = {}, 0, {}
@@ -70,7 +91,7 @@ local function show(preview)
     height = math.max(math.min(#lines, vim.o.lines - 12), 1),
     style = "minimal",
     border = "rounded",
-    title = " Undo Claude's last turn ",
+    title = (" Undo %s "):format(title),
     title_pos = "center",
     focusable = false,
     noautocmd = true,
@@ -102,29 +123,31 @@ local function report(results)
   end
 end
 
----@param id? integer default: the last turn
+---@param id? integer default: the last turn of which something is left to take back
 ---@return boolean ok
 function M.ask(id)
   local journal = require("claude-ide.journal")
-  local preview = journal.preview_undo(id)
+  id = id or journal.undoable_turn()
+  local preview = id and journal.preview_undo(id) or {}
   local able = vim.tbl_filter(function(item)
     return item.action ~= "leave"
   end, preview)
-  if #preview == 0 then
-    require("claude-ide.notice").info("Nothing to undo: of Claude's last turn no change is left.")
+  if not id or #preview == 0 then
+    require("claude-ide.notice").info("Nothing to undo: no change of Claude's is left.")
     return true
   end
   require("claude-ide.diff.winbar").define_highlights()
-  local close = show(preview)
+  local name = name_of(id)
+  local close = show(preview, name)
   local choices = { "Cancel", "Review it first" }
   if #able > 0 then
     table.insert(choices, 1, ("Undo in %s"):format(counted(#able, "file", "files")))
   end
-  vim.ui.select(choices, { prompt = "Undo what Claude's last turn changed?" }, function(_, index)
+  vim.ui.select(choices, { prompt = ("Undo what %s changed?"):format(name) }, function(_, index)
     close()
     local choice = index and choices[index]
     if choice == "Review it first" then
-      require("claude-ide.review").open(id or "turn")
+      require("claude-ide.review").open(id)
     elseif choice and choice ~= "Cancel" then
       report(journal.undo_turn(id))
     end

@@ -74,6 +74,11 @@ local function mark(view, entry, plain)
           virt_text = { { "! you changed this too, so it stays", "ClaudeDiffWarning" } },
           virt_text_pos = "eol",
         })
+      elseif hunk.reviewed and side == "file" then
+        vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
+          virt_text = { { "✓ reviewed", "ClaudeReviewDone" } },
+          virt_text_pos = "eol",
+        })
       end
       if plain and count > 0 then
         vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {

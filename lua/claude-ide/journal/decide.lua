@@ -1,0 +1,227 @@
+-- What the person decides on Claude's changes: kept, or taken back, hunk by hunk, file by file, turn by turn.
+-- Invariant: what the person changed since is never taken back with them.
+local M = {}
+
+---@return table
+local function histories()
+  return require("claude-ide.journal.history")
+end
+
+---@param action "keep"|"undo"
+---@param path string
+---@param hunk? claude-ide.journal.Hunk
+local function reviewed(action, path, hunk)
+  require("claude-ide.event").emit("ClaudeReviewed", { action = action, path = path, hunk = hunk })
+  require("claude-ide.journal.subscribers").tell()
+end
+
+---@param path string
+---@param scope? claude-ide.journal.Scope
+---@return claude-ide.journal.View?
+---@return string? err
+local function view_of(path, scope)
+  local history = histories().find(path)
+  local view = history and require("claude-ide.journal.changes").view(history, scope or "unreviewed")
+  if not view then
+    return nil, "Claude has changed nothing there that waits for a review."
+  end
+  return view
+end
+
+---Takes a hunk, or all of a file, as reviewed.
+---@param path string absolute
+---@param hunk? claude-ide.journal.Hunk of `changes(scope)`
+---@param scope? claude-ide.journal.Scope default: "unreviewed"
+---@return boolean? ok
+---@return string? err
+function M.keep(path, hunk, scope)
+  local changes = require("claude-ide.journal.changes")
+  local view, err = view_of(path, scope)
+  if not view then
+    return nil, err
+  end
+  local buf = require("claude-ide.buffer").find(path)
+  if buf and vim.bo[buf].modified then
+    -- The history is of what was on disk: unsaved text is not part of it.
+    view = changes.of_disk(view.history, scope or "unreviewed") or view
+  end
+  local chosen = view.regions ---@type claude-ide.journal.Region[]
+  if hunk then
+    local index = changes.find(view, hunk)
+    if not index then
+      return nil, "The text has changed since. Save it first if it has unsaved changes."
+    end
+    chosen = vim.list_slice(view.regions, index, index)
+  end
+  local rest = changes.waiting_without(view, chosen)
+  if #rest == #(view.waiting or view.regions) then
+    return nil, "That is reviewed already."
+  end
+  histories().record(view.history, "person", view.current)
+  histories().set_unreviewed(view.history, rest)
+  reviewed("keep", view.history.path, hunk)
+  return true
+end
+
+---@param view claude-ide.journal.View
+---@param chosen claude-ide.journal.Region[]
+---@return string? bytes nil: the file should go
+local function undone(view, chosen)
+  local merge = require("claude-ide.journal.merge")
+  local lines = merge.revert(view.lines, chosen)
+  local first = view.history.steps[view.first - 1]
+  if #lines == 0 and not first.blob then
+    return nil
+  end
+  return merge.encode(lines)
+end
+
+---@param view claude-ide.journal.View
+---@return claude-ide.journal.Region[] chosen that can be taken back
+---@return integer conflicts that the person has changed since
+local function sorted(view)
+  local chosen, conflicts = {}, 0
+  for _, region in ipairs(view.regions) do
+    if region.state == "claude" then
+      chosen[#chosen + 1] = region
+    elseif region.state == "conflict" then
+      conflicts = conflicts + 1
+    end
+  end
+  return chosen, conflicts
+end
+
+---@param view claude-ide.journal.View
+---@param only? integer index of the one region to undo
+---@return boolean? ok
+---@return string? err
+---@return integer? left hunks that the person has changed since
+local function undo_view(view, only)
+  local chosen, left = sorted(view)
+  if only then
+    local region = view.regions[only]
+    chosen, left = { region }, 0
+    if region.state ~= "claude" then
+      chosen, left = {}, region.state == "conflict" and 1 or 0
+    end
+  end
+  if #chosen == 0 then
+    return nil,
+      left > 0 and "You have changed the same lines since, so they stay." or "Nothing is left to undo.",
+      left
+  end
+  local history = view.history
+  history.undoing = view.turns
+  local ok, err =
+    require("claude-ide.journal.write").through_buffer(history.path, undone(view, chosen), history.mode)
+  if ok then
+    require("claude-ide.journal.observe").look_now(history)
+  end
+  history.undoing = nil
+  if not ok then
+    return nil, ("%s could not be written: %s"):format(history.path, err or "unknown"), left
+  end
+  return true, err, left
+end
+
+---Takes back a hunk, or all of Claude's hunks in a file. What the person changed since stays.
+---@param path string absolute
+---@param hunk? claude-ide.journal.Hunk of `changes(scope)`
+---@param scope? claude-ide.journal.Scope default: "unreviewed"
+---@return boolean? ok
+---@return string? err also with `ok`, where something is left to do
+---@return integer? left hunks that stay because the person has changed them since
+function M.undo(path, hunk, scope)
+  local view, err = view_of(path, scope)
+  if not view then
+    return nil, err
+  end
+  local index
+  if hunk then
+    index = require("claude-ide.journal.changes").find(view, hunk)
+    if not index then
+      return nil, "The text has changed since."
+    end
+  end
+  local ok, problem, left = undo_view(view, index)
+  if ok then
+    reviewed("undo", view.history.path, hunk)
+  end
+  return ok, problem, left
+end
+
+---@class claude-ide.journal.Preview
+---@field path string
+---@field action "restore"|"remove"|"recreate"|"leave" leave: the person has changed all of it since
+---@field hunks integer that will be taken back
+---@field conflicts integer that stay
+---@field unsaved boolean the file has unsaved changes, so the undo is not saved
+
+---@param id integer
+---@return claude-ide.journal.View[]
+local function views_of_turn(id)
+  local changes, found = require("claude-ide.journal.changes"), {}
+  for _, history in ipairs(histories().all()) do
+    local view = changes.view(history, id)
+    if view and changes.describe(view) then
+      found[#found + 1] = view
+    end
+  end
+  return found
+end
+
+---The turn that an undo is about: the last one of which something can be taken back, else the last of which anything is
+---left.
+---@return integer? id nil: nothing of Claude's is left
+function M.undoable_turn()
+  local turns, fallback = require("claude-ide.journal.turns").list(), nil
+  for i = #turns, 1, -1 do
+    local views = #turns[i].files > 0 and views_of_turn(turns[i].id) or {}
+    local able = vim.iter(views):any(function(view)
+      return #sorted(view) > 0
+    end)
+    if able then
+      return turns[i].id
+    end
+    fallback = fallback or (#views > 0 and turns[i].id or nil)
+  end
+  return fallback
+end
+
+---What undoing a turn would do.
+---@param id? integer default: `undoable_turn()`
+---@return claude-ide.journal.Preview[]
+function M.preview_undo(id)
+  id = id or M.undoable_turn()
+  return vim.tbl_map(function(view)
+    local chosen, conflicts = sorted(view)
+    local buf = require("claude-ide.buffer").find(view.history.path)
+    local action = #chosen == 0 and "leave"
+      or not undone(view, chosen) and "remove"
+      or not view.current and "recreate"
+      or "restore"
+    return {
+      path = view.history.path,
+      action = action,
+      hunks = #chosen,
+      conflicts = conflicts,
+      unsaved = buf ~= nil and vim.bo[buf].modified,
+    }
+  end, id and views_of_turn(id) or {})
+end
+
+---Takes back what a turn changed in files.
+---@param id? integer default: `undoable_turn()`
+---@return { path: string, ok: boolean, err?: string, left: integer }[] one a file
+function M.undo_turn(id)
+  id = id or M.undoable_turn()
+  return vim.tbl_map(function(view)
+    local ok, err, left = undo_view(view)
+    if ok then
+      reviewed("undo", view.history.path)
+    end
+    return { path = view.history.path, ok = ok == true, err = err, left = left or 0 }
+  end, id and views_of_turn(id) or {})
+end
+
+return M

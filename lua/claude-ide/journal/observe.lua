@@ -1,0 +1,201 @@
+-- What is seen on disk, and whose it is: files that a client said it would edit, what is found changed afterwards, what the
+-- person writes.
+-- Invariant: the bytes of a file are kept before the CLI may write it, and nothing the person typed counts as Claude's.
+local M = {}
+
+---Larger files are not followed: keeping their bytes would hold up the CLI.
+M.MAX_BYTES = 4 * 1024 * 1024
+
+---Files of turns that go on, by client: no longer followed when the edits are over.
+---@type table<integer, table<claude-ide.journal.History, fun()>>
+local followed = {}
+
+---What the person accepted in a diff and the CLI has not written yet, by path.
+---@type table<string, string>
+local accepted = {}
+
+---@return table
+local function histories()
+  return require("claude-ide.journal.history")
+end
+
+---@param history claude-ide.journal.History
+---@param turn integer
+---@param who claude-ide.journal.Actor
+local function announce(history, turn, who)
+  local turns = require("claude-ide.journal.turns")
+  turns.touch(turn, history.path)
+  local owner = turns.get(turn)
+  require("claude-ide.event").emit("ClaudeFileChanged", {
+    path = history.path,
+    turn = turn,
+    client = owner and owner.client,
+    accepted = who == "accepted",
+  })
+end
+
+---Notes what was found on disk, and whose it is.
+---@param history claude-ide.journal.History
+---@param bytes? string
+---@param actor? "person"|"accepted"|"claude" where that is known
+---@param turn? integer default: the turn that announced an edit of it
+function M.note(history, bytes, actor, turn)
+  if history.undoing then
+    if histories().record(history, "undo", bytes, history.undoing) then
+      require("claude-ide.journal.subscribers").tell()
+    end
+    return
+  end
+  turn = turn or history.turn
+  if not actor and bytes and accepted[history.path] == bytes then
+    accepted[history.path], actor = nil, "accepted"
+  end
+  local who = actor or (turn and "claude" or "person")
+  if not histories().record(history, who, bytes, who ~= "person" and turn or nil) then
+    return
+  end
+  if who ~= "person" and turn then
+    announce(history, turn, who)
+  end
+  require("claude-ide.journal.subscribers").tell()
+end
+
+---Looks what a file holds now, in the background.
+---@param history claude-ide.journal.History
+---@param done? fun()
+---@param actor? "claude"
+---@param turn? integer
+function M.look(history, done, actor, turn)
+  local known = history.decisions
+  require("claude-ide.file").read_later(history.path, M.MAX_BYTES, function(bytes, why_not)
+    if known ~= history.decisions then
+      return M.look(history, done, actor, turn) -- it may have been read before that was written
+    elseif bytes or why_not == "missing" then
+      M.note(history, bytes, actor, turn)
+    end
+    if done then
+      done()
+    end
+  end)
+end
+
+---What a file holds now, at once: something else is about to happen to it, or just has.
+---@param history claude-ide.journal.History
+---@param actor? "person"
+function M.look_now(history, actor)
+  local bytes, why_not = require("claude-ide.file").read_now(history.path, M.MAX_BYTES)
+  if bytes or why_not == "missing" then
+    M.note(history, bytes, actor)
+  end
+end
+
+---A client is about to edit a file: what it holds now is kept, before this returns.
+---@param client integer
+---@param path string absolute
+function M.before_edit(client, path)
+  local bytes, why_not = require("claude-ide.file").read_now(path, M.MAX_BYTES)
+  if not bytes and why_not ~= "missing" then
+    require("claude-ide.log").debug("%s is not kept before its edit: %s", path, why_not)
+    return
+  end
+  local turn = require("claude-ide.journal.turns").current(client)
+  local history, is_new = histories().open(path, bytes, "announced")
+  if not is_new then
+    M.note(history, bytes)
+  end
+  history.turn = turn.id
+  local stat = vim.uv.fs_stat(path)
+  history.mode = stat and stat.mode % 4096 or history.mode
+  local mine = followed[client] or {} ---@type table<claude-ide.journal.History, fun()>
+  followed[client] = mine
+  if not mine[history] then
+    local real = require("claude-ide.path").real(path)
+    local unfollow = require("claude-ide.watch.files").follow(real, function()
+      M.look(history)
+    end)
+    rawset(mine, history, unfollow)
+  end
+end
+
+---@param client integer
+---@param history claude-ide.journal.History
+---@return boolean
+local function is_followed(client, history)
+  return followed[client] ~= nil and followed[client][history] ~= nil
+end
+
+---Sees what was written last, then ends a client's turn: what is written from now on is not taken for Claude's.
+---@param client integer
+function M.settle(client)
+  local mine = followed[client] or {}
+  followed[client] = nil
+  local turns = require("claude-ide.journal.turns")
+  local turn = turns.last_of(client)
+  if not turn then
+    return
+  end
+  local open = 1
+  local function one_less()
+    open = open - 1
+    if open == 0 and followed[client] == nil and turns.last_of(client) == turn then
+      turns.finish(client)
+    end
+  end
+  for history, unfollow in pairs(mine) do
+    unfollow()
+    open = open + 1
+    M.look(history, function()
+      -- Unless another edit of it was announced meanwhile.
+      if history.turn == turn.id and not is_followed(client, history) then
+        history.turn, accepted[history.path] = nil, nil
+      end
+      one_less()
+    end)
+  end
+  one_less()
+end
+
+---A checkpoint shows that a file changed in a turn: by a shell command, or by an edit that is known already.
+---@param path string
+---@param before? string what it held when the turn began; nil: there was no file
+---@param turn integer
+---@param mode? integer the permissions that it had
+function M.found_changed(path, before, turn, mode)
+  local history, is_new = histories().open(path, before, "checkpoint")
+  history.mode = history.mode or mode
+  local seen = vim.iter(history.steps):any(function(step)
+    return step.turn == turn
+  end)
+  if not is_new and not seen then
+    M.note(history, before, "person")
+  end
+  M.look(history, nil, "claude", turn)
+end
+
+---The person wrote a file in this Neovim.
+---@param path string
+function M.person_wrote(path)
+  require("claude-ide.journal.shell").person_wrote(path)
+  local history = histories().find(path)
+  if history then
+    M.look_now(history, "person")
+  end
+end
+
+---Something saw that a file was written; the watch of announced files does so itself.
+---@param path string absolute
+function M.landed(path)
+  local history = histories().find(path)
+  if history then
+    M.look(history)
+  end
+end
+
+---The person accepted contents that the CLI will write now: they are reviewed.
+---@param path string absolute
+---@param contents string
+function M.accepted(path, contents)
+  accepted[path] = contents
+end
+
+return M
