@@ -7,11 +7,13 @@ local M = {}
 ---@field range boolean whether a range was given
 ---@field first integer first line of the range, from 1
 ---@field last integer
+---@field rest string what follows the subcommand, as it was typed
 
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@return claude-ide.command.Context
 local function context(args)
-  return { range = args.range > 0, first = args.line1, last = args.line2 }
+  local rest = vim.trim(args.args:match("^%s*%S+(.*)$") or "")
+  return { range = args.range > 0, first = args.line1, last = args.line2, rest = rest }
 end
 
 ---@param run fun(): any, string?
@@ -74,7 +76,7 @@ end
 ---`:ClaudeConnect`
 function M.connect()
   guarded(function()
-    return assert(find("connect")).run({}, { range = false, first = 0, last = 0 })
+    return assert(find("connect")).run({}, { range = false, first = 0, last = 0, rest = "" })
   end)
 end
 

@@ -99,10 +99,11 @@ function M.accept()
 end
 
 ---Rejects a proposed edit: the one in this tab page, else the one that has waited longest.
+---@param reason? string told to Claude as its next prompt, see |:Claude-reject|
 ---@return boolean? ok nil: none waits
 ---@return string? err
-function M.reject()
-  return require("claude-ide.diff").reject()
+function M.reject(reason)
+  return require("claude-ide.diff").reject(nil, reason)
 end
 
 ---The review of what Claude changed: the functions behind `:Claude review`, its keys and `:Claude undo`.

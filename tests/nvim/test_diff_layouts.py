@@ -230,7 +230,8 @@ def test_a_narrow_winbar_drops_what_is_least_needed_and_never_the_keys(start_nvi
     keys = "ZZ accept  ZQ reject"
     full = "a.txt · Claude's proposal  +2 −2"
     for columns, expected in [
-        (100, f"{full}  {keys}  ]c next  dx drop  gl layout"),
+        (100, f"{full}  {keys}  ZW say why  ]c next  dx drop  gl layout"),
+        (92, f"{full}  {keys}  ]c next  dx drop  gl layout"),
         (80, f"{full}  {keys}  ]c next  dx drop"),
         (60, f"a.txt +2 −2  {keys}  ]c next"),
         (40, f"a.txt  {keys}  ]c next"),

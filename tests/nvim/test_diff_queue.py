@@ -46,7 +46,7 @@ def test_rejects_all(diffs):
 
 
 def test_a_word_that_nobody_would_read_decides_nothing(diffs):
-    diffs.nvim.keys(":Claude reject too long<CR>")
+    diffs.nvim.keys(":Claude accept too long<CR>")
     diffs.nvim.wait_screen("expected all, or nothing")
     assert len(diffs.nvim.lua("return require('claude-ide.diff').list()")) == 3
 
@@ -83,7 +83,7 @@ def test_whoever_decides_from_lua_learns_whether_it_was_done(diffs):
     assert diffs.nvim.lua(DECIDE, "accept") == [True, ""]
     assert diffs.answer(1) == {"outcome": "saved", "contents": "A\n"}
     for id in (2, 3):
-        assert diffs.nvim.lua(DECIDE, "reject", "no") == [True, ""]
+        assert diffs.nvim.lua(DECIDE, "reject") == [True, ""]
         assert diffs.answer(id) == {"outcome": "rejected"}
     for name in ("accept", "reject"):
         assert diffs.nvim.lua(DECIDE, name) == [False, "No diff waits for a decision."]

@@ -1,86 +1,26 @@
 """The terminal of `:Claude`: what the CLI is started with, where its window stands, and that a person is never trapped.
 
-The CLI is a script that writes down how it was started and every byte it reads.
+The CLI is a stand-in: `harness/fake_cli.py`.
 """
 
-import json
-import stat
-import sys
 from pathlib import Path
 
 import pytest
 
-CLI = """#!{python}
-import json, os, signal, sys, tty
-
-os.makedirs({folder!r}, exist_ok=True)
-started = {{"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "pid": os.getpid()}}
-number = len([name for name in os.listdir({folder!r}) if name.endswith(".json")])
-partial = os.path.join({folder!r}, f"{{number}}.tmp")
-with open(partial, "w") as file:
-    json.dump(started, file)
-os.rename(partial, os.path.join({folder!r}, f"{{number}}.json"))
-tty.setraw(0)
-os.write(1, b"\\x1b[?2004hfake CLI ready\\r\\n")
-
-
-def report_size(*_):
-    size = os.get_terminal_size(1)
-    os.write(1, b"size %dx%d\\r\\n" % (size.columns, size.lines))
-
-
-signal.signal(signal.SIGWINCH, report_size)
-typed = open(os.path.join({folder!r}, f"{{number}}.typed"), "ab", buffering=0)
-while True:
-    data = os.read(0, 65536)
-    typed.write(data)
-    if data == b"Q":
-        sys.exit(0)
-    if data == b"E":
-        os.write(1, b"something is wrong\\r\\n")
-        sys.exit(3)
-    if data == b"L":
-        os.write(1, b"".join(b"line %d\\r\\n" % i for i in range(200)))
-    if data == b"S":
-        report_size()
-"""
-
-
-class Cli:
-    """The fake CLI on the PATH of a Neovim."""
-
-    def __init__(self, directory: Path) -> None:
-        self.folder = directory / "cli"
-        self.bin = directory / "bin"
-        self.bin.mkdir()
-        program = self.bin / "claude"
-        program.write_text(CLI.format(python=sys.executable, folder=str(self.folder)))
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
-
-    def starts(self) -> list[dict]:
-        """How it was started, each time."""
-        found = sorted(self.folder.glob("*.json"), key=lambda path: int(path.stem))
-        return [json.loads(path.read_text()) for path in found]
-
-    def typed(self, number: int = 0) -> bytes:
-        """What it read."""
-        path = self.folder / f"{number}.typed"
-        return path.read_bytes() if path.exists() else b""
+from harness.fake_cli import FakeCli
 
 
 @pytest.fixture
 def cli(tmp_path):
-    return Cli(tmp_path)
+    return FakeCli(tmp_path)
 
 
 @pytest.fixture
 def start(start_nvim, cli):
     """start_nvim with the fake CLI first on the PATH."""
-    import os
 
     def begin(env=None, **more):
-        path = f"{cli.bin}{os.pathsep}{os.environ['PATH']}"
-        return start_nvim(env={"PATH": path, **(env or {})}, **more)
+        return start_nvim(env={**cli.environment(), **(env or {})}, **more)
 
     return begin
 

@@ -14,24 +14,6 @@ local function start_server()
   return info and true or nil, err
 end
 
----@param verb "accept"|"reject"
----@param outcome "accepted"|"rejected"
----@param words string[]
----@return boolean? ok
----@return string? err
-local function decide(verb, outcome, words)
-  if words[1] == "all" and not words[2] then
-    return require("claude-ide.command.diffs").decide_all(outcome)
-  elseif words[1] then
-    return nil, ("`:Claude %s %s`: expected all, or nothing."):format(verb, table.concat(words, " "))
-  end
-  local diff = require("claude-ide.diff")
-  if verb == "accept" then
-    return diff.accept()
-  end
-  return diff.reject()
-end
-
 ---Completes the one word that a subcommand takes.
 ---@param words string[]
 ---@return fun(word: string, before: string[]): string[]
@@ -153,16 +135,27 @@ return {
     args = "[all]",
     doc = "Accept a proposed edit: the one in this tab page, else the one that has waited longest; or all that wait.",
     run = function(words)
-      return decide("accept", "accepted", words)
+      if words[1] == "all" and not words[2] then
+        return require("claude-ide.command.diffs").decide_all("accepted")
+      elseif words[1] then
+        return nil, ("`:Claude accept %s`: expected all, or nothing."):format(table.concat(words, " "))
+      end
+      return require("claude-ide.diff").accept()
     end,
     complete = complete_one_of({ "all" }),
   },
   {
     name = "reject",
-    args = "[all]",
-    doc = "Reject a proposed edit, chosen in the same way, or all that wait.",
-    run = function(words)
-      return decide("reject", "rejected", words)
+    args = "[all | {reason}]",
+    doc = "Reject a proposed edit, chosen in the same way, or all that wait. `all` means all only where it stands alone: any "
+      .. "other text says why. The reason becomes Claude's next prompt, word for word, as soon as it has broken "
+      .. "off, if that CLI runs in the terminal of `:Claude`. Where it runs in another terminal, or you have begun to type at "
+      .. "its prompt, your words are put into the clipboard, else the unnamed register.",
+    run = function(_, at)
+      if at.rest == "all" then
+        return require("claude-ide.command.diffs").decide_all("rejected")
+      end
+      return require("claude-ide.diff").reject(nil, at.rest)
     end,
     complete = complete_one_of({ "all" }),
   },

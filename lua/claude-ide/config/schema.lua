@@ -270,6 +270,12 @@ return {
           { "accept", kind = kind.keys, default = "ZZ", doc = "Accept the proposal as it now stands." },
           { "reject", kind = kind.keys, default = "ZQ", doc = "Reject it." },
           {
+            "reject_with_reason",
+            kind = kind.keys,
+            default = "ZW",
+            doc = "Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.",
+          },
+          {
             "hunk",
             kind = kind.keys,
             default = "dx",

@@ -45,6 +45,7 @@
 ---@class claude-ide.Opts.diff.keymaps
 ---@field accept? string|string[]|false Accept the proposal as it now stands.
 ---@field reject? string|string[]|false Reject it.
+---@field reject_with_reason? string|string[]|false Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.
 ---@field hunk? string|string[]|false Drop the change under the cursor, or take it after all. `u` takes back either.
 ---@field layout? string|string[]|false Show the diff in the next layout.
 
@@ -157,6 +158,7 @@
 ---@class claude-ide.Config.diff.keymaps
 ---@field accept string|string[]|false Accept the proposal as it now stands.
 ---@field reject string|string[]|false Reject it.
+---@field reject_with_reason string|string[]|false Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.
 ---@field hunk string|string[]|false Drop the change under the cursor, or take it after all. `u` takes back either.
 ---@field layout string|string[]|false Show the diff in the next layout.
 

@@ -115,12 +115,13 @@ end
 local DESCRIPTIONS = {
   accept = "accept the proposed edit",
   reject = "reject the proposed edit",
+  reject_with_reason = "reject the proposed edit and tell Claude why",
   hunk = "drop this change, or take it after all",
   layout = "show the proposed edit in another layout",
 }
 
 ---@param bufs table<claude-ide.diff.Side, integer>
----@param verbs { accept: fun(), reject: fun(), hunk: fun(), layout: fun() }
+---@param verbs table<"accept"|"reject"|"reject_with_reason"|"hunk"|"layout", fun()>
 function M.map_keys(bufs, verbs)
   local keymaps = require("claude-ide.config").get().diff.keymaps
   for verb, run in pairs(verbs) do

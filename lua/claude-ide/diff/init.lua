@@ -34,7 +34,11 @@ local function after(diff)
 end
 
 ---@param diff claude-ide.Diff
-local function reject(diff)
+---@param reason? string for Claude
+local function reject(diff, reason)
+  if diff.state == "pending" and reason and vim.trim(reason) ~= "" then
+    require("claude-ide.diff.reason").tell(diff.client, reason)
+  end
   if require("claude-ide.diff.state").settle(diff, "rejected") then
     after(diff)
   end
@@ -132,6 +136,11 @@ local function show(entry, how)
     reject = function()
       reject(diff)
     end,
+    reject_with_reason = function()
+      require("claude-ide.diff.reason").ask(diff, function(reason)
+        reject(diff, reason)
+      end)
+    end,
     write = function()
       accept_or_say(diff)
     end,
@@ -203,14 +212,15 @@ end
 
 ---Rejects a proposal.
 ---@param id? integer default: as for `accept`
+---@param reason? string becomes Claude's next prompt where it runs in our terminal, else it is kept in a register
 ---@return boolean? ok
 ---@return string? err
-function M.reject(id)
+function M.reject(id, reason)
   local diff, err = find(id)
   if not diff then
     return nil, err
   end
-  reject(diff)
+  reject(diff, reason)
   return true
 end
 
@@ -339,6 +349,7 @@ end
 ---@return integer count
 function M.close_client(client)
   M.end_of_turn(client)
+  require("claude-ide.diff.reason").prompt_submitted(client)
   return close_matching(function(diff)
     return diff.client == client
   end)

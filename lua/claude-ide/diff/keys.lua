@@ -16,19 +16,28 @@ local clearing = false
 ---@type fun()[]
 local before_next = {}
 
----Terminals with text that was typed and not yet sent off, by buffer.
----@type table<integer, true>
+---Terminals with text that was typed and not yet sent off, by buffer. "left": the person may have turned away from it.
+---@type table<integer, "typing"|"left">
 local drafts = {}
 
-local ENDS_DRAFT = { ["\r"] = true, ["\3"] = true, ["\21"] = true, ["\27"] = true }
+local SENDS = { ["\r"] = true, ["\3"] = true }
+local LEAVES = { ["\21"] = true, ["\27"] = true }
+
+---Keys that fetch what was typed before.
+local RECALLS =
+  { ["\128ku"] = true, ["\128kd"] = true, ["\16"] = true, ["\14"] = true, ["\18"] = true, ["\25"] = true }
 
 ---@param key string
 local function note_draft(key)
   local buf = vim.api.nvim_get_current_buf()
-  if ENDS_DRAFT[key] then
+  if SENDS[key] then
     drafts[buf] = nil
+  elseif LEAVES[key] then
+    drafts[buf] = drafts[buf] and "left"
+  elseif RECALLS[key] then
+    drafts[buf] = drafts[buf] or "left"
   elseif key:byte() ~= 0x80 and key:byte() >= 0x20 then
-    drafts[buf] = true
+    drafts[buf] = "typing"
   end
 end
 
@@ -119,11 +128,26 @@ function M.quiet_for()
   return last_at and vim.uv.now() - last_at or math.huge
 end
 
----Whether a terminal holds text that the person has typed and not sent.
+---Whether the person is in the middle of a line in a terminal.
 ---@param buf integer
 ---@return boolean
 function M.has_draft(buf)
-  return drafts[buf] == true
+  return drafts[buf] == "typing"
+end
+
+---Whether a terminal may hold text that the person has not sent, as far as their keys tell.
+---@param buf integer
+---@return boolean
+function M.has_unsent(buf)
+  return drafts[buf] ~= nil
+end
+
+---Text got into a terminal that was not typed: a paste.
+---@param buf integer
+function M.note_paste(buf)
+  if next(users) then
+    drafts[buf] = "typing"
+  end
 end
 
 ---Calls `callback` at the next key in normal mode, before Neovim acts on it: the key is for the screen as it is then.

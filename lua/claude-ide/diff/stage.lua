@@ -25,6 +25,7 @@ local LINGER_FOR_NEXT_MS = 3000
 ---@class claude-ide.diff.Verbs
 ---@field accept fun()
 ---@field reject fun()
+---@field reject_with_reason fun()
 ---@field write fun() the proposal was written by the person
 ---@field gone fun() a window or a buffer of the diff was closed
 
@@ -202,6 +203,7 @@ local function listen(entry, verbs)
   events.map_keys(bufs, {
     accept = verbs.accept,
     reject = verbs.reject,
+    reject_with_reason = verbs.reject_with_reason,
     hunk = function()
       if diff.state == "pending" then
         require("claude-ide.diff.choice").toggle(view)

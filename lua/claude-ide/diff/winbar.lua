@@ -16,17 +16,18 @@ local LINKS = {
 
 ---What gives way in a window without room for all of it, the first one first.
 local RANKS = {
-  layout = 1,
-  hunk = 2,
-  side = 3,
-  counts = 4,
-  next = 5,
-  others = 6,
-  unseen = 7,
-  now = 8,
-  kept = 9,
-  file = 10,
-  decide = 11,
+  why = 1,
+  layout = 2,
+  hunk = 3,
+  side = 4,
+  counts = 5,
+  next = 6,
+  others = 7,
+  unseen = 8,
+  now = 9,
+  kept = 10,
+  file = 11,
+  decide = 12,
 }
 
 ---Defines the highlight groups where the person or the colour scheme has not.
@@ -169,6 +170,7 @@ function M.of_proposal(diff, opts)
   end
   local keymaps = require("claude-ide.config").get().diff.keymaps
   add(decide())
+  add(hint_of(RANKS.why, keymaps.reject_with_reason, "say why"))
   add(hint_of(RANKS.next, "]c", "next"))
   add(hint_of(RANKS.hunk, keymaps.hunk, "drop"))
   add(hint_of(RANKS.layout, keymaps.layout, "layout"))

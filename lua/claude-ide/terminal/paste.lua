@@ -1,4 +1,4 @@
--- A paste reaches the CLI in one piece.
+-- A paste reaches the CLI in one piece, and is known as text that the person has not sent.
 -- Neovim before 0.12.2 hands a long paste over in parts, each of which the CLI takes for a paste of its own ("[Pasted text
 -- #1]", "[Pasted text #2]", …). There, for our terminals only, the parts are gathered and handed on as one.
 
@@ -12,13 +12,18 @@ local installed = false
 local function install()
   installed = true
   local neovims_own = vim.paste
+  local comes_whole = vim.fn.has("nvim-0.12.2") == 1
   ---@type string[] parts of the paste that is under way
   local parts = {}
 
   ---@param lines string[]
   ---@param phase -1|1|2|3 -1: all at once; 1, 2, 3: first, next, last part
   vim.paste = function(lines, phase)
-    if phase == -1 or not ours[vim.api.nvim_get_current_buf()] then
+    local buf = vim.api.nvim_get_current_buf()
+    if ours[buf] then
+      require("claude-ide.diff.keys").note_paste(buf)
+    end
+    if phase == -1 or comes_whole or not ours[buf] then
       return neovims_own(lines, phase)
     end
     if phase == 1 then
@@ -37,9 +42,6 @@ end
 
 ---@param buf integer
 function M.attach(buf)
-  if vim.fn.has("nvim-0.12.2") == 1 then
-    return
-  end
   ours[buf] = true
   vim.api.nvim_create_autocmd("BufWipeout", {
     buffer = buf,

@@ -1,0 +1,141 @@
+-- Words typed into the prompt of a CLI in one of our terminals, as if the person had typed them there.
+-- Invariant: they arrive as words. Nothing in them can end the paste, run a command, or leave the CLI.
+--
+-- Measured with the CLI 2.1.329: `\r` submits. A paste of four lines or of some 800 characters becomes an attachment ("[Pasted
+-- text #1]"); several smaller ones do not, and the model gets them as they are. A paste that loses invisible characters, or
+-- one that ends in a backslash, is not submitted. Blanks around a prompt are dropped before the CLI looks for a command.
+
+local M = {}
+
+---Bytes in one paste.
+local MAX_PASTE = 400
+
+---Code points that the CLI takes out, since text can be hidden in them. Those that join letters and emoji stay.
+---@type [integer, integer][]
+local INVISIBLE = {
+  { 0x80, 0x9f },
+  { 0xad, 0xad },
+  { 0x200b, 0x200b },
+  { 0x200e, 0x200f },
+  { 0x2028, 0x202e },
+  { 0x2060, 0x206f },
+  { 0xfeff, 0xfeff },
+  { 0xfff9, 0xfffb },
+  { 0xe0000, 0xe007f },
+}
+
+---Prompts that end the CLI.
+local FAREWELLS = { exit = true, quit = true, [":q"] = true, [":q!"] = true, [":wq"] = true, [":wq!"] = true }
+
+---@param char string
+---@return boolean
+local function is_visible(char)
+  local code = #char > 1 and vim.fn.char2nr(char, true) or 0
+  for _, range in ipairs(INVISIBLE) do
+    if code >= range[1] and code <= range[2] then
+      return false
+    end
+  end
+  return true
+end
+
+---What a person sees of a text.
+---@param text string
+---@return string
+local function plain(text)
+  text = require("claude-ide.position").valid(text):gsub("\r\n?", "\n")
+  local kept = {}
+  for char in text:gsub("[%z\1-\8\11-\31\127]", ""):gmatch("[%z\1-\127\194-\244][\128-\191]*") do
+    kept[#kept + 1] = is_visible(char) and char or nil
+  end
+  return vim.trim(table.concat(kept))
+end
+
+---@param line string
+---@return string[] pieces that are whole characters
+local function pieces_of(line)
+  local pieces = {}
+  while #line > MAX_PASTE do
+    local cut = MAX_PASTE
+    while cut > 1 and line:byte(cut + 1) >= 0x80 and line:byte(cut + 1) < 0xc0 do
+      cut = cut - 1
+    end
+    pieces[#pieces + 1] = line:sub(1, cut)
+    line = line:sub(cut + 1)
+  end
+  pieces[#pieces + 1] = line
+  return pieces
+end
+
+---What is to be typed so that a text becomes a prompt of plain words.
+---@param text string
+---@return string? bytes nil: nothing is left of it
+function M.encode(text)
+  local words = plain(text)
+  if words == "" then
+    return nil
+  end
+  -- `/` would be a command, `!` one of the shell, `#` a memory, `&` work in the background.
+  if words:find("^[/!#&]") or FAREWELLS[words:lower()] then
+    words = "Reason: " .. words
+  end
+  local bytes = {}
+  for _, line in ipairs(vim.split(words .. " ", "\n", { plain = true })) do
+    for _, piece in ipairs(pieces_of(line)) do
+      bytes[#bytes + 1] = piece
+    end
+    bytes[#bytes] = bytes[#bytes] .. "\n"
+  end
+  bytes[#bytes] = bytes[#bytes]:sub(1, -2)
+  return "\27[200~" .. table.concat(bytes, "\27[201~\27[200~") .. "\27[201~\r"
+end
+
+---What the prompt on the CLI's screen holds: a line that begins with its mark, in a frame. The line of a question that is
+---chosen, and a prompt that was submitted, begin so too.
+---@param buf integer
+---@return boolean? empty nil: there is no prompt to be seen
+local function looks_empty(buf)
+  local lines = vim.api.nvim_buf_get_lines(buf, -vim.o.lines - 1, -1, false)
+  for i = #lines - 1, 2, -1 do
+    local typed = lines[i]:match("^❯(.*)$")
+    if typed and lines[i - 1]:find("^─") then
+      -- The file that the CLI was told of stands there too: "[⧉ In a.txt]".
+      typed = typed:gsub("\194\160", " "):gsub("^%s*%[⧉.-%]", "")
+      if typed:find("%S") then
+        return false
+      end
+      return lines[i + 1]:find("^─") ~= nil or nil
+    end
+  end
+end
+
+---Whether the person has begun to type there. What was typed and taken back, or was the answer to a question, shows on the
+---screen only.
+---@param buf integer
+---@return boolean
+function M.has_draft(buf)
+  local empty = looks_empty(buf)
+  if empty ~= nil then
+    return not empty
+  end
+  return require("claude-ide.diff.keys").has_unsent(buf)
+end
+
+---Types a prompt and submits it. The CLI's prompt must be idle and empty.
+---@param buf integer the terminal's
+---@param text string
+---@return boolean sent
+function M.submit(buf, text)
+  local bytes = M.encode(text)
+  local channel = vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].channel or 0
+  if not bytes or channel == 0 then
+    return false
+  end
+  local ok, err = pcall(vim.api.nvim_chan_send, channel, bytes)
+  if not ok then
+    require("claude-ide.log").warn("the terminal takes no words: %s", err)
+  end
+  return ok
+end
+
+return M

@@ -1,0 +1,330 @@
+"""Rejecting and saying why: the reason is the next prompt of the CLI in our terminal, or it is kept for the person."""
+
+import time
+
+import pytest
+from session_files import Sessions
+
+from harness.fake_cli import FakeCli
+
+PASTE, END = b"\x1b[200~", b"\x1b[201~"
+NOTICES = """
+_G.notices = {}
+vim.notify = function(message) table.insert(_G.notices, message) end
+"""
+
+
+class Talk:
+    """A Neovim with a CLI in its terminal and an edit that the same CLI proposes."""
+
+    def __init__(self, nvim, cli, sessions, connect):
+        self.nvim, self.cli, self.sessions = nvim, cli, sessions
+        self.ours = connect(nvim)
+        nvim.lua(NOTICES)
+        nvim.cmd("Claude open")
+        nvim.wait_screen("fake CLI ready")
+        self.pid = cli.starts()[0]["pid"]
+        self.ours.notify("ide_connected", {"pid": self.pid})
+        nvim.wait(f"require('claude-ide.server').clients()[1].pid == {self.pid}")
+        self.state("busy")
+        nvim.keys("<C-\\><C-\\>")
+        nvim.wait(lambda: nvim.mode() == "n")
+        self.request = self.propose(self.ours)
+
+    def propose(self, client, name="a.txt"):
+        path = str(self.nvim.project / name)
+        count = self.nvim.lua("return require('claude-ide.diff').count()")
+        args = {"old_file_path": path, "new_file_path": path, "new_file_contents": "A\n", "tab_name": "tab"}
+        request = client.start_call("openDiff", **args)
+        self.nvim.wait(f"require('claude-ide.diff').count() == {count + 1}")
+        self.nvim.wait("(require('claude-ide.diff').list()[1] or {}).tab")
+        return request
+
+    def state(self, status, **more):
+        """What the CLI's record says, and that Neovim knows it."""
+        self.sessions.record(self.pid, "s", status, **more)
+        activity = {"busy": "working"}.get(status, status)
+        self.nvim.wait(
+            f"(require('claude-ide.sessions').of_terminal() or {{ state = {{}} }}).state.activity == '{activity}'"
+        )
+
+    def reject(self, text):
+        self.nvim.lua("return require('claude-ide').reject(...)", text)
+        assert self.ours.call_result(self.request) == ["DIFF_REJECTED"]
+
+    def wait_typed(self, expected):
+        self.nvim.wait(lambda: self.cli.typed() == expected, what=f"the CLI to read {expected!r}")
+
+    def wait_kept(self, text, notice):
+        """Waits until the words are in the register and the person was told."""
+        self.nvim.wait(lambda: any(notice in said for said in self.notices()), what=f"a notice of {notice!r}")
+        assert self.nvim.lua("return vim.fn.getreg('\"')") == text
+        assert any('Your words are in register "' in said for said in self.notices())
+
+    def notices(self):
+        return self.nvim.lua("return _G.notices")
+
+
+@pytest.fixture
+def talk(start_nvim, connect, tmp_path):
+    cli = FakeCli(tmp_path)
+    sessions = Sessions(tmp_path / "home")
+    nvim = start_nvim(
+        env=cli.environment(),
+        files={"a.txt": "a\n", "b.txt": "b\n"},
+        args=["a.txt"],
+        init_lua="vim.g.clipboard = false vim.g.loaded_clipboard_provider = 1",
+    )
+    yield Talk(nvim, cli, sessions, connect)
+    sessions.close()
+
+
+def test_is_typed_as_the_next_prompt_once_the_prompt_is_idle(talk):
+    talk.state("waiting", waitingFor="permission prompt")
+    talk.reject("use two words")
+    talk.state("busy")
+    assert talk.cli.typed() == b""
+    talk.state("idle")
+    talk.wait_typed(PASTE + b"use two words " + END + b"\r")
+    assert talk.nvim.lua("return vim.fn.getreg('\"')") == "" and talk.notices() == []
+
+
+def test_a_prompt_that_was_idle_before_is_not_the_one(talk):
+    talk.reject("first")
+    talk.state("idle", statusUpdatedAt=int(time.time() * 1000) - 60_000)
+    talk.state("busy")
+    assert talk.cli.typed() == b""
+    talk.state("idle")
+    talk.wait_typed(PASTE + b"first " + END + b"\r")
+
+
+def test_two_reasons_are_one_prompt(talk):
+    second = talk.propose(talk.ours, "b.txt")
+    talk.reject("first")
+    talk.nvim.lua("return require('claude-ide').reject(...)", "second")
+    assert talk.ours.call_result(second) == ["DIFF_REJECTED"]
+    talk.state("idle")
+    talk.wait_typed(PASTE + b"first\n" + END + PASTE + b"second " + END + b"\r")
+
+
+def test_what_the_person_has_begun_to_type_is_left_alone(talk):
+    talk.reject("use two words")
+    talk.nvim.keys(":Claude focus<CR>")
+    talk.nvim.wait(lambda: talk.nvim.mode() == "t")
+    talk.nvim.keys("half a li")
+    talk.wait_typed(b"half a li")
+    talk.state("idle")
+    talk.wait_kept("use two words", "You have begun to type")
+    assert talk.cli.typed() == b"half a li"
+
+
+def test_what_the_person_has_pasted_is_left_alone(talk):
+    talk.reject("use two words")
+    talk.nvim.keys(":Claude focus<CR>")
+    talk.nvim.wait(lambda: talk.nvim.mode() == "t")
+    talk.nvim.paste("a paste")
+    talk.wait_typed(PASTE + b"a paste" + END)
+    talk.state("idle")
+    talk.wait_kept("use two words", "You have begun to type")
+
+
+def test_what_was_sent_is_no_draft(talk):
+    talk.nvim.keys(":Claude focus<CR>")
+    talk.nvim.wait(lambda: talk.nvim.mode() == "t")
+    talk.nvim.keys("sent<CR>")
+    talk.wait_typed(b"sent\r")
+    talk.reject("use two words")
+    talk.state("idle")
+    talk.wait_typed(b"sent\r" + PASTE + b"use two words " + END + b"\r")
+
+
+EMPTY = "────────────\r\n❯ {draft}\r\n────────────\r\n  manual mode on\r\n"
+
+
+@pytest.mark.parametrize("draft, is_draft", [("", False), ("\u00a0[⧉ In a.txt]", False), ("half", True)])
+def test_the_screen_of_the_cli_tells_what_is_in_its_prompt(talk, draft, is_draft):
+    """The person answered a question with a key, which is no draft; or fetched an earlier prompt with the mouse, which is."""
+    buf = talk.nvim.lua("return require('claude-ide.terminal').bufnr()")
+    has_draft = "return require('claude-ide.terminal.prompt').has_draft(...)"
+    talk.nvim.keys(":Claude focus<CR>")
+    talk.nvim.wait(lambda: talk.nvim.mode() == "t")
+    talk.nvim.keys("1")
+    talk.wait_typed(b"1")
+    assert talk.nvim.lua(has_draft, buf) is True
+    talk.cli.show(EMPTY.format(draft=draft))
+    talk.nvim.wait_screen("manual mode on")
+    assert talk.nvim.lua(has_draft, buf) is is_draft
+
+
+def test_the_person_may_be_faster(talk):
+    talk.reject("use two words")
+    talk.ours.call("closeAllDiffTabs")
+    talk.wait_kept("use two words", "You were faster")
+    talk.state("idle")
+    assert talk.cli.typed() == b""
+
+
+def test_the_cli_may_end_first(talk):
+    talk.reject("use two words")
+    talk.sessions.forget(talk.pid)
+    talk.wait_kept("use two words", "Claude has ended")
+
+
+def test_it_does_not_wait_for_ever(talk):
+    talk.nvim.lua("""
+      local new_timer = vim.uv.new_timer
+      vim.uv.new_timer = function()
+        vim.uv.new_timer = new_timer
+        local timer = new_timer()
+        return setmetatable({}, { __index = function(_, name)
+          return function(_, ms, ...)
+            return timer[name](timer, name == "start" and math.min(ms, 1) or ms, ...)
+          end
+        end })
+      end
+      require("claude-ide.diff.reason").tell(1, "use two words")
+    """)
+    talk.wait_kept("use two words", "Claude was not ready")
+
+
+def test_for_a_cli_in_another_terminal_it_is_kept(talk, connect):
+    other = connect(talk.nvim)
+    request = talk.propose(other, "b.txt")
+    talk.nvim.lua("require('claude-ide.diff').reject(...)", request_id(talk, 2), "use two words")
+    assert other.call_result(request) == ["DIFF_REJECTED"]
+    talk.wait_kept("use two words", "That Claude runs in another terminal")
+
+
+def request_id(talk, client):
+    (id,) = talk.nvim.lua(
+        """
+        local client = ...
+        local mine = vim.tbl_filter(function(item) return item.client == client end, require("claude-ide.diff").list())
+        return vim.tbl_map(function(item) return item.id end, mine)
+        """,
+        client,
+    )
+    return id
+
+
+def test_the_clipboard_takes_what_is_kept_where_there_is_one(talk, connect):
+    talk.nvim.lua("""
+      vim.g.loaded_clipboard_provider = nil
+      local function copy(lines) _G.copied = lines end
+      vim.g.clipboard = { name = "test", copy = { ["+"] = copy, ["*"] = copy },
+        paste = { ["+"] = function() return { _G.copied or {}, "v" } end, ["*"] = function() return { {}, "v" } end } }
+      vim.cmd("runtime autoload/provider/clipboard.vim")
+    """)
+    other = connect(talk.nvim)
+    talk.propose(other, "b.txt")
+    talk.nvim.lua("require('claude-ide.diff').reject(...)", request_id(talk, 2), "two\nlines")
+    talk.nvim.wait("_G.copied")
+    assert talk.nvim.lua("return _G.copied") == ["two", "lines"]
+    assert talk.notices() == ["That Claude runs in another terminal. Your words are in the clipboard."]
+
+
+# ── how the person says it ──
+
+
+def test_a_key_asks_and_rejects(talk):
+    talk.nvim.keys("ZW")
+    talk.nvim.wait_screen("Why not?")
+    talk.nvim.keys("use two words<CR>")
+    assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
+    talk.state("idle")
+    talk.wait_typed(PASTE + b"use two words " + END + b"\r")
+
+
+def test_who_does_not_say_why_after_all_has_not_rejected(talk):
+    talk.nvim.keys("ZW")
+    talk.nvim.wait_screen("Why not?")
+    talk.nvim.keys("use<Esc>")
+    talk.nvim.wait(lambda: talk.nvim.mode() == "n")
+    assert talk.nvim.lua("return require('claude-ide.diff').count()") == 1
+    talk.nvim.keys("ZW")
+    talk.nvim.wait_screen("Why not?")
+    talk.nvim.keys("<CR>")
+    assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
+    talk.state("idle")
+    assert talk.cli.typed() == b"" and talk.notices() == []
+
+
+def test_who_is_asked_knows_where_the_words_go(talk, connect):
+    other = connect(talk.nvim)
+    talk.reject("")
+    talk.propose(other, "b.txt")
+    talk.nvim.wait("vim.api.nvim_buf_get_name(0):match('b.txt$')")
+    talk.nvim.keys("ZW")
+    talk.nvim.wait_screen('Why not? (That Claude runs in another terminal: your words will be in register ")')
+
+
+def test_the_diff_may_be_gone_before_the_words_are_written(talk):
+    talk.nvim.lua("vim.ui.input = function(_, done) _G.done = done end")
+    talk.nvim.keys("ZW")
+    talk.nvim.wait("_G.done ~= nil")
+    talk.ours.call("closeAllDiffTabs")
+    talk.nvim.lua("_G.done('use two words')")
+    talk.wait_kept("use two words", "The diff is gone")
+
+
+@pytest.mark.parametrize(
+    "typed, expected",
+    [
+        ("no", b"no"),
+        ('don\'t "quote" | or  %  \\ it', b'don\'t "quote" | or  %  \\ it'),
+        ("all of it is wrong", b"all of it is wrong"),
+    ],
+)
+def test_the_command_takes_words_as_they_are(talk, typed, expected):
+    talk.propose(talk.ours, "b.txt")
+    talk.nvim.keys(f":Claude reject {typed}<CR>")
+    assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
+    assert talk.nvim.lua("return require('claude-ide.diff').count()") == 1
+    talk.state("idle")
+    talk.wait_typed(PASTE + expected + b" " + END + b"\r")
+
+
+# ── what is typed ──
+
+
+ENCODE = "return require('claude-ide.terminal.prompt').encode(...)"
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("plain", "plain"),
+        ("  around \n\n", "around"),
+        ("\x1b[201~\r/clear\x00\x7f\x9b", "[201~\n/clear"),
+        ("zero\u200bwidth \u202eright\ufeff", "zerowidth right"),
+        ("👨‍👩‍👧 می‌خواهم é", "👨‍👩‍👧 می‌خواهم é"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("/clear", "Reason: /clear"),
+        (" !rm -rf .", "Reason: !rm -rf ."),
+        ("# heading", "Reason: # heading"),
+        ("& later", "Reason: & later"),
+        ("Exit", "Reason: Exit"),
+        (":q!", "Reason: :q!"),
+        ("exit early", "exit early"),
+        ("ends with \\", "ends with \\"),
+    ],
+)
+def test_the_words_stay_words(nvim, text, words):
+    pasted = nvim.lua(ENCODE, text).encode()
+    assert pasted.endswith(b" " + END + b"\r") and pasted.startswith(PASTE)
+    assert pasted[:-1].replace(END, b"").replace(PASTE, b"").decode() == words + " "
+    assert b"\r" not in pasted[:-1]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\x1b\x00", "\u200b"])
+def test_nothing_is_no_prompt(nvim, text):
+    assert nvim.lua(ENCODE, text) is None
+
+
+def test_a_long_text_comes_in_pieces_that_are_no_attachment(nvim):
+    text = "\n".join(["é" * 900, "short", "x" * 1700])
+    pasted = nvim.lua(ENCODE, text).encode()
+    pieces = pasted.removesuffix(b"\r").removesuffix(END).removeprefix(PASTE).split(END + PASTE)
+    assert max(len(piece) for piece in pieces) <= 401
+    assert all(piece.count(b"\n") <= 1 for piece in pieces)
+    assert "".join(piece.decode() for piece in pieces) == text + " "
