@@ -127,6 +127,7 @@ function M.check()
   check_cli()
   require("claude-ide.health.server").check()
   check_clients()
+  require("claude-ide.health.sessions").check()
   require("claude-ide.health.surroundings").check()
   check_plugins()
 end

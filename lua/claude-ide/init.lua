@@ -107,11 +107,16 @@ function M.reject(reason)
 end
 
 ---The review of what Claude changed: the functions behind `:Claude review`, its keys and `:Claude undo`.
+---And its sessions: the functions behind `:Claude sessions` and `:Claude grep`.
 ---@class claude-ide.Api
 ---@field review claude-ide.review
+---@field sessions claude-ide.sessions.Api
+
+---@type table<string, string> loaded when they are used
+local PARTS = { review = "claude-ide.review", sessions = "claude-ide.sessions.api" }
 
 return setmetatable(M, {
   __index = function(_, key)
-    return key == "review" and require("claude-ide.review") or nil
+    return PARTS[key] and require(PARTS[key]) or nil
   end,
 })

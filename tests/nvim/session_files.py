@@ -32,7 +32,8 @@ class Sessions:
         """
         session = id or str(uuid.uuid4())
         lines, parent = [], None
-        clock = datetime.now(UTC) - age - timedelta(minutes=5)
+        written_at = datetime.now(UTC) - age - timedelta(seconds=5)
+        clock = written_at - timedelta(minutes=5)
 
         def line(kind, **more):
             nonlocal parent, clock
@@ -68,8 +69,7 @@ class Sessions:
         path = self.path(cwd, session)
         written = "".join(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n" for entry in lines)
         path.write_text(written)
-        moment = (datetime.now(UTC) - age).timestamp()
-        os.utime(path, (moment, moment))
+        os.utime(path, (written_at.timestamp(), written_at.timestamp()))
         return session
 
     def path(self, cwd: Path, session: str) -> Path:

@@ -37,7 +37,7 @@ def test_subcommands_are_completed_by_their_beginning(start_nvim):
     assert completions(nvim, "Claude ") == nvim.lua(
         "return vim.tbl_map(function(sub) return sub.name end, require('claude-ide.command.registry'))"
     )
-    assert completions(nvim, "Claude se") == ["send", "selection"]
+    assert completions(nvim, "Claude se") == ["send", "sessions", "selection"]
     assert completions(nvim, "1,2Claude re") == ["restart", "reject", "review", "resolve"]
     assert completions(nvim, "silent Claude foc") == ["focus"]
 
@@ -163,7 +163,7 @@ def test_status_is_one_line_that_needs_no_key(start_nvim, connect):
     nvim.keys(":Claude status<CR>")
     nvim.wait_screen("no CLI connected · selection on")
     connect(nvim, clientInfo={"name": "claude-code", "version": "9.8.7"})
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the client, and its process")
     nvim.keys(":Claude status<CR>")
     nvim.wait_screen("claude-code 9.8.7 (pid ")
     for columns, text in [(60, "· 1 CLI · selection on"), (30, "Claude: port")]:

@@ -189,6 +189,19 @@ def test_a_session_that_was_there_before_the_connection_is_told_when_it_connects
     assert nvim.lua("return events[1][1]") == "ClaudeWorking"
 
 
+def test_a_cli_that_reconnects_is_no_news(start, sessions, connect):
+    nvim = start()
+    sessions.record(os.getpid(), "old", "busy")
+    nvim.wait("#events == 1")
+    nvim.client.close()
+    nvim.wait("#require('claude-ide.server').clients() == 0")
+    connect(nvim)
+    nvim.wait("#require('claude-ide').status().sessions == 1", what="the session, connected again")
+    sessions.record(os.getpid(), "new")
+    nvim.wait("#events > 1")
+    assert nvim.lua("return events[2]")[1]["previous"] == "old"
+
+
 # ── the notice ──
 
 
@@ -368,6 +381,7 @@ def test_a_record_of_another_shape_leaves_the_rest_as_it_is(start, sessions, con
     (folder / f"{pid}.json").write_text(content % pid if "%" in content else content)
     nvim = start()
     shows(nvim, "Claude")
+    nvim.wait("require('claude-ide.server').clients()[1].pid", what="the client's pid")
     nvim.keys(":Claude status<CR>")
     nvim.wait_screen(f"(pid {pid})")
     assert nvim.lua("return notices") == []

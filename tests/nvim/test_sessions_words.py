@@ -1,4 +1,4 @@
-"""Sessions in words, and what is new of one: the parts without a screen."""
+"""Sessions in words, in columns, as Markdown, and what is new of one: the parts without a screen."""
 
 import pytest
 
@@ -78,6 +78,55 @@ def test_of_a_path_the_end_stays(call):
     assert call("words", "fit_end", "/home/日本語", 5) == "…本語"
 
 
+# ── columns ──
+
+
+def item(title, age=0, state=None, branch=None, cwd="/srv/project"):
+    summary = {"id": title, "title": title, "updated": -age, "cwd": cwd}
+    if branch:
+        summary["branch"] = branch
+    return {"summary": summary} | ({"live": {"state": state}} if state else {})
+
+
+ITEMS = [
+    item("Fix the parser", state={"activity": "waiting", "waiting_for": "permission"}, branch="main"),
+    item("漢字のタイトルも揃う", age=3 * DAY, branch="feature/漢字"),
+    item("No branch", age=90 * DAY),
+]
+
+
+def test_columns_stand_below_each_other_with_wide_characters_too(nvim, call):
+    lines = call("rows", "format", ITEMS, {"now": 0, "width": 76, "folders": False})
+    assert lines == [
+        "now  waiting: permission  main          Fix the parser",
+        " 3d                       feature/漢字  漢字のタイトルも揃う",
+        "3mo                                     No branch",
+    ]
+
+
+def test_without_a_running_session_there_is_no_column_for_states(call):
+    assert call("rows", "format", ITEMS[1:], {"now": 0, "width": 76, "folders": False}) == [
+        " 3d  feature/漢字  漢字のタイトルも揃う",
+        "3mo                No branch",
+    ]
+
+
+@pytest.mark.parametrize("width", [76, 50, 30, 12, 3])
+def test_no_line_is_wider_than_the_screen(nvim, call, width):
+    items = [
+        *ITEMS,
+        item("a title that goes on and on " * 4, cwd="/a/very/long/folder/name/to/show/in/a/list", branch="b" * 60),
+    ]
+    lines = call("rows", "format", items, {"now": 0, "width": max(width, 12), "folders": True})
+    widths = nvim.lua("return vim.tbl_map(vim.fn.strdisplaywidth, ...)", lines)
+    assert max(widths) <= max(width, 12)
+
+
+def test_a_list_of_all_projects_says_which(call):
+    (line,) = call("rows", "format", [item("t", cwd="/srv/other")], {"now": 0, "width": 76, "folders": True})
+    assert line == "now  /srv/other  t"
+
+
 # ── what is new ──
 
 
@@ -131,3 +180,74 @@ def test_a_cleared_session_is_another_one_and_no_end_of_a_turn(steps):
 
 def test_a_turn_that_was_under_way_counts_from_when_it_began(steps):
     assert steps(live("working", 50), live("idle", 90))[1] == {"kind": "idle", "took": 40}
+
+
+# ── Markdown ──
+
+
+def text(words, kind="reply", **more):
+    return {"id": 1, "kind": kind, "blocks": [{"type": "text", "text": words, "bytes": len(words)}], **more}
+
+
+def tool(name, input, status="done", result=None):
+    block = {"type": "tool_use", "id": "t", "name": name, "input": input, "status": status}
+    return {"id": 1, "kind": "reply", "blocks": [block | ({"result": result} if result else {})]}
+
+
+def result(words, **more):
+    return {"is_error": False, "content": [{"type": "text", "text": words, "bytes": len(words)}], **more}
+
+
+def test_speakers_have_headings_and_replies_that_follow_have_one(call):
+    assert call("markdown", "message", text("Do it.", "prompt")) == ["## You", "", "Do it.", ""]
+    first = text("Yes.")
+    assert call("markdown", "message", first) == ["## Claude", "", "Yes.", ""]
+    assert call("markdown", "message", text("Done."), first) == ["Done.", ""]
+
+
+def test_a_fence_is_longer_than_any_within(call):
+    lines = call(
+        "markdown", "message", tool("Read", {"file_path": "a.md"}, result=result("````md\nx\n````\n")), text("x")
+    )
+    assert lines == [
+        "<details>", "<summary><b>Read</b> <code>a.md</code></summary>", "",
+        "- file_path: `a.md`", "",
+        "`````", "````md", "x", "````", "`````",
+        "", "</details>", "",
+    ]  # fmt: skip
+
+
+def test_an_edit_is_a_diff(call):
+    hunks = [{"old_start": 1, "old_lines": 1, "new_start": 1, "new_lines": 1, "lines": ["-a", "+b"]}]
+    outcome = {"type": "file_change", "path": "/p/a.txt", "created": False, "hunks": hunks}
+    lines = call(
+        "markdown", "message", tool("Edit", {"file_path": "/p/a.txt"}, result=result("ok", outcome=outcome)), text("x")
+    )
+    assert lines[3:8] == ["```diff", "@@ -1,1 +1,1 @@", "-a", "+b", "```"]
+
+
+def test_what_html_would_take_for_its_own_is_escaped(call):
+    lines = call("markdown", "message", tool("Bash", {"command": "a <b> && c"}, "failed"), text("x"))
+    assert lines[1] == "<summary><b>Bash</b> <code>a &lt;b&gt; &amp;&amp; c</code> · failed</summary>"
+    assert lines[3:6] == ["```sh", "a <b> && c", "```"]
+
+
+def test_what_was_cut_is_named(call):
+    message = text("x" * 10)
+    message["blocks"][0]["bytes"] = 2_000_010
+    assert "*… and 2.0 MB more*" in call("markdown", "message", message)
+
+
+def test_odd_messages_do_no_harm(call):
+    assert call("markdown", "message", {"id": 1, "kind": "reply", "blocks": []}) == []
+    unknown = {"id": 1, "kind": "other", "blocks": [{"type": "unknown", "raw": {"a": 1}}]}
+    assert call("markdown", "message", unknown) == []
+    assert (
+        call("markdown", "message", tool("New", ["odd"], "running"), text("x"))[1]
+        == "<summary><b>New</b> · no result</summary>"
+    )
+
+
+def test_the_head_says_what_is_known(call):
+    lines = call("markdown", "head", {"id": "abc", "title": "Fix it", "branch": "main", "updated": 0, "bytes": 1})
+    assert lines == ["# Fix it", "", "- Session: `abc`", "- Branch: `main`", ""]

@@ -211,6 +211,33 @@ return {
     complete = complete_one_of({ "mine", "theirs", "compare" }),
   },
   {
+    name = "sessions",
+    args = "[all | {action} {id}]",
+    doc = "Choose one of the sessions of this project, or of all projects, then what to do with it: `read`, `resume` in the "
+      .. "terminal, `fork`, `copy` its id, `export` as Markdown. Or say it at once, with the id or its beginning. See "
+      .. "|claude-ide-sessions|.",
+    run = function(words)
+      return require("claude-ide.command.sessions").run(words)
+    end,
+    complete = function(word, before)
+      return require("claude-ide.command.sessions").complete(word, before)
+    end,
+  },
+  {
+    name = "grep",
+    args = "[-a] [-F] [-i | -s] {pattern}",
+    doc = "Search what was said in the sessions of this project, and list what is found in the quickfix window as it is found; "
+      .. "an entry opens the transcript there. The pattern is a regular expression and ends with the line. Case counts if it "
+      .. "has an upper-case letter. `-a`: all projects, `-F`: plain text, `-i`: ignore case, `-s`: case counts, `--`: the "
+      .. "pattern follows. `<C-c>` in the list stops the search.",
+    run = function(_, at)
+      return require("claude-ide.command.sessions").grep(at.rest)
+    end,
+    complete = function(word)
+      return require("claude-ide.command.sessions").complete_grep(word)
+    end,
+  },
+  {
     name = "selection",
     args = "[on | off | toggle]",
     doc = "Let Claude see the current file and selection, or not. Without an argument: say which it is.",

@@ -2,7 +2,8 @@
 
 local M = {}
 
----@type table<integer, claude-ide.sessions.Progress> by process
+---By process. One that is not connected for a moment stays known: the CLI reconnects at `/clear`, and that is no news.
+---@type table<integer, claude-ide.sessions.Progress>
 local known = {}
 local attached = false
 
@@ -32,18 +33,15 @@ local function tell(ours, news)
   require("claude-ide.sessions.notify").consider(ours, news)
 end
 
----@return integer Unix milliseconds
-local function now()
-  local seconds, microseconds = vim.uv.gettimeofday()
-  return seconds * 1000 + math.floor(microseconds / 1000)
-end
-
 ---Looks at the sessions of this Neovim and tells what is new.
 function M.update()
-  local present, news = {}, {}
+  local present, news, now = {}, {}, require("claude-ide.sessions.clock").now()
+  for _, session in ipairs(require("claude-ide.sessions").live()) do
+    present[session.pid] = known[session.pid]
+  end
   for _, ours in ipairs(require("claude-ide.sessions.ours").list()) do
     local session = ours.session
-    local after, item = require("claude-ide.sessions.progress").step(known[session.pid], session, now())
+    local after, item = require("claude-ide.sessions.progress").step(known[session.pid], session, now)
     present[session.pid] = after
     if item then
       news[#news + 1] = { ours = ours, item = item }

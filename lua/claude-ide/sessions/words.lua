@@ -8,7 +8,7 @@ local HOUR = 60 * MINUTE
 local DAY = 24 * HOUR
 
 ---How long ago, in at most four characters.
----@param milliseconds integer
+---@param milliseconds number
 ---@return string
 function M.age(milliseconds)
   if milliseconds < MINUTE then
@@ -112,7 +112,8 @@ function M.fit(text, cells)
       high = middle - 1
     end
   end
-  return vim.fn.strcharpart(text, 0, low) .. (cells > 0 and "…" or "")
+  local kept = vim.fn.strcharpart(text, 0, low):gsub("%s+$", "")
+  return kept .. (cells > 0 and "…" or "")
 end
 
 ---As much of a text as fits, from its end: what matters of a path.

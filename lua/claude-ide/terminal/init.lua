@@ -61,16 +61,21 @@ local function start_server()
   return info.port
 end
 
+---@class claude-ide.terminal.OpenOptions
+---@field cwd? string folder to start in; otherwise as the options say
+---@field purpose? string what the arguments mean, for the question whether to end the CLI that runs
+
 ---@param args string[]
+---@param folder? string to start in
 ---@return claude-ide.terminal.Spec? spec
 ---@return string? why it cannot run
-local function spec_of(args)
+local function spec_of(args, folder)
   local options = require("claude-ide.config").get().terminal
   local program = options.command[1]
   if vim.fn.executable(program) == 0 then
     return nil, ("`%s` was not found: see `:checkhealth claude-ide`."):format(program)
   end
-  local chosen = options.cwd
+  local chosen = folder or options.cwd
   if type(chosen) == "function" then
     chosen = chosen()
   end
@@ -92,9 +97,10 @@ local function spec_of(args)
 end
 
 ---@param args string[]
-local function start(args)
+---@param cwd? string
+local function start(args, cwd)
   local with = provider()
-  local spec, why = spec_of(args)
+  local spec, why = spec_of(args, cwd)
   local ok = spec ~= nil
   if spec and with.check then
     ok, why = with.check(spec)
@@ -120,7 +126,8 @@ end
 ---Ends a CLI and starts one anew in its place.
 ---@param session claude-ide.terminal.Session
 ---@param args string[]
-local function restart(session, args)
+---@param cwd? string
+local function restart(session, args, cwd)
   local typing = session:is_focused() and vim.api.nvim_get_mode().mode == "t"
   if typing then
     -- Neovim leaves the terminal mode of a terminal that is gone only later, and would leave that of the new one.
@@ -128,7 +135,7 @@ local function restart(session, args)
       once = true,
       callback = function()
         vim.schedule(function()
-          start(args)
+          start(args, cwd)
         end)
       end,
       desc = "Claude Code: start the CLI anew",
@@ -136,18 +143,21 @@ local function restart(session, args)
   end
   session:close()
   if not typing then
-    start(args)
+    start(args, cwd)
   end
 end
 
 ---The CLI takes arguments only when it starts, so a running one is ended for them only if the person says so.
 ---@param session claude-ide.terminal.Session
 ---@param args string[]
-local function replace(session, args)
-  local keep, again = "Keep it", "End it and start anew with " .. table.concat(args, " ")
+---@param options claude-ide.terminal.OpenOptions
+local function replace(session, args, options)
+  local keep = "Keep it"
+  local again = options.purpose and ("End it and %s"):format(options.purpose)
+    or "End it and start anew with " .. table.concat(args, " ")
   vim.ui.select({ keep, again }, { prompt = "Claude is already running" }, function(choice)
     if choice == again then
-      restart(session, args)
+      restart(session, args, options.cwd)
     elseif choice == keep then
       session:focus()
     end
@@ -156,12 +166,13 @@ end
 
 ---Shows the CLI and goes to it; starts it if it does not run.
 ---@param args? string[] more arguments for the CLI
-function M.open(args)
+---@param options? claude-ide.terminal.OpenOptions
+function M.open(args, options)
   local session = live()
   if not session then
-    start(args or {})
+    start(args or {}, options and options.cwd)
   elseif args and #args > 0 then
-    replace(session, args)
+    replace(session, args, options or {})
   else
     session:focus()
   end

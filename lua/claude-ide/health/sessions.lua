@@ -1,0 +1,130 @@
+-- What can be seen of Claude's sessions, for the health check: their files, and the records of running ones.
+
+local M = {}
+
+---@param pid integer
+---@return boolean
+local function is_alive(pid)
+  local sent, _, code = vim.uv.kill(pid, 0)
+  return sent == 0 or code == "EPERM"
+end
+
+---@param folder string
+local function check_transcripts(folder)
+  local projects = folder .. "/projects"
+  local found, why, code = vim.uv.fs_scandir(projects)
+  if found then
+    vim.health.ok(("The sessions are in %s"):format(vim.fn.fnamemodify(projects, ":~")))
+  elseif code == "ENOENT" then
+    vim.health.info(("There is no %s yet: Claude has not been asked anything"):format(projects))
+  else
+    vim.health.warn(("%s cannot be read: %s"):format(projects, why), {
+      "`:Claude sessions`, `:Claude transcript` and `:Claude grep` need it.",
+    })
+  end
+end
+
+---@param path string
+---@return boolean
+local function is_record(path)
+  local file = io.open(path, "r")
+  local text = file and file:read(64 * 1024) or ""
+  if file then
+    file:close()
+  end
+  local ok, record = pcall(vim.json.decode, text)
+  return ok
+    and type(record) == "table"
+    and type(record.pid) == "number"
+    and type(record.sessionId) == "string"
+end
+
+---The records of processes that run which nothing can be read from. One that can be read and is not known is of a process
+---whose number another one has now.
+---@param folder string
+---@param known table<integer, true>
+---@return string[]
+local function unread_records(folder, known)
+  local unread = {}
+  local records = folder .. "/sessions"
+  for name in vim.fs.dir(records) do
+    local pid = tonumber(name:match("^(%d+)%.json$"))
+    local path = records .. "/" .. name
+    if
+      pid
+      and not known[pid]
+      and is_alive(pid --[[@as integer]])
+      and not is_record(path)
+    then
+      unread[#unread + 1] = path
+    end
+  end
+  return unread
+end
+
+---@param session claude-ide.sessions.Live
+local function check_session(session)
+  local text = ("%s: %s %s, pid %d, in %s"):format(
+    require("claude-ide.sessions.words").activity(session.state),
+    session.entrypoint == "cli" and "the CLI" or "a CLI without a screen",
+    session.version or "of an unknown version",
+    session.pid,
+    vim.fn.fnamemodify(session.cwd, ":~")
+  )
+  if session.state.source == "record" then
+    vim.health.info(text)
+  else
+    vim.health.info(
+      text .. ". It does not say what it does: worked out of its transcript, without permissions"
+    )
+  end
+end
+
+---@param folder string
+local function check_records(folder)
+  local sessions = require("claude-ide.sessions")
+  local problem = sessions.problem()
+  if problem then
+    vim.health.info(problem)
+    vim.health.info("So the statusline cannot say whether Claude works or waits. Everything else works.")
+    return
+  end
+  local live, known = sessions.live(), {}
+  for _, session in ipairs(live) do
+    known[session.pid] = true
+  end
+  local unread = unread_records(folder, known)
+  if #unread > 0 then
+    vim.health.warn(
+      ("What these CLIs say of themselves is not understood: %s"):format(table.concat(unread, ", ")),
+      { "Their version may be newer than this plugin. What they do is not shown; everything else works." }
+    )
+  else
+    vim.health.ok(
+      ("What running sessions do can be seen: %d %s"):format(#live, #live == 1 and "runs" or "run")
+    )
+  end
+  vim.iter(live):each(check_session)
+  for _, client in ipairs(require("claude-ide.server").clients()) do
+    if client.pid and not known[client.pid] then
+      vim.health.info(("The CLI with pid %d is connected and leaves no record"):format(client.pid))
+    end
+  end
+end
+
+---How long the first look at the running sessions may take.
+local FIRST_LOOK_MS = 500
+
+function M.check()
+  vim.health.start("Sessions")
+  local folder = require("claude-ide.sessions.transport").config_dir()
+  check_transcripts(folder)
+  local sessions = require("claude-ide.sessions")
+  sessions.attach()
+  vim.wait(FIRST_LOOK_MS, function()
+    return #sessions.live() > 0
+  end, 10)
+  check_records(folder)
+end
+
+return M

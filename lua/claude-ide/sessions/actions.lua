@@ -1,0 +1,124 @@
+-- What can be done with a session: read it, go on with it, go on with a copy, take its id, write it down.
+
+local M = {}
+
+---@alias claude-ide.sessions.ActionName "read"|"resume"|"fork"|"copy"|"export"
+
+---In the order in which they are offered; the first one is what is wanted most.
+---@type claude-ide.sessions.ActionName[]
+M.NAMES = { "read", "resume", "fork", "copy", "export" }
+
+---@param item claude-ide.sessions.Item
+---@return boolean whether it runs in Neovim's own terminal
+local function is_in_terminal(item)
+  local inside = require("claude-ide.sessions").of_terminal()
+  return inside ~= nil and inside.id == item.summary.id and inside.state.activity ~= "gone"
+end
+
+---@param item claude-ide.sessions.Item
+---@param args string[] for the CLI
+---@param doing string "resume", "fork"
+local function start(item, args, doing)
+  local summary = item.summary
+  local words = require("claude-ide.sessions.words")
+  if summary.cwd and vim.fn.isdirectory(summary.cwd) == 0 then
+    require("claude-ide.notice").error(
+      ("%s began in %s, which is gone: the CLI resumes it only there."):format(
+        words.title(summary),
+        vim.fn.fnamemodify(summary.cwd, ":~")
+      )
+    )
+    return
+  end
+  require("claude-ide.terminal").open(args, {
+    cwd = summary.cwd,
+    purpose = ("%s “%s”"):format(doing, words.fit(words.title(summary), 40)),
+  })
+end
+
+---@type table<claude-ide.sessions.ActionName, fun(item: claude-ide.sessions.Item)>
+local RUN = {}
+
+function RUN.read(item)
+  require("claude-ide.transcript").open({ file = item.summary.file })
+end
+
+function RUN.fork(item)
+  start(item, { "--resume", item.summary.id, "--fork-session" }, "fork")
+end
+
+---Two processes that write to one session leave it with two ends, of which each knows only its own.
+function RUN.resume(item)
+  local id = item.summary.id
+  if is_in_terminal(item) then
+    return require("claude-ide.terminal").open()
+  end
+  local live = require("claude-ide.sessions.catalogue").running(id)
+  if not live then
+    return start(item, { "--resume", id }, "resume")
+  end
+  local fork, anyway = "Fork it: go on in a copy", "Resume it here too"
+  local words = require("claude-ide.sessions.words")
+  vim.ui.select({ fork, anyway }, {
+    prompt = ("It runs elsewhere (pid %d, %s)"):format(live.pid, words.activity(live.state)),
+  }, function(choice)
+    if choice == fork then
+      RUN.fork(item)
+    elseif choice == anyway then
+      start(item, { "--resume", id }, "resume")
+    end
+  end)
+end
+
+function RUN.copy(item)
+  local id = item.summary.id
+  vim.fn.setreg('"', id)
+  if vim.fn.has("clipboard") == 1 then
+    pcall(vim.fn.setreg, "+", id)
+  end
+  require("claude-ide.notice").info("Copied " .. id)
+end
+
+function RUN.export(item)
+  require("claude-ide.sessions.export").open(item.summary)
+end
+
+---@type table<claude-ide.sessions.ActionName, string>
+local LABELS = {
+  read = "Read it",
+  resume = "Resume it in the terminal",
+  fork = "Fork it: go on in a copy",
+  copy = "Copy its id",
+  export = "Export it as Markdown",
+}
+
+---@param name claude-ide.sessions.ActionName
+---@param item claude-ide.sessions.Item
+---@return string
+function M.label(name, item)
+  if name == "resume" and is_in_terminal(item) then
+    return "Go to its terminal"
+  end
+  return LABELS[name]
+end
+
+---@param name claude-ide.sessions.ActionName
+---@param item claude-ide.sessions.Item
+function M.run(name, item)
+  RUN[name](item)
+end
+
+---The same for a session that is known by its id, or the beginning of it.
+---@param name claude-ide.sessions.ActionName
+---@param id string
+function M.run_by_id(name, id)
+  require("claude-ide.sessions.catalogue").find(id, function(item, err)
+    if item then
+      M.run(name, item)
+    else
+      require("claude-ide.notice").error(err or ("There is no session %s."):format(id))
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,100 @@
+-- The sessions that a list shows: those of the project or all, the newest first, each with the process that runs it.
+
+local M = {}
+
+---@class claude-ide.sessions.CatalogueOptions
+---@field all? boolean of every folder, not only of this project
+
+---How much a state matters where two processes run the same session.
+local WEIGHT = { waiting = 3, working = 2, idle = 1, gone = 0 }
+
+---The process that runs a session, if one does.
+---@param id string
+---@return claude-ide.sessions.Live?
+function M.running(id)
+  local found
+  for _, live in ipairs(require("claude-ide.sessions").live()) do
+    local weight = WEIGHT[live.state.activity] or 1
+    if live.id == id and weight > 0 and (not found or weight > (WEIGHT[found.state.activity] or 1)) then
+      found = live
+    end
+  end
+  return found
+end
+
+---@param summaries claude-ide.sessions.Summary[]
+---@return claude-ide.sessions.Item[]
+local function items_of(summaries)
+  local seen, items = {}, {}
+  for _, summary in ipairs(summaries) do
+    if not seen[summary.file] then
+      seen[summary.file] = true
+      items[#items + 1] = { summary = summary, live = M.running(summary.id) }
+    end
+  end
+  table.sort(items, function(left, right)
+    local one, other = left.summary, right.summary
+    if one.updated == other.updated then
+      return one.file < other.file
+    end
+    return one.updated > other.updated
+  end)
+  return items
+end
+
+---@param options claude-ide.sessions.CatalogueOptions
+---@param done fun(items?: claude-ide.sessions.Item[], err?: string) called once, later
+---@return fun() cancel
+function M.load(options, done)
+  local sessions = require("claude-ide.sessions")
+  sessions.attach()
+  local scopes = { { scope = "all" } }
+  if not options.all then
+    scopes = vim.tbl_map(function(folder)
+      return { scope = "tree", folder = folder }
+    end, require("claude-ide.workspace").folders())
+  end
+  local summaries, left, cancels, failed = {}, #scopes, {}, nil
+  for _, scope in ipairs(scopes) do
+    cancels[#cancels + 1] = sessions.list(scope, function(found, err)
+      left, failed = left - 1, failed or err
+      vim.list_extend(summaries, found or {})
+      if left == 0 and failed and #summaries == 0 then
+        done(nil, failed)
+      elseif left == 0 then
+        done(items_of(summaries))
+      end
+    end)
+  end
+  return function()
+    for _, cancel in ipairs(cancels) do
+      cancel()
+    end
+  end
+end
+
+---The one session whose id is this, or begins so.
+---@param id string
+---@param done fun(item?: claude-ide.sessions.Item, err?: string)
+function M.find(id, done)
+  M.load({ all = true }, function(items, err)
+    if not items then
+      return done(nil, err)
+    end
+    local matches = vim.tbl_filter(function(item)
+      return vim.startswith(item.summary.id, id)
+    end, items)
+    local exact = vim.iter(matches):find(function(item)
+      return item.summary.id == id
+    end)
+    if exact or #matches == 1 then
+      done(exact or matches[1])
+    elseif #matches == 0 then
+      done(nil, ("There is no session %s."):format(id))
+    else
+      done(nil, ("%d sessions begin with %s."):format(#matches, id))
+    end
+  end)
+end
+
+return M

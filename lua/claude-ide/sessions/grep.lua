@@ -1,0 +1,234 @@
+-- `:Claude grep`: text in every session of the project, as a quickfix list that fills while the search goes on.
+-- An entry names no file of its own but `claude://grep/…`, a buffer that shows the place in the transcript when it is
+-- entered, so that every key and command of a quickfix list works. One search runs at a time.
+
+local M = {}
+
+---Hits after which a search ends.
+local MAX_HITS = 1000
+
+---@class claude-ide.sessions.GrepOptions
+---@field all? boolean search the sessions of all projects
+---@field literal? boolean take the pattern as plain text
+---@field case_sensitive? boolean nil: only if the pattern has an upper-case letter
+
+---@class claude-ide.sessions.Search
+---@field pattern string
+---@field list integer id of the quickfix list
+---@field cancel fun()[]
+---@field left integer searches that go on
+---@field hits integer
+---@field titles table<string, string> of sessions
+---@field last_session? string the one of the last entry
+---@field incomplete boolean
+---@field failed? string
+
+---@type claude-ide.sessions.Search?
+local running
+
+---@type table<claude-ide.sessions.Hit["role"], string>
+local ROLES = {
+  prompt = "you",
+  reply = "Claude",
+  thinking = "thinking",
+  tool_input = "call",
+  tool_result = "result",
+  system = "Claude Code",
+}
+
+---@param search claude-ide.sessions.Search
+---@param state string
+local function set_title(search, state)
+  vim.fn.setqflist({}, "a", { id = search.list, title = ("Claude grep %s%s"):format(search.pattern, state) })
+end
+
+---@param search claude-ide.sessions.Search
+---@return boolean
+local function has_list(search)
+  return vim.fn.getqflist({ id = search.list }).id == search.list
+end
+
+---@param on boolean
+local function map_cancel(on)
+  local buf = vim.fn.getqflist({ qfbufnr = 0 }).qfbufnr
+  if not buf or buf == 0 or not vim.api.nvim_buf_is_valid(buf) then
+    return
+  elseif on then
+    vim.keymap.set("n", "<C-c>", M.cancel, { buffer = buf, desc = "Claude Code: stop the search" })
+  else
+    pcall(vim.keymap.del, "n", "<C-c>", { buffer = buf })
+  end
+end
+
+---@param search claude-ide.sessions.Search
+---@param hit claude-ide.sessions.Hit
+---@return table[] items of the quickfix list
+local function items_of(search, hit)
+  local words = require("claude-ide.sessions.words")
+  local items = {}
+  local function context(text)
+    text = words.one_line(text)
+    if text ~= "" then
+      items[#items + 1] = { text = "    " .. text, valid = 0, user_data = { claude = "context" } }
+    end
+  end
+  if search.last_session ~= hit.session then
+    search.last_session = hit.session
+    local title = search.titles[hit.session] or "Session " .. hit.session:sub(1, 8)
+    items[#items + 1] = { text = title, valid = 0, user_data = { claude = "title" } }
+  end
+  vim.iter(hit.before):each(context)
+  local role = ROLES[hit.role] or hit.role
+  items[#items + 1] = {
+    bufnr = require("claude-ide.sessions.place").buffer(hit),
+    lnum = 1,
+    text = words.one_line(hit.text),
+    valid = 1,
+    user_data = {
+      claude = "hit",
+      role = hit.agent and "agent, " .. role or role,
+      match = words.one_line(hit.text:sub(hit.start + 1, hit["end"])),
+    },
+  }
+  vim.iter(hit.after):each(context)
+  return items
+end
+
+---@param search claude-ide.sessions.Search
+---@param hits claude-ide.sessions.Hit[]
+local function add(search, hits)
+  if running ~= search then
+    return
+  elseif not has_list(search) then
+    return M.cancel()
+  end
+  local items = {}
+  for _, hit in ipairs(hits) do
+    vim.list_extend(items, items_of(search, hit))
+  end
+  local first = search.hits == 0
+  search.hits = search.hits + #hits
+  vim.fn.setqflist({}, "a", { id = search.list, items = items })
+  if first then
+    local current = vim.api.nvim_get_current_win()
+    vim.cmd("botright copen")
+    if not require("claude-ide.window").may_focus() then
+      vim.api.nvim_set_current_win(current)
+    end
+    map_cancel(true)
+    for at, item in ipairs(items) do
+      if item.valid == 1 then
+        vim.fn.setqflist({}, "a", { id = search.list, idx = at })
+        break
+      end
+    end
+  end
+  set_title(search, " …")
+end
+
+---@param search claude-ide.sessions.Search
+local function finish(search)
+  if running ~= search then
+    return
+  end
+  running = nil
+  map_cancel(false)
+  local notice = require("claude-ide.notice")
+  if has_list(search) then
+    set_title(search, search.incomplete and " (not all)" or "")
+  end
+  if search.failed then
+    notice.error(("`%s`: %s"):format(search.pattern, search.failed))
+  elseif search.hits == 0 then
+    notice.info(("No session has %s."):format(search.pattern))
+  elseif search.incomplete then
+    notice.info(("The first %d matches; the pattern has more."):format(search.hits))
+  end
+end
+
+---Ends the search that runs. What it found stays.
+---@return boolean cancelled false where none ran
+function M.cancel()
+  local search = running
+  if not search then
+    return false
+  end
+  running = nil
+  for _, cancel in ipairs(search.cancel) do
+    cancel()
+  end
+  map_cancel(false)
+  if has_list(search) then
+    set_title(search, " (stopped)")
+  end
+  return true
+end
+
+---@param search claude-ide.sessions.Search
+---@param options claude-ide.sessions.GrepOptions
+local function run(search, options)
+  local sessions = require("claude-ide.sessions")
+  local folders = options.all and { false } or require("claude-ide.workspace").folders()
+  search.left = #folders
+  for _, folder in ipairs(folders) do
+    search.cancel[#search.cancel + 1] = sessions.search({
+      pattern = search.pattern,
+      literal = options.literal,
+      case_sensitive = options.case_sensitive,
+      scope = folder and "tree" or "all",
+      folder = folder or nil,
+      max_hits = MAX_HITS,
+      context_lines = 1,
+    }, function(hits)
+      add(search, hits)
+    end, function(report, err)
+      search.left = search.left - 1
+      search.failed = search.failed or err
+      search.incomplete = search.incomplete or (report ~= nil and report.incomplete)
+      if search.left == 0 then
+        finish(search)
+      end
+    end)
+  end
+end
+
+---Searches, and lists what it finds as it finds it. Ends the search before.
+---@param pattern string a regular expression, unless it is to be literal
+---@param options? claude-ide.sessions.GrepOptions
+function M.start(pattern, options)
+  M.cancel()
+  local chosen = options or {}
+  vim.fn.setqflist({}, " ", {
+    title = ("Claude grep %s …"):format(pattern),
+    items = {},
+    quickfixtextfunc = "v:lua.require'claude-ide.sessions.grep_text'.lines",
+    context = { claude_grep = pattern },
+  })
+  local search = {
+    pattern = pattern,
+    list = vim.fn.getqflist({ id = 0 }).id,
+    cancel = {},
+    left = 0,
+    hits = 0,
+    titles = {},
+    incomplete = false,
+  }
+  running = search
+  -- Titles first: they are there at once, and each hit stands below the one of its session.
+  local cancel = require("claude-ide.sessions.catalogue").load({ all = chosen.all }, function(items)
+    if running ~= search then
+      return
+    end
+    local words = require("claude-ide.sessions.words")
+    local now = require("claude-ide.sessions.clock").now()
+    for _, item in ipairs(items or {}) do
+      local summary = item.summary
+      local age = words.age(now - summary.updated)
+      search.titles[summary.id] = ("%s · %s"):format(words.title(summary), age)
+    end
+    run(search, chosen)
+  end)
+  search.cancel[1] = cancel
+end
+
+return M

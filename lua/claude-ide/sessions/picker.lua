@@ -1,0 +1,152 @@
+-- `:Claude sessions`: choose a session, then what to do with it. Through vim.ui.select, so with the picker that a person
+-- has: those know the kinds "claude_sessions" and "claude_session_action", and may ask for a preview.
+
+local M = {}
+
+---Neovim's own list is no picker: it prints all lines and asks for a number.
+---@return boolean
+local function is_plain()
+  local source = debug.getinfo(vim.ui.select, "S").source
+  return source:find("vim/ui.lua", 1, true) ~= nil
+end
+
+---vim.ui.select, for a second list in a row: it stands alone, not below the first one.
+---@param entries any[]
+---@param options table
+---@param on_choice fun(entry: any)
+local function select_next(entries, options, on_choice)
+  if is_plain() then
+    vim.cmd.redraw()
+  end
+  vim.ui.select(entries, options, on_choice)
+end
+
+---@param item claude-ide.sessions.Item
+---@return string[]
+local function details(item)
+  local words = require("claude-ide.sessions.words")
+  local summary, live = item.summary, item.live
+  local lines = { "# " .. words.title(summary), "" }
+  local function fact(name, value)
+    if value then
+      lines[#lines + 1] = ("- %s: %s"):format(name, value)
+    end
+  end
+  local function moment(time)
+    return time and os.date("%Y-%m-%d %H:%M", math.floor(time / 1000)) --[[@as string?]]
+  end
+  fact("State", live and ("%s (pid %d)"):format(words.activity(live.state), live.pid))
+  fact("Last written", moment(summary.updated))
+  fact("Begun", moment(summary.started))
+  fact("Folder", summary.cwd and vim.fn.fnamemodify(summary.cwd, ":~"))
+  fact("Branch", summary.branch)
+  fact("Model", summary.model)
+  fact("Messages", summary.messages)
+  fact("Size", words.size(summary.bytes))
+  fact("Session", summary.id)
+  fact("Forked from", summary.forked_from)
+  local function quote(name, text)
+    if text then
+      vim.list_extend(lines, { "", "## " .. name, "" })
+      vim.list_extend(lines, vim.split(text, "\r?\n"))
+    end
+  end
+  quote("First prompt", summary.first_prompt)
+  quote("Last prompt", summary.last_prompt ~= summary.first_prompt and summary.last_prompt or nil)
+  return lines
+end
+
+---For pickers that show what is under the cursor.
+---@param item claude-ide.sessions.Item|claude-ide.sessions.More
+---@return { buf: integer }
+local function preview(item)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, item.summary and details(item) or {})
+  vim.bo[buf].filetype = "markdown"
+  return { buf = buf }
+end
+
+---@param item claude-ide.sessions.Item
+local function choose_action(item)
+  local actions = require("claude-ide.sessions.actions")
+  local words = require("claude-ide.sessions.words")
+  select_next(actions.NAMES, {
+    prompt = words.fit(words.title(item.summary), math.max(vim.o.columns - 10, 20)),
+    kind = "claude_session_action",
+    format_item = function(name)
+      return actions.label(name, item)
+    end,
+  }, function(name)
+    if name then
+      actions.run(name, item)
+    end
+  end)
+end
+
+---The entry that stands for what did not fit on the screen.
+---@class claude-ide.sessions.More
+---@field more integer
+
+---@param items claude-ide.sessions.Item[]
+---@param options claude-ide.sessions.CatalogueOptions
+---@param from integer the first one to show
+local function show(items, options, from)
+  local page = is_plain() and math.max(vim.o.lines - 4, 5) or #items
+  local shown = vim.list_slice(items, from, from + page - 1)
+  -- What stands before each line: "12: ".
+  local number = is_plain() and #tostring(#shown + 1) + 3 or 6
+  local lines = require("claude-ide.sessions.rows").format(shown, {
+    now = require("claude-ide.sessions.clock").now(),
+    width = math.max(vim.o.columns - number, 20),
+    folders = options.all == true,
+  })
+  ---@type table<claude-ide.sessions.Item|claude-ide.sessions.More, string>
+  local text_of = {}
+  for at, item in ipairs(shown) do
+    text_of[item] = lines[at]
+  end
+  ---@type (claude-ide.sessions.Item|claude-ide.sessions.More)[]
+  local entries = vim.list_extend({}, shown)
+  local rest = #items - from - #shown + 1
+  if rest > 0 then
+    local more = { more = rest }
+    entries[#entries + 1] = more
+    text_of[more] = ("… %d older"):format(rest)
+  end
+  local select = from == 1 and vim.ui.select or select_next
+  select(entries, {
+    prompt = options.all and "Claude sessions of all projects" or "Claude sessions of this project",
+    kind = "claude_sessions",
+    format_item = function(entry)
+      return text_of[entry]
+    end,
+    preview_item = preview,
+  }, function(entry)
+    if entry and entry.more then
+      show(items, options, from + #shown)
+    elseif entry then
+      choose_action(entry --[[@as claude-ide.sessions.Item]])
+    end
+  end)
+end
+
+---Lets the person choose a session, then what to do with it.
+---@param options? claude-ide.sessions.CatalogueOptions
+function M.open(options)
+  local chosen = options or {}
+  require("claude-ide.sessions.catalogue").load(chosen, function(items, err)
+    local notice = require("claude-ide.notice")
+    if not items then
+      notice.error(("The sessions cannot be listed: %s"):format(err or "unknown reason"))
+    elseif #items == 0 and chosen.all then
+      notice.info("There are no sessions yet.")
+    elseif #items == 0 then
+      notice.info("This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
+    else
+      show(items, chosen, 1)
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,114 @@
+-- A place in a transcript as the name of a buffer, for lists that can only name files: `claude://grep/<session>/<line>`.
+-- Entering that buffer shows the transcript at this line instead, in the same window.
+
+local M = {}
+
+local PREFIX = "claude://grep/"
+local TRANSCRIPT = "claude-transcript"
+
+---@type table<string, { file: string, line: integer }> by the buffer's name
+local places = {}
+local listening = false
+---@type integer? a window that was made just now, for the jump
+local new_window
+
+---@param buf integer
+---@return boolean
+local function is_place(buf)
+  return vim.startswith(vim.api.nvim_buf_get_name(buf), PREFIX)
+end
+
+---A window of the tab page that shows a transcript already: a list makes a new one rather than use it.
+---@return integer?
+local function transcript_window()
+  return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
+    return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == TRANSCRIPT
+  end)
+end
+
+---Takes the place's own buffer out of the window that it was entered in.
+---@param win integer
+---@param made boolean the window was made for it
+---@return integer win where to show the transcript
+local function vacate(win, made)
+  local other = made and transcript_window()
+  if other then
+    pcall(vim.api.nvim_win_close, win, true)
+    return other
+  end
+  local before = vim.api.nvim_win_call(win, function()
+    return vim.fn.bufnr("#")
+  end)
+  if before > 0 and vim.api.nvim_buf_is_loaded(before) and not is_place(before) then
+    vim.api.nvim_win_set_buf(win, before)
+  end
+  return win
+end
+
+---@param win integer
+---@param made boolean
+---@param place { file: string, line: integer }
+local function go(win, made, place)
+  if not vim.api.nvim_win_is_valid(win) then
+    win, made = vim.api.nvim_get_current_win(), false
+  elseif is_place(vim.api.nvim_win_get_buf(win)) then
+    win = vacate(win, made)
+  end
+  vim.api.nvim_set_current_win(win)
+  require("claude-ide.transcript").open({ file = place.file }, { line = place.line, win = win })
+end
+
+---@param event { buf: integer, match: string }
+local function enter(event)
+  local buf = event.buf
+  vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = "nofile", "unload", false
+  local place = places[vim.api.nvim_buf_get_name(buf)]
+  if not place then
+    require("claude-ide.notice").warn("This place is of a search in another Neovim.")
+    return
+  end
+  local win = vim.api.nvim_get_current_win()
+  local made = win == new_window
+  -- Not within the jump: Neovim still has the cursor to place.
+  vim.schedule(function()
+    if vim.api.nvim_buf_is_valid(buf) then
+      vim.bo[buf].buflisted = false
+    end
+    go(win, made, place)
+  end)
+end
+
+local function listen()
+  if listening then
+    return
+  end
+  listening = true
+  local group = vim.api.nvim_create_augroup("claude-ide.sessions.place", { clear = true })
+  vim.api.nvim_create_autocmd("BufReadCmd", {
+    group = group,
+    pattern = PREFIX .. "*",
+    callback = enter,
+    desc = "Claude Code: show the transcript at the place that was found",
+  })
+  vim.api.nvim_create_autocmd("WinNew", {
+    group = group,
+    callback = function()
+      new_window = vim.api.nvim_get_current_win()
+      vim.schedule(function()
+        new_window = nil
+      end)
+    end,
+    desc = "Claude Code: know the windows that a list makes for a place",
+  })
+end
+
+---@param hit claude-ide.sessions.Hit
+---@return integer buf
+function M.buffer(hit)
+  listen()
+  local name = ("%s%s/%d"):format(PREFIX, hit.agent or hit.session, hit.line)
+  places[name] = { file = hit.file, line = hit.line }
+  return vim.fn.bufadd(name)
+end
+
+return M

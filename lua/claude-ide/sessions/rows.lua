@@ -1,0 +1,95 @@
+-- Sessions as the lines of a list, in columns: age, state, folder, branch, title. The title comes last, so that a picker of
+-- any width cuts only what is longest.
+
+local M = {}
+
+local GAP = "  "
+local MAX_STATE, MAX_FOLDER, MAX_BRANCH = 19, 28, 20
+---Below this a title says nothing: then the wide columns give way.
+local LEAST_TITLE = 20
+
+---@class claude-ide.sessions.Item a session and, while it runs, the process that speaks for it
+---@field summary claude-ide.sessions.Summary
+---@field live? claude-ide.sessions.Live
+
+---@class claude-ide.sessions.RowOptions
+---@field now integer Unix milliseconds
+---@field width integer cells a line may take
+---@field folders boolean show which folder each is of
+
+---@class claude-ide.sessions.Column
+---@field texts string[] one an item
+---@field width integer
+---@field right? boolean the texts are flush right
+
+---@param texts string[]
+---@param right? boolean
+---@return claude-ide.sessions.Column
+local function column(texts, right)
+  local width = 0
+  for _, text in ipairs(texts) do
+    width = math.max(width, vim.fn.strdisplaywidth(text))
+  end
+  return { texts = texts, width = width, right = right }
+end
+
+---@param col claude-ide.sessions.Column
+---@param at integer
+---@return string
+local function cell(col, at)
+  local text = col.texts[at]
+  local blanks = (" "):rep(col.width - vim.fn.strdisplaywidth(text))
+  return col.right and blanks .. text or text .. blanks
+end
+
+---@param columns claude-ide.sessions.Column[]
+---@return integer cells with a gap after each
+local function width_of(columns)
+  local width = 0
+  for _, col in ipairs(columns) do
+    width = width + col.width + #GAP
+  end
+  return width
+end
+
+---@param path? string
+---@return string
+local function folder_name(path)
+  return path and vim.fn.fnamemodify(path, ":~") or ""
+end
+
+---The lines, one an item, in the same order.
+---@param items claude-ide.sessions.Item[]
+---@param options claude-ide.sessions.RowOptions
+---@return string[]
+function M.format(items, options)
+  local words = require("claude-ide.sessions.words")
+  local ages, states, folders, branches = {}, {}, {}, {}
+  for at, item in ipairs(items) do
+    local summary, live = item.summary, item.live
+    ages[at] = words.age(options.now - summary.updated)
+    states[at] = live and words.fit(words.activity(live.state), MAX_STATE) or ""
+    folders[at] = options.folders and words.fit_end(folder_name(summary.cwd), MAX_FOLDER) or ""
+    branches[at] = words.fit(words.one_line(summary.branch or ""), MAX_BRANCH)
+  end
+  local columns = { column(ages, true), column(states), column(folders), column(branches) }
+  columns = vim.tbl_filter(function(col)
+    return col.width > 0
+  end, columns)
+  while #columns > 1 and options.width - width_of(columns) < LEAST_TITLE do
+    columns[#columns] = nil
+  end
+  local space = math.max(options.width - width_of(columns), 1)
+  local lines = {}
+  for at, item in ipairs(items) do
+    local cells = {}
+    for _, col in ipairs(columns) do
+      cells[#cells + 1] = cell(col, at)
+    end
+    cells[#cells + 1] = words.fit(words.title(item.summary), space)
+    lines[at] = table.concat(cells, GAP)
+  end
+  return lines
+end
+
+return M

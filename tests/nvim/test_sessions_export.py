@@ -1,0 +1,139 @@
+"""A session as a Markdown document: what is in it, what it is called, and that it holds nothing up."""
+
+import pytest
+from session_files import Sessions
+
+NOTICES = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    sessions = Sessions(tmp_path / "home")
+    yield sessions
+    sessions.close()
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+def export(nvim, session):
+    """Exports it and gives back the text."""
+    before = nvim.lua("return #notices")
+    nvim.cmd(f"Claude sessions export {session}")
+    nvim.wait(
+        lambda: any(said.startswith("Exported") for said in nvim.lua("return notices")[before:]),
+        timeout=120,
+        what="the document",
+    )
+    return "\n".join(nvim.lines())
+
+
+def test_the_document_holds_what_was_said_and_done(start_nvim, sessions, project):
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make test", "description": "Test"}}
+    thinking = {"type": "thinking", "thinking": "Hm."}
+    session = sessions.write(
+        project,
+        ("Run the tests", [thinking, {"type": "text", "text": "I run them."}, call], {"t1": "all passed"}),
+        ("Thanks", "You are welcome."),
+        title="The tests",
+    )
+    nvim = start_nvim(init_lua=NOTICES)
+    text = export(nvim, session)
+    assert text.startswith(f"# The tests\n\n- Session: `{session}`\n- Folder: `{project}`\n- Branch: `main`\n")
+    order = ["## You · ", "Run the tests", "## Claude · ", "<summary>Thinking</summary>", "Hm.", "I run them."]
+    order += ["<summary><b>Bash</b> <code>make test</code></summary>", "```sh\nmake test\n```", "all passed"]
+    order += ["## You · ", "Thanks", "## Claude · ", "You are welcome."]
+    at = 0
+    for part in order:
+        assert part in text[at:], part
+        at = text.index(part, at) + len(part)
+    assert text.endswith("You are welcome.")
+
+
+def test_it_is_a_new_buffer_that_only_the_person_writes(start_nvim, sessions, project):
+    session = sessions.write(project, ("Fix a/b: now?", "ok"))
+    (project / "Fix a b now.md").write_text("mine\n")
+    nvim = start_nvim(init_lua=NOTICES)
+    export(nvim, session)
+    assert nvim.lua("return vim.fn.bufname()") == "Fix a b now 2.md"
+    assert nvim.lua("return { vim.bo.modified, vim.bo.buftype, vim.bo.filetype, vim.bo.buflisted }") == [
+        True,
+        "",
+        "markdown",
+        True,
+    ]
+    assert sorted(path.name for path in project.iterdir()) == ["Fix a b now.md"]
+    nvim.keys(":w<CR>")
+    nvim.wait(lambda: (project / "Fix a b now 2.md").exists(), what="the file")
+    nvim.wait("not vim.bo.modified")
+    assert (project / "Fix a b now 2.md").read_text().startswith("# Fix a/b: now?\n")
+    export(nvim, session)
+    assert nvim.lua("return vim.fn.bufname()") == "Fix a b now 3.md"
+
+
+def test_emptied_by_undo_it_is_not(start_nvim, sessions, project):
+    session = sessions.write(project, ("one", "ok"))
+    nvim = start_nvim(init_lua=NOTICES)
+    text = export(nvim, session)
+    nvim.keys("ggddu")
+    nvim.keys("u")
+    nvim.wait(lambda: "\n".join(nvim.lines()) == text, what="the text")
+
+
+def test_a_huge_session_never_holds_neovim_up(start_nvim, sessions, project):
+    output = "a line of output that is long enough to be one\n" * 400  # 19 kB
+    call = {"type": "tool_use", "name": "Bash", "input": {"command": "make"}}
+    turns = [(f"prompt {n}", [call | {"id": f"t{n}"}], {f"t{n}": output}) for n in range(1000)]
+    session = sessions.write(project, *turns)
+    nvim = start_nvim(init_lua=NOTICES)
+    nvim.lua(
+        """
+        longest, beats = 0, 0
+        local last = vim.uv.hrtime()
+        vim.uv.new_timer():start(0, 2, function()
+          local now = vim.uv.hrtime()
+          longest, beats, last = math.max(longest, now - last), beats + 1, now
+        end)
+        """
+    )
+    text = export(nvim, session)
+    assert text.count("## You") == 1000
+    longest = nvim.lua("return longest / 1e6")
+    print(f"longest pause {longest:.1f} ms, {nvim.lua('return beats')} beats, {len(text) / 1e6:.1f} MB")
+    assert longest < 400  # measured: see the bench; this machine may be slow
+
+
+def test_a_buffer_that_is_wiped_out_ends_it(start_nvim, sessions, project):
+    session = sessions.write(project, *[(f"prompt {n}", "answer " * 500) for n in range(2000)])
+    nvim = start_nvim(init_lua=NOTICES)
+    nvim.lua(
+        """
+        local set = vim.api.nvim_buf_set_lines
+        vim.api.nvim_buf_set_lines = function(buf, from, ...)
+          set(buf, from, ...)
+          if from == -1 then
+            vim.api.nvim_buf_set_lines = set
+            vim.schedule(function() vim.api.nvim_buf_delete(buf, { force = true }) wiped = true end)
+          end
+        end
+        """
+    )
+    nvim.cmd(f"Claude sessions export {session}")
+    nvim.wait("wiped", what="the buffer to be wiped out")
+    # Another one works all the same, and nothing was said of the first.
+    other = sessions.write(project, ("other", "ok"))
+    export(nvim, other)
+    assert nvim.lua("return #notices") == 1
+
+
+def test_a_session_that_is_gone_says_so(start_nvim, sessions, project):
+    nvim = start_nvim(init_lua=NOTICES)
+    nvim.lua(
+        "require('claude-ide.sessions.export').open({ id = 'x', file = '/nowhere/x.jsonl', updated = 0, bytes = 0 })"
+    )
+    nvim.wait("#notices == 1", what="the notice")
+    assert nvim.lua("return notices[1]").startswith("The session cannot be exported: ")

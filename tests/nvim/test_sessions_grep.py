@@ -1,0 +1,228 @@
+"""`:Claude grep`: what it lists, how it looks, where its entries lead, and how it ends."""
+
+from datetime import timedelta
+
+import pytest
+from session_files import Sessions
+
+SETUP = """
+notices, read = {}, {}
+vim.notify = function(message) notices[#notices + 1] = message end
+package.preload["claude-ide.transcript"] = function()
+  return { open = function(what, at) read[#read + 1] = { what.file, at.line, vim.api.nvim_get_current_win() } end }
+end
+"""
+QUICKFIX = "require('claude-ide.sessions.grep')"
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    sessions = Sessions(tmp_path / "home")
+    yield sessions
+    sessions.close()
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+def grep(nvim, command):
+    """Runs the command; gives back the list once the search is over."""
+    nvim.cmd(command)
+    nvim.wait(lambda: not title(nvim).endswith("…"), what="the search to end")
+    return nvim.lua("return vim.fn.getqflist()")
+
+
+def title(nvim):
+    return nvim.lua("return vim.fn.getqflist({ title = 1 }).title")
+
+
+def hits(items):
+    return [item["text"] for item in items if item["valid"] == 1]
+
+
+def test_lists_hits_below_their_session_with_the_lines_around(start_nvim, sessions, project):
+    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "find the Needle"}}
+    sessions.write(
+        project,
+        ("first line\nwhere is the needle\nlast line", [call], {"t": "a needle, found"}),
+        title="The haystack",
+    )
+    sessions.write(project, ("another", "no needle here"), age=timedelta(days=3))
+    nvim = start_nvim(files={"a.txt": "text\n"}, args=["a.txt"], init_lua=SETUP)
+    grep(nvim, "Claude grep needle")
+    assert nvim.lua("return vim.bo.buftype") == "quickfix"
+    assert nvim.lines() == [
+        "The haystack · 2h",
+        "           first line",
+        " you       where is the needle",
+        "           last line",
+        " call      find the Needle",
+        " result    a needle, found",
+        "another · 3d",
+        " Claude    no needle here",
+    ]
+    assert title(nvim) == "Claude grep needle"
+    assert nvim.cursor()[0] == 3, "the first hit"
+
+
+def test_the_match_stands_out(start_nvim, sessions, project):
+    sessions.write(project, ("a needle in a needle", "ok"))
+    nvim = start_nvim(init_lua=SETUP)
+    grep(nvim, "Claude grep needle")
+    marks = nvim.wait(
+        """
+        local marks = vim.tbl_map(function(mark)
+          return { mark[2], mark[3], mark[4].end_col, mark[4].hl_group }
+        end, vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, { details = true }))
+        return #marks == 3 and marks
+        """,
+        what="the colours",
+    )
+    line = nvim.lines()[1]
+    at = line.index("needle")
+    assert [1, at, at + 6, "ClaudeGrepMatch"] in marks
+    assert nvim.lua("return vim.api.nvim_get_hl(0, { name = 'ClaudeGrepMatch' }).link") == "Search"
+
+
+def test_entries_lead_to_the_place_in_the_transcript(start_nvim, sessions, project):
+    session = sessions.write(project, ("a needle", "one"), ("another needle", "two"))
+    nvim = start_nvim(files={"a.txt": "text\n"}, args=["a.txt"], init_lua=SETUP)
+    window = nvim.lua("return vim.api.nvim_get_current_win()")
+    grep(nvim, "Claude grep needle")
+    nvim.keys("<CR>")
+    nvim.wait("#read == 1", what="the transcript")
+    file = str(sessions.path(project, session))
+    assert nvim.lua("return read[1]") == [file, 1, window]
+    nvim.cmd("cnext")
+    nvim.wait("#read == 2", what="the next place")
+    assert nvim.lua("return read[2]")[:2] == [file, 3]
+    nvim.cmd("cprevious")
+    nvim.wait("#read == 3", what="the place before, once more")
+    assert nvim.lua("return read[3]")[:2] == [file, 1]
+    listed = nvim.lua("return vim.tbl_map(function(buf) return buf.name end, vim.fn.getbufinfo({ buflisted = 1 }))")
+    assert not [name for name in listed if name.startswith("claude://")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ("needle", ["needle 1.5", "Needle 105"]),
+        ("Needle", ["Needle 105"]),
+        ("-i NEEDLE", ["needle 1.5", "Needle 105"]),
+        ("-s needle", ["needle 1.5"]),
+        ("1.5", ["needle 1.5", "Needle 105"]),
+        ("-F 1.5", ["needle 1.5"]),
+        (r"\bneedle \d", ["needle 1.5", "Needle 105"]),
+        ('"quoted  text"', ['say "quoted  text"']),
+        ("-- -F", ["with -F in it"]),
+        ("-a -F elsewhere", ["elsewhere"]),
+        ("elsewhere", []),
+    ],
+)
+def test_the_pattern_is_what_was_typed(start_nvim, sessions, project, tmp_path, arguments, found):
+    sessions.write(
+        project, *[(text, "ok") for text in ("needle 1.5", "Needle 105", 'say "quoted  text"', "with -F in it")]
+    )
+    (tmp_path / "other").mkdir()
+    sessions.write(tmp_path / "other", ("elsewhere", "ok"))
+    nvim = start_nvim(init_lua=SETUP)
+    # The list has its blanks put together, as every text in it.
+    assert hits(grep(nvim, f"Claude grep {arguments}")) == [" ".join(text.split()) for text in found]
+
+
+def test_a_pattern_that_is_none_or_missing_is_named(start_nvim, sessions, project):
+    sessions.write(project, ("one", "ok"))
+    nvim = start_nvim(init_lua=SETUP)
+    nvim.cmd("Claude grep (")
+    nvim.wait("#notices == 1", what="the notice")
+    assert nvim.lua("return notices[1]") == "`(`: not a valid search pattern: error: unclosed group"
+    nvim.cmd("Claude grep -a")
+    nvim.wait("#notices == 2", what="the second notice")
+    assert nvim.lua("return notices[2]") == "`:Claude grep` needs a pattern."
+
+
+def test_nothing_found_is_said_and_no_window_opens(start_nvim, sessions, project):
+    sessions.write(project, ("one", "ok"))
+    nvim = start_nvim(init_lua=SETUP)
+    grep(nvim, "Claude grep nowhere")
+    nvim.wait("#notices == 1", what="the notice")
+    assert nvim.lua("return notices[1]") == "No session has nowhere."
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
+
+
+def test_a_search_ends_at_a_thousand_hits_and_says_so(start_nvim, sessions, project):
+    sessions.write(project, *[(f"needle {number}", "ok") for number in range(1100)])
+    nvim = start_nvim(init_lua=SETUP)
+    assert len(hits(grep(nvim, "Claude grep needle"))) == 1000
+    assert title(nvim) == "Claude grep needle (not all)"
+    assert nvim.lua("return notices") == ["The first 1000 matches; the pattern has more."]
+
+
+# A search that never ends by itself: what the facade hands out is held back.
+HELD = """
+local sessions = require("claude-ide.sessions")
+local search = sessions.search
+cancelled = 0
+sessions.search = function(opts, on_hits, done)
+  local cancel = search(opts, on_hits, function() end)
+  return function() cancelled = cancelled + 1 cancel() end
+end
+"""
+
+
+def test_ctrl_c_in_the_list_stops_the_search_and_keeps_what_was_found(start_nvim, sessions, project):
+    sessions.write(project, ("a needle", "ok"))
+    nvim = start_nvim(init_lua=SETUP)
+    nvim.lua(HELD)
+    nvim.cmd("Claude grep needle")
+    nvim.wait("vim.bo.buftype == 'quickfix'", what="the list")
+    assert title(nvim) == "Claude grep needle …"
+    nvim.keys("<C-c>")
+    nvim.wait("cancelled == 1", what="the end of the search")
+    assert title(nvim) == "Claude grep needle (stopped)"
+    assert hits(nvim.lua("return vim.fn.getqflist()")) == ["a needle"]
+    assert nvim.lua("return vim.fn.maparg('<C-c>', 'n')") == ""
+
+
+def test_a_new_search_ends_the_one_before_and_has_a_list_of_its_own(start_nvim, sessions, project):
+    sessions.write(project, ("a needle and a pin", "ok"))
+    nvim = start_nvim(init_lua=SETUP)
+    nvim.lua(HELD)
+    nvim.cmd("Claude grep needle")
+    nvim.wait("vim.bo.buftype == 'quickfix'", what="the list")
+    nvim.cmd("Claude grep pin")
+    nvim.wait("cancelled == 1 and #vim.fn.getqflist() > 0", what="the second list")
+    assert title(nvim) == "Claude grep pin …"
+    nvim.cmd("colder")
+    assert title(nvim) == "Claude grep needle (stopped)"
+
+
+def test_a_list_made_meanwhile_is_left_alone(start_nvim, sessions, project):
+    sessions.write(project, *[(f"needle {number}", "ok") for number in range(300)])
+    nvim = start_nvim(files={"a.txt": "x\n"}, init_lua=SETUP)
+    nvim.cmd("Claude grep needle")
+    nvim.lua("vim.fn.setqflist({}, ' ', { title = 'mine', items = { { filename = 'a.txt', lnum = 1, text = 'x' } } })")
+    nvim.wait(
+        """
+        local list = vim.fn.getqflist({ nr = 1, items = 1, title = 1 })
+        return list.title == "Claude grep needle" and #list.items == 301
+        """,
+        what="the search's own list to fill",
+    )
+    assert title(nvim) == "mine"
+    assert nvim.lua("return #vim.fn.getqflist()") == 1
+
+
+def test_typing_goes_on_while_hits_come(start_nvim, sessions, project):
+    sessions.write(project, ("a needle", "ok"))
+    nvim = start_nvim(files={"a.txt": "\n"}, args=["a.txt"], init_lua=SETUP)
+    nvim.keys("ihello")
+    nvim.wait("vim.fn.getline(1) == 'hello'")
+    nvim.cmd("Claude grep needle")
+    nvim.wait("#vim.api.nvim_list_wins() == 2", what="the list")
+    nvim.keys(" world")
+    nvim.wait("vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, 1, false)[1] == 'hello world'")

@@ -1,0 +1,102 @@
+"""What `:checkhealth claude-ide` says of sessions: what can be seen, what cannot, and why."""
+
+import os
+
+import pytest
+from session_files import Sessions
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    sessions = Sessions(tmp_path / "home")
+    yield sessions
+    sessions.close()
+
+
+@pytest.fixture
+def health(start_nvim):
+    """The lines of the health check on sessions."""
+
+    def health(connect=None):
+        nvim = start_nvim()
+        if connect:
+            connect(nvim)
+            nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the client's pid")
+        nvim.cmd("checkhealth claude-ide")
+        text = nvim.wait(
+            """
+            local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n")
+            return vim.bo.filetype == "checkhealth" and text:find("Log file:", 1, true) and text or nil
+            """,
+            timeout=60,
+        )
+        return text[text.index("Sessions ~") : text.index("Surroundings ~")]
+
+    return health
+
+
+def test_nothing_is_wrong_where_claude_has_not_run(health):
+    text = health()
+    assert "projects yet: Claude has not been asked anything" in text
+    assert "Claude Code has not run yet, or keeps its files elsewhere" in text
+    assert "WARNING" not in text and "ERROR" not in text
+
+
+def test_says_which_sessions_run_and_what_they_do(health, sessions, tmp_path):
+    (tmp_path / "project").mkdir()
+    sessions.write(tmp_path / "project", ("one", "ok"))
+    pid = sessions.sleeper()
+    sessions.record(pid, "s", "waiting", tmp_path / "project", waitingFor="permission prompt", entrypoint="cli")
+    text = health()
+    assert "OK The sessions are in ~/.claude/projects" in text
+    assert "OK What running sessions do can be seen: 1 runs" in text
+    assert f"waiting: permission: the CLI 2.1.329, pid {pid}, in " in text
+
+
+def test_a_cli_that_keeps_no_records_is_told(health, sessions, tmp_path):
+    (tmp_path / "project").mkdir()
+    sessions.write(tmp_path / "project", ("one", "ok"))
+    text = health()
+    assert "this version of Claude Code does not say what a session does" in text
+    assert "So the statusline cannot say whether Claude works or waits. Everything else works." in text
+
+
+def test_a_record_of_another_shape_is_named(health, sessions):
+    pid = sessions.sleeper()
+    folder = sessions.config / "sessions"
+    folder.mkdir(parents=True)
+    (folder / f"{pid}.json").write_text('{"process": 1}')
+    text = health()
+    assert "WARNING What these CLIs say of themselves is not understood" in text
+    assert f"{pid}.json" in text
+
+
+def test_a_record_without_a_state_says_where_the_state_is_from(health, sessions, tmp_path):
+    (tmp_path / "project").mkdir()
+    session = sessions.write(tmp_path / "project", ("one", "ok"))
+    sessions.record(sessions.sleeper(), session, None, tmp_path / "project")
+    assert "It does not say what it does: worked out of its transcript" in health()
+
+
+def test_a_connected_cli_without_a_record_is_told(health, sessions, connect):
+    sessions.record(sessions.sleeper(), "s")
+    assert f"The CLI with pid {os.getpid()} is connected and leaves no record" in health(connect)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
+def test_a_folder_that_may_not_be_read_is_told(health, sessions):
+    folder = sessions.config / "sessions"
+    folder.mkdir(parents=True)
+    folder.chmod(0)
+    try:
+        assert "cannot be read" in health()
+    finally:
+        folder.chmod(0o700)
+
+
+def test_a_file_in_the_place_of_a_folder_is_told(health, sessions):
+    sessions.config.mkdir(parents=True)
+    (sessions.config / "projects").write_text("")
+    (sessions.config / "sessions").write_text("")
+    text = health()
+    assert text.count("cannot be read: ENOTDIR") == 2

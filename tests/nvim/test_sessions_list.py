@@ -1,0 +1,323 @@
+"""`:Claude sessions`: the list, what can be done with a session, and what it says when something stands in the way."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from session_files import Sessions
+
+# Every list that is shown is kept in `lists`; the numbers in `answers` are chosen from them, one after the other.
+PICKER = """
+lists, answers, notices, read = {}, {}, {}, {}
+vim.notify = function(message) notices[#notices + 1] = message end
+vim.ui.select = function(items, opts, on_choice)
+  local lines = vim.tbl_map(opts.format_item or tostring, items)
+  lists[#lists + 1] = { prompt = opts.prompt, kind = opts.kind, lines = lines }
+  preview = opts.preview_item and opts.preview_item(items[1])
+  local answer = table.remove(answers, 1)
+  if answer then on_choice(items[answer], answer) else on_choice(nil) end
+end
+package.preload["claude-ide.transcript"] = function()
+  return { open = function(what, at) read[#read + 1] = { what, at } end }
+end
+"""
+# A CLI that says what it was started with, and where.
+ECHO = {
+    "terminal": {"command": ["sh", "-c", 'echo "args: $*"; echo "in: ${PWD##*/}"; exec sleep 600', "--"], "size": 100}
+}
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    (tmp_path / "project").mkdir()
+    sessions = Sessions(tmp_path / "home")
+    yield sessions
+    sessions.close()
+
+
+@pytest.fixture
+def start(start_nvim, tmp_path):
+    def start(picker=PICKER, opts=ECHO, **more):
+        return start_nvim(opts=opts, init_lua=picker, **more)
+
+    return start
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def choose(nvim, *answers, command="Claude sessions"):
+    """Runs the command, answers its lists, and gives back all lists so far."""
+    before = nvim.lua("answers = { ... } return #lists", *answers)
+    nvim.cmd(command)
+    nvim.wait(f"#lists > {before} and #answers == 0", what="the list")
+    return nvim.lua("return lists")
+
+
+def notice(nvim, text):
+    nvim.wait(lambda: any(text in said for said in nvim.lua("return notices")), what=f"the notice {text!r}")
+
+
+# ── the list ──
+
+
+def test_lists_the_sessions_of_the_project_newest_first(start, sessions, project, tmp_path):
+    sessions.write(project, ("Explain the build", "ok"), age=timedelta(days=3), branch="feature/x")
+    sessions.write(project, ("fix it", "ok"), title="The parser")
+    sessions.write(project / "sub", ("below", "ok"), age=timedelta(days=30)) if (
+        project / "sub"
+    ).mkdir() is None else None
+    (tmp_path / "other").mkdir()
+    sessions.write(tmp_path / "other", ("elsewhere", "ok"))
+    (shown,) = choose(start())
+    assert shown["prompt"] == "Claude sessions of this project"
+    assert shown["kind"] == "claude_sessions"
+    assert shown["lines"] == ["2h  main       The parser", "3d  feature/x  Explain the build", "4w  main       below"]
+
+
+def test_lists_those_of_all_projects_with_their_folders(start, sessions, project, tmp_path):
+    (tmp_path / "o").mkdir()
+    sessions.write(tmp_path / "o", ("elsewhere", "ok"), branch=None)
+    sessions.write(project, ("here", "ok"), age=timedelta(days=3), branch=None)
+    (shown,) = choose(start(), command="Claude sessions all")
+    assert shown["prompt"] == "Claude sessions of all projects"
+    assert [re.split(r"\s{2,}", line) for line in shown["lines"]] == [
+        ["2h", shown["lines"][0].split()[1], "elsewhere"],
+        ["3d", shown["lines"][1].split()[1], "here"],
+    ]
+    assert shown["lines"][0].split()[1].endswith("/o")
+
+
+def test_a_running_session_says_what_it_does(start, sessions, project):
+    waiting = sessions.write(project, ("one", "ok"))
+    sessions.write(project, ("two", "ok"), age=timedelta(days=1))
+    sessions.record(sessions.sleeper(), waiting, "waiting", project, waitingFor="permission prompt")
+    nvim = start()
+    nvim.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
+    (shown,) = choose(nvim)
+    assert shown["lines"] == ["2h  waiting: permission  main  one", "1d                       main  two"]
+
+
+def test_the_lines_are_aligned_and_fit_the_screen(start, sessions, project):
+    sessions.write(
+        project, ("漢字のタイトルはとても長いので切らなければならない、それでも揃っているべきだ", "ok"), branch="漢字"
+    )
+    sessions.write(project, ("An ordinary title " * 8, "ok"), age=timedelta(days=80), branch="b" * 40)
+    nvim = start(picker="")
+    nvim.cmd("set columns=80")
+    nvim.keys(":Claude sessions<CR>")
+    nvim.wait_screen("Type number")
+    lines = [line for line in nvim.screen() if re.match(r"\d: ", line)]
+    assert lines == [
+        "1:  2h  漢字                  漢字のタイトルはとても長いので切らなければならな…",
+        f"2: 2mo  {'b' * 19}…  An ordinary title An ordinary title An ordinary…",
+    ]
+    nvim.keys("<CR>")
+    nvim.wait("vim.fn.mode() == 'n'", what="the list to be gone")
+
+
+def test_neovims_own_list_shows_one_screen_and_the_rest_on_demand(start, sessions, project):
+    for number in range(50):
+        sessions.write(project, (f"session {number:02}", "ok"), age=timedelta(minutes=number))
+    nvim = start(picker="")
+    nvim.keys(":Claude sessions<CR>")
+    nvim.wait_screen("37: … 14 older")
+    assert "session 35" in "\n".join(nvim.screen()) and "session 36" not in "\n".join(nvim.screen())
+    nvim.keys("37<CR>")
+    nvim.wait_screen("14: 49m  main  session 49")
+    assert "session 35" not in "\n".join(nvim.screen())
+    nvim.keys("<CR>")
+    nvim.wait("vim.fn.mode() == 'n'", what="the list to be gone")
+
+
+def test_a_project_without_sessions_says_so(start, sessions):
+    nvim = start()
+    nvim.cmd("Claude sessions")
+    notice(nvim, "This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
+    nvim.cmd("Claude sessions all")
+    notice(nvim, "There are no sessions yet.")
+
+
+def test_a_folder_that_cannot_be_listed_is_named(start, sessions):
+    sessions.config.mkdir(parents=True)
+    (sessions.config / "projects").write_text("no folder")
+    nvim = start()
+    nvim.cmd("Claude sessions all")
+    notice(nvim, "The sessions cannot be listed: ")
+
+
+def test_odd_files_among_the_sessions_do_no_harm(start, sessions, project):
+    sessions.write(project, ("good", "ok"))
+    folder = sessions.folder(project)
+    (folder / "broken.jsonl").write_text('{"type":"user","mess')
+    (folder / "newer.jsonl").write_text('{"kind":"v9"}\n[1,2]\n"text"\n')
+    (folder / "empty.jsonl").write_text("")
+    (folder / "a-folder.jsonl").mkdir()
+    (shown,) = choose(start())
+    assert shown["lines"] == ["2h  main  good"]
+
+
+def test_a_picker_with_a_preview_shows_what_is_known(start, sessions, project):
+    session = sessions.write(project, ("the first prompt", "ok"), ("the last prompt", "ok"), title="The parser")
+    nvim = start()
+    choose(nvim)
+    text = "\n".join(nvim.lua("return vim.api.nvim_buf_get_lines(preview.buf, 0, -1, false)"))
+    assert text.startswith("# The parser\n")
+    for part in (
+        f"- Session: {session}",
+        "- Model: claude-test-1",
+        "the first prompt",
+        "the last prompt",
+        "- Branch: main",
+    ):
+        assert part in text
+
+
+# ── what can be done ──
+
+
+def test_offers_actions_and_reads_by_default(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"), title="The parser")
+    nvim = start()
+    _, actions = choose(nvim, 1, 1)
+    assert actions == {
+        "prompt": "The parser",
+        "kind": "claude_session_action",
+        "lines": [
+            "Read it",
+            "Resume it in the terminal",
+            "Fork it: go on in a copy",
+            "Copy its id",
+            "Export it as Markdown",
+        ],
+    }
+    assert nvim.lua("return read[1][1].file") == str(sessions.path(project, session))
+
+
+def test_copies_the_id(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"))
+    nvim = start()
+    choose(nvim, 1, 4)
+    nvim.wait(lambda: nvim.lua("return vim.fn.getreg('\"')") == session)
+    notice(nvim, f"Copied {session}")
+
+
+def test_resumes_in_the_folder_where_it_began(start, sessions, project):
+    (project / "sub").mkdir()
+    session = sessions.write(project / "sub", ("one", "ok"))
+    nvim = start()
+    choose(nvim, 1, 2)
+    nvim.wait_screen(f"args: --resume {session}")
+    nvim.wait_screen("in: sub")
+
+
+def test_forks(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"))
+    nvim = start()
+    choose(nvim, 1, 3)
+    nvim.wait_screen(f"args: --resume {session} --fork-session")
+
+
+def test_asks_before_it_ends_the_cli_that_runs(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"), title="The parser")
+    nvim = start()
+    nvim.cmd("Claude")
+    nvim.wait_screen("args:")
+    nvim.keys(r"<C-\><C-n>")
+    asked = choose(nvim, 1, 2, 1)[-1]
+    assert asked["prompt"] == "Claude is already running"
+    assert asked["lines"] == ["Keep it", "End it and resume “The parser”"]
+    assert session not in "\n".join(nvim.screen())
+    choose(nvim, 1, 2, 2)
+    nvim.wait_screen(f"args: --resume {session}")
+
+
+def test_a_session_that_runs_elsewhere_is_not_resumed_without_a_word(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"))
+    pid = sessions.sleeper()
+    sessions.record(pid, session, "busy", project)
+    nvim = start()
+    nvim.wait("#require('claude-ide').sessions.live() == 1", what="the record to be seen")
+    asked = choose(nvim, 1, 2)[-1]
+    assert asked["prompt"] == f"It runs elsewhere (pid {pid}, working)"
+    assert asked["lines"] == ["Fork it: go on in a copy", "Resume it here too"]
+    assert nvim.lua("return require('claude-ide.terminal').is_running()") is False
+    choose(nvim, 1, 2, 1)
+    nvim.wait_screen(f"args: --resume {session} --fork-session")
+
+
+def test_the_session_in_the_terminal_is_gone_to(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"))
+    nvim = start()
+    nvim.cmd("Claude")
+    nvim.wait_screen("args:")
+    pid = nvim.lua("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
+    nvim.cmd("Claude hide")
+    sessions.record(pid, session, "idle", project)
+    nvim.wait("require('claude-ide.sessions').of_terminal() ~= nil", what="the record to be seen")
+    actions = choose(nvim, 1, 2)[-1]
+    assert actions["lines"][1] == "Go to its terminal"
+    nvim.wait("require('claude-ide.terminal').is_visible()")
+    assert nvim.lua("return vim.b.terminal_job_pid") == pid
+
+
+def test_a_session_whose_folder_is_gone_is_not_started_somewhere_else(start, sessions, project):
+    gone = project / "gone"
+    gone.mkdir()
+    sessions.write(gone, ("one", "ok"), title="The parser")
+    gone.rmdir()
+    nvim = start()
+    choose(nvim, 1, 2)
+    notice(nvim, "which is gone: the CLI resumes it only there.")
+    assert nvim.lua("return require('claude-ide.terminal').is_running()") is False
+
+
+# ── for scripts and maps ──
+
+
+@pytest.mark.parametrize("call", ["Claude sessions read %s", "lua require('claude-ide').sessions.read('%s')"])
+def test_a_session_is_named_by_the_beginning_of_its_id(start, sessions, project, call):
+    session = sessions.write(project, ("one", "ok"), id="aaaa1111-0000-4000-8000-000000000000")
+    sessions.write(project, ("two", "ok"), id="aaaa2222-0000-4000-8000-000000000000")
+    nvim = start()
+    nvim.cmd(call % "aaaa1")
+    nvim.wait("#read == 1")
+    assert nvim.lua("return read[1][1].file") == str(sessions.path(project, session))
+    nvim.cmd(call % "aaaa")
+    notice(nvim, "2 sessions begin with aaaa.")
+    nvim.cmd(call % "bbbb")
+    notice(nvim, "There is no session bbbb.")
+
+
+def test_what_is_no_action_is_named(start):
+    nvim = start()
+    nvim.cmd("Claude sessions foo")
+    notice(nvim, "`:Claude sessions foo`: expected all, read, resume, fork, copy, export.")
+    nvim.cmd("Claude sessions resume")
+    notice(nvim, "`:Claude sessions resume` needs the id of a session.")
+
+
+def test_actions_and_ids_are_completed(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"))
+    nvim = start()
+
+    def completed(line):
+        return nvim.lua("return vim.fn.getcompletion(..., 'cmdline')", line)
+
+    assert completed("Claude sessions ") == ["all", "read", "resume", "fork", "copy", "export"]
+    assert completed("Claude sessions re") == ["read", "resume"]
+    assert completed("Claude sessions resume ") == [session]
+    assert completed(f"Claude sessions resume {session} ") == []
+    assert completed("Claude sessions all ") == []
+
+
+def test_a_picker_of_ones_own_has_all_it_needs(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"), title="The parser")
+    nvim = start()
+    nvim.lua("require('claude-ide').sessions.list({}, function(items, err) found = items or err end)")
+    (item,) = nvim.wait("found", what="the list")
+    assert (item["summary"]["id"], item["summary"]["title"]) == (session, "The parser")
