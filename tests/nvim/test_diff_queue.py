@@ -2,6 +2,7 @@
 
 import pytest
 from diff_steps import Diffs
+from session_files import Sessions
 
 FILES = {"a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n"}
 
@@ -62,10 +63,68 @@ def test_lists_them_in_the_quickfix_window(diffs):
       end, vim.fn.getqflist())
     """)
     assert listed == [
-        ["a.txt", 1, "+1 −1 · session 1"],
-        ["b.txt", 1, "+1 −1 · session 2"],
-        ["c.txt", 2, "+1 −0 · session 1"],
+        ["a.txt", 1, "+1 −1 · connection 1"],
+        ["b.txt", 1, "+1 −1 · connection 2"],
+        ["c.txt", 2, "+1 −0 · connection 1"],
     ]
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    sessions = Sessions(tmp_path / "home")
+    yield sessions
+    sessions.close()
+
+
+LABELS = """
+local labels
+vim.ui.select = function(items, options) labels = vim.tbl_map(options.format_item, items) end
+require("claude-ide.command.diffs").choose()
+return labels
+"""
+TEXTS = """
+require("claude-ide.command.diffs").quickfix()
+return vim.tbl_map(function(item) return item.text end, vim.fn.getqflist())
+"""
+
+
+def propose(nvim, client, name, contents):
+    """Sends an edit through the server; answers are of no concern."""
+    path = str(nvim.project / name)
+    count = nvim.lua("return require('claude-ide.diff').count()")
+    args = {"old_file_path": path, "new_file_path": path, "new_file_contents": contents, "tab_name": name}
+    client.start_call("openDiff", **args)
+    nvim.wait(f"require('claude-ide.diff').count() == {count + 1}")
+    nvim.wait("return vim.iter(require('claude-ide.diff').list()):all(function(diff) return diff.added ~= nil end)")
+
+
+def test_each_names_its_session_and_no_two_are_alike(start_nvim, connect, sessions):
+    nvim = start_nvim(files={**FILES, "long/name.txt": "x\n"})
+    clients, pids = [], []
+    for name in ("fix the parser", None, None, None):
+        client = connect(nvim, roots=[nvim.project])
+        pid = sessions.sleeper()
+        client.notify("ide_connected", {"pid": pid})
+        if name or len(pids) == 1:
+            sessions.record(pid, f"session-{len(pids)}", "busy", cwd=nvim.project, name=name)
+        clients.append(client)
+        pids.append(pid)
+    nvim.wait(
+        f"vim.tbl_count(require('claude-ide.sessions').live()) == 2 and require('claude-ide.server').client(4).pid == {pids[3]}"
+    )
+    propose(nvim, clients[0], "a.txt", "A\n")
+    propose(nvim, clients[1], "long/name.txt", "x\ny\n")
+    propose(nvim, clients[2], "a.txt", "A\n")
+    propose(nvim, clients[2], "a.txt", "A\n")
+    project = nvim.project.name
+    assert nvim.lua(LABELS) == [
+        "a.txt          +1 −1 · fix the parser",
+        f"long/name.txt  +1 −0 · {project} (pid {pids[1]})",
+        f"a.txt          +1 −1 · {project} (pid {pids[2]})",
+        f"a.txt          +1 −1 · {project} (pid {pids[2]}) (2)",
+    ]
+    assert nvim.lua(TEXTS)[:2] == ["+1 −1 · fix the parser", f"+1 −0 · {project} (pid {pids[1]})"]
+    nvim.wait("require('claude-ide.statusline').text():find('4 to review', 1, true)")
 
 
 def test_a_word_that_means_nothing_is_named(diffs):

@@ -2,11 +2,38 @@
 
 local M = {}
 
+---Lines that come and go.
 ---@param diff claude-ide.diff.Item
 ---@return string
-local function label(diff)
-  local name = vim.fn.fnamemodify(diff.path, ":~:.")
-  return diff.added and ("%s  +%d −%d"):format(name, diff.added, diff.removed) or name
+local function counts(diff)
+  return diff.added and ("+%d −%d"):format(diff.added, diff.removed) or "is being made"
+end
+
+---@param diffs claude-ide.diff.Item[]
+---@return table<integer, string> by client
+local function names_of(diffs)
+  return require("claude-ide.sessions.names").of_clients(vim.tbl_map(function(diff)
+    return diff.client
+  end, diffs))
+end
+
+---One line for each, in columns, no two alike.
+---@param diffs claude-ide.diff.Item[]
+---@return table<claude-ide.diff.Item, string>
+local function labels_of(diffs)
+  local sessions, files, width = names_of(diffs), {}, 0
+  for i, diff in ipairs(diffs) do
+    files[i] = vim.fn.strtrans(vim.fn.fnamemodify(diff.path, ":~:."))
+    width = math.max(width, vim.fn.strdisplaywidth(files[i]))
+  end
+  local labels, seen = {}, {}
+  for i, diff in ipairs(diffs) do
+    local gap = (" "):rep(width - vim.fn.strdisplaywidth(files[i]) + 2)
+    local label = ("%s%s%s · %s"):format(files[i], gap, counts(diff), sessions[diff.client])
+    seen[label] = (seen[label] or 0) + 1
+    labels[diff] = seen[label] > 1 and ("%s (%d)"):format(label, seen[label]) or label
+  end
+  return labels
 end
 
 ---@return boolean? ok
@@ -17,7 +44,11 @@ function M.choose()
     require("claude-ide.notice").info("No edit waits for you.")
     return true
   end
-  vim.ui.select(diffs, { prompt = "Edits that wait for you", format_item = label }, function(diff)
+  local labels = labels_of(diffs)
+  local function format_item(diff)
+    return labels[diff]
+  end
+  vim.ui.select(diffs, { prompt = "Edits that wait for you", format_item = format_item }, function(diff)
     if diff then
       -- It may have been answered in the CLI while the list was open.
       local ok, err = require("claude-ide.diff").focus(diff.id)
@@ -33,14 +64,14 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.quickfix()
-  local items, is_in_diff = {}, false
-  for _, diff in ipairs(require("claude-ide.diff").list()) do
-    local counts = diff.added and ("+%d −%d"):format(diff.added, diff.removed) or "is being made"
+  local diffs, items, is_in_diff = require("claude-ide.diff").list(), {}, false
+  local sessions = names_of(diffs)
+  for _, diff in ipairs(diffs) do
     is_in_diff = is_in_diff or diff.current
     items[#items + 1] = {
       filename = diff.path,
       lnum = diff.first or 1,
-      text = ("%s · session %d"):format(counts, diff.client),
+      text = ("%s · %s"):format(counts(diff), sessions[diff.client]),
     }
   end
   if #items == 0 then

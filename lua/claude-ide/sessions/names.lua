@@ -1,0 +1,40 @@
+-- What to call the CLIs that are connected, so that a person knows which is which. From memory.
+local M = {}
+
+---@param id integer
+---@return string name
+---@return string mark that nothing else has
+local function of_client(id)
+  local client = require("claude-ide.server").client(id)
+  local live = require("claude-ide.sessions").of_client(id)
+  local mark = client and client.pid and ("pid %d"):format(client.pid) or ("connection %d"):format(id)
+  if live and live.name then
+    return require("claude-ide.sessions.words").title(live), mark
+  end
+  local folder = live and live.cwd or client and client.roots and client.roots[1]
+  if folder then
+    return vim.fn.strtrans(vim.fs.basename(folder)), mark
+  end
+  return mark, mark
+end
+
+---The session's name, else the name of its folder; with the process where two are called the same.
+---@param ids integer[] clients
+---@return table<integer, string>
+function M.of_clients(ids)
+  local names, marks, uses = {}, {}, {}
+  for _, id in ipairs(ids) do
+    if not names[id] then
+      names[id], marks[id] = of_client(id)
+      uses[names[id]] = (uses[names[id]] or 0) + 1
+    end
+  end
+  for id, name in pairs(names) do
+    if uses[name] > 1 and name ~= marks[id] then
+      names[id] = ("%s (%s)"):format(name, marks[id])
+    end
+  end
+  return names
+end
+
+return M
