@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import editor, wire  # noqa: E402
+from bench import diffs, editor, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The machine's other work comes and goes; what the code takes is what is left when it is gone.
@@ -41,7 +41,7 @@ def main() -> int:
     print(f"Neovim {arguments.nvim}, {os.cpu_count()} processors, load {load:.1f}, each figure the best of {RUNS} runs")
     if load > 0.5:
         print("Other programs are running: what they take is missing here.")
-    parts = [round_trips, busy, pipeline, large_diff, handlers, costs]
+    parts = [round_trips, busy, pipeline, large_diff, long_diffs, handlers, costs]
     rows = []
     for part in parts:
         if arguments.only and arguments.only not in part.__name__:
@@ -134,6 +134,12 @@ def large_diff(directory: Path, version: str):
     yield at_most("openDiff of 10 MB: the next ping answered after", min(ping), 250, "ms")
     yield at_most("openDiff of 10 MB: the next tool answered after", min(tool), 250, "ms")
     yield at_most("openDiff of 10 MB: longest freeze of Neovim", min(freeze), 150, "ms")
+
+
+def long_diffs(directory: Path, version: str):
+    """Diffs of a long file with many changes, in each layout: what the main loop works until they are shown."""
+    for name, measured, target in diffs.measure(version, RUNS):
+        yield at_most(name, measured, target, "ms")
 
 
 def handlers(directory: Path, version: str):

@@ -1,4 +1,4 @@
--- The windows of a diff as its layout wants them: made, dressed, compared, and turned from one layout into another.
+-- The windows of a diff as its layout wants them: made, dressed, and turned from one layout into another.
 -- Invariant: the proposal's window is there from first to last, so cursor, view and undo history survive every change.
 local M = {}
 
@@ -52,62 +52,6 @@ local function open_windows(view)
 end
 
 ---@param view claude-ide.diff.View
-local function compare(view)
-  if not view.wins.now then
-    require("claude-ide.diff.unified").show(view.hunks, view.bufs.now, view.wins.proposal)
-  elseif view.plain then
-    require("claude-ide.diff.marks").show(view, view.hunks.list)
-  else
-    for _, win in pairs(view.wins) do
-      vim.api.nvim_win_call(win, vim.cmd.diffthis)
-    end
-  end
-end
-
----@param view claude-ide.diff.View
-local function end_comparing(view)
-  require("claude-ide.diff.unified").hide(view.bufs.proposal)
-  require("claude-ide.diff.marks").hide(view)
-  for _, win in pairs(view.wins) do
-    vim.api.nvim_win_call(win, function()
-      vim.cmd("diffoff")
-    end)
-    vim.wo[win][0].scrollbind = false
-  end
-end
-
----The first change as diff mode sees it: with the person's 'diffopt' that need not be the first that there is.
----@return integer lnum
-local function first_in_diff_mode()
-  vim.cmd("normal! gg")
-  if vim.fn.diff_hlID(1, 1) == 0 and vim.fn.diff_filler(1) == 0 then
-    vim.cmd("silent! normal! ]c")
-  end
-  return vim.fn.line(".")
-end
-
----@param view claude-ide.diff.View
-local function go_to_first_change(view)
-  if not view.wins.now then
-    return require("claude-ide.diff.unified").go_to_first(view.bufs.proposal)
-  end
-  local first = view.hunks.list[1]
-  for side, win in pairs(view.wins) do
-    vim.api.nvim_win_call(win, function()
-      local lnum = 1
-      if not view.plain then
-        lnum = first_in_diff_mode()
-      elseif first then
-        lnum =
-          math.min(side == "now" and first.old or first.new, vim.api.nvim_buf_line_count(view.bufs[side]))
-      end
-      vim.api.nvim_win_set_cursor(win, { lnum, 0 })
-      vim.cmd("normal! zvzz")
-    end)
-  end
-end
-
----@param view claude-ide.diff.View
 ---@param winbar fun(side: claude-ide.diff.Side, width: integer): string
 function M.set_winbars(view, winbar)
   for side, win in pairs(view.wins) do
@@ -135,10 +79,10 @@ function M.open(view, winbar)
   for side, win in pairs(view.wins) do
     require("claude-ide.diff.dress").window(win, winbar(side, vim.api.nvim_win_get_width(win)))
   end
-  compare(view)
-  go_to_first_change(view)
+  local pair = require("claude-ide.diff.pair")
+  pair.compare(view)
+  pair.go_to_first_change(view)
   vim.api.nvim_set_current_win(view.wins.proposal)
-  vim.cmd("syncbind")
 end
 
 ---Turns the windows into those of another layout. The text, its history and where the person is in it stay.
@@ -153,7 +97,8 @@ function M.switch(view, name, winbar)
     saved.topline = math.max(saved.lnum - vim.fn.winline() + 1, 1)
     vim.api.nvim_set_current_win(proposal)
   end
-  end_comparing(view)
+  local pair = require("claude-ide.diff.pair")
+  pair.end_comparing(view)
   view.wins.now = nil
   view.layout = name
   require("claude-ide.diff.place").keeping_sizes(function()
@@ -167,26 +112,14 @@ function M.switch(view, name, winbar)
   if view.wins.now then
     require("claude-ide.diff.dress").window(view.wins.now, "")
   end
-  compare(view)
+  pair.compare(view)
   M.set_winbars(view, winbar)
   saved.topfill = nil
   vim.api.nvim_win_call(proposal, function()
     vim.fn.winrestview(saved)
     vim.cmd("normal! zv")
-    if view.wins.now then
-      vim.cmd("syncbind")
-    end
   end)
-end
-
----The text has changed.
----@param view claude-ide.diff.View
-function M.refresh(view)
-  if not view.wins.now then
-    require("claude-ide.diff.unified").refresh(view.bufs.proposal)
-  elseif view.plain then
-    require("claude-ide.diff.marks").refresh(view, view.hunks.list)
-  end
+  pair.align(view)
 end
 
 return M

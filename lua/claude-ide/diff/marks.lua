@@ -1,16 +1,25 @@
--- Shows the differences of texts that are too much for Neovim's diff mode, with highlighted lines instead.
+-- Shows the differences of texts that are too much for Neovim's diff mode, in two windows that look and move as in diff mode:
+-- lines and words highlighted, filler where a side has no line, equal text folded away.
 --
--- Measured on 0.10 to 0.12: diff mode takes time by the square of the hunks (5,000 hunks: 1 s, 25,000: 6.5 s), and with
--- `inline:` in 'diffopt' the first redraw takes time by the lines of a hunk (5,000 lines: 220 ms, 50,000: 5 s).
+-- Measured on 0.10 to 0.12: diff mode takes time by the lines of a text for each of its hunks (2 × 50,000 lines with 500
+-- hunks: 0.25 to 0.5 s), and with `inline:` in 'diffopt' the first redraw takes time by the lines of a hunk (5,000 lines:
+-- 220 ms, 50,000: 5 s).
 local M = {}
 
 local MAX_BYTES = 4 * 1024 * 1024
-local MAX_LINES = 100000
-local MAX_HUNKS = 1000
 local MAX_INLINE_LINES = 2000
+
+---What diff mode takes, in milliseconds on a small machine: so much for a line, so much for a line of each hunk, at most.
+local MS_PER_LINE, MS_PER_LINE_AND_HUNK, MAX_MS = 0.6e-3, 3.3e-6, 35
 
 ---Past so many lines that one side has more in one place, the other side is not filled up to match.
 local MAX_FILLER = 400
+
+---Columns of the longest row of filler.
+local FILLER_COLUMNS = 500
+
+---Hunks of more lines are not looked at word by word.
+local MAX_WORD_LINES = 60
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.diff.marks")
 
@@ -19,7 +28,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.diff.marks")
 ---@param bytes integer of both sides
 ---@return boolean
 function M.needed(hunks, lines, bytes)
-  if bytes > MAX_BYTES or lines > MAX_LINES or #hunks > MAX_HUNKS then
+  if bytes > MAX_BYTES or lines * (MS_PER_LINE + #hunks * MS_PER_LINE_AND_HUNK) > MAX_MS then
     return true
   end
   if not vim.o.diffopt:find("inline:", 1, true) then
@@ -45,82 +54,142 @@ local function mark_lines(buf, first, count, group)
       hl_eol = true,
       strict = false,
       priority = 20,
+      undo_restore = false,
     })
   end
 end
 
----@param buf integer
+---How many rows of filler stand for lines that only the other side has.
+---@param more integer lines of the other side above those of this one
+---@return integer
+function M.filler(more)
+  return more > 0 and more <= MAX_FILLER and more or 0
+end
+
+---@param win integer
+---@return table[] row
+local function filler_row(win)
+  local shown = ("," .. vim.wo[win].fillchars):match(",diff:([^,]+)") or "-"
+  return { { shown:rep(FILLER_COLUMNS), "DiffDelete" } }
+end
+
+---@param pair claude-ide.diff.Pair
+---@param side claude-ide.diff.Side
 ---@param before integer 1-based; the filler goes above this line
----@param count integer
-local function fill(buf, before, count)
-  if count <= 0 or count > MAX_FILLER then
+---@param more integer
+local function fill(pair, side, before, more)
+  local count = M.filler(more)
+  if count == 0 then
     return
   end
-  local filler = {}
+  local buf, filler = pair.bufs[side], {}
+  local row = filler_row(pair.wins[side])
   for i = 1, count do
-    filler[i] = { { "", "DiffDelete" } }
+    filler[i] = row
   end
   local last = vim.api.nvim_buf_line_count(buf)
   vim.api.nvim_buf_set_extmark(buf, namespace, math.min(before, last) - 1, 0, {
     virt_lines = filler,
     virt_lines_above = before <= last,
+    undo_restore = false,
   })
 end
 
----@param buf integer
----@param direction 1|-1
-local function jump(buf, direction)
-  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-  local from = direction == 1 and { row + 1, 0 } or { math.max(row - 1, 0), 0 }
-  local marks = vim.api.nvim_buf_get_extmarks(buf, namespace, from, direction == 1 and -1 or 0, { limit = 1 })
-  if marks[1] and (direction == 1 or row > 0) then
-    vim.cmd("normal! m'")
-    vim.api.nvim_win_set_cursor(0, { marks[1][2] + 1, 0 })
-  end
-end
-
----@param view claude-ide.diff.View
----@param hunks claude-ide.buffer.Hunk[]
-function M.refresh(view, hunks)
-  local now, proposal = view.bufs.now, view.bufs.proposal
-  for _, buf in pairs(view.bufs) do
-    vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  end
-  for _, hunk in ipairs(hunks) do
-    local changed = hunk.old_count > 0 and hunk.new_count > 0
-    mark_lines(now, hunk.old, hunk.old_count, changed and "DiffChange" or "DiffDelete")
-    mark_lines(proposal, hunk.new, hunk.new_count, changed and "DiffChange" or "DiffAdd")
-    fill(now, hunk.old + hunk.old_count, hunk.new_count - hunk.old_count)
-    fill(proposal, hunk.new + hunk.new_count, hunk.old_count - hunk.new_count)
-  end
-end
-
----@param view claude-ide.diff.View
----@param hunks claude-ide.buffer.Hunk[]
-function M.show(view, hunks)
-  M.refresh(view, hunks)
-  for _, side in ipairs({ "now", "proposal" }) do
-    local win, buf = view.wins[side], view.bufs[side]
-    vim.wo[win][0].scrollbind = true
-    vim.wo[win][0].wrap = false
-    for key, direction in pairs({ ["]c"] = 1, ["[c"] = -1 }) do
-      vim.keymap.set("n", key, function()
-        jump(buf, direction)
-      end, { buffer = buf, desc = "Claude Code: another change" })
-    end
-  end
-end
-
----@param view claude-ide.diff.View
-function M.hide(view)
-  if not (view.plain and view.wins.now) then
+---@param pair claude-ide.diff.Pair
+---@param hunk claude-ide.buffer.Hunk
+local function mark_words(pair, hunk)
+  if hunk.old_count + hunk.new_count > MAX_WORD_LINES then
     return
   end
-  for side, buf in pairs(view.bufs) do
+  local words = require("claude-ide.diff.words")
+  local now, proposal = pair.bufs.now, pair.bufs.proposal
+  local old = vim.api.nvim_buf_get_lines(now, hunk.old - 1, hunk.old - 1 + hunk.old_count, false)
+  local new = vim.api.nvim_buf_get_lines(proposal, hunk.new - 1, hunk.new - 1 + hunk.new_count, false)
+  ---@param buf integer
+  ---@param row integer
+  ---@param spans claude-ide.diff.Span[]
+  local function mark(buf, row, spans)
+    for _, span in ipairs(spans) do
+      vim.api.nvim_buf_set_extmark(buf, namespace, row, span[1], {
+        end_col = span[2],
+        hl_group = "DiffText",
+        strict = false,
+        priority = 21,
+        undo_restore = false,
+      })
+    end
+  end
+  for i, j in pairs(words.pair(old, new)) do
+    local old_spans, new_spans = words.between(old[i], new[j])
+    mark(now, hunk.old + i - 2, old_spans)
+    mark(proposal, hunk.new + j - 2, new_spans)
+  end
+end
+
+---@param pair claude-ide.diff.Pair
+---@param hunk claude-ide.buffer.Hunk
+local function draw(pair, hunk)
+  local changed = math.min(hunk.old_count, hunk.new_count)
+  local now, proposal = pair.bufs.now, pair.bufs.proposal
+  mark_lines(now, hunk.old, changed, "DiffChange")
+  mark_lines(now, hunk.old + changed, hunk.old_count - changed, "DiffAdd")
+  mark_lines(proposal, hunk.new, changed, "DiffChange")
+  mark_lines(proposal, hunk.new + changed, hunk.new_count - changed, "DiffAdd")
+  fill(pair, "now", hunk.old + hunk.old_count, hunk.new_count - hunk.old_count)
+  fill(pair, "proposal", hunk.new + hunk.new_count, hunk.old_count - hunk.new_count)
+  if changed > 0 then
+    mark_words(pair, hunk)
+  end
+end
+
+---@type table<integer, table> what is drawn now, by buffer of the proposal
+local drawing = {}
+
+---The hunks have changed.
+---@param pair claude-ide.diff.Pair
+function M.refresh(pair)
+  for _, buf in pairs(pair.bufs) do
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-    vim.wo[view.wins[side]][0].wrap = vim.go.wrap
-    for _, key in ipairs({ "]c", "[c" }) do
-      pcall(vim.keymap.del, "n", key, { buffer = buf })
+  end
+  local turn = {}
+  drawing[pair.bufs.proposal] = turn
+  require("claude-ide.diff.near").draw(pair.hunks, pair.wins.proposal, function(hunk)
+    draw(pair, hunk)
+  end, function()
+    return drawing[pair.bufs.proposal] == turn
+      and vim.iter(pair.wins):all(function(_, win)
+        return vim.api.nvim_win_is_valid(win)
+      end)
+  end)
+end
+
+---@param pair claude-ide.diff.Pair with both windows
+function M.show(pair)
+  for _, win in pairs(pair.wins) do
+    if not vim.o.diffopt:find("followwrap", 1, true) then
+      vim.wo[win][0].wrap = false
+    end
+  end
+  M.refresh(pair)
+  require("claude-ide.diff.folds").show(pair)
+  require("claude-ide.diff.bound").start(pair)
+end
+
+---@param pair claude-ide.diff.Pair
+function M.hide(pair)
+  if not drawing[pair.bufs.proposal] then
+    return
+  end
+  drawing[pair.bufs.proposal] = nil
+  require("claude-ide.diff.bound").stop(pair)
+  require("claude-ide.diff.folds").hide(pair)
+  for side, buf in pairs(pair.bufs) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+    end
+    local win = pair.wins[side]
+    if win and vim.api.nvim_win_is_valid(win) then
+      vim.wo[win][0].wrap = vim.go.wrap
     end
   end
 end

@@ -2,10 +2,6 @@
 -- adds. Everything here is drawn; nothing is text.
 local M = {}
 
----Lines around the window that are marked at once; the rest follows in turns of the event loop.
-local NEAR = 120
-local HUNKS_AT_ONCE = 40
-
 ---So many removed lines of one hunk are drawn.
 local MAX_REMOVED = 500
 
@@ -134,38 +130,16 @@ end
 ---Draws everything anew: what is near the window now, the rest soon.
 ---@param self claude-ide.diff.Unified
 local function redraw(self)
-  local generation, later = self.generation + 1, {}
+  local generation = self.generation + 1
   self.generation = generation
   self.look, self.heights = look_of(self.win), {}
   vim.api.nvim_buf_clear_namespace(self.hunks.buf, namespace, 0, -1)
-  local top, bottom = vim.fn.line("w0", self.win) - NEAR, vim.fn.line("w$", self.win) + NEAR
-  for _, hunk in ipairs(self.hunks.list) do
-    if hunk.new + hunk.new_count >= top and hunk.new <= bottom then
-      draw(self, hunk)
-    else
-      later[#later + 1] = hunk
-    end
-  end
+  require("claude-ide.diff.near").draw(self.hunks, self.win, function(hunk)
+    draw(self, hunk)
+  end, function()
+    return generation == self.generation and is_shown(self)
+  end)
   show_top(self)
-  local at = 1
-  local function some()
-    if generation ~= self.generation or not is_shown(self) then
-      return
-    end
-    -- The text may have changed since: then all is drawn again in a moment.
-    for i = at, math.min(at + HUNKS_AT_ONCE, #later) do
-      if not self.hunks.scheduled then
-        draw(self, later[i])
-      end
-    end
-    at = at + HUNKS_AT_ONCE + 1
-    if at <= #later then
-      vim.schedule(some)
-    end
-  end
-  if #later > 0 then
-    vim.schedule(some)
-  end
 end
 
 ---Puts the cursor on a hunk, with what it removes in sight.
@@ -188,25 +162,15 @@ local function go_to(self, hunk)
   end)
 end
 
----@param buf integer
----@param direction 1|-1
-local function jump(buf, direction)
+---Goes to a change, with what it removes in sight.
+---@param buf integer of the proposal
+---@param hunk claude-ide.buffer.Hunk
+---@param win integer
+function M.go_to(buf, hunk, win)
   local self = shown[buf]
-  local lnum = vim.api.nvim_win_get_cursor(0)[1]
-  local last, found = vim.api.nvim_buf_line_count(buf), nil
-  for _, hunk in ipairs(self.hunks.list) do
-    local at = math.min(hunk.new, last)
-    if direction == 1 and at > lnum then
-      found = hunk
-      break
-    elseif direction == -1 and at < lnum then
-      found = hunk
-    end
-  end
-  if found then
-    vim.cmd("normal! m'")
-    self.win = vim.api.nvim_get_current_win()
-    go_to(self, found)
+  if self then
+    self.win = win
+    go_to(self, hunk)
   end
 end
 
@@ -235,11 +199,6 @@ function M.show(hunks, now, win)
       end
     end,
   })
-  for key, direction in pairs({ ["]c"] = 1, ["[c"] = -1 }) do
-    vim.keymap.set("n", key, function()
-      jump(buf, direction)
-    end, { buffer = buf, desc = "Claude Code: another change" })
-  end
   redraw(self)
   vim.schedule(function()
     if is_shown(self) then
@@ -278,9 +237,6 @@ function M.hide(buf)
   vim.api.nvim_del_augroup_by_id(self.group)
   if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-    for _, key in ipairs({ "]c", "[c" }) do
-      pcall(vim.keymap.del, "n", key, { buffer = buf })
-    end
   end
 end
 

@@ -2,15 +2,11 @@
 -- Invariant: it closes its own windows and buffers and no others.
 local M = {}
 
----@class claude-ide.diff.View
+---@class claude-ide.diff.View: claude-ide.diff.Pair the person may have closed some of its windows
 ---@field diff claude-ide.Diff
----@field bufs table<claude-ide.diff.Side, integer>
----@field wins table<claude-ide.diff.Side, integer> as the layout has them; the person may have closed some
 ---@field layout claude-ide.diff.LayoutName
 ---@field place claude-ide.diff.PlaceName
 ---@field fitted? string size of the screen, and layout, that the windows have the sizes for
----@field hunks claude-ide.diff.Hunks
----@field plain boolean without Neovim's diff mode
 ---@field tab integer
 ---@field gives_way? integer a window of the person's that is low as long as the diff is there
 ---@field screen claude-ide.diff.Screen what to go back to
@@ -135,7 +131,7 @@ end
 ---@param winbar fun(side: claude-ide.diff.Side, width: integer): string
 function M.refresh(view, winbar)
   if M.is_shown(view, "proposal") then
-    require("claude-ide.diff.arrange").refresh(view)
+    require("claude-ide.diff.pair").refresh(view)
     require("claude-ide.diff.arrange").set_winbars(view, winbar)
   end
 end
@@ -151,12 +147,7 @@ end
 ---@param view claude-ide.diff.View
 local function close_windows(view)
   local place = require("claude-ide.diff.place")
-  require("claude-ide.diff.unified").hide(view.bufs.proposal)
-  for _, win in ipairs(place.windows(view)) do
-    vim.api.nvim_win_call(win, function()
-      vim.cmd("diffoff")
-    end)
-  end
+  require("claude-ide.diff.pair").end_comparing(view)
   place.keeping_sizes(function()
     place.of(view.place).close(view)
     return true

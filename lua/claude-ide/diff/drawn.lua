@@ -1,0 +1,95 @@
+-- The keys of diff mode, for layouts that are drawn without it: to the next change, and the other text in place of one.
+local M = {}
+
+---@type table<integer, fun()> what takes the keys away again, by buffer of the proposal
+local mapped = {}
+
+---@param pair claude-ide.diff.Pair
+---@param buf integer
+---@return claude-ide.diff.Side
+local function side_of(pair, buf)
+  return buf == pair.bufs.now and "now" or "proposal"
+end
+
+---Goes from change to change, as many as the count says.
+---@param pair claude-ide.diff.Pair
+---@param direction 1|-1
+function M.jump(pair, direction)
+  local buf = vim.api.nvim_get_current_buf()
+  local start = side_of(pair, buf) == "now" and "old" or "new"
+  local lnum, last = vim.api.nvim_win_get_cursor(0)[1], vim.api.nvim_buf_line_count(buf)
+  local list, left, found = pair.hunks.list, vim.v.count1, nil
+  for i = direction == 1 and 1 or #list, direction == 1 and #list or 1, direction do
+    if (math.min(list[i][start], last) - lnum) * direction > 0 then
+      found, left = list[i], left - 1
+      if left == 0 then
+        break
+      end
+    end
+  end
+  if not found then
+    return
+  end
+  vim.cmd("normal! m'")
+  if pair.wins.now then
+    vim.api.nvim_win_set_cursor(0, { math.min(math.max(found[start], 1), last), 0 })
+    vim.cmd("normal! zv")
+  else
+    require("claude-ide.diff.unified").go_to(pair.bufs.proposal, found, vim.api.nvim_get_current_win())
+  end
+end
+
+---Puts the present text in the place of the change under the cursor.
+---@param pair claude-ide.diff.Pair
+local function obtain(pair)
+  local hunks = require("claude-ide.diff.hunks")
+  local side = side_of(pair, vim.api.nvim_get_current_buf())
+  local hunk = hunks.at(pair.hunks, side, vim.api.nvim_win_get_cursor(0)[1])
+  if hunk then
+    hunks.drop(pair.hunks, hunk)
+  end
+end
+
+---@param pair claude-ide.diff.Pair
+function M.map(pair)
+  M.unmap(pair)
+  local maps = {} ---@type { buf: integer, lhs: string }[]
+  ---@param side claude-ide.diff.Side
+  ---@param lhs string
+  ---@param desc string
+  ---@param run fun()
+  local function map(side, lhs, desc, run)
+    local buf = pair.bufs[side]
+    vim.keymap.set("n", lhs, run, { buffer = buf, desc = "Claude Code: " .. desc })
+    maps[#maps + 1] = { buf = buf, lhs = lhs }
+  end
+  for _, side in ipairs({ "now", "proposal" }) do
+    map(side, "]c", "the next change", function()
+      M.jump(pair, 1)
+    end)
+    map(side, "[c", "the change before", function()
+      M.jump(pair, -1)
+    end)
+    map(side, side == "now" and "dp" or "do", "the present text in place of this change", function()
+      obtain(pair)
+    end)
+  end
+  mapped[pair.bufs.proposal] = function()
+    for _, one in ipairs(maps) do
+      if vim.api.nvim_buf_is_valid(one.buf) then
+        pcall(vim.keymap.del, "n", one.lhs, { buffer = one.buf })
+      end
+    end
+  end
+end
+
+---@param pair claude-ide.diff.Pair
+function M.unmap(pair)
+  local unmap = mapped[pair.bufs.proposal]
+  if unmap then
+    mapped[pair.bufs.proposal] = nil
+    unmap()
+  end
+end
+
+return M

@@ -1,0 +1,48 @@
+-- Draws hunks in the order in which they are needed: those near the window at once, the rest in turns of the event loop.
+local M = {}
+
+---Lines around the window that are drawn at once.
+local NEAR = 120
+
+---Hunks in one turn (about 2 ms).
+local AT_ONCE = 40
+
+---When the rest begins: the person is to see the diff first.
+local LATER_MS = 20
+
+---@param hunks claude-ide.diff.Hunks
+---@param win integer of the proposal
+---@param draw fun(hunk: claude-ide.buffer.Hunk)
+---@param wanted fun(): boolean false: what is left has been drawn otherwise, or nobody sees it
+function M.draw(hunks, win, draw, wanted)
+  local later = {}
+  local top, bottom = vim.fn.line("w0", win) - NEAR, vim.fn.line("w$", win) + NEAR
+  for _, hunk in ipairs(hunks.list) do
+    if hunk.new + hunk.new_count >= top and hunk.new <= bottom then
+      draw(hunk)
+    else
+      later[#later + 1] = hunk
+    end
+  end
+  local at = 1
+  local function some()
+    if not wanted() then
+      return
+    end
+    -- The text may have changed since: then all is drawn again in a moment.
+    if not hunks.scheduled then
+      for i = at, math.min(at + AT_ONCE - 1, #later) do
+        draw(later[i])
+      end
+    end
+    at = at + AT_ONCE
+    if at <= #later then
+      vim.schedule(some)
+    end
+  end
+  if #later > 0 then
+    vim.defer_fn(some, LATER_MS)
+  end
+end
+
+return M

@@ -1,0 +1,94 @@
+"""Diffs of a long file: how long Neovim's main loop works until one is on the screen, and to go from change to change."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.nvim import Nvim
+
+LAYOUTS = ("vertical", "horizontal", "unified")
+LINES, HUNKS = 50_000, 500
+
+# What the main loop does between two looks for events is work; while it looks it waits.
+_CLOCK = """
+local uv, clock = vim.uv, { idle = 0 }
+local prepare, check, since = uv.new_prepare(), uv.new_check(), uv.hrtime()
+prepare:start(function() since = uv.hrtime() end)
+check:start(function() clock.idle = clock.idle + uv.hrtime() - since end)
+local began = uv.hrtime()
+function clock.stop()
+  vim.cmd.redraw()
+  local worked = (uv.hrtime() - began - clock.idle) / 1e6
+  prepare:stop()
+  check:stop()
+  return worked
+end
+"""
+
+_PROPOSE = f"""
+local path, contents = ...
+{_CLOCK}
+local shown
+vim.api.nvim_create_autocmd("User", {{ pattern = "ClaudeDiffOpened", once = true, callback = function() shown = true end }})
+require("claude-ide.diff").open(
+  {{ old_file_path = path, new_file_path = path, new_file_contents = contents, tab_name = "long" }},
+  function() end,
+  {{ id = 1, client = 1, name = "open_diff" }}
+)
+assert(vim.wait(20000, function() return shown end, 1))
+return clock.stop()
+"""
+
+# The cursor is at the first change; each step is drawn.
+_STEPS = """
+local times = {}
+local jump = vim.fn.maparg("]c", "n", false, true).callback
+for turn = 1, 100 do
+  local began = vim.uv.hrtime()
+  jump()
+  vim.api.nvim_exec_autocmds("CursorMoved", {})
+  vim.cmd.redraw()
+  times[turn] = (vim.uv.hrtime() - began) / 1e6
+end
+assert(vim.fn.line(".") == 10050, vim.fn.line("."))
+table.sort(times)
+return times[95]
+"""
+
+
+def texts() -> tuple[str, str]:
+    """A long file, and what Claude makes of it."""
+    old = [f"line {number} of a long file, with some text in it" for number in range(1, LINES + 1)]
+    every = LINES // HUNKS
+    new = [line.replace("some", "other") if at % every == every // 2 - 1 else line for at, line in enumerate(old)]
+    return "\n".join(old) + "\n", "\n".join(new) + "\n"
+
+
+def proposal(version: str, layout: str) -> tuple[float, float]:
+    """Milliseconds until a proposed edit is on the screen, and for a step to the next change."""
+    old, new = texts()
+    with _neovim(version, layout, {"long.txt": old}) as nvim:
+        opened = nvim.lua(_PROPOSE, str(nvim.project / "long.txt"), new, timeout=60)
+        return opened, nvim.lua(_STEPS, timeout=60)
+
+
+class _neovim:
+    def __init__(self, version: str, layout: str, files: dict[str, str]) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="bench-diff-")
+        opts = {"diff": {"layout": layout}}
+        self._nvim = Nvim(Path(self._directory.name), version, opts=opts, files=files)
+
+    def __enter__(self) -> Nvim:
+        return self._nvim
+
+    def __exit__(self, *_: object) -> None:
+        self._nvim.kill()
+        self._directory.cleanup()
+
+
+def measure(version: str, runs: int) -> Iterator[tuple[str, float, float]]:
+    """Each figure: its name, the best of the runs in milliseconds, and the target."""
+    for layout in LAYOUTS:
+        found = [proposal(version, layout) for _ in range(runs)]
+        yield f"a diff of 50,000 lines, 500 changes, {layout}", min(opened for opened, _ in found), 100
+        yield f"to the next change, {layout}, p95", min(step for _, step in found), 5
