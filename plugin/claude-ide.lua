@@ -45,6 +45,7 @@ plug("x", "claude-send", ":ClaudeSend<CR>", "mention the selected lines")
 plug("n", "claude-diff-accept", "<Cmd>Claude accept<CR>", "accept the proposed edit")
 plug("n", "claude-diff-reject", "<Cmd>Claude reject<CR>", "reject the proposed edit")
 plug("n", "claude-diffs", "<Cmd>Claude diffs<CR>", "list the proposed edits")
+plug("n", "claude-sessions", "<Cmd>Claude sessions<CR>", "list the sessions of this project")
 plug("n", "claude-review", "<Cmd>Claude review<CR>", "review what Claude changed")
 plug(
   "n",

@@ -152,10 +152,14 @@ def test_what_runs_in_the_terminal_is_told_when_it_waits_out_of_sight(start_nvim
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("manual mode on", timeout=60)
     terminal_session(nvim)
-    prompt = call("Bash", command="touch x").replace("<", "<lt>")
-    nvim.keys(prompt)
-    nvim.wait_screen('"touch x"}')
-    nvim.keys("<CR>")
     nvim.cmd("Claude hide")
+    shown = """
+    local buf = require("claude-ide.terminal").bufnr()
+    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\\n"):find('touch x', 1, true) ~= nil
+    """
+    send = "vim.fn.chansend(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
+    nvim.lua(send, call("Bash", command="touch x"))
+    nvim.wait(shown, timeout=30, what="the CLI to show the prompt")
+    nvim.lua(send, "\r")
     nvim.wait("#notices == 1", timeout=60, what="the notice")
     assert nvim.lua("return notices") == ["Claude waits for your permission"]

@@ -56,16 +56,37 @@ local function details(item)
   return lines
 end
 
----For pickers that show what is under the cursor.
+---For pickers that show what is under the cursor. Neovim 0.12 says that it is a table with a buffer; pickers that had it
+---before that take a list of lines.
 ---@param item claude-ide.sessions.Item|claude-ide.sessions.More
----@return { buf: integer }
-local function preview(item)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = "wipe"
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, item.summary and details(item) or {})
-  vim.bo[buf].filetype = "markdown"
-  return { buf = buf }
+---@return { buf: integer }|string[]
+local function preview_item(item)
+  local lines = item.summary and details(item --[[@as claude-ide.sessions.Item]]) or {}
+  return setmetatable(lines, {
+    __index = function(_, key)
+      if key ~= "buf" then
+        return nil
+      end
+      local buf = vim.api.nvim_create_buf(false, true)
+      vim.bo[buf].bufhidden = "wipe"
+      vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+      vim.bo[buf].filetype = "markdown"
+      return buf
+    end,
+  })
 end
+
+---The same for snacks.nvim, which has options of its own.
+---@type table
+local SNACKS = {
+  layout = { hidden = {} },
+  preview = function(context)
+    local item = context.item.item
+    context.preview:reset()
+    context.preview:set_lines(item.summary and details(item) or {})
+    context.preview:highlight({ ft = "markdown" })
+  end,
+}
 
 ---@param item claude-ide.sessions.Item
 local function choose_action(item)
@@ -79,7 +100,9 @@ local function choose_action(item)
     end,
   }, function(name)
     if name then
-      actions.run(name, item)
+      vim.schedule(function()
+        actions.run(name, item)
+      end)
     end
   end)
 end
@@ -114,20 +137,27 @@ local function show(items, options, from)
     entries[#entries + 1] = more
     text_of[more] = ("… %d older"):format(rest)
   end
-  local select = from == 1 and vim.ui.select or select_next
-  select(entries, {
+  local show_list = from == 1 and vim.ui.select or select_next
+  show_list(entries, {
     prompt = options.all and "Claude sessions of all projects" or "Claude sessions of this project",
     kind = "claude_sessions",
     format_item = function(entry)
       return text_of[entry]
     end,
-    preview_item = preview,
+    preview_item = preview_item,
+    snacks = SNACKS,
   }, function(entry)
-    if entry and entry.more then
-      show(items, options, from + #shown)
-    elseif entry then
-      choose_action(entry --[[@as claude-ide.sessions.Item]])
+    if not entry then
+      return
     end
+    -- Some pickers are still on the screen while they tell.
+    vim.schedule(function()
+      if entry.more then
+        show(items, options, from + #shown)
+      else
+        choose_action(entry --[[@as claude-ide.sessions.Item]])
+      end
+    end)
   end)
 end
 
