@@ -72,6 +72,12 @@ class Editor:
     def json(self, value: object) -> str:
         return json.dumps(value)
 
+    def lua(self, code: str, *args: object) -> object:
+        return self._nvim.lua(code, *args, timeout=60)
+
+    def wait(self, condition: str, timeout: float) -> None:
+        self._nvim.wait(condition, timeout)
+
     def edit(self, name: str) -> None:
         self._nvim.cmd(f"edit {name}")
 

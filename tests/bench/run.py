@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import diffs, editor, wire  # noqa: E402
+from bench import diffs, editor, journal, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The machine's other work comes and goes; what the code takes is what is left when it is gone.
@@ -41,7 +41,7 @@ def main() -> int:
     print(f"Neovim {arguments.nvim}, {os.cpu_count()} processors, load {load:.1f}, each figure the best of {RUNS} runs")
     if load > 0.5:
         print("Other programs are running: what they take is missing here.")
-    parts = [round_trips, busy, pipeline, large_diff, long_diffs, handlers, costs]
+    parts = [round_trips, busy, pipeline, large_diff, long_diffs, handlers, journal_of_turns, costs]
     rows = []
     for part in parts:
         if arguments.only and arguments.only not in part.__name__:
@@ -150,6 +150,21 @@ def handlers(directory: Path, version: str):
         with nvim.connected():
             yield at_most("CursorMoved handler", nvim.cursor_moved_us(), 5, "µs")
             yield at_most("selecting 200,000 lines: longest freeze added", nvim.selection_freeze_ms(), 10, "ms")
+
+
+def journal_of_turns(directory: Path, version: str):
+    """What it costs to know what Claude changed."""
+    places = [directory / str(run) for run in range(RUNS)]
+    for place in places:
+        place.mkdir()
+    first, later = zip(*(journal.before_edit_ms(place, version) for place in places), strict=True)
+    yield at_most("journal, before a session's first edit (5,000 lines)", min(first), 2, "ms")
+    yield at_most("journal, before an edit of a 50,000-line file", min(later), 2, "ms")
+    freezes = [journal.checkpoint_freezes_ms(place / "large", version) for place in places]
+    idle, begun, ended = (min(figures) for figures in zip(*freezes, strict=True))
+    note = f" (idle {idle:.1f})"
+    yield at_most("50,000-file checkpoint: longest freeze of Neovim", begun, 16, "ms", note=note)
+    yield at_most("100 files changed by a command: longest freeze", ended, 32, "ms", note=note)
 
 
 def costs(directory: Path, version: str):

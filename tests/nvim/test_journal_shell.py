@@ -196,3 +196,67 @@ def test_a_neovim_that_git_started_takes_no_checkpoints(start_nvim, connect):
     session.prompt()
     assert nvim.lua("return last == nil")
     assert not (nvim.project / "elsewhere").exists()
+
+
+def test_a_command_that_changes_very_many_files_is_bounded_and_said(session):
+    project = session.project
+    session.nvim.lua("""
+      notices = {}
+      vim.notify = function(message) notices[#notices + 1] = message end
+      require("claude-ide.journal.checkpoint").MAX_FILES = 5
+    """)
+    session.prompt()
+    for number in range(40):
+        (project / f"0made{number}.txt").write_text("made\n")
+        (project / f"ignored{number}.log").write_text("ignored\n")
+    (project / "b.txt").write_text("changed\n")
+    (project / "gone.txt").unlink()
+    session.finish()
+    session.nvim.wait("#require('claude-ide.journal').changes() == 5 and #notices == 1")
+    names = {os.path.basename(change["path"]) for change in session.changes()}
+    assert {"b.txt", "gone.txt"} < names  # what could be lost comes first
+    assert not any(name.endswith(".log") for name in names)
+    assert "42 files" in session.nvim.lua("return notices[1]")
+
+
+def test_renamed_binary_and_executable_files_are_taken_back(session):
+    project = session.project
+    image = bytes(range(256)) * 4
+    (project / "image.bin").write_bytes(image)
+    (project / "run.sh").write_text("#!/bin/sh\n")
+    (project / "run.sh").chmod(0o755)
+    (project / "odd \\ name\twith\nlines.txt").write_text("odd\n")
+    session.prompt()
+    (project / "image.bin").write_bytes(image[::-1])
+    (project / "run.sh").rename(project / "walk.sh")
+    (project / "a.txt").chmod(0o755)  # the text is as it was: nothing to review
+    (project / "b.txt").rename(project / "odd name é.txt")
+    session.status("idle")
+    session.nvim.wait("#require('claude-ide.journal').changes() == 5")
+    kinds = {os.path.basename(change["path"]): change["kind"] for change in session.changes()}
+    assert kinds == {
+        "image.bin": "modified", "run.sh": "deleted", "walk.sh": "created", "b.txt": "deleted", "odd name é.txt": "created",
+    }  # fmt: skip
+    results = session.nvim.lua("return require('claude-ide.journal').undo_turn()")
+    assert all(result["ok"] for result in results), results
+    assert (project / "image.bin").read_bytes() == image
+    assert (project / "run.sh").stat().st_mode & 0o777 == 0o755
+    assert (project / "b.txt").read_text() == "b\n"
+    assert not (project / "walk.sh").exists() and not (project / "odd name é.txt").exists()
+
+
+def test_contents_that_look_like_gits_own_answers_come_back(session):
+    project = session.project
+    text = "0123456789012345678901234567890123456789 blob 3\nabc\nbetween-1-1 missing\n\n"
+    (project / "b.txt").write_text(text)
+    (project / "empty.txt").write_text("")
+    (project / "unended.txt").write_text("unended")
+    session.prompt()
+    for name in ("b.txt", "empty.txt", "unended.txt"):
+        (project / name).write_text("other\n")
+    session.status("idle")
+    session.nvim.wait("#require('claude-ide.journal').changes() == 3")
+    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    assert (project / "b.txt").read_text() == text
+    assert (project / "empty.txt").read_text() == ""
+    assert (project / "unended.txt").read_text() == "unended"

@@ -29,25 +29,56 @@ local MAX_BYTES = 8 * 1024 * 1024
 ---@field conflicts integer hunks in which the person made changes too
 ---@field source claude-ide.journal.Source
 
+---The buffer in which the person has unsaved changes of a file.
+---@param history claude-ide.journal.History
+---@return integer? buf
+local function unsaved(history)
+  for _, info in ipairs(vim.fn.getbufinfo({ bufmodified = 1, bufloaded = 1 })) do
+    local name = info.name
+    local same = name == history.path or name == history.real
+    if same or (name ~= "" and require("claude-ide.path").real(name) == history.real) then
+      return vim.bo[info.bufnr].buftype == "" and info.bufnr or nil
+    end
+  end
+end
+
 ---What a file holds now, for the person.
----@param path string
+---@param history claude-ide.journal.History
 ---@return string? bytes nil: there is no file
 ---@return "large"|"unreadable"? why_not
-function M.current(path)
-  local buffer = require("claude-ide.buffer")
-  local buf = buffer.find(path)
-  if buf and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified then
-    local text, encoding = buffer.text(buf), vim.bo[buf].fileencoding
+local function current_of(history)
+  local buf = unsaved(history)
+  if buf then
+    local text, encoding = require("claude-ide.buffer").text(buf), vim.bo[buf].fileencoding
     if encoding ~= "" and encoding ~= "utf-8" then
       text = vim.iconv(text, "utf-8", encoding) or text
     end
     return text
   end
-  local bytes, why_not = require("claude-ide.file").read_now(path, MAX_BYTES)
+  local bytes, why_not = require("claude-ide.file").read_now(history.path, MAX_BYTES)
   if not bytes and why_not ~= "missing" then
     return nil, why_not --[[@as "large"|"unreadable"]]
   end
   return bytes
+end
+
+---Equal for the same history and the same text of now.
+---@param history claude-ide.journal.History
+---@return string
+local function key_of(history)
+  local buf, stat = unsaved(history), nil
+  if not buf then
+    stat = vim.uv.fs_stat(history.path)
+  end
+  local last = history.steps[#history.steps]
+  return table.concat({
+    #history.steps,
+    last.blob or 0,
+    history.decisions,
+    buf or "",
+    buf and vim.api.nvim_buf_get_changedtick(buf) or "",
+    stat and require("claude-ide.buffer.stamp").key(stat) or "",
+  }, " ")
 end
 
 ---@class claude-ide.journal.View a history, as it stands in the text of now
@@ -128,7 +159,7 @@ function M.view(history, scope)
   if not view_at(history, scope, #history.steps) and not history.steps[#history.steps].mark then
     return nil
   end
-  local current, why_not = M.current(history.path)
+  local current, why_not = current_of(history)
   if why_not then
     return nil
   end
@@ -230,6 +261,27 @@ function M.describe(view)
   end
   change.kind = not change.current and "deleted" or not change.before and "created" or "modified"
   return left > 0 and change or nil
+end
+
+---What waits for a review changes seldom and is asked for often: by file.
+---@type table<claude-ide.journal.History, { key: string, change: claude-ide.journal.Change? }>
+local known = setmetatable({}, { __mode = "k" })
+
+---What Claude changed in a file.
+---@param history claude-ide.journal.History
+---@param scope claude-ide.journal.Scope
+---@return claude-ide.journal.Change? nil: nothing of it is there
+function M.of(history, scope)
+  local key = scope == "unreviewed" and key_of(history) or nil
+  if key and known[history] and known[history].key == key then
+    return known[history].change
+  end
+  local view = M.view(history, scope)
+  local change = view and M.describe(view)
+  if key then
+    known[history] = { key = key, change = change }
+  end
+  return change
 end
 
 ---The region that a hunk speaks of: the same lines at the same place, or the nearest where lines were added or removed

@@ -25,6 +25,7 @@ local MAX_STEPS = 100
 
 ---@class claude-ide.journal.History
 ---@field path string as it was named first
+---@field real string with links followed
 ---@field steps claude-ide.journal.Step[]
 ---@field mark claude-ide.journal.Mark
 ---@field mark_before? claude-ide.journal.Mark of the step before the last, where that is known
@@ -276,6 +277,7 @@ function M.open(path, bytes, source)
   end
   history = {
     path = path,
+    real = key,
     steps = {},
     mark = { at = 1, base = 1, regions = {} },
     decided = { at = 1, base = 1, regions = {} },

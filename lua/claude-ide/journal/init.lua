@@ -67,10 +67,32 @@ end
 function M.changes(scope)
   local changes, found = require("claude-ide.journal.changes"), {}
   for _, history in ipairs(require("claude-ide.journal.history").all()) do
-    local view = changes.view(history, scope or "unreviewed")
-    found[#found + 1] = view and changes.describe(view) or nil
+    found[#found + 1] = changes.of(history, scope or "unreviewed")
   end
   return found
+end
+
+---What Claude changed in one file.
+---@param path string
+---@param scope? claude-ide.journal.Scope default: "unreviewed"
+---@return claude-ide.journal.Change?
+function M.change(path, scope)
+  local history = require("claude-ide.journal.history").find(path)
+  return history and require("claude-ide.journal.changes").of(history, scope or "unreviewed") or nil
+end
+
+---How much waits for a review.
+---@return { files: integer, hunks: integer, conflicts: integer }
+function M.counts()
+  local counts = { files = 0, hunks = 0, conflicts = 0 }
+  for _, change in ipairs(M.changes("unreviewed")) do
+    counts.files = counts.files + 1
+    counts.conflicts = counts.conflicts + change.conflicts
+    for _, hunk in ipairs(change.hunks) do
+      counts.hunks = counts.hunks + (hunk.state ~= "gone" and 1 or 0)
+    end
+  end
+  return counts
 end
 
 ---Takes a hunk, or all of a file, as reviewed.
@@ -114,6 +136,27 @@ function M.undo_turn(id)
   return require("claude-ide.journal.decide").undo_turn(id)
 end
 
+---What an announced edit needs is loaded before the first one waits for it.
+local function warm_up()
+  for _, name in ipairs({
+    "observe",
+    "history",
+    "blob",
+    "merge",
+    "turns",
+    "subscribers",
+    "shell",
+    "checkpoint",
+  }) do
+    require("claude-ide.journal." .. name)
+  end
+  require("claude-ide.file")
+  -- The system's events and the threads for files are set up with the first file that is followed.
+  local folder = require("claude-ide.workspace").folders()[1]
+  require("claude-ide.watch.files").follow(folder .. "/.claude-ide", function() end)()
+  require("claude-ide.selection.privacy").denied_by("/")
+end
+
 local follows_server = false
 
 ---Follows what happens to files from now on.
@@ -128,6 +171,9 @@ function M.attach()
   })
   if not follows_server then
     follows_server = true
+    require("claude-ide.server").on("client_ready", function()
+      vim.defer_fn(warm_up, 0)
+    end)
     require("claude-ide.server").on("client_disconnected", function(client)
       observe().settle(client.id)
       require("claude-ide.journal.shell").stop(client.id)

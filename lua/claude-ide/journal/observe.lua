@@ -156,18 +156,16 @@ function M.settle(client)
 end
 
 ---A checkpoint shows that a file changed in a turn: by a shell command, or by an edit that is known already.
----@param path string
----@param before? string what it held when the turn began; nil: there was no file
+---@param change claude-ide.journal.FoundChange
 ---@param turn integer
----@param mode? integer the permissions that it had
-function M.found_changed(path, before, turn, mode)
-  local history, is_new = histories().open(path, before, "checkpoint")
-  history.mode = history.mode or mode
+function M.found_changed(change, turn)
+  local history, is_new = histories().open(change.path, change.before, "checkpoint")
+  history.mode = history.mode or change.mode
   local seen = vim.iter(history.steps):any(function(step)
     return step.turn == turn
   end)
   if not is_new and not seen then
-    M.note(history, before, "person")
+    M.note(history, change.before, "person")
   end
   M.look(history, nil, "claude", turn)
 end

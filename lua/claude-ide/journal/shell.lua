@@ -91,7 +91,7 @@ end
 
 ---A turn is over, or a part of it: tells each file that differs from its start, with what it held then.
 ---@param client integer
----@param each fun(path: string, bytes: string?, turn: integer) nil: the file was made in this turn
+---@param each fun(change: claude-ide.journal.FoundChange, turn: integer)
 function M.finish(client, each)
   local entry = watched[client]
   if not entry then
@@ -107,9 +107,18 @@ function M.finish(client, each)
     local function wanted(path)
       return not entry.wrote[paths.real(path)]
     end
-    checkpoint.compare(from, now, wanted, function(path, bytes)
-      each(path, bytes, entry.turn)
-    end, function() end)
+    checkpoint.compare(from, now, wanted, function(change)
+      each(change, entry.turn)
+    end, function(left_out)
+      if left_out > 0 then
+        require("claude-ide.notice").warn(
+          ("Commands of Claude's changed %d files. `:Claude review` shows %d of them."):format(
+            left_out + checkpoint.MAX_FILES,
+            checkpoint.MAX_FILES
+          )
+        )
+      end
+    end)
   end)
 end
 

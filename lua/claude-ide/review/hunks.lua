@@ -4,10 +4,7 @@ local M = {}
 ---@param path string
 ---@return claude-ide.journal.Change? what waits for a review there
 function M.change_of(path)
-  local real = require("claude-ide.path").real(path)
-  return vim.iter(require("claude-ide.journal").changes("unreviewed")):find(function(change)
-    return change.path == path or require("claude-ide.path").real(change.path) == real
-  end)
+  return require("claude-ide.journal").change(path)
 end
 
 ---The lines of a hunk on one side. Where nothing is left of it, the lines between which it was.

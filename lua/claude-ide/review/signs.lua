@@ -70,10 +70,12 @@ function M.refresh()
   if not require("claude-ide.config").get().review.signs then
     return
   end
-  local buffer = require("claude-ide.buffer")
-  for _, change in ipairs(require("claude-ide.journal").changes("unreviewed")) do
-    local buf = buffer.find(change.path)
-    if buf and vim.api.nvim_buf_is_loaded(buf) then
+  local journal = require("claude-ide.journal")
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+    local name = is_file and vim.api.nvim_buf_get_name(buf) or ""
+    local change = name ~= "" and journal.change(name) or nil
+    if change then
       mark(buf, change)
     end
   end

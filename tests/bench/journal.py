@@ -1,0 +1,82 @@
+"""What the journal of turns costs: keeping a file's bytes before an edit, and checkpoints of a large repository."""
+
+import subprocess
+from pathlib import Path
+
+from bench.editor import Editor
+
+LINES = "".join(f"    some line of code, number {number}\n" for number in range(50_000))
+
+# As getDiagnostics calls it.
+BEFORE_EDIT = """
+local journal = require("claude-ide.journal")
+local client = require("claude-ide.server").clients()[1].id
+local times = {}
+for i, path in ipairs(...) do
+  collectgarbage()
+  local began = vim.uv.hrtime()
+  journal.before_edit(client, path)
+  times[i] = (vim.uv.hrtime() - began) / 1e6
+end
+journal.edits_over(client)
+return times
+"""
+
+COUNT_CHECKPOINTS = """
+bench_taken = 0
+local checkpoint = require("claude-ide.journal.checkpoint")
+local take = checkpoint.take
+checkpoint.take = function(folder, done)
+  take(folder, function(found)
+    assert(found, "no checkpoint")
+    done(found)
+    bench_taken = bench_taken + 1
+  end)
+end
+"""
+
+
+def before_edit_ms(directory: Path, version: str) -> tuple[float, float]:
+    """What the first announced edit of a session waits for the journal, and what later ones do: 5,000 and 50,000 lines."""
+    files = {"first.txt": LINES[: len(LINES) // 10]} | {f"{number}.txt": LINES for number in range(10)}
+    with Editor(directory, version, files=files) as nvim, nvim.connected():
+        nvim.settle()
+        times = nvim.lua(BEFORE_EDIT, [nvim.path(name) for name in files])
+        return times[0], sorted(times[1:])[len(times) // 2]
+
+
+def large_repository(folder: Path) -> None:
+    """50,000 small files in 500 folders, committed."""
+    for outer in range(500):
+        place = folder / f"src{outer}"
+        place.mkdir(parents=True)
+        for inner in range(100):
+            (place / f"file{inner}.txt").write_text(f"{outer} {inner}\nsome text\n")
+    git = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        subprocess.run([*git, *command], cwd=folder, check=True)
+
+
+def checkpoint_freezes_ms(directory: Path, version: str) -> tuple[float, float, float]:
+    """The longest freeze while nothing happens, during the checkpoint of a first turn, and during a turn that changes
+    files by a shell command."""
+    directory.mkdir(exist_ok=True)
+    large_repository(directory / "project")
+    with Editor(directory, version) as nvim, nvim.connected() as client:
+        nvim.lua(COUNT_CHECKPOINTS)
+        nvim.start_heartbeat()
+        nvim.lua("vim.wait(1000)")
+        idle = nvim.longest_freeze_ms()
+
+        def freeze_of(tool: str, checkpoints: int) -> float:
+            nvim.lua("bench_longest = 0")
+            client.call(tool)
+            nvim.wait(f"bench_taken == {checkpoints}", 120)
+            return nvim.longest_freeze_ms()
+
+        first = freeze_of("closeAllDiffTabs", 1)
+        nvim.lua("bench_longest = 0")
+        subprocess.run("sed -i s/some/SOME/ src7/*.txt", shell=True, cwd=directory / "project", check=True)
+        client.call("getDiagnostics")
+        nvim.wait("#require('claude-ide.journal').changes() == 100", 120)
+        return idle, first, nvim.longest_freeze_ms()
