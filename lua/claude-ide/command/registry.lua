@@ -238,6 +238,23 @@ return {
     end,
   },
   {
+    name = "transcript",
+    args = "[id]",
+    doc = "Show what was said and done in a session, and follow it while it goes on: the one of the terminal or of a "
+      .. "connected CLI, else the newest of this project, or the one with this id (its beginning will do). "
+      .. "See |claude-ide-transcript|.",
+    run = function(words)
+      if words[2] then
+        return nil, "`:Claude transcript` takes the id of one session, or nothing."
+      end
+      require("claude-ide.transcript").open(words[1] and { id = words[1] } or nil)
+      return true
+    end,
+    complete = function(word, before)
+      return #before == 0 and require("claude-ide.command.sessions").complete(word, { "read" }) or {}
+    end,
+  },
+  {
     name = "selection",
     args = "[on | off | toggle]",
     doc = "Let Claude see the current file and selection, or not. Without an argument: say which it is.",

@@ -1,0 +1,95 @@
+-- Where a conversation forks: the other branches, to go to.
+
+local M = {}
+
+---@param view claude-ide.transcript.View
+---@return integer? row
+---@return claude-ide.sessions.Branch?
+local function fork_above(view)
+  local row = view.canvas.heights:at(vim.api.nvim_win_get_cursor(0)[1] - 1)
+  for at = row, 0, -1 do
+    local known = view.known[at]
+    if known and known.branch then
+      return at, known.branch
+    end
+  end
+  return nil
+end
+
+---@param view claude-ide.transcript.View
+---@param id integer
+local function show(view, id)
+  local win = vim.api.nvim_get_current_win()
+  view.transcript:show_branch(id, function(delta, err)
+    if view.closed then
+      return
+    elseif not delta then
+      require("claude-ide.notice").error("This branch cannot be shown: " .. (err or "unknown reason"))
+      return
+    end
+    require("claude-ide.transcript.follow").apply(view, delta)
+    require("claude-ide.transcript").go_to_message(view, id, win)
+  end)
+end
+
+---@param view claude-ide.transcript.View
+---@param step 1|-1
+function M.step(view, step)
+  local _, branch = fork_above(view)
+  local id = branch and branch.siblings[branch.number + step]
+  if id then
+    show(view, id)
+  elseif branch then
+    local edge = step > 0 and "last" or "first"
+    require("claude-ide.notice").info(("This is the %s of %d branches."):format(edge, #branch.siblings))
+  else
+    require("claude-ide.notice").info("No fork of the conversation above the cursor.")
+  end
+end
+
+---@param message claude-ide.sessions.Message
+---@return string
+local function beginning(message)
+  for _, block in ipairs(message.blocks) do
+    local text = block.type == "text" and require("claude-ide.transcript.text").one_line(block.text or "")
+      or ""
+    if text ~= "" then
+      return text
+    elseif block.type == "tool_use" then
+      return block.name or ""
+    end
+  end
+  return ""
+end
+
+---Lets the person choose a branch of the fork at or above the cursor.
+---@param view claude-ide.transcript.View
+function M.choose(view)
+  local _, branch = fork_above(view)
+  if not branch then
+    require("claude-ide.notice").info("No fork of the conversation above the cursor.")
+    return
+  end
+  view.transcript:messages(branch.siblings, 400, function(messages, err)
+    if not messages then
+      require("claude-ide.notice").error("The branches cannot be read: " .. (err or "unknown reason"))
+      return
+    end
+    local words = require("claude-ide.sessions.words")
+    vim.ui.select(messages, {
+      prompt = "Branches of the conversation",
+      kind = "claude_branch",
+      format_item = function(message)
+        local here = message.id == branch.siblings[branch.number] and " (shown)" or ""
+        local time = message.start and os.date("%Y-%m-%d %H:%M  ", math.floor(message.start / 1000)) or ""
+        return words.fit(time .. beginning(message), math.max(vim.o.columns - 16, 20)) .. here
+      end,
+    }, function(message)
+      if message and not view.closed then
+        show(view, message.id)
+      end
+    end)
+  end)
+end
+
+return M

@@ -1,0 +1,116 @@
+-- `gf` in a transcript: the file that a line is about, or whose path is under the cursor.
+
+local M = {}
+
+---@param path string
+---@param view claude-ide.transcript.View
+---@return string? path an absolute one, of something that is there
+local function resolve(path, view)
+  path = path:gsub("^file://", ""):gsub("^~/", (vim.env.HOME or "~") .. "/")
+  local places = vim.startswith(path, "/") and { path }
+    or vim.tbl_map(function(folder)
+      return folder .. "/" .. path
+    end, vim.list_extend({ view.cwd }, { vim.fn.getcwd() }))
+  for _, place in ipairs(places) do
+    if vim.uv.fs_stat(place) then
+      return vim.fs.normalize(place)
+    end
+  end
+  return nil
+end
+
+---The path under the cursor, with what may follow it: "a.lua:12:3", "a.lua#L12", "a.lua(12)".
+---@param text string the line
+---@param col integer byte, 0-based
+---@return string? path
+---@return integer? lnum
+function M.under(text, col)
+  local from = 1
+  while true do
+    local first, last = text:find("[^%s\"'`<>|,;%[%]{}]+", from)
+    if not first then
+      return nil
+    elseif col + 1 <= last then
+      local word = text:sub(first, last)
+      word = word:gsub("^%(+", ""):gsub("^@", "")
+      local path, lnum = word:match("^(.-):(%d+)")
+      if not path then
+        path, lnum = word:match("^(.-)#L(%d+)")
+      end
+      if not path then
+        path, lnum = word:match("^(.-)%((%d+)")
+      end
+      path = (path or word):gsub("[.:)!?]+$", "")
+      return path ~= "" and path or nil, tonumber(lnum) --[[@as integer?]]
+    end
+    from = last + 1
+  end
+end
+
+---The line of the file that a line of a diff stands for.
+---@param item claude-ide.transcript.Item
+---@param offset integer
+---@return integer?
+function M.diff_line(item, offset)
+  local after = 0
+  for at = offset, 0, -1 do
+    local text = item.lines[at + 1]
+    local start = text:match("^%s*@@ %-%d+,%d+ %+(%d+),%d+ @@$")
+    if start then
+      return tonumber(start) + math.max(after - 1, 0)
+    end
+    local sign = text:match("^%s%s%s%s(.)")
+    after = after + ((sign == "-" and at ~= offset) and 0 or 1)
+  end
+  return nil
+end
+
+---@param path string
+---@param lnum? integer
+---@param how "edit"|"split"|"tabedit"
+local function open(path, lnum, how)
+  if vim.wo.winfixbuf and how == "edit" then
+    how = "split"
+  end
+  vim.cmd("normal! m'")
+  local ok, err = pcall(vim.cmd[how], { args = { path }, magic = { file = false, bar = false } })
+  if not ok then
+    require("claude-ide.notice").error((tostring(err):gsub("^.-Vim%b():", "")))
+    return
+  end
+  if lnum then
+    local last = vim.api.nvim_buf_line_count(0)
+    vim.api.nvim_win_set_cursor(0, { math.max(math.min(lnum, last), 1), 0 })
+    vim.cmd("normal! zv")
+  end
+end
+
+---@param view claude-ide.transcript.View
+---@param how "edit"|"split"|"tabedit"
+function M.go(view, how)
+  local cursor = vim.api.nvim_win_get_cursor(0)
+  local spot, item = view.canvas:spot(cursor[1])
+  local target = item and item.targets[spot.offset]
+  local path, lnum
+  if target and target.type == "agent" then
+    if target.agent then
+      require("claude-ide.transcript").open({ file = target.agent.file, cwd = view.cwd })
+    else
+      require("claude-ide.notice").info("This subagent has no file of its own.")
+    end
+    return
+  elseif target and target.path and item then
+    path = target.path
+    lnum = spot.offset > 0 and M.diff_line(item, spot.offset) or target.lnum
+  else
+    path, lnum = M.under(vim.api.nvim_get_current_line(), cursor[2])
+  end
+  local found = path and resolve(path, view)
+  if found then
+    open(found, lnum, how)
+  else
+    require("claude-ide.notice").info(path and ("There is no %s."):format(path) or "There is no path here.")
+  end
+end
+
+return M

@@ -1,0 +1,124 @@
+-- Folds of a transcript: made by hand where a row is rendered, so that what they cost grows with what is near and not with
+-- the transcript. And what the line of a closed one says.
+
+local M = {}
+
+---@param line integer of the item's first line, 0-based
+---@param item claude-ide.transcript.Item
+---@param closed? table<string, boolean> by the fold's key
+local function create(line, item, closed)
+  for _, fold in ipairs(item.folds) do
+    local first, last = line + fold.first + 1, line + fold.last + 1
+    vim.cmd(("silent! %d,%dfold"):format(first, last))
+    local is_closed = fold.closed
+    if closed and closed[fold.key] ~= nil then
+      is_closed = closed[fold.key]
+    end
+    if not is_closed then
+      vim.cmd(("silent! %dfoldopen"):format(first))
+    end
+  end
+end
+
+---@param canvas claude-ide.transcript.Canvas
+---@param created claude-ide.transcript.NewFold[]
+function M.create(canvas, created)
+  if #created == 0 then
+    return
+  end
+  ---@type { line: integer, new: claude-ide.transcript.NewFold }[]
+  local placed = {}
+  for _, new in ipairs(created) do
+    local rendered = canvas.rows[new.row]
+    local line = canvas.heights:before(new.row)
+    for _, item in ipairs(rendered and rendered.items or {}) do
+      if item == new.item then
+        placed[#placed + 1] = { line = line, new = new }
+        break
+      end
+      line = line + #item.lines
+    end
+  end
+  for _, win in ipairs(vim.fn.win_findbuf(canvas.buf)) do
+    vim.api.nvim_win_call(win, function()
+      local view = vim.fn.winsaveview()
+      for _, each in ipairs(placed) do
+        create(each.line, each.new.item, each.new.closed[win])
+      end
+      vim.fn.winrestview(view)
+    end)
+  end
+end
+
+---Makes all folds anew in a window that shows the buffer for the first time, or again.
+---@param canvas claude-ide.transcript.Canvas
+---@param win integer
+function M.create_all(canvas, win)
+  vim.api.nvim_win_call(win, function()
+    local view = vim.fn.winsaveview()
+    vim.cmd("silent! normal! zE")
+    for row, rendered in pairs(canvas.rows) do
+      local line = canvas.heights:before(row)
+      for _, item in ipairs(rendered.items) do
+        create(line, item)
+        line = line + #item.lines
+      end
+    end
+    vim.fn.winrestview(view)
+  end)
+end
+
+---@param chunks claude-ide.transcript.Chunk[]
+---@return integer
+local function width_of(chunks)
+  local width = 0
+  for _, chunk in ipairs(chunks) do
+    width = width + vim.api.nvim_strwidth(chunk[1])
+  end
+  return width
+end
+
+---Lines that say more than fits beside each other: the widest a folded line is spread.
+local WIDEST = 100
+
+---A folded line: what it is on the left, how it went on the right. The second piece of the left gives way.
+---@param fold claude-ide.transcript.Fold
+---@param width integer
+---@return claude-ide.transcript.Chunk[]
+function M.spread(fold, width)
+  local words = require("claude-ide.sessions.words")
+  width = math.min(width, WIDEST)
+  local left = vim.list_slice(fold.left)
+  local right = fold.right
+  local space = width - width_of(right) - (#right > 0 and 2 or 0)
+  local over = width_of(left) - space
+  if over > 0 and left[2] then
+    local room = vim.api.nvim_strwidth(left[2][1]) - over
+    left[2] = { words.fit(left[2][1], math.max(room, 8)), left[2][2] }
+  end
+  local gap = width - width_of(left) - width_of(right)
+  if #right > 0 then
+    left[#left + 1] = { (" "):rep(math.max(gap, 2)), "ClaudeTranscriptFold" }
+    vim.list_extend(left, right)
+  end
+  return left
+end
+
+---'foldtext' of a transcript's window.
+---@return claude-ide.transcript.Chunk[]|string
+function M.text()
+  local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
+  local first, last = vim.v.foldstart, vim.v.foldend
+  if view then
+    local spot, item = view.canvas:spot(first)
+    for _, fold in ipairs(item and item.folds or {}) do
+      if fold.first == spot.offset and fold.last - fold.first == last - first then
+        local info = vim.fn.getwininfo(vim.api.nvim_get_current_win())[1]
+        return M.spread(fold, info.width - info.textoff)
+      end
+    end
+  end
+  return vim.fn.getline(first) --[[@as string]]
+end
+
+return M

@@ -1,0 +1,200 @@
+-- Jumps between prompts, tool calls and edits, over rows that are not rendered too.
+
+local M = {}
+
+---@alias claude-ide.transcript.Stop "prompt"|"tool"|"edit"
+
+---How long a jump may wait for the library: it answers within a few milliseconds.
+local WAIT_MS = 1000
+---Rows looked at in one question.
+local ROWS = 500
+
+local EDITS = { Edit = true, Write = true, MultiEdit = true, NotebookEdit = true }
+
+---@class claude-ide.transcript.StopKind
+---@field row fun(row: claude-ide.sessions.Row): boolean whether a row has one
+---@field item fun(item: claude-ide.transcript.Item): boolean whether it is one
+
+---@type table<claude-ide.transcript.Stop, claude-ide.transcript.StopKind>
+local STOPS = {
+  prompt = {
+    row = function(row)
+      return require("claude-ide.transcript.render").is_prompt(row.kind)
+    end,
+    item = function(item)
+      return item.kind == "heading"
+    end,
+  },
+  tool = {
+    row = function(row)
+      return (row.tools and #row.tools > 0) or row.kind == "results"
+    end,
+    item = function(item)
+      return item.kind == "tool"
+    end,
+  },
+  edit = {
+    row = function(row)
+      return vim.iter(row.tools or {}):any(function(tool)
+        return EDITS[tool.name] == true
+      end)
+    end,
+    item = function(item)
+      return item.edit == true
+    end,
+  },
+}
+
+---Asks for rows and waits.
+---@param view claude-ide.transcript.View
+---@param from integer
+---@param count integer
+---@return table<integer, claude-ide.sessions.Row>?
+local function ask(view, from, count)
+  local rows, done = nil, false
+  view.transcript:rows(from, count, function(found)
+    rows, done = found, true
+  end)
+  vim.wait(WAIT_MS, function()
+    return done
+  end, 1)
+  if not rows then
+    return nil
+  end
+  local by_row = {}
+  for at, row in ipairs(rows) do
+    by_row[from + at - 1] = row
+  end
+  return by_row
+end
+
+---Lines of a row where the motion stops.
+---@param view claude-ide.transcript.View
+---@param row integer
+---@param stop claude-ide.transcript.Stop
+---@return integer[] lnums
+local function lines_in(view, row, stop)
+  local rendered, lnums = view.canvas.rows[row], {}
+  local line = view.canvas.heights:before(row)
+  for _, item in ipairs(rendered and rendered.items or {}) do
+    if STOPS[stop].item(item) then
+      lnums[#lnums + 1] = line + 1
+    end
+    line = line + #item.lines
+  end
+  return lnums
+end
+
+---The next row where the motion stops.
+---@param view claude-ide.transcript.View
+---@param row integer to begin with
+---@param step 1|-1
+---@param stop claude-ide.transcript.Stop
+---@return integer?
+local function next_row(view, row, step, stop)
+  local len = view.canvas.heights:len()
+  local cache = {} ---@type table<integer, claude-ide.sessions.Row>
+  while row >= 0 and row < len do
+    local known = view.known[row] or cache[row]
+    if not known then
+      local from = step > 0 and row or math.max(row - ROWS + 1, 0)
+      local rows = ask(view, from, ROWS)
+      if not rows or not rows[row] then
+        return nil
+      end
+      cache, known = rows, rows[row]
+    end
+    if STOPS[stop].row(known) then
+      return row
+    end
+    row = row + step
+  end
+  return nil
+end
+
+---@param view claude-ide.transcript.View
+---@param lnum integer
+local function go(view, lnum)
+  vim.api.nvim_win_set_cursor(0, { math.min(lnum, vim.api.nvim_buf_line_count(view.buf)), 0 })
+end
+
+---Goes to a row and waits until it is rendered.
+---@param view claude-ide.transcript.View
+---@param row integer
+---@return boolean
+function M.go_to_row(view, row)
+  go(view, view.canvas.heights:before(row) + 1)
+  local loader = require("claude-ide.transcript.loader")
+  loader.update(view)
+  local rendered = vim.wait(WAIT_MS, function()
+    return view.closed or view.canvas.rows[row] ~= nil
+  end, 1)
+  if rendered and not view.closed then
+    local first = view.canvas.rows[row] and view.canvas.rows[row].items[1]
+    local gap = first and first.kind == "gap" and 1 or 0
+    go(view, view.canvas.heights:before(row) + 1 + gap)
+  end
+  return rendered
+end
+
+---@param view claude-ide.transcript.View
+---@param stop claude-ide.transcript.Stop
+---@param step 1|-1
+---@return boolean moved
+local function jump_once(view, stop, step)
+  local lnum = vim.api.nvim_win_get_cursor(0)[1]
+  local row = view.canvas.heights:at(lnum - 1) ---@type integer?
+  while row do
+    local target
+    for _, stop_lnum in ipairs(lines_in(view, row, stop)) do
+      local is_first = step > 0 and stop_lnum > lnum and not target
+      if is_first or (step < 0 and stop_lnum < lnum) then
+        target = stop_lnum
+      end
+    end
+    if target then
+      go(view, target)
+      return true
+    end
+    local found = next_row(view, row + step, step, stop)
+    if found and not view.canvas.rows[found] then
+      local id = view.generation
+      M.go_to_row(view, found)
+      if view.closed or view.generation ~= id or not view.canvas.rows[found] then
+        return true
+      end
+    end
+    row = found
+    if row then
+      -- What lies in it counts from its edge.
+      lnum = step > 0 and view.canvas.heights:before(row) or view.canvas.heights:before(row + 1) + 1
+    end
+  end
+  return false
+end
+
+---Goes to the next or the one before.
+---@param view claude-ide.transcript.View
+---@param stop claude-ide.transcript.Stop
+---@param step 1|-1
+---@param count integer
+function M.jump(view, stop, step, count)
+  if not view.transcript or view.closed then
+    return
+  end
+  local from = vim.api.nvim_win_get_cursor(0)
+  vim.cmd("normal! m'")
+  for _ = 1, count do
+    if not jump_once(view, stop, step) then
+      break
+    end
+  end
+  local now = vim.api.nvim_win_get_cursor(0)
+  if now[1] == from[1] and vim.api.nvim_get_mode().mode == "n" then
+    local where = step > 0 and "below" or "above"
+    local what = ({ prompt = "prompt", tool = "tool call", edit = "edit" })[stop]
+    require("claude-ide.notice").info(("No %s %s."):format(what, where))
+  end
+end
+
+return M

@@ -1,0 +1,117 @@
+-- Which rows are to be rendered: those that the windows show, then those around, the nearest first. Pure, but for the
+-- windows' own lines.
+
+local M = {}
+
+---@class claude-ide.transcript.Range lines that a window shows, from 1
+---@field top integer
+---@field bottom integer
+
+---@param buf integer
+---@return claude-ide.transcript.Range[]
+function M.ranges(buf)
+  return vim
+    .iter(vim.fn.win_findbuf(buf))
+    :map(function(win)
+      return vim.api.nvim_win_call(win, function()
+        local top, bottom = vim.fn.line("w0"), vim.fn.line("w$")
+        return { top = top, bottom = math.max(bottom, top + vim.api.nvim_win_get_height(win) - 1) }
+      end)
+    end)
+    :totable()
+end
+
+---@param canvas claude-ide.transcript.Canvas
+---@param row integer
+---@return boolean
+local function is_wanting(canvas, row)
+  local rendered = canvas.rows[row]
+  return not rendered or rendered.stale == true
+end
+
+---Rows from one on, until they fill so many lines.
+---@param canvas claude-ide.transcript.Canvas
+---@param row integer
+---@param step 1|-1
+---@param lines integer
+---@param visit fun(row: integer)
+local function walk(canvas, row, step, lines, visit)
+  local len = canvas.heights:len()
+  while lines > 0 and row >= 0 and row < len do
+    visit(row)
+    local rendered = canvas.rows[row]
+    -- An unknown row will be several lines.
+    lines = lines - (rendered and rendered.shown or 3)
+    row = row + step
+  end
+end
+
+---@param canvas claude-ide.transcript.Canvas
+---@param ranges claude-ide.transcript.Range[]
+---@param limit integer
+---@return integer[] rows
+function M.wanted(canvas, ranges, limit)
+  local rows, seen = {}, {}
+  local function visit(row)
+    if not seen[row] and is_wanting(canvas, row) and #rows < limit then
+      seen[row] = true
+      rows[#rows + 1] = row
+    end
+  end
+  if canvas.heights:len() == 0 then
+    return rows
+  end
+  local spans = {} ---@type { first: integer, last: integer, height: integer }[]
+  for at, range in ipairs(ranges) do
+    local first, last = canvas.heights:at(range.top - 1), canvas.heights:at(range.bottom - 1)
+    spans[at] = { first = first, last = last, height = range.bottom - range.top + 1 }
+    for row = last, first, -1 do
+      visit(row)
+    end
+  end
+  for _, span in ipairs(spans) do
+    walk(canvas, span.last + 1, 1, span.height, visit)
+    walk(canvas, span.first - 1, -1, 2 * span.height, visit)
+    walk(canvas, span.last + 1, 1, 2 * span.height, visit)
+  end
+  return rows
+end
+
+---Rows to forget, the farthest from any window first, until few enough lines are left.
+---@param canvas claude-ide.transcript.Canvas
+---@param ranges claude-ide.transcript.Range[]
+---@param most integer lines
+---@return integer[] rows
+function M.far(canvas, ranges, most)
+  if canvas.lines <= most then
+    return {}
+  end
+  local centers = vim.tbl_map(function(range)
+    local row = canvas.heights:at(math.floor((range.top + range.bottom) / 2) - 1 --[[@as integer]])
+    return row
+  end, ranges)
+  local rows = vim.tbl_keys(canvas.rows)
+  local distance = {}
+  for _, row in ipairs(rows) do
+    local least = math.huge
+    for _, center in ipairs(centers) do
+      least = math.min(least, math.abs(row - center))
+    end
+    distance[row] = least
+  end
+  table.sort(rows, function(left, right)
+    return distance[left] > distance[right]
+  end)
+  local far, left = {}, canvas.lines
+  for _, row in ipairs(rows) do
+    -- Half of it, so that this is not to be done again at once.
+    if left <= most / 2 then
+      break
+    end
+    left = left - canvas.rows[row].height
+    far[#far + 1] = row
+  end
+  return far
+end
+
+return M

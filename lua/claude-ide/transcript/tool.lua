@@ -1,0 +1,296 @@
+-- A tool call as an item: one line, and below it, folded, what it was given and what came of it. Edits are diffs. Pure.
+
+local M = {}
+
+local BODY = 4
+---Diffs of so many lines stand open.
+local OPEN_DIFF = 40
+
+---@class claude-ide.transcript.Context
+---@field cwd? string the session's
+---@field source string the transcript's file
+---@field message integer
+---@field agents? table<string, claude-ide.transcript.AgentView> by tool call
+
+---@param argument string
+---@return string
+local function fitted(argument)
+  return require("claude-ide.sessions.words").fit(argument, 160)
+end
+
+---@param line claude-ide.transcript.ToolLine
+---@return claude-ide.transcript.Chunk[]
+local function left_of(line)
+  local chunks = { { "  " .. line.name, "ClaudeTranscriptTool" } }
+  chunks[2] = { line.argument ~= "" and " " .. fitted(line.argument) or "", "ClaudeTranscriptArgument" }
+  local added, removed, rest = line.detail:match("^(%+%d+) (−%d+)(.*)$")
+  if added then
+    vim.list_extend(chunks, {
+      { " " .. added, "ClaudeTranscriptAddedCount" },
+      { " " .. removed, "ClaudeTranscriptRemovedCount" },
+      { rest, "ClaudeTranscriptDim" },
+    })
+  elseif line.detail ~= "" then
+    chunks[3] = { "  " .. line.detail, "ClaudeTranscriptDim" }
+  end
+  return chunks
+end
+
+---@param line claude-ide.transcript.ToolLine
+---@return claude-ide.transcript.Chunk[]
+local function right_of(line)
+  local chunks = { { line.status, line.group } }
+  if line.duration ~= "" then
+    chunks[2] = { (" %7s"):format(line.duration), "ClaudeTranscriptDim" }
+  else
+    chunks[2] = { (" "):rep(8), "" }
+  end
+  return chunks
+end
+
+---@param line claude-ide.transcript.ToolLine
+---@return claude-ide.transcript.Chunk[]
+local function whole(line)
+  local chunks =
+    vim.list_extend(left_of(line), { { " · ", "ClaudeTranscriptDim" }, { line.status, line.group } })
+  if line.duration ~= "" then
+    chunks[#chunks + 1] = { " · " .. line.duration, "ClaudeTranscriptDim" }
+  end
+  return chunks
+end
+
+---@param item claude-ide.transcript.Item
+---@param text string
+---@param sign string
+local function add_diff_line(item, text, sign)
+  local lines = require("claude-ide.transcript.text").lines(text)
+  local row = item:line((" "):rep(BODY) .. sign .. (lines[1] or ""))
+  local group = sign == "+" and "ClaudeTranscriptAdded" or sign == "-" and "ClaudeTranscriptRemoved"
+  if group then
+    item:mark(row, group, BODY)
+    item.marks[#item.marks].eol = true
+  end
+end
+
+---@param item claude-ide.transcript.Item
+---@param text string
+---@param sign string
+local function add_signed(item, text, sign)
+  local lines = vim.split((text:gsub("\n$", "")), "\n", { plain = true })
+  for at, line in ipairs(lines) do
+    if at > 1000 then
+      item:line(("%s… %d more lines"):format((" "):rep(BODY), #lines - 1000), "ClaudeTranscriptDim", BODY)
+      return
+    end
+    add_diff_line(item, line, sign)
+  end
+end
+
+---@param item claude-ide.transcript.Item
+---@param block claude-ide.sessions.Block
+local function add_diff(item, block)
+  local outcome = block.result and block.result.outcome
+  local input = type(block.input) == "table" and block.input or {}
+  local hunks = outcome and outcome.type == "file_change" and outcome.hunks or {}
+  if #hunks > 0 then
+    for _, hunk in ipairs(hunks) do
+      item:line(
+        ("%s@@ -%d,%d +%d,%d @@"):format(
+          (" "):rep(BODY),
+          hunk.old_start,
+          hunk.old_lines,
+          hunk.new_start,
+          hunk.new_lines
+        ),
+        "ClaudeTranscriptHunk",
+        BODY
+      )
+      for _, line in ipairs(hunk.lines) do
+        add_diff_line(item, line:sub(2), line:sub(1, 1))
+      end
+    end
+  elseif type(input.content) == "string" then
+    add_signed(item, input.content, "+")
+  else
+    local edits = type(input.edits) == "table" and input.edits or { input }
+    for _, edit in ipairs(edits) do
+      if type(edit) == "table" then
+        local before, after = edit.old_string, edit.new_string
+        if type(before) == "string" and before ~= "" then
+          add_signed(item, before, "-")
+        end
+        if type(after) == "string" and after ~= "" then
+          add_signed(item, after, "+")
+        end
+      end
+    end
+  end
+end
+
+---@param item claude-ide.transcript.Item
+---@param context claude-ide.transcript.Context
+---@param at integer the block, from 1
+---@param note? string
+---@param indent integer
+local function add_more(item, context, at, note, indent)
+  if note then
+    local row =
+      item:line((" "):rep(indent) .. note .. " · Enter shows it all", "ClaudeTranscriptDim", indent)
+    item.targets[row] = { type = "more", source = context.source, message = context.message, block = at }
+  end
+end
+M.add_more = add_more
+
+---@param image { media_type?: string, encoded_bytes?: integer }
+---@return string
+function M.image(image)
+  local bytes = math.floor((image.encoded_bytes or 0) * 3 / 4)
+  local size = require("claude-ide.sessions.words").size(bytes)
+  return ("[image, %s, %s]"):format((image.media_type or "unknown type"):gsub("^image/", ""), size)
+end
+
+---@param value any
+---@return string
+local function json(value)
+  local ok, text = pcall(vim.json.encode, value)
+  return ok and text or tostring(value)
+end
+
+---@param item claude-ide.transcript.Item
+---@param result claude-ide.sessions.ToolResult
+---@param context claude-ide.transcript.Context
+---@param at integer
+---@param language? string
+function M.add_result(item, result, context, at, language)
+  local text = require("claude-ide.transcript.text")
+  local group = result.is_error and "ClaudeTranscriptError" or "ClaudeTranscriptResult"
+  for _, part in ipairs(result.content or {}) do
+    if part.type == "text" then
+      local shown = (part.text or ""):gsub("</?tool_use_error>", "")
+      local lines = text.lines(shown)
+      local left = item:block(lines, BODY, not language and group or nil, language)
+      local note = text.cut_note(part) or (left > 0 and ("… %d more lines"):format(left)) or nil
+      add_more(item, context, at, note, BODY)
+    elseif part.type == "image" then
+      item:line((" "):rep(BODY) .. M.image(part), "ClaudeTranscriptImage", BODY)
+    else
+      local kind = type(part.raw) == "table" and part.raw.type or "unknown"
+      item:line(("%s[%s]"):format((" "):rep(BODY), tostring(kind)), "ClaudeTranscriptDim", BODY)
+    end
+  end
+end
+
+---What the line of the call does not say of its arguments.
+---@param item claude-ide.transcript.Item
+---@param block claude-ide.sessions.Block
+---@param line claude-ide.transcript.ToolLine
+local function add_input(item, block, line)
+  local input = block.input
+  if type(input) ~= "table" then
+    return
+  end
+  local text = require("claude-ide.transcript.text")
+  if type(input.command) == "string" then
+    local lines = text.lines(input.command)
+    if #lines > 1 or fitted(line.argument) ~= line.argument then
+      item:block(lines, BODY, "ClaudeTranscriptInput", "sh")
+    end
+    return
+  elseif type(input.plan) == "string" then
+    item:block(text.lines(input.plan), BODY, nil, "markdown")
+    return
+  elseif type(input.prompt) == "string" and input.subagent_type ~= nil then
+    item:block(text.lines(input.prompt), BODY, "ClaudeTranscriptInput")
+    return
+  elseif block.name == "TodoWrite" and type(input.todos) == "table" then
+    local signs = { completed = "[x]", in_progress = "[-]" }
+    for _, todo in ipairs(input.todos) do
+      if type(todo) == "table" then
+        local sign = signs[todo.status] or "[ ]"
+        local group = todo.status == "completed" and "ClaudeTranscriptDim" or "ClaudeTranscriptInput"
+        item:line(
+          ("%s%s %s"):format((" "):rep(BODY), sign, text.one_line(tostring(todo.content or ""))),
+          group,
+          BODY
+        )
+      end
+    end
+    return
+  end
+  local names = vim.tbl_keys(input)
+  table.sort(names, function(left, right)
+    return tostring(left) < tostring(right)
+  end)
+  for _, name in ipairs(names) do
+    local value = input[name]
+    local shown = type(value) == "string" and value or json(value)
+    local lines = text.lines(shown)
+    local said = line.path or line.argument:find(text.one_line(shown), 1, true)
+    if #lines == 1 and not said then
+      local row = item:line(("%s%s: %s"):format((" "):rep(BODY), name, lines[1]))
+      item:mark(row, "ClaudeTranscriptDim", BODY, BODY + #tostring(name) + 1)
+    elseif #lines > 1 then
+      item:line(("%s%s:"):format((" "):rep(BODY), name), "ClaudeTranscriptDim", BODY)
+      item:block(lines, BODY + 2, "ClaudeTranscriptInput")
+    end
+  end
+end
+
+---@param item claude-ide.transcript.Item
+---@param view claude-ide.transcript.AgentView
+local function add_agent(item, view)
+  local row = item:line(
+    (" "):rep(BODY) .. require("claude-ide.transcript.agents").title(view),
+    "ClaudeTranscriptAgent",
+    BODY
+  )
+  item.targets[row] = { type = "agent", tool_id = view.tool_id, agent = view.agent, first = view.first }
+  for _, nested in ipairs(view.open and view.items or {}) do
+    item:adopt(nested, BODY)
+  end
+  if view.open then
+    item:fold("agent", row, false, { { item.lines[row + 1], "ClaudeTranscriptAgent" } })
+  end
+end
+
+---@param block claude-ide.sessions.Block a tool_use
+---@param at integer which block of its message
+---@param context claude-ide.transcript.Context
+---@return claude-ide.transcript.Item
+function M.item(block, at, context)
+  local tool_line = require("claude-ide.transcript.tool_line")
+  local line = tool_line.of(block, context.cwd)
+  local item = require("claude-ide.transcript.item").new("tool", "tool:" .. (block.id or at))
+  item:chunks(whole(line))
+  local closed = true
+  local is_edit = tool_line.is_edit(block)
+  local agent = context.agents and context.agents[block.id]
+  if is_edit then
+    item.edit = true
+    add_diff(item, block)
+    closed = #item.lines > OPEN_DIFF
+    if block.result and block.result.is_error then
+      M.add_result(item, block.result, context, at)
+      closed = true
+    end
+    for row = 0, #item.lines - 1 do
+      item.targets[row] = { type = "edit", tool_id = block.id, path = line.path, lnum = line.lnum }
+    end
+  else
+    if agent then
+      add_agent(item, agent)
+      closed = not agent.open
+    end
+    add_input(item, block, line)
+    if block.result then
+      M.add_result(item, block.result, context, at, agent and "markdown" or nil)
+    end
+    if line.path then
+      item.targets[0] = { type = "file", path = line.path, lnum = line.lnum }
+    end
+  end
+  item:fold("call", 0, closed, left_of(line), right_of(line))
+  return item
+end
+
+return M

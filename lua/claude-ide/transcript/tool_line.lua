@@ -1,0 +1,271 @@
+-- A tool call in one line: its name, the argument that says most, how it went and how long that took. Pure.
+
+local M = {}
+
+---@class claude-ide.transcript.ToolLine
+---@field name string
+---@field argument string
+---@field detail string "+3 −1", "lines 10-40"; may be empty
+---@field status string "ok", "failed", …
+---@field group string the status's
+---@field duration string may be empty
+---@field path? string absolute, of the file it is about
+---@field lnum? integer where in that file
+
+---@type table<claude-ide.sessions.ToolStatus, { [1]: string, [2]: string }>
+local STATUS = {
+  done = { "ok", "ClaudeTranscriptOk" },
+  failed = { "failed", "ClaudeTranscriptFailed" },
+  rejected = { "rejected", "ClaudeTranscriptRejected" },
+  running = { "running", "ClaudeTranscriptRunning" },
+}
+
+---Arguments that name what a call is about, the most telling first. For tools that this file does not know.
+local TELLING = {
+  "command",
+  "file_path",
+  "notebook_path",
+  "path",
+  "pattern",
+  "url",
+  "query",
+  "description",
+  "skill",
+  "name",
+  "prompt",
+}
+
+---@param value any
+---@return string? nil: no text, or an empty one
+local function text_of(value)
+  if type(value) ~= "string" then
+    return nil
+  end
+  local text = require("claude-ide.transcript.text").one_line(value)
+  return text ~= "" and text or nil
+end
+
+---A duration to the precision that matters.
+---@param milliseconds integer
+---@return string
+function M.duration(milliseconds)
+  if milliseconds < 0 then
+    return ""
+  elseif milliseconds < 9950 then
+    return ("%.1f s"):format(milliseconds / 1000)
+  elseif milliseconds < 119500 then
+    return ("%.0f s"):format(milliseconds / 1000)
+  end
+  local minutes = math.floor(milliseconds / 60000 + 0.5)
+  if minutes < 120 then
+    return ("%d min"):format(minutes)
+  end
+  return ("%d h %d min"):format(math.floor(minutes / 60), minutes % 60)
+end
+
+---@param path string
+---@param cwd? string the session's
+---@return string
+function M.shown_path(path, cwd)
+  if cwd and vim.startswith(path, cwd:gsub("/$", "") .. "/") then
+    return path:sub(#cwd:gsub("/$", "") + 2)
+  end
+  local home = vim.env.HOME
+  if home and home ~= "" and vim.startswith(path, home .. "/") then
+    return "~" .. path:sub(#home + 1)
+  end
+  return path
+end
+
+---@param hunks claude-ide.sessions.Hunk[]
+---@return integer added
+---@return integer removed
+local function counts(hunks)
+  local added, removed = 0, 0
+  for _, hunk in ipairs(hunks) do
+    for _, line in ipairs(hunk.lines) do
+      local sign = line:sub(1, 1)
+      added = added + (sign == "+" and 1 or 0)
+      removed = removed + (sign == "-" and 1 or 0)
+    end
+  end
+  return added, removed
+end
+
+---@param text string
+---@return integer
+local function line_count(text)
+  local _, breaks = text:gsub("\n", "")
+  return breaks + (text:sub(-1) == "\n" and 0 or 1)
+end
+
+---What a change of a file amounts to.
+---@param block claude-ide.sessions.Block
+---@return string
+---@return integer? lnum of the first change
+local function change_detail(block)
+  local outcome = block.result and block.result.outcome
+  if not outcome or outcome.type ~= "file_change" then
+    return ""
+  elseif outcome.created then
+    local content = type(block.input) == "table" and block.input.content
+    return type(content) == "string" and ("new, +%d"):format(line_count(content)) or "new"
+  end
+  local hunks = outcome.hunks or {}
+  local added, removed = counts(hunks)
+  local detail = ("+%d −%d"):format(added, removed)
+  if outcome.user_modified then
+    detail = detail .. ", changed by you"
+  end
+  return detail, hunks[1] and hunks[1].new_start
+end
+
+---@param input table
+---@return string
+---@return integer? lnum
+local function read_detail(input)
+  local first = tonumber(input.offset) --[[@as integer?]]
+  local count = tonumber(input.limit) --[[@as integer?]]
+  if first and count then
+    return ("lines %d-%d"):format(first, first + count - 1), first
+  elseif first then
+    return ("from line %d"):format(first), first
+  elseif count then
+    return ("%d lines"):format(count)
+  end
+  return ""
+end
+
+---@param todos any
+---@return string?
+local function todo_summary(todos)
+  if type(todos) ~= "table" then
+    return nil
+  end
+  local done, now = 0, nil
+  for _, todo in ipairs(todos) do
+    if type(todo) == "table" then
+      done = done + (todo.status == "completed" and 1 or 0)
+      now = now or todo.status == "in_progress" and text_of(todo.activeForm or todo.content) or nil
+    end
+  end
+  local counted = ("%d of %d done"):format(done, #todos)
+  return now and ("%s, now: %s"):format(counted, now) or counted
+end
+
+---@param input table
+---@return string?
+local function question_of(input)
+  local questions = type(input.questions) == "table" and input.questions or {}
+  local first = type(questions[1]) == "table" and text_of(questions[1].question)
+  if not first then
+    return nil
+  end
+  return #questions > 1 and ("%s (and %d more)"):format(first, #questions - 1) or first
+end
+
+---@type table<string, fun(input: table): string?>
+local ARGUMENTS = {
+  Grep = function(input)
+    local pattern, path = text_of(input.pattern), text_of(input.path or input.glob)
+    return pattern and path and ("%s in %s"):format(pattern, path) or pattern
+  end,
+  TodoWrite = function(input)
+    return todo_summary(input.todos)
+  end,
+  AskUserQuestion = question_of,
+  Agent = function(input)
+    return text_of(input.description) or text_of(input.prompt)
+  end,
+  ExitPlanMode = function()
+    return "the plan"
+  end,
+  Skill = function(input)
+    return text_of(input.skill) or text_of(input.command)
+  end,
+}
+ARGUMENTS.Task = ARGUMENTS.Agent
+
+---@param input table
+---@return string
+local function any_argument(input)
+  for _, name in ipairs(TELLING) do
+    local text = text_of(input[name])
+    if text then
+      return text
+    end
+  end
+  local names = vim.tbl_keys(input)
+  table.sort(names, function(left, right)
+    return tostring(left) < tostring(right)
+  end)
+  for _, name in ipairs(names) do
+    local text = text_of(input[name])
+    if text then
+      return text
+    end
+  end
+  return ""
+end
+
+---The name as a person reads it: "mcp__ide__getDiagnostics" is "ide: getDiagnostics".
+---@param name string
+---@return string
+local function shown_name(name)
+  local server, tool = name:match("^mcp__(.-)__(.+)$")
+  return server and ("%s: %s"):format(server, tool) or name
+end
+
+---Whether a call changes a file: it is shown as a diff.
+---@param block claude-ide.sessions.Block
+---@return boolean
+function M.is_edit(block)
+  local outcome = block.result and block.result.outcome
+  if outcome and outcome.type == "file_change" then
+    return true
+  end
+  local input = block.input
+  return type(input) == "table"
+    and type(input.file_path) == "string"
+    and (
+      type(input.content) == "string"
+      or type(input.new_string) == "string"
+      or type(input.edits) == "table"
+    )
+end
+
+---@param block claude-ide.sessions.Block a tool_use
+---@param cwd? string the session's: paths below it are shown without it
+---@return claude-ide.transcript.ToolLine
+function M.of(block, cwd)
+  local input = type(block.input) == "table" and block.input or {}
+  local status = STATUS[block.status or "running"]
+  local outcome = block.result and block.result.outcome
+  local path = outcome and outcome.type == "file_change" and outcome.path
+    or text_of(input.file_path)
+    or text_of(input.notebook_path)
+  local detail, lnum = change_detail(block)
+  if detail == "" and path then
+    detail, lnum = read_detail(input)
+  end
+  local argument
+  if path then
+    argument = M.shown_path(path, cwd)
+  else
+    local specific = ARGUMENTS[block.name]
+    argument = specific and specific(input) or any_argument(input)
+  end
+  local start, stop = block.start, block["end"]
+  return {
+    name = shown_name(block.name or "?"),
+    argument = argument or "",
+    detail = detail,
+    status = status[1],
+    group = status[2],
+    duration = start and stop and block.status ~= "running" and M.duration(stop - start) or "",
+    path = path,
+    lnum = lnum,
+  }
+end
+
+return M

@@ -1,0 +1,105 @@
+-- What each window shows of a transcript, kept while its text changes: the same message on the same line of the screen;
+-- or its end, for a cursor that is there.
+
+local M = {}
+
+---@class claude-ide.transcript.SavedView
+---@field view vim.fn.winsaveview.ret
+---@field cursor claude-ide.transcript.Spot
+---@field top claude-ide.transcript.Spot
+---@field screen_line integer of the cursor, from 1
+---@field at_end boolean
+
+---Whether a window's cursor is at the end: then it stays there.
+---@param win integer
+---@return boolean
+function M.is_at_end(win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  return vim.api.nvim_win_get_cursor(win)[1] >= vim.api.nvim_buf_line_count(buf)
+end
+
+---@param canvas claude-ide.transcript.Canvas
+---@return table<integer, claude-ide.transcript.SavedView> by window
+function M.save(canvas)
+  local saved = {}
+  for _, win in ipairs(vim.fn.win_findbuf(canvas.buf)) do
+    saved[win] = vim.api.nvim_win_call(win, function()
+      local view = vim.fn.winsaveview()
+      return {
+        view = view,
+        cursor = canvas:spot(view.lnum),
+        top = canvas:spot(view.topline),
+        screen_line = vim.fn.winline(),
+        at_end = M.is_at_end(win),
+      }
+    end)
+  end
+  return saved
+end
+
+---The first line of the window that leaves so many screen lines above a line.
+---@param win integer
+---@param lnum integer
+---@param above integer
+---@return integer
+local function topline_for(win, lnum, above)
+  local top = lnum
+  while above > 0 and top > 1 do
+    local closed = vim.fn.foldclosed(top - 1)
+    local before = closed > 0 and closed or top - 1
+    local height = closed > 0 and 1
+      or vim.api.nvim_win_text_height(win, { start_row = before - 1, end_row = before - 1 }).all
+    if height > above then
+      break
+    end
+    above, top = above - height, before
+  end
+  return top
+end
+
+---@param canvas claude-ide.transcript.Canvas
+---@param win integer
+---@param saved claude-ide.transcript.SavedView
+local function restore(canvas, win, saved)
+  local view = saved.view
+  if saved.at_end then
+    local last = vim.api.nvim_buf_line_count(canvas.buf)
+    vim.api.nvim_win_set_cursor(win, { last, 0 })
+    vim.cmd("normal! zb")
+    return
+  end
+  local lnum, topline = canvas:lnum(saved.cursor), canvas:lnum(saved.top)
+  if lnum - topline ~= view.lnum - view.topline then
+    topline = topline_for(win, lnum, saved.screen_line - 1)
+  end
+  local now = vim.fn.winsaveview()
+  if now.lnum ~= lnum or now.topline ~= topline or now.col ~= view.col or now.skipcol ~= view.skipcol then
+    vim.fn.winrestview(vim.tbl_extend("force", view, { lnum = lnum, topline = topline }))
+  end
+end
+
+---@param canvas claude-ide.transcript.Canvas
+---@param saved table<integer, claude-ide.transcript.SavedView>
+---@param shift integer rows that came before the first
+function M.restore(canvas, saved, shift)
+  for win, view in pairs(saved) do
+    if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == canvas.buf then
+      view.cursor.row = view.cursor.row + shift
+      view.top.row = view.top.row + shift
+      vim.api.nvim_win_call(win, function()
+        restore(canvas, win, view)
+      end)
+    end
+  end
+end
+
+---Shows the end.
+---@param win integer
+function M.go_to_end(win)
+  vim.api.nvim_win_call(win, function()
+    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(0), 0 })
+    vim.cmd("normal! zb")
+  end)
+end
+
+return M

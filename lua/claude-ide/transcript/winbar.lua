@@ -1,0 +1,156 @@
+-- The line above a transcript: what it is, what its session does, what it took, where the cursor is. And the last line of
+-- the text, which says the same of a session that works or waits.
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.transcript.end")
+
+---What gives way where there is no room, the first one first.
+local RANKS = { keys = 1, total = 2, model = 3, position = 4, context = 5, title = 6, state = 7 }
+
+---@param tokens integer
+---@return string
+function M.tokens(tokens)
+  if tokens < 1000 then
+    return tostring(tokens)
+  elseif tokens < 99950 then
+    return ("%.1fk"):format(tokens / 1000)
+  elseif tokens < 999500 then
+    return ("%.0fk"):format(tokens / 1000)
+  end
+  return ("%.1fM"):format(tokens / 1e6)
+end
+
+---What a session does, in words and a highlight group; nil: nothing is known.
+---@param view claude-ide.transcript.View
+---@return string?
+---@return string? group
+local function state_of(view)
+  local live = view.live
+  if view.problem then
+    return view.problem, "ClaudeTranscriptFailed"
+  elseif view.went_on then
+    return "went on in another session", "ClaudeTranscriptWaiting"
+  elseif not live then
+    return view.ran and "ended" or nil, "ClaudeTranscriptFact"
+  elseif live.state.activity == "gone" then
+    return "ended", "ClaudeTranscriptFact"
+  end
+  local groups = { working = "ClaudeTranscriptWorking", waiting = "ClaudeTranscriptWaiting" }
+  return require("claude-ide.sessions.words").activity(live.state),
+    groups[live.state.activity] or "ClaudeTranscriptFact"
+end
+
+---@param view claude-ide.transcript.View
+---@param win integer
+---@return string
+local function position(view, win)
+  local len = view.canvas.heights:len()
+  local info = view.transcript and view.transcript:info()
+  if not info then
+    return ""
+  elseif len == 0 then
+    return "empty"
+  end
+  local row = view.canvas.heights:at(vim.api.nvim_win_get_cursor(win)[1] - 1)
+  return info.complete and ("%d/%d"):format(row + 1, len) or ("%d/… reading"):format(row + 1)
+end
+
+---@param info claude-ide.sessions.Info
+---@return string? model
+---@return string? context
+---@return string? total
+local function usage_of(info)
+  local reply = info.last_reply
+  local usage, total = reply and reply.usage, info.total_usage
+  local context = usage and usage.input + usage.cache_read + usage.cache_write + usage.output or 0
+  local sum = total and total.input + total.output + total.cache_write + total.cache_read or 0
+  return reply and reply.model,
+    context > 0 and ("%s in context"):format(M.tokens(context)) or nil,
+    sum > context and info.complete and ("%s tokens in all"):format(M.tokens(sum)) or nil
+end
+
+---@param view claude-ide.transcript.View
+---@param win integer
+---@return string
+function M.of(view, win)
+  local fit = require("claude-ide.diff.fit")
+  local pieces = { fit.name(RANKS.title, "ClaudeTranscriptTitle", view.title or "Transcript") }
+  local function add(rank, group, text, right)
+    if text and text ~= "" then
+      pieces[#pieces + 1] = { rank = rank, texts = { { group, text } }, right = right }
+    end
+  end
+  local state, group = state_of(view)
+  if state then
+    add(RANKS.state, group, " · " .. state)
+  end
+  local info = view.transcript and view.transcript:info()
+  if info then
+    local model, context, total = usage_of(info)
+    local function fact(rank, text)
+      add(rank, "ClaudeTranscriptFact", text and " " .. text .. " ", true)
+    end
+    fact(RANKS.model, model)
+    fact(RANKS.context, context)
+    fact(RANKS.total, total)
+    fact(RANKS.position, position(view, win))
+  end
+  pieces[#pieces + 1] = {
+    rank = RANKS.keys,
+    right = true,
+    texts = { { "ClaudeTranscriptKey", " g?" }, { "ClaudeTranscriptFact", " keys " } },
+  }
+  return fit.winbar(pieces, vim.api.nvim_win_get_width(win))
+end
+
+---'winbar' of a transcript's window.
+---@return string
+function M.text()
+  local win = vim.g.statusline_winid or vim.api.nvim_get_current_win()
+  local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_win_get_buf(win))
+  local ok, text = pcall(function()
+    return view and M.of(view, win) or ""
+  end)
+  return ok and text or ""
+end
+
+---@param view claude-ide.transcript.View
+---@return claude-ide.transcript.Chunk? what stands on the last line
+local function closing(view)
+  local live = view.live
+  if view.went_on then
+    return { ("── went on in session %s"):format(view.went_on:sub(1, 8)), "ClaudeTranscriptWaiting" }
+  elseif live and live.state.activity == "working" then
+    return { "Claude works …", "ClaudeTranscriptWorking" }
+  elseif live and live.state.activity == "waiting" then
+    local waits = require("claude-ide.sessions.words").waits(live.state.waiting_for)
+    return { ("Claude %s"):format(waits), "ClaudeTranscriptWaiting" }
+  end
+  return nil
+end
+
+---Says anew what the session does.
+---@param view claude-ide.transcript.View
+function M.refresh(view)
+  if view.closed or not vim.api.nvim_buf_is_valid(view.buf) then
+    return
+  end
+  local chunk = closing(view)
+  vim.api.nvim_buf_clear_namespace(view.buf, namespace, 0, -1)
+  if chunk then
+    local last = vim.api.nvim_buf_line_count(view.buf) - 1
+    vim.api.nvim_buf_set_extmark(
+      view.buf,
+      namespace,
+      last,
+      0,
+      { virt_text = { chunk }, virt_text_pos = "overlay" }
+    )
+  end
+  if #vim.fn.win_findbuf(view.buf) > 0 then
+    vim.cmd("redrawstatus!")
+  end
+end
+
+return M

@@ -1,0 +1,511 @@
+"""A transcript on the screen: what is shown of each message, and what the keys do."""
+
+import os
+import re
+
+import pytest
+from transcript_files import Transcript, conversation
+
+ENV = {"TZ": "UTC"}
+NOTICES = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
+
+
+@pytest.fixture
+def script(tmp_path):
+    return conversation(tmp_path / "home", tmp_path / "project")
+
+
+@pytest.fixture
+def empty(tmp_path):
+    return Transcript(tmp_path / "home", tmp_path / "project")
+
+
+PARSER = "".join(f"line {number}\n" for number in range(1, 10)) + "for i = 0, n - 1 do\nend\n"
+
+
+def show(start_nvim, script, rendered="notices", **more):
+    """A Neovim that shows the transcript, all of it rendered."""
+    files = {"src/parser.lua": PARSER} | more.pop("files", {})
+    nvim = start_nvim(env=ENV, init_lua=NOTICES + more.pop("init_lua", ""), files=files, **more)
+    nvim.cmd(f"Claude transcript {script.id}")
+    wait_rendered(nvim)
+    return nvim
+
+
+RENDERED = """
+  local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
+  if not view or not view.transcript or view.busy or view.again then return false end
+  local near = require("claude-ide.transcript.near")
+  return view.canvas.heights:len() == view.transcript:info().len
+    and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
+"""
+
+
+def wait_rendered(nvim):
+    nvim.wait(RENDERED, timeout=60, what="the transcript near the window")
+
+
+def line_of(nvim, text):
+    """The number of the only line that holds the text."""
+    found = [number for number, line in enumerate(nvim.lines(), 1) if text in line]
+    assert len(found) == 1, f"{text!r} in lines {found}"
+    return found[0]
+
+
+def go_to(nvim, text):
+    lnum = line_of(nvim, text)
+    nvim.lua("vim.api.nvim_win_set_cursor(0, { ..., 0 })", lnum)
+    return lnum
+
+
+def press(nvim, keys, condition):
+    nvim.keys(keys)
+    return nvim.wait(condition)
+
+
+def test_a_conversation_reads_well(start_nvim, script):
+    nvim = show(start_nvim, script)
+    assert (
+        "\n".join(nvim.lines())
+        == """\
+You
+Fix the off-by-one in the parser, then run the tests.
+
+Claude
+  Thinking
+    The loop goes one too far.
+    I should look at it first.
+
+I'll look at the **parser** first. It is `parse()` in `src/parser.lua`:
+
+```lua
+local function parse(n)
+  return n + 1 -- one too many
+end
+```
+
+  Read src/parser.lua  lines 10-40 · ok · 0.1 s
+{read}
+  Edit src/parser.lua +1 −1 · ok · 0.3 s
+    @@ -9,3 +9,3 @@
+     line 9
+    -for i = 0, n do
+    +for i = 0, n - 1 do
+     end
+  Bash make test · failed · 12 s
+    ok 1 parser
+    not ok 2 printer
+    1 of 2 failed
+  Bash for i in 1 2; do make test done · ok · 2 min
+    for i in 1 2; do
+      make test
+    done
+    ok
+
+Done: the loop ends one earlier. One test of the *printer* still fails:
+
+- it never passed
+- it is yours
+
+You
+What else is there? Ask somebody.
+
+Claude
+I'll ask.
+
+  Agent look around · ok · 41 s
+    Subagent Explore · Enter shows what it did
+    Look around in the project.
+    Two files have a TODO.
+
+Two files have a TODO, see src/parser.lua:3.
+""".format(read="\n".join(f"    {number:6}→line {number}" for number in range(1, 31)))
+    )
+    screen = nvim.wait_screen("31.3k in context")
+    assert "Fix the parser" in screen
+    assert re.search(r"^  Read src/parser.lua  lines 10-40 +ok +0.1 s$", screen, re.MULTILINE)
+    assert re.search(r"^  Bash make test +failed +12 s$", screen, re.MULTILINE)
+    assert "→line" not in screen, "a result is folded"
+    assert "+for i = 0, n - 1 do" in screen, "an edit is not"
+    assert nvim.lua("return { vim.bo.modifiable, vim.bo.modified, vim.bo.filetype, vim.bo.buftype }") == [
+        False,
+        False,
+        "claude-transcript",
+        "nofile",
+    ]
+
+
+def test_the_cursor_is_at_the_end_and_q_goes_back(start_nvim, script):
+    nvim = start_nvim(env=ENV, files={"a.txt": "here\n"}, args=["a.txt"])
+    nvim.cmd(f"Claude transcript {script.id}")
+    nvim.wait_screen("see src/parser.lua:3")
+    wait_rendered(nvim)
+    assert nvim.cursor()[0] == nvim.lua("return vim.api.nvim_buf_line_count(0)")
+    press(nvim, "q", "vim.fn.expand('%:t') == 'a.txt'")
+    assert nvim.lua("return { vim.wo.winbar, vim.wo.foldmethod, vim.wo.conceallevel }") == ["", "manual", 0]
+
+
+def test_folds_open_and_close_as_in_vim(start_nvim, script):
+    nvim = show(start_nvim, script)
+    lnum = go_to(nvim, "  Bash make test")
+    assert nvim.lua("return { vim.fn.foldclosed('.'), vim.fn.foldclosedend('.') }") == [lnum, lnum + 3]
+    press(nvim, "za", "vim.fn.foldclosed('.') == -1")
+    nvim.wait_screen("not ok 2 printer")
+    press(nvim, "zM", "vim.fn.foldclosed('.') > 0")
+    nvim.terminal.wait(lambda: "+for i" not in "\n".join(nvim.screen()), 30, "the edit to be folded")
+    nvim.keys("zRgg")
+    nvim.wait_screen("I should look at it first.")
+    go_to(nvim, "  Thinking")
+    press(nvim, "<CR>", "vim.fn.foldclosed('.') > 0")
+
+
+def test_search_finds_what_is_folded(start_nvim, script):
+    nvim = show(start_nvim, script)
+    nvim.keys("gg/not ok 2<CR>")
+    nvim.wait("vim.api.nvim_get_current_line():find('not ok 2', 1, true) and vim.fn.foldclosed('.') == -1")
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("]]", ["You", "You"]),
+        ("]m", ["  Read", "  Edit", "  Bash make", "  Bash for", "  Agent"]),
+        ("]c", ["  Edit"]),
+    ],
+)
+def test_motions_go_from_one_to_the_next_and_back(start_nvim, script, keys, expected):
+    nvim = show(start_nvim, script)
+    nvim.keys("gg")
+    nvim.wait("vim.fn.line('.') == 1")
+    wait_rendered(nvim)
+    if keys == "]]":
+        expected = expected[1:]
+    stops = []
+    for beginning in expected:
+        before = nvim.cursor()[0]
+        press(nvim, keys, lambda before=before: nvim.cursor()[0] > before)
+        assert nvim.lua("return vim.api.nvim_get_current_line()").startswith(beginning)
+        stops.append(nvim.cursor()[0])
+    nvim.keys("G")
+    nvim.wait("vim.fn.line('.') == vim.fn.line('$')")
+    for stop in reversed(stops):
+        press(nvim, keys.replace("]", "["), lambda stop=stop: nvim.cursor()[0] == stop)
+    nvim.keys(f"gg{len(stops)}{keys}")
+    nvim.wait(lambda: nvim.cursor()[0] == stops[-1])
+    press(nvim, "<C-o>", "vim.fn.line('.') == 1")
+
+
+def test_a_motion_with_nowhere_to_go_says_so(start_nvim, script):
+    nvim = show(start_nvim, script)
+    press(nvim, "G]]", "notices[1] == 'No prompt below.'")
+    press(nvim, "gg[c", "notices[2] == 'No edit above.'")
+
+
+def test_enter_on_an_edit_shows_the_file_before_and_after(start_nvim, script):
+    nvim = show(start_nvim, script)
+    lnum = go_to(nvim, "    +for i = 0, n - 1 do")
+    press(nvim, "<CR>", "#vim.api.nvim_list_tabpages() == 2 and #vim.api.nvim_tabpage_list_wins(0) == 2")
+    screen = nvim.wait_screen("after this edit")
+    assert "before this edit" in screen
+    sides = nvim.lua("""
+      return vim.tbl_map(function(win)
+        local buf = vim.api.nvim_win_get_buf(win)
+        return { vim.api.nvim_buf_get_lines(buf, 9, 10, false)[1], vim.wo[win].diff, vim.bo[buf].modifiable }
+      end, vim.api.nvim_tabpage_list_wins(0))
+    """)
+    assert sides == [["for i = 0, n do", True, False], ["for i = 0, n - 1 do", True, False]]
+    press(nvim, "q", "#vim.api.nvim_list_tabpages() == 1")
+    assert nvim.cursor()[0] == lnum
+    press(nvim, "<CR>", "#vim.api.nvim_list_tabpages() == 2")
+    press(nvim, ":q<CR>", "#vim.api.nvim_list_tabpages() == 1")
+    nvim.wait(
+        "return not vim.iter(vim.api.nvim_list_bufs()):any(function(buf) "
+        "return vim.api.nvim_buf_get_name(buf):find('claude://edit', 1, true) ~= nil end)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("at", "move", "path", "lnum"),
+    [
+        ("  Read src", "", "src/parser.lua", 10),
+        ("  Edit src", "", "src/parser.lua", 9),
+        ("    +for i", "", "src/parser.lua", 10),
+        ("see src/parser.lua:3.", "f/", "src/parser.lua", 3),
+    ],
+)
+def test_gf_goes_to_the_file_and_the_line(start_nvim, script, at, move, path, lnum):
+    nvim = show(start_nvim, script)
+    transcript = nvim.lua("return vim.api.nvim_get_current_buf()")
+    go_to(nvim, at)
+    nvim.keys(move + "gf")
+    nvim.wait(lambda: nvim.lua("return vim.api.nvim_buf_get_name(0)") == str(nvim.project / path))
+    assert nvim.cursor()[0] == lnum
+    press(nvim, "<C-o>", lambda: nvim.lua("return vim.api.nvim_get_current_buf()") == transcript)
+    nvim.wait_screen("31.3k in context")
+
+
+def test_gf_says_what_is_not_there(start_nvim, script):
+    nvim = show(start_nvim, script)
+    go_to(nvim, "What else is there?")
+    press(nvim, "gf", "notices[1] == 'There is no What.'")
+
+
+def test_a_subagent_is_shown_within_and_in_a_buffer_of_its_own(start_nvim, script):
+    nvim = show(start_nvim, script)
+    go_to(nvim, "  Agent look around")
+    nvim.keys("zo")
+    nvim.wait_screen("Subagent Explore · Enter shows what it did")
+    nvim.keys("j<CR>")
+    nvim.wait_screen("Subagent Explore · 3 messages")
+    lines = nvim.lines()
+    at = lines.index("    Subagent Explore · 3 messages")
+    assert lines[at : at + 10] == [
+        "    Subagent Explore · 3 messages",
+        "    You",
+        "    Look around in the project.",
+        "",
+        "    Claude",
+        "      Grep TODO in src · ok · 0.2 s",
+        "        src/a.lua",
+        "        src/b.lua",
+        "",
+        "    Two files have a **TODO**.",
+    ]
+    nvim.keys("zt")
+    screen = nvim.wait_screen(re.compile(r"^      Grep TODO in src +ok +0.2 s$", re.MULTILINE))
+    assert "src/b.lua" not in screen
+    press(nvim, "<CR>", lambda: "    Subagent Explore · Enter shows what it did" in nvim.lines())
+    assert "        src/b.lua" not in nvim.lines()
+    nvim.keys("gf")
+    nvim.wait("vim.api.nvim_buf_get_name(0):find('claude://transcript/agent%-a1')")
+    wait_rendered(nvim)
+    assert "  Grep TODO in src · ok · 0.2 s" in nvim.lines()
+
+
+def test_branches_are_named_and_switched(start_nvim, empty):
+    empty.prompt("one")
+    root = empty.reply("answer one")
+    empty.prompt("the first way")
+    empty.reply("answer of the first")
+    empty.parent = root
+    empty.prompt("the second way")
+    empty.reply("answer of the second")
+    nvim = show(start_nvim, empty)
+    assert "answer of the second" in nvim.lines()
+    assert "answer of the first" not in nvim.lines()
+    assert nvim.lines()[6] == "You  branch 2 of 2"
+    nvim.keys("[v")
+    nvim.wait(lambda: "answer of the first" in nvim.lines())
+    assert nvim.lines()[6] == "You  branch 1 of 2"
+    assert nvim.cursor()[0] == 7
+    press(nvim, "[v", "notices[1] == 'This is the first of 2 branches.'")
+    nvim.lua("""
+      vim.ui.select = function(items, options, choose)
+        shown = vim.tbl_map(options.format_item, items)
+        choose(items[2])
+      end
+    """)
+    nvim.keys("gb")
+    nvim.wait(lambda: "answer of the second" in nvim.lines())
+    first, second = nvim.lua("return shown")
+    assert first.endswith("the first way (shown)") and second.endswith("the second way")
+
+
+def test_everything_has_its_place(start_nvim, empty):
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 4000}}
+    empty.prompt([image, {"type": "text", "text": "See this"}])
+    empty.reply({"type": "from_the_future"}, "Seen.")
+    empty.line("user", isMeta=True, message={"role": "user", "content": "<system-reminder>hidden</system-reminder>"})
+    call = empty.call("Write", file_path=str(empty.cwd / "new.txt"), content="one\ntwo\n")
+    empty.reply(call)
+    empty.result(
+        call,
+        "ok",
+        outcome={
+            "type": "create",
+            "filePath": str(empty.cwd / "new.txt"),
+            "content": "one\ntwo\n",
+            "structuredPatch": [],
+            "originalFile": None,
+        },
+    )
+    call = empty.call("Bash", command="rm -rf /")
+    empty.reply(call)
+    empty.result(call, "The user doesn't want to proceed with this tool use.", is_error=True, denied=True)
+    empty.prompt("[Request interrupted by user for tool use]")
+    call = empty.call("mcp__ide__getDiagnostics", uri="file:///a")
+    empty.reply(call)
+    empty.line("system", subtype="compact_boundary", content="Conversation compacted")
+    empty.line("user", isCompactSummary=True, message={"role": "user", "content": "We wrote new.txt."})
+    empty.line(
+        "user",
+        message={"role": "user", "content": "<command-name>/model</command-name>\n<command-args>opus</command-args>"},
+    )
+    empty.line("user", message={"role": "user", "content": "<local-command-stdout>Set model</local-command-stdout>"})
+    empty.line("user", message={"role": "user", "content": "<command-name>/clear</command-name>"})
+    nvim = show(start_nvim, empty)
+    assert (
+        "\n".join(nvim.lines())
+        == """\
+You
+  [image, png, 3.0 kB]
+
+See this
+
+Claude
+  Unknown: from_the_future
+    {"type":"from_the_future"}
+
+Seen.
+
+  Write new.txt  new, +2 · ok · 0.3 s
+    +one
+    +two
+  Bash rm -rf / · rejected · 0.3 s
+    The user doesn't want to proceed with this tool use.
+
+  Interrupted by you
+
+Claude
+  ide: getDiagnostics file:///a · running
+
+── Conversation compacted · 2026-01-05 09:02
+
+  Summary of what came before
+    We wrote new.txt.
+
+You
+/model opus
+  Set model
+
+── /clear · 2026-01-05 09:02
+"""
+    )
+
+
+def test_a_rule_goes_across_the_window(start_nvim, empty):
+    empty.prompt("one")
+    empty.line("system", subtype="compact_boundary", content="Conversation compacted")
+    nvim = show(start_nvim, empty)
+    nvim.wait_screen(re.compile(r"── Conversation compacted · 2026-01-05 09:01 ─{80}"))
+
+
+def test_what_is_too_long_is_cut_and_can_be_had(start_nvim, empty):
+    empty.prompt("run")
+    empty.run("Bash", "".join(f"row {number}\n" for number in range(20_000)), command="seq")
+    empty.reply("x" * 5000)
+    nvim = show(start_nvim, empty)
+    assert nvim.lines()[-2] == "x" * 2000 + " … (3.0 kB more on this line)"
+    note = "Enter shows it all"
+    assert nvim.lua("return vim.api.nvim_buf_line_count(0)") < 2500
+    go_to(nvim, note)
+    nvim.keys("zo")
+    nvim.wait("vim.fn.foldclosed('.') == -1")
+    go_to(nvim, note)
+    nvim.keys("<CR>")
+    nvim.wait("#vim.api.nvim_list_wins() == 2 and vim.api.nvim_buf_line_count(0) == 20000")
+    press(nvim, "q", "#vim.api.nvim_list_wins() == 1")
+
+
+def test_the_keys_are_listed(start_nvim, script):
+    nvim = show(start_nvim, script)
+    nvim.keys("g?")
+    nvim.wait_screen("go to the file of the call, or under the cursor")
+    press(nvim, "q", "#vim.api.nvim_list_wins() == 1 and vim.bo.filetype == 'claude-transcript'")
+
+
+def test_a_narrow_window_keeps_how_calls_went(start_nvim, script):
+    nvim = show(start_nvim, script, init_lua=" vim.o.columns = 140")
+    nvim.cmd("vsplit | vertical resize 40")
+    wait_rendered(nvim)
+    nvim.wait_screen(re.compile(r"^  Read src/par…  lines 10-40  ok   0.1 s│", re.MULTILINE))
+    nvim.wait_screen(re.compile(r"^  Bash for i in 1 2; do .*…  ok   2 min│", re.MULTILINE))
+
+
+def test_the_same_transcript_has_one_buffer_and_several_can_be_open(start_nvim, script, tmp_path):
+    other = Transcript(tmp_path / "home", tmp_path / "project", "99999999-2222-4333-8444-555555555555")
+    other.prompt("Another one")
+    nvim = show(start_nvim, script)
+    first = nvim.lua("return vim.api.nvim_get_current_buf()")
+    nvim.cmd(f"Claude transcript {other.id}")
+    nvim.wait_screen("Another one")
+    nvim.cmd(f"Claude transcript {script.id[:8]}")
+    nvim.wait(lambda: nvim.lua("return vim.api.nvim_get_current_buf()") == first)
+    nvim.wait_screen("see src/parser.lua:3")
+
+
+def test_a_wiped_buffer_is_closed_and_opens_again(start_nvim, script):
+    nvim = show(start_nvim, script)
+    nvim.lua("""
+      closed = 0
+      local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
+      local close = view.transcript.close
+      view.transcript.close = function(self) closed = closed + 1 close(self) end
+    """)
+    nvim.cmd("bwipeout")
+    assert nvim.lua("return closed") == 1
+    nvim.cmd(f"Claude transcript {script.id}")
+    nvim.wait_screen("see src/parser.lua:3")
+
+
+def test_edit_reads_it_again(start_nvim, script):
+    nvim = show(start_nvim, script)
+    before = nvim.lines()
+    nvim.cmd("edit")
+    nvim.wait(lambda: nvim.lines() == before)
+    go_to(nvim, "  Bash make test")
+    assert nvim.lua("return vim.fn.foldclosed('.')") > 0
+
+
+def test_without_an_id_the_newest_session_is_shown(start_nvim, script):
+    nvim = start_nvim(env=ENV)
+    nvim.cmd("Claude transcript")
+    nvim.wait_screen("see src/parser.lua:3")
+
+
+def test_what_cannot_be_shown_is_said(start_nvim, tmp_path):
+    nvim = start_nvim(env=ENV, init_lua=NOTICES)
+    nvim.cmd("Claude transcript 12345678")
+    nvim.wait("notices[1] == 'There is no session 12345678.'")
+    nvim.cmd("Claude transcript")
+    nvim.wait("notices[2] and notices[2]:find('no sessions yet')")
+    nvim.cmd("Claude transcript a b")
+    nvim.wait("notices[3] and notices[3]:find('one session')")
+
+
+def test_the_ids_are_completed_newest_first(start_nvim, script, tmp_path):
+    other = Transcript(tmp_path / "home", tmp_path / "project", "99999999-2222-4333-8444-555555555555")
+    other.prompt("Another one")
+    os.utime(script.path, (1_700_000_000, 1_700_000_000))
+    nvim = start_nvim(env=ENV)
+    ids = nvim.wait(
+        "#vim.fn.getcompletion('Claude transcript ', 'cmdline') == 2 and "
+        "vim.fn.getcompletion('Claude transcript ', 'cmdline')"
+    )
+    assert ids == [other.id, script.id]
+
+
+def test_a_hit_of_a_search_is_gone_to(start_nvim, script):
+    number = next(n for n, line in enumerate(script.path.read_text().splitlines(), 1) if "Ask somebody" in line)
+    nvim = start_nvim(env=ENV)
+    nvim.lua(
+        'require("claude-ide.transcript").open({ file = (...) }, { line = select(2, ...) })', str(script.path), number
+    )
+    nvim.wait("vim.fn.getline(vim.fn.line('.') + 1):find('Ask somebody', 1, true) ~= nil", timeout=60)
+
+
+def test_markdown_is_coloured_and_one_message_does_not_spill_into_the_next(start_nvim, empty):
+    empty.prompt("an open fence:\n```lua\nlocal x = 1")
+    empty.reply("# A heading\n\nsome **bold** and `code`")
+    nvim = show(start_nvim, empty)
+    groups = """
+      local row = vim.fn.search(..., "cnw") - 1
+      local found = {}
+      for _, mark in ipairs(vim.inspect_pos(0, row, 0, { treesitter = false, syntax = false, semantic_tokens = false }).extmarks) do
+        found[#found + 1] = mark.opts.hl_group
+      end
+      return found
+    """
+    nvim.wait(lambda: any("keyword" in group for group in nvim.lua(groups, "^local x")), what="the code to be coloured")
+    nvim.wait(lambda: any("heading" in group for group in nvim.lua(groups, "^# A heading")), what="the heading")
+    nvim.wait_screen("some bold and code")
