@@ -247,14 +247,14 @@ return {
         kind = kind.one_of({ "vertical", "horizontal", "unified" }),
         default = "vertical",
         doc = "How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in "
-          .. "it. A key changes it for this diff and those that follow.",
+          .. "it. A key changes it for this diff and those that follow. `:Claude review` has the same layouts.",
       },
       {
         "open_in",
         kind = kind.one_of({ "tab", "current", "float" }),
         default = "tab",
         doc = "Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over "
-          .. "them. Your windows are as they were when it is decided.",
+          .. "them. Your windows are as they were when it is decided. `:Claude review` has a tab page always.",
       },
       { "accept_on_write", kind = kind.boolean, default = true, doc = "Let `:w` in the proposal accept it." },
       {
@@ -281,7 +281,12 @@ return {
             default = "dx",
             doc = "Drop the change under the cursor, or take it after all. `u` takes back either.",
           },
-          { "layout", kind = kind.keys, default = "gl", doc = "Show the diff in the next layout." },
+          {
+            "layout",
+            kind = kind.keys,
+            default = "gl",
+            doc = "Show the diff, or the review, in the next layout.",
+          },
         },
       },
     },

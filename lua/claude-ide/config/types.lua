@@ -47,12 +47,12 @@
 ---@field reject? string|string[]|false Reject it.
 ---@field reject_with_reason? string|string[]|false Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.
 ---@field hunk? string|string[]|false Drop the change under the cursor, or take it after all. `u` takes back either.
----@field layout? string|string[]|false Show the diff in the next layout.
+---@field layout? string|string[]|false Show the diff, or the review, in the next layout.
 
 ---@class claude-ide.Opts.diff
 ---@field enabled? boolean Show them in Neovim. When false the CLI asks in its own terminal.
----@field layout? "vertical"|"horizontal"|"unified" How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in it. A key changes it for this diff and those that follow.
----@field open_in? "tab"|"current"|"float" Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over them. Your windows are as they were when it is decided.
+---@field layout? "vertical"|"horizontal"|"unified" How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in it. A key changes it for this diff and those that follow. `:Claude review` has the same layouts.
+---@field open_in? "tab"|"current"|"float" Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over them. Your windows are as they were when it is decided. `:Claude review` has a tab page always.
 ---@field accept_on_write? boolean Let `:w` in the proposal accept it.
 ---@field focus? boolean Go to a new diff when it opens, unless you are typing.
 ---@field keymaps? claude-ide.Opts.diff.keymaps Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.
@@ -160,12 +160,12 @@
 ---@field reject string|string[]|false Reject it.
 ---@field reject_with_reason string|string[]|false Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.
 ---@field hunk string|string[]|false Drop the change under the cursor, or take it after all. `u` takes back either.
----@field layout string|string[]|false Show the diff in the next layout.
+---@field layout string|string[]|false Show the diff, or the review, in the next layout.
 
 ---@class claude-ide.Config.diff
 ---@field enabled boolean Show them in Neovim. When false the CLI asks in its own terminal.
----@field layout "vertical"|"horizontal"|"unified" How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in it. A key changes it for this diff and those that follow.
----@field open_in "tab"|"current"|"float" Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over them. Your windows are as they were when it is decided.
+---@field layout "vertical"|"horizontal"|"unified" How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in it. A key changes it for this diff and those that follow. `:Claude review` has the same layouts.
+---@field open_in "tab"|"current"|"float" Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over them. Your windows are as they were when it is decided. `:Claude review` has a tab page always.
 ---@field accept_on_write boolean Let `:w` in the proposal accept it.
 ---@field focus boolean Go to a new diff when it opens, unless you are typing.
 ---@field keymaps claude-ide.Config.diff.keymaps Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.

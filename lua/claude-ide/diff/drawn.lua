@@ -41,9 +41,12 @@ end
 
 ---Puts the present text in the place of the change under the cursor.
 ---@param pair claude-ide.diff.Pair
-local function obtain(pair)
+function M.obtain(pair)
   local hunks = require("claude-ide.diff.hunks")
   local side = side_of(pair, vim.api.nvim_get_current_buf())
+  if not vim.bo[pair.bufs.proposal].modifiable then
+    return
+  end
   local hunk = hunks.at(pair.hunks, side, vim.api.nvim_win_get_cursor(0)[1])
   if hunk then
     hunks.drop(pair.hunks, hunk)
@@ -71,7 +74,7 @@ function M.map(pair)
       M.jump(pair, -1)
     end)
     map(side, side == "now" and "dp" or "do", "the present text in place of this change", function()
-      obtain(pair)
+      M.obtain(pair)
     end)
   end
   mapped[pair.bufs.proposal] = function()

@@ -3,17 +3,22 @@
 -- Invariant: the present text with `list` applied is the proposal's text.
 local M = {}
 
----@class claude-ide.diff.Hunks
----@field buf integer of the proposal
+---What differs between two texts, whoever keeps it current.
+---@class claude-ide.diff.Differences
+---@field buf integer of the new text
+---@field format { empty: boolean } of the new text
+---@field old string[] the old text
+---@field list claude-ide.buffer.Hunk[] as they are, top to bottom
+---@field scheduled boolean the list is about to be another
+
+---@class claude-ide.diff.Hunks: claude-ide.diff.Differences
 ---@field format claude-ide.diff.Format of the proposal
 ---@field old string[] the present text; no line at all where that is empty
 ---@field proposed string[] the lines as they came; no line at all where there were none
 ---@field original claude-ide.buffer.Hunk[] as they came
----@field list claude-ide.buffer.Hunk[] as they are, top to bottom
 ---@field changed fun() is called after every edit, when windows and marks may be touched
----@field scheduled boolean
 
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.diff.Differences
 ---@return boolean the buffer's one line is no line of the text
 local function is_empty(hunks)
   return require("claude-ide.diff.proposal").is_empty(hunks.buf, hunks.format)
@@ -172,7 +177,7 @@ function M.dropped(hunks)
 end
 
 ---Where a line of the present text is in the proposal.
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.diff.Differences
 ---@param lnum integer
 ---@return integer lnum
 function M.map(hunks, lnum)
@@ -180,7 +185,7 @@ function M.map(hunks, lnum)
 end
 
 ---The hunk that a line is in; a hunk that only removes lines is where they were.
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.diff.Differences
 ---@param side claude-ide.diff.Side that the line is of
 ---@param lnum integer
 ---@return claude-ide.buffer.Hunk?
@@ -217,7 +222,7 @@ function M.place(hunks, original)
   return lnum
 end
 
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.diff.Differences
 ---@param first integer 1-based
 ---@param count integer
 ---@param lines string[]
@@ -232,7 +237,7 @@ local function replace(hunks, first, count, lines)
 end
 
 ---Puts the present text back in the place of a hunk.
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.diff.Differences
 ---@param hunk claude-ide.buffer.Hunk one of `list`
 function M.drop(hunks, hunk)
   local lines = vim.list_slice(hunks.old, hunk.old, hunk.old + hunk.old_count - 1)

@@ -5,8 +5,9 @@ local M = {}
 ---@class claude-ide.diff.Pair
 ---@field bufs table<claude-ide.diff.Side, integer>
 ---@field wins table<claude-ide.diff.Side, integer> `now` is missing where the layout has no window for it
----@field hunks claude-ide.diff.Hunks
+---@field hunks claude-ide.diff.Differences
 ---@field plain boolean without Neovim's diff mode
+---@field without_keys? boolean whoever made it maps the keys of diff mode, where that is missing
 
 ---@param pair claude-ide.diff.Pair
 ---@return boolean whether Neovim itself compares
@@ -26,7 +27,9 @@ function M.compare(pair)
   else
     require("claude-ide.diff.unified").show(pair.hunks, pair.bufs.now, pair.wins.proposal)
   end
-  require("claude-ide.diff.drawn").map(pair)
+  if not pair.without_keys then
+    require("claude-ide.diff.drawn").map(pair)
+  end
 end
 
 ---Takes everything out of the windows and buffers that comparing has put there.

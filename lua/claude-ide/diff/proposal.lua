@@ -67,7 +67,7 @@ end
 
 ---Whether the one line of a buffer that was filled from `M.decode` is there only because a buffer cannot be without.
 ---@param buf integer
----@param format claude-ide.diff.Format
+---@param format { empty: boolean }
 ---@return boolean
 function M.is_empty(buf, format)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, 2, false)

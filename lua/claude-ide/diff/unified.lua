@@ -8,7 +8,7 @@ local MAX_REMOVED = 500
 local namespace = vim.api.nvim_create_namespace("claude-ide.diff.unified")
 
 ---@class claude-ide.diff.Unified
----@field hunks claude-ide.diff.Hunks
+---@field hunks claude-ide.diff.Differences
 ---@field now integer buffer of the present text
 ---@field win integer
 ---@field look claude-ide.diff.Look
@@ -174,7 +174,7 @@ function M.go_to(buf, hunk, win)
   end
 end
 
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.diff.Differences
 ---@param now integer buffer of the present text
 ---@param win integer
 function M.show(hunks, now, win)

@@ -4,6 +4,7 @@ local M = {}
 
 ---@class claude-ide.diff.View: claude-ide.diff.Pair the person may have closed some of its windows
 ---@field diff claude-ide.Diff
+---@field hunks claude-ide.diff.Hunks
 ---@field layout claude-ide.diff.LayoutName
 ---@field place claude-ide.diff.PlaceName
 ---@field fitted? string size of the screen, and layout, that the windows have the sizes for

@@ -116,6 +116,16 @@ function M.show(index)
   end
 end
 
+---Shows this review, and the diffs that come after it, in the next layout.
+function M.next_layout()
+  if review then
+    local layout = require("claude-ide.diff.layout")
+    local name = layout.after(review.view.layout)
+    layout.prefer(name)
+    require("claude-ide.review.view").switch(review.view, review.entries, review.shown, name)
+  end
+end
+
 ---@param of claude-ide.review.Review
 local function listen(of)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
@@ -134,6 +144,13 @@ local function listen(of)
         require("claude-ide.review.view").touched(of.view)
         timer:start(SETTLE_MS, 0, vim.schedule_wrap(M.refresh))
       end
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "VimResized", "WinResized" }, {
+    group = group,
+    desc = "Claude: the review fits the screen",
+    callback = function(event)
+      require("claude-ide.review.view").resized(of.view, of.entries, of.shown, event.event == "VimResized")
     end,
   })
   vim.api.nvim_create_autocmd("WinClosed", {

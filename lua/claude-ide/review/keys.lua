@@ -14,28 +14,41 @@ local function review()
   return require("claude-ide.review")
 end
 
----Goes on to the next change, if this was done and one is left.
----@param ok boolean?
----@param err string?
-local function advance(ok, err)
-  say(ok, err)
-  if ok then
-    review().next_hunk()
+---Brings all of the change that the cursor went to into sight.
+---@param view? claude-ide.review.View
+local function reveal(view)
+  if view then
+    require("claude-ide.review.comparison").reveal(view)
   end
 end
 
----@type table<string, { desc: string, run: fun() }>
+---Goes on to the next change, if this was done and one is left.
+---@param view? claude-ide.review.View
+---@param ok boolean?
+---@param err string?
+local function advance(view, ok, err)
+  say(ok, err)
+  if ok and review().next_hunk() then
+    reveal(view)
+  end
+end
+
+---@class claude-ide.review.Action
+---@field desc string
+---@field run fun(view?: claude-ide.review.View)
+
+---@type table<string, claude-ide.review.Action>
 local ACTIONS = {
   keep_hunk = {
     desc = "keep this change",
-    run = function()
-      advance(review().keep_hunk())
+    run = function(view)
+      advance(view, review().keep_hunk())
     end,
   },
   undo_hunk = {
     desc = "undo this change",
-    run = function()
-      advance(review().undo_hunk())
+    run = function(view)
+      advance(view, review().undo_hunk())
     end,
   },
   keep_file = {
@@ -73,28 +86,59 @@ local ACTIONS = {
 local JUMPS = {
   ["]c"] = {
     desc = "the next change",
-    run = function()
+    run = function(view)
       say(review().next_hunk())
+      reveal(view)
     end,
   },
   ["[c"] = {
     desc = "the change before",
-    run = function()
+    run = function(view)
       say(review().previous_hunk())
+      reveal(view)
     end,
   },
 }
 
+---The layouts are those of all diffs, and so is the key that goes through them.
+local LAYOUT = {
+  desc = "the next layout",
+  run = function()
+    review().next_layout()
+  end,
+}
+
+---What diff mode has keys for, in the layouts that are drawn without it.
+local OBTAIN = {
+  desc = "what was before in place of this change",
+  run = function(view)
+    local pair = view and view.pair
+    if pair then
+      require("claude-ide.diff.drawn").obtain(pair)
+    end
+  end,
+}
+
+---@param keys string|string[]|false|nil
+---@return string[]
+local function list_of(keys)
+  return type(keys) == "table" and keys or keys and { keys } or {}
+end
+
 ---@param name string
 ---@return string[]
 local function keys_of(name)
-  local keys = require("claude-ide.config").get().review.keymaps[name]
-  return type(keys) == "table" and keys or keys and { keys } or {}
+  return list_of(require("claude-ide.config").get().review.keymaps[name])
+end
+
+---@return string[]
+local function layout_keys()
+  return list_of(require("claude-ide.config").get().diff.keymaps.layout)
 end
 
 ---@param buf integer
 ---@param lhs string
----@param action { desc: string, run: fun() }
+---@param action claude-ide.review.Action
 ---@param view? claude-ide.review.View only in its windows
 ---@return fun() unmap
 local function map(buf, lhs, action, view)
@@ -103,7 +147,7 @@ local function map(buf, lhs, action, view)
   end)
   vim.keymap.set("n", lhs, function()
     if not view or vim.tbl_contains(vim.tbl_values(view.wins), vim.api.nvim_get_current_win()) then
-      action.run()
+      action.run(view)
     else
       vim.api.nvim_feedkeys(vim.v.count > 0 and vim.v.count .. lhs or lhs, "n", false)
     end
@@ -133,6 +177,12 @@ function M.map_sides(view)
     for lhs, action in pairs(JUMPS) do
       undo[#undo + 1] = map(buf, lhs, action, view)
     end
+    for _, lhs in ipairs(layout_keys()) do
+      undo[#undo + 1] = map(buf, lhs, LAYOUT, view)
+    end
+    if not vim.wo[view.wins.file].diff then
+      undo[#undo + 1] = map(buf, side == "file" and "do" or "dp", OBTAIN, view)
+    end
   end
   return function()
     for _, unmap in ipairs(undo) do
@@ -143,7 +193,7 @@ end
 
 ---In the list a key is for the whole file, and goes on to the next.
 ---@param name "keep_file"|"undo_file"
----@return { desc: string, run: fun() }
+---@return claude-ide.review.Action
 local function on_file(name)
   return {
     desc = ACTIONS[name].desc,
@@ -170,6 +220,9 @@ function M.map_list(view)
     for _, lhs in ipairs(keys_of(name)) do
       map(buf, lhs, action)
     end
+  end
+  for _, lhs in ipairs(layout_keys()) do
+    map(buf, lhs, LAYOUT)
   end
   map(buf, "<CR>", {
     desc = "go to the file",

@@ -54,8 +54,10 @@ function M.lines_before(entry, file)
     local merge = require("claude-ide.journal.merge")
     lines = merge.readable(merge.decode(bytes))
   end
-  for i, line in ipairs(lines) do
-    lines[i] = line:gsub("\n", "\0")
+  if bytes:find("\0", 1, true) then
+    for i, line in ipairs(lines) do
+      lines[i] = line:gsub("\n", "\0")
+    end
   end
   return #lines > 0 and lines or { "" }
 end

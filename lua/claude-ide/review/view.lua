@@ -6,14 +6,14 @@ local M = {}
 
 ---@class claude-ide.review.View
 ---@field bufs table<claude-ide.review.Side, integer>
----@field wins table<claude-ide.review.Side, integer>
+---@field wins table<claude-ide.review.Side, integer> without `before` in a layout that draws it within the file
+---@field layout claude-ide.diff.LayoutName
+---@field pair? claude-ide.diff.Pair the two sides, as long as they are compared
 ---@field tab integer
 ---@field screen claude-ide.diff.Screen what to go back to
 ---@field lines string[] of the side before
 ---@field unmap? fun()
 ---@field options? table of the file's window, as they were
-
-local namespace = vim.api.nvim_create_namespace("claude-ide.review.view")
 
 ---@generic T
 ---@param fn fun(): T
@@ -25,6 +25,11 @@ end
 ---@return claude-ide.review.sides
 local function sides()
   return require("claude-ide.review.sides")
+end
+
+---@return claude-ide.review.comparison
+local function comparison()
+  return require("claude-ide.review.comparison")
 end
 
 ---@param view claude-ide.review.View
@@ -41,57 +46,6 @@ function M.side(view)
   return win == view.wins.list and "list" or win == view.wins.before and "before" or "file"
 end
 
----@param view claude-ide.review.View
----@param entry claude-ide.review.Entry
----@return boolean whether Neovim's diff mode would take too long
-local function is_much(view, entry)
-  local change = entry.change
-  if not change then
-    return false
-  end
-  local hunks = vim.tbl_map(function(hunk)
-    return { old_count = #hunk.before_lines, new_count = #hunk.after_lines }
-  end, change.hunks)
-  local lines = #view.lines + vim.api.nvim_buf_line_count(view.bufs.file)
-  local bytes = #change.without + #(change.current or "")
-  return require("claude-ide.diff.marks").needed(hunks, lines, bytes)
-end
-
----Marks what diff mode does not show: conflicts, and everything where there is no diff mode.
----@param view claude-ide.review.View
----@param entry claude-ide.review.Entry
----@param plain boolean
-local function mark(view, entry, plain)
-  local hunks = require("claude-ide.review.hunks")
-  for _, side in ipairs({ "before", "file" }) do
-    local buf = view.bufs[side]
-    vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-    for _, hunk in ipairs(entry.change and hunks.left(entry.change) or {}) do
-      local first, last, count = hunks.range(hunk, side)
-      local row = math.min(first, vim.api.nvim_buf_line_count(buf)) - 1
-      if hunk.state == "conflict" and side == "file" then
-        vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
-          virt_text = { { "! you changed this too, so it stays", "ClaudeDiffWarning" } },
-          virt_text_pos = "eol",
-        })
-      elseif hunk.reviewed and side == "file" then
-        vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
-          virt_text = { { "✓ reviewed", "ClaudeReviewDone" } },
-          virt_text_pos = "eol",
-        })
-      end
-      if plain and count > 0 then
-        vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
-          end_row = math.min(last, vim.api.nvim_buf_line_count(buf)),
-          hl_group = side == "before" and "DiffDelete" or "DiffAdd",
-          hl_eol = true,
-          strict = false,
-        })
-      end
-    end
-  end
-end
-
 ---Lets the file's buffer go as it came.
 ---@param view claude-ide.review.View
 function M.release(view)
@@ -99,16 +53,11 @@ function M.release(view)
     view.unmap()
     view.unmap = nil
   end
-  if vim.api.nvim_buf_is_valid(view.bufs.file) then
-    vim.api.nvim_buf_clear_namespace(view.bufs.file, namespace, 0, -1)
-  end
   silently(function()
+    comparison().stop(view)
     for _, side in ipairs({ "before", "file" }) do
       local win = view.wins[side]
-      if vim.api.nvim_win_is_valid(win) then
-        vim.api.nvim_win_call(win, function()
-          vim.cmd("diffoff")
-        end)
+      if win and vim.api.nvim_win_is_valid(win) then
         vim.wo[win][0].winfixbuf = false
       end
     end
@@ -124,33 +73,39 @@ end
 ---@param entry claude-ide.review.Entry
 local function set_winbars(view, entry)
   local winbar = require("claude-ide.review.winbar")
-  vim.wo[view.wins.list][0].winbar = winbar.of_list()
-  vim.wo[view.wins.before][0].winbar = winbar.of_before(entry)
-  vim.wo[view.wins.file][0].winbar = winbar.of_file(entry, vim.api.nvim_win_get_width(view.wins.file))
-end
-
----@param view claude-ide.review.View
----@param entry claude-ide.review.Entry
-local function go_to_first(view, entry)
-  local hunks = require("claude-ide.review.hunks")
-  local first = entry.change and hunks.left(entry.change)[1]
-  for _, side in ipairs({ "before", "file" }) do
-    local lnum = first and hunks.place(first, side) or 1
-    vim.api.nvim_win_call(view.wins[side], function()
-      vim.api.nvim_win_set_cursor(0, { math.min(lnum, vim.api.nvim_buf_line_count(0)), 0 })
-      vim.cmd("normal! zvzz")
-    end)
+  local function width(side)
+    return vim.api.nvim_win_get_width(view.wins[side])
   end
-  vim.api.nvim_win_call(view.wins.file, function()
-    vim.cmd("syncbind")
-  end)
+  vim.wo[view.wins.list][0].winbar = winbar.of_list(width("list"))
+  vim.wo[view.wins.file][0].winbar = winbar.of_file(entry, width("file"))
+  if view.wins.before then
+    vim.wo[view.wins.before][0].winbar = winbar.of_before(entry, width("before"))
+  end
 end
 
----Without a difference all of the text would be one fold.
+---Makes the window of the side before, if the layout has one and there is room for it.
 ---@param view claude-ide.review.View
-local function unfold(view)
-  for _, side in ipairs({ "before", "file" }) do
-    vim.wo[view.wins[side]][0].foldenable = false
+local function open_before(view)
+  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  local ok, win = pcall(function()
+    return direction
+      and vim.api.nvim_open_win(view.bufs.before, false, { split = direction, win = view.wins.file })
+  end)
+  if not ok then
+    require("claude-ide.log").debug("no room for the %s layout: %s", view.layout, win)
+    view.layout = "unified"
+  end
+  view.wins.before = ok and win or nil
+end
+
+---Gives the windows their sizes: the list what it needs, the sides half of the rest each.
+---@param view claude-ide.review.View
+---@param entries claude-ide.review.Entry[]
+local function fit(view, entries)
+  vim.api.nvim_win_set_width(view.wins.list, require("claude-ide.review.list").width(entries))
+  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  if view.wins.before and direction then
+    require("claude-ide.diff.place").even(view.wins.before, view.wins.file, direction)
   end
 end
 
@@ -201,25 +156,16 @@ function M.show(view, entries, index)
         and (vim.filetype.match({ filename = entry.path, buf = view.bufs.before }) or "")
       or vim.bo[file].filetype
     vim.bo[view.bufs.before].tabstop = vim.bo[file].tabstop
-    for _, side in ipairs({ "before", "file" }) do
-      vim.api.nvim_win_set_buf(view.wins[side], view.bufs[side])
-      if side == "file" and not ours then
-        view.options = dress.remember(view.wins.file)
-      end
-      dress.window(view.wins[side], "")
+    vim.api.nvim_win_set_buf(view.wins.file, file)
+    view.options = not ours and dress.remember(view.wins.file) or nil
+    dress.window(view.wins.file, "")
+    if view.wins.before then
+      vim.api.nvim_win_set_buf(view.wins.before, view.bufs.before)
+      dress.window(view.wins.before, "")
     end
-    local plain = is_much(view, entry)
-    if not plain then
-      for _, side in ipairs({ "before", "file" }) do
-        vim.api.nvim_win_call(view.wins[side], vim.cmd.diffthis)
-      end
-    end
-    if not entry.change then
-      unfold(view)
-    end
+    comparison().start(view, entry)
+    comparison().go_to_first(view)
     set_winbars(view, entry)
-    mark(view, entry, plain)
-    go_to_first(view, entry)
     return true
   end)
   buffers.highlight(view.bufs.before, not sides().is_ours(view.bufs.file) and view.bufs.file or nil)
@@ -230,6 +176,68 @@ function M.show(view, entries, index)
     end
   end
   list_files(view, entries, index)
+end
+
+---Turns the windows into those of another layout. Where the person is in the file stays.
+---@param view claude-ide.review.View
+---@param entries claude-ide.review.Entry[]
+---@param index integer
+---@param name claude-ide.diff.LayoutName
+function M.switch(view, entries, index, name)
+  if not stands(view) then
+    return
+  end
+  local before, file = view.wins.before, view.wins.file
+  silently(function()
+    local saved = vim.api.nvim_win_call(file, vim.fn.winsaveview)
+    if before and vim.api.nvim_get_current_win() == before then
+      saved.lnum = comparison().beside(view, vim.api.nvim_win_get_cursor(before)[1])
+      saved.topline = math.max(saved.lnum - vim.fn.winline() + 1, 1)
+      vim.api.nvim_set_current_win(file)
+    end
+    comparison().stop(view)
+    view.layout = name
+    require("claude-ide.diff.place").keeping_sizes(function()
+      if before then
+        vim.api.nvim_win_close(before, true)
+      end
+      open_before(view)
+      return true
+    end)
+    if view.wins.before then
+      require("claude-ide.diff.dress").window(view.wins.before, "")
+    end
+    fit(view, entries)
+    comparison().start(view, entries[index])
+    set_winbars(view, entries[index])
+    saved.topfill = nil
+    vim.api.nvim_win_call(file, function()
+      vim.fn.winrestview(saved)
+      vim.cmd("normal! zv")
+    end)
+    comparison().align(view)
+    return true
+  end)
+  view.unmap()
+  view.unmap = require("claude-ide.review.keys").map_sides(view)
+end
+
+---The screen, or a window, has another size.
+---@param view claude-ide.review.View
+---@param entries claude-ide.review.Entry[]
+---@param index integer
+---@param screen boolean
+function M.resized(view, entries, index, screen)
+  if stands(view) and M.is_current(view) then
+    silently(function()
+      if screen then
+        fit(view, entries)
+      end
+      set_winbars(view, entries[index])
+      return true
+    end)
+    list_files(view, entries, index)
+  end
 end
 
 ---Brings what is on the screen up to date.
@@ -254,11 +262,8 @@ function M.update(view, entries, index)
       view.lines = lines
       sides().fill(view.bufs.before, lines)
     end
-    if not entry.change then
-      unfold(view)
-    end
+    comparison().refresh(view, entry)
     set_winbars(view, entry)
-    mark(view, entry, not vim.wo[view.wins.file].diff)
     return true
   end)
   list_files(view, entries, index)
@@ -268,10 +273,10 @@ end
 ---@return claude-ide.review.View
 function M.open(entries)
   local list, dress = require("claude-ide.review.list"), require("claude-ide.diff.dress")
-  local stacked = require("claude-ide.config").get().diff.layout == "horizontal"
   require("claude-ide.diff.winbar").define_highlights()
   local view = {
     screen = require("claude-ide.diff.restore").remember(),
+    layout = require("claude-ide.diff.layout").preferred(),
     bufs = {},
     wins = {},
     lines = {},
@@ -283,19 +288,18 @@ function M.open(entries)
     vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(bufs.list))
     view.tab = vim.api.nvim_get_current_tabpage()
     wins.list = vim.api.nvim_get_current_win()
-    wins.before = vim.api.nvim_open_win(bufs.before, false, { split = "right", win = wins.list })
-    wins.file =
-      vim.api.nvim_open_win(bufs.before, false, { split = stacked and "below" or "right", win = wins.before })
+    wins.file = vim.api.nvim_open_win(bufs.before, false, { split = "right", win = wins.list })
     dress.window(wins.list, "")
     local wo = vim.wo[wins.list][0]
     wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
     wo.statuscolumn, wo.wrap, wo.cursorline, wo.list, wo.spell = "", false, true, false, false
     wo.colorcolumn, wo.winfixwidth = "", true
-    vim.api.nvim_win_set_width(wins.list, list.width(entries))
-    if not stacked then
-      local room = vim.api.nvim_win_get_width(wins.before) + vim.api.nvim_win_get_width(wins.file)
-      vim.api.nvim_win_set_width(wins.before, math.floor(room / 2))
-    end
+    require("claude-ide.diff.place").keeping_sizes(function()
+      vim.api.nvim_win_set_width(wins.list, list.width(entries))
+      open_before(view)
+      return true
+    end)
+    fit(view, entries)
     list.render(bufs.list, entries, 1)
     return true
   end)

@@ -1,23 +1,19 @@
--- The lines above the windows of a review: what is shown, and which keys do what.
+-- The lines above the windows of a review: what is shown, and which keys do what. What there is no room for gives way.
 local M = {}
 
----Windows of so many columns have room for all of it; narrower than the other, for no keys: the list names them too.
-local ROOMY, NARROW = 60, 44
-
----@param hints string[][] key and word
----@return string
-local function hints_of(hints)
-  local part = require("claude-ide.diff.winbar").part
-  return vim
-    .iter(hints)
-    :filter(function(hint)
-      return hint[1] ~= nil and hint[1] ~= ""
-    end)
-    :map(function(hint)
-      return part("ClaudeDiffKey", " " .. hint[1]) .. part("ClaudeDiffHint", " " .. hint[2] .. " ")
-    end)
-    :join("")
-end
+---What gives way first, in each of them.
+local RANKS = {
+  layout = 1,
+  side = 3,
+  next_file = 4,
+  close = 5,
+  next = 6,
+  counts = 7,
+  file = 8,
+  undo = 9,
+  keep = 10,
+  state = 11,
+}
 
 ---@param name string
 ---@return string
@@ -26,60 +22,109 @@ local function key(name)
   return require("claude-ide.diff.winbar").key_name(keys or false, "")
 end
 
+---@param rank integer
+---@param lhs string
+---@param what string
+---@param right? boolean
+---@return claude-ide.diff.Piece? nil: there is no key for it
+local function hint(rank, lhs, what, right)
+  if lhs ~= "" then
+    local texts = { { "ClaudeDiffKey", " " .. lhs }, { "ClaudeDiffHint", " " .. what .. " " } }
+    return { rank = rank, right = right, texts = texts }
+  end
+end
+
+---@param path string
+---@return claude-ide.diff.Piece
+local function name(path)
+  return require("claude-ide.diff.fit").name(RANKS.file, "ClaudeDiffFile", vim.fs.basename(path))
+end
+
+---@param pieces table<integer, claude-ide.diff.Piece?> with gaps
+---@param count integer
+---@param width integer
 ---@return string
-function M.of_list()
-  return "%<"
-    .. hints_of({ { key("keep_hunk"), "keep" }, { key("undo_hunk"), "undo" }, { key("close"), "close" } })
+local function winbar(pieces, count, width)
+  local there = {}
+  for i = 1, count do
+    there[#there + 1] = pieces[i]
+  end
+  return require("claude-ide.diff.fit").winbar(there, width)
+end
+
+---@param width integer of the window
+---@return string
+function M.of_list(width)
+  return winbar({
+    hint(RANKS.keep, key("keep_hunk"), "keep"),
+    hint(RANKS.undo, key("undo_hunk"), "undo"),
+    hint(RANKS.close, key("close"), "close"),
+  }, 3, width)
 end
 
 ---@param entry claude-ide.review.Entry
+---@param width integer of the window
 ---@return string
-function M.of_before(entry)
-  local part = require("claude-ide.diff.winbar").part
+function M.of_before(entry, width)
   local what = entry.change and entry.change.kind == "created" and "did not exist" or "before Claude"
-  return part("ClaudeDiffFile", " " .. vim.fs.basename(entry.path))
-    .. "%<"
-    .. part("ClaudeDiffSide", " · " .. what)
+  local side = require("claude-ide.diff.fit").sentence(RANKS.side, "ClaudeDiffSide", "· " .. what)
+  return winbar({ name(entry.path), side }, 2, width)
+end
+
+---@param entry claude-ide.review.Entry
+---@return claude-ide.diff.Piece?
+local function state(entry)
+  if not entry.waits then
+    local group = entry.outcome == "undone" and "ClaudeDiffRejected" or "ClaudeDiffAccepted"
+    return { rank = RANKS.state, texts = { { group, " · " .. (entry.outcome or "reviewed") .. " " } } }
+  elseif entry.change and entry.change.kind == "deleted" then
+    return { rank = RANKS.state, texts = { { "ClaudeDiffWarning", " · deleted " } } }
+  end
+  return { rank = RANKS.side, texts = { { "ClaudeDiffSide", " · now " } } }
+end
+
+---@param change claude-ide.journal.Change
+---@return claude-ide.diff.Piece
+local function counts(change)
+  local texts = {} ---@type claude-ide.diff.Text[]
+  for _, count in ipairs({
+    { change.added, "ClaudeDiffAdded", " +%d" },
+    { change.removed, "ClaudeDiffRemoved", " −%d" },
+    { change.conflicts, "ClaudeDiffWarning", " !%d" },
+  }) do
+    if count[1] > 0 then
+      texts[#texts + 1] = { count[2], count[3]:format(count[1]) }
+    end
+  end
+  texts[#texts + 1] = { "ClaudeDiffSide", " " }
+  return { rank = RANKS.counts, texts = texts }
 end
 
 ---@param entry claude-ide.review.Entry
 ---@param width integer of the window
 ---@return string
 function M.of_file(entry, width)
-  local part, change = require("claude-ide.diff.winbar").part, entry.change
-  local parts = { part("ClaudeDiffFile", " " .. vim.fs.basename(entry.path)), "%<" }
+  local layout = require("claude-ide.config").get().diff.keymaps.layout
+  local layout_key = require("claude-ide.diff.winbar").key_name(layout, "")
+  local next_file = hint(RANKS.next_file, key("next_file"), entry.waits and "file" or "next file", true)
   if not entry.waits then
-    local group = entry.outcome == "undone" and "ClaudeDiffRejected" or "ClaudeDiffAccepted"
-    parts[#parts + 1] = part(group, " · " .. (entry.outcome or "reviewed"))
-    parts[#parts + 1] = "%=" .. hints_of({ { key("next_file"), "next file" } })
-    return table.concat(parts)
+    return winbar({
+      name(entry.path),
+      state(entry),
+      next_file,
+      hint(RANKS.layout, layout_key, "layout", true),
+    }, 4, width)
   end
-  if not change then
-    return table.concat(parts)
-  elseif change.kind == "deleted" then
-    parts[#parts + 1] = part("ClaudeDiffWarning", " · deleted")
-  elseif width >= ROOMY then
-    parts[#parts + 1] = part("ClaudeDiffSide", " · now")
-  end
-  if change.added > 0 then
-    parts[#parts + 1] = part("ClaudeDiffAdded", (" +%d"):format(change.added))
-  end
-  if change.removed > 0 then
-    parts[#parts + 1] = part("ClaudeDiffRemoved", (" −%d"):format(change.removed))
-  end
-  if change.conflicts > 0 then
-    parts[#parts + 1] = part("ClaudeDiffWarning", (" !%d"):format(change.conflicts))
-  end
-  if width < NARROW then
-    return table.concat(parts)
-  end
-  parts[#parts + 1] = " %="
-  local hints = { { key("keep_hunk"), "keep" }, { key("undo_hunk"), "undo" } }
-  if width >= ROOMY then
-    hints[#hints + 1] = { "]c", "next" }
-    hints[#hints + 1] = { key("next_file"), "file" }
-  end
-  return table.concat(parts) .. hints_of(hints)
+  return winbar({
+    name(entry.path),
+    state(entry),
+    entry.change and counts(entry.change),
+    hint(RANKS.keep, key("keep_hunk"), "keep", true),
+    hint(RANKS.undo, key("undo_hunk"), "undo", true),
+    hint(RANKS.next, "]c", "next", true),
+    next_file,
+    hint(RANKS.layout, layout_key, "layout", true),
+  }, 8, width)
 end
 
 return M
