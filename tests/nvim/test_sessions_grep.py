@@ -107,6 +107,18 @@ def test_entries_lead_to_the_place_in_the_transcript(start_nvim, sessions, proje
     assert not [name for name in listed if name.startswith("claude://")]
 
 
+def test_a_list_that_someone_else_has_changed_is_shown_as_it_is(start_nvim, sessions, project):
+    sessions.write(project, ("a needle", "one"), ("another needle", "two"))
+    nvim = start_nvim(init_lua=SETUP)
+    grep(nvim, "Claude grep needle")
+    assert len(nvim.lines()) == 3
+    nvim.lua("vim.fn.setqflist(vim.list_slice(vim.fn.getqflist(), 3), 'r')")
+    nvim.wait(lambda: nvim.lines() == [" you       another needle"], what="the one line that is left")
+    nvim.keys("<CR>")
+    nvim.wait("#read == 1", what="the transcript")
+    assert nvim.lua("return read[1][2]") == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [

@@ -6,6 +6,8 @@ local M = {}
 
 ---Hits after which a search ends.
 local MAX_HITS = 1000
+---The first hits are listed at once, later ones together: a list costs by its length each time it grows.
+local GATHER_MS = 100
 
 ---@class claude-ide.sessions.GrepOptions
 ---@field all? boolean search the sessions of all projects
@@ -17,7 +19,9 @@ local MAX_HITS = 1000
 ---@field list integer id of the quickfix list
 ---@field cancel fun()[]
 ---@field left integer searches that go on
----@field hits integer
+---@field hits integer listed
+---@field gathered claude-ide.sessions.Hit[] to be listed soon
+---@field gathering boolean
 ---@field titles table<string, string> of sessions
 ---@field last_session? string the one of the last entry
 ---@field incomplete boolean
@@ -39,7 +43,9 @@ local ROLES = {
 ---@param search claude-ide.sessions.Search
 ---@param state string
 local function set_title(search, state)
-  vim.fn.setqflist({}, "a", { id = search.list, title = ("Claude grep %s%s"):format(search.pattern, state) })
+  require("claude-ide.sessions.grep_text").change(search.list, {
+    title = ("Claude grep %s%s"):format(search.pattern, state),
+  })
 end
 
 ---@param search claude-ide.sessions.Search
@@ -95,20 +101,20 @@ local function items_of(search, hit)
 end
 
 ---@param search claude-ide.sessions.Search
----@param hits claude-ide.sessions.Hit[]
-local function add(search, hits)
-  if running ~= search then
+local function list_gathered(search)
+  local hits = search.gathered
+  if #hits == 0 or not has_list(search) then
     return
-  elseif not has_list(search) then
-    return M.cancel()
   end
+  search.gathered = {}
   local items = {}
   for _, hit in ipairs(hits) do
     vim.list_extend(items, items_of(search, hit))
   end
   local first = search.hits == 0
   search.hits = search.hits + #hits
-  vim.fn.setqflist({}, "a", { id = search.list, items = items })
+  local text = require("claude-ide.sessions.grep_text")
+  text.change(search.list, { items = items })
   if first then
     local current = vim.api.nvim_get_current_win()
     vim.cmd("botright copen")
@@ -118,12 +124,34 @@ local function add(search, hits)
     map_cancel(true)
     for at, item in ipairs(items) do
       if item.valid == 1 then
-        vim.fn.setqflist({}, "a", { id = search.list, idx = at })
+        text.change(search.list, { idx = at })
         break
       end
     end
   end
-  set_title(search, " …")
+end
+
+---@param search claude-ide.sessions.Search
+---@param hits claude-ide.sessions.Hit[]
+local function add(search, hits)
+  if running ~= search then
+    return
+  elseif not has_list(search) then
+    M.cancel()
+    return
+  end
+  vim.list_extend(search.gathered, hits)
+  if search.hits == 0 then
+    list_gathered(search)
+  elseif not search.gathering then
+    search.gathering = true
+    vim.defer_fn(function()
+      search.gathering = false
+      if running == search then
+        list_gathered(search)
+      end
+    end, GATHER_MS)
+  end
 end
 
 ---@param search claude-ide.sessions.Search
@@ -131,6 +159,7 @@ local function finish(search)
   if running ~= search then
     return
   end
+  list_gathered(search)
   running = nil
   map_cancel(false)
   local notice = require("claude-ide.notice")
@@ -153,6 +182,7 @@ function M.cancel()
   if not search then
     return false
   end
+  list_gathered(search)
   running = nil
   for _, cancel in ipairs(search.cancel) do
     cancel()
@@ -210,6 +240,8 @@ function M.start(pattern, options)
     cancel = {},
     left = 0,
     hits = 0,
+    gathered = {},
+    gathering = false,
     titles = {},
     incomplete = false,
   }

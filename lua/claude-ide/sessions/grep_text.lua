@@ -1,5 +1,6 @@
 -- How the quickfix list of `:Claude grep` looks: a title for each session, its hits with whose words they are, the lines
--- around them dimmed, the match itself marked.
+-- around them dimmed, the match itself marked. What is changed in a list goes through here, so that its items need not be
+-- asked for: that costs milliseconds for each thousand.
 
 local M = {}
 
@@ -12,6 +13,30 @@ vim.api.nvim_set_hl(0, "ClaudeGrepTitle", { link = "Title", default = true })
 vim.api.nvim_set_hl(0, "ClaudeGrepRole", { link = "Comment", default = true })
 vim.api.nvim_set_hl(0, "ClaudeGrepContext", { link = "Comment", default = true })
 vim.api.nvim_set_hl(0, "ClaudeGrepMatch", { link = "Search", default = true })
+
+---@type { id: integer, first: integer, items: table[] }? what is being put into a list from here, behind `first` items
+local change
+
+---Adds items to a list, or changes what else there is of it.
+---@param id integer
+---@param what table as setqflist() takes it
+function M.change(id, what)
+  local size = vim.fn.getqflist({ id = id, size = 1 }).size
+  change = { id = id, first = size, items = what.items or {} }
+  vim.fn.setqflist({}, "a", vim.tbl_extend("force", what, { id = id }))
+  change = nil
+end
+
+---@param id integer
+---@param from integer
+---@param to integer
+---@return table[]
+local function items_of(id, from, to)
+  if change and change.id == id and from > change.first then
+    return vim.list_slice(change.items, from - change.first, to - change.first)
+  end
+  return vim.list_slice(vim.fn.getqflist({ id = id, items = 1 }).items, from, to)
+end
 
 ---@param item table of getqflist()
 ---@return string
@@ -51,23 +76,20 @@ local function paint_line(buf, row, line, item)
 end
 
 ---'quickfixtextfunc'
----@param info { quickfix: 0|1, winid: integer, id: integer, start_idx: integer, end_idx: integer }
+---@param info { id: integer, start_idx: integer, end_idx: integer }
 ---@return string[]
 function M.lines(info)
-  local what = { id = info.id, items = 1, qfbufnr = 1 }
-  local list = info.quickfix == 1 and vim.fn.getqflist(what) or vim.fn.getloclist(info.winid, what)
-  local lines = {}
-  for at = info.start_idx, info.end_idx do
-    lines[#lines + 1] = line_of(list.items[at])
-  end
+  local items = items_of(info.id, info.start_idx, info.end_idx)
+  local lines = vim.tbl_map(line_of, items)
+  local buf = vim.fn.getqflist({ qfbufnr = 1 }).qfbufnr
   -- The lines are put into the buffer after this returns.
   vim.schedule(function()
-    if not vim.api.nvim_buf_is_valid(list.qfbufnr) then
+    if not vim.api.nvim_buf_is_valid(buf) then
       return
     end
-    vim.api.nvim_buf_clear_namespace(list.qfbufnr, namespace, info.start_idx - 1, info.end_idx)
+    vim.api.nvim_buf_clear_namespace(buf, namespace, info.start_idx - 1, info.end_idx)
     for at, line in ipairs(lines) do
-      paint_line(list.qfbufnr, info.start_idx + at - 2, line, list.items[info.start_idx + at - 1])
+      paint_line(buf, info.start_idx + at - 2, line, items[at])
     end
   end)
   return lines
