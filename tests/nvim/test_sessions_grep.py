@@ -107,6 +107,43 @@ def test_entries_lead_to_the_place_in_the_transcript(start_nvim, sessions, proje
     assert not [name for name in listed if name.startswith("claude://")]
 
 
+def test_transcripts_open_in_one_window_whichever_way_the_list_is_used(start_nvim, sessions, project):
+    first = sessions.write(project, ("a needle", "one"), ("another needle", "two"))
+    second = sessions.write(project, ("a third needle", "three"), age=timedelta(days=1))
+    nvim = start_nvim(files={"a.txt": "text\n"}, args=["a.txt"])
+    window = nvim.lua("return vim.api.nvim_get_current_win()")
+    grep(nvim, "Claude grep needle")
+
+    def shown(session, text):
+        """Waits until the window shows this transcript, with the cursor at this text."""
+        nvim.wait(
+            lambda: nvim.lua(
+                """
+                local win, name, text = ...
+                local buf = vim.api.nvim_win_get_buf(win)
+                local row = vim.api.nvim_win_get_cursor(win)[1]
+                local near = table.concat(vim.api.nvim_buf_get_lines(buf, row - 1, row + 3, false), "\\n")
+                return vim.api.nvim_buf_get_name(buf) == name and near:find(text, 1, true) ~= nil
+                """,
+                window,
+                f"claude://transcript/{session}",
+                text,
+            ),
+            what=f"the transcript at {text!r}",
+        )
+        assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
+
+    nvim.keys("<CR>")
+    shown(first, "a needle")
+    nvim.cmd("cnext")
+    shown(first, "another needle")
+    nvim.cmd("cnext")
+    shown(second, "a third needle")
+    nvim.cmd("copen")
+    nvim.keys("gg/a needle<CR><CR>")
+    shown(first, "a needle")
+
+
 def test_a_list_that_someone_else_has_changed_is_shown_as_it_is(start_nvim, sessions, project):
     sessions.write(project, ("a needle", "one"), ("another needle", "two"))
     nvim = start_nvim(init_lua=SETUP)

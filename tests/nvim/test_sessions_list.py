@@ -232,7 +232,10 @@ def test_asks_before_it_ends_the_cli_that_runs(start, sessions, project):
     assert asked["prompt"] == "Claude is already running"
     assert asked["lines"] == ["Keep it", "End it and resume “The parser”"]
     assert session not in "\n".join(nvim.screen())
-    choose(nvim, 1, 2, 2)
+    pid = nvim.lua("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
+    sessions.record(pid, "other", "busy", project)
+    nvim.wait("require('claude-ide.sessions').of_terminal() ~= nil", what="the record to be seen")
+    assert choose(nvim, 1, 2, 2)[-1]["prompt"] == "Claude is already running (working)"
     nvim.wait_screen(f"args: --resume {session}")
 
 

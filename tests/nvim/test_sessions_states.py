@@ -72,14 +72,21 @@ def hide(nvim):
     nvim.wait("not require('claude-ide.terminal').is_visible()")
 
 
-def settled(nvim):
-    """Waits until a state that came before would have been told: for one that comes after it."""
-    before = nvim.lua("return #notices")
-    hide(nvim)
-    nvim.does("busy")
-    nvim.does("waiting", waitingFor="a mark")
-    nvim.wait(lambda: nvim.lua("return notices[#notices]") == "Claude waits for you", what="the mark")
-    return nvim.lua("return vim.list_slice(notices, ...)", 1, nvim.lua("return #notices") - 1)[before:]
+def notices(nvim, settle_ms=500):
+    """All notices, once every state so far has lasted long enough to be told: timers fire in the order of their ends."""
+    nvim.lua("passed = false vim.defer_fn(function() passed = true end, ...)", settle_ms + 100)
+    nvim.wait("passed", timeout=30)
+    return nvim.lua("return notices")
+
+
+def look(nvim, here):
+    """The person comes back to Neovim, or goes to another program."""
+    nvim.lua(
+        "seen = false vim.api.nvim_create_autocmd(..., { once = true, callback = function() seen = true end })",
+        "FocusGained" if here else "FocusLost",
+    )
+    nvim.terminal.write(FOCUS_GAINED if here else FOCUS_LOST)
+    nvim.wait("seen", what="Neovim to know")
 
 
 # ── what is shown ──
@@ -218,20 +225,20 @@ def test_what_is_in_sight_is_not_told(in_terminal):
     nvim = in_terminal()
     nvim.does("busy")
     nvim.does("waiting", waitingFor="permission prompt")
-    assert settled(nvim) == []
+    assert notices(nvim) == []
 
 
 def test_in_sight_but_without_the_focus_is_told(in_terminal):
     nvim = in_terminal()
-    nvim.terminal.write(FOCUS_LOST)
+    look(nvim, here=False)
     nvim.does("busy")
     nvim.does("waiting", waitingFor="input needed")
     nvim.wait("#notices == 1", what="the notice")
     assert nvim.lua("return notices") == ["Claude waits for your answer"]
-    nvim.terminal.write(FOCUS_GAINED)
+    look(nvim, here=True)
     nvim.does("busy")
     nvim.does("waiting", waitingFor="input needed")
-    assert settled(nvim) == []
+    assert len(notices(nvim)) == 1
 
 
 def test_the_end_of_a_long_turn_is_told_with_its_length(in_terminal):
@@ -250,16 +257,17 @@ def test_the_end_of_a_short_turn_is_not(in_terminal):
     now = nvim.lua("return (vim.uv.gettimeofday()) * 1000")
     nvim.does("busy", statusUpdatedAt=now - 9_000)
     nvim.does("idle", statusUpdatedAt=now)
-    assert settled(nvim) == []
+    assert notices(nvim) == []
 
 
 def test_an_end_that_begins_the_next_prompt_is_not(in_terminal):
     nvim = in_terminal()
+    nvim.lua("require('claude-ide.sessions.notify').settle_ms = 4000")
     hide(nvim)
     nvim.does("busy")
     nvim.does("idle")
     nvim.does("busy")
-    assert settled(nvim) == []
+    assert notices(nvim, 4000) == []
 
 
 @pytest.mark.parametrize("notify", [{"waiting": False}, {"channels": []}])
@@ -268,9 +276,7 @@ def test_it_can_be_switched_off(in_terminal, notify):
     hide(nvim)
     nvim.does("busy")
     nvim.does("waiting", waitingFor="permission prompt")
-    nvim.lua("vim.defer_fn(function() later = true end, 1500)")
-    nvim.wait("later")
-    assert nvim.lua("return notices") == []
+    assert notices(nvim) == []
 
 
 def test_a_cli_in_another_program_is_told_only_to_who_looks_at_neovim(start, sessions):
@@ -280,14 +286,11 @@ def test_a_cli_in_another_program_is_told_only_to_who_looks_at_neovim(start, ses
     nvim.wait("#events == 1")
     sessions.record(pid, "s", "waiting", waitingFor="permission prompt")
     nvim.wait("#notices == 1", what="the notice")
-    nvim.terminal.write(FOCUS_LOST)
-    nvim.lua("vim.api.nvim_create_autocmd('FocusGained', { callback = function() back = true end })")
+    look(nvim, here=False)
     sessions.record(pid, "s", "waiting", waitingFor="input needed")
     nvim.wait("#events == 3")
-    nvim.lua("vim.defer_fn(function() later = true end, 1500)")
-    nvim.wait("later")
-    nvim.terminal.write(FOCUS_GAINED)
-    nvim.wait("back")
+    assert len(notices(nvim)) == 1
+    look(nvim, here=True)
     sessions.record(pid, "s", "busy")
     nvim.wait("#events == 4")
     sessions.record(pid, "s", "waiting", waitingFor="dialog open")
@@ -309,9 +312,7 @@ def test_a_diff_that_asks_the_same_is_enough(start, sessions):
     nvim.wait("require('claude-ide.diff').count() == 1")
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
     shows(nvim, "Claude waiting · 1 to review")  # what for, the diff itself says
-    nvim.lua("vim.defer_fn(function() later = true end, 1500)")
-    nvim.wait("later")
-    assert nvim.lua("return notices") == []
+    assert notices(nvim) == []
 
 
 def test_a_command_line_is_not_written_over(in_terminal):
@@ -322,9 +323,7 @@ def test_a_command_line_is_not_written_over(in_terminal):
     nvim.wait("vim.fn.mode() == 'c'")
     nvim.does("busy")
     nvim.does("waiting", waitingFor="permission prompt")
-    nvim.lua("vim.defer_fn(function() later = true end, 1500)")
-    nvim.wait("later")
-    assert nvim.lua("return notices") == []
+    assert notices(nvim) == []
     nvim.keys("<Esc>")
     nvim.wait("#notices == 1", what="the notice")
 

@@ -6,7 +6,7 @@
 local M = {}
 
 ---A state counts once it has lasted this long: some waits are answered by a rule, some ends begin the next prompt at once.
-local SETTLE_MS = 500
+M.settle_ms = 500
 ---How soon to try again while a message would disturb what is on the command line.
 local RETRY_MS = 300
 
@@ -121,7 +121,7 @@ end
 ---@param news claude-ide.sessions.News
 function M.consider(ours, news)
   if is_wanted(news) then
-    later(ours, news, SETTLE_MS)
+    later(ours, news, M.settle_ms)
   end
 end
 

@@ -147,6 +147,15 @@ local function restart(session, args, cwd)
   end
 end
 
+---@return string that Claude runs, and what it does where that is known
+local function running_words()
+  local sessions = package.loaded["claude-ide.sessions"]
+  local running = type(sessions) == "table" and sessions.of_terminal()
+  local doing = running and (" (%s)"):format(require("claude-ide.sessions.words").activity(running.state))
+    or ""
+  return "Claude is already running" .. doing
+end
+
 ---The CLI takes arguments only when it starts, so a running one is ended for them only if the person says so.
 ---@param session claude-ide.terminal.Session
 ---@param args string[]
@@ -155,7 +164,7 @@ local function replace(session, args, options)
   local keep = "Keep it"
   local again = options.purpose and ("End it and %s"):format(options.purpose)
     or "End it and start anew with " .. table.concat(args, " ")
-  vim.ui.select({ keep, again }, { prompt = "Claude is already running" }, function(choice)
+  vim.ui.select({ keep, again }, { prompt = running_words() }, function(choice)
     if choice == again then
       restart(session, args, options.cwd)
     elseif choice == keep then
