@@ -94,6 +94,10 @@ class Nvim:
         """Runs Lua in Neovim; `...` holds the arguments, what it returns comes back."""
         return self._request("nvim_exec_lua", code, list(args), timeout=timeout)
 
+    def notify(self, code: str, *args: object) -> None:
+        """Runs Lua as soon as Neovim can, and does not wait for it."""
+        self._rpc.notify("nvim_exec_lua", code, list(args))
+
     def cmd(self, command: str) -> None:
         """Runs an Ex command, as if it came from a script."""
         self._request("nvim_command", command)

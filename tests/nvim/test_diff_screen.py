@@ -128,6 +128,14 @@ BUSY = {
     "an operator": ("d", "vim.api.nvim_get_mode().mode == 'no'", "<Esc>"),
     "one command out of insert": ("i<C-o>", "vim.api.nvim_get_mode().mode == 'niI'", "<Esc><Esc>"),
     "recording a macro": ("qq", "vim.fn.reg_recording() == 'q'", "q"),
+    "select": ("gh", "vim.api.nvim_get_mode().mode == 's'", "<Esc>"),
+    "a block": ("<C-v>j", "vim.api.nvim_get_mode().mode == '\\22'", "<Esc>"),
+    "virtual replace": ("gR", "vim.api.nvim_get_mode().mode == 'Rv'", "<Esc>"),
+    "a menu of completions": ("o<C-x><C-f>", "vim.fn.pumvisible() == 1", "<C-e><Esc>"),
+    "a register for insert mode": ("i<C-r>=1", "vim.fn.getcmdline() == '1'", "<CR><Esc>"),
+    "a question of a script": (":call input('What? ')<CR>", "vim.fn.getcmdtype() == '@'", "x<CR>"),
+    "the menu of the command line": (":b<Tab>", "vim.fn.wildmenumode() == 1", "<C-e><C-c>"),
+    "Ex mode": ("gQ", "vim.api.nvim_get_mode().mode == 'cv'", "visual<CR>"),
     "the command-line window": ("q:", "vim.fn.getcmdwintype() == ':'", ":q<CR>"),
 }
 
@@ -146,6 +154,87 @@ def test_waits_while_the_person_is_busy(diffs, keys, busy, back):
     assert after["wins"][: len(before["wins"])] == before["wins"]
     nvim.keys(back)
     diffs.wait_current(1)
+
+
+QUESTIONS = {
+    "a dialog": (":let g:sure = confirm('Sure?')<CR>", "[O]k", "<CR>"),
+    "each match": (":%s/line/lime/gc<CR>", "replace with lime", "q"),
+}
+
+
+@pytest.mark.parametrize("keys, question, answer", QUESTIONS.values(), ids=QUESTIONS)
+def test_a_question_on_the_screen_stays_there(diffs, keys, question, answer):
+    nvim = diffs.nvim
+    nvim.keys(keys)
+    nvim.wait_screen(question)
+    nvim.notify("propose(...)", 1, 1, str(nvim.project / "b.txt"), "B\n", "tab 1")
+    if nvim.version != "0.10":  # which runs nothing until there is an answer
+        nvim.wait("require('claude-ide.diff.attention').is_waiting(1)")
+    assert question in "\n".join(nvim.screen())
+    nvim.keys(answer)
+    diffs.wait_current(1)
+    assert nvim.lua("return { vim.g.sure or 1, vim.api.nvim_buf_get_lines(1, 0, 1, false)[1] }") == [1, "line 1"]
+
+
+WAITS_FOR_A_KEY = {
+    "a motion of a plugin": "vim.keymap.set('n', 'gz', function() _G.got = vim.fn.getcharstr() end)",
+    "a function of Vim script": "vim.cmd([[nnoremap gz :call execute('let g:got = getchar()')<CR>]])",
+    "an expression": "vim.keymap.set('n', 'gz', function() _G.got = vim.fn.getcharstr() return '' end, { expr = true })",
+    "Lua that waits": "vim.keymap.set('n', 'gz', function() vim.wait(60000, function() return _G.got end, 5) end)",
+}
+
+
+@pytest.mark.parametrize("mapping", WAITS_FOR_A_KEY.values(), ids=WAITS_FOR_A_KEY)
+def test_waits_while_something_waits_for_the_persons_next_key(diffs, mapping):
+    nvim = diffs.nvim
+    nvim.lua("require('claude-ide.diff.keys').attach('test')")
+    nvim.lua(mapping)
+    nvim.keys("gz")
+    nvim.wait("require('claude-ide.diff.keys').quiet_for() > 200")
+    diffs.propose(1, "b.txt", "B\n")
+    if "expr" in mapping:  # There, not even a buffer may be made.
+        nvim.lua("vim.defer_fn(function() _G.later = true end, 150)")
+        nvim.wait("_G.later")
+    else:
+        nvim.wait("require('claude-ide.diff.attention').is_waiting(1)")
+    assert diffs.traces()["tabs"] == 1
+    if "getchar" in mapping:
+        nvim.keys("x")
+        nvim.wait("_G.got == 'x' or vim.g.got == 120")
+    else:
+        nvim.lua("_G.got = true")
+    diffs.wait_current(1)
+    assert nvim.lines() == ["B"]
+
+
+@pytest.mark.parametrize("state", ["an expression", "the command-line window"])
+def test_one_that_ends_where_nothing_may_change_goes_when_it_may(diffs, state):
+    nvim = diffs.nvim
+    nvim.lua(WAITS_FOR_A_KEY["an expression"])
+    diffs.open(1, "b.txt", "B\n")
+    if state == "an expression":
+        nvim.keys("gz")
+        nvim.lua("require('claude-ide.diff').close_client(1)")
+        nvim.keys("x")
+    else:
+        nvim.keys("q:")
+        nvim.wait("vim.fn.getcmdwintype() == ':'")
+        nvim.lua("require('claude-ide.diff').close_client(1)")
+        nvim.keys(":q<CR>")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.wait_clean()
+    assert diffs.current() is None and nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
+
+
+def test_the_key_that_ends_a_message_is_not_for_the_diff(diffs):
+    nvim = diffs.nvim
+    nvim.keys(':echo "one\\ntwo\\nthree"<CR>')
+    nvim.wait_screen("Press ENTER")
+    changed = FILES["a.txt"].replace("line 1\n", "line one\n")
+    nvim.notify("propose(...)", 1, 1, str(nvim.project / "a.txt"), changed, "tab 1")
+    nvim.keys("<CR>")
+    diffs.wait_current(1)
+    assert nvim.mode() == "n" and nvim.cursor() == (1, 0)
 
 
 def test_says_that_a_diff_waits(diffs):

@@ -47,6 +47,10 @@ function M.busy()
   elseif mode.mode ~= "n" and mode.mode ~= "nt" then
     return { reason = "mode " .. mode.mode, till = "when you are back in normal mode" }
   end
+  -- Neovim is not at its top level, or what a key set off is not over: a plugin may ask for the next key, a script may sleep.
+  if vim.fn.state("S") ~= "" or keys.is_within_key() then
+    return { reason = "something runs", again_in = LOOK_AGAIN_MS }
+  end
   local left = QUIET_MS - keys.quiet_for()
   return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
 end
@@ -143,6 +147,14 @@ function M.when_free(id, name, show)
   if again_in then
     look_in(again_in)
   end
+end
+
+---@param id any
+---@return boolean
+function M.is_waiting(id)
+  return vim.iter(waiting):any(function(entry)
+    return entry.id == id
+  end)
 end
 
 ---Takes an entry out again.

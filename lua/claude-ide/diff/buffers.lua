@@ -95,6 +95,44 @@ function M.make(diff, side, format, source)
   end)
 end
 
+---How soon to look again whether buffers and windows may change.
+local LOOK_AGAIN_MS = 50
+
+---A buffer that does not exist.
+local NO_BUFFER = 2147483647
+
+---@return boolean
+local function is_locked()
+  local _, err = pcall(vim.api.nvim_buf_delete, NO_BUFFER, {})
+  return tostring(err):find("E565") ~= nil
+end
+
+---@param is_in_the_way fun(): boolean
+---@param fn fun()
+local function call_without(is_in_the_way, fn)
+  if is_in_the_way() then
+    vim.defer_fn(function()
+      call_without(is_in_the_way, fn)
+    end, LOOK_AGAIN_MS)
+  else
+    fn()
+  end
+end
+
+---Calls a function as soon as buffers may change: at once, but for where an expression of a mapping waits for a key.
+---@param fn fun()
+function M.when_unlocked(fn)
+  call_without(is_locked, fn)
+end
+
+---Calls a function as soon as windows may change, which they may not beside the command-line window either.
+---@param fn fun()
+function M.when_windows_may_change(fn)
+  call_without(function()
+    return vim.fn.getcmdwintype() ~= "" or is_locked()
+  end, fn)
+end
+
 ---Fills a new buffer, a piece in each turn of the event loop where there is much.
 ---@param buf integer
 ---@param lines string[]
@@ -117,7 +155,9 @@ function M.fill(buf, lines, done, guarded)
     if at > #lines then
       done()
     else
-      vim.schedule(guarded(piece))
+      vim.schedule(function()
+        M.when_unlocked(guarded(piece))
+      end)
     end
   end
   piece()

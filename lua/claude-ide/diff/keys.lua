@@ -45,7 +45,12 @@ end
 -- Lua below this function on the stack.
 local function clear()
   if debug.getinfo(2, "S") then
-    vim.defer_fn(clear, 1)
+    -- Not by vim.defer_fn(), which would itself be below this function.
+    local timer = assert(vim.uv.new_timer())
+    timer:start(1, 0, function()
+      timer:close()
+      vim.schedule(clear)
+    end)
     return
   end
   clearing, in_key = false, false
@@ -114,6 +119,12 @@ end
 function M.caused_this(own)
   -- A function of a timer may be in the queue before the key came; the key then did not call it unless it calls Lua.
   return in_key and (RUNS_LUA[last_key] or not is_within_other_lua(own))
+end
+
+---Whether what the last key set off still runs.
+---@return boolean
+function M.is_within_key()
+  return in_key
 end
 
 ---The window that the last key was pressed in.

@@ -49,11 +49,15 @@ function M.run(diff, is_wanted, done, failed)
       elseif not steps[i] then
         done(prepared)
       elseif large then
-        vim.schedule(guarded(function()
+        vim.schedule(function()
+          buffers.when_unlocked(guarded(function()
+            steps[i](next_step)
+          end))
+        end)
+      else
+        buffers.when_unlocked(guarded(function()
           steps[i](next_step)
         end))
-      else
-        steps[i](next_step)
       end
     end
     next_step()

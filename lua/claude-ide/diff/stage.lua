@@ -95,7 +95,7 @@ end
 
 ---Takes everything of a diff away.
 ---@param entry claude-ide.diff.Entry
-local function clear(entry)
+local function remove(entry)
   if entries[entry.diff.id] ~= entry then
     return
   end
@@ -121,6 +121,14 @@ local function clear(entry)
     require("claude-ide.diff.keys").detach("diff")
     require("claude-ide.diff.restore").forget()
   end
+end
+
+---Takes everything of a diff away.
+---@param entry claude-ide.diff.Entry
+local function clear(entry)
+  require("claude-ide.diff.buffers").when_windows_may_change(function()
+    remove(entry)
+  end)
 end
 
 ---Ends the time that a decided diff stays on the screen.
