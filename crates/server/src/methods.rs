@@ -85,7 +85,9 @@ fn failed(doing: &'static str, why: &DiskError) -> RequestError {
 }
 
 fn path_argument(path: &std::path::Path) -> Map<String, Value> {
-    Map::from_iter([("path".to_owned(), Value::from(path.to_string_lossy()))])
+    let mut arguments = Map::new();
+    arguments.insert("path".to_owned(), Value::from(path.to_string_lossy()));
+    arguments
 }
 
 fn later(work: impl Future<Output = Outcome> + Send + 'static, waits_for: WaitsFor) -> Routed {

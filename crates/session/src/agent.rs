@@ -47,7 +47,7 @@ pub fn agents_of(session_file: &Path) -> Vec<Agent> {
         let session = session.to_string_lossy();
         agents.extend(agents_in(folder).into_iter().filter(|agent| names_session(&agent.file, &session)));
     }
-    agents.sort_by(|a, b| a.id.cmp(&b.id));
+    agents.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     agents
 }
 

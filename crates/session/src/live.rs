@@ -79,7 +79,7 @@ pub fn live_sessions(config: &ConfigDir) -> Result<Vec<LiveSession>, SessionErro
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let mut sessions: Vec<_> =
         paths.filter(|path| is_record(path)).filter_map(|path| read_record(config, &path)).collect();
-    sessions.sort_by_key(|session| session.pid);
+    sessions.sort_unstable_by_key(|session| session.pid);
     Ok(sessions)
 }
 

@@ -1,13 +1,13 @@
 //! Finds text in many transcripts.
 //!
 //! What is searched is what people read: texts, thinking, arguments and results of tools; never keys, ids, or what the model
-//! is told. The engine is ripgrep's (regex-automata), as globset brings it; grep-regex itself would add 0.7 MB. A pattern that looks the same in JSON is first tried on the raw line, so
-//! that few lines need parsing; memory stays within one line.
+//! is told. Lines are ruled out on their raw bytes where the pattern allows, so that few need parsing; memory stays within
+//! one line.
+
+mod pattern;
 
 use std::path::{Path, PathBuf};
 
-use regex_automata::meta::Regex;
-use regex_automata::util::syntax;
 use serde::Serialize;
 
 use crate::agent::agents_of;
@@ -18,6 +18,7 @@ use crate::head::{Head, LineKind, is_api_request};
 use crate::id::SessionId;
 use crate::line_buffer::RawLine;
 use crate::tail::{Tail, TailEvent};
+use pattern::Pattern;
 
 /// How to search.
 #[derive(Clone, Debug)]
@@ -155,24 +156,14 @@ struct Source<'a> {
 }
 
 struct Finder<'a> {
-    matcher: Regex,
-    /// The pattern matches a text exactly where it matches the text as JSON has it.
-    same_in_json: bool,
+    pattern: Pattern,
     options: &'a SearchOptions,
 }
 
 impl<'a> Finder<'a> {
     fn new(options: &'a SearchOptions) -> Result<Self, SessionError> {
-        let case_sensitive =
-            options.case_sensitive.unwrap_or_else(|| has_upper_case(&options.pattern, options.literal));
-        let config = syntax::Config::new().case_insensitive(!case_sensitive).multi_line(true);
-        let pattern = if options.literal { escaped(&options.pattern) } else { options.pattern.clone() };
-        let matcher = Regex::builder().syntax(config).build(&pattern).map_err(|error| {
-            let message = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
-            // The engine draws the place on several lines; the last says what is wrong.
-            SessionError::Pattern { message: message.lines().last().unwrap_or_default().to_owned() }
-        })?;
-        Ok(Self { matcher, same_in_json: is_same_in_json(&options.pattern), options })
+        let pattern = Pattern::new(&options.pattern, options.literal, options.case_sensitive)?;
+        Ok(Self { pattern, options })
     }
 
     fn search_file(
@@ -204,7 +195,7 @@ impl<'a> Finder<'a> {
     /// The line, parsed, if it can have a hit.
     fn candidate<'l>(&self, line: &RawLine<'l>) -> Option<Body<'l>> {
         let bytes = line.bytes.filter(|bytes| !is_api_request(bytes))?;
-        if self.same_in_json && !self.matcher.is_match(bytes) {
+        if !self.pattern.may_match_in(bytes) {
             return None;
         }
         match Head::parse(bytes)?.line_kind() {
@@ -222,14 +213,14 @@ impl<'a> Finder<'a> {
         max_hits: usize,
         on_hit: &mut impl FnMut(Hit),
     ) -> usize {
-        if !self.matcher.is_match(&text.text) {
+        if !self.pattern.may_match(&text.text) {
             return 0;
         }
         let lines: Vec<_> = text.text.lines().collect();
         let mut hits = 0;
         for (at, content) in lines.iter().enumerate() {
-            let Some(found) = self.matcher.find(content) else { continue };
-            let (text_line, start, end) = excerpt(content, found.start(), found.end(), self.options.max_line_bytes);
+            let Some((start, end)) = self.pattern.find(content) else { continue };
+            let (text_line, start, end) = excerpt(content, start, end, self.options.max_line_bytes);
             let context = self.options.context_lines;
             let cut = |line: &&str| excerpt(line, 0, 0, self.options.max_line_bytes).0;
             on_hit(Hit {
@@ -251,31 +242,6 @@ impl<'a> Finder<'a> {
         }
         hits
     }
-}
-
-/// Whether a person typed an upper-case letter: `\W` and its like are none.
-fn has_upper_case(pattern: &str, literal: bool) -> bool {
-    let mut escaped = false;
-    pattern.chars().any(|letter| {
-        let counts = letter.is_uppercase() && !escaped;
-        escaped = !literal && letter == '\\' && !escaped;
-        counts
-    })
-}
-
-/// A pattern that means exactly this text.
-fn escaped(text: &str) -> String {
-    let is_special = |letter: char| letter.is_ascii_punctuation() && letter != '<' && letter != '>';
-    text.chars().flat_map(|letter| is_special(letter).then_some('\\').into_iter().chain([letter])).collect()
-}
-
-/// Whether JSON writes a text that this pattern describes as it is: no escapes, and nothing that stands for other characters.
-fn is_same_in_json(pattern: &str) -> bool {
-    let plain = |byte: u8| {
-        byte.is_ascii_alphanumeric()
-            || matches!(byte, b' ' | b'_' | b'-' | b',' | b':' | b';' | b'=' | b'@' | b'#' | b'!' | b'%')
-    };
-    !pattern.is_empty() && pattern.bytes().all(plain)
 }
 
 /// A piece of a line of at most about `max` bytes around a match, and where the match lies in it.
@@ -334,8 +300,6 @@ mod tests {
         assert_eq!(run(&LINES, options(r"^find .* here$")).0.len(), 1);
         assert_eq!(run(&LINES, SearchOptions { literal: true, ..options("/p") }).0.len(), 1);
         assert_eq!(run(&LINES, SearchOptions { literal: true, ..options("n.edle") }).0.len(), 0);
-        let all: String = (' '..='~').collect();
-        assert!(Regex::new(&escaped(&all)).unwrap().is_match(&all));
     }
 
     #[test]
@@ -358,7 +322,7 @@ mod tests {
     #[test]
     fn a_bad_pattern_is_named() {
         let error = search(&[], &options("("), &Cancel::new(), |_| {}).unwrap_err();
-        assert_eq!(error.to_string(), "not a valid search pattern: error: unclosed group");
+        assert!(error.to_string().starts_with("not a valid search pattern: "), "{error}");
     }
 
     #[test]

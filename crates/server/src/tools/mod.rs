@@ -86,8 +86,11 @@ impl Question {
         args: [(&str, Value); N],
         shape: impl FnOnce(Box<RawValue>) -> Result<CallToolResult, UnexpectedReply> + Send + 'static,
     ) -> Self {
-        let args = args.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Self { args, shape: Box::new(shape) }
+        let mut fields = Map::new();
+        for (name, value) in args {
+            fields.insert(name.to_owned(), value);
+        }
+        Self { args: fields, shape: Box::new(shape) }
     }
 }
 

@@ -71,7 +71,7 @@ impl Store {
                 }
             }
         }
-        summaries.sort_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
+        summaries.sort_unstable_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
         Ok(summaries)
     }
 

@@ -190,21 +190,24 @@ impl Worker {
         let Some(system) = &mut self.system else { return };
         let parents = self.follows.values().filter_map(|tail| tail.path().parent().map(Path::to_owned));
         let wanted = parents.chain(self.folders.keys().cloned()).chain([self.config.sessions()]);
-        let (there, missing): (BTreeSet<_>, BTreeSet<_>) = wanted.partition(|folder| folder.is_dir());
+        let (mut there, missing): (BTreeSet<_>, BTreeSet<_>) = wanted.partition(|folder| folder.is_dir());
         let above = missing.iter().filter_map(|folder| folder.ancestors().find(|above| above.is_dir()));
-        let wanted: BTreeSet<_> = above.map(Path::to_owned).chain(there).collect();
+        there.extend(above.map(Path::to_owned));
+        let wanted = there;
         self.missing = missing;
         for folder in self.registered.difference(&wanted) {
             system.unwatch(folder).ok();
         }
-        let mut registered: BTreeSet<_> = self.registered.intersection(&wanted).cloned().collect();
-        for folder in wanted.difference(&self.registered) {
-            match system.watch(folder, RecursiveMode::NonRecursive) {
-                Ok(()) => drop(registered.insert(folder.clone())),
+        self.registered.retain(|folder| wanted.contains(folder));
+        for folder in wanted {
+            if self.registered.contains(&folder) {
+                continue;
+            }
+            match system.watch(&folder, RecursiveMode::NonRecursive) {
+                Ok(()) => drop(self.registered.insert(folder)),
                 Err(error) => tracing::debug!(folder = %folder.display(), %error, "a folder is polled, not watched"),
             }
         }
-        self.registered = registered;
     }
 }
 
