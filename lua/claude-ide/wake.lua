@@ -43,6 +43,9 @@ end
 
 ---The callback of the handle.
 local function on_ring()
+  if package.loaded["claude-ide.wake"] ~= M then
+    return -- The plugin was loaded anew: what waits is for the new one, which the library rings too.
+  end
   if not M.drain(BUDGET_NS) and async then
     -- Through the event loop again, not vim.schedule: so keys and the screen get their turn.
     async:send()

@@ -185,3 +185,6 @@ impl Mailbox {
         self.waiting.pop_front().map(Mail::into_event)
     }
 }
+
+#[cfg(test)]
+mod tests;

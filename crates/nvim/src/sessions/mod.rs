@@ -52,8 +52,9 @@ pub(crate) fn start(options: SessionsOptions, wake: AsyncHandle) -> Result<(), E
     }
     logging::configure(&options.log);
     QUEUE.mail(Mailbox::clear);
-    let service = Service::start(Arc::clone(&QUEUE), options)?;
+    // First of all: what is said at once must ring the new handle.
     QUEUE.arm(Ringer::Sessions, wake);
+    let service = Service::start(Arc::clone(&QUEUE), options).inspect_err(|_| QUEUE.disarm(Ringer::Sessions))?;
     *slot() = Some(service);
     Ok(())
 }
@@ -99,3 +100,6 @@ pub(crate) fn request(request: Request) -> Result<u64, Error> {
 pub(crate) fn cancel(request: u64) -> Result<bool, Error> {
     Ok(service()?.cancel(request))
 }
+
+#[cfg(test)]
+mod tests;

@@ -104,10 +104,12 @@ impl Service {
     }
 
     pub(super) fn cancel(&self, request: u64) -> bool {
+        // First of all: a task that ends still says so.
+        let was_open = self.queue.mail(|mail| mail.close(request));
         if let Some(task) = lock(&self.tasks).remove(&request) {
             task.end();
         }
-        self.queue.mail(|mail| mail.close(request))
+        was_open
     }
 
     pub(super) fn request(self: &Arc<Self>, request: Request) -> Result<u64, Error> {
