@@ -22,6 +22,7 @@ _clis = pytest.StashKey[list[Cli]]()
 
 def pytest_addoption(parser):
     parser.addoption("--nvim", action="append", choices=VERSIONS, help="run only on this Neovim (may be repeated)")
+    parser.addoption("--update-screens", action="store_true", help="record the screens of tests/nvim/screens anew")
 
 
 def pytest_generate_tests(metafunc):

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.client import Client
 from harness.nvim import Nvim
 
 LAYOUTS = ("vertical", "horizontal", "unified")
@@ -42,7 +43,7 @@ return clock.stop()
 # The cursor is at the first change; each step is drawn.
 _STEPS = """
 local times = {}
-local jump = vim.fn.maparg("]c", "n", false, true).callback
+local jump = assert(vim.fn.maparg("]c", "n", false, true).callback)
 for turn = 1, 100 do
   local began = vim.uv.hrtime()
   jump()
@@ -72,6 +73,39 @@ def proposal(version: str, layout: str) -> tuple[float, float]:
         return opened, nvim.lua(_STEPS, timeout=60)
 
 
+_REVIEW = """
+local began = vim.uv.hrtime()
+require("claude-ide.review").open()
+vim.cmd.redraw()
+local took = (vim.uv.hrtime() - began) / 1e6
+assert(vim.fn.line(".") == 50, vim.fn.line("."))
+return took
+"""
+
+
+def review(version: str, layout: str) -> tuple[float, float]:
+    """The same for a review of what a turn changed already."""
+    old, new = texts()
+    with _neovim(version, layout, {"long.txt": old}) as nvim:
+        path = nvim.project / "long.txt"
+        nvim.cmd("edit long.txt")
+        nvim.lua('assert(require("claude-ide.server").start())')
+        lock = nvim.locks()[0]
+        client = Client(lock["port"], lock["authToken"], roots=[nvim.project])
+        try:
+            client.initialize()
+            nvim.wait('#require("claude-ide.server").clients() > 0', what="Neovim to know of the client")
+            client.call("closeAllDiffTabs")
+            client.call("getDiagnostics", uri=f"file://{path}")
+            path.write_text(new)
+            client.call("getDiagnostics")
+            nvim.wait('#require("claude-ide.review").changes() == 1', what="the journal to know of the change")
+            nvim.wait("vim.fn.getline(50):find('other')", what="the buffer to follow the disk")
+            return nvim.lua(_REVIEW, timeout=60), nvim.lua(_STEPS, timeout=60)
+        finally:
+            client.close()
+
+
 class _neovim:
     def __init__(self, version: str, layout: str, files: dict[str, str]) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="bench-diff-")
@@ -88,7 +122,8 @@ class _neovim:
 
 def measure(version: str, runs: int) -> Iterator[tuple[str, float, float]]:
     """Each figure: its name, the best of the runs in milliseconds, and the target."""
-    for layout in LAYOUTS:
-        found = [proposal(version, layout) for _ in range(runs)]
-        yield f"a diff of 50,000 lines, 500 changes, {layout}", min(opened for opened, _ in found), 100
-        yield f"to the next change, {layout}, p95", min(step for _, step in found), 5
+    for name, what in (("diff", proposal), ("review", review)):
+        for layout in LAYOUTS:
+            found = [what(version, layout) for _ in range(runs)]
+            yield f"{name} of 50,000 lines, 500 changes, {layout}", min(opened for opened, _ in found), 100
+            yield f"{name}, {layout}: to the next change, p95", min(step for _, step in found), 5

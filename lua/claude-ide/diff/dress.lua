@@ -44,12 +44,16 @@ local FRESH_OPTIONS = {
 function M.window(win, winbar)
   local wo = vim.wo[win][0]
   wo.diff, wo.scrollbind, wo.cursorbind = false, false, false
+  local floats = vim.api.nvim_win_get_config(win).relative ~= ""
   for _, option in ipairs(FRESH_OPTIONS) do
-    wo[option] = vim.go[option]
+    -- Since 0.12 a floating window with this option has a status line.
+    if not (floats and option == "statusline") then
+      wo[option] = vim.go[option]
+    end
   end
   wo.winbar = winbar
   local groups = {}
-  if vim.api.nvim_win_get_config(win).relative ~= "" then
+  if floats then
     groups = { "NormalFloat:Normal", "FloatBorder:WinSeparator" }
   end
   if vim.fn.has("nvim-0.11") == 0 then

@@ -76,7 +76,14 @@ function M.fill(buf, lines)
     last, last_old = last - 1, last_old - 1
   end
   vim.bo[buf].modifiable = true
-  vim.api.nvim_buf_set_lines(buf, first - 1, last_old, true, vim.list_slice(lines, first, last))
+  local whole = first == 1 and last == #lines
+  vim.api.nvim_buf_set_lines(
+    buf,
+    first - 1,
+    last_old,
+    true,
+    whole and lines or vim.list_slice(lines, first, last)
+  )
   vim.bo[buf].modifiable = false
   vim.bo[buf].modified = false
 end
