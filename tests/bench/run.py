@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import diffs, editor, journal, wire  # noqa: E402
+from bench import diffs, editor, journal, sessions, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The machine's other work comes and goes; what the code takes is what is left when it is gone.
@@ -41,7 +41,7 @@ def main() -> int:
     print(f"Neovim {arguments.nvim}, {os.cpu_count()} processors, load {load:.1f}, each figure the best of {RUNS} runs")
     if load > 0.5:
         print("Other programs are running: what they take is missing here.")
-    parts = [round_trips, busy, pipeline, large_diff, long_diffs, handlers, journal_of_turns, costs]
+    parts = [round_trips, busy, pipeline, large_diff, long_diffs, handlers, journal_of_turns, reading, costs]
     rows = []
     for part in parts:
         if arguments.only and arguments.only not in part.__name__:
@@ -140,6 +140,15 @@ def long_diffs(directory: Path, version: str):
     """Diffs of a long file with many changes, in each layout: what the main loop works until they are shown."""
     for name, measured, target in diffs.measure(version, RUNS):
         yield at_most(name, measured, target, "ms")
+
+
+def reading(directory: Path, version: str):
+    """Lists of sessions, and transcripts, through the facade."""
+    for name, measured, limit, unit in sessions.measure(directory, version, RUNS):
+        if limit < 0:
+            yield Row(name, f"{measured:.0f} {unit}", f"≥ {-limit:.0f} {unit}", measured >= -limit)
+        else:
+            yield at_most(name, measured, limit, unit)
 
 
 def handlers(directory: Path, version: str):

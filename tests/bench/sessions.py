@@ -1,0 +1,190 @@
+"""Sessions through the facade: a folder of 2,000, a transcript of 100 MB, and a line that is added to one."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.editor import HEARTBEAT, Editor
+
+SESSIONS, SESSION_BYTES = 2000, 1_000_000
+ENDS = 64 * 1024
+LARGE, HUGE = 100_000_000, 300_000_000
+
+LIST = """
+local start = vim.uv.hrtime()
+local took, count
+require("claude-ide.sessions").list({}, function(summaries, err)
+  took, count = (vim.uv.hrtime() - start) / 1e6, #assert(summaries, err)
+end)
+assert(vim.wait(60000, function() return took end, 1), "no list came")
+return { took, count }
+"""
+
+# Shown: the last rows and their messages are in Neovim's hands. Whole: all of the file is known. Beside: the processor's time.
+OPEN = """
+local file = ...
+local function worked()
+  local usage = vim.uv.getrusage()
+  return (usage.utime.sec + usage.stime.sec) * 1e3 + (usage.utime.usec + usage.stime.usec) / 1e3
+end
+local start, before = vim.uv.hrtime(), worked()
+local shown, whole, transcript
+local function ms() return (vim.uv.hrtime() - start) / 1e6 end
+require("claude-ide.sessions").open(file, function(opened, err)
+  transcript = assert(opened, err)
+  local from = math.max(0, transcript:info().len - 50)
+  transcript:rows(from, 50, function(rows)
+    local ids = vim.tbl_map(function(row) return row.id end, rows)
+    transcript:messages(ids, 4096, function() shown = shown or ms() end)
+  end)
+  whole = transcript:info().complete and ms() or nil
+end, function()
+  whole = transcript:info().complete and (whole or ms()) or nil
+end)
+assert(vim.wait(60000, function() return shown and whole end, 1), "it did not open")
+transcript:close()
+return { shown, whole, worked() - before }
+"""
+
+# Windows of 50 messages all over a transcript, as scrolling reads them, while another one is indexed.
+SCROLL = """
+local file, other = ...
+local sessions = require("claude-ide.sessions")
+local transcript, busy, worst, windows = nil, true, 0, 0
+sessions.open(file, function(opened, err) transcript = assert(opened, err) end, function() end)
+assert(vim.wait(60000, function() return transcript and transcript:info().complete end, 1), "it did not open")
+local second
+sessions.open(other, function(opened, err) second = assert(opened, err) end, function()
+  busy = not second:info().complete
+end)
+while busy or windows < 5 do
+  local from, start, got = (windows * 997) % (transcript:info().len - 50), vim.uv.hrtime(), false
+  transcript:rows(from, 50, function(rows)
+    local ids = vim.tbl_map(function(row) return row.id end, rows)
+    transcript:messages(ids, 4096, function() got = true end)
+  end)
+  assert(vim.wait(10000, function() return got end, 1), "no messages came")
+  worst, windows = math.max(worst, (vim.uv.hrtime() - start) / 1e6), windows + 1
+end
+transcript:close()
+second:close()
+return worst
+"""
+
+FOLLOW = """
+local file, lines = ...
+local length, seen, transcript = 0, 0, nil
+require("claude-ide.sessions").open(file, function(opened, err)
+  transcript = assert(opened, err)
+end, function() seen = vim.uv.hrtime() end)
+assert(vim.wait(60000, function() return transcript end, 1), "it did not open")
+local out, times = assert(io.open(file, "a")), {}
+for _, line in ipairs(lines) do
+  length = transcript:info().len
+  local start = vim.uv.hrtime()
+  out:write(line)
+  out:flush()
+  assert(vim.wait(10000, function() return transcript:info().len > length end, 1), "the line was not seen")
+  times[#times + 1] = (seen - start) / 1e6
+end
+out:close()
+transcript:close()
+table.sort(times)
+return { times[math.ceil(#times / 2)], times[#times] }
+"""
+
+CODE = 'fn main() {\\n    let answer = \\"forty-two\\";\\n    println!(\\"{answer}\\");\\n}\\n\\n'
+PROSE = "The handler reads the frame, checks its length against the limit, and only then decodes it. "
+LINE = (
+    '{{"parentUuid":{parent},"isSidechain":false,"type":"{kind}","uuid":"00000000-0000-4000-8000-{number:012d}",'
+    '"timestamp":"2026-11-21T10:00:00.000Z","cwd":"{cwd}","sessionId":"{session}","gitBranch":"main",{rest}}}\n'
+)
+
+
+def lines(cwd: Path, session: str) -> Iterator[str]:
+    """Turns of a conversation without end: a prompt, then calls of tools with their results."""
+    number = 0
+
+    def line(kind: str, rest: str) -> str:
+        nonlocal number
+        parent = f'"00000000-0000-4000-8000-{number:012d}"' if number else "null"
+        number += 1
+        return LINE.format(parent=parent, kind=kind, number=number, cwd=cwd, session=session, rest=rest)
+
+    turn = 0
+    while True:
+        turn += 1
+        yield line("user", f'"message":{{"role":"user","content":"Please do step {turn}. {PROSE}"}}')
+        for step in range(6):
+            head = f'"id":"msg_{turn}_{step}","role":"assistant","model":"claude-test-1","usage":{{"output_tokens":20}}'
+            thinking = f'{{"type":"thinking","thinking":"{PROSE * 4}"}}'
+            yield line("assistant", f'"message":{{{head},"content":[{thinking}]}}')
+            edit = f'{{"file_path":"{cwd}/a.rs","old_string":"{CODE}","new_string":"{CODE}"}}'
+            call = f'{{"type":"tool_use","id":"toolu_{turn}_{step}","name":"Edit","input":{edit}}}'
+            yield line("assistant", f'"message":{{{head},"content":[{call}]}}')
+            result = f'{{"tool_use_id":"toolu_{turn}_{step}","type":"tool_result","content":"{CODE * 2}"}}'
+            outcome = f'{{"filePath":"{cwd}/a.rs","originalFile":"{CODE * 20}","structuredPatch":[]}}'
+            yield line("user", f'"message":{{"role":"user","content":[{result}]}},"toolUseResult":{outcome}')
+
+
+def prompt(cwd: Path, session: str, number: int) -> str:
+    """A prompt that follows the one of the number before; where that is missing, what came last."""
+    parent, rest = f'"00000000-0000-4000-8000-{number - 1:012d}"', f'"message":{{"role":"user","content":"{PROSE}"}}'
+    return LINE.format(parent=parent, kind="user", number=number, cwd=cwd, session=session, rest=rest)
+
+
+def write(file: Path, cwd: Path, size: int) -> Path:
+    with file.open("w") as out:
+        written = 0
+        for line in lines(cwd, file.stem):
+            written += out.write(line)
+            if written >= size:
+                return file
+    return file
+
+
+def write_many(folder: Path, cwd: Path) -> None:
+    """Sessions whose middle is a hole: a list reads only their ends, and the disk need not hold the rest."""
+    sample = write(folder / "sample", cwd, 2 * ENDS).read_text()
+    (folder / "sample").unlink()
+    head, tail = sample[:ENDS].rsplit("\n", 1)[0] + "\n", sample[-ENDS:].split("\n", 1)[1]
+    for number in range(SESSIONS):
+        name = f"session-{number}"
+        with (folder / f"{name}.jsonl").open("w") as out:
+            out.write(head.replace('"sessionId":"sample"', f'"sessionId":"{name}"'))
+            out.seek(SESSION_BYTES - len(tail))
+            out.write("\n" + tail)
+
+
+def measure(directory: Path, version: str, runs: int) -> Iterator[tuple[str, float, float, str]]:
+    """Name, figure, limit, unit; a limit below zero is a least."""
+    with Editor(directory, version, start=False) as nvim:
+        project = Path(nvim.path("."))
+        claude = directory / "home" / ".claude" / "projects"
+        folder = claude / re.sub(r"[^a-zA-Z0-9]", "-", str(project.resolve()))
+        folder.mkdir(parents=True)
+        write_many(folder, project)
+        first, count = nvim.lua(LIST)
+        assert count == SESSIONS, count
+        yield f"list of {SESSIONS:,} sessions, 2 GB, first time", first, 2000, "ms"
+        yield "the same again", min(nvim.lua(LIST)[0] for _ in range(runs)), 200, "ms"
+
+        elsewhere = claude / "elsewhere"
+        elsewhere.mkdir()
+        large, huge = write(elsewhere / "large.jsonl", project, LARGE), write(elsewhere / "huge.jsonl", project, HUGE)
+        nvim.lua(HEARTBEAT)
+        opened = [nvim.lua(OPEN, str(large)) for _ in range(runs)]
+        freeze = nvim.lua("return bench_longest / 1e6")
+        yield "open a transcript of 100 MB: its end is there", min(shown for shown, _, _ in opened), 300, "ms"
+        yield "open a transcript of 100 MB: all of it is known", min(whole for _, whole, _ in opened), 500, "ms"
+        yield "open a transcript of 100 MB: longest freeze", freeze, 30, "ms"
+        worked = min(nvim.lua(OPEN, str(huge))[2] for _ in range(runs))
+        yield "index of a transcript of 300 MB, on one processor", HUGE / 1e3 / worked, -300, "MB/s"
+        scroll = min(nvim.lua(SCROLL, str(large), str(huge)) for _ in range(runs))
+        yield "50 messages anywhere, while another is indexed, worst", scroll, 30, "ms"
+
+        short = write(elsewhere / "short.jsonl", project, 100_000)
+        added = [prompt(project, "short", 1_000_000 + number) for number in range(100)]
+        median, worst = nvim.lua(FOLLOW, str(short), added)
+        yield "a new line of a transcript is seen, median of 100", median, 20, "ms"
+        yield "a new line of a transcript is seen, the last of 100", worst, 100, "ms"
