@@ -149,8 +149,8 @@ end
 
 ---@return string that Claude runs, and what it does where that is known
 local function running_words()
-  local sessions = package.loaded["claude-ide.sessions"]
-  local running = type(sessions) == "table" and sessions.of_terminal()
+  local facade = package.loaded["claude-ide.sessions"]
+  local running = type(facade) == "table" and facade.of_terminal()
   local doing = running and (" (%s)"):format(require("claude-ide.sessions.words").activity(running.state))
     or ""
   return "Claude is already running" .. doing
