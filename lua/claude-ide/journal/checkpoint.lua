@@ -116,11 +116,11 @@ end
 ---them, and git would write where the person's things are.
 local MISLEADING = { "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY" }
 
----@return boolean
-local function is_misled()
-  return vim.iter(MISLEADING):any(function(name)
+---@return string[]
+local function misled_by()
+  return vim.tbl_filter(function(name)
     return vim.env[name] ~= nil
-  end)
+  end, MISLEADING)
 end
 
 ---@param folder string
@@ -128,7 +128,7 @@ end
 local function discover(folder, done)
   if repositories[folder] ~= nil then
     return done(repositories[folder] or nil)
-  elseif is_misled() then
+  elseif #misled_by() > 0 then
     return done(nil)
   end
   git(DISCOVER, { cwd = folder }, function(out)
@@ -354,9 +354,10 @@ function M.compare(from, to, wanted, each, done)
 end
 
 ---What can be said of checkpoints, for the health check.
----@return { git: boolean, repositories: string[], given_up: string[] }
+---@return { git: boolean, repositories: string[], given_up: string[], misleading: string[] }
 function M.describe()
-  local about = { git = vim.fn.executable("git") == 1, repositories = {}, given_up = {} }
+  local about =
+    { git = vim.fn.executable("git") == 1, repositories = {}, given_up = {}, misleading = misled_by() }
   for _, repository in pairs(repositories) do
     if repository then
       table.insert(

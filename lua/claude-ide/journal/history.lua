@@ -333,6 +333,20 @@ function M.set_unreviewed(history, regions)
   end
 end
 
+---Steps after the last decision were put in or are somebody else's now.
+---@param history claude-ide.journal.History
+function M.amended(history)
+  history.mark, history.mark_before = history.decided, nil
+  for _, step in ipairs(history.steps) do
+    step.mark = nil
+  end
+  if history.decided.at == 1 then
+    history.decided = { at = 1, base = 1, regions = {} }
+    history.mark = history.decided
+  end
+  make_room()
+end
+
 ---Whether an undo took back only what counts.
 ---@param history claude-ide.journal.History
 ---@param index integer of the undo

@@ -27,6 +27,7 @@ function M.turn_started(client)
   require("claude-ide.journal.shell").begin(client, turn.id, function()
     M.edits_over(client)
   end)
+  require("claude-ide.journal.transcript").begin(client, turn.id)
 end
 
 ---A client is about to edit a file: what it holds now is kept, before this returns.
@@ -54,6 +55,7 @@ end
 function M.edits_over(client)
   observe().settle(client)
   require("claude-ide.journal.shell").finish(client, observe().found_changed)
+  require("claude-ide.journal.transcript").finish(client)
 end
 
 ---@return claude-ide.journal.Turn[] list newest last
@@ -81,9 +83,22 @@ function M.change(path, scope)
   return history and require("claude-ide.journal.changes").of(history, scope or "unreviewed") or nil
 end
 
----How much waits for a review.
----@return { files: integer, hunks: integer, conflicts: integer }
+---How much of what Claude changed waits for a review.
+---@class claude-ide.journal.Counts
+---@field files integer
+---@field hunks integer
+---@field conflicts integer
+
+---@type { version: integer, counts: claude-ide.journal.Counts }?
+local counted
+
+---How much waits for a review. Asked often, so worked out once for each change.
+---@return claude-ide.journal.Counts
 function M.counts()
+  local version = require("claude-ide.journal.subscribers").version
+  if counted and counted.version == version then
+    return vim.deepcopy(counted.counts)
+  end
   local counts = { files = 0, hunks = 0, conflicts = 0 }
   for _, change in ipairs(M.changes("unreviewed")) do
     counts.files = counts.files + 1
@@ -92,7 +107,8 @@ function M.counts()
       counts.hunks = counts.hunks + (hunk.state ~= "gone" and 1 or 0)
     end
   end
-  return counts
+  counted = { version = version, counts = counts }
+  return vim.deepcopy(counts)
 end
 
 ---Takes a hunk, or all of a file, as reviewed.
@@ -171,12 +187,15 @@ function M.attach()
   })
   if not follows_server then
     follows_server = true
-    require("claude-ide.server").on("client_ready", function()
+    require("claude-ide.server").on("client_ready", function(client)
       vim.defer_fn(warm_up, 0)
+      require("claude-ide.journal.transcript").begin(client.id)
     end)
+    require("claude-ide.journal.transcript").attach()
     require("claude-ide.server").on("client_disconnected", function(client)
       observe().settle(client.id)
       require("claude-ide.journal.shell").stop(client.id)
+      require("claude-ide.journal.transcript").stop(client.id)
       require("claude-ide.journal.turns").leave(client.id)
     end)
   end

@@ -22,7 +22,7 @@ end
 ---@param history claude-ide.journal.History
 ---@param turn integer
 ---@param who claude-ide.journal.Actor
-local function announce(history, turn, who)
+function M.announce(history, turn, who)
   local turns = require("claude-ide.journal.turns")
   turns.touch(turn, history.path)
   local owner = turns.get(turn)
@@ -55,7 +55,7 @@ function M.note(history, bytes, actor, turn)
     return
   end
   if who ~= "person" and turn then
-    announce(history, turn, who)
+    M.announce(history, turn, who)
   end
   require("claude-ide.journal.subscribers").tell()
 end
@@ -194,6 +194,13 @@ end
 ---@param contents string
 function M.accepted(path, contents)
   accepted[path] = contents
+end
+
+---@param path string
+---@param contents string
+---@return boolean
+function M.was_accepted(path, contents)
+  return accepted[path] == contents
 end
 
 return M

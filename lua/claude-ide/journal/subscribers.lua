@@ -9,8 +9,12 @@ local subscribers = {}
 local newest = 0
 local told = true
 
+---Counts what was told, so that others know whether what they worked out still holds.
+M.version = 0
+
 ---Something may have changed.
 function M.tell()
+  M.version = M.version + 1
   if not told then
     return
   end
