@@ -128,6 +128,7 @@ function M.check()
   require("claude-ide.health.server").check()
   check_clients()
   require("claude-ide.health.sessions").check()
+  require("claude-ide.health.journal").check()
   require("claude-ide.health.surroundings").check()
   check_plugins()
 end

@@ -7,6 +7,7 @@ local M = {}
 ---@field port? integer
 ---@field clients claude-ide.Client[] first the one that connected first
 ---@field diffs integer proposed edits that wait for a decision
+---@field review claude-ide.journal.Counts what Claude changed and nobody reviewed
 ---@field mentions integer mentions that wait for a client
 ---@field selection boolean whether the selection is sent
 ---@field sessions claude-ide.sessions.Live[] what the connected CLIs do, as far as that can be seen; see ClaudeWorking
@@ -42,6 +43,7 @@ function M.status()
     port = info and info.port,
     clients = running and ask("server", "clients", {}) or {},
     diffs = ask("diff", "count", 0),
+    review = ask("journal", "counts", { files = 0, hunks = 0, conflicts = 0 }),
     mentions = ask("mention", "pending", 0),
     selection = ask("selection", "is_enabled", require("claude-ide.config").get().selection.enabled),
     sessions = vim.tbl_map(function(ours)

@@ -26,6 +26,7 @@ local function watch()
   local server = require("claude-ide.server")
   server.on("started", M.refresh)
   server.on("stopped", M.refresh)
+  require("claude-ide.journal").on(M.refresh)
 end
 
 ---What changes without an event, from modules that are in use.
@@ -82,6 +83,9 @@ local PARTS = {
     return status.diffs > 0 and ("%d to review"):format(status.diffs) or nil
   end,
   function(status)
+    return status.review.files > 0 and ("%d unreviewed"):format(status.review.files) or nil
+  end,
+  function(status)
     return status.mentions > 0 and ("%d queued"):format(status.mentions) or nil
   end,
   function(status)
@@ -120,7 +124,7 @@ function M.refresh()
 end
 
 ---"Claude idle", "Claude working", "Claude waiting: permission"; "Claude" where that cannot be seen, "Claude not connected"
----without a CLI; then what needs you: "2 to review", "1 queued", "selection off".
+---without a CLI; then what needs you: "2 to review", "3 unreviewed", "1 queued", "selection off".
 ---@return string
 function M.text()
   if not watching then

@@ -359,3 +359,30 @@ def test_what_dead_neovims_left_is_removed(start_nvim):
         (folder / name / "1").write_text("old")
     nvim.lua("require('claude-ide.journal.blob').clean()")
     assert sorted(each.name for each in folder.iterdir()) == sorted([f"{host}.1", "elsewhere.4194304"])
+
+
+def test_how_much_waits_for_a_review_is_counted_and_shown(claude):
+    nvim = claude.nvim
+    nvim.lua("vim.o.statusline = \"%{v:lua.require'claude-ide.statusline'.text()}\"")
+    claude.turn(("a.txt", "line 3\n", "LINE 3\n"), ("a.txt", "line 9\n", "LINE 9\n"), ("b.txt", "b", "c"))
+    counts = "return require('claude-ide').status().review"
+    nvim.wait(lambda: nvim.lua(counts) == {"files": 2, "hunks": 3, "conflicts": 0}, what="three changes in two files")
+    nvim.wait_screen("2 unreviewed")
+    assert "2 changed files not reviewed" in nvim.lua("return require('claude-ide.command.status').line()")
+    claude.journal("keep", claude.project / "b.txt")
+    nvim.wait_screen("1 unreviewed")
+    nvim.wait("vim.fn.getline(9) == 'LINE 9'")
+    nvim.keys("9GAmine<Esc>:w<CR>")
+    nvim.wait(lambda: nvim.lua(counts) == {"files": 1, "hunks": 2, "conflicts": 1}, what="a conflict")
+    claude.journal("keep", claude.project / "a.txt")
+    nvim.terminal.wait(lambda: "unreviewed" not in "".join(nvim.screen()), 30, "nothing to be unreviewed")
+
+
+def test_the_health_check_tells_what_is_kept_and_where(claude):
+    claude.turn(("a.txt", "line 3\n", "LINE 3\n"))
+    claude.nvim.cmd("checkhealth claude-ide")
+    text = "\n".join(claude.nvim.lines())
+    assert "Buffers follow the disk" in text
+    assert "Shell commands are reviewed in git repositories" in text
+    assert "Not reviewed: 1 change in 1 file" in text
+    assert "2 texts of files" in text

@@ -77,6 +77,7 @@ local function line(status, short)
     add("not connected")
   end
   add(counted(status.diffs, "edit to review", "edits to review"))
+  add(counted(status.review.files, "changed file not reviewed", "changed files not reviewed"))
   add(counted(status.mentions, "mention waiting", "mentions waiting"))
   add("selection " .. (status.selection and "on" or "off"))
   if status.terminal.running then

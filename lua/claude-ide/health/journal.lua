@@ -1,0 +1,96 @@
+-- What the health check says of changes that land without a question: how buffers follow the disk, where shell commands are
+-- seen, and how much is kept to undo with.
+local M = {}
+
+---@param bytes integer
+---@return string
+local function size(bytes)
+  return bytes < 1024 * 1024 and ("%d KiB"):format(math.ceil(bytes / 1024))
+    or ("%.1f MiB"):format(bytes / 1024 / 1024)
+end
+
+---@param count integer
+---@param one string
+---@param many string
+---@return string
+local function counted(count, one, many)
+  return ("%d %s"):format(count, count == 1 and one or many)
+end
+
+local function check_watch()
+  if not require("claude-ide.config").get().watch.enabled then
+    vim.health.info("Buffers do not follow the disk: the option watch.enabled is off")
+    return
+  end
+  local counts = require("claude-ide.watch.files").counts()
+  vim.health.ok(
+    ("Buffers follow the disk: %s by the system's events, %s by looking once a second"):format(
+      counted(counts.watched, "folder", "folders"),
+      counted(counts.polled, "file", "files")
+    )
+  )
+end
+
+---@param path string
+---@return string
+local function short(path)
+  return vim.fn.fnamemodify(path, ":~")
+end
+
+local function check_checkpoints()
+  local about = require("claude-ide.journal.checkpoint").describe()
+  if not about.git then
+    vim.health.warn("`git` was not found: what Claude's shell commands change is not reviewed", {
+      "Install git. Edits of files are reviewed without it.",
+    })
+    return
+  end
+  for _, top in ipairs(about.repositories) do
+    vim.health.ok("Shell commands are reviewed in " .. short(top))
+  end
+  for _, top in ipairs(about.given_up) do
+    vim.health.warn(
+      ("Shell commands are not reviewed in %s: git took too long, or failed"):format(short(top)),
+      {
+        '`:Claude log` tells more with log.level = "debug".',
+      }
+    )
+  end
+  if #about.repositories + #about.given_up == 0 then
+    vim.health.info(
+      #about.misleading > 0
+          and ("Shell commands are not reviewed: Neovim was started with %s"):format(
+            table.concat(about.misleading, ", ")
+          )
+        or "Shell commands are reviewed in git repositories, from a session's first prompt on"
+    )
+  end
+end
+
+local function check_kept()
+  local counts, review = require("claude-ide.journal.blob").counts(), require("claude-ide.journal").counts()
+  local spilled = counts.total - counts.memory
+  vim.health.info(
+    ("To undo with: %s, %s in memory, %s in %s"):format(
+      counted(counts.count, "text of a file", "texts of files"),
+      size(counts.memory),
+      size(spilled),
+      short(vim.fn.stdpath("state") .. "/claude-ide/journal")
+    )
+  )
+  vim.health.info(
+    ("Not reviewed: %s in %s"):format(
+      counted(review.hunks, "change", "changes"),
+      counted(review.files, "file", "files")
+    )
+  )
+end
+
+function M.check()
+  vim.health.start("Changes without a question")
+  check_watch()
+  check_checkpoints()
+  check_kept()
+end
+
+return M
