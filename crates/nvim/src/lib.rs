@@ -2,6 +2,7 @@
 //!
 //! Lua's side of this is `lua/claude-ide/native.lua`, the only place that calls these functions. Lua pulls, Rust never
 //! calls Lua: events wait in a queue, the wake tells Neovim's event loop, and Lua takes them one by one with `poll()`.
+//! Two things run behind it, each without the other: the server (`runtime.rs`), and what reads sessions (`sessions/`).
 //! No policy lives here, and nothing of Neovim's own interface is used, so that one library serves every supported
 //! Neovim.
 

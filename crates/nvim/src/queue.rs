@@ -1,4 +1,5 @@
-//! What waits between the server's thread and Neovim's main loop: calls to answer, and news of clients.
+//! What waits between the library's threads and Neovim's main loop: calls to answer, news of clients, and behind them what
+//! was found out about sessions (`mailbox.rs`).
 //!
 //! Invariants:
 //! - A call is answered at most once, and its caller hears of it exactly once: an answer, or that the editor is gone.

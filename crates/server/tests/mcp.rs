@@ -314,6 +314,21 @@ fn answers_come_as_they_are_ready_not_as_they_were_asked() {
 }
 
 #[test]
+fn calls_reach_the_editor_in_the_order_in_which_they_came() {
+    let server = start();
+    let mut client = server.client();
+    let call = |number: u64| {
+        let arguments = json!({ "old_file_path": format!("/{number}"), "new_file_contents": "x" });
+        let params = json!({ "name": "openDiff", "arguments": arguments });
+        json!({ "jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params }).to_string()
+    };
+    client.send_all((1..=500).map(call));
+    server.editor.wait_call("open_diff", 500);
+    let paths: Vec<_> = server.editor.calls().iter().map(|call| call.args["old_file_path"].clone()).collect();
+    assert_eq!(paths, (1..=500).map(|number| json!(format!("/{number}"))).collect::<Vec<_>>());
+}
+
+#[test]
 fn an_id_cannot_be_used_twice_at_the_same_time() {
     let server = start();
     let mut client = server.client();
