@@ -123,13 +123,60 @@ local function parser_for(name)
     local ok, added = pcall(vim.treesitter.language.add, language)
     -- 0.10 says nothing where it went well.
     local there = language ~= "" and ok and added ~= false and (added == true or vim.fn.has("nvim-0.11") == 0)
-    local has_query = there
-      and pcall(function()
-        assert(vim.treesitter.query.get(language, "highlights"))
-      end)
-    languages[name] = has_query and language or false
+    languages[name] = there and language or false
   end
   return languages[name] or nil
+end
+
+---@type table<string, vim.treesitter.Query|false>
+local queries = {}
+
+---Neovim 0.10 takes a millisecond to give back a query that it has.
+---@param language string
+---@return vim.treesitter.Query?
+local function query_of(language)
+  if queries[language] == nil then
+    local ok, query = pcall(vim.treesitter.query.get, language, "highlights")
+    queries[language] = ok and query or false
+  end
+  return queries[language] or nil
+end
+
+---What is left to be loaded of a language, by the name of its fence: each takes Neovim some milliseconds, once.
+---@type table<string, (fun())[]>
+local loading = {}
+
+---@param name string
+---@return (fun())[]
+local function steps_for(name)
+  local steps = {}
+  for _, each in ipairs(name == "markdown" and { "markdown", "markdown_inline" } or { name }) do
+    local function load(fn)
+      steps[#steps + 1] = function()
+        local language = parser_for(each)
+        if language then
+          fn(language)
+        end
+      end
+    end
+    load(query_of)
+    load(function(language)
+      pcall(vim.treesitter.query.get, language, "injections")
+    end)
+  end
+  return steps
+end
+
+---Loads a part of what a language needs.
+---@param name string of its fence
+---@return boolean more there was something to load: look at the time
+function M.load(name)
+  loading[name] = loading[name] or steps_for(name)
+  local step = table.remove(loading[name], 1)
+  if step then
+    step()
+  end
+  return step ~= nil
 end
 
 ---@class claude-ide.transcript.Span
@@ -145,11 +192,11 @@ end
 ---@param language string
 ---@param source string
 local function add_tree(spans, tree, language, source)
-  local query = vim.treesitter.query.get(language, "highlights")
+  local query = query_of(language)
   if not query then
     return
   end
-  for id, node, metadata in query:iter_captures(tree:root(), source, 0, -1) do
+  for id, node, metadata in query:iter_captures(tree:root(), source) do
     local name = query.captures[id]
     local own = metadata[id] or {}
     local conceal = own.conceal or metadata.conceal

@@ -29,6 +29,7 @@ local M = {}
 ---@field problem? string why there is nothing more to see
 ---@field when_complete? fun()
 ---@field unsubscribe? fun()
+---@field left_at_end? boolean the cursor was there when the buffer was left
 ---@field came_from table<integer, integer> buffers by window, to go back to
 
 ---@type table<integer, claude-ide.transcript.View> by buffer
@@ -182,8 +183,14 @@ local function watch_buffer(view)
     local win = vim.api.nvim_get_current_win()
     require("claude-ide.transcript.buffer").dress(win)
     require("claude-ide.transcript.fold").create_all(view.canvas, win)
+    if view.left_at_end then
+      require("claude-ide.transcript.views").go_to_end(win)
+    end
     require("claude-ide.transcript.loader").update(view)
     require("claude-ide.transcript.winbar").refresh(view)
+  end)
+  on("BufLeave", "remember whether a transcript was left at its end", function()
+    view.left_at_end = require("claude-ide.transcript.views").is_at_end(vim.api.nvim_get_current_win())
   end)
   on("BufReadCmd", "read a transcript again", function()
     require("claude-ide.transcript.buffer").prepare(view.buf)

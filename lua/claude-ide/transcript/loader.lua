@@ -351,6 +351,7 @@ function M.colour(view)
   if view.colouring or not is_alive(view) then
     return
   end
+  local colour = require("claude-ide.transcript.colour")
   local work = {} ---@type claude-ide.transcript.Colouring[]
   local function turn()
     view.colouring = false
@@ -366,7 +367,7 @@ function M.colour(view)
         work = colourings(view, row)
       elseif current.at > #current.pieces then
         work[#work] = nil
-      else
+      elseif not colour.load(current.pieces[current.at].language) then
         paint(view, current, current.pieces[current.at])
         current.at = current.at + 1
       end

@@ -112,10 +112,15 @@ local function next_row(view, row, step, stop)
   return nil
 end
 
+---Goes to a line. One that was not on the screen comes to its top, so that what follows is there to be read.
 ---@param view claude-ide.transcript.View
 ---@param lnum integer
 local function go(view, lnum)
+  local seen = lnum >= vim.fn.line("w0") and lnum <= vim.fn.line("w$")
   vim.api.nvim_win_set_cursor(0, { math.min(lnum, vim.api.nvim_buf_line_count(view.buf)), 0 })
+  if not seen then
+    vim.cmd("normal! zt")
+  end
 end
 
 ---Goes to a row and waits until it is rendered.
@@ -173,6 +178,28 @@ local function jump_once(view, stop, step)
   return false
 end
 
+---The row of the prompt that is so many prompts away, or as many as there are.
+---@param view claude-ide.transcript.View
+---@param step 1|-1
+---@param count integer
+---@return integer? row
+local function prompt_row(view, step, count)
+  local lnum = vim.api.nvim_win_get_cursor(0)[1]
+  local row, found = view.canvas.heights:at(lnum - 1), nil
+  local heading = lines_in(view, row, "prompt")[1]
+  if heading and step < 0 and heading < lnum or heading and step > 0 and heading > lnum then
+    row = row - step -- that of its own row comes first
+  end
+  for _ = 1, count do
+    local next_one = next_row(view, row + step, step, "prompt")
+    if not next_one then
+      break
+    end
+    row, found = next_one, next_one
+  end
+  return found
+end
+
 ---Goes to the next or the one before.
 ---@param view claude-ide.transcript.View
 ---@param stop claude-ide.transcript.Stop
@@ -184,9 +211,16 @@ function M.jump(view, stop, step, count)
   end
   local from = vim.api.nvim_win_get_cursor(0)
   vim.cmd("normal! m'")
-  for _ = 1, count do
-    if not jump_once(view, stop, step) then
-      break
+  if stop == "prompt" then
+    local row = prompt_row(view, step, count)
+    if row then
+      M.go_to_row(view, row)
+    end
+  else
+    for _ = 1, count do
+      if not jump_once(view, stop, step) then
+        break
+      end
     end
   end
   local now = vim.api.nvim_win_get_cursor(0)

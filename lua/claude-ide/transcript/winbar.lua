@@ -75,7 +75,11 @@ end
 ---@return string
 function M.of(view, win)
   local fit = require("claude-ide.diff.fit")
-  local pieces = { fit.name(RANKS.title, "ClaudeTranscriptTitle", view.title or "Transcript") }
+  local width = vim.api.nvim_win_get_width(win)
+  local words = require("claude-ide.sessions.words")
+  -- A first prompt may be long: what else there is to say has half of the line.
+  local title = words.fit(view.title or "Transcript", math.max(math.floor(width / 2), 16))
+  local pieces = { fit.name(RANKS.title, "ClaudeTranscriptTitle", title) }
   local function add(rank, group, text, right)
     if text and text ~= "" then
       pieces[#pieces + 1] = { rank = rank, texts = { { group, text } }, right = right }
@@ -101,7 +105,7 @@ function M.of(view, win)
     right = true,
     texts = { { "ClaudeTranscriptKey", " g?" }, { "ClaudeTranscriptFact", " keys " } },
   }
-  return fit.winbar(pieces, vim.api.nvim_win_get_width(win))
+  return fit.winbar(pieces, width)
 end
 
 ---'winbar' of a transcript's window.

@@ -1,0 +1,224 @@
+"""A transcript that goes on: what is added, answered and replaced, and what stays where it is meanwhile."""
+
+import json
+
+import pytest
+from session_files import Sessions
+from transcript_files import Transcript, conversation
+from transcript_steps import ENV, NOTICES, go_to, press, show, wait_rendered
+
+
+@pytest.fixture
+def script(tmp_path):
+    return conversation(tmp_path / "home", tmp_path / "project")
+
+
+@pytest.fixture
+def running(tmp_path, script):
+    """The record of the CLI that runs the session; `running(status, …)` changes it."""
+    sessions = Sessions(tmp_path / "home")
+    pid = sessions.sleeper()
+
+    def record(status, session=script.id, **more):
+        sessions.record(pid, session, status, cwd=script.cwd, **more)
+
+    record("idle")
+    record.gone = lambda: sessions.forget(pid)
+    yield record
+    sessions.close()
+
+
+def view(nvim):
+    return nvim.lua("return { vim.fn.winsaveview().topline, vim.fn.line('.'), vim.fn.winline() }")
+
+
+def test_at_the_end_it_follows(start_nvim, script):
+    nvim = show(start_nvim, script)
+    for number in range(5):
+        script.prompt(f"More of it, number {number}")
+        script.reply("\n\n".join(f"answer {number}, paragraph {part}" for part in range(10)))
+        nvim.wait_screen(f"answer {number}, paragraph 9")
+        wait_rendered(nvim)
+        assert nvim.cursor()[0] == nvim.lua("return vim.fn.line('$')")
+
+
+def test_elsewhere_nothing_moves(start_nvim, script):
+    nvim = show(start_nvim, script)
+    nvim.keys("gg10j")
+    nvim.wait("vim.fn.line('.') > 5")
+    nvim.wait_screen("I'll look at the parser first. It is parse() in")
+    before, screen = view(nvim), nvim.screen()[1:30]
+    script.prompt("More of it")
+    script.reply("The newest answer")
+    nvim.wait_screen("/12")
+    wait_rendered(nvim)
+    assert view(nvim) == before
+    assert nvim.screen()[1:30] == screen
+
+
+def test_a_result_comes_in_place(start_nvim, tmp_path):
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    script.prompt("Do two things")
+    first = script.call("Bash", command="make slow")
+    second = script.call("Bash", command="make fast")
+    script.reply("Both at once.", first, second)
+    nvim = show(start_nvim, script)
+    nvim.wait_screen("running")
+    lnum = go_to(nvim, "  Bash make fast · running")
+    nvim.wait_screen("make fast")
+    before = view(nvim)
+    script.result(first, "slow\n" * 3, 9)
+    nvim.wait(lambda: "  Bash make slow · ok · 9.0 s" in nvim.lines())
+    assert nvim.lua("return vim.api.nvim_get_current_line()") == "  Bash make fast · running"
+    assert nvim.cursor()[0] == lnum + 3
+    assert view(nvim)[2] == before[2], "the cursor's line stays where it is on the screen"
+    assert nvim.lua("return vim.fn.foldclosed(...)", lnum - 1) > 0
+    script.result(second, "fast\n", 1)
+    nvim.wait(lambda: "  Bash make fast · ok · 10 s" in nvim.lines())
+    assert nvim.lua("return vim.api.nvim_get_current_line()") == "  Bash make fast · ok · 10 s"
+
+
+def test_what_a_person_unfolded_stays_so(start_nvim, tmp_path):
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    script.prompt("Go")
+    call = script.call("Bash", command="for i in 1 2; do\n  make it\ndone")
+    script.reply({"type": "thinking", "thinking": "Hm.\nWell.", "signature": "c2ln"}, call)
+    nvim = show(start_nvim, script)
+    for text in ("  Thinking", "  Bash for"):
+        go_to(nvim, text)
+        nvim.keys("zo")
+        nvim.wait("vim.fn.foldclosed('.') == -1")
+    script.result(call, "made", 2)
+    nvim.wait(lambda: "    made" in nvim.lines())
+    for text in ("  Thinking", "  Bash for"):
+        go_to(nvim, text)
+        assert nvim.lua("return vim.fn.foldclosed('.')") == -1, text
+
+
+def test_two_windows_each_keep_their_place(start_nvim, script):
+    nvim = show(start_nvim, script)
+    nvim.cmd("split")
+    nvim.keys("gg")
+    nvim.wait("vim.fn.line('.') == 1")
+    wait_rendered(nvim)
+    script.prompt("More of it")
+    script.reply("The newest answer")
+    nvim.wait_screen("The newest answer")
+    assert nvim.lua("return vim.tbl_map(function(win) return vim.fn.line('.', win) end, vim.api.nvim_list_wins())") == [
+        1,
+        len(nvim.lines()),
+    ]
+
+
+def test_what_happened_while_it_was_hidden_is_there(start_nvim, script):
+    nvim = show(start_nvim, script)
+    nvim.cmd("enew")
+    script.prompt("More of it")
+    script.reply("The newest answer")
+    nvim.cmd("buffer #")
+    nvim.wait_screen("The newest answer")
+    go_to(nvim, "  Bash make test")
+    assert nvim.lua("return vim.fn.foldclosed('.')") > 0, "folds are there again"
+
+
+def test_a_subagent_that_works_is_followed(start_nvim, tmp_path):
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    script.prompt("Ask somebody")
+    call = script.call("Agent", description="look around", prompt="Look.", subagent_type="Explore")
+    script.reply(call)
+    agent = script.agent(call)
+    agent.prompt("Look.")
+    agent.reply("I look.")
+    nvim = show(start_nvim, script)
+    nvim.wait(lambda: "    Subagent Explore · Enter shows what it did" in nvim.lines())
+    go_to(nvim, "  Agent look around")
+    nvim.keys("zoj<CR>")
+    nvim.wait(lambda: "    I look." in nvim.lines())
+    agent.prompt("And?")
+    agent.reply("I have seen it.")
+    nvim.wait(lambda: "    I have seen it." in nvim.lines())
+
+
+def test_a_file_that_was_replaced_is_read_anew(start_nvim, script):
+    nvim = show(start_nvim, script)
+    line = json.loads(script.path.read_text().splitlines()[1])
+    line["message"]["content"] = "Quite another session"
+    script.path.unlink()
+    script.path.write_text(json.dumps(line) + "\n")
+    nvim.wait(lambda: "Quite another session" in nvim.lines())
+    assert nvim.lines() == ["You", "Quite another session", ""]
+
+
+def test_a_half_written_line_waits(start_nvim, script):
+    nvim = show(start_nvim, script)
+    written = script.path.read_text()
+    script.prompt("The last prompt")
+    line = script.path.read_text()[len(written) :]
+    script.path.write_text(written)
+    wait_rendered(nvim)
+    script.raw(line[:100])
+    script.raw(line[100:-1])
+    nvim.wait_screen("see src/parser.lua:3")
+    assert not any("The last prompt" in line for line in nvim.lines())
+    script.raw("\n")
+    nvim.wait(lambda: "The last prompt" in nvim.lines())
+
+
+def test_the_winbar_and_the_end_say_what_claude_does(start_nvim, script, running):
+    nvim = show(start_nvim, script)
+    nvim.wait_screen("Fix the parser · idle")
+    running("busy")
+    screen = nvim.wait_screen("Claude works …")
+    assert "Fix the parser · working" in screen
+    running("waiting", waitingFor="permission prompt")
+    screen = nvim.wait_screen("Claude waits for your permission")
+    assert "Fix the parser · waiting: permission" in screen
+    running("idle")
+    nvim.wait_screen("Fix the parser · idle")
+    nvim.terminal.wait(lambda: "Claude waits" not in "\n".join(nvim.screen()), 30, "the end to be empty again")
+    running.gone()
+    nvim.wait_screen("Fix the parser · ended")
+
+
+def test_a_cleared_session_says_where_it_goes_on(start_nvim, script, running):
+    nvim = show(start_nvim, script)
+    nvim.wait_screen("Fix the parser · idle")
+    running("idle", session="99999999-2222-4333-8444-555555555555")
+    screen = nvim.wait_screen("went on in session 99999999")
+    assert "went on in another session" in screen
+
+
+def test_a_deleted_transcript_stays_on_the_screen(start_nvim, script):
+    nvim = show(start_nvim, script)
+    script.path.unlink()
+    nvim.keys("gg")
+    nvim.wait_screen("Fix the off-by-one")
+    assert "  Bash make test · failed · 12 s" in nvim.lines()
+    nvim.keys("]]]]")
+    nvim.wait("vim.fn.line('.') > 1")
+    assert not nvim.lua("return vim.tbl_filter(function(text) return text:find('rror') end, notices)")
+    assert nvim.log().count("ERROR") == 0
+
+
+def test_nothing_is_heard_of_a_closed_one(start_nvim, script, running):
+    nvim = start_nvim(env=ENV, init_lua=NOTICES)
+    nvim.cmd(f"Claude transcript {script.id}")
+    nvim.wait_screen("Fix the parser · idle")
+    nvim.cmd("bwipeout!")
+    script.prompt("More")
+    running("busy")
+    nvim.wait("require('claude-ide.sessions').live()[1].state.activity == 'working'")
+    assert nvim.lua("return #notices") == 0
+    assert nvim.log().count("ERROR") == 0
+
+
+def test_visual_mode_survives_what_comes(start_nvim, script):
+    nvim = show(start_nvim, script)
+    go_to(nvim, "Done: the loop")
+    nvim.keys("Vj")
+    nvim.wait("vim.fn.mode() == 'V'")
+    script.prompt("More of it")
+    nvim.wait_screen("/11")
+    assert nvim.mode() == "V"
+    press(nvim, "y", "vim.fn.mode() == 'n'")
+    assert nvim.lua("return vim.fn.getreg('\"')").startswith("Done: the loop ends one earlier.")

@@ -1,0 +1,46 @@
+"""What the tests of transcripts do: show one, wait until it is rendered, go to a line."""
+
+ENV = {"TZ": "UTC"}
+NOTICES = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
+
+PARSER = "".join(f"line {number}\n" for number in range(1, 10)) + "for i = 0, n - 1 do\nend\n"
+
+
+def show(start_nvim, script, rendered="notices", **more):
+    """A Neovim that shows the transcript, all of it rendered."""
+    files = {"src/parser.lua": PARSER} | more.pop("files", {})
+    nvim = start_nvim(env=ENV, init_lua=NOTICES + more.pop("init_lua", ""), files=files, **more)
+    nvim.cmd(f"Claude transcript {script.id}")
+    wait_rendered(nvim)
+    return nvim
+
+
+RENDERED = """
+  local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
+  if not view or not view.transcript or view.busy or view.again or view.colouring then return false end
+  local near = require("claude-ide.transcript.near")
+  return view.canvas.heights:len() == view.transcript:info().len
+    and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
+"""
+
+
+def wait_rendered(nvim):
+    nvim.wait(RENDERED, timeout=60, what="the transcript near the window")
+
+
+def line_of(nvim, text):
+    """The number of the only line that holds the text."""
+    found = [number for number, line in enumerate(nvim.lines(), 1) if text in line]
+    assert len(found) == 1, f"{text!r} in lines {found}"
+    return found[0]
+
+
+def go_to(nvim, text):
+    lnum = line_of(nvim, text)
+    nvim.lua("vim.api.nvim_win_set_cursor(0, { ..., 0 })", lnum)
+    return lnum
+
+
+def press(nvim, keys, condition):
+    nvim.keys(keys)
+    return nvim.wait(condition)
