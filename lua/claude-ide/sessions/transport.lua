@@ -15,7 +15,7 @@ local listeners = {}
 ---@type string?
 local config_dir
 ---@type fun(change: claude-ide.sessions.LiveChange)
-local on_live = function() end
+local on_live = function(_) end
 ---@type fun()
 local on_restart = function() end
 
