@@ -282,3 +282,25 @@ def test_after_the_screen_was_small_the_sides_are_even_again(start_nvim, place, 
     nvim.keys("ZZ")
     assert diffs.accepted(1, "b.txt") == NEW
     diffs.wait_clean()
+
+
+@pytest.mark.parametrize("place", ["current", "float"])
+def test_the_next_one_waits_for_a_person_who_types_elsewhere(start_nvim, place):
+    diffs = make(start_nvim, place)
+    nvim = diffs.nvim
+    diffs.open(1, "b.txt", NEW)
+    diffs.propose(2, "c.txt", "C\n")
+    nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])")
+    nvim.keys("Omi")
+    nvim.wait(lambda: nvim.lines()[0] == "mi")
+    nvim.lua("require('claude-ide.diff').close_call({ id = 1 })")
+    nvim.wait(lambda: len(diffs.traces()["buffers"]) > 0 and "claude://1/b.txt" not in diffs.traces()["buffers"])
+    nvim.keys("ne")
+    nvim.wait(lambda: nvim.lines()[0] == "mine")
+    nvim.wait_screen("when you leave insert mode")
+    nvim.keys("<Esc>")
+    diffs.wait_current(2)
+    nvim.keys("ZQ")
+    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.wait_current(None)
+    assert nvim.lines()[0] == "mine"

@@ -86,7 +86,8 @@ end
 
 ---Sizes and views may have given way to a tab line that came and went.
 ---@param screen claude-ide.diff.Screen
-local function put_layout_back(screen)
+---@param besides? integer a window whose view is the person's by now
+local function put_layout_back(screen, besides)
   local same = vim.deep_equal(vim.api.nvim_tabpage_list_wins(screen.tab), screen.wins)
   if not same or vim.o.lines ~= screen.lines or vim.o.columns ~= screen.columns then
     return
@@ -96,7 +97,10 @@ local function put_layout_back(screen)
   end
   for win, saved in pairs(screen.views) do
     local buf = vim.api.nvim_win_get_buf(win)
-    local view = buf == saved.buf and vim.bo[buf].buftype ~= "terminal" and view_now(win, saved)
+    local view = win ~= besides
+      and buf == saved.buf
+      and vim.bo[buf].buftype ~= "terminal"
+      and view_now(win, saved)
     if view then
       vim.api.nvim_win_call(win, function()
         vim.fn.winrestview(view)
@@ -151,9 +155,10 @@ end
 
 ---Sizes and views, when the diff's windows and its tab line are gone.
 ---@param screen claude-ide.diff.Screen
-function M.settle_windows(screen)
+---@param besides? integer a window whose view is the person's by now
+function M.settle_windows(screen, besides)
   if vim.api.nvim_tabpage_is_valid(screen.tab) and vim.api.nvim_get_current_tabpage() == screen.tab then
-    put_layout_back(screen)
+    put_layout_back(screen, besides)
   end
 end
 

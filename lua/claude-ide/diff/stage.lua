@@ -28,6 +28,7 @@ local LINGER_FOR_NEXT_MS = 3000
 ---@field reject_with_reason fun()
 ---@field write fun() the proposal was written by the person
 ---@field gone fun() a window or a buffer of the diff was closed
+---@field show fun(how: claude-ide.diff.ShowOpts) its turn has come
 
 ---@type table<integer, claude-ide.diff.Entry>
 local entries = {}
@@ -82,18 +83,6 @@ local function next_view(besides)
   end
 end
 
----The one to be shown where this one was.
----@return claude-ide.diff.Entry?
-local function next_behind()
-  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
-    local entry = entries[diff.id]
-    if entry and entry.behind then
-      return entry
-    end
-  end
-end
-
----Takes everything of a diff away.
 ---@param entry claude-ide.diff.Entry
 local function remove(entry)
   if entries[entry.diff.id] ~= entry then
@@ -105,10 +94,11 @@ local function remove(entry)
     vim.api.nvim_del_augroup_by_id(entry.group)
   end
   if entry.view then
-    local view, after = require("claude-ide.diff.view"), next_behind()
+    local view, turns = require("claude-ide.diff.view"), require("claude-ide.diff.turns")
+    local after = turns.next()
     local went_back = view.close(entry.view, { next_view = next_view(entry), another = after ~= nil })
     if after then
-      after.behind.show({ instead_of = went_back and entry.view or nil })
+      turns.come_forward(after, went_back and entry.view or nil)
     end
   elseif entry.text then
     for _, buf in pairs(entry.text.bufs) do
@@ -357,14 +347,7 @@ local function has_to_wait(entry, opts)
   elseif before then
     return true
   end
-  local wanted = opts.asked or opts.instead_of or require("claude-ide.config").get().diff.focus
-  if not wanted and not entry.behind then
-    local name = vim.fs.basename(entry.diff.path)
-    require("claude-ide.notice").info(
-      ("Claude proposes a change to %s. `:Claude diffs` shows it."):format(name)
-    )
-  end
-  return not wanted
+  return require("claude-ide.diff.turns").is_unwanted(entry, opts)
 end
 
 ---Puts a diff on the screen.

@@ -190,11 +190,12 @@ local function leave_from_afar(view)
   local restore = require("claude-ide.diff.restore")
   local here = restore.remember_place()
   vim.api.nvim_set_current_tabpage(view.tab)
-  if is_within(view) then
+  local within = is_within(view)
+  if within then
     restore.go(view.screen)
   end
   close_windows(view)
-  restore.settle_windows(view.screen)
+  restore.settle_windows(view.screen, not within and vim.api.nvim_get_current_win() or nil)
   restore.go(here)
 end
 
@@ -221,7 +222,7 @@ local function take_away(view, next_view)
     restore.go(view.screen)
   end or nil)
   if shared then
-    restore.settle_windows(view.screen)
+    restore.settle_windows(view.screen, not goes_back and vim.api.nvim_get_current_win() or nil)
   end
   if goes_back and next_view then
     next_view.screen = view.screen
