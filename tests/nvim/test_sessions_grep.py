@@ -69,6 +69,14 @@ def test_lists_hits_below_their_session_with_the_lines_around(start_nvim, sessio
     assert nvim.cursor()[0] == 3, "the first hit"
 
 
+def test_a_long_title_leaves_room_for_the_age(start_nvim, sessions, project):
+    sessions.write(project, ("漢字の題 " * 20 + "\nneedle", "ok"))
+    nvim = start_nvim(init_lua=SETUP)
+    grep(nvim, "Claude grep needle")
+    assert nvim.lua("return vim.fn.strdisplaywidth(...)", nvim.lines()[0]) <= 70
+    assert nvim.lines()[0].endswith("… · 2h")
+
+
 def test_the_match_stands_out(start_nvim, sessions, project):
     sessions.write(project, ("a needle in a needle", "ok"))
     nvim = start_nvim(init_lua=SETUP)

@@ -49,8 +49,9 @@ def test_says_which_sessions_run_and_what_they_do(health, sessions, tmp_path):
     sessions.record(pid, "s", "waiting", tmp_path / "project", waitingFor="permission prompt", entrypoint="cli")
     text = health()
     assert "OK The sessions are in ~/.claude/projects" in text
-    assert "OK What running sessions do can be seen: 1 runs" in text
-    assert f"waiting: permission: the CLI 2.1.329, pid {pid}, in " in text
+    assert "OK What running sessions do can be seen: 1 session" in text
+    assert f"- CLI 2.1.329 (pid {pid}) in " in text
+    assert "/project waits for your permission" in text
 
 
 def test_a_cli_that_keeps_no_records_is_told(health, sessions, tmp_path):

@@ -64,12 +64,14 @@ end
 
 ---@param session claude-ide.sessions.Live
 local function check_session(session)
-  local text = ("%s: %s %s, pid %d, in %s"):format(
-    require("claude-ide.sessions.words").activity(session.state),
-    session.entrypoint == "cli" and "the CLI" or "a CLI without a screen",
+  local state = session.state
+  local does = state.activity == "waiting" and require("claude-ide.sessions.words").waits(state.waiting_for)
+  local text = ("%s %s (pid %d) in %s %s"):format(
+    session.entrypoint == "cli" and "CLI" or "CLI without a screen,",
     session.version or "of an unknown version",
     session.pid,
-    vim.fn.fnamemodify(session.cwd, ":~")
+    vim.fn.fnamemodify(session.cwd, ":~"),
+    does or (state.activity == "working" and "works" or "is idle")
   )
   if session.state.source == "record" then
     vim.health.info(text)
@@ -101,7 +103,7 @@ local function check_records(folder)
     )
   else
     vim.health.ok(
-      ("What running sessions do can be seen: %d %s"):format(#live, #live == 1 and "runs" or "run")
+      ("What running sessions do can be seen: %d %s"):format(#live, #live == 1 and "session" or "sessions")
     )
   end
   vim.iter(live):each(check_session)

@@ -9,6 +9,9 @@ local MAX_HITS = 1000
 ---The first hits are listed at once, later ones together: a list costs by its length each time it grows.
 local GATHER_MS = 100
 
+---Cells of a session's title: with its age it fits on a narrow screen.
+local MAX_TITLE = 60
+
 ---@class claude-ide.sessions.GrepOptions
 ---@field all? boolean search the sessions of all projects
 ---@field literal? boolean take the pattern as plain text
@@ -256,7 +259,7 @@ function M.start(pattern, options)
     for _, item in ipairs(items or {}) do
       local summary = item.summary
       local age = words.age(now - summary.updated)
-      search.titles[summary.id] = ("%s · %s"):format(words.title(summary), age)
+      search.titles[summary.id] = ("%s · %s"):format(words.fit(words.title(summary), MAX_TITLE), age)
     end
     run(search, chosen)
   end)
