@@ -106,7 +106,7 @@ function M.open(file, done, on_change)
 end
 
 ---@class claude-ide.sessions.SearchOpts : claude-ide.sessions.Scope
----@field pattern string a regular expression of Rust's
+---@field pattern string a regular expression of Rust's, whose \w, \d, \s and \b know ASCII only
 ---@field literal? boolean the pattern is plain text
 ---@field case_sensitive? boolean nil: only if the pattern has an upper-case letter
 ---@field max_hits? integer default: 1000
