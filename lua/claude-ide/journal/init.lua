@@ -154,16 +154,7 @@ end
 
 ---What an announced edit needs is loaded before the first one waits for it.
 local function warm_up()
-  for _, name in ipairs({
-    "observe",
-    "history",
-    "blob",
-    "merge",
-    "turns",
-    "subscribers",
-    "shell",
-    "checkpoint",
-  }) do
+  for _, name in ipairs({ "observe", "history", "blob", "turns", "subscribers" }) do
     require("claude-ide.journal." .. name)
   end
   require("claude-ide.file")
@@ -191,7 +182,6 @@ function M.attach()
       vim.defer_fn(warm_up, 0)
       require("claude-ide.journal.transcript").begin(client.id)
     end)
-    require("claude-ide.journal.transcript").attach()
     require("claude-ide.server").on("client_disconnected", function(client)
       observe().settle(client.id)
       require("claude-ide.journal.shell").stop(client.id)

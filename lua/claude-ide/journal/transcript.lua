@@ -233,10 +233,29 @@ local function ensure(client, tries)
   return reader
 end
 
+local attached = false
+
+---Follows what the sessions of connected CLIs do.
+local function attach()
+  if attached then
+    return
+  end
+  attached = true
+  sessions().attach()
+  sessions().on(function(change)
+    for _, client in ipairs(require("claude-ide.server").clients()) do
+      if client.pid == change.session.pid then
+        ensure(client.id)
+      end
+    end
+  end)
+end
+
 ---A client is there, or a turn of it begins.
 ---@param client integer
 ---@param turn? integer
 function M.begin(client, turn)
+  attach()
   local reader = ensure(client)
   if turn then
     table.insert(reader.turns, { id = turn, began = now() })
@@ -247,18 +266,6 @@ end
 ---@param client integer
 function M.finish(client)
   ensure(client)
-end
-
----Follows what the sessions of connected CLIs do.
-function M.attach()
-  sessions().attach()
-  sessions().on(function(change)
-    for _, client in ipairs(require("claude-ide.server").clients()) do
-      if client.pid == change.session.pid then
-        ensure(client.id)
-      end
-    end
-  end)
 end
 
 return M
