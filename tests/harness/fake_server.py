@@ -122,7 +122,7 @@ class FakeServer:
             method,
         )
 
-    def wait_sent(self, method: str, match, timeout: float = 10) -> dict[str, object]:
+    def wait_sent(self, method: str, match, timeout: float = 30) -> dict[str, object]:
         """Waits until the latest notification of a method matches, and returns its params."""
 
         def check():
