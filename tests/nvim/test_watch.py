@@ -3,8 +3,10 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
+from fake_lsp import LSP
 
 OLD = [f"line {i}" for i in range(1, 61)]
 TEXT = "\n".join(OLD) + "\n"
@@ -300,3 +302,82 @@ def test_it_can_be_off(start_nvim, off):
         nvim.lua("require('claude-ide.server').stop()")
     assert nvim.lua("return require('claude-ide.watch').is_following(vim.api.nvim_get_current_buf())") is False
     assert nvim.lua("return require('claude-ide.watch.files').counts()") == {"watched": 0, "polled": 0, "folders": 0}
+
+
+def test_a_buffer_in_two_windows_keeps_both_views(opened):
+    opened.keys("50Gzt:split<CR>ggzt")
+    opened.wait("#vim.api.nvim_list_wins() == 2 and vim.fn.line('.') == 1")
+    write_by_rename(opened.project / "a.txt", "new\n" + TEXT)
+    opened.wait(lambda: opened.lines() == ["new", *OLD])
+    views = opened.lua("""
+      return vim.tbl_map(function(win)
+        return vim.api.nvim_buf_get_lines(0, vim.api.nvim_win_get_cursor(win)[1] - 1, vim.api.nvim_win_get_cursor(win)[1], true)[1]
+      end, vim.api.nvim_list_wins())
+    """)
+    assert views == ["line 1", "line 50"]
+
+
+def test_it_does_not_matter_that_autoread_is_off(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, init_lua=NOTICES + "vim.o.autoread = false")
+    nvim.lua(START)
+    write_by_rename(nvim.project / "a.txt", "new\n" + TEXT)
+    nvim.wait(lambda: nvim.lines() == ["new", *OLD])
+    # Nor is there a question when Neovim looks itself.
+    nvim.cmd("checktime")
+    assert nvim.mode() == "n"
+    assert nvim.lua("return { vim.bo.modified, #notices }") == [False, 0]
+
+
+def test_a_swap_file_stays_and_is_of_the_new_text(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, init_lua=NOTICES + "vim.o.swapfile = true")
+    nvim.lua(START)
+    swap = nvim.lua("return vim.fn.swapname('')")
+    assert swap
+    write_by_rename(nvim.project / "a.txt", "new\n" + TEXT)
+    nvim.wait(lambda: nvim.lines() == ["new", *OLD])
+    nvim.cmd("preserve")
+    assert nvim.lua("return { vim.fn.swapname(''), vim.bo.swapfile }") == [swap, True]
+    assert b"line 1\0new\0" in Path(swap).read_bytes()  # in a block of text the last line comes first
+    assert nvim.lua("return #notices") == 0
+
+
+def test_a_change_of_permissions_alone_is_no_news(opened):
+    path = opened.project / "a.txt"
+    path.chmod(0o755)
+    write_by_rename(opened.project / "other.txt", "a sign that events come\n")
+    opened.cmd("edit other.txt")
+    write_by_rename(opened.project / "other.txt", "they do\n")
+    opened.wait(lambda: opened.lines() == ["they do"])
+    opened.cmd("buffer a.txt")
+    assert opened.lines() == OLD
+    opened.cmd("checktime")
+    assert opened.lua("return { vim.bo.modified, #notices }") == [False, 0]
+    opened.keys("Gonew<Esc>:w<CR>")
+    opened.wait(lambda: path.read_text() == TEXT + "new\n", what="the write, without a question")
+    assert path.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_deleted_file_leaves_its_text_and_a_word(opened):
+    (opened.project / "a.txt").unlink()
+    opened.cmd("checktime")
+    opened.wait("#notices == 1")
+    assert "no longer on disk" in opened.lua("return notices[1]")
+    assert opened.lines() == OLD
+    opened.keys(":w<CR>")
+    opened.wait(lambda: (opened.project / "a.txt").exists(), what="the file to be written again")
+    write_in_place(opened.project / "a.txt", "new\n" + TEXT)
+    opened.wait(lambda: opened.lines() == ["new", *OLD], what="the file to be followed again")
+
+
+def test_a_language_server_is_told_of_what_was_reloaded(start_nvim):
+    nvim = start_nvim(files={"a.py": "one\ntwo\n"}, init_lua=LSP + "fake.start('fake', {})")
+    nvim.lua(START)
+    nvim.cmd("edit a.py")
+    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/didOpen')")
+    write_by_rename(nvim.project / "a.py", "one\nERROR\ntwo\n")
+    found = "return vim.tbl_map(function(d) return { d.lnum, d.message } end, vim.diagnostic.get(0))"
+    nvim.wait(lambda: nvim.lua(found) == [[1, "ERROR in line 2"]], what="the diagnostics of what is on disk")
+    write_by_rename(nvim.project / "a.py", "one\ntwo\n")
+    nvim.wait(lambda: nvim.lua(found) == [], what="no diagnostics any more")
+    assert nvim.lua("return vim.tbl_contains(fake.seen, 'textDocument/didSave')") is False
+    assert nvim.lua("return vim.tbl_values(fake.texts)") == ["one\ntwo\n"]
