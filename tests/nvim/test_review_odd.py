@@ -1,0 +1,113 @@
+"""Reviews of odd things: files that are gone by now, binary ones, many at once, buffers that are not loaded, conflicts."""
+
+import pytest
+from review_steps import A_CLAUDE, NOTICES, A, B, review, turn, waiting, windows
+
+
+@pytest.fixture
+def nvim(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES)
+    nvim.client = connect(nvim)
+    return nvim
+
+
+def test_a_file_that_is_deleted_during_the_review_is_shown_as_such(nvim):
+    turn(nvim, nvim.client, a_txt=A_CLAUDE, b_txt=B.upper())
+    review(nvim)
+    (nvim.project / "b.txt").unlink()
+    nvim.keys("]f")
+    nvim.wait_screen("deleted")
+    nvim.keys("gA")
+    nvim.wait(lambda: waiting(nvim) == ["a.txt"], what="the file to be reviewed")
+    assert not (nvim.project / "b.txt").exists()
+
+
+def test_a_file_that_the_person_deleted_is_no_change_of_claudes_to_undo(nvim):
+    turn(nvim, nvim.client, b_txt=B.replace("beta", "BETA"))
+    (nvim.project / "b.txt").unlink()
+    nvim.lua("vim.ui.select = function(items, _, done) offered = items done(nil) end")
+    nvim.cmd("Claude undo")
+    assert "Undo in 1 file" not in (nvim.lua("return offered") or [])
+    assert not (nvim.project / "b.txt").exists()
+
+
+def test_a_file_whose_folder_is_gone_comes_back_with_it(nvim):
+    (nvim.project / "deep" / "er").mkdir(parents=True)
+    path = nvim.project / "deep" / "er" / "c.txt"
+    path.write_text("see\n")
+    nvim.client.call("closeAllDiffTabs")
+    nvim.client.call("getDiagnostics", uri=f"file://{path}")
+    path.unlink()
+    path.parent.rmdir()
+    nvim.client.call("getDiagnostics")
+    nvim.wait(lambda: waiting(nvim) == ["c.txt"], what="the journal to know")
+    nvim.lua("require('claude-ide.review').undo_file(...)", str(path))
+    assert path.read_text() == "see\n"
+
+
+def test_binary_files_are_reviewed_by_the_byte(nvim):
+    image, other = bytes(range(256)) * 3, bytes(reversed(range(256))) * 3
+    path = nvim.project / "image.bin"
+    path.write_bytes(image)
+    nvim.client.call("closeAllDiffTabs")
+    nvim.client.call("getDiagnostics", uri=f"file://{path}")
+    path.write_bytes(other)
+    nvim.client.call("getDiagnostics")
+    nvim.wait(lambda: waiting(nvim) == ["image.bin"], what="the journal to know")
+    review(nvim)
+    nvim.keys("dX")
+    nvim.wait(lambda: path.read_bytes() == image, what="the same bytes")
+
+
+def test_files_that_no_buffer_holds_and_buffers_that_are_hidden_are_undone_alike(nvim):
+    nvim.lua("vim.o.hidden = true")
+    nvim.cmd("edit b.txt")
+    nvim.cmd("edit a.txt")
+    nvim.cmd("bunload b.txt")
+    turn(nvim, nvim.client, a_txt=A_CLAUDE, b_txt=B.upper(), c_txt="new\n")
+    nvim.cmd("enew")
+    for name in ("a.txt", "b.txt", "c.txt"):
+        assert nvim.lua("return require('claude-ide.review').undo_file(...)", str(nvim.project / name)) is True
+    assert (nvim.project / "a.txt").read_text() == A
+    assert (nvim.project / "b.txt").read_text() == B
+    assert not (nvim.project / "c.txt").exists()
+    assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == ""
+
+
+@pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
+def test_a_conflict_is_shown_and_stays_in_every_layout(nvim, layout):
+    nvim.lua("require('claude-ide.config').get().diff.layout = ...", layout)
+    turn(nvim, nvim.client, a_txt=A_CLAUDE)
+    nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
+    nvim.keys("2GAmine<Esc>:w<CR>")
+    nvim.wait(lambda: "TWOmine" in (nvim.project / "a.txt").read_text(), what="the person's change")
+    nvim.cmd("Claude review")
+    nvim.wait_screen("you changed this too")
+    nvim.keys("2Gdx")
+    nvim.wait(lambda: "they stay" in "".join(nvim.lua("return notices")), what="a word")
+    nvim.keys("dX")
+    nvim.wait(lambda: (nvim.project / "a.txt").read_text() == A.replace("two", "TWOmine"), what="the rest undone")
+    nvim.keys("gA")
+    nvim.wait(lambda: waiting(nvim) == [], what="the conflict to be taken as it is")
+
+
+def test_very_many_files_open_without_a_long_wait(nvim):
+    names = [f"f{number:03}.txt" for number in range(100)]
+    for name in names:
+        (nvim.project / name).write_text(A)
+    nvim.client.call("closeAllDiffTabs")
+    for name in names:
+        nvim.client.call("getDiagnostics", uri=f"file://{nvim.project / name}")
+        (nvim.project / name).write_text(A_CLAUDE)
+    nvim.client.call("getDiagnostics")
+    nvim.wait(lambda: len(waiting(nvim)) == 100, what="100 files to wait")
+    took = nvim.lua("""
+      local began = vim.uv.hrtime()
+      require("claude-ide.review").open()
+      return (vim.uv.hrtime() - began) / 1e6
+    """)
+    assert took < 3000  # 80 ms where nothing else runs
+    nvim.wait(lambda: len(windows(nvim)) == 3, what="the review")
+    nvim.keys("gA")
+    nvim.wait(lambda: len(waiting(nvim)) == 99, what="one file less")
+    assert len(windows(nvim)[0]["lines"]) == 100
