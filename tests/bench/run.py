@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import diffs, editor, journal, sessions, wire  # noqa: E402
+from bench import diffs, editor, journal, sessions, transcript, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The machine's other work comes and goes; what the code takes is what is left when it is gone.
@@ -41,7 +41,18 @@ def main() -> int:
     print(f"Neovim {arguments.nvim}, {os.cpu_count()} processors, load {load:.1f}, each figure the best of {RUNS} runs")
     if load > 0.5:
         print("Other programs are running: what they take is missing here.")
-    parts = [round_trips, busy, pipeline, large_diff, long_diffs, handlers, journal_of_turns, reading, costs]
+    parts = [
+        round_trips,
+        busy,
+        pipeline,
+        large_diff,
+        long_diffs,
+        handlers,
+        journal_of_turns,
+        reading,
+        transcripts,
+        costs,
+    ]
     rows = []
     for part in parts:
         if arguments.only and arguments.only not in part.__name__:
@@ -174,6 +185,25 @@ def journal_of_turns(directory: Path, version: str):
     note = f" (idle {idle:.1f})"
     yield at_most("50,000-file checkpoint: longest freeze of Neovim", begun, 16, "ms", note=note)
     yield at_most("100 files changed by a command: longest freeze", ended, 32, "ms", note=note)
+
+
+def transcripts(directory: Path, version: str):
+    """A transcript of 100 MB: until its end can be read, and how long Neovim stands still for one who goes through it."""
+    opened, scrolled, jumped = [], [], []
+    for run in range(RUNS):
+        place = directory / str(run)
+        place.mkdir()
+        with transcript.Reader(
+            place, version, lambda home, cwd: transcript.write_large(home, cwd, 100_000_000)
+        ) as nvim:
+            opened.append(nvim.open_ms())
+            nvim.wait_complete()
+            nvim.start_heartbeat()
+            scrolled.append(nvim.longest_ms(["<C-b>"] * 40 + ["<C-f>"] * 40, 0.03))
+            jumped.append(nvim.longest_ms(["gg", "50%", "G", "10%", "20]]", "5]m", "[c"], 0.3))
+    yield at_most("transcript of 100 MB: its end can be read after", min(opened), 300, "ms")
+    yield at_most("transcript of 100 MB: longest freeze while paging", min(scrolled), 30, "ms")
+    yield at_most("transcript of 100 MB: longest freeze of a jump", min(jumped), 30, "ms")
 
 
 def costs(directory: Path, version: str):

@@ -25,13 +25,15 @@ _USAGE = {"input_tokens": 10, "output_tokens": 10, "cache_creation_input_tokens"
 
 @dataclass
 class Reply:
-    """What the model answers: a text, tool calls, or both."""
+    """What the model answers: a text, tool calls, or both; and what it thought before."""
 
     text: str = ""
     calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+    thinking: str = ""
 
     def content(self) -> list[dict[str, object]]:
-        blocks = [{"type": "text", "text": self.text}] if self.text else []
+        blocks = [{"type": "thinking", "thinking": self.thinking, "signature": "c2ln"}] if self.thinking else []
+        blocks += [{"type": "text", "text": self.text}] if self.text else []
         return blocks + [
             {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex[:20]}", "name": name, "input": arguments}
             for name, arguments in self.calls
@@ -199,11 +201,17 @@ def _events(message: dict[str, object]):
     for index, block in enumerate(message["content"]):
         if block["type"] == "text":
             start, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
+        elif block["type"] == "thinking":
+            start = {**block, "thinking": "", "signature": ""}
+            delta = {"type": "thinking_delta", "thinking": block["thinking"]}
         else:
             start = {**block, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
         yield {"type": "content_block_start", "index": index, "content_block": start}
         yield {"type": "content_block_delta", "index": index, "delta": delta}
+        if block["type"] == "thinking":
+            signature = {"type": "signature_delta", "signature": block["signature"]}
+            yield {"type": "content_block_delta", "index": index, "delta": signature}
         yield {"type": "content_block_stop", "index": index}
     yield {
         "type": "message_delta",

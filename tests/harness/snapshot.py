@@ -53,6 +53,20 @@ FOREGROUNDS = {
     "z": "NonText",
     "e": "EndOfBuffer",
     "T": "FloatTitle",
+    "Y": "ClaudeTranscriptYou",
+    "C": "ClaudeTranscriptClaude",
+    "t": "ClaudeTranscriptTime",
+    "W": "ClaudeTranscriptTool",
+    "O": "ClaudeTranscriptOk",
+    "X": "ClaudeTranscriptFailed",
+    "D": "ClaudeTranscriptDim",
+    "P": "ClaudeTranscriptPreview",
+    "H": "ClaudeTranscriptHunk",
+    "A": "ClaudeTranscriptAgent",
+    "`": "ClaudeTranscriptFence",
+    "I": "ClaudeTranscriptTitle",
+    "i": "ClaudeTranscriptFact",
+    "K": "ClaudeTranscriptKey",
 }
 # What else would be coloured is plain text, so that one snapshot serves all versions of Neovim.
 _PLAIN = ("Normal", "NormalFloat", "FloatBorder", "WinBar", "WinBarNC", "SignColumn", "MsgArea", "Directory", "Title")

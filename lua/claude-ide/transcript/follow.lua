@@ -89,6 +89,7 @@ function M.apply(view, delta)
     view.when_complete = nil
     waiting()
   end
+  require("claude-ide.transcript").learn_title(view)
   require("claude-ide.transcript.loader").update(view)
   require("claude-ide.transcript.winbar").refresh(view)
 end

@@ -22,6 +22,7 @@ local M = {}
 ---@field colouring boolean
 ---@field closed boolean
 ---@field title? string
+---@field named? boolean its title is known, or asked for
 ---@field cwd? string
 ---@field live? claude-ide.sessions.Live
 ---@field ran? boolean it was seen running
@@ -119,11 +120,22 @@ local function learn(view)
   view.unsubscribe = sessions.on(function(change)
     require("claude-ide.transcript.follow").session_changed(view, change)
   end)
+  M.learn_title(view)
+end
+
+---Asks for the title, until it is known: a session that has just begun is not listed yet.
+---@param view claude-ide.transcript.View
+function M.learn_title(view)
+  if view.named or view.closed then
+    return
+  end
+  view.named = true
   if vim.startswith(view.id, "agent-") then
     view.title = "Subagent " .. view.id:sub(7, 14)
     return
   end
   require("claude-ide.sessions.catalogue").find(view.id, function(item)
+    view.named = item ~= nil
     if not item or view.closed then
       return
     end
@@ -217,9 +229,9 @@ local function watch_buffer(view)
 end
 
 ---@param file string
----@param opts claude-ide.transcript.Source
+---@param cwd? string the session's
 ---@return claude-ide.transcript.View
-local function create(file, opts)
+local function create(file, cwd)
   require("claude-ide.transcript.colour").define()
   local id = vim.fs.basename(file):gsub("%.jsonl$", "")
   local buf = require("claude-ide.transcript.buffer").make(id)
@@ -238,7 +250,7 @@ local function create(file, opts)
     colouring = false,
     closed = false,
     came_from = {},
-    cwd = opts.cwd,
+    cwd = cwd,
     title = "Session " .. id:sub(1, 8),
   }
   views[buf] = view
@@ -286,24 +298,18 @@ local function show(view, chosen)
   return win
 end
 
----What to read.
----@class claude-ide.transcript.Source
----@field id? string a session's, or the beginning of it
----@field file? string a session's or a subagent's
----@field cwd? string the session's, where it is known already
-
 ---@class claude-ide.transcript.OpenOpts
 ---@field line? integer of the file, from 1: go to the message it belongs to
 ---@field win? integer the window to show it in; otherwise one that is fit for it
 
 ---@param file string
----@param source claude-ide.transcript.Source
+---@param cwd? string the session's
 ---@param opts claude-ide.transcript.OpenOpts
-local function open_file(file, source, opts)
+local function open_file(file, cwd, opts)
   file = require("claude-ide.path").normalize(file)
   local view = of_file(file)
   local is_new = not view
-  view = view or create(file, source)
+  view = view or create(file, cwd)
   local win = show(view, opts.win)
   local function go()
     if opts.line and win then
@@ -317,49 +323,12 @@ local function open_file(file, source, opts)
   end
 end
 
----@param err? string
-local function refuse(err)
-  require("claude-ide.notice").error(err or "There is no such session.")
-end
-
----The session that is meant when none is named: that of our own terminal or of a connected CLI, else the newest.
----@param opts claude-ide.transcript.OpenOpts
-local function open_current(opts)
-  require("claude-ide.sessions.catalogue").load({}, function(items, err)
-    local ours = require("claude-ide.sessions.ours").list()[1]
-    if ours then
-      M.open({ id = ours.session.id, cwd = ours.session.cwd }, opts)
-    elseif items and items[1] then
-      M.open({ file = items[1].summary.file, cwd = items[1].summary.cwd }, opts)
-    else
-      refuse(err or "This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
-    end
-  end)
-end
-
 ---Shows a transcript; a second time goes to its buffer. Nothing is raised: what fails is a notice.
 ---@param source? claude-ide.transcript.Source default: the current session
 ---@param opts? claude-ide.transcript.OpenOpts
 function M.open(source, opts)
-  local chosen = opts or {}
-  require("claude-ide.sessions").attach()
-  if not source or not (source.id or source.file) then
-    return open_current(chosen)
-  elseif source.file then
-    return open_file(source.file, source, chosen)
-  end
-  local id = source.id --[[@as string]]
-  require("claude-ide.sessions").find(id, function(file)
-    if file then
-      return open_file(file, source, chosen)
-    end
-    require("claude-ide.sessions.catalogue").find(id, function(item, err)
-      if item then
-        open_file(item.summary.file, { cwd = item.summary.cwd }, chosen)
-      else
-        refuse(err or ("There is no session %s."):format(id))
-      end
-    end)
+  require("claude-ide.transcript.source").find(source or {}, function(file, cwd)
+    open_file(file, cwd, opts or {})
   end)
 end
 

@@ -1,0 +1,103 @@
+"""A transcript that the real CLI writes, read while it writes it: tools, a permission question, an edit, a shell command."""
+
+import re
+
+import pytest
+
+from harness.cli import QUESTION, call
+from harness.mock_api import Reply
+
+pytestmark = pytest.mark.cli
+
+SESSION = """
+local live = require("claude-ide.sessions").live()[1]
+return live and live.id
+"""
+
+
+@pytest.fixture
+def nvim(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\nthree\n"}, env={"TZ": "UTC"})
+    nvim.lua('require("claude-ide.server").start()')
+    return nvim
+
+
+def lines_with(nvim, text):
+    return [line for line in nvim.lines() if text in line]
+
+
+def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
+    path, shell = str(nvim.project / "a.txt"), 'python3 -c "print(6 * 7)"'
+    claude = cli(nvim, args=["--ide"], mode="acceptEdits")
+    claude.prompt("SAY Hello **there**")
+    claude.wait_screen("Hello")
+    nvim.wait(SESSION, timeout=60, what="the session to be known")
+    nvim.cmd("Claude transcript")
+    nvim.wait_screen("Hello there", timeout=60)
+    nvim.wait_screen(re.compile(r"SAY Hello .* · idle .*in context", re.MULTILINE), timeout=60)
+
+    claude.prompt(
+        f"{call('Read', file_path=path)} THEN {call('Edit', file_path=path, old_string='two', new_string='TWO')} "
+        f"THEN {call('Bash', command=shell, description='Calculate')} THEN SAY All is done"
+    )
+    claude.wait_screen(QUESTION)
+    nvim.wait_screen("Claude waits for your permission", timeout=60)
+    nvim.wait(lambda: lines_with(nvim, f"  Bash {shell} · running"), timeout=60)
+    assert re.fullmatch(r"  Read a.txt · ok · [\d.]+ s", lines_with(nvim, "  Read ")[0])
+    assert re.fullmatch(r"  Edit a.txt \+1 −1 · ok · [\d.]+ s", lines_with(nvim, "  Edit ")[0])
+    assert "    +TWO" in nvim.lines() and "    -two" in nvim.lines()
+    claude.answer("1")
+    nvim.wait(lambda: lines_with(nvim, "All is done")[1:], timeout=60)
+    nvim.wait(lambda: "    42" in nvim.lines(), timeout=60)
+    assert re.fullmatch(r"  Bash python3 .* · ok · [\d.]+ s", lines_with(nvim, "  Bash ")[0])
+    assert nvim.cursor()[0] == nvim.lua("return vim.fn.line('$')"), "it followed"
+    nvim.wait_screen(re.compile(r" · idle ", re.MULTILINE), timeout=60)
+
+    nvim.keys("[c<CR>")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 2")
+    assert nvim.lua(
+        "return vim.tbl_map(function(win) return vim.fn.getbufline(vim.api.nvim_win_get_buf(win), 2)[1] end, "
+        "vim.api.nvim_tabpage_list_wins(0))"
+    ) == ["two", "TWO"]
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1")
+    nvim.keys("gf")
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'")
+
+
+def test_a_tool_that_is_refused_and_one_that_fails_say_so(nvim, cli):
+    claude = cli(nvim)
+    claude.prompt(call("Read", file_path=str(nvim.project / "missing.txt")))
+    claude.wait_screen("● Done.")
+    nvim.wait(SESSION, timeout=60, what="the session to be known")
+    nvim.cmd("Claude transcript")
+    nvim.wait(lambda: lines_with(nvim, "  Read missing.txt · failed"), timeout=60)
+    claude.prompt(call("Bash", command="touch made.txt", description="Make it"))
+    claude.wait_screen(QUESTION)
+    claude.escape()
+    nvim.wait(lambda: lines_with(nvim, "  Bash touch made.txt · rejected"), timeout=60)
+    nvim.wait(lambda: lines_with(nvim, "  Interrupted by you"), timeout=60)
+
+
+def test_thinking_is_folded(nvim, cli, mock_api):
+    mock_api.script(Reply("I have thought.", thinking="First one thing.\nThen another."))
+    claude = cli(nvim)
+    claude.prompt("Think")
+    claude.wait_screen("I have thought.")
+    nvim.wait(SESSION, timeout=60, what="the session to be known")
+    nvim.cmd("Claude transcript")
+    nvim.wait(lambda: lines_with(nvim, "I have thought."), timeout=60)
+    assert nvim.lines()[nvim.lines().index("  Thinking") + 1] == "    First one thing."
+    screen = nvim.wait_screen(re.compile(r"^  Thinking First one thing. +2 lines$", re.MULTILINE))
+    assert "Then another." not in screen
+
+
+def test_clear_says_where_it_goes_on(nvim, cli):
+    claude = cli(nvim)
+    claude.prompt("SAY Before")
+    claude.wait_screen("Before")
+    nvim.wait(SESSION, timeout=60, what="the session to be known")
+    nvim.cmd("Claude transcript")
+    nvim.wait(lambda: lines_with(nvim, "Before"), timeout=60)
+    claude.prompt("/clear")
+    nvim.wait_screen("── went on in session", timeout=60)
