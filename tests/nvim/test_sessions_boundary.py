@@ -447,6 +447,17 @@ def test_says_why_states_cannot_be_seen(nvim, claude):
     assert problem() is None
 
 
+def test_tells_the_state_also_where_no_record_is_kept(nvim, claude):
+    look = "local id, file = ... sessions.state(id, file, done)"
+    session = claude.write(nvim.project, ("hello", "an answer"))
+    state, _ = ask(nvim, look, session, str(claude.path(nvim.project, session)))
+    assert state["source"] == "transcript"
+    claude.record(claude.sleeper(), session, "waiting", waitingFor="input needed")
+    state, _ = ask(nvim, look, session, str(claude.path(nvim.project, session)))
+    assert (state["source"], state["activity"], state["waiting_for"]) == ("record", "waiting", "input")
+    assert ask(nvim, "sessions.watch_mode(done)")[0] in ("events", "polling")
+
+
 def test_an_odd_request_is_a_clear_error(nvim):
     errors = nvim.lua(
         """

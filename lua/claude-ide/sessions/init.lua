@@ -96,6 +96,30 @@ function M.find(id, done)
   return cancel
 end
 
+---What a session is doing: from the record of its process, and where CLIs keep none, from the end of its transcript.
+---@param id string
+---@param file string its transcript
+---@param done fun(state: claude-ide.sessions.State?, err: string?)
+---@return fun() cancel
+function M.state(id, file, done)
+  local cancel = require("claude-ide.sessions.transport").request(
+    { state = { id = id, file = file } },
+    { reply = done }
+  )
+  return cancel
+end
+
+---How changes are learned of: the system tells, or the files are looked at again and again.
+---@param done fun(mode: ("events"|"polling")?, err: string?)
+---@return fun() cancel
+function M.watch_mode(done)
+  local cancel = require("claude-ide.sessions.transport").request(
+    { mode = vim.empty_dict() },
+    { reply = done }
+  )
+  return cancel
+end
+
 ---Opens a transcript and follows it. Of a huge one the end is there first; a change tells when all is.
 ---@param file string a session's or a subagent's
 ---@param done fun(transcript: claude-ide.sessions.Transcript?, err: string?) a second time, with an error, should it break

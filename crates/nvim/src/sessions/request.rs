@@ -20,13 +20,16 @@ pub(crate) struct SessionsOptions {
 
 /// One request.
 #[derive(Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Request {
     List(Place),
     Find(Find),
     Open(Open),
     Ask(Ask),
     Search(Search),
+    State(StateOf),
+    /// How the watcher learns of changes.
+    Mode {},
 }
 
 /// Which sessions are meant.
@@ -61,6 +64,14 @@ impl From<Place> for Scope {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Find {
     pub(super) id: String,
+}
+
+/// What a session is doing, also one that no record speaks of.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StateOf {
+    pub(super) id: String,
+    pub(super) file: PathBuf,
 }
 
 /// Opens a transcript; the request's number names it from then on.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use claude_ide_session::{
     Cancel, ConfigDir, FollowId, From, Scope, SearchOptions, SessionId, Store, Summary, Transcript, Update, Watcher,
-    search,
+    live_sessions, search, state_of,
 };
 use serde_json::Value as Json;
 
@@ -124,6 +124,17 @@ impl Service {
                 let store = Store::new(service.config.clone(), None);
                 store.find(&SessionId::new(&find.id)).map(|file| json(&file)).map_err(|error| chain(&error))
             }),
+            Request::State(of) => self.run(move |service, _, _| {
+                let live = live_sessions(&service.config).map_err(|error| chain(&error))?;
+                let state = state_of(&service.config, &SessionId::new(&of.id), &of.file, &live);
+                state.map(|state| json(&state)).map_err(|error| chain(&error))
+            }),
+            Request::Mode {} => {
+                let pending = self.begin()?;
+                let id = pending.id();
+                pending.answer(Ok(json(&self.watcher.mode())));
+                Ok(id)
+            }
             Request::Search(search) => {
                 let (scope, options) = search.into_parts();
                 self.run(move |service, id, cancel| service.search(id, &scope, &options, cancel))

@@ -129,6 +129,17 @@ fn a_question_of_another_epoch_is_refused() {
 }
 
 #[test]
+fn tells_the_state_of_a_session_that_no_record_speaks_of() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 1);
+    let state = lab.ask(json!({ "state": { "id": "s", "file": file } })).unwrap();
+    let state = &lab.hear(state)["result"];
+    assert_eq!((&state["activity"], &state["source"]), (&json!("working"), &json!("transcript")));
+    let mode = lab.ask(json!({ "mode": {} })).unwrap();
+    assert!(["events", "polling"].map(Json::from).contains(&lab.hear(mode)["result"]));
+}
+
+#[test]
 fn what_cannot_be_opened_is_an_error() {
     let lab = Lab::new();
     let id = lab.ask(json!({ "open": { "file": "/none.jsonl" } })).unwrap();
