@@ -1,0 +1,76 @@
+-- Which transcript is meant: by its file, by an id or the beginning of one, or the current session.
+
+local M = {}
+
+---What to read.
+---@class claude-ide.transcript.Source
+---@field id? string a session's, or the beginning of it
+---@field file? string a session's or a subagent's
+---@field cwd? string the session's, where it is known already
+
+---@alias claude-ide.transcript.Found fun(file: string, cwd?: string)
+
+---The CLI writes a new session some time after the first prompt.
+local PATIENCE_MS, RETRY_MS = 3000, 200
+
+---@param err string
+local function refuse(err)
+  require("claude-ide.notice").error(err)
+end
+
+---@param id string
+---@param cwd? string
+---@param found claude-ide.transcript.Found
+---@param deadline integer
+local function by_id(id, cwd, found, deadline)
+  require("claude-ide.sessions").find(id, function(file)
+    if file then
+      return found(file, cwd)
+    end
+    local catalogue = require("claude-ide.sessions.catalogue")
+    catalogue.find(id, function(item, err)
+      if item then
+        found(item.summary.file, item.summary.cwd)
+      elseif not catalogue.running(id) then
+        refuse(err or ("There is no session %s."):format(id))
+      elseif vim.uv.now() > deadline then
+        refuse("Nothing was said in this session yet.")
+      else
+        vim.defer_fn(function()
+          by_id(id, cwd, found, deadline)
+        end, RETRY_MS)
+      end
+    end)
+  end)
+end
+
+---That of our own terminal or of a connected CLI, else the newest of the project.
+---@param found claude-ide.transcript.Found
+local function current(found)
+  require("claude-ide.sessions.catalogue").load({}, function(items, err)
+    local ours = require("claude-ide.sessions.ours").list()[1]
+    local newest = items and items[1]
+    if ours then
+      by_id(ours.session.id, ours.session.cwd, found, vim.uv.now() + PATIENCE_MS)
+    elseif newest then
+      found(newest.summary.file, newest.summary.cwd)
+    else
+      refuse(err or "This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
+    end
+  end)
+end
+
+---@param source claude-ide.transcript.Source
+---@param found claude-ide.transcript.Found not called where there is none: the person is told
+function M.find(source, found)
+  require("claude-ide.sessions").attach()
+  if source.file then
+    found(source.file, source.cwd)
+  elseif source.id then
+    by_id(source.id, source.cwd, found, vim.uv.now() + PATIENCE_MS)
+  else
+    current(found)
+  end
+end
+
+return M
