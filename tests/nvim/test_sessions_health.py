@@ -50,6 +50,7 @@ def test_says_which_sessions_run_and_what_they_do(health, sessions, tmp_path):
     text = health()
     assert "OK The sessions are in ~/.claude/projects" in text
     assert "OK What running sessions do can be seen: 1 session" in text
+    assert "The system tells of changes at once" in text
     assert f"- CLI 2.1.329 (pid {pid}) in " in text
     assert "/project waits for your permission" in text
 

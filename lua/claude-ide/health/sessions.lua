@@ -73,7 +73,7 @@ local function check_session(session)
     vim.fn.fnamemodify(session.cwd, ":~"),
     does or (state.activity == "working" and "works" or "is idle")
   )
-  if session.state.source == "record" then
+  if state.source == "record" then
     vim.health.info(text)
   else
     vim.health.info(
@@ -114,8 +114,26 @@ local function check_records(folder)
   end
 end
 
----How long the first look at the running sessions may take.
+---How long the first look at the running sessions may take, and an answer of the library.
 local FIRST_LOOK_MS = 500
+
+---How news come, which says why they would come late.
+local function check_watching()
+  local mode ---@type string|false|nil
+  require("claude-ide.sessions").watch_mode(function(found)
+    mode = found or false
+  end)
+  vim.wait(FIRST_LOOK_MS, function()
+    return mode ~= nil
+  end, 10)
+  if mode == "events" then
+    vim.health.ok("The system tells of changes at once")
+  elseif mode == "polling" then
+    vim.health.info(
+      "The system does not tell of changes: the files are looked at again and again, so news come later"
+    )
+  end
+end
 
 function M.check()
   vim.health.start("Sessions")
@@ -127,6 +145,7 @@ function M.check()
     return #sessions.live() > 0
   end, 10)
   check_records(folder)
+  check_watching()
 end
 
 return M
