@@ -273,3 +273,65 @@ def test_a_long_name_gives_way_to_the_keys_and_a_warning_is_cut_between_words(st
     diffs.open(1, name, NEW)
     diffs.nvim.wait(lambda: winbars(diffs, 78) == [f"{name} with your…  ZZ accept  ZQ reject"])
     diffs.nvim.wait(lambda: winbars(diffs, 40) == ["a_component_with… ZZ accept  ZQ reject"])
+
+
+# Texts that the algorithms lay side by side in different ways.
+SHUFFLED = ("caaaccedacea", "addadababdab")
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["", ",algorithm:patience", ",algorithm:histogram,indent-heuristic", ",linematch:60"]
+)
+def test_changes_are_the_lines_that_diff_mode_shows(start_nvim, algorithm):
+    old, new = ("".join(f"{letter}\n" for letter in text) for text in SHUFFLED)
+    diffs = make(start_nvim, "vertical", old=old, init_lua=f"vim.o.diffopt = 'internal,filler,closeoff{algorithm}'")
+    diffs.open(1, "a.txt", new)
+    shown, changed = diffs.nvim.lua("""
+      local shown, changed = {}, {}
+      local stage = require("claude-ide.diff.stage")
+      for lnum = 1, vim.fn.line("$") do shown[lnum] = vim.fn.diff_hlID(lnum, 1) > 0 end
+      for lnum = 1, vim.fn.line("$") do changed[lnum] = false end
+      for _, hunk in ipairs(stage.get(1).hunks.list) do
+        for lnum = hunk.new, hunk.new + hunk.new_count - 1 do changed[lnum] = true end
+      end
+      return { shown, changed }
+    """)
+    assert shown == changed and any(shown)
+
+
+@pytest.mark.parametrize("diffopt", ["iwhite", "iwhiteall", "iblank,iwhiteeol", "followwrap,context:2"])
+@pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
+def test_what_the_person_does_not_want_to_see_is_written_all_the_same(start_nvim, layout, diffopt):
+    new = "one\n  two\nthree\n\nfour\nfive \n"
+    diffs = make(start_nvim, layout, init_lua=f"vim.opt.diffopt:append('{diffopt}')")
+    diffs.open(1, "a.txt", new)
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == new
+    diffs.wait_clean()
+
+
+GROUPS = """
+local found = {}
+for name in pairs(vim.api.nvim_get_hl(0, {})) do
+  if name:find("^ClaudeDiff") then
+    local shown = vim.api.nvim_get_hl(0, { name = name, link = false })
+    found[name] = vim.inspect({ shown.fg, shown.bg, shown.ctermfg, shown.ctermbg, shown.reverse })
+  end
+end
+return found
+"""
+
+
+@pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
+def test_every_group_is_made_again_with_the_colour_scheme(start_nvim, layout):
+    diffs = make(start_nvim, layout)
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("dx")
+    diffs.nvim.wait_screen("dropped")
+    before = diffs.nvim.lua(GROUPS)
+    assert "ClaudeDiffKey" in before and "ClaudeDiffNote" in before
+    diffs.nvim.cmd("colorscheme blue")
+    after = diffs.nvim.lua(GROUPS)
+    assert set(before) <= set(after)
+    assert all(shown != "{}" for shown in after.values()), after
+    assert before["ClaudeDiffKey"] != after["ClaudeDiffKey"]

@@ -18,8 +18,9 @@ local MAX_DIFFED_LINES = 400000
 
 ---@param old string[]
 ---@param new string[]
+---@param algorithm? claude-ide.diff.Algorithm default: what reads best, or is fast where there is much
 ---@return claude-ide.buffer.Hunk[] top to bottom
-function M.hunks(old, new)
+function M.hunks(old, new, algorithm)
   local first, last_old, last_new = 1, #old, #new
   while first <= last_old and first <= last_new and old[first] == new[first] do
     first = first + 1
@@ -39,7 +40,7 @@ function M.hunks(old, new)
   local indices =
     diff(table.concat(old, "\n", first, last_old) .. "\n", table.concat(new, "\n", first, last_new) .. "\n", {
       result_type = "indices",
-      algorithm = old_count + new_count > MAX_READABLE_LINES and "myers" or "histogram",
+      algorithm = algorithm or (old_count + new_count > MAX_READABLE_LINES and "myers" or "histogram"),
     })
   local hunks = {}
   for _, index in

@@ -42,15 +42,22 @@ local function as_one(old, new)
   return counted((hunk.old_count > 0 or hunk.new_count > 0) and { hunk } or {})
 end
 
----Runs on another thread: no upvalues, plain values in and out.
+---Can run on another thread: no upvalues, plain values in and out.
 ---@param old string
 ---@param new string
 ---@param max_hunks integer
+---@param algorithm claude-ide.diff.Algorithm
+---@param indent_heuristic boolean
 ---@return string? numbers four a hunk, each with a space behind it; nil: failed
 ---@return integer added
 ---@return integer removed
-local function work(old, new, max_hunks)
-  local ok, indices = pcall(vim.diff, old, new, { result_type = "indices" })
+local function work(old, new, max_hunks, algorithm, indent_heuristic)
+  local ok, indices = pcall(
+    vim.diff,
+    old,
+    new,
+    { result_type = "indices", algorithm = algorithm, indent_heuristic = indent_heuristic }
+  )
   if not ok then
     return nil, 0, 0
   end
@@ -95,8 +102,10 @@ end
 ---@param done fun(comparison: claude-ide.diff.Comparison) at once, or later on the main loop
 ---@param guarded fun(fn: function): function for what runs in a later turn
 function M.run(old, new, bytes, done, guarded)
+  local options = require("claude-ide.diff.options").of_person()
   if bytes <= MAX_DIRECT_BYTES then
-    return done(counted(require("claude-ide.buffer.patch").hunks(old, new)))
+    local numbers = work(joined(old), joined(new), #old + #new, options.algorithm, options.indent_heuristic)
+    return done(counted(numbers and parse(numbers) or as_one(old, new).hunks))
   end
   local timer = assert(vim.uv.new_timer())
   local function finish(comparison)
@@ -123,7 +132,9 @@ function M.run(old, new, bytes, done, guarded)
     end
     finish({ hunks = parse(numbers), added = added, removed = removed })
   end))
-  vim.uv.new_work(string.dump(work), after):queue(joined(old), joined(new), MAX_HUNKS)
+  vim.uv
+    .new_work(string.dump(work), after)
+    :queue(joined(old), joined(new), MAX_HUNKS, options.algorithm, options.indent_heuristic)
 end
 
 return M

@@ -30,10 +30,18 @@ local function line_count(hunks)
   return is_empty(hunks) and 0 or vim.api.nvim_buf_line_count(hunks.buf)
 end
 
+---@param old string[]
+---@param new string[]
+---@return claude-ide.buffer.Hunk[]
+local function compare(old, new)
+  local algorithm = require("claude-ide.diff.options").of_person().algorithm
+  return require("claude-ide.buffer.patch").hunks(old, new, algorithm)
+end
+
 ---@param hunks claude-ide.diff.Hunks
 local function compare_all(hunks)
   local lines = is_empty(hunks) and {} or vim.api.nvim_buf_get_lines(hunks.buf, 0, -1, false)
-  hunks.list = require("claude-ide.buffer.patch").hunks(hunks.old, lines)
+  hunks.list = compare(hunks.old, lines)
 end
 
 ---How the old lines that an edit touched differ from what stands there now.
@@ -51,7 +59,7 @@ local function compare_part(hunks, at)
     end
   end
   local old = vim.list_slice(hunks.old, at.old, at.old + at.old_count - 1)
-  local found = require("claude-ide.buffer.patch").hunks(old, new)
+  local found = compare(old, new)
   for _, hunk in ipairs(found) do
     hunk.old, hunk.new = hunk.old + at.old - 1, hunk.new + at.new - 1
   end

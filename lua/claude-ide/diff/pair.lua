@@ -18,8 +18,9 @@ end
 ---@param pair claude-ide.diff.Pair
 function M.compare(pair)
   if has_diff_mode(pair) then
-    for _, win in pairs(pair.wins) do
-      vim.api.nvim_win_call(win, vim.cmd.diffthis)
+    -- In the order in which they were compared here: the other way round, other lines may belong together.
+    for _, side in ipairs({ "now", "proposal" }) do
+      vim.api.nvim_win_call(pair.wins[side], vim.cmd.diffthis)
     end
     return
   elseif pair.wins.now then

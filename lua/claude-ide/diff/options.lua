@@ -1,0 +1,23 @@
+-- How the person has texts compared: what 'diffopt' says of which lines belong together. So a change is the same lines to
+-- the keys that keep and drop it as to diff mode, which shows it.
+-- What 'diffopt' leaves out (`iwhite` and its like) stays a change: it will be written.
+local M = {}
+
+---@alias claude-ide.diff.Algorithm "myers"|"minimal"|"patience"|"histogram"
+
+---@type table<string, claude-ide.diff.Algorithm>
+local ALGORITHMS = { myers = "myers", minimal = "minimal", patience = "patience", histogram = "histogram" }
+
+---@class claude-ide.diff.Options
+---@field algorithm claude-ide.diff.Algorithm
+---@field indent_heuristic boolean
+
+---@return claude-ide.diff.Options
+function M.of_person()
+  return {
+    algorithm = ALGORITHMS[vim.o.diffopt:match("algorithm:(%a+)") or "myers"] or "myers",
+    indent_heuristic = vim.o.diffopt:find("indent-heuristic", 1, true) ~= nil,
+  }
+end
+
+return M
