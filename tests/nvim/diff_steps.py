@@ -99,7 +99,7 @@ class Diffs:
         """The id of the diff whose proposal the cursor is in."""
         name = self.nvim.lua("return vim.api.nvim_buf_get_name(0)")
         parts = name.removeprefix("claude://").split("/")
-        return int(parts[0]) if name.startswith("claude://") and parts[1] != "now" else None
+        return int(parts[0]) if name.startswith("claude://") and parts[0].isdigit() and parts[1] != "now" else None
 
     def wait_current(self, id: int | None) -> None:
         """Waits until the cursor is in that proposal, or in none."""

@@ -63,6 +63,12 @@ def test_accepts(diffs, keys):
         "<C-w>hZQ",
         "<C-w>h:bwipeout<CR>",
         ":1tabnext<CR>:tabonly<CR>",
+        ":1tabnext<CR>:2tabclose<CR>",
+        ":hide<CR>",
+        ":windo quit<CR>",
+        "<C-w>o",
+        "<C-w>T",
+        "<C-w>q",
     ],
 )
 def test_rejects(diffs, keys):

@@ -178,3 +178,31 @@ def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_ove
     nvim.wait_screen("a.txt · accepted")
     client.call("getDiagnostics")
     assert len(nvim.lua("return vim.api.nvim_list_tabpages()")) == 1
+
+
+def test_a_client_that_goes_while_the_person_types_takes_nothing_of_it(nvim, connect):
+    """What they have typed is kept, and what they type on does not end up in the file below."""
+    client = connect(nvim)
+    ask(client, nvim)
+    wait_open(nvim)
+    nvim.keys("omine")
+    nvim.wait(lambda: nvim.mode() == "i" and "mine" in nvim.lines())
+    client.drop()
+    wait_gone(nvim)
+    nvim.wait(lambda: nvim.mode() == "n", what="normal mode, in a file that nobody began to edit")
+    nvim.wait_screen("Your edits to the proposal are kept")
+    kept = nvim.lua("return vim.fn.bufnr('claude://kept')")
+    assert nvim.lines(kept) == ["ONE", "mine", "two"] and nvim.lines() == OLD.splitlines()
+
+
+def test_a_client_that_goes_while_the_person_types_elsewhere_disturbs_nobody(nvim, connect):
+    client = connect(nvim)
+    ask(client, nvim)
+    wait_open(nvim)
+    nvim.keys("1gtohere")
+    nvim.wait(lambda: nvim.mode() == "i" and "here" in nvim.lines())
+    client.drop()
+    wait_gone(nvim)
+    assert nvim.mode() == "i"
+    nvim.keys(" I am<Esc>")
+    nvim.wait(lambda: nvim.lines()[1] == "here I am")

@@ -219,6 +219,12 @@ def test_a_name_of_odd_characters_is_fine(diffs):
         ":wa<CR>:qa<CR>",
         "ZZ:qa<CR>",
         ":cq<CR>",
+        ":qa!<CR>",
+        ":wqa!<CR>",
+        "<C-w>h:quitall<CR>",
+        "i<C-o>:qa<CR>",
+        "qa:qa<CR>",
+        "v:<C-u>qa<CR>",
     ],
 )
 def test_quitting_just_quits(diffs, keys):

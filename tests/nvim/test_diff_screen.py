@@ -3,6 +3,8 @@
 import pytest
 from diff_steps import Diffs
 
+from harness.fake_cli import FakeCli
+
 FILES = {"a.txt": "".join(f"line {i}\n" for i in range(1, 201)), "b.txt": "b\n", "c.txt": "c\n"}
 
 
@@ -351,6 +353,34 @@ def test_a_terminal_never_changes_its_size_so_that_what_its_program_draws_is_not
     nvim.wait(lambda: nvim.mode() == "t")
     before, *on_the_way = nvim.lua("return _G.heights")
     assert on_the_way == [before, before]
+    assert nvim.lua("return vim.o.showtabline") == 1
+
+
+SIZES = """
+local lines = vim.api.nvim_buf_get_lines(require("claude-ide.terminal").bufnr(), 0, -1, false)
+return vim.tbl_filter(function(line) return line:find("^size") ~= nil end, lines)
+"""
+
+
+@pytest.mark.parametrize("keys", ["ZZ", ":q<CR>", ":tabclose<CR>", ":Claude reject<CR>", "<C-w>c"])
+def test_the_cli_is_told_of_no_other_size_than_it_has(start_nvim, tmp_path, keys):
+    program = FakeCli(tmp_path)
+    diffs = Diffs(start_nvim(env=program.environment(), files=FILES, args=["a.txt"]))
+    nvim = diffs.nvim
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("fake CLI ready")
+    nvim.wait(lambda: nvim.mode() == "t")
+    nvim.keys("S")  # It says its size when asked to, and whenever that changes.
+    nvim.wait(lambda: nvim.lua(SIZES))
+    diffs.open(1, "b.txt", "B\n")
+    nvim.wait(lambda: nvim.mode() == "n")
+    nvim.keys(keys)
+    diffs.answer(1)
+    nvim.wait(lambda: diffs.traces()["tabs"] == 1 and nvim.mode() == "t")
+    nvim.keys("S")
+    nvim.wait(lambda: program.typed() == b"SS")
+    nvim.wait(lambda: len(nvim.lua(SIZES)) > 1)
+    assert len(nvim.lua(SIZES)) == 2 and len(set(nvim.lua(SIZES))) == 1
     assert nvim.lua("return vim.o.showtabline") == 1
 
 

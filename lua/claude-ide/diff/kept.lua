@@ -1,6 +1,25 @@
 -- Text that a person typed into a proposal which then went without their say: kept in a buffer of its own.
 local M = {}
 
+---Says it where it stays to be read: leaving insert mode, as happens when the proposal goes, takes a message away.
+---@param message string
+local function say(message)
+  local function now()
+    vim.schedule(function()
+      require("claude-ide.notice").info(message)
+    end)
+  end
+  if vim.api.nvim_get_mode().mode:find("^[iR]") then
+    vim.api.nvim_create_autocmd("InsertLeave", {
+      once = true,
+      desc = "Claude Code: say where the text is",
+      callback = now,
+    })
+  else
+    now()
+  end
+end
+
 ---@param diff claude-ide.Diff
 ---@param proposal integer the proposal's buffer, still loaded
 ---@return integer buf
@@ -15,9 +34,7 @@ function M.put(diff, proposal)
     vim.b[kept].claude_private = true
     return kept
   end)
-  vim.schedule(function()
-    require("claude-ide.notice").info(("Your edits to the proposal are kept: `:buffer %d`."):format(buf))
-  end)
+  say(("Your edits to the proposal are kept: `:buffer %d`."):format(buf))
   return buf
 end
 
