@@ -3,7 +3,7 @@
 //! Both sides ship together, so nothing is optional that need not be: a field that is missing or unknown is our own
 //! mistake and is said aloud.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,6 +55,8 @@ pub(crate) struct WorkspaceOptions {
 
 impl From<StartOptions> for ServerOptions {
     fn from(options: StartOptions) -> Self {
+        let mut hidden_tools = BTreeSet::new();
+        hidden_tools.extend(options.tools.into_iter().filter(|(_, listed)| !listed).map(|(name, _)| name));
         Self {
             host: options.host,
             port: options.port,
@@ -71,7 +73,7 @@ impl From<StartOptions> for ServerOptions {
                 timeout: Duration::from_millis(options.keepalive.timeout_ms),
                 mcp_ping: options.keepalive.mcp_ping,
             },
-            hidden_tools: options.tools.into_iter().filter(|(_, listed)| !listed).map(|(name, _)| name).collect(),
+            hidden_tools,
         }
     }
 }

@@ -144,7 +144,7 @@ impl Walk<'_> {
 /// What lies in a folder, sorted by name; nothing where it cannot be read.
 fn entries(folder: &Path) -> std::vec::IntoIter<DirEntry> {
     let mut entries: Vec<DirEntry> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
-    entries.sort_by_key(DirEntry::file_name);
+    entries.sort_unstable_by_key(DirEntry::file_name);
     entries.into_iter()
 }
 
