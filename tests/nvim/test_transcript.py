@@ -55,6 +55,7 @@ end
     for i in 1 2; do
       make test
     done
+
     ok
 
 Done: the loop ends one earlier. One test of the *printer* still fails:
@@ -71,6 +72,7 @@ I'll ask.
   Agent look around · ok · 41 s
     Subagent Explore · Enter shows what it did
     Look around in the project.
+
     Two files have a TODO.
 
 Two files have a TODO, see src/parser.lua:3.

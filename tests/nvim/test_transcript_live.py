@@ -1,6 +1,7 @@
 """A transcript that goes on: what is added, answered and replaced, and what stays where it is meanwhile."""
 
 import json
+import re
 
 import pytest
 from session_files import Sessions
@@ -46,7 +47,9 @@ def test_elsewhere_nothing_moves(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.keys("gg10j")
     nvim.wait("vim.fn.line('.') > 5")
-    nvim.wait_screen("I'll look at the parser first. It is parse() in")
+    nvim.wait_screen(
+        re.compile(r"^You.*Fix the off-by-one.*I'll look at the parser first. It is", re.MULTILINE | re.DOTALL)
+    )
     before, screen = view(nvim), nvim.screen()[1:30]
     script.prompt("More of it")
     script.reply("The newest answer")

@@ -188,7 +188,7 @@ local function watch_buffer(view)
       group = group,
       buffer = view.buf,
       desc = "Claude Code: " .. desc,
-      callback = callback,
+      callback = require("claude-ide.transcript.guard").wrap(desc, callback),
     })
   end
   on("BufWinEnter", "dress the window of a transcript", function()
@@ -220,10 +220,17 @@ local function watch_buffer(view)
   vim.api.nvim_create_autocmd({ "WinScrolled", "WinResized" }, {
     group = group,
     desc = "Claude Code: render what comes near",
-    callback = function()
+    callback = require("claude-ide.transcript.guard").wrap("render what comes near", function()
       if #vim.fn.win_findbuf(view.buf) > 0 then
         require("claude-ide.transcript.loader").update(view)
       end
+    end),
+  })
+  vim.api.nvim_create_autocmd("ColorScheme", {
+    group = group,
+    desc = "Claude Code: the colours of a transcript",
+    callback = function()
+      require("claude-ide.transcript.colour").define()
     end,
   })
 end
@@ -262,7 +269,8 @@ end
 ---@param view claude-ide.transcript.View
 ---@param opened fun()
 local function read(view, opened)
-  view.cancel = require("claude-ide.sessions").open(view.file, function(transcript, err)
+  local guard = require("claude-ide.transcript.guard")
+  local function take(transcript, err)
     if view.closed then
       return
     elseif not transcript then
@@ -272,9 +280,15 @@ local function read(view, opened)
     lay_out(view)
     require("claude-ide.transcript.winbar").refresh(view)
     opened()
-  end, function(delta)
+  end
+  local function change(delta)
     require("claude-ide.transcript.follow").apply(view, delta)
-  end)
+  end
+  view.cancel = require("claude-ide.sessions").open(
+    view.file,
+    guard.wrap("open a transcript", take),
+    guard.wrap("follow a transcript", change)
+  )
   learn(view)
 end
 

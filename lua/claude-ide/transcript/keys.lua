@@ -92,8 +92,9 @@ local BUILT_IN = {
 ---@param view claude-ide.transcript.View
 function M.map(view)
   for _, key in ipairs(M.KEYS) do
+    local run = require("claude-ide.transcript.guard").wrap(key.desc, key.run)
     vim.keymap.set(key.modes or "n", key.lhs, function()
-      key.run(view, vim.v.count1)
+      run(view, vim.v.count1)
     end, { buffer = view.buf, nowait = true, silent = true, desc = "Claude Code: " .. key.desc })
   end
 end

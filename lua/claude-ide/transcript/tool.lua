@@ -281,7 +281,12 @@ function M.item(block, at, context)
       add_agent(item, agent)
       closed = not agent.open
     end
-    add_input(item, block, line)
+    if not (agent and agent.open) then
+      add_input(item, block, line)
+    end
+    if #item.lines > 1 and block.result and #(block.result.content or {}) > 0 then
+      item:line("")
+    end
     if block.result then
       M.add_result(item, block.result, context, at, agent and "markdown" or nil)
     end
