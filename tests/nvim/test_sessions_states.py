@@ -315,6 +315,20 @@ def test_a_diff_that_asks_the_same_is_enough(start, sessions):
     assert notices(nvim) == []
 
 
+def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(start, sessions):
+    nvim = start(files={"a.txt": "one\n"})
+    path = str(nvim.project / "a.txt")
+    sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
+    nvim.wait("#events == 1")
+    request = nvim.client.start_call(
+        "openDiff", old_file_path=path, new_file_path=path, new_file_contents="two\n", tab_name="a.txt"
+    )
+    nvim.wait("require('claude-ide.diff').count() == 1")
+    nvim.cmd("Claude reject")
+    nvim.client.call_result(request)
+    assert notices(nvim) == []
+
+
 def test_a_command_line_is_not_written_over(in_terminal):
     nvim = in_terminal()
     hide(nvim)

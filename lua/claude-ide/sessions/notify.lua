@@ -13,6 +13,10 @@ local RETRY_MS = 300
 ---Whether the terminal says that Neovim has the focus. One that says nothing leaves it at yes.
 local focused = true
 
+---When the last diff of each client was decided, in Unix milliseconds: the record of its session may say so later.
+---@type table<integer, integer>
+local decided = {}
+
 ---@return boolean
 local function command_line_is_busy()
   local mode = vim.api.nvim_get_mode()
@@ -39,6 +43,15 @@ local function has_diff(ours)
   return vim.iter(diff.list()):any(function(item)
     return item.client == ours.client.id
   end)
+end
+
+---Whether the person has answered already, in a diff that came after the wait began.
+---@param ours claude-ide.sessions.Ours
+---@return boolean
+local function is_answered(ours)
+  local at = ours.client and decided[ours.client.id]
+  local since = ours.session.state.since
+  return at ~= nil and since ~= nil and since <= at
 end
 
 ---@param ours claude-ide.sessions.Ours
@@ -107,7 +120,9 @@ local function later(ours, news, delay)
       return
     end
     local announced = news.kind == "waiting" and has_diff(current)
-    if announced and focused then
+    if news.kind == "waiting" and is_answered(current) then
+      return
+    elseif announced and focused then
       return
     elseif command_line_is_busy() and focused then
       return later(ours, news, RETRY_MS)
@@ -125,10 +140,19 @@ function M.consider(ours, news)
   end
 end
 
----Learns from now on whether the person looks at Neovim.
+---Learns from now on whether the person looks at Neovim, and what they decide.
 function M.attach()
+  local group = vim.api.nvim_create_augroup("claude-ide.sessions.notify", { clear = true })
+  vim.api.nvim_create_autocmd("User", {
+    group = group,
+    pattern = "ClaudeDiffClosed",
+    callback = function(event)
+      decided[event.data.client] = require("claude-ide.sessions.clock").now()
+    end,
+    desc = "Claude Code: know which waits are over",
+  })
   vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
-    group = vim.api.nvim_create_augroup("claude-ide.sessions.notify", { clear = true }),
+    group = group,
     callback = function(event)
       focused = event.event == "FocusGained"
     end,
