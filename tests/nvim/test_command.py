@@ -252,13 +252,16 @@ def test_diffs_are_offered_and_the_chosen_one_is_gone_to(start_nvim):
         """
         local diff, cwd = require("claude-ide.diff"), vim.fn.getcwd()
         diff.list = function()
-          return { { id = 7, path = cwd .. "/a.txt", added = 2, removed = 1 }, { id = 9, path = cwd .. "/sub/b.txt" } }
+          return {
+            { id = 7, client = 1, path = cwd .. "/a.txt", added = 2, removed = 1 },
+            { id = 9, client = 2, path = cwd .. "/sub/b.txt" },
+          }
         end
         diff.focus = function(id) _G.focused = id return true end
         """
     )
     nvim.cmd("Claude diffs")
-    assert nvim.lua("return _G.labels") == ["a.txt  +2 −1", "sub/b.txt"]
+    assert nvim.lua("return _G.labels") == ["a.txt      +2 −1 · connection 1", "sub/b.txt  is being made · connection 2"]
     assert nvim.lua("return _G.focused") == 9
 
 
