@@ -152,13 +152,11 @@ def test_a_file_that_was_replaced_is_read_anew(start_nvim, script):
     assert nvim.lines() == ["You", "Quite another session", ""]
 
 
-def test_a_half_written_line_waits(start_nvim, script):
+def test_a_half_written_line_waits(start_nvim, script, tmp_path):
     nvim = show(start_nvim, script)
-    written = script.path.read_text()
+    script.file = tmp_path / "elsewhere"
     script.prompt("The last prompt")
-    line = script.path.read_text()[len(written) :]
-    script.path.write_text(written)
-    wait_rendered(nvim)
+    line, script.file = script.file.read_text(), script.path
     script.raw(line[:100])
     script.raw(line[100:-1])
     nvim.wait_screen("see src/parser.lua:3")
@@ -225,3 +223,30 @@ def test_visual_mode_survives_what_comes(start_nvim, script):
     assert nvim.mode() == "V"
     press(nvim, "y", "vim.fn.mode() == 'n'")
     assert nvim.lua("return vim.fn.getreg('\"')").startswith("Done: the loop ends one earlier.")
+
+
+def test_who_types_elsewhere_is_not_disturbed(start_nvim, script):
+    nvim = show(start_nvim, script)
+    nvim.cmd("vnew")
+    nvim.keys("ione ")
+    nvim.wait("vim.fn.mode() == 'i' and vim.api.nvim_get_current_line() == 'one '")
+    script.prompt("More of it")
+    script.reply("\n\n".join(f"paragraph {part}" for part in range(40)))
+    nvim.wait_screen("paragraph 39")
+    nvim.keys("two<Esc>.")
+    nvim.wait("vim.api.nvim_get_current_line() == 'one twone twoo'")
+    nvim.keys("u")
+    nvim.wait("vim.api.nvim_get_current_line() == 'one two'")
+
+
+def test_who_types_in_a_terminal_is_not_disturbed(start_nvim, script):
+    nvim = show(start_nvim, script)
+    nvim.cmd("vnew | terminal cat")
+    nvim.keys("i")
+    nvim.wait("vim.fn.mode() == 't'")
+    script.prompt("More of it")
+    script.reply("\n\n".join(f"paragraph {part}" for part in range(40)))
+    nvim.wait_screen("paragraph 39")
+    assert nvim.mode() == "t"
+    nvim.keys("typed<CR>")
+    nvim.wait_screen(re.compile(r"typed.*typed", re.DOTALL))

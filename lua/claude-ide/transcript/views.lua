@@ -57,15 +57,22 @@ local function topline_for(win, lnum, above)
   return top
 end
 
+---The last line at the bottom. Without `:normal`: the person may be typing in another window.
+---@param win integer the current one
+local function show_end(win)
+  local last = vim.api.nvim_buf_line_count(0)
+  local bar = vim.wo[win].winbar ~= "" and 1 or 0
+  local topline = topline_for(win, last, vim.api.nvim_win_get_height(win) - 1 - bar)
+  vim.fn.winrestview({ lnum = last, col = 0, curswant = 0, topline = topline, leftcol = 0, skipcol = 0 })
+end
+
 ---@param canvas claude-ide.transcript.Canvas
 ---@param win integer
 ---@param saved claude-ide.transcript.SavedView
 local function restore(canvas, win, saved)
   local view = saved.view
   if saved.at_end then
-    local last = vim.api.nvim_buf_line_count(canvas.buf)
-    vim.api.nvim_win_set_cursor(win, { last, 0 })
-    vim.cmd("normal! zb")
+    show_end(win)
     return
   end
   local lnum, topline = canvas:lnum(saved.cursor), canvas:lnum(saved.top)
@@ -97,8 +104,7 @@ end
 ---@param win integer
 function M.go_to_end(win)
   vim.api.nvim_win_call(win, function()
-    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(0), 0 })
-    vim.cmd("normal! zb")
+    show_end(win)
   end)
 end
 
