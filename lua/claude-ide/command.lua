@@ -26,7 +26,7 @@ local function guarded(run)
   if not ok then
     require("claude-ide.notice").error(("%s (`:Claude log` has more)"):format(result))
   elseif result == nil and err then
-    require("claude-ide.notice").error(err)
+    require("claude-ide.notice").error(require("claude-ide.one_line").brief(err))
   end
 end
 

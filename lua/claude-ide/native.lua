@@ -62,9 +62,9 @@ function M.find()
     end
   end
   return nil,
-    ("The native library is not built yet: there is no %s. Build it with `%s` (needs Rust: https://rustup.rs)."):format(
-      folder .. NAMES[1],
-      M.build_command()
+    ("The native library is not built yet. Build it with `%s`. It needs Rust, see https://rustup.rs. There is no %s."):format(
+      M.build_command(),
+      folder .. NAMES[1]
     )
 end
 

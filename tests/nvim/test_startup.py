@@ -4,6 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = 'vim.tbl_filter(function(n) return vim.startswith(n, "claude-ide") end, vim.tbl_keys(package.loaded))'
 
@@ -122,6 +124,32 @@ def test_a_server_that_cannot_start_is_told_once_in_one_line(start_nvim):
     nvim.cmd("ClaudeConnect")
     (notice,) = nvim.lua("return _G.notices")
     assert "Build it with `make -C" in notice
+
+
+@pytest.mark.parametrize(
+    ("columns", "ends"),
+    [
+        (300, "claude_ide_native.so."),
+        (95, "`make`. `:Claude log` has more."),
+        (80, "yet. `:Claude log` has more."),
+        (30, "…"),
+    ],
+)
+def test_a_missing_library_is_told_on_one_line_and_in_full_in_the_log(start_nvim, columns, ends):
+    missing = "The native library is not built yet. Build it with `make`. There is no /build/claude_ide_native.so."
+    nvim = start_nvim(
+        init_lua=f"""
+      require("claude-ide.native").start = function() return nil, "{missing}" end
+      _G.notices = {{}}
+      vim.notify = function(message) table.insert(_G.notices, message) end
+    """
+    )
+    nvim.cmd(f"set columns={columns}")
+    nvim.cmd("ClaudeConnect")
+    (notice,) = nvim.lua("return _G.notices")
+    assert notice.startswith("The native li") and notice.endswith(ends)
+    assert len(notice) <= nvim.lua("return vim.v.echospace")
+    assert notice == missing or missing in nvim.log()
 
 
 def test_the_command_that_builds_is_that_of_the_plugin_manager(start_nvim):

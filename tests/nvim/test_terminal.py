@@ -128,7 +128,7 @@ def test_toggle_hides_the_window_keeps_the_cli_and_comes_back(start, cli):
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.keys(":Claude<CR>")
     ready(nvim)
-    nvim.cmd("Claude")
+    nvim.cmd("Claude toggle")
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the window to go")
     assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
     nvim.wait("vim.api.nvim_get_mode().mode == 'n'")

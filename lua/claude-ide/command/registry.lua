@@ -37,6 +37,17 @@ return {
     end,
   },
   {
+    name = "toggle",
+    args = "[CLI arguments]",
+    doc = "As |:Claude| alone: show the terminal, or hide it where it is in sight.",
+    run = function(words)
+      require("claude-ide.terminal").toggle(words)
+    end,
+    complete = function()
+      return require("claude-ide.command.cli_flags")
+    end,
+  },
+  {
     name = "focus",
     doc = "Go to the terminal; in the terminal: back to the window you came from.",
     run = function()

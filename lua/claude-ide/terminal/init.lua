@@ -55,7 +55,8 @@ end
 local function start_server()
   local info, err = require("claude-ide.server").start()
   if not info then
-    require("claude-ide.notice").warn("Claude runs without this Neovim: " .. tostring(err))
+    local message = "Claude runs without this Neovim: " .. tostring(err)
+    require("claude-ide.notice").warn(require("claude-ide.one_line").brief(message))
     return nil
   end
   return info.port
