@@ -185,7 +185,7 @@ def test_without_a_repository_turns_go_on(start_nvim, connect):
     session = Session(nvim, connect)
     session.prompt()
     assert nvim.lua("return last == nil")
-    session.finish()
+    session.status("idle")
     nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil")
 
 
@@ -260,3 +260,22 @@ def test_contents_that_look_like_gits_own_answers_come_back(session):
     assert (project / "b.txt").read_text() == text
     assert (project / "empty.txt").read_text() == ""
     assert (project / "unended.txt").read_text() == "unended"
+
+
+def test_a_turn_ends_once_when_the_cli_is_idle_again(session):
+    session.nvim.lua("""
+      ended = 0
+      vim.api.nvim_create_autocmd("User", { pattern = "ClaudeTurnEnded", callback = function() ended = ended + 1 end })
+    """)
+    session.prompt()
+    for name in ("a.txt", "b.txt"):
+        session.client.call("getDiagnostics", uri=f"file://{session.project / name}")
+        (session.project / name).write_text("changed\n")
+        session.finish()
+        path = str(session.project / name)
+        session.nvim.wait(lambda path=path: path in [change["path"] for change in session.changes()])
+    assert session.nvim.lua("return { ended, require('claude-ide.journal').turns()[1].ended }") == [0]
+    session.status("idle")
+    session.nvim.wait("ended > 0")
+    session.prompt()
+    assert session.nvim.lua("return ended") == 1

@@ -22,7 +22,7 @@ end
 ---A prompt was submitted.
 ---@param client integer
 function M.turn_started(client)
-  observe().settle(client)
+  observe().settle(client, true)
   local turn = require("claude-ide.journal.turns").start(client)
   require("claude-ide.journal.shell").begin(client, turn.id, function()
     M.edits_over(client)
@@ -53,7 +53,8 @@ end
 ---The edits of a client's turn are over, as far as it tells.
 ---@param client integer
 function M.edits_over(client)
-  observe().settle(client)
+  -- The CLI tells so after each step of a turn; where its status can be seen, that says when the turn is over.
+  observe().settle(client, not require("claude-ide.journal.shell").is_busy(client))
   require("claude-ide.journal.shell").finish(client, observe().found_changed)
   require("claude-ide.journal.transcript").finish(client)
 end
@@ -183,7 +184,7 @@ function M.attach()
       require("claude-ide.journal.transcript").begin(client.id)
     end)
     require("claude-ide.server").on("client_disconnected", function(client)
-      observe().settle(client.id)
+      observe().settle(client.id, true)
       require("claude-ide.journal.shell").stop(client.id)
       require("claude-ide.journal.transcript").stop(client.id)
       require("claude-ide.journal.turns").leave(client.id)

@@ -124,9 +124,10 @@ local function is_followed(client, history)
   return followed[client] ~= nil and followed[client][history] ~= nil
 end
 
----Sees what was written last, then ends a client's turn: what is written from now on is not taken for Claude's.
+---Sees what was written last: what is written from now on is not taken for Claude's.
 ---@param client integer
-function M.settle(client)
+---@param is_over boolean whether this is the end of the turn, too
+function M.settle(client, is_over)
   local mine = followed[client] or {}
   followed[client] = nil
   local turns = require("claude-ide.journal.turns")
@@ -137,7 +138,7 @@ function M.settle(client)
   local open = 1
   local function one_less()
     open = open - 1
-    if open == 0 and followed[client] == nil and turns.last_of(client) == turn then
+    if is_over and open == 0 and followed[client] == nil and turns.last_of(client) == turn then
       turns.finish(client)
     end
   end

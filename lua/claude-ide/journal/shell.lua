@@ -46,6 +46,13 @@ local function folder_of(client)
   return client and client.roots[1] or require("claude-ide.workspace").folders()[1]
 end
 
+---Whether a client is known to work on its turn still.
+---@param client integer
+---@return boolean
+function M.is_busy(client)
+  return watched[client] ~= nil and watched[client].was_busy
+end
+
 ---Forgets a client's turn.
 ---@param client integer
 function M.stop(client)
