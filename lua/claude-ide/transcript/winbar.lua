@@ -116,7 +116,7 @@ function M.text()
   local ok, text = pcall(function()
     return view and M.of(view, win) or ""
   end)
-  return ok and text or ""
+  return ok and text --[[@as string]] or ""
 end
 
 ---@param view claude-ide.transcript.View

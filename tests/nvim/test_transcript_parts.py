@@ -1,0 +1,113 @@
+"""The parts of a transcript that need no window: heights of rows, cleaned text, paths in it, pieces to colour."""
+
+import pytest
+
+
+def test_heights_are_sums_of_what_was_set(nvim):
+    wrong = nvim.lua("""
+      math.randomseed(7)
+      local heights, naive = require("claude-ide.transcript.heights").new(), {}
+      for step = 1, 3000 do
+        local choice = math.random(100)
+        if choice <= 40 or #naive == 0 then
+          naive[#naive + 1] = math.random(0, 5)
+          heights:push(naive[#naive])
+        elseif choice <= 85 then
+          local row = math.random(#naive)
+          naive[row] = math.random(0, 9)
+          heights:set(row - 1, naive[row])
+        elseif choice <= 97 then
+          local keep = math.random(math.max(#naive - 5, 0), #naive)
+          heights:truncate(keep)
+          naive = vim.list_slice(naive, 1, keep)
+        else
+          local count = math.random(0, 3)
+          heights:prepend(count, 1)
+          for _ = 1, count do table.insert(naive, 1, 1) end
+        end
+        local row, sum = math.random(0, #naive), 0
+        for at = 1, row do sum = sum + naive[at] end
+        if heights:before(row) ~= sum or heights:len() ~= #naive then return { step, "before" } end
+        local total = heights:before(#naive)
+        if total > 0 then
+          local line = math.random(0, total - 1)
+          local at, offset = heights:at(line)
+          if heights:before(at) + offset ~= line or offset >= heights:get(at) then return { step, "at" } end
+        end
+      end
+    """)
+    assert wrong is None
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x07", ["red link"]),
+        ("10%\r50%\r100%\nend\r\n", ["100%", "end"]),
+        ("a\x00b\x07c\x7f", ["a^@b^Gc^?"]),
+        ("tab\tstays\n\n \n", ["tab\tstays"]),
+        ("", []),
+        ("ü" * 1500, ["ü" * 1000 + " … (1.0 kB more on this line)"]),
+        ("a\u009bb", ["ab"]),
+    ],
+)
+def test_text_is_what_a_terminal_would_leave(nvim, text, lines):
+    assert nvim.lua('return require("claude-ide.transcript.text").lines(...)', text) == lines
+
+
+@pytest.mark.parametrize(
+    ("line", "col", "found"),
+    [
+        ("see src/a.lua:12:3 for it", 6, ["src/a.lua", 12]),
+        ("see `src/a.lua`.", 6, ["src/a.lua"]),
+        ("(src/a.lua#L7)", 3, ["src/a.lua", 7]),
+        ("src/a.lua(9): error", 2, ["src/a.lua", 9]),
+        ("@src/a.lua, and more", 0, ["src/a.lua"]),
+        ("at the end: a.lua.", 14, ["a.lua"]),
+        ("before  a.lua", 6, ["a.lua"]),
+        ("nothing   ", 9, []),
+    ],
+)
+def test_paths_are_found_in_prose(nvim, line, col, found):
+    lua = 'return { require("claude-ide.transcript.files").under(...) }'
+    assert nvim.lua(lua, line, col) == found or (found == [] and not nvim.lua(lua, line, col))
+
+
+def test_code_in_fences_is_a_piece_of_its_own(nvim):
+    lines = ["Prose", "```lua", "local x", "```", "more", "~~~~", "plain", "```", "~~~~", "```py", "open"]
+    pieces = nvim.lua(
+        """
+        return vim.tbl_map(function(piece)
+          return { piece.row, piece.fence and "fence" or piece.language, #piece.lines }
+        end, require("claude-ide.transcript.colour").pieces(..., "markdown"))
+        """,
+        lines,
+    )
+    assert pieces == [
+        [0, "markdown", 1],
+        [1, "fence", 1],
+        [2, "lua", 1],
+        [3, "fence", 1],
+        [4, "markdown", 1],
+        [5, "fence", 1],
+        [6, "", 2],
+        [8, "fence", 1],
+        [9, "fence", 1],
+        [10, "py", 1],
+    ]
+
+
+def test_a_call_of_any_tool_has_a_line(nvim):
+    calls = [
+        ({"name": "Bash", "input": {"command": "make  it\nnow"}, "status": "running"}, "Bash|make it now|running|"),
+        ({"name": "TodoWrite", "input": {"todos": [{"status": "completed", "content": "a"}, {"status": "in_progress",
+          "activeForm": "Doing b"}]}, "status": "done"}, "TodoWrite|1 of 2 done, now: Doing b|ok|"),
+        ({"name": "mcp__db__query", "input": {"sql": "select 1"}, "status": "failed", "start": 0, "end": 61_000},
+         "db: query|select 1|failed|61 s"),
+        ({"name": "Odd", "input": [1, 2], "status": "done", "start": 0, "end": 7_300_000}, "Odd||ok|2 h 2 min"),
+        ({"name": "Odder", "status": "done"}, "Odder||ok|"),
+        ({"name": "Read", "input": {"file_path": "/p/a/b.lua", "offset": 3}, "status": "done"}, "Read|a/b.lua|ok|"),
+    ]  # fmt: skip
+    for block, expected in calls:
+        line = nvim.lua('return require("claude-ide.transcript.tool_line").of((...), "/p")', block)
+        assert "|".join([line["name"], line["argument"], line["status"], line["duration"]]) == expected
