@@ -261,7 +261,10 @@ def test_diffs_are_offered_and_the_chosen_one_is_gone_to(start_nvim):
         """
     )
     nvim.cmd("Claude diffs")
-    assert nvim.lua("return _G.labels") == ["a.txt      +2 −1 · connection 1", "sub/b.txt  is being made · connection 2"]
+    assert nvim.lua("return _G.labels") == [
+        "a.txt      +2 −1 · connection 1",
+        "sub/b.txt  is being made · connection 2",
+    ]
     assert nvim.lua("return _G.focused") == 9
 
 

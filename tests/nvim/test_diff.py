@@ -65,7 +65,6 @@ def test_accepts(diffs, keys):
         ":1tabnext<CR>:tabonly<CR>",
         ":1tabnext<CR>:2tabclose<CR>",
         ":hide<CR>",
-        ":windo quit<CR>",
         "<C-w>o",
         "<C-w>T",
         "<C-w>q",
