@@ -32,7 +32,7 @@ vim.api.nvim_create_autocmd("User", {
   pattern = "ClaudeConnected",
   once = true,
   callback = vim.schedule_wrap(function()
-    local buf = require("claude-ide.terminal").bufnr()
+    local buf = assert(require("claude-ide.terminal").bufnr())
     local channel = vim.bo[buf].channel
     vim.api.nvim_chan_send(channel, vim.env.CLAUDE_IDE_DEMO_PROMPT)
     vim.defer_fn(function()

@@ -1,4 +1,4 @@
-"""The pictures of the README and of the help: real screens, each of Neovim with the real CLI connected to it.
+"""The pictures of the README (SVG) and of the help (text): real screens of Neovim with the real CLI connected to it.
 
 Every scene is a project, a scripted turn of Claude, some keys, and a text that shows when the screen is complete.
 """
@@ -69,6 +69,13 @@ class Scene:
     """Texts that the finished screen shows."""
     columns: int = 120
     rows: int = 34
+    text: bool = False
+    """A screen of text for the help, and not a picture."""
+
+    @property
+    def file(self) -> str:
+        """Where it goes, below the folder of the documents."""
+        return f"screens/{self.name}.txt" if self.text else f"{self.name}.svg"
 
 
 def written_at_once(project: Path) -> list[tuple[str, dict[str, object]]]:
@@ -88,7 +95,7 @@ def edit_by_edit(project: Path) -> list[tuple[str, dict[str, object]]]:
     calls = [("Read", {"file_path": str(project / name)}) for name in ("shelf.py", "README.txt")]
     for file, old, new in EDITS:
         calls.append(("Edit", {"file_path": str(project / file), "old_string": old, "new_string": new}))
-    calls.append(("Bash", {"command": "python3 -m py_compile shelf.py && ls", "description": "Check that it compiles"}))
+    calls.append(("Bash", {"command": "grep -c casefold shelf.py", "description": "Look that it is there"}))
     return calls
 
 
@@ -98,7 +105,37 @@ LANDED = "#require('claude-ide').review.changes() == 2 and vim.g.claude_demo_idl
 SCENES = (
     Scene("diff-vertical", "default", written_at_once, PENDING, (), ("+6 −7", "casefold")),
     Scene("diff-unified", "default", written_at_once, PENDING, ("gl", "gl", "]c", "dx"), ("2 of 3 kept",)),
+    Scene(
+        "proposal",
+        "default",
+        written_at_once,
+        PENDING,
+        (),
+        ("casefold",),
+        columns=76,
+        rows=30,
+        text=True,
+    ),
     Scene("review", "acceptEdits", edit_by_edit, LANDED, (":Claude review<CR>", "]f"), ("2 files", "casefold")),
+    Scene(
+        "changes",
+        "acceptEdits",
+        edit_by_edit,
+        LANDED,
+        (":Claude review<CR>", "gl", "gl", "]f", "]c"),
+        ("2 files", "casefold"),
+        columns=76,
+        rows=30,
+        text=True,
+    ),
+    Scene(
+        "transcript",
+        "acceptEdits",
+        edit_by_edit,
+        LANDED,
+        (":Claude transcript<CR>", "gg"),
+        ("Searching should ignore case",),
+    ),
 )
 
 
@@ -120,7 +157,7 @@ class Script:
         return Reply("Done. The search ignores case now, and the shelf is written in a readable form.")
 
 
-def take(scene: Scene, nvim: Path, claude: Path, svg: Path) -> None:
+def take(scene: Scene, nvim: Path, claude: Path, path: Path) -> None:
     """Plays a scene and writes its picture."""
     folder = Path(tempfile.mkdtemp(prefix="claude-ide-picture-")).resolve()
     project = folder / "shelf"
@@ -146,7 +183,11 @@ def take(scene: Scene, nvim: Path, claude: Path, svg: Path) -> None:
         for text in scene.shows:
             terminal.wait_screen(text)
         terminal.wait_quiet()
-        write_svg(terminal, svg)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if scene.text:
+            path.write_text(terminal.text() + "\n")
+        else:
+            write_svg(terminal, path)
     finally:
         if terminal:
             terminal.kill()
@@ -164,7 +205,7 @@ def main() -> int:
     chosen = options.parse_args()
     for scene in SCENES:
         if not chosen.scenes or scene.name in chosen.scenes:
-            path = chosen.into / f"{scene.name}.svg"
+            path = chosen.into / scene.file
             take(scene, chosen.nvim, chosen.claude, path)
             print(f"picture: {path}")
     return 0

@@ -1,5 +1,6 @@
 -- Writes what is generated from the sources: doc/claude-ide.txt from doc/claude-ide.txt.in, the option schema, the command
--- registry and the annotations of lua/claude-ide/init.lua; lua/claude-ide/config/types.lua from the option schema.
+-- registry, the annotations of lua/claude-ide/init.lua and doc/screens/; lua/claude-ide/config/types.lua from the option
+-- schema.
 -- Usage, from the top of the repository: nvim -l scripts/doc.lua [--check]
 -- With --check nothing is written; it fails if a file is not what would be written.
 
@@ -229,6 +230,18 @@ end
 
 -- ── The help file ──
 
+---A screen that `make pictures` has taken.
+---@param name string
+---@return string[]
+local function screen(name)
+  local lines = { ">" }
+  for line in read(("doc/screens/%s.txt"):format(name)):gmatch("([^\n]*)\n") do
+    lines[#lines + 1] = line == "" and "" or "  " .. line
+  end
+  lines[#lines + 1] = "<"
+  return lines
+end
+
 ---@param lines string[]
 ---@return string[]
 local function contents(lines)
@@ -249,6 +262,7 @@ local function help()
   local filled = {
     commands = commands,
     functions = functions,
+    screen = screen,
     options = function()
       local lines = {}
       options(schema, "", lines)
@@ -266,10 +280,10 @@ local function help()
   end
   local lines = {}
   for _, line in ipairs(template) do
-    local part = line:match("^{{(%w+)}}$")
+    local part, argument = line:match("^{{(%w+):?([%w-]*)}}$")
     local level, title, tags = line:match("^(##?) (.-) | (.+)$")
     if part then
-      local made = assert(filled[part], part)() --[[@as string[] ]]
+      local made = assert(filled[part], part)(argument or "") --[[@as string[] ]]
       if made[#made] == "" then
         made[#made] = nil
       end
