@@ -228,15 +228,15 @@ def test_visual_mode_survives_what_comes(start_nvim, script):
 def test_who_types_elsewhere_is_not_disturbed(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.cmd("vnew")
-    nvim.keys("ione ")
-    nvim.wait("vim.fn.mode() == 'i' and vim.api.nvim_get_current_line() == 'one '")
+    nvim.keys("ia ")
+    nvim.wait("vim.fn.mode() == 'i' and vim.api.nvim_get_current_line() == 'a '")
     script.prompt("More of it")
     script.reply("\n\n".join(f"paragraph {part}" for part in range(40)))
     nvim.wait_screen("paragraph 39")
-    nvim.keys("two<Esc>.")
-    nvim.wait("vim.api.nvim_get_current_line() == 'one twone twoo'")
+    nvim.keys("b<Esc>.")
+    nvim.wait("vim.api.nvim_get_current_line() == 'a a bb'")
     nvim.keys("u")
-    nvim.wait("vim.api.nvim_get_current_line() == 'one two'")
+    nvim.wait("vim.api.nvim_get_current_line() == 'a b'")
 
 
 def test_who_types_in_a_terminal_is_not_disturbed(start_nvim, script):
