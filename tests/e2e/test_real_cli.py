@@ -7,6 +7,8 @@ from harness.cli import QUESTION, call, environment, prepare_home
 pytestmark = pytest.mark.cli
 
 ONE_DIFF = "require('claude-ide.diff').count() == 1"
+IN_THE_DIFF = f"{ONE_DIFF} and vim.api.nvim_buf_get_name(0):find('^claude://%d+/')"
+"""Keys go to the proposal from here on."""
 NO_DIFF = "require('claude-ide.diff').count() == 0"
 
 
@@ -87,7 +89,7 @@ def test_takes_a_mention_that_waited_for_it(nvim, cli):
 def test_writes_what_is_accepted_and_the_buffer_shows_it(nvim, cli):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(ONE_DIFF)
+    nvim.wait(IN_THE_DIFF, timeout=60)
     nvim.wait_screen("TWO")
     assert text(nvim) == "one\ntwo\nthree\n"
     nvim.keys("ZZ")
@@ -101,7 +103,7 @@ def test_writes_what_is_accepted_and_the_buffer_shows_it(nvim, cli):
 def test_leaves_the_file_when_the_change_is_rejected(nvim, cli):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(ONE_DIFF)
+    nvim.wait(IN_THE_DIFF, timeout=60)
     nvim.wait_screen("TWO")
     nvim.keys("ZQ")
     claude.wait_screen("Rejected update to")
@@ -113,7 +115,7 @@ def test_leaves_the_file_when_the_change_is_rejected(nvim, cli):
 def test_writes_the_proposal_as_the_person_edited_it(nvim, cli):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(ONE_DIFF)
+    nvim.wait(IN_THE_DIFF, timeout=60)
     nvim.wait("vim.api.nvim_get_current_line() == 'TWO'", what="the cursor to be on the change")
     nvim.keys("A, said I<Esc>:w<CR>")
     claude.wait_screen("● Done.")
@@ -124,7 +126,7 @@ def test_writes_the_proposal_as_the_person_edited_it(nvim, cli):
 def test_closes_the_diff_that_was_answered_in_the_terminal(nvim, cli, choice, expected):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(ONE_DIFF)
+    nvim.wait(ONE_DIFF, timeout=60)
     claude.answer(choice)
     nvim.wait(NO_DIFF)
     nvim.wait("#vim.api.nvim_list_tabpages() == 1")
@@ -140,7 +142,7 @@ def test_reviews_several_edits_of_one_turn(nvim, cli):
     nvim.wait_screen("ONE")
     nvim.keys("ZZ")
     nvim.wait_screen("THREE")
-    nvim.wait(ONE_DIFF)
+    nvim.wait(IN_THE_DIFF, timeout=60)
     nvim.keys("ZZ")
     claude.wait_screen("● Done.")
     assert text(nvim) == "ONE\ntwo\nTHREE\n"
@@ -149,7 +151,7 @@ def test_reviews_several_edits_of_one_turn(nvim, cli):
 def test_creates_a_new_file(nvim, cli):
     claude = cli(nvim)
     claude.prompt(call("Write", file_path=str(nvim.project / "new.txt"), content="fresh\n"))
-    nvim.wait(ONE_DIFF)
+    nvim.wait(IN_THE_DIFF, timeout=60)
     nvim.wait_screen("fresh")
     assert not (nvim.project / "new.txt").exists()
     nvim.keys("ZZ")
@@ -161,11 +163,11 @@ def test_two_clis_leave_each_others_diffs_alone(nvim, cli):
     first = cli(nvim)
     second = cli(nvim)
     first.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(ONE_DIFF)
+    nvim.wait(ONE_DIFF, timeout=60)
     second.prompt(change(nvim, "second", "2nd", "b.txt"))  # every prompt closes the tabs of its own client
     nvim.wait("require('claude-ide.diff').count() == 2")
     first.answer("1")
-    nvim.wait(ONE_DIFF)
+    nvim.wait(ONE_DIFF, timeout=60)
     second.wait_screen(QUESTION)
     nvim.cmd("Claude reject")
     second.wait_screen("Rejected update to")
@@ -176,7 +178,7 @@ def test_two_clis_leave_each_others_diffs_alone(nvim, cli):
 def test_quitting_neovim_rejects_the_open_diff(nvim, cli):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(ONE_DIFF)
+    nvim.wait(ONE_DIFF, timeout=60)
     nvim.keys(":qa<CR>")
     assert nvim.terminal.wait_exit() == 0
     claude.wait_screen("Rejected update to")
@@ -199,7 +201,7 @@ def test_reconnects_when_the_server_restarts(nvim, cli):
     nvim.cmd("Claude restart")
     nvim.wait("#require('claude-ide.server').clients() == 1", timeout=20, what="the CLI to come back")
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(ONE_DIFF, timeout=20)
+    nvim.wait(IN_THE_DIFF, timeout=60)
     nvim.keys("ZZ")
     claude.wait_screen("● Done.")
     assert text(nvim) == "one\nTWO\nthree\n"
@@ -219,7 +221,7 @@ def test_the_command_opens_a_connected_cli_beside_the_file(start_nvim, mock_api,
     nvim.keys(change(nvim, "two", "TWO").replace("<", "<lt>"))
     nvim.wait_screen('"TWO"}')
     nvim.keys("<CR>")
-    nvim.wait(ONE_DIFF, timeout=20)
+    nvim.wait(ONE_DIFF, timeout=60)
     nvim.cmd("Claude accept")
     nvim.wait_screen("● Done.")
     assert text(nvim) == "one\nTWO\nthree\n"

@@ -160,6 +160,8 @@ def test_a_client_that_goes_takes_its_diffs_along_wherever_the_person_is(start_n
     before = state(diffs)[1]
     diffs.open(1, "b.txt", NEW, client=1)
     diffs.propose(2, "c.txt", "C\n", client=1)
+    # Else it is read later, and comes to the person in the other tab.
+    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
     nvim.keys(":tabnew d.txt<CR>")
     nvim.wait(lambda: nvim.lines() == ["d"])
     nvim.keys("ix<Esc>")

@@ -63,7 +63,9 @@ class Claude:
         before = path.read_text()
         if announce:
             self.client.call("getDiagnostics", uri=f"file://{path}")
-        path.write_text(before.replace(old, new, 1))
+        temporary = path.with_suffix(".tmp")  # as the CLI writes: whole, or not at all
+        temporary.write_text(before.replace(old, new, 1))
+        temporary.rename(path)
         if tell:
             self.told(name, old, new, before)
 
