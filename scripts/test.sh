@@ -7,4 +7,6 @@ scripts/setup.sh venv nvims cli node
 if (($# == 0)); then
   cargo test --quiet --workspace --all-features --locked
 fi
-exec "$python" -m pytest tests --numprocesses auto "$@"
+# Tests wait more than they compute: three of them keep two cores busy.
+workers=$(($(getconf _NPROCESSORS_ONLN) * 3 / 2))
+exec "$python" -m pytest tests --numprocesses "$workers" --durations 15 --durations-min 5 "$@"
