@@ -97,6 +97,7 @@ def test_in_another_terminal_the_prompt_stays_empty_and_the_words_are_kept(start
     nvim.wait_screen("TWO")
     nvim.keys(":Claude reject use two words<CR>")
     claude.wait_screen("Rejected update to", timeout=60)
-    nvim.wait_screen("That Claude runs in another terminal. Your words are in")
+    said = "That Claude runs in another terminal. Your words are in"
+    nvim.wait(lambda: said in nvim.lua("return vim.fn.execute('messages')"), what="where the words are")
     assert nvim.lua("return vim.fn.getreg('\"')") == "use two words"
     assert "use two words" not in claude.screen()

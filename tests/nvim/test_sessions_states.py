@@ -329,6 +329,27 @@ def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(
     assert notices(nvim) == []
 
 
+@pytest.mark.parametrize("grace_ms, told", [(60000, False), (1, True)], ids=["just after", "lasting"])
+def test_a_wait_that_is_recorded_just_after_a_decision_is_told_only_if_it_lasts(start, sessions, grace_ms, told):
+    nvim = start(files={"a.txt": "one\n"})
+    nvim.lua("require('claude-ide.sessions.notify').grace_ms = ...", grace_ms)
+    path = str(nvim.project / "a.txt")
+    sessions.record(os.getpid(), "s", "busy")
+    nvim.wait("#events == 1")
+    request = nvim.client.start_call(
+        "openDiff", old_file_path=path, new_file_path=path, new_file_contents="two\n", tab_name="a.txt"
+    )
+    nvim.wait("require('claude-ide.diff').count() == 1")
+    nvim.cmd("Claude reject")
+    nvim.client.call_result(request)
+    sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
+    nvim.wait("#events == 2")
+    if told:
+        nvim.wait("#notices == 1", what="the notice")
+    else:
+        assert notices(nvim) == []
+
+
 def test_a_command_line_is_not_written_over(in_terminal):
     nvim = in_terminal()
     hide(nvim)

@@ -10,6 +10,9 @@ M.settle_ms = 500
 ---How soon to try again while a message would disturb what is on the command line.
 local RETRY_MS = 300
 
+---A record that says so this much later than a diff was decided may still speak of that diff: it is looked at again.
+M.grace_ms = 2000
+
 ---Whether the terminal says that Neovim has the focus. One that says nothing leaves it at yes.
 local focused = true
 
@@ -52,6 +55,15 @@ local function is_answered(ours)
   local at = ours.client and decided[ours.client.id]
   local since = ours.session.state.since
   return at ~= nil and since ~= nil and since <= at
+end
+
+---How long it is still doubtful whether a wait is that for a diff that was just decided.
+---@param ours claude-ide.sessions.Ours
+---@return integer? milliseconds nil: it is not
+local function doubtful_for(ours)
+  local at = ours.client and decided[ours.client.id]
+  local left = at and at + M.grace_ms - require("claude-ide.sessions.clock").now()
+  return left and left > 0 and left or nil
 end
 
 ---@param ours claude-ide.sessions.Ours
@@ -120,8 +132,11 @@ local function later(ours, news, delay)
       return
     end
     local announced = news.kind == "waiting" and has_diff(current)
+    local doubtful = news.kind == "waiting" and doubtful_for(current)
     if news.kind == "waiting" and is_answered(current) then
       return
+    elseif doubtful then
+      return later(ours, news, doubtful)
     elseif announced and focused then
       return
     elseif command_line_is_busy() and focused then
