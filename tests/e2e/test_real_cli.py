@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.cli import QUESTION, call, environment, prepare_home
+from harness.cli import QUESTION, call
 
 pytestmark = pytest.mark.cli
 
@@ -207,14 +207,8 @@ def test_reconnects_when_the_server_restarts(nvim, cli):
     assert text(nvim) == "one\nTWO\nthree\n"
 
 
-def test_the_command_opens_a_connected_cli_beside_the_file(start_nvim, mock_api, tmp_path):
-    prepare_home(tmp_path / "home", tmp_path / "project")
-    nvim = start_nvim(
-        args=["a.txt"],
-        files={"a.txt": "one\ntwo\nthree\n"},
-        env=environment(tmp_path / "home", mock_api),
-        opts={"terminal": {"command": ["claude", "--permission-mode", "default"]}},
-    )
+def test_the_command_opens_a_connected_cli_beside_the_file(start_with_claude):
+    nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\ntwo\nthree\n"})
     nvim.keys(":Claude<CR>")
     nvim.wait("#require('claude-ide.server').clients() == 1", timeout=30, what="the CLI to connect")
     nvim.wait_screen("manual mode on")

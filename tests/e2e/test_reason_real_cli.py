@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from harness.cli import call, environment, prepare_home
+from harness.cli import call
 from harness.mock_api import Reply
 
 pytestmark = pytest.mark.cli
@@ -42,15 +42,9 @@ def heard(mock_api):
 
 
 @pytest.fixture
-def nvim(start_nvim, mock_api, tmp_path):
+def nvim(start_with_claude, mock_api):
     """A Neovim with the CLI in its terminal, which proposes a change."""
-    prepare_home(tmp_path / "home", tmp_path / "project")
-    nvim = start_nvim(
-        args=["a.txt"],
-        files={"a.txt": "one\ntwo\nthree\n"},
-        env=environment(tmp_path / "home", mock_api),
-        opts={"terminal": {"command": ["claude", "--permission-mode", "default"]}},
-    )
+    nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\ntwo\nthree\n"})
     nvim.keys(":Claude<CR>")
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", timeout=60, what="the CLI to connect")
     nvim.wait_screen("manual mode on", timeout=60)

@@ -53,15 +53,9 @@ def headless(home, mock_api, tmp_path):
 
 
 @pytest.fixture
-def nvim(start_nvim, home, mock_api):
+def nvim(start_with_claude):
     """A Neovim whose own terminal runs the real CLI."""
-    nvim = start_nvim(
-        args=["a.txt"],
-        files={"a.txt": "one\n"},
-        env=environment(home, mock_api),
-        opts={"terminal": {"command": ["claude", "--permission-mode", "default"], "size": 100}},
-        init_lua=EVENTS,
-    )
+    nvim = start_with_claude({"size": 100}, args=["a.txt"], files={"a.txt": "one\n"}, init_lua=EVENTS)
     nvim.lua('require("claude-ide.server").start()')
     return nvim
 
@@ -142,10 +136,8 @@ def test_a_fork_goes_on_with_a_copy(nvim, headless, home):
     nvim.wait(lambda: set(nvim.lua(listed)) == {session, fork}, timeout=30, what="both to be listed")
 
 
-def test_what_runs_in_the_terminal_is_told_when_it_waits_out_of_sight(start_nvim, home, mock_api):
-    nvim = start_nvim(
-        env=environment(home, mock_api),
-        opts={"terminal": {"command": ["claude", "--permission-mode", "default"]}},
+def test_what_runs_in_the_terminal_is_told_when_it_waits_out_of_sight(start_with_claude):
+    nvim = start_with_claude(
         init_lua="notices = {} vim.notify = function(message) notices[#notices + 1] = message end",
     )
     nvim.keys(":Claude<CR>")

@@ -2,7 +2,6 @@
 
 import pytest
 from diff_steps import Diffs
-from session_files import Sessions
 
 FILES = {"a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n"}
 
@@ -67,13 +66,6 @@ def test_lists_them_in_the_quickfix_window(diffs):
         ["b.txt", 1, "+1 −1 · connection 2"],
         ["c.txt", 2, "+1 −0 · connection 1"],
     ]
-
-
-@pytest.fixture
-def sessions(tmp_path):
-    sessions = Sessions(tmp_path / "home")
-    yield sessions
-    sessions.close()
 
 
 LABELS = """

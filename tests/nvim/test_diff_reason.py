@@ -3,7 +3,6 @@
 import time
 
 import pytest
-from session_files import Sessions
 
 from harness.fake_cli import FakeCli
 
@@ -66,17 +65,15 @@ class Talk:
 
 
 @pytest.fixture
-def talk(start_nvim, connect, tmp_path):
+def talk(start_nvim, connect, sessions, tmp_path):
     cli = FakeCli(tmp_path)
-    sessions = Sessions(tmp_path / "home")
     nvim = start_nvim(
         env=cli.environment(),
         files={"a.txt": "a\n", "b.txt": "b\n"},
         args=["a.txt"],
         init_lua="vim.g.clipboard = false vim.g.loaded_clipboard_provider = 1",
     )
-    yield Talk(nvim, cli, sessions, connect)
-    sessions.close()
+    return Talk(nvim, cli, sessions, connect)
 
 
 def test_is_typed_as_the_next_prompt_once_the_prompt_is_idle(talk):

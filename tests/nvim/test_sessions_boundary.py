@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from nvim.session_files import Sessions
+from session_files import Sessions
 
 from harness.nvim import ROOT
 
@@ -33,11 +33,9 @@ end)
 
 
 @pytest.fixture
-def claude(tmp_path):
+def claude(sessions):
     """What Claude keeps in the home of the Neovims of this test."""
-    sessions = Sessions(tmp_path / "home")
-    yield sessions
-    sessions.close()
+    return sessions
 
 
 def ask(nvim, code, *args):

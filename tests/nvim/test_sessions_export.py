@@ -3,16 +3,8 @@
 import time
 
 import pytest
-from session_files import Sessions
 
 NOTICES = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
-
-
-@pytest.fixture
-def sessions(tmp_path):
-    sessions = Sessions(tmp_path / "home")
-    yield sessions
-    sessions.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from session_files import Sessions
 
 SETUP = """
 notices, read = {}, {}
@@ -12,14 +11,6 @@ package.preload["claude-ide.transcript"] = function()
   return { open = function(what, at) read[#read + 1] = { what.file, at.line, vim.api.nvim_get_current_win() } end }
 end
 """
-QUICKFIX = "require('claude-ide.sessions.grep')"
-
-
-@pytest.fixture
-def sessions(tmp_path):
-    sessions = Sessions(tmp_path / "home")
-    yield sessions
-    sessions.close()
 
 
 @pytest.fixture

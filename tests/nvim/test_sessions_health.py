@@ -3,14 +3,6 @@
 import os
 
 import pytest
-from session_files import Sessions
-
-
-@pytest.fixture
-def sessions(tmp_path):
-    sessions = Sessions(tmp_path / "home")
-    yield sessions
-    sessions.close()
 
 
 @pytest.fixture

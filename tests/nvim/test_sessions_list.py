@@ -4,7 +4,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from session_files import Sessions
 
 # Every list that is shown is kept in `lists`; the numbers in `answers` are chosen from them, one after the other.
 PICKER = """
@@ -28,11 +27,9 @@ ECHO = {
 
 
 @pytest.fixture
-def sessions(tmp_path):
+def sessions(sessions, tmp_path):
     (tmp_path / "project").mkdir()
-    sessions = Sessions(tmp_path / "home")
-    yield sessions
-    sessions.close()
+    return sessions
 
 
 @pytest.fixture

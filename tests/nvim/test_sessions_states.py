@@ -4,7 +4,6 @@ import os
 import re
 
 import pytest
-from session_files import Sessions
 
 TEXT = "require('claude-ide.statusline').text()"
 CAPTURE = """
@@ -17,13 +16,6 @@ vim.api.nvim_create_autocmd("User", {
 """
 SLEEPING = {"terminal": {"command": ["sleep", "600"]}}
 FOCUS_LOST, FOCUS_GAINED = b"\x1b[O", b"\x1b[I"
-
-
-@pytest.fixture
-def sessions(tmp_path):
-    sessions = Sessions(tmp_path / "home")
-    yield sessions
-    sessions.close()
 
 
 @pytest.fixture

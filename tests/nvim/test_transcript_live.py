@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-from session_files import Sessions
 from transcript_files import Transcript, conversation
 from transcript_steps import ENV, NOTICES, go_to, press, show, wait_rendered
 
@@ -15,9 +14,8 @@ def script(tmp_path):
 
 
 @pytest.fixture
-def running(tmp_path, script):
+def running(sessions, script):
     """The record of the CLI that runs the session; `running(status, …)` changes it."""
-    sessions = Sessions(tmp_path / "home")
     pid = sessions.sleeper()
 
     def record(status, session=script.id, **more):
@@ -25,8 +23,7 @@ def running(tmp_path, script):
 
     record("idle")
     record.gone = lambda: sessions.forget(pid)
-    yield record
-    sessions.close()
+    return record
 
 
 def view(nvim):

@@ -1,0 +1,21 @@
+"""Fixtures of the tests that let Neovim itself run the real CLI."""
+
+import pytest
+
+from harness.cli import environment, prepare_home
+
+
+@pytest.fixture
+def start_with_claude(start_nvim, mock_api, tmp_path):
+    """A factory like `start_nvim`: the terminal of `:Claude` runs the real CLI, in manual mode."""
+    prepare_home(tmp_path / "home", tmp_path / "project")
+
+    def start(terminal=None, **more):
+        command = ["claude", "--permission-mode", "default"]
+        return start_nvim(
+            env=environment(tmp_path / "home", mock_api),
+            opts={"terminal": {"command": command, **(terminal or {})}},
+            **more,
+        )
+
+    return start
