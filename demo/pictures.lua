@@ -24,7 +24,7 @@ vim.api.nvim_create_autocmd("UIEnter", {
   callback = vim.schedule_wrap(function()
     local terminal = require("claude-ide.terminal")
     terminal.open({})
-    require("claude-ide.terminal").hide()
+    terminal.hide()
     vim.cmd.stopinsert()
   end),
 })
@@ -33,11 +33,7 @@ vim.api.nvim_create_autocmd("User", {
   once = true,
   callback = vim.schedule_wrap(function()
     local buf = assert(require("claude-ide.terminal").bufnr())
-    local channel = vim.bo[buf].channel
-    vim.api.nvim_chan_send(channel, vim.env.CLAUDE_IDE_DEMO_PROMPT)
-    vim.defer_fn(function()
-      vim.api.nvim_chan_send(channel, "\r")
-    end, 500)
+    require("claude-ide.terminal.prompt").submit(buf, vim.env.CLAUDE_IDE_DEMO_PROMPT)
   end),
 })
 

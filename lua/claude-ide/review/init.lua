@@ -88,11 +88,6 @@ function M.refresh()
   require("claude-ide.review.view").update(review.view, review.entries, review.shown)
 end
 
----@return boolean
-function M.is_open()
-  return review ~= nil
-end
-
 ---Ends the review: its windows go and the person's are as they were.
 function M.close()
   local ended = review

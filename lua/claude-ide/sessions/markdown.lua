@@ -92,12 +92,7 @@ end
 local function diff_of(hunks)
   local lines = {}
   for _, hunk in ipairs(hunks) do
-    lines[#lines + 1] = ("@@ -%d,%d +%d,%d @@"):format(
-      hunk.old_start,
-      hunk.old_lines,
-      hunk.new_start,
-      hunk.new_lines
-    )
+    lines[#lines + 1] = require("claude-ide.sessions.words").hunk_header(hunk)
     vim.list_extend(lines, hunk.lines)
   end
   return table.concat(lines, "\n")

@@ -55,6 +55,13 @@ function M.size(bytes)
     or ("%.1f %s"):format(value, units[at])
 end
 
+---The line above a piece of a unified diff.
+---@param hunk claude-ide.sessions.Hunk
+---@return string
+function M.hunk_header(hunk)
+  return ("@@ -%d,%d +%d,%d @@"):format(hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines)
+end
+
 ---What is waited for, after "waiting: " and after "Claude waits for your ".
 ---@type table<string, { short: string, yours: string }>
 local REASONS = {

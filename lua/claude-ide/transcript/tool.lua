@@ -94,17 +94,8 @@ local function add_diff(item, block)
   local hunks = outcome and outcome.type == "file_change" and outcome.hunks or {}
   if #hunks > 0 then
     for _, hunk in ipairs(hunks) do
-      item:line(
-        ("%s@@ -%d,%d +%d,%d @@"):format(
-          (" "):rep(BODY),
-          hunk.old_start,
-          hunk.old_lines,
-          hunk.new_start,
-          hunk.new_lines
-        ),
-        "ClaudeTranscriptHunk",
-        BODY
-      )
+      local header = require("claude-ide.sessions.words").hunk_header(hunk)
+      item:line((" "):rep(BODY) .. header, "ClaudeTranscriptHunk", BODY)
       for _, line in ipairs(hunk.lines) do
         add_diff_line(item, line:sub(2), line:sub(1, 1))
       end
