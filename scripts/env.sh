@@ -4,6 +4,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 root=$PWD
 deps=$root/.deps
+[[ -L $deps ]] && deps=$(readlink -f "$deps") # a second work tree may use the tools of the first
 python=$deps/venv/bin/python
 . scripts/find-cargo.sh
 # Handed on to the scripts that this one calls: their PATH begins with .deps/, which is not the person's.
