@@ -2,10 +2,10 @@
 # `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench lint fmt doc pictures snapshots
+.PHONY: help setup build demo test test-fast bench lint fmt doc pictures snapshots
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install all tools for development into .deps/
 	@scripts/setup.sh all
@@ -18,6 +18,9 @@ demo: build ## Try it: the real CLI beside Neovim, no account needed (LIVE=1: yo
 
 test: build ## Run all tests: Rust, three Neovims, the real CLI
 	@scripts/test.sh
+
+test-fast: build ## Run what tells most in a minute: Rust's unit tests, one Neovim, no CLI
+	@scripts/test.sh --fast
 
 snapshots: build ## Record the screens anew that the tests compare with
 	@scripts/test.sh --numprocesses 0 --update-screens -k test_screens

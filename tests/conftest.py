@@ -1,8 +1,13 @@
 """Fixtures: a Neovim of each supported version, and clients of its server.
 
 Every test that uses `nvim` or `start_nvim` runs once a version, with ids like `[0.10]`; `--nvim 0.11` picks some.
+What cannot differ between versions (pure Lua, what the server alone does) is marked `one_nvim` and runs on one.
+What hardly differs, and most of all what has many cases, is marked `dealt`: each case runs on one version, and the versions
+take turns, so that one with three cases meets all of them. `every_nvim` takes a test out of a module that is dealt.
 """
 
+import gc
+import re
 from types import MappingProxyType
 
 import pytest
@@ -22,12 +27,54 @@ _clis = pytest.StashKey[list[Cli]]()
 
 def pytest_addoption(parser):
     parser.addoption("--nvim", action="append", choices=VERSIONS, help="run only on this Neovim (may be repeated)")
+    parser.addoption("--fast", action="store_true", help="the first case of each test that is not slow, on one Neovim")
     parser.addoption("--update-screens", action="store_true", help="record the screens of tests/nvim/screens anew")
 
 
 def pytest_generate_tests(metafunc):
     if "nvim_version" in metafunc.fixturenames:
-        metafunc.parametrize("nvim_version", metafunc.config.getoption("--nvim") or VERSIONS)
+        versions = metafunc.config.getoption("--nvim") or VERSIONS
+        if metafunc.definition.get_closest_marker("one_nvim") or metafunc.config.getoption("--fast"):
+            versions = versions[len(versions) // 2 :][:1]
+        metafunc.parametrize("nvim_version", versions)
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--fast"):
+        left_out = _all_but_the_fast(items)
+    elif config.getoption("--nvim"):
+        return
+    else:
+        left_out = _dealt_to_others(items)
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _all_but_the_fast(items):
+    first = {}
+    for item in items:
+        if not item.get_closest_marker("slow"):
+            first.setdefault((item.path, getattr(item, "originalname", item.name)), item)
+    return set(items) - set(first.values())
+
+
+def _dealt_to_others(items):
+    cases = {}
+    for item in items:
+        version = getattr(item, "callspec", None) and item.callspec.params.get("nvim_version")
+        if version and item.get_closest_marker("dealt") and not item.get_closest_marker("every_nvim"):
+            case = re.sub(rf"(^|-){version}(-|$)", "-", item.callspec.id, count=1)
+            cases.setdefault(item.path, {}).setdefault((item.originalname, case), []).append(item)
+    left_out = set()
+    for of_module in cases.values():
+        for turn, runs in enumerate(of_module.values()):
+            left_out.update(run for at, run in enumerate(runs) if at != turn % len(runs))
+    return left_out
+
+
+def pytest_collection_finish(session):
+    gc.freeze()  # thousands of items live to the end: to look at them again and again takes longer than some tests
 
 
 @pytest.hookimpl(wrapper=True)
@@ -127,7 +174,7 @@ def cli(request, mock_api):
         started.append(cli)
         cli.wait_ready()
         if wait_connected:
-            nvim.wait(lambda: nvim.lua(_READY) > known, timeout=60, what="the CLI to connect")
+            nvim.wait(lambda: nvim.lua(_READY) > known, what="the CLI to connect")
         return cli
 
     yield start

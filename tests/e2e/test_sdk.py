@@ -8,6 +8,8 @@ import pytest
 
 from harness.nvim import ROOT
 
+pytestmark = pytest.mark.dealt
+
 NODE_MODULES = ROOT / ".deps" / "node" / "node_modules"
 
 

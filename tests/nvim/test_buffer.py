@@ -67,6 +67,7 @@ def test_only_ordinary_buffers_are_files(start_nvim):
     """) == [True, False, False, False, False, False, True, False]
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     ("path", "normal"),
     [
@@ -122,6 +123,7 @@ FILES = {
 }
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES.keys())
 def test_text_is_what_a_write_would_give(start_nvim, content):
     nvim = start_nvim(files={"a.txt": content}, init_lua="vim.o.fixendofline = false")
@@ -280,6 +282,7 @@ def test_only_the_part_of_a_line_that_differs_changes(opened):
     assert opened.lua(at) == [[4, 2], [4, 10]]
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES.keys())
 def test_reload_takes_over_the_format(opened, content):
     opened.cmd("set nofixendofline")
@@ -371,6 +374,7 @@ def test_reload_runs_while_the_person_types_elsewhere(opened):
     assert opened.mode() == "i"
 
 
+@pytest.mark.slow
 def test_a_large_file_is_reloaded(start_nvim):
     lines = [f"row {number} " + "x" * 40 for number in range(60_000)]
     nvim = start_nvim(files={"a.txt": text(lines)})
@@ -389,6 +393,7 @@ def test_a_large_file_is_reloaded(start_nvim):
     assert nvim.lua("return vim.fn.getline(2)") == changed[1] + "?"
 
 
+@pytest.mark.slow
 def test_a_file_too_large_to_compare_is_reloaded_by_neovim(start_nvim):
     nvim = start_nvim(files={"a.txt": "x" * 99 + "\n" + "long line\n" * 1_000_000})
     edit(nvim, nvim.project / "a.txt")
@@ -399,6 +404,7 @@ def test_a_file_too_large_to_compare_is_reloaded_by_neovim(start_nvim):
     assert nvim.lua("return { vim.fn.getline(1), vim.fn.line('.'), vim.bo.modified }") == ["y", 500, False]
 
 
+@pytest.mark.slow
 def test_many_buffers_are_reloaded_in_the_background(start_nvim):
     files = {f"f{number}.txt": text(LINES) for number in range(200)}
     nvim = start_nvim(files=files)

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.dealt
+
 COLLECT = """
 _G.notices = {}
 vim.notify = function(message, level, opts) table.insert(_G.notices, { message, level, opts and opts.title }) end
@@ -32,6 +34,7 @@ def completions(nvim, line):
 # ── completion ──
 
 
+@pytest.mark.every_nvim
 def test_subcommands_are_completed_by_their_beginning(start_nvim):
     nvim = start_nvim()
     assert completions(nvim, "Claude ") == nvim.lua(
@@ -107,6 +110,7 @@ def test_a_command_that_cannot_be_done_says_why_in_one_line(start_nvim, command,
     assert notices(nvim) == [notice]
 
 
+@pytest.mark.every_nvim
 def test_a_fault_of_ours_is_one_line_and_its_trace_is_in_the_log(start_nvim):
     nvim = start_nvim(init_lua=COLLECT)
     nvim.lua("require('claude-ide.terminal').focus = function() error('it broke') end")
@@ -327,6 +331,7 @@ def test_the_statusline_follows_events_without_working_at_each_redraw(start_nvim
     assert nvim.lua(text) == "Claude off"
 
 
+@pytest.mark.every_nvim
 def test_any_statusline_can_show_it(start_nvim):
     nvim = start_nvim()
     nvim.cmd("set laststatus=2 statusline=%{v:lua.require'claude-ide.statusline'.text()}")

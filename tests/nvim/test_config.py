@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.one_nvim
+
 COLLECT = "_G.notices = {} vim.notify = function(message) table.insert(_G.notices, message) end\n"
 
 

@@ -5,6 +5,8 @@ import json
 import pytest
 from fake_lsp import LSP
 
+pytestmark = pytest.mark.slow
+
 RUN = """
 local args, client = ...
 result, failure, answers, began = nil, nil, 0, vim.uv.hrtime()
@@ -81,6 +83,7 @@ def test_the_severities_are_the_clis_words(project):
     assert [item["severity"] for item in file["diagnostics"]] == ["Error", "Warning", "Info", "Hint"]
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("name", ["with space.py", "100%.py", "a%20b.py", "ünï.py", "[x]*.py", "#?.py"])
 def test_the_uri_comes_back_as_it_was_sent(project, name):
     nvim = project(files={name: "ERROR\n"})
@@ -107,6 +110,7 @@ def test_a_file_that_is_clean_now_is_named_to_who_asked_for_it(project):
     assert diagnostics(nvim, client=2) == []
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("uri", ["_claude_fs_right:/p/a.py", "_claude_fs_left:/p/a.py", "https://x/y", "file:///none"])
 def test_what_has_no_diagnostics_is_answered_at_once(project, uri):
     nvim = project()

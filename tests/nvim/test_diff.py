@@ -174,6 +174,7 @@ _G.mend = function() broken[name] = whole end
 """
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     ("module", "name", "lines"),
     [

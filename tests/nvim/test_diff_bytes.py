@@ -42,6 +42,7 @@ def diffs(start_nvim):
     return Diffs(start_nvim(files={"a.txt": "old\r\n"}))
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_untouched_is_answered_byte_for_byte(diffs, text):
     diffs.open(1, "a.txt", text)
@@ -49,6 +50,7 @@ def test_untouched_is_answered_byte_for_byte(diffs, text):
     assert diffs.accepted(1, "a.txt") == text
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_edited_and_undone_is_answered_byte_for_byte(diffs, text):
     diffs.open(1, "a.txt", text)
@@ -75,6 +77,7 @@ EDITS = [
 ]
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("proposed, keys, expected", EDITS, ids=[json.dumps(f"{a} {b}") for a, b, _ in EDITS])
 def test_edited_keeps_the_style_of_the_proposal(diffs, proposed, keys, expected):
     diffs.open(1, "a.txt", proposed)

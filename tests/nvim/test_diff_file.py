@@ -208,6 +208,7 @@ def test_a_name_of_odd_characters_is_fine(diffs):
         diffs.wait_clean()
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     "keys",
     [

@@ -299,6 +299,7 @@ def test_changes_are_the_lines_that_diff_mode_shows(start_nvim, algorithm):
     assert shown == changed and any(shown)
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("diffopt", ["iwhite", "iwhiteall", "iblank,iwhiteeol", "followwrap,context:2"])
 @pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
 def test_what_the_person_does_not_want_to_see_is_written_all_the_same(start_nvim, layout, diffopt):

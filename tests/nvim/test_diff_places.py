@@ -102,6 +102,7 @@ def our_windows(diffs):
     """)
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_is_in_every_place(start_nvim, place, layout):
@@ -257,6 +258,7 @@ def test_without_room_it_has_a_tab_page_of_its_own(start_nvim):
     diffs.nvim.wait(lambda: state(diffs) == before, what="the screen as it was")
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_after_the_screen_was_small_the_sides_are_even_again(start_nvim, place, layout):

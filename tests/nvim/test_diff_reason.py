@@ -287,6 +287,7 @@ def test_the_command_takes_words_as_they_are(talk, typed, expected):
 ENCODE = "return require('claude-ide.terminal.prompt').encode(...)"
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     "text, words",
     [

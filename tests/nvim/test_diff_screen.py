@@ -31,6 +31,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("keys", ["ZZ", ":q<CR>", ":tabclose<CR>"])
 def test_the_screen_is_as_it_was(diffs, layout, keys):
@@ -362,6 +363,7 @@ return vim.tbl_filter(function(line) return line:find("^size") ~= nil end, lines
 """
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("keys", ["ZZ", ":q<CR>", ":tabclose<CR>", ":Claude reject<CR>", "<C-w>c"])
 def test_the_cli_is_told_of_no_other_size_than_it_has(start_nvim, tmp_path, keys):
     program = FakeCli(tmp_path)

@@ -3,6 +3,8 @@
 import pytest
 from diff_steps import Diffs
 
+pytestmark = pytest.mark.slow
+
 OLD = "one\ntwo\n"
 
 

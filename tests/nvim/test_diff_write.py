@@ -97,6 +97,7 @@ AUTOSAVE_MS = 30
 """The longest that one of them waits."""
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("plugin", AUTOSAVE.values(), ids=AUTOSAVE)
 def test_autosave_does_not_accept(start_nvim, plugin):
     init = f"""
@@ -132,6 +133,7 @@ vim.cmd("autocmd FocusLost,BufLeave * ++nested silent! wall")
 """
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("autowriteall", [False, True])
 @pytest.mark.parametrize("keys", ["<C-w>h", "gt", ":split b.txt<CR>", "<C-w>s"])
 def test_going_elsewhere_does_not_accept_whatever_saves_then(start_nvim, keys, autowriteall):
@@ -146,6 +148,7 @@ def test_going_elsewhere_does_not_accept_whatever_saves_then(start_nvim, keys, a
     assert diffs.outcomes(1) == []
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("autowriteall", [False, True])
 @pytest.mark.parametrize("keys", [":q<CR>", "<C-w>c", "<C-w>q", ":close<CR>", ":tabclose<CR>", ":bdelete<CR>"])
 def test_closing_rejects_whatever_saves_then(start_nvim, keys, autowriteall):
@@ -166,6 +169,7 @@ def test_closing_rejects_whatever_saves_then(start_nvim, keys, autowriteall):
     assert outcome.read_text() == "rejected\n"
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("keys", [":edit b.txt<CR>", ":next<CR>", ":enew<CR>", "<C-^>", ":buffer 1<CR>", "gf"])
 def test_what_would_take_its_place_does_not_accept(diffs, keys):
     diffs.nvim.cmd("set autowriteall hidden | args a.txt b.txt")

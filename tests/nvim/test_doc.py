@@ -4,6 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 HELP = ROOT / "doc" / "claude-ide.txt"
 TAG = re.compile(r"(?:^|(?<=\s))\*([^*\s|]+)\*(?=\s|$)")

@@ -7,6 +7,8 @@ import pytest
 from harness.nvim import NvimError
 from harness.terminal import marked_processes
 
+pytestmark = pytest.mark.one_nvim
+
 
 def test_runs_the_version_it_names(nvim):
     assert nvim.lua("local v = vim.version() return v.major .. '.' .. v.minor") == nvim.version

@@ -6,6 +6,8 @@ import stat
 
 import pytest
 
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
+
 
 def health(nvim):
     nvim.cmd("checkhealth claude-ide")
@@ -28,6 +30,7 @@ def cli(tmp_path, script):
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.every_nvim
 def test_a_good_setup_has_no_warning(start_nvim, connect, tmp_path):
     env = cli(tmp_path, "echo '9.8.7 (Claude Code)'")
     nvim = start_nvim(env=env)

@@ -8,6 +8,8 @@ import pytest
 
 from harness.nvim import ROOT
 
+pytestmark = pytest.mark.slow
+
 LIBRARY = ROOT / "build" / "claude_ide_native.so"
 CARGO = """#!/bin/sh
 mkdir -p target/release

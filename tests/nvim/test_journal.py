@@ -5,6 +5,8 @@ import stat
 
 import pytest
 
+pytestmark = pytest.mark.dealt
+
 START = "require('claude-ide.server').start()"
 TEXT = "".join(f"line {i}\n" for i in range(1, 21))
 EVENTS = """
@@ -133,6 +135,7 @@ def test_several_edits_of_one_file_with_the_persons_in_between(claude):
     assert claude.changes() == []
 
 
+@pytest.mark.every_nvim
 def test_undo_goes_through_the_buffer_and_u_brings_it_back(claude):
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"), ("a.txt", "line 9\n", "LINE 9\n"))
     after = claude.text()
@@ -182,6 +185,7 @@ def test_lines_that_the_person_changed_since_stay(claude):
     assert claude.text() == TEXT.replace("line 3\n", "LINE 3mine\n")
 
 
+@pytest.mark.every_nvim
 def test_unsaved_changes_are_neither_undone_nor_saved(claude):
     nvim = claude.nvim
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"))

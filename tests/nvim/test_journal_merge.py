@@ -5,6 +5,8 @@ import random
 
 import pytest
 
+pytestmark = pytest.mark.one_nvim
+
 TAILS = ["", "ü", "x" * 40, "\t", "a b"]
 FOLD = """
 local merge = require("claude-ide.journal.merge")

@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
+
 TEXT = "".join(f"line {i}\n" for i in range(1, 21))
 
 

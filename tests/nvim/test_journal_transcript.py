@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from session_files import Sessions
 
+pytestmark = pytest.mark.dealt
+
 A = "one\ntwo\nthree\nfour\nfive\n"
 
 

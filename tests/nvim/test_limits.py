@@ -12,6 +12,8 @@ from websockets.exceptions import InvalidStatus
 
 from harness.client import RpcError
 
+pytestmark = [pytest.mark.one_nvim, pytest.mark.slow]
+
 PING_FRAME = b"\x89\x00"
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from harness.fake_server import FakeServer
 
+pytestmark = pytest.mark.one_nvim
+
 FILES = {
     "alpha.txt": "a\nb\nc\n",
     "beta.lua": "b\n",

@@ -1,5 +1,9 @@
 """Byte columns and UTF-16 columns."""
 
+import pytest
+
+pytestmark = pytest.mark.dealt
+
 CHECK = """
 local position = require("claude-ide.position")
 -- a, a character outside the basic plane, b, two bytes that are no UTF-8, e with a combining mark

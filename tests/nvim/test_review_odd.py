@@ -3,6 +3,8 @@
 import pytest
 from review_steps import A_CLAUDE, NOTICES, A, B, review, turn, waiting, windows
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def nvim(start_nvim, connect):

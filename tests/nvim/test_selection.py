@@ -56,6 +56,7 @@ def test_tells_a_cursor_column_in_utf16_units(editor):
     assert sent["selection"]["isEmpty"] is True
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     ("keys", "text", "start", "end"),
     [

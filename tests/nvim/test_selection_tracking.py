@@ -222,6 +222,7 @@ def test_typing_tells_the_cursor(editor):
 # --- what is told of
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     "command",
     [
@@ -295,6 +296,7 @@ def test_entering_a_file_that_is_denied_takes_back_what_was_told(editor, name):
     wait_cursor(nvim, 0, 0)
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     "glob",
     ["conf/**", "inner/*", "**/conf/**/x.txt", "X.TXT*", "conf/inner/{x,y}.txt", "[!a].?xt", "**/x.txt", "*/x.txt"],

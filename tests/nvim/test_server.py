@@ -9,6 +9,8 @@ import pytest
 
 from harness.client import Client, ToolError
 
+pytestmark = pytest.mark.dealt
+
 START = 'return assert(require("claude-ide.server").start())'
 
 RECORD = """
@@ -111,6 +113,7 @@ def test_stop_removes_the_lock_file_and_says_goodbye(nvim, connect):
     assert nvim.lua('return { require("claude-ide.server").notify("x", {}) }')[1] == "the server does not run"
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("how", ["qa!", "cq", "SIGTERM", "SIGHUP"])
 def test_every_orderly_exit_removes_the_lock_file(nvim, connect, how):
     client = connect(nvim)
@@ -174,6 +177,7 @@ def test_a_port_that_is_taken_is_an_answer_not_an_error(start_nvim):
     assert second.lua('return require("claude-ide.server").is_running()') is False
 
 
+@pytest.mark.every_nvim
 def test_modules_that_are_loaded_anew_take_the_server_over(nvim, connect):
     """`:Lazy reload` and people who work on their configuration."""
     client = connect(nvim)
@@ -285,6 +289,7 @@ def test_the_client_that_called_last_is_known(nvim, connect):
     nvim.wait(lambda: nvim.lua(last) is None, what="the last client to be forgotten")
 
 
+@pytest.mark.slow
 def test_a_thousand_connects_and_drops_leave_nothing_behind(start_nvim, connect):
     nvim = start_nvim(opts={"log": {"level": "warn"}})
     client = connect(nvim)
@@ -331,6 +336,7 @@ def test_answers_while_the_main_loop_stands_still(nvim, connect):
     nvim.wait("awake")
 
 
+@pytest.mark.every_nvim
 def test_answers_while_neovim_waits_for_enter(nvim, connect):
     client = connect(nvim)
     nvim.keys(":echo 'one' | echo 'two' | echo 'three'<CR>")
@@ -342,6 +348,7 @@ def test_answers_while_neovim_waits_for_enter(nvim, connect):
     assert client.call_result(waiting)
 
 
+@pytest.mark.every_nvim
 def test_answers_while_a_shell_command_runs(nvim, connect):
     client = connect(nvim)
     fifo = nvim.project / "fifo"
@@ -356,6 +363,8 @@ def test_answers_while_a_shell_command_runs(nvim, connect):
     assert client.call("getWorkspaceFolders")
 
 
+@pytest.mark.slow
+@pytest.mark.every_nvim
 def test_a_flood_of_calls_leaves_room_for_the_persons_keys(nvim, connect):
     client = connect(nvim)
     nvim.lua(
@@ -491,6 +500,7 @@ def test_a_tool_whose_cancel_fails_does_no_harm(nvim, connect):
     assert client.call("close_tab", tab_name="z") == ["TAB_CLOSED"]
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("end", ['require("claude-ide.server").stop()', 'vim.cmd("qa!")'])
 def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connect, end):
     """So a pending diff is answered, and not just dropped, when the person quits."""
@@ -596,6 +606,7 @@ def test_the_log_is_bounded(nvim):
     assert len(list(path.parent.glob("claude-ide*"))) == 2
 
 
+@pytest.mark.every_nvim
 def test_nothing_is_said_in_the_persons_face(nvim, connect):
     before = nvim.lua("return vim.fn.execute('messages')")
     client = connect(nvim)

@@ -11,6 +11,8 @@ from session_files import Sessions
 
 from harness.nvim import ROOT
 
+pytestmark = pytest.mark.dealt
+
 FIXTURES = ROOT / "tests" / "sessions" / "fixtures"
 
 ASK = """
@@ -480,6 +482,8 @@ def test_a_request_before_the_start_is_a_clear_error(nvim):
     assert err == "sessions are not watched yet: sessions_start comes first"
 
 
+@pytest.mark.slow
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("busy", ["search", "open", "follow"])
 def test_neovim_quits_while_sessions_are_read(start_nvim, claude, busy):
     nvim = start_nvim()
@@ -499,6 +503,7 @@ def test_neovim_quits_while_sessions_are_read(start_nvim, claude, busy):
     assert time.monotonic() - before < 20
 
 
+@pytest.mark.every_nvim
 def test_a_reload_of_the_plugin_begins_anew(nvim, claude):
     """As plugin managers do it: the modules are loaded again, the library stays."""
     session = claude.write(nvim.project, ("hello", "an answer"))

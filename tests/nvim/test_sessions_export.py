@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+pytestmark = [pytest.mark.one_nvim, pytest.mark.slow]
+
 NOTICES = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
 
 

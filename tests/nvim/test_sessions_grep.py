@@ -4,6 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+pytestmark = pytest.mark.dealt
+
 SETUP = """
 notices, read = {}, {}
 vim.notify = function(message) notices[#notices + 1] = message end
@@ -87,6 +89,7 @@ def test_the_match_stands_out(start_nvim, sessions, project):
     assert nvim.lua("return vim.api.nvim_get_hl(0, { name = 'ClaudeGrepMatch' }).link") == "Search"
 
 
+@pytest.mark.every_nvim
 def test_entries_lead_to_the_place_in_the_transcript(start_nvim, sessions, project):
     session = sessions.write(project, ("a needle", "one"), ("another needle", "two"))
     nvim = start_nvim(files={"a.txt": "text\n"}, args=["a.txt"], init_lua=SETUP)
@@ -106,6 +109,7 @@ def test_entries_lead_to_the_place_in_the_transcript(start_nvim, sessions, proje
     assert not [name for name in listed if name.startswith("claude://")]
 
 
+@pytest.mark.every_nvim
 def test_transcripts_open_in_one_window_whichever_way_the_list_is_used(start_nvim, sessions, project):
     first = sessions.write(project, ("a needle", "one"), ("another needle", "two"))
     second = sessions.write(project, ("a third needle", "three"), age=timedelta(days=1))
@@ -222,6 +226,7 @@ end
 """
 
 
+@pytest.mark.every_nvim
 def test_ctrl_c_in_the_list_stops_the_search_and_keeps_what_was_found(start_nvim, sessions, project):
     sessions.write(project, ("a needle", "ok"))
     nvim = start_nvim(init_lua=SETUP)
@@ -265,6 +270,7 @@ def test_a_list_made_meanwhile_is_left_alone(start_nvim, sessions, project):
     assert nvim.lua("return #vim.fn.getqflist()") == 1
 
 
+@pytest.mark.every_nvim
 def test_typing_goes_on_while_hits_come(start_nvim, sessions, project):
     sessions.write(project, ("a needle", "ok"))
     nvim = start_nvim(files={"a.txt": "\n"}, args=["a.txt"], init_lua=SETUP)

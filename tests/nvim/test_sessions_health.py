@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+pytestmark = pytest.mark.one_nvim
+
 
 @pytest.fixture
 def health(start_nvim):

@@ -5,6 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+pytestmark = pytest.mark.dealt
+
 # Every list that is shown is kept in `lists`; the numbers in `answers` are chosen from them, one after the other.
 PICKER = """
 lists, answers, notices, read = {}, {}, {}, {}
@@ -99,6 +101,7 @@ def test_a_running_session_says_what_it_does(start, sessions, project):
     assert shown["lines"] == ["2h  waiting: permission  main  one", "1d                       main  two"]
 
 
+@pytest.mark.every_nvim
 def test_the_lines_are_aligned_and_fit_the_screen(start, sessions, project):
     sessions.write(
         project, ("漢字のタイトルはとても長いので切らなければならない、それでも揃っているべきだ", "ok"), branch="漢字"
@@ -117,6 +120,7 @@ def test_the_lines_are_aligned_and_fit_the_screen(start, sessions, project):
     nvim.wait("vim.fn.mode() == 'n'", what="the list to be gone")
 
 
+@pytest.mark.every_nvim
 def test_neovims_own_list_shows_one_screen_and_the_rest_on_demand(start, sessions, project):
     for number in range(50):
         sessions.write(project, (f"session {number:02}", "ok"), age=timedelta(minutes=number))

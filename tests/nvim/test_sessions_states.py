@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
+
 TEXT = "require('claude-ide.statusline').text()"
 CAPTURE = """
 notices, events = {}, {}
@@ -127,6 +129,7 @@ def test_the_command_and_the_function_list_states(start, sessions):
     nvim.wait_screen(f"(pid {os.getpid()}, waiting: permission)")
 
 
+@pytest.mark.every_nvim
 def test_the_screen_is_drawn_anew_only_when_the_text_is_another(start, sessions):
     nvim = start()
     sessions.record(os.getpid(), "s", "busy")
@@ -338,6 +341,7 @@ def test_a_wait_that_is_recorded_just_after_a_decision_may_still_be_that_of_the_
     assert notices(nvim) == []
 
 
+@pytest.mark.every_nvim
 def test_a_command_line_is_not_written_over(in_terminal):
     nvim = in_terminal()
     hide(nvim)
@@ -359,6 +363,7 @@ def outside_sequences(raw):
     return re.sub(rb"\x1b[\]P][^\x07\x1b]*(?:\x07|\x1b\\)", b"", bytes(raw))
 
 
+@pytest.mark.every_nvim
 def test_the_bell_rings_and_the_terminal_is_asked_for_a_notification(in_terminal):
     nvim = in_terminal({"channels": ["bell", "osc9"]})
     hide(nvim)

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.one_nvim
+
 MINUTE = 60_000
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = 'vim.tbl_filter(function(n) return vim.startswith(n, "claude-ide") end, vim.tbl_keys(package.loaded))'
 

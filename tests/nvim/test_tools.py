@@ -391,6 +391,7 @@ def test_read_file_gives_the_disk_where_the_buffer_is_behind(project):
     assert run(project, "read_file", path=project.at("b.txt")) == {"loaded": True, "contents": "newer\n"}
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("content", ["x\ny\n", "no newline", "dos\r\nlines\r\n", "", "\n", "\ufeffmark\n", "nul\0\n"])
 def test_write_file_goes_through_the_buffer_byte_for_byte(project, content):
     project.cmd("edit b.txt")

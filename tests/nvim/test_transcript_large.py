@@ -116,6 +116,7 @@ def wait_lines(nvim):
     """)
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     ("keys", "number"), [("gg", 0), ("G", TURNS - 1), ("50%", None), ("gg1000]]", 1000), ("G1000[[", TURNS - 1000)]
 )

@@ -7,6 +7,8 @@ import pytest
 from transcript_files import Transcript, conversation
 from transcript_steps import ENV, NOTICES, go_to, press, show, wait_rendered
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def script(tmp_path):

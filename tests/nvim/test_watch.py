@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from fake_lsp import LSP
 
+pytestmark = pytest.mark.slow
+
 OLD = [f"line {i}" for i in range(1, 61)]
 TEXT = "\n".join(OLD) + "\n"
 NOTICES = """

@@ -1,5 +1,9 @@
 """Which folders the lock file names: the project, wherever the person is in it."""
 
+import pytest
+
+pytestmark = pytest.mark.dealt
+
 
 def folders(nvim):
     return nvim.lua('return require("claude-ide.workspace").folders()')
@@ -111,6 +115,7 @@ def test_the_lock_file_follows_cd(start_nvim):
     assert {key: after[key] for key in unchanged} == {key: before[key] for key in unchanged}
 
 
+@pytest.mark.every_nvim
 def test_the_folders_of_tab_pages_and_windows_belong_to_it(start_nvim):
     nvim = start_nvim(files={f"{name}/.git/HEAD": "" for name in ("one", "two", "three")})
     one, two, three = (str(nvim.project / name) for name in ("one", "two", "three"))
@@ -125,6 +130,7 @@ def test_the_folders_of_tab_pages_and_windows_belong_to_it(start_nvim):
     nvim.wait(lambda: announced(nvim) == [one], what="the closed tab page's folder to go")
 
 
+@pytest.mark.every_nvim
 def test_autochdir_does_not_move_the_project(start_nvim):
     nvim = start_nvim(
         init_lua="vim.o.autochdir = true",
