@@ -91,7 +91,7 @@ def test_takes_a_mention_that_waited_for_it(nvim, cli):
 def test_writes_what_is_accepted_and_the_buffer_shows_it(nvim, cli):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(IN_THE_DIFF, timeout=60)
+    nvim.wait(IN_THE_DIFF)
     nvim.wait_screen("TWO")
     assert text(nvim) == "one\ntwo\nthree\n"
     nvim.keys("ZZ")
@@ -106,7 +106,7 @@ def test_writes_what_is_accepted_and_the_buffer_shows_it(nvim, cli):
 def test_leaves_the_file_when_the_change_is_rejected(nvim, cli):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(IN_THE_DIFF, timeout=60)
+    nvim.wait(IN_THE_DIFF)
     nvim.wait_screen("TWO")
     nvim.keys("ZQ")
     claude.wait_screen("Rejected update to")
@@ -118,7 +118,7 @@ def test_leaves_the_file_when_the_change_is_rejected(nvim, cli):
 def test_writes_the_proposal_as_the_person_edited_it(nvim, cli):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(IN_THE_DIFF, timeout=60)
+    nvim.wait(IN_THE_DIFF)
     nvim.wait("vim.api.nvim_get_current_line() == 'TWO'", what="the cursor to be on the change")
     nvim.keys("A, said I<Esc>:w<CR>")
     claude.wait_screen("● Done.")
@@ -129,7 +129,7 @@ def test_writes_the_proposal_as_the_person_edited_it(nvim, cli):
 def test_closes_the_diff_that_was_answered_in_the_terminal(nvim, cli, choice, expected):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(ONE_DIFF, timeout=60)
+    nvim.wait(ONE_DIFF)
     claude.answer(choice)
     nvim.wait(NO_DIFF)
     nvim.wait("#vim.api.nvim_list_tabpages() == 1")
@@ -154,7 +154,7 @@ def test_reviews_several_edits_of_one_turn(nvim, cli):
 def test_creates_a_new_file(nvim, cli):
     claude = cli(nvim)
     claude.prompt(call("Write", file_path=str(nvim.project / "new.txt"), content="fresh\n"))
-    nvim.wait(IN_THE_DIFF, timeout=60)
+    nvim.wait(IN_THE_DIFF)
     nvim.wait_screen("fresh")
     assert not (nvim.project / "new.txt").exists()
     nvim.keys("ZZ")
@@ -166,11 +166,11 @@ def test_two_clis_leave_each_others_diffs_alone(nvim, cli):
     first = cli(nvim)
     second = cli(nvim)
     first.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(ONE_DIFF, timeout=60)
+    nvim.wait(ONE_DIFF)
     second.prompt(change(nvim, "second", "2nd", "b.txt"))  # every prompt closes the tabs of its own client
     nvim.wait("require('claude-ide.diff').count() == 2")
     first.answer("1")
-    nvim.wait(ONE_DIFF, timeout=60)
+    nvim.wait(ONE_DIFF)
     second.wait_screen(QUESTION)
     nvim.cmd("Claude reject")
     second.wait_screen("Rejected update to")
@@ -181,7 +181,7 @@ def test_two_clis_leave_each_others_diffs_alone(nvim, cli):
 def test_quitting_neovim_rejects_the_open_diff(nvim, cli):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(ONE_DIFF, timeout=60)
+    nvim.wait(ONE_DIFF)
     nvim.keys(":qa<CR>")
     assert nvim.terminal.wait_exit() == 0
     claude.wait_screen("Rejected update to")
@@ -204,7 +204,7 @@ def test_reconnects_when_the_server_restarts(nvim, cli):
     nvim.cmd("Claude restart")
     nvim.wait("#require('claude-ide.server').clients() == 1", timeout=20, what="the CLI to come back")
     claude.prompt(change(nvim, "two", "TWO"))
-    nvim.wait(IN_THE_DIFF, timeout=60)
+    nvim.wait(IN_THE_DIFF)
     nvim.keys("ZZ")
     claude.wait_screen("● Done.")
     assert text(nvim) == "one\nTWO\nthree\n"
@@ -213,7 +213,7 @@ def test_reconnects_when_the_server_restarts(nvim, cli):
 def test_the_command_opens_a_connected_cli_beside_the_file(start_with_claude):
     nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\ntwo\nthree\n"})
     nvim.keys(":Claude<CR>")
-    nvim.wait("#require('claude-ide.server').clients() == 1", timeout=30, what="the CLI to connect")
+    nvim.wait("#require('claude-ide.server').clients() == 1", what="the CLI to connect")
     nvim.wait_screen("manual mode on")
     nvim.keys(change(nvim, "two", "TWO").replace("<", "<lt>"))
     nvim.wait_screen('"TWO"}')

@@ -46,13 +46,13 @@ def nvim(start_with_claude, mock_api):
     """A Neovim with the CLI in its terminal, which proposes a change."""
     nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\ntwo\nthree\n"})
     nvim.keys(":Claude<CR>")
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", timeout=60, what="the CLI to connect")
-    nvim.wait_screen("manual mode on", timeout=60)
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
+    nvim.wait_screen("manual mode on")
     mock_api.script(Reply(calls=[("Read", {"file_path": str(nvim.project / "a.txt")})]), Reply(calls=[edit(nvim)]))
     nvim.keys("change it")
     nvim.wait_screen("change it")
     nvim.keys("<CR>")
-    nvim.wait(ONE_DIFF, timeout=60)
+    nvim.wait(ONE_DIFF)
     return nvim
 
 
@@ -77,7 +77,7 @@ def test_a_key_asks_and_claude_goes_on_with_what_was_said(nvim, mock_api):
     nvim.keys("ZW")
     nvim.wait_screen("Why not?")
     nvim.keys("SAY understood<CR>")
-    nvim.wait_screen("● understood", timeout=60)
+    nvim.wait_screen("● understood")
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
 
 
@@ -87,10 +87,10 @@ def test_in_another_terminal_the_prompt_stays_empty_and_the_words_are_kept(start
     claude = cli(nvim)
     path = str(nvim.project / "a.txt")
     claude.prompt(f"{call('Read', file_path=path)} THEN {call(edit(nvim)[0], **edit(nvim)[1])}")
-    nvim.wait(ONE_DIFF, timeout=60)
+    nvim.wait(ONE_DIFF)
     nvim.wait_screen("TWO")
     nvim.keys(":Claude reject use two words<CR>")
-    claude.wait_screen("Rejected update to", timeout=60)
+    claude.wait_screen("Rejected update to")
     said = "That Claude runs in another terminal. Your words are in"
     nvim.wait(lambda: said in nvim.lua("return vim.fn.execute('messages')"), what="where the words are")
     assert nvim.lua("return vim.fn.getreg('\"')") == "use two words"

@@ -65,7 +65,7 @@ def allow_until_done(claude, nvim):
             claude.answer("1")
         return False
 
-    nvim.wait(step, timeout=90, what="the CLI to be done")
+    nvim.wait(step, what="the CLI to be done")
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
@@ -86,9 +86,9 @@ def test_several_edits_and_a_shell_command_of_one_turn_are_undone_together(nvim,
     )
     allow_until_done(claude, nvim)
     expected = [["a.txt", 2, 2], ["b.txt", 1, 1], ["c.txt", 1, 0]]
-    nvim.wait(lambda: nvim.lua(WAITING) == expected, timeout=30, what="three files to wait for a review")
+    nvim.wait(lambda: nvim.lua(WAITING) == expected, what="three files to wait for a review")
     # Undoing it waits until all is written, so that nothing of the turn is taken for somebody else's.
-    nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil", timeout=30)
+    nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil")
     nvim.lua("vim.ui.select = function(items, _, done) done(items[1], 1) end")
     nvim.keys(":Claude undo<CR>")
     nvim.wait(lambda: (nvim.project / "a.txt").read_text() == "one\ntwo\nthree\n", what="a.txt as it was")
@@ -114,7 +114,7 @@ def test_edits_that_could_not_be_announced_are_told_by_the_transcript(nvim, cli)
     )
     claude.wait_screen("● Done.")
     expected = [["a.txt", 2, 2], ["c.txt", 1, 0]]
-    nvim.wait(lambda: nvim.lua(WAITING) == expected, timeout=30, what="two files to wait for a review")
+    nvim.wait(lambda: nvim.lua(WAITING) == expected, what="two files to wait for a review")
     results = nvim.lua("return require('claude-ide.journal').undo_turn()")
     assert all(result["ok"] for result in results)
     assert (nvim.project / "a.txt").read_text() == "one\ntwo\nthree\n"

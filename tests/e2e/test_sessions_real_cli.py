@@ -68,7 +68,7 @@ def terminal_session(nvim, id=None):
         fits = session and session["state"]["activity"] == "idle" and id in (None, session["id"])
         return session["id"] if fits else None
 
-    return nvim.wait(idle, timeout=60, what="the CLI in the terminal to be idle")
+    return nvim.wait(idle, what="the CLI in the terminal to be idle")
 
 
 def test_states_follow_a_turn_a_question_clear_and_a_kill(start_nvim, cli):
@@ -91,25 +91,25 @@ def test_states_follow_a_turn_a_question_clear_and_a_kill(start_nvim, cli):
 
     claude.prompt("/clear")
     moved = "return vim.iter(events):find(function(event) return event[2].previous end)"
-    _, cleared = nvim.wait(moved, timeout=30, what="the event of the cleared session")
+    _, cleared = nvim.wait(moved, what="the event of the cleared session")
     assert cleared["previous"] == waiting["session"] != cleared["session"]
 
     os.kill(claude.pid, signal.SIGKILL)
     shows(nvim, "Claude not connected")
-    nvim.wait("#require('claude-ide').status().sessions == 0", timeout=30, what="the session to be gone")
+    nvim.wait("#require('claude-ide').status().sessions == 0", what="the session to be gone")
 
 
 def test_a_headless_session_is_listed_and_resumed_in_the_terminal(nvim, headless):
     session = headless("SAY the answer is 42")
     nvim.keys(":Claude sessions<CR>")
-    nvim.wait_screen("SAY the answer is 42", timeout=30)
+    nvim.wait_screen("SAY the answer is 42")
     nvim.wait_screen("Type number")
     nvim.keys("1<CR>")
     nvim.wait_screen("Resume it in the terminal")
     nvim.keys("2<CR>")
     assert terminal_session(nvim, session) == session
-    nvim.wait_screen("● the answer is 42", timeout=30)
-    nvim.wait(f"{TEXT} == 'Claude idle'", timeout=30, what="the statusline")
+    nvim.wait_screen("● the answer is 42")
+    nvim.wait(f"{TEXT} == 'Claude idle'", what="the statusline")
 
 
 def test_a_fork_goes_on_with_a_copy(nvim, headless, home):
@@ -117,12 +117,12 @@ def test_a_fork_goes_on_with_a_copy(nvim, headless, home):
     (file,) = (home / ".claude" / "projects").glob(f"*/{session}.jsonl")
     before = file.read_bytes()
     nvim.cmd(f"Claude sessions fork {session[:8]}")
-    nvim.wait_screen("● the answer is 42", timeout=60)
-    nvim.wait_screen("manual mode on", timeout=30)
+    nvim.wait_screen("● the answer is 42")
+    nvim.wait_screen("manual mode on")
     nvim.keys("SAY forked")
     nvim.wait_screen("SAY forked")
     nvim.keys("<CR>")
-    nvim.wait_screen("● forked", timeout=60)
+    nvim.wait_screen("● forked")
     fork = terminal_session(nvim)
     assert fork != session
     assert file.read_bytes() == before
@@ -141,7 +141,7 @@ def test_what_runs_in_the_terminal_is_told_when_it_waits_out_of_sight(start_with
         init_lua="notices = {} vim.notify = function(message) notices[#notices + 1] = message end",
     )
     nvim.keys(":Claude<CR>")
-    nvim.wait_screen("manual mode on", timeout=60)
+    nvim.wait_screen("manual mode on")
     terminal_session(nvim)
     nvim.cmd("Claude hide")
     shown = """
@@ -150,7 +150,7 @@ def test_what_runs_in_the_terminal_is_told_when_it_waits_out_of_sight(start_with
     """
     send = "vim.fn.chansend(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
     nvim.lua(send, call("Bash", command="touch x"))
-    nvim.wait(shown, timeout=30, what="the CLI to show the prompt")
+    nvim.wait(shown, what="the CLI to show the prompt")
     nvim.lua(send, "\r")
-    nvim.wait("#notices == 1", timeout=60, what="the notice")
+    nvim.wait("#notices == 1", what="the notice")
     assert nvim.lua("return notices") == ["Claude waits for your permission"]

@@ -31,18 +31,18 @@ def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
     claude = cli(nvim, args=["--ide"], mode="acceptEdits")
     claude.prompt("SAY Hello **there**")
     claude.wait_screen("Hello")
-    nvim.wait(SESSION, timeout=60, what="the session to be known")
+    nvim.wait(SESSION, what="the session to be known")
     nvim.cmd("Claude transcript")
-    nvim.wait_screen("Hello there", timeout=60)
-    nvim.wait_screen(re.compile(r"SAY Hello .* · idle .*in context", re.MULTILINE), timeout=60)
+    nvim.wait_screen("Hello there")
+    nvim.wait_screen(re.compile(r"SAY Hello .* · idle .*in context", re.MULTILINE))
 
     claude.prompt(
         f"{call('Read', file_path=path)} THEN {call('Edit', file_path=path, old_string='two', new_string='TWO')} "
         f"THEN {call('Bash', command=shell, description='Calculate')} THEN SAY All is done"
     )
     claude.wait_screen(QUESTION)
-    nvim.wait_screen("Claude waits for your permission", timeout=60)
-    nvim.wait(lambda: lines_with(nvim, f"  Bash {shell} · running"), timeout=60)
+    nvim.wait_screen("Claude waits for your permission")
+    nvim.wait(lambda: lines_with(nvim, f"  Bash {shell} · running"))
     assert re.fullmatch(r"  Read a.txt · ok · [\d.]+ s", lines_with(nvim, "  Read ")[0])
     assert re.fullmatch(r"  Edit a.txt \+1 −1 · ok · [\d.]+ s", lines_with(nvim, "  Edit ")[0])
     assert "    +TWO" in nvim.lines() and "    -two" in nvim.lines()
@@ -51,7 +51,7 @@ def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
     nvim.wait(lambda: "    42" in nvim.lines(), timeout=60)
     assert re.fullmatch(r"  Bash python3 .* · ok · [\d.]+ s", lines_with(nvim, "  Bash ")[0])
     assert nvim.cursor()[0] == nvim.lua("return vim.fn.line('$')"), "it followed"
-    nvim.wait_screen(re.compile(r" · idle ", re.MULTILINE), timeout=60)
+    nvim.wait_screen(re.compile(r" · idle ", re.MULTILINE))
 
     nvim.keys("[c<CR>")
     nvim.wait("#vim.api.nvim_list_tabpages() == 2")
@@ -69,14 +69,14 @@ def test_a_tool_that_is_refused_and_one_that_fails_say_so(nvim, cli):
     claude = cli(nvim)
     claude.prompt(call("Read", file_path=str(nvim.project / "missing.txt")))
     claude.wait_screen("● Done.")
-    nvim.wait(SESSION, timeout=60, what="the session to be known")
+    nvim.wait(SESSION, what="the session to be known")
     nvim.cmd("Claude transcript")
-    nvim.wait(lambda: lines_with(nvim, "  Read missing.txt · failed"), timeout=60)
+    nvim.wait(lambda: lines_with(nvim, "  Read missing.txt · failed"))
     claude.prompt(call("Bash", command="touch made.txt", description="Make it"))
     claude.wait_screen(QUESTION)
     claude.escape()
-    nvim.wait(lambda: lines_with(nvim, "  Bash touch made.txt · rejected"), timeout=60)
-    nvim.wait(lambda: lines_with(nvim, "  Interrupted by you"), timeout=60)
+    nvim.wait(lambda: lines_with(nvim, "  Bash touch made.txt · rejected"))
+    nvim.wait(lambda: lines_with(nvim, "  Interrupted by you"))
 
 
 def test_thinking_is_folded(nvim, cli, mock_api):
@@ -84,9 +84,9 @@ def test_thinking_is_folded(nvim, cli, mock_api):
     claude = cli(nvim)
     claude.prompt("Think")
     claude.wait_screen("I have thought.")
-    nvim.wait(SESSION, timeout=60, what="the session to be known")
+    nvim.wait(SESSION, what="the session to be known")
     nvim.cmd("Claude transcript")
-    nvim.wait(lambda: lines_with(nvim, "I have thought."), timeout=60)
+    nvim.wait(lambda: lines_with(nvim, "I have thought."))
     assert nvim.lines()[nvim.lines().index("  Thinking") + 1] == "    First one thing."
     screen = nvim.wait_screen(re.compile(r"^  Thinking First one thing. +2 lines$", re.MULTILINE))
     assert "Then another." not in screen
@@ -96,8 +96,8 @@ def test_clear_says_where_it_goes_on(nvim, cli):
     claude = cli(nvim)
     claude.prompt("SAY Before")
     claude.wait_screen("Before")
-    nvim.wait(SESSION, timeout=60, what="the session to be known")
+    nvim.wait(SESSION, what="the session to be known")
     nvim.cmd("Claude transcript")
-    nvim.wait(lambda: lines_with(nvim, "Before"), timeout=60)
+    nvim.wait(lambda: lines_with(nvim, "Before"))
     claude.prompt("/clear")
-    nvim.wait_screen("── went on in session", timeout=60)
+    nvim.wait_screen("── went on in session")

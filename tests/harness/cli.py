@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from . import PATIENCE
 from .mock_api import MockApi
 from .terminal import Terminal
 
@@ -17,9 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "Do you want to"
 """How every permission question of the CLI begins."""
 
-_PATIENCE = 60.0
-"""Seconds that a CLI may take for what it does: a turn of several tools takes it 3 s here, and many times that where
-several run on a small machine."""
+_LOST = 5.0
+"""Seconds after which an Enter that brought nothing about is pressed again."""
 
 _KEY = "sk-ant-dummy-000000000000"
 
@@ -87,6 +87,7 @@ class Cli:
         env: Mapping[str, str] | None = None,
     ) -> None:
         self.cwd = cwd
+        self._api = api
         self.terminal = Terminal(
             [binary(), "--permission-mode", mode, *args],
             env={**environment(home, api), **(env or {})},
@@ -97,7 +98,7 @@ class Cli:
     def pid(self) -> int:
         return self.terminal.pid
 
-    def wait_ready(self, timeout: float = _PATIENCE) -> None:
+    def wait_ready(self, timeout: float = PATIENCE) -> None:
         """Waits until the CLI takes a prompt."""
         self.wait_screen(re.compile(r"^❯", re.MULTILINE), timeout)
 
@@ -105,35 +106,46 @@ class Cli:
         """Types text at the prompt and waits until the CLI shows it; does not submit."""
         self.terminal.write(text)
         tail = _compact(text)[-24:]
-        self.terminal.wait(lambda: tail in _compact(self.terminal.text()), _PATIENCE, f"the CLI to show {tail!r}")
+        self.terminal.wait(lambda: tail in _compact(self.terminal.text()), PATIENCE, f"the CLI to show {tail!r}")
 
     def enter(self) -> None:
         """Presses Enter."""
         self.terminal.write("\r")
 
     def prompt(self, text: str) -> None:
-        """Types a prompt and submits it."""
+        """Types a prompt and submits it; waits until the model has it, where it is for the model."""
         self.type(text)
-        self.enter()
+        asked, pressed = len(self._api.requests), -_LOST
 
-    def answer(self, choice: str = "1") -> None:
-        """Answers the permission question on the screen.
+        def taken() -> bool:
+            nonlocal pressed
+            if len(self._api.requests) > asked:
+                return True
+            if time.monotonic() - pressed > _LOST:  # nothing was asked yet, so nothing else can be what this answers
+                pressed = time.monotonic()
+                self.enter()
+            return text.startswith("/")
+
+        self.terminal.wait(taken, PATIENCE, "the CLI to ask the model")
+
+    def answer(self, choice: str = "1", question: str = QUESTION) -> None:
+        """Answers the permission question on the screen, or another one that shows this text until it is answered.
 
         The CLI ignores keys for a moment after it has put a question; so the key is pressed again while it still asks.
         """
-        self.wait_screen(QUESTION)
+        self.wait_screen(question)
         pressed = 0.0
 
         def answered() -> bool:
             nonlocal pressed
-            if QUESTION not in self.screen():
+            if question not in self.screen():
                 return True
             if time.monotonic() - pressed > 0.5:
                 pressed = time.monotonic()
                 self.terminal.write(choice)
             return False
 
-        self.terminal.wait(answered, _PATIENCE, "the CLI to take the answer")
+        self.terminal.wait(answered, PATIENCE, "the CLI to take the answer")
 
     def keys(self, keys: str) -> None:
         """Types keys in Vim notation."""
@@ -147,11 +159,11 @@ class Cli:
         """The screen as one text."""
         return self.terminal.text()
 
-    def wait_screen(self, text: str | re.Pattern[str], timeout: float = _PATIENCE) -> str:
+    def wait_screen(self, text: str | re.Pattern[str], timeout: float = PATIENCE) -> str:
         """Waits until the screen shows the text, or matches the compiled pattern."""
         return self.terminal.wait_screen(text, timeout)
 
-    def wait_gone(self, text: str, timeout: float = _PATIENCE) -> None:
+    def wait_gone(self, text: str, timeout: float = PATIENCE) -> None:
         """Waits until the screen no longer shows the text."""
         self.terminal.wait(lambda: text not in self.terminal.text(), timeout, f"{text!r} to leave the screen")
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect as ws_connect
 
+from . import PATIENCE
+
 PROTOCOL_VERSION = "2025-11-25"
 
 
@@ -58,6 +60,7 @@ class Client:
             user_agent_header="claude-code/2.1.329 (cli)",
             max_size=None,
             ping_interval=None,
+            open_timeout=PATIENCE,
             close_timeout=2,
             proxy=None,
         )
@@ -78,7 +81,7 @@ class Client:
         self.notify("ide_connected", {"pid": os.getpid()})
         return self.initialized
 
-    def request(self, method: str, params: object = None, timeout: float = 30) -> object:
+    def request(self, method: str, params: object = None, timeout: float = PATIENCE) -> object:
         """Sends a request and returns its result; raises RpcError."""
         return self.result(self.send(method, params), timeout)
 
@@ -89,7 +92,7 @@ class Client:
         self._send(message if params is None else {**message, "params": params})
         return request_id
 
-    def result(self, request_id: int, timeout: float = 30) -> object:
+    def result(self, request_id: int, timeout: float = PATIENCE) -> object:
         """Waits for the answer to a request that was sent; raises RpcError."""
         self._wait(lambda: request_id in self._replies, timeout, f"the answer to request {request_id}")
         reply = self._replies.pop(request_id)
@@ -102,7 +105,7 @@ class Client:
         with self._changed:
             return request_id in self._replies
 
-    def call(self, tool: str, /, *, timeout: float = 30, **args: object) -> list[str]:
+    def call(self, tool: str, /, *, timeout: float = PATIENCE, **args: object) -> list[str]:
         """Calls a tool and returns its text items; raises ToolError where the tool says that it failed."""
         return self.call_result(self.start_call(tool, **args), timeout)
 
@@ -110,7 +113,7 @@ class Client:
         """Calls a tool without waiting (a diff, say) and returns the request's id."""
         return self.send("tools/call", {"name": tool, "arguments": args})
 
-    def call_result(self, request_id: int, timeout: float = 30) -> list[str]:
+    def call_result(self, request_id: int, timeout: float = PATIENCE) -> list[str]:
         """Waits for a tool call that was started and returns its text items; raises ToolError."""
         result = self.result(request_id, timeout)
         texts = [item["text"] for item in result["content"]]
@@ -131,7 +134,7 @@ class Client:
         """Sends one frame as it stands."""
         self._socket.send(data)
 
-    def wait_notification(self, method: str, timeout: float = 30, match=lambda params: True) -> dict[str, object]:
+    def wait_notification(self, method: str, timeout: float = PATIENCE, match=lambda params: True) -> dict[str, object]:
         """Waits for a notification, takes it off the list and returns its params."""
 
         def find() -> int | None:
@@ -144,7 +147,7 @@ class Client:
         with self._changed:
             return self.notifications.pop(find()).get("params", {})
 
-    def wait_closed(self, timeout: float = 30) -> tuple[int | None, str]:
+    def wait_closed(self, timeout: float = PATIENCE) -> tuple[int | None, str]:
         """Waits until the connection is closed and returns the code and reason that the server gave."""
         self._wait(lambda: self._closed, timeout, "the connection to close", closed_is_fine=True)
         return self._socket.close_code, self._socket.close_reason or ""

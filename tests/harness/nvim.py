@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from . import PATIENCE
 from .rpc import NvimError, Rpc, RpcTimeout
 from .terminal import Terminal
 
@@ -90,7 +91,7 @@ class Nvim:
             "SHELL": "/bin/sh",
         }
 
-    def lua(self, code: str, *args: object, timeout: float = 20) -> object:
+    def lua(self, code: str, *args: object, timeout: float = PATIENCE) -> object:
         """Runs Lua in Neovim; `...` holds the arguments, what it returns comes back."""
         return self._request("nvim_exec_lua", code, list(args), timeout=timeout)
 
@@ -114,7 +115,7 @@ class Nvim:
         """The lines a person sees."""
         return self.terminal.screen()
 
-    def wait_screen(self, text: str, timeout: float = 30) -> str:
+    def wait_screen(self, text: str, timeout: float = PATIENCE) -> str:
         """Waits until the screen shows the text (or matches the compiled pattern)."""
         return self.terminal.wait_screen(text, timeout)
 
@@ -131,7 +132,7 @@ class Nvim:
         """The mode, as `mode(1)` gives it; also answered while Neovim waits for a key."""
         return self._request("nvim_get_mode")["mode"]
 
-    def wait(self, condition: str | Callable[[], object], timeout: float = 30, what: str = "") -> object:
+    def wait(self, condition: str | Callable[[], object], timeout: float = PATIENCE, what: str = "") -> object:
         """Polls until the condition holds, and returns its value.
 
         `condition` is a function, or Lua: an expression, or a chunk that holds `return`.
@@ -162,7 +163,7 @@ class Nvim:
         """Whether Neovim is still there."""
         return self.terminal.exit_code() is None
 
-    def quit(self, timeout: float = 30) -> int:
+    def quit(self, timeout: float = PATIENCE) -> int:
         """Quits with `:qa!` and returns the exit code; ends what hangs."""
         if self._rpc is not None and self.running():
             with contextlib.suppress(OSError):
@@ -185,7 +186,7 @@ class Nvim:
         log = "\n".join(self.log().splitlines()[-40:]) or "(no log)"
         return f"{self.terminal.framed()}\nNeovim {self.version}, log:\n{log}"
 
-    def _request(self, method: str, *args: object, timeout: float = 20) -> object:
+    def _request(self, method: str, *args: object, timeout: float = PATIENCE) -> object:
         if self._rpc is None:
             raise NvimError("Neovim has been ended")
         try:
@@ -194,9 +195,13 @@ class Nvim:
             raise RpcTimeout(f"{error}\n{self.terminal.framed()}") from None
 
 
+_NO_PROVIDERS = "vim.g.loaded_python3_provider = 0"
+"""Else each first Python file makes Neovim run `python3`, of which pyenv alone makes 0.7 s of work."""
+
+
 def _init(opts: Mapping[str, object] | None, extra: str) -> str:
     """The init.lua of one test: the minimal one, `setup()` unless it is left out, and the test's own lines."""
-    parts = [f"dofile({json.dumps(str(ROOT / 'tests' / 'minimal_init.lua'))})"]
+    parts = [f"dofile({json.dumps(str(ROOT / 'tests' / 'minimal_init.lua'))})", _NO_PROVIDERS]
     if opts is not None:
         encoded = json.dumps({"auto_start": False, **opts})
         parts.append(f'require("claude-ide").setup(vim.json.decode([==[{encoded}]==]))')

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import msgpack
 
-PATIENCE = 1.0
+from . import PATIENCE
+
+_ASK_AFTER = 1.0
 """Seconds without an answer after which Neovim is asked (by a call it serves in any state) whether it waits for a key."""
+_KEYS_TAKE = 15.0
+"""Seconds that it may wait for one: a key that was just typed may be on its way."""
 
 
 class NvimError(Exception):
@@ -24,7 +28,7 @@ class RpcTimeout(AssertionError):
 class Rpc:
     """A synchronous MessagePack-RPC connection."""
 
-    def __init__(self, path: Path, timeout: float = 30) -> None:
+    def __init__(self, path: Path, timeout: float = PATIENCE) -> None:
         deadline = time.monotonic() + timeout
         while True:
             self._socket = socket.socket(socket.AF_UNIX)
@@ -41,7 +45,7 @@ class Rpc:
         )
         self._next = 0
 
-    def request(self, method: str, *args: object, timeout: float = 20) -> object:
+    def request(self, method: str, *args: object, timeout: float = PATIENCE) -> object:
         """Calls an API function and returns its result.
 
         Raises NvimError for an error of Neovim's, RpcTimeout when it does not answer.
@@ -50,7 +54,7 @@ class Rpc:
         request_id = self._next
         self._send([0, request_id, method, args], timeout)
         deadline = time.monotonic() + timeout
-        probe_id, probe_at = None, time.monotonic() + PATIENCE
+        probe_id, probe_at, blocked_since = None, time.monotonic() + _ASK_AFTER, None
         while True:
             for _, answered, error, result in self._replies():
                 if answered == request_id:
@@ -58,9 +62,10 @@ class Rpc:
                         raise NvimError(error[1] if isinstance(error, list) else error)
                     return result
                 if answered == probe_id:
-                    if result["blocking"]:
+                    blocked_since = (blocked_since or time.monotonic()) if result["blocking"] else None
+                    if blocked_since and time.monotonic() - blocked_since > _KEYS_TAKE:
                         raise RpcTimeout(f"Neovim waits for a key and does not answer {method}")
-                    probe_id, probe_at = None, time.monotonic() + PATIENCE
+                    probe_id, probe_at = None, time.monotonic() + _ASK_AFTER
             now = time.monotonic()
             if now >= deadline:
                 raise RpcTimeout(f"Neovim did not answer {method} within {timeout} s")

@@ -29,7 +29,7 @@ def propose(diffs, old, new, name="big.txt"):
         str(project / name),
         str(project / "proposal"),
     )
-    diffs.nvim.wait(lambda: diffs.current() == 1, timeout=30, what="the cursor in the proposal")
+    diffs.nvim.wait(lambda: diffs.current() == 1, what="the cursor in the proposal")
 
 
 def text(lines):

@@ -32,7 +32,7 @@ def test_what_is_generated_is_current(start_nvim):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert checked.returncode == 0, checked.stderr
 

@@ -16,7 +16,7 @@ def health(nvim):
         local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n")
         return vim.bo.filetype == "checkhealth" and text:find("Log file:", 1, true) and text or nil
         """,
-        timeout=30,
+        timeout=120,
     )
     return text
 

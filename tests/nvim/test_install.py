@@ -49,7 +49,7 @@ def test_a_package_needs_no_more_than_to_lie_there(bare, installed):
 def build(package, library, path):
     environment = {"PATH": f"{path}:{os.environ['PATH']}", "FAKE_LIBRARY": str(library), "HOME": str(package)}
     script = package / "scripts" / "build.sh"
-    return subprocess.run([script], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([script], env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def wait_nothing_known(nvim):
 
 def settle(nvim):
     """Waits until a pause has passed in which nothing was told."""
-    nvim.lua("vim.wait(250)", timeout=20)
+    nvim.lua("vim.wait(250)")
     return nvim.server.sent("selection_changed")
 
 

@@ -22,7 +22,7 @@ def health(start_nvim):
             local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n")
             return vim.bo.filetype == "checkhealth" and text:find("Log file:", 1, true) and text or nil
             """,
-            timeout=60,
+            timeout=120,
         )
         return text[text.index("Sessions ~") : text.index("Surroundings ~")]
 

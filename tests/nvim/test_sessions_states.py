@@ -69,7 +69,7 @@ def hide(nvim):
 def notices(nvim, settle_ms=500):
     """All notices, once every state so far has lasted long enough to be told: timers fire in the order of their ends."""
     nvim.lua("passed = false vim.defer_fn(function() passed = true end, ...)", settle_ms + 100)
-    nvim.wait("passed", timeout=30)
+    nvim.wait("passed")
     return nvim.lua("return notices")
 
 

@@ -19,7 +19,7 @@ def headless(nvim_program, tmp_path, *args):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
 
 

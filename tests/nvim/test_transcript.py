@@ -448,7 +448,7 @@ def test_a_hit_of_a_search_is_gone_to(start_nvim, script):
     nvim.lua(
         'require("claude-ide.transcript").open({ file = (...) }, { line = select(2, ...) })', str(script.path), number
     )
-    nvim.wait("vim.fn.getline(vim.fn.line('.') + 1):find('Ask somebody', 1, true) ~= nil", timeout=60)
+    nvim.wait("vim.fn.getline(vim.fn.line('.') + 1):find('Ask somebody', 1, true) ~= nil")
 
 
 def test_markdown_is_coloured_and_one_message_does_not_spill_into_the_next(start_nvim, empty):

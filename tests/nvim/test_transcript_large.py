@@ -67,7 +67,7 @@ def wait_complete(nvim):
 def nvim(start_nvim, script):
     nvim = start_nvim(env=ENV, init_lua=NOTICES)
     nvim.cmd(f"Claude transcript {script.id}")
-    nvim.wait_screen(f"Done with {TURNS - 1:06d}.", timeout=60)
+    nvim.wait_screen(f"Done with {TURNS - 1:06d}.")
     return nvim
 
 
@@ -100,7 +100,7 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
     wait_lines(nvim)
     nvim.wait_screen(f"Some prose of {TURNS - 3:06d}.")
     screen, winline = nvim.screen()[1:30], nvim.lua("return vim.fn.winline()")
-    nvim.wait("#held > 0", timeout=60)
+    nvim.wait("#held > 0")
     nvim.lua("go_on()")
     wait_complete(nvim)
     assert nvim.lua("return { vim.api.nvim_get_current_line(), vim.fn.winline() }") == ["You", winline]
@@ -178,5 +178,5 @@ def test_a_hit_in_the_middle_is_gone_to(start_nvim, script):
     nvim.lua(
         'require("claude-ide.transcript").open({ file = (...) }, { line = select(2, ...) })', str(script.path), number
     )
-    nvim.wait_screen("Prompt 003000: words", timeout=60)
+    nvim.wait_screen("Prompt 003000: words")
     nvim.wait("vim.api.nvim_get_current_line() == 'You'")
