@@ -1,7 +1,8 @@
 """A program in a pseudo-terminal, with the screen a person would see.
 
-Owns the process, the PTY and one reader thread, which feeds a `pyte` screen and answers what programs ask of a terminal
-at their start (device attributes, background colour, cursor position), so that none waits for a terminal that is mute.
+Owns the process, the PTY and one reader thread, which keeps what is written for the screen and answers what programs ask of
+a terminal at their start (device attributes, background colour, cursor position), so that none waits for a terminal that is
+mute.
 """
 
 import codecs
@@ -23,18 +24,24 @@ from pathlib import Path
 
 import pyte
 
+from . import PATIENCE
+from .screen import Screen, split_incomplete
+
 MARKER = "CLAUDE_IDE_TEST_RUN"
 """Variable that marks every process begun by a test, so that all that is left of it can be found and ended."""
+_NEEDLE = f"{MARKER}=".encode()
 
-_SEQUENCE = re.compile(
+_QUERY = re.compile(
     r"""
-    \x1b\][^\x07\x1b]*(?:\x07|\x1b\\)             # OSC: titles, colours, hyperlinks
-  | \x1b[P_^X][^\x1b]*(?:\x1b\\)                  # DCS, APC, PM, SOS
-  | \x1b\[[<>=?!]?[0-9;:]*[ $"'*]?[@-~]           # CSI
+    \x1b\[(?P<attributes>0?c)
+  | \x1b\[(?P<status>5n)
+  | \x1b\[(?P<cursor>6n)
+  | \x1b\](?P<colour>1[01]);\?
+  | \x1b\[\?(?P<mode>[0-9]+)\$p
 """,
     re.VERBOSE,
 )
-_INCOMPLETE = re.compile(r"\x1b(?:\][^\x07\x1b]*\x1b?|[P_^X][^\x1b]*\x1b?|\[[<>=?!]?[0-9;:]*[ $\"'*]?)?\Z")
+_COLOURS = {"10": "ffff/ffff/ffff", "11": "0000/0000/0000"}
 
 _NAMED_KEYS = {
     "esc": "\x1b[27u",  # CSI u: a bare ESC would join with what follows into an Alt chord
@@ -84,13 +91,6 @@ def key_bytes(keys: str) -> bytes:
     return _KEY.sub(translate, keys).encode()
 
 
-class _Screen(pyte.Screen):
-    """A screen that keeps quiet where pyte would raise: what it does not know is no matter to a test."""
-
-    def write_process_input(self, data: str) -> None:
-        """Answers are given by `Terminal`, once for all queries."""
-
-
 class Terminal:
     """A child process in a PTY of its own."""
 
@@ -98,10 +98,11 @@ class Terminal:
         self, argv: Sequence[str | Path], *, env: dict[str, str], cwd: Path, rows: int = 40, columns: int = 140
     ) -> None:
         self.marker = uuid.uuid4().hex
-        self._screen = _Screen(columns, rows)
-        self._stream = pyte.Stream(self._screen)
+        self._screen = Screen(columns, rows)
         self._lock = threading.Lock()
+        self._undrawn: list[str] = []
         self._pending = ""
+        self._ended = False
         self.raw = bytearray()
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -152,7 +153,7 @@ class Terminal:
     def screen(self) -> list[str]:
         """The lines on the screen, without trailing blanks."""
         with self._lock:
-            return [line.rstrip() for line in self._screen.display]
+            return self._drawn().rows()
 
     def text(self) -> str:
         """The screen as one text, without the blank lines at its end."""
@@ -161,15 +162,15 @@ class Terminal:
     def cells(self) -> list[list[pyte.screens.Char]]:
         """The cells of the screen, with their colours; the second half of a wide character is left out."""
         with self._lock:
-            rows = [[self._screen.buffer[y][x] for x in range(self._screen.columns)] for y in range(self._screen.lines)]
-        return [[cell for cell in row if cell.data] for row in rows]
+            return self._drawn().cells()
 
     def screen_cursor(self) -> tuple[int, int]:
         """Row and column of the terminal's cursor, from 0."""
         with self._lock:
-            return self._screen.cursor.y, self._screen.cursor.x
+            cursor = self._drawn().cursor
+            return cursor.y, cursor.x
 
-    def wait(self, condition: Callable[[], object], timeout: float = 30, what: str = "") -> object:
+    def wait(self, condition: Callable[[], object], timeout: float = PATIENCE, what: str = "") -> object:
         """Polls until `condition` holds and returns what it gave; raises with the screen when time is up."""
         deadline = time.monotonic() + timeout
         pause = 0.002
@@ -181,7 +182,7 @@ class Terminal:
             time.sleep(pause)
             pause = min(pause * 1.5, 0.05)
 
-    def wait_screen(self, text: str | re.Pattern[str], timeout: float = 30) -> str:
+    def wait_screen(self, text: str | re.Pattern[str], timeout: float = PATIENCE) -> str:
         """Waits until the screen shows `text` (a string or a compiled pattern) and returns the screen."""
 
         def shown() -> str | None:
@@ -191,7 +192,7 @@ class Terminal:
 
         return str(self.wait(shown, timeout, f"the screen to show {text!r}"))
 
-    def wait_quiet(self, quiet: float = 0.15, timeout: float = 30) -> None:
+    def wait_quiet(self, quiet: float = 0.15, timeout: float = PATIENCE) -> None:
         """Waits until the program has drawn nothing for so many seconds."""
         drawn, since = len(self.raw), time.monotonic()
 
@@ -203,7 +204,7 @@ class Terminal:
 
         self.wait(is_quiet, timeout, "the screen to come to rest")
 
-    def wait_exit(self, timeout: float = 30) -> int:
+    def wait_exit(self, timeout: float = PATIENCE) -> int:
         """Waits for the process to end and returns its exit code."""
         self.wait(lambda: self.exit_code() is not None, timeout, "the process to exit")
         return self._process.returncode
@@ -219,16 +220,21 @@ class Terminal:
 
     def kill(self) -> None:
         """Ends the process and everything it began, at once; harmless when it is gone."""
-        for pid in marked_processes(self.marker) | {self._process.pid}:
-            if pid == self._process.pid and self._process.poll() is not None:
-                continue
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self._process.wait(5)
-        self._reader.join(1)
-        if self._master >= 0:
-            os.close(self._master)
-            self._master = -1
+        if self._ended:
+            return
+        for _ in range(20):  # one that is just being replaced by exec has no environment to be found by
+            for pid in marked_processes(self.marker) | {self._process.pid}:
+                if pid == self._process.pid and self._process.poll() is not None:
+                    continue
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self._process.wait(5)
+            self._reader.join(0.05)
+            if not self._reader.is_alive():
+                break
+        os.close(self._master)
+        self._master = -1
+        self._ended = True
 
     def _read(self) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -240,59 +246,75 @@ class Terminal:
             if not data:
                 return
             self.raw += data
-            self._feed(decoder.decode(data))
+            self._take(decoder.decode(data))
 
-    def _feed(self, text: str) -> None:
-        text = self._pending + text
-        cut = _INCOMPLETE.search(text)
-        self._pending = text[cut.start() :] if cut and len(text) - cut.start() < 65536 else ""
-        if self._pending:
-            text = text[: cut.start()]
+    def _take(self, text: str) -> None:
+        """Answers what is asked. Drawing waits until somebody looks: it costs as much as Neovim's start, and many never do."""
+        text, self._pending = split_incomplete(self._pending + text)
         position = 0
+        for match in _QUERY.finditer(text):
+            with self._lock:
+                self._undrawn.append(text[position : match.start()])
+            position = match.start()
+            self.write(self._answer(match))
         with self._lock:
-            for match in _SEQUENCE.finditer(text):
-                self._stream.feed(text[position : match.start()])
-                position = match.end()
-                if plain := self._handle(match.group(0)):
-                    self._stream.feed(plain)
-            self._stream.feed(text[position:])
+            self._undrawn.append(text[position:])
 
-    def _handle(self, sequence: str) -> str:
-        """Answers a query; returns the sequence in a form that pyte understands, or nothing."""
-        reply = ""
-        if sequence in ("\x1b[c", "\x1b[0c"):
-            reply = "\x1b[?62;22c"
-        elif sequence == "\x1b[5n":
-            reply = "\x1b[0n"
-        elif sequence == "\x1b[6n":
-            reply = f"\x1b[{self._screen.cursor.y + 1};{self._screen.cursor.x + 1}R"
-        elif sequence.startswith("\x1b]11;?"):
-            reply = "\x1b]11;rgb:0000/0000/0000\x1b\\"
-        elif sequence.startswith("\x1b]10;?"):
-            reply = "\x1b]10;rgb:ffff/ffff/ffff\x1b\\"
-        elif mode := re.fullmatch(r"\x1b\[\?([0-9]+)\$p", sequence):
-            reply = f"\x1b[?{mode.group(1)};0$y"
-        if reply:
-            self.write(reply)
-            return ""
-        if sequence[1] != "[" or sequence[2] in "<>=!" or sequence[-2] in " $\"'*":
-            return ""
-        if sequence[2] == "?" and sequence[-1] not in "hl":
-            return ""
-        return re.sub(r":[0-9:]*", "", sequence)
+    def _answer(self, query: re.Match[str]) -> str:
+        if query["attributes"]:
+            return "\x1b[?62;22c"
+        if query["status"]:
+            return "\x1b[0n"
+        if query["cursor"]:
+            row, column = self.screen_cursor()
+            return f"\x1b[{row + 1};{column + 1}R"
+        if colour := query["colour"]:
+            return f"\x1b]{colour};rgb:{_COLOURS[colour]}\x1b\\"
+        return f"\x1b[?{query['mode']};0$y"
+
+    def _drawn(self) -> Screen:
+        if self._undrawn:
+            text = "".join(self._undrawn)
+            self._undrawn.clear()
+            self._screen.feed(text)
+        return self._screen
 
 
 def marked_processes(marker: str) -> set[int]:
     """The ids of living processes whose environment holds this run's marker (Linux; elsewhere none)."""
-    needle = f"{MARKER}={marker}".encode()
-    found = set()
+    return {pid for pid, found in _markers().items() if found == marker and _marker(pid) == marker}
+
+
+_known: dict[int, str] = {}
+"""The marker of each process, or nothing. An environment changes with exec alone, and each of ours has the same as its parent."""
+
+
+def _markers() -> dict[int, str]:
+    """Looks at the processes that were not there at the last look: reading all of them at every end of a test is dear."""
+    global _known
     if sys.platform != "linux":
-        return found
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            try:
-                if needle in Path(entry.path, "environ").read_bytes():
-                    found.add(int(entry.name))
-            except OSError:
-                continue
+        return {}
+    found = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            pid = int(name)
+            marker = _known.get(pid)
+            if marker is None:
+                marker = _marker(pid)
+            if marker is not None:
+                found[pid] = marker
+    _known = found
     return found
+
+
+def _marker(pid: int) -> str | None:
+    """What marks a process: nothing where it is none of a test's; None where that cannot be told."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
+            environment = file.read()
+    except OSError:
+        return None
+    if not environment:
+        return None
+    _, _, rest = environment.partition(_NEEDLE)
+    return rest[:32].decode(errors="replace")

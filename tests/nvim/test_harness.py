@@ -1,10 +1,13 @@
 """The harness itself: what the other tests rely on."""
 
+import random
 import time
 
+import pyte
 import pytest
 
 from harness.nvim import NvimError
+from harness.screen import Screen
 from harness.terminal import marked_processes
 
 pytestmark = pytest.mark.one_nvim
@@ -20,6 +23,51 @@ def test_types_keys_and_sees_the_screen(nvim):
     nvim.wait_screen("2 fünf <b>")
     assert nvim.lines() == ["hello", "fünf <b>"]
     assert nvim.mode() == "n"
+
+
+def test_the_screen_is_the_one_that_pyte_draws():
+    rng = random.Random("screen")
+    pieces = [
+        "a",
+        "one two",
+        "x" * 30,
+        "│─ …",
+        "日本",
+        "e\u0301",
+        "\u0301",
+        "\r",
+        "\n",
+        "\b",
+        "\t",
+        "\x1b7",
+        "\x1b8",
+        "\x1bM",
+    ]
+    finals = [(final, 2) for final in "ABCDGHJKLMPX@dfr"] + [("m", 4)]
+    for _ in range(300):
+        plain, ours = pyte.Screen(20, 6), Screen(20, 6)
+        stream = pyte.Stream(plain)
+        for _ in range(rng.randint(1, 60)):
+            if rng.random() < 0.5:
+                text = rng.choice(pieces)
+            elif rng.random() < 0.2:
+                text = "\x1b[" + rng.choice(["4h", "4l", "?7h", "?7l", "?5h", "?5l"])
+            else:
+                final, most = rng.choice(finals)
+                numbers = [rng.choice(["", "0", "1", "2", "5", "31", "44", "99"]) for _ in range(rng.randint(0, most))]
+                if final not in "Hfrm":
+                    numbers = [rng.choice(["", "0", "1", "2"])] if final in "JK" else numbers[:1]
+                text = f"\x1b[{';'.join(numbers)}{final}"
+            stream.feed(text)
+            _ = [plain.buffer[y] for y in range(6)]  # pyte moves lines otherwise where it has not made each of them yet
+            ours.feed(text)
+            if rng.random() < 0.3:
+                ours.rows()
+        rows = ours.rows()
+        ours.dirty.update(range(6))
+        assert ours.rows() == rows
+        assert [dict(ours.buffer[y]) for y in range(6)] == [dict(plain.buffer[y]) for y in range(6)]
+        assert (ours.cursor.x, ours.cursor.y) == (plain.cursor.x, plain.cursor.y)
 
 
 def test_has_a_home_of_its_own(nvim):

@@ -1,0 +1,141 @@
+"""What a terminal shows, from what a program writes.
+
+A `pyte` screen with shortcuts for what makes up nearly all of the output: text of narrow characters, and control sequences
+of known shape. They cut what the tests compute by a third, and leave the same cells (`test_harness.py` compares).
+"""
+
+import re
+
+import pyte
+from pyte.screens import wcwidth
+
+_SEQUENCE = re.compile(
+    r"""
+    \x1b\][^\x07\x1b]*(?:\x07|\x1b\\)             # OSC: titles, colours, hyperlinks
+  | \x1b[P_^X][^\x1b]*(?:\x1b\\)                  # DCS, APC, PM, SOS
+  | \x1b\[(?P<private>[<>=?!]?)(?P<numbers>[0-9;:]*)(?P<between>[ $"'*]?)(?P<last>[@-~])  # CSI
+""",
+    re.VERBOSE,
+)
+_COLONS = re.compile(r":[0-9:]*")
+_INCOMPLETE = re.compile(r"\x1b(?:\][^\x07\x1b]*\x1b?|[P_^X][^\x1b]*\x1b?|\[[<>=?!]?[0-9;:]*[ $\"'*]?)?\Z")
+_LONGEST = 65536
+
+
+def split_incomplete(text: str) -> tuple[str, str]:
+    """The text up to a sequence that is not whole yet, and the rest."""
+    cut = _INCOMPLETE.search(text)
+    if not cut or len(text) - cut.start() >= _LONGEST:
+        return text, ""
+    return text[: cut.start()], text[cut.start() :]
+
+
+class _Glyphs(dict[str, pyte.screens.Char]):
+    """Cells of one colour, by their character; only of characters as wide as one cell."""
+
+    def __init__(self, attributes: pyte.screens.Char) -> None:
+        self._attributes = attributes
+
+    def __missing__(self, char: str) -> pyte.screens.Char:
+        if wcwidth(char) != 1:
+            raise KeyError(char)
+        cell = self[char] = self._attributes._replace(data=char)
+        return cell
+
+
+class Screen(pyte.Screen):
+    """A screen that keeps quiet where pyte would raise: what it does not know is no matter to a test."""
+
+    def __init__(self, columns: int, rows: int) -> None:
+        self._glyphs: dict[pyte.screens.Char, _Glyphs] = {}
+        self._rows: list[str] = []
+        super().__init__(columns, rows)
+        self._stream = pyte.Stream(self)
+        self._sequences = {
+            last: getattr(self, name)
+            for last, name in pyte.Stream.csi.items()
+            if name not in ("report_device_attributes", "report_device_status")
+        }
+
+    def feed(self, text: str) -> None:
+        """Draws text that ends with no incomplete sequence."""
+        position = 0
+        for match in _SEQUENCE.finditer(text):
+            if match.start() > position:
+                self._stream.feed(text[position : match.start()])
+            position = match.end()
+            private, between, last = match["private"], match["between"], match["last"]
+            if not last or between or not (private == "" or private == "?" and last in "hl"):
+                continue
+            if perform := self._sequences.get(last):
+                numbers = match["numbers"]
+                if ":" in numbers:
+                    numbers = _COLONS.sub("", numbers)
+                values = [min(int(number or 0), 9999) for number in numbers.split(";")]
+                if private:
+                    perform(*values, private=True)
+                else:
+                    perform(*values)
+        if position < len(text):
+            self._stream.feed(text[position:])
+
+    def rows(self) -> list[str]:
+        """The lines of the screen, without trailing blanks."""
+        if not self._rows:
+            self._rows = [""] * self.lines
+            self.dirty.update(range(self.lines))
+        for y in self.dirty:
+            self._rows[y] = self._row(y)
+        self.dirty.clear()
+        return list(self._rows)
+
+    def cells(self) -> list[list[pyte.screens.Char]]:
+        """The cells with their colours; the second half of a wide character is left out."""
+        rows = [[self.buffer[y][x] for x in range(self.columns)] for y in range(self.lines)]
+        return [[cell for cell in row if cell.data] for row in rows]
+
+    def draw(self, data: str) -> None:
+        cursor, columns = self.cursor, self.columns
+        glyphs = self._glyphs.get(cursor.attrs)
+        if glyphs is None:
+            glyphs = self._glyphs[cursor.attrs] = _Glyphs(cursor.attrs)
+        try:
+            while data and pyte.modes.IRM not in self.mode:
+                if cursor.x == columns:
+                    if pyte.modes.DECAWM not in self.mode:
+                        break
+                    self.carriage_return()
+                    self.linefeed()
+                begin, end = cursor.x, min(cursor.x + len(data), columns)
+                cells = [glyphs[char] for char in data[: end - begin]]
+                self.buffer[cursor.y].update(zip(range(begin, end), cells, strict=True))
+                self.dirty.add(cursor.y)
+                data, cursor.x = data[end - begin :], end
+        except KeyError:
+            pass
+        if data:
+            if cursor.y:
+                self.dirty.add(cursor.y - 1)  # a combining character may belong to its last cell
+            super().draw(data)
+
+    def delete_lines(self, count: int | None = None) -> None:
+        for y in range(self.lines):
+            _ = self.buffer[y]  # makes it: pyte leaves a line as it is where an empty one should take its place
+        super().delete_lines(count)
+
+    def write_process_input(self, data: str) -> None:
+        """Answers are given by `Terminal`."""
+
+    def _row(self, y: int) -> str:
+        line = self.buffer[y]
+        chars = [line[x].data for x in range(self.columns)]
+        text = "".join(chars)
+        if not text.isascii():
+            text, is_half = "", False
+            for char in chars:
+                if is_half:
+                    is_half = False
+                    continue
+                is_half = wcwidth(char[:1]) == 2
+                text += char
+        return text.rstrip()
