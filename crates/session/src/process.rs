@@ -1,7 +1,6 @@
 //! Whether the process behind a session record still runs.
 
-use std::path::Path;
-
+use claude_ide_system::process::{exists, start_of};
 use serde::Serialize;
 
 /// Whether a process runs.
@@ -31,9 +30,13 @@ pub(crate) fn liveness(mark: ProcessMark<'_>) -> Liveness {
     if mark.domain.is_some_and(is_elsewhere) {
         return Liveness::Unknown;
     }
-    match (exists(mark.pid), mark.start.zip(start_of(mark.pid))) {
-        (Liveness::Alive, Some((recorded, actual))) if recorded != actual => Liveness::Dead,
-        (found, _) => found,
+    if !exists(mark.pid) {
+        return Liveness::Dead;
+    }
+    // What ended, and what got the number later, did not begin then.
+    match mark.start.zip(start_of(mark.pid)) {
+        Some((recorded, actual)) if recorded != actual => Liveness::Dead,
+        Some(_) | None => Liveness::Alive,
     }
 }
 
@@ -44,32 +47,6 @@ fn is_elsewhere(domain: &str) -> bool {
     let differs = |file: Option<String>, theirs: &str| file.is_some_and(|ours| ours.trim() != theirs);
     let our_namespace = std::fs::read_link("/proc/self/ns/pid").ok().map(|link| link.to_string_lossy().into_owned());
     differs(std::fs::read_to_string("/etc/machine-id").ok(), machine) || differs(our_namespace, namespace)
-}
-
-#[cfg(unix)]
-fn exists(pid: u32) -> Liveness {
-    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return Liveness::Dead };
-    match rustix::process::test_kill_process(pid) {
-        Err(rustix::io::Errno::SRCH) => Liveness::Dead,
-        Ok(()) | Err(_) => Liveness::Alive,
-    }
-}
-
-#[cfg(not(unix))]
-fn exists(_: u32) -> Liveness {
-    Liveness::Unknown
-}
-
-/// The start time of a process, where the system shows it. A zombie counts as gone: it has none.
-fn start_of(pid: u32) -> Option<String> {
-    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
-    // The name in parentheses may hold anything; the fields after it are plain. State is the 3rd, start time the 22nd.
-    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
-    let state = fields.next()?;
-    if state == "Z" || state == "X" {
-        return Some(String::new());
-    }
-    fields.nth(18).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@
 //! it is only forgotten.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use claude_ide_system::file::{Access, Whole};
 use serde::{Deserialize, Serialize};
 
 use super::Summary;
@@ -18,7 +19,7 @@ use crate::head::{Head, is_api_request};
 use crate::tail::{Tail, TailEvent};
 
 /// Changed whenever the meaning of what is stored changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Sessions remembered at most; past that, those not asked for longest are forgotten.
 const MAX_ENTRIES: usize = 20_000;
 /// A cache file larger than this is not one.
@@ -141,20 +142,11 @@ fn read(file: &Path) -> Option<Stored> {
     (size <= MAX_FILE).then(|| fs::read(file).ok()).flatten().and_then(|json| serde_json::from_slice(&json).ok())
 }
 
-/// Writes beside the file and renames: readers see the old one or the new one. Readable by the owner alone.
+/// Readers see the old one or the new one. Readable by the owner alone.
 fn write_privately(file: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }
     let beside = file.with_extension(format!("{}.new", std::process::id()));
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written =
-        options.open(&beside).and_then(|mut out| out.write_all(bytes)).and_then(|()| fs::rename(&beside, file));
-    if written.is_err() {
-        fs::remove_file(&beside).ok();
-    }
-    written
+    Whole { path: file, temporary: &beside, access: Access::Private, durable: false }.write(bytes)
 }

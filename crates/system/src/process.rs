@@ -1,0 +1,65 @@
+//! Whether a process runs, by its number.
+
+use std::path::Path;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
+/// A number that a process can have.
+#[must_use]
+pub fn pid(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
+}
+
+/// Whether some process has this number: one of another user too, and one that ended but whose parent has not asked how.
+#[must_use]
+pub fn exists(number: u32) -> bool {
+    pid(number).is_some_and(|pid| match test_kill_process(pid) {
+        Ok(()) => true,
+        Err(error) => error != Errno::SRCH,
+    })
+}
+
+/// When a process began, in the system's own count, where the system shows it. Of one that ended: nothing, as text.
+#[must_use]
+pub fn start_of(number: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(number.to_string()).join("stat")).ok()?;
+    // The name in parentheses may hold anything; the fields after it are plain. State is the 3rd, start time the 22nd.
+    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+    let state = fields.next()?;
+    if state == "Z" || state == "X" {
+        return Some(String::new());
+    }
+    fields.nth(18).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_and_one_that_may_not_be_signalled_run() {
+        assert!(exists(std::process::id()));
+        assert!(exists(1));
+    }
+
+    #[test]
+    fn a_number_that_no_process_can_have_runs_nowhere() {
+        assert!(!exists(0));
+        assert!(!exists(u32::MAX));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_ended_has_no_start() {
+        let own = start_of(std::process::id()).unwrap();
+        assert!(own.parse::<u64>().is_ok(), "{own}");
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        while start_of(child.id()).is_some_and(|start| !start.is_empty()) {
+            std::thread::yield_now();
+        }
+        assert!(exists(child.id()), "its parent has not asked");
+        child.wait().unwrap();
+        assert_eq!(start_of(child.id()), None);
+    }
+}
