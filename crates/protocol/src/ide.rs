@@ -20,6 +20,9 @@ pub const SUBPROTOCOL: &str = "mcp";
 pub const AUTHORIZATION_HEADER: &str = "x-claude-code-ide-authorization";
 /// Why a connection with a wrong token is closed, word by word.
 pub const UNAUTHORIZED: &str = "Invalid or missing authentication token";
+/// Why a connection is closed that shall stay closed: word by word what a CLI (2.1.330) wants, with code 4001, to not
+/// connect again by itself.
+pub const SUPERSEDED: &str = "Another Claude Code session connected to this IDE";
 
 /// `<port>.lock`: how a CLI finds the server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

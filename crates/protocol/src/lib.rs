@@ -4,7 +4,11 @@
 //! Types and their JSON only: no I/O, no clock, no runtime. What a peer sent is parsed here once and trusted inside.
 #![forbid(unsafe_code)]
 
+pub mod content;
 pub mod ide;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod position;
+mod surrogates;
+
+pub use surrogates::{replace_lone_surrogates, without_lone_surrogates};

@@ -2,8 +2,10 @@
 //!
 //! Wire format: <https://modelcontextprotocol.io/specification/2025-11-25>.
 
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, value::RawValue};
+
+use crate::content::Content;
 
 /// A version of the protocol that is spoken here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,25 +84,19 @@ pub struct InitializeResult<'a> {
     pub instructions: &'a str,
 }
 
-/// What this server can do.
-#[derive(Debug, Default, Serialize)]
+/// What an endpoint can do.
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct ServerCapabilities {
     /// It has tools.
     pub tools: ToolsCapability,
 }
 
 /// How its tools behave.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolsCapability {
     /// The list may change during a connection.
     pub list_changed: bool,
-}
-
-impl Default for ToolsCapability {
-    fn default() -> Self {
-        Self { list_changed: true }
-    }
 }
 
 /// One entry of `tools/list`.
@@ -117,9 +113,9 @@ pub struct ToolDescription {
 
 /// `tools/list`, the answer.
 #[derive(Debug, Serialize)]
-pub struct ListToolsResult {
-    /// All of them, on one page.
-    pub tools: Vec<ToolDescription>,
+pub struct ListToolsResult<T> {
+    /// All of them, on one page: [`ToolDescription`], or its JSON.
+    pub tools: Vec<T>,
 }
 
 /// `tools/call`, from the client. `_meta` and what else it sends is ignored.
@@ -130,27 +126,6 @@ pub struct CallToolParams {
     /// With what.
     #[serde(default)]
     pub arguments: Option<Map<String, Value>>,
-}
-
-/// One piece of a tool's answer.
-#[derive(Debug)]
-pub enum Content {
-    /// Text.
-    Text(String),
-    /// Text that is JSON already (a string literal, quotes and all), so that it need not be unpacked and packed again.
-    Literal(Box<RawValue>),
-}
-
-impl Serialize for Content {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("type", "text")?;
-        match self {
-            Self::Text(text) => map.serialize_entry("text", text)?,
-            Self::Literal(literal) => map.serialize_entry("text", literal)?,
-        }
-        map.end()
-    }
 }
 
 /// `tools/call`, the answer.
@@ -168,13 +143,13 @@ impl CallToolResult {
     /// One text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::Text(text.into())], is_error: false }
+        Self { content: vec![Content::text(text)], is_error: false }
     }
 
     /// A tool that ran and did not succeed.
     #[must_use]
     pub fn failure(message: impl Into<String>) -> Self {
-        Self { content: vec![Content::Text(message.into())], is_error: true }
+        Self { content: vec![Content::text(message)], is_error: true }
     }
 }
 
@@ -223,13 +198,6 @@ mod tests {
     fn one_version_has_batches() {
         let with: Vec<_> = ProtocolVersion::ALL.into_iter().filter(|version| version.allows_batches()).collect();
         assert_eq!(with, [ProtocolVersion::V2025_03_26]);
-    }
-
-    #[test]
-    fn a_literal_goes_out_as_it_is() {
-        let literal = RawValue::from_string(r#""a\/b""#.to_owned()).unwrap();
-        let json = serde_json::to_string(&Content::Literal(literal)).unwrap();
-        assert_eq!(json, r#"{"type":"text","text":"a\/b"}"#);
     }
 
     #[test]
