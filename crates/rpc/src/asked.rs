@@ -1,0 +1,159 @@
+//! The requests of this end that the other has yet to answer.
+//!
+//! Invariants: an answer counts once, and only while it is waited for; no more are open than allowed. A deadline tells that
+//! the time is up and ends nothing: whether a late answer still counts is for the asker to say, with [`Asked::withdraw`].
+
+use std::{collections::HashMap, time::Instant};
+
+use serde::Serialize;
+
+use claude_ide_protocol::jsonrpc::{self, RequestId};
+
+/// As many requests wait for their answer as may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many requests are unanswered")]
+pub struct TooMany;
+
+/// The open requests of this end, each with what the asker wants to remember of it.
+#[derive(Debug)]
+pub struct Asked<T> {
+    open: HashMap<u64, Entry<T>>,
+    last: u64,
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    about: T,
+    deadline: Option<Instant>,
+}
+
+impl<T> Asked<T> {
+    /// No more than `limit` may be open.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self { open: HashMap::new(), last: 0, limit }
+    }
+
+    /// Opens a request; what is returned is to be sent.
+    ///
+    /// # Errors
+    /// [`TooMany`]: nothing was opened.
+    pub fn ask<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: Option<&P>,
+        about: T,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<u8>, TooMany> {
+        if self.open.len() >= self.limit {
+            return Err(TooMany);
+        }
+        self.last = self.last.wrapping_add(1);
+        // Parameters of ours always serialise; without a message nobody would ever answer.
+        let message = jsonrpc::request(self.last, method, params).map_err(|_| TooMany)?;
+        self.open.insert(self.last, Entry { about, deadline });
+        Ok(message)
+    }
+
+    /// An answer came. None: nobody waits for it, or not any more.
+    pub fn answered(&mut self, id: Option<&RequestId>) -> Option<T> {
+        let id = id?.as_json().parse().ok()?;
+        self.open.remove(&id).map(|entry| entry.about)
+    }
+
+    /// Whether such a request is open.
+    pub fn is_open(&self, which: impl Fn(&T) -> bool) -> bool {
+        self.open.values().any(|entry| which(&entry.about))
+    }
+
+    /// Waits no longer for such requests: their answers will be nobody's. Returns their ids, for who wants to tell the
+    /// other end.
+    pub fn withdraw(&mut self, which: impl Fn(&T) -> bool) -> Vec<u64> {
+        self.open.extract_if(|_, entry| which(&entry.about)).map(|(id, _)| id).collect()
+    }
+
+    /// When to look at [`Self::overdue`].
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.open.values().filter_map(|entry| entry.deadline).min()
+    }
+
+    /// Whose time is up, each told once. They stay open: an answer that comes late is an answer.
+    pub fn overdue(&mut self, now: Instant) -> Vec<&T> {
+        let mut told = Vec::new();
+        for entry in self.open.values_mut() {
+            if entry.deadline.take_if(|deadline| *deadline <= now).is_some() {
+                told.push(&entry.about);
+            }
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    fn id(json: &str) -> RequestId {
+        RequestId::from_raw(&RawValue::from_string(json.to_owned()).unwrap()).unwrap()
+    }
+
+    fn ask(asked: &mut Asked<&'static str>, about: &'static str, deadline: Option<Instant>) -> String {
+        String::from_utf8(asked.ask("m", None::<&()>, about, deadline).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_answer_counts_once_and_only_if_it_was_asked_for() {
+        let mut asked = Asked::new(8);
+        assert_eq!(ask(&mut asked, "a", None), r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#);
+        ask(&mut asked, "b", None);
+        for odd in ["3", "1.0", r#""1""#, "-1", "18446744073709551616"] {
+            assert_eq!(asked.answered(Some(&id(odd))), None, "{odd}");
+        }
+        assert_eq!(asked.answered(None), None);
+        assert_eq!(asked.answered(Some(&id("2"))), Some("b"));
+        assert_eq!(asked.answered(Some(&id("2"))), None);
+        assert_eq!(asked.answered(Some(&id("1"))), Some("a"));
+    }
+
+    #[test]
+    fn what_is_withdrawn_is_answered_in_vain() {
+        let mut asked = Asked::new(8);
+        ask(&mut asked, "roots", None);
+        ask(&mut asked, "ping", None);
+        assert_eq!(asked.withdraw(|about| *about == "roots"), [1]);
+        assert!(asked.is_open(|about| *about == "ping") && !asked.is_open(|about| *about == "roots"));
+        assert_eq!(asked.answered(Some(&id("1"))), None);
+    }
+
+    #[test]
+    fn no_more_are_open_than_allowed() {
+        let mut asked = Asked::new(1);
+        ask(&mut asked, "a", None);
+        assert_eq!(asked.ask("m", None::<&()>, "b", None), Err(TooMany));
+        asked.answered(Some(&id("1")));
+        ask(&mut asked, "c", None);
+    }
+
+    #[test]
+    fn a_deadline_is_told_once_and_a_late_answer_counts() {
+        let mut asked = Asked::new(8);
+        let now = Instant::now();
+        let later = now + Duration::from_secs(1);
+        ask(&mut asked, "late", Some(later));
+        ask(&mut asked, "soon", Some(now));
+        ask(&mut asked, "whenever", None);
+        assert_eq!(asked.next_deadline(), Some(now));
+        assert_eq!(asked.overdue(now), [&"soon"]);
+        assert!(asked.overdue(now).is_empty());
+        assert_eq!(asked.next_deadline(), Some(later));
+        assert_eq!(asked.answered(Some(&id("2"))), Some("soon"));
+        assert_eq!(asked.answered(Some(&id("1"))), Some("late"));
+        assert_eq!(asked.next_deadline(), None);
+    }
+}
