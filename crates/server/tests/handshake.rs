@@ -184,3 +184,18 @@ fn sockets_that_say_nothing_take_no_place() {
     server.client().request("ping", &json!({}));
     drop(silent);
 }
+
+#[test]
+fn sockets_that_say_nothing_keep_nobody_out() {
+    // So long that only making room can let the client in.
+    let handshake_timeout = Duration::from_secs(600);
+    let mut server = TestServer::start(ServerOptions { handshake_timeout, ..ServerOptions::default() });
+    let silent: Vec<_> = (0..300).map(|_| dial(server.port())).collect();
+    server.client().request("ping", &json!({}));
+    let mut staying = server.client();
+    let more: Vec<_> = (0..300).map(|_| dial(server.port())).collect();
+    server.client().request("ping", &json!({}));
+    staying.request("ping", &json!({}));
+    drop((silent, more));
+    server.stop();
+}

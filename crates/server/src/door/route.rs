@@ -1,0 +1,66 @@
+//! Which doors there are: the paths of each, what it asks of whoever knocks, and what is behind it.
+
+use std::sync::Arc;
+
+use claude_ide_protocol::ide::{AUTHORIZATION_HEADER, SUBPROTOCOL};
+
+use crate::{endpoint::Endpoint, token::AuthToken};
+
+/// Seed 000 connects to `/`, as the CLI does; seed 001 to `/mcp`.
+const IDE_PATHS: [&str; 2] = ["/", "/mcp"];
+
+/// One door.
+pub(crate) struct Route {
+    pub(crate) paths: &'static [&'static str],
+    pub(crate) policy: Policy,
+    /// What opens it.
+    pub(crate) token: AuthToken,
+    pub(crate) endpoint: Arc<Endpoint>,
+}
+
+/// What a door asks for, beside a sound upgrade and a host that is this machine.
+#[derive(Debug)]
+pub(crate) struct Policy {
+    /// The web pages that may knock, word for word; browsers name theirs in the `Origin` header, others have none.
+    pub(crate) origins: Vec<String>,
+    /// The header that carries the token.
+    pub(crate) token_header: &'static str,
+    pub(crate) subprotocol: &'static str,
+}
+
+impl Policy {
+    pub(crate) fn takes_origin(&self, origin: &[u8]) -> bool {
+        self.origins.iter().any(|known| known.as_bytes() == origin)
+    }
+}
+
+impl Route {
+    /// For the clients that find the server by its lock file. No web page is one.
+    pub(crate) fn ide(token: AuthToken, endpoint: Arc<Endpoint>) -> Self {
+        let policy = Policy { origins: Vec::new(), token_header: AUTHORIZATION_HEADER, subprotocol: SUBPROTOCOL };
+        Self { paths: &IDE_PATHS, policy, token, endpoint }
+    }
+}
+
+/// Every door of the server.
+pub(crate) struct Routes(Vec<Route>);
+
+impl Routes {
+    pub(crate) fn new(routes: Vec<Route>) -> Self {
+        Self(routes)
+    }
+
+    pub(crate) fn find(&self, path: &str) -> Option<&Route> {
+        self.0.iter().find(|route| route.paths.contains(&path))
+    }
+
+    /// Every path, for a person to read.
+    pub(crate) fn served(&self) -> String {
+        let paths: Vec<_> = self.0.iter().flat_map(|route| route.paths).copied().collect();
+        match paths.split_last() {
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => String::new(),
+        }
+    }
+}
