@@ -5,15 +5,18 @@
 
 use std::{
     net::SocketAddr,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use tokio::{
     net::TcpStream,
     pin,
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
-    task::JoinHandle,
+    sync::{OwnedSemaphorePermit, watch},
+    task::{AbortHandle, JoinHandle},
     time::{sleep_until, timeout},
 };
 use tokio_tungstenite::tungstenite::{
@@ -21,12 +24,15 @@ use tokio_tungstenite::tungstenite::{
     error::{CapacityError, ProtocolError},
 };
 
-use claude_ide_protocol::ide::UNAUTHORIZED;
+use claude_ide_protocol::{
+    ide::{SUPERSEDED, UNAUTHORIZED},
+    without_lone_surrogates,
+};
 
 use crate::{
     client::Client,
+    door::{self, Doorkeeper, Refusal, Routes, Upgrade},
     editor::ClientId,
-    handshake::{self, Doorkeeper, Refusal, Upgrade},
     inbox::Inbox,
     liveness::{Liveness, Verdict, Watch},
     options::Identity,
@@ -49,14 +55,16 @@ const CLOSE_INVALID: u16 = 1007;
 const CLOSE_POLICY: u16 = 1008;
 const CLOSE_TOO_BIG: u16 = 1009;
 
+/// Tells a Claude Code CLI not to come back by itself; with [`SUPERSEDED`], word for word.
+const CLOSE_SUPERSEDED: u16 = 4001;
+
 type Goodbye = Option<(u16, &'static str)>;
 
 /// What all connections share.
 pub(crate) struct Hub {
     pub(crate) services: Arc<Services>,
     pub(crate) identity: Identity,
-    /// One permit for each client.
-    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) routes: Routes,
     /// When the server must be gone, once it is stopping.
     pub(crate) shutdown: watch::Sender<Option<Instant>>,
 }
@@ -67,8 +75,8 @@ pub(crate) async fn stopping(shutdown: &mut watch::Receiver<Option<Instant>>) ->
     deadline.ok().and_then(|deadline| *deadline).unwrap_or_else(Instant::now)
 }
 
-/// Serves one socket until it is closed.
-pub(crate) async fn serve(hub: Arc<Hub>, stream: TcpStream, peer: SocketAddr) {
+/// Serves one socket until it is closed; `is_in` is set when it is a client's.
+pub(crate) async fn serve(hub: Arc<Hub>, stream: TcpStream, peer: SocketAddr, is_in: Arc<AtomicBool>) {
     // Answers are small and waited for: never hold one back to fill a packet.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, %error, "could not set TCP_NODELAY");
@@ -76,7 +84,7 @@ pub(crate) async fn serve(hub: Arc<Hub>, stream: TcpStream, peer: SocketAddr) {
     match admit(&hub, &stream).await {
         Entry::Gone => {}
         Entry::Refused(refusal) => {
-            tracing::info!(%peer, reason = refusal.reason(), "connection refused");
+            tracing::info!(%peer, reason = %refusal.reason(), "connection refused");
             farewell(stream, Vec::new(), &refusal.response(), None).await;
         }
         Entry::Unauthorized(upgrade) => {
@@ -84,6 +92,7 @@ pub(crate) async fn serve(hub: Arc<Hub>, stream: TcpStream, peer: SocketAddr) {
             farewell(stream, upgrade.rest.clone(), &upgrade.response(), Some((CLOSE_POLICY, UNAUTHORIZED))).await;
         }
         Entry::Welcome(upgrade, slot) => {
+            is_in.store(true, Ordering::Relaxed);
             let id = hub.identity.next_client();
             tracing::info!(%peer, client = %id, "connected");
             Connection::new(hub, id, stream, upgrade).await.run().await;
@@ -102,10 +111,10 @@ enum Entry {
 
 async fn admit(hub: &Hub, stream: &TcpStream) -> Entry {
     let options = &hub.services.options;
-    let doorkeeper = Doorkeeper { token: hub.identity.token(), host: &options.host, local: stream.local_addr().ok() };
+    let doorkeeper = Doorkeeper { routes: &hub.routes, host: &options.host, local: stream.local_addr().ok() };
     let mut shutdown = hub.shutdown.subscribe();
     let request = tokio::select! {
-        request = timeout(options.handshake_timeout, handshake::read(stream, &doorkeeper)) => request,
+        request = timeout(options.handshake_timeout, door::read(stream, &doorkeeper)) => request,
         _ = stopping(&mut shutdown) => return Entry::Gone,
     };
     match request {
@@ -116,7 +125,7 @@ async fn admit(hub: &Hub, stream: &TcpStream) -> Entry {
         }
         Ok(Ok(Err(refusal))) => Entry::Refused(refusal),
         Ok(Ok(Ok(upgrade))) if !upgrade.authorized => Entry::Unauthorized(upgrade),
-        Ok(Ok(Ok(upgrade))) => match Arc::clone(&hub.slots).try_acquire_owned() {
+        Ok(Ok(Ok(upgrade))) => match Arc::clone(&upgrade.endpoint.places).try_acquire_owned() {
             Ok(slot) => Entry::Welcome(upgrade, slot),
             Err(_) => Entry::Refused(Refusal::TooManyClients),
         },
@@ -171,6 +180,16 @@ struct Connection {
     outbox: Arc<Outbox>,
     liveness: Liveness,
     writer: JoinHandle<std::io::Result<()>>,
+    _end_of_writer: AbortOnDrop,
+}
+
+/// Ends a task with what needs it, however that ends: the runtime outlives the server.
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 impl Connection {
@@ -179,7 +198,7 @@ impl Connection {
         let (reader, writer) = stream.into_split();
         let (outbox, liveness) = (Arc::new(Outbox::default()), Liveness::default());
         let response = upgrade.response();
-        let inbox = Inbox::new(reader, upgrade.rest, options.max_message_bytes, liveness.clone()).await;
+        let inbox = Inbox::new(reader, upgrade.rest, upgrade.endpoint.limits.message_bytes, liveness.clone()).await;
         let writer = {
             let mut writer = Writer::new(writer, liveness.clone(), options.keepalive.timeout);
             let outbox = Arc::clone(&outbox);
@@ -188,8 +207,9 @@ impl Connection {
                 writer.write(&outbox).await
             })
         };
-        let client = Client::new(Arc::clone(&hub.services), id, Arc::clone(&outbox));
-        Self { hub, client, inbox, outbox, liveness, writer }
+        let client = Client::new(Arc::clone(&hub.services), upgrade.endpoint, id, Arc::clone(&outbox));
+        let end_of_writer = AbortOnDrop(writer.abort_handle());
+        Self { hub, client, inbox, outbox, liveness, writer, _end_of_writer: end_of_writer }
     }
 
     async fn run(mut self) {
@@ -198,10 +218,7 @@ impl Connection {
         let Self { client, inbox, outbox, writer, .. } = self;
         tracing::info!(client = %client.id(), reason = end.reason, "disconnected");
         client.disconnect(end.reason);
-        let Some(goodbye) = end.goodbye else {
-            writer.abort();
-            return;
-        };
+        let Some(goodbye) = end.goodbye else { return };
         outbox.close(goodbye);
         // What is queued may use the whole deadline of a server that stops; to be heard out, a moment must do.
         let deadline = *shutdown.borrow();
@@ -209,11 +226,8 @@ impl Connection {
             None => (GOODBYE_TIME, GOODBYE_TIME),
             Some(deadline) => (deadline.saturating_duration_since(Instant::now()), LAST_GOODBYE_TIME),
         };
-        let abort = writer.abort_handle();
-        match timeout(writing, writer).await {
-            Ok(Ok(Ok(()))) => drop(timeout(listening, inbox.drain()).await),
-            Ok(_) => {}
-            Err(_) => abort.abort(),
+        if let Ok(Ok(Ok(()))) = timeout(writing, writer).await {
+            drop(timeout(listening, inbox.drain()).await);
         }
     }
 
@@ -224,14 +238,15 @@ impl Connection {
         let now = Instant::now();
         let mut watch = Watch::new(self.liveness.clone(), keepalive, now);
         let alarm = sleep_until(watch.first_look().into());
-        let stop = stopping(shutdown);
-        pin!(alarm, stop);
+        let (stop, sent_away) = (stopping(shutdown), self.client.sent_away());
+        pin!(alarm, stop, sent_away);
         loop {
             let full = self.outbox.is_full();
-            let roots_deadline = self.client.roots_deadline();
+            let next_deadline = self.client.next_deadline();
             tokio::select! {
                 biased;
                 deadline = &mut stop => return self.wind_down(deadline).await,
+                () = &mut sent_away => return End::saying(CLOSE_SUPERSEDED, SUPERSEDED),
                 () = self.client.settle(), if !self.client.is_idle() => {}
                 message = self.inbox.next(), if !full => {
                     if let Some(end) = self.receive(message) {
@@ -241,8 +256,8 @@ impl Connection {
                 }
                 () = self.outbox.drained(), if full => {}
                 broken = &mut self.writer => return End::silent(why_broken(broken)),
-                () = sleep_until(roots_deadline.unwrap_or(now).into()), if roots_deadline.is_some() => {
-                    self.client.stop_waiting_for_roots();
+                () = sleep_until(next_deadline.unwrap_or(now).into()), if next_deadline.is_some() => {
+                    self.client.stop_waiting();
                 }
                 () = &mut alarm => match watch.look(Instant::now()) {
                     Verdict::Dead => return End::silent("it gave no sign of life"),
@@ -277,7 +292,7 @@ impl Connection {
         match message {
             Ok(Message::Text(text)) => {
                 tracing::trace!(client = %self.client.id(), text = text.as_str(), "received");
-                self.client.receive(&text);
+                self.client.receive(&without_lone_surrogates(&text));
                 None
             }
             Ok(Message::Ping(payload)) => {

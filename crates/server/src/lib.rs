@@ -7,14 +7,16 @@
 //! or a person; what comes from the network is bounded before it is stored.
 #![forbid(unsafe_code)]
 
+mod announce;
 mod client;
 mod connection;
 mod disk;
+mod door;
 mod editor;
+mod endpoint;
 mod error;
-mod handshake;
-mod in_flight;
 mod inbox;
+mod kept;
 mod listing;
 mod liveness;
 mod lock_file;
@@ -30,11 +32,12 @@ mod server;
 pub mod testing;
 mod token;
 mod tools;
+mod turns;
 mod workspace;
 mod writer;
 
 pub use editor::{ClientEvent, ClientId, ClientInfo, ClientState, Editor, EditorCall, EditorError, EditorReply};
 pub use error::{NotifyError, ServerError};
-pub use options::{Identity, Keepalive, ServerOptions, Workspace};
+pub use options::{Identity, Keepalive, ServerOptions, Workspace, WriteFile};
 pub use server::{Server, ServerHandle, ServerInfo, ServerStatus};
 pub use token::AuthToken;

@@ -2,7 +2,7 @@
 //!
 //! What needs no editor and no disk is answered at once, on the runtime, so it is prompt while the editor is busy.
 
-use std::{collections::BTreeMap, pin::Pin, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json, value::RawValue};
@@ -12,13 +12,16 @@ use claude_ide_protocol::{
     jsonrpc::{ErrorCode, ErrorObject},
     mcp::{CallToolParams, CallToolResult},
 };
+use claude_ide_rpc::{Kind, Refusal};
 
 use crate::{
-    editor::{ClientId, Editor, EditorCall, EditorError},
-    methods,
+    editor::{Editor, EditorCall, EditorError},
+    kept::Kept,
+    methods::Caller,
     notifier::Notifier,
     options::{ServerOptions, Workspace},
-    tools::{self, Arguments, InvalidArgument, Question, Work},
+    tools::{self, Arguments, InvalidArgument, Question, UnexpectedReply},
+    turns::Turns,
 };
 
 /// How many files may be read, written or listed at the same time; further ones wait.
@@ -31,20 +34,19 @@ pub(crate) struct Services {
     pub(crate) notifier: Notifier,
     pub(crate) workspace: watch::Sender<Workspace>,
     pub(crate) disk: Arc<Semaphore>,
-    /// `tools/list`, written once.
-    tools_list: Arc<RawValue>,
+    pub(crate) writes: Turns,
+    pub(crate) kept: Kept,
 }
 
 impl Services {
     pub(crate) fn new(options: ServerOptions, editor: Arc<dyn Editor>) -> Self {
-        let list = serde_json::value::to_raw_value(&tools::list(&options.hidden_tools));
         Self {
             editor,
             notifier: Notifier::default(),
             workspace: watch::Sender::new(options.workspace.clone()),
             disk: Arc::new(Semaphore::new(DISK_WORKERS)),
-            // The schemas are constants, and a test writes them all.
-            tools_list: list.unwrap_or_else(|_| RawValue::NULL.to_owned()).into(),
+            writes: Turns::default(),
+            kept: Kept::default(),
             options,
         }
     }
@@ -66,19 +68,22 @@ pub(crate) enum RequestError {
     Failed(String),
     #[error("{0}")]
     Busy(String),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
 }
 
-impl RequestError {
+impl From<RequestError> for ErrorObject {
     /// The one place that knows which failure has which code.
-    pub(crate) fn into_object(self) -> ErrorObject {
-        let code = match &self {
-            Self::MethodNotFound(_) => ErrorCode::MethodNotFound,
-            Self::InvalidRequest(_) => ErrorCode::InvalidRequest,
-            Self::InvalidArgument(_) | Self::InvalidParams(_) => ErrorCode::InvalidParams,
-            Self::Failed(_) => ErrorCode::InternalError,
-            Self::Busy(_) => ErrorCode::Busy,
+    fn from(error: RequestError) -> Self {
+        let code = match &error {
+            RequestError::MethodNotFound(_) => ErrorCode::MethodNotFound,
+            RequestError::InvalidRequest(_) => ErrorCode::InvalidRequest,
+            RequestError::InvalidArgument(_) | RequestError::InvalidParams(_) => ErrorCode::InvalidParams,
+            RequestError::Failed(_) => ErrorCode::InternalError,
+            RequestError::Busy(_) => ErrorCode::Busy,
+            RequestError::Refused(refusal) => refusal.code(),
         };
-        ErrorObject { code, message: self.to_string().into() }
+        Self { code, message: error.to_string().into() }
     }
 }
 
@@ -117,16 +122,30 @@ impl Serialize for Payload {
 
 pub(crate) type Outcome = Result<Payload, RequestError>;
 
-/// An answer that takes a while. Dropped to cancel.
-pub(crate) type Later = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+/// Starts an answer that takes a while, when it is its turn.
+pub(crate) type Later = claude_ide_rpc::Later<Payload, RequestError>;
 
-/// What an answer waits for, which matters when the editor goes away.
+/// What an answer waits for, which matters when the editor goes away, and when a client asks for much at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WaitsFor {
     /// The editor alone: without it there will be no answer.
     Editor,
+    /// Somebody who decides in the editor. Nothing may wait behind that.
+    Person,
     /// The disk, perhaps after the editor: let it finish.
     Disk,
+}
+
+impl Kind for WaitsFor {
+    /// A file has up to `max_message_bytes`; what a person decides on is as large as the request was, which is bounded by
+    /// itself.
+    fn cost(self) -> usize {
+        match self {
+            Self::Person => 0,
+            Self::Editor => 1,
+            Self::Disk => 512,
+        }
+    }
 }
 
 /// How a request is served.
@@ -145,52 +164,81 @@ impl Routed {
 ///
 /// `has_room` says whether an answer may take a while; what is answered at once is never refused for want of room.
 pub(crate) fn route(
-    services: &Arc<Services>,
-    client: ClientId,
+    caller: &Caller,
     method: &str,
     params: Option<&RawValue>,
-    has_room: impl FnOnce() -> Result<(), RequestError>,
+    has_room: impl FnOnce() -> Result<(), Refusal>,
 ) -> Routed {
+    let has_room = || has_room().map_err(RequestError::from);
     let json = |value| Ok(Routed::Now(Ok(Payload::Json(value))));
     let routed = match method {
         "ping" => Ok(Routed::Now(Ok(Payload::Empty))),
-        "tools/list" => Ok(Routed::Now(Ok(Payload::Shared(Arc::clone(&services.tools_list))))),
+        "tools/list" => Ok(Routed::Now(Ok(Payload::Shared(caller.endpoint.tools.list())))),
         "resources/list" => json(json!({ "resources": [] })),
         "resources/templates/list" => json(json!({ "resourceTemplates": [] })),
         "prompts/list" => json(json!({ "prompts": [] })),
-        "tools/call" => has_room().and_then(|()| call_tool(services, client, params)),
-        _ => has_room().and_then(|()| methods::route(services, client, method, params)),
+        "tools/call" => has_room().and_then(|()| call_tool(caller, params)),
+        _ => has_room().and_then(|()| caller.endpoint.methods.route(caller.clone(), method, params)),
     };
     routed.unwrap_or_else(|error| Routed::Now(Err(error)))
 }
 
-fn call_tool(services: &Arc<Services>, client: ClientId, params: Option<&RawValue>) -> Result<Routed, RequestError> {
+fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, RequestError> {
     let params = params.ok_or_else(|| InvalidArgument::new("params", "missing"))?;
     let CallToolParams { name, arguments } = parse_call(params)?;
-    let tool = tools::find(&name, &services.options.hidden_tools)
-        .ok_or_else(|| InvalidArgument::new("name", format!("there is no tool {name:?}")))?;
+    let Caller { services, endpoint, .. } = caller;
+    let tool =
+        endpoint.tools.find(&name).ok_or_else(|| InvalidArgument::new("name", format!("there is no tool {name:?}")))?;
     let args = Arguments::from(arguments.unwrap_or_default());
     let workspace = services.workspace.borrow();
     let context = tools::Context { workspace: &workspace, selections: services.notifier.selections() };
     match tool.work {
-        Work::Answer(answer) => Ok(Routed::tool(answer(args, &context)?)),
-        Work::Ask(name, prepare) => {
-            let Question { args, shape } = prepare(args, &context)?;
-            let reply = services.editor.call(EditorCall { client, name, args });
-            let tool = tool.name;
-            let later = async move {
-                match reply.await {
-                    Ok(reply) => Ok(Payload::Tool(shape(reply).unwrap_or_else(|error| {
-                        tracing::error!(tool, %error, "the editor broke its contract");
-                        CallToolResult::failure(error.to_string())
-                    }))),
-                    Err(EditorError::Failed(message)) => Ok(Payload::Tool(CallToolResult::failure(message))),
-                    Err(error) => Err(error.into()),
-                }
-            };
-            Ok(Routed::Later(Box::pin(later), WaitsFor::Editor))
+        tools::Work::Answer(answer) => Ok(Routed::tool(answer(args, &context)?)),
+        tools::Work::Ask(name, prepare) => {
+            let question = prepare(args, &context)?;
+            Ok(Routed::Later(ask(caller, tool.name, name, |_| question), WaitsFor::Editor))
+        }
+        tools::Work::AskOrRecall(name, shape) => {
+            if let Some(reply) = services.kept.recall(caller.client, name) {
+                return Ok(Routed::tool(shaped(tool.name, shape, reply)));
+            }
+            // With this the editor says later what its reply was the last word on.
+            let question = |asked| Question::new([("asked", Value::from(asked))], shape);
+            Ok(Routed::Later(ask(caller, tool.name, name, question), WaitsFor::Editor))
+        }
+        tools::Work::AskPerson(name, prepare) => {
+            let question = prepare(args, &context)?;
+            Ok(Routed::Later(ask(caller, tool.name, name, |_| question), WaitsFor::Person))
         }
     }
+}
+
+/// Puts the question of a tool to the editor.
+fn ask(caller: &Caller, tool: &'static str, name: &'static str, question: impl FnOnce(u64) -> Question) -> Later {
+    let (editor, client) = (Arc::clone(&caller.services.editor), caller.client);
+    // Before it is its turn: what is asked after it must not be answered with what was before it.
+    let Question { args, shape } = question(caller.services.kept.ask(client));
+    Box::new(move || {
+        let reply = editor.call(EditorCall { client, name, args });
+        Box::pin(async move {
+            match reply.await {
+                Ok(reply) => Ok(Payload::Tool(shaped(tool, shape, reply))),
+                Err(EditorError::Failed(message)) => Ok(Payload::Tool(CallToolResult::failure(message))),
+                Err(error) => Err(error.into()),
+            }
+        })
+    })
+}
+
+fn shaped(
+    tool: &'static str,
+    shape: impl FnOnce(Box<RawValue>) -> Result<CallToolResult, UnexpectedReply>,
+    reply: Box<RawValue>,
+) -> CallToolResult {
+    shape(reply).unwrap_or_else(|error| {
+        tracing::error!(tool, %error, "the editor broke its contract");
+        CallToolResult::failure(error.to_string())
+    })
 }
 
 fn parse_call(params: &RawValue) -> Result<CallToolParams, RequestError> {

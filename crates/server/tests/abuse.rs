@@ -9,7 +9,7 @@
 
 use std::{io::Write, net::Shutdown};
 
-use claude_ide_server::{ServerOptions, testing::TestServer};
+use claude_ide_server::{ServerOptions, Workspace, testing::TestServer};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
@@ -242,11 +242,26 @@ fn pipelined_requests_are_all_answered_even_if_nothing_is_read_meanwhile() {
 fn a_flood_of_pings_is_bounded() {
     let server = start();
     let mut client = server.client();
-    let flood: Vec<u8> = frame(0x89, b"last").repeat(50_000);
-    client.stream().write_all(&flood).unwrap();
-    assert!(server.handle.status().queued_bytes < 1 << 20);
-    assert_eq!(client.read(), Message::Pong(Bytes::from_static(b"last")));
-    client.request("ping", &json!({}));
+    // Far more than the sockets hold: what the client does not read waits in the server, or nowhere.
+    let pings = 200_000;
+    client.stream().write_all(&frame(0x89, &[b'x'; 120]).repeat(pings)).unwrap();
+    client.stream().write_all(&frame(0x89, b"last")).unwrap();
+    let close = json!({ "name": "close_tab", "arguments": { "tab_name": "x" } });
+    let asked = client.send("tools/call", &close);
+    server.editor.wait_call("close_tab", 1);
+    assert!(server.handle.status().queued_bytes < 1 << 20, "{:?}", server.handle.status());
+    server.editor.answer("close_tab", Ok(json!({ "closed": true })));
+    let mut pongs = Vec::new();
+    let answer = loop {
+        match client.read() {
+            Message::Pong(payload) => pongs.push(payload),
+            Message::Text(text) => break serde_json::from_str::<Value>(&text).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(answer["id"], asked);
+    assert!(pongs.len() < pings, "each of {pings} pings was answered");
+    assert_eq!(pongs.last().map(|payload| &payload[..]), Some(&b"last"[..]));
 }
 
 #[test]
@@ -279,7 +294,10 @@ fn odd_texts_are_answered_and_never_end_the_connection() {
         "null",
         "\u{0}",
         "\"\\ud800\"",
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"openFile","arguments":{"filePath":"\ud800"}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\udc00","arguments":{"\ud800":"\ud800"}}}"#,
+        r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"\ud800"}"#,
     ] {
         client.send_text(text);
@@ -287,4 +305,52 @@ fn odd_texts_are_answered_and_never_end_the_connection() {
         assert!(answer["error"]["code"].is_i64(), "{text}: {answer}");
     }
     client.request("ping", &json!({}));
+}
+
+/// A workspace with one file of 256 KiB, which is open nowhere.
+fn large_file() -> (TestServer, tempfile::TempDir) {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("large"), "x".repeat(256 << 10)).unwrap();
+    let workspace = Workspace { folders: vec![home.path().to_owned()], ide_name: "Editor".to_owned() };
+    let server = TestServer::start(ServerOptions { workspace, ..ServerOptions::default() });
+    (server, home)
+}
+
+#[test]
+fn a_client_that_asks_for_much_and_reads_nothing_makes_only_itself_wait() {
+    let (server, _home) = large_file();
+    let mut deaf = server.client();
+    let asked: Vec<_> = (0..160).map(|_| deaf.send("readFile", &json!({ "path": "large" }))).collect();
+    server.wait_status("all of them to be accepted", |status| status.in_flight == asked.len());
+    let not_open = Ok(json!({ "loaded": false }));
+    server.editor.release("read_file", &not_open);
+    server.wait_status("the answers to fill what there is", |status| status.queued_bytes > 8 << 20);
+    // Whoever reads is served meanwhile, and by then everything that could be answered would be.
+    let mut other = server.client();
+    for _ in 0..10 {
+        other.request("readFile", &json!({ "path": "large" }));
+    }
+    let queued = server.handle.status().queued_bytes;
+    assert!(queued < 16 << 20, "{queued} bytes wait for a client that does not read");
+    let mut answered: Vec<u64> = asked.iter().map(|_| deaf.next_message()["id"].as_u64().unwrap()).collect();
+    answered.sort_unstable();
+    assert_eq!(answered, asked);
+}
+
+#[test]
+fn the_answer_to_a_batch_is_bounded() {
+    let (server, _home) = large_file();
+    server.editor.reply("read_file", Ok(json!({ "loaded": false })));
+    let mut client = server.connect();
+    client.initialize("2025-03-26");
+    let request = |id| json!({ "jsonrpc": "2.0", "id": id, "method": "readFile", "params": { "path": "large" } });
+    client.send_text(&Value::from((0..60).map(request).collect::<Vec<_>>()).to_string());
+    let answer = client.next_message();
+    let answers = answer.as_array().unwrap();
+    let mut ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (0..60).collect::<Vec<_>>());
+    let served = answers.iter().filter(|answer| answer["result"].is_string()).count();
+    assert!((32..40).contains(&served), "{served}");
+    assert!(answers.iter().all(|answer| answer["result"].is_string() || answer["error"]["code"] == -32000));
 }

@@ -10,8 +10,8 @@ use super::{Arguments, Context, InvalidArgument, Question, Tool, Work, parse_rep
 pub(crate) const TOOL: Tool = Tool {
     name: "close_tab",
     description: "Close a diff that openDiff opened, by its tab_name, or an open file, by its absolute path. A pending \
-                  diff that is closed counts as rejected; files with unsaved changes stay open. Answers TAB_CLOSED, or \
-                  \"Tab not found\" if there is no such tab (any more).",
+                  diff that is closed counts as rejected; files with unsaved changes stay open. Answers TAB_CLOSED, \
+                  also if it was closed before, or \"Tab not found\" if there never was such a tab.",
     schema: || {
         let name = json!({ "type": "string", "description": "The tab_name given to openDiff, or the absolute path of a file" });
         schema(json!({ "tab_name": name }), &["tab_name"])

@@ -1,4 +1,4 @@
-//! The tools that clients may call: one file a tool, all of them in [`TOOLS`].
+//! The tools that clients may call: one file a tool. Those of the IDE's endpoint are in [`TOOLS`].
 //!
 //! A tool checks its arguments and either answers at once from what the server knows, or asks the editor and shapes its
 //! reply. The schema stands beside that code and nowhere else. To add one: a file here, a line in [`TOOLS`], and, if it
@@ -20,19 +20,21 @@ mod open_files;
 mod reformat_file;
 mod reply;
 mod save_document;
+mod toolbox;
 
-use std::{collections::BTreeSet, path::Path};
+use std::path::Path;
 
 use serde_json::{Map, Value, json, value::RawValue};
 
-use claude_ide_protocol::mcp::{CallToolResult, ListToolsResult, ToolDescription};
+use claude_ide_protocol::mcp::CallToolResult;
 
 pub(crate) use arguments::{Arguments, InvalidArgument};
 pub(crate) use reply::{LenientList, UnexpectedReply, parse as parse_reply};
+pub(crate) use toolbox::Toolbox;
 
 use crate::{options::Workspace, selection::Selections};
 
-/// Every tool, in the order in which clients see them.
+/// The tools of the IDE's endpoint, in the order in which clients see them.
 pub(crate) const TOOLS: [&Tool; 14] = [
     &open_file::TOOL,
     &open_files::TOOL,
@@ -67,8 +69,15 @@ pub(crate) enum Work {
     /// From what the server knows.
     Answer(fn(Arguments, &Context<'_>) -> Result<CallToolResult, InvalidArgument>),
     /// By the editor: the call's name, and what to ask.
-    Ask(&'static str, fn(Arguments, &Context<'_>) -> Result<Question, InvalidArgument>),
+    Ask(&'static str, Prepare),
+    /// The same, without arguments, and where the editor's last reply may hold on: then it is not asked again.
+    AskOrRecall(&'static str, fn(Box<RawValue>) -> Result<CallToolResult, UnexpectedReply>),
+    /// By the editor, where a person answers: it may take for ever, and nothing waits behind it.
+    AskPerson(&'static str, Prepare),
 }
+
+/// Checks the arguments of a tool.
+pub(crate) type Prepare = fn(Arguments, &Context<'_>) -> Result<Question, InvalidArgument>;
 
 /// What to ask the editor.
 pub(crate) struct Question {
@@ -113,19 +122,6 @@ impl Context<'_> {
     }
 }
 
-/// The tool of that name, unless it is hidden.
-pub(crate) fn find(name: &str, hidden: &BTreeSet<String>) -> Option<&'static Tool> {
-    TOOLS.into_iter().find(|tool| tool.name == name && !hidden.contains(name))
-}
-
-/// `tools/list`.
-pub(crate) fn list(hidden: &BTreeSet<String>) -> ListToolsResult {
-    let tools = TOOLS.into_iter().filter(|tool| !hidden.contains(tool.name));
-    let describe =
-        |tool: &Tool| ToolDescription { name: tool.name, description: tool.description, input_schema: (tool.schema)() };
-    ListToolsResult { tools: tools.map(describe).collect() }
-}
-
 /// The schema of a tool: its properties, and the names of the required ones.
 fn schema(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
@@ -142,80 +138,6 @@ fn verbatim(reply: Box<RawValue>) -> Result<CallToolResult, UnexpectedReply> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn twin(call: &str) -> std::path::PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../lua/claude-ide/tools/{call}.lua"))
-    }
-
-    #[test]
-    fn no_two_tools_share_a_name() {
-        let names: BTreeSet<_> = TOOLS.iter().map(|tool| tool.name).collect();
-        assert_eq!(names.len(), TOOLS.len());
-    }
-
-    #[test]
-    fn every_tool_tells_a_model_what_it_is_for() {
-        for tool in TOOLS {
-            assert!(tool.description.len() > 40, "{}", tool.name);
-            assert!(tool.description.ends_with('.'), "{}", tool.name);
-            assert!(tool.description.len() < 1000, "{}", tool.name);
-        }
-    }
-
-    #[test]
-    fn every_schema_is_an_object_whose_arguments_are_described() {
-        for tool in TOOLS {
-            let schema = (tool.schema)();
-            assert_eq!(schema["type"], "object", "{}", tool.name);
-            let properties = schema["properties"].as_object().unwrap();
-            for (name, property) in properties {
-                assert!(property["type"].is_string(), "{}.{name}", tool.name);
-                assert!(property["description"].as_str().is_some_and(|text| text.len() > 10), "{}.{name}", tool.name);
-            }
-            for required in schema["required"].as_array().unwrap() {
-                assert!(properties.contains_key(required.as_str().unwrap()), "{}: {required}", tool.name);
-            }
-        }
-    }
-
-    #[test]
-    fn every_tool_that_asks_the_editor_has_its_twin_there() {
-        for tool in TOOLS {
-            if let Work::Ask(call, _) = tool.work {
-                assert!(twin(call).is_file(), "{} asks for {call}, which does not exist", tool.name);
-            }
-        }
-    }
-
-    #[test]
-    fn a_hidden_tool_is_neither_listed_nor_found() {
-        let hidden = BTreeSet::from(["openDiff".to_owned()]);
-        assert!(find("openDiff", &BTreeSet::new()).is_some());
-        assert!(find("openDiff", &hidden).is_none());
-        assert!(list(&hidden).tools.iter().all(|tool| tool.name != "openDiff"));
-        assert_eq!(list(&hidden).tools.len(), TOOLS.len() - 1);
-    }
-
-    #[test]
-    fn execute_code_is_not_offered() {
-        assert!(find("executeCode", &BTreeSet::new()).is_none());
-    }
-
-    #[test]
-    fn the_list_that_clients_see_changes_only_on_purpose() {
-        let list = serde_json::to_string_pretty(&list(&BTreeSet::new())).unwrap() + "\n";
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tools_list.json");
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&golden, &list).unwrap();
-        }
-        let expected = std::fs::read_to_string(&golden).unwrap_or_default();
-        assert_eq!(list, expected, "if this change is meant, run the test with BLESS=1");
-    }
-}
-
-#[cfg(test)]
 pub(crate) mod testing {
     //! Runs one tool without a server.
 
@@ -223,7 +145,9 @@ pub(crate) mod testing {
 
     /// Checks `args` as the tool does and returns what it would ask the editor.
     pub(crate) fn ask(tool: &Tool, args: &Value) -> Result<Question, String> {
-        let Work::Ask(_, prepare) = tool.work else { panic!("{} does not ask the editor", tool.name) };
+        let (Work::Ask(_, prepare) | Work::AskPerson(_, prepare)) = tool.work else {
+            panic!("{} does not ask the editor", tool.name)
+        };
         with(args, prepare).map_err(|error| error.to_string())
     }
 
@@ -233,7 +157,11 @@ pub(crate) mod testing {
     }
 
     pub(crate) fn shaped(tool: &Tool, args: &Value, reply: &Value) -> Result<CallToolResult, UnexpectedReply> {
-        (ask(tool, args).unwrap().shape)(RawValue::from_string(reply.to_string()).unwrap())
+        let reply = RawValue::from_string(reply.to_string()).unwrap();
+        match tool.work {
+            Work::AskOrRecall(_, shape) => shape(reply),
+            Work::Ask(..) | Work::AskPerson(..) | Work::Answer(_) => (ask(tool, args).unwrap().shape)(reply),
+        }
     }
 
     pub(crate) fn texts(result: &CallToolResult) -> Vec<String> {

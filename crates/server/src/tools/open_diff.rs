@@ -6,7 +6,7 @@
 use serde::{Deserialize, de::Error as _};
 use serde_json::{Value, json, value::RawValue};
 
-use claude_ide_protocol::mcp::{CallToolResult, Content};
+use claude_ide_protocol::{content::Content, mcp::CallToolResult};
 
 use super::{Arguments, Context, InvalidArgument, Question, Tool, Work, parse_reply, schema};
 
@@ -26,7 +26,7 @@ pub(crate) const TOOL: Tool = Tool {
             &["old_file_path", "new_file_contents"],
         )
     },
-    work: Work::Ask("open_diff", prepare),
+    work: Work::AskPerson("open_diff", prepare),
 };
 
 #[derive(Deserialize)]
@@ -63,7 +63,7 @@ fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, Inval
                 // Without a string as the second text the CLI's check would crash.
                 let contents = contents.filter(|contents| contents.get().starts_with('"'));
                 let contents = contents.ok_or_else(|| serde_json::Error::custom("saved, without the contents"))?;
-                let content = vec![Content::Text("FILE_SAVED".to_owned()), Content::Literal(contents.to_owned())];
+                let content = vec![Content::text("FILE_SAVED"), Content::literal(contents.to_owned())];
                 CallToolResult { content, is_error: false }
             }
         })

@@ -1,0 +1,83 @@
+//! What we ask a client: for a sign of life, and for its folders.
+
+use std::{path::PathBuf, time::Instant};
+
+use serde_json::value::RawValue;
+
+use claude_ide_protocol::{jsonrpc::RequestId, mcp::ListRootsResult};
+
+use super::{Client, Phase};
+use crate::roots;
+
+/// One of each kind, and then some.
+pub(super) const MAX_ASKED: usize = 8;
+
+/// What we asked the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    Ping,
+    Roots,
+}
+
+impl Client {
+    /// When [`Self::stop_waiting`] is due.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.peer.asked.next_deadline()
+    }
+
+    /// The time of something that was asked is up: its answer still counts, but nothing waits for it.
+    pub(crate) fn stop_waiting(&mut self) {
+        let too_late = self.peer.asked.overdue(Instant::now()).contains(&&Question::Roots);
+        if too_late && let Phase::AwaitingRoots(_) = self.phase {
+            self.become_ready();
+        }
+    }
+
+    /// Asks for a sign of life, in the words of MCP, if the client speaks it and owes none.
+    pub(crate) fn ping(&mut self) {
+        let speaks_mcp = self.version.is_some() && self.phase == Phase::Ready;
+        if speaks_mcp && !self.peer.asked.is_open(|question| *question == Question::Ping) {
+            self.ask("ping", Question::Ping, None);
+        }
+    }
+
+    fn ask(&mut self, method: &str, question: Question, deadline: Option<Instant>) {
+        match self.peer.asked.ask(method, None::<&()>, question, deadline) {
+            Ok(request) => self.outbox.push(request),
+            Err(error) => tracing::error!(client = %self.info.id, %error, method, "not asked"),
+        }
+    }
+
+    pub(super) fn response(&mut self, id: Option<&RequestId>, outcome: Result<&RawValue, &RawValue>) {
+        match self.peer.asked.answered(id) {
+            None => tracing::debug!(client = %self.info.id, "an answer to nothing that was asked"),
+            Some(Question::Ping) => {}
+            Some(Question::Roots) => self.learn_roots(outcome),
+        }
+    }
+
+    /// Only the answer to the last question counts: an older one would bring back old folders.
+    pub(super) fn ask_for_roots(&mut self) {
+        let deadline = match self.phase {
+            Phase::AwaitingRoots(deadline) => Some(deadline),
+            Phase::Ready => None,
+            Phase::New | Phase::Initializing => return,
+        };
+        if self.has_roots {
+            self.asked_for_roots = true;
+            self.peer.asked.withdraw(|question| *question == Question::Roots);
+            self.ask("roots/list", Question::Roots, deadline);
+        }
+    }
+
+    fn learn_roots(&mut self, outcome: Result<&RawValue, &RawValue>) {
+        let roots: Option<ListRootsResult> = outcome.ok().and_then(|result| serde_json::from_str(result.get()).ok());
+        if let Some(ListRootsResult { roots }) = roots {
+            self.info.roots = roots.iter().filter_map(|root| roots::path(&root.uri)).collect::<Vec<PathBuf>>();
+        }
+        match self.phase {
+            Phase::AwaitingRoots(_) => self.become_ready(),
+            Phase::New | Phase::Initializing | Phase::Ready => self.changed(),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! How a client comes in: MCP's handshake, or the first request of one that speaks plainly. Then what changes about it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::value::RawValue;
+
+use claude_ide_protocol::{
+    ide::IdeConnected,
+    mcp::{Implementation, InitializeResult, ProtocolVersion},
+};
+use claude_ide_rpc::BatchId;
+
+use super::Client;
+use crate::{
+    editor::{ClientEvent, ClientState},
+    router::{Outcome, Payload, RequestError},
+    tools::Arguments,
+};
+
+/// How long a client may take to tell its folders before it counts as ready without.
+const ROOTS_TIME: Duration = Duration::from_millis(300);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing was served yet.
+    New,
+    /// `initialize` was answered.
+    Initializing,
+    /// We asked for the client's folders, which are worth a wait until then.
+    AwaitingRoots(Instant),
+    /// It takes notifications.
+    Ready,
+}
+
+impl Client {
+    pub(super) fn initialize(&mut self, params: Option<&RawValue>, batch: Option<BatchId>) -> Outcome {
+        if self.version.is_some() {
+            return Err(RequestError::InvalidRequest("this connection is initialized already".to_owned()));
+        }
+        if batch.is_some() {
+            return Err(RequestError::InvalidRequest("initialize must not be part of a batch".to_owned()));
+        }
+        let mut params = Arguments::parse("params", params)?;
+        let version = ProtocolVersion::negotiate(&params.string("protocolVersion")?);
+        self.has_roots = params.optional_object("capabilities")?.contains_key("roots");
+        let mut client_info = Arguments::from(params.optional_object("clientInfo")?);
+        self.info.name = client_info.optional_string("name")?;
+        self.info.version = client_info.optional_string("version")?;
+        self.info.protocol = Some(version.as_str());
+        self.version = Some(version);
+        if self.phase == Phase::New {
+            self.phase = Phase::Initializing;
+        }
+        self.changed();
+        tracing::info!(client = %self.info.id, name = self.info.name, version = self.info.version, protocol = version.as_str(), "initialize");
+        let options = &self.caller.services.options;
+        let result = InitializeResult {
+            protocol_version: version,
+            capabilities: self.caller.endpoint.capabilities,
+            server_info: Implementation { name: options.server_name.clone(), version: options.version.clone() },
+            instructions: self.caller.endpoint.instructions,
+        };
+        let result = serde_json::value::to_raw_value(&result);
+        result.map(Payload::Raw).map_err(|error| RequestError::Failed(error.to_string()))
+    }
+
+    pub(super) fn ide_connected(&mut self, params: Option<&RawValue>) {
+        let params = params.and_then(|params| serde_json::from_str::<IdeConnected>(params.get()).ok());
+        if let Some(pid) = params.and_then(|params| params.pid) {
+            self.info.pid = Some(pid);
+            self.changed();
+        }
+    }
+
+    /// The client said that the handshake is over, or acts as if it were, or never began one.
+    pub(super) fn finish_handshake(&mut self) {
+        match self.phase {
+            Phase::New => self.become_ready(),
+            Phase::Initializing if self.has_roots => {
+                self.phase = Phase::AwaitingRoots(Instant::now() + ROOTS_TIME);
+                self.ask_for_roots();
+            }
+            Phase::Initializing => self.become_ready(),
+            // It spoke plainly first and initialized afterwards.
+            Phase::Ready if !self.asked_for_roots => self.ask_for_roots(),
+            Phase::AwaitingRoots(_) | Phase::Ready => {}
+        }
+    }
+
+    pub(super) fn become_ready(&mut self) {
+        self.phase = Phase::Ready;
+        self.info.state = ClientState::Ready;
+        self.publish();
+        self.caller.services.editor.event(ClientEvent::Ready(self.info.clone()));
+    }
+
+    /// What is told with `Ready` needs no event of its own.
+    pub(super) fn changed(&mut self) {
+        self.publish();
+        if self.phase == Phase::Ready {
+            self.caller.services.editor.event(ClientEvent::Changed(self.info.clone()));
+        }
+    }
+
+    fn publish(&self) {
+        self.caller.services.notifier.publish(&self.info);
+    }
+}
