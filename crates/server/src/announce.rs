@@ -1,0 +1,121 @@
+//! Keeps the discovery file there and true for as long as the server runs, and removes it at the end.
+//!
+//! Others delete it: a CLI in another process namespace that shares the folder takes our process for a dead one. So the
+//! folder is watched, and the file written again. Folders may be slow: nothing here is done on the runtime's own thread.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, event::ModifyKind};
+use tokio::{
+    sync::{Notify, watch},
+    time::sleep,
+};
+
+use crate::{connection::stopping, lock_file::LockFile, options::Workspace};
+
+/// How long a file stays away: two that write and delete in turn must not do it as fast as they can.
+const PAUSE: Duration = Duration::from_millis(200);
+/// How often to look where the system does not tell.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Ends when the server stops.
+pub(crate) async fn announce(
+    lock: LockFile,
+    mut workspace: watch::Receiver<Workspace>,
+    mut shutdown: watch::Receiver<Option<Instant>>,
+) {
+    let lock = Arc::new(lock);
+    let lost = Arc::new(Notify::new());
+    let mut watcher = aside({
+        let (lock, lost) = (Arc::clone(&lock), Arc::clone(&lost));
+        move || watcher(&lock, lost)
+    })
+    .await
+    .flatten();
+    // What was deleted before anybody watched.
+    lost.notify_one();
+    loop {
+        tokio::select! {
+            biased;
+            _ = stopping(&mut shutdown) => return,
+            changed = workspace.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                let (lock, workspace) = (Arc::clone(&lock), workspace.borrow_and_update().clone());
+                aside(move || lock.rewrite(&workspace)).await;
+            }
+            () = something_lost(&lost, watcher.is_some()) => {
+                tokio::select! {
+                    _ = stopping(&mut shutdown) => return,
+                    () = sleep(PAUSE) => {}
+                }
+                let (lock, workspace) = (Arc::clone(&lock), workspace.borrow().clone());
+                let watched = watcher.take();
+                watcher = aside(move || {
+                    lock.restore(&workspace);
+                    // A folder that was made again is another one.
+                    let watched = watched.and_then(|watched| watch(watched, &lock));
+                    lock.restore(&workspace);
+                    watched
+                })
+                .await
+                .flatten();
+            }
+        }
+    }
+}
+
+async fn something_lost(lost: &Notify, watched: bool) {
+    if watched {
+        lost.notified().await;
+    } else {
+        sleep(LOOK).await;
+    }
+}
+
+/// Runs what may block. None: it failed, which is in the log.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.inspect_err(|error| tracing::error!(%error, "keeping the lock file failed")).ok()
+}
+
+fn watcher(lock: &LockFile, lost: Arc<Notify>) -> Option<RecommendedWatcher> {
+    let ours: Vec<PathBuf> =
+        lock.paths().iter().flat_map(|path| [Some(path.clone()), folder(path)]).flatten().collect();
+    let told = move |event: notify::Result<notify::Event>| {
+        let may_be_gone = event.is_ok_and(|event| {
+            matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) | EventKind::Other)
+                && event.paths.iter().any(|path| ours.contains(path))
+        });
+        if may_be_gone {
+            lost.notify_one();
+        }
+    };
+    match notify::recommended_watcher(told) {
+        Ok(watcher) => watch(watcher, lock),
+        Err(error) => {
+            tracing::warn!(%error, "the folder of the lock file cannot be watched");
+            None
+        }
+    }
+}
+
+/// Watches the folders, or what has taken their place.
+fn watch(mut watcher: RecommendedWatcher, lock: &LockFile) -> Option<RecommendedWatcher> {
+    for folder in lock.paths().iter().filter_map(|path| folder(path)) {
+        if let Err(error) = watcher.watch(&folder, RecursiveMode::NonRecursive) {
+            tracing::warn!(folder = %folder.display(), %error, "the folder of the lock file cannot be watched");
+            return None;
+        }
+    }
+    Some(watcher)
+}
+
+fn folder(path: &Path) -> Option<PathBuf> {
+    path.parent().map(Path::to_owned)
+}

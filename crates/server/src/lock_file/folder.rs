@@ -1,0 +1,109 @@
+//! The folder of the discovery files: ours, those of others, and what dead processes left.
+
+use std::{
+    fs::{self, DirBuilder, Permissions},
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use claude_ide_protocol::ide::LockFileContents;
+use claude_ide_system::{
+    file::{Access, Whole},
+    process::exists,
+};
+
+pub(super) const EXTENSION: &str = "lock";
+/// What a file is called until it is whole: `<port>.lock.<pid>.tmp`.
+const TEMPORARY: &str = "tmp";
+/// More than any lock file has.
+const MAX_BYTES: u64 = 64 << 10;
+/// How long a port of this machine may take to answer. One that refuses does so at once.
+const KNOCK_TIME: Duration = Duration::from_millis(50);
+
+/// Removes what dead processes of this program left in a folder, and nothing else.
+pub(super) fn clean_stale(dir: &Path, server_name: &str) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if writer_of_temporary(&path).is_some_and(|pid| !exists(pid)) {
+            remove(&path);
+        }
+        if path.extension().is_none_or(|extension| extension != EXTENSION) {
+            continue;
+        }
+        if read(&path).is_some_and(|contents| contents.server == server_name && is_dead(&path, &contents)) {
+            tracing::info!(path = %path.display(), "removing the lock file of a dead process");
+            remove(&path);
+        }
+    }
+}
+
+/// The other live servers in the folder of a lock file, whoever runs them: their files, and what they are called.
+pub(super) fn others(path: &Path) -> Vec<(PathBuf, String)> {
+    let entries = path.parent().and_then(|dir| fs::read_dir(dir).ok());
+    let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    let others = paths.filter(|other| other != path && other.extension().is_some_and(|ending| ending == EXTENSION));
+    let live = others.filter_map(|path| read(&path).filter(|contents| !is_dead(&path, contents)).map(|it| (path, it)));
+    live.map(|(path, contents)| (path, contents.ide_name)).collect()
+}
+
+/// Whether the server of a lock file is gone. Its process may live in another namespace, where we see none of its number:
+/// then its port answers all the same.
+fn is_dead(path: &Path, contents: &LockFileContents) -> bool {
+    let port = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+    !exists(contents.pid) && port.is_none_or(refuses)
+}
+
+fn refuses(port: u16) -> bool {
+    [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)].into_iter().all(|ip| {
+        match TcpStream::connect_timeout(&SocketAddr::new(ip, port), KNOCK_TIME) {
+            Ok(_) => false,
+            Err(error) => !matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock),
+        }
+    })
+}
+
+pub(super) fn read(path: &Path) -> Option<LockFileContents> {
+    let metadata = fs::metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+pub(super) fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(path = %path.display(), %error, "could not remove a lock file");
+    }
+}
+
+pub(super) fn private_dir(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let mode = fs::metadata(dir)?.permissions().mode();
+    // The CLI makes the folder too, open to readers. Whoever may not change it may still use it.
+    if mode & 0o077 != 0
+        && let Err(error) = fs::set_permissions(dir, Permissions::from_mode(0o700))
+    {
+        tracing::warn!(dir = %dir.display(), %error, "could not make the lock folder private");
+    }
+    Ok(())
+}
+
+/// The process that writes, or wrote, this file to rename it to a lock file; `None` if it is no such file.
+fn writer_of_temporary(path: &Path) -> Option<u32> {
+    let mut parts = path.file_name()?.to_str()?.split('.');
+    parts.next()?.parse::<u16>().ok()?;
+    let pid = (parts.next()? == EXTENSION).then(|| parts.next())??;
+    (parts.next()? == TEMPORARY && parts.next().is_none()).then(|| pid.parse().ok())?
+}
+
+pub(super) fn write(path: &Path, contents: &LockFileContents) -> io::Result<()> {
+    let temporary = path.with_extension(format!("{EXTENSION}.{}.{TEMPORARY}", std::process::id()));
+    let mut json = serde_json::to_vec(contents)?;
+    json.push(b'\n');
+    Whole { path, temporary: &temporary, access: Access::Private, durable: false }.write(&json)
+}
