@@ -1,11 +1,33 @@
 //! Files on disk, for the methods of seed 000: whole, bounded, written atomically. Blocking: for blocking threads only.
+//!
+//! Invariant: nothing here follows a symbolic link. Each folder of the way is opened in the one before it, so that whoever
+//! puts a link into it after the path was checked leads nobody out of the workspace.
 
 use std::{
-    ffi::OsString,
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
-    path::Path,
+    ffi::OsStr,
+    fs::{File, Permissions},
+    io::{self, Read},
+    os::fd::OwnedFd,
+    path::{Component, Path},
+    sync::atomic::{AtomicU64, Ordering},
 };
+
+use claude_ide_system::file::{Access, Whole};
+use rustix::{
+    fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat},
+    io::Errno,
+};
+
+use crate::workspace::Place;
+
+/// How a folder is opened that is only a step of the way. Where the system can, without being allowed to list it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const STEP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const STEP: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Without waiting: to open a pipe would wait for its other end.
+const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// Why a file could not be read or written, in words for the caller.
 #[derive(Debug, thiserror::Error)]
@@ -20,8 +42,19 @@ pub(crate) enum DiskError {
     TooLarge { bytes: u64, limit: u64 },
     #[error("it is read-only")]
     ReadOnly,
+    #[error("a symbolic link has taken its place, or that of its folder")]
+    Replaced,
+    #[error("it changed on disk while its change was reviewed")]
+    Changed,
     #[error("{0}")]
     Io(io::Error),
+}
+
+impl DiskError {
+    pub(crate) fn too_large(bytes: usize, limit: usize) -> Self {
+        let wide = |number| u64::try_from(number).unwrap_or(u64::MAX);
+        Self::TooLarge { bytes: wide(bytes), limit: wide(limit) }
+    }
 }
 
 impl From<io::Error> for DiskError {
@@ -33,71 +66,157 @@ impl From<io::Error> for DiskError {
     }
 }
 
+impl From<Errno> for DiskError {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::LOOP => Self::Replaced,
+            other => io::Error::from(other).into(),
+        }
+    }
+}
+
 /// Reads a text file.
-pub(crate) fn read(path: &Path, limit: usize) -> Result<String, DiskError> {
-    let limit = u64::try_from(limit).unwrap_or(u64::MAX);
-    // Asked before it is opened: to open a pipe would wait for its other end.
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(DiskError::NotAFile);
-    }
-    let mut bytes = Vec::new();
-    // One more than the limit: a file may grow while it is read.
-    File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    let read = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    if read > limit {
-        return Err(DiskError::TooLarge { bytes: metadata.len().max(read), limit });
-    }
+pub(crate) fn read(place: &Place, limit: usize) -> Result<String, DiskError> {
+    let (_, bytes) = present(place, limit)?.ok_or(DiskError::NotFound)?;
     String::from_utf8(bytes).map_err(|_| DiskError::NotText)
+}
+
+/// What a file that is to be written holds now; None: it does not exist.
+///
+/// # Errors
+/// It could not be written, as far as can be told without trying.
+pub(crate) fn before_write(place: &Place, limit: usize) -> Result<Option<Vec<u8>>, DiskError> {
+    match present(place, limit)? {
+        // A rename would get past it, which the user did not mean.
+        Some((mode, _)) if mode.readonly() => Err(DiskError::ReadOnly),
+        other => Ok(other.map(|(_, bytes)| bytes)),
+    }
 }
 
 /// Writes a file so that whoever looks sees the old contents or the new, never a part. Its mode is kept; missing folders
 /// are made.
-pub(crate) fn write(path: &Path, contents: &str) -> Result<(), DiskError> {
-    let mode = match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => return Err(DiskError::NotAFile),
-        // A rename would get past it, which the user did not mean.
-        Ok(metadata) if metadata.permissions().readonly() => return Err(DiskError::ReadOnly),
-        Ok(metadata) => Some(metadata.permissions()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+pub(crate) fn write(place: &Place, contents: &str) -> Result<(), DiskError> {
+    let (folder, name) = enter(place, Missing::Make)?.ok_or(DiskError::NotFound)?;
+    let access = match open_file(&folder, name)?.map(|file| mode_of(&file)).transpose()? {
+        Some(mode) if mode.readonly() => return Err(DiskError::ReadOnly),
+        Some(mode) => Access::Like(mode),
+        None => Access::Usual,
+    };
+    let temporary = temporary_name();
+    let whole = Whole { path: name.as_ref(), temporary: temporary.as_ref(), access, durable: true };
+    Ok(whole.write_in(&folder, contents.as_bytes())?)
+}
+
+/// The same, if the file still is as it was seen.
+///
+/// # Errors
+/// [`DiskError::Changed`] if it is not.
+pub(crate) fn write_over(seen: Option<&[u8]>, place: &Place, contents: &str) -> Result<(), DiskError> {
+    let limit = seen.map_or(0, <[u8]>::len);
+    match present(place, limit) {
+        Ok(now) if now.as_ref().map(|(_, bytes)| bytes.as_slice()) == seen => write(place, contents),
+        Ok(_) | Err(DiskError::TooLarge { .. }) => Err(DiskError::Changed),
+        Err(error) => Err(error),
+    }
+}
+
+fn present(place: &Place, limit: usize) -> Result<Option<(Permissions, Vec<u8>)>, DiskError> {
+    let limit = u64::try_from(limit).unwrap_or(u64::MAX);
+    let Some((folder, name)) = enter(place, Missing::Leave)? else { return Ok(None) };
+    let Some(file) = open_file(&folder, name)? else { return Ok(None) };
+    let mode = mode_of(&file)?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    // One more than the limit: a file may grow while it is read.
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    let read = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if read > limit {
+        return Err(DiskError::TooLarge { bytes: length.max(read), limit });
+    }
+    Ok(Some((mode, bytes)))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Make,
+    Leave,
+}
+
+/// The folder that a file lies in, and its name there; None if the folder does not exist.
+fn enter(place: &Place, missing: Missing) -> Result<Option<(OwnedFd, &OsStr)>, DiskError> {
+    let name = place.relative.file_name().ok_or(DiskError::NotAFile)?;
+    let mut folder = openat(CWD, &place.root, STEP, Mode::empty())?;
+    for step in place.relative.parent().unwrap_or(Path::new("")).components() {
+        // `workspace` has resolved every other kind.
+        let Component::Normal(step) = step else { return Err(DiskError::NotAFile) };
+        folder = match open_folder(&folder, step) {
+            Err(DiskError::NotFound) if missing == Missing::Leave => return Ok(None),
+            Err(DiskError::NotFound) => {
+                match mkdirat(&folder, step, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                open_folder(&folder, step)?
+            }
+            other => other?,
+        };
+    }
+    Ok(Some((folder, name)))
+}
+
+fn open_folder(parent: &OwnedFd, name: &OsStr) -> Result<OwnedFd, DiskError> {
+    openat(parent, name, STEP, Mode::empty()).map_err(|error| match error {
+        // Systems differ in what they say of a link where a folder was asked for.
+        Errno::NOTDIR if is_link(parent, name) => DiskError::Replaced,
+        other => other.into(),
+    })
+}
+
+fn is_link(parent: &OwnedFd, name: &OsStr) -> bool {
+    let found = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW);
+    found.is_ok_and(|found| rustix::fs::FileType::from_raw_mode(found.st_mode).is_symlink())
+}
+
+/// A regular file; None if there is nothing.
+fn open_file(folder: &OwnedFd, name: &OsStr) -> Result<Option<File>, DiskError> {
+    let file = match openat(folder, name, LOOK, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(None),
+        // A socket, or a device that is not there.
+        Err(Errno::NXIO) => return Err(DiskError::NotAFile),
         Err(error) => return Err(error.into()),
     };
-    let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(DiskError::NotAFile);
-    };
-    fs::create_dir_all(dir)?;
-    let mut temporary = OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = dir.join(temporary);
-    let written = OpenOptions::new().write(true).create_new(true).open(&temporary).and_then(|mut file| {
-        if let Some(mode) = mode {
-            file.set_permissions(mode)?;
-        }
-        file.write_all(contents.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    });
-    if let Err(error) = written {
-        if error.kind() != io::ErrorKind::AlreadyExists {
-            // The error that matters is the first one.
-            drop(fs::remove_file(&temporary));
-        }
-        return Err(DiskError::Io(error));
-    }
-    Ok(())
+    if file.metadata()?.is_file() { Ok(Some(file)) } else { Err(DiskError::NotAFile) }
+}
+
+fn mode_of(file: &File) -> io::Result<Permissions> {
+    Ok(file.metadata()?.permissions())
+}
+
+/// No file of anybody else is called so, and none of ours a second time.
+fn temporary_name() -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!(".claude-ide.{}.{number}.tmp", std::process::id())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt, symlink},
+    };
 
     use super::*;
+
+    fn at(home: &tempfile::TempDir, relative: &str) -> Place {
+        Place { root: home.path().to_owned(), relative: relative.into() }
+    }
 
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let home = tempfile::tempdir().unwrap();
         for (path, contents) in files {
-            write(&home.path().join(path), contents).unwrap();
+            write(&at(&home, path), contents).unwrap();
         }
         home
     }
@@ -109,18 +228,19 @@ mod tests {
     #[test]
     fn reads_what_was_written() {
         let home = tree(&[("new/dir/a.txt", "ünï\r\nno newline")]);
-        assert_eq!(read(&home.path().join("new/dir/a.txt"), 100).unwrap(), "ünï\r\nno newline");
+        assert_eq!(read(&at(&home, "new/dir/a.txt"), 100).unwrap(), "ünï\r\nno newline");
     }
 
     #[test]
     fn says_in_words_why_a_file_cannot_be_read() {
         let home = tree(&[("large", "12345")]);
         fs::write(home.path().join("latin1"), b"\xE9").unwrap();
-        assert_eq!(message(read(&home.path().join("missing"), 9)), "File not found");
-        assert_eq!(message(read(home.path(), 9)), "it is not a regular file");
-        assert_eq!(message(read(&home.path().join("latin1"), 9)), "it is not UTF-8 text");
-        assert_eq!(message(read(&home.path().join("large"), 4)), "it has 5 bytes, more than the limit of 4");
-        assert_eq!(message(read(Path::new("/dev/zero"), 9)), "it is not a regular file");
+        assert_eq!(message(read(&at(&home, "missing"), 9)), "File not found");
+        assert_eq!(message(read(&at(&home, ""), 9)), "it is not a regular file");
+        assert_eq!(message(read(&at(&home, "latin1"), 9)), "it is not UTF-8 text");
+        assert_eq!(message(read(&at(&home, "large"), 4)), "it has 5 bytes, more than the limit of 4");
+        let device = Place { root: "/dev".into(), relative: "zero".into() };
+        assert_eq!(message(read(&device, 9)), "it is not a regular file");
     }
 
     #[test]
@@ -128,7 +248,7 @@ mod tests {
         let home = tree(&[("run.sh", "old")]);
         let path = home.path().join("run.sh");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
-        write(&path, "new").unwrap();
+        write(&at(&home, "run.sh"), "new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o750);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
@@ -139,13 +259,56 @@ mod tests {
         let home = tree(&[("a", "old")]);
         let path = home.path().join("a");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
-        assert_eq!(message(write(&path, "new")), "it is read-only");
+        assert_eq!(message(write(&at(&home, "a"), "new")), "it is read-only");
+        assert_eq!(message(before_write(&at(&home, "a"), 9)), "it is read-only");
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
     }
 
     #[test]
     fn a_folder_is_not_written() {
         let home = tree(&[]);
-        assert_eq!(message(write(home.path(), "x")), "it is not a regular file");
+        assert_eq!(message(write(&at(&home, ""), "x")), "it is not a regular file");
+    }
+
+    #[test]
+    fn a_link_that_was_put_into_the_way_leads_nowhere() {
+        let (home, outside) = (tree(&[("sub/a", "inside")]), tree(&[("a", "outside")]));
+        fs::rename(home.path().join("sub"), home.path().join("moved")).unwrap();
+        symlink(outside.path(), home.path().join("sub")).unwrap();
+        symlink(outside.path().join("a"), home.path().join("link")).unwrap();
+        for place in ["sub/a", "sub/new", "link"] {
+            let place = at(&home, place);
+            assert!(message(write(&place, "x")).contains("symbolic link"), "{place:?}");
+            assert!(message(read(&place, 99)).contains("symbolic link"), "{place:?}");
+        }
+        assert_eq!(fs::read_to_string(outside.path().join("a")).unwrap(), "outside");
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_pipe_is_neither_waited_for_nor_replaced() {
+        let home = tree(&[]);
+        assert!(std::process::Command::new("mkfifo").arg(home.path().join("pipe")).status().unwrap().success());
+        assert_eq!(message(read(&at(&home, "pipe"), 9)), "it is not a regular file");
+        assert_eq!(message(write(&at(&home, "pipe"), "x")), "it is not a regular file");
+    }
+
+    #[test]
+    fn what_changed_since_it_was_seen_is_not_overwritten() {
+        let home = tree(&[("a", "seen")]);
+        let (a, b) = (at(&home, "a"), at(&home, "b"));
+        for now in ["SEEN", "seen and more", ""] {
+            fs::write(home.path().join("a"), now).unwrap();
+            assert_eq!(
+                message(write_over(Some(b"seen"), &a, "new")),
+                "it changed on disk while its change was reviewed"
+            );
+            assert_eq!(fs::read_to_string(home.path().join("a")).unwrap(), now);
+        }
+        assert!(write_over(None, &a, "new").is_err());
+        assert!(write_over(Some(b""), &b, "new").is_err());
+        write_over(None, &b, "new").unwrap();
+        write_over(Some(b"new"), &b, "newer").unwrap();
+        assert_eq!(fs::read_to_string(home.path().join("b")).unwrap(), "newer");
     }
 }

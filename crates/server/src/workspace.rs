@@ -1,8 +1,8 @@
 //! Which file a client means, and that it lies in the workspace.
 //!
 //! Seed 000's methods name files by paths below the workspace; a leading `/` is the workspace's root, unless the path
-//! lies in a workspace folder as it is. Invariant: a path that is returned here has every symbolic link resolved and lies
-//! in a folder of the workspace.
+//! lies in a workspace folder as it is. Invariant: a place that is returned here has every symbolic link resolved and lies
+//! in a folder of the workspace. What becomes a link afterwards is not followed: see `disk`.
 
 use std::{
     fs, io,
@@ -22,8 +22,24 @@ pub(crate) enum PathError {
 
 const OUTSIDE: PathError = PathError::Refused("leads out of the workspace");
 
+/// A file of the workspace, which may not exist yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The workspace folder that it lies in.
+    pub(crate) root: PathBuf,
+    /// The way from there. There was no symbolic link on it when it was looked at.
+    pub(crate) relative: PathBuf,
+}
+
+impl Place {
+    /// Where that is.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.root.join(&self.relative)
+    }
+}
+
 /// Resolves a path of a client. Looks at the disk: not for the runtime's own thread.
-pub(crate) fn resolve(path: &str, folders: &[PathBuf]) -> Result<PathBuf, PathError> {
+pub(crate) fn resolve(path: &str, folders: &[PathBuf]) -> Result<Place, PathError> {
     if path.is_empty() {
         return Err(PathError::Refused("must not be empty"));
     }
@@ -35,7 +51,13 @@ pub(crate) fn resolve(path: &str, folders: &[PathBuf]) -> Result<PathBuf, PathEr
     }
     let roots: Vec<PathBuf> = folders.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect();
     let main = roots.first().ok_or(PathError::Refused("cannot be resolved: no workspace folder is open"))?;
-    let inside = |real: PathBuf| if roots.iter().any(|root| real.starts_with(root)) { Ok(real) } else { Err(OUTSIDE) };
+    let inside = |real: PathBuf| {
+        let within = |root: &PathBuf| {
+            let relative = real.strip_prefix(root).ok()?.to_owned();
+            Some(Place { root: root.clone(), relative })
+        };
+        roots.iter().find_map(within).ok_or(OUTSIDE)
+    };
 
     if path.starts_with('/') && folders.iter().chain(&roots).any(|folder| Path::new(path).starts_with(folder)) {
         return inside(follow(Path::new("/"), Path::new(path))?);
@@ -44,11 +66,11 @@ pub(crate) fn resolve(path: &str, folders: &[PathBuf]) -> Result<PathBuf, PathEr
     let mut candidate = inside(follow(main, relative)?);
     for root in roots.iter().skip(1) {
         // The first folder that has the file; else the main one.
-        if matches!(&candidate, Ok(path) if path.exists()) {
+        if matches!(&candidate, Ok(place) if place.path().exists()) {
             break;
         }
         if let Ok(other) = follow(root, relative).and_then(&inside)
-            && other.exists()
+            && other.path().exists()
         {
             candidate = Ok(other);
         }
@@ -136,7 +158,7 @@ mod tests {
 
     impl Project {
         fn resolve(&self, path: &str) -> Result<PathBuf, PathError> {
-            resolve(path, &[self.root.clone(), self.second.clone()])
+            resolve(path, &[self.root.clone(), self.second.clone()]).map(|place| place.path())
         }
 
         fn finds(&self, path: &str, expected: &str) {
@@ -245,7 +267,7 @@ mod tests {
         let link = project.outside.join("link");
         symlink(&project.root, &link).unwrap();
         let path = link.join("src/main.rs");
-        assert_eq!(resolve(path.to_str().unwrap(), &[link]).unwrap(), project.root.join("src/main.rs"));
+        assert_eq!(resolve(path.to_str().unwrap(), &[link]).unwrap().path(), project.root.join("src/main.rs"));
     }
 
     #[test]

@@ -1,0 +1,90 @@
+//! Whose turn it is to write a file: one after another, in the order in which they asked.
+//!
+//! Two requests for one file may name it differently, and only the disk knows that they mean the same. So they first stand
+//! in one line, in the order in which they came; whoever knows its file goes on to the line of that file.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use futures_util::FutureExt;
+use tokio::{
+    sync::{Mutex as Line, OwnedMutexGuard},
+    task::coop::unconstrained,
+};
+
+/// It is one's turn until this is dropped.
+pub(crate) type Turn = OwnedMutexGuard<()>;
+
+/// A place in a line. Dropped to leave it.
+pub(crate) type Place = Pin<Box<dyn Future<Output = Turn> + Send>>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    arrivals: Arc<Line<()>>,
+    files: Mutex<HashMap<PathBuf, Weak<Line<()>>>>,
+}
+
+impl Turns {
+    /// Joins the line of those whose file is not known yet.
+    pub(crate) fn arrive(&self) -> Place {
+        join(&self.arrivals)
+    }
+
+    /// Joins the line of a file; to be called while it is one's turn in the first one.
+    pub(crate) fn queue_for(&self, file: &Path) -> Place {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.retain(|_, line| line.strong_count() > 0);
+        let line = files.get(file).and_then(Weak::upgrade).unwrap_or_default();
+        files.insert(file.to_owned(), Arc::downgrade(&line));
+        join(&line)
+    }
+}
+
+/// Stands in the line from now on, not only from when somebody waits for it.
+fn join(line: &Arc<Line<()>>) -> Place {
+    let mut place = Box::pin(Arc::clone(line).lock_owned());
+    match unconstrained(place.as_mut()).now_or_never() {
+        Some(turn) => Box::pin(std::future::ready(turn)),
+        None => place,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_first_to_join_is_the_first_to_write() {
+        let turns = Turns::default();
+        let (first, mut second) = (turns.queue_for(Path::new("/a")), turns.queue_for(Path::new("/a")));
+        assert!(second.as_mut().now_or_never().is_none(), "the first has not even looked");
+        drop(first.await);
+        second.await;
+    }
+
+    #[tokio::test]
+    async fn who_leaves_the_line_lets_nobody_past_the_one_before() {
+        let turns = Turns::default();
+        let first = turns.queue_for(Path::new("/a")).await;
+        let second = turns.queue_for(Path::new("/a"));
+        let mut third = turns.queue_for(Path::new("/a"));
+        drop(second);
+        assert!(third.as_mut().now_or_never().is_none());
+        drop(first);
+        third.await;
+    }
+
+    #[tokio::test]
+    async fn another_file_is_another_line_and_an_empty_line_is_forgotten() {
+        let turns = Turns::default();
+        let held = turns.queue_for(Path::new("/a")).await;
+        drop(turns.queue_for(Path::new("/b")).await);
+        drop(held);
+        drop(turns.queue_for(Path::new("/c")));
+        assert_eq!(turns.files.lock().unwrap().len(), 1);
+    }
+}
