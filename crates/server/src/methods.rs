@@ -2,54 +2,87 @@
 //!
 //! A file that is open in the editor is read and written there; the disk has the rest.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
+mod write;
+
 use crate::{
     disk::{self, DiskError},
     editor::{ClientId, EditorCall},
+    endpoint::Endpoint,
     listing::{self, Cut, Listing, Pattern},
-    options::Workspace,
-    router::{Later, Outcome, Payload, RequestError, Routed, Services, WaitsFor},
+    options::{ServerOptions, Workspace, WriteFile},
+    router::{Outcome, Payload, RequestError, Routed, Services, WaitsFor},
     tools::{Arguments, InvalidArgument, LenientList, parse_reply},
-    workspace::{self, PathError},
+    workspace::{self, PathError, Place},
 };
 
-/// How the method is served. No method has a name that is neither here nor in the router.
-pub(crate) fn route(
-    services: &Arc<Services>,
-    client: ClientId,
-    method: &str,
-    params: Option<&RawValue>,
-) -> Result<Routed, RequestError> {
-    let serve = match method {
-        "readFile" => read_file,
-        "writeFile" => write_file,
-        "listFiles" => list_files,
-        "getWorkspaceInfo" => get_workspace_info,
-        "getOpenFiles" => get_open_files,
-        "getCurrentFile" => get_current_file,
-        _ => return Err(RequestError::MethodNotFound(method.to_owned())),
-    };
-    let caller = Caller { services: Arc::clone(services), client };
-    serve(caller, Arguments::parse("params", params)?)
+/// One plain method.
+pub(crate) struct Method {
+    /// What clients call.
+    name: &'static str,
+    /// Whether the user lets it be served.
+    allowed: fn(&ServerOptions) -> bool,
+    /// Checks the arguments and says how it is served.
+    serve: fn(Caller, Arguments) -> Result<Routed, RequestError>,
 }
 
-struct Caller {
-    services: Arc<Services>,
-    client: ClientId,
+/// The plain methods of the IDE's endpoint.
+pub(crate) const METHODS: [Method; 6] = [
+    Method { name: "readFile", allowed: always, serve: read_file },
+    Method { name: "writeFile", allowed: |options| options.write_file != WriteFile::Off, serve: write::write_file },
+    Method { name: "listFiles", allowed: always, serve: list_files },
+    Method { name: "getWorkspaceInfo", allowed: always, serve: get_workspace_info },
+    Method { name: "getOpenFiles", allowed: always, serve: get_open_files },
+    Method { name: "getCurrentFile", allowed: always, serve: get_current_file },
+];
+
+fn always(_: &ServerOptions) -> bool {
+    true
+}
+
+/// The plain methods that an endpoint serves.
+pub(crate) struct Methods(Vec<&'static Method>);
+
+impl Methods {
+    /// Serves those of these that the user allows.
+    pub(crate) fn new(methods: &'static [Method], options: &ServerOptions) -> Self {
+        Self(methods.iter().filter(|method| (method.allowed)(options)).collect())
+    }
+
+    /// How a request is served.
+    ///
+    /// # Errors
+    /// There is no such method, or its arguments are wrong.
+    pub(crate) fn route(
+        &self,
+        caller: Caller,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Routed, RequestError> {
+        let found = self.0.iter().find(|known| known.name == method);
+        let found = found.ok_or_else(|| RequestError::MethodNotFound(method.to_owned()))?;
+        (found.serve)(caller, Arguments::parse("params", params)?)
+    }
+}
+
+/// Who asks, and through which door.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) services: Arc<Services>,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) client: ClientId,
 }
 
 impl Caller {
     async fn ask(&self, name: &'static str, args: Map<String, Value>) -> Result<Box<RawValue>, RequestError> {
+        self.services.kept.ask(self.client);
         Ok(self.services.editor.call(EditorCall { client: self.client, name, args }).await?)
     }
 
@@ -69,7 +102,7 @@ impl Caller {
         tokio::task::spawn_blocking(work).await.map_err(|_| stopped(()))
     }
 
-    async fn resolve(&self, path: String, doing: &'static str) -> Result<PathBuf, RequestError> {
+    async fn resolve(&self, path: String, doing: &'static str) -> Result<Place, RequestError> {
         let folders = self.workspace().folders;
         let resolved = self.on_disk(move || workspace::resolve(&path, &folders)).await?;
         resolved.map_err(|error| match error {
@@ -91,21 +124,18 @@ fn path_argument(path: &std::path::Path) -> Map<String, Value> {
 }
 
 fn later(work: impl Future<Output = Outcome> + Send + 'static, waits_for: WaitsFor) -> Routed {
-    let work: Later = Box::pin(work);
-    Routed::Later(work, waits_for)
+    Routed::Later(Box::new(move || Box::pin(work)), waits_for)
 }
 
 #[derive(Deserialize)]
 struct InEditor<'a> {
     #[serde(default)]
     loaded: bool,
-    #[serde(default)]
-    written: bool,
     #[serde(borrow, default)]
     contents: Option<&'a RawValue>,
 }
 
-fn in_editor(reply: &RawValue) -> Result<InEditor<'_>, RequestError> {
+fn understood<'a, T: Deserialize<'a>>(reply: &'a RawValue) -> Result<T, RequestError> {
     parse_reply(reply).map_err(|error| RequestError::Failed(error.to_string()))
 }
 
@@ -113,32 +143,17 @@ fn read_file(caller: Caller, mut args: Arguments) -> Result<Routed, RequestError
     const DOING: &str = "read file";
     let path = args.path("path")?;
     let work = async move {
-        let path = caller.resolve(path, DOING).await?;
-        let reply = caller.ask("read_file", path_argument(&path)).await?;
-        if let InEditor { loaded: true, contents: Some(contents), .. } = in_editor(&reply)? {
-            return Ok(Payload::Raw(contents.to_owned()));
+        let place = caller.resolve(path, DOING).await?;
+        let limit = caller.endpoint.limits.message_bytes;
+        let reply = caller.ask("read_file", path_argument(&place.path())).await?;
+        if let InEditor { loaded: true, contents: Some(contents) } = understood(&reply)? {
+            return match contents.get().len() {
+                bytes if bytes > limit => Err(failed(DOING, &DiskError::too_large(bytes, limit))),
+                _ => Ok(Payload::Raw(contents.to_owned())),
+            };
         }
-        let limit = caller.services.options.max_message_bytes;
-        let contents = caller.on_disk(move || disk::read(&path, limit)).await?;
+        let contents = caller.on_disk(move || disk::read(&place, limit)).await?;
         contents.map(|text| Payload::Json(Value::from(text))).map_err(|error| failed(DOING, &error))
-    };
-    Ok(later(work, WaitsFor::Disk))
-}
-
-fn write_file(caller: Caller, mut args: Arguments) -> Result<Routed, RequestError> {
-    const DOING: &str = "write file";
-    let path = args.path("path")?;
-    let content = args.string("content")?;
-    let work = async move {
-        let path = caller.resolve(path, DOING).await?;
-        let mut question = path_argument(&path);
-        question.insert("content".to_owned(), Value::from(content.clone()));
-        let reply = caller.ask("write_file", question).await?;
-        if !in_editor(&reply)?.written {
-            let written = caller.on_disk(move || disk::write(&path, &content)).await?;
-            written.map_err(|error| failed(DOING, &error))?;
-        }
-        Ok(Payload::Json(json!({ "success": true })))
     };
     Ok(later(work, WaitsFor::Disk))
 }
@@ -163,12 +178,20 @@ async fn walk(caller: &Caller, pattern: Option<Pattern>, limit: usize) -> Result
 }
 
 fn list_files(caller: Caller, mut args: Arguments) -> Result<Routed, RequestError> {
-    let pattern = args
-        .optional_string("pattern")?
-        .filter(|pattern| !pattern.is_empty())
-        .map(|pattern| Pattern::new(&pattern).map_err(|error| InvalidArgument::new("pattern", error)))
-        .transpose()?;
+    let pattern = args.optional_string("pattern")?.filter(|pattern| !pattern.is_empty());
+    if pattern.as_ref().is_some_and(|pattern| pattern.len() > listing::MAX_PATTERN_BYTES) {
+        let problem = format!("has more than {} bytes", listing::MAX_PATTERN_BYTES);
+        return Err(InvalidArgument::new("pattern", problem).into());
+    }
     let work = async move {
+        let pattern = match pattern {
+            // What a client makes up may take a while to understand.
+            Some(pattern) => {
+                let understood = caller.on_disk(move || Pattern::new(&pattern)).await?;
+                Some(understood.map_err(|error| InvalidArgument::new("pattern", error))?)
+            }
+            None => None,
+        };
         let Listing { mut files, cut } = walk(&caller, pattern, listing::MAX_LISTED).await?;
         // The answer is an array of paths. Where it is cut, its last element says so, for whoever reads it.
         files.extend(cut.map(|cut| match cut {
@@ -221,7 +244,7 @@ mod tests {
 
     #[test]
     fn every_call_of_the_editor_has_its_twin_there() {
-        for call in ["read_file", "write_file", "get_open_files", "get_current_file"] {
+        for call in ["read_file", "write_file", "open_diff", "get_open_files", "get_current_file"] {
             let twin = format!("../../lua/claude-ide/tools/{call}.lua");
             assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(twin).is_file(), "{call}");
         }

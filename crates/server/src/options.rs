@@ -11,6 +11,8 @@ use std::{
     time::Duration,
 };
 
+use serde::Deserialize;
+
 use crate::{editor::ClientId, error::ServerError, token::AuthToken};
 
 /// What the user may configure, complete.
@@ -40,6 +42,21 @@ pub struct ServerOptions {
     pub keepalive: Keepalive,
     /// Tools that are neither listed nor served, by the name that clients use.
     pub hidden_tools: BTreeSet<String>,
+    /// What becomes of `writeFile`.
+    pub write_file: WriteFile,
+}
+
+/// What becomes of `writeFile`, with which a client changes a file without being asked to propose the change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteFile {
+    /// It is shown as a diff, and written when a person has accepted it.
+    #[default]
+    Review,
+    /// It is written at once.
+    Allow,
+    /// There is no such method.
+    Off,
 }
 
 impl Default for ServerOptions {
@@ -57,6 +74,7 @@ impl Default for ServerOptions {
             max_message_bytes: 64 << 20,
             keepalive: Keepalive::default(),
             hidden_tools: BTreeSet::new(),
+            write_file: WriteFile::default(),
         }
     }
 }

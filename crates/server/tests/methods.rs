@@ -7,10 +7,14 @@
     reason = "tests may fail loudly"
 )]
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::Path,
+};
 
 use claude_ide_server::{
-    EditorError, ServerOptions, Workspace,
+    EditorError, ServerOptions, Workspace, WriteFile,
     testing::{TestClient, TestServer},
 };
 use serde_json::{Value, json};
@@ -32,6 +36,10 @@ impl Project {
 
 /// A workspace, and an editor in which nothing is open.
 fn project() -> Project {
+    project_with(ServerOptions::default())
+}
+
+fn project_with(options: ServerOptions) -> Project {
     let home = tempfile::tempdir().unwrap();
     let root = home.path().join("root");
     fs::create_dir_all(root.join("src")).unwrap();
@@ -41,7 +49,7 @@ fn project() -> Project {
     fs::write(home.path().join("secret"), "secret\n").unwrap();
     symlink(home.path(), root.join("out")).unwrap();
     let workspace = Workspace { folders: vec![root], ide_name: "Editor".to_owned() };
-    let server = TestServer::start(ServerOptions { workspace, ..ServerOptions::default() });
+    let server = TestServer::start(ServerOptions { workspace, ..options });
     server.editor.reply("read_file", Ok(json!({ "loaded": false })));
     server.editor.reply("write_file", Ok(json!({ "loaded": false })));
     Project { server, home }
@@ -111,9 +119,142 @@ fn a_file_beyond_the_limit_is_not_read() {
     assert_eq!((code, message.contains("5000 bytes")), (-32603, true), "{message}");
 }
 
+fn write(path: &str, content: &str) -> Value {
+    json!({ "path": path, "content": content })
+}
+
+#[test]
+fn a_write_is_a_proposal_and_what_the_person_accepts_is_written() {
+    let project = project();
+    let mut client = project.connect();
+    let asked = client.send("writeFile", &write("src/main.rs", "proposed"));
+    let diff = project.server.editor.wait_call("open_diff", 1);
+    let file = project.root().join("src/main.rs");
+    assert_eq!(
+        (&diff.args["old_file_path"], &diff.args["new_file_path"], &diff.args["new_file_contents"]),
+        (&json!(file), &json!(file), &json!("proposed"))
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), "fn main() {}\n", "nobody has decided");
+    project
+        .server
+        .editor
+        .answer("open_diff", Ok(json!({ "outcome": "saved", "contents": "edited by the person ü\r\n" })));
+    assert_eq!(client.answer(asked)["result"], json!({ "success": true }));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "edited by the person ü\r\n");
+}
+
+#[test]
+fn a_write_that_is_rejected_writes_nothing_and_makes_no_folder() {
+    let project = project();
+    project.server.editor.reply("open_diff", Ok(json!({ "outcome": "rejected" })));
+    let error = project.connect().error("writeFile", &write("new/dir/a.txt", "x"));
+    assert_eq!(error, (-32603, "failed to write file: the user rejected the change".to_owned()));
+    assert!(!project.root().join("new").exists());
+}
+
+#[test]
+fn a_new_file_may_be_accepted_with_its_folders_and_may_be_empty() {
+    let project = project();
+    project.server.editor.reply("open_diff", Ok(json!({ "outcome": "saved", "contents": "" })));
+    project.connect().request("writeFile", &write("new/dir/a.txt", ""));
+    assert_eq!(fs::read_to_string(project.root().join("new/dir/a.txt")).unwrap(), "");
+}
+
+#[test]
+fn what_is_there_already_or_cannot_be_written_asks_nobody() {
+    let project = project();
+    let mut client = project.connect();
+    client.request("writeFile", &write("src/main.rs", "fn main() {}\n"));
+    assert_eq!(client.error("writeFile", &write("src", "x")).1, "failed to write file: it is not a regular file");
+    let main = project.root().join("src/main.rs");
+    fs::set_permissions(&main, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(client.error("writeFile", &write("src/main.rs", "x")).1, "failed to write file: it is read-only");
+    assert!(project.server.editor.calls().is_empty());
+}
+
+#[test]
+fn what_changed_while_it_was_reviewed_is_not_overwritten() {
+    let project = project();
+    let mut client = project.connect();
+    let asked = client.send("writeFile", &write("src/main.rs", "proposed"));
+    project.server.editor.wait_call("open_diff", 1);
+    fs::write(project.root().join("src/main.rs"), "by somebody else").unwrap();
+    project.server.editor.answer("open_diff", Ok(json!({ "outcome": "saved", "contents": "proposed" })));
+    let error = client.answer(asked)["error"]["message"].as_str().unwrap().to_owned();
+    assert_eq!(error, "failed to write file: it changed on disk while its change was reviewed");
+    assert_eq!(fs::read_to_string(project.root().join("src/main.rs")).unwrap(), "by somebody else");
+}
+
+#[test]
+fn a_link_that_appears_during_the_review_leads_nobody_out() {
+    let project = project();
+    let mut client = project.connect();
+    let asked = client.send("writeFile", &write("src/new.rs", "x"));
+    project.server.editor.wait_call("open_diff", 1);
+    fs::rename(project.root().join("src"), project.root().join("moved")).unwrap();
+    symlink(project.home.path(), project.root().join("src")).unwrap();
+    project.server.editor.answer("open_diff", Ok(json!({ "outcome": "saved", "contents": "x" })));
+    let error = client.answer(asked)["error"]["message"].as_str().unwrap().to_owned();
+    assert!(error.contains("symbolic link"), "{error}");
+    assert!(!project.home.path().join("new.rs").exists());
+}
+
+#[test]
+fn two_writes_of_one_file_keep_their_order_however_they_name_it() {
+    let project = project();
+    let mut client = project.connect();
+    let first = client.send("writeFile", &write("src/main.rs", "first"));
+    let second = client.send("writeFile", &write("./src/../src/main.rs", "second"));
+    let other = client.send("writeFile", &write("other", "x"));
+    project.server.editor.wait_call("open_diff", 2);
+    let asked: Vec<_> =
+        project.server.editor.calls().iter().map(|call| call.args["new_file_contents"].clone()).collect();
+    assert_eq!(asked, ["first", "x"], "the second waits for the first, another file for neither");
+    let accept = |contents: &str| {
+        project.server.editor.answer("open_diff", Ok(json!({ "outcome": "saved", "contents": contents })));
+    };
+    accept("first");
+    client.answer(first);
+    project.server.editor.wait_call("open_diff", 3);
+    accept("x");
+    accept("second");
+    client.answer(other);
+    client.answer(second);
+    assert_eq!(fs::read_to_string(project.root().join("src/main.rs")).unwrap(), "second");
+}
+
+#[test]
+fn a_client_that_leaves_takes_its_proposal_along() {
+    let project = project();
+    let mut client = project.connect();
+    client.send("writeFile", &write("src/main.rs", "x"));
+    project.server.editor.wait_call("open_diff", 1);
+    drop(client);
+    project.server.editor.wait_cancelled("open_diff");
+}
+
+#[test]
+fn without_diffs_a_write_cannot_be_reviewed() {
+    let hidden_tools = ["openDiff".to_owned()].into();
+    let project = project_with(ServerOptions { hidden_tools, ..ServerOptions::default() });
+    let (code, message) = project.connect().error("writeFile", &write("src/main.rs", "x"));
+    assert_eq!((code, message.contains("diffs are switched off")), (-32603, true), "{message}");
+}
+
+#[test]
+fn writing_may_be_switched_off() {
+    let project = project_with(ServerOptions { write_file: WriteFile::Off, ..ServerOptions::default() });
+    assert_eq!(project.connect().error("writeFile", &write("src/main.rs", "x")).0, -32601);
+}
+
+/// A project in which clients may write without being asked.
+fn permissive() -> Project {
+    project_with(ServerOptions { write_file: WriteFile::Allow, ..ServerOptions::default() })
+}
+
 #[test]
 fn writes_to_disk_what_is_not_open() {
-    let project = project();
+    let project = permissive();
     let mut client = project.connect();
     let written = client.request("writeFile", &json!({ "path": "new/dir/a.txt", "content": "ü\r\nend" }));
     assert_eq!(written, json!({ "success": true }));
@@ -122,7 +263,7 @@ fn writes_to_disk_what_is_not_open() {
 
 #[test]
 fn writes_through_the_editor_what_is_open() {
-    let project = project();
+    let project = permissive();
     project.server.editor.reply("write_file", Ok(json!({ "written": true })));
     project.connect().request("writeFile", &json!({ "path": "src/main.rs", "content": "new" }));
     assert_eq!(project.server.editor.wait_call("write_file", 1).args["content"], "new");
@@ -131,12 +272,27 @@ fn writes_through_the_editor_what_is_open() {
 
 #[test]
 fn a_file_with_unsaved_changes_is_refused_by_the_editor() {
-    let project = project();
+    let project = permissive();
     let refusal = "src/main.rs has unsaved changes in the editor";
     project.server.editor.reply("write_file", Err(EditorError::Failed(refusal.to_owned())));
     let error = project.connect().error("writeFile", &json!({ "path": "src/main.rs", "content": "new" }));
     assert_eq!(error, (-32603, refusal.to_owned()));
     assert_eq!(fs::read_to_string(project.root().join("src/main.rs")).unwrap(), "fn main() {}\n");
+}
+
+#[test]
+fn a_hundred_writes_of_one_file_end_with_the_last() {
+    let project = permissive();
+    let mut client = project.connect();
+    let asked: Vec<_> = (0..100)
+        .map(|number| client.send("writeFile", &write(["a", "./a", "src/../a"][number % 3], &number.to_string())))
+        .collect();
+    for id in asked {
+        assert_eq!(client.answer(id)["result"], json!({ "success": true }));
+    }
+    assert_eq!(fs::read_to_string(project.root().join("a")).unwrap(), "99");
+    let told: Vec<_> = project.server.editor.calls().iter().map(|call| call.args["content"].clone()).collect();
+    assert_eq!(told, (0..100).map(|number| json!(number.to_string())).collect::<Vec<_>>());
 }
 
 #[test]
@@ -169,6 +325,16 @@ fn lists_the_files_that_version_control_does_not_ignore() {
     );
     assert_eq!(client.request("listFiles", &json!({ "pattern": "*.rs" })), json!(["src/main.rs"]));
     assert_eq!(client.request("listFiles", &json!({ "pattern": "none" })), json!([]));
+}
+
+#[test]
+fn a_pattern_of_a_client_holds_nobody_up() {
+    let project = project();
+    let mut client = project.connect();
+    let (code, message) = client.error("listFiles", &json!({ "pattern": "{a,b}".repeat(10_000) }));
+    assert_eq!((code, message.contains("4096 bytes")), (-32602, true), "{message}");
+    assert_eq!(client.request("listFiles", &json!({ "pattern": "{src,b}".repeat(500) })), json!([]));
+    assert_eq!(client.request("listFiles", &json!({ "pattern": "{src,b}/**/*.{rs,c}" })), json!(["src/main.rs"]));
 }
 
 #[test]

@@ -99,6 +99,13 @@ return {
         },
       },
       {
+        "write_file",
+        kind = kind.one_of({ "review", "allow", "off" }),
+        default = "review",
+        doc = "What becomes of `writeFile`, with which other clients than the CLI change files. `review` shows a diff and "
+          .. "writes what you accept, `allow` writes at once, `off` has no such method.",
+      },
+      {
         "lock_dir",
         kind = kind.string,
         doc = "Folder of the lock file. Not set: `ide` in `$CLAUDE_CONFIG_DIR`, else in `~/.claude`, as the CLI reads them.",

@@ -18,6 +18,7 @@
 ---@field max_connections? integer Most connections at one time.
 ---@field max_message_bytes? integer Largest message that is accepted. A larger one closes its connection.
 ---@field keepalive? claude-ide.Opts.server.keepalive How a connection that died without a word is found out.
+---@field write_file? "review"|"allow"|"off" What becomes of `writeFile`, with which other clients than the CLI change files. `review` shows a diff and writes what you accept, `allow` writes at once, `off` has no such method.
 ---@field lock_dir? string Folder of the lock file. Not set: `ide` in `$CLAUDE_CONFIG_DIR`, else in `~/.claude`, as the CLI reads them.
 
 ---@class claude-ide.Opts.workspace
@@ -131,6 +132,7 @@
 ---@field max_connections integer Most connections at one time.
 ---@field max_message_bytes integer Largest message that is accepted. A larger one closes its connection.
 ---@field keepalive claude-ide.Config.server.keepalive How a connection that died without a word is found out.
+---@field write_file "review"|"allow"|"off" What becomes of `writeFile`, with which other clients than the CLI change files. `review` shows a diff and writes what you accept, `allow` writes at once, `off` has no such method.
 ---@field lock_dir? string Folder of the lock file. Not set: `ide` in `$CLAUDE_CONFIG_DIR`, else in `~/.claude`, as the CLI reads them.
 
 ---@class claude-ide.Config.workspace

@@ -26,6 +26,7 @@ struct Script {
     waiting: VecDeque<(&'static str, oneshot::Sender<Result<Value, EditorError>>)>,
     cancelled: Vec<EditorCall>,
     events: Vec<ClientEvent>,
+    breaks_on: Option<&'static str>,
 }
 
 impl ScriptedEditor {
@@ -41,6 +42,24 @@ impl ScriptedEditor {
     /// From now on, calls of that name get this reply. Others wait for [`Self::answer`].
     pub fn reply(&self, name: &'static str, reply: Result<Value, EditorError>) {
         self.script().replies.insert(name, reply);
+    }
+
+    /// Answers the calls of that name that wait, and those that come.
+    pub fn release(&self, name: &'static str, reply: &Result<Value, EditorError>) {
+        let mut script = self.script();
+        script.replies.insert(name, reply.clone());
+        let (released, waiting): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut script.waiting).into_iter().partition(|(other, _)| *other == name);
+        script.waiting = waiting;
+        for (_, sender) in released {
+            // Whoever asked may be gone.
+            let _ = sender.send(reply.clone());
+        }
+    }
+
+    /// From now on a call of that name panics.
+    pub fn break_on(&self, name: &'static str) {
+        self.script().breaks_on = Some(name);
     }
 
     /// Answers the call of that name that has waited longest and was not cancelled.
@@ -142,6 +161,10 @@ impl Editor for Shared {
         let editor = Arc::clone(&self.0);
         let mut script = editor.script();
         script.calls.push(call.clone());
+        if script.breaks_on == Some(call.name) {
+            drop(script);
+            panic!("{} breaks, as the test wants", call.name);
+        }
         let scripted = script.replies.get(call.name).cloned();
         let (sender, receiver) = oneshot::channel();
         if scripted.is_none() {

@@ -1,0 +1,102 @@
+//! `writeFile`: a proposal like any other. The person sees it as a diff and decides; what they accept is written here.
+//!
+//! Seed 000 knows no review, and a client of it no diff: it waits for its answer, which is an error where the change was
+//! rejected. `ServerOptions::write_file` says otherwise for those who want it.
+
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use super::{Caller, failed, path_argument, understood};
+use crate::{
+    disk::{self, DiskError},
+    options::WriteFile,
+    router::{Later, Outcome, Payload, RequestError, Routed, WaitsFor},
+    tools::Arguments,
+    workspace::Place,
+};
+
+const DOING: &str = "write file";
+/// The tool whose place this takes where it is hidden: then there is nowhere to review.
+const REVIEW_TOOL: &str = "openDiff";
+
+pub(super) fn write_file(caller: Caller, mut args: Arguments) -> Result<Routed, RequestError> {
+    let path = args.path("path")?;
+    let content = args.string("content")?;
+    let reviewed = caller.services.options.write_file == WriteFile::Review;
+    if reviewed && caller.endpoint.tools.find(REVIEW_TOOL).is_none() {
+        return Err(RequestError::Failed(format!("failed to {DOING}: diffs are switched off in the editor")));
+    }
+    let work: Later = Box::new(move || {
+        let arrival = caller.services.writes.arrive();
+        Box::pin(async move {
+            let arrived = arrival.await;
+            let place = caller.resolve(path, DOING).await?;
+            let turn = caller.services.writes.queue_for(&place.path());
+            drop(arrived);
+            let turn = turn.await;
+            let outcome =
+                if reviewed { review(&caller, place, content).await } else { allow(&caller, place, content).await };
+            drop(turn);
+            outcome
+        })
+    });
+    Ok(Routed::Later(work, if reviewed { WaitsFor::Person } else { WaitsFor::Disk }))
+}
+
+fn done() -> Outcome {
+    Ok(Payload::Json(json!({ "success": true })))
+}
+
+#[derive(Deserialize)]
+struct Decision<'a> {
+    outcome: &'a str,
+    #[serde(default)]
+    contents: Option<String>,
+}
+
+async fn review(caller: &Caller, place: Place, content: String) -> Outcome {
+    let (limit, looked_at) = (caller.endpoint.limits.message_bytes, place.clone());
+    let seen = caller.on_disk(move || disk::before_write(&looked_at, limit)).await?;
+    let seen = seen.map_err(|error| failed(DOING, &error))?;
+    if seen.as_deref() == Some(content.as_bytes()) {
+        return done();
+    }
+    let path = Value::from(place.path().to_string_lossy());
+    let mut question = serde_json::Map::new();
+    question.insert("old_file_path".to_owned(), path.clone());
+    question.insert("new_file_path".to_owned(), path.clone());
+    question.insert("tab_name".to_owned(), path);
+    question.insert("new_file_contents".to_owned(), Value::from(content));
+    question.insert("written_by".to_owned(), Value::from("server"));
+    let reply = caller.ask("open_diff", question).await?;
+    let accepted = accepted(&reply)?;
+    let written = caller.on_disk(move || disk::write_over(seen.as_deref(), &place, &accepted)).await?;
+    written.map_err(|error| failed(DOING, &error))?;
+    done()
+}
+
+/// What the person accepted, which they may have edited.
+fn accepted(reply: &RawValue) -> Result<String, RequestError> {
+    let Decision { outcome, contents } = understood(reply)?;
+    let rejected = || RequestError::Failed(format!("failed to {DOING}: the user rejected the change"));
+    contents.filter(|_| outcome == "saved").ok_or_else(rejected)
+}
+
+#[derive(Deserialize)]
+struct InEditor {
+    #[serde(default)]
+    written: bool,
+}
+
+/// Through the editor what is open there, else to the disk.
+async fn allow(caller: &Caller, place: Place, content: String) -> Outcome {
+    let mut question = path_argument(&place.path());
+    question.insert("content".to_owned(), Value::from(content.clone()));
+    let reply = caller.ask("write_file", question).await?;
+    let InEditor { written } = understood(&reply)?;
+    if !written {
+        let written = caller.on_disk(move || disk::write(&place, &content)).await?;
+        written.map_err(|error: DiskError| failed(DOING, &error))?;
+    }
+    done()
+}
