@@ -39,9 +39,10 @@ fn main() {
         }
         ["ping-for", port, token, milliseconds] => pings_for(port, token, Duration::from_millis(number(milliseconds))),
         ["pipeline", port, token, count, name, args] => pipeline(port, token, number(count), &tool(name, args)),
+        ["frames", port, token, count, name, args] => frames(port, token, number(count), &tool(name, args)),
         ["diff", port, token, path, bytes] => return diff(port, token, path, number(bytes)),
         ["connects", port, token, count] => connects(port, token, number(count)),
-        _ => panic!("usage: bench_client tcp|ping|list|tool|ping-for|pipeline|diff|connects …"),
+        _ => panic!("usage: bench_client tcp|ping|list|tool|ping-for|pipeline|frames|diff|connects …"),
     };
     println!("{figures}");
 }
@@ -134,17 +135,33 @@ fn pings_for(port: &str, token: &str, length: Duration) -> Value {
     percentiles(times)
 }
 
-/// All requests at once, then all answers: how many a second.
+/// All requests in one write, then all answers: how many a second.
 fn pipeline(port: &str, token: &str, count: u64, message: &dyn Fn(u64) -> String) -> Value {
+    send_all(port, token, count, message, |frames| vec![frames.concat()])
+}
+
+/// The same, each request in a write of its own, as a client that gathers nothing sends them.
+fn frames(port: &str, token: &str, count: u64, message: &dyn Fn(u64) -> String) -> Value {
+    send_all(port, token, count, message, |frames| frames)
+}
+
+fn send_all(
+    port: &str,
+    token: &str,
+    count: u64,
+    message: &dyn Fn(u64) -> String,
+    writes: fn(Vec<Vec<u8>>) -> Vec<Vec<u8>>,
+) -> Value {
     let mut client = Client::connect(port, token);
     let first = client.next_id();
     client.send(&message(first));
     client.wait(first);
     let from = first + 1;
-    let frames: Vec<u8> = (from..from + count).flat_map(|id| frame(message(id).as_bytes())).collect();
+    let writes = writes((from..from + count).map(|id| frame(message(id).as_bytes())).collect());
     let mut writer = client.writer.try_clone().expect("a second handle");
     let start = Instant::now();
-    let sender = std::thread::spawn(move || writer.write_all(&frames).expect("the server reads"));
+    let sender =
+        std::thread::spawn(move || writes.iter().for_each(|bytes| writer.write_all(bytes).expect("the server reads")));
     for _ in 0..count {
         client.wait_any();
     }
