@@ -12,6 +12,7 @@ use std::{
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::sync::Notify;
 
 use claude_ide_protocol::{
     ide::{DIAGNOSTICS_CHANGED, SELECTION_CHANGED},
@@ -41,6 +42,7 @@ struct Subscriber {
     info: ClientInfo,
     outbox: Arc<Outbox>,
     in_flight: Arc<AtomicUsize>,
+    send_away: Arc<Notify>,
 }
 
 /// `diagnostics_changed`, as far as it matters here.
@@ -59,8 +61,22 @@ impl Notifier {
         &self.selections
     }
 
-    pub(crate) fn join(&self, info: ClientInfo, outbox: Arc<Outbox>, in_flight: Arc<AtomicUsize>) {
-        self.clients().insert(info.id, Subscriber { info, outbox, in_flight });
+    pub(crate) fn join(
+        &self,
+        info: ClientInfo,
+        outbox: Arc<Outbox>,
+        in_flight: Arc<AtomicUsize>,
+        send_away: Arc<Notify>,
+    ) {
+        self.clients().insert(info.id, Subscriber { info, outbox, in_flight, send_away });
+    }
+
+    /// See [`crate::ServerHandle::disconnect`].
+    pub(crate) fn send_away(&self, id: ClientId) -> Result<(), NotifyError> {
+        let clients = self.clients();
+        let client = clients.get(&id).ok_or(NotifyError::UnknownClient(id))?;
+        client.send_away.notify_one();
+        Ok(())
     }
 
     pub(crate) fn leave(&self, id: ClientId) {

@@ -2,11 +2,15 @@
 //! what the editor holds.
 
 use std::{
+    collections::VecDeque,
     io,
     net::{TcpListener, ToSocketAddrs},
     ops::RangeInclusive,
     path::PathBuf,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -14,24 +18,31 @@ use rand::{TryRng as _, rngs::SysRng};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{
-    sync::{Semaphore, watch},
-    task::JoinSet,
+    sync::watch,
+    task::{AbortHandle, JoinSet},
     time::{sleep, timeout_at},
 };
 
 use crate::{
+    announce::announce,
     connection::{self, Hub, stopping},
+    door::{Route, Routes},
     editor::{ClientId, ClientInfo, Editor},
+    endpoint::Endpoint,
     error::{NotifyError, ServerError},
-    lock_file::LockFile,
+    lock_file::{IdeName, LockFile},
     options::{Identity, ServerOptions, Workspace},
     router::Services,
 };
 
-/// How many sockets may be in the middle of their handshake; further ones wait in the system's queue.
-const MAX_HANDSHAKES: usize = 64;
+/// How many sockets may be at the door: in the middle of their handshake, or on their way out. One more, and the one that
+/// has stood there longest is shut out, so that whoever says nothing keeps nobody out who does.
+const MAX_AT_DOOR: usize = 64;
 /// How long to wait when the system has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Tells the server which replies of the editor hold on. It does not go out.
+const KEPT: &str = "kept";
 
 /// A server that listens and is announced, but does not answer yet.
 pub struct Server {
@@ -47,6 +58,7 @@ pub struct Server {
 pub struct ServerHandle {
     hub: Arc<Hub>,
     info: Arc<ServerInfo>,
+    name: IdeName,
 }
 
 /// Where the server is.
@@ -71,6 +83,8 @@ pub struct ServerStatus {
     pub in_flight: usize,
     /// Bytes that wait to be sent.
     pub queued_bytes: usize,
+    /// The name that the discovery file gives: the configured one, and what tells it from others of that name.
+    pub ide_name: String,
 }
 
 impl Server {
@@ -92,12 +106,12 @@ impl Server {
         tracing::info!(host = options.host, port, "listening");
         let info = ServerInfo { host: options.host.clone(), port, lock_files: lock.paths().to_vec() };
         let hub = Arc::new(Hub {
+            routes: Routes::new(vec![Route::ide(identity.token().clone(), Arc::new(Endpoint::ide(&options)))]),
             identity,
-            slots: Arc::new(Semaphore::new(options.max_connections.min(Semaphore::MAX_PERMITS))),
             shutdown: watch::Sender::new(None),
             services: Arc::new(Services::new(options, editor)),
         });
-        let handle = ServerHandle { hub: Arc::clone(&hub), info: Arc::new(info) };
+        let handle = ServerHandle { hub: Arc::clone(&hub), info: Arc::new(info), name: lock.name() };
         let workspace = hub.services.workspace.subscribe();
         Ok((Self { listener, hub, lock, workspace }, handle))
     }
@@ -132,50 +146,35 @@ impl Server {
     }
 }
 
-/// Takes connections for ever. Too many that have not said who they are wait in the system's queue.
+/// Takes connections for ever.
 async fn accept(hub: &Arc<Hub>, listener: &tokio::net::TcpListener, connections: &mut JoinSet<()>) {
-    let most = hub.services.options.max_connections.saturating_add(MAX_HANDSHAKES);
+    let mut at_door: VecDeque<(AbortHandle, Arc<AtomicBool>)> = VecDeque::new();
     loop {
         tokio::select! {
             Some(ended) = connections.join_next() => {
-                if let Err(error) = ended {
+                if let Err(error) = ended
+                    && !error.is_cancelled()
+                {
                     tracing::error!(%error, "a connection failed");
                 }
             }
-            accepted = listener.accept(), if connections.len() < most => match accepted {
+            accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    connections.spawn(connection::serve(Arc::clone(hub), stream, peer));
+                    at_door.retain(|(task, is_in)| !task.is_finished() && !is_in.load(Ordering::Relaxed));
+                    if at_door.len() >= MAX_AT_DOOR
+                        && let Some((longest, _)) = at_door.pop_front()
+                    {
+                        longest.abort();
+                    }
+                    let is_in = Arc::new(AtomicBool::new(false));
+                    let task = connections.spawn(connection::serve(Arc::clone(hub), stream, peer, Arc::clone(&is_in)));
+                    at_door.push_back((task, is_in));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "could not accept a connection");
                     sleep(ACCEPT_PAUSE).await;
                 }
             },
-        }
-    }
-}
-
-/// Keeps the discovery file up to date, and removes it at the end. Its folder may be slow, so it is written aside.
-async fn announce(
-    lock: LockFile,
-    mut workspace: watch::Receiver<Workspace>,
-    mut shutdown: watch::Receiver<Option<Instant>>,
-) {
-    let lock = Arc::new(lock);
-    loop {
-        tokio::select! {
-            biased;
-            _ = stopping(&mut shutdown) => return,
-            changed = workspace.changed() => {
-                if changed.is_err() {
-                    return;
-                }
-                let (lock, workspace) = (Arc::clone(&lock), workspace.borrow_and_update().clone());
-                let written = tokio::task::spawn_blocking(move || lock.rewrite(&workspace)).await;
-                if let Err(error) = written {
-                    tracing::error!(%error, "rewriting the lock file failed");
-                }
-            }
         }
     }
 }
@@ -232,6 +231,10 @@ impl ServerHandle {
     /// # Errors
     /// The client is gone or reads nothing, or the notification is too large.
     pub fn notify(&self, method: &str, params: Box<RawValue>, to: Option<ClientId>) -> Result<(), NotifyError> {
+        if method == KEPT {
+            self.hub.services.kept.tell(&params);
+            return Ok(());
+        }
         self.hub.services.notifier.notify(method, params, to)
     }
 
@@ -240,12 +243,27 @@ impl ServerHandle {
         self.hub.services.workspace.send_replace(workspace);
     }
 
+    /// Ends the connection of a client. A Claude Code CLI is told not to connect again until it is asked to; the rest see
+    /// a goodbye like any other.
+    ///
+    /// # Errors
+    /// The client is gone.
+    pub fn disconnect(&self, client: ClientId) -> Result<(), NotifyError> {
+        self.hub.services.notifier.send_away(client)
+    }
+
     /// How the server is doing.
     #[must_use]
     pub fn status(&self) -> ServerStatus {
         let notifier = &self.hub.services.notifier;
         let (in_flight, queued_bytes) = notifier.load();
-        ServerStatus { port: self.info.port, clients: notifier.infos(), in_flight, queued_bytes }
+        ServerStatus {
+            port: self.info.port,
+            clients: notifier.infos(),
+            in_flight,
+            queued_bytes,
+            ide_name: self.name.get(),
+        }
     }
 
     /// Stops the server: answers that are there leave, clients are closed with 1001, the discovery file is removed.

@@ -11,6 +11,7 @@ use std::{
     fs,
     io::Write,
     net::TcpListener,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -235,11 +236,11 @@ fn answers_that_are_there_leave_before_the_goodbye() {
 }
 
 #[test]
-fn a_thousand_answers_leave_before_the_goodbye() {
+fn hundreds_of_answers_leave_before_the_goodbye() {
     let mut server = TestServer::start(ServerOptions::default());
     let mut client = server.client();
     let call = json!({ "name": "close_tab", "arguments": { "tab_name": "x" } });
-    let ids: Vec<_> = (0..1000).map(|_| client.send("tools/call", &call)).collect();
+    let ids: Vec<_> = (0..200).map(|_| client.send("tools/call", &call)).collect();
     server.editor.wait_call("close_tab", ids.len());
     for _ in &ids {
         server.editor.answer("close_tab", Ok(json!({ "closed": true })));
@@ -306,4 +307,61 @@ fn an_editor_that_is_busy_or_closing_says_so() {
     assert_eq!(client.error("tools/call", &call).0, -32000);
     server.editor.reply("close_tab", Err(EditorError::Closed));
     assert_eq!(client.error("tools/call", &call).0, -32603);
+}
+
+#[test]
+fn a_connection_that_fails_leaves_no_ghost() {
+    let server = TestServer::start(ServerOptions::default());
+    server.editor.break_on("close_all_diff_tabs");
+    let (mut broken, mut other) = (server.client(), server.client());
+    let diff = json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } });
+    broken.send("tools/call", &diff);
+    server.editor.wait_call("open_diff", 1);
+    broken.send("tools/call", &json!({ "name": "closeAllDiffTabs" }));
+    assert_eq!(server.editor.wait_disconnected(1), ["its connection failed"]);
+    server.editor.wait_cancelled("open_diff");
+    server.wait_status("the ghost to be gone", |status| status.clients.len() == 1);
+    other.request("ping", &json!({}));
+    server.client().request("ping", &json!({}));
+}
+
+#[test]
+fn a_client_that_is_sent_away_is_told_not_to_come_back() {
+    let server = TestServer::start(ServerOptions::default());
+    let (mut leaving, mut staying) = (server.client(), server.client());
+    let diff = json!({ "name": "openDiff", "arguments": { "old_file_path": "/a", "new_file_contents": "" } });
+    leaving.send("tools/call", &diff);
+    server.editor.wait_call("open_diff", 1);
+    let id = server.handle.status().clients[0].id;
+    server.handle.disconnect(id).unwrap();
+    let goodbye = leaving.goodbye();
+    assert_eq!(goodbye, Some((4001, "Another Claude Code session connected to this IDE".to_owned())));
+    server.editor.wait_cancelled("open_diff");
+    server.editor.wait_disconnected(1);
+    assert!(server.handle.disconnect(id).is_err());
+    staying.request("ping", &json!({}));
+    // It may, when it is asked to.
+    server.client().request("ping", &json!({}));
+}
+
+#[test]
+fn a_lock_file_that_somebody_deletes_comes_back() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("ide");
+    let mut server = TestServer::start(ServerOptions { lock_dirs: vec![dir.clone()], ..ServerOptions::default() });
+    let path = server.handle.info().lock_files[0].clone();
+    let contents = fs::read_to_string(&path).unwrap();
+    // More than once; with its folder; and by renaming it away.
+    for delete in [
+        |path: &Path| fs::remove_file(path).unwrap(),
+        |path: &Path| fs::remove_dir_all(path.parent().unwrap()).unwrap(),
+        |path: &Path| fs::rename(path, path.with_extension("gone")).unwrap(),
+        |path: &Path| fs::remove_file(path).unwrap(),
+    ] {
+        delete(&path);
+        server.wait_status("the lock file to be back", |_| path.exists());
+        assert_eq!(fs::read_to_string(&path).unwrap(), contents);
+    }
+    server.stop();
+    assert!(!path.exists());
 }

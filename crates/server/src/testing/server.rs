@@ -7,7 +7,10 @@ use std::{
 };
 
 use serde_json::{Value, value::RawValue};
-use tokio::runtime::Builder;
+use tokio::{
+    runtime::{Builder, Handle},
+    time::sleep,
+};
 
 use super::{DEADLINE, ScriptedEditor, Shared, TestClient};
 use crate::{ClientId, Identity, Server, ServerHandle, ServerOptions, ServerStatus};
@@ -32,7 +35,10 @@ impl TestServer {
         let (server, handle) = Server::bind(options, identity.clone(), shared).unwrap();
         let thread = thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(server.run());
+            runtime.block_on(async {
+                server.run().await;
+                until_no_task_runs().await;
+            });
         });
         Self { handle, editor, identity, thread: Some(thread) }
     }
@@ -85,6 +91,15 @@ impl TestServer {
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
         }
+    }
+}
+
+/// The runtime may outlive the server: nothing of it may go on there.
+async fn until_no_task_runs() {
+    let until = Instant::now() + DEADLINE;
+    while Handle::current().metrics().num_alive_tasks() > 0 {
+        assert!(Instant::now() < until, "the server left a task behind");
+        sleep(Duration::from_millis(1)).await;
     }
 }
 
