@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::index::ToolStatus;
+use crate::json::{tellable, without_debris};
 use crate::lenient::{Object, Scalar};
 use crate::message::{Block, Image, Part, Text, ToolResult};
 use crate::outcome::Outcome;
@@ -85,7 +86,7 @@ struct BodySource<'a> {
 
 impl<'a> Body<'a> {
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
-        serde_json::from_slice(line).ok()
+        serde_json::from_slice(without_debris(line)).ok()
     }
 
     pub(crate) fn stop_reason(&self) -> Option<String> {
@@ -126,9 +127,23 @@ impl<'a> Body<'a> {
         Some(tool_result(&block, self.outcome, max_text))
     }
 
+    /// The first tool call that this line has a result of.
+    pub(crate) fn result_id(&self) -> Option<String> {
+        let blocks = raw_list(self.message.0.as_ref()?.content?);
+        let mut blocks = blocks.into_iter().filter_map(|raw| serde_json::from_str::<BodyBlock<'_>>(raw.get()).ok());
+        let result = blocks.find(|block| block.kind.text() == "tool_result")?;
+        Some(result.tool_use_id.text().to_owned())
+    }
+
     /// What the CLI recorded of the tool call, as it is.
     pub(crate) fn outcome(&self) -> Option<&'a RawValue> {
         self.outcome
+    }
+
+    /// The line's one text, where it is no list of blocks.
+    pub(crate) fn into_plain_text(self) -> Option<String> {
+        let content = self.message.0.map_or(self.content, |message| message.content);
+        serde_json::from_str(content?.get()).ok()
     }
 
     /// The texts of the line that people read, for search.
@@ -196,7 +211,7 @@ fn content(raw: Option<&RawValue>, max_text: usize) -> Vec<Block> {
 }
 
 fn block(raw: &RawValue, max_text: usize) -> Block {
-    let unknown = || Block::Unknown { raw: raw.to_owned() };
+    let unknown = || Block::Unknown { raw: tellable(raw) };
     let Ok(body) = serde_json::from_str::<BodyBlock<'_>>(raw.get()) else { return unknown() };
     let text = |scalar: &Scalar<'_>| Text::cut(scalar.text().to_owned(), max_text);
     match body.kind.text() {
@@ -206,10 +221,11 @@ fn block(raw: &RawValue, max_text: usize) -> Block {
         "tool_use" | "server_tool_use" => Block::ToolUse {
             id: body.id.text().to_owned(),
             name: body.name.text().to_owned(),
-            input: body.input.unwrap_or(RawValue::NULL).to_owned(),
+            input: tellable(body.input.unwrap_or(RawValue::NULL)),
             status: ToolStatus::Running,
             start: None,
             end: None,
+            background: false,
             result: None,
         },
         "tool_result" => Block::ToolResult {
@@ -245,7 +261,7 @@ fn parts(raw: &RawValue, max_text: usize) -> Vec<Part> {
         Block::Text(text) => Part::Text(text),
         Block::Image(image) => Part::Image(image),
         Block::Thinking(_) | Block::ToolUse { .. } | Block::ToolResult { .. } | Block::Unknown { .. } => {
-            Part::Unknown { raw: raw.to_owned() }
+            Part::Unknown { raw: tellable(raw) }
         }
     };
     raw_list(raw).into_iter().map(part).collect()

@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess};
 
+use crate::json::without_debris;
 use crate::lenient::{Lenient, LenientVisitor, Object, Scalar, Tokens};
 use crate::time::Millis;
 
@@ -65,6 +66,8 @@ pub(crate) struct Head<'a> {
     pub(crate) message: Object<MessageHead<'a>>,
     #[serde(borrow)]
     pub(crate) attachment: Object<AttachmentHead<'a>>,
+    #[serde(borrow, rename = "toolUseResult")]
+    pub(crate) outcome: Object<OutcomeHead<'a>>,
 }
 
 /// The `message` of a line.
@@ -90,6 +93,18 @@ pub(crate) struct AttachmentHead<'a> {
     pub(crate) kind: Scalar<'a>,
     #[serde(borrow, rename = "humanTurn")]
     pub(crate) human_turn: Scalar<'a>,
+}
+
+/// The `toolUseResult` of a line: only what tells of a subagent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct OutcomeHead<'a> {
+    #[serde(borrow, rename = "agentId")]
+    pub(crate) agent: Scalar<'a>,
+    #[serde(borrow)]
+    pub(crate) status: Scalar<'a>,
+    #[serde(borrow, rename = "isAsync")]
+    pub(crate) is_async: Scalar<'a>,
 }
 
 /// Token counts of one request.
@@ -122,7 +137,7 @@ pub(crate) struct BlockHead<'a> {
 impl<'a> Head<'a> {
     /// Parses a line; `None` if it is no JSON object.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
-        serde_json::from_slice(line).ok()
+        serde_json::from_slice(without_debris(line)).ok()
     }
 
     pub(crate) fn line_kind(&self) -> LineKind {
@@ -155,8 +170,10 @@ pub(crate) enum Flavour {
     CommandOutput,
     /// "[Request interrupted by user]" and its like.
     Interrupted,
-    /// `<system-reminder>`, `<task-notification>`, caveats: the CLI speaking to the model.
+    /// `<system-reminder>`, caveats: the CLI speaking to the model.
     Machine,
+    /// `<task-notification>`: the CLI telling the model that something in the background ended.
+    Task,
 }
 
 impl Flavour {
@@ -171,7 +188,7 @@ impl Flavour {
             ("<bash-stdout>", Flavour::CommandOutput),
             ("<bash-stderr>", Flavour::CommandOutput),
             ("<system-reminder>", Flavour::Machine),
-            ("<task-notification>", Flavour::Machine),
+            ("<task-notification>", Flavour::Task),
         ];
         let found = BEGINNINGS.iter().find(|(beginning, _)| text.starts_with(beginning));
         found.map_or(Flavour::Plain, |(_, flavour)| *flavour)

@@ -1,13 +1,18 @@
-//! Bytes in, whole lines out, with the offset and number of each.
+//! Bytes in, whole lines out, with the offset and number of each. Half characters in a line's JSON are replaced on the way,
+//! which moves nothing.
 //!
 //! Invariant: memory stays within the read size plus one line of at most [`MAX_LINE`]; a longer line is passed over, counted
-//! like any other. A line without its newline stays inside until the rest comes.
+//! like any other. A line without its newline stays inside until the rest comes; at the end of a file nothing else does.
 
 use std::io::{self, Read};
 
 use memchr::{memchr, memrchr};
 
-/// Bytes asked of the file at a time.
+use crate::json::mend;
+
+/// Bytes asked of the file at first: a file that is followed grows by little.
+const FIRST_READ: usize = 16 * 1024;
+/// Bytes asked of the file at a time where it has them.
 const READ: usize = 256 * 1024;
 /// The longest line that is looked at. The largest in real transcripts hold pasted images, a few megabytes each.
 pub(crate) const MAX_LINE: usize = 64 * 1024 * 1024;
@@ -36,13 +41,25 @@ pub(crate) struct LineBuffer {
     number: u32,
     /// Bytes dropped so far of a line that is too long.
     dropped: u64,
+    /// Bytes to ask for next.
+    read: usize,
     max_line: usize,
 }
 
 impl LineBuffer {
     /// Begins at a byte offset; lines are numbered from `number`.
     pub(crate) fn at(offset: u64, number: u32) -> Self {
-        Self { buffer: Vec::new(), start: 0, end: 0, searched: 0, offset, number, dropped: 0, max_line: MAX_LINE }
+        Self {
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            searched: 0,
+            offset,
+            number,
+            dropped: 0,
+            read: FIRST_READ,
+            max_line: MAX_LINE,
+        }
     }
 
     /// Where the first byte lies that has not come out as part of a whole line.
@@ -58,11 +75,17 @@ impl LineBuffer {
     /// Reads once; 0 means that the reader has nothing more for now.
     pub(crate) fn fill(&mut self, reader: &mut impl Read) -> io::Result<usize> {
         self.make_room();
-        let Some(space) = self.buffer.get_mut(self.end..) else { return Ok(0) };
+        let space = self.buffer.get_mut(self.end..).and_then(|space| space.get_mut(..self.read));
+        let Some(space) = space else { return Ok(0) };
         loop {
             match reader.read(space) {
                 Ok(count) => {
                     self.end += count;
+                    if count == 0 {
+                        self.rest();
+                    } else if count == self.read {
+                        self.read = (self.read * 4).min(READ);
+                    }
                     return Ok(count);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -87,23 +110,44 @@ impl LineBuffer {
         self.offset += dropped + to_u64(newline + 1 - start);
         self.number = number.saturating_add(1);
         (self.start, self.searched, self.dropped) = (newline + 1, newline + 1, 0);
-        let bytes = self.buffer.get(start..newline)?;
-        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        Some(RawLine { offset, number, bytes: (dropped == 0 && bytes.len() <= self.max_line).then_some(bytes) })
+        let bytes = self.buffer.get_mut(start..newline)?;
+        if dropped > 0 || bytes.len() > self.max_line {
+            return Some(RawLine { offset, number, bytes: None });
+        }
+        mend(bytes);
+        let bytes = &*bytes;
+        Some(RawLine { offset, number, bytes: Some(bytes.strip_suffix(b"\r").unwrap_or(bytes)) })
     }
 
     /// Room for one read: by moving what is left to the front, or by growing when one line fills the buffer.
     fn make_room(&mut self) {
-        if self.start > 0 && (self.start == self.end || self.buffer.len() - self.end < READ) {
-            self.buffer.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.searched -= self.start;
-            self.start = 0;
+        if self.start > 0 && (self.start == self.end || self.buffer.len() - self.end < self.read) {
+            self.move_to_front();
+            if self.buffer.len() > 8 * READ && self.end < READ {
+                // A long line is over.
+                self.buffer.truncate(2 * READ);
+                self.buffer.shrink_to_fit();
+            }
         }
-        if self.buffer.len() - self.end < READ {
-            let grown = (self.buffer.len() * 2).max(2 * READ).max(self.end + READ);
+        if self.buffer.len() - self.end < self.read {
+            let grown = (self.buffer.len() * 2).max(2 * self.read).max(self.end + self.read);
             self.buffer.resize(grown, 0);
         }
+    }
+
+    /// Gives back what the next read can ask for again: many files are followed, and most of them wait.
+    fn rest(&mut self) {
+        self.move_to_front();
+        self.buffer.truncate(self.end);
+        self.buffer.shrink_to_fit();
+        self.read = FIRST_READ;
+    }
+
+    fn move_to_front(&mut self) {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.searched -= self.start;
+        self.start = 0;
     }
 }
 
@@ -165,6 +209,25 @@ mod tests {
         let got = lines(&mut buffer, &[&long, &long, b"xx\nok\n"]);
         assert_eq!(got, [(0, 1, None), (63, 2, Some("ok".into()))]);
         assert!(buffer.buffer.len() <= 2 * READ);
+    }
+
+    #[test]
+    fn at_the_end_of_a_file_only_the_half_line_is_kept() {
+        let mut buffer = LineBuffer::at(0, 1);
+        let long = vec![b'x'; 8 * READ];
+        let file = [long.as_slice(), b"\n", &long[..READ], b"\nhalf"].concat();
+        let mut reader = file.as_slice();
+        let mut lines = 0;
+        while buffer.fill(&mut reader).unwrap() > 0 {
+            while buffer.next_line().is_some() {
+                lines += 1;
+            }
+        }
+        assert_eq!((lines, buffer.buffer.capacity()), (2, 4));
+        buffer.fill(&mut b" a\n".as_slice()).unwrap();
+        assert_eq!(buffer.next_line().unwrap().bytes, Some(b"half a".as_slice()));
+        buffer.fill(&mut b"".as_slice()).unwrap();
+        assert_eq!(buffer.buffer.capacity(), 0);
     }
 
     #[test]

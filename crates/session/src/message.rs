@@ -120,8 +120,11 @@ pub enum Block {
         status: ToolStatus,
         /// When it was asked for.
         start: Option<Millis>,
-        /// When its result was written.
+        /// When it ended: when its result was written, or in the background, when that was told.
         end: Option<Millis>,
+        /// Whether it went on in the background: its result says only that it began.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        background: bool,
         /// What came of it.
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<Box<ToolResult>>,

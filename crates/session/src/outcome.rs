@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::json::tellable;
 use crate::message::Text;
 
 /// What the CLI recorded of a tool call.
@@ -111,7 +112,7 @@ impl Outcome {
                 hunks: change.structured_patch.unwrap_or_default(),
             }));
         }
-        (raw.get().len() <= max_text).then(|| Self::Other { raw: raw.to_owned() })
+        (raw.get().len() <= max_text).then(|| Self::Other { raw: tellable(raw) })
     }
 }
 

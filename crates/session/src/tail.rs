@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::error::SessionError;
 use crate::head::{Head, LineKind, is_api_request};
+use crate::json::{mend, without_debris};
 use crate::line_buffer::{LineBuffer, RawLine, to_u64};
 
 /// How much of what was read is compared with the file, to notice that it was rewritten.
@@ -163,8 +164,14 @@ impl Tail {
         Ok(count > 0)
     }
 
-    /// Reads bytes from the same file, for a line whose place is known.
-    pub(crate) fn read_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>, SessionError> {
+    /// Reads a line whose place is known.
+    pub(crate) fn line_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>, SessionError> {
+        let mut line = self.read_at(offset, len)?;
+        mend(&mut line);
+        Ok(line)
+    }
+
+    fn read_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>, SessionError> {
         let path = self.path.clone();
         let read = |file: &mut File| -> io::Result<Vec<u8>> {
             file.seek(SeekFrom::Start(offset))?;
@@ -211,7 +218,7 @@ fn public_line(bytes: &[u8]) -> Result<Option<Box<RawValue>>, ()> {
     match Head::parse(bytes).ok_or(())?.line_kind() {
         LineKind::ApiRequest | LineKind::Attachment => Ok(None),
         LineKind::User | LineKind::Assistant | LineKind::System | LineKind::Other => {
-            serde_json::from_slice(bytes).map(Some).map_err(|_| ())
+            serde_json::from_slice(without_debris(bytes)).map(Some).map_err(|_| ())
         }
     }
 }

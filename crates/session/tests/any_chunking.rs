@@ -22,6 +22,10 @@ fn line() -> impl Strategy<Value = String> {
         Just(r#""type":"attachment","attachment":{"type":"date"}"#.to_owned()),
         Just(r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"u3""#.to_owned()),
         Just(r#""type":"progress","data":{}"#.to_owned()),
+        half_character().prop_map(|half| format!(r#""type":"user","message":{{"content":"a prompt {half}"}}"#)),
+        half_character().prop_map(|half| format!(
+            r#""type":"assistant","message":{{"content":[{{"type":"tool_use","id":"t1","name":"Bash","input":{{"{half}":["{half}"]}}}}]}}"#
+        )),
     ];
     let known = (id, parent, body, any::<bool>()).prop_map(|(id, parent, body, side)| {
         format!(r#"{{"parentUuid":{parent},"isSidechain":{side},{body},"uuid":"u{id}","timestamp":"2026-01-19T04:45:15.012Z"}}"#)
@@ -34,11 +38,18 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
+/// What the CLI writes where it cuts a string inside an emoji, and what only looks like it.
+fn half_character() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![r"\ud83d", r"\uDE00", r"\ud83d\ude00", r"\\ud83d", r"\\\ud83d"])
+}
+
 /// All that can be read of a transcript.
 fn all(transcript: &mut Transcript) -> String {
     let rows = transcript.rows(0, usize::MAX);
     let messages: Vec<_> = rows.iter().map(|row| transcript.message(row.id, 1000).unwrap()).collect();
-    serde_json::to_string(&(rows, messages, transcript.broken_lines(), transcript.message_count())).unwrap()
+    let all = (rows, messages, transcript.broken_lines(), transcript.message_count());
+    // As a value, which takes more than writing does: half a character, or what nests too deep, would fail here.
+    serde_json::to_value(all).unwrap().to_string()
 }
 
 proptest! {

@@ -3,6 +3,14 @@
 use super::RowKind;
 use crate::head::{Content, Flavour, Head, LineKind};
 
+/// The `subtype` of the line that stands where a conversation was compacted.
+const COMPACTION: &str = "compact_boundary";
+
+/// Whether the conversation was compacted here.
+pub(super) fn is_compaction(head: &Head<'_>) -> bool {
+    head.line_kind() == LineKind::System && head.subtype.text() == COMPACTION
+}
+
 /// What becomes of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -48,7 +56,7 @@ fn user(head: &Head<'_>) -> Class {
     Class::Node(match (head.meta.is_true(), flavour) {
         (_, Flavour::Interrupted) => RowKind::Interrupted,
         (_, Flavour::CommandOutput) => RowKind::Output,
-        (true, _) | (_, Flavour::Machine) => RowKind::Meta,
+        (true, _) | (_, Flavour::Machine | Flavour::Task) => RowKind::Meta,
         (false, Flavour::Command) => RowKind::Command,
         (false, Flavour::Plain) => RowKind::Prompt,
         (false, Flavour::None) => RowKind::Other,
@@ -58,7 +66,7 @@ fn user(head: &Head<'_>) -> Class {
 /// Of the CLI's own lines, those with something to read are shown; the rest (`turn_duration`, hooks, …) are links.
 fn system(head: &Head<'_>) -> Class {
     match head.subtype.text() {
-        "compact_boundary" => Class::Node(RowKind::Compaction),
+        COMPACTION => Class::Node(RowKind::Compaction),
         "local_command" => Class::Node(RowKind::Output),
         "api_error" => Class::Node(RowKind::Notice),
         _ if matches!(head.content, Content::Text(_)) && !head.meta.is_true() => Class::Node(RowKind::Notice),

@@ -1,8 +1,9 @@
 //! How messages hang together: parents through links, orphans, forks, paths.
 
+use super::classify::is_compaction;
 use super::{Index, LineRef, Node, RowKind, Tool};
 use crate::head::Head;
-use crate::id::{Key, NodeId};
+use crate::id::{Key, Name, NodeId};
 use crate::lenient::Scalar;
 
 /// Links in a row that are followed before giving up: only links whose parent came late are followed at all.
@@ -11,6 +12,11 @@ const MAX_LINK_STEPS: u32 = 10_000;
 pub(super) const MAX_BRANCHES: usize = 64;
 /// Tools that start subagents; older CLIs wrote those into the same file.
 const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
+
+/// Whether a tool starts a subagent.
+pub(super) fn starts_agent(tool: &Name) -> bool {
+    AGENT_TOOLS.contains(&tool.as_str())
+}
 
 /// What a line's id stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,16 +53,17 @@ impl Place {
 impl Index {
     /// Where a line hangs, by its `parentUuid`.
     ///
-    /// After a compaction that is null and `logicalParentUuid` names the message before; in a fork's file that message can
-    /// come later or never (measured), so it counts only where it is known already.
+    /// After a compaction that is null and `logicalParentUuid` names the message before. That message can come later or
+    /// never (measured); then the compaction hangs under what came last, for a conversation does not begin with it.
     pub(super) fn place_of(&self, head: &Head<'_>) -> Place {
         if let Some(parent) = Key::of(head.parent.text()) {
             return self.follow(parent);
         }
         match Key::of(head.logical_parent.text()).map(|parent| self.follow(parent)) {
             Some(Place::Under(node)) => Place::Under(node),
-            _ if head.parent == Scalar::None => Place::Unsaid,
-            Some(Place::Root | Place::Unknown(_) | Place::Unsaid) | None => Place::Root,
+            Some(Place::Root | Place::Unknown(_) | Place::Unsaid) => Place::Unsaid,
+            None if head.parent == Scalar::None || is_compaction(head) => Place::Unsaid,
+            None => Place::Root,
         }
     }
 
@@ -171,9 +178,8 @@ impl Index {
 
     /// The first sidechain message belongs to the oldest subagent call that has neither an end nor a sidechain yet.
     fn give_sidechain(&mut self, first: NodeId) {
-        let is_open = |tool: &&mut Tool| tool.end.is_none() && tool.sidechain.is_none();
-        if let Some(tool) = self.tools.iter_mut().filter(is_open).find(|tool| AGENT_TOOLS.contains(&tool.name.as_str()))
-        {
+        let is_open = |tool: &&mut Tool| tool.result.is_none() && tool.sidechain.is_none();
+        if let Some(tool) = self.tools.iter_mut().filter(is_open).find(|tool| starts_agent(&tool.name)) {
             tool.sidechain = Some(first);
             let node = tool.node;
             self.touched.push(node);
