@@ -7,6 +7,7 @@ reminders and the CLI's own tool results by "[removed]", and the real project fo
 """
 
 import json
+import re
 import sys
 
 REMOVED = "[removed]"
@@ -85,7 +86,9 @@ def redact(line):
     if kind in ("user", "assistant"):
         message(out)
     if kind == "queue-operation" and out.get("content", "").startswith("<"):
-        out["content"] = REMOVED
+        tags = re.findall(r"<(task-id|tool-use-id|status)>([^<]*)</\1>", out["content"].split("<result>")[0])
+        told = "".join(f"<{name}>{value}</{name}>\n" for name, value in tags)
+        out["content"] = f"<task-notification>\n{told}{REMOVED}" if tags else REMOVED
     if kind == "system" and out.get("subtype") == "local_command":
         out["content"] = text(out["content"], False)
     if isinstance(out.get("toolUseResult"), dict) and "agentId" in out["toolUseResult"]:

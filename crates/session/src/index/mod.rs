@@ -8,11 +8,13 @@
 //! with an id wins; nothing is lost because a line is missing or broken: its children hang off what came before.
 
 mod classify;
+mod launch;
 mod node;
+mod results;
 mod rows;
 mod tree;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::head::{Content, Head, MessageHead, is_api_request};
 use crate::id::{Key, KeyMap, Name, NodeId};
@@ -21,7 +23,7 @@ use crate::message::Usage;
 use classify::{Class, classify};
 pub use node::{Branch, Delta, Row, RowKind, ToolRow, ToolStatus};
 pub(crate) use node::{LineRef, Node, Tool, ToolEnd};
-use tree::Link;
+use tree::{Link, starts_agent};
 
 /// Which of a file's messages are its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,9 @@ pub(crate) struct Index {
     last_main: Option<NodeId>,
     last_side: Option<NodeId>,
     names: HashSet<Name>,
+    /// The calls that started subagents, by subagent.
+    agent_calls: HashMap<Box<str>, Box<str>>,
+    agents_touched: bool,
     /// Nodes that lines added to since this was last taken.
     touched: Vec<NodeId>,
     broken: u32,
@@ -68,6 +73,8 @@ impl Index {
             last_main: None,
             last_side: None,
             names: HashSet::new(),
+            agent_calls: HashMap::new(),
+            agents_touched: false,
             touched: Vec::new(),
             broken: 0,
         }
@@ -89,6 +96,9 @@ impl Index {
         let at =
             LineRef { offset: line.offset, len: u32::try_from(bytes.len()).unwrap_or(u32::MAX), number: line.number };
         self.add_head(at, &head);
+        if launch::is_notification(&head) {
+            self.add_notification(&head, bytes);
+        }
         true
     }
 
@@ -186,7 +196,15 @@ impl Index {
                 "tool_use" | "server_tool_use" => {
                     let name = self.name(block.name.text()).unwrap_or_else(|| Name::new("?"));
                     let tool = self.tools.len();
-                    self.tools.push(Tool { name, node, started: head.time(), end: None, sidechain: None });
+                    self.tools.push(Tool {
+                        name,
+                        node,
+                        started: head.time(),
+                        result: None,
+                        end: None,
+                        background: false,
+                        sidechain: None,
+                    });
                     if let Some(id) = Key::of(block.id.text()) {
                         self.tool_by_id.entry(id).or_insert(tool);
                     }
@@ -213,16 +231,19 @@ impl Index {
         let Content::Blocks(blocks) = &head.message.0.as_ref()?.content else { return None };
         let mut owner = None;
         for block in blocks.iter().filter(|block| block.kind.text() == "tool_result") {
-            let Some(tool) = Key::of(block.tool_use_id.text()).and_then(|id| self.tool_by_id.get(&id)) else {
+            let Some(tool) = Key::of(block.tool_use_id.text()).and_then(|id| self.tool_by_id.get(&id)).copied() else {
                 continue;
             };
-            let Some(tool) = self.tools.get_mut(*tool) else { continue };
+            let background = self.add_launch(head, block.tool_use_id.text());
+            let Some(tool) = self.tools.get_mut(tool) else { continue };
             let status = match (head.denial.is_set(), block.is_error.is_true()) {
                 (true, _) => ToolStatus::Rejected,
                 (false, true) => ToolStatus::Failed,
                 (false, false) => ToolStatus::Done,
             };
-            tool.end = Some(ToolEnd { at, status, time: head.time() });
+            (tool.result, tool.background) = (Some(at), background && status == ToolStatus::Done);
+            tool.end = (!tool.background).then_some(ToolEnd { status, time: head.time() });
+            self.agents_touched |= starts_agent(&tool.name) || background;
             let node = tool.node;
             owner = owner.or(Some(node));
             self.touched.push(node);

@@ -39,15 +39,18 @@ pub(crate) struct Tool {
     pub(crate) name: Name,
     pub(crate) node: NodeId,
     pub(crate) started: Option<Millis>,
+    /// Where its result lies.
+    pub(crate) result: Option<LineRef>,
     pub(crate) end: Option<ToolEnd>,
+    /// Whether its result says only that it began.
+    pub(crate) background: bool,
     /// The first message of the subagent it started, where that lies in the same file (older CLIs).
     pub(crate) sidechain: Option<NodeId>,
 }
 
-/// The result of a tool call.
+/// How a tool call ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToolEnd {
-    pub(crate) at: LineRef,
     pub(crate) status: ToolStatus,
     pub(crate) time: Option<Millis>,
 }
@@ -86,7 +89,7 @@ pub enum RowKind {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolStatus {
-    /// No result yet.
+    /// No result yet, or it goes on in the background.
     Running,
     /// It ran.
     Done,
@@ -136,8 +139,11 @@ pub struct ToolRow {
     pub status: ToolStatus,
     /// When it was asked for.
     pub start: Option<Millis>,
-    /// When its result was written.
+    /// When it ended: when its result was written, or in the background, when that was told.
     pub end: Option<Millis>,
+    /// Whether it went on in the background: its result says only that it began.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
     /// First message of its subagent, where that lies in the same file; see also [`crate::agents_of`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidechain: Option<NodeId>,

@@ -9,7 +9,7 @@ impl Index {
     pub(crate) fn row(&self, id: NodeId) -> Option<Row> {
         let node = self.node(id)?;
         let tools: Vec<_> = node.tools.iter().filter_map(|tool| self.tool(*tool)).collect();
-        let results = tools.iter().filter_map(|tool| tool.end).map(|end| u64::from(end.at.len));
+        let results = tools.iter().filter_map(|tool| tool.result).map(|result| u64::from(result.len));
         let bytes = node.lines.iter().map(|line| u64::from(line.len)).chain(results).sum();
         Some(Row {
             id,
@@ -25,6 +25,7 @@ impl Index {
                     status: tool.end.map_or(ToolStatus::Running, |end| end.status),
                     start: tool.started,
                     end: tool.end.and_then(|end| end.time),
+                    background: tool.background,
                     sidechain: tool.sidechain,
                 })
                 .collect(),
@@ -45,8 +46,12 @@ impl Index {
 
     /// The message that a line of the file belongs to.
     pub(crate) fn at_line(&self, number: u32) -> Option<NodeId> {
-        let of_tool =
-            || self.tools.iter().find(|tool| tool.end.is_some_and(|end| end.at.number == number)).map(|tool| tool.node);
+        let of_tool = || {
+            self.tools
+                .iter()
+                .find(|tool| tool.result.is_some_and(|result| result.number == number))
+                .map(|tool| tool.node)
+        };
         let node = self.nodes.iter().position(|node| node.lines.iter().any(|line| line.number == number));
         node.map(NodeId::from_index).or_else(of_tool)
     }

@@ -1,0 +1,225 @@
+//! One folder that holds subagents' files: what is known of each, and whether there is more to know.
+//!
+//! Invariant: a look at a folder that did not change costs a few calls of the system, however many files it holds.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::Deserialize;
+
+use super::Agent;
+use crate::json::parse_file;
+use crate::line_buffer::whole_lines;
+use crate::state::SILENT;
+
+/// A description is small; anything larger is not one.
+const MAX_META: u64 = 64 * 1024;
+/// Where an older file names its session: in its first line.
+const HEAD: u64 = 64 * 1024;
+/// Subagents of a folder that are looked at for their end, at most: the newest.
+const MAX_RUNNING: usize = 64;
+/// A folder that changed so shortly ago may change again within the same tick of the file system's clock.
+const TICK: Duration = Duration::from_millis(50);
+/// The same where that clock counts whole seconds.
+const COARSE_TICK: Duration = Duration::from_secs(2);
+
+/// What says which session a subagent is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// All in the folder are of one.
+    Folder,
+    /// The subagent's first line: sessions share the folder.
+    FirstLine,
+}
+
+/// The CLI's description of a subagent.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Meta {
+    tool_use_id: Option<String>,
+    agent_type: Option<String>,
+    description: Option<String>,
+    finished: Option<bool>,
+}
+
+#[derive(Debug)]
+struct Known {
+    agent: Agent,
+    /// By its first line, where that says it.
+    session: Option<String>,
+    /// Which version of its description was read.
+    meta: Option<SystemTime>,
+}
+
+/// A folder and the subagents in it.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    owner: Owner,
+    /// When it was changed, as far as it was listed.
+    modified: Option<SystemTime>,
+    /// Whether a later change will show in that time.
+    settled: bool,
+    known: BTreeMap<String, Known>,
+    /// The newest that may run.
+    running: Vec<String>,
+    /// Which change, of all folders', was the last one here.
+    pub(super) changed: u64,
+}
+
+impl Folder {
+    pub(super) fn new(path: PathBuf, owner: Owner) -> Self {
+        Self { path, owner, modified: None, settled: false, known: BTreeMap::new(), running: Vec::new(), changed: 0 }
+    }
+
+    /// Looks at what may have changed; whether anything did.
+    pub(super) fn look(&mut self) -> bool {
+        let modified = fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok();
+        let mut changed = false;
+        if modified != self.modified || !self.settled {
+            (self.modified, self.settled) = (modified, modified.is_none_or(is_settled));
+            changed = self.list();
+        }
+        for id in std::mem::take(&mut self.running) {
+            let Some(known) = self.known.get_mut(&id) else { continue };
+            changed |= known.look(self.owner);
+            if known.agent.running {
+                self.running.push(id);
+            }
+        }
+        changed
+    }
+
+    /// The subagents of a session.
+    pub(super) fn agents_of(&self, session: &str) -> impl Iterator<Item = &Agent> {
+        let is_its = move |known: &&Known| match self.owner {
+            Owner::Folder => true,
+            Owner::FirstLine => known.session.as_deref() == Some(session),
+        };
+        self.known.values().filter(is_its).map(|known| &known.agent)
+    }
+
+    /// Learns which files there are; of those already known only descriptions that were not there before.
+    fn list(&mut self) -> bool {
+        let (mut files, mut described) = (HashSet::new(), Vec::new());
+        for entry in fs::read_dir(&self.path).into_iter().flatten().filter_map(Result::ok) {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().and_then(|name| name.strip_prefix("agent-")) else { continue };
+            if let Some(id) = name.strip_suffix(".jsonl") {
+                files.insert(id.to_owned());
+            } else if let Some(id) = name.strip_suffix(".meta.json") {
+                described.push(id.to_owned());
+            }
+        }
+        let before = self.known.len();
+        self.known.retain(|id, _| files.contains(id));
+        let mut changed = self.known.len() != before;
+        let mut fresh = Vec::new();
+        for id in files {
+            if !self.known.contains_key(&id) {
+                let mut known = Known::new(&self.path, &id);
+                known.look(self.owner);
+                fresh.extend(known.agent.running.then(|| (modified(&known.agent.file), id.clone())));
+                self.known.insert(id, known);
+                changed = true;
+            }
+        }
+        for id in described {
+            if let Some(known) = self.known.get_mut(&id).filter(|known| known.meta.is_none()) {
+                changed |= known.describe();
+            }
+        }
+        fresh.sort_unstable();
+        self.running.extend(fresh.into_iter().map(|(_, id)| id));
+        let surplus = self.running.len().saturating_sub(MAX_RUNNING);
+        for id in self.running.drain(..surplus) {
+            if let Some(known) = self.known.get_mut(&id) {
+                known.agent.running = false;
+            }
+        }
+        changed
+    }
+}
+
+impl Known {
+    fn new(folder: &Path, id: &str) -> Self {
+        let file = folder.join(format!("agent-{id}.jsonl"));
+        let agent =
+            Agent { id: id.to_owned(), file, tool_use_id: None, agent_type: None, description: None, running: true };
+        Self { agent, session: None, meta: None }
+    }
+
+    /// Looks at one that may run; whether anything is new.
+    fn look(&mut self, owner: Owner) -> bool {
+        let mut changed = match owner {
+            Owner::Folder => self.describe(),
+            Owner::FirstLine if self.session.is_none() => {
+                self.session = session_of(&self.agent.file);
+                self.session.is_some()
+            }
+            Owner::FirstLine => false,
+        };
+        if self.agent.running && modified(&self.agent.file).is_none_or(is_silent) {
+            self.agent.running = false;
+            changed = true;
+        }
+        changed
+    }
+
+    /// Reads its description where that is another one now.
+    fn describe(&mut self) -> bool {
+        let file = self.agent.file.with_extension("meta.json");
+        let Some(stamp) = modified(&file).filter(|stamp| self.meta != Some(*stamp)) else { return false };
+        // Half-written, it is read again.
+        let Some(meta) = read_limited(&file, MAX_META).and_then(parse_file::<Meta>) else { return false };
+        self.meta = is_settled(stamp).then_some(stamp);
+        let before = self.agent.clone();
+        self.agent.tool_use_id = meta.tool_use_id;
+        self.agent.agent_type = meta.agent_type;
+        self.agent.description = meta.description;
+        self.agent.running = self.agent.running && meta.finished != Some(true);
+        self.agent != before
+    }
+}
+
+/// The id of the subagent whose transcript this is, by the file's name.
+pub(crate) fn agent_id(file: &Path) -> Option<&str> {
+    file.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")
+}
+
+fn modified(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|metadata| metadata.modified()).ok()
+}
+
+/// How long ago a time is; a clock that went back makes it now.
+fn age(time: SystemTime) -> Duration {
+    SystemTime::now().duration_since(time).unwrap_or_default()
+}
+
+fn is_settled(modified: SystemTime) -> bool {
+    let in_seconds = modified.duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|time| time.subsec_nanos() == 0);
+    age(modified) > if in_seconds { COARSE_TICK } else { TICK }
+}
+
+fn is_silent(modified: SystemTime) -> bool {
+    age(modified) > SILENT
+}
+
+fn session_of(file: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Line {
+        #[serde(rename = "sessionId")]
+        session: String,
+    }
+    let head = read_limited(file, HEAD)?;
+    whole_lines(&head, true).find_map(|line| parse_file::<Line>(line.to_vec())).map(|line| line.session)
+}
+
+fn read_limited(file: &Path, limit: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(file).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

@@ -1,0 +1,177 @@
+//! Subagents of a session: their transcripts, and which tool call started each.
+//!
+//! Source: `<sessionId>/subagents/agent-<id>.jsonl` with `agent-<id>.meta.json`, CLI 2.1.329. Older CLIs put the file beside
+//! the session's, or the lines into it (see [`crate::Transcript::sidechain`]), and wrote no description.
+
+mod folder;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+pub(crate) use folder::agent_id;
+use folder::{Folder, Owner};
+
+/// Folders remembered at most; past that, all are forgotten and read again.
+const MAX_FOLDERS: usize = 256;
+
+/// A subagent of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Agent {
+    /// Its id.
+    pub id: String,
+    /// Its transcript, to be opened like a session's.
+    pub file: PathBuf,
+    /// The tool call that started it, which may be another subagent's; unknown with older CLIs until it is done.
+    pub tool_use_id: Option<String>,
+    /// "general-purpose", "Explore", …
+    pub agent_type: Option<String>,
+    /// What it was started for.
+    pub description: Option<String>,
+    /// Whether it may still work: not once its description or its call says that it is done, nor when it was silent for long.
+    pub running: bool,
+}
+
+/// The folders that hold subagents: each is listed only when it changed, and what names a subagent is read once.
+#[derive(Debug, Default)]
+pub struct AgentFolders {
+    folders: HashMap<PathBuf, Folder>,
+    changes: u64,
+}
+
+impl AgentFolders {
+    /// Looks whether there is anything new among the subagents of a session: a number that changes when there is.
+    pub fn look(&mut self, session_file: &Path) -> u64 {
+        let mut newest = 0;
+        for (path, owner) in folders_of(session_file) {
+            if self.folders.len() >= MAX_FOLDERS && !self.folders.contains_key(&path) {
+                self.folders.clear();
+            }
+            let folder = self.folders.entry(path.clone()).or_insert_with(|| Folder::new(path, owner));
+            if folder.look() {
+                self.changes += 1;
+                folder.changed = self.changes;
+            }
+            newest = newest.max(folder.changed);
+        }
+        newest
+    }
+
+    /// The subagents of the session whose transcript this is, by id, as of the last look. None is not an error.
+    #[must_use]
+    pub fn agents_of(&self, session_file: &Path) -> Vec<Agent> {
+        let session = session_file.file_stem().unwrap_or_default().to_string_lossy();
+        let folders = folders_of(session_file).into_iter().filter_map(|(path, _)| self.folders.get(&path));
+        let mut agents: Vec<_> = folders.flat_map(|folder| folder.agents_of(&session)).cloned().collect();
+        agents.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        agents
+    }
+}
+
+/// The subagents of the session whose transcript this is, by id. None is not an error.
+#[must_use]
+pub fn agents_of(session_file: &Path) -> Vec<Agent> {
+    let mut folders = AgentFolders::default();
+    folders.look(session_file);
+    folders.agents_of(session_file)
+}
+
+/// Where subagents of a session would lie, by name: an own subagents' folder, if it is a session at all.
+pub(crate) fn subagents_folder(session_file: &Path) -> Option<PathBuf> {
+    agent_id(session_file).is_none().then(|| session_file.with_extension("").join("subagents"))
+}
+
+/// Those of a subagent's own lie among its session's, and none has folders of its own.
+fn folders_of(session_file: &Path) -> Vec<(PathBuf, Owner)> {
+    let Some(own) = subagents_folder(session_file) else { return Vec::new() };
+    let beside = session_file.parent().map(|folder| (folder.to_owned(), Owner::FirstLine));
+    std::iter::once((own, Owner::Folder)).chain(beside).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    struct Project {
+        dir: tempfile::TempDir,
+        folders: AgentFolders,
+    }
+
+    impl Project {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            fs::create_dir_all(dir.path().join("s1/subagents")).unwrap();
+            Self { dir, folders: AgentFolders::default() }
+        }
+
+        fn write(&self, name: &str, text: &str) -> PathBuf {
+            let file = self.dir.path().join(name);
+            fs::write(&file, text).unwrap();
+            file
+        }
+
+        fn look(&mut self) -> u64 {
+            self.folders.look(&self.dir.path().join("s1.jsonl"))
+        }
+
+        fn agents(&mut self) -> Vec<Agent> {
+            self.look();
+            self.folders.agents_of(&self.dir.path().join("s1.jsonl"))
+        }
+    }
+
+    #[test]
+    fn finds_todays_and_older_subagents() {
+        let mut project = Project::new();
+        project.write("s1/subagents/agent-b.jsonl", "{}\n");
+        let meta = r#"{"agentType":"Explore","toolUseId":"toolu_1","more":1}"#;
+        project.write("s1/subagents/agent-b.meta.json", meta);
+        project.write("agent-a.jsonl", "{\"sessionId\":\"s1\"}\n");
+        project.write("agent-c.jsonl", "{\"sessionId\":\"s2\"}\n");
+        let agents = project.agents();
+        assert_eq!(agents.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!((agents[1].tool_use_id.as_deref(), agents[1].running), (Some("toolu_1"), true));
+        assert_eq!(agents_of(&project.dir.path().join("none.jsonl")), []);
+        assert_eq!(agents_of(&project.dir.path().join("agent-a.jsonl")), [], "a subagent has no folder of its own");
+    }
+
+    #[test]
+    fn a_description_that_comes_later_is_a_change_and_so_is_the_end() {
+        let mut project = Project::new();
+        project.write("s1/subagents/agent-a.jsonl", "{}\n");
+        let first = project.look();
+        assert_eq!(project.look(), first, "nothing changed");
+        assert_eq!(project.agents()[0].tool_use_id, None);
+        project.write("s1/subagents/agent-a.meta.json", r#"{"toolUs"#);
+        assert_eq!(project.agents()[0].tool_use_id, None, "half-written");
+        project.write("s1/subagents/agent-a.meta.json", r#"{"toolUseId":"t","finished":false}"#);
+        let second = project.look();
+        assert_eq!((second > first, project.agents()[0].tool_use_id.as_deref()), (true, Some("t")));
+        project.write("s1/subagents/agent-a.meta.json", r#"{"toolUseId":"t","finished":true,"x":1}"#);
+        assert!(project.look() > second && !project.agents()[0].running);
+    }
+
+    #[test]
+    fn one_that_was_silent_for_long_runs_no_more() {
+        let mut project = Project::new();
+        let file = project.write("s1/subagents/agent-a.jsonl", "{}\n");
+        let old = SystemTime::now() - Duration::from_secs(24 * 3600);
+        fs::File::options().append(true).open(file).unwrap().set_modified(old).unwrap();
+        assert!(!project.agents()[0].running);
+    }
+
+    #[test]
+    fn a_file_whose_first_line_comes_later_finds_its_session() {
+        let mut project = Project::new();
+        project.write("agent-a.jsonl", "{\"sessionId\":");
+        assert_eq!(project.agents(), []);
+        project.write("agent-a.jsonl", "{\"sessionId\":\"s1\"}\n");
+        assert_eq!(project.agents().len(), 1);
+        fs::remove_file(project.dir.path().join("agent-a.jsonl")).unwrap();
+        assert_eq!(project.agents(), []);
+    }
+}

@@ -1,0 +1,105 @@
+//! Subagents as their session's transcript tells of them: which call started which, and when one in the background is done.
+//!
+//! Source: CLI 2.1.329. `toolUseResult.agentId` names the subagent of a call. The result of one in the background comes at
+//! once, `{"isAsync":true,"status":"async_launched"}`; its end is told by `<task-notification>`, a text in a `user` line or
+//! in a queue operation, and again when it was woken and ended once more.
+
+use super::{Index, ToolEnd, ToolStatus};
+use crate::body::Body;
+use crate::head::{Content, Flavour, Head, LineKind};
+use crate::id::Key;
+
+/// What the text of a task notification says.
+#[derive(Debug, PartialEq, Eq)]
+struct Notification<'a> {
+    task: &'a str,
+    call: &'a str,
+    status: &'a str,
+}
+
+impl<'a> Notification<'a> {
+    /// The tags stand before the result, which may hold anything.
+    fn parse(text: &'a str) -> Option<Self> {
+        let text = text.strip_prefix("<task-notification>")?;
+        let text = text.split_once("<result>").map_or(text, |(before, _)| before);
+        let tag = |open: &str, close: &str| Some(text.split_once(open)?.1.split_once(close)?.0.trim());
+        Some(Self {
+            task: tag("<task-id>", "</task-id>").unwrap_or_default(),
+            call: tag("<tool-use-id>", "</tool-use-id>").unwrap_or_default(),
+            status: tag("<status>", "</status>")?,
+        })
+    }
+}
+
+/// Whether a line tells of a task's end.
+pub(super) fn is_notification(head: &Head<'_>) -> bool {
+    let content = match head.line_kind() {
+        LineKind::User => head.message.0.as_ref().map(|message| &message.content),
+        LineKind::Other if head.kind.text() == "queue-operation" => Some(&head.content),
+        LineKind::Other | LineKind::Assistant | LineKind::System | LineKind::Attachment | LineKind::ApiRequest => None,
+    };
+    matches!(content, Some(Content::Text(Flavour::Task)))
+}
+
+impl Index {
+    /// The call that started a subagent, by the subagent's id.
+    pub(crate) fn call_of_agent(&self, agent: &str) -> Option<&str> {
+        self.agent_calls.get(agent).map(AsRef::as_ref)
+    }
+
+    /// The subagents whose calls are known, in no order, with their calls.
+    pub(crate) fn agent_calls(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.agent_calls.iter().map(|(agent, call)| (agent.as_ref(), call.as_ref()))
+    }
+
+    /// Whether lines that were added since this was last asked tell of subagents.
+    pub(crate) fn take_agents_touched(&mut self) -> bool {
+        std::mem::take(&mut self.agents_touched)
+    }
+
+    /// Takes in what the CLI recorded of a call's result; whether the call goes on in the background.
+    pub(super) fn add_launch(&mut self, head: &Head<'_>, call: &str) -> bool {
+        let Some(outcome) = &head.outcome.0 else { return false };
+        let agent = outcome.agent.text();
+        if agent.is_empty() {
+            return false;
+        }
+        self.agent_calls.entry(agent.into()).or_insert_with(|| call.into());
+        outcome.is_async.is_true() || outcome.status.text() == "async_launched"
+    }
+
+    /// Takes in that a task ended. Of tasks that are no subagents nothing is known here.
+    pub(super) fn add_notification(&mut self, head: &Head<'_>, line: &[u8]) {
+        let Some(text) = Body::parse(line).and_then(Body::into_plain_text) else { return };
+        let Some(told) = Notification::parse(&text) else { return };
+        let by_task = || self.call_of_agent(told.task).and_then(Key::of);
+        let tool = Key::of(told.call).or_else(by_task).and_then(|call| self.tool_by_id.get(&call).copied());
+        let Some(tool) = tool.and_then(|tool| self.tools.get_mut(tool)).filter(|tool| tool.background) else { return };
+        let status = if told.status == "completed" { ToolStatus::Done } else { ToolStatus::Failed };
+        // It is told twice: when it ends, and when the model hears of it.
+        if tool.end.is_none_or(|end| end.status != status) {
+            tool.end = Some(ToolEnd { status, time: head.time() });
+            let node = tool.node;
+            self.touched.push(node);
+            self.agents_touched = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notification_is_read_by_its_tags_before_the_result() {
+        let text = "<task-notification>\n<task-id>a1</task-id>\n<tool-use-id>toolu_1</tool-use-id>\n<status>failed</status>\n\
+            <result><status>completed</status></result>\n</task-notification>";
+        assert_eq!(Notification::parse(text), Some(Notification { task: "a1", call: "toolu_1", status: "failed" }));
+        assert_eq!(
+            Notification::parse("<task-notification>\n<task-id>a1</task-id>"),
+            None,
+            "it says nothing of an end"
+        );
+        assert_eq!(Notification::parse("a person asks about <task-notification>"), None);
+    }
+}

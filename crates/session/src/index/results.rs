@@ -1,0 +1,29 @@
+//! Where the results of tool calls lie.
+
+use super::{Index, LineRef, ToolStatus};
+use crate::time::Millis;
+
+/// The result of a call that ran.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResultAt {
+    pub(crate) at: LineRef,
+    /// When the call began.
+    pub(crate) started: Option<Millis>,
+}
+
+impl Index {
+    /// Results at `offset` or later of calls that ran and ended at `since` or later, in the file's order, one a line.
+    pub(crate) fn results_from(&self, offset: u64, since: Millis) -> Vec<ResultAt> {
+        let mut found: Vec<_> = self
+            .tools
+            .iter()
+            .filter(|tool| tool.end.is_some_and(|end| end.status == ToolStatus::Done))
+            .filter(|tool| tool.end.and_then(|end| end.time).or(tool.started).is_some_and(|time| time >= since))
+            .filter_map(|tool| Some(ResultAt { at: tool.result?, started: tool.started }))
+            .filter(|result| result.at.offset >= offset)
+            .collect();
+        found.sort_unstable_by_key(|result| result.at.offset);
+        found.dedup_by_key(|result| result.at.offset);
+        found
+    }
+}

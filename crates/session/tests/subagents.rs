@@ -1,0 +1,175 @@
+//! Subagents, as the transcript of their session tells of them.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may fail loudly")]
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use claude_ide_session::{AgentFolders, Cancel, Millis, ToolStatus, Transcript, agents_of};
+
+struct Project {
+    dir: tempfile::TempDir,
+}
+
+impl Project {
+    fn new() -> Self {
+        let project = Self { dir: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(project.file("s/subagents")).unwrap();
+        project
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn append(&self, name: &str, line: &str) {
+        let mut file = fs::File::options().append(true).create(true).open(self.file(name)).unwrap();
+        writeln!(file, "{line}").unwrap();
+    }
+
+    fn open(&self, name: &str) -> Transcript {
+        Transcript::open(self.file(name), &Cancel::new()).unwrap()
+    }
+}
+
+fn call(id: &str) -> String {
+    format!(
+        r#"{{"type":"assistant","uuid":"c{id}","timestamp":"2026-01-01T00:00:00.000Z","message":{{"id":"m{id}","content":[{{"type":"tool_use","id":"{id}","name":"Agent","input":{{}}}}]}}}}"#
+    )
+}
+
+fn result(id: &str, outcome: &str) -> String {
+    format!(
+        r#"{{"type":"user","uuid":"r{id}","timestamp":"2026-01-01T00:00:00.010Z","message":{{"content":[{{"type":"tool_result","tool_use_id":"{id}","content":"launched"}}]}},"toolUseResult":{outcome}}}"#
+    )
+}
+
+/// As CLI 2.1.329 writes it: at once, and again when the model hears of it.
+fn notification(agent: &str, call: &str, status: &str, second: u32) -> [String; 2] {
+    let text = format!(
+        r"<task-notification>\n<task-id>{agent}</task-id>\n<tool-use-id>{call}</tool-use-id>\n<status>{status}</status>\n<result>x</result>\n</task-notification>"
+    );
+    let time = format!("2026-01-01T00:00:{second:02}");
+    [
+        format!(r#"{{"type":"queue-operation","operation":"enqueue","timestamp":"{time}.000Z","content":"{text}"}}"#),
+        format!(
+            r#"{{"type":"user","uuid":"n{agent}{second}","timestamp":"{time}.500Z","message":{{"content":"{text}"}}}}"#
+        ),
+    ]
+}
+
+const ASYNC: &str = r#"{"isAsync":true,"status":"async_launched","agentId":"a1","outputFile":"/x"}"#;
+
+#[test]
+fn one_in_the_background_runs_until_its_end_is_told() {
+    let project = Project::new();
+    project.append("s/subagents/agent-a1.jsonl", "{}");
+    project.append("s.jsonl", &call("t1"));
+    project.append("s.jsonl", &result("t1", ASYNC));
+    let mut transcript = project.open("s.jsonl");
+    let tool = |transcript: &Transcript| transcript.rows(0, 1)[0].tools[0].clone();
+    let running = tool(&transcript);
+    assert_eq!((running.status, running.background, running.end), (ToolStatus::Running, true, None));
+    let message = serde_json::to_value(transcript.message(transcript.rows(0, 1)[0].id, 100).unwrap()).unwrap();
+    assert_eq!(message["blocks"][0]["result"]["content"][0]["text"], "launched", "what the model was told");
+    assert_eq!(
+        (&message["blocks"][0]["status"], &message["blocks"][0]["background"]),
+        (&"running".into(), &true.into())
+    );
+    assert!(transcript.agents(agents_of(transcript.file()))[0].running);
+
+    let told = notification("a1", "t1", "completed", 7);
+    project.append("s.jsonl", &told[0]);
+    let delta = transcript.refresh(&Cancel::new()).unwrap();
+    assert_eq!(delta.changed, [0], "its row changed, though no message came");
+    let ended = Some(Millis::parse("2026-01-01T00:00:07.000Z").unwrap());
+    assert_eq!((tool(&transcript).status, tool(&transcript).end), (ToolStatus::Done, ended));
+    project.append("s.jsonl", &told[1]);
+    transcript.refresh(&Cancel::new()).unwrap();
+    assert_eq!(tool(&transcript).end, ended, "what is told again is not news");
+    assert!(!transcript.agents(agents_of(transcript.file()))[0].running);
+}
+
+#[test]
+fn one_that_failed_or_was_killed_says_so_and_tasks_of_shells_do_not_matter() {
+    for status in ["failed", "killed"] {
+        let project = Project::new();
+        project.append("s.jsonl", &call("t1"));
+        project.append("s.jsonl", &call("sh"));
+        project.append("s.jsonl", &result("t1", ASYNC));
+        project.append("s.jsonl", &result("sh", r#"{"backgroundTaskId":"b1"}"#));
+        for line in [notification("a1", "", status, 7), notification("b1", "sh", status, 8)].concat() {
+            project.append("s.jsonl", &line);
+        }
+        let rows = project.open("s.jsonl").rows(0, 2);
+        assert_eq!([rows[0].tools[0].status, rows[1].tools[0].status], [ToolStatus::Failed, ToolStatus::Done]);
+    }
+}
+
+#[test]
+fn without_a_description_the_result_links_it_to_its_call() {
+    let project = Project::new();
+    project.append("s.jsonl", &call("t1"));
+    project.append("agent-a1.jsonl", r#"{"sessionId":"s"}"#);
+    let mut transcript = project.open("s.jsonl");
+    let agent = |transcript: &Transcript| {
+        let agents = transcript.agents(agents_of(transcript.file()));
+        (agents.len(), agents[0].tool_use_id.clone(), agents[0].running)
+    };
+    assert_eq!(agent(&transcript), (1, None, true));
+    project.append("s.jsonl", &result("t1", r#"{"status":"completed","agentId":"a1","totalDurationMs":5}"#));
+    transcript.refresh(&Cancel::new()).unwrap();
+    assert_eq!(agent(&transcript), (1, Some("t1".to_owned()), false));
+    assert_eq!(transcript.rows(0, 1)[0].tools[0].status, ToolStatus::Done);
+}
+
+#[test]
+fn those_that_a_subagent_started_lie_beside_it() {
+    let project = Project::new();
+    project.append("s/subagents/agent-a0.jsonl", &call("t1"));
+    project.append("s/subagents/agent-a0.jsonl", &result("t1", ASYNC));
+    project.append("s/subagents/agent-a0.jsonl", &result("t1", r#"{"agentId":"../../s"}"#).replace("rt1", "other"));
+    project.append("s/subagents/agent-a1.jsonl", "{}");
+    let transcript = project.open("s/subagents/agent-a0.jsonl");
+    let agents = transcript.agents(agents_of(transcript.file()));
+    assert_eq!(agents.len(), 1, "{agents:?}");
+    assert_eq!((agents[0].id.as_str(), agents[0].tool_use_id.as_deref()), ("a1", Some("t1")));
+}
+
+/// Many, since the system may count the time of threads in steps of 10 ms.
+const LOOKS: u32 = 100;
+
+/// Time that this thread ran, where the system tells.
+fn cpu_time() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_ascii_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+/// Whether today's or of older CLIs: 2,000 cost an appended line nothing.
+#[test]
+fn a_look_beside_two_thousand_costs_no_listing() {
+    for place in ["s/subagents/", ""] {
+        let project = Project::new();
+        project.append("s.jsonl", &call("t1"));
+        for number in 0..2000 {
+            project.append(&format!("{place}agent-{number}.jsonl"), r#"{"sessionId":"s"}"#);
+            project.append(&format!("{place}agent-{number}.meta.json"), r#"{"toolUseId":"t"}"#);
+        }
+        let (file, mut folders) = (project.file("s.jsonl"), AgentFolders::default());
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut best = Duration::MAX;
+        // The first looks list: what was written just now may be followed by more in the same tick of the clock.
+        while best > Duration::from_millis(1) {
+            assert!(Instant::now() < deadline, "a look at 2,000 takes {best:?}");
+            let (before, started) = (cpu_time(), Instant::now());
+            for _ in 0..LOOKS {
+                folders.look(&file);
+            }
+            let wall = started.elapsed();
+            best = best.min(before.zip(cpu_time()).map_or(wall, |(before, after)| after - before) / LOOKS);
+        }
+        assert_eq!(folders.agents_of(&file).len(), 2000);
+    }
+}
