@@ -2,20 +2,25 @@
 //!
 //! Only the index stays in memory (measured: under 300 bytes a line); a message is read from its place in the file when it is asked for.
 
+mod changes;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::agent::{Agent, agent_id};
 use crate::body::Body;
 use crate::cancel::Cancel;
 use crate::error::SessionError;
 use crate::id::NodeId;
 use crate::index::{Conversation, Delta, Index, LineRef, Row, RowKind};
+use crate::json::{tellable, without_debris};
 use crate::message::{Block, Message, Usage};
 use crate::outcome::EditTexts;
 use crate::tail::{Tail, TailEvent};
+pub use changes::{ChangedFile, ChangedFiles};
 
 /// Where a message stands among the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -81,8 +86,7 @@ impl Transcript {
     }
 
     fn start(tail: Tail, complete: bool, cancel: &Cancel) -> Result<Self, SessionError> {
-        let is_agent = tail.path().file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
-        let conversation = if is_agent { Conversation::Agent } else { Conversation::Session };
+        let conversation = if agent_id(tail.path()).is_some() { Conversation::Agent } else { Conversation::Session };
         let mut transcript = Self {
             tail,
             conversation,
@@ -243,8 +247,8 @@ impl Transcript {
     /// # Errors
     /// [`SessionError::Read`] if the file cannot be read.
     pub fn edit_texts(&mut self, tool_use_id: &str) -> Result<Option<EditTexts>, SessionError> {
-        let Some(end) = self.index.tool_by_id(tool_use_id).and_then(|tool| tool.end) else { return Ok(None) };
-        let bytes = self.line(end.at)?;
+        let Some(at) = self.index.tool_by_id(tool_use_id).and_then(|tool| tool.result) else { return Ok(None) };
+        let bytes = self.line(at)?;
         Ok(Body::parse(&bytes).and_then(|body| body.outcome()).and_then(EditTexts::parse))
     }
 
@@ -252,6 +256,42 @@ impl Transcript {
     #[must_use]
     pub fn message_of_tool(&self, tool_use_id: &str) -> Option<NodeId> {
         self.index.tool_by_id(tool_use_id).map(|tool| tool.node)
+    }
+
+    /// Its subagents: those listed, with what its own lines say of them. Of a subagent's transcript those that it started
+    /// itself, which lie beside it.
+    #[must_use]
+    pub fn agents(&self, mut listed: Vec<Agent>) -> Vec<Agent> {
+        if self.conversation == Conversation::Agent {
+            listed.extend(self.index.agent_calls().filter_map(|(id, _)| self.agent_beside(id)));
+            listed.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        }
+        for agent in &mut listed {
+            let call = agent.tool_use_id.take().or_else(|| self.index.call_of_agent(&agent.id).map(str::to_owned));
+            let tool = call.as_deref().and_then(|call| self.index.tool_by_id(call));
+            agent.running = agent.running && tool.is_none_or(|tool| tool.end.is_none());
+            agent.tool_use_id = call;
+        }
+        listed
+    }
+
+    /// Whether lines that were read since this was last asked tell of subagents.
+    pub fn take_agents_touched(&mut self) -> bool {
+        self.index.take_agents_touched()
+    }
+
+    fn agent_beside(&self, id: &str) -> Option<Agent> {
+        let file = self.file().with_file_name(format!("agent-{id}.jsonl"));
+        // The id is from the file's contents: it must not lead elsewhere.
+        let is_its = agent_id(&file) == Some(id) && file.is_file();
+        is_its.then(|| Agent {
+            id: id.to_owned(),
+            file,
+            tool_use_id: None,
+            agent_type: None,
+            description: None,
+            running: true,
+        })
     }
 
     /// Tokens of all replies on all branches.
@@ -327,22 +367,24 @@ impl Transcript {
     }
 
     fn line(&mut self, at: LineRef) -> Result<Vec<u8>, SessionError> {
-        self.tail.read_at(at.offset, usize::try_from(at.len).unwrap_or(usize::MAX))
+        self.tail.line_at(at.offset, usize::try_from(at.len).unwrap_or(usize::MAX))
     }
 
     /// Gives a tool call its result.
     fn fill_in(&mut self, block: &mut Block, max_text: usize) -> Result<(), SessionError> {
-        let Block::ToolUse { id, status, start, end, result, .. } = block else { return Ok(()) };
+        let Block::ToolUse { id, status, start, end, background, result, .. } = block else { return Ok(()) };
         let Some(tool) = self.index.tool_by_id(id) else { return Ok(()) };
-        *start = tool.started;
-        let Some(tool_end) = tool.end else { return Ok(()) };
-        (*status, *end) = (tool_end.status, tool_end.time);
-        let bytes = self.line(tool_end.at)?;
+        (*start, *background) = (tool.started, tool.background);
+        if let Some(tool_end) = tool.end {
+            (*status, *end) = (tool_end.status, tool_end.time);
+        }
+        let Some(at) = tool.result else { return Ok(()) };
+        let bytes = self.line(at)?;
         *result = Body::parse(&bytes).and_then(|body| body.result_of(id, max_text)).map(Box::new);
         Ok(())
     }
 }
 
 fn raw_value(bytes: &[u8]) -> Box<RawValue> {
-    serde_json::from_slice(bytes).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    serde_json::from_slice(without_debris(bytes)).map_or_else(|_| RawValue::NULL.to_owned(), tellable)
 }

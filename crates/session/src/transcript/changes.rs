@@ -1,0 +1,108 @@
+//! Which files the calls of a transcript changed, asked again and again while it grows: no line is read twice.
+
+use serde::Serialize;
+
+use super::Transcript;
+use crate::body::Body;
+use crate::cancel::Cancel;
+use crate::error::SessionError;
+use crate::outcome::Outcome;
+use crate::time::Millis;
+
+/// A tool call that changed a file. Its texts come from [`Transcript::edit_texts`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedFile {
+    /// The call.
+    pub tool_use_id: String,
+    /// Absolute path.
+    pub path: String,
+    /// Whether the person changed what Claude proposed.
+    pub user_modified: bool,
+    /// When the call began.
+    pub start: Option<Millis>,
+}
+
+/// Files that were changed in a part of a transcript.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ChangedFiles {
+    /// In the order of the results.
+    pub changes: Vec<ChangedFile>,
+    /// Where to go on the next time.
+    pub offset: u64,
+}
+
+impl Transcript {
+    /// The calls that changed a file and whose results lie at byte `offset` or later, on any branch. Calls that ended before
+    /// `since` are passed over without a look at the file.
+    ///
+    /// # Errors
+    /// [`SessionError::Read`] if the file cannot be read.
+    pub fn changed_files(&mut self, offset: u64, since: Millis, cancel: &Cancel) -> Result<ChangedFiles, SessionError> {
+        let mut found = ChangedFiles { changes: Vec::new(), offset: self.tail.offset() };
+        for result in self.index.results_from(offset, since) {
+            if cancel.is_cancelled() {
+                break;
+            }
+            let bytes = self.line(result.at)?;
+            let Some(body) = Body::parse(&bytes) else { continue };
+            let outcome = body.outcome().and_then(|raw| Outcome::parse(raw, 0));
+            if let (Some(Outcome::FileChange(change)), Some(tool_use_id)) = (outcome, body.result_id()) {
+                found.changes.push(ChangedFile {
+                    tool_use_id,
+                    path: change.path,
+                    user_modified: change.user_modified,
+                    start: result.started,
+                });
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    const CALL: &str = r#"{"type":"assistant","uuid":"a$","timestamp":"2026-01-19T04:45:1$.000Z","message":{"id":"m$","content":[{"type":"tool_use","id":"t$","name":"Write","input":{}}]}}"#;
+    const RESULT: &str = r#"{"type":"user","uuid":"r$","parentUuid":"a$","timestamp":"2026-01-19T04:45:1$.500Z","message":{"content":[{"type":"tool_result","tool_use_id":"t$","content":"ok"}]},"toolUseResult":{"type":"create","filePath":"/p/$","content":"x","structuredPatch":[],"originalFile":null}}"#;
+
+    fn append(path: &std::path::Path, number: u32) {
+        let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
+        for line in [CALL, RESULT] {
+            writeln!(file, "{}", line.replace('$', &number.to_string())).unwrap();
+        }
+    }
+
+    #[test]
+    fn each_change_is_told_once_and_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let cancel = Cancel::default();
+        (1..4).for_each(|number| append(&path, number));
+        let mut transcript = Transcript::open(&path, &cancel).unwrap();
+        let since = Millis::parse("2026-01-19T04:45:12.000Z").unwrap();
+        let first = transcript.changed_files(0, since, &cancel).unwrap();
+        let paths = |found: &ChangedFiles| found.changes.iter().map(|change| change.path.clone()).collect::<Vec<_>>();
+        assert_eq!(paths(&first), ["/p/2", "/p/3"]);
+        assert_eq!(first.changes[0].tool_use_id, "t2");
+        assert_eq!(first.changes[0].start, Some(since));
+        append(&path, 4);
+        transcript.refresh(&cancel).unwrap();
+        let second = transcript.changed_files(first.offset, since, &cancel).unwrap();
+        assert_eq!(paths(&second), ["/p/4"]);
+        assert_eq!(paths(&transcript.changed_files(second.offset, since, &cancel).unwrap()), [""; 0]);
+    }
+
+    #[test]
+    fn what_failed_or_changed_nothing_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let result = RESULT.replace(r#""content":"ok""#, r#""content":"no","is_error":true"#);
+        std::fs::write(&path, format!("{CALL}\n{result}\n").replace('$', "1")).unwrap();
+        let mut transcript = Transcript::open(&path, &Cancel::default()).unwrap();
+        let found = transcript.changed_files(0, Millis(0), &Cancel::default()).unwrap();
+        assert!(found.changes.is_empty());
+    }
+}
