@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::agent::agents_of;
+use crate::agent::AgentFolders;
 use crate::body::{Body, SearchText};
 use crate::cancel::Cancel;
 use crate::error::SessionError;
@@ -122,9 +122,14 @@ pub fn search(
     mut on_hit: impl FnMut(Hit),
 ) -> Result<SearchReport, SessionError> {
     let finder = Finder::new(options)?;
-    let mut report = SearchReport::default();
+    let (mut report, mut folders) = (SearchReport::default(), AgentFolders::default());
     for (session, file) in sessions {
-        let agents = if options.agents { agents_of(file) } else { Vec::new() };
+        let agents = if options.agents {
+            folders.look(file);
+            folders.agents_of(file)
+        } else {
+            Vec::new()
+        };
         let files =
             std::iter::once((None, file.clone())).chain(agents.into_iter().map(|agent| (Some(agent.id), agent.file)));
         for (agent, file) in files {

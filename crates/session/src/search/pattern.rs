@@ -1,11 +1,13 @@
 //! What is looked for: plain text, or a regular expression.
 //!
-//! The engine for expressions is regex-lite: regex-automata with its tables of Unicode would add 0.6 MB to a library of 2. It
-//! is slow, so it sees little: plain text never reaches it, and most lines are ruled out by a text that every match must
-//! hold. What it lacks: `\w`, `\d`, `\s` and `\b` know ASCII only, and `\p{…}` is unknown.
+//! Expressions are those of the `regex` crate, with Unicode. Plain text never reaches the engine, and most lines are ruled out
+//! on their raw bytes by a text that every match must hold. That text is taken from the parsed expression, so that it means
+//! what the engine means.
 
-use memchr::memmem::Finder;
-use regex_lite::{Regex, RegexBuilder};
+use memchr::memmem::{self, Finder};
+use regex::{Regex, RegexBuilder};
+use regex_syntax::ast::{self, Ast, ClassSetItem};
+use regex_syntax::hir::{Hir, HirKind};
 
 use crate::error::SessionError;
 
@@ -15,44 +17,43 @@ const MIN_REQUIRED: usize = 3;
 /// A pattern, ready to search with.
 pub(super) struct Pattern {
     matcher: Matcher,
-    /// What the JSON of every line with a match holds.
-    required: Option<Plain>,
+    required: Option<Required>,
 }
 
 enum Matcher {
     Plain(Plain),
-    Regex(Regex),
+    Regex(Box<Regex>),
 }
 
 impl Pattern {
     /// # Errors
     /// [`SessionError::Pattern`] if it is no regular expression.
     pub(super) fn new(pattern: &str, literal: bool, case_sensitive: Option<bool>) -> Result<Self, SessionError> {
-        let case_sensitive = case_sensitive.unwrap_or_else(|| has_upper_case(pattern, literal));
-        let is_plain = literal || !pattern.contains(is_special);
-        if is_plain && (case_sensitive || pattern.is_ascii()) {
-            let required = is_same_in_json(pattern).then(|| Plain::new(pattern, case_sensitive));
+        let expression = if literal { regex_syntax::escape(pattern) } else { pattern.to_owned() };
+        let invalid = |message: String| SessionError::Pattern { message };
+        let ast = ast::parse::Parser::new().parse(&expression).map_err(|error| invalid(error.to_string()))?;
+        let case_sensitive = case_sensitive.unwrap_or_else(|| has_upper_case(&ast));
+        if (literal || regex_syntax::escape(pattern) == pattern) && (case_sensitive || pattern.is_ascii()) {
+            let required = is_same_in_json(pattern).then(|| Required::new(pattern, case_sensitive));
             return Ok(Self { matcher: Matcher::Plain(Plain::new(pattern, case_sensitive)), required });
         }
-        let expression = if literal { escaped(pattern) } else { pattern.to_owned() };
-        let expression = if case_sensitive { expression } else { with_both_cases(&expression) };
         let regex = RegexBuilder::new(&expression).case_insensitive(!case_sensitive).multi_line(true).build();
-        let regex = regex.map_err(|error| SessionError::Pattern { message: error.to_string() })?;
-        let required = if literal { None } else { required_text(pattern) };
-        let required = required.map(|text| Plain::new(&text, case_sensitive));
-        Ok(Self { matcher: Matcher::Regex(regex), required })
+        let regex = regex.map_err(|error| invalid(error.to_string()))?;
+        let required = regex_syntax::Parser::new().parse(&expression).ok().and_then(|hir| required_text(&hir));
+        let required = required.map(|text| Required::new(&text, case_sensitive));
+        Ok(Self { matcher: Matcher::Regex(Box::new(regex)), required })
     }
 
     /// Whether a line of a transcript can have a match in one of its texts.
     pub(super) fn may_match_in(&self, json: &[u8]) -> bool {
-        self.required.as_ref().is_none_or(|required| required.find(json).is_some())
+        self.required.as_ref().is_none_or(|required| required.may_be_in(json))
     }
 
     /// Whether a text can have a match, where that is quicker to say than where it is.
     pub(super) fn may_match(&self, text: &str) -> bool {
         match &self.matcher {
             Matcher::Plain(plain) => plain.find(text.as_bytes()).is_some(),
-            Matcher::Regex(_) => true,
+            Matcher::Regex(regex) => regex.is_match(text),
         }
     }
 
@@ -62,6 +63,28 @@ impl Pattern {
             Matcher::Plain(plain) => plain.find(text.as_bytes()).map(|start| (start, start + plain.len)),
             Matcher::Regex(regex) => regex.find(text).map(|found| (found.start(), found.end())),
         }
+    }
+}
+
+/// A text of ASCII that every match holds, as JSON writes it.
+struct Required {
+    plain: Plain,
+    /// Other spellings of its letters where case does not count: Unicode folds a long s and the sign of kelvin too.
+    others: Vec<Finder<'static>>,
+}
+
+impl Required {
+    fn new(text: &str, case_sensitive: bool) -> Self {
+        let has = |letter: char| !case_sensitive && text.contains([letter, letter.to_ascii_uppercase()]);
+        let others = [('s', "\u{17f}"), ('k', "\u{212a}")].into_iter().filter(|(letter, _)| has(*letter));
+        Self {
+            plain: Plain::new(text, case_sensitive),
+            others: others.map(|(_, other)| Finder::new(other).into_owned()).collect(),
+        }
+    }
+
+    fn may_be_in(&self, json: &[u8]) -> bool {
+        self.plain.find(json).is_some() || self.others.iter().any(|other| other.find(json).is_some())
     }
 }
 
@@ -85,7 +108,7 @@ impl Plain {
     fn new(text: &str, case_sensitive: bool) -> Self {
         let len = text.len();
         if case_sensitive || text.is_empty() {
-            return Self { find: Find::Exact(Box::new(Finder::new(text).into_owned())), len };
+            return Self { find: Find::Exact(Box::new(memmem::Finder::new(text).into_owned())), len };
         }
         let needle: Box<[u8]> = text.bytes().collect();
         let (at, byte) = needle.iter().copied().enumerate().max_by_key(|(_, byte)| rarity(*byte)).unwrap_or_default();
@@ -112,81 +135,55 @@ fn rarity(byte: u8) -> usize {
     COMMON_FIRST.iter().position(|common| *common == byte.to_ascii_lowercase()).unwrap_or(COMMON_FIRST.len())
 }
 
-/// Whether a character can mean something else than itself in an expression.
-fn is_special(letter: char) -> bool {
-    matches!(letter, '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$' | '\\')
-}
+/// Whether a person typed an upper-case letter that means itself: `\W` and `\p{Lu}` have none.
+fn has_upper_case(ast: &Ast) -> bool {
+    struct Visitor(bool);
+    impl ast::Visitor for Visitor {
+        type Output = bool;
+        type Err = std::convert::Infallible;
 
-/// Whether a person typed an upper-case letter: `\W` and its like are none.
-fn has_upper_case(pattern: &str, literal: bool) -> bool {
-    let mut escaped = false;
-    pattern.chars().any(|letter| {
-        let counts = letter.is_uppercase() && !escaped;
-        escaped = !literal && letter == '\\' && !escaped;
-        counts
-    })
-}
-
-/// An expression that means exactly this text.
-fn escaped(text: &str) -> String {
-    text.chars().flat_map(|letter| is_special(letter).then_some('\\').into_iter().chain([letter])).collect()
-}
-
-/// The expression, with the letters beyond ASCII in both cases: the engine knows only those of ASCII.
-fn with_both_cases(expression: &str) -> String {
-    let (mut out, mut in_class, mut escaped) = (String::with_capacity(expression.len()), false, false);
-    let mut letters = expression.chars().peekable();
-    let mut before = ' ';
-    while let Some(letter) = letters.next() {
-        let other = other_case(letter).filter(|_| !escaped);
-        let in_range = in_class && (before == '-' || letters.peek() == Some(&'-'));
-        match other {
-            Some(other) if in_class && !in_range => out.extend([letter, other]),
-            Some(other) if !in_class => out.extend(['[', letter, other, ']']),
-            Some(_) | None => out.push(letter),
+        fn finish(self) -> Result<bool, Self::Err> {
+            Ok(self.0)
         }
-        match letter {
-            '[' if !escaped => in_class = true,
-            ']' if !escaped => in_class = false,
-            _ => {}
+
+        fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
+            self.0 |= matches!(ast, Ast::Literal(literal) if literal.c.is_uppercase());
+            Ok(())
         }
-        escaped = letter == '\\' && !escaped;
-        before = letter;
+
+        fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), Self::Err> {
+            self.0 |= match item {
+                ClassSetItem::Literal(literal) => literal.c.is_uppercase(),
+                ClassSetItem::Range(range) => range.start.c.is_uppercase() || range.end.c.is_uppercase(),
+                _ => false,
+            };
+            Ok(())
+        }
     }
-    out
+    ast::visit(ast, Visitor(false)).unwrap_or_default()
 }
 
-fn other_case(letter: char) -> Option<char> {
-    let only = |mut letters: std::vec::IntoIter<char>| letters.next().filter(|_| letters.next().is_none());
-    let lower = only(letter.to_lowercase().collect::<Vec<_>>().into_iter());
-    let upper = only(letter.to_uppercase().collect::<Vec<_>>().into_iter());
-    [lower, upper].into_iter().flatten().find(|other| *other != letter && !letter.is_ascii())
-}
-
-/// The longest text that every match holds and that JSON writes as it is; `None` where there is none or it is hard to say.
-fn required_text(expression: &str) -> Option<String> {
-    if expression.contains(['|', '(', '[', '{']) {
-        return None; // Alternatives, flags, classes and counts: then a match may lack any of it.
-    }
-    let (mut best, mut run, mut escaped) = (String::new(), String::new(), false);
-    for letter in expression.chars().chain(['^']) {
-        if letter.is_ascii() && is_same_in_json(letter.encode_utf8(&mut [0; 4])) && !escaped {
-            run.push(letter);
-            continue;
+/// The longest text that every match holds and that JSON writes as it is; `None` where there is none.
+fn required_text(hir: &Hir) -> Option<String> {
+    let mut best = match hir.kind() {
+        HirKind::Literal(literal) => longest_run(std::str::from_utf8(&literal.0).ok()?),
+        HirKind::Capture(capture) => required_text(&capture.sub)?,
+        HirKind::Repetition(repetition) if repetition.min > 0 => required_text(&repetition.sub)?,
+        HirKind::Concat(parts) => parts.iter().filter_map(required_text).max_by_key(String::len)?,
+        HirKind::Repetition(_) | HirKind::Alternation(_) | HirKind::Class(_) | HirKind::Look(_) | HirKind::Empty => {
+            return None;
         }
-        if matches!(letter, '?' | '*') && !escaped {
-            run.pop();
-        }
-        if run.len() > best.len() {
-            best = run;
-        }
-        run = String::new();
-        escaped = letter == '\\' && !escaped;
-    }
+    };
+    best.shrink_to_fit();
     (best.len() >= MIN_REQUIRED).then_some(best)
 }
 
-/// Whether JSON writes a text as it is, and an expression means it as it is.
+fn longest_run(text: &str) -> String {
+    let runs = text.split(|letter: char| !is_same_in_json(letter.encode_utf8(&mut [0; 4])));
+    runs.max_by_key(|run| run.len()).unwrap_or_default().to_owned()
+}
+
+/// Whether JSON writes a text as it is, whoever wrote it.
 fn is_same_in_json(text: &str) -> bool {
     let plain = |byte: u8| {
         byte.is_ascii_alphanumeric()
@@ -203,6 +200,12 @@ mod tests {
         Pattern::new(pattern, false, None).unwrap().find(text)
     }
 
+    /// What the line's bytes may not rule out although the text matches.
+    fn found_in_line(pattern: &str, text: &str) -> bool {
+        let pattern = Pattern::new(pattern, false, None).unwrap();
+        pattern.may_match_in(serde_json::to_string(text).unwrap().as_bytes()) && pattern.find(text).is_some()
+    }
+
     #[test]
     fn finds_plain_text_and_expressions() {
         assert_eq!(find("needle", "a Needle"), Some((2, 8)));
@@ -213,11 +216,28 @@ mod tests {
     }
 
     #[test]
-    fn the_case_of_letters_beyond_ascii_does_not_count_either() {
+    fn words_and_cases_are_those_of_every_script() {
         assert_eq!(find("größe", "GRÖßE"), Some((0, 7)));
         assert_eq!(find("[äö]l", "ÖL"), Some((0, 3)));
         assert_eq!(find("[а-я]+!", "да!"), Some((0, 5)));
         assert_eq!(find(r"\wül", "xÜL"), Some((0, 4)));
+        assert_eq!(find(r"\bпривет\b", "скажи привет, мир"), Some((11, 23)));
+        assert_eq!(find(r"\bпривет\b", "приветствие"), None);
+        assert_eq!(find(r"^\w+$", "größe"), Some((0, 7)));
+        assert_eq!(find(r"\p{Greek}+", "a λόγος"), Some((2, 12)));
+    }
+
+    #[test]
+    fn what_is_spelled_out_is_no_text_to_rule_lines_out_by() {
+        assert!(found_in_line(r"\x41bc", "an Abc"));
+        assert!(found_in_line(r"\x{41}bcdef\u0067", "Abcdefg"));
+        assert!(found_in_line(r"needle\x20here", "needle here"));
+        assert!(found_in_line(r"(?x) need le # a remark", "needle"));
+        assert!(found_in_line(r"(?i)NEEDLE", "needle"));
+        assert!(found_in_line(r"(?:abc){2}def", "abcabcdef"));
+        assert!(found_in_line(r"task", "TAS\u{212a}") == found_in_line("task", "tas\u{212a}"));
+        assert!(found_in_line(r"tas[k]s", "TAS\u{212a}S"));
+        assert!(found_in_line(r"mas{2}e", "ma\u{17f}\u{17f}e"));
     }
 
     #[test]
@@ -232,18 +252,22 @@ mod tests {
 
     #[test]
     fn what_every_match_holds_rules_lines_out() {
-        let required = |expression| required_text(expression);
-        assert_eq!(required("find .* here$").as_deref(), Some("find "));
+        let required = |expression| required_text(&regex_syntax::Parser::new().parse(expression).unwrap());
+        assert_eq!(required("find .* here$").as_deref(), Some(" here"));
         assert_eq!(required("colours?").as_deref(), Some("colour"));
         assert_eq!(required(r"\needle\b").as_deref(), Some("eedle"));
+        assert_eq!(required(r"a\.(needle|thread)s?").as_deref(), None);
+        assert_eq!(required(r"(needle)+").as_deref(), Some("needle"));
+        assert_eq!(required("(needle)*x"), None);
         assert_eq!(required("ab+c"), None, "too short");
         assert_eq!(required("(?i)needle"), None);
-        assert_eq!(required("needle|thread"), None);
+        assert_eq!(required("größer").as_deref(), None, "another program's JSON may spell it out");
     }
 
     #[test]
     fn upper_case_counts_where_a_person_typed_it() {
-        assert!(has_upper_case("aB", false) && has_upper_case(r"\W", true) && has_upper_case(r"\\W", false));
-        assert!(!has_upper_case(r"\W", false));
+        let upper = |pattern: &str| has_upper_case(&ast::parse::Parser::new().parse(pattern).unwrap());
+        assert!(upper("aB") && upper(r"\\W") && upper("[A-Z]") && upper("[xY]") && upper("(a|É)"));
+        assert!(!upper(r"\W") && !upper(r"\p{Lu}") && !upper(r"[\S]") && !upper("[[:^alpha:]]"));
     }
 }
