@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::config_dir::{ConfigDir, encode_folder};
 use crate::error::SessionError;
 use crate::id::SessionId;
+use crate::json::parse_file;
 pub use crate::process::Liveness;
 use crate::process::{ProcessMark, liveness};
 use crate::state::{Activity, SessionState, StateSource, WaitingFor, infer};
@@ -30,7 +31,7 @@ pub struct LiveSession {
     pub id: SessionId,
     /// Its working folder.
     pub cwd: String,
-    /// What a person, or the CLI, named it.
+    /// What a person, or the CLI, named it; not what was made of its folder's name (`nameSource` "derived", CLI 2.1.329).
     pub name: Option<String>,
     /// "interactive", "bg", …
     pub kind: Option<String>,
@@ -46,6 +47,17 @@ pub struct LiveSession {
     pub liveness: Liveness,
 }
 
+impl LiveSession {
+    /// Where its transcript lies, if it is where today's CLI puts it.
+    pub(crate) fn transcript(&self, config: &ConfigDir) -> PathBuf {
+        transcript_of(config, &self.cwd, self.id.as_str())
+    }
+}
+
+fn transcript_of(config: &ConfigDir, cwd: &str, id: &str) -> PathBuf {
+    config.projects().join(encode_folder(cwd)).join(format!("{id}.jsonl"))
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Record {
@@ -54,6 +66,7 @@ struct Record {
     #[serde(default)]
     cwd: String,
     name: Option<String>,
+    name_source: Option<String>,
     kind: Option<String>,
     entrypoint: Option<String>,
     version: Option<String>,
@@ -116,7 +129,7 @@ pub(crate) fn is_record(path: &Path) -> bool {
 fn read_record(config: &ConfigDir, path: &Path) -> Option<LiveSession> {
     let mut json = Vec::new();
     fs::File::open(path).ok()?.take(MAX_RECORD).read_to_end(&mut json).ok()?;
-    let record: Record = serde_json::from_slice(&json).ok()?;
+    let record: Record = parse_file(json)?;
     let mark =
         ProcessMark { pid: record.pid, start: record.proc_start.as_deref(), domain: record.pid_domain.as_deref() };
     let liveness = liveness(mark);
@@ -124,16 +137,16 @@ fn read_record(config: &ConfigDir, path: &Path) -> Option<LiveSession> {
         (Liveness::Dead, _) => recorded_state(Activity::Gone, &record),
         (Liveness::Alive | Liveness::Unknown, Some(status)) => recorded_state(activity_of(status), &record),
         (Liveness::Alive | Liveness::Unknown, None) => {
-            let transcript =
-                config.projects().join(encode_folder(&record.cwd)).join(format!("{}.jsonl", record.session_id));
-            infer(&transcript, Millis::now()).unwrap_or_else(|_| recorded_state(Activity::Idle, &record))
+            infer(&transcript_of(config, &record.cwd, &record.session_id), Millis::now())
+                .unwrap_or_else(|_| recorded_state(Activity::Idle, &record))
         }
     };
     Some(LiveSession {
         pid: record.pid,
         id: SessionId::new(&record.session_id),
         cwd: record.cwd,
-        name: record.name,
+        // "project-3f", made of the folder's name, is a name for machines.
+        name: record.name.filter(|_| record.name_source.as_deref() != Some("derived")),
         kind: record.kind,
         entrypoint: record.entrypoint,
         version: record.version,
@@ -241,6 +254,18 @@ mod tests {
         assert_eq!(sessions[0].state.activity, Activity::Waiting);
         assert_eq!(sessions[0].state.waiting_for, Some(WaitingFor::Permission));
         assert_eq!(sessions[0].state.since, Some(Millis(5)));
+    }
+
+    #[test]
+    fn a_name_made_of_the_folder_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = ConfigDir::at(dir.path());
+        let name = |source: &str| {
+            record(&config, "7.json", &own("s", "idle", &format!(r#","name":"p-3f","nameSource":"{source}""#)));
+            live_sessions(&config).unwrap().remove(0).name
+        };
+        assert_eq!(name("derived"), None);
+        assert_eq!(name("user").as_deref(), Some("p-3f"));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod cache;
 mod scan;
 mod summary;
+mod words;
 
 use std::fs;
 use std::io;

@@ -8,12 +8,14 @@ use serde::Deserialize;
 
 use super::Summary;
 use super::cache::Stamp;
+use super::words;
 use crate::body::Body;
 use crate::head::{Content, Flavour, Head, LineKind, is_api_request};
 use crate::id::SessionId;
+use crate::json::{mend, parse_file, without_debris};
 use crate::lenient::{Object, Scalar, Tokens};
 use crate::line_buffer::{to_u64, whole_lines};
-use crate::message::Block;
+use crate::message::{Block, Text};
 use crate::time::Millis;
 
 /// Bytes read of each end: at first, and at most. Lines of 64 KB stand between the interesting ones (measured).
@@ -21,6 +23,8 @@ const FIRST_READ: u64 = 16 * 1024;
 const MAX_READ: u64 = 1024 * 1024;
 /// Titles and prompts are cut to this many bytes.
 const MAX_PROMPT: usize = 400;
+/// Of a prompt, with what is wrapped around it, no more is read.
+const MAX_WRAPPED: usize = 16 * 1024;
 /// Where the CLI notes the name a person gave, beside what it writes into the transcript.
 const MAX_TITLE_FILE: u64 = 64 * 1024;
 
@@ -41,6 +45,9 @@ struct Extra<'a> {
     custom_title: Scalar<'a>,
     #[serde(borrow, rename = "aiTitle")]
     ai_title: Scalar<'a>,
+    /// What the CLI itself notes as the last prompt.
+    #[serde(borrow, rename = "lastPrompt")]
+    last_prompt: Scalar<'a>,
     /// Titles of older CLIs.
     #[serde(borrow)]
     summary: Scalar<'a>,
@@ -62,6 +69,8 @@ struct Found {
     started: Option<Millis>,
     first_prompt: Option<String>,
     last_prompt: Option<String>,
+    /// A slash command, or the prompt of a subagent: what is there where nobody said anything.
+    other_prompt: Option<String>,
     branch: Option<String>,
     model: Option<String>,
     custom_title: Option<String>,
@@ -133,7 +142,10 @@ pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
         file: file.to_owned(),
         cwd: found.cwd,
         named: custom.is_some(),
-        title: custom.or(found.made_up_title).or_else(|| found.first_prompt.as_deref().map(first_line)),
+        title: custom
+            .or(found.made_up_title)
+            .and_then(|title| words::of_title(&title))
+            .or_else(|| found.first_prompt.as_deref().or(found.other_prompt.as_deref()).map(first_line)),
         last_prompt: found.last_prompt.or_else(|| found.first_prompt.clone()),
         first_prompt: found.first_prompt,
         branch: found.branch,
@@ -197,6 +209,7 @@ fn read_piece(reader: &mut File, start: u64, len: u64) -> io::Result<Vec<u8>> {
     let mut piece = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
     reader.seek(SeekFrom::Start(start))?;
     reader.take(len).read_to_end(&mut piece)?;
+    mend(&mut piece);
     Ok(piece)
 }
 
@@ -217,10 +230,14 @@ impl Found {
         self.made_up_title =
             text(&extra.ai_title).or_else(|| summary_title(&head, &extra)).or(self.made_up_title.take());
         self.turns = turns(&extra).or(self.turns);
-        if is_prompt(&head) && !head.sidechain.is_true() {
+        if let Some(noted) = noted_prompt(&head, &extra) {
+            self.last_prompt = Some(noted);
+        } else if is_prompt(&head) && !head.sidechain.is_true() {
             let prompt = prompt(line);
             self.first_prompt = self.first_prompt.take().or_else(|| prompt.clone());
             self.last_prompt = prompt.or(self.last_prompt.take());
+        } else if self.other_prompt.is_none() && head.line_kind() == LineKind::User && !head.meta.is_true() {
+            self.other_prompt = if is_prompt(&head) { prompt(line) } else { command(line) };
         }
     }
 
@@ -233,6 +250,9 @@ impl Found {
         self.made_up_title =
             self.made_up_title.take().or_else(|| text(&extra.ai_title)).or_else(|| summary_title(&head, &extra));
         self.turns = self.turns.or_else(|| turns(&extra));
+        if self.last_prompt.is_none() {
+            self.last_prompt = noted_prompt(&head, &extra);
+        }
         if self.last_prompt.is_none() && is_prompt(&head) && !head.sidechain.is_true() {
             self.last_prompt = prompt(line);
         }
@@ -244,7 +264,7 @@ fn parse(line: &[u8]) -> Option<(Head<'_>, Extra<'_>)> {
     if is_api_request(line) || is_dull_attachment(line) {
         return None;
     }
-    Some((Head::parse(line)?, serde_json::from_slice(line).ok()?))
+    Some((Head::parse(line)?, serde_json::from_slice(without_debris(line)).ok()?))
 }
 
 /// Attachments are large and many; only a queued prompt among them matters. Told by their first bytes, where they are as the
@@ -278,14 +298,31 @@ fn turns(extra: &Extra<'_>) -> Option<u32> {
     extra.turn.0.and_then(|turn| u32::try_from(turn.index.0).ok()).filter(|turns| *turns > 0)
 }
 
-fn prompt(line: &[u8]) -> Option<String> {
-    let blocks = Body::parse(line)?.blocks(MAX_PROMPT);
+fn noted_prompt(head: &Head<'_>, extra: &Extra<'_>) -> Option<String> {
+    let noted = (head.kind.text() == "last-prompt").then(|| text(&extra.last_prompt)).flatten()?;
+    words::of_prompt(&Text::cut(noted, MAX_PROMPT).text)
+}
+
+/// The texts of a message, and whether it shows a picture.
+fn texts(line: &[u8]) -> Option<(Vec<String>, bool)> {
+    // What is wrapped around a prompt may be longer than the prompt.
+    let blocks = Body::parse(line)?.blocks(MAX_WRAPPED);
     let has_image = blocks.iter().any(|block| matches!(block, Block::Image(_)));
-    let text = blocks.into_iter().find_map(|block| match block {
-        Block::Text(text) if !text.text.trim().is_empty() => Some(text.text.trim().to_owned()),
+    let texts = blocks.into_iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text.text),
         _ => None,
     });
-    text.or_else(|| has_image.then(|| "[image]".to_owned()))
+    Some((texts.collect(), has_image))
+}
+
+fn prompt(line: &[u8]) -> Option<String> {
+    let (texts, has_image) = texts(line)?;
+    let said = texts.iter().find_map(|text| words::of_prompt(text)).map(|words| Text::cut(words, MAX_PROMPT).text);
+    said.or_else(|| has_image.then(|| "[image]".to_owned()))
+}
+
+fn command(line: &[u8]) -> Option<String> {
+    texts(line)?.0.iter().find_map(|text| words::of_command(text)).map(|words| Text::cut(words, MAX_PROMPT).text)
 }
 
 fn first_line(prompt: &str) -> String {
@@ -302,6 +339,6 @@ fn title_file(file: &Path) -> Option<String> {
     let mut json = Vec::new();
     let title = File::open(file.with_extension("").join("custom-title.json")).ok()?;
     title.take(MAX_TITLE_FILE).read_to_end(&mut json).ok()?;
-    let title = serde_json::from_slice::<Title>(&json).ok()?.title;
+    let title = parse_file::<Title>(json)?.title;
     (!title.trim().is_empty()).then_some(title)
 }

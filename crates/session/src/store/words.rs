@@ -1,0 +1,129 @@
+//! The words that a person would know a prompt by: without what the CLI and editors wrap around them, and without marks that
+//! show nothing or turn the direction of what stands beside them.
+
+/// What is put around a prompt by others than the person: all of it goes.
+const NOT_SAID: [&str; 5] =
+    ["ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder", "local-command-caveat"];
+/// What the person pasted: only the tags go, and what was typed beside it is worth more.
+const PASTED: &str = "pasted_content";
+
+/// The words of a prompt; `None` where there are none.
+pub(super) fn of_prompt(text: &str) -> Option<String> {
+    let text = NOT_SAID.iter().fold(text.to_owned(), |text, tag| cut(&text, tag).0);
+    let (typed, pasted) = cut(&text, PASTED);
+    [visible(without_picture(typed.trim())), visible(&pasted)].into_iter().find(|words| !words.is_empty())
+}
+
+/// A slash command as it was typed: `/review the parser`.
+pub(super) fn of_command(text: &str) -> Option<String> {
+    let name = visible(within(text, "command-name")?);
+    let arguments = visible(within(text, "command-args").unwrap_or_default());
+    (!name.is_empty()).then(|| format!("{name} {arguments}").trim().to_owned())
+}
+
+/// A title on one line, without marks that do not show; `None` where nothing is left.
+pub(super) fn of_title(text: &str) -> Option<String> {
+    let title = visible(text);
+    (!title.is_empty()).then_some(title)
+}
+
+/// The text between a tag's beginning and its end.
+fn within<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+    Some(rest.split_once(&format!("</{tag}>")).map_or(rest, |(inner, _)| inner))
+}
+
+/// Takes every such element out; gives what is left, and what was in them. One that does not end goes on to the text's end.
+fn cut(text: &str, tag: &str) -> (String, String) {
+    let (begin, end) = (format!("<{tag}"), format!("</{tag}>"));
+    let (mut left, mut taken) = (String::new(), String::new());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(&begin) {
+        let Some((attributes, after)) = after.split_once('>') else { break };
+        if !attributes.is_empty() && !attributes.starts_with(char::is_whitespace) {
+            // Another tag, which begins alike.
+            left.push_str(before);
+            left.push_str(&begin);
+            left.push_str(attributes);
+            left.push('>');
+            rest = after;
+            continue;
+        }
+        left.push_str(before);
+        let (inner, after) = after.split_once(&end).unwrap_or((after, ""));
+        taken.push_str(inner);
+        taken.push('\n');
+        rest = after;
+    }
+    left.push_str(rest);
+    (left, taken)
+}
+
+/// `"[Image #1] what is this"` → "what is this"; a picture alone keeps its name.
+fn without_picture(text: &str) -> &str {
+    let mut rest = text;
+    while let Some((_, after)) = rest.strip_prefix("[Image").and_then(|inner| inner.split_once(']')) {
+        rest = after.trim_start();
+    }
+    if rest.is_empty() { text } else { rest }
+}
+
+/// Without marks of zero width and of direction. Those that join letters stay: scripts need them.
+fn visible(text: &str) -> String {
+    text.chars()
+        .filter(|char| {
+            !matches!(char, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{ad}')
+        })
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Option<String> {
+        of_prompt(text)
+    }
+
+    #[test]
+    fn what_was_typed_is_worth_more_than_what_was_pasted() {
+        let pasted = "explain this:\n<pasted_content id=\"a1b2\">\ntrace line\n</pasted_content>";
+        assert_eq!(words(pasted).as_deref(), Some("explain this:"));
+        assert_eq!(words("<pasted_content id=\"a1b2\">\ntrace\n</pasted_content>").as_deref(), Some("trace"));
+        assert_eq!(words("<pasted_content id=\"a1b2\">\ncut sho").as_deref(), Some("cut sho"));
+    }
+
+    #[test]
+    fn what_an_editor_or_the_cli_adds_is_not_said() {
+        let text =
+            "<ide_opened_file>The user opened a.rs</ide_opened_file>\n<system-reminder>x</system-reminder>fix it";
+        assert_eq!(words(text).as_deref(), Some("fix it"));
+        assert_eq!(words("<ide_opened_file>The user opened a.rs</ide_opened_file>"), None);
+        assert_eq!(words("a <ide_opened_filex> tag").as_deref(), Some("a <ide_opened_filex> tag"));
+        assert_eq!(words("is 1 <ide_selection or").as_deref(), Some("is 1 <ide_selection or"));
+    }
+
+    #[test]
+    fn pictures_before_the_words_go() {
+        assert_eq!(words("[Image #1] [Image #2] what is this").as_deref(), Some("what is this"));
+        assert_eq!(words("[Image #1]").as_deref(), Some("[Image #1]"));
+    }
+
+    #[test]
+    fn marks_that_do_not_show_go_and_joiners_stay() {
+        assert_eq!(words("\u{202e}\u{feff}a\u{200b}b\u{2066}").as_deref(), Some("ab"));
+        assert_eq!(words("\u{200b}\u{200f}"), None);
+        assert_eq!(words("👩\u{200d}💻").as_deref(), Some("👩\u{200d}💻"));
+    }
+
+    #[test]
+    fn a_command_is_as_it_was_typed() {
+        let text = "<command-message>review is running</command-message>\n<command-name>/review</command-name>\n<command-args>the parser</command-args>";
+        assert_eq!(of_command(text).as_deref(), Some("/review the parser"));
+        assert_eq!(of_command("<command-name>/compact</command-name>").as_deref(), Some("/compact"));
+        assert_eq!(of_command("<bash-input>ls</bash-input>"), None);
+    }
+}
