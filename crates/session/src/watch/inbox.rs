@@ -3,14 +3,15 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use notify::EventKind;
 use notify::event::{AccessKind, AccessMode};
 
-use super::FollowId;
-use crate::tail::Tail;
+use super::follow::Follow;
+use super::{Cli, FollowId};
 
 /// Past this many changed files it is simply "everything".
 const MAX_CHANGED: usize = 4096;
@@ -18,11 +19,12 @@ const MAX_CHANGED: usize = 4096;
 /// What the watcher's owner asks for.
 #[derive(Debug)]
 pub(super) enum Command {
-    Follow(FollowId, Box<Tail>),
+    Follow(FollowId, Follow),
     Unfollow(FollowId),
     /// The folder, and the transcripts that were there already.
     WatchFolder(PathBuf, HashSet<OsString>),
-    UnwatchFolder(PathBuf),
+    /// A CLI is known to run.
+    Hear(Cli),
     Stop,
 }
 
@@ -33,11 +35,13 @@ pub(super) struct Work {
     pub(super) changed: BTreeSet<PathBuf>,
     /// Some events were lost: look at everything.
     pub(super) all: bool,
+    /// A process ended.
+    pub(super) ended: bool,
 }
 
 impl Work {
     fn is_empty(&self) -> bool {
-        self.commands.is_empty() && self.changed.is_empty() && !self.all
+        self.commands.is_empty() && self.changed.is_empty() && !self.all && !self.ended
     }
 }
 
@@ -45,14 +49,32 @@ impl Work {
 pub(super) struct Inbox {
     work: Mutex<Work>,
     wake: Condvar,
+    polling: AtomicBool,
     #[cfg(test)]
     wakes: std::sync::atomic::AtomicU64,
+    #[cfg(test)]
+    sleeps: AtomicBool,
 }
 
 impl Inbox {
     pub(super) fn send(&self, command: Command) {
         self.work.lock().unwrap_or_else(PoisonError::into_inner).commands.push(command);
         self.wake.notify_one();
+    }
+
+    /// A process that was watched is over.
+    pub(super) fn process_ended(&self) {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
+        self.wake.notify_one();
+    }
+
+    /// Notes how often the thread looks without being told; `None` if never.
+    pub(super) fn waits_for(&self, pause: Option<Duration>) {
+        self.polling.store(pause.is_some(), Ordering::Relaxed);
+    }
+
+    pub(super) fn is_polling(&self) -> bool {
+        self.polling.load(Ordering::Relaxed)
     }
 
     /// Takes what the system says. That a file was opened, read, or closed after reading is nobody's business: we do that.
@@ -68,15 +90,27 @@ impl Inbox {
     }
 
     /// Waits until there is something to do, or until the time is over; then there may be nothing.
-    pub(super) fn wait(&self, at_most: Duration) -> Work {
+    pub(super) fn wait(&self, at_most: Option<Duration>) -> Work {
         let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.wake.wait_timeout_while(work, at_most, |work| work.is_empty());
-        let (mut work, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        #[cfg(test)]
+        self.sleeps.store(at_most.is_none() && work.is_empty(), Ordering::Relaxed);
+        let mut work = match at_most {
+            Some(at_most) => {
+                let waited = self.wake.wait_timeout_while(work, at_most, |work| work.is_empty());
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => self.wake.wait_while(work, |work| work.is_empty()).unwrap_or_else(PoisonError::into_inner),
+        };
         #[cfg(test)]
         if !work.changed.is_empty() || work.all {
             self.wakes.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
         std::mem::take(&mut *work)
+    }
+
+    #[cfg(test)]
+    pub(super) fn sleeps(&self) -> bool {
+        self.sleeps.load(Ordering::Relaxed)
     }
 
     #[cfg(test)]

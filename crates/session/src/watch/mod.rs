@@ -1,12 +1,17 @@
 //! Following: new lines of transcripts, new transcripts, and what each running session does.
 //!
-//! One thread for everything. The system says which files changed (notify); where it cannot, files are polled. Events are
-//! merged by file, so a flood of them costs no memory, and what was read decides, not what an event said. The thread also
-//! looks at everything once a second: network file systems lose events, and a killed process leaves none.
+//! One thread for everything. The system says which files changed (notify) and which processes ended; without an event the
+//! thread sleeps. Where the system does not tell (network file systems, a limit of watches that is reached, processes outside
+//! Linux), it looks once a second, and [`Watcher::mode`] says so. Events are merged by file, so a flood of them costs no
+//! memory, and what was read decides, not what an event said.
 //!
 //! Invariants: each line comes once; our own reads wake nobody; the receiver is called from that thread alone.
 
+mod exits;
+mod follow;
 mod inbox;
+mod place;
+mod unrecorded;
 mod worker;
 
 use std::path::{Path, PathBuf};
@@ -21,7 +26,9 @@ use crate::error::SessionError;
 use crate::id::SessionId;
 use crate::live::LiveChange;
 use crate::tail::{Line, Tail};
+use follow::{Follow, News};
 use inbox::{Command, Inbox};
+pub use unrecorded::Cli;
 use worker::Worker;
 
 /// Names one follower of a [`Watcher`].
@@ -56,6 +63,11 @@ pub enum Update {
         /// Where following would go on.
         offset: u64,
     },
+    /// A followed transcript, or what is known of its subagents, changed: see [`Watcher::follow_news`].
+    News {
+        /// The follower.
+        follow: FollowId,
+    },
     /// A transcript appeared in a watched folder.
     Appeared {
         /// Its session.
@@ -73,7 +85,7 @@ pub enum Update {
 pub enum WatchMode {
     /// The system tells.
     Events,
-    /// It looks again and again: the system could not be asked to tell.
+    /// It looks again and again, at least at something: the system does not tell of it.
     Polling,
 }
 
@@ -81,7 +93,6 @@ pub enum WatchMode {
 #[derive(Debug)]
 pub struct Watcher {
     inbox: Arc<Inbox>,
-    mode: WatchMode,
     next: std::sync::atomic::AtomicU64,
     thread: Option<JoinHandle<()>>,
 }
@@ -117,17 +128,17 @@ impl Watcher {
         system: Option<RecommendedWatcher>,
         receive: impl FnMut(Update) + Send + 'static,
     ) -> Result<Self, SessionError> {
-        let mode = if system.is_some() { WatchMode::Events } else { WatchMode::Polling };
+        inbox.waits_for(None);
         let worker = Worker::new(config, Arc::clone(&inbox), system, Box::new(receive));
         let thread = std::thread::Builder::new().name("claude-ide-sessions".into()).spawn(move || worker.run());
         let thread = thread.map_err(SessionError::Watcher)?;
-        Ok(Self { inbox, mode, next: 1.into(), thread: Some(thread) })
+        Ok(Self { inbox, next: 1.into(), thread: Some(thread) })
     }
 
-    /// How this watcher began; a folder that the system cannot watch is polled all the same.
+    /// How it learns of changes now: that depends on where the files are, and on which CLIs run.
     #[must_use]
     pub fn mode(&self) -> WatchMode {
-        self.mode
+        if self.inbox.is_polling() { WatchMode::Polling } else { WatchMode::Events }
     }
 
     /// Follows a transcript, which need not exist yet. Lines that are there already come at once.
@@ -140,9 +151,19 @@ impl Watcher {
             From::End => Tail::at_end(file)?,
             From::Offset(offset) => Tail::from_offset(file, offset, 1),
         };
+        Ok(self.add(Follow::Lines(Box::new(tail))))
+    }
+
+    /// Says when there is more of a transcript than the first `offset` bytes, and again at each change of it or of what is
+    /// known of its session's subagents: for whoever reads the file himself. Costs no memory for its lines.
+    pub fn follow_news(&self, file: impl Into<PathBuf>, offset: u64) -> FollowId {
+        self.add(Follow::News(Box::new(News::after(file.into(), offset))))
+    }
+
+    fn add(&self, follow: Follow) -> FollowId {
         let id = FollowId(self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
-        self.inbox.send(Command::Follow(id, Box::new(tail)));
-        Ok(id)
+        self.inbox.send(Command::Follow(id, follow));
+        id
     }
 
     /// Stops following; an update that is on its way may still come.
@@ -157,9 +178,16 @@ impl Watcher {
         self.inbox.send(Command::WatchFolder(folder, known));
     }
 
-    /// Stops saying so.
-    pub fn unwatch_folder(&self, folder: impl AsRef<Path>) {
-        self.inbox.send(Command::UnwatchFolder(folder.as_ref().to_owned()));
+    /// Takes note that a CLI runs, and that it was given a prompt. One that keeps no record of itself is told of like the others
+    /// as soon as something was written that is its transcript.
+    pub fn hear_of(&self, cli: Cli) {
+        self.inbox.send(Command::Hear(cli));
+    }
+
+    /// Whether its thread waits for an event, for however long.
+    #[cfg(test)]
+    fn sleeps(&self) -> bool {
+        self.inbox.sleeps()
     }
 
     #[cfg(test)]

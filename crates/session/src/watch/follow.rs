@@ -1,0 +1,112 @@
+//! What one follower wants to know of a file, and what of it changed since it was told.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::agent::{agent_id, subagents_folder};
+use crate::tail::{Identity, Tail};
+
+/// A follower.
+#[derive(Debug)]
+pub(super) enum Follow {
+    /// Wants the lines.
+    Lines(Box<Tail>),
+    /// Wants to know that there is something new, no more: whoever reads the file himself.
+    News(Box<News>),
+}
+
+impl Follow {
+    pub(super) fn file(&self) -> &Path {
+        match self {
+            Self::Lines(tail) => tail.path(),
+            Self::News(news) => &news.file,
+        }
+    }
+
+    /// Whether its file is not there (yet, or any more).
+    pub(super) fn is_missing(&self) -> bool {
+        !self.file().exists()
+    }
+
+    /// Folders that must be watched for it; while its file is missing also what lies above, where the folder comes and goes.
+    pub(super) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let subagents = match self {
+            Self::Lines(_) => None,
+            Self::News(news) => news.subagents.clone(),
+        };
+        let levels = if self.is_missing() { 2 } else { 1 };
+        self.file().ancestors().skip(1).take(levels).map(Path::to_owned).chain(subagents)
+    }
+
+    /// Whether a file that changed may matter to it. Told by names: paths may lead through links.
+    pub(super) fn concerns(&mut self, changed: &Path) -> bool {
+        let of_subagents = match self {
+            Self::Lines(_) => false,
+            Self::News(news) => news.is_news_of_subagents(changed),
+        };
+        of_subagents || changed.file_name() == self.file().file_name()
+    }
+}
+
+/// What was known of a transcript and its subagents when its follower was told last.
+#[derive(Debug)]
+pub(super) struct News {
+    file: PathBuf,
+    subagents: Option<PathBuf>,
+    stamp: Option<Stamp>,
+    subagents_stamp: Option<SystemTime>,
+    /// Subagents that the follower was told of.
+    known: HashSet<OsString>,
+    /// Whether there is something new whatever the stamps say.
+    due: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    identity: Identity,
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl News {
+    /// The follower has read so many bytes. What is there beyond them, and all subagents, are news.
+    pub(super) fn after(file: PathBuf, offset: u64) -> Self {
+        let stamp = stamp(&file).filter(|stamp| stamp.bytes == offset);
+        let subagents = subagents_folder(&file);
+        Self { file, subagents, stamp, subagents_stamp: None, known: HashSet::new(), due: false }
+    }
+
+    /// Whether there is something new since this was asked last.
+    pub(super) fn take(&mut self) -> bool {
+        let stamp = stamp(&self.file);
+        let folder = self.subagents.as_deref().and_then(|folder| fs::metadata(folder).ok()?.modified().ok());
+        let news = self.due || (stamp.is_some() && stamp != self.stamp) || folder != self.subagents_stamp;
+        (self.stamp, self.subagents_stamp, self.due) = (stamp.or(self.stamp), folder, false);
+        news
+    }
+
+    /// Lines that subagents write are none: their transcripts have followers of their own.
+    fn is_news_of_subagents(&mut self, changed: &Path) -> bool {
+        let (Some(folder), Some(name)) = (&self.subagents, changed.file_name()) else { return false };
+        let session = |folder: &Path| Some(folder.parent()?.file_name()?.to_owned());
+        let is_inside = changed
+            .parent()
+            .is_some_and(|parent| parent.file_name() == folder.file_name() && session(parent) == session(folder));
+        let is_news = is_inside
+            && if agent_id(changed).is_some() {
+                self.known.insert(name.to_owned())
+            } else {
+                name.to_string_lossy().ends_with(".meta.json")
+            };
+        self.due |= is_news;
+        is_news
+    }
+}
+
+fn stamp(file: &Path) -> Option<Stamp> {
+    let metadata = fs::metadata(file).ok()?;
+    Some(Stamp { identity: Identity::of(&metadata), bytes: metadata.len(), modified: metadata.modified().ok() })
+}
