@@ -1,23 +1,28 @@
 //! What a session is doing, worked out from its transcript: for CLIs that leave no session record.
 //!
 //! Seed 003's rules, corrected by what CLI 2.1.329 writes: a `dequeue` hands a queued prompt to Claude, so it is not idle;
+//! CLI 2.0.77 writes a text before it knows whether a call follows (`stop_reason` null);
 //! `turn_duration` ends a turn; "[Request interrupted" does too; `cost-state` is written when a session is left.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::SessionError;
 use crate::head::{Content, Flavour, Head, LineKind, MessageHead, is_api_request};
+use crate::json::mend;
 use crate::line_buffer::whole_lines;
 use crate::time::Millis;
 
 /// Tools that are a question to the person.
 const QUESTIONS: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];
 /// A session that is silent for this long while it should work has been killed.
-const SILENT_MILLIS: i64 = 10 * 60 * 1000;
+pub(crate) const SILENT: Duration = Duration::from_secs(10 * 60);
+/// A text that does not say whether more follows is the last word once so long nothing came after it.
+pub(crate) const QUIET: Duration = Duration::from_secs(3);
 /// Bytes read from a transcript's end: at first, and at most.
 const FIRST_READ: u64 = 64 * 1024;
 const MAX_READ: u64 = 4 * 1024 * 1024;
@@ -92,6 +97,20 @@ pub struct SessionState {
 /// # Errors
 /// [`SessionError::Read`] if the file cannot be read.
 pub fn infer(transcript: &Path, now: Millis) -> Result<SessionState, SessionError> {
+    let (guess, modified) = read(transcript, now)?;
+    Ok(guess.state(modified, now))
+}
+
+/// The same of a session whose process is known to run: it is not gone, however long it is silent.
+pub(crate) fn infer_running(transcript: &Path, now: Millis) -> Result<SessionState, SessionError> {
+    let (mut guess, modified) = read(transcript, now)?;
+    if guess.activity.is_none_or(|activity| activity == Activity::Gone) {
+        guess.activity = Some(Activity::Idle);
+    }
+    Ok(guess.state_at(modified, now))
+}
+
+fn read(transcript: &Path, now: Millis) -> Result<(Guess, Millis), SessionError> {
     let read = || -> io::Result<(Guess, Millis)> {
         let mut file = File::open(transcript)?;
         let metadata = file.metadata()?;
@@ -102,6 +121,7 @@ pub fn infer(transcript: &Path, now: Millis) -> Result<SessionState, SessionErro
             file.seek(SeekFrom::Start(start))?;
             let mut piece = Vec::new();
             (&mut file).take(want).read_to_end(&mut piece)?;
+            mend(&mut piece);
             let mut guess = Guess::default();
             whole_lines(&piece, start == 0).for_each(|line| guess.observe_line(line));
             if guess.activity.is_some() || start == 0 || want >= MAX_READ {
@@ -110,8 +130,7 @@ pub fn infer(transcript: &Path, now: Millis) -> Result<SessionState, SessionErro
             want *= 4;
         }
     };
-    let (guess, modified) = read().map_err(SessionError::read(transcript))?;
-    Ok(guess.state(modified, now))
+    read().map_err(SessionError::read(transcript))
 }
 
 /// The state as far as the lines seen so far tell it.
@@ -119,6 +138,10 @@ pub fn infer(transcript: &Path, now: Millis) -> Result<SessionState, SessionErro
 pub(crate) struct Guess {
     activity: Option<Activity>,
     since: Option<Millis>,
+    /// Since when it did what it did before.
+    before: Option<Millis>,
+    /// The last line may be followed by more of the same reply.
+    open: bool,
 }
 
 impl Guess {
@@ -134,26 +157,44 @@ impl Guess {
         }
         if let Some(activity) = next_activity(head) {
             if self.activity != Some(activity) {
+                self.before = self.since;
                 self.since = head.time().or(self.since);
             }
             self.activity = Some(activity);
+            self.open = activity == Activity::Idle && is_open(head);
         }
     }
 
-    fn state(self, modified: Millis, now: Millis) -> SessionState {
-        let silent = now.0.saturating_sub(modified.0) > SILENT_MILLIS;
-        let activity = match self.activity {
-            None | Some(Activity::Gone) => Activity::Gone,
-            Some(Activity::Working) if silent => Activity::Gone,
-            Some(activity) => activity,
-        };
+    fn state(mut self, modified: Millis, now: Millis) -> SessionState {
+        let is_silent = passed(modified, now) > i64::try_from(SILENT.as_millis()).unwrap_or(i64::MAX);
+        if self.activity.is_none() || (self.activity == Some(Activity::Working) && is_silent) {
+            self.activity = Some(Activity::Gone);
+        }
+        self.state_at(modified, now)
+    }
+
+    fn state_at(self, modified: Millis, now: Millis) -> SessionState {
+        let is_quiet = passed(modified, now) >= i64::try_from(QUIET.as_millis()).unwrap_or(i64::MAX);
+        let goes_on = self.open && self.activity == Some(Activity::Idle) && !is_quiet;
+        let activity = if goes_on { Activity::Working } else { self.activity.unwrap_or(Activity::Gone) };
         SessionState {
             activity,
             waiting_for: (activity == Activity::Waiting).then_some(WaitingFor::Input),
-            since: self.since,
+            since: if goes_on { self.before.or(self.since) } else { self.since },
             source: StateSource::Transcript,
         }
     }
+}
+
+/// Milliseconds.
+fn passed(since: Millis, now: Millis) -> i64 {
+    now.0.saturating_sub(since.0)
+}
+
+/// Whether a reply does not say why it stops here.
+fn is_open(head: &Head<'_>) -> bool {
+    let message = head.message.0.as_ref();
+    head.line_kind() == LineKind::Assistant && message.is_some_and(|message| message.stop_reason.text().is_empty())
 }
 
 /// What a line says of the session after it; `None` if nothing.
@@ -191,7 +232,12 @@ fn after_user(head: &Head<'_>) -> Option<Activity> {
     match flavour {
         Flavour::Interrupted => Some(Activity::Idle),
         Flavour::Plain if !head.meta.is_true() && !head.compact_summary.is_true() => Some(Activity::Working),
-        Flavour::Plain | Flavour::None | Flavour::Command | Flavour::CommandOutput | Flavour::Machine => None,
+        Flavour::Plain
+        | Flavour::None
+        | Flavour::Command
+        | Flavour::CommandOutput
+        | Flavour::Machine
+        | Flavour::Task => None,
     }
 }
 
@@ -271,13 +317,38 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_does_not_say_why_it_stops_is_the_end_once_nothing_follows() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("s.jsonl");
+        let text = r#"{"type":"assistant","timestamp":"2026-01-01T00:00:05Z","message":{"content":[{"type":"text","text":"let me"}],"stop_reason":null}}"#;
+        let prompt = r#"{"type":"user","timestamp":"2026-01-01T00:00:01Z","message":{"content":"do it"}}"#;
+        std::fs::write(&file, format!("{prompt}\n{text}\n")).unwrap();
+        let now = Millis::now();
+        let started = Millis::parse("2026-01-01T00:00:01Z");
+        let at = |now| infer(&file, now).map(|state| (state.activity, state.since)).unwrap();
+        assert_eq!(at(now), (Activity::Working, started));
+        assert_eq!(at(Millis(now.0 + 5000)), (Activity::Idle, Millis::parse("2026-01-01T00:00:05Z")));
+    }
+
+    #[test]
+    fn one_whose_process_runs_is_not_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("s.jsonl");
+        std::fs::write(&file, "").unwrap();
+        let later = Millis(Millis::now().0 + 2 * 600_000);
+        assert_eq!(infer_running(&file, later).unwrap().activity, Activity::Idle);
+        std::fs::write(&file, format!("{PROMPT}\n")).unwrap();
+        assert_eq!(infer_running(&file, later).unwrap().activity, Activity::Working);
+    }
+
+    #[test]
     fn long_silence_while_working_means_gone() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("s.jsonl");
         std::fs::write(&file, format!("{PROMPT}\n{}\n", r#"{"type":"half"#)).unwrap();
         let now = Millis::now();
         assert_eq!(infer(&file, now).unwrap().activity, Activity::Working);
-        assert_eq!(infer(&file, Millis(now.0 + 2 * SILENT_MILLIS)).unwrap().activity, Activity::Gone);
+        assert_eq!(infer(&file, Millis(now.0 + 2 * 600_000)).unwrap().activity, Activity::Gone);
         assert!(infer(&dir.path().join("none"), now).is_err());
     }
 }

@@ -63,19 +63,39 @@ impl Bench {
     }
 }
 
+/// Every line that came of a file, until the one that was written last; and how often it was said to be another file.
+fn lines_until(bench: &Bench, last: &str) -> (Vec<String>, usize) {
+    let (mut all, mut replacements) = (Vec::new(), 0);
+    while all.last().is_none_or(|line| line != last) {
+        let (_, lines, replaced) = bench.lines();
+        if replaced {
+            replacements += 1;
+            all.clear();
+        }
+        all.extend(lines);
+    }
+    (all, replacements)
+}
+
 fn each_line_comes_once(polling: bool) {
+    let line = |n: usize| format!("{{\"n\":{n}}}");
     let bench = Bench::new(polling);
-    bench.append("s.jsonl", "{\"n\":1}\n");
+    bench.append("s.jsonl", &(line(1) + "\n"));
     bench.watcher.follow(bench.file("s.jsonl"), From::Start).unwrap();
-    assert_eq!(bench.lines().1, [r#"{"n":1}"#]);
     for n in 2..30 {
         bench.append("s.jsonl", "{\"n\"");
         bench.append("s.jsonl", &format!(":{n}}}\n"));
-        assert_eq!(bench.lines().1, [format!("{{\"n\":{n}}}")]);
     }
-    fs::write(bench.file("s.jsonl"), "{\"n\":0}\n").unwrap();
-    let (_, lines, replaced) = bench.lines();
-    assert!(replaced && lines == [r#"{"n":0}"#] || bench.lines().1 == [r#"{"n":0}"#]);
+    // All that came before the last one is here: more of the same would have been among it, or stands before the next.
+    assert_eq!(lines_until(&bench, &line(29)), ((1..30).map(line).collect(), 0));
+    bench.append("s.jsonl", &(line(30) + "\n"));
+    assert_eq!(lines_until(&bench, &line(30)), (vec![line(30)], 0));
+    let other = bench.file("other");
+    fs::write(&other, line(31) + "\n" + &line(32) + "\n").unwrap();
+    fs::rename(other, bench.file("s.jsonl")).unwrap();
+    assert_eq!(lines_until(&bench, &line(32)), (vec![line(31), line(32)], 1));
+    bench.append("s.jsonl", &(line(33) + "\n"));
+    assert_eq!(lines_until(&bench, &line(33)), (vec![line(33)], 0));
 }
 
 #[test]
@@ -134,7 +154,7 @@ fn a_new_session_in_a_watched_folder_appears_and_clear_is_told() {
         match bench.next().1 {
             Update::Appeared { id, .. } => appeared = id == SessionId::new("b"),
             Update::Live(change) => cleared |= change.previous == Some(SessionId::new("a")),
-            Update::Lines { .. } => panic!("nothing is followed"),
+            Update::Lines { .. } | Update::News { .. } => panic!("nothing is followed"),
         }
     }
     fs::remove_file(bench.dir.path().join(format!("sessions/{}.json", std::process::id()))).unwrap();
@@ -165,6 +185,105 @@ fn folders_that_come_later_are_watched_at_once() {
     fs::write(project.join("s.jsonl"), "{}\n").unwrap();
     let update = updates.recv_timeout(DEADLINE).expect("an update");
     assert!(matches!(update, Update::Appeared { id, .. } if id == SessionId::new("s")));
+}
+
+/// Waits until the watcher's thread has settled; then it must hold.
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nobody_looks_again_and_again_where_the_system_tells() {
+    let bench = Bench::new(false);
+    bench.record("a", "busy");
+    bench.live();
+    bench.watcher.watch_folder(bench.file(""));
+    bench.watcher.follow_news(bench.file("later/s.jsonl"), 0);
+    bench.append("s.jsonl", "{}\n");
+    assert!(matches!(bench.next().1, Update::Appeared { .. }));
+    eventually("it sleeps", || bench.watcher.mode() == WatchMode::Events && bench.watcher.sleeps());
+    let polling = Bench::new(true);
+    eventually("it polls", || polling.watcher.mode() == WatchMode::Polling);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_process_is_gone_at_once_though_its_record_stays() {
+    let bench = Bench::new(false);
+    let mut process = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let json = format!(r#"{{"pid":{},"sessionId":"killed","cwd":"/p","status":"busy"}}"#, process.id());
+    fs::write(bench.dir.path().join(format!("sessions/{}.json", process.id())), json).unwrap();
+    assert_eq!(bench.live(), ("killed".into(), Activity::Working, None));
+    process.kill().unwrap();
+    process.wait().unwrap();
+    assert_eq!(bench.live(), ("killed".into(), Activity::Gone, None));
+}
+
+#[test]
+fn a_session_whose_record_says_nothing_is_followed_by_its_transcript() {
+    let bench = Bench::new(false);
+    let project = bench.dir.path().join("projects/-p");
+    fs::create_dir_all(&project).unwrap();
+    fs::write(project.join("old.jsonl"), "{\"type\":\"user\",\"message\":{\"content\":\"do it\"}}\n").unwrap();
+    let json = format!(r#"{{"pid":{},"sessionId":"old","cwd":"/p"}}"#, std::process::id());
+    fs::write(bench.dir.path().join("sessions/1.json"), json).unwrap();
+    assert_eq!(bench.live().1, Activity::Working);
+    let answer = "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}\n";
+    let mut file = File::options().append(true).open(project.join("old.jsonl")).unwrap();
+    file.write_all(answer.as_bytes()).unwrap();
+    assert_eq!(bench.live().1, Activity::Idle);
+}
+
+#[test]
+fn a_folder_that_goes_and_comes_back_is_watched_again() {
+    let bench = Bench::new(false);
+    bench.append("s.jsonl", "{\"n\":1}\n");
+    bench.watcher.follow(bench.file("s.jsonl"), From::Start).unwrap();
+    assert_eq!(bench.lines().1, [r#"{"n":1}"#]);
+    fs::remove_dir_all(bench.file("")).unwrap();
+    fs::create_dir_all(bench.file("")).unwrap();
+    bench.append("s.jsonl", "{\"n\":2}\n");
+    assert_eq!(lines_until(&bench, r#"{"n":2}"#).0, [r#"{"n":2}"#]);
+    bench.append("s.jsonl", "{\"n\":3}\n");
+    assert_eq!(lines_until(&bench, r#"{"n":3}"#).0, [r#"{"n":3}"#]);
+}
+
+#[test]
+fn news_of_a_transcript_are_its_growth_and_its_subagents_but_not_their_lines() {
+    let bench = Bench::new(false);
+    bench.append("s.jsonl", "{}\n");
+    let follow = bench.watcher.follow_news(bench.file("s.jsonl"), 3);
+    let news = || loop {
+        match bench.next().1 {
+            Update::News { follow: of } if of == follow => return,
+            _ => {}
+        }
+    };
+    bench.append("s.jsonl", "{}\n");
+    news();
+    fs::create_dir_all(bench.file("s/subagents")).unwrap();
+    bench.append("s/subagents/agent-a.jsonl", "{}\n");
+    news();
+    bench.append("s/subagents/agent-a.meta.json", "{}");
+    news();
+    bench.watcher.follow(bench.file("s/subagents/agent-a.jsonl"), From::End).unwrap();
+    for n in 0..40 {
+        bench.append("s/subagents/agent-a.jsonl", &format!("{{\"n\":{n}}}\n"));
+    }
+    let (mut lines_seen, mut told) = (0, 0);
+    while lines_seen < 40 {
+        match bench.next().1 {
+            Update::Lines { lines, .. } => lines_seen += lines.len(),
+            Update::News { .. } => told += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(told <= 3, "no more than what was on its way: {told}");
 }
 
 #[test]

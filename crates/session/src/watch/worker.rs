@@ -8,16 +8,22 @@ use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
+use super::exits::Exits;
+use super::follow::Follow;
 use super::inbox::{Command, Inbox, Work};
+use super::place::tells_of_changes;
+use super::unrecorded::Unrecorded;
 use super::{FollowId, Update};
 use crate::config_dir::ConfigDir;
 use crate::id::SessionId;
-use crate::live::{LiveTable, is_record, live_sessions};
-use crate::tail::{Tail, TailEvent};
+use crate::live::{LiveSession, LiveTable, Liveness, is_record, live_sessions};
+use crate::state::{Activity, QUIET, SILENT, StateSource};
+use crate::tail::{Identity, TailEvent};
+use crate::time::Millis;
 
-/// How often everything is looked at, events or not.
+/// How often everything is looked at where the system does not tell of some of it.
 const SWEEP: Duration = Duration::from_secs(1);
-/// How often everything is looked at where there are no events.
+/// How often everything is looked at where it tells of nothing.
 const POLL: Duration = Duration::from_millis(100);
 /// Bytes of a transcript in one update, about: the first reading of a large file must not become one huge message.
 const MAX_BATCH_BYTES: u64 = 1024 * 1024;
@@ -27,14 +33,24 @@ pub(super) struct Worker {
     inbox: Arc<Inbox>,
     system: Option<RecommendedWatcher>,
     receive: Box<dyn FnMut(Update) + Send>,
-    follows: BTreeMap<FollowId, Tail>,
+    follows: BTreeMap<FollowId, Follow>,
     /// Watched folders, each with the transcripts known in it.
     folders: BTreeMap<PathBuf, HashSet<OsString>>,
-    /// Folders that the system watches for us.
-    registered: BTreeSet<PathBuf>,
+    /// Folders that the system watches for us, and which ones they were then.
+    registered: BTreeMap<PathBuf, Option<Identity>>,
     /// Folders that matter and do not exist yet; what lies above them is watched instead.
     missing: BTreeSet<PathBuf>,
+    /// Folders that exist and of which the system does not tell.
+    untold: BTreeSet<PathBuf>,
     live: LiveTable,
+    unrecorded: Unrecorded,
+    exits: Exits,
+    /// Whether the end of every CLI that runs will be told.
+    ends_are_told: bool,
+    /// Transcripts that say what their sessions do, because the records do not (older CLIs).
+    telling: BTreeSet<PathBuf>,
+    /// When one of these sessions will have been silent for long enough to be at work no more.
+    silent_at: Option<Instant>,
 }
 
 impl Worker {
@@ -44,6 +60,7 @@ impl Worker {
         system: Option<RecommendedWatcher>,
         receive: Box<dyn FnMut(Update) + Send>,
     ) -> Self {
+        let exits = Exits::new(Arc::clone(&inbox));
         Self {
             config,
             inbox,
@@ -51,69 +68,109 @@ impl Worker {
             receive,
             follows: BTreeMap::new(),
             folders: BTreeMap::new(),
-            registered: BTreeSet::new(),
+            registered: BTreeMap::new(),
             missing: BTreeSet::new(),
+            untold: BTreeSet::new(),
             live: LiveTable::default(),
+            unrecorded: Unrecorded::default(),
+            exits,
+            ends_are_told: true,
+            telling: BTreeSet::new(),
+            silent_at: None,
         }
     }
 
     pub(super) fn run(mut self) {
         self.register();
         self.look_at_live();
-        let mut next_sweep = Instant::now() + self.pause();
+        let mut last_sweep = Instant::now();
         loop {
-            let work = self.inbox.wait(next_sweep.saturating_duration_since(Instant::now()));
-            let sweep = Instant::now() >= next_sweep;
+            let pause = self.pause();
+            self.inbox.waits_for(pause);
+            let next_sweep = pause.map(|pause| last_sweep + pause).into_iter().chain(self.silent_at).min();
+            let work = self.inbox.wait(next_sweep.map(|next| next.saturating_duration_since(Instant::now())));
+            let sweep = next_sweep.is_some_and(|next| Instant::now() >= next);
             if !self.handle(work, sweep) {
                 return;
             }
             if sweep {
-                next_sweep = Instant::now() + self.pause();
+                last_sweep = Instant::now();
             }
         }
     }
 
-    fn pause(&self) -> Duration {
-        if self.system.is_some() { SWEEP } else { POLL }
+    /// How long to wait for an event at most; `None` where all that matters is told.
+    fn pause(&self) -> Option<Duration> {
+        match &self.system {
+            None => Some(POLL),
+            Some(_) if !self.untold.is_empty() || !self.ends_are_told => Some(SWEEP),
+            Some(_) => None,
+        }
     }
 
     /// Does what there is to do; `false` at the end.
     fn handle(&mut self, work: Work, sweep: bool) -> bool {
-        let mut fresh = Vec::new();
+        let (mut fresh, mut fresh_folder, mut heard) = (Vec::new(), false, false);
         let commanded = !work.commands.is_empty();
         for command in work.commands {
             match command {
-                Command::Follow(id, tail) => {
-                    self.follows.insert(id, *tail);
+                Command::Follow(id, follow) => {
+                    self.follows.insert(id, follow);
                     fresh.push(id);
                 }
                 Command::Unfollow(id) => drop(self.follows.remove(&id)),
-                Command::WatchFolder(folder, known) => drop(self.folders.entry(folder).or_insert(known)),
-                Command::UnwatchFolder(folder) => drop(self.folders.remove(&folder)),
+                Command::WatchFolder(folder, known) => {
+                    self.folders.entry(folder).or_insert(known);
+                    fresh_folder = true;
+                }
+                Command::Hear(cli) => {
+                    self.unrecorded.hear(&self.config, cli, Millis::now());
+                    heard = true;
+                }
                 Command::Stop => return false,
             }
         }
-        if commanded || sweep {
-            self.register();
+        let mut all = work.all || sweep;
+        if commanded || all {
+            all |= self.register();
         }
         let appeared = |path: &PathBuf| self.missing.iter().any(|missing| missing.starts_with(path));
-        let mut all = work.all || sweep;
-        if work.changed.iter().any(appeared) {
+        // A folder that goes takes its watch along; another of its name needs a new one.
+        let gone: Vec<_> = work.changed.iter().filter(|path| self.registered.contains_key(*path)).cloned().collect();
+        if work.changed.iter().any(appeared) || !gone.is_empty() {
+            self.forget(&gone);
             self.register();
             all = true;
         }
-        let touched = |tail: &Tail| work.changed.iter().any(|path| path.file_name() == tail.path().file_name());
-        let due = self.follows.iter().filter(|(id, tail)| all || fresh.contains(id) || touched(tail));
-        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
-            self.read(id);
+        let mut due = Vec::new();
+        for (id, follow) in &mut self.follows {
+            let concerned = work.changed.iter().filter(|path| follow.concerns(path)).count() > 0;
+            if concerned || all || fresh.contains(id) {
+                due.push(*id);
+            }
         }
-        if all || work.changed.iter().any(|path| is_record(path)) {
+        due.iter().for_each(|id| self.read(*id));
+        let is_lost = |id| self.follows.get(id).is_some_and(Follow::is_missing);
+        if due.iter().any(is_lost) && self.register() {
+            // Its folder may have gone with it: not every file system says so.
+            self.follows.keys().copied().collect::<Vec<_>>().into_iter().for_each(|id| self.read(id));
+        }
+        let tells =
+            |path: &PathBuf| is_record(path) || self.telling.iter().any(|file| file.file_name() == path.file_name());
+        let mut looks = all || heard || work.ended || work.changed.iter().any(tells);
+        if all || heard {
+            self.unrecorded.look_at_all();
+        } else {
+            // Each of them: it notes what it sees.
+            looks |= work.changed.iter().filter(|path| self.unrecorded.look_at(path)).count() > 0;
+        }
+        if looks {
             self.look_at_live();
         }
         for path in work.changed.iter().filter(|path| is_transcript(path)) {
             self.look_at_new(path);
         }
-        if all {
+        if all || fresh_folder {
             self.look_for_new();
         }
         true
@@ -121,7 +178,16 @@ impl Worker {
 
     /// Hands on what a follower has not seen.
     fn read(&mut self, follow: FollowId) {
-        let Some(tail) = self.follows.get_mut(&follow) else { return };
+        let tail = match self.follows.get_mut(&follow) {
+            Some(Follow::Lines(tail)) => tail,
+            Some(Follow::News(news)) => {
+                if news.take() {
+                    (self.receive)(Update::News { follow });
+                }
+                return;
+            }
+            None => return,
+        };
         let before = tail.offset();
         let mut replaced = match tail.check() {
             Ok(event) => event == TailEvent::Replaced,
@@ -150,17 +216,39 @@ impl Worker {
     }
 
     fn look_at_live(&mut self) {
-        let sessions = match live_sessions(&self.config) {
+        let mut sessions = match live_sessions(&self.config) {
             Ok(sessions) => sessions,
             Err(error) => {
                 tracing::debug!(%error, "could not read the session records");
                 return;
             }
         };
+        sessions.extend(self.unrecorded.sessions(&sessions, Millis::now()));
+        let pids: Vec<_> =
+            sessions.iter().filter(|session| session.liveness == Liveness::Alive).map(|session| session.pid).collect();
+        self.ends_are_told = self.exits.watch(&pids);
+        self.look_at_telling(&sessions);
         let folder = self.config.sessions();
         let there = |pid: u32| folder.join(format!("{pid}.json")).exists();
         for change in self.live.update(sessions, there) {
             (self.receive)(Update::Live(change));
+        }
+    }
+
+    /// Sessions whose transcripts must be watched, for nothing else says what they do.
+    fn look_at_telling(&mut self, sessions: &[LiveSession]) {
+        let told = sessions.iter().filter(|session| session.state.source == StateSource::Transcript);
+        let telling: BTreeSet<_> = told.clone().map(|session| session.transcript(&self.config)).collect();
+        let at_work = told.clone().filter(|session| session.state.activity == Activity::Working);
+        let silence =
+            at_work.map(|session| if was_just_written(&session.transcript(&self.config)) { QUIET } else { SILENT });
+        self.silent_at = silence.min().map(|silence| Instant::now() + silence);
+        if telling != self.telling {
+            self.telling = telling;
+            if self.register() {
+                // One of them may have been written to before its folder was watched.
+                self.inbox.process_ended();
+            }
         }
     }
 
@@ -185,30 +273,80 @@ impl Worker {
         }
     }
 
-    /// Asks the system to watch the folders that matter now and exist, and no others.
-    fn register(&mut self) {
-        let Some(system) = &mut self.system else { return };
-        let parents = self.follows.values().filter_map(|tail| tail.path().parent().map(Path::to_owned));
-        let wanted = parents.chain(self.folders.keys().cloned()).chain([self.config.sessions()]);
+    /// Asks the system to watch the folders that matter now and exist, and no others. Whether any of them is new: what was
+    /// written into it before is told by no event.
+    fn register(&mut self) -> bool {
+        let mut any = false;
+        // A folder made while what lies above it was not watched yet is told by no event either.
+        while self.register_what_is_there() {
+            any = true;
+        }
+        any
+    }
+
+    fn register_what_is_there(&mut self) -> bool {
+        let Some(system) = &mut self.system else { return false };
+        let mut any = false;
+        let followed = self.follows.values().flat_map(Follow::folders);
+        let telling = self.telling.iter().filter_map(|file| file.parent().map(Path::to_owned));
+        let wanted = followed.chain(telling).chain(self.folders.keys().cloned()).chain([self.config.sessions()]);
+        let wanted = wanted.chain(self.unrecorded.folders());
         let (mut there, missing): (BTreeSet<_>, BTreeSet<_>) = wanted.partition(|folder| folder.is_dir());
         let above = missing.iter().filter_map(|folder| folder.ancestors().find(|above| above.is_dir()));
         there.extend(above.map(Path::to_owned));
         let wanted = there;
         self.missing = missing;
-        for folder in self.registered.difference(&wanted) {
-            system.unwatch(folder).ok();
-        }
-        self.registered.retain(|folder| wanted.contains(folder));
+        self.registered.retain(|folder, identity| {
+            let stays = wanted.contains(folder) && *identity == identity_of(folder);
+            if !stays {
+                system.unwatch(folder).ok();
+            }
+            stays
+        });
+        self.untold.retain(|folder| wanted.contains(folder));
         for folder in wanted {
-            if self.registered.contains(&folder) {
+            if self.registered.contains_key(&folder) {
                 continue;
             }
+            let identity = identity_of(&folder);
             match system.watch(&folder, RecursiveMode::NonRecursive) {
-                Ok(()) => drop(self.registered.insert(folder)),
-                Err(error) => tracing::debug!(folder = %folder.display(), %error, "a folder is polled, not watched"),
+                Ok(()) => {
+                    any = true;
+                    let told = tells_of_changes(&folder);
+                    self.registered.insert(folder.clone(), identity);
+                    if told {
+                        self.untold.remove(&folder)
+                    } else {
+                        self.untold.insert(folder)
+                    };
+                }
+                Err(error) => {
+                    tracing::debug!(folder = %folder.display(), %error, "a folder is polled, not watched");
+                    self.untold.insert(folder);
+                }
             }
         }
+        any
     }
+
+    /// Gives up watches that may be of a folder that is no more.
+    fn forget(&mut self, folders: &[PathBuf]) {
+        let Some(system) = &mut self.system else { return };
+        for folder in folders {
+            system.unwatch(folder).ok();
+            self.registered.remove(folder);
+        }
+    }
+}
+
+/// Whether a reply may go on that ends for now.
+fn was_just_written(file: &Path) -> bool {
+    let modified = std::fs::metadata(file).and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|elapsed| elapsed < QUIET))
+}
+
+fn identity_of(folder: &Path) -> Option<Identity> {
+    std::fs::metadata(folder).ok().map(|metadata| Identity::of(&metadata))
 }
 
 /// Names of the transcripts in a folder.
@@ -219,7 +357,7 @@ pub(super) fn transcripts(folder: &Path) -> Vec<OsString> {
 }
 
 /// Whether a file is a session's transcript, by its name; a subagent's is not.
-fn is_transcript(path: &Path) -> bool {
+pub(super) fn is_transcript(path: &Path) -> bool {
     let is_agent = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
     path.extension().is_some_and(|extension| extension == "jsonl") && !is_agent
 }
