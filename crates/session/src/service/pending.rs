@@ -4,19 +4,18 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::queue::Queue;
+use super::outlet::Outlet;
 
 /// Whoever holds it owes an answer. Dropped unanswered, because the transcript was closed or our own code failed, it says
 /// that instead; of a request that was cancelled nothing is said either way.
-#[derive(Debug)]
 pub(super) struct Pending {
     id: u64,
-    queue: Option<Arc<Queue>>,
+    outlet: Option<Arc<Outlet>>,
 }
 
 impl Pending {
-    pub(super) fn new(id: u64, queue: Arc<Queue>) -> Self {
-        Self { id, queue: Some(queue) }
+    pub(super) fn new(id: u64, outlet: Arc<Outlet>) -> Self {
+        Self { id, outlet: Some(outlet) }
     }
 
     pub(super) fn id(&self) -> u64 {
@@ -27,9 +26,16 @@ impl Pending {
         self.send(outcome);
     }
 
+    /// The answer to a request to open a transcript, of which more will be said.
+    pub(super) fn opened(mut self, info: Json) {
+        if let Some(outlet) = self.outlet.take() {
+            outlet.opened(self.id, info);
+        }
+    }
+
     fn send(&mut self, outcome: Result<Json, String>) {
-        if let Some(queue) = self.queue.take() {
-            queue.mail(|mail| mail.reply(self.id, outcome));
+        if let Some(outlet) = self.outlet.take() {
+            outlet.reply(self.id, outcome);
         }
     }
 }

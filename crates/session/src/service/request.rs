@@ -1,41 +1,39 @@
-//! What Lua may ask about sessions, as JSON: an object with one field that names the request.
+//! What may be asked about sessions, as JSON: an object with one field that names the request.
 
 use std::path::PathBuf;
 
-use claude_ide_session::{Scope, SearchOptions};
 use serde::Deserialize;
 
-use crate::logging::LogOptions;
-
-/// Everything `sessions_start` needs.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct SessionsOptions {
-    /// Claude's configuration folder.
-    pub(super) config_dir: PathBuf,
-    /// Where to remember what was read of each session.
-    pub(super) cache_file: PathBuf,
-    pub(super) log: LogOptions,
-}
+use crate::search::SearchOptions;
+use crate::store::Scope;
+use crate::watch::Cli;
 
 /// One request.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Request {
+pub enum Request {
+    /// The sessions of a place.
     List(Place),
+    /// Where a session lies.
     Find(Find),
+    /// Opens a transcript, which is told of until it is closed.
     Open(Open),
+    /// Asks an open transcript.
     Ask(Ask),
+    /// Searches sessions.
     Search(Search),
+    /// What a session is doing.
     State(StateOf),
     /// How the watcher learns of changes.
     Mode {},
+    /// A CLI is connected, or was given a prompt.
+    Hear(Cli),
 }
 
 /// Which sessions are meant.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Place {
+pub struct Place {
     scope: ScopeName,
     #[serde(default)]
     folder: PathBuf,
@@ -62,14 +60,14 @@ impl From<Place> for Scope {
 /// Where a session's transcript lies.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Find {
+pub struct Find {
     pub(super) id: String,
 }
 
 /// What a session is doing, also one that no record speaks of.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct StateOf {
+pub struct StateOf {
     pub(super) id: String,
     pub(super) file: PathBuf,
 }
@@ -77,14 +75,14 @@ pub(crate) struct StateOf {
 /// Opens a transcript; the request's number names it from then on.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Open {
+pub struct Open {
     pub(super) file: PathBuf,
 }
 
 /// Asks an open transcript.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ask {
+pub struct Ask {
     pub(super) transcript: u64,
     /// Which life of the transcript the numbers in the question belong to.
     pub(super) epoch: u64,
@@ -94,10 +92,11 @@ pub(crate) struct Ask {
 /// What a transcript can be asked.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Question {
+pub(super) enum Question {
     Rows { from: usize, count: usize },
     Messages { ids: Vec<u32>, max_text: usize },
     EditTexts { tool_use_id: String },
+    ChangedFiles { offset: u64, since: i64 },
     MessageOfTool { tool_use_id: String },
     ShowBranch { through: Option<u32> },
     Sidechain { first: u32 },
@@ -109,7 +108,7 @@ pub(crate) enum Question {
 /// Searches sessions, the one last written to first.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Search {
+pub struct Search {
     pattern: String,
     #[serde(default)]
     literal: bool,

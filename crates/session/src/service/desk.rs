@@ -1,0 +1,222 @@
+//! One open transcript: what reaches it waits in line, and a thread of the crew takes it up, one thing a turn.
+//!
+//! Invariants: one thread at a time; what waits is dealt with in order, and after a close nothing is; a question is answered,
+//! or dropped, which answers it too.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, Weak};
+
+use super::client::Client;
+use super::pending::Pending;
+use super::reader::{News, Reader};
+use super::request::Ask;
+use super::sink::Growth;
+use super::{Service, lock};
+use crate::cancel::Cancel;
+use crate::error::chain;
+use crate::transcript::Transcript;
+use crate::watch::FollowId;
+
+/// What reaches an open transcript.
+enum Message {
+    Open(Pending, PathBuf),
+    Ask(Pending, Ask),
+    /// The file may have grown, or there may be news of its subagents.
+    Refresh,
+    /// The whole of a file whose end alone was known.
+    Whole(Box<Transcript>),
+    Close,
+}
+
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<Message>,
+    /// Whether a thread is at it, or will be.
+    taken: bool,
+    /// Whether a refresh waits.
+    refresh: bool,
+    closed: bool,
+}
+
+/// An open transcript.
+pub(super) struct Desk {
+    client: Weak<Client>,
+    cancel: Cancel,
+    line: Mutex<Line>,
+    /// Away while a thread is at it.
+    reader: Mutex<Option<Reader>>,
+    follow: Mutex<Option<FollowId>>,
+}
+
+impl Desk {
+    pub(super) fn new(client: Weak<Client>, cancel: Cancel) -> Arc<Self> {
+        Arc::new(Self { client, cancel, line: Mutex::default(), reader: Mutex::default(), follow: Mutex::default() })
+    }
+
+    pub(super) fn open(self: &Arc<Self>, pending: Pending, file: PathBuf) {
+        self.send(Message::Open(pending, file));
+    }
+
+    /// A question. Of a transcript that is closed, dropping it says so.
+    pub(super) fn ask(self: &Arc<Self>, pending: Pending, ask: Ask) {
+        self.send(Message::Ask(pending, ask));
+    }
+
+    /// The file may have grown.
+    pub(super) fn refresh(self: &Arc<Self>) {
+        if !std::mem::replace(&mut lock(&self.line).refresh, true) {
+            self.send(Message::Refresh);
+        }
+    }
+
+    /// Nobody will ask any more. What it holds is dropped on a thread of the crew: it may be large.
+    pub(super) fn close(self: &Arc<Self>) {
+        self.cancel.cancel();
+        self.send(Message::Close);
+    }
+
+    fn send(self: &Arc<Self>, message: Message) {
+        let mut line = lock(&self.line);
+        if line.closed {
+            drop(line);
+            drop(message);
+            return;
+        }
+        line.closed = matches!(message, Message::Close);
+        line.waiting.push_back(message);
+        if !std::mem::replace(&mut line.taken, true) {
+            drop(line);
+            self.call_a_thread();
+        }
+    }
+
+    fn call_a_thread(self: &Arc<Self>) {
+        let desk = Arc::clone(self);
+        let called = self.at().map(|at| at.service.crew.transcripts.run(move || desk.turn()));
+        if let Some(Err(error)) = called {
+            tracing::warn!(%error, "a transcript is given up");
+            let mut line = lock(&self.line);
+            line.closed = true;
+            let waiting = std::mem::take(&mut line.waiting);
+            drop(line);
+            drop(waiting);
+        }
+    }
+
+    /// Deals with what waits first; the rest comes after the other transcripts had their turn.
+    fn turn(self: &Arc<Self>) {
+        /// Also should this turn panic.
+        struct Next<'a>(&'a Arc<Desk>);
+        impl Drop for Next<'_> {
+            fn drop(&mut self) {
+                let mut line = lock(&self.0.line);
+                line.taken = !line.waiting.is_empty();
+                if line.taken {
+                    drop(line);
+                    self.0.call_a_thread();
+                }
+            }
+        }
+        let _next = Next(self);
+        let Some(at) = self.at() else { return };
+        let message = {
+            let mut line = lock(&self.line);
+            let message = line.waiting.pop_front();
+            line.refresh &= !matches!(message, Some(Message::Refresh));
+            message
+        };
+        let Some(message) = message else { return };
+        // Taken, so that a panic leaves none that is half-changed.
+        let reader = lock(&self.reader).take();
+        let reader = self.deal_with(message, reader, &at);
+        *lock(&self.reader) = reader;
+    }
+
+    fn deal_with(self: &Arc<Self>, message: Message, reader: Option<Reader>, at: &At) -> Option<Reader> {
+        match (message, reader) {
+            (Message::Close, reader) => {
+                if let Some(follow) = lock(&self.follow).take() {
+                    at.service.follows.unfollow(&at.service.watcher, follow);
+                }
+                drop(reader);
+                None
+            }
+            (Message::Open(pending, file), _) => self.open_now(pending, file, at),
+            (_, None) => None,
+            (_, Some(reader)) if self.cancel.is_cancelled() => Some(reader),
+            (Message::Ask(pending, ask), Some(mut reader)) => {
+                pending.answer(reader.answer(ask));
+                Some(reader)
+            }
+            (Message::Refresh, Some(mut reader)) => {
+                let news = reader.refresh();
+                at.tell(news, &reader);
+                Some(reader)
+            }
+            (Message::Whole(whole), Some(mut reader)) => {
+                let news = reader.take_whole(*whole);
+                at.tell(news, &reader);
+                Some(reader)
+            }
+        }
+    }
+
+    fn open_now(self: &Arc<Self>, pending: Pending, file: PathBuf, at: &At) -> Option<Reader> {
+        let id = pending.id();
+        let opened = Reader::open(id, file, Arc::clone(&at.service.agent_folders), self.cancel.clone());
+        let opened = opened.map_err(|error| chain(&error)).and_then(|reader| Ok((reader.info(true)?, reader)));
+        match opened {
+            Ok((info, reader)) => {
+                pending.opened(info);
+                if !reader.is_complete() {
+                    self.index_whole(&reader, at);
+                }
+                if !at.client.outlet().is_closed() {
+                    *lock(&self.follow) = Some(at.service.follows.follow(&at.service.watcher, &reader, self));
+                }
+                Some(reader)
+            }
+            Err(error) => {
+                lock(&self.line).closed = true;
+                at.client.forget(id);
+                pending.answer(Err(error));
+                None
+            }
+        }
+    }
+
+    /// Indexes all of a file whose end is shown, so that what is asked of the end need not wait.
+    fn index_whole(self: &Arc<Self>, reader: &Reader, at: &At) {
+        let (file, cancel, desk) = (reader.file(), self.cancel.clone(), Arc::clone(self));
+        let index = move || match Transcript::open(file, &cancel) {
+            Ok(whole) => desk.send(Message::Whole(Box::new(whole))),
+            Err(error) => tracing::warn!(error = %chain(&error), "a transcript could not be read in full"),
+        };
+        if let Err(error) = at.service.crew.indexing.run(index) {
+            tracing::warn!(%error, "a transcript is not read in full");
+        }
+    }
+
+    /// Nothing once the service or the client is gone.
+    fn at(&self) -> Option<At> {
+        let client = self.client.upgrade()?;
+        client.service().ok().map(|service| At { service, client })
+    }
+}
+
+/// Where a desk stands, for the length of a turn.
+struct At {
+    service: Arc<Service>,
+    client: Arc<Client>,
+}
+
+impl At {
+    fn tell(&self, news: Option<News>, reader: &Reader) {
+        let Some(News { change, agents }) = news else { return };
+        match reader.info(agents) {
+            Ok(info) => self.client.outlet().change(reader.id(), Growth { change, info }),
+            Err(error) => tracing::debug!(error, "a change of a transcript is not told"),
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! What an open transcript answers, and what of it is news.
+//!
+//! Of a huge file the end comes first; all of it is indexed meanwhile, so that what is asked of the end is answered at once.
+//! Then the whole takes the place of the end: that is a new epoch, since messages have other numbers in it. Invariants: a
+//! question is answered by the transcript of the epoch it was asked for, or not at all; subagents are told of when they
+//! changed, not with every line.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::request::{Ask, Question};
+use super::sink::Change;
+use crate::agent::{Agent, AgentFolders};
+use crate::cancel::Cancel;
+use crate::error::{SessionError, chain};
+use crate::id::NodeId;
+use crate::index::{Delta, Row};
+use crate::message::Usage;
+use crate::time::Millis;
+use crate::transcript::{Position, Transcript};
+
+/// How much of a transcript's end is read at first.
+const FIRST_BYTES: u64 = 1024 * 1024;
+/// Where that holds fewer rows than this, more is read: what the model is told takes most of a file.
+const FIRST_ROWS: usize = 200;
+/// How much is read at most before something is shown.
+const MAX_FIRST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What is known of a transcript without asking.
+#[derive(Serialize)]
+struct Info<'a> {
+    epoch: u64,
+    file: &'a Path,
+    len: usize,
+    complete: bool,
+    offset: u64,
+    message_count: usize,
+    broken_lines: u32,
+    total_usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_reply: Option<Row>,
+    /// Left out where they are those of before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agents: Option<&'a [Agent]>,
+}
+
+/// An answer that moved the rows.
+#[derive(Serialize)]
+struct Moved {
+    delta: Change,
+    info: Json,
+}
+
+/// What changed in an open transcript.
+pub(super) struct News {
+    pub(super) change: Change,
+    /// Whether its subagents did.
+    pub(super) agents: bool,
+}
+
+/// An open transcript.
+pub(super) struct Reader {
+    id: u64,
+    transcript: Transcript,
+    epoch: u64,
+    broken: u32,
+    folders: Arc<Mutex<AgentFolders>>,
+    /// The subagents, and as of which change of their folders.
+    agents: Vec<Agent>,
+    looked: u64,
+    cancel: Cancel,
+}
+
+impl Reader {
+    /// Opens a transcript, or its end where it is huge.
+    ///
+    /// # Errors
+    /// As [`Transcript::open`].
+    pub(super) fn open(
+        id: u64,
+        file: PathBuf,
+        folders: Arc<Mutex<AgentFolders>>,
+        cancel: Cancel,
+    ) -> Result<Self, SessionError> {
+        let mut bytes = FIRST_BYTES;
+        let mut transcript = Transcript::open_end(&file, bytes, &cancel)?;
+        while !transcript.is_complete() && transcript.len() < FIRST_ROWS && bytes < MAX_FIRST_BYTES {
+            bytes *= 4;
+            transcript = Transcript::open_end(&file, bytes, &cancel)?;
+        }
+        let broken = transcript.broken_lines();
+        let mut reader = Self { id, transcript, epoch: 1, broken, folders, agents: Vec::new(), looked: 0, cancel };
+        reader.look_at_agents(true);
+        Ok(reader)
+    }
+
+    /// The request that opened it, which names it.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.transcript.is_complete()
+    }
+
+    pub(super) fn file(&self) -> PathBuf {
+        self.transcript.file().to_owned()
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.transcript.offset()
+    }
+
+    /// What is known without asking; the subagents only if they are asked for.
+    ///
+    /// # Errors
+    /// Why it cannot be told: its path is no text.
+    pub(super) fn info(&self, agents: bool) -> Result<Json, String> {
+        let transcript = &self.transcript;
+        json(&Info {
+            epoch: self.epoch,
+            file: transcript.file(),
+            len: transcript.len(),
+            complete: transcript.is_complete(),
+            offset: transcript.offset(),
+            message_count: transcript.message_count(),
+            broken_lines: transcript.broken_lines(),
+            total_usage: transcript.total_usage(),
+            last_reply: transcript.last_reply(),
+            agents: agents.then_some(&self.agents),
+        })
+    }
+
+    /// Reads what was added.
+    pub(super) fn refresh(&mut self) -> Option<News> {
+        let mut delta = match self.transcript.refresh(&self.cancel) {
+            Ok(delta) => delta,
+            Err(error) => {
+                tracing::debug!(error = %chain(&error), "could not follow a transcript");
+                return None;
+            }
+        };
+        let linked = self.look_at_agents(delta.reset);
+        let broken = self.transcript.broken_lines();
+        if delta.is_empty() && broken == self.broken && linked.is_none() {
+            return None;
+        }
+        self.broken = broken;
+        if delta.reset {
+            self.epoch += 1;
+        }
+        let agents = linked.is_some();
+        delta.changed.extend(linked.into_iter().flatten().filter(|row| *row < delta.from));
+        delta.changed.sort_unstable();
+        delta.changed.dedup();
+        Some(News { change: Change { delta, shift: None }, agents })
+    }
+
+    /// All of the file, in the place of its end.
+    pub(super) fn take_whole(&mut self, mut whole: Transcript) -> Option<News> {
+        if self.transcript.is_complete() {
+            return None; // It was replaced meanwhile, and read anew.
+        }
+        // What was added since it was opened.
+        if let Err(error) = whole.refresh(&self.cancel) {
+            tracing::debug!(error = %chain(&error), "could not follow a transcript");
+        }
+        let shift = whole.rows_before(&self.transcript);
+        self.transcript = whole;
+        self.epoch += 1;
+        self.broken = self.transcript.broken_lines();
+        let agents = self.look_at_agents(true).is_some();
+        let delta = Delta { reset: true, from: 0, len: self.transcript.len(), changed: Vec::new() };
+        Some(News { change: Change { delta, shift }, agents })
+    }
+
+    /// Whether the subagents are others than before, or stand otherwise: then the rows of the calls that started them.
+    fn look_at_agents(&mut self, anyway: bool) -> Option<Vec<usize>> {
+        let touched = self.transcript.take_agents_touched();
+        let listed = {
+            let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+            let looked = folders.look(self.transcript.file());
+            if looked == self.looked && !touched && !anyway {
+                return None;
+            }
+            self.looked = looked;
+            folders.agents_of(self.transcript.file())
+        };
+        let agents = self.transcript.agents(listed);
+        if agents == self.agents {
+            return None;
+        }
+        let known = |agent: &&Agent| self.agents.binary_search_by(|other| other.id.cmp(&agent.id)).ok();
+        let is_new = |agent: &&Agent| known(agent).and_then(|at| self.agents.get(at)) != Some(*agent);
+        let calls = agents.iter().filter(is_new).filter_map(|agent| agent.tool_use_id.as_deref());
+        let rows = calls.filter_map(|call| {
+            let id = self.transcript.message_of_tool(call)?;
+            match self.transcript.position(id)? {
+                Position::Row { row } => Some(row),
+                Position::OtherBranch | Position::Sidechain => None,
+            }
+        });
+        let rows = rows.collect();
+        self.agents = agents;
+        Some(rows)
+    }
+
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub(super) fn answer(&mut self, ask: Ask) -> Result<Json, String> {
+        if ask.epoch != self.epoch {
+            return Err("the transcript was replaced".to_owned());
+        }
+        self.answer_now(ask.question)
+    }
+
+    fn answer_now(&mut self, question: Question) -> Result<Json, String> {
+        let transcript = &mut self.transcript;
+        match question {
+            Question::Rows { from, count } => json(&transcript.rows(from, count)),
+            Question::Messages { ids, max_text } => {
+                let mut messages = Vec::with_capacity(ids.len().min(transcript.message_count()));
+                for id in ids {
+                    if self.cancel.is_cancelled() {
+                        break;
+                    }
+                    messages.push(told(transcript.message(NodeId::from_number(id), max_text))?);
+                }
+                Ok(Json::Array(messages))
+            }
+            Question::EditTexts { tool_use_id } => told(transcript.edit_texts(&tool_use_id)),
+            Question::ChangedFiles { offset, since } => {
+                told(transcript.changed_files(offset, Millis(since), &self.cancel))
+            }
+            Question::MessageOfTool { tool_use_id } => json(&transcript.message_of_tool(&tool_use_id)),
+            Question::ShowBranch { through } => {
+                let delta = transcript.show_branch(through.map(NodeId::from_number)).map_err(|error| chain(&error))?;
+                json(&Moved { delta: Change { delta, shift: None }, info: self.info(false)? })
+            }
+            Question::Sidechain { first } => json(&transcript.sidechain(NodeId::from_number(first))),
+            Question::Agents {} => json(&self.agents),
+            Question::Position { id } => json(&transcript.position(NodeId::from_number(id))),
+            Question::MessageAtLine { line } => json(&transcript.message_at_line(line)),
+        }
+    }
+}
+
+fn told<T: Serialize>(found: Result<T, SessionError>) -> Result<Json, String> {
+    found.map_err(|error| chain(&error)).and_then(|value| json(&value))
+}
+
+/// A value as it goes to who asked.
+///
+/// # Errors
+/// Why it is no JSON; never a null in its place, which nobody expects.
+pub(super) fn json<T: Serialize>(value: &T) -> Result<Json, String> {
+    serde_json::to_value(value).map_err(|error| format!("it cannot be told: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Many, since the system may count the time of threads in steps of 10 ms.
+    const LINES: u32 = 100;
+
+    /// Time that this thread ran, where the system tells.
+    fn cpu_time() -> Option<Duration> {
+        let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        text.split_ascii_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+    }
+
+    /// All that an appended line costs who reads it: the file, the subagents, what is told.
+    #[test]
+    fn a_line_beside_two_thousand_subagents_costs_less_than_a_millisecond() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("s.jsonl");
+        let append = || {
+            let mut file = fs::File::options().append(true).create(true).open(&file).unwrap();
+            writeln!(file, r#"{{"type":"user","message":{{"content":"a prompt"}}}}"#).unwrap();
+        };
+        append();
+        let folder = dir.path().join("s/subagents");
+        fs::create_dir_all(&folder).unwrap();
+        for number in 0..2000 {
+            fs::write(folder.join(format!("agent-{number}.jsonl")), "{}\n").unwrap();
+            fs::write(folder.join(format!("agent-{number}.meta.json")), r#"{"toolUseId":"t"}"#).unwrap();
+        }
+        let mut reader = Reader::open(1, file.clone(), Arc::default(), Cancel::new()).unwrap();
+        assert_eq!(reader.agents.len(), 2000);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut best = Duration::MAX;
+        // The first looks list: what was written just now may be followed by more in the same tick of the clock.
+        while best > Duration::from_millis(1) {
+            assert!(Instant::now() < deadline, "a line beside 2,000 subagents takes {best:?}");
+            let (before, started) = (cpu_time(), Instant::now());
+            for _ in 0..LINES {
+                append();
+                let news = reader.refresh().unwrap();
+                reader.info(news.agents).unwrap();
+            }
+            let wall = started.elapsed();
+            best = best.min(before.zip(cpu_time()).map_or(wall, |(before, after)| after - before) / LINES);
+        }
+        println!("a line beside 2,000 subagents: {best:?}, its writing included");
+    }
+}

@@ -1,0 +1,329 @@
+//! Requests about sessions from beginning to end: what a sink is told of them.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+use super::*;
+
+/// Keeps what it is told, as JSON.
+#[derive(Default)]
+struct Heard(Mutex<Vec<Json>>);
+
+impl Sink for Heard {
+    fn tell(&self, news: News) {
+        let told = match news {
+            News::Reply { request, outcome: Ok(result) } => json!({ "type": "reply", "id": request, "result": result }),
+            News::Reply { request, outcome: Err(error) } => json!({ "type": "reply", "id": request, "err": error }),
+            News::Hit { request, hit } => json!({ "type": "hit", "id": request, "hit": hit }),
+            News::Change { transcript, growth: Growth { change, info } } => {
+                json!({ "type": "change", "id": transcript, "delta": change, "info": info })
+            }
+            News::Live(change) => json!({ "type": "live", "change": change }),
+        };
+        lock(&self.0).push(told);
+    }
+
+    fn forget(&self, request: u64) {
+        lock(&self.0).retain(|told| told["id"] != json!(request));
+    }
+}
+
+impl Heard {
+    /// The next that `is_it`; what came before it is lost.
+    fn next(&self, what: &str, is_it: impl Fn(&Json) -> bool) -> Json {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            assert!(Instant::now() < deadline, "nothing was heard of {what}");
+            let mut told = lock(&self.0);
+            if let Some(at) = told.iter().position(&is_it) {
+                return told.drain(..=at).next_back().unwrap();
+            }
+            drop(told);
+            thread::yield_now();
+        }
+    }
+}
+
+struct Lab {
+    dir: TempDir,
+    heard: Arc<Heard>,
+    client: Arc<Client>,
+    service: Arc<Service>,
+}
+
+impl Lab {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("projects/-p")).unwrap();
+        let service = Service::start(ConfigDir::at(dir.path()), dir.path().join("cache.json")).unwrap();
+        let heard = Arc::<Heard>::default();
+        let client = service.join(Arc::<Heard>::clone(&heard));
+        Self { dir, heard, client, service }
+    }
+
+    fn transcript(&self, name: &str, prompts: usize) -> PathBuf {
+        let file = self.dir.path().join("projects/-p").join(name);
+        for number in 0..prompts {
+            self.append(&file, &format!(r#"{{"type":"user","cwd":"/p","message":{{"content":"prompt {number}"}}}}"#));
+        }
+        file
+    }
+
+    fn append(&self, file: &PathBuf, line: &str) {
+        let mut file = fs::File::options().append(true).create(true).open(file).unwrap();
+        writeln!(file, "{line}").unwrap();
+    }
+
+    fn ask(&self, request: Json) -> Result<u64, ServiceError> {
+        self.client.request(serde_json::from_value(request).unwrap())
+    }
+
+    /// The next that is said of this request; what is said of others before is lost.
+    fn hear(&self, request: u64) -> Json {
+        self.hear_any(&[request])
+    }
+
+    /// Waits until such a thing was said of each of these requests.
+    fn hear_each(&self, requests: &[u64], is_it: impl Fn(&Json) -> bool) {
+        let mut left = requests.to_vec();
+        while !left.is_empty() {
+            let told = self.hear_any(&left);
+            left.retain(|request| told["id"] != json!(request) || !is_it(&told));
+        }
+    }
+
+    fn hear_any(&self, requests: &[u64]) -> Json {
+        self.heard.next(&format!("{requests:?}"), |told| requests.iter().any(|request| told["id"] == json!(request)))
+    }
+}
+
+fn question(transcript: u64, epoch: u64, question: Json) -> Json {
+    json!({ "ask": { "transcript": transcript, "epoch": epoch, "question": question } })
+}
+
+#[test]
+fn lists_finds_and_searches() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 3);
+    let list = lab.ask(json!({ "list": { "scope": "all" } })).unwrap();
+    assert_eq!(lab.hear(list)["result"][0]["id"], json!("s"));
+    let find = lab.ask(json!({ "find": { "id": "s" } })).unwrap();
+    assert_eq!(lab.hear(find)["result"], json!(file));
+    let search = json!({ "search": { "pattern": "prompt 1", "case_sensitive": null, "place": { "scope": "all" } } });
+    let search = lab.ask(search).unwrap();
+    let mut events = vec![lab.hear(search)];
+    while events.last().unwrap()["type"] != "reply" {
+        events.push(lab.hear(search));
+    }
+    assert_eq!(events[0]["hit"]["text"], json!("prompt 1"));
+    assert_eq!(events.last().unwrap()["result"]["hits"], json!(1));
+}
+
+#[test]
+fn follows_a_transcript_until_it_is_closed() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 2);
+    let id = lab.ask(json!({ "open": { "file": file } })).unwrap();
+    assert_eq!(lab.hear(id)["result"]["len"], json!(2));
+    lab.transcript("s.jsonl", 1);
+    let change = lab.hear(id);
+    assert_eq!((&change["type"], &change["info"]["len"]), (&json!("change"), &json!(3)));
+    let rows = lab.ask(question(id, 1, json!({ "rows": { "from": 2, "count": 5 } }))).unwrap();
+    assert_eq!(lab.hear(rows)["result"][0]["kind"], json!("prompt"));
+    assert!(lab.client.cancel(id));
+    assert!(matches!(
+        lab.ask(question(id, 1, json!({ "agents": {} }))),
+        Err(ServiceError::UnknownTranscript { number }) if number == id
+    ));
+    lab.service.crew.wait();
+}
+
+/// A hole in the list would be `vim.NIL` in Lua, where a message is expected.
+#[test]
+fn every_message_that_was_asked_for_comes_whatever_it_holds() {
+    let lab = Lab::new();
+    let file = lab.dir.path().join("projects/-p/s.jsonl");
+    let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
+    for input in [r#"{"command":"echo \ud83d"}"#, &deep, "1e999", r#"{"a":"\u0000"}"#] {
+        lab.append(
+            &file,
+            &format!(r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","input":{input}}}]}}}}"#),
+        );
+    }
+    let id = lab.ask(json!({ "open": { "file": file } })).unwrap();
+    lab.hear(id);
+    let messages = json!({ "messages": { "ids": [0, 1, 2, 3], "max_text": 100 } });
+    let messages = lab.ask(question(id, 1, messages)).unwrap();
+    let reply = lab.hear(messages);
+    let inputs: Vec<_> = (0..4).map(|at| &reply["result"][at]["blocks"][0]["input"]).collect();
+    assert_eq!(inputs[0]["command"], json!("echo \u{fffd}"), "{reply}");
+    assert!(inputs[1].is_string(), "{reply}");
+    assert!(!inputs.contains(&&Json::Null), "{reply}");
+    lab.service.close();
+}
+
+#[test]
+fn a_question_of_another_epoch_is_refused() {
+    let lab = Lab::new();
+    let id = lab.ask(json!({ "open": { "file": lab.transcript("s.jsonl", 2) } })).unwrap();
+    lab.hear(id);
+    let rows = lab.ask(question(id, 7, json!({ "rows": { "from": 0, "count": 5 } }))).unwrap();
+    assert_eq!(lab.hear(rows)["err"], json!("the transcript was replaced"));
+    lab.service.close();
+}
+
+#[test]
+fn tells_the_state_of_a_session_that_no_record_speaks_of() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 1);
+    let state = lab.ask(json!({ "state": { "id": "s", "file": file } })).unwrap();
+    let state = &lab.hear(state)["result"];
+    assert_eq!((&state["activity"], &state["source"]), (&json!("working"), &json!("transcript")));
+    let mode = lab.ask(json!({ "mode": {} })).unwrap();
+    assert!(["events", "polling"].map(Json::from).contains(&lab.hear(mode)["result"]));
+}
+
+#[test]
+fn what_cannot_be_opened_is_an_error() {
+    let lab = Lab::new();
+    let id = lab.ask(json!({ "open": { "file": "/none.jsonl" } })).unwrap();
+    assert!(lab.hear(id)["err"].as_str().unwrap().starts_with("could not read /none.jsonl: "));
+    assert!(serde_json::from_value::<Request>(json!({ "dance": {} })).is_err());
+    assert!(serde_json::from_value::<Request>(json!({ "find": { "id": "x", "more": 1 } })).is_err());
+}
+
+/// Threads of this process that read for some session, of whichever test.
+#[cfg(target_os = "linux")]
+fn readers() -> usize {
+    let threads = fs::read_dir("/proc/self/task").unwrap().filter_map(Result::ok);
+    threads
+        .filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok())
+        .filter(|name| name.starts_with("claude-ide-read"))
+        .count()
+}
+
+/// Two CLIs with their subagents opened 66: from there on everything was refused.
+#[test]
+fn hundreds_of_open_transcripts_refuse_nobody() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 2);
+    let opened: Vec<_> = (0..300).map(|_| lab.ask(json!({ "open": { "file": file } })).unwrap()).collect();
+    lab.hear_each(&opened, |event| event["result"]["len"] == json!(2));
+    let rows = lab.ask(question(opened[299], 1, json!({ "rows": { "from": 0, "count": 5 } }))).unwrap();
+    assert_eq!(lab.hear(rows)["result"][1]["kind"], json!("prompt"));
+    lab.transcript("s.jsonl", 1);
+    lab.hear_each(&opened, |event| event["info"]["len"] == json!(3));
+    let list = lab.ask(json!({ "list": { "scope": "all" } })).unwrap();
+    assert_eq!(lab.hear(list)["result"][0]["id"], json!("s"));
+    for id in opened {
+        assert!(lab.client.cancel(id));
+    }
+    lab.service.crew.wait();
+    assert_eq!(lab.service.follows.followed(), 0);
+    #[cfg(target_os = "linux")]
+    assert!(readers() < 64, "other tests have a few");
+}
+
+#[test]
+fn what_comes_after_the_end_is_refused() {
+    let lab = Lab::new();
+    lab.service.close();
+    assert!(matches!(lab.ask(json!({ "find": { "id": "s" } })), Err(ServiceError::Over)));
+    assert!(matches!(lab.ask(json!({ "open": { "file": "/none" } })), Err(ServiceError::Over)));
+    let Lab { client, service, .. } = lab;
+    service.stop(Duration::from_secs(30)).unwrap();
+    assert!(matches!(client.request(Request::Mode {}), Err(ServiceError::Over)));
+}
+
+/// An editor and a socket, say: each is told what concerns it, and one that leaves takes nothing from the other.
+#[test]
+fn several_ask_side_by_side() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 2);
+    let (heard, open) = (Arc::<Heard>::default(), json!({ "open": { "file": file } }));
+    let other = lab.service.join(Arc::<Heard>::clone(&heard));
+    let (ours, theirs) =
+        (lab.ask(open.clone()).unwrap(), other.request(serde_json::from_value(open).unwrap()).unwrap());
+    assert_eq!(lab.hear(ours)["result"]["len"], json!(2));
+    assert_eq!(heard.next("theirs", |told| told["id"] == json!(theirs))["result"]["len"], json!(2));
+    assert!(!other.cancel(ours), "what somebody opened, only he closes");
+    lab.service.leave(&other);
+    lab.transcript("s.jsonl", 1);
+    assert_eq!(lab.hear(ours)["info"]["len"], json!(3));
+    assert!(matches!(other.request(Request::Mode {}), Err(ServiceError::Over)));
+    assert!(lab.client.cancel(ours));
+    lab.service.crew.wait();
+    assert_eq!(lab.service.follows.followed(), 0);
+}
+
+/// Whoever comes later is told what runs already.
+#[test]
+fn a_client_that_joins_late_hears_of_the_sessions_that_run() {
+    let lab = Lab::new();
+    fs::create_dir_all(lab.dir.path().join("sessions")).unwrap();
+    let pid = std::process::id();
+    let record = json!({ "pid": pid, "sessionId": "s", "status": "busy" }).to_string();
+    fs::write(lab.dir.path().join(format!("sessions/{pid}.json")), record).unwrap();
+    let is_it = |told: &Json| told["type"] == "live" && told["change"]["session"]["id"] == json!("s");
+    lab.heard.next("the session", is_it);
+    let heard = Arc::<Heard>::default();
+    lab.service.join(Arc::<Heard>::clone(&heard));
+    assert!(is_it(&lock(&heard.0)[0]), "at once");
+    lab.service.close();
+}
+
+/// A reader that draws a call before its subagent is described hears of it, and is not told of all subagents with each line.
+#[test]
+fn subagents_are_told_of_when_they_change() {
+    let lab = Lab::new();
+    let file = lab.dir.path().join("projects/-p/s.jsonl");
+    lab.transcript("s.jsonl", 1);
+    lab.append(
+        &file,
+        r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Agent","input":{}}]}}"#,
+    );
+    let id = lab.ask(json!({ "open": { "file": file } })).unwrap();
+    assert_eq!(lab.hear(id)["result"]["agents"], json!([]));
+    let folder = file.with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("agent-a.jsonl"), "{}\n").unwrap();
+    fs::write(folder.join("agent-a.meta.json"), r#"{"toolUseId":"t1","agentType":"Explore"}"#).unwrap();
+    // The file and its description come one after the other, and may be told of together.
+    let linked = loop {
+        let change = lab.hear(id);
+        if change["info"]["agents"][0]["tool_use_id"] == json!("t1") {
+            break change;
+        }
+    };
+    assert_eq!(linked["delta"]["changed"], json!([1]), "the row of its call");
+    assert_eq!(linked["info"]["agents"][0]["running"], json!(true));
+    lab.transcript("s.jsonl", 1);
+    let grown = loop {
+        let change = lab.hear(id);
+        if change["info"]["len"] == json!(3) {
+            break change;
+        }
+    };
+    assert_eq!(grown["info"].get("agents"), None, "{grown}");
+    let agents = lab.ask(question(id, 1, json!({ "agents": {} }))).unwrap();
+    assert_eq!(lab.hear(agents)["result"][0]["agent_type"], json!("Explore"));
+    lab.service.close();
+}
+
+#[test]
+fn ends_while_a_search_runs() {
+    let lab = Lab::new();
+    for number in 0..50 {
+        lab.transcript(&format!("{number}.jsonl"), 50);
+    }
+    let search = json!({ "search": { "pattern": "p.*t", "case_sensitive": null, "place": { "scope": "all" } } });
+    let searches: Vec<_> = (0..10).map(|_| lab.ask(search.clone()).unwrap()).collect();
+    assert_eq!(searches.len(), 10);
+    lab.service.close();
+    lab.service.crew.wait();
+}
