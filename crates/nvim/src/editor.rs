@@ -8,6 +8,7 @@ use claude_ide_server::{ClientEvent, Editor, EditorCall, EditorError};
 use serde_json::value::RawValue;
 
 use crate::boundary::into_text;
+use crate::clients::announce;
 use crate::queue::{Queue, Refusal, Reply, Ticket};
 
 /// Neovim as the server sees it.
@@ -32,7 +33,7 @@ impl Editor for QueueEditor {
     }
 
     fn event(&self, event: ClientEvent) {
-        self.0.announce(event);
+        announce(&self.0, event);
     }
 }
 

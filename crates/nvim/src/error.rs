@@ -1,7 +1,7 @@
 //! What a function answers to Lua when it could not do its work: the second value after nil.
 
 use claude_ide_server::{NotifyError, ServerError};
-use claude_ide_session::SessionError;
+use claude_ide_session::{ServiceError, SessionError, chain};
 
 /// Why a function of this library failed.
 #[derive(Debug, thiserror::Error)]
@@ -30,22 +30,8 @@ pub(crate) enum Error {
     Session(#[from] SessionError),
     #[error("sessions are not watched yet: sessions_start comes first")]
     NoSessions,
-    #[error("no transcript {number} is open")]
-    UnknownTranscript { number: u64 },
-    #[error("too many requests about sessions are unanswered")]
-    Busy,
+    #[error(transparent)]
+    Sessions(#[from] ServiceError),
     #[error("this is a bug in claude-ide.nvim: the log file tells more")]
     Panicked,
-}
-
-/// An error with all its causes in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    text
 }

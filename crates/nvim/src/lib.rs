@@ -2,44 +2,48 @@
 //!
 //! Lua's side of this is `lua/claude-ide/native.lua`, the only place that calls these functions. Lua pulls, Rust never
 //! calls Lua: events wait in a queue, the wake tells Neovim's event loop, and Lua takes them one by one with `poll()`.
-//! Two things run behind it, each without the other: the server (`runtime.rs`), and what reads sessions (`sessions/`).
+//! Two things run behind it, each without the other: the server (`server.rs`), and what reads sessions (`sessions/`). Those
+//! that speak over sockets share one thread (`runtime.rs`).
 //! No policy lives here, and nothing of Neovim's own interface is used, so that one library serves every supported
 //! Neovim.
 
 mod boundary;
+mod clients;
 mod editor;
 mod error;
 mod logging;
 mod lua;
-mod mailbox;
 mod options;
 mod queue;
 mod runtime;
+mod server;
 mod sessions;
 mod value;
+mod waiting;
 mod wake;
 
 use claude_ide_server::ClientId;
+use claude_ide_session::Request;
 use serde_json::value::RawValue;
 
 use crate::boundary::{Arguments, Module, export, into_text};
 use crate::error::Error;
 use crate::lua::Function;
-use crate::options::{StartOptions, WorkspaceOptions, parse};
-use crate::queue::Reply;
-use crate::runtime::QUEUE;
-use crate::sessions::{Request, SessionsOptions};
+use crate::options::{SessionsOptions, StartOptions, WorkspaceOptions, parse};
+use crate::queue::{QUEUE, Reply};
 use crate::value::Value;
 
 /// What `require` gives to Lua. Every function answers `value`, or `nil, message`.
 const FUNCTIONS: &[(&str, Function)] = &[
     ("version", export(version)),
+    ("sources", export(sources)),
     ("start", export(start)),
     ("stop", export(stop)),
     ("poll", export(poll)),
     ("respond", export(respond)),
     ("fail", export(fail)),
     ("notify", export(notify)),
+    ("disconnect", export(disconnect)),
     ("set_workspace", export(set_workspace)),
     ("status", export(status)),
     ("sessions_start", export(sessions_start)),
@@ -60,17 +64,23 @@ fn version(_arguments: Arguments) -> Result<Value, Error> {
     Ok(Value::Text(env!("CARGO_PKG_VERSION")))
 }
 
+/// `sources()` → a hash of what it was built from (`build.rs`), which Lua compares with what lies beside it.
+#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
+fn sources(_arguments: Arguments) -> Result<Value, Error> {
+    Ok(Value::Text(env!("CLAUDE_IDE_SOURCES")))
+}
+
 /// `start(options_json, async)` → where the server listens.
 fn start(mut arguments: Arguments) -> Result<Value, Error> {
     let options: StartOptions = parse("options", &arguments.bytes("options")?)?;
     let wake = arguments.async_handle("async")?;
-    let server = runtime::start(options, wake)?;
+    let server = server::start(options, wake)?;
     Ok(json(server.info()))
 }
 
 /// `stop()` → true once the server is gone.
 fn stop(_arguments: Arguments) -> Result<Value, Error> {
-    runtime::stop().map(|()| Value::Bool(true))
+    server::stop().map(|()| Value::Bool(true))
 }
 
 /// `poll()` → the next event, or nil when none waits.
@@ -108,20 +118,27 @@ fn notify(mut arguments: Arguments) -> Result<Value, Error> {
     let params = into_text(arguments.bytes("params")?);
     let client = arguments.optional_id("client")?;
     let params = RawValue::from_string(params).map_err(|source| Error::Json { name: "params", source })?;
-    runtime::handle()?.notify(&method, params, client.map(ClientId::new))?;
+    server::handle()?.notify(&method, params, client.map(ClientId::new))?;
+    Ok(Value::Bool(true))
+}
+
+/// `disconnect(client_id)` → true; the client is told not to come back by itself.
+fn disconnect(mut arguments: Arguments) -> Result<Value, Error> {
+    let client = ClientId::new(arguments.id("client")?);
+    server::handle()?.disconnect(client)?;
     Ok(Value::Bool(true))
 }
 
 /// `set_workspace(json)` → true; the lock file follows.
 fn set_workspace(mut arguments: Arguments) -> Result<Value, Error> {
     let workspace: WorkspaceOptions = parse("workspace", &arguments.bytes("workspace")?)?;
-    runtime::handle()?.set_workspace(workspace.into());
+    server::handle()?.set_workspace(workspace.into());
     Ok(Value::Bool(true))
 }
 
 /// `status()` → the server and its clients, or nil when it does not run.
 fn status(_arguments: Arguments) -> Result<Value, Error> {
-    let server = runtime::handle()?;
+    let server = server::handle()?;
     let mut status = json(&server.status());
     if let Value::Json(serde_json::Value::Object(fields)) = &mut status {
         fields.insert("waiting_for_editor".to_owned(), QUEUE.len().into());

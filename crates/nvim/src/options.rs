@@ -1,4 +1,4 @@
-//! The options that Lua passes to `start` and `set_workspace`, as JSON.
+//! The options that Lua passes to `start`, `set_workspace` and `sessions_start`, as JSON.
 //!
 //! Both sides ship together, so nothing is optional that need not be: a field that is missing or unknown is our own
 //! mistake and is said aloud.
@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use claude_ide_server::{Keepalive, ServerOptions, Workspace};
+use claude_ide_server::{Keepalive, ServerOptions, Workspace, WriteFile};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -32,6 +32,7 @@ pub(crate) struct StartOptions {
     max_connections: usize,
     max_message_bytes: usize,
     keepalive: KeepaliveOptions,
+    write_file: WriteFile,
     /// Tools by the name that clients use; false leaves one out.
     tools: BTreeMap<String, bool>,
     pub(crate) log: LogOptions,
@@ -51,6 +52,17 @@ struct KeepaliveOptions {
 pub(crate) struct WorkspaceOptions {
     folders: Vec<PathBuf>,
     ide_name: String,
+}
+
+/// Everything `sessions_start` needs.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct SessionsOptions {
+    /// Claude's configuration folder.
+    pub(crate) config_dir: PathBuf,
+    /// Where to remember what was read of each session.
+    pub(crate) cache_file: PathBuf,
+    pub(crate) log: LogOptions,
 }
 
 impl From<StartOptions> for ServerOptions {
@@ -74,6 +86,7 @@ impl From<StartOptions> for ServerOptions {
                 mcp_ping: options.keepalive.mcp_ping,
             },
             hidden_tools,
+            write_file: options.write_file,
         }
     }
 }

@@ -1,144 +1,252 @@
-//! The one server of this process and the thread it runs on.
+//! The thread on which services that speak over sockets run, all on one runtime.
 //!
-//! Invariants: at most one server runs. Port and token belong to the process, so a server that starts again is the
-//! same one to a CLI that reconnects. Stopping has a deadline, so that nothing here can keep Neovim from quitting.
+//! Invariants: the first service begins the thread and the last one that ends takes it along, so none is left idle. What one
+//! service does to itself (it panics, it hangs) ends no other. Waiting for an end has a deadline, so that nothing here can
+//! keep Neovim from quitting.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use claude_ide_server::{Identity, Server, ServerError, ServerHandle};
-use once_cell::sync::{Lazy, OnceCell};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
 
-use crate::editor::QueueEditor;
 use crate::error::Error;
-use crate::logging;
-use crate::lua::AsyncHandle;
-use crate::options::StartOptions;
-use crate::queue::Queue;
-use crate::wake::Ringer;
-
-/// How long the server may take to send what is queued, say goodbye and remove its lock file.
-const SHUTDOWN_DEADLINE: Duration = Duration::from_millis(500);
-
-/// How long to wait for the thread to end beyond that.
-const JOIN_GRACE: Duration = Duration::from_millis(250);
 
 /// How long disk work in flight may hold up the end of the thread.
 const BLOCKING_GRACE: Duration = Duration::from_millis(100);
 
-/// Outlives the server, so that what happened while it stopped can still be read.
-pub(crate) static QUEUE: Lazy<Arc<Queue>> = Lazy::new(Arc::default);
+/// The one of this process.
+pub(crate) static RUNTIME: Runtime = Runtime(Mutex::new(Weak::new()));
 
-static IDENTITY: OnceCell<Identity> = OnceCell::new();
+/// A thread for services while there are any.
+#[derive(Debug)]
+pub(crate) struct Runtime(Mutex<Weak<Host>>);
 
-static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
+/// The thread that runs. Each service holds it, and its end is the thread's.
+#[derive(Debug)]
+struct Host {
+    handle: Handle,
+    thread: Arc<Thread>,
+    /// Dropped with this, which tells the thread.
+    _over: oneshot::Sender<Infallible>,
+}
 
-struct Running {
-    handle: ServerHandle,
-    thread: JoinHandle<()>,
-    /// Disconnects when the thread is done.
-    done: Receiver<()>,
-    /// Whether the thread was asked to end.
+#[derive(Debug)]
+struct Thread(Mutex<Option<(JoinHandle<()>, Receiver<Infallible>)>>);
+
+/// A service that runs, or ran.
+#[derive(Debug)]
+pub(crate) struct Running {
+    host: Weak<Host>,
+    thread: Arc<Thread>,
+    /// Disconnects when the service is done.
+    done: Receiver<Infallible>,
+    /// Whether the service was asked to end.
     asked: Arc<AtomicBool>,
 }
 
-fn running() -> MutexGuard<'static, Option<Running>> {
-    // The slot is only ever set and taken whole.
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A handle to the running server.
-///
-/// # Errors
-/// [`Error::NotRunning`] when there is none.
-pub(crate) fn handle() -> Result<ServerHandle, Error> {
-    match &*running() {
-        Some(running) if !running.thread.is_finished() => Ok(running.handle.clone()),
-        Some(_) | None => Err(Error::NotRunning),
-    }
-}
-
-/// Binds, writes the lock file and begins to serve; events ring `wake`.
-///
-/// # Errors
-/// [`Error::Running`], or why the server could not start; then nothing is left behind.
-pub(crate) fn start(options: StartOptions, wake: AsyncHandle) -> Result<ServerHandle, Error> {
-    let mut slot = running();
-    if slot.as_ref().is_some_and(|running| !running.thread.is_finished()) {
-        return Err(Error::Running);
-    }
-    logging::configure(&options.log);
-    let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(Error::Thread)?;
-    let identity = identity()?;
-    let editor = Arc::new(QueueEditor::new(Arc::clone(&QUEUE)));
-    QUEUE.arm(Ringer::Server, wake);
-    let (server, handle) = {
-        let _inside = runtime.enter();
-        Server::bind(options.into(), identity, editor)?
-    };
-    let (alive, done) = mpsc::channel();
-    let asked = Arc::new(AtomicBool::new(false));
-    let news = TellOfEnd { asked: Arc::clone(&asked) };
-    let thread = thread::Builder::new()
-        .name("claude-ide".to_owned())
-        .spawn(move || {
-            let _alive = alive;
-            let _news = news;
-            serve(runtime, server);
-        })
-        .map_err(Error::Thread)?;
-    *slot = Some(Running { handle: handle.clone(), thread, done, asked });
-    Ok(handle)
-}
-
-/// Tells Lua that the thread ended though nobody asked it to: a panic ended it, say.
-struct TellOfEnd {
+/// Held by a service; dropped with it, however it ends.
+struct Stay<F: FnOnce()> {
+    held: Option<(Arc<Host>, Sender<Infallible>)>,
     asked: Arc<AtomicBool>,
+    unexpected: Option<F>,
 }
 
-impl Drop for TellOfEnd {
+impl<F: FnOnce()> Drop for Stay<F> {
     fn drop(&mut self) {
-        if !self.asked.load(Ordering::Acquire) {
-            QUEUE.announce_end();
+        // The host first: whoever hears that this service is done knows whether it was the last.
+        if let Some((host, alive)) = self.held.take() {
+            drop(host);
+            drop(alive);
+        }
+        if !self.asked.load(Ordering::Acquire)
+            && let Some(tell) = self.unexpected.take()
+        {
+            tell();
         }
     }
 }
 
-fn identity() -> Result<Identity, ServerError> {
-    IDENTITY.get_or_try_init(Identity::generate).cloned()
+/// Never left half-changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn serve(runtime: Runtime, server: Server) {
-    runtime.block_on(server.run());
-    runtime.shutdown_timeout(BLOCKING_GRACE);
-}
+impl Runtime {
+    /// Runs a service. Should it end though nobody asked it to ([`Running::ask`]), `unexpected` tells; it is called on the
+    /// thread.
+    ///
+    /// # Errors
+    /// [`Error::Thread`]; then the service is dropped.
+    pub(crate) fn run(
+        &self,
+        service: impl Future<Output = ()> + Send + 'static,
+        unexpected: impl FnOnce() + Send + 'static,
+    ) -> Result<Running, Error> {
+        let host = self.host()?;
+        let (alive, done) = mpsc::channel();
+        let asked = Arc::new(AtomicBool::new(false));
+        let running =
+            Running { host: Arc::downgrade(&host), thread: Arc::clone(&host.thread), done, asked: Arc::clone(&asked) };
+        let handle = host.handle.clone();
+        let stay = Stay { held: Some((host, alive)), asked, unexpected: Some(unexpected) };
+        handle.spawn(async move {
+            let _stay = stay;
+            service.await;
+        });
+        Ok(running)
+    }
 
-/// Ends the server: sends what is queued, closes the connections, removes the lock file, joins the thread.
-///
-/// # Errors
-/// [`Error::NotRunning`], or [`Error::Stuck`] when the deadline passed and the thread was left to itself.
-pub(crate) fn stop() -> Result<(), Error> {
-    let Some(Running { handle, thread, done, asked }) = running().take() else {
-        return Err(Error::NotRunning);
-    };
-    asked.store(true, Ordering::Release);
-    handle.shutdown(SHUTDOWN_DEADLINE);
-    let outcome = match done.recv_timeout(SHUTDOWN_DEADLINE + JOIN_GRACE) {
-        Ok(()) | Err(RecvTimeoutError::Disconnected) => {
-            if thread.join().is_err() {
-                tracing::error!("the server's thread panicked");
+    fn host(&self) -> Result<Arc<Host>, Error> {
+        let mut slot = lock(&self.0);
+        if let Some(host) = slot.upgrade() {
+            return Ok(host);
+        }
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(Error::Thread)?;
+        let handle = runtime.handle().clone();
+        let (over, is_over) = oneshot::channel::<Infallible>();
+        let (alive, done) = mpsc::channel();
+        let body = move || {
+            let _alive: Sender<Infallible> = alive;
+            // Nothing is ever sent: it ends when the last service has.
+            let _: Result<Infallible, _> = runtime.block_on(is_over);
+            runtime.shutdown_timeout(BLOCKING_GRACE);
+        };
+        let thread = thread::Builder::new().name("claude-ide".to_owned()).spawn(body).map_err(Error::Thread)?;
+        let thread = Arc::new(Thread(Mutex::new(Some((thread, done)))));
+        let host = Arc::new(Host { handle, thread, _over: over });
+        *slot = Arc::downgrade(&host);
+        Ok(host)
+    }
+
+    /// Waits until a service has ended, which somebody else asked it to, and with the last one the thread.
+    ///
+    /// # Errors
+    /// [`Error::Stuck`] when `time` passed and the thread was left to itself. What starts then gets another one.
+    pub(crate) fn wait(&self, running: &Running, time: Duration) -> Result<(), Error> {
+        let now = Instant::now();
+        let deadline = now.checked_add(time).unwrap_or(now);
+        if !is_gone_by(&running.done, deadline) {
+            let mut slot = lock(&self.0);
+            if slot.ptr_eq(&running.host) {
+                *slot = Weak::new();
             }
-            Ok(())
+            tracing::error!("a service did not end in time");
+            return Err(Error::Stuck);
         }
-        Err(RecvTimeoutError::Timeout) => {
-            tracing::error!("the server's thread did not end in time");
-            Err(Error::Stuck)
+        if running.host.strong_count() > 0 { Ok(()) } else { running.thread.join(deadline) }
+    }
+}
+
+impl Running {
+    /// From now on its end is no surprise.
+    pub(crate) fn ask(&self) {
+        self.asked.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.done.try_recv(), Err(TryRecvError::Disconnected))
+    }
+}
+
+impl Thread {
+    fn join(&self, deadline: Instant) -> Result<(), Error> {
+        let Some((thread, done)) = lock(&self.0).take() else { return Ok(()) };
+        if !is_gone_by(&done, deadline) {
+            tracing::error!("the thread of the services did not end in time");
+            return Err(Error::Stuck);
         }
-    };
-    QUEUE.disarm(Ringer::Server);
-    outcome
+        if thread.join().is_err() {
+            tracing::error!("the thread of the services panicked");
+        }
+        Ok(())
+    }
+}
+
+fn is_gone_by(alive: &Receiver<Infallible>, deadline: Instant) -> bool {
+    match alive.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Ok(never) => match never {},
+        Err(error) => error == RecvTimeoutError::Disconnected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::ThreadId;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    fn runtime() -> Runtime {
+        Runtime(Mutex::default())
+    }
+
+    /// A service that says on which thread it runs, and ends when it is told to.
+    fn service(runtime: &Runtime) -> (Running, ThreadId, oneshot::Sender<()>) {
+        let ((end, may_end), (here, thread)) = (oneshot::channel(), mpsc::channel());
+        let body = async move {
+            here.send(thread::current().id()).unwrap();
+            may_end.await.ok();
+        };
+        let running = runtime.run(body, || panic!("it was asked to end")).unwrap();
+        running.ask();
+        (running, thread.recv_timeout(LONG).unwrap(), end)
+    }
+
+    #[test]
+    fn services_share_a_thread_until_the_last_one_ends() {
+        let runtime = runtime();
+        let ((first, first_thread, end_first), (second, second_thread, end_second)) =
+            (service(&runtime), service(&runtime));
+        assert_eq!(first_thread, second_thread);
+        drop(end_first);
+        runtime.wait(&first, LONG).unwrap();
+        assert!(first.is_over() && !second.is_over());
+        let (third, third_thread, end_third) = service(&runtime);
+        assert_eq!(third_thread, second_thread);
+        drop((end_second, end_third));
+        runtime.wait(&second, LONG).unwrap();
+        runtime.wait(&third, LONG).unwrap();
+        assert!(lock(&third.thread.0).is_none(), "joined");
+        let (fourth, fourth_thread, end) = service(&runtime);
+        assert_ne!(fourth_thread, third_thread, "a new beginning");
+        drop(end);
+        runtime.wait(&fourth, LONG).unwrap();
+    }
+
+    #[test]
+    fn a_service_that_panics_ends_itself_alone_and_is_told_of() {
+        let runtime = runtime();
+        let (other, _, end) = service(&runtime);
+        let (tell, told) = mpsc::channel();
+        let panics = runtime.run(async { panic!("on purpose") }, move || tell.send(()).unwrap()).unwrap();
+        told.recv_timeout(LONG).unwrap();
+        assert!(panics.is_over() && !other.is_over());
+        drop(end);
+        runtime.wait(&other, LONG).unwrap();
+    }
+
+    #[test]
+    fn one_that_hangs_is_left_behind_and_the_next_gets_a_thread_of_its_own() {
+        let runtime = runtime();
+        let ((begun, has_begun), (end, may_end)) = (mpsc::channel(), mpsc::channel::<()>());
+        let hangs = async move {
+            begun.send(thread::current().id()).unwrap();
+            may_end.recv().ok();
+        };
+        let stuck = runtime.run(hangs, || ()).unwrap();
+        stuck.ask();
+        let stuck_thread = has_begun.recv_timeout(LONG).unwrap();
+        assert!(matches!(runtime.wait(&stuck, Duration::from_millis(1)), Err(Error::Stuck)));
+        let (next, thread, end_next) = service(&runtime);
+        assert_ne!(thread, stuck_thread);
+        drop((end, end_next));
+        runtime.wait(&next, LONG).unwrap();
+        runtime.wait(&stuck, LONG).unwrap();
+    }
 }

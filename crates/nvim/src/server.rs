@@ -1,0 +1,82 @@
+//! The one server of this process, a service of the runtime.
+//!
+//! Invariants: at most one server runs. Port and token belong to the process, so a server that starts again is the same one
+//! to a CLI that reconnects.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use claude_ide_server::{Identity, Server, ServerError, ServerHandle};
+use once_cell::sync::OnceCell;
+
+use crate::clients::ServerEnded;
+use crate::editor::QueueEditor;
+use crate::error::Error;
+use crate::logging;
+use crate::lua::AsyncHandle;
+use crate::options::StartOptions;
+use crate::queue::QUEUE;
+use crate::runtime::{RUNTIME, Running};
+use crate::wake::Ringer;
+
+/// How long the server may take to send what is queued, say goodbye and remove its lock file.
+const SHUTDOWN_DEADLINE: Duration = Duration::from_millis(500);
+
+/// How long to wait for it to end beyond that.
+const JOIN_GRACE: Duration = Duration::from_millis(250);
+
+static IDENTITY: OnceCell<Identity> = OnceCell::new();
+
+static SERVER: Mutex<Option<(ServerHandle, Running)>> = Mutex::new(None);
+
+fn slot() -> MutexGuard<'static, Option<(ServerHandle, Running)>> {
+    // The slot is only ever set and taken whole.
+    SERVER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A handle to the running server.
+///
+/// # Errors
+/// [`Error::NotRunning`] when there is none.
+pub(crate) fn handle() -> Result<ServerHandle, Error> {
+    match &*slot() {
+        Some((handle, running)) if !running.is_over() => Ok(handle.clone()),
+        Some(_) | None => Err(Error::NotRunning),
+    }
+}
+
+/// Binds, writes the lock file and begins to serve; events ring `wake`.
+///
+/// # Errors
+/// [`Error::Running`], or why the server could not start; then nothing is left behind.
+pub(crate) fn start(options: StartOptions, wake: AsyncHandle) -> Result<ServerHandle, Error> {
+    let mut slot = slot();
+    if slot.as_ref().is_some_and(|(_, running)| !running.is_over()) {
+        return Err(Error::Running);
+    }
+    logging::configure(&options.log);
+    let identity = identity()?;
+    let editor = Arc::new(QueueEditor::new(Arc::clone(&QUEUE)));
+    QUEUE.arm(Ringer::Server, wake);
+    let (server, handle) = Server::bind(options.into(), identity, editor)?;
+    let running = RUNTIME.run(server.run(), || QUEUE.put(ServerEnded))?;
+    *slot = Some((handle.clone(), running));
+    Ok(handle)
+}
+
+fn identity() -> Result<Identity, ServerError> {
+    IDENTITY.get_or_try_init(Identity::generate).cloned()
+}
+
+/// Ends the server: sends what is queued, closes the connections, removes the lock file.
+///
+/// # Errors
+/// [`Error::NotRunning`], or [`Error::Stuck`] when the deadline passed and it was left to itself.
+pub(crate) fn stop() -> Result<(), Error> {
+    let (handle, running) = slot().take().ok_or(Error::NotRunning)?;
+    running.ask();
+    handle.shutdown(SHUTDOWN_DEADLINE);
+    let outcome = RUNTIME.wait(&running, SHUTDOWN_DEADLINE + JOIN_GRACE);
+    QUEUE.disarm(Ringer::Server);
+    outcome
+}
