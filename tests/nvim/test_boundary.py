@@ -253,8 +253,72 @@ def test_explains_a_library_of_another_version(nvim, plugin_copy):
     shutil.copy(LIBRARY, plugin_copy / "build" / LIBRARY.name)
     native = plugin_copy / "lua" / "claude-ide" / "native.lua"
     native.write_text(native.read_text().replace('M.VERSION = "', 'M.VERSION = "9.'))
-    err = load_copy(nvim, plugin_copy)
-    assert "but the plugin is version 9." in err and "make -C" in err
+    err, detail = load_copy(nvim, plugin_copy)
+    assert err.startswith("The library is of version ") and err.endswith("build`, then restart Neovim.")
+    assert "the plugin of 9." in detail
+
+
+@pytest.mark.one_nvim
+def test_explains_a_library_that_lacks_a_function(nvim, plugin_copy, copied_library):
+    native = plugin_copy / "lua" / "claude-ide" / "native.lua"
+    native.write_text(native.read_text().replace('  "start",', '  "start", "begin",'))
+    err, detail = load_copy(nvim, plugin_copy)
+    assert err.startswith("The library does not fit the plugin: `make -C ")
+    assert "has no begin()" in detail
+
+
+@pytest.fixture
+def copied_sources(plugin_copy):
+    """The sources of the library, beside the copy of Lua."""
+    for name in ("Cargo.toml", "Cargo.lock"):
+        shutil.copy(ROOT / name, plugin_copy / name)
+    shutil.copytree(ROOT / "crates", plugin_copy / "crates", ignore=shutil.ignore_patterns("target"))
+    return plugin_copy / "crates"
+
+
+def test_the_library_and_lua_know_the_same_sources(nvim):
+    assert nvim.lua(
+        """
+        local native = require("claude-ide.native")
+        return native.sources() == require("claude-ide.library_hash").hash(native.plugin_root())
+        """
+    )
+
+
+def test_refuses_a_library_of_other_sources_with_the_same_version(
+    start_nvim, plugin_copy, copied_library, copied_sources
+):
+    nvim = start_nvim()
+    hint = 'return require("claude-ide.library_hash").hash(...) == require("claude-ide.native").sources()'
+    assert nvim.lua(hint, str(plugin_copy))
+    source = copied_sources / "nvim" / "src" / "lib.rs"
+    source.write_text(source.read_text() + "\n// changed by an update\n")
+    err, detail = load_copy(nvim, plugin_copy)
+    assert err.startswith("The library does not fit the plugin: `make -C ")
+    assert "was built from other sources" in detail
+
+    source.write_text((ROOT / "crates" / "nvim" / "src" / "lib.rs").read_text())
+    assert nvim.lua('return require("claude-ide.native").load() ~= nil')
+    (source.parent / "new.rs").touch()
+    assert not nvim.lua(hint, str(plugin_copy)), "a new file is seen, too"
+
+
+@pytest.mark.one_nvim
+def test_sources_are_read_once(start_nvim, plugin_copy, copied_sources):
+    opened = """
+    local open, count = io.open, 0
+    io.open = function(path, ...)
+      if vim.endswith(path, ".rs") then count = count + 1 end
+      return open(path, ...)
+    end
+    local hash = require("claude-ide.library_hash").hash(...)
+    io.open = open
+    return { hash, count }
+    """
+    first, read = start_nvim().lua(opened, str(plugin_copy))
+    again, read_again = start_nvim().lua(opened, str(plugin_copy))
+    assert first == again
+    assert read > 50 and read_again == 0
 
 
 def test_the_library_and_lua_have_one_version():
