@@ -9,7 +9,7 @@ function M.run()
   local info, err = require("claude-ide.server").start()
   if not info then
     local short = "Claude cannot connect: `:checkhealth claude-ide` says what to do"
-    require("claude-ide.notice").warn(require("claude-ide.one_line").fitting({ err or short, short }))
+    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({ err or short, short }))
   end
 end
 

@@ -24,9 +24,9 @@ local function guarded(run)
     return (first:gsub("^.-:%d+: ", "", 1))
   end)
   if not ok then
-    require("claude-ide.notice").error(("%s (`:Claude log` has more)"):format(result))
+    require("claude-ide.ui.notice").error(("%s (`:Claude log` has more)"):format(result))
   elseif result == nil and err then
-    require("claude-ide.notice").error(require("claude-ide.one_line").brief(err))
+    require("claude-ide.ui.notice").error(require("claude-ide.ui.one_line").brief(err))
   end
 end
 

@@ -141,7 +141,7 @@ local function tell(found)
   end, found)
   problems = found
   if #news > 0 then
-    require("claude-ide.notice").warn(require("claude-ide.config.report").line(news))
+    require("claude-ide.ui.notice").warn(require("claude-ide.config.report").line(news))
   end
 end
 
@@ -161,7 +161,7 @@ end
 ---@param opts? claude-ide.Opts
 function M.setup(opts)
   if opts ~= nil and type(opts) ~= "table" then
-    require("claude-ide.notice").warn("setup() expects a table of options, got " .. describe(opts))
+    require("claude-ide.ui.notice").warn("setup() expects a table of options, got " .. describe(opts))
     opts = nil
   end
   setup_opts = opts or {}

@@ -90,7 +90,7 @@ end
 ---@param buf integer
 ---@return boolean
 local function may_be_told(buf)
-  return require("claude-ide.selection.privacy").verdict(buf) == "tell"
+  return require("claude-ide.privacy").verdict(buf) == "tell"
 end
 
 ---The diagnostics of one buffer, worst first.

@@ -15,7 +15,7 @@ function M.emit(name, data)
   if not ok then
     require("claude-ide.log").warn("a handler of User %s failed: %s", name, err)
     vim.schedule(function()
-      require("claude-ide.notice").error(("A handler of `User %s` failed: %s"):format(name, err))
+      require("claude-ide.ui.notice").error(("A handler of `User %s` failed: %s"):format(name, err))
     end)
   end
 end

@@ -103,7 +103,7 @@ local function on_end()
   M.stop()
   local now = vim.uv.hrtime()
   if ended_at and now - ended_at < RESTART_GAP_NS then
-    require("claude-ide.notice").error(
+    require("claude-ide.ui.notice").error(
       "The server ended twice in a short time. `:Claude log` tells more, `:Claude restart` tries again."
     )
     return

@@ -114,7 +114,7 @@ local function answer_for_neovim(group)
         end
       elseif vim.v.fcs_reason == "deleted" then
         local name = vim.fn.fnamemodify(event.match, ":~:.")
-        require("claude-ide.notice").warn(name .. " is no longer on disk. `:w` writes it again.")
+        require("claude-ide.ui.notice").warn(name .. " is no longer on disk. `:w` writes it again.")
       else
         if vim.v.fcs_reason == "conflict" then
           require("claude-ide.buffer.stamp").note_conflict(event.buf)

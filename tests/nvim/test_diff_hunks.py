@@ -20,7 +20,7 @@ return hunks
 """
 
 DROP = """
-local live, entry = require("claude-ide.diff.hunks"), require("claude-ide.diff.stage").get(1)
+local live, entry = require("claude-ide.compare.live_hunks"), require("claude-ide.diff.stage").get(1)
 for _, old in ipairs(...) do
   for _, hunk in ipairs(entry.hunks.list) do
     if hunk.old == old then

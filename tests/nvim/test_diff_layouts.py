@@ -110,7 +110,7 @@ def test_unified_goes_from_change_to_change(start_nvim):
 
 MARKED = """
 local found = {}
-local namespace = vim.api.nvim_get_namespaces()["claude-ide.diff.unified"]
+local namespace = vim.api.nvim_get_namespaces()["claude-ide.compare.unified"]
 for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do
   if mark[4].hl_group == "ClaudeDiffAddedWord" then
     local line = vim.api.nvim_buf_get_lines(0, mark[2], mark[2] + 1, true)[1]

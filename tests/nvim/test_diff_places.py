@@ -57,7 +57,7 @@ def state(diffs):
 
 
 def layout(diffs):
-    return diffs.nvim.lua("return require('claude-ide.diff.layout').preferred()")
+    return diffs.nvim.lua("return require('claude-ide.ui.layout').preferred()")
 
 
 @pytest.mark.parametrize("place", ["current", "float"])
@@ -79,7 +79,7 @@ def test_all_is_as_it_was(start_nvim, place, arrangement):
                 nvim.wait(lambda name=name: layout(diffs) != name, what="the next layout")
         else:  # from the window of the present text
             nvim.lua("vim.fn.win_gotoid(vim.fn.win_findbuf(vim.fn.bufnr('/now/b.txt'))[1] or 0)")
-            nvim.lua("require('claude-ide.diff.layout').prefer('vertical')")
+            nvim.lua("require('claude-ide.ui.layout').prefer('vertical')")
         nvim.keys(keys)
         diffs.answer(id)
         diffs.wait_current(None)

@@ -172,7 +172,7 @@ def test_a_question_on_the_screen_stays_there(diffs, keys, question, answer):
     nvim.wait_screen(question)
     nvim.notify("propose(...)", 1, 1, str(nvim.project / "b.txt"), "B\n", "tab 1")
     if nvim.version != "0.10":  # which runs nothing until there is an answer
-        nvim.wait("require('claude-ide.diff.attention').is_waiting(1)")
+        nvim.wait("require('claude-ide.ui.attention').is_waiting(1)")
     assert question in "\n".join(nvim.screen())
     nvim.keys(answer)
     diffs.wait_current(1)
@@ -190,16 +190,16 @@ WAITS_FOR_A_KEY = {
 @pytest.mark.parametrize("mapping", WAITS_FOR_A_KEY.values(), ids=WAITS_FOR_A_KEY)
 def test_waits_while_something_waits_for_the_persons_next_key(diffs, mapping):
     nvim = diffs.nvim
-    nvim.lua("require('claude-ide.diff.keys').attach('test')")
+    nvim.lua("require('claude-ide.ui.typing').attach('test')")
     nvim.lua(mapping)
     nvim.keys("gz")
-    nvim.wait("require('claude-ide.diff.keys').quiet_for() > 200")
+    nvim.wait("require('claude-ide.ui.typing').quiet_for() > 200")
     diffs.propose(1, "b.txt", "B\n")
     if "expr" in mapping:  # There, not even a buffer may be made.
         nvim.lua("vim.defer_fn(function() _G.later = true end, 150)")
         nvim.wait("_G.later")
     else:
-        nvim.wait("require('claude-ide.diff.attention').is_waiting(1)")
+        nvim.wait("require('claude-ide.ui.attention').is_waiting(1)")
     assert diffs.traces()["tabs"] == 1
     if "getchar" in mapping:
         nvim.keys("x")
@@ -256,7 +256,7 @@ def test_waits_for_a_pause_in_typing(diffs):
     diffs.wait_current(1)
     nvim.keys("ZZ")
     diffs.accepted(1, "b.txt")
-    nvim.lua("require('claude-ide.diff.keys').attach('test')")
+    nvim.lua("require('claude-ide.ui.typing').attach('test')")
     nvim.keys("j")
     nvim.wait(lambda: nvim.cursor() == (2, 0))
     diffs.propose(2, "c.txt", "C\n")
@@ -328,7 +328,7 @@ def test_a_terminal_that_waits_gives_way_and_is_typed_in_again(diffs):
 
 
 HEIGHTS_ON_THE_WAY_BACK = """
-local restore, win = require("claude-ide.diff.restore"), vim.api.nvim_get_current_win()
+local restore, win = require("claude-ide.ui.restore"), vim.api.nvim_get_current_win()
 _G.heights = { vim.api.nvim_win_get_height(win) }
 for _, name in ipairs({ "go", "settle" }) do
   local original = restore[name]
@@ -388,7 +388,7 @@ def test_the_cli_is_told_of_no_other_size_than_it_has(start_nvim, tmp_path, keys
 
 def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(diffs):
     nvim = diffs.nvim
-    nvim.lua("require('claude-ide.diff.keys').attach('test')")
+    nvim.lua("require('claude-ide.ui.typing').attach('test')")
     nvim.cmd(TERMINAL)
     nvim.keys("ihalf a li")
     nvim.wait_screen("half a li")

@@ -80,7 +80,7 @@ local function absorb(buf, bytes, stat)
       agreed[buf] = stat_key(stat)
       if verdict == "ask" then
         local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":~:.")
-        require("claude-ide.notice").warn(name .. " changed on disk. `:e` loads it.")
+        require("claude-ide.ui.notice").warn(name .. " changed on disk. `:e` loads it.")
       end
       return false, "left to FileChangedShell"
     elseif not patch then

@@ -49,7 +49,7 @@ function M.enable(buf)
   end
   vim.bo[buf].readonly = true
   local name = vim.fn.fnamemodify(path, ":~:.")
-  require("claude-ide.notice").warn(
+  require("claude-ide.ui.notice").warn(
     name .. " has a swap file, so it is open read-only. See `:help swap-file`."
   )
 end

@@ -41,7 +41,7 @@ end
 function M.choose()
   local diffs = require("claude-ide.diff").list()
   if #diffs == 0 then
-    require("claude-ide.notice").info("No edit waits for you.")
+    require("claude-ide.ui.notice").info("No edit waits for you.")
     return true
   end
   local labels = labels_of(diffs)
@@ -53,7 +53,7 @@ function M.choose()
       -- It may have been answered in the CLI while the list was open.
       local ok, err = require("claude-ide.diff").focus(diff.id)
       if not ok then
-        require("claude-ide.notice").warn(err or "The diff is gone.")
+        require("claude-ide.ui.notice").warn(err or "The diff is gone.")
       end
     end
   end)
@@ -80,7 +80,7 @@ function M.quickfix()
   vim.fn.setqflist({}, " ", { title = "Edits that wait for you", items = items })
   if is_in_diff then
     -- In the tab page of a diff there is no window that may show another file.
-    require("claude-ide.notice").info("They are in the quickfix list.")
+    require("claude-ide.ui.notice").info("They are in the quickfix list.")
   else
     vim.cmd("botright copen")
   end
@@ -96,7 +96,7 @@ function M.decide_all(outcome)
     return nil, "No diff waits for a decision."
   end
   local count = diff.decide_all(outcome)
-  require("claude-ide.notice").info(("%d %s %s."):format(count, count == 1 and "edit" or "edits", outcome))
+  require("claude-ide.ui.notice").info(("%d %s %s."):format(count, count == 1 and "edit" or "edits", outcome))
   return true
 end
 

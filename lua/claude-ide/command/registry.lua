@@ -79,7 +79,7 @@ return {
       if not info then
         return nil, err
       end
-      require("claude-ide.notice").info(require("claude-ide.command.status").connection(info))
+      require("claude-ide.ui.notice").info(require("claude-ide.command.status").connection(info))
       return true
     end,
   },
@@ -91,7 +91,7 @@ return {
         return nil, "The server does not run."
       end
       require("claude-ide.server").stop()
-      require("claude-ide.notice").info("Disconnected.")
+      require("claude-ide.ui.notice").info("Disconnected.")
       return true
     end,
   },
@@ -103,7 +103,7 @@ return {
       if not info then
         return nil, err
       end
-      require("claude-ide.notice").info(require("claude-ide.command.status").connection(info))
+      require("claude-ide.ui.notice").info(require("claude-ide.command.status").connection(info))
       return true
     end,
   },
@@ -280,7 +280,7 @@ return {
       end
       local state = selection.is_enabled() and "Claude sees the current file and selection."
         or "Claude does not see the current file and selection."
-      require("claude-ide.notice").info(state)
+      require("claude-ide.ui.notice").info(state)
       return true
     end,
     complete = complete_one_of({ "on", "off", "toggle" }),

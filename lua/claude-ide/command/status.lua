@@ -45,7 +45,7 @@ function M.connection(info)
   local lock = info.lock_files[1] and ", lock " .. vim.fn.fnamemodify(info.lock_files[1], ":~") or ""
   local who = #clients == 0 and "no CLI connected yet" or "connected: " .. M.clients(clients)
   local count = #clients == 0 and who or counted(#clients, "CLI connected", "CLIs connected")
-  return require("claude-ide.one_line").fitting({
+  return require("claude-ide.ui.one_line").fitting({
     where .. lock .. ", " .. who,
     where .. ", " .. who,
     where .. ", " .. count,
@@ -90,7 +90,7 @@ end
 ---@return string
 function M.line()
   local status = require("claude-ide").status()
-  return require("claude-ide.one_line").fitting({ line(status, false), line(status, true) })
+  return require("claude-ide.ui.one_line").fitting({ line(status, false), line(status, true) })
 end
 
 function M.show()

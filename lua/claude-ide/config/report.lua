@@ -28,7 +28,7 @@ function M.line(problems)
       ("Option %s does not work: `:checkhealth claude-ide`"):format(problem.option),
     }
   end
-  return require("claude-ide.one_line").fitting(texts)
+  return require("claude-ide.ui.one_line").fitting(texts)
 end
 
 return M

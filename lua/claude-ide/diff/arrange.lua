@@ -5,13 +5,13 @@ local M = {}
 ---@param view claude-ide.diff.View
 ---@return claude-ide.diff.Place
 local function place_of(view)
-  return require("claude-ide.diff.place").of(view.place)
+  return require("claude-ide.ui.place").of(view.place)
 end
 
 ---Makes the window of the present text, if the layout has one and there is room for it.
 ---@param view claude-ide.diff.View
 local function open_now(view)
-  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  local direction = require("claude-ide.ui.layout").get(view.layout).now
   if not direction then
     return
   end
@@ -35,7 +35,7 @@ end
 
 ---@param view claude-ide.diff.View
 local function open_windows(view)
-  require("claude-ide.diff.place").keeping_sizes(function()
+  require("claude-ide.ui.place").keeping_sizes(function()
     local ok, err = pcall(place_of(view).open, view)
     if not ok and place_of(view).shared then
       require("claude-ide.log").debug("no room for a diff in the %s place: %s", view.place, err)
@@ -52,7 +52,7 @@ local function open_windows(view)
 end
 
 ---@param view claude-ide.diff.View
----@param winbar fun(side: claude-ide.diff.Side, width: integer): string
+---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
 function M.set_winbars(view, winbar)
   for side, win in pairs(view.wins) do
     if vim.api.nvim_win_is_valid(win) then
@@ -73,13 +73,13 @@ end
 
 ---Opens the windows and goes to the proposal.
 ---@param view claude-ide.diff.View
----@param winbar fun(side: claude-ide.diff.Side, width: integer): string
+---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
 function M.open(view, winbar)
   open_windows(view)
   for side, win in pairs(view.wins) do
-    require("claude-ide.diff.dress").window(win, winbar(side, vim.api.nvim_win_get_width(win)))
+    require("claude-ide.ui.window_look").window(win, winbar(side, vim.api.nvim_win_get_width(win)))
   end
-  local pair = require("claude-ide.diff.pair")
+  local pair = require("claude-ide.compare.pair")
   pair.compare(view)
   pair.go_to_first_change(view)
   vim.api.nvim_set_current_win(view.wins.proposal)
@@ -87,21 +87,21 @@ end
 
 ---Turns the windows into those of another layout. The text, its history and where the person is in it stay.
 ---@param view claude-ide.diff.View whose proposal is shown
----@param name claude-ide.diff.LayoutName
----@param winbar fun(side: claude-ide.diff.Side, width: integer): string
+---@param name claude-ide.ui.LayoutName
+---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
 function M.switch(view, name, winbar)
   local proposal, now = view.wins.proposal, view.wins.now
   local saved = vim.api.nvim_win_call(proposal, vim.fn.winsaveview)
   if now and vim.api.nvim_get_current_win() == now then
-    saved.lnum = require("claude-ide.diff.hunks").map(view.hunks, vim.api.nvim_win_get_cursor(now)[1])
+    saved.lnum = require("claude-ide.compare.live_hunks").map(view.hunks, vim.api.nvim_win_get_cursor(now)[1])
     saved.topline = math.max(saved.lnum - vim.fn.winline() + 1, 1)
     vim.api.nvim_set_current_win(proposal)
   end
-  local pair = require("claude-ide.diff.pair")
+  local pair = require("claude-ide.compare.pair")
   pair.end_comparing(view)
   view.wins.now = nil
   view.layout = name
-  require("claude-ide.diff.place").keeping_sizes(function()
+  require("claude-ide.ui.place").keeping_sizes(function()
     if now then
       vim.api.nvim_win_close(now, true)
     end
@@ -110,7 +110,7 @@ function M.switch(view, name, winbar)
   end)
   M.fit(view)
   if view.wins.now then
-    require("claude-ide.diff.dress").window(view.wins.now, "")
+    require("claude-ide.ui.window_look").window(view.wins.now, "")
   end
   pair.compare(view)
   M.set_winbars(view, winbar)

@@ -57,7 +57,7 @@ end
 
 ---A name of its own for each request. It ends as the file's does, since that is what a tab line shows.
 ---@param diff claude-ide.Diff
----@param side claude-ide.diff.Side
+---@param side claude-ide.ui.Side
 ---@return string
 local function name_of(diff, side)
   local folder = side == "now" and "now/" or ""
@@ -66,7 +66,7 @@ end
 
 ---Makes one of the two, empty.
 ---@param diff claude-ide.Diff
----@param side claude-ide.diff.Side
+---@param side claude-ide.ui.Side
 ---@param format claude-ide.diff.Format
 ---@param source? integer the file's own buffer
 ---@return integer buf
@@ -77,7 +77,7 @@ function M.make(diff, side, format, source)
     bo.swapfile = false
     bo.modeline = false
     bo.undolevels = -1
-    bo.fileformat = require("claude-ide.diff.proposal").fileformat(format)
+    bo.fileformat = require("claude-ide.buffer.bytes").fileformat(format)
     bo.bufhidden = "hide"
     vim.api.nvim_buf_set_name(buf, name_of(diff, side))
     if source and vim.api.nvim_buf_is_valid(source) then
@@ -165,7 +165,7 @@ end
 
 ---Makes the filled buffers what they are: one to look at, one to edit.
 ---@param diff claude-ide.Diff
----@param bufs table<claude-ide.diff.Side, integer>
+---@param bufs table<claude-ide.ui.Side, integer>
 ---@param source? integer the file's own buffer
 function M.finish(diff, bufs, source)
   M.silently(function()

@@ -4,9 +4,9 @@ local M = {}
 ---A diff on the screen, and what its events mean.
 ---@class claude-ide.diff.Listener
 ---@field diff claude-ide.Diff
----@field bufs table<claude-ide.diff.Side, integer>
+---@field bufs table<claude-ide.ui.Side, integer>
 ---@field lines string[] the proposal as it came
----@field wins table<claude-ide.diff.Side, integer>
+---@field wins table<claude-ide.ui.Side, integer>
 ---@field write fun() the person writes the proposal
 ---@field gone fun() a window or a buffer of the diff is gone
 
@@ -33,13 +33,13 @@ local function on_write(listener, name)
     if automatic and not told_of_autosave then
       told_of_autosave = true
       vim.schedule(function()
-        require("claude-ide.notice").info("Something saved the proposal by itself. That does not accept it.")
+        require("claude-ide.ui.notice").info("Something saved the proposal by itself. That does not accept it.")
       end)
     end
     return
   end
   if not require("claude-ide.config").get().diff.accept_on_write then
-    require("claude-ide.notice").info("Writing does not accept here. `:Claude accept` does.")
+    require("claude-ide.ui.notice").info("Writing does not accept here. `:Claude accept` does.")
     return
   end
   -- 'modified' stays on, so that `:wq` does not close a window of its own: the diff takes itself down as a whole.
@@ -120,7 +120,7 @@ local DESCRIPTIONS = {
   layout = "show the proposed edit in another layout",
 }
 
----@param bufs table<claude-ide.diff.Side, integer>
+---@param bufs table<claude-ide.ui.Side, integer>
 ---@param verbs table<"accept"|"reject"|"reject_with_reason"|"hunk"|"layout", fun()>
 function M.map_keys(bufs, verbs)
   local keymaps = require("claude-ide.config").get().diff.keymaps

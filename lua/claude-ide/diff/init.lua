@@ -15,7 +15,7 @@ local function edited(entry)
   then
     return nil
   end
-  local bytes = require("claude-ide.diff.proposal").read(buf, entry.text.format)
+  local bytes = require("claude-ide.buffer.bytes").read(buf, entry.text.format)
   if bytes == entry.diff.proposed then
     return nil
   end
@@ -72,7 +72,7 @@ end
 local function is_all_dropped(entry, bytes)
   local now = entry.text.now
   return now.against ~= "nothing"
-    and bytes == require("claude-ide.diff.proposal").encode(now.lines, now.format, now.format.empty)
+    and bytes == require("claude-ide.buffer.bytes").encode(now.lines, now.format, now.format.empty)
 end
 
 ---@param diff claude-ide.Diff
@@ -104,7 +104,7 @@ end
 local function accept_or_say(diff)
   local _, err = accept(diff)
   if err then
-    require("claude-ide.notice").error(err)
+    require("claude-ide.ui.notice").error(err)
   end
 end
 
@@ -116,7 +116,7 @@ local function failing(diff)
     require("claude-ide.log").error("diff %d of %s cannot be shown: %s", diff.id, diff.path, trace)
     if require("claude-ide.diff.state").fail(diff, "the editor could not show the diff") then
       local name = vim.fs.basename(diff.path)
-      require("claude-ide.notice").error(name .. ": the diff cannot be shown. Decide in Claude's prompt.")
+      require("claude-ide.ui.notice").error(name .. ": the diff cannot be shown. Decide in Claude's prompt.")
       after(diff)
     end
   end
@@ -171,7 +171,7 @@ function M.open(args, respond, call)
   require("claude-ide.diff.prepare").run(diff, is_wanted, function(text)
     entry.text = text
     entry.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
-    require("claude-ide.diff.attention").when_free(diff.id, vim.fs.basename(diff.path), function()
+    require("claude-ide.ui.attention").when_free(diff.id, vim.fs.basename(diff.path), function()
       show(entry)
     end)
   end, failing(diff))
@@ -237,7 +237,7 @@ function M.focus(id)
   if not entry or not entry.text then
     return nil, "The diff is still being made."
   end
-  require("claude-ide.diff.attention").forget(diff.id)
+  require("claude-ide.ui.attention").forget(diff.id)
   if not show(entry, { asked = true }) then
     return nil, "The diff cannot be shown."
   end
@@ -377,7 +377,7 @@ function M.attach()
     return
   end
   attached = true
-  local server, keys = require("claude-ide.server"), require("claude-ide.diff.keys")
+  local server, keys = require("claude-ide.server"), require("claude-ide.ui.typing")
   server.on("stopping", M.reject_all)
   server.on("client_ready", function()
     keys.attach("clients")

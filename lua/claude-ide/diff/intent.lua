@@ -34,14 +34,14 @@ end
 ---Call before the first proposal's buffer is made, and `M.stop` after the last one's is gone.
 function M.start()
   if not guard then
-    require("claude-ide.diff.keys").attach("intent")
+    require("claude-ide.ui.typing").attach("intent")
     guard = make_guard()
   end
 end
 
 function M.stop()
   if guard then
-    require("claude-ide.diff.keys").detach("intent")
+    require("claude-ide.ui.typing").detach("intent")
     pcall(vim.api.nvim_buf_delete, guard, { force = true })
     guard = nil
   end
@@ -58,7 +58,7 @@ function M.of_person(buf)
   elseif vim.api.nvim_get_current_buf() ~= buf then
     return false, "another buffer is the current one"
   end
-  local keys = require("claude-ide.diff.keys")
+  local keys = require("claude-ide.ui.typing")
   if not keys.caused_this("diff/events.lua") then
     return false, "no key was pressed", true
   elseif vim.fn.state("c") ~= "" then

@@ -6,7 +6,7 @@ local M = {}
 local function say(message)
   local function now()
     vim.schedule(function()
-      require("claude-ide.notice").info(message)
+      require("claude-ide.ui.notice").info(message)
     end)
   end
   if vim.api.nvim_get_mode().mode:find("^[iR]") then

@@ -9,15 +9,15 @@ local LARGE_BYTES = 1024 * 1024
 ---@field now claude-ide.diff.Now
 ---@field lines string[] of the proposal, as it came
 ---@field format claude-ide.diff.Format of the proposal
----@field bufs table<claude-ide.diff.Side, integer>
----@field comparison claude-ide.diff.Comparison
+---@field bufs table<claude-ide.ui.Side, integer>
+---@field comparison claude-ide.compare.Comparison
 
 ---@param diff claude-ide.Diff
 ---@param is_wanted fun(): boolean false: it ended meanwhile, nothing more is done
 ---@param done fun(prepared: claude-ide.diff.Prepared)
 ---@param failed fun(trace: string) called once instead of `done`, with nothing left of the buffers
 function M.run(diff, is_wanted, done, failed)
-  local buffers, proposal = require("claude-ide.diff.buffers"), require("claude-ide.diff.proposal")
+  local buffers, proposal = require("claude-ide.diff.buffers"), require("claude-ide.buffer.bytes")
   ---@type claude-ide.diff.Prepared
   ---@diagnostic disable-next-line: missing-fields -- the steps fill them in
   local prepared = { bufs = {} }
@@ -95,7 +95,7 @@ function M.run(diff, is_wanted, done, failed)
         -- A buffer of no text has a line all the same.
         local old = prepared.now.format.empty and {} or prepared.now.lines
         local new = prepared.format.empty and {} or prepared.lines
-        require("claude-ide.diff.compare").run(old, new, bytes, function(comparison)
+        require("claude-ide.compare.xdiff").run(old, new, bytes, function(comparison)
           prepared.comparison = comparison
           next_step()
         end, guarded)

@@ -54,7 +54,7 @@ function M.give_back(text, why)
     return
   end
   local where = keep(text)
-  require("claude-ide.notice").warn(require("claude-ide.one_line").fitting({
+  require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({
     ("%s. Your words are in %s."):format(why, where),
     ("Not told: your words are in %s."):format(where),
   }))
@@ -101,7 +101,7 @@ local function deliver(reason)
   elseif not prompt.submit(reason.buf, reason.text) then
     M.give_back(reason.text, "Claude's terminal takes no words")
   elseif not terminal.is_visible() then
-    require("claude-ide.notice").info("Claude was told why.")
+    require("claude-ide.ui.notice").info("Claude was told why.")
   end
 end
 
@@ -141,7 +141,7 @@ local function question(client)
   if not why then
     return "Why not? "
   end
-  return require("claude-ide.one_line").fitting({
+  return require("claude-ide.ui.one_line").fitting({
     ("Why not? (%s: your words will be in %s) "):format(why, name_of(has_clipboard())),
     ("Why not? (goes to %s) "):format(name_of(has_clipboard())),
   })

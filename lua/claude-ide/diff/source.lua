@@ -97,7 +97,7 @@ function M.present(path, disk)
   if encoding then
     bytes = vim.iconv(bytes:sub(3), encoding, "utf-8") or bytes
   end
-  local lines, format = require("claude-ide.diff.proposal").decode(bytes)
+  local lines, format = require("claude-ide.buffer.bytes").decode(bytes)
   return {
     lines = lines,
     format = format,

@@ -16,7 +16,7 @@ local LINGER_FOR_NEXT_MS = 3000
 ---@field text? claude-ide.diff.Prepared from when both sides are ready
 ---@field tick? integer changedtick of the untouched proposal
 ---@field view? claude-ide.diff.View
----@field hunks? claude-ide.diff.Hunks from when it is on the screen
+---@field hunks? claude-ide.compare.Hunks from when it is on the screen
 ---@field group? integer augroup
 ---@field verbs? claude-ide.diff.Verbs from when it has been on the screen
 ---@field behind? claude-ide.diff.Verbs it is ready, and another one is where it would be
@@ -53,7 +53,7 @@ end
 ---@return claude-ide.diff.Entry
 function M.add(diff)
   if not next(entries) then
-    require("claude-ide.diff.keys").attach("diff")
+    require("claude-ide.ui.typing").attach("diff")
     require("claude-ide.diff.intent").start()
     require("claude-ide.diff.aside").start(modified_bufs)
   end
@@ -89,7 +89,7 @@ local function remove(entry)
     return
   end
   entries[entry.diff.id] = nil
-  require("claude-ide.diff.attention").forget(entry.diff.id)
+  require("claude-ide.ui.attention").forget(entry.diff.id)
   if entry.group then
     vim.api.nvim_del_augroup_by_id(entry.group)
   end
@@ -108,8 +108,8 @@ local function remove(entry)
   if not next(entries) then
     require("claude-ide.diff.aside").stop()
     require("claude-ide.diff.intent").stop()
-    require("claude-ide.diff.keys").detach("diff")
-    require("claude-ide.diff.restore").forget()
+    require("claude-ide.ui.typing").detach("diff")
+    require("claude-ide.ui.restore").forget()
   end
 end
 
@@ -151,7 +151,7 @@ local function linger(entry)
   lingering = { entry = entry, timer = timer }
   timer:start(LINGER_MS, 0, vim.schedule_wrap(M.end_lingering))
   -- The next key is for the screen that comes after this one.
-  require("claude-ide.diff.keys").before_next(function()
+  require("claude-ide.ui.typing").before_next(function()
     if lingering and lingering.entry == entry then
       M.end_lingering()
     end
@@ -174,7 +174,7 @@ function M.take_down(entry)
     return linger(entry)
   end
   -- Never within the autocommand that decided it: there windows cannot be closed.
-  require("claude-ide.diff.keys").soon(function()
+  require("claude-ide.ui.typing").soon(function()
     clear(entry)
   end)
 end
@@ -214,17 +214,17 @@ local function listen(entry, verbs)
 end
 
 ---@param entry claude-ide.diff.Entry on the screen
----@param side claude-ide.diff.Side
+---@param side claude-ide.ui.Side
 ---@param width integer
 ---@return string
 local function winbar_of(entry, side, width)
-  local layout = entry.view and entry.view.layout or require("claude-ide.diff.layout").preferred()
-  local winbar, hunks, text = require("claude-ide.diff.winbar"), require("claude-ide.diff.hunks"), entry.text
-  local unseen = require("claude-ide.diff.proposal").unseen_changes(text.now.format, text.format)
+  local layout = entry.view and entry.view.layout or require("claude-ide.ui.layout").preferred()
+  local winbar, hunks, text = require("claude-ide.diff.winbar"), require("claude-ide.compare.live_hunks"), entry.text
+  local unseen = require("claude-ide.buffer.bytes").unseen_changes(text.now.format, text.format)
   if side == "now" then
     return winbar.of_now(entry.diff, text.now, width, unseen)
   end
-  ---@type claude-ide.diff.Hunks
+  ---@type claude-ide.compare.Hunks
   ---@diagnostic disable-next-line: assign-type-mismatch -- they are there before the view is
   local live = entry.hunks
   local comparison = text.comparison
@@ -232,7 +232,7 @@ local function winbar_of(entry, side, width)
   if live.list ~= comparison.hunks then
     added, removed = hunks.count(live)
   end
-  local alone = not require("claude-ide.diff.layout").get(layout).now
+  local alone = not require("claude-ide.ui.layout").get(layout).now
   return winbar.of_proposal(entry.diff, {
     added = added,
     removed = removed,
@@ -246,7 +246,7 @@ local function winbar_of(entry, side, width)
 end
 
 ---@param entry claude-ide.diff.Entry
----@return fun(side: claude-ide.diff.Side, width: integer): string
+---@return fun(side: claude-ide.ui.Side, width: integer): string
 local function winbars(entry)
   return function(side, width)
     return winbar_of(entry, side, width)
@@ -266,7 +266,7 @@ end
 ---@param entry claude-ide.diff.Entry
 function M.switch_layout(entry)
   if entry.view and entry.diff.state == "pending" then
-    local layout = require("claude-ide.diff.layout")
+    local layout = require("claude-ide.ui.layout")
     local name = layout.after(entry.view.layout)
     layout.prefer(name)
     require("claude-ide.diff.view").switch(entry.view, name, winbars(entry))
@@ -293,9 +293,9 @@ end
 local function view_opts(entry)
   local text = entry.text --[[@as claude-ide.diff.Prepared]]
   local bytes = #entry.diff.proposed + #(text.now.disk.bytes or "")
-  local marks = require("claude-ide.diff.marks")
+  local marks = require("claude-ide.compare.marks")
   entry.hunks = entry.hunks
-    or require("claude-ide.diff.hunks").follow(text, function()
+    or require("claude-ide.compare.live_hunks").follow(text, function()
       refresh(entry)
     end)
   return {
@@ -334,7 +334,7 @@ end
 ---@param opts claude-ide.diff.ShowOpts
 ---@return boolean
 local function has_to_wait(entry, opts)
-  local place = require("claude-ide.diff.place")
+  local place = require("claude-ide.ui.place")
   if not place.of(place.preferred()).shared then
     return false
   end

@@ -31,7 +31,7 @@ function M.come_forward(entry, instead_of)
   if instead_of then
     return show()
   end
-  require("claude-ide.diff.attention").when_free(entry.diff.id, name_of(entry), show)
+  require("claude-ide.ui.attention").when_free(entry.diff.id, name_of(entry), show)
 end
 
 ---Whether a diff would cover what the person looks at, who has not asked for it. Tells them once that it waits.
@@ -41,7 +41,7 @@ end
 function M.is_unwanted(entry, how)
   local wanted = how.asked or how.instead_of or require("claude-ide.config").get().diff.focus
   if not wanted and not entry.behind then
-    require("claude-ide.notice").info(
+    require("claude-ide.ui.notice").info(
       ("Claude proposes a change to %s. `:Claude diffs` shows it."):format(name_of(entry))
     )
   end

@@ -2,30 +2,30 @@
 -- Invariant: it closes its own windows and buffers and no others.
 local M = {}
 
----@class claude-ide.diff.View: claude-ide.diff.Pair the person may have closed some of its windows
+---@class claude-ide.diff.View: claude-ide.compare.Pair the person may have closed some of its windows
 ---@field diff claude-ide.Diff
----@field hunks claude-ide.diff.Hunks
----@field layout claude-ide.diff.LayoutName
----@field place claude-ide.diff.PlaceName
+---@field hunks claude-ide.compare.Hunks
+---@field layout claude-ide.ui.LayoutName
+---@field place claude-ide.ui.PlaceName
 ---@field fitted? string size of the screen, and layout, that the windows have the sizes for
 ---@field tab integer
 ---@field gives_way? integer a window of the person's that is low as long as the diff is there
----@field screen claude-ide.diff.Screen what to go back to
+---@field screen claude-ide.ui.Screen what to go back to
 ---@field lost_here? boolean the person was in it when they closed a window of it
 
 ---@class claude-ide.diff.ViewOpts
 ---@field focus boolean go there
----@field hunks claude-ide.diff.Hunks
----@field winbar fun(side: claude-ide.diff.Side, width: integer): string
+---@field hunks claude-ide.compare.Hunks
+---@field winbar fun(side: claude-ide.ui.Side, width: integer): string
 ---@field plain boolean without Neovim's diff mode
----@field screen? claude-ide.diff.Screen default: the present one
+---@field screen? claude-ide.ui.Screen default: the present one
 
 ---@param diff claude-ide.Diff
----@param bufs table<claude-ide.diff.Side, integer>
+---@param bufs table<claude-ide.ui.Side, integer>
 ---@param opts claude-ide.diff.ViewOpts
 ---@return claude-ide.diff.View
 function M.open(diff, bufs, opts)
-  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.diff.restore")
+  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.ui.restore")
   require("claude-ide.diff.winbar").define_highlights()
   ---@type claude-ide.diff.View
   ---@diagnostic disable-next-line: missing-fields -- the tab is made below
@@ -33,8 +33,8 @@ function M.open(diff, bufs, opts)
     diff = diff,
     bufs = bufs,
     wins = {},
-    layout = require("claude-ide.diff.layout").preferred(),
-    place = require("claude-ide.diff.place").preferred(),
+    layout = require("claude-ide.ui.layout").preferred(),
+    place = require("claude-ide.ui.place").preferred(),
     hunks = opts.hunks,
     plain = opts.plain,
     screen = opts.screen or restore.remember(),
@@ -68,7 +68,7 @@ end
 ---@param view claude-ide.diff.View
 ---@return boolean
 local function is_shared(view)
-  return require("claude-ide.diff.place").of(view.place).shared
+  return require("claude-ide.ui.place").of(view.place).shared
 end
 
 ---Whether the person is in it: in its tab page, or in a window of it where the tab page is their own.
@@ -88,7 +88,7 @@ function M.note_loss(view)
 end
 
 ---@param view claude-ide.diff.View
----@param side claude-ide.diff.Side
+---@param side claude-ide.ui.Side
 ---@return boolean
 function M.is_shown(view, side)
   local win = view.wins[side]
@@ -105,8 +105,8 @@ function M.focus(view)
 end
 
 ---@param view claude-ide.diff.View
----@param name claude-ide.diff.LayoutName
----@param winbar fun(side: claude-ide.diff.Side, width: integer): string
+---@param name claude-ide.ui.LayoutName
+---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
 function M.switch(view, name, winbar)
   if M.is_shown(view, "proposal") then
     require("claude-ide.diff.buffers").silently(function()
@@ -129,10 +129,10 @@ end
 
 ---The text has changed.
 ---@param view claude-ide.diff.View
----@param winbar fun(side: claude-ide.diff.Side, width: integer): string
+---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
 function M.refresh(view, winbar)
   if M.is_shown(view, "proposal") then
-    require("claude-ide.diff.pair").refresh(view)
+    require("claude-ide.compare.pair").refresh(view)
     require("claude-ide.diff.arrange").set_winbars(view, winbar)
   end
 end
@@ -147,8 +147,8 @@ end
 
 ---@param view claude-ide.diff.View
 local function close_windows(view)
-  local place = require("claude-ide.diff.place")
-  require("claude-ide.diff.pair").end_comparing(view)
+  local place = require("claude-ide.ui.place")
+  require("claude-ide.compare.pair").end_comparing(view)
   place.keeping_sizes(function()
     place.of(view.place).close(view)
     return true
@@ -162,7 +162,7 @@ local function brought_tab_line(view)
   return not is_shared(view)
     and vim.o.showtabline == 1
     and #vim.api.nvim_list_tabpages() == 2
-    and not require("claude-ide.diff.place").has_guests(view)
+    and not require("claude-ide.ui.place").has_guests(view)
 end
 
 ---Goes back and takes the windows away. A tab line that goes with them goes first: a terminal there would be made a line
@@ -187,7 +187,7 @@ end
 ---Takes the windows out of the person's own tab page, in which they are not now, and puts that in order.
 ---@param view claude-ide.diff.View
 local function leave_from_afar(view)
-  local restore = require("claude-ide.diff.restore")
+  local restore = require("claude-ide.ui.restore")
   local here = restore.remember_place()
   vim.api.nvim_set_current_tabpage(view.tab)
   local within = is_within(view)
@@ -204,7 +204,7 @@ end
 ---@param next_view? claude-ide.diff.View where a person who is in it goes; default: back
 ---@return boolean went_back
 local function take_away(view, next_view)
-  local restore = require("claude-ide.diff.restore")
+  local restore = require("claude-ide.ui.restore")
   local stands, shared = vim.api.nvim_tabpage_is_valid(view.tab), is_shared(view)
   local within = view.lost_here and (shared or not stands) or stands and is_within(view)
   if not shared and within and next_view then
@@ -216,7 +216,7 @@ local function take_away(view, next_view)
     leave_from_afar(view)
     return false
   end
-  local guests = stands and not shared and require("claude-ide.diff.place").has_guests(view)
+  local guests = stands and not shared and require("claude-ide.ui.place").has_guests(view)
   local goes_back = within == true and not guests
   leave(view, goes_back and function()
     restore.go(view.screen)
@@ -250,7 +250,7 @@ end
 ---@return boolean went_back the person was in it, and is where they came from
 function M.close(view, opts)
   opts = opts or {}
-  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.diff.restore")
+  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.ui.restore")
   local went_back = buffers.silently(function()
     return take_away(view, opts.next_view)
   end)

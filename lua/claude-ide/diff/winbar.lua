@@ -59,16 +59,16 @@ end
 local key_name = M.key_name
 
 ---@param path string
----@return claude-ide.diff.Piece
+---@return claude-ide.ui.Piece
 local function file(path)
-  return require("claude-ide.diff.fit").name(RANKS.file, "ClaudeDiffFile", vim.fs.basename(path))
+  return require("claude-ide.ui.winbar_text").name(RANKS.file, "ClaudeDiffFile", vim.fs.basename(path))
 end
 
 ---@param rank integer
 ---@param warning string
----@return claude-ide.diff.Piece
+---@return claude-ide.ui.Piece
 local function warn(rank, warning)
-  return require("claude-ide.diff.fit").sentence(rank, "ClaudeDiffWarning", warning)
+  return require("claude-ide.ui.winbar_text").sentence(rank, "ClaudeDiffWarning", warning)
 end
 
 ---@param diff claude-ide.Diff
@@ -85,9 +85,9 @@ function M.of_now(diff, now, width, unseen)
   elseif now.against == "nothing" then
     what = "does not exist yet"
   end
-  local fit = require("claude-ide.diff.fit")
+  local fit = require("claude-ide.ui.winbar_text")
   local side = fit.sentence(RANKS.now, group, "· " .. what)
-  local pieces = { file(diff.old_path), side } ---@type claude-ide.diff.Piece[]
+  local pieces = { file(diff.old_path), side } ---@type claude-ide.ui.Piece[]
   if unseen then
     pieces[3] = warn(RANKS.unseen, unseen)
     pieces[3].right = true
@@ -113,7 +113,7 @@ end
 ---@field unseen? string what changes beside the lines, in the same case
 
 ---The keys that decide. They are there at any width.
----@return claude-ide.diff.Piece
+---@return claude-ide.ui.Piece
 local function decide()
   local config = require("claude-ide.config").get().diff
   local accept = key_name(config.keymaps.accept, config.accept_on_write and ":w" or ":Claude accept")
@@ -134,7 +134,7 @@ end
 ---@param rank integer
 ---@param keys string|string[]|false
 ---@param what string
----@return claude-ide.diff.Piece? nil: there is no key for it
+---@return claude-ide.ui.Piece? nil: there is no key for it
 local function hint_of(rank, keys, what)
   local key = key_name(keys, "")
   if key ~= "" then
@@ -148,7 +148,7 @@ end
 ---@return string
 function M.of_proposal(diff, opts)
   local pieces = {}
-  ---@param piece? claude-ide.diff.Piece
+  ---@param piece? claude-ide.ui.Piece
   local function add(piece)
     pieces[#pieces + 1] = piece
   end
@@ -174,7 +174,7 @@ function M.of_proposal(diff, opts)
   add(hint_of(RANKS.next, "]c", "next"))
   add(hint_of(RANKS.hunk, keymaps.hunk, "drop"))
   add(hint_of(RANKS.layout, keymaps.layout, "layout"))
-  return require("claude-ide.diff.fit").winbar(pieces, opts.width)
+  return require("claude-ide.ui.winbar_text").winbar(pieces, opts.width)
 end
 
 ---What stands there while a decided diff is still on the screen.

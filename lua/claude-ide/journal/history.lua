@@ -283,7 +283,7 @@ function M.open(path, bytes, source)
     decided = { at = 1, base = 1, regions = {} },
     decisions = 0,
     source = source,
-    secret = require("claude-ide.selection.privacy").denied_by(path) ~= nil,
+    secret = require("claude-ide.privacy").denied_by(path) ~= nil,
   }
   histories[key] = history
   M.record(history, "person", bytes)

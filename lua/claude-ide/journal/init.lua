@@ -162,7 +162,7 @@ local function warm_up()
   -- The system's events and the threads for files are set up with the first file that is followed.
   local folder = require("claude-ide.workspace").folders()[1]
   require("claude-ide.watch.files").follow(folder .. "/.claude-ide", function() end)()
-  require("claude-ide.selection.privacy").denied_by("/")
+  require("claude-ide.privacy").denied_by("/")
 end
 
 local follows_server = false

@@ -118,7 +118,7 @@ function M.finish(client, each)
       each(change, entry.turn)
     end, function(left_out)
       if left_out > 0 then
-        require("claude-ide.notice").warn(
+        require("claude-ide.ui.notice").warn(
           ("Commands of Claude's changed %d files. `:Claude review` shows %d of them."):format(
             left_out + checkpoint.MAX_FILES,
             checkpoint.MAX_FILES

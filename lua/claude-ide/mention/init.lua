@@ -47,7 +47,7 @@ local function caution(entry)
   if buf and vim.bo[buf].modified then
     return short(entry.path) .. " has unsaved changes; Claude reads the file on disk."
   end
-  local privacy = require("claude-ide.selection.privacy")
+  local privacy = require("claude-ide.privacy")
   if (buf and privacy.verdict(buf) == "private") or privacy.denied_by(entry.path) then
     return short(entry.path) .. " is withheld otherwise; this mention lets Claude read it."
   end
@@ -68,7 +68,7 @@ end
 ---In one line: a second one would make Neovim wait for a key, or take the first one away.
 ---@param what string[] sentences on what became of the mentions
 local function say(what)
-  local notice = require("claude-ide.notice")
+  local notice = require("claude-ide.ui.notice")
   if #warnings == 0 then
     for _, text in ipairs(what) do
       notice.info(text)
@@ -79,7 +79,7 @@ local function say(what)
     return (text:gsub("%.?$", "."))
   end, what)
   local count = ("%d of these are withheld otherwise or have unsaved changes."):format(#warnings)
-  notice.warn(require("claude-ide.one_line").fitting({
+  notice.warn(require("claude-ide.ui.one_line").fitting({
     table.concat(vim.list_extend(said, warnings), " "),
     #warnings == 1 and warnings[1] or count,
   }))

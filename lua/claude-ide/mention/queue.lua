@@ -71,7 +71,7 @@ local function ask(clients, key)
       waiting = vim.tbl_filter(function(other)
         return other.batch ~= given_up
       end, waiting)
-      require("claude-ide.notice").info("Not sent to Claude.")
+      require("claude-ide.ui.notice").info("Not sent to Claude.")
     end
     M.flush()
   end)

@@ -86,11 +86,11 @@ function M.start(view, entry)
       list = list,
       scheduled = false,
     },
-    plain = require("claude-ide.diff.marks").needed(list, #view.lines + line_count(view), bytes),
+    plain = require("claude-ide.compare.marks").needed(list, #view.lines + line_count(view), bytes),
     -- The keys of the person's buffer are put back one by one, see `review.keys`.
     without_keys = true,
   }
-  require("claude-ide.diff.pair").compare(view.pair)
+  require("claude-ide.compare.pair").compare(view.pair)
   unfold(view, entry)
   note(view, entry)
 end
@@ -106,7 +106,7 @@ function M.refresh(view, entry)
   local list = differences(view, entry)
   if pair.hunks.old ~= view.lines or not vim.deep_equal(pair.hunks.list, list) then
     pair.hunks.old, pair.hunks.list = view.lines, list
-    require("claude-ide.diff.pair").refresh(pair)
+    require("claude-ide.compare.pair").refresh(pair)
   end
   unfold(view, entry)
   note(view, entry)
@@ -114,12 +114,12 @@ end
 
 ---@param view claude-ide.review.View
 function M.go_to_first(view)
-  require("claude-ide.diff.pair").go_to_first_change(view.pair --[[@as claude-ide.diff.Pair]])
+  require("claude-ide.compare.pair").go_to_first_change(view.pair --[[@as claude-ide.compare.Pair]])
 end
 
 ---@param view claude-ide.review.View
 function M.align(view)
-  require("claude-ide.diff.pair").align(view.pair --[[@as claude-ide.diff.Pair]])
+  require("claude-ide.compare.pair").align(view.pair --[[@as claude-ide.compare.Pair]])
 end
 
 ---Brings what a change removes into sight, where it is drawn above the cursor.
@@ -132,7 +132,7 @@ function M.reveal(view)
   local lnum, last = vim.api.nvim_win_get_cursor(win)[1], vim.api.nvim_buf_line_count(view.bufs.file)
   for _, hunk in ipairs(pair.hunks.list) do
     if math.min(math.max(hunk.new, 1), last) == lnum then
-      return require("claude-ide.diff.unified").go_to(view.bufs.file, hunk, win)
+      return require("claude-ide.compare.unified").go_to(view.bufs.file, hunk, win)
     end
   end
 end
@@ -143,14 +143,14 @@ end
 ---@return integer
 function M.beside(view, lnum)
   local last = vim.api.nvim_buf_line_count(view.bufs.file)
-  return math.min(require("claude-ide.diff.hunks").map(view.pair.hunks, lnum), last)
+  return math.min(require("claude-ide.compare.live_hunks").map(view.pair.hunks, lnum), last)
 end
 
 ---Takes everything out of the windows and buffers that was put there.
 ---@param view claude-ide.review.View
 function M.stop(view)
   if view.pair then
-    require("claude-ide.diff.pair").end_comparing(view.pair)
+    require("claude-ide.compare.pair").end_comparing(view.pair)
     view.pair = nil
   end
   if vim.api.nvim_buf_is_valid(view.bufs.file) then

@@ -114,7 +114,7 @@ end
 ---Shows this review, and the diffs that come after it, in the next layout.
 function M.next_layout()
   if review then
-    local layout = require("claude-ide.diff.layout")
+    local layout = require("claude-ide.ui.layout")
     local name = layout.after(review.view.layout)
     layout.prefer(name)
     require("claude-ide.review.view").switch(review.view, review.entries, review.shown, name)
@@ -179,7 +179,7 @@ function M.open(scope)
   local fresh = { scope = scope, entries = {}, shown = 1, stop = {} }
   gather(fresh)
   if #fresh.entries == 0 then
-    require("claude-ide.notice").info(NOTHING[scope] or "That turn changed no file.")
+    require("claude-ide.ui.notice").info(NOTHING[scope] or "That turn changed no file.")
     return true
   end
   M.close()
@@ -235,9 +235,9 @@ local function decide(action, path, hunk, scope)
   if not ok then
     return nil, err
   elseif err then
-    require("claude-ide.notice").warn(("%s: %s."):format(short(path), err))
+    require("claude-ide.ui.notice").warn(("%s: %s."):format(short(path), err))
   elseif left and left > 0 then
-    require("claude-ide.notice").warn(("%s: %s"):format(short(path), stays(left)))
+    require("claude-ide.ui.notice").warn(("%s: %s"):format(short(path), stays(left)))
   end
   M.refresh()
   local entry = find(path)
@@ -370,7 +370,7 @@ end
 function M.jump(step)
   local ok, err = require("claude-ide.review.signs").jump(step)
   if not ok and err then
-    require("claude-ide.notice").info(err)
+    require("claude-ide.ui.notice").info(err)
   end
 end
 

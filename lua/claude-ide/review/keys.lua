@@ -5,7 +5,7 @@ local M = {}
 ---@param err string?
 local function say(result, err)
   if not result and err then
-    require("claude-ide.notice").info(err)
+    require("claude-ide.ui.notice").info(err)
   end
 end
 
@@ -114,7 +114,7 @@ local OBTAIN = {
   run = function(view)
     local pair = view and view.pair
     if pair then
-      require("claude-ide.diff.drawn").obtain(pair)
+      require("claude-ide.compare.change_keys").obtain(pair)
     end
   end,
 }

@@ -132,7 +132,7 @@ function M.jump(step)
   end
   local buf = buffer.load_hidden(there.path) or vim.fn.bufadd(there.path)
   vim.cmd("normal! m'")
-  local win = require("claude-ide.window").show(buf)
+  local win = require("claude-ide.ui.file_window").show(buf)
   if not win then
     return nil, "There is no window to show it in."
   end

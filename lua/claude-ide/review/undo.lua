@@ -114,7 +114,7 @@ local function report(results)
       problems[#problems + 1] = ("%s: %s"):format(vim.fn.fnamemodify(result.path, ":~:."), result.err)
     end
   end
-  local notice = require("claude-ide.notice")
+  local notice = require("claude-ide.ui.notice")
   local said = ("Took back Claude's changes in %s."):format(counted(done, "file", "files"))
   if #problems > 0 then
     notice.warn(said .. "\n" .. table.concat(problems, "\n"))
@@ -133,7 +133,7 @@ function M.ask(id)
     return item.action ~= "leave"
   end, preview)
   if not id or #preview == 0 then
-    require("claude-ide.notice").info("Nothing to undo: no change of Claude's is left.")
+    require("claude-ide.ui.notice").info("Nothing to undo: no change of Claude's is left.")
     return true
   end
   require("claude-ide.diff.winbar").define_highlights()

@@ -7,10 +7,10 @@ local M = {}
 ---@class claude-ide.review.View
 ---@field bufs table<claude-ide.review.Side, integer>
 ---@field wins table<claude-ide.review.Side, integer> without `before` in a layout that draws it within the file
----@field layout claude-ide.diff.LayoutName
----@field pair? claude-ide.diff.Pair the two sides, as long as they are compared
+---@field layout claude-ide.ui.LayoutName
+---@field pair? claude-ide.compare.Pair the two sides, as long as they are compared
 ---@field tab integer
----@field screen claude-ide.diff.Screen what to go back to
+---@field screen claude-ide.ui.Screen what to go back to
 ---@field lines string[] of the side before
 ---@field unmap? fun()
 ---@field options? table of the file's window, as they were
@@ -62,7 +62,7 @@ function M.release(view)
       end
     end
     if view.options and vim.api.nvim_win_is_valid(view.wins.file) then
-      require("claude-ide.diff.dress").put_back(view.wins.file, view.options)
+      require("claude-ide.ui.window_look").put_back(view.wins.file, view.options)
     end
     view.options = nil
     return true
@@ -86,7 +86,7 @@ end
 ---Makes the window of the side before, if the layout has one and there is room for it.
 ---@param view claude-ide.review.View
 local function open_before(view)
-  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  local direction = require("claude-ide.ui.layout").get(view.layout).now
   local ok, win = pcall(function()
     return direction
       and vim.api.nvim_open_win(view.bufs.before, false, { split = direction, win = view.wins.file })
@@ -103,9 +103,9 @@ end
 ---@param entries claude-ide.review.Entry[]
 local function fit(view, entries)
   vim.api.nvim_win_set_width(view.wins.list, require("claude-ide.review.list").width(entries))
-  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  local direction = require("claude-ide.ui.layout").get(view.layout).now
   if view.wins.before and direction then
-    require("claude-ide.diff.place").even(view.wins.before, view.wins.file, direction)
+    require("claude-ide.ui.place").even(view.wins.before, view.wins.file, direction)
   end
 end
 
@@ -144,7 +144,7 @@ function M.show(view, entries, index)
     return
   end
   local entry, buffers = entries[index], require("claude-ide.diff.buffers")
-  local dress = require("claude-ide.diff.dress")
+  local dress = require("claude-ide.ui.window_look")
   M.release(view)
   local old = { view.bufs.before, view.bufs.file }
   silently(function()
@@ -182,7 +182,7 @@ end
 ---@param view claude-ide.review.View
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
----@param name claude-ide.diff.LayoutName
+---@param name claude-ide.ui.LayoutName
 function M.switch(view, entries, index, name)
   if not stands(view) then
     return
@@ -197,7 +197,7 @@ function M.switch(view, entries, index, name)
     end
     comparison().stop(view)
     view.layout = name
-    require("claude-ide.diff.place").keeping_sizes(function()
+    require("claude-ide.ui.place").keeping_sizes(function()
       if before then
         vim.api.nvim_win_close(before, true)
       end
@@ -205,7 +205,7 @@ function M.switch(view, entries, index, name)
       return true
     end)
     if view.wins.before then
-      require("claude-ide.diff.dress").window(view.wins.before, "")
+      require("claude-ide.ui.window_look").window(view.wins.before, "")
     end
     fit(view, entries)
     comparison().start(view, entries[index])
@@ -272,11 +272,11 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@return claude-ide.review.View
 function M.open(entries)
-  local list, dress = require("claude-ide.review.list"), require("claude-ide.diff.dress")
+  local list, dress = require("claude-ide.review.list"), require("claude-ide.ui.window_look")
   require("claude-ide.diff.winbar").define_highlights()
   local view = {
-    screen = require("claude-ide.diff.restore").remember(),
-    layout = require("claude-ide.diff.layout").preferred(),
+    screen = require("claude-ide.ui.restore").remember(),
+    layout = require("claude-ide.ui.layout").preferred(),
     bufs = {},
     wins = {},
     lines = {},
@@ -294,7 +294,7 @@ function M.open(entries)
     wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
     wo.statuscolumn, wo.wrap, wo.cursorline, wo.list, wo.spell = "", false, true, false, false
     wo.colorcolumn, wo.winfixwidth = "", true
-    require("claude-ide.diff.place").keeping_sizes(function()
+    require("claude-ide.ui.place").keeping_sizes(function()
       vim.api.nvim_win_set_width(wins.list, list.width(entries))
       open_before(view)
       return true
@@ -312,7 +312,7 @@ end
 ---Takes the review off the screen; the person goes back to where they came from.
 ---@param view claude-ide.review.View
 function M.close(view)
-  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.diff.restore")
+  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.ui.restore")
   M.release(view)
   local here = not vim.api.nvim_tabpage_is_valid(view.tab) or M.is_current(view)
   silently(function()

@@ -26,7 +26,7 @@ end
 ---@param lhs string
 ---@param what string
 ---@param right? boolean
----@return claude-ide.diff.Piece? nil: there is no key for it
+---@return claude-ide.ui.Piece? nil: there is no key for it
 local function hint(rank, lhs, what, right)
   if lhs ~= "" then
     local texts = { { "ClaudeDiffKey", " " .. lhs }, { "ClaudeDiffHint", " " .. what .. " " } }
@@ -35,12 +35,12 @@ local function hint(rank, lhs, what, right)
 end
 
 ---@param path string
----@return claude-ide.diff.Piece
+---@return claude-ide.ui.Piece
 local function name(path)
-  return require("claude-ide.diff.fit").name(RANKS.file, "ClaudeDiffFile", vim.fs.basename(path))
+  return require("claude-ide.ui.winbar_text").name(RANKS.file, "ClaudeDiffFile", vim.fs.basename(path))
 end
 
----@param pieces table<integer, claude-ide.diff.Piece?> with gaps
+---@param pieces table<integer, claude-ide.ui.Piece?> with gaps
 ---@param count integer
 ---@param width integer
 ---@return string
@@ -49,7 +49,7 @@ local function winbar(pieces, count, width)
   for i = 1, count do
     there[#there + 1] = pieces[i]
   end
-  return require("claude-ide.diff.fit").winbar(there, width)
+  return require("claude-ide.ui.winbar_text").winbar(there, width)
 end
 
 ---@param width integer of the window
@@ -67,12 +67,12 @@ end
 ---@return string
 function M.of_before(entry, width)
   local what = entry.change and entry.change.kind == "created" and "did not exist" or "before Claude"
-  local side = require("claude-ide.diff.fit").sentence(RANKS.side, "ClaudeDiffSide", "· " .. what)
+  local side = require("claude-ide.ui.winbar_text").sentence(RANKS.side, "ClaudeDiffSide", "· " .. what)
   return winbar({ name(entry.path), side }, 2, width)
 end
 
 ---@param entry claude-ide.review.Entry
----@return claude-ide.diff.Piece?
+---@return claude-ide.ui.Piece?
 local function state(entry)
   if not entry.waits then
     local group = entry.outcome == "undone" and "ClaudeDiffRejected" or "ClaudeDiffAccepted"
@@ -84,9 +84,9 @@ local function state(entry)
 end
 
 ---@param change claude-ide.journal.Change
----@return claude-ide.diff.Piece
+---@return claude-ide.ui.Piece
 local function counts(change)
-  local texts = {} ---@type claude-ide.diff.Text[]
+  local texts = {} ---@type claude-ide.ui.Text[]
   for _, count in ipairs({
     { change.added, "ClaudeDiffAdded", " +%d" },
     { change.removed, "ClaudeDiffRemoved", " −%d" },

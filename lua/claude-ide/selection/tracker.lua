@@ -5,7 +5,7 @@
 -- when the person has gone to the Claude terminal, or typed `:`.
 local M = {}
 
-local privacy = require("claude-ide.selection.privacy")
+local privacy = require("claude-ide.privacy")
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
 

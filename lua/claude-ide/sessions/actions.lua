@@ -22,7 +22,7 @@ local function start(item, args, doing)
   local summary = item.summary
   local words = require("claude-ide.sessions.words")
   if summary.cwd and vim.fn.isdirectory(summary.cwd) == 0 then
-    require("claude-ide.notice").error(
+    require("claude-ide.ui.notice").error(
       ("%s began in %s, which is gone: the CLI resumes it only there."):format(
         words.title(summary),
         vim.fn.fnamemodify(summary.cwd, ":~")
@@ -76,7 +76,7 @@ function RUN.copy(item)
   if vim.fn.has("clipboard") == 1 then
     pcall(vim.fn.setreg, "+", id)
   end
-  require("claude-ide.notice").info("Copied " .. id)
+  require("claude-ide.ui.notice").info("Copied " .. id)
 end
 
 function RUN.export(item)
@@ -116,7 +116,7 @@ function M.run_by_id(name, id)
     if item then
       M.run(name, item)
     else
-      require("claude-ide.notice").error(err or ("There is no session %s."):format(id))
+      require("claude-ide.ui.notice").error(err or ("There is no session %s."):format(id))
     end
   end)
 end

@@ -35,7 +35,7 @@ end
 
 ---Looks at the sessions of this Neovim and tells what is new.
 function M.update()
-  local present, news, now = {}, {}, require("claude-ide.sessions.clock").now()
+  local present, news, now = {}, {}, require("claude-ide.clock").now()
   for _, session in ipairs(require("claude-ide.sessions").live()) do
     present[session.pid] = known[session.pid]
   end

@@ -71,13 +71,13 @@ local function finish(export)
   vim.bo[buf].undolevels = vim.go.undolevels
   vim.bo[buf].buflisted = true
   vim.bo[buf].modified = true
-  local win, focused = require("claude-ide.window").show(buf)
+  local win, focused = require("claude-ide.ui.file_window").show(buf)
   if export.bytes <= MAX_HIGHLIGHTED then
     vim.bo[buf].filetype = "markdown"
   end
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
   local where = win and focused and "`:w` writes it." or "It is among your buffers, `:w` writes it."
-  require("claude-ide.notice").info(require("claude-ide.one_line").fitting({
+  require("claude-ide.ui.notice").info(require("claude-ide.ui.one_line").fitting({
     ("Exported as %s. %s"):format(name, where),
     "Exported. " .. where,
   }))
@@ -90,7 +90,7 @@ local function fail(export, err)
   if vim.api.nvim_buf_is_valid(export.buf) then
     vim.api.nvim_buf_delete(export.buf, { force = true })
   end
-  require("claude-ide.notice").error("The session cannot be exported: " .. (err or "unknown reason"))
+  require("claude-ide.ui.notice").error("The session cannot be exported: " .. (err or "unknown reason"))
 end
 
 ---@param export claude-ide.sessions.Export
@@ -101,7 +101,7 @@ local function tell_progress(export)
     export.told = now
     local total = math.max(export.transcript:info().len, 1)
     local share = math.floor(100 * (export.next_row - #export.rows) / total)
-    require("claude-ide.notice").info(("Exporting: %d %%"):format(share))
+    require("claude-ide.ui.notice").info(("Exporting: %d %%"):format(share))
   end
 end
 
@@ -189,7 +189,7 @@ function M.open(summary)
     if export then
       return fail(export, err) -- it broke later
     elseif not transcript then
-      require("claude-ide.notice").error("The session cannot be exported: " .. (err or "unknown reason"))
+      require("claude-ide.ui.notice").error("The session cannot be exported: " .. (err or "unknown reason"))
       return
     end
     local buf = vim.api.nvim_create_buf(false, false)

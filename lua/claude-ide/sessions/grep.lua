@@ -121,7 +121,7 @@ local function list_gathered(search)
   if first then
     local current = vim.api.nvim_get_current_win()
     vim.cmd("botright copen")
-    if not require("claude-ide.window").may_focus() then
+    if not require("claude-ide.ui.file_window").may_focus() then
       vim.api.nvim_set_current_win(current)
     end
     map_cancel(true)
@@ -165,7 +165,7 @@ local function finish(search)
   list_gathered(search)
   running = nil
   map_cancel(false)
-  local notice = require("claude-ide.notice")
+  local notice = require("claude-ide.ui.notice")
   if has_list(search) then
     set_title(search, search.incomplete and " (not all)" or "")
   end
@@ -255,7 +255,7 @@ function M.start(pattern, options)
       return
     end
     local words = require("claude-ide.sessions.words")
-    local now = require("claude-ide.sessions.clock").now()
+    local now = require("claude-ide.clock").now()
     for _, item in ipairs(items or {}) do
       local summary = item.summary
       local age = words.age(now - summary.updated)

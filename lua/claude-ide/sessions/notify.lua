@@ -62,7 +62,7 @@ end
 ---@return integer? milliseconds nil: it is not
 local function doubtful_for(ours)
   local at = ours.client and decided[ours.client.id]
-  local left = at and at + M.grace_ms - require("claude-ide.sessions.clock").now()
+  local left = at and at + M.grace_ms - require("claude-ide.clock").now()
   return left and left > 0 and left or nil
 end
 
@@ -88,7 +88,7 @@ local function say(text, silent)
     elseif channel == "osc9" then
       require("claude-ide.tty").notify(text)
     elseif not silent then
-      require("claude-ide.notice").info(text)
+      require("claude-ide.ui.notice").info(text)
     end
   end
 end
@@ -162,7 +162,7 @@ function M.attach()
     group = group,
     pattern = "ClaudeDiffClosed",
     callback = function(event)
-      decided[event.data.client] = require("claude-ide.sessions.clock").now()
+      decided[event.data.client] = require("claude-ide.clock").now()
     end,
     desc = "Claude Code: know which waits are over",
   })

@@ -120,7 +120,7 @@ local function show(items, options, from)
   -- What stands before each line: "12: ".
   local number = is_plain() and #tostring(#shown + 1) + 3 or 6
   local lines = require("claude-ide.sessions.rows").format(shown, {
-    now = require("claude-ide.sessions.clock").now(),
+    now = require("claude-ide.clock").now(),
     width = math.max(vim.o.columns - number, 20),
     folders = options.all == true,
   })
@@ -166,7 +166,7 @@ end
 function M.open(options)
   local chosen = options or {}
   require("claude-ide.sessions.catalogue").load(chosen, function(items, err)
-    local notice = require("claude-ide.notice")
+    local notice = require("claude-ide.ui.notice")
     if not items then
       notice.error(("The sessions cannot be listed: %s"):format(err or "unknown reason"))
     elseif #items == 0 and chosen.all then

@@ -64,7 +64,7 @@ local function enter(event)
   vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = "nofile", "unload", false
   local place = places[vim.api.nvim_buf_get_name(buf)]
   if not place then
-    require("claude-ide.notice").warn("This place is of a search in another Neovim.")
+    require("claude-ide.ui.notice").warn("This place is of a search in another Neovim.")
     return
   end
   local win = vim.api.nvim_get_current_win()

@@ -68,7 +68,7 @@ function M.open(spec, on_exit)
       handle.job = nil
       on_exit(code, true)
       if code ~= 0 then
-        require("claude-ide.notice").warn(("%s ended with code %d"):format(template[1], code))
+        require("claude-ide.ui.notice").warn(("%s ended with code %d"):format(template[1], code))
       end
     end,
   })
@@ -80,7 +80,7 @@ function M.open(spec, on_exit)
 end
 
 function M.focus()
-  require("claude-ide.notice").info("Claude runs in a window of its own.")
+  require("claude-ide.ui.notice").info("Claude runs in a window of its own.")
 end
 
 ---Neovim cannot see other programs' windows: a running one counts as hidden, so that `:Claude` says where it is.

@@ -56,7 +56,7 @@ local function start_server()
   local info, err = require("claude-ide.server").start()
   if not info then
     local message = "Claude runs without this Neovim: " .. tostring(err)
-    require("claude-ide.notice").warn(require("claude-ide.one_line").brief(message))
+    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").brief(message))
     return nil
   end
   return info.port
@@ -107,7 +107,7 @@ local function start(args, cwd)
     ok, why = with.check(spec)
   end
   if not spec or not ok then
-    require("claude-ide.notice").error(why or "The terminal cannot be opened here.")
+    require("claude-ide.ui.notice").error(why or "The terminal cannot be opened here.")
     return
   end
   if current and sessions[current] then
@@ -118,7 +118,7 @@ local function start(args, cwd)
   next_id = id + 1
   local session, err = require("claude-ide.terminal.session").start(id, with, spec)
   if not session then
-    require("claude-ide.notice").error("The terminal did not open: " .. err)
+    require("claude-ide.ui.notice").error("The terminal did not open: " .. err)
     return
   end
   sessions[id], current = session, id

@@ -118,7 +118,7 @@ function M.has_draft(buf)
   if empty ~= nil then
     return not empty
   end
-  return require("claude-ide.diff.keys").has_unsent(buf)
+  return require("claude-ide.ui.typing").has_unsent(buf)
 end
 
 ---Types a prompt and submits it. The CLI's prompt must be idle and empty.

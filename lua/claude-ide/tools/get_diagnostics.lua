@@ -85,7 +85,7 @@ end
 local function may_load(path)
   if not require("claude-ide.config").get().diagnostics.load_hidden then
     return false
-  elseif require("claude-ide.selection.privacy").denied_by(path) then
+  elseif require("claude-ide.privacy").denied_by(path) then
     return false
   end
   local paths = require("claude-ide.path")

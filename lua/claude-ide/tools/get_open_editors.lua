@@ -22,7 +22,7 @@ local M = {}
 ---@param buf integer
 ---@return boolean
 local function may_be_told(buf)
-  return vim.bo[buf].buflisted and require("claude-ide.selection.privacy").verdict(buf) == "tell"
+  return vim.bo[buf].buflisted and require("claude-ide.privacy").verdict(buf) == "tell"
 end
 
 ---The buffers that getOpenEditors and its like list, in the order of the buffer list.

@@ -184,13 +184,13 @@ local function show(buf)
   if is_new then
     vim.bo[buf].swapfile = false -- or a swap file of others would bring up a question
   end
-  local win, focused = require("claude-ide.window").show(buf)
+  local win, focused = require("claude-ide.ui.file_window").show(buf)
   if not win then
     if is_new then
       assert(require("claude-ide.buffer.hidden").read(buf))
     end
     local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":~:.")
-    require("claude-ide.notice").info(("Claude opened %s: `:b %d`"):format(name, buf))
+    require("claude-ide.ui.notice").info(("Claude opened %s: `:b %d`"):format(name, buf))
   elseif is_new then
     require("claude-ide.buffer.swap").enable(buf)
   end

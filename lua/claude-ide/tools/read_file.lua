@@ -10,7 +10,7 @@ function M.run(args, respond)
     respond({ loaded = false })
     return
   end
-  if require("claude-ide.selection.privacy").verdict(buf) ~= "tell" and vim.bo[buf].modified then
+  if require("claude-ide.privacy").verdict(buf) ~= "tell" and vim.bo[buf].modified then
     -- What the person has typed and kept from Claude stays with them; the file on disk is not ours to hide.
     respond({ loaded = false })
     return

@@ -24,7 +24,7 @@ local function show(view, id)
     if view.closed then
       return
     elseif not delta then
-      require("claude-ide.notice").error("This branch cannot be shown: " .. (err or "unknown reason"))
+      require("claude-ide.ui.notice").error("This branch cannot be shown: " .. (err or "unknown reason"))
       return
     end
     require("claude-ide.transcript.follow").apply(view, delta)
@@ -41,9 +41,9 @@ function M.step(view, step)
     show(view, id)
   elseif branch then
     local edge = step > 0 and "last" or "first"
-    require("claude-ide.notice").info(("This is the %s of %d branches."):format(edge, #branch.siblings))
+    require("claude-ide.ui.notice").info(("This is the %s of %d branches."):format(edge, #branch.siblings))
   else
-    require("claude-ide.notice").info("No fork of the conversation above the cursor.")
+    require("claude-ide.ui.notice").info("No fork of the conversation above the cursor.")
   end
 end
 
@@ -67,12 +67,12 @@ end
 function M.choose(view)
   local _, branch = fork_above(view)
   if not branch then
-    require("claude-ide.notice").info("No fork of the conversation above the cursor.")
+    require("claude-ide.ui.notice").info("No fork of the conversation above the cursor.")
     return
   end
   view.transcript:messages(branch.siblings, 400, function(messages, err)
     if not messages then
-      require("claude-ide.notice").error("The branches cannot be read: " .. (err or "unknown reason"))
+      require("claude-ide.ui.notice").error("The branches cannot be read: " .. (err or "unknown reason"))
       return
     end
     local words = require("claude-ide.sessions.words")

@@ -92,11 +92,11 @@ end
 ---Shows both texts.
 ---@param texts claude-ide.sessions.EditTexts
 function M.show(texts)
-  local buffers, dress = require("claude-ide.diff.buffers"), require("claude-ide.diff.dress")
+  local buffers, dress = require("claude-ide.diff.buffers"), require("claude-ide.ui.window_look")
   require("claude-ide.diff.winbar").define_highlights()
   count = count + 1
   local from_tab = vim.api.nvim_get_current_tabpage()
-  local stacked = require("claude-ide.diff.layout").preferred() == "horizontal"
+  local stacked = require("claude-ide.ui.layout").preferred() == "horizontal"
   local before, after = lines_of(texts.before), lines_of(texts.after)
   local bufs, wins = {}, {}
   buffers.silently(function()
@@ -146,7 +146,7 @@ function M.open(view, tool_id, from)
     return
   end
   transcript:edit_texts(tool_id, function(texts, err)
-    local notice = require("claude-ide.notice")
+    local notice = require("claude-ide.ui.notice")
     if texts then
       M.show(texts)
     elseif err then

@@ -52,7 +52,7 @@ local function more(view, target)
     if block then
       show_text(block)
     else
-      require("claude-ide.notice").error("This text cannot be read: " .. (err or "it is gone"))
+      require("claude-ide.ui.notice").error("This text cannot be read: " .. (err or "it is gone"))
     end
   end)
 end

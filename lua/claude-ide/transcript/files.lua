@@ -75,7 +75,7 @@ local function open(path, lnum, how)
   vim.cmd("normal! m'")
   local ok, err = pcall(vim.cmd[how], { args = { path }, magic = { file = false, bar = false } })
   if not ok then
-    require("claude-ide.notice").error((tostring(err):gsub("^.-Vim%b():", "")))
+    require("claude-ide.ui.notice").error((tostring(err):gsub("^.-Vim%b():", "")))
     return
   end
   if lnum then
@@ -96,7 +96,7 @@ function M.go(view, how)
     if target.agent then
       require("claude-ide.transcript").open({ file = target.agent.file, cwd = view.cwd })
     else
-      require("claude-ide.notice").info("This subagent has no file of its own.")
+      require("claude-ide.ui.notice").info("This subagent has no file of its own.")
     end
     return
   elseif target and target.path and item then
@@ -109,7 +109,7 @@ function M.go(view, how)
   if found then
     open(found, lnum, how)
   else
-    require("claude-ide.notice").info(path and ("There is no %s."):format(path) or "There is no path here.")
+    require("claude-ide.ui.notice").info(path and ("There is no %s."):format(path) or "There is no path here.")
   end
 end
 

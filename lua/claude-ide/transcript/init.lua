@@ -157,7 +157,7 @@ local function break_off(view, err)
   view.problem = err or "it cannot be read"
   require("claude-ide.transcript.winbar").refresh(view)
   if not view.transcript then
-    require("claude-ide.notice").error("The transcript cannot be opened: " .. view.problem)
+    require("claude-ide.ui.notice").error("The transcript cannot be opened: " .. view.problem)
   end
 end
 
@@ -304,7 +304,7 @@ local function show(view, chosen)
   if win and vim.api.nvim_win_is_valid(win) then
     vim.api.nvim_win_set_buf(win, view.buf)
   else
-    win = require("claude-ide.window").show(view.buf)
+    win = require("claude-ide.ui.file_window").show(view.buf)
   end
   if win and before[win] and before[win] ~= view.buf then
     view.came_from[win] = before[win]

@@ -227,7 +227,7 @@ function M.jump(view, stop, step, count)
   if now[1] == from[1] and vim.api.nvim_get_mode().mode == "n" then
     local where = step > 0 and "below" or "above"
     local what = ({ prompt = "prompt", tool = "tool call", edit = "edit" })[stop]
-    require("claude-ide.notice").info(("No %s %s."):format(what, where))
+    require("claude-ide.ui.notice").info(("No %s %s."):format(what, where))
   end
 end
 

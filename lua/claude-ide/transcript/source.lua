@@ -15,7 +15,7 @@ local PATIENCE_MS, RETRY_MS = 3000, 200
 
 ---@param err string
 local function refuse(err)
-  require("claude-ide.notice").error(err)
+  require("claude-ide.ui.notice").error(err)
 end
 
 ---@param id string

@@ -74,7 +74,7 @@ end
 ---@param win integer
 ---@return string
 function M.of(view, win)
-  local fit = require("claude-ide.diff.fit")
+  local fit = require("claude-ide.ui.winbar_text")
   local width = vim.api.nvim_win_get_width(win)
   local words = require("claude-ide.sessions.words")
   -- A first prompt may be long: what else there is to say has half of the line.

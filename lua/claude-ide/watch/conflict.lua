@@ -68,7 +68,7 @@ function M.consider(buf)
       return
     end
     entry.open = true
-    require("claude-ide.notice").warn(
+    require("claude-ide.ui.notice").warn(
       ("%s changed on disk, and you have unsaved changes. `:Claude resolve` keeps yours, takes the disk's or shows them side by side."):format(
         vim.fn.fnamemodify(name, ":~:.")
       )
@@ -164,7 +164,7 @@ function M.resolve(choice)
     if picked then
       local ok, err = M.decide(buf, picked)
       if not ok then
-        require("claude-ide.notice").warn(err or "It could not be done.")
+        require("claude-ide.ui.notice").warn(err or "It could not be done.")
       end
     end
   end)

@@ -1,7 +1,7 @@
 -- The screen as the person had it, to be put back when a diff goes: tab, window, sizes, views, mode.
 local M = {}
 
----@class claude-ide.diff.Screen
+---@class claude-ide.ui.Screen
 ---@field tab integer
 ---@field win integer
 ---@field previous_win? integer the one `<C-w>p` goes to
@@ -11,16 +11,16 @@ local M = {}
 ---@field sizes string as winrestcmd() gives them
 ---@field lines integer
 ---@field columns integer
----@field views table<integer, claude-ide.diff.SavedView> by window
+---@field views table<integer, claude-ide.ui.SavedView> by window
 
----@class claude-ide.diff.SavedView
+---@class claude-ide.ui.SavedView
 ---@field view table as winsaveview() gives it
 ---@field buf integer
 ---@field tick integer the buffer's changedtick
 ---@field top? integer extmark of the first line on the screen; nil where the text cannot change under us
 ---@field line? integer extmark of the cursor's line
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.diff.restore")
+local namespace = vim.api.nvim_create_namespace("claude-ide.ui.restore")
 
 ---@return integer?
 local function previous_tab()
@@ -28,7 +28,7 @@ local function previous_tab()
   return number > 0 and vim.api.nvim_list_tabpages()[number] or nil
 end
 
----@return claude-ide.diff.Screen
+---@return claude-ide.ui.Screen
 function M.remember()
   local tab = vim.api.nvim_get_current_tabpage()
   local previous_win = vim.fn.win_getid(vim.fn.winnr("#"))
@@ -63,7 +63,7 @@ function M.remember()
 end
 
 ---@param win integer
----@param saved claude-ide.diff.SavedView
+---@param saved claude-ide.ui.SavedView
 ---@return table? view nil: there is none to go back to
 local function view_now(win, saved)
   if vim.api.nvim_buf_get_changedtick(saved.buf) == saved.tick then
@@ -85,7 +85,7 @@ local function view_now(win, saved)
 end
 
 ---Sizes and views may have given way to a tab line that came and went.
----@param screen claude-ide.diff.Screen
+---@param screen claude-ide.ui.Screen
 ---@param besides? integer a window whose view is the person's by now
 local function put_layout_back(screen, besides)
   local same = vim.deep_equal(vim.api.nvim_tabpage_list_wins(screen.tab), screen.wins)
@@ -110,7 +110,7 @@ local function put_layout_back(screen, besides)
 end
 
 ---Just where the person is.
----@return claude-ide.diff.Screen
+---@return claude-ide.ui.Screen
 function M.remember_place()
   return {
     tab = vim.api.nvim_get_current_tabpage(),
@@ -133,7 +133,7 @@ function M.forget()
 end
 
 ---Goes back, as far as what was there still is. Call `settle` when the diff's own windows are closed.
----@param screen claude-ide.diff.Screen
+---@param screen claude-ide.ui.Screen
 ---@return boolean went false: the tab is gone, Neovim will choose one
 function M.go(screen)
   if not vim.api.nvim_tabpage_is_valid(screen.tab) then
@@ -154,7 +154,7 @@ function M.go(screen)
 end
 
 ---Sizes and views, when the diff's windows and its tab line are gone.
----@param screen claude-ide.diff.Screen
+---@param screen claude-ide.ui.Screen
 ---@param besides? integer a window whose view is the person's by now
 function M.settle_windows(screen, besides)
   if vim.api.nvim_tabpage_is_valid(screen.tab) and vim.api.nvim_get_current_tabpage() == screen.tab then
@@ -163,7 +163,7 @@ function M.settle_windows(screen, besides)
 end
 
 ---The rest, when the tab line is as it was.
----@param screen claude-ide.diff.Screen
+---@param screen claude-ide.ui.Screen
 function M.settle(screen)
   M.settle_windows(screen)
   local mode = vim.api.nvim_get_mode().mode

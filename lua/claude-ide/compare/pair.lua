@@ -2,20 +2,20 @@
 -- Knows what is in windows that are there already; who makes them and where is somebody else's.
 local M = {}
 
----@class claude-ide.diff.Pair
----@field bufs table<claude-ide.diff.Side, integer>
----@field wins table<claude-ide.diff.Side, integer> `now` is missing where the layout has no window for it
----@field hunks claude-ide.diff.Differences
+---@class claude-ide.compare.Pair
+---@field bufs table<claude-ide.ui.Side, integer>
+---@field wins table<claude-ide.ui.Side, integer> `now` is missing where the layout has no window for it
+---@field hunks claude-ide.compare.Differences
 ---@field plain boolean without Neovim's diff mode
 ---@field without_keys? boolean whoever made it maps the keys of diff mode, where that is missing
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 ---@return boolean whether Neovim itself compares
 local function has_diff_mode(pair)
   return pair.wins.now ~= nil and not pair.plain
 end
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.compare(pair)
   if has_diff_mode(pair) then
     -- In the order in which they were compared here: the other way round, other lines may belong together.
@@ -24,21 +24,21 @@ function M.compare(pair)
     end
     return
   elseif pair.wins.now then
-    require("claude-ide.diff.marks").show(pair)
+    require("claude-ide.compare.marks").show(pair)
   else
-    require("claude-ide.diff.unified").show(pair.hunks, pair.bufs.now, pair.wins.proposal)
+    require("claude-ide.compare.unified").show(pair.hunks, pair.bufs.now, pair.wins.proposal)
   end
   if not pair.without_keys then
-    require("claude-ide.diff.drawn").map(pair)
+    require("claude-ide.compare.change_keys").map(pair)
   end
 end
 
 ---Takes everything out of the windows and buffers that comparing has put there.
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.end_comparing(pair)
-  require("claude-ide.diff.drawn").unmap(pair)
-  require("claude-ide.diff.unified").hide(pair.bufs.proposal)
-  require("claude-ide.diff.marks").hide(pair)
+  require("claude-ide.compare.change_keys").unmap(pair)
+  require("claude-ide.compare.unified").hide(pair.bufs.proposal)
+  require("claude-ide.compare.marks").hide(pair)
   for _, win in pairs(pair.wins) do
     if vim.api.nvim_win_is_valid(win) and vim.wo[win].diff then
       vim.api.nvim_win_call(win, function()
@@ -59,10 +59,10 @@ local function first_in_diff_mode()
   return vim.fn.line(".")
 end
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.go_to_first_change(pair)
   if not pair.wins.now then
-    return require("claude-ide.diff.unified").go_to_first(pair.bufs.proposal)
+    return require("claude-ide.compare.unified").go_to_first(pair.bufs.proposal)
   end
   local first = pair.hunks.list[1]
   for side, win in pairs(pair.wins) do
@@ -82,24 +82,24 @@ function M.go_to_first_change(pair)
 end
 
 ---Brings the two windows to the same lines, as the proposal has them.
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.align(pair)
   if has_diff_mode(pair) then
     vim.api.nvim_win_call(pair.wins.proposal, function()
       vim.cmd("syncbind")
     end)
   elseif pair.wins.now then
-    require("claude-ide.diff.bound").align(pair, "proposal")
+    require("claude-ide.compare.scroll_sync").align(pair, "proposal")
   end
 end
 
 ---The text, and with it the hunks, have changed.
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.refresh(pair)
   if not pair.wins.now then
-    require("claude-ide.diff.unified").refresh(pair.bufs.proposal)
+    require("claude-ide.compare.unified").refresh(pair.bufs.proposal)
   elseif pair.plain then
-    require("claude-ide.diff.marks").refresh(pair)
+    require("claude-ide.compare.marks").refresh(pair)
   end
 end
 

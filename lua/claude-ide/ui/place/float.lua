@@ -66,10 +66,10 @@ local function title(view, width)
 end
 
 ---@param view claude-ide.diff.View
----@return table<claude-ide.diff.Side, vim.api.keyset.win_config>
+---@return table<claude-ide.ui.Side, vim.api.keyset.win_config>
 local function configs(view)
   local at, f = room(), frame()
-  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  local direction = require("claude-ide.ui.layout").get(view.layout).now
   local whole = { f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8] }
   ---@param row integer within the frame
   ---@param col integer
@@ -130,7 +130,7 @@ function M.fit(view)
 end
 
 function M.close(view)
-  local place = require("claude-ide.diff.place")
+  local place = require("claude-ide.ui.place")
   place.close_all(place.windows(view))
 end
 

@@ -8,9 +8,9 @@ local M = { shared = true }
 ---A window with fewer lines is not worth taking them from.
 local MIN_HEIGHT = 8
 
----@return claude-ide.diff.place
+---@return claude-ide.ui.place
 local function place()
-  return require("claude-ide.diff.place")
+  return require("claude-ide.ui.place")
 end
 
 ---The window that makes room, and on which side of it. One that shows the file itself comes first.
@@ -19,11 +19,11 @@ end
 ---@return "above"|"left"|"right" side
 local function neighbour(view)
   local buf = require("claude-ide.buffer").find(view.diff.old_path)
-  local win = require("claude-ide.window").choose(buf or -1, vim.api.nvim_get_current_tabpage())
+  local win = require("claude-ide.ui.file_window").choose(buf or -1, vim.api.nvim_get_current_tabpage())
   if win and vim.api.nvim_win_get_height(win) >= MIN_HEIGHT then
     return win, "above"
   end
-  return require("claude-ide.window").beside()
+  return require("claude-ide.ui.file_window").beside()
 end
 
 function M.open(view)
@@ -42,7 +42,7 @@ function M.fit(view)
   if view.gives_way and vim.api.nvim_win_is_valid(view.gives_way) then
     vim.api.nvim_win_set_height(view.gives_way, 1)
   end
-  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  local direction = require("claude-ide.ui.layout").get(view.layout).now
   if view.wins.now and direction then
     place().even(view.wins.now, view.wins.proposal, direction)
   end

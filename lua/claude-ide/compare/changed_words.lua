@@ -9,7 +9,7 @@ local LEAST_IN_COMMON = 0.3
 ---So many lines of a hunk are laid side by side.
 local MAX_LINES = 60
 
----@alias claude-ide.diff.Span [integer, integer] bytes [from, to), from 0
+---@alias claude-ide.compare.Span [integer, integer] bytes [from, to), from 0
 
 ---@param line string
 ---@return string[] tokens
@@ -32,7 +32,7 @@ end
 ---@param starts integer[]
 ---@param first integer
 ---@param count integer
----@param spans claude-ide.diff.Span[]
+---@param spans claude-ide.compare.Span[]
 local function add(starts, first, count, spans)
   if count == 0 then
     return 0
@@ -44,8 +44,8 @@ end
 
 ---@param old string
 ---@param new string
----@return claude-ide.diff.Span[] old_spans
----@return claude-ide.diff.Span[] new_spans
+---@return claude-ide.compare.Span[] old_spans
+---@return claude-ide.compare.Span[] new_spans
 function M.between(old, new)
   if
     old == ""

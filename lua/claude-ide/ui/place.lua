@@ -1,9 +1,9 @@
 -- Where on the screen the windows of a diff are made: in a tab page of their own, among the person's windows, or over them.
 -- A place knows windows and sizes; what is in them and how they look it does not.
----@class claude-ide.diff.place
+---@class claude-ide.ui.place
 local M = {}
 
----@alias claude-ide.diff.PlaceName "tab"|"current"|"float"
+---@alias claude-ide.ui.PlaceName "tab"|"current"|"float"
 
 ---@class claude-ide.diff.Place
 ---@field shared boolean it is in the person's own tab page, where there is room for one diff at a time
@@ -12,14 +12,14 @@ local M = {}
 ---@field fit fun(view: claude-ide.diff.View) gives the windows their sizes: all are made, or the screen is another
 ---@field close fun(view: claude-ide.diff.View) takes the windows away
 
----@param name claude-ide.diff.PlaceName
+---@param name claude-ide.ui.PlaceName
 ---@return claude-ide.diff.Place
 function M.of(name)
-  return require("claude-ide.diff.place." .. name)
+  return require("claude-ide.ui.place." .. name)
 end
 
 ---The place of the next diff.
----@return claude-ide.diff.PlaceName
+---@return claude-ide.ui.PlaceName
 function M.preferred()
   return require("claude-ide.config").get().diff.open_in
 end

@@ -4,15 +4,15 @@ local M = {}
 ---@type table<integer, fun()> what takes the keys away again, by buffer of the proposal
 local mapped = {}
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 ---@param buf integer
----@return claude-ide.diff.Side
+---@return claude-ide.ui.Side
 local function side_of(pair, buf)
   return buf == pair.bufs.now and "now" or "proposal"
 end
 
 ---Goes from change to change, as many as the count says.
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 ---@param direction 1|-1
 function M.jump(pair, direction)
   local buf = vim.api.nvim_get_current_buf()
@@ -35,14 +35,14 @@ function M.jump(pair, direction)
     vim.api.nvim_win_set_cursor(0, { math.min(math.max(found[start], 1), last), 0 })
     vim.cmd("normal! zv")
   else
-    require("claude-ide.diff.unified").go_to(pair.bufs.proposal, found, vim.api.nvim_get_current_win())
+    require("claude-ide.compare.unified").go_to(pair.bufs.proposal, found, vim.api.nvim_get_current_win())
   end
 end
 
 ---Puts the present text in the place of the change under the cursor.
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.obtain(pair)
-  local hunks = require("claude-ide.diff.hunks")
+  local hunks = require("claude-ide.compare.live_hunks")
   local side = side_of(pair, vim.api.nvim_get_current_buf())
   if not vim.bo[pair.bufs.proposal].modifiable then
     return
@@ -53,11 +53,11 @@ function M.obtain(pair)
   end
 end
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.map(pair)
   M.unmap(pair)
   local maps = {} ---@type { buf: integer, lhs: string }[]
-  ---@param side claude-ide.diff.Side
+  ---@param side claude-ide.ui.Side
   ---@param lhs string
   ---@param desc string
   ---@param run fun()
@@ -86,7 +86,7 @@ function M.map(pair)
   end
 end
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.unmap(pair)
   local unmap = mapped[pair.bufs.proposal]
   if unmap then

@@ -3,16 +3,16 @@
 -- What 'diffopt' leaves out (`iwhite` and its like) stays a change: it will be written.
 local M = {}
 
----@alias claude-ide.diff.Algorithm "myers"|"minimal"|"patience"|"histogram"
+---@alias claude-ide.compare.Algorithm "myers"|"minimal"|"patience"|"histogram"
 
----@type table<string, claude-ide.diff.Algorithm>
+---@type table<string, claude-ide.compare.Algorithm>
 local ALGORITHMS = { myers = "myers", minimal = "minimal", patience = "patience", histogram = "histogram" }
 
----@class claude-ide.diff.Options
----@field algorithm claude-ide.diff.Algorithm
+---@class claude-ide.compare.Options
+---@field algorithm claude-ide.compare.Algorithm
 ---@field indent_heuristic boolean
 
----@return claude-ide.diff.Options
+---@return claude-ide.compare.Options
 function M.of_person()
   return {
     algorithm = ALGORITHMS[vim.o.diffopt:match("algorithm:(%a+)") or "myers"] or "myers",

@@ -3,8 +3,8 @@
 local M = {}
 
 ---@class claude-ide.diff.Bound
----@field pair claude-ide.diff.Pair
----@field seen table<claude-ide.diff.Side, string> position of each window, as it was left here
+---@field pair claude-ide.compare.Pair
+---@field seen table<claude-ide.ui.Side, string> position of each window, as it was left here
 ---@field group integer augroup
 
 ---@type table<integer, claude-ide.diff.Bound> by buffer of the proposal
@@ -12,12 +12,12 @@ local bound = {}
 
 local OTHER = { now = "proposal", proposal = "now" }
 
----@class claude-ide.diff.Position first line in a window, and the rows of filler above it that are in sight
+---@class claude-ide.compare.Position first line in a window, and the rows of filler above it that are in sight
 ---@field topline integer
 ---@field topfill integer
 
 ---@param hunk claude-ide.buffer.Hunk
----@param side claude-ide.diff.Side
+---@param side claude-ide.ui.Side
 ---@return integer first line on this side
 ---@return integer count
 ---@return integer first_there on the other one
@@ -31,11 +31,11 @@ end
 
 ---The position in the other window that stands beside one.
 ---@param hunks claude-ide.buffer.Hunk[]
----@param side claude-ide.diff.Side
----@param at claude-ide.diff.Position
----@return claude-ide.diff.Position
+---@param side claude-ide.ui.Side
+---@param at claude-ide.compare.Position
+---@return claude-ide.compare.Position
 function M.beside(hunks, side, at)
-  local filler = require("claude-ide.diff.marks").filler
+  local filler = require("claude-ide.compare.marks").filler
   local last ---@type claude-ide.buffer.Hunk?
   for _, hunk in ipairs(hunks) do
     if lines_of(hunk, side) > at.topline then
@@ -62,7 +62,7 @@ end
 
 ---The line in the other window that stands beside one.
 ---@param hunks claude-ide.buffer.Hunk[]
----@param side claude-ide.diff.Side
+---@param side claude-ide.ui.Side
 ---@param lnum integer
 ---@return integer
 local function line_beside(hunks, side, lnum)
@@ -78,7 +78,7 @@ end
 
 ---The side that was moved: the one of the cursor before the other.
 ---@param self claude-ide.diff.Bound
----@return claude-ide.diff.Side?
+---@return claude-ide.ui.Side?
 local function moved(self)
   local current = vim.api.nvim_get_current_win()
   local here = current == self.pair.wins.now and "now" or current == self.pair.wins.proposal and "proposal"
@@ -108,7 +108,7 @@ local function follow(self)
   local from, to = self.pair.wins[side], self.pair.wins[OTHER[side]]
   local hunks = self.pair.hunks.list
   local view = vim.api.nvim_win_call(from, vim.fn.winsaveview)
-  local at = M.beside(hunks, side, view --[[@as claude-ide.diff.Position]])
+  local at = M.beside(hunks, side, view --[[@as claude-ide.compare.Position]])
   local last = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(to))
   vim.api.nvim_win_call(to, function()
     vim.fn.winrestview({
@@ -129,11 +129,11 @@ local function follow_folds(self)
     local to = self.pair.wins[OTHER[side]]
     local lnum = line_beside(self.pair.hunks.list, side, vim.api.nvim_win_get_cursor(current)[1])
     local last = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(to))
-    require("claude-ide.diff.folds").follow(current, to, math.min(lnum, last))
+    require("claude-ide.compare.folds").follow(current, to, math.min(lnum, last))
   end
 end
 
----@param pair claude-ide.diff.Pair with both windows
+---@param pair claude-ide.compare.Pair with both windows
 function M.start(pair)
   local buf = pair.bufs.proposal
   local group = vim.api.nvim_create_augroup("claude-ide.diff.bound." .. buf, { clear = true })
@@ -156,8 +156,8 @@ function M.start(pair)
 end
 
 ---Brings the sides together now.
----@param pair claude-ide.diff.Pair
----@param side claude-ide.diff.Side that the other one is to follow
+---@param pair claude-ide.compare.Pair
+---@param side claude-ide.ui.Side that the other one is to follow
 function M.align(pair, side)
   local self = bound[pair.bufs.proposal]
   if self and stands(self) then
@@ -167,7 +167,7 @@ function M.align(pair, side)
   end
 end
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.stop(pair)
   local self = bound[pair.bufs.proposal]
   if self then

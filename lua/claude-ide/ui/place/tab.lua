@@ -3,9 +3,9 @@
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = false }
 
----@return claude-ide.diff.place
+---@return claude-ide.ui.place
 local function place()
-  return require("claude-ide.diff.place")
+  return require("claude-ide.ui.place")
 end
 
 function M.open(view)
@@ -19,7 +19,7 @@ function M.open_now(view, direction)
 end
 
 function M.fit(view)
-  local direction = require("claude-ide.diff.layout").get(view.layout).now
+  local direction = require("claude-ide.ui.layout").get(view.layout).now
   if view.wins.now and direction and not place().has_guests(view) then
     place().even(view.wins.now, view.wins.proposal, direction)
   end

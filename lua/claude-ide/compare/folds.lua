@@ -14,7 +14,7 @@ local function diffopt(name, default)
 end
 
 ---@param hunks claude-ide.buffer.Hunk[]
----@param side claude-ide.diff.Side
+---@param side claude-ide.ui.Side
 ---@param last integer
 ---@return string[] commands
 local function commands(hunks, side, last)
@@ -34,7 +34,7 @@ local function commands(hunks, side, last)
   return found
 end
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.show(pair)
   local list = pair.hunks.list
   for side, win in pairs(pair.wins) do
@@ -50,7 +50,7 @@ function M.show(pair)
   end
 end
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.hide(pair)
   for _, win in pairs(pair.wins) do
     if vim.api.nvim_win_is_valid(win) then

@@ -5,23 +5,23 @@ local M = {}
 ---So many removed lines of one hunk are drawn.
 local MAX_REMOVED = 500
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.diff.unified")
+local namespace = vim.api.nvim_create_namespace("claude-ide.compare.unified")
 
----@class claude-ide.diff.Unified
----@field hunks claude-ide.diff.Differences
+---@class claude-ide.compare.Unified
+---@field hunks claude-ide.compare.Differences
 ---@field now integer buffer of the present text
 ---@field win integer
----@field look claude-ide.diff.Look
+---@field look claude-ide.compare.Look
 ---@field heights table<claude-ide.buffer.Hunk, integer> rows of removed lines
----@field syntax? claude-ide.diff.Syntax of the present text; nil: none, or not looked at yet
+---@field syntax? claude-ide.compare.Syntax of the present text; nil: none, or not looked at yet
 ---@field generation integer of the marks
 ---@field group integer augroup
 
----@type table<integer, claude-ide.diff.Unified> by buffer of the proposal
+---@type table<integer, claude-ide.compare.Unified> by buffer of the proposal
 local shown = {}
 
 ---@param win integer
----@return claude-ide.diff.Look
+---@return claude-ide.compare.Look
 local function look_of(win)
   local info = vim.fn.getwininfo(win)[1]
   return {
@@ -31,12 +31,12 @@ local function look_of(win)
   }
 end
 
----@param self claude-ide.diff.Unified
+---@param self claude-ide.compare.Unified
 ---@param hunk claude-ide.buffer.Hunk
----@param spans table<integer, claude-ide.diff.Span[]> by line of the hunk
----@return claude-ide.diff.Chunk[][]
+---@param spans table<integer, claude-ide.compare.Span[]> by line of the hunk
+---@return claude-ide.compare.Chunk[][]
 local function removed_rows(self, hunk, spans)
-  local removed, rows = require("claude-ide.diff.removed"), {}
+  local removed, rows = require("claude-ide.compare.removed_lines"), {}
   local count = math.min(hunk.old_count, MAX_REMOVED)
   local colours = {}
   if self.syntax then
@@ -55,7 +55,7 @@ end
 
 ---@param buf integer
 ---@param hunk claude-ide.buffer.Hunk
----@param rows claude-ide.diff.Chunk[][]
+---@param rows claude-ide.compare.Chunk[][]
 local function draw_removed(buf, hunk, rows)
   local last = vim.api.nvim_buf_line_count(buf)
   local below = hunk.new > last
@@ -67,10 +67,10 @@ local function draw_removed(buf, hunk, rows)
   })
 end
 
----@param self claude-ide.diff.Unified
+---@param self claude-ide.compare.Unified
 ---@param hunk claude-ide.buffer.Hunk
 local function draw(self, hunk)
-  local words = require("claude-ide.diff.words")
+  local words = require("claude-ide.compare.changed_words")
   local buf, old_spans = self.hunks.buf, {}
   local new =
     vim.api.nvim_buf_get_lines(buf, hunk.new - 1, hunk.new - 1 + math.min(hunk.new_count, 200), false)
@@ -105,7 +105,7 @@ local function draw(self, hunk)
   end
 end
 
----@param self claude-ide.diff.Unified
+---@param self claude-ide.compare.Unified
 ---@return boolean
 local function is_shown(self)
   return shown[self.hunks.buf] == self
@@ -114,7 +114,7 @@ local function is_shown(self)
 end
 
 ---Lines above the first one are out of sight until somebody scrolls there, which nobody would think of.
----@param self claude-ide.diff.Unified
+---@param self claude-ide.compare.Unified
 local function show_top(self)
   local hunk = self.hunks.list[1]
   local rows = hunk and hunk.new == 1 and self.heights[hunk] or 0
@@ -128,13 +128,13 @@ local function show_top(self)
 end
 
 ---Draws everything anew: what is near the window now, the rest soon.
----@param self claude-ide.diff.Unified
+---@param self claude-ide.compare.Unified
 local function redraw(self)
   local generation = self.generation + 1
   self.generation = generation
   self.look, self.heights = look_of(self.win), {}
   vim.api.nvim_buf_clear_namespace(self.hunks.buf, namespace, 0, -1)
-  require("claude-ide.diff.near").draw(self.hunks, self.win, function(hunk)
+  require("claude-ide.compare.nearest_first").draw(self.hunks, self.win, function(hunk)
     draw(self, hunk)
   end, function()
     return generation == self.generation and is_shown(self)
@@ -143,7 +143,7 @@ local function redraw(self)
 end
 
 ---Puts the cursor on a hunk, with what it removes in sight.
----@param self claude-ide.diff.Unified
+---@param self claude-ide.compare.Unified
 ---@param hunk claude-ide.buffer.Hunk
 local function go_to(self, hunk)
   local lnum = math.min(hunk.new, vim.api.nvim_buf_line_count(self.hunks.buf))
@@ -174,11 +174,11 @@ function M.go_to(buf, hunk, win)
   end
 end
 
----@param hunks claude-ide.diff.Differences
+---@param hunks claude-ide.compare.Differences
 ---@param now integer buffer of the present text
 ---@param win integer
 function M.show(hunks, now, win)
-  require("claude-ide.diff.colours").define()
+  require("claude-ide.compare.colours").define()
   local buf = hunks.buf
   local self = {
     hunks = hunks,
@@ -202,7 +202,7 @@ function M.show(hunks, now, win)
   redraw(self)
   vim.schedule(function()
     if is_shown(self) then
-      self.syntax = require("claude-ide.diff.removed").syntax(now)
+      self.syntax = require("claude-ide.compare.removed_lines").syntax(now)
       if self.syntax then
         redraw(self)
       end

@@ -4,27 +4,27 @@
 local M = {}
 
 ---What differs between two texts, whoever keeps it current.
----@class claude-ide.diff.Differences
+---@class claude-ide.compare.Differences
 ---@field buf integer of the new text
 ---@field format { empty: boolean } of the new text
 ---@field old string[] the old text
 ---@field list claude-ide.buffer.Hunk[] as they are, top to bottom
 ---@field scheduled boolean the list is about to be another
 
----@class claude-ide.diff.Hunks: claude-ide.diff.Differences
+---@class claude-ide.compare.Hunks: claude-ide.compare.Differences
 ---@field format claude-ide.diff.Format of the proposal
 ---@field old string[] the present text; no line at all where that is empty
 ---@field proposed string[] the lines as they came; no line at all where there were none
 ---@field original claude-ide.buffer.Hunk[] as they came
 ---@field changed fun() is called after every edit, when windows and marks may be touched
 
----@param hunks claude-ide.diff.Differences
+---@param hunks claude-ide.compare.Differences
 ---@return boolean the buffer's one line is no line of the text
 local function is_empty(hunks)
-  return require("claude-ide.diff.proposal").is_empty(hunks.buf, hunks.format)
+  return require("claude-ide.buffer.bytes").is_empty(hunks.buf, hunks.format)
 end
 
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 ---@return integer
 local function line_count(hunks)
   return is_empty(hunks) and 0 or vim.api.nvim_buf_line_count(hunks.buf)
@@ -34,18 +34,18 @@ end
 ---@param new string[]
 ---@return claude-ide.buffer.Hunk[]
 local function compare(old, new)
-  local algorithm = require("claude-ide.diff.options").of_person().algorithm
+  local algorithm = require("claude-ide.compare.diffopt").of_person().algorithm
   return require("claude-ide.buffer.patch").hunks(old, new, algorithm)
 end
 
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 local function compare_all(hunks)
   local lines = is_empty(hunks) and {} or vim.api.nvim_buf_get_lines(hunks.buf, 0, -1, false)
   hunks.list = compare(hunks.old, lines)
 end
 
 ---How the old lines that an edit touched differ from what stands there now.
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 ---@param at claude-ide.buffer.Hunk
 ---@return claude-ide.buffer.Hunk[]
 local function compare_part(hunks, at)
@@ -67,7 +67,7 @@ local function compare_part(hunks, at)
 end
 
 ---Takes over one edit: the lines [first, last) became [first, last_new).
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 ---@param first integer 1-based
 ---@param last integer
 ---@param last_new integer
@@ -93,7 +93,7 @@ local function follow(hunks, first, last, last_new)
   hunks.list = vim.list_extend(list, after)
 end
 
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 ---@return boolean
 local function adds_up(hunks)
   local count = #hunks.old
@@ -103,7 +103,7 @@ local function adds_up(hunks)
   return count == line_count(hunks)
 end
 
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 local function tell(hunks)
   if hunks.scheduled then
     return
@@ -120,7 +120,7 @@ local function tell(hunks)
   end)
 end
 
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 local function attach(hunks)
   vim.api.nvim_buf_attach(hunks.buf, false, {
     on_lines = function(_, _, _, first, last, last_new)
@@ -145,7 +145,7 @@ end
 
 ---@param text claude-ide.diff.Prepared
 ---@param changed fun()
----@return claude-ide.diff.Hunks
+---@return claude-ide.compare.Hunks
 function M.follow(text, changed)
   local hunks = {
     buf = text.bufs.proposal,
@@ -169,7 +169,7 @@ local function touch(a, b)
 end
 
 ---The proposed hunks that nothing is left of.
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 ---@return claude-ide.buffer.Hunk[]
 function M.dropped(hunks)
   local dropped, list, i = {}, hunks.list, 1
@@ -185,7 +185,7 @@ function M.dropped(hunks)
 end
 
 ---Where a line of the present text is in the proposal.
----@param hunks claude-ide.diff.Differences
+---@param hunks claude-ide.compare.Differences
 ---@param lnum integer
 ---@return integer lnum
 function M.map(hunks, lnum)
@@ -193,8 +193,8 @@ function M.map(hunks, lnum)
 end
 
 ---The hunk that a line is in; a hunk that only removes lines is where they were.
----@param hunks claude-ide.diff.Differences
----@param side claude-ide.diff.Side that the line is of
+---@param hunks claude-ide.compare.Differences
+---@param side claude-ide.ui.Side that the line is of
 ---@param lnum integer
 ---@return claude-ide.buffer.Hunk?
 function M.at(hunks, side, lnum)
@@ -216,7 +216,7 @@ function M.at(hunks, side, lnum)
 end
 
 ---Where a dropped hunk was: the first line, in the proposal as it is now, that it would change or stand before.
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 ---@param original claude-ide.buffer.Hunk
 ---@return integer lnum
 function M.place(hunks, original)
@@ -230,7 +230,7 @@ function M.place(hunks, original)
   return lnum
 end
 
----@param hunks claude-ide.diff.Differences
+---@param hunks claude-ide.compare.Differences
 ---@param first integer 1-based
 ---@param count integer
 ---@param lines string[]
@@ -245,7 +245,7 @@ local function replace(hunks, first, count, lines)
 end
 
 ---Puts the present text back in the place of a hunk.
----@param hunks claude-ide.diff.Differences
+---@param hunks claude-ide.compare.Differences
 ---@param hunk claude-ide.buffer.Hunk one of `list`
 function M.drop(hunks, hunk)
   local lines = vim.list_slice(hunks.old, hunk.old, hunk.old + hunk.old_count - 1)
@@ -253,14 +253,14 @@ function M.drop(hunks, hunk)
 end
 
 ---Takes a dropped hunk after all.
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 ---@param original claude-ide.buffer.Hunk one of those that `dropped` gives
 function M.take(hunks, original)
   local lines = vim.list_slice(hunks.proposed, original.new, original.new + original.new_count - 1)
   replace(hunks, M.place(hunks, original), original.old_count, lines)
 end
 
----@param hunks claude-ide.diff.Hunks
+---@param hunks claude-ide.compare.Hunks
 ---@return integer added
 ---@return integer removed
 function M.count(hunks)

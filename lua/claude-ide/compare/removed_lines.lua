@@ -8,20 +8,20 @@ local MAX_SYNTAX_BYTES = 256 * 1024
 ---Past so many bytes a line is drawn to there.
 local MAX_BYTES = 2000
 
----@class claude-ide.diff.Look how the window draws text
+---@class claude-ide.compare.Look how the window draws text
 ---@field width integer columns for text
 ---@field wrap boolean
 ---@field tabstop integer
 
----@alias claude-ide.diff.Chunk [string, string|string[]]
+---@alias claude-ide.compare.Chunk [string, string|string[]]
 
----@class claude-ide.diff.Syntax
+---@class claude-ide.compare.Syntax
 ---@field query vim.treesitter.Query
 ---@field root TSNode
 ---@field language string
 
 ---@param buf integer
----@return claude-ide.diff.Syntax? nil: there is no parser for it, or it is too large
+---@return claude-ide.compare.Syntax? nil: there is no parser for it, or it is too large
 function M.syntax(buf)
   local bytes = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf))
   local filetype = vim.bo[buf].filetype
@@ -45,7 +45,7 @@ end
 ---@param buf integer
 ---@param first integer 1-based
 ---@param count integer
----@param syntax claude-ide.diff.Syntax
+---@param syntax claude-ide.compare.Syntax
 ---@return table<integer, { from: integer, to: integer, group: string }[]> by line of `count`
 function M.colours(buf, first, count, syntax)
   local query = syntax.query
@@ -69,9 +69,9 @@ function M.colours(buf, first, count, syntax)
 end
 
 ---@param line string
----@param spans claude-ide.diff.Span[]
+---@param spans claude-ide.compare.Span[]
 ---@param colours? { from: integer, to: integer, group: string }[]
----@return claude-ide.diff.Chunk[] of the line as it is
+---@return claude-ide.compare.Chunk[] of the line as it is
 local function coloured(line, spans, colours)
   if #spans == 0 and not colours then
     return { { line, "ClaudeDiffRemovedLine" } }
@@ -110,7 +110,7 @@ end
 ---One text without tabs and control characters, and its width.
 ---@param text string
 ---@param column integer
----@param look claude-ide.diff.Look
+---@param look claude-ide.compare.Look
 ---@return string
 ---@return integer width
 local function visible(text, column, look)
@@ -135,9 +135,9 @@ local function pieces(text)
   end
 end
 
----@param chunks claude-ide.diff.Chunk[]
----@param look claude-ide.diff.Look
----@return claude-ide.diff.Chunk[][] rows
+---@param chunks claude-ide.compare.Chunk[]
+---@param look claude-ide.compare.Look
+---@return claude-ide.compare.Chunk[][] rows
 local function cut_to_width(chunks, look)
   local rows, row, column = {}, {}, 0
   for _, chunk in ipairs(chunks) do
@@ -165,10 +165,10 @@ local function cut_to_width(chunks, look)
 end
 
 ---@param line string
----@param spans claude-ide.diff.Span[]
+---@param spans claude-ide.compare.Span[]
 ---@param colours? { from: integer, to: integer, group: string }[]
----@param look claude-ide.diff.Look
----@return claude-ide.diff.Chunk[][] rows one, or more where the window wraps
+---@param look claude-ide.compare.Look
+---@return claude-ide.compare.Chunk[][] rows one, or more where the window wraps
 function M.rows(line, spans, colours, look)
   if #line > MAX_BYTES then
     line = line:sub(1, MAX_BYTES + vim.str_utf_start(line, MAX_BYTES + 1)) .. "…"

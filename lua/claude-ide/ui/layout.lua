@@ -3,13 +3,13 @@
 -- Every one begins with the proposal's window, so that changing from one to another leaves that window alone.
 local M = {}
 
----@alias claude-ide.diff.Side "now"|"proposal"
----@alias claude-ide.diff.LayoutName "vertical"|"horizontal"|"unified"
+---@alias claude-ide.ui.Side "now"|"proposal"
+---@alias claude-ide.ui.LayoutName "vertical"|"horizontal"|"unified"
 
----@class claude-ide.diff.Layout
+---@class claude-ide.ui.Layout
 ---@field now? "left"|"above" where the present text goes; nil: within the proposal, as lines that are not text
 
----@type table<claude-ide.diff.LayoutName, claude-ide.diff.Layout>
+---@type table<claude-ide.ui.LayoutName, claude-ide.ui.Layout>
 local LAYOUTS = {
   vertical = { now = "left" },
   horizontal = { now = "above" },
@@ -17,32 +17,32 @@ local LAYOUTS = {
 }
 
 ---In the order in which a key goes through them.
----@type claude-ide.diff.LayoutName[]
+---@type claude-ide.ui.LayoutName[]
 M.NAMES = { "vertical", "horizontal", "unified" }
 
 ---What the person chose last in this Neovim.
-local chosen ---@type claude-ide.diff.LayoutName?
+local chosen ---@type claude-ide.ui.LayoutName?
 
----@param name claude-ide.diff.LayoutName
----@return claude-ide.diff.Layout
+---@param name claude-ide.ui.LayoutName
+---@return claude-ide.ui.Layout
 function M.get(name)
   return LAYOUTS[name]
 end
 
 ---The layout of the next diff.
----@return claude-ide.diff.LayoutName
+---@return claude-ide.ui.LayoutName
 function M.preferred()
   return chosen or require("claude-ide.config").get().diff.layout
 end
 
 ---Remembers what the next diffs are to look like.
----@param name claude-ide.diff.LayoutName
+---@param name claude-ide.ui.LayoutName
 function M.prefer(name)
   chosen = name
 end
 
----@param name claude-ide.diff.LayoutName
----@return claude-ide.diff.LayoutName
+---@param name claude-ide.ui.LayoutName
+---@return claude-ide.ui.LayoutName
 function M.after(name)
   for i, other in ipairs(M.NAMES) do
     if other == name then

@@ -2,7 +2,7 @@
 -- Only listens while somebody needs it.
 local M = {}
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.diff.keys")
+local namespace = vim.api.nvim_create_namespace("claude-ide.ui.typing")
 
 ---@type table<string, true> who needs the keys
 local users = {}

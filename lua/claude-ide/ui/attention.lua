@@ -15,15 +15,15 @@ local waiting = {}
 local group ---@type integer?
 local timer ---@type table? uv_timer_t
 
----@class claude-ide.diff.Busy why the screen may not change now
+---@class claude-ide.ui.attention.Busy why the screen may not change now
 ---@field reason string for the log
 ---@field again_in? number milliseconds after which to look again; nil: an event will tell
 ---@field till? string what the person waits for, for the person; nil: it is over in a moment
 
----@return claude-ide.diff.Busy? nil: the screen may change now
+---@return claude-ide.ui.attention.Busy? nil: the screen may change now
 function M.busy()
   local mode = vim.api.nvim_get_mode()
-  local keys = require("claude-ide.diff.keys")
+  local keys = require("claude-ide.ui.typing")
   if mode.blocking then
     return { reason = "Neovim waits for a key", again_in = LOOK_AGAIN_MS }
   elseif vim.fn.getcmdwintype() ~= "" then
@@ -56,14 +56,14 @@ function M.busy()
 end
 
 ---Says what waits, or takes the line away.
----@param busy? claude-ide.diff.Busy
+---@param busy? claude-ide.ui.attention.Busy
 local function hint(busy)
   if not busy or not busy.till or #waiting == 0 then
-    require("claude-ide.diff.hint").hide()
+    require("claude-ide.ui.hint").hide()
     return
   end
   local what = #waiting == 1 and "a change to " .. waiting[1].name or #waiting .. " changes"
-  require("claude-ide.diff.hint").show(("Claude proposes %s · opens %s"):format(what, busy.till))
+  require("claude-ide.ui.hint").show(("Claude proposes %s · opens %s"):format(what, busy.till))
 end
 
 local function stop()
@@ -76,7 +76,7 @@ local function stop()
     vim.api.nvim_del_augroup_by_id(group)
     group = nil
   end
-  require("claude-ide.diff.keys").detach("attention")
+  require("claude-ide.ui.typing").detach("attention")
   hint(nil)
 end
 
@@ -117,8 +117,8 @@ local function listen()
   if group then
     return
   end
-  require("claude-ide.diff.keys").attach("attention")
-  group = vim.api.nvim_create_augroup("claude-ide.diff.attention", { clear = true })
+  require("claude-ide.ui.typing").attach("attention")
+  group = vim.api.nvim_create_augroup("claude-ide.ui.attention", { clear = true })
   vim.api.nvim_create_autocmd({ "ModeChanged", "CmdwinLeave", "RecordingLeave" }, {
     group = group,
     desc = "Claude Code: a diff waits until nobody is typing",

@@ -21,7 +21,7 @@ local FILLER_COLUMNS = 500
 ---Hunks of more lines are not looked at word by word.
 local MAX_WORD_LINES = 60
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.diff.marks")
+local namespace = vim.api.nvim_create_namespace("claude-ide.compare.marks")
 
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@param lines integer of both sides
@@ -73,8 +73,8 @@ local function filler_row(win)
   return { { shown:rep(FILLER_COLUMNS), "DiffDelete" } }
 end
 
----@param pair claude-ide.diff.Pair
----@param side claude-ide.diff.Side
+---@param pair claude-ide.compare.Pair
+---@param side claude-ide.ui.Side
 ---@param before integer 1-based; the filler goes above this line
 ---@param more integer
 local function fill(pair, side, before, more)
@@ -95,19 +95,19 @@ local function fill(pair, side, before, more)
   })
 end
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 ---@param hunk claude-ide.buffer.Hunk
 local function mark_words(pair, hunk)
   if hunk.old_count + hunk.new_count > MAX_WORD_LINES then
     return
   end
-  local words = require("claude-ide.diff.words")
+  local words = require("claude-ide.compare.changed_words")
   local now, proposal = pair.bufs.now, pair.bufs.proposal
   local old = vim.api.nvim_buf_get_lines(now, hunk.old - 1, hunk.old - 1 + hunk.old_count, false)
   local new = vim.api.nvim_buf_get_lines(proposal, hunk.new - 1, hunk.new - 1 + hunk.new_count, false)
   ---@param buf integer
   ---@param row integer
-  ---@param spans claude-ide.diff.Span[]
+  ---@param spans claude-ide.compare.Span[]
   local function mark(buf, row, spans)
     for _, span in ipairs(spans) do
       vim.api.nvim_buf_set_extmark(buf, namespace, row, span[1], {
@@ -126,7 +126,7 @@ local function mark_words(pair, hunk)
   end
 end
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 ---@param hunk claude-ide.buffer.Hunk
 local function draw(pair, hunk)
   local changed = math.min(hunk.old_count, hunk.new_count)
@@ -146,14 +146,14 @@ end
 local drawing = {}
 
 ---The hunks have changed.
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.refresh(pair)
   for _, buf in pairs(pair.bufs) do
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
   local turn = {}
   drawing[pair.bufs.proposal] = turn
-  require("claude-ide.diff.near").draw(pair.hunks, pair.wins.proposal, function(hunk)
+  require("claude-ide.compare.nearest_first").draw(pair.hunks, pair.wins.proposal, function(hunk)
     draw(pair, hunk)
   end, function()
     return drawing[pair.bufs.proposal] == turn
@@ -163,7 +163,7 @@ function M.refresh(pair)
   end)
 end
 
----@param pair claude-ide.diff.Pair with both windows
+---@param pair claude-ide.compare.Pair with both windows
 function M.show(pair)
   for _, win in pairs(pair.wins) do
     if not vim.o.diffopt:find("followwrap", 1, true) then
@@ -171,18 +171,18 @@ function M.show(pair)
     end
   end
   M.refresh(pair)
-  require("claude-ide.diff.folds").show(pair)
-  require("claude-ide.diff.bound").start(pair)
+  require("claude-ide.compare.folds").show(pair)
+  require("claude-ide.compare.scroll_sync").start(pair)
 end
 
----@param pair claude-ide.diff.Pair
+---@param pair claude-ide.compare.Pair
 function M.hide(pair)
   if not drawing[pair.bufs.proposal] then
     return
   end
   drawing[pair.bufs.proposal] = nil
-  require("claude-ide.diff.bound").stop(pair)
-  require("claude-ide.diff.folds").hide(pair)
+  require("claude-ide.compare.scroll_sync").stop(pair)
+  require("claude-ide.compare.folds").hide(pair)
   for side, buf in pairs(pair.bufs) do
     if vim.api.nvim_buf_is_valid(buf) then
       vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)

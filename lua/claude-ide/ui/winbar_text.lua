@@ -2,12 +2,12 @@
 -- the line where it ends, in the middle of a word or of the keys.
 local M = {}
 
----@alias claude-ide.diff.Text { [1]: string, [2]: string } highlight group and text
+---@alias claude-ide.ui.Text { [1]: string, [2]: string } highlight group and text
 
----@class claude-ide.diff.Piece
+---@class claude-ide.ui.Piece
 ---@field rank integer lower ones give way first
----@field texts claude-ide.diff.Text[]
----@field reduced? fun(space: integer): claude-ide.diff.Text[] what is shown in so many columns; default: nothing
+---@field texts claude-ide.ui.Text[]
+---@field reduced? fun(space: integer): claude-ide.ui.Text[] what is shown in so many columns; default: nothing
 ---@field right? boolean at the right end
 
 ---A name in fewer columns has this many at least.
@@ -19,7 +19,7 @@ local function width_of(text)
   return vim.fn.strdisplaywidth(text)
 end
 
----@param piece claude-ide.diff.Piece
+---@param piece claude-ide.ui.Piece
 ---@return integer columns
 local function piece_width(piece)
   local width = 0
@@ -33,7 +33,7 @@ end
 ---@param rank integer
 ---@param group string
 ---@param name string
----@return claude-ide.diff.Piece
+---@return claude-ide.ui.Piece
 function M.name(rank, group, name)
   local shown = " " .. vim.fn.strtrans(name)
   return {
@@ -53,7 +53,7 @@ end
 ---@param rank integer
 ---@param group string
 ---@param text string
----@return claude-ide.diff.Piece
+---@return claude-ide.ui.Piece
 function M.sentence(rank, group, text)
   local shown = vim.fn.strtrans(text)
   return {
@@ -69,7 +69,7 @@ function M.sentence(rank, group, text)
   }
 end
 
----@param pieces claude-ide.diff.Piece[]
+---@param pieces claude-ide.ui.Piece[]
 ---@param width integer columns that there are
 local function reduce(pieces, width)
   local total, order = 0, {}
@@ -90,7 +90,7 @@ local function reduce(pieces, width)
   end
 end
 
----@param pieces claude-ide.diff.Piece[] from left to right, each of a rank of its own
+---@param pieces claude-ide.ui.Piece[] from left to right, each of a rank of its own
 ---@param width integer columns of the window
 ---@return string winbar
 function M.winbar(pieces, width)

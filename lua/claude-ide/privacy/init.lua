@@ -29,11 +29,11 @@ local function compiled()
   denies = {}
   for _, glob in ipairs(require("claude-ide.config").get().selection.deny) do
     local expanded = glob:sub(1, 2) == "~/" and vim.fs.normalize(glob) or glob
-    local matches, err = require("claude-ide.selection.glob").compile(expanded)
+    local matches, err = require("claude-ide.privacy.glob").compile(expanded)
     if matches then
       table.insert(denies, { glob = glob, matches = matches, whole = glob:find("/", 1, true) ~= nil })
     else
-      require("claude-ide.notice").warn(("selection.deny: %q withholds nothing: %s"):format(glob, err))
+      require("claude-ide.ui.notice").warn(("selection.deny: %q withholds nothing: %s"):format(glob, err))
     end
   end
   return denies
