@@ -56,7 +56,7 @@ end
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.run(args)
   guarded(function()
-    local words = require("claude-ide.command.words").split(args.args)
+    local words = require("claude-ide.command.shell_words").split(args.args)
     local word = words[1]
     if not word then
       return require("claude-ide.terminal").toggle()
@@ -94,7 +94,7 @@ end
 ---@param cursor integer byte
 ---@return string[]
 function M.complete(lead, line, cursor)
-  local words_of = require("claude-ide.command.words")
+  local words_of = require("claude-ide.command.shell_words")
   -- A range and modifiers may stand before the command's name.
   local typed = line:sub(1, cursor):gsub("^.-Claude!?%s*", "", 1)
   local words, is_open = words_of.split(typed)

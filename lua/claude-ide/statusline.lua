@@ -48,7 +48,7 @@ local function activity(status)
   if #sessions == 1 then
     -- A diff that waits says itself what is asked for.
     local state = sessions[1].state
-    return status.diffs > 0 and state.activity or require("claude-ide.sessions.words").activity(state)
+    return status.diffs > 0 and state.activity or require("claude-ide.sessions.phrases").activity(state)
   end
   local counts, parts = {}, {}
   for _, session in ipairs(sessions) do

@@ -12,7 +12,7 @@ LAYOUTS = ["vertical", "horizontal", "unified"]
 
 HUNKS = """
 local hunks = {}
-local entry = require("claude-ide.diff.stage").get(1)
+local entry = require("claude-ide.diff.on_screen").get(1)
 for _, hunk in ipairs(entry.hunks.original) do
   hunks[#hunks + 1] = { hunk.old, hunk.old_count, hunk.new, hunk.new_count }
 end
@@ -20,7 +20,7 @@ return hunks
 """
 
 DROP = """
-local live, entry = require("claude-ide.compare.live_hunks"), require("claude-ide.diff.stage").get(1)
+local live, entry = require("claude-ide.compare.live_hunks"), require("claude-ide.diff.on_screen").get(1)
 for _, old in ipairs(...) do
   for _, hunk in ipairs(entry.hunks.list) do
     if hunk.old == old then
@@ -207,6 +207,6 @@ def test_the_answer_is_exactly_what_is_kept(start_nvim, style):
             assert answer == {"outcome": "rejected"}, (old, new, hunks, dropped)
         else:
             assert answer == {"outcome": "saved", "contents": expected}, (old, new, hunks, dropped)
-        diffs.nvim.lua("answers[1] = nil; require('claude-ide.diff.stage').end_lingering()")
+        diffs.nvim.lua("answers[1] = nil; require('claude-ide.diff.on_screen').end_lingering()")
         diffs.wait_clean()
         tried += 1

@@ -111,7 +111,7 @@ def wait_lines(nvim):
     """Until what is near the window is text and coloured, whatever else is known."""
     nvim.wait("""
       local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
-      local near = require("claude-ide.transcript.near")
+      local near = require("claude-ide.transcript.render_order")
       return not view.busy and not view.colouring and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
     """)
 
@@ -152,7 +152,7 @@ def test_paging_shows_every_message_once(nvim):
 def test_what_is_far_is_forgotten(nvim):
     wait_complete(nvim)
     nvim.lua("""
-      local near = require("claude-ide.transcript.near")
+      local near = require("claude-ide.transcript.render_order")
       local far = near.far
       near.far = function(canvas, ranges) return far(canvas, ranges, 1000) end
     """)

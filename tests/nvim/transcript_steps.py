@@ -18,7 +18,7 @@ def show(start_nvim, script, rendered="notices", **more):
 RENDERED = """
   local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
   if not view or not view.transcript or view.busy or view.again or view.colouring then return false end
-  local near = require("claude-ide.transcript.near")
+  local near = require("claude-ide.transcript.render_order")
   return view.canvas.heights:len() == view.transcript:info().len
     and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
 """

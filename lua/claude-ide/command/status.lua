@@ -16,7 +16,7 @@ local function describe(client)
   facts[1] = client.pid and ("pid %d"):format(client.pid)
   for _, session in ipairs(require("claude-ide").status().sessions) do
     if session.pid == client.pid then
-      facts[#facts + 1] = require("claude-ide.sessions.words").activity(session.state)
+      facts[#facts + 1] = require("claude-ide.sessions.phrases").activity(session.state)
     end
   end
   return #facts > 0 and ("%s (%s)"):format(name, table.concat(facts, ", ")) or name

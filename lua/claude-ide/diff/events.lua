@@ -27,7 +27,7 @@ local function on_write(listener, name)
   if name ~= vim.api.nvim_buf_get_name(buf) then
     return write_copy(name)
   end
-  local asked, reason, automatic = require("claude-ide.diff.intent").of_person(buf)
+  local asked, reason, automatic = require("claude-ide.diff.write_intent").of_person(buf)
   if not asked then
     require("claude-ide.log").debug("a write of diff %d was ignored: %s", listener.diff.id, reason)
     if automatic and not told_of_autosave then

@@ -25,7 +25,7 @@ end
 ---What is to be said and done once a diff is settled.
 ---@param diff claude-ide.Diff
 local function after(diff)
-  local stage = require("claude-ide.diff.stage")
+  local stage = require("claude-ide.diff.on_screen")
   local entry = stage.get(diff.id)
   if entry then
     stage.take_down(entry)
@@ -52,9 +52,9 @@ local function close(diff, outcome, caller_is_gone)
   if diff.state ~= "pending" then
     return
   end
-  local buf = edited(require("claude-ide.diff.stage").get(diff.id))
+  local buf = edited(require("claude-ide.diff.on_screen").get(diff.id))
   if buf then
-    require("claude-ide.diff.kept").put(diff, buf)
+    require("claude-ide.diff.rescued").put(diff, buf)
   end
   local state = require("claude-ide.diff.state")
   if caller_is_gone then
@@ -79,7 +79,7 @@ end
 ---@return boolean? accepted false-y: it could not be; a proposal with nothing left of it is rejected
 ---@return string? err
 local function accept(diff)
-  local entry = require("claude-ide.diff.stage").get(diff.id)
+  local entry = require("claude-ide.diff.on_screen").get(diff.id)
   local _, bytes = edited(entry)
   if bytes and require("claude-ide.position").valid(bytes) ~= bytes then
     return nil,
@@ -128,7 +128,7 @@ end
 ---@return boolean ok false: it failed, and the diff has ended
 local function show(entry, how)
   local diff = entry.diff
-  local stage = require("claude-ide.diff.stage")
+  local stage = require("claude-ide.diff.on_screen")
   return require("claude-ide.diff.guard").wrap(stage.show, failing(diff))(entry, {
     accept = function()
       accept_or_say(diff)
@@ -160,7 +160,7 @@ end
 function M.open(args, respond, call)
   M.attach()
   local diff = require("claude-ide.diff.state").add(call, args, respond)
-  local stage = require("claude-ide.diff.stage")
+  local stage = require("claude-ide.diff.on_screen")
   if not require("claude-ide.diff.guard").wrap(stage.add, failing(diff))(diff) then
     return
   end
@@ -180,7 +180,7 @@ end
 ---@param diff claude-ide.Diff
 ---@return boolean
 local function is_here(diff)
-  local entry = require("claude-ide.diff.stage").get(diff.id)
+  local entry = require("claude-ide.diff.on_screen").get(diff.id)
   return entry ~= nil and entry.view ~= nil and require("claude-ide.diff.view").is_current(entry.view)
 end
 
@@ -233,7 +233,7 @@ function M.focus(id)
   if not diff then
     return nil, err
   end
-  local entry = require("claude-ide.diff.stage").get(diff.id)
+  local entry = require("claude-ide.diff.on_screen").get(diff.id)
   if not entry or not entry.text then
     return nil, "The diff is still being made."
   end
@@ -292,7 +292,7 @@ end
 ---@return claude-ide.diff.Item[] the longest waiting first
 function M.list()
   return vim.tbl_map(function(diff)
-    local entry = require("claude-ide.diff.stage").get(diff.id) or {}
+    local entry = require("claude-ide.diff.on_screen").get(diff.id) or {}
     local text, view = entry.text, entry.view
     return {
       id = diff.id,
@@ -358,7 +358,7 @@ end
 ---The client has said that the edits of its turn are over: the screen need not wait for another one.
 ---@param client integer
 function M.end_of_turn(client)
-  require("claude-ide.diff.stage").end_of_turn(client)
+  require("claude-ide.diff.on_screen").end_of_turn(client)
 end
 
 ---Ends all diffs of everybody: the server stops.

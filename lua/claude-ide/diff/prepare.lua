@@ -63,14 +63,14 @@ function M.run(diff, is_wanted, done, failed)
     next_step()
   end
 
-  local read = guarded(require("claude-ide.diff.source").read)
+  local read = guarded(require("claude-ide.diff.present_text").read)
   local begin = guarded(function(disk)
     require("claude-ide.diff.reload").observed(diff.old_path, disk)
     local bytes = #diff.proposed + #(disk.bytes or "")
     large = bytes > LARGE_BYTES
     run({
       function(next_step)
-        prepared.now = require("claude-ide.diff.source").present(diff.old_path, disk)
+        prepared.now = require("claude-ide.diff.present_text").present(diff.old_path, disk)
         next_step()
       end,
       function(next_step)

@@ -90,7 +90,7 @@ end
 ---@param entry claude-ide.diff.Awaited
 function M.look(entry)
   entry.timer:start(entry.pause, 0, function()
-    require("claude-ide.diff.source").read(entry.path, function(disk)
+    require("claude-ide.diff.present_text").read(entry.path, function(disk)
       judge(entry, disk)
     end)
   end)

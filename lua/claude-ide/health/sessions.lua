@@ -65,7 +65,7 @@ end
 ---@param session claude-ide.sessions.Live
 local function check_session(session)
   local state = session.state
-  local does = state.activity == "waiting" and require("claude-ide.sessions.words").waits(state.waiting_for)
+  local does = state.activity == "waiting" and require("claude-ide.sessions.phrases").waits(state.waiting_for)
   local text = ("%s %s (pid %d) in %s %s"):format(
     session.entrypoint == "cli" and "CLI" or "CLI without a screen,",
     session.version or "of an unknown version",

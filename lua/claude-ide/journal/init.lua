@@ -27,7 +27,7 @@ function M.turn_started(client)
   require("claude-ide.journal.shell").begin(client, turn.id, function()
     M.edits_over(client)
   end)
-  require("claude-ide.journal.transcript").begin(client, turn.id)
+  require("claude-ide.journal.transcript_edits").begin(client, turn.id)
 end
 
 ---A client is about to edit a file: what it holds now is kept, before this returns.
@@ -56,7 +56,7 @@ function M.edits_over(client)
   -- The CLI tells so after each step of a turn; where its status can be seen, that says when the turn is over.
   observe().settle(client, not require("claude-ide.journal.shell").is_busy(client))
   require("claude-ide.journal.shell").finish(client, observe().found_changed)
-  require("claude-ide.journal.transcript").finish(client)
+  require("claude-ide.journal.transcript_edits").finish(client)
 end
 
 ---@return claude-ide.journal.Turn[] list newest last
@@ -181,12 +181,12 @@ function M.attach()
     follows_server = true
     require("claude-ide.server").on("client_ready", function(client)
       vim.defer_fn(warm_up, 0)
-      require("claude-ide.journal.transcript").begin(client.id)
+      require("claude-ide.journal.transcript_edits").begin(client.id)
     end)
     require("claude-ide.server").on("client_disconnected", function(client)
       observe().settle(client.id, true)
       require("claude-ide.journal.shell").stop(client.id)
-      require("claude-ide.journal.transcript").stop(client.id)
+      require("claude-ide.journal.transcript_edits").stop(client.id)
       require("claude-ide.journal.turns").leave(client.id)
     end)
   end

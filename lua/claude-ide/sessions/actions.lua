@@ -20,7 +20,7 @@ end
 ---@param doing string "resume", "fork"
 local function start(item, args, doing)
   local summary = item.summary
-  local words = require("claude-ide.sessions.words")
+  local words = require("claude-ide.sessions.phrases")
   if summary.cwd and vim.fn.isdirectory(summary.cwd) == 0 then
     require("claude-ide.ui.notice").error(
       ("%s began in %s, which is gone: the CLI resumes it only there."):format(
@@ -58,7 +58,7 @@ function RUN.resume(item)
     return start(item, { "--resume", id }, "resume")
   end
   local fork, anyway = "Fork it: go on in a copy", "Resume it here too"
-  local words = require("claude-ide.sessions.words")
+  local words = require("claude-ide.sessions.phrases")
   vim.ui.select({ fork, anyway }, {
     prompt = ("It runs elsewhere (pid %d, %s)"):format(live.pid, words.activity(live.state)),
   }, function(choice)

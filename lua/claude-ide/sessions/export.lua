@@ -26,7 +26,7 @@ local PATIENCE_MS = 1000
 ---@param summary claude-ide.sessions.Summary
 ---@return string
 local function file_name(summary)
-  local words = require("claude-ide.sessions.words")
+  local words = require("claude-ide.sessions.phrases")
   local title = words.title(summary):gsub('[/\\:*?"<>|%%#]', " "):gsub("^[%s.]+", "")
   title = vim.trim((vim.fn.strcharpart(title, 0, 60):gsub("%s+", " ")))
   local stem = title ~= "" and title or summary.id

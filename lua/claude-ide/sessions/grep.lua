@@ -73,7 +73,7 @@ end
 ---@param hit claude-ide.sessions.Hit
 ---@return table[] items of the quickfix list
 local function items_of(search, hit)
-  local words = require("claude-ide.sessions.words")
+  local words = require("claude-ide.sessions.phrases")
   local items = {}
   local function context(text)
     text = words.one_line(text)
@@ -89,7 +89,7 @@ local function items_of(search, hit)
   vim.iter(hit.before):each(context)
   local role = ROLES[hit.role] or hit.role
   items[#items + 1] = {
-    bufnr = require("claude-ide.sessions.place").buffer(hit),
+    bufnr = require("claude-ide.sessions.hit_buffer").buffer(hit),
     lnum = 1,
     text = words.one_line(hit.text),
     valid = 1,
@@ -254,7 +254,7 @@ function M.start(pattern, options)
     if running ~= search then
       return
     end
-    local words = require("claude-ide.sessions.words")
+    local words = require("claude-ide.sessions.phrases")
     local now = require("claude-ide.clock").now()
     for _, item in ipairs(items or {}) do
       local summary = item.summary

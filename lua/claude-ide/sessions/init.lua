@@ -126,7 +126,7 @@ end
 ---@param on_change? fun(delta: claude-ide.sessions.Delta)
 ---@return fun() cancel closes it, too
 function M.open(file, done, on_change)
-  return require("claude-ide.sessions.transcript").open(file, done, on_change)
+  return require("claude-ide.sessions.open_transcript").open(file, done, on_change)
 end
 
 ---@class claude-ide.sessions.SearchOpts : claude-ide.sessions.Scope

@@ -58,7 +58,7 @@ end
 ---@return string? a sentence if the text is not all there
 local function cut_note(text)
   local missing = (text.bytes or 0) - #(text.text or "")
-  return missing > 0 and ("*… and %s more*"):format(require("claude-ide.sessions.words").size(missing))
+  return missing > 0 and ("*… and %s more*"):format(require("claude-ide.sessions.phrases").size(missing))
     or nil
 end
 
@@ -83,7 +83,7 @@ local function image_note(image)
   local bytes = math.floor((image.encoded_bytes or 0) * 3 / 4)
   return ("*(image, %s, %s)*"):format(
     image.media_type or "unknown type",
-    require("claude-ide.sessions.words").size(bytes)
+    require("claude-ide.sessions.phrases").size(bytes)
   )
 end
 
@@ -92,7 +92,7 @@ end
 local function diff_of(hunks)
   local lines = {}
   for _, hunk in ipairs(hunks) do
-    lines[#lines + 1] = require("claude-ide.sessions.words").hunk_header(hunk)
+    lines[#lines + 1] = require("claude-ide.sessions.phrases").hunk_header(hunk)
     vim.list_extend(lines, hunk.lines)
   end
   return table.concat(lines, "\n")
@@ -107,7 +107,7 @@ local function main_argument(input)
   for _, name in ipairs(MAIN_ARGUMENTS) do
     local value = input[name]
     if type(value) == "string" and value ~= "" then
-      local words = require("claude-ide.sessions.words")
+      local words = require("claude-ide.sessions.phrases")
       return words.fit(words.one_line(value), 100)
     end
   end
@@ -233,7 +233,7 @@ function M.head(summary)
   local function moment(time)
     return os.date("%Y-%m-%d %H:%M", math.floor(time / 1000))
   end
-  local lines = { "# " .. require("claude-ide.sessions.words").title(summary), "" }
+  local lines = { "# " .. require("claude-ide.sessions.phrases").title(summary), "" }
   local function fact(name, value)
     if value then
       lines[#lines + 1] = ("- %s: %s"):format(name, value)

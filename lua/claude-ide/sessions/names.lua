@@ -9,7 +9,7 @@ local function of_client(id)
   local live = require("claude-ide.sessions").of_client(id)
   local mark = client and client.pid and ("pid %d"):format(client.pid) or ("connection %d"):format(id)
   if live and live.name then
-    return require("claude-ide.sessions.words").title(live), mark
+    return require("claude-ide.sessions.phrases").title(live), mark
   end
   local folder = live and live.cwd or client and client.roots and client.roots[1]
   if folder then

@@ -70,7 +70,7 @@ end
 ---@param news claude-ide.sessions.News
 ---@return string
 local function message(ours, news)
-  local words = require("claude-ide.sessions.words")
+  local words = require("claude-ide.sessions.phrases")
   local text = news.kind == "waiting" and "Claude " .. words.waits(ours.session.state.waiting_for)
     or ("Claude has finished after %s"):format(words.duration(news.took or 0))
   if ours.session.name and #require("claude-ide.sessions.ours").list() > 1 then

@@ -24,7 +24,7 @@ end
 ---@param item claude-ide.sessions.Item
 ---@return string[]
 local function details(item)
-  local words = require("claude-ide.sessions.words")
+  local words = require("claude-ide.sessions.phrases")
   local summary, live = item.summary, item.live
   local lines = { "# " .. words.title(summary), "" }
   local function fact(name, value)
@@ -91,7 +91,7 @@ local SNACKS = {
 ---@param item claude-ide.sessions.Item
 local function choose_action(item)
   local actions = require("claude-ide.sessions.actions")
-  local words = require("claude-ide.sessions.words")
+  local words = require("claude-ide.sessions.phrases")
   select_next(actions.NAMES, {
     prompt = words.fit(words.title(item.summary), math.max(vim.o.columns - 10, 20)),
     kind = "claude_session_action",

@@ -63,7 +63,7 @@ end
 ---@param options claude-ide.sessions.RowOptions
 ---@return string[]
 function M.format(items, options)
-  local words = require("claude-ide.sessions.words")
+  local words = require("claude-ide.sessions.phrases")
   local ages, states, folders, branches = {}, {}, {}, {}
   for at, item in ipairs(items) do
     local summary, live = item.summary, item.live

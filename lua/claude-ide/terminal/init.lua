@@ -152,7 +152,7 @@ end
 local function running_words()
   local facade = package.loaded["claude-ide.sessions"]
   local running = type(facade) == "table" and facade.of_terminal()
-  local doing = running and (" (%s)"):format(require("claude-ide.sessions.words").activity(running.state))
+  local doing = running and (" (%s)"):format(require("claude-ide.sessions.phrases").activity(running.state))
     or ""
   return "Claude is already running" .. doing
 end

@@ -75,7 +75,7 @@ function M.choose(view)
       require("claude-ide.ui.notice").error("The branches cannot be read: " .. (err or "unknown reason"))
       return
     end
-    local words = require("claude-ide.sessions.words")
+    local words = require("claude-ide.sessions.phrases")
     vim.ui.select(messages, {
       prompt = "Branches of the conversation",
       kind = "claude_branch",

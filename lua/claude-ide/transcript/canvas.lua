@@ -316,7 +316,7 @@ end
 ---@param change fun()
 ---@param shift? integer rows that the change puts before the first
 function Canvas:edit(change, shift)
-  local views = require("claude-ide.transcript.views")
+  local views = require("claude-ide.transcript.viewport")
   local folds = require("claude-ide.transcript.fold")
   local saved = views.save(self)
   vim.bo[self.buf].modifiable = true

@@ -86,7 +86,7 @@ local WIDEST = 100
 ---@param width integer
 ---@return claude-ide.transcript.Chunk[]
 function M.spread(fold, width)
-  local words = require("claude-ide.sessions.words")
+  local words = require("claude-ide.sessions.phrases")
   width = math.min(width, WIDEST)
   local left = vim.list_slice(fold.left)
   local right = fold.right

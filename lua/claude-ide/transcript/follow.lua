@@ -44,7 +44,7 @@ local function replace(view, delta)
     view.canvas:resize(delta.len)
   end)
   for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
-    require("claude-ide.transcript.views").go_to_end(win)
+    require("claude-ide.transcript.viewport").go_to_end(win)
   end
 end
 

@@ -139,7 +139,7 @@ function M.learn_title(view)
     if not item or view.closed then
       return
     end
-    view.title = require("claude-ide.sessions.words").title(item.summary)
+    view.title = require("claude-ide.sessions.phrases").title(item.summary)
     if item.summary.cwd and view.cwd ~= item.summary.cwd then
       view.cwd = item.summary.cwd
       for _, rendered in pairs(view.canvas.rows) do
@@ -174,7 +174,7 @@ local function lay_out(view)
       view.canvas:resize(view.transcript:info().len)
     end)
     for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
-      require("claude-ide.transcript.views").go_to_end(win)
+      require("claude-ide.transcript.viewport").go_to_end(win)
     end
     require("claude-ide.transcript.loader").update(view)
   end
@@ -196,13 +196,13 @@ local function watch_buffer(view)
     require("claude-ide.transcript.buffer").dress(win)
     require("claude-ide.transcript.fold").create_all(view.canvas, win)
     if view.left_at_end then
-      require("claude-ide.transcript.views").go_to_end(win)
+      require("claude-ide.transcript.viewport").go_to_end(win)
     end
     require("claude-ide.transcript.loader").update(view)
     require("claude-ide.transcript.winbar").refresh(view)
   end)
   on("BufLeave", "remember whether a transcript was left at its end", function()
-    view.left_at_end = require("claude-ide.transcript.views").is_at_end(vim.api.nvim_get_current_win())
+    view.left_at_end = require("claude-ide.transcript.viewport").is_at_end(vim.api.nvim_get_current_win())
   end)
   on("BufReadCmd", "read a transcript again", function()
     require("claude-ide.transcript.buffer").prepare(view.buf)
@@ -341,7 +341,7 @@ end
 ---@param source? claude-ide.transcript.Source default: the current session
 ---@param opts? claude-ide.transcript.OpenOpts
 function M.open(source, opts)
-  require("claude-ide.transcript.source").find(source or {}, function(file, cwd)
+  require("claude-ide.transcript.source.find").find(source or {}, function(file, cwd)
     open_file(file, cwd, opts or {})
   end)
 end

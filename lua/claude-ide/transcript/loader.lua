@@ -219,7 +219,7 @@ end
 ---@param view claude-ide.transcript.View
 ---@param ranges claude-ide.transcript.Range[]
 local function forget_far(view, ranges)
-  local far = require("claude-ide.transcript.near").far(view.canvas, ranges, MAX_LINES)
+  local far = require("claude-ide.transcript.render_order").far(view.canvas, ranges, MAX_LINES)
   if #far == 0 then
     return
   end
@@ -241,7 +241,7 @@ function M.update(view)
     return
   end
   view.again = false
-  local near = require("claude-ide.transcript.near")
+  local near = require("claude-ide.transcript.render_order")
   local ranges = near.ranges(view.buf)
   if #ranges == 0 then
     return
@@ -278,7 +278,7 @@ end
 ---@return integer? row
 local function next_uncoloured(view)
   local canvas = view.canvas
-  for _, range in ipairs(require("claude-ide.transcript.near").ranges(view.buf)) do
+  for _, range in ipairs(require("claude-ide.transcript.render_order").ranges(view.buf)) do
     local first, last = canvas.heights:at(range.top - 1), canvas.heights:at(range.bottom - 1)
     for row = first, last do
       if view.uncoloured[row] then

@@ -28,7 +28,7 @@ end
 ---@param bytes integer
 ---@return string
 local function size(bytes)
-  return require("claude-ide.sessions.words").size(bytes)
+  return require("claude-ide.sessions.phrases").size(bytes)
 end
 
 ---As much of a line as is shown: a cut does not part a character.
@@ -86,7 +86,7 @@ end
 ---@param text string
 ---@return string the same on one line
 function M.one_line(text)
-  return require("claude-ide.sessions.words").one_line(M.strip(text))
+  return require("claude-ide.sessions.phrases").one_line(M.strip(text))
 end
 
 ---@param text { text?: string, bytes?: integer }

@@ -15,7 +15,7 @@ local OPEN_DIFF = 40
 ---@param argument string
 ---@return string
 local function fitted(argument)
-  return require("claude-ide.sessions.words").fit(argument, 160)
+  return require("claude-ide.sessions.phrases").fit(argument, 160)
 end
 
 ---@param line claude-ide.transcript.ToolLine
@@ -94,7 +94,7 @@ local function add_diff(item, block)
   local hunks = outcome and outcome.type == "file_change" and outcome.hunks or {}
   if #hunks > 0 then
     for _, hunk in ipairs(hunks) do
-      local header = require("claude-ide.sessions.words").hunk_header(hunk)
+      local header = require("claude-ide.sessions.phrases").hunk_header(hunk)
       item:line((" "):rep(BODY) .. header, "ClaudeTranscriptHunk", BODY)
       for _, line in ipairs(hunk.lines) do
         add_diff_line(item, line:sub(2), line:sub(1, 1))
@@ -136,7 +136,7 @@ M.add_more = add_more
 ---@return string
 function M.image(image)
   local bytes = math.floor((image.encoded_bytes or 0) * 3 / 4)
-  local size = require("claude-ide.sessions.words").size(bytes)
+  local size = require("claude-ide.sessions.phrases").size(bytes)
   return ("[image, %s, %s]"):format((image.media_type or "unknown type"):gsub("^image/", ""), size)
 end
 

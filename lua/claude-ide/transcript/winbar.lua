@@ -37,7 +37,7 @@ local function state_of(view)
     return "ended", "ClaudeTranscriptFact"
   end
   local groups = { working = "ClaudeTranscriptWorking", waiting = "ClaudeTranscriptWaiting" }
-  return require("claude-ide.sessions.words").activity(live.state),
+  return require("claude-ide.sessions.phrases").activity(live.state),
     groups[live.state.activity] or "ClaudeTranscriptFact"
 end
 
@@ -76,7 +76,7 @@ end
 function M.of(view, win)
   local fit = require("claude-ide.ui.winbar_text")
   local width = vim.api.nvim_win_get_width(win)
-  local words = require("claude-ide.sessions.words")
+  local words = require("claude-ide.sessions.phrases")
   -- A first prompt may be long: what else there is to say has half of the line.
   local title = words.fit(view.title or "Transcript", math.max(math.floor(width / 2), 16))
   local pieces = { fit.name(RANKS.title, "ClaudeTranscriptTitle", title) }
@@ -128,7 +128,7 @@ local function closing(view)
   elseif live and live.state.activity == "working" then
     return { "Claude works …", "ClaudeTranscriptWorking" }
   elseif live and live.state.activity == "waiting" then
-    local waits = require("claude-ide.sessions.words").waits(live.state.waiting_for)
+    local waits = require("claude-ide.sessions.phrases").waits(live.state.waiting_for)
     return { ("Claude %s"):format(waits), "ClaudeTranscriptWaiting" }
   end
   return nil

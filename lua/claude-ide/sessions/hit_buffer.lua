@@ -83,7 +83,7 @@ local function listen()
     return
   end
   listening = true
-  local group = vim.api.nvim_create_augroup("claude-ide.sessions.place", { clear = true })
+  local group = vim.api.nvim_create_augroup("claude-ide.sessions.hit_buffer", { clear = true })
   vim.api.nvim_create_autocmd("BufReadCmd", {
     group = group,
     pattern = PREFIX .. "*",

@@ -4,7 +4,7 @@ local M = {}
 ---The one to be shown next.
 ---@return claude-ide.diff.Entry?
 function M.next()
-  local stage = require("claude-ide.diff.stage")
+  local stage = require("claude-ide.diff.on_screen")
   for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
     local entry = stage.get(diff.id)
     if entry and entry.behind then

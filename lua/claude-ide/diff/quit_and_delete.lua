@@ -2,7 +2,7 @@
 -- proposal, whether it is on the screen or only on its way to it.
 local M = {}
 
-local GROUP = "claude-ide.diff.aside"
+local GROUP = "claude-ide.diff.quit_and_delete"
 
 local DELETES = { bdelete = true, bwipeout = true, bunload = true }
 

@@ -39,7 +39,7 @@ local lingering
 ---@param state? "pending"
 ---@return integer[] bufs
 local function modified_bufs(state)
-  local guard = require("claude-ide.diff.intent").guard()
+  local guard = require("claude-ide.diff.write_intent").guard()
   local bufs = guard and { guard } or {}
   for _, entry in pairs(entries) do
     if entry.text and (not state or entry.diff.state == state) then
@@ -54,8 +54,8 @@ end
 function M.add(diff)
   if not next(entries) then
     require("claude-ide.ui.typing").attach("diff")
-    require("claude-ide.diff.intent").start()
-    require("claude-ide.diff.aside").start(modified_bufs)
+    require("claude-ide.diff.write_intent").start()
+    require("claude-ide.diff.quit_and_delete").start(modified_bufs)
   end
   local entry = { diff = diff }
   entries[diff.id] = entry
@@ -94,7 +94,7 @@ local function remove(entry)
     vim.api.nvim_del_augroup_by_id(entry.group)
   end
   if entry.view then
-    local view, turns = require("claude-ide.diff.view"), require("claude-ide.diff.turns")
+    local view, turns = require("claude-ide.diff.view"), require("claude-ide.diff.waiting_line")
     local after = turns.next()
     local went_back = view.close(entry.view, { next_view = next_view(entry), another = after ~= nil })
     if after then
@@ -106,8 +106,8 @@ local function remove(entry)
     end
   end
   if not next(entries) then
-    require("claude-ide.diff.aside").stop()
-    require("claude-ide.diff.intent").stop()
+    require("claude-ide.diff.quit_and_delete").stop()
+    require("claude-ide.diff.write_intent").stop()
     require("claude-ide.ui.typing").detach("diff")
     require("claude-ide.ui.restore").forget()
   end
@@ -347,7 +347,7 @@ local function has_to_wait(entry, opts)
   elseif before then
     return true
   end
-  return require("claude-ide.diff.turns").is_unwanted(entry, opts)
+  return require("claude-ide.diff.waiting_line").is_unwanted(entry, opts)
 end
 
 ---Puts a diff on the screen.
