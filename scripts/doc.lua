@@ -212,7 +212,8 @@ end
 ---@return string[]
 local function functions()
   local lines = {}
-  local found, classes = annotations(read("lua/claude-ide/init.lua"))
+  local found = annotations(read("lua/claude-ide/init.lua"))
+  local _, classes = annotations(read("lua/claude-ide/status.lua"))
   for _, fn in ipairs(found) do
     vim.list_extend(lines, describe(fn))
   end

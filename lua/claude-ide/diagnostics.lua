@@ -154,7 +154,7 @@ local function tell()
       local diagnostics = M.of_buffer(buf)
       server.notify("diagnostics_changed", {
         uri = require("claude-ide.path").to_uri(vim.api.nvim_buf_get_name(buf)),
-        diagnostics = #diagnostics > 0 and diagnostics or require("claude-ide.tools").EMPTY_ARRAY,
+        diagnostics = #diagnostics > 0 and diagnostics or require("claude-ide.json").EMPTY_ARRAY,
       })
     end
   end
@@ -213,8 +213,8 @@ function M.attach()
   end
   attached = true
   local server = require("claude-ide.server")
-  server.on("started", start)
-  server.on("stopped", stop)
+  require("claude-ide.hub").on("server_started", start)
+  require("claude-ide.hub").on("server_stopped", stop)
   if server.is_running() then
     start()
   end

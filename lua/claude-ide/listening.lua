@@ -17,9 +17,6 @@ local listening = {}
 ---@type table<integer, integer> when each client connected, in milliseconds
 local connected = {}
 
----@type fun(client: claude-ide.Client)[]
-local subscribers = {}
-
 local attached = false
 
 ---@param client claude-ide.Client as it was when the pause began
@@ -30,27 +27,29 @@ local function pause_is_over(client)
     return
   end
   listening[client.id] = true
-  for _, subscriber in ipairs(subscribers) do
-    subscriber(now)
-  end
+  require("claude-ide.hub").tell("client_listening", now)
 end
 
-local function attach()
+---Follows clients from now on, to tell of each once it listens. Harmless when done before.
+function M.attach()
+  if attached then
+    return
+  end
   attached = true
   local server = require("claude-ide.server")
-  server.on("client_connected", function(client)
+  require("claude-ide.hub").on("client_connected", function(client)
     connected[client.id] = vim.uv.now()
   end)
-  server.on("client_ready", function(client)
+  require("claude-ide.hub").on("client_ready", function(client)
     local handshake = vim.uv.now() - (connected[client.id] or vim.uv.now())
     vim.defer_fn(function()
       pause_is_over(client)
     end, math.min(math.max(PAUSE_MS, TIMES_THE_HANDSHAKE * handshake), MAX_PAUSE_MS))
   end)
-  server.on("client_disconnected", function(client)
+  require("claude-ide.hub").on("client_disconnected", function(client)
     listening[client.id], connected[client.id] = nil, nil
   end)
-  server.on("stopped", function()
+  require("claude-ide.hub").on("server_stopped", function()
     listening, connected = {}, {}
   end)
   for _, client in ipairs(server.clients()) do
@@ -58,15 +57,6 @@ local function attach()
       listening[client.id] = true
     end
   end
-end
-
----Calls a function with each client once it listens.
----@param fn fun(client: claude-ide.Client)
-function M.on_listening(fn)
-  if not attached then
-    attach()
-  end
-  subscribers[#subscribers + 1] = fn
 end
 
 ---@param client claude-ide.Client

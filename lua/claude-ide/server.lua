@@ -85,7 +85,7 @@ local function on_client_event(event)
   else
     clients[client.id] = client
   end
-  publish(event.type --[[@as claude-ide.server.Event]], client, event.reason)
+  require("claude-ide.hub").tell(event.type --[[@as claude-ide.hub.Topic]], client, event.reason)
   if event.type == "client_ready" then
     log.info("client %d (%s %s) is ready", client.id, client.name or "unnamed", client.version or "")
     require("claude-ide.event").emit("ClaudeConnected", { client = client })
@@ -218,14 +218,8 @@ function M.start()
   require("claude-ide.log").info("listening on %s port %d", info.host, info.port)
   stop_at_exit()
   require("claude-ide.workspace").attach(workspace)
-  require("claude-ide.selection").attach()
-  require("claude-ide.diagnostics").attach()
-  require("claude-ide.diff").attach()
-  require("claude-ide.watch").attach()
-  require("claude-ide.journal").attach()
-  require("claude-ide.review.signs").attach()
-  require("claude-ide.sessions.announce").attach()
-  publish("started", info)
+  require("claude-ide.hub").tell("server_starting", info)
+  require("claude-ide.hub").tell("server_started", info)
   return info
 end
 
@@ -234,7 +228,7 @@ function M.stop()
   if not running then
     return
   end
-  publish("stopping")
+  require("claude-ide.hub").tell("server_stopping")
   running = nil
   require("claude-ide.workspace").detach()
   require("claude-ide.watch").detach()
@@ -245,7 +239,7 @@ function M.stop()
   require("claude-ide.wake").drain()
   clients, last_client = {}, nil
   require("claude-ide.log").info("stopped")
-  publish("stopped")
+  require("claude-ide.hub").tell("server_stopped")
 end
 
 ---Stops and starts again, with the same port and token: connected CLIs come back by themselves.

@@ -13,7 +13,7 @@ local chosen_cwd
 ---@field folders string[]
 ---@field ideName string
 
----What the server was told last.
+---What the server was told last; nil while it does not run.
 ---@type claude-ide.workspace.Announcement?
 local announced
 
@@ -129,7 +129,7 @@ end
 ---Tells the server where the workspace is now, if that changed.
 function M.announce()
   local workspace = M.announcement()
-  if not require("claude-ide.server").is_running() or vim.deep_equal(workspace, announced) then
+  if not announced or vim.deep_equal(workspace, announced) then
     return
   end
   local ok, err = require("claude-ide.native").set_workspace(vim.json.encode(workspace))
@@ -176,6 +176,7 @@ end
 
 ---Stops following.
 function M.detach()
+  announced = nil
   vim.api.nvim_create_augroup(GROUP, { clear = true })
 end
 

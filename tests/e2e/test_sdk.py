@@ -17,7 +17,7 @@ NODE_MODULES = ROOT / ".deps" / "node" / "node_modules"
 def talk(start_nvim):
     """Runs the SDK's client against a Neovim with one file and returns (nvim, what the client saw)."""
     nvim = start_nvim(files={"a.txt": "one\ntwo\n"})
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.lua('require("claude-ide").connect()')
     lock = nvim.wait(lambda: nvim.locks(), what="a lock file")[0]
     script = Path(__file__).with_name("sdk_client.mjs")
     run = subprocess.run(

@@ -3,26 +3,17 @@
 Has the functions of the real module that selection and mentions use. Clients come and go as the test says.
 """
 
+from . import PATIENCE
 from .nvim import Nvim
 
 _LUA = """
-local M = { sent = {}, subscribers = {}, list = {}, running = true, last = nil, refuse = {} }
+local M = { sent = {}, list = {}, running = true, last = nil, refuse = {} }
 
-local function publish(event, ...)
-  for _, subscriber in ipairs(M.subscribers[event] or {}) do
-    subscriber(...)
-  end
-end
-
-function M.on(event, fn)
-  M.subscribers[event] = M.subscribers[event] or {}
-  table.insert(M.subscribers[event], fn)
-  return function() end
-end
+local publish = require("claude-ide.hub").tell
 
 function M.is_running() return M.running end
-function M.start() if not M.running then M.running = true publish("started", {}) end return {} end
-function M.stop() M.running = false M.list = {} publish("stopped") end
+function M.start() if not M.running then M.running = true publish("server_started", {}) end return {} end
+function M.stop() M.running = false M.list = {} publish("server_stopped") end
 function M.clients() return vim.deepcopy(M.list) end
 function M.last_client() return M.last and M.client(M.last) or nil end
 
@@ -122,7 +113,7 @@ class FakeServer:
             method,
         )
 
-    def wait_sent(self, method: str, match, timeout: float = 30) -> dict[str, object]:
+    def wait_sent(self, method: str, match, timeout: float = PATIENCE) -> dict[str, object]:
         """Waits until the latest notification of a method matches, and returns its params."""
 
         def check():

@@ -377,9 +377,21 @@ function M.attach()
     return
   end
   attached = true
-  local server, keys = require("claude-ide.server"), require("claude-ide.ui.typing")
-  server.on("stopping", M.reject_all)
-  server.on("client_ready", function()
+  require("claude-ide.diff.state").register({
+    one = "diff",
+    many = "diffs",
+    present = function(decision)
+      require("claude-ide.diff.presenter").present(decision --[[@as claude-ide.Diff]])
+    end,
+    withdraw = function(decision, why)
+      require("claude-ide.diff.presenter").withdraw(decision --[[@as claude-ide.Diff]], why)
+    end,
+  })
+  local hub, keys = require("claude-ide.hub"), require("claude-ide.ui.typing")
+  hub.on("decisions_changed", function()
+    require("claude-ide.diff.on_screen").recount()
+  end)
+  hub.on("client_ready", function()
     keys.attach("clients")
   end)
   server.on("client_disconnected", function()

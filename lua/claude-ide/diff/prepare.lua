@@ -33,7 +33,7 @@ function M.run(diff, is_wanted, done, failed)
   ---@param fn function
   ---@return function
   local function guarded(fn)
-    return require("claude-ide.diff.guard").wrap(fn, function(trace)
+    return require("claude-ide.safely").catch(fn, function(trace)
       discard()
       failed(trace)
     end)
@@ -103,6 +103,26 @@ function M.run(diff, is_wanted, done, failed)
     })
   end)
   read(diff.old_path, begin)
+end
+
+---Makes the buffer of the present text once more: the person has deleted it.
+---@param diff claude-ide.Diff
+---@param prepared claude-ide.diff.Prepared
+---@param done fun()
+function M.make_now_again(diff, prepared, done)
+  local buffers, now = require("claude-ide.diff.buffers"), prepared.now
+  require("claude-ide.ui.own_buffer").delete(prepared.bufs.now)
+  prepared.bufs.now = buffers.make(diff, "now", now.format, now.buf)
+  local guarded = require("claude-ide.safely").catch
+  buffers.fill(prepared.bufs.now, now.lines, function()
+    buffers.finish(diff, prepared.bufs, now.buf)
+    require("claude-ide.ui.own_buffer").highlight(prepared.bufs.now, now.buf)
+    done()
+  end, function(fn)
+    return guarded(fn, function(trace)
+      require("claude-ide.log").error("the present text of %s cannot be shown again: %s", diff.path, trace)
+    end)
+  end)
 end
 
 return M

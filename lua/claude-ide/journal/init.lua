@@ -179,11 +179,13 @@ function M.attach()
   })
   if not follows_server then
     follows_server = true
-    require("claude-ide.server").on("client_ready", function(client)
+    require("claude-ide.hub").on("client_ready", function(client)
       vim.defer_fn(warm_up, 0)
       require("claude-ide.journal.transcript_edits").begin(client.id)
     end)
-    require("claude-ide.server").on("client_disconnected", function(client)
+    require("claude-ide.hub").on("client_changed", join)
+    require("claude-ide.hub").on("client_disconnected", function(client)
+      joined[client.id] = nil
       observe().settle(client.id, true)
       require("claude-ide.journal.shell").stop(client.id)
       require("claude-ide.journal.transcript_edits").stop(client.id)

@@ -242,7 +242,7 @@ local function attach()
   end
   attached = true
   sessions().attach()
-  sessions().on(function(change)
+  require("claude-ide.hub").on("session_changed", function(change)
     for _, client in ipairs(require("claude-ide.server").clients()) do
       if client.pid == change.session.pid then
         ensure(client.id)

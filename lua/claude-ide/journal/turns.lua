@@ -34,7 +34,9 @@ function M.start(client)
   turns[#turns + 1] = turn
   last_of[client] = turn
   if #turns > MAX_TURNS then
-    table.remove(turns, 1)
+    local forgotten = table.remove(turns, 1).id
+    left_out[forgotten] = nil
+    require("claude-ide.hub").tell("turn_forgotten", forgotten)
   end
   announce("ClaudeTurnStarted", turn)
   return turn

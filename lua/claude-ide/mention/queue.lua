@@ -146,9 +146,10 @@ function M.attach(sent)
     return
   end
   on_sent = sent
-  require("claude-ide.listening").on_listening(M.flush)
+  require("claude-ide.listening").attach()
+  require("claude-ide.hub").on("client_listening", M.flush)
   -- What was held back for a client that then went is for another one.
-  require("claude-ide.server").on("client_disconnected", M.flush)
+  require("claude-ide.hub").on("client_disconnected", M.flush)
 end
 
 return M

@@ -126,7 +126,7 @@ local function listen(of)
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   local timer = assert(vim.uv.new_timer())
   of.stop = {
-    journal().on(M.refresh),
+    require("claude-ide.hub").on("journal_changed", M.refresh),
     function()
       timer:close()
     end,

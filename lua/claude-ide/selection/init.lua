@@ -79,15 +79,16 @@ function M.attach()
   end
   attached = true
   local server = require("claude-ide.server")
-  server.on("started", start)
-  server.on("client_connected", refresh)
-  server.on("client_disconnected", refresh)
-  require("claude-ide.listening").on_listening(function(client)
+  require("claude-ide.hub").on("server_started", start)
+  require("claude-ide.hub").on("client_connected", refresh)
+  require("claude-ide.hub").on("client_disconnected", refresh)
+  require("claude-ide.listening").attach()
+  require("claude-ide.hub").on("client_listening", function(client)
     if latest then
       server.notify("selection_changed", latest, client.id)
     end
   end)
-  server.on("stopped", function()
+  require("claude-ide.hub").on("server_stopped", function()
     latest, active = nil, nil
     require("claude-ide.selection.tracker").stop()
   end)

@@ -40,7 +40,7 @@ end
 local RUN = {}
 
 function RUN.read(item)
-  require("claude-ide.transcript").open({ file = item.summary.file })
+  require("claude-ide.hub").tell("transcript_wanted", { file = item.summary.file })
 end
 
 function RUN.fork(item)

@@ -49,7 +49,7 @@ function M.update()
   end
   -- Known before it is told: a handler may look at sessions, and so come back here.
   known = present
-  require("claude-ide.statusline").refresh()
+  require("claude-ide.hub").tell("sessions_told")
   for _, one in ipairs(news) do
     tell(one.ours, one.item)
   end
@@ -63,11 +63,11 @@ function M.attach()
   attached = true
   require("claude-ide.sessions.notify").attach()
   local sessions = require("claude-ide.sessions")
-  sessions.on(M.update)
+  require("claude-ide.hub").on("session_changed", M.update)
   sessions.attach()
-  local server = require("claude-ide.server")
-  for _, event in ipairs({ "client_ready", "client_changed", "client_disconnected", "stopped" }) do
-    server.on(event --[[@as claude-ide.server.Event]], M.update)
+  local hub = require("claude-ide.hub")
+  for _, event in ipairs({ "client_ready", "client_changed", "client_disconnected", "server_stopped" }) do
+    hub.on(event --[[@as claude-ide.hub.Topic]], M.update)
   end
   M.update()
 end

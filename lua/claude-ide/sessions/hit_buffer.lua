@@ -55,7 +55,11 @@ local function go(win, made, place)
     win = vacate(win, made)
   end
   vim.api.nvim_set_current_win(win)
-  require("claude-ide.transcript").open({ file = place.file }, { line = place.line, win = win })
+  require("claude-ide.hub").tell(
+    "transcript_wanted",
+    { file = place.file },
+    { line = place.line, match = place.match, win = win }
+  )
 end
 
 ---@param event { buf: integer, match: string }

@@ -20,13 +20,8 @@ local function take(change)
   if gone then
     parents[session.pid] = nil
   end
-  -- A copy: a subscriber may unsubscribe while it is told.
-  for _, subscriber in ipairs(vim.list_slice(subscribers)) do
-    local ok, trace = xpcall(subscriber, debug.traceback, change)
-    if not ok then
-      require("claude-ide.log").error("a subscriber to changes of sessions failed: %s", trace)
-    end
-  end
+  require("claude-ide.sessions.waits").take(session)
+  require("claude-ide.hub").tell("session_changed", change)
 end
 
 require("claude-ide.sessions.transport").on_live(take, function()

@@ -38,6 +38,48 @@ end
 ---@class claude-ide.terminal.external.Handle
 ---@field job? integer while it runs
 
+---A program that ends sooner than this has not shown the CLI itself.
+local LAUNCH_MS = 2000
+
+---How long a CLI may take to connect after the program that opened its window is done, and to come back (`/clear`).
+M.patience_ms = { connect = 20000, reconnect = 3000 }
+
+---The program has only told a terminal to open a window, as tmux does: the CLI in it runs as long as it is connected.
+---@param on_end fun()
+local function follow(on_end)
+  local server = require("claude-ide.server")
+  local client, unsubscribe = nil, {} ---@type claude-ide.Client?, fun()[]
+  local function finish()
+    for _, stop in ipairs(unsubscribe) do
+      stop()
+    end
+    unsubscribe = {}
+    on_end()
+  end
+  local function is_connected()
+    return vim.iter(server.clients()):any(function(other)
+      return client ~= nil and (other.id == client.id or (other.pid ~= nil and other.pid == client.pid))
+    end)
+  end
+  ---@param patience integer
+  local function look_in(patience)
+    vim.defer_fn(function()
+      if #unsubscribe > 0 and not is_connected() then
+        finish()
+      end
+    end, patience)
+  end
+  unsubscribe[1] = require("claude-ide.hub").on("client_ready", function(ready)
+    client = client or ready
+  end)
+  unsubscribe[2] = require("claude-ide.hub").on("client_disconnected", function()
+    if client then
+      look_in(M.patience_ms.reconnect)
+    end
+  end)
+  look_in(M.patience_ms.connect)
+end
+
 function M.check()
   if not require("claude-ide.config").get().terminal.external then
     return false,

@@ -5,7 +5,7 @@ local M = {}
 ---@param respond claude-ide.Respond
 function M.run(args, respond)
   local paths = vim.tbl_map(vim.api.nvim_buf_get_name, require("claude-ide.tools.get_open_editors").buffers())
-  respond({ paths = #paths > 0 and paths or require("claude-ide.tools").EMPTY_ARRAY })
+  respond({ paths = #paths > 0 and paths or require("claude-ide.json").EMPTY_ARRAY })
 end
 
 return M

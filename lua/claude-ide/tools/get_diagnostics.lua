@@ -52,7 +52,7 @@ end
 local function file(uri, diagnostics)
   return {
     uri = uri,
-    diagnostics = #diagnostics > 0 and diagnostics or require("claude-ide.tools").EMPTY_ARRAY,
+    diagnostics = #diagnostics > 0 and diagnostics or require("claude-ide.json").EMPTY_ARRAY,
   }
 end
 
@@ -166,9 +166,10 @@ end
 ---@param call claude-ide.Call
 local function every_file(respond, call)
   local wait_ms = require("claude-ide.config").get().diagnostics.wait_all_ms
-  local answer = in_time(function()
-    local files = all_files(call.client)
-    respond(#files > 0 and files or require("claude-ide.tools").EMPTY_ARRAY)
+  local answer = in_time(function(late)
+    local files = all_files(call.client, late or {})
+    require("claude-ide.diagnostics.baseline").end_of_edits(call.client)
+    respond(#files > 0 and files or require("claude-ide.json").EMPTY_ARRAY)
   end, wait_ms + GRACE_MS)
   local began = vim.uv.now()
   require("claude-ide.buffer").reload_all_from_disk(vim.api.nvim_list_bufs(), function(changed)

@@ -94,7 +94,14 @@ function M.run(args, respond)
       selection = buf == active and latest and latest.filePath == name and latest.selection or nil,
     }
   end
-  respond({ tabs = #tabs > 0 and tabs or require("claude-ide.tools").EMPTY_ARRAY })
+  return { tabs = #tabs > 0 and tabs or require("claude-ide.json").EMPTY_ARRAY }
+end
+
+---@param args { asked: integer }
+---@param respond claude-ide.Respond
+function M.run(args, respond)
+  respond(read())
+  require("claude-ide.tools.kept").keep("get_open_editors", read, args.asked)
 end
 
 return M

@@ -24,7 +24,7 @@ function M.run(args, respond)
   for _, buf in ipairs(editors.buffers()) do
     files[#files + 1] = M.describe(buf, active)
   end
-  respond(#files > 0 and files or require("claude-ide.tools").EMPTY_ARRAY)
+  respond(#files > 0 and files or require("claude-ide.json").EMPTY_ARRAY)
 end
 
 return M

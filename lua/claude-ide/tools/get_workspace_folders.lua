@@ -1,15 +1,20 @@
 -- getWorkspaceFolders: the folders of the project, the main one first.
 local M = {}
 
----@param args table
+local function read()
+  local folders = require("claude-ide.workspace").folders()
+  return {
+    success = true,
+    folders = #folders > 0 and folders or require("claude-ide.json").EMPTY_ARRAY,
+    rootPath = folders[1] or vim.uv.cwd(),
+  }
+end
+
+---@param args { asked: integer }
 ---@param respond claude-ide.Respond
 function M.run(args, respond)
-  local folders = require("claude-ide.workspace").folders()
-  respond({
-    success = true,
-    folders = #folders > 0 and folders or require("claude-ide.tools").EMPTY_ARRAY,
-    rootPath = folders[1] or vim.uv.cwd(),
-  })
+  respond(read())
+  require("claude-ide.tools.kept").keep("get_workspace_folders", read, args.asked)
 end
 
 return M

@@ -3,14 +3,6 @@
 -- fails. A tool is `claude-ide.tools.<name>` and looks like `claude-ide.Tool` (types.lua).
 local M = {}
 
----A result, or a part of one, that must be `[]` in JSON. A plain empty table becomes `[]` too, and `vim.empty_dict()`
----becomes `{}`; this says what is meant.
-M.EMPTY_ARRAY = setmetatable({}, {
-  __newindex = function()
-    error("EMPTY_ARRAY is shared: make a table of your own", 2)
-  end,
-})
-
 local MODULE = "claude-ide.tools."
 
 ---@class claude-ide.tools.Running

@@ -17,7 +17,7 @@ function M.run(args, respond)
   if #opened == 0 and first_error then
     respond(nil, { code = "failed", message = first_error })
   else
-    respond({ opened_files = #opened > 0 and opened or require("claude-ide.tools").EMPTY_ARRAY })
+    respond({ opened_files = #opened > 0 and opened or require("claude-ide.json").EMPTY_ARRAY })
   end
 end
 

@@ -91,11 +91,14 @@ local BUILT_IN = {
 
 ---@param view claude-ide.transcript.View
 function M.map(view)
-  for _, key in ipairs(M.KEYS) do
-    local run = require("claude-ide.transcript.guard").wrap(key.desc, key.run)
-    vim.keymap.set(key.modes or "n", key.lhs, function()
-      run(view, vim.v.count1)
-    end, { buffer = view.buf, nowait = true, silent = true, desc = "Claude Code: " .. key.desc })
+  for _, one in ipairs(M.KEYS) do
+    local run = require("claude-ide.safely").wrap(one.desc, one.run)
+    local names = { ("<Plug>(claude-transcript-%s)"):format((one.name:gsub("_", "-"))) }
+    for _, lhs in ipairs(vim.list_extend(names, M.of(one.name))) do
+      vim.keymap.set(one.modes or "n", lhs, function()
+        run(view, vim.v.count1)
+      end, { buffer = view.buf, nowait = true, silent = true, desc = "Claude Code: " .. one.desc })
+    end
   end
 end
 

@@ -1,0 +1,50 @@
+-- Puts the features together: who begins to work when the server runs, and who takes what clients ask for. The one module
+-- that knows all of them; they know each other only through the hub, or downwards (scripts/layers.lua).
+-- Loaded by whatever a person or Neovim calls first: a command, the autostart, the functions of init.lua.
+local hub = require("claude-ide.hub")
+
+require("claude-ide.log").use_level(function()
+  return require("claude-ide.config").get().log.level
+end)
+
+---@param event claude-ide.tools.Event
+local function on_call(event)
+  if event.type == "call" then
+    require("claude-ide.server").note_caller(event.client)
+  end
+  require("claude-ide.tools").dispatch(event)
+end
+
+local function attach()
+  require("claude-ide.wake").on({ "call", "cancel" }, on_call)
+  require("claude-ide.selection").attach()
+  require("claude-ide.diagnostics").attach()
+  require("claude-ide.diff").attach()
+  require("claude-ide.watch").attach()
+  require("claude-ide.journal").attach()
+  require("claude-ide.review.signs").attach()
+  require("claude-ide.sessions.announce").attach()
+  require("claude-ide.update").keep()
+end
+
+hub.on("server_starting", attach)
+
+hub.on("transcript_wanted", function(wanted, opts)
+  require("claude-ide.transcript").open(wanted, opts)
+end)
+
+hub.on("sessions_told", function()
+  require("claude-ide.statusline").refresh()
+end)
+
+hub.on("server_stopped", function()
+  require("claude-ide.watch").detach()
+end)
+
+-- Somebody may have started the server by its own module, before this one was loaded.
+local server = package.loaded["claude-ide.server"]
+if type(server) == "table" and server.is_running() then
+  attach()
+end
+
+return true
