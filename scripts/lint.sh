@@ -22,6 +22,8 @@ no_oxi_api() { ! grep -rnE --include='*.rs' '^[^/]*(nvim_oxi|oxi)::api|^[^/]*use
 only_native_loads_the_library() {
   ! grep -rnE --include='*.lua' 'package\.loadlib|claude_ide_native' lua plugin | grep -v '^lua/claude-ide/native\.lua:'
 }
+# Who requires whom in Lua: no cycles, nothing upwards (scripts/layers.lua).
+require_graph() { "$(nvim_path 0.12)" -l scripts/require-graph.lua; }
 startup_requires_nothing() { ! grep -nE '^[^ -].*\brequire\b' plugin/*.lua; }
 
 types() { # LuaCATS, with the runtime of a Neovim for the types of its API
@@ -34,8 +36,8 @@ check rustfmt cargo fmt --all --check
 check clippy cargo clippy --quiet --workspace --all-targets --all-features --locked -- --deny warnings
 check rustdoc env RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --workspace --no-deps --locked --document-private-items
 check cargo-deny cargo-deny --log-level error check bans licenses sources
-check stylua stylua --check lua plugin tests demo scripts
-check selene selene --quiet lua plugin demo scripts tests/minimal_init.lua
+check stylua stylua --check build.lua lua plugin tests demo scripts
+check selene selene --quiet build.lua lua plugin demo scripts tests/minimal_init.lua
 check luacats types
 check ruff-format ruff format --quiet --check --diff tests demo
 check ruff ruff check --quiet tests demo
@@ -44,6 +46,7 @@ check docs scripts/doc.sh --check
 check symbols scripts/check-symbols.sh
 check no-oxi-api no_oxi_api
 check one-door-to-the-library only_native_loads_the_library
+check require-graph require_graph
 check lazy-plugin-files startup_requires_nothing
 
 if ((${#failed[@]})); then

@@ -1,0 +1,56 @@
+-- The layers of lua/claude-ide, from the bottom. Each line is a layer. A name stands for a module and all below it in its
+-- folder, but for what is named itself. What a name stands for may require one another, and whatever is in a layer below;
+-- what stands beside it on the line, or above, it reaches through hub.lua only.
+-- `make lint` checks that (scripts/require-graph.lua), for what is required inside functions as well.
+return {
+  -- What needs nothing of ours.
+  {
+    "clock",
+    "elf",
+    "file",
+    "hunk",
+    "json",
+    "log",
+    "path",
+    "position",
+    "root",
+    "tty",
+    "types",
+    "sessions.types",
+    "width",
+  },
+  { "hub", "lsp", "safely", "ui.one_line" },
+  { "ui.notice" },
+  { "config", "decisions", "event" },
+  -- Files, as buffers and on disk; the library.
+  { "buffer" },
+  { "format", "library_hash", "merge", "update" },
+  { "native" },
+  { "wake" },
+  -- What draws for any feature.
+  { "ui" },
+  { "compare" },
+  -- The folders, what of them is withheld, and who is connected.
+  { "workspace" },
+  { "privacy", "server" },
+  { "listening" },
+  -- What Claude does, as its files tell.
+  { "sessions.waits" },
+  { "sessions.phrases", "sessions.live" },
+  { "sessions" },
+  -- The features.
+  { "terminal", "watch" },
+  { "diagnostics", "journal", "mention", "selection", "sessions.next_prompt", "sessions.ours" },
+  { "diff", "review" },
+  { "sessions.actions", "sessions.notify" },
+  { "sessions.announce", "sessions.picker", "transcript" },
+  { "sessions.grep" },
+  { "sessions.api" },
+  -- What shows, asks or starts all of them.
+  { "status", "tools" },
+  { "statusline" },
+  { "app", "leave" },
+  { "autostart", "init" },
+  { "command" },
+  { "health" },
+}

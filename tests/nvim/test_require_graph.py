@@ -1,0 +1,81 @@
+"""What `make lint` says of modules that require each other in a circle, or what is above them."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from harness.nvim import ROOT, binary
+
+LAYERS = 'return { { "hub", "log" }, { "ui" }, { "diff", "review" }, { "app" } }'
+
+pytestmark = pytest.mark.one_nvim
+
+
+@pytest.fixture
+def check(nvim_version, tmp_path):
+    """Draws the graph of these modules, and returns what is wrong with it."""
+
+    def check(modules):
+        (tmp_path / "scripts").mkdir()
+        shutil.copy(ROOT / "scripts/require-graph.lua", tmp_path / "scripts")
+        (tmp_path / "scripts/layers.lua").write_text(LAYERS)
+        for name, text in modules.items():
+            path = tmp_path / "lua/claude-ide" / f"{name}.lua"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        done = subprocess.run(
+            [binary(nvim_version), "-l", "scripts/require-graph.lua"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (done.returncode == 0) == (done.stderr == "")
+        return [line.removeprefix("require graph: ") for line in done.stderr.splitlines()]
+
+    return check
+
+
+def requires(*names):
+    return "".join(f'local function use() require("claude-ide.{name}").go() end\n' for name in names)
+
+
+def test_downwards_and_within_a_folder_is_right(check):
+    modules = {"log": "", "ui/list": requires("log"), "diff/init": requires("diff.view", "ui.list")}
+    assert check(modules | {"diff/view": "", "app": requires("diff")}) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "wrong"),
+    [
+        ("log", requires("ui"), "claude-ide.log requires claude-ide.ui, which is above it"),
+        ("diff", requires("review"), "claude-ide.diff requires claude-ide.review, which is beside it"),
+        ("diff", 'local is = package.loaded["claude-ide.app"]', "claude-ide.diff requires claude-ide.app, which is above it"),
+        ("diff", 'pcall(require, "claude-ide.app")', "claude-ide.diff requires claude-ide.app, which is above it"),
+        ("ui", "local text = \"v:lua.require'claude-ide.app'.text()\"", "claude-ide.ui requires claude-ide.app, which is above it"),
+        ("log", 'return require("claude-ide.u" .. "i")', "claude-ide.log requires claude-ide.u, which is not there"),
+        ("hub", 'return require("claude-ide.review." .. name)', "claude-ide.hub requires claude-ide.review.list, which is above it"),
+        ("other", "", "claude-ide.other is in no layer of scripts/layers.lua"),
+        ("log", '-- require("claude-ide.ui")', None),
+        ("log", 'local group = "claude-ide.ui"', None),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(check, module, text, wrong):
+    modules = {name: "" for name in ("log", "hub", "ui", "diff", "review", "review/list", "app")}
+    assert check(modules | {module: text}) == ([wrong] if wrong else [])
+
+
+def test_a_cycle_is_drawn(check):
+    modules = {
+        "diff/a": requires("diff.b", "log"),
+        "diff/b": requires("diff.c"),
+        "diff/c": requires("diff.a"),
+        "log": "",
+    }
+    assert check(modules) == [
+        "a cycle of 3 modules:",
+        "  claude-ide.diff.a → claude-ide.diff.b",
+        "  claude-ide.diff.b → claude-ide.diff.c",
+        "  claude-ide.diff.c → claude-ide.diff.a",
+    ]
