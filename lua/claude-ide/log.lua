@@ -9,6 +9,11 @@ local OWNER_ONLY = 384 -- 0600: paths and names are private too
 
 local RANK = { trace = 1, debug = 2, info = 3, warn = 4, error = 5, off = 6 }
 
+---@type fun(): string the least important level that is written, once there are options to say so
+local level_of = function()
+  return "info"
+end
+
 ---@type integer?
 local fd
 ---@type string?
@@ -21,6 +26,12 @@ function M.path()
     file = vim.fn.stdpath("log") .. "/claude-ide.log"
   end
   return file
+end
+
+---Says where the level comes from.
+---@param fn fun(): string
+function M.use_level(fn)
+  level_of = fn
 end
 
 ---@return integer? fd
@@ -105,7 +116,7 @@ end
 ---@param message any
 ---@param ... any
 local function log(level, message, ...)
-  if RANK[level] < (RANK[require("claude-ide.config").get().log.level] or RANK.info) then
+  if RANK[level] < (RANK[level_of()] or RANK.info) then
     return
   end
   local ok, text = pcall(compose, tostring(message), ...)

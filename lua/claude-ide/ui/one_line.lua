@@ -2,17 +2,23 @@
 
 local M = {}
 
+---@param text string
+---@return string
+local function on_one_line(text)
+  return vim.trim((text:gsub("%s+", " ")))
+end
+
 ---What went wrong, as many sentences of it as fit, and where the others are.
 ---@param message string
 ---@return string
 function M.brief(message)
-  local line = vim.trim((message:gsub("%s+", " ")))
+  local line = on_one_line(message)
   local texts, sentences = { line }, vim.split(line, ". ", { plain = true })
   for count = #sentences - 1, 1, -1 do
     texts[#texts + 1] = table.concat(sentences, ". ", 1, count) .. ". `:Claude log` has more."
   end
   local shown = M.fitting(texts)
-  if shown ~= message then
+  if shown ~= line then
     require("claude-ide.log").error("%s", message)
   end
   return shown
@@ -24,17 +30,28 @@ end
 function M.fitting(texts)
   local space = vim.v.echospace
   for _, text in ipairs(texts) do
+    text = on_one_line(text)
     if vim.fn.strdisplaywidth(text) <= space then
       return text
     end
   end
-  local last = texts[#texts]
-  local length = vim.fn.strchars(last)
-  while length > 0 and vim.fn.strdisplaywidth(last) >= space do
-    length = length - 1
-    last = vim.fn.strcharpart(last, 0, length)
+  local last = on_one_line(texts[#texts])
+  return require("claude-ide.width").beginning(last, space) .. "…"
+end
+
+---The same said of a file by its path, by its path with short folders, and by its name alone.
+---@param path string
+---@param formats string[] the fullest first, each with one `%s` for the file
+---@return string[] texts for `fitting`
+function M.of_file(path, formats)
+  local full = vim.fn.fnamemodify(path, ":~:.")
+  local texts = {}
+  for _, name in ipairs({ full, vim.fn.pathshorten(full), vim.fs.basename(full) }) do
+    for _, format in ipairs(formats) do
+      texts[#texts + 1] = (format:gsub("%%s", { ["%s"] = vim.fn.strtrans(name) }))
+    end
   end
-  return last .. "…"
+  return texts
 end
 
 return M

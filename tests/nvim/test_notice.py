@@ -1,0 +1,108 @@
+"""What is said to the person never stops Neovim for a key, whatever it says and whatever the person is doing."""
+
+import os
+import re
+
+import pytest
+
+from harness.nvim import ROOT
+
+LONG = "lua/" + "a_folder_with_a_name/" * 4 + "a_file_with_a_long_name.lua"
+
+
+@pytest.mark.parametrize("columns", [80, 130])
+def test_a_conflict_is_told_in_one_line_that_takes_no_key(start_nvim, columns):
+    nvim = start_nvim(args=[LONG], files={LONG: "one\n"})
+    nvim.lua("vim.o.columns = ... require('claude-ide.server').start()", columns)
+    nvim.keys("imine ")
+    nvim.wait("vim.bo.modified and require('claude-ide.watch.conflict').base(vim.fn.bufnr()) ~= nil")
+    path = nvim.project / LONG
+    path.with_name("new").write_text("theirs\n")
+    os.replace(path.with_name("new"), path)
+    nvim.wait("#require('claude-ide.watch.conflict').list() == 1")
+    assert nvim.mode() == "i"
+    nvim.keys("x y")
+    nvim.wait(lambda: nvim.lines() == ["mine x yone"], what="the keys to be text")
+    nvim.keys("<Esc>")  # only now: the mode was drawn where the message goes
+    nvim.wait_screen(re.compile(r":Claude resolve.*changed on disk|changed on disk.*:Claude resolve"))
+    nvim.keys("rz")
+    nvim.wait(lambda: nvim.lines() == ["mine x zone"], what="the keys to be a command")
+
+
+SAID = [
+    "notice.warn(('word '):rep(60))",
+    "notice.error('first') notice.error('second')",
+    "notice.warn('first') notice.error('second')",
+    "vim.api.nvim_echo({ { 'of another plugin' } }, true, {}) notice.error(('long '):rep(60))",
+    "notice.error('a trace:\\n\\tin line one\\n\\tin line two')",
+    "notice.info(('漢'):rep(100))",
+    "notice.info(('e\\204\\129'):rep(200))",
+    "notice.info(('\\1\\200'):rep(60))",
+    "notice.info({ ('long '):rep(60), ('shorter '):rep(30) })",
+    "notice.info({ '' })",
+]
+
+
+def test_nothing_that_is_said_takes_a_key_of_the_person(start_nvim):
+    nvim = start_nvim(init_lua="vim.o.columns = 80")
+    nvim.lua("vim.o.columns = 80")
+    typed = ""
+    nvim.keys("i")
+    nvim.wait("vim.fn.mode() == 'i'")
+    for options in (
+        "noshowmode",
+        "noruler noshowcmd",
+        "laststatus=0 ruler showcmd",
+        "cmdheight=0",
+        "cmdheight=1 showmode",
+    ):
+        nvim.cmd(f"set {options}")
+        for said in SAID:
+            nvim.lua(f"local notice = require('claude-ide.ui.notice') vim.schedule(function() {said} end)")
+            nvim.keys("x")
+            typed += "x"
+            nvim.wait(lambda: nvim.lines() == [typed], what=f"the key after {said} with {options}")  # noqa: B023
+    nvim.keys("<Esc>")
+    nvim.wait("vim.fn.execute('messages'):find('word word') ~= nil")
+    nvim.keys("rz")
+    nvim.wait(lambda: nvim.lines() == [typed[1:] + "z"], what="the keys to be a command")
+
+
+def test_an_error_does_not_make_neovim_stand_still(start_nvim):
+    nvim = start_nvim(init_lua="vim.o.cmdheight = 2")
+    nvim.keys("i")
+    nvim.wait("vim.fn.mode() == 'i'")
+    took = []
+    for typed in ("x", "xx", "xxx", "xxxx", "xxxxx"):  # one that is late may be the machine's fault
+        nvim.lua(
+            "before = vim.uv.hrtime() local said = ... "
+            "vim.schedule(function() require('claude-ide.ui.notice').error(said) end)",
+            f"it failed at {typed}.",
+        )
+        nvim.wait_screen(f"it failed at {typed}.")
+        nvim.keys("x")
+        nvim.wait(f"vim.fn.getline(1) == '{typed}'")
+        took.append(nvim.lua("return (vim.uv.hrtime() - before) / 1e9"))
+        if took[-1] < 1:
+            break
+    assert min(took) < 1  # Neovim's own error message alone takes one second
+
+
+@pytest.mark.one_nvim
+def test_a_text_that_does_not_fit_ends_with_the_command_that_helps(start_nvim):
+    nvim = start_nvim()
+    texts = "require('claude-ide.ui.one_line').of_file('/tmp/' .. ('folder/'):rep(30) .. 'a.txt', { 'See %s for more', '%s!' })"
+    nvim.lua("vim.o.columns = 60")
+    assert nvim.lua(f"return require('claude-ide.ui.one_line').fitting({texts})") == "See a.txt for more"
+    assert nvim.lua("return require('claude-ide.ui.one_line').fitting({ 'a\\nb\\tc ' })") == "a b c"
+
+
+@pytest.mark.one_nvim
+def test_there_is_one_door_for_messages():
+    says = re.compile(r"vim\.notify(_once)?\((?!\))|nvim_echo\((?!\{\})|nvim_err_write|nvim_out_write|^\s*print\(")
+    found = set()
+    for path in [*(ROOT / "lua").rglob("*.lua"), *(ROOT / "plugin").rglob("*.lua")]:
+        lines = [line for line in path.read_text().splitlines() if "doc = " not in line and not line.startswith("---")]
+        if any(says.search(line) for line in lines):
+            found.add(str(path.relative_to(ROOT)))
+    assert found == {"lua/claude-ide/ui/notice.lua"}

@@ -1,0 +1,71 @@
+"""`:Claude undo` and other questions as a person meets them who has only Neovim's own list, on a small screen."""
+
+import pytest
+from review_steps import A_CLAUDE, A, Turn
+
+NAMES = [f"file-{number}-with-a-rather-long-name.txt" for number in range(30)]
+
+
+@pytest.fixture
+def nvim(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A})
+    nvim.lua("vim.o.columns, vim.o.lines = 80, 24")
+    return nvim
+
+
+def waits_for_nothing(nvim):
+    """Whether Neovim takes the next key as a command: it answers, and moves the cursor."""
+    nvim.keys("gg")
+    nvim.wait("vim.fn.mode() == 'n' and vim.fn.line('.') == 1", what="Neovim to take a command")
+    return not any("ENTER" in line or "-- More --" in line for line in nvim.screen())
+
+
+def test_undo_ends_without_a_further_key(nvim, connect):
+    going = Turn(nvim, connect(nvim))
+    for name in ("a.txt", *NAMES):
+        going.edit(name, A_CLAUDE)
+    going.end("a.txt", *NAMES)
+    nvim.keys(":Claude undo<CR>")
+    nvim.wait_screen("Type number")
+    assert any("… and 20 more files" in line for line in nvim.screen())
+    nvim.keys("2<CR>")
+    assert waits_for_nothing(nvim)
+    nvim.keys(":Claude undo<CR>")
+    nvim.wait_screen("Type number")
+    nvim.keys("1<CR>")
+    nvim.wait_screen("Took back Claude's changes in 31 files.")
+    assert waits_for_nothing(nvim)
+    assert not (nvim.project / NAMES[-1]).exists()
+
+
+def test_an_undo_with_problems_says_so_on_one_line(nvim, connect):
+    going = Turn(nvim, connect(nvim))
+    for name in ("a.txt", *NAMES[:3]):
+        going.edit(name, A_CLAUDE)
+    going.end("a.txt", *NAMES[:3])
+    nvim.lua("require('claude-ide.journal.write').through_buffer = function() return nil, ('no '):rep(50) end")
+    nvim.keys(":Claude undo<CR>")
+    nvim.wait_screen("Type number")
+    nvim.keys("1<CR>")
+    nvim.wait_screen("4 problems")
+    assert waits_for_nothing(nvim)
+
+
+def test_a_list_longer_than_the_screen_comes_in_pages(nvim):
+    nvim.lua("""
+      local items = {}
+      for i = 1, 40 do items[i] = { "item " .. i .. (" long"):rep(30) } end
+      vim.defer_fn(function()
+        require("claude-ide.ui.choose").select(items, { prompt = "Which", format_item = function(item) return item[1] end },
+          function(item, index) chosen = { item == items[index], index } vim.notify("Chosen.") end)
+      end, 0)
+    """)
+    nvim.wait_screen("Type number")
+    assert not any("-- More --" in line for line in nvim.screen())
+    nvim.wait_screen("21: … 20 more")
+    nvim.keys("21<CR>")
+    nvim.wait_screen("1: item 21")
+    nvim.keys("3<CR>")
+    nvim.wait_screen("Chosen.")
+    assert waits_for_nothing(nvim)
+    assert nvim.lua("return chosen") == [True, 23]
