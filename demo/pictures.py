@@ -99,7 +99,7 @@ def edit_by_edit(project: Path) -> list[tuple[str, dict[str, object]]]:
     return calls
 
 
-PENDING = "require('claude-ide.diff').count() == 1 and vim.api.nvim_buf_get_name(0):find('^claude://')"
+PENDING = "require('claude-ide.diff').count() == 1 and (vim.b.claude_ide or {}).kind == 'proposal'"
 LANDED = "#require('claude-ide').review.changes() == 2 and vim.g.claude_demo_idle"
 
 SCENES = (
@@ -176,7 +176,7 @@ def take(scene: Scene, nvim: Path, claude: Path, path: Path) -> None:
         subprocess.run(["git", "init", "--quiet", str(project)], check=True)
         command = [str(nvim), "-u", str(HERE / "pictures.lua"), "-i", "NONE", "shelf.py"]
         terminal = Terminal(command, env=environment, cwd=project, rows=scene.rows, columns=scene.columns)
-        terminal.wait((folder / "ready").exists, timeout=60, what=f"{scene.name}: {scene.ready}")
+        terminal.wait((folder / "ready").exists, timeout=120, what=f"{scene.name}: {scene.ready}")
         for keys in scene.keys:
             terminal.keys(keys)
             terminal.wait_quiet()

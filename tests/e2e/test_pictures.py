@@ -12,7 +12,7 @@ from harness.cli import binary as cli_binary
 from harness.nvim import ROOT
 from harness.nvim import binary as nvim_binary
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 SHOWN = {
     "diff-vertical": ["casefold", "+6 −7", "accept"],

@@ -20,7 +20,7 @@ for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
   local buf = vim.api.nvim_win_get_buf(win)
   wins[#wins + 1] = {
     name = vim.fs.basename(vim.api.nvim_buf_get_name(buf)),
-    ours = vim.startswith(vim.api.nvim_buf_get_name(buf), "claude://review/"),
+    ours = vim.b[buf].claude_ide ~= nil,
     lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true),
     diff = vim.wo[win].diff,
     current = win == vim.api.nvim_get_current_win(),

@@ -1,0 +1,221 @@
+"""What our buffers are called: in Neovim's own tab line, in `%f`, in commands that take names, and beside files of such names."""
+
+import pytest
+from diff_steps import Diffs
+from review_steps import A, B, review, turn
+
+OLD, NEW = "one\ntwo\n", "ONE\ntwo\n"
+KEYS = "lua/config/keys.lua"
+
+
+@pytest.fixture
+def diffs(start_nvim):
+    return Diffs(start_nvim(files={"a.txt": OLD, KEYS: OLD, "b.txt": OLD}, args=["b.txt"]))
+
+
+def shown_file(nvim):
+    return nvim.lua("return vim.api.nvim_eval_statusline('%f|%t', {}).str").split("|")
+
+
+def junk(nvim):
+    """Files of the project that are called as ours are."""
+    return sorted(str(path) for path in nvim.project.rglob("*(*"))
+
+
+def test_a_proposal_is_called_after_its_file(diffs):
+    nvim = diffs.nvim
+    diffs.open(1, "a.txt", NEW)
+    nvim.wait_screen(" b.txt  2+ a.txt (Claude) ")
+    assert shown_file(nvim) == ["a.txt (Claude)", "a.txt (Claude)"]
+    nvim.keys("<C-w>h")
+    nvim.wait_screen(" b.txt  2+ a.txt (now) ")
+    nvim.keys("ZQ")
+    diffs.wait_clean()
+    diffs.open(2, KEYS, NEW)
+    nvim.wait_screen(" b.txt  2+ l/c/keys.lua (Claude) ")
+    assert shown_file(nvim) == [f"{KEYS} (Claude)", "keys.lua (Claude)"]
+    assert nvim.lua("return { vim.b.claude_ide.kind, vim.b.claude_ide.id }") == ["proposal", 2]
+
+
+def test_the_list_of_keys_leaves_the_tab_its_file(diffs):
+    nvim = diffs.nvim
+    diffs.open(1, "a.txt", NEW)
+    nvim.keys("g?")
+    nvim.wait_screen("Keys of a diff")
+    nvim.wait_screen(" a.txt (keys) ")
+    nvim.keys("q")
+    nvim.wait_screen(" a.txt (Claude) ")
+
+
+def test_a_review_is_called_after_its_files(start_nvim, connect):
+    nvim = start_nvim(files={"a.txt": A, "b.txt": B}, args=["b.txt"])
+    turn(nvim, connect(nvim), a_txt=None, b_txt=B.upper())
+    review(nvim)
+    nvim.wait_screen(" a.txt (deleted) ")
+    nvim.keys("<C-w>h")
+    nvim.wait_screen(" a.txt (before Claude) ")
+    nvim.keys("<C-w>h")
+    nvim.wait_screen(" changes (Claude) ")
+    nvim.keys("]f")
+    nvim.keys("<C-w>l<C-w>lg?")
+    nvim.wait_screen(" b.txt (keys) ")
+
+
+def test_two_sessions_and_a_file_of_such_a_name(start_nvim):
+    nvim = start_nvim(files={"a.txt": OLD, "a.txt (Claude)": "mine\n", "b.txt": OLD}, args=["b.txt"])
+    diffs = Diffs(nvim)
+    diffs.open(1, "a.txt", NEW)
+    assert shown_file(nvim)[0] == "a.txt (Claude 2)"
+    diffs.propose(2, "a.txt", "TWO\n", client=2)
+    nvim.wait("require('claude-ide.diff').list()[2].tab", what="the second diff")
+    nvim.cmd("tabnext 3")
+    assert shown_file(nvim)[0] == "a.txt (Claude 3)"
+    nvim.cmd("tabnext 2")
+    nvim.keys(":w<CR>")
+    assert diffs.accepted(1, "a.txt") == NEW
+    nvim.cmd("tabfirst")
+    nvim.keys(":e a.txt\\ (Claude)<CR>")
+    nvim.wait(lambda: nvim.lines() == ["mine"], what="the file of the project")
+    nvim.keys("onew<Esc>:w<CR>")
+    nvim.wait(lambda: (nvim.project / "a.txt (Claude)").read_text() == "mine\nnew\n", what="it to be written")
+    assert junk(nvim) == [str(nvim.project / "a.txt (Claude)")]
+
+
+WRITES = {
+    ":w<CR>": "",
+    ":cd lua<CR>:w<CR>": "another folder",
+    ":lcd lua/config<CR>:w!<CR>": "another folder of the window's",
+    ":tcd ..<CR>:update<CR>": "the folder above",
+    ":cd lua<CR>:e!<CR>:x<CR>": "read again first",
+    ":w ++p<CR>": "with folders",
+    ":setlocal buftype=acwrite<CR>:wq<CR>": "and leave",
+}
+
+
+@pytest.mark.parametrize("keys", WRITES, ids=WRITES.values())
+@pytest.mark.parametrize("path", ["a.txt", KEYS, "new/deep/file.lua"])
+def test_writing_accepts_in_whatever_folder(diffs, keys, path):
+    nvim = diffs.nvim
+    diffs.open(1, path, NEW)
+    nvim.keys(keys)
+    assert diffs.accepted(1, path) == NEW
+    diffs.wait_clean()
+    assert junk(nvim) == []
+
+
+@pytest.mark.parametrize("autochdir", [False, True])
+def test_copies_are_copies_and_the_name_comes_back(diffs, autochdir):
+    nvim = diffs.nvim
+    nvim.lua("vim.o.autochdir = ...", autochdir)
+    diffs.open(1, KEYS, NEW)
+    name = nvim.lua("return vim.api.nvim_buf_get_name(0)")
+    for keys, copy in [(":w {}<CR>", "one.txt"), (":saveas {}<CR>", "two.txt"), (":file {} | w<CR>", "three.txt")]:
+        path = nvim.project / copy
+        nvim.keys(keys.format(path))
+        nvim.wait(lambda path=path: path.exists() and path.read_text() == NEW, what=keys)
+        nvim.wait(lambda: nvim.lua("return vim.api.nvim_buf_get_name(0)") == name, what="its own name")
+    assert diffs.outcomes(1) == []
+    nvim.keys(":cd " + str(nvim.project / "lua") + "<CR>:saveas " + str(nvim.project / "four.txt") + "<CR>")
+    nvim.wait(lambda: (nvim.project / "four.txt").exists(), what="the copy")
+    nvim.keys(":w<CR>")
+    assert diffs.accepted(1, KEYS) == NEW
+    diffs.wait_clean()
+    assert junk(nvim) == []
+
+
+def test_commands_that_take_names_find_files_first(diffs):
+    nvim = diffs.nvim
+    nvim.cmd("edit a.txt | edit b.txt")
+    diffs.open(1, "a.txt", NEW)
+    assert nvim.lua("return vim.fn.getcompletion('', 'buffer')") == ["b.txt", "a.txt"]
+    nvim.keys("gT:b a.txt<CR>")
+    nvim.wait(lambda: nvim.lines() == OLD.splitlines() and nvim.lua("return vim.fn.bufname()") == "a.txt")
+    nvim.keys(":bnext<CR>")
+    nvim.wait(lambda: nvim.lua("return vim.fn.bufname()") == "b.txt", what="the next file")
+    nvim.keys(":bnext<CR>")
+    nvim.wait(lambda: nvim.lua("return vim.fn.bufname()") == "a.txt", what="the first again")
+
+
+LSP = """
+_G.opened = {}
+local function cmd()
+  return {
+    request = function(method, params, callback)
+      if method == "initialize" then callback(nil, { capabilities = { textDocumentSync = 1 } }) end
+      return true, 1
+    end,
+    notify = function(method, params)
+      if method == "textDocument/didOpen" then opened[#opened + 1] = vim.fs.basename(params.textDocument.uri) end
+    end,
+    is_closing = function() return false end,
+    terminate = function() end,
+  }
+end
+vim.api.nvim_create_autocmd("FileType", { pattern = "lua", callback = function(event)
+  vim.lsp.start({ name = "fake", cmd = cmd, root_dir = vim.fn.getcwd() }, { bufnr = event.buf })
+end })
+_G.events = {}
+vim.api.nvim_create_autocmd({ "BufRead", "BufNewFile", "BufEnter", "BufFilePost", "BufWritePre", "FileType" }, {
+  pattern = { "*.lua", "*/lua/*" },
+  callback = function(event) events_of_files = (events_of_files or "") .. event.event .. " " .. event.match .. "\\n" end,
+})
+"""
+
+
+def test_no_language_server_and_no_autocommand_of_files_sees_it(start_nvim, connect):
+    nvim = start_nvim(files={KEYS: OLD, "b.txt": OLD}, args=["b.txt"], init_lua=LSP)
+    diffs = Diffs(nvim)
+    diffs.open(1, KEYS, NEW)
+    nvim.keys(":w<CR>")
+    diffs.accepted(1, KEYS)
+    diffs.wait_clean()
+    assert nvim.lua("return { opened, events_of_files }") == [[]]
+
+
+def test_what_a_session_of_another_day_makes_of_one_goes(start_nvim):
+    nvim = start_nvim(files={KEYS: OLD, "b.txt": OLD, "c (now)": "mine\n"}, args=["b.txt"])
+    diffs = Diffs(nvim)
+    diffs.open(1, KEYS, NEW)
+    nvim.cmd("mksession saved.vim")
+    nvim.keys("omine<Esc>")
+    nvim.wait(lambda: nvim.mode() == "n" and "mine" in nvim.lines())
+    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
+    nvim.wait("vim.fn.bufexists('lua/config/keys.lua (kept)') == 1")
+    nvim.cmd("mksession kept.vim")
+    nvim.quit()
+    for session in ("saved.vim", "kept.vim"):
+        after = start_nvim(args=["-c", f"silent source {session}", "-c", "badd c\\ (now)"])
+        names = after.lua("return vim.tbl_map(vim.fn.bufname, vim.api.nvim_list_bufs())")
+        assert "b.txt" in names and not [name for name in names if "keys.lua (" in name], session
+        after.quit()
+
+
+SHADA = """
+vim.o.shadafile, vim.o.shada = vim.env.HOME .. "/x.shada", "!,'100,<50,s10,h"
+"""
+
+
+def test_oldfiles_have_files_alone(start_nvim):
+    nvim = start_nvim(files={KEYS: OLD, "b.txt": OLD}, args=["b.txt"], init_lua=SHADA)
+    diffs = Diffs(nvim)
+    diffs.open(1, KEYS, NEW)
+    nvim.keys("jk:w<CR>")
+    diffs.accepted(1, KEYS)
+    diffs.wait_clean()
+    diffs.open(2, KEYS, "TWO\n")
+    nvim.keys("omine<Esc>")
+    nvim.wait(lambda: nvim.mode() == "n" and "mine" in nvim.lines())
+    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
+    nvim.wait("vim.fn.bufexists('lua/config/keys.lua (kept)') == 1")
+    nvim.cmd("tabnew | sbuffer lua/config/keys.lua\\ (kept)")
+    nvim.keys("G")
+    nvim.quit()
+    after = start_nvim(init_lua=SHADA)
+    after.cmd("rshada!")
+    old = after.lua("return vim.v.oldfiles")
+    assert any(name.endswith("b.txt") for name in old)
+    assert not [name for name in old if "(" in name]
+    jumps = after.lua(
+        "return vim.tbl_map(function(jump) return vim.fn.bufname(jump.bufnr) end, vim.fn.getjumplist()[1])"
+    )
+    assert not [name for name in jumps if "(" in name]
