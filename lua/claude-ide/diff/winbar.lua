@@ -1,62 +1,34 @@
 -- The line above each side of a diff: what it is, and which keys decide.
 local M = {}
 
-local LINKS = {
-  ClaudeDiffFile = "Title",
-  ClaudeDiffSide = "Comment",
-  ClaudeDiffHint = "Comment",
-  ClaudeDiffHintFloat = "PmenuSel",
-  ClaudeDiffKey = "Special",
-  ClaudeDiffAdded = "Added",
-  ClaudeDiffRemoved = "Removed",
-  ClaudeDiffWarning = "WarningMsg",
-  ClaudeDiffAccepted = "DiagnosticOk",
-  ClaudeDiffRejected = "DiagnosticError",
-}
-
 ---What gives way in a window without room for all of it, the first one first.
 local RANKS = {
-  why = 1,
-  layout = 2,
-  hunk = 3,
-  side = 4,
-  counts = 5,
-  next = 6,
-  others = 7,
-  unseen = 8,
-  now = 9,
-  kept = 10,
-  file = 11,
-  decide = 12,
+  why_word = 1,
+  layout_word = 2,
+  hunk_word = 3,
+  help_word = 4,
+  side = 5,
+  next_word = 6,
+  why = 7,
+  layout = 8,
+  hunk = 9,
+  help = 10,
+  counts = 11,
+  next = 12,
+  others = 13,
+  unseen = 14,
+  now = 15,
+  kept = 16,
+  file = 17,
+  decide = 18,
 }
-
----Defines the highlight groups where the person or the colour scheme has not.
-function M.define_highlights()
-  for group, link in pairs(LINKS) do
-    vim.api.nvim_set_hl(0, group, { link = link, default = true })
-  end
-end
-
----A piece of a winbar, whatever characters a file's name has.
----@param group string
----@param text string
----@return string
-function M.part(group, text)
-  local shown = vim.fn.strtrans(text):gsub("%%", "%%%%")
-  return ("%%#%s#%s"):format(group, shown)
-end
-local part = M.part
 
 ---@param keys string|string[]|false
 ---@param otherwise string what does it where there is no key
 ---@return string
-function M.key_name(keys, otherwise)
-  if type(keys) == "table" then
-    keys = keys[1]
-  end
-  return keys or otherwise
+local function key_name(keys, otherwise)
+  return require("claude-ide.ui.winbar_text").key_name(keys, otherwise)
 end
-local key_name = M.key_name
 
 ---@param path string
 ---@return claude-ide.ui.Piece
@@ -131,16 +103,22 @@ local function decide()
   }
 end
 
----@param rank integer
+---@alias claude-ide.diff.HintName "why"|"layout"|"hunk"|"help"|"next"
+
+---A key, and the word for it, which goes first: the bare keys then stand beside each other at the end.
+---@param name claude-ide.diff.HintName
 ---@param keys string|string[]|false
 ---@param what string
----@return claude-ide.ui.Piece? nil: there is no key for it
-local function hint_of(rank, keys, what)
+---@return claude-ide.ui.Piece[] none: there is no key for it
+local function hints_of(name, keys, what)
   local key = key_name(keys, "")
-  if key ~= "" then
-    local texts = { { "ClaudeDiffKey", " " .. key }, { "ClaudeDiffHint", " " .. what .. " " } }
-    return { rank = rank, right = true, texts = texts }
+  if key == "" then
+    return {}
   end
+  return {
+    { rank = RANKS[name], right = true, texts = { { "ClaudeDiffKey", " " .. key } } },
+    { rank = RANKS[name .. "_word"], right = true, texts = { { "ClaudeDiffHint", " " .. what .. " " } } },
+  }
 end
 
 ---@param diff claude-ide.Diff
@@ -153,7 +131,9 @@ function M.of_proposal(diff, opts)
     pieces[#pieces + 1] = piece
   end
   add(file(diff.path))
-  add({ rank = RANKS.side, texts = { { "ClaudeDiffSide", " · Claude's proposal " } } })
+  local is_new = opts.now and require("claude-ide.diff.present_text").is_new(opts.now)
+  local side = is_new and " · new file " or (" · %s's proposal "):format(diff.source.name)
+  add({ rank = is_new and RANKS.now or RANKS.side, texts = { { "ClaudeDiffSide", side } } })
   if opts.kept < opts.total then
     local kept = (" %d of %d kept "):format(opts.kept, opts.total)
     add({ rank = RANKS.kept, texts = { { "ClaudeDiffWarning", kept } } })
@@ -170,10 +150,11 @@ function M.of_proposal(diff, opts)
   end
   local keymaps = require("claude-ide.config").get().diff.keymaps
   add(decide())
-  add(hint_of(RANKS.why, keymaps.reject_with_reason, "say why"))
-  add(hint_of(RANKS.next, "]c", "next"))
-  add(hint_of(RANKS.hunk, keymaps.hunk, "drop"))
-  add(hint_of(RANKS.layout, keymaps.layout, "layout"))
+  vim.list_extend(pieces, hints_of("next", "]c", "next"))
+  vim.list_extend(pieces, hints_of("hunk", keymaps.hunk, "drop"))
+  vim.list_extend(pieces, hints_of("layout", keymaps.layout, "layout"))
+  vim.list_extend(pieces, hints_of("why", keymaps.reject_with_reason, "say why"))
+  vim.list_extend(pieces, hints_of("help", keymaps.help, "keys"))
   return require("claude-ide.ui.winbar_text").winbar(pieces, opts.width)
 end
 
@@ -181,6 +162,7 @@ end
 ---@param diff claude-ide.Diff
 ---@return string
 function M.of_decided(diff)
+  local part = require("claude-ide.ui.winbar_text").part
   local name = part("ClaudeDiffFile", " " .. vim.fs.basename(diff.path))
   if diff.state == "accepted" then
     return name .. part("ClaudeDiffAccepted", " · accepted")

@@ -29,6 +29,25 @@ local function piece_width(piece)
   return width
 end
 
+---A piece of a winbar, whatever characters a file's name has.
+---@param group string
+---@param text string
+---@return string
+function M.part(group, text)
+  local shown = vim.fn.strtrans(text):gsub("%%", "%%%%")
+  return ("%%#%s#%s"):format(group, shown)
+end
+
+---@param keys string|string[]|false
+---@param otherwise string what does it where there is no key
+---@return string
+function M.key_name(keys, otherwise)
+  if type(keys) == "table" then
+    keys = keys[1]
+  end
+  return keys or otherwise
+end
+
 ---A piece that is cut after any character where there is no room, and says so.
 ---@param rank integer
 ---@param group string
@@ -40,10 +59,7 @@ function M.name(rank, group, name)
     rank = rank,
     texts = { { group, shown } },
     reduced = function(space)
-      local cut = shown
-      while cut ~= "" and width_of(cut) >= space do
-        cut = vim.fn.strcharpart(cut, 0, vim.fn.strchars(cut) - 1)
-      end
+      local cut = require("claude-ide.width").beginning(shown, space)
       return width_of(cut) >= MIN_NAME and { { group, cut .. "…" } } or {}
     end,
   }
@@ -95,12 +111,11 @@ end
 ---@return string winbar
 function M.winbar(pieces, width)
   reduce(pieces, width)
-  local part = require("claude-ide.diff.winbar").part
   local left, right = {}, {}
   for _, piece in ipairs(pieces) do
     local side = piece.right and right or left
     for _, text in ipairs(piece.texts) do
-      side[#side + 1] = part(text[1], text[2])
+      side[#side + 1] = M.part(text[1], text[2])
     end
   end
   return table.concat(left) .. "%=" .. table.concat(right)
