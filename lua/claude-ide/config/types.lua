@@ -49,6 +49,7 @@
 ---@field reject_with_reason? string|string[]|false Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.
 ---@field hunk? string|string[]|false Drop the change under the cursor, or take it after all. `u` takes back either.
 ---@field layout? string|string[]|false Show the diff, or the review, in the next layout.
+---@field help? string|string[]|false List the keys of the diff, or of the review.
 
 ---@class claude-ide.Opts.diff
 ---@field enabled? boolean Show them in Neovim. When false the CLI asks in its own terminal.
@@ -70,6 +71,32 @@
 ---@class claude-ide.Opts.review
 ---@field signs? boolean A sign beside each line that Claude changed and that you have not reviewed, in any buffer.
 ---@field keymaps? claude-ide.Opts.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
+
+---@class claude-ide.Opts.transcript.keymaps
+---@field next_prompt? string|string[]|false Go to the next prompt.
+---@field previous_prompt? string|string[]|false Go to the prompt before.
+---@field next_tool? string|string[]|false Go to the next tool call.
+---@field previous_tool? string|string[]|false Go to the tool call before.
+---@field next_edit? string|string[]|false Go to the next edit.
+---@field previous_edit? string|string[]|false Go to the edit before.
+---@field open? string|string[]|false Open what the line offers, or the fold.
+---@field file? string|string[]|false Go to the file of the call, or under the cursor.
+---@field file_split? string|string[]|false The same in a split.
+---@field file_tab? string|string[]|false The same in a tab page.
+---@field branches? string|string[]|false Choose a branch of the conversation.
+---@field next_branch? string|string[]|false Show the next branch.
+---@field previous_branch? string|string[]|false Show the branch before.
+---@field yank_code? string|string[]|false Yank the code under the cursor: a block, a command, what an edit wrote.
+---@field resume? string|string[]|false Resume the session in the terminal.
+---@field fork? string|string[]|false Go on in a copy of the session.
+---@field export? string|string[]|false Write the session down as Markdown.
+---@field search_next? string|string[]|false Search on, through all messages.
+---@field search_previous? string|string[]|false The same in the other direction.
+---@field close? string|string[]|false Close the transcript: what was there before comes back.
+---@field help? string|string[]|false List the keys.
+
+---@class claude-ide.Opts.transcript
+---@field keymaps? claude-ide.Opts.transcript.keymaps Keys in a transcript. Each has a `<Plug>` there, too, see |claude-ide-transcript-plug|.
 
 ---@class claude-ide.Opts.watch
 ---@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
@@ -163,6 +190,7 @@
 ---@field reject_with_reason string|string[]|false Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.
 ---@field hunk string|string[]|false Drop the change under the cursor, or take it after all. `u` takes back either.
 ---@field layout string|string[]|false Show the diff, or the review, in the next layout.
+---@field help string|string[]|false List the keys of the diff, or of the review.
 
 ---@class claude-ide.Config.diff
 ---@field enabled boolean Show them in Neovim. When false the CLI asks in its own terminal.
@@ -184,6 +212,32 @@
 ---@class claude-ide.Config.review
 ---@field signs boolean A sign beside each line that Claude changed and that you have not reviewed, in any buffer.
 ---@field keymaps claude-ide.Config.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
+
+---@class claude-ide.Config.transcript.keymaps
+---@field next_prompt string|string[]|false Go to the next prompt.
+---@field previous_prompt string|string[]|false Go to the prompt before.
+---@field next_tool string|string[]|false Go to the next tool call.
+---@field previous_tool string|string[]|false Go to the tool call before.
+---@field next_edit string|string[]|false Go to the next edit.
+---@field previous_edit string|string[]|false Go to the edit before.
+---@field open string|string[]|false Open what the line offers, or the fold.
+---@field file string|string[]|false Go to the file of the call, or under the cursor.
+---@field file_split string|string[]|false The same in a split.
+---@field file_tab string|string[]|false The same in a tab page.
+---@field branches string|string[]|false Choose a branch of the conversation.
+---@field next_branch string|string[]|false Show the next branch.
+---@field previous_branch string|string[]|false Show the branch before.
+---@field yank_code string|string[]|false Yank the code under the cursor: a block, a command, what an edit wrote.
+---@field resume string|string[]|false Resume the session in the terminal.
+---@field fork string|string[]|false Go on in a copy of the session.
+---@field export string|string[]|false Write the session down as Markdown.
+---@field search_next string|string[]|false Search on, through all messages.
+---@field search_previous string|string[]|false The same in the other direction.
+---@field close string|string[]|false Close the transcript: what was there before comes back.
+---@field help string|string[]|false List the keys.
+
+---@class claude-ide.Config.transcript
+---@field keymaps claude-ide.Config.transcript.keymaps Keys in a transcript. Each has a `<Plug>` there, too, see |claude-ide-transcript-plug|.
 
 ---@class claude-ide.Config.watch
 ---@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.

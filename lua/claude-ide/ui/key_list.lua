@@ -1,0 +1,142 @@
+-- The keys of a view in a window over the screen, as the options have them. Diffs, reviews and transcripts show theirs here.
+-- It does nothing but close: no key in it reaches what it lies over.
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.ui.key_list")
+
+---Above every window that it may be asked for in.
+local ZINDEX = 70
+local WIDTH = 64
+
+---@alias claude-ide.ui.key_list.Entry { [1]: string, [2]: string } keys and what they do
+
+---@param option string|string[]|false|nil as `keymaps` of the options has it
+---@return string[]
+function M.keys(option)
+  return type(option) == "table" and option or (option and option ~= "" and { option } or {}) --[[@as string[] ]]
+end
+
+---@param option string|string[]|false|nil
+---@param desc string
+---@return claude-ide.ui.key_list.Entry? nil: there is no key for it
+function M.entry(option, desc)
+  local keys = table.concat(M.keys(option), " ")
+  return keys ~= "" and { keys, desc } or nil
+end
+
+---@param entries claude-ide.ui.key_list.Entry[]
+---@param width integer
+---@return string[] lines
+---@return integer column of the words
+local function lines_of(entries, width)
+  local widest = 0
+  for _, entry in ipairs(entries) do
+    widest = math.max(widest, #entry[1])
+  end
+  local lines = {}
+  for _, entry in ipairs(entries) do
+    local lead, rest = (" %-" .. widest .. "s  "):format(entry[1]), entry[2]
+    while #rest > 0 do
+      local room = math.max(width - widest - 4, 1)
+      local line = #rest <= room and rest or rest:sub(1, room):match("^(.*)%s%S*$") or rest:sub(1, room)
+      lines[#lines + 1] = lead .. line
+      rest = vim.trim(rest:sub(#line + 1))
+      lead = (" "):rep(widest + 3)
+    end
+  end
+  return lines, widest + 1
+end
+
+---A tab page is called after the window that has the focus, floating ones too: it goes on naming what the list lies over.
+---@param buf integer
+---@param of string
+local function name(buf, of)
+  local ours = require("claude-ide.ui.ours")
+  local beneath = vim.api.nvim_get_current_buf()
+  local path = ours.shown_path(beneath) or vim.api.nvim_buf_get_name(beneath)
+  if not require("claude-ide.path").is_plain(path) then
+    path = of:gsub("^an? ", "")
+  end
+  ours.mark(buf, "keys")
+  ours.name(buf, path, "keys")
+end
+
+---@param lines string[]
+---@param column integer where the words begin
+---@param group string
+---@return integer buf
+local function fill(lines, column, group)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable = false
+  for row, line in ipairs(lines) do
+    if line:sub(2, 2) ~= " " then
+      local opts = { end_col = math.min(column, #line), hl_group = group }
+      vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, 0, opts)
+    end
+  end
+  return buf
+end
+
+---@class claude-ide.ui.key_list.Opts
+---@field of string whose keys they are: "a transcript"
+---@field group string highlight group of the keys
+---@field help? string|string[]|false the keys that have opened it, which close it as well
+
+---The window of the list that is open.
+local shown ---@type integer?
+
+---Closes the list: what it lies over is about to go. Neovim 0.10 and 0.11 crash where a tab page goes with it.
+function M.close()
+  local win = shown
+  shown = nil
+  if win and vim.api.nvim_win_is_valid(win) then
+    vim.api.nvim_win_close(win, true)
+  end
+end
+
+---Lists the keys in a window that goes when it is left.
+---@param entries claude-ide.ui.key_list.Entry[]
+---@param opts claude-ide.ui.key_list.Opts
+function M.open(entries, opts)
+  M.close()
+  local width = math.max(math.min(WIDTH, vim.o.columns - 4), 1)
+  local lines, column = lines_of(entries, width)
+  local buf = fill(lines, column, opts.group)
+  name(buf, opts.of)
+  local height = math.max(math.min(#lines, vim.o.lines - 4), 1)
+  local win = vim.api.nvim_open_win(buf, true, {
+    relative = "editor",
+    width = width,
+    height = height,
+    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
+    col = math.max(math.floor((vim.o.columns - width) / 2), 0),
+    style = "minimal",
+    border = "rounded",
+    title = (" Keys of %s "):format(opts.of),
+    title_pos = "center",
+    zindex = ZINDEX,
+  })
+  vim.wo[win][0].wrap = false
+  shown = win
+  local function close()
+    if shown == win then
+      M.close()
+    end
+  end
+  for _, lhs in ipairs(vim.list_extend({ "q", "<Esc>", "g?", "<CR>" }, M.keys(opts.help))) do
+    local map = { buffer = buf, nowait = true, desc = "Claude Code: close the list of keys" }
+    vim.keymap.set("n", lhs, close, map)
+  end
+  vim.api.nvim_create_autocmd("WinLeave", {
+    buffer = buf,
+    once = true,
+    desc = "Claude Code: the list of keys goes with the focus",
+    callback = function()
+      vim.schedule(close)
+    end,
+  })
+end
+
+return M
