@@ -175,4 +175,23 @@ function M.show(buf)
   return win, free
 end
 
+---Closes windows. Where a tab page holds nothing else it goes as a whole, with what floats in it: Neovim 0.10 and 0.11 crash
+---where its last window is closed beside a floating one (a notice of a plugin's).
+---@param wins integer[]
+function M.close_all(wins)
+  for _, tab in ipairs(vim.api.nvim_list_tabpages()) do
+    local others = vim.iter(vim.api.nvim_tabpage_list_wins(tab)):any(function(win)
+      return vim.api.nvim_win_get_config(win).relative == "" and not vim.list_contains(wins, win)
+    end)
+    if not others and #vim.api.nvim_list_tabpages() > 1 then
+      pcall(vim.api.nvim_command, vim.api.nvim_tabpage_get_number(tab) .. "tabclose!")
+    end
+  end
+  for _, win in ipairs(wins) do
+    if vim.api.nvim_win_is_valid(win) then
+      pcall(vim.api.nvim_win_close, win, true)
+    end
+  end
+end
+
 return M
