@@ -113,7 +113,7 @@ def test_other_diff_views_are_left_alone(diffs):
     nvim.cmd("tabnew b.txt | diffthis | vsplit c.txt | diffthis | 1tabnext")
     diffs.open(1, "a.txt", "A\n")
     assert nvim.lua("return vim.fn.tabpagenr('$')") == 3
-    nvim.lua("require('claude-ide.diff').close_client(1)")
+    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
     diffs.answer(1)
     diffs.wait_current(None)
     nvim.wait(lambda: diffs.traces()["buffers"] == [])
@@ -180,10 +180,12 @@ def test_a_question_on_the_screen_stays_there(diffs, keys, question, answer):
 
 
 WAITS_FOR_A_KEY = {
-    "a motion of a plugin": "vim.keymap.set('n', 'gz', function() _G.got = vim.fn.getcharstr() end)",
-    "a function of Vim script": "vim.cmd([[nnoremap gz :call execute('let g:got = getchar()')<CR>]])",
-    "an expression": "vim.keymap.set('n', 'gz', function() _G.got = vim.fn.getcharstr() return '' end, { expr = true })",
-    "Lua that waits": "vim.keymap.set('n', 'gz', function() vim.wait(60000, function() return _G.got end, 5) end)",
+    "a motion of a plugin": "vim.keymap.set('n', 'gz', function() _G.asks = 1 _G.got = vim.fn.getcharstr() end)",
+    "a function of Vim script": "vim.cmd([[nnoremap gz :call execute(['lua _G.asks = 1', 'let g:got = getchar()'])<CR>]])",
+    "an expression": """
+      vim.keymap.set('n', 'gz', function() _G.asks = 1 _G.got = vim.fn.getcharstr() return '' end, { expr = true })""",
+    "Lua that waits": """
+      vim.keymap.set('n', 'gz', function() _G.asks = 1 vim.wait(60000, function() return _G.got end, 5) end)""",
 }
 
 
@@ -193,7 +195,8 @@ def test_waits_while_something_waits_for_the_persons_next_key(diffs, mapping):
     nvim.lua("require('claude-ide.ui.typing').attach('test')")
     nvim.lua(mapping)
     nvim.keys("gz")
-    nvim.wait("require('claude-ide.ui.typing').quiet_for() > 200")
+    # Before the key has come, the time without one is endless too.
+    nvim.wait("_G.asks == 1 and require('claude-ide.ui.typing').quiet_for() > 200")
     diffs.propose(1, "b.txt", "B\n")
     if "expr" in mapping:  # There, not even a buffer may be made.
         nvim.lua("vim.defer_fn(function() _G.later = true end, 150)")
@@ -217,16 +220,33 @@ def test_one_that_ends_where_nothing_may_change_goes_when_it_may(diffs, state):
     diffs.open(1, "b.txt", "B\n")
     if state == "an expression":
         nvim.keys("gz")
-        nvim.lua("require('claude-ide.diff').close_client(1)")
+        nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
         nvim.keys("x")
     else:
         nvim.keys("q:")
         nvim.wait("vim.fn.getcmdwintype() == ':'")
-        nvim.lua("require('claude-ide.diff').close_client(1)")
+        nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
         nvim.keys(":q<CR>")
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_clean()
     assert diffs.current() is None and nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
+
+
+def test_going_to_one_from_the_command_line_window_says_what_is_in_the_way(diffs):
+    nvim = diffs.nvim
+    nvim.keys("q:")
+    nvim.wait("vim.fn.getcmdwintype() == ':'")
+    diffs.propose(1, "b.txt", "B\n")
+    nvim.wait("(require('claude-ide.diff').list()[1] or {}).against")
+    ok, err = nvim.lua("local ok, err = require('claude-ide.diff').focus(1) return { ok or false, err }")
+    assert not ok and err == "Close the command-line window first." and diffs.outcomes(1) == []
+    nvim.keys(":q<CR>")
+    diffs.wait_current(1)
+    nvim.keys("q:")
+    nvim.wait("vim.fn.getcmdwintype() == ':'")
+    assert nvim.lua("return require('claude-ide.diff').focus(1)") is None
+    nvim.keys(":q<CR>ZZ")
+    assert diffs.answer(1)["outcome"] == "saved"
 
 
 def test_the_key_that_ends_a_message_is_not_for_the_diff(diffs):
@@ -264,12 +284,12 @@ def test_waits_for_a_pause_in_typing(diffs):
     diffs.wait_current(2)
 
 
-def test_can_be_looked_at_while_it_waits(diffs):
+def test_can_be_decided_by_its_id_while_it_waits(diffs):
     diffs.nvim.keys("ihello")
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "i")
     diffs.propose(1, "b.txt", "B\n")
     diffs.nvim.wait(lambda: diffs.nvim.lua("return (require('claude-ide.diff').list()[1] or {}).against"))
-    assert diffs.nvim.lua("return require('claude-ide.diff').accept()") is True
+    assert diffs.nvim.lua("return require('claude-ide.diff').accept(1)") is True
     assert diffs.answer(1) == {"outcome": "saved", "contents": "B\n"}
     diffs.nvim.keys("<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.mode() == "n")

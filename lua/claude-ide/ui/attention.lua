@@ -1,4 +1,6 @@
--- When the screen may change under the person's hands. A diff waits for that: nothing that is typed may go to it.
+-- When the screen may change under the person's hands: nothing that is typed may go to what opens then.
+-- A diff waits until it can be answered (`when_free`). A file or a document waits only for what is over in a moment
+-- (`when_still`): in insert mode it opens beside, and leaves the focus where it is.
 local M = {}
 
 ---So long after a key the hands count as still.
@@ -10,8 +12,18 @@ local TERMINAL_QUIET_MS = 300
 ---How soon to look again where no event tells that it is over.
 local LOOK_AGAIN_MS = 50
 
----@type { id: any, name: string, show: fun() }[]
+---@class claude-ide.ui.attention.Entry
+---@field id any
+---@field show fun()
+---@field name? string of the file that a diff waits for; nil: no diff, it waits only for what is over in a moment
+
+---@type claude-ide.ui.attention.Entry[]
 local waiting = {}
+
+---What the person asked for and what is not there yet. Weak: what came to nothing is not to be told.
+---@type table<claude-ide.ui.attention.Asked, true>
+local asked = setmetatable({}, { __mode = "k" })
+
 local group ---@type integer?
 local timer ---@type table? uv_timer_t
 
@@ -19,11 +31,12 @@ local timer ---@type table? uv_timer_t
 ---@field reason string for the log
 ---@field again_in? number milliseconds after which to look again; nil: an event will tell
 ---@field till? string what the person waits for, for the person; nil: it is over in a moment
+---@field passing? boolean over in a moment, whatever `till` says
 
----@return claude-ide.ui.attention.Busy? nil: the screen may change now
-function M.busy()
-  local mode = vim.api.nvim_get_mode()
-  local keys = require("claude-ide.ui.typing")
+---What the person is in the middle of, as far as Neovim's state tells; what is typed in a terminal apart.
+---@param mode { mode: string, blocking: boolean }
+---@return claude-ide.ui.attention.Busy?
+local function begun(mode)
   if mode.blocking then
     return { reason = "Neovim waits for a key", again_in = LOOK_AGAIN_MS }
   elseif vim.fn.getcmdwintype() ~= "" then
@@ -32,6 +45,23 @@ function M.busy()
     return { reason = "a macro is recorded", till = "when the macro is recorded" }
   elseif vim.fn.reg_executing() ~= "" then
     return { reason = "a macro runs", again_in = LOOK_AGAIN_MS }
+  elseif mode.mode:find("^[iR]") then
+    return { reason = "mode " .. mode.mode, till = "when you leave insert mode" }
+  elseif mode.mode:find("^no") then
+    return { reason = "an operator waits", till = "when you are back in normal mode", passing = true }
+  elseif mode.mode ~= "n" and mode.mode ~= "nt" and mode.mode ~= "t" then
+    return { reason = "mode " .. mode.mode, till = "when you are back in normal mode" }
+  end
+  return nil
+end
+
+---@return claude-ide.ui.attention.Busy? nil: the screen may change now
+function M.busy()
+  local mode = vim.api.nvim_get_mode()
+  local keys = require("claude-ide.ui.typing")
+  local busy = begun(mode)
+  if busy then
+    return busy
   elseif mode.mode == "t" then
     if keys.has_draft(vim.api.nvim_get_current_buf()) then
       return {
@@ -42,10 +72,6 @@ function M.busy()
     end
     local left = TERMINAL_QUIET_MS - keys.quiet_for()
     return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
-  elseif mode.mode:find("^[iR]") then
-    return { reason = "mode " .. mode.mode, till = "when you leave insert mode" }
-  elseif mode.mode ~= "n" and mode.mode ~= "nt" then
-    return { reason = "mode " .. mode.mode, till = "when you are back in normal mode" }
   end
   -- Neovim is not at its top level, or what a key set off is not over: a plugin may ask for the next key, a script may sleep.
   if vim.fn.state("S") ~= "" or keys.is_within_key() then
@@ -55,14 +81,34 @@ function M.busy()
   return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
 end
 
----Says what waits, or takes the line away.
+---Whether the focus may move to what the person asked for with the key they pressed last: they are in normal mode, in the
+---middle of nothing, and not in a terminal that they may be typing in.
+---@return boolean
+function M.may_focus()
+  local mode = vim.api.nvim_get_mode()
+  return mode.mode ~= "t" and begun(mode) == nil
+end
+
+---Whether this is enough to keep something waiting.
+---@param entry claude-ide.ui.attention.Entry
+---@param busy? claude-ide.ui.attention.Busy
+---@return boolean
+local function holds_up(entry, busy)
+  return busy ~= nil and (entry.name ~= nil or busy.passing == true or not busy.till)
+end
+
+---Says which diffs wait, or takes the line away.
 ---@param busy? claude-ide.ui.attention.Busy
 local function hint(busy)
-  if not busy or not busy.till or #waiting == 0 then
+  local names = {} ---@type string[]
+  for _, entry in ipairs(waiting) do
+    names[#names + 1] = entry.name
+  end
+  if not busy or not busy.till or #names == 0 then
     require("claude-ide.ui.hint").hide()
     return
   end
-  local what = #waiting == 1 and "a change to " .. waiting[1].name or #waiting .. " changes"
+  local what = #names == 1 and "a change to " .. names[1] or #names .. " changes"
   require("claude-ide.ui.hint").show(("Claude proposes %s · opens %s"):format(what, busy.till))
 end
 
@@ -98,16 +144,20 @@ function M.look()
     return
   end
   local busy = M.busy()
-  if busy then
+  local ready, rest = {}, {} ---@type claude-ide.ui.attention.Entry[], claude-ide.ui.attention.Entry[]
+  for _, entry in ipairs(waiting) do
+    local list = holds_up(entry, busy) and rest or ready
+    list[#list + 1] = entry
+  end
+  waiting = rest
+  if #rest == 0 then
+    stop()
+  else
     hint(busy)
-    if busy.again_in then
+    if busy and busy.again_in then
       look_in(math.max(busy.again_in, 10))
     end
-    return
   end
-  local ready = waiting
-  waiting = {}
-  stop()
   for _, entry in ipairs(ready) do
     entry.show()
   end
@@ -121,7 +171,7 @@ local function listen()
   group = vim.api.nvim_create_augroup("claude-ide.ui.attention", { clear = true })
   vim.api.nvim_create_autocmd({ "ModeChanged", "CmdwinLeave", "RecordingLeave" }, {
     group = group,
-    desc = "Claude Code: a diff waits until nobody is typing",
+    desc = "Claude Code: what opens waits until nobody is typing",
     callback = function()
       if not (timer and timer:is_active()) then
         look_in(0)
@@ -130,22 +180,62 @@ local function listen()
   })
 end
 
+---@param entry claude-ide.ui.attention.Entry
+local function show_in_time(entry)
+  local busy = M.busy()
+  if #waiting == 0 and not holds_up(entry, busy) then
+    return entry.show()
+  end
+  require("claude-ide.log").debug("%s waits: %s", entry.id, busy and busy.reason or "others do")
+  waiting[#waiting + 1] = entry
+  listen()
+  hint(busy)
+  local again_in = not holds_up(entry, busy) and 0 or busy and busy.again_in
+  if again_in then
+    look_in(again_in)
+  end
+end
+
 ---Calls `show` as soon as the screen may change: at once, or when the person is back in normal mode and still.
 ---@param id any names the entry for `forget`
 ---@param name string of the file, for the person
 ---@param show fun()
 function M.when_free(id, name, show)
-  local busy = M.busy()
-  if not busy and #waiting == 0 then
-    return show()
+  show_in_time({ id = id, name = name, show = show })
+end
+
+---@class claude-ide.ui.attention.Asked
+---@field keys integer how many were pressed when it was asked for
+
+---To be called when the person asks for something that opens later.
+---@return claude-ide.ui.attention.Asked
+function M.ask()
+  local keys = require("claude-ide.ui.typing")
+  keys.attach("asked")
+  local request = { keys = keys.count() }
+  asked[request] = true
+  return request
+end
+
+---Calls `show` as soon as no command has begun and no key was just pressed. What the person asked for comes at once, unless
+---they have gone on to something else meanwhile.
+---@param id any names the entry for `forget`
+---@param show fun()
+---@param request? claude-ide.ui.attention.Asked
+function M.when_still(id, show, request)
+  local keys = require("claude-ide.ui.typing")
+  local went_on = not request or keys.count() ~= request.keys
+  if went_on then
+    show_in_time({ id = id, show = show })
   end
-  require("claude-ide.log").debug("diff %s waits: %s", id, busy and busy.reason or "others do")
-  waiting[#waiting + 1] = { id = id, name = name, show = show }
-  listen()
-  hint(busy)
-  local again_in = not busy and 0 or busy.again_in
-  if again_in then
-    look_in(again_in)
+  if request then
+    asked[request] = nil
+    if not next(asked) then
+      keys.detach("asked")
+    end
+  end
+  if not went_on then
+    show()
   end
 end
 

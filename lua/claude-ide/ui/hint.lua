@@ -6,7 +6,7 @@ local win ---@type integer?
 
 function M.hide()
   if win and vim.api.nvim_win_is_valid(win) then
-    require("claude-ide.diff.buffers").silently(function()
+    require("claude-ide.ui.quietly").run(function()
       pcall(vim.api.nvim_win_close, win, true)
     end)
   end
@@ -17,10 +17,10 @@ end
 ---@param text string
 function M.show(text)
   M.hide()
-  require("claude-ide.diff.winbar").define_highlights()
+  require("claude-ide.ui.highlights").define_shared()
   text = " " .. vim.fn.strtrans(text) .. " "
   local width = math.min(vim.api.nvim_strwidth(text), vim.o.columns)
-  win = require("claude-ide.diff.buffers").silently(function()
+  win = require("claude-ide.ui.quietly").run(function()
     local buf = vim.api.nvim_create_buf(false, true)
     vim.bo[buf].bufhidden = "wipe"
     vim.api.nvim_buf_set_lines(buf, 0, -1, false, { text })

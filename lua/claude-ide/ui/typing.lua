@@ -7,14 +7,22 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.ui.typing")
 ---@type table<string, true> who needs the keys
 local users = {}
 local last_at ---@type number? `vim.uv.now()` of the last key
+local pressed = 0 ---@type integer how many keys
 local last_key = "" ---@type string
+local last_typed = "" ---@type string the keys that were pressed for it
 local last_win ---@type integer? the window it was pressed in
 local in_key = false
 local clearing = false
 
 ---What is to happen before Neovim acts on the next key.
----@type fun()[]
+---@type claude-ide.ui.BeforeKey[]
 local before_next = {}
+local chosen = false
+
+---What Neovim makes of a key that is mapped to a function.
+local CALLS_LUA = "\128\253g"
+
+---@alias claude-ide.ui.BeforeKey fun(typed?: string): boolean? true: not this key, the one after it
 
 ---Terminals with text that was typed and not yet sent off, by buffer. "left": the person may have turned away from it.
 ---@type table<integer, "typing"|"left">
@@ -57,8 +65,30 @@ local function clear()
 end
 
 ---@param key string
-local function note(key)
+---@param typed? string
+local function act_before(key, typed)
+  local callbacks = before_next
+  before_next = {}
+  chosen = key == CALLS_LUA
+  for _, callback in ipairs(callbacks) do
+    local ok, again = xpcall(callback, debug.traceback, typed)
+    if not ok then
+      require("claude-ide.log").error("before a key: %s", again)
+    elseif again then
+      before_next[#before_next + 1] = callback
+    end
+  end
+  chosen = false
+end
+
+---@param key string what mappings made of it
+---@param typed? string the keys as they were pressed
+local function note(key, typed)
   last_at, last_key, last_win = vim.uv.now(), key, vim.api.nvim_get_current_win()
+  if typed ~= "" then
+    pressed = pressed + 1
+  end
+  last_typed = typed or ""
   if key ~= "" and vim.api.nvim_get_mode().mode == "t" then
     note_draft(key)
   end
@@ -69,11 +99,7 @@ local function note(key)
   end
   -- In the middle of a command the windows cannot change; what waits has a timer or the event loop as well.
   if before_next[1] and vim.api.nvim_get_mode().mode == "n" and vim.fn.getcmdwintype() == "" then
-    local callbacks = before_next
-    before_next = {}
-    for _, callback in ipairs(callbacks) do
-      callback()
-    end
+    act_before(key, typed)
   end
 end
 
@@ -133,6 +159,12 @@ function M.window()
   return last_win
 end
 
+---How many keys were pressed while somebody listened.
+---@return integer
+function M.count()
+  return pressed
+end
+
 ---Milliseconds since the last key; a large number where none was seen.
 ---@return number
 function M.quiet_for()
@@ -161,8 +193,21 @@ function M.note_paste(buf)
   end
 end
 
+---Whether Neovim has chosen the function that a key is mapped to, and has not called it: no such mapping may go now, nor the
+---buffer that it belongs to.
+---@return boolean
+function M.is_function_chosen()
+  return chosen
+end
+
+---Presses the last keys once more: they were meant for the screen as it is now.
+function M.pass_on()
+  local count = vim.v.count > 0 and tostring(vim.v.count) or ""
+  vim.api.nvim_feedkeys(count .. last_typed, "mit", false)
+end
+
 ---Calls `callback` at the next key in normal mode, before Neovim acts on it: the key is for the screen as it is then.
----@param callback fun()
+---@param callback claude-ide.ui.BeforeKey
 function M.before_next(callback)
   before_next[#before_next + 1] = callback
 end
