@@ -251,7 +251,7 @@ return {
       },
       {
         "layout",
-        kind = kind.one_of({ "vertical", "horizontal", "unified" }),
+        kind = kind.one_of({ "vertical", "horizontal", "unified", "auto" }),
         default = "vertical",
         doc = "How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in "
           .. "it. A key changes it for this diff and those that follow. `:Claude review` has the same layouts.",

@@ -20,6 +20,9 @@ local LAYOUTS = {
 ---@type claude-ide.ui.LayoutName[]
 M.NAMES = { "vertical", "horizontal", "unified" }
 
+---With fewer columns each of two sides would have less than half of a line of code.
+local MIN_COLUMNS = 100
+
 ---What the person chose last in this Neovim.
 local chosen ---@type claude-ide.ui.LayoutName?
 
@@ -32,7 +35,14 @@ end
 ---The layout of the next diff.
 ---@return claude-ide.ui.LayoutName
 function M.preferred()
-  return chosen or require("claude-ide.config").get().diff.layout
+  if chosen then
+    return chosen
+  end
+  local layout = require("claude-ide.config").get().diff.layout
+  if layout == "auto" then
+    return vim.o.columns < MIN_COLUMNS and "unified" or "vertical"
+  end
+  return layout --[[@as claude-ide.ui.LayoutName]]
 end
 
 ---Remembers what the next diffs are to look like.

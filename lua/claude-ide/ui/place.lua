@@ -1,28 +1,15 @@
--- Where on the screen the windows of a diff are made: in a tab page of their own, among the person's windows, or over them.
+-- What the places for two texts have in common (places.lua).
 -- A place knows windows and sizes; what is in them and how they look it does not.
----@class claude-ide.ui.place
 local M = {}
 
 ---@alias claude-ide.ui.PlaceName "tab"|"current"|"float"
 
----@class claude-ide.diff.Place
+---@class claude-ide.ui.Place
 ---@field shared boolean it is in the person's own tab page, where there is room for one diff at a time
 ---@field open fun(view: claude-ide.diff.View) makes the proposal's window and goes there
 ---@field open_now fun(view: claude-ide.diff.View, direction: "left"|"above"): integer makes the present text's window
 ---@field fit fun(view: claude-ide.diff.View) gives the windows their sizes: all are made, or the screen is another
 ---@field close fun(view: claude-ide.diff.View) takes the windows away
-
----@param name claude-ide.ui.PlaceName
----@return claude-ide.diff.Place
-function M.of(name)
-  return require("claude-ide.ui.place." .. name)
-end
-
----The place of the next diff.
----@return claude-ide.ui.PlaceName
-function M.preferred()
-  return require("claude-ide.config").get().diff.open_in
-end
 
 ---Makes or closes windows of which the others take no notice.
 ---@generic T
@@ -46,13 +33,15 @@ function M.windows(view)
   return vim.tbl_filter(vim.api.nvim_win_is_valid, vim.tbl_values(view.wins))
 end
 
----Whether the tab page holds windows of other people's making. Floating ones do not count: they go with the tab.
+---Whether the tab page holds windows of other people's making. Floating ones do not count: they go with the tab, and so does
+---a list of diffs (`w:claude_diffs`).
 ---@param view claude-ide.diff.View
 ---@return boolean
 function M.has_guests(view)
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(view.tab)) do
     local floating = vim.api.nvim_win_get_config(win).relative ~= ""
-    if not floating and not vim.tbl_contains(vim.tbl_values(view.wins), win) then
+    local passes = floating or vim.w[win].claude_diffs
+    if not passes and not vim.tbl_contains(vim.tbl_values(view.wins), win) then
       return true
     end
   end

@@ -40,7 +40,7 @@ local FRESH_OPTIONS = {
 
 ---Gives a new window the person's own options, and a line above it. It keeps its buffer.
 ---@param win integer
----@param winbar string
+---@param winbar? string default: it comes later
 function M.window(win, winbar)
   local wo = vim.wo[win][0]
   wo.diff, wo.scrollbind, wo.cursorbind = false, false, false
@@ -51,7 +51,9 @@ function M.window(win, winbar)
       wo[option] = vim.go[option]
     end
   end
-  wo.winbar = winbar
+  if winbar then
+    require("claude-ide.ui.winbar").hold(win, winbar)
+  end
   local groups = {}
   if floats then
     groups = { "NormalFloat:Normal", "FloatBorder:WinSeparator" }
@@ -68,7 +70,7 @@ function M.window(win, winbar)
 end
 
 ---What else a diff sets in a window.
-local DIFF_OPTIONS = { "cursorbind", "diff", "scrollbind", "winbar", "winfixbuf" }
+local DIFF_OPTIONS = { "cursorbind", "diff", "scrollbind", "winfixbuf" }
 
 ---The options of a window, as its buffer brought them. Neovim remembers them with the buffer for the next window, so a
 ---buffer of the person's must leave with what it came with.

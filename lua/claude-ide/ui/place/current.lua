@@ -1,14 +1,14 @@
 -- A diff among the person's windows: it gets the room of one that shows a file, which stays in sight with a line or two.
 -- Invariant: no window of the person's shows another buffer or moves to another place; when the diff is gone,
--- `diff.restore` gives all of them their sizes and views again.
----@type claude-ide.diff.Place
+-- `ui.restore` gives all of them their sizes and views again.
+---@type claude-ide.ui.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = true }
 
 ---A window with fewer lines is not worth taking them from.
 local MIN_HEIGHT = 8
 
----@return claude-ide.ui.place
+---@return table
 local function place()
   return require("claude-ide.ui.place")
 end

@@ -1,9 +1,9 @@
 -- A tab page of its own for a diff. It goes with the diff, unless somebody has opened more windows in it.
----@type claude-ide.diff.Place
+---@type claude-ide.ui.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = false }
 
----@return claude-ide.ui.place
+---@return table
 local function place()
   return require("claude-ide.ui.place")
 end
