@@ -1,7 +1,12 @@
--- Which words differ between two versions of a line. Bounded: what is too long or too different has none.
+-- Which words differ between two versions of a line. Bounded: what is too different has none, what is long has one part that
+-- differs.
 local M = {}
 
+---In longer lines words are not looked at one by one.
 local MAX_BYTES = 1000
+
+---Longer lines are not looked at.
+local MAX_LONG_BYTES = 256 * 1024
 
 ---Lines that have less than this in common were not changed but written anew.
 local LEAST_IN_COMMON = 0.3
@@ -42,20 +47,61 @@ local function add(starts, first, count, spans)
   return to - from
 end
 
+---How many bytes two texts have in common at their beginning.
+---@param old string
+---@param new string
+---@return integer bytes up to the beginning of a character of either; 0 also where the texts are too long to look at
+function M.common(old, new)
+  local same, differs = 0, math.min(#old, #new) + 1
+  if differs > MAX_LONG_BYTES then
+    return 0
+  end
+  while differs - same > 1 do
+    local middle = math.floor((same + differs) / 2)
+    if old:sub(same + 1, middle) == new:sub(same + 1, middle) then
+      same = middle
+    else
+      differs = middle
+    end
+  end
+  for _, text in ipairs({ old, new }) do
+    if same > 0 and same < #text then
+      same = same + vim.str_utf_start(text, same + 1)
+    end
+  end
+  return same
+end
+
+---The one part of two long lines that differs.
+---@param old string
+---@param new string
+---@return claude-ide.compare.Span[] old_spans
+---@return claude-ide.compare.Span[] new_spans
+local function middle(old, new)
+  local first = M.common(old, new)
+  local last = M.common(old:sub(first + 1):reverse(), new:sub(first + 1):reverse())
+  local function span(text)
+    local to = #text - last
+    to = to < #text and to > first and to + vim.str_utf_end(text, to) or to
+    return to > first and { { first, to } } or {}
+  end
+  if first + last < LEAST_IN_COMMON * math.max(#old, #new) then
+    return {}, {}
+  end
+  return span(old), span(new)
+end
+
 ---@param old string
 ---@param new string
 ---@return claude-ide.compare.Span[] old_spans
 ---@return claude-ide.compare.Span[] new_spans
 function M.between(old, new)
-  if
-    old == ""
-    or new == ""
-    or #old > MAX_BYTES
-    or #new > MAX_BYTES
-    or old:find("\n", 1, true)
-    or new:find("\n", 1, true)
-  then
+  if old == "" or new == "" or old:find("\n", 1, true) or new:find("\n", 1, true) then
     return {}, {}
+  elseif math.max(#old, #new) > MAX_LONG_BYTES then
+    return {}, {}
+  elseif math.max(#old, #new) > MAX_BYTES then
+    return middle(old, new)
   end
   local old_tokens, old_starts = tokens_of(old)
   local new_tokens, new_starts = tokens_of(new)

@@ -1,9 +1,13 @@
--- The highlight groups of the unified layout, made from the colour scheme's own: its backgrounds, so that the colours of
--- the syntax stay. Groups that the person or the scheme has defined are left alone.
+-- The colours of what is added and removed, in every layout and wherever else such lines are shown: `ClaudeDiffAddedLine`
+-- and `ClaudeDiffRemovedLine`, with a `…Word` each. Made from the colour scheme's own: its backgrounds, so that the colours
+-- of the syntax stay. Groups that the person or the scheme has defined are left alone.
 local M = {}
 
 ---How strong the colour of a changed word is over that of its line.
 local WORD_STRENGTH = 0.35
+
+---Least contrast between the text and what is under it, for people to read it.
+local READABLE = 4.5
 
 ---@type table<string, vim.api.keyset.get_hl_info> what was made here last
 local made = {}
@@ -28,13 +32,50 @@ local function blend(under, over, strength)
   return colour
 end
 
----The background of a line where the scheme gives such lines a foreground only.
+---The background of a line where the scheme gives such lines none.
 ---@param name "Green"|"Red"
 ---@return integer
 local function background(name)
   return vim.api.nvim_get_color_by_name(
     ("Nvim%s%s"):format(vim.o.background == "dark" and "Dark" or "Light", name)
   )
+end
+
+---@param colour integer
+---@return number luminance as WCAG has it
+local function luminance(colour)
+  local sum = 0 ---@type number
+  for unit, share in pairs({ [65536] = 0.2126, [256] = 0.7152, [1] = 0.0722 }) do
+    local part = math.floor(colour / unit) % 256 / 255 ---@type number
+    sum = sum + share * (part <= 0.03928 and part / 12.92 or ((part + 0.055) / 1.055) ^ 2.4)
+  end
+  return sum
+end
+
+---@param a integer
+---@param b integer
+---@return number 1 to 21
+local function contrast(a, b)
+  local light, dark = luminance(a), luminance(b)
+  if light < dark then
+    light, dark = dark, light
+  end
+  return (light + 0.05) / (dark + 0.05)
+end
+
+---The strongest shade of a word in which its text can still be read.
+---@param bg integer of its line
+---@param colour integer
+---@param text integer
+---@return integer
+local function word_shade(bg, colour, text)
+  for strength = WORD_STRENGTH, WORD_STRENGTH / 7, -WORD_STRENGTH / 7 do
+    local shade = blend(bg, colour, strength)
+    if contrast(shade, text) >= READABLE then
+      return shade
+    end
+  end
+  return bg
 end
 
 ---@param line string the scheme's group for such lines
@@ -45,19 +86,30 @@ end
 local function shades(line, accent, name)
   local given, text = get(line), get("DiffText")
   if given.reverse then
-    return { link = line }, { link = "DiffText" }
+    return { link = line }, { link = next(text) and "DiffText" or line }
   end
-  local colour = get(accent).fg or given.fg or given.bg
-  if not colour then
-    return { link = line }, { link = "DiffText" }
-  end
+  local dark = vim.o.background == "dark"
+  local fg = get("Normal").fg or (dark and 0xffffff or 0)
   local bg = given.bg or background(name)
-  local strong = blend(bg, colour, WORD_STRENGTH)
-  return { bg = bg, ctermfg = given.ctermfg, ctermbg = given.ctermbg }, {
-    bg = strong,
-    ctermfg = text.ctermfg,
-    ctermbg = text.ctermbg,
-    cterm = { bold = true },
+  if not given.bg and contrast(bg, fg) < READABLE then
+    bg = blend(get("Normal").bg or (dark and 0 or 0xffffff), bg, WORD_STRENGTH)
+  end
+  local colour = get(accent).fg or given.fg or vim.api.nvim_get_color_by_name(name)
+  local own ---@type integer? text of a background that the ordinary one cannot be read on
+  if contrast(bg, fg) < READABLE then
+    own = given.fg and contrast(bg, given.fg) >= READABLE and given.fg
+      or contrast(bg, 0) > contrast(bg, 0xffffff) and 0
+      or 0xffffff
+  end
+  -- Where a terminal has no colours of its own for such lines, the basic ones stand for them.
+  local ctermbg = given.ctermbg or not given.ctermfg and (name == "Green" and 2 or 1) or nil
+  return { fg = own, bg = bg, ctermfg = given.ctermfg or ctermbg and 0, ctermbg = ctermbg }, {
+    fg = own,
+    bg = word_shade(bg, colour, own or fg),
+    bold = true,
+    ctermfg = text.ctermfg or given.ctermfg or 0,
+    ctermbg = text.ctermbg or ctermbg,
+    cterm = { bold = true, underline = not text.ctermbg or nil },
   }
 end
 
@@ -72,6 +124,24 @@ local function make(group, definition)
   made[group] = vim.api.nvim_get_hl(0, { name = group })
 end
 
+---What diff mode's groups are in a window of a diff: on the left side a line that only it has is removed, not added.
+---@param side "now"|"proposal"
+---@return string[] for 'winhighlight'
+function M.of_side(side)
+  local own = side == "now" and "Removed" or "Added"
+  local groups = {
+    ("DiffAdd:ClaudeDiff%sLine"):format(own),
+    "DiffChange:ClaudeDiffChangedLine",
+    "DiffText:ClaudeDiffChangedWord",
+    "DiffDelete:ClaudeDiffFiller",
+  }
+  if vim.fn.hlexists("DiffTextAdd") == 1 then
+    groups[#groups + 1] = ("DiffTextAdd:ClaudeDiff%sWord"):format(own)
+  end
+  return groups
+end
+
+---Defines them, now and whenever the colours change.
 function M.define()
   local added, added_word = shades("DiffAdd", "Added", "Green")
   local removed, removed_word = shades("DiffDelete", "Removed", "Red")
@@ -80,6 +150,10 @@ function M.define()
   make("ClaudeDiffRemovedLine", removed)
   make("ClaudeDiffRemovedWord", removed_word)
   make("ClaudeDiffNote", { link = "Comment" })
+  make("ClaudeDiffFiller", { link = "NonText" })
+  local changed, text = get("DiffChange"), get("DiffText")
+  make("ClaudeDiffChangedLine", next(changed) and { link = "DiffChange" } or { link = "CursorLine" })
+  make("ClaudeDiffChangedWord", next(text) and { link = "DiffText" } or added_word)
   if listening then
     return
   end

@@ -5,13 +5,18 @@ local M = {}
 ---The syntax is looked at up to so many bytes, which takes some ten milliseconds, after the diff is on the screen.
 local MAX_SYNTAX_BYTES = 256 * 1024
 
----Past so many bytes a line is drawn to there.
-local MAX_BYTES = 2000
+---So many bytes of a line are drawn, and so many of them before what was changed in it.
+local MAX_BYTES, LEAD_BYTES = 2000, 200
 
 ---@class claude-ide.compare.Look how the window draws text
 ---@field width integer columns for text
 ---@field wrap boolean
 ---@field tabstop integer
+
+---@class claude-ide.compare.Colour of the bytes [from, to)
+---@field from integer
+---@field to integer
+---@field group string
 
 ---@alias claude-ide.compare.Chunk [string, string|string[]]
 
@@ -46,7 +51,7 @@ end
 ---@param first integer 1-based
 ---@param count integer
 ---@param syntax claude-ide.compare.Syntax
----@return table<integer, { from: integer, to: integer, group: string }[]> by line of `count`
+---@return table<integer, claude-ide.compare.Colour[]> by line of `count`
 function M.colours(buf, first, count, syntax)
   local query = syntax.query
   local found = {}
@@ -59,7 +64,7 @@ function M.colours(buf, first, count, syntax)
         found[row - first + 2] = list
         list[#list + 1] = {
           from = row == start_row and start_col or 0,
-          to = row == end_row and end_col or MAX_BYTES,
+          to = row == end_row and end_col or math.huge,
           group = "@" .. name .. "." .. syntax.language,
         }
       end
@@ -70,7 +75,7 @@ end
 
 ---@param line string
 ---@param spans claude-ide.compare.Span[]
----@param colours? { from: integer, to: integer, group: string }[]
+---@param colours? claude-ide.compare.Colour[]
 ---@return claude-ide.compare.Chunk[] of the line as it is
 local function coloured(line, spans, colours)
   if #spans == 0 and not colours then
@@ -164,15 +169,47 @@ local function cut_to_width(chunks, look)
   return rows
 end
 
+---The part of a long line that is drawn.
 ---@param line string
 ---@param spans claude-ide.compare.Span[]
----@param colours? { from: integer, to: integer, group: string }[]
----@param look claude-ide.compare.Look
----@return claude-ide.compare.Chunk[][] rows one, or more where the window wraps
-function M.rows(line, spans, colours, look)
-  if #line > MAX_BYTES then
-    line = line:sub(1, MAX_BYTES + vim.str_utf_start(line, MAX_BYTES + 1)) .. "…"
+---@param colours? claude-ide.compare.Colour[]
+---@param changed integer bytes before what was changed in it
+---@return string
+---@return claude-ide.compare.Span[]
+---@return claude-ide.compare.Colour[]?
+local function part_of(line, spans, colours, changed)
+  if #line <= MAX_BYTES then
+    return line, spans, colours
   end
+  local from = changed > MAX_BYTES - LEAD_BYTES and changed - LEAD_BYTES or 0
+  from = from > 0 and from + vim.str_utf_start(line, from + 1) or 0
+  local upto = math.min(from + MAX_BYTES, #line)
+  upto = upto < #line and upto + vim.str_utf_start(line, upto + 1) or upto
+  local lead = from > 0 and "…" or ""
+  local shift = #lead - from
+  local part_spans, part_colours = {}, colours and {}
+  for _, span in ipairs(spans) do
+    if span[2] > from then
+      part_spans[#part_spans + 1] = { math.max(span[1] + shift, #lead), span[2] + shift }
+    end
+  end
+  for _, colour in ipairs(colours or {}) do
+    if colour.to > from then
+      part_colours[#part_colours + 1] =
+        { from = math.max(colour.from + shift, #lead), to = colour.to + shift, group = colour.group }
+    end
+  end
+  return lead .. line:sub(from + 1, upto) .. (upto < #line and "…" or ""), part_spans, part_colours
+end
+
+---@param line string
+---@param spans claude-ide.compare.Span[]
+---@param colours? claude-ide.compare.Colour[]
+---@param look claude-ide.compare.Look
+---@param changed? integer bytes before what was changed in it
+---@return claude-ide.compare.Chunk[][] rows one, or more where the window wraps
+function M.rows(line, spans, colours, look, changed)
+  line, spans, colours = part_of(line, spans, colours, changed or 0)
   -- A NUL of the text is a line break in Neovim's strings.
   return cut_to_width(coloured(line:gsub("\n", "\0"), spans, colours), look)
 end

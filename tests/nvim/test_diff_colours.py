@@ -1,0 +1,124 @@
+"""The colours of a diff: readable, those of its side, there in any colour scheme; and what is folded and stepped through."""
+
+import pytest
+from diff_steps import Diffs
+
+OLD = "".join(f"line {i} of the text\n" for i in range(1, 61))
+NEW = (
+    OLD.replace("line 20 of", "LINE 20 of").replace("line 40 of the text\n", "\n").replace("line 50 of the text\n", "")
+)
+EMPTY = ["Normal", "DiffAdd", "DiffDelete", "DiffChange", "DiffText", "Added", "Removed"]
+
+SHADES = """
+local function colour(name)
+  local hl = vim.api.nvim_get_hl(0, { name = name, link = false })
+  return { fg = hl.fg, bg = hl.bg, ctermbg = hl.ctermbg, reverse = hl.reverse }
+end
+local found = { fg = colour("Normal").fg or (vim.o.background == "dark" and 0xffffff or 0) }
+for _, kind in ipairs({ "Added", "Removed" }) do
+  for _, part in ipairs({ "Line", "Word" }) do
+    local name = ("ClaudeDiff%s%s"):format(kind, part)
+    found[name] = colour(name)
+  end
+end
+return found
+"""
+
+# The groups that a cell is drawn with; diff mode has its own, which the window may turn into others.
+GROUP_OF_LINE = """
+local win, lnum = ...
+return vim.api.nvim_win_call(win, function()
+  local name = vim.fn.synIDattr(vim.fn.diff_hlID(lnum, 1), "name")
+  for from, to in vim.wo.winhighlight:gmatch("([^,:]+):([^,:]+)") do
+    if from == name then return to end
+  end
+  return name
+end)
+"""
+
+
+def make(start_nvim, layout, old=OLD, init_lua=""):
+    return Diffs(start_nvim(opts={"diff": {"layout": layout}}, files={"a.txt": old}, init_lua=init_lua))
+
+
+def contrast(a, b):
+    def luminance(colour):
+        parts = [(colour >> shift & 255) / 255 for shift in (16, 8, 0)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_changed_words_can_be_read_in_dark_and_light(start_nvim):
+    diffs = make(start_nvim, "unified", init_lua="vim.o.termguicolors = true")
+    diffs.open(1, "a.txt", NEW)
+    for scheme in ["default", "habamax", "retrobox", "quiet", "shine"]:
+        for background in ["dark", "light"]:
+            diffs.nvim.cmd(f"set background={background}")
+            diffs.nvim.cmd(f"colorscheme {scheme}")
+            found = diffs.nvim.lua(SHADES)
+            for name, shade in found.items():
+                if name != "fg" and not shade.get("reverse"):
+                    assert contrast(shade["bg"], shade.get("fg", found["fg"])) >= 4.5, (scheme, background, name)
+
+
+def test_cleared_groups_have_a_colour_in_every_layout(start_nvim):
+    clear = "".join(f"vim.cmd('highlight clear {name} | highlight {name} NONE')\n" for name in EMPTY)
+    diffs = make(start_nvim, "vertical", init_lua=clear)
+    diffs.open(1, "a.txt", NEW)
+    found = diffs.nvim.lua(SHADES)
+    assert all(shade.get("bg") and shade.get("ctermbg") for name, shade in found.items() if name != "fg"), found
+    now, proposal = diffs.nvim.lua("return vim.api.nvim_tabpage_list_wins(0)")
+    for win, side in [(now, "Removed"), (proposal, "Added")]:
+        assert f"DiffAdd:ClaudeDiff{side}Line" in diffs.nvim.lua("return vim.wo[...].winhighlight", win)
+    assert diffs.nvim.lua(GROUP_OF_LINE, now, 20).startswith("ClaudeDiffChanged")
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_what_is_removed_is_not_painted_as_added(start_nvim, long):
+    old = OLD if not long else OLD + "same\n" * 40000
+    diffs = make(start_nvim, "vertical", old=old)
+    diffs.open(1, "a.txt", NEW + old[len(OLD) :])
+    now = diffs.nvim.lua("return vim.api.nvim_tabpage_list_wins(0)[1]")
+    if long:
+        marks = """
+          local namespace = vim.api.nvim_get_namespaces()["claude-ide.compare.marks"]
+          local at = { 49, 0 }
+          local found = vim.api.nvim_buf_get_extmarks(vim.fn.winbufnr(...), namespace, at, at, { details = true })
+          return found[1][4].hl_group
+        """
+        assert diffs.nvim.lua(marks, now) == "ClaudeDiffRemovedLine"
+    else:
+        assert diffs.nvim.lua(GROUP_OF_LINE, now, 50) == "ClaudeDiffRemovedLine"
+        diffs.nvim.keys("gl")
+        diffs.nvim.keys("gl")
+        diffs.nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 1")
+        assert "Diff" not in diffs.nvim.lua("return vim.wo.winhighlight")
+
+
+def test_unified_folds_unchanged_text_and_colours_empty_lines(start_nvim):
+    diffs = make(start_nvim, "unified", init_lua="vim.o.diffopt = 'internal,filler,context:3'")
+    diffs.open(1, "a.txt", NEW)
+    folds = "return vim.tbl_map(function(l) return vim.fn.foldclosedend(l) end, { 1, 17, 24, 37, 44 })"
+    assert diffs.nvim.lua(folds) == [16, -1, 36, -1, 46]
+    width = diffs.nvim.lua("return vim.o.columns")
+    attr = "return vim.fn.screenattr(...)"
+    diffs.nvim.wait(lambda: any("line 40 of" in row for row in diffs.drawn()))
+    row = next(i for i, row in enumerate(diffs.drawn(), 1) if "line 40 of" in row)
+    plain, removed, added = (diffs.nvim.lua(attr, at, width - 1) for at in (row - 1, row, row + 1))
+    assert len({plain, removed, added}) == 3
+    diffs.nvim.keys("glglgl")
+    diffs.nvim.wait(lambda: diffs.nvim.lua(folds) == [16, -1, 36, -1, 46], what="the folds again")
+
+
+def test_a_change_is_one_stop_however_diff_mode_splits_it(start_nvim):
+    old = "top\n" + "".join(f"call_{i}(a, b)\n" for i in range(6)) + "middle\n" * 30 + "end\n"
+    new = "top\n" + "".join(f"# note {i}\ncall_{i}(a, b, c)\n" for i in range(6)) + "middle\n" * 30 + "END\n"
+    diffs = make(start_nvim, "vertical", old, "vim.o.diffopt = 'internal,filler,closeoff,linematch:60'")
+    diffs.open(1, "a.txt", new)
+    assert diffs.nvim.cursor() == (2, 0)
+    for keys, lnum in [("]c", 44), ("[c", 2), ("<C-w>h]c", 38)]:
+        diffs.nvim.keys(keys)
+        diffs.nvim.wait(lambda lnum=lnum: diffs.nvim.cursor()[0] == lnum, what=f"line {lnum} after {keys}")
