@@ -12,7 +12,7 @@ LAYOUTS = ["vertical", "horizontal", "unified"]
 
 HUNKS = """
 local hunks = {}
-local entry = require("claude-ide.diff.on_screen").get(1)
+local entry = require("claude-ide.diff.on_screen").get(vim.b.claude_ide.id)
 for _, hunk in ipairs(entry.hunks.original) do
   hunks[#hunks + 1] = { hunk.old, hunk.old_count, hunk.new, hunk.new_count }
 end
@@ -20,7 +20,7 @@ return hunks
 """
 
 DROP = """
-local live, entry = require("claude-ide.compare.live_hunks"), require("claude-ide.diff.on_screen").get(1)
+local live, entry = require("claude-ide.compare.live_hunks"), require("claude-ide.diff.on_screen").get(vim.b.claude_ide.id)
 for _, old in ipairs(...) do
   for _, hunk in ipairs(entry.hunks.list) do
     if hunk.old == old then
@@ -192,21 +192,70 @@ def test_the_answer_is_exactly_what_is_kept(start_nvim, style):
         if old == new or not old or not new or (set("\r\n") & set(old)) != (set("\r\n") & set(new)):
             continue
         (diffs.nvim.project / "r.txt").write_bytes(old.encode())
-        diffs.open(1, "r.txt", new)
+        number = tried + 1
+        diffs.open(number, "r.txt", new)
         hunks = diffs.nvim.lua(HUNKS)
         dropped = [hunk[0] for hunk in hunks if rng.random() < 0.5]
         rng.shuffle(dropped)
         assert diffs.nvim.lua(DROP, dropped) == len(dropped), (old, new, hunks, dropped)
         eol = eol_of(old, new)
         new_lines, final = split(new, eol)
-        kept = apply(split(old, eol)[0], new_lines, hunks, dropped)
+        old_lines, old_final = split(old, eol)
+        kept = apply(old_lines, new_lines, hunks, dropped)
+        end = hunks and hunks[-1]
+        at_end = end and end[0] + end[1] > len(old_lines) and end[2] + end[3] > len(new_lines)
+        if dropped and (len(dropped) == len(hunks) or at_end and end[0] in dropped):
+            final = old_final
         expected = eol.join(kept) + (eol if final and kept else "")
-        diffs.nvim.lua("require('claude-ide.diff').accept(1)")
-        answer = diffs.answer(1)
+        diffs.nvim.lua("require('claude-ide.diff').accept(...)", number)
+        answer = diffs.answer(number)
         if dropped and expected == old:
             assert answer == {"outcome": "rejected"}, (old, new, hunks, dropped)
         else:
             assert answer == {"outcome": "saved", "contents": expected}, (old, new, hunks, dropped)
-        diffs.nvim.lua("answers[1] = nil; require('claude-ide.diff.on_screen').end_lingering()")
+        diffs.nvim.lua("require('claude-ide.diff.linger').finish()")
         diffs.wait_clean()
         tried += 1
+
+
+def test_dropping_the_end_of_a_text_restores_its_final_newline(start_nvim):
+    texts = {"a.txt": "one\ntwo\nthree\n", "b.txt": "one\ntwo\nthree"}
+    diffs = Diffs(start_nvim(opts={"diff": {"layout": "unified"}}, files=texts))
+    for id, name in [(1, "a.txt"), (2, "b.txt")]:
+        old, end = texts[name], "" if name == "a.txt" else "\n"
+        new = "ONE\ntwo\nTHREE" + end
+        diffs.open(id, name, new)
+        diffs.nvim.wait_screen("the final newline")
+        diffs.nvim.keys("Gdx")
+        wait_kept(diffs, "1 of 2")
+        diffs.nvim.wait(lambda: not any("the final newline" in row for row in diffs.drawn()))
+        diffs.nvim.keys("dx")
+        diffs.nvim.wait_screen("the final newline")
+        diffs.nvim.keys("dxZZ")
+        assert diffs.accepted(id, name) == old.replace("one", "ONE")
+        diffs.wait_clean()
+    (diffs.nvim.project / "b.txt").write_bytes(b"one\r\ntwo")
+    diffs.open(3, "b.txt", "")
+    diffs.nvim.keys("dxZZ")
+    assert diffs.answer(3) == {"outcome": "rejected"}
+
+
+def test_dropping_all_changes_restores_the_final_newline(start_nvim):
+    diffs = Diffs(start_nvim(opts={"diff": {"layout": "unified"}}, files={"a.txt": "one\ntwo\nthree\n"}))
+    diffs.open(1, "a.txt", "ONE\ntwo\nthree")
+    diffs.nvim.wait_screen("the final newline")
+    diffs.nvim.keys("dx")
+    wait_kept(diffs, "0 of 1")
+    diffs.nvim.keys("ZZ")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+
+
+def test_dropping_and_taking_an_insertion_comes_back_to_it(start_nvim):
+    diffs = Diffs(start_nvim(opts={"diff": {"layout": "vertical"}}, files={"a.txt": OLD}))
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("]c]c")
+    diffs.nvim.wait(lambda: diffs.nvim.cursor()[0] == 20)
+    for kept in ["2 of 3", None, "2 of 3"]:
+        diffs.nvim.keys("dx")
+        diffs.nvim.wait(lambda kept=kept: any(f"{kept} kept" in row for row in diffs.drawn()) is (kept is not None))
+        assert diffs.nvim.cursor() == (20, 0)

@@ -12,8 +12,9 @@ local M = {}
 ---@field scheduled boolean the list is about to be another
 
 ---@class claude-ide.compare.Hunks: claude-ide.compare.Differences
----@field format claude-ide.diff.Format of the proposal
+---@field format claude-ide.bytes.Format of the proposal
 ---@field old string[] the present text; no line at all where that is empty
+---@field old_format claude-ide.bytes.Format
 ---@field proposed string[] the lines as they came; no line at all where there were none
 ---@field original claude-ide.buffer.Hunk[] as they came
 ---@field changed fun() is called after every edit, when windows and marks may be touched
@@ -151,6 +152,7 @@ function M.follow(text, changed)
     buf = text.bufs.proposal,
     format = text.format,
     old = text.now.format.empty and {} or text.now.lines,
+    old_format = text.now.format,
     proposed = text.format.empty and {} or text.lines,
     original = text.comparison.hunks,
     list = text.comparison.hunks,
@@ -182,6 +184,26 @@ function M.dropped(hunks)
     end
   end
   return dropped
+end
+
+---The format that the text has now. Its end is of the present text, final newline and all, where the change of the end was
+---dropped, or all changes were.
+---@param hunks claude-ide.compare.Hunks
+---@return claude-ide.bytes.Format
+function M.format(hunks)
+  local format, old = hunks.format, hunks.old_format
+  local dropped = M.dropped(hunks)
+  local last, last_dropped = hunks.original[#hunks.original], dropped[#dropped]
+  if old.empty or not last_dropped then
+    return format
+  elseif format.empty then
+    return old
+  end
+  local is_end = last.old + last.old_count > #hunks.old and last.new + last.new_count > #hunks.proposed
+  if #hunks.list == 0 or is_end and last_dropped == last then
+    return { bom = format.bom, eol = format.eol, final = old.final, empty = false }
+  end
+  return format
 end
 
 ---Where a line of the present text is in the proposal.

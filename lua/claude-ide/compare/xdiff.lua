@@ -30,15 +30,7 @@ end
 ---@param new string[]
 ---@return claude-ide.compare.Comparison
 local function as_one(old, new)
-  local first, last_old, last_new = 1, #old, #new
-  while first <= last_old and first <= last_new and old[first] == new[first] do
-    first = first + 1
-  end
-  while last_old >= first and last_new >= first and old[last_old] == new[last_new] do
-    last_old, last_new = last_old - 1, last_new - 1
-  end
-  local hunk =
-    { old = first, old_count = last_old - first + 1, new = first, new_count = last_new - first + 1 }
+  local hunk = require("claude-ide.hunk").between_ends(old, new)
   return counted((hunk.old_count > 0 or hunk.new_count > 0) and { hunk } or {})
 end
 
@@ -79,13 +71,12 @@ end
 local function parse(numbers)
   local hunks = {}
   for old, old_count, new, new_count in numbers:gmatch("(%d+) (%d+) (%d+) (%d+) ") do
-    -- With no lines on a side, xdiff names the line before.
-    hunks[#hunks + 1] = {
-      old = tonumber(old) + (old_count == "0" and 1 or 0),
-      old_count = tonumber(old_count),
-      new = tonumber(new) + (new_count == "0" and 1 or 0),
-      new_count = tonumber(new_count),
-    }
+    hunks[#hunks + 1] = require("claude-ide.hunk").of_xdiff(
+      assert(tonumber(old)),
+      assert(tonumber(old_count)),
+      assert(tonumber(new)),
+      assert(tonumber(new_count))
+    )
   end
   return hunks
 end

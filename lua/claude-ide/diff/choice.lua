@@ -25,14 +25,16 @@ function M.toggle(view)
   local live, hunks = require("claude-ide.compare.live_hunks"), view.hunks
   local side = vim.api.nvim_get_current_buf() == view.bufs.now and "now" or "proposal"
   local lnum = vim.api.nvim_win_get_cursor(0)[1]
-  local hunk, dropped = live.at(hunks, side, lnum), nil
+  local hunk, at = live.at(hunks, side, lnum), nil
   if hunk then
+    at = hunk.new
     live.drop(hunks, hunk)
   else
-    dropped = dropped_at(hunks, side, lnum)
+    local dropped = dropped_at(hunks, side, lnum)
     if not dropped then
       return require("claude-ide.ui.notice").info("There is no change in this line.")
     end
+    at = live.place(hunks, dropped)
     live.take(hunks, dropped)
   end
   local win = view.wins.proposal
@@ -40,7 +42,6 @@ function M.toggle(view)
     vim.cmd("diffupdate")
   end
   local last = vim.api.nvim_buf_line_count(view.bufs.proposal)
-  local at = hunk and hunk.new or live.place(hunks, dropped --[[@as claude-ide.buffer.Hunk]])
   vim.api.nvim_win_set_cursor(win, { math.max(math.min(at, last), 1), 0 })
   -- What is now the same on both sides would fold away under the cursor.
   vim.api.nvim_win_call(win, function()

@@ -1,0 +1,42 @@
+-- One place where two texts differ. Pure.
+local M = {}
+
+---@class claude-ide.buffer.Hunk lines [old, old + old_count) become [new, new + new_count)
+---@field old integer 1-based
+---@field old_count integer
+---@field new integer 1-based
+---@field new_count integer
+
+---From the numbers that xdiff gives: with no lines on a side, it names the line before.
+---@param old integer
+---@param old_count integer
+---@param new integer
+---@param new_count integer
+---@param above? integer lines that both texts have above those that were compared
+---@return claude-ide.buffer.Hunk
+function M.of_xdiff(old, old_count, new, new_count, above)
+  above = above or 0
+  return {
+    old = above + (old_count == 0 and old + 1 or old),
+    old_count = old_count,
+    new = above + (new_count == 0 and new + 1 or new),
+    new_count = new_count,
+  }
+end
+
+---All that lies between what two texts have in common at their ends.
+---@param old string[]
+---@param new string[]
+---@return claude-ide.buffer.Hunk with no lines at all where they are the same
+function M.between_ends(old, new)
+  local first, last_old, last_new = 1, #old, #new
+  while first <= last_old and first <= last_new and old[first] == new[first] do
+    first = first + 1
+  end
+  while last_old >= first and last_new >= first and old[last_old] == new[last_new] do
+    last_old, last_new = last_old - 1, last_new - 1
+  end
+  return { old = first, old_count = last_old - first + 1, new = first, new_count = last_new - first + 1 }
+end
+
+return M
