@@ -75,7 +75,7 @@ def test_a_diff_that_ends_while_it_is_being_made_leaves_nothing(diffs):
     diffs.nvim.lua(
         """
       propose(1, 1, ..., string.rep("other\\n", 200000), "big")
-      vim.defer_fn(function() require("claude-ide.diff").close_client(1) end, 20)
+      vim.defer_fn(function() require("claude-ide.tools.client_source").prompt_submitted(1) end, 20)
     """.replace("...", "(...)"),
         str(project / "big.txt"),
     )
@@ -87,9 +87,9 @@ SIDES = """
 vim.cmd.redraw()
 local sides = {}
 for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-  local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
-  if name:find("^claude://") then
-    sides[name:find("/now/") and "now" or "proposal"] = vim.api.nvim_win_call(win, function()
+  local mark = vim.b[vim.api.nvim_win_get_buf(win)].claude_ide
+  if mark then
+    sides[mark.kind] = vim.api.nvim_win_call(win, function()
       local view = vim.fn.winsaveview()
       return {
         top = view.topline, fill = view.topfill, column = view.leftcol, line = view.lnum,
@@ -183,7 +183,7 @@ def test_drawn_sides_leave_nothing_behind_when_the_layout_changes(long):
     shape = "return { vim.wo.foldmethod, vim.wo.foldcolumn, vim.wo.wrap, vim.fn.foldclosed(1), vim.wo.scrollbind }"
     nvim.keys("glgl")
     nvim.wait(lambda: "now" not in sides(long))
-    assert nvim.lua(shape) == ["manual", "0", True, -1, False]
+    assert nvim.lua(shape) == ["manual", "0", True, 1, False]
     nvim.keys("gl")
     wait_sides(long, line=(51, 51), folded=(False, False))
     assert nvim.lua("return vim.fn.foldclosed(1)") == 1

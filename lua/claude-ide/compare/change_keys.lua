@@ -1,8 +1,6 @@
--- The keys of diff mode, for layouts that are drawn without it: to the next change, and the other text in place of one.
+-- The keys of diff mode: to the next change in every layout, for diff mode itself would stop at each line that it lays beside
+-- another; and the other text in place of a change, in layouts that are drawn without diff mode.
 local M = {}
-
----@type table<integer, fun()> what takes the keys away again, by buffer of the proposal
-local mapped = {}
 
 ---@param pair claude-ide.compare.Pair
 ---@param buf integer
@@ -19,8 +17,11 @@ function M.jump(pair, direction)
   local start = side_of(pair, buf) == "now" and "old" or "new"
   local lnum, last = vim.api.nvim_win_get_cursor(0)[1], vim.api.nvim_buf_line_count(buf)
   local list, left, found = pair.hunks.list, vim.v.count1, nil
+  local seen = require("claude-ide.compare.shape").has_diff_mode(pair)
+    and require("claude-ide.compare.first_change").is_seen
   for i = direction == 1 and 1 or #list, direction == 1 and #list or 1, direction do
-    if (math.min(list[i][start], last) - lnum) * direction > 0 then
+    local further = (math.min(list[i][start], last) - lnum) * direction > 0
+    if further and (not seen or seen(pair.wins.proposal, list[i])) then
       found, left = list[i], left - 1
       if left == 0 then
         break
@@ -35,7 +36,7 @@ function M.jump(pair, direction)
     vim.api.nvim_win_set_cursor(0, { math.min(math.max(found[start], 1), last), 0 })
     vim.cmd("normal! zv")
   else
-    require("claude-ide.compare.unified").go_to(pair.bufs.proposal, found, vim.api.nvim_get_current_win())
+    require("claude-ide.compare.unified").go_to(pair, found, vim.api.nvim_get_current_win())
   end
 end
 
@@ -63,7 +64,16 @@ function M.map(pair)
   ---@param run fun()
   local function map(side, lhs, desc, run)
     local buf = pair.bufs[side]
-    vim.keymap.set("n", lhs, run, { buffer = buf, desc = "Claude Code: " .. desc })
+    local function pressed()
+      local here = vim.api.nvim_get_current_buf()
+      if here == pair.bufs.now or here == pair.bufs.proposal then
+        run()
+      else
+        -- The diff was decided, and another screen came between the key and this.
+        require("claude-ide.ui.typing").pass_on()
+      end
+    end
+    vim.keymap.set("n", lhs, pressed, { buffer = buf, desc = "Claude Code: " .. desc })
     maps[#maps + 1] = { buf = buf, lhs = lhs }
   end
   for _, side in ipairs({ "now", "proposal" }) do
@@ -73,11 +83,13 @@ function M.map(pair)
     map(side, "[c", "the change before", function()
       M.jump(pair, -1)
     end)
-    map(side, side == "now" and "dp" or "do", "the present text in place of this change", function()
-      M.obtain(pair)
-    end)
+    if not require("claude-ide.compare.shape").has_diff_mode(pair) then
+      map(side, side == "now" and "dp" or "do", "the present text in place of this change", function()
+        M.obtain(pair)
+      end)
+    end
   end
-  mapped[pair.bufs.proposal] = function()
+  pair.unmap_keys = function()
     for _, one in ipairs(maps) do
       if vim.api.nvim_buf_is_valid(one.buf) then
         pcall(vim.keymap.del, "n", one.lhs, { buffer = one.buf })
@@ -88,9 +100,14 @@ end
 
 ---@param pair claude-ide.compare.Pair
 function M.unmap(pair)
-  local unmap = mapped[pair.bufs.proposal]
-  if unmap then
-    mapped[pair.bufs.proposal] = nil
+  local unmap = pair.unmap_keys
+  if not unmap then
+    return
+  end
+  pair.unmap_keys = nil
+  if require("claude-ide.ui.typing").is_function_chosen() then
+    vim.schedule(unmap)
+  else
     unmap()
   end
 end

@@ -34,14 +34,17 @@ local function commands(hunks, side, last)
   return found
 end
 
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.compare.Pair with one window or two
 function M.show(pair)
   local list = pair.hunks.list
   for side, win in pairs(pair.wins) do
     local wo = vim.wo[win][0]
     wo.foldmethod, wo.foldlevel, wo.foldenable = "manual", 0, true
-    ---@diagnostic disable-next-line: assign-type-mismatch -- a number, as a string
-    wo.foldcolumn = tostring(diffopt("foldcolumn", COLUMN))
+    if pair.wins.now then
+      -- As in diff mode, which the two windows are to look like.
+      ---@diagnostic disable-next-line: assign-type-mismatch -- a number, as a string
+      wo.foldcolumn = tostring(diffopt("foldcolumn", COLUMN))
+    end
     local folds = #list > 0 and commands(list, side, vim.api.nvim_buf_line_count(pair.bufs[side])) or {}
     vim.api.nvim_win_call(win, function()
       vim.cmd("normal! zE")

@@ -12,9 +12,6 @@ local MAX_INLINE_LINES = 2000
 ---What diff mode takes, in milliseconds on a small machine: so much for a line, so much for a line of each hunk, at most.
 local MS_PER_LINE, MS_PER_LINE_AND_HUNK, MAX_MS = 0.6e-3, 3.3e-6, 35
 
----Past so many lines that one side has more in one place, the other side is not filled up to match.
-local MAX_FILLER = 400
-
 ---Columns of the longest row of filler.
 local FILLER_COLUMNS = 500
 
@@ -59,18 +56,11 @@ local function mark_lines(buf, first, count, group)
   end
 end
 
----How many rows of filler stand for lines that only the other side has.
----@param more integer lines of the other side above those of this one
----@return integer
-function M.filler(more)
-  return more > 0 and more <= MAX_FILLER and more or 0
-end
-
 ---@param win integer
 ---@return table[] row
 local function filler_row(win)
   local shown = ("," .. vim.wo[win].fillchars):match(",diff:([^,]+)") or "-"
-  return { { shown:rep(FILLER_COLUMNS), "DiffDelete" } }
+  return { { shown:rep(FILLER_COLUMNS), "ClaudeDiffFiller" } }
 end
 
 ---@param pair claude-ide.compare.Pair
@@ -78,7 +68,7 @@ end
 ---@param before integer 1-based; the filler goes above this line
 ---@param more integer
 local function fill(pair, side, before, more)
-  local count = M.filler(more)
+  local count = require("claude-ide.compare.shape").filler(more)
   if count == 0 then
     return
   end
@@ -112,7 +102,7 @@ local function mark_words(pair, hunk)
     for _, span in ipairs(spans) do
       vim.api.nvim_buf_set_extmark(buf, namespace, row, span[1], {
         end_col = span[2],
-        hl_group = "DiffText",
+        hl_group = "ClaudeDiffChangedWord",
         strict = false,
         priority = 21,
         undo_restore = false,
@@ -131,19 +121,16 @@ end
 local function draw(pair, hunk)
   local changed = math.min(hunk.old_count, hunk.new_count)
   local now, proposal = pair.bufs.now, pair.bufs.proposal
-  mark_lines(now, hunk.old, changed, "DiffChange")
-  mark_lines(now, hunk.old + changed, hunk.old_count - changed, "DiffAdd")
-  mark_lines(proposal, hunk.new, changed, "DiffChange")
-  mark_lines(proposal, hunk.new + changed, hunk.new_count - changed, "DiffAdd")
+  mark_lines(now, hunk.old, changed, "ClaudeDiffChangedLine")
+  mark_lines(now, hunk.old + changed, hunk.old_count - changed, "ClaudeDiffRemovedLine")
+  mark_lines(proposal, hunk.new, changed, "ClaudeDiffChangedLine")
+  mark_lines(proposal, hunk.new + changed, hunk.new_count - changed, "ClaudeDiffAddedLine")
   fill(pair, "now", hunk.old + hunk.old_count, hunk.new_count - hunk.old_count)
   fill(pair, "proposal", hunk.new + hunk.new_count, hunk.old_count - hunk.new_count)
   if changed > 0 then
     mark_words(pair, hunk)
   end
 end
-
----@type table<integer, table> what is drawn now, by buffer of the proposal
-local drawing = {}
 
 ---The hunks have changed.
 ---@param pair claude-ide.compare.Pair
@@ -152,11 +139,11 @@ function M.refresh(pair)
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
   local turn = {}
-  drawing[pair.bufs.proposal] = turn
+  pair.drawing = turn
   require("claude-ide.compare.nearest_first").draw(pair.hunks, pair.wins.proposal, function(hunk)
     draw(pair, hunk)
   end, function()
-    return drawing[pair.bufs.proposal] == turn
+    return pair.drawing == turn
       and vim.iter(pair.wins):all(function(_, win)
         return vim.api.nvim_win_is_valid(win)
       end)
@@ -177,10 +164,10 @@ end
 
 ---@param pair claude-ide.compare.Pair
 function M.hide(pair)
-  if not drawing[pair.bufs.proposal] then
+  if not pair.drawing then
     return
   end
-  drawing[pair.bufs.proposal] = nil
+  pair.drawing = nil
   require("claude-ide.compare.scroll_sync").stop(pair)
   require("claude-ide.compare.folds").hide(pair)
   for side, buf in pairs(pair.bufs) do

@@ -2,31 +2,33 @@
 -- Knows what is in windows that are there already; who makes them and where is somebody else's.
 local M = {}
 
----@class claude-ide.compare.Pair
----@field bufs table<claude-ide.ui.Side, integer>
----@field wins table<claude-ide.ui.Side, integer> `now` is missing where the layout has no window for it
----@field hunks claude-ide.compare.Differences
----@field plain boolean without Neovim's diff mode
----@field without_keys? boolean whoever made it maps the keys of diff mode, where that is missing
-
+---Colours the groups of diff mode in a window as those of its side.
 ---@param pair claude-ide.compare.Pair
----@return boolean whether Neovim itself compares
-local function has_diff_mode(pair)
-  return pair.wins.now ~= nil and not pair.plain
+local function colour(pair)
+  for side, win in pairs(pair.wins) do
+    local groups = require("claude-ide.compare.colours").of_side(side)
+    local given = vim.wo[win].winhighlight
+    if given ~= "" then
+      table.insert(groups, 1, given)
+    end
+    vim.wo[win][0].winhighlight = table.concat(groups, ",")
+  end
 end
 
 ---@param pair claude-ide.compare.Pair
 function M.compare(pair)
-  if has_diff_mode(pair) then
+  require("claude-ide.compare.colours").define()
+  if require("claude-ide.compare.shape").has_diff_mode(pair) then
+    colour(pair)
     -- In the order in which they were compared here: the other way round, other lines may belong together.
     for _, side in ipairs({ "now", "proposal" }) do
       vim.api.nvim_win_call(pair.wins[side], vim.cmd.diffthis)
     end
-    return
   elseif pair.wins.now then
     require("claude-ide.compare.marks").show(pair)
   else
-    require("claude-ide.compare.unified").show(pair.hunks, pair.bufs.now, pair.wins.proposal)
+    require("claude-ide.compare.folds").show(pair)
+    require("claude-ide.compare.unified").show(pair)
   end
   if not pair.without_keys then
     require("claude-ide.compare.change_keys").map(pair)
@@ -37,59 +39,40 @@ end
 ---@param pair claude-ide.compare.Pair
 function M.end_comparing(pair)
   require("claude-ide.compare.change_keys").unmap(pair)
-  require("claude-ide.compare.unified").hide(pair.bufs.proposal)
+  if require("claude-ide.compare.unified").hide(pair) then
+    require("claude-ide.compare.folds").hide(pair)
+  end
   require("claude-ide.compare.marks").hide(pair)
   for _, win in pairs(pair.wins) do
     if vim.api.nvim_win_is_valid(win) and vim.wo[win].diff then
       vim.api.nvim_win_call(win, function()
         vim.cmd("diffoff")
       end)
+      local without = vim.wo[win].winhighlight:gsub(",?Diff%a+:ClaudeDiff%a+", "")
+      vim.wo[win][0].winhighlight = without
       vim.wo[win][0].scrollbind = false
     end
   end
 end
 
----The first change as diff mode sees it: with the person's 'diffopt' that need not be the first that there is.
----@return integer lnum
-local function first_in_diff_mode()
-  vim.cmd("normal! gg")
-  if vim.fn.diff_hlID(1, 1) == 0 and vim.fn.diff_filler(1) == 0 then
-    vim.cmd("silent! normal! ]c")
+---Brings the two windows to the same lines, as the proposal has them.
+---@param pair claude-ide.compare.Pair
+function M.align(pair)
+  if require("claude-ide.compare.shape").has_diff_mode(pair) then
+    require("claude-ide.compare.scroll_sync").align_diff_mode(pair)
+  elseif pair.wins.now then
+    require("claude-ide.compare.scroll_sync").align(pair, "proposal")
   end
-  return vim.fn.line(".")
 end
 
 ---@param pair claude-ide.compare.Pair
 function M.go_to_first_change(pair)
-  if not pair.wins.now then
-    return require("claude-ide.compare.unified").go_to_first(pair.bufs.proposal)
-  end
-  local first = pair.hunks.list[1]
-  for side, win in pairs(pair.wins) do
-    vim.api.nvim_win_call(win, function()
-      local lnum = 1
-      if not pair.plain then
-        lnum = first_in_diff_mode()
-      elseif first then
-        lnum =
-          math.min(side == "now" and first.old or first.new, vim.api.nvim_buf_line_count(pair.bufs[side]))
-      end
-      vim.api.nvim_win_set_cursor(win, { lnum, 0 })
-      vim.cmd("normal! zvzz")
-    end)
-  end
-  M.align(pair)
-end
-
----Brings the two windows to the same lines, as the proposal has them.
----@param pair claude-ide.compare.Pair
-function M.align(pair)
-  if has_diff_mode(pair) then
-    vim.api.nvim_win_call(pair.wins.proposal, function()
-      vim.cmd("syncbind")
-    end)
-  elseif pair.wins.now then
-    require("claude-ide.compare.scroll_sync").align(pair, "proposal")
+  if pair.wins.now then
+    if require("claude-ide.compare.first_change").show(pair) then
+      M.align(pair)
+    end
+  else
+    require("claude-ide.compare.unified").go_to_first(pair)
   end
 end
 
@@ -97,7 +80,7 @@ end
 ---@param pair claude-ide.compare.Pair
 function M.refresh(pair)
   if not pair.wins.now then
-    require("claude-ide.compare.unified").refresh(pair.bufs.proposal)
+    require("claude-ide.compare.unified").refresh(pair)
   elseif pair.plain then
     require("claude-ide.compare.marks").refresh(pair)
   end

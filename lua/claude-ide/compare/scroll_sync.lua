@@ -2,13 +2,10 @@
 -- Neovim's own 'scrollbind' counts the rows of all the text above, with every step; here a step takes what its hunks take.
 local M = {}
 
----@class claude-ide.diff.Bound
+---@class claude-ide.compare.ScrollSync
 ---@field pair claude-ide.compare.Pair
 ---@field seen table<claude-ide.ui.Side, string> position of each window, as it was left here
 ---@field group integer augroup
-
----@type table<integer, claude-ide.diff.Bound> by buffer of the proposal
-local bound = {}
 
 local OTHER = { now = "proposal", proposal = "now" }
 
@@ -33,9 +30,9 @@ end
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@param side claude-ide.ui.Side
 ---@param at claude-ide.compare.Position
+---@param filler fun(more: integer): integer rows that stand for lines that only the other side has
 ---@return claude-ide.compare.Position
-function M.beside(hunks, side, at)
-  local filler = require("claude-ide.compare.marks").filler
+local function beside(hunks, side, at, filler)
   local last ---@type claude-ide.buffer.Hunk?
   for _, hunk in ipairs(hunks) do
     if lines_of(hunk, side) > at.topline then
@@ -60,6 +57,15 @@ function M.beside(hunks, side, at)
   return { topline = math.max(line - rows, 1), topfill = 0 }
 end
 
+---The same for windows that are drawn here, which have no filler for very many lines.
+---@param hunks claude-ide.buffer.Hunk[]
+---@param side claude-ide.ui.Side
+---@param at claude-ide.compare.Position
+---@return claude-ide.compare.Position
+function M.beside(hunks, side, at)
+  return beside(hunks, side, at, require("claude-ide.compare.shape").filler)
+end
+
 ---The line in the other window that stands beside one.
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@param side claude-ide.ui.Side
@@ -77,7 +83,7 @@ local function position(win)
 end
 
 ---The side that was moved: the one of the cursor before the other.
----@param self claude-ide.diff.Bound
+---@param self claude-ide.compare.ScrollSync
 ---@return claude-ide.ui.Side?
 local function moved(self)
   local current = vim.api.nvim_get_current_win()
@@ -90,16 +96,17 @@ local function moved(self)
   return here or nil
 end
 
----@param self claude-ide.diff.Bound
+---@param self claude-ide.compare.ScrollSync
 local function stands(self)
   local wins = self.pair.wins
   return wins.now
     and vim.api.nvim_win_is_valid(wins.now)
     and vim.api.nvim_win_is_valid(wins.proposal)
     and not self.pair.hunks.scheduled
+    and not require("claude-ide.compare.shape").is_emptied(self.pair.hunks)
 end
 
----@param self claude-ide.diff.Bound
+---@param self claude-ide.compare.ScrollSync
 local function follow(self)
   local side = stands(self) and moved(self)
   if not side then
@@ -116,12 +123,13 @@ local function follow(self)
       topfill = at.topfill,
       leftcol = view.leftcol,
       lnum = math.min(line_beside(hunks, side, view.lnum), last),
+      col = view.leftcol > 0 and view.col or nil,
     })
   end)
   self.seen = { now = position(self.pair.wins.now), proposal = position(self.pair.wins.proposal) }
 end
 
----@param self claude-ide.diff.Bound
+---@param self claude-ide.compare.ScrollSync
 local function follow_folds(self)
   local current = vim.api.nvim_get_current_win()
   local side = current == self.pair.wins.now and "now" or current == self.pair.wins.proposal and "proposal"
@@ -136,9 +144,9 @@ end
 ---@param pair claude-ide.compare.Pair with both windows
 function M.start(pair)
   local buf = pair.bufs.proposal
-  local group = vim.api.nvim_create_augroup("claude-ide.diff.bound." .. buf, { clear = true })
+  local group = vim.api.nvim_create_augroup("claude-ide.compare.scroll_sync." .. buf, { clear = true })
   local self = { pair = pair, seen = {}, group = group }
-  bound[buf] = self
+  pair.sync = self
   vim.api.nvim_create_autocmd({ "WinScrolled", "CursorMoved", "CursorMovedI" }, {
     group = group,
     desc = "Claude Code: the sides of a diff go together",
@@ -159,7 +167,7 @@ end
 ---@param pair claude-ide.compare.Pair
 ---@param side claude-ide.ui.Side that the other one is to follow
 function M.align(pair, side)
-  local self = bound[pair.bufs.proposal]
+  local self = pair.sync
   if self and stands(self) then
     self.seen = {}
     self.seen[OTHER[side]] = position(pair.wins[OTHER[side]])
@@ -167,11 +175,31 @@ function M.align(pair, side)
   end
 end
 
+---Brings the present text's window to where the proposal's is, in diff mode. `:syncbind` would move either of them.
+---@param pair claude-ide.compare.Pair with both windows
+function M.align_diff_mode(pair)
+  local hunks, now = pair.hunks.list, pair.wins.now
+  local view = vim.api.nvim_win_call(pair.wins.proposal, vim.fn.winsaveview)
+  local last = vim.api.nvim_buf_line_count(pair.bufs.now)
+  local at = beside(hunks, "proposal", view --[[@as claude-ide.compare.Position]], function(more)
+    return math.max(more, 0)
+  end)
+  vim.api.nvim_win_call(now, function()
+    vim.fn.winrestview({
+      topline = math.min(at.topline, last),
+      topfill = at.topfill,
+      leftcol = view.leftcol,
+      lnum = math.min(line_beside(hunks, "proposal", view.lnum), last),
+      col = view.leftcol > 0 and view.col or nil,
+    })
+  end)
+end
+
 ---@param pair claude-ide.compare.Pair
 function M.stop(pair)
-  local self = bound[pair.bufs.proposal]
+  local self = pair.sync
   if self then
-    bound[pair.bufs.proposal] = nil
+    pair.sync = nil
     vim.api.nvim_del_augroup_by_id(self.group)
   end
 end

@@ -8,6 +8,7 @@ local MAX_REMOVED = 500
 local namespace = vim.api.nvim_create_namespace("claude-ide.compare.unified")
 
 ---@class claude-ide.compare.Unified
+---@field pair claude-ide.compare.Pair
 ---@field hunks claude-ide.compare.Differences
 ---@field now integer buffer of the present text
 ---@field win integer
@@ -16,9 +17,6 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.compare.unified")
 ---@field syntax? claude-ide.compare.Syntax of the present text; nil: none, or not looked at yet
 ---@field generation integer of the marks
 ---@field group integer augroup
-
----@type table<integer, claude-ide.compare.Unified> by buffer of the proposal
-local shown = {}
 
 ---@param win integer
 ---@return claude-ide.compare.Look
@@ -44,7 +42,8 @@ local function removed_rows(self, hunk, spans)
   end
   for i = 1, count do
     local line = self.hunks.old[hunk.old + i - 1]
-    vim.list_extend(rows, removed.rows(line, spans[i] or {}, colours[i], self.look))
+    local changed = spans[i] and spans[i][1] and spans[i][1][1]
+    vim.list_extend(rows, removed.rows(line, spans[i] or {}, colours[i], self.look, changed))
   end
   if count < hunk.old_count then
     local text = ("… and %d more lines that are removed"):format(hunk.old_count - count)
@@ -53,12 +52,14 @@ local function removed_rows(self, hunk, spans)
   return rows
 end
 
----@param buf integer
+---@param hunks claude-ide.compare.Differences
 ---@param hunk claude-ide.buffer.Hunk
 ---@param rows claude-ide.compare.Chunk[][]
-local function draw_removed(buf, hunk, rows)
+local function draw_removed(hunks, hunk, rows)
+  local buf = hunks.buf
   local last = vim.api.nvim_buf_line_count(buf)
-  local below = hunk.new > last
+  -- Above the first line only the end of many rows could be seen.
+  local below = hunk.new > last or require("claude-ide.compare.shape").is_emptied(hunks)
   vim.api.nvim_buf_set_extmark(buf, namespace, math.min(hunk.new, last) - 1, 0, {
     virt_lines = rows,
     virt_lines_above = not below,
@@ -101,14 +102,14 @@ local function draw(self, hunk)
   local rows = removed_rows(self, hunk, old_spans)
   self.heights[hunk] = #rows
   if #rows > 0 then
-    draw_removed(buf, hunk, rows)
+    draw_removed(self.hunks, hunk, rows)
   end
 end
 
 ---@param self claude-ide.compare.Unified
 ---@return boolean
 local function is_shown(self)
-  return shown[self.hunks.buf] == self
+  return self.pair.unified == self
     and vim.api.nvim_buf_is_loaded(self.hunks.buf)
     and vim.api.nvim_win_is_valid(self.win)
 end
@@ -146,50 +147,46 @@ end
 ---@param self claude-ide.compare.Unified
 ---@param hunk claude-ide.buffer.Hunk
 local function go_to(self, hunk)
-  local lnum = math.min(hunk.new, vim.api.nvim_buf_line_count(self.hunks.buf))
+  local opening, buf = require("claude-ide.compare.first_change"), self.hunks.buf
   if not self.heights[hunk] then
     draw(self, hunk)
   end
-  vim.api.nvim_win_call(self.win, function()
-    vim.api.nvim_win_set_cursor(self.win, { lnum, 0 })
-    vim.cmd("normal! zvzz")
-    local rows, height = self.heights[hunk], vim.api.nvim_win_get_height(self.win)
-    if hunk.new > lnum then
-      return
-    elseif lnum == 1 or rows > vim.fn.winline() - 2 then
-      vim.fn.winrestview({ topline = lnum, topfill = math.min(rows, height - 2) })
-    end
-  end)
+  local rows = self.heights[hunk]
+  local pair = { bufs = { proposal = buf }, wins = { proposal = self.win }, hunks = self.hunks, plain = true }
+  local lnum, column = opening.place(pair, hunk, rows)
+  local below = hunk.new > vim.api.nvim_buf_line_count(buf)
+    or require("claude-ide.compare.shape").is_emptied(self.hunks)
+  opening.reveal(self.win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
 end
 
 ---Goes to a change, with what it removes in sight.
----@param buf integer of the proposal
+---@param pair claude-ide.compare.Pair
 ---@param hunk claude-ide.buffer.Hunk
 ---@param win integer
-function M.go_to(buf, hunk, win)
-  local self = shown[buf]
+function M.go_to(pair, hunk, win)
+  local self = pair.unified
   if self then
     self.win = win
     go_to(self, hunk)
   end
 end
 
----@param hunks claude-ide.compare.Differences
----@param now integer buffer of the present text
----@param win integer
-function M.show(hunks, now, win)
+---@param pair claude-ide.compare.Pair with the window of the proposal alone
+function M.show(pair)
+  local hunks, now, win = pair.hunks, pair.bufs.now, pair.wins.proposal
   require("claude-ide.compare.colours").define()
   local buf = hunks.buf
   local self = {
+    pair = pair,
     hunks = hunks,
     now = now,
     win = win,
     look = look_of(win),
     heights = {},
     generation = 0,
-    group = vim.api.nvim_create_augroup("claude-ide.diff.unified." .. buf, { clear = true }),
+    group = vim.api.nvim_create_augroup("claude-ide.compare.unified." .. buf, { clear = true }),
   }
-  shown[buf] = self
+  pair.unified = self
   vim.api.nvim_create_autocmd({ "WinResized", "OptionSet" }, {
     group = self.group,
     desc = "Claude Code: removed lines fit the window",
@@ -211,33 +208,35 @@ function M.show(hunks, now, win)
 end
 
 ---Shows the first change.
----@param buf integer of the proposal
-function M.go_to_first(buf)
-  local self = shown[buf]
-  if self.hunks.list[1] then
+---@param pair claude-ide.compare.Pair
+function M.go_to_first(pair)
+  local self = pair.unified
+  if self and self.hunks.list[1] then
     go_to(self, self.hunks.list[1])
   end
 end
 
 ---The text has changed.
----@param buf integer of the proposal
-function M.refresh(buf)
-  if shown[buf] and is_shown(shown[buf]) then
-    redraw(shown[buf])
+---@param pair claude-ide.compare.Pair
+function M.refresh(pair)
+  if pair.unified and is_shown(pair.unified) then
+    redraw(pair.unified)
   end
 end
 
----@param buf integer of the proposal
-function M.hide(buf)
-  local self = shown[buf]
+---@param pair claude-ide.compare.Pair
+---@return boolean was_shown
+function M.hide(pair)
+  local self, buf = pair.unified, pair.bufs.proposal
   if not self then
-    return
+    return false
   end
-  shown[buf] = nil
+  pair.unified = nil
   vim.api.nvim_del_augroup_by_id(self.group)
   if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
+  return true
 end
 
 return M
