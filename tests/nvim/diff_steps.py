@@ -8,7 +8,7 @@ _PREPARE = """
 _G.answers, _G.events = {}, {}
 function _G.propose(id, client, path, contents, name)
   local args = { old_file_path = path, new_file_path = path, new_file_contents = contents, tab_name = name }
-  require("claude-ide.diff").open(args, function(result, err)
+  require("claude-ide.tools.open_diff").run(args, function(result, err)
     local list = answers[id] or {}
     answers[id] = list
     list[#list + 1] = result or { outcome = "error", message = err and err.message }
@@ -25,8 +25,8 @@ vim.api.nvim_create_autocmd("User", {
 _TRACES = """
 local names = {}
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-  local name = vim.api.nvim_buf_get_name(buf)
-  if name:find("^claude://") then names[#names + 1] = name end
+  local name = vim.fn.bufname(buf)
+  if vim.b[buf].claude_ide or name:find("^claude://") then names[#names + 1] = name end
 end
 local autocmds = {}
 for _, autocmd in ipairs(vim.api.nvim_get_autocmds({})) do
@@ -40,6 +40,11 @@ return {
   wins = #vim.api.nvim_list_wins(),
   pending = require("claude-ide.diff").count(),
 }
+"""
+
+_SEEN = """
+local id = ...
+return vim.iter(require("claude-ide.diff").list()):any(function(diff) return diff.id == id and diff.seen end)
 """
 
 CLEAN = {"buffers": [], "autocmds": [], "tabs": 1, "wins": 1, "pending": 0}
@@ -87,7 +92,10 @@ class Diffs:
         nvim.lua(_PREPARE)
 
     def propose(self, id: int, path: str | Path, contents: str, client: int = 1, name: str | None = None) -> None:
-        """Sends an edit; `path` is relative to the project. Does not wait."""
+        """Sends an edit as request `id`; `path` is relative to the project. Does not wait.
+
+        Neovim numbers diffs itself, from 1 on. Tests number their requests in the same way, so that one number is both.
+        """
         self.nvim.lua("propose(...)", id, client, str(self.nvim.project / path), contents, name or f"tab {id}")
 
     def open(self, id: int, path: str | Path, contents: str, client: int = 1, name: str | None = None) -> None:
@@ -97,13 +105,14 @@ class Diffs:
 
     def current(self) -> int | None:
         """The id of the diff whose proposal the cursor is in."""
-        name = self.nvim.lua("return vim.api.nvim_buf_get_name(0)")
-        parts = name.removeprefix("claude://").split("/")
-        return int(parts[0]) if name.startswith("claude://") and parts[0].isdigit() and parts[1] != "now" else None
+        mark = self.nvim.lua("return vim.b.claude_ide")
+        return mark["id"] if mark and mark["kind"] == "proposal" else None
 
     def wait_current(self, id: int | None) -> None:
-        """Waits until the cursor is in that proposal, or in none."""
+        """Waits until the cursor is in that proposal and a person can have seen it, or until it is in none."""
         self.nvim.wait(lambda: self.current() == id, what=f"the cursor in diff {id}")
+        if id is not None:
+            self.nvim.wait(lambda: self.nvim.lua(_SEEN, id), what=f"diff {id} to have been seen")
 
     def outcomes(self, id: int) -> list[str]:
         """The answers that a request got."""

@@ -34,16 +34,16 @@ def test_each_has_a_tab_and_the_person_goes_through_them(diffs):
 
 
 def test_lists_them_the_longest_waiting_first(diffs):
-    diffs.open(7, "a.txt", "A\ntwo\n", name="first")
-    diffs.propose(3, "b.txt", "one\ntwo\nthree\n", client=2, name="second")
+    diffs.open(1, "a.txt", "A\ntwo\n", name="first")
+    diffs.propose(2, "b.txt", "one\ntwo\nthree\n", client=2, name="second")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
     listed = diffs.nvim.lua("return require('claude-ide.diff').list()")
     project = str(diffs.nvim.project)
     assert [{key: item[key] for key in item if key != "tab"} for item in listed] == [
-        {"id": 7, "client": 1, "path": f"{project}/a.txt", "tab_name": "first", "added": 1, "removed": 1, "first": 1,
-         "against": "disk", "current": True},
-        {"id": 3, "client": 2, "path": f"{project}/b.txt", "tab_name": "second", "added": 1, "removed": 0, "first": 3,
-         "against": "disk", "current": False},
+        {"id": 1, "source": "Claude", "client": 1, "path": f"{project}/a.txt", "tab_name": "first",
+         "added": 1, "removed": 1, "first": 1, "against": "disk", "current": True, "seen": True},
+        {"id": 2, "source": "Claude", "client": 2, "path": f"{project}/b.txt", "tab_name": "second",
+         "added": 1, "removed": 0, "first": 3, "against": "disk", "current": False, "seen": False},
     ]  # fmt: skip
 
 
@@ -100,12 +100,12 @@ def test_only_the_client_that_opened_a_diff_closes_it(diffs):
     diffs.open(1, "a.txt", "A\n", client=1, name="same")
     diffs.propose(2, "b.txt", "B\n", client=2, name="same")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
-    assert diffs.nvim.lua("return require('claude-ide.diff').close_client(3)") == 0
-    assert diffs.nvim.lua("return require('claude-ide.diff').close_by_name(2, 'same')") is True
+    assert diffs.nvim.lua("return require('claude-ide.tools.client_source').prompt_submitted(3)") == 0
+    assert diffs.nvim.lua("return require('claude-ide.tools.client_source').close_by_name(2, 'same')") is True
     assert diffs.answer(2) == {"outcome": "rejected"}
     assert diffs.outcomes(1) == [] and diffs.current() == 1
-    assert diffs.nvim.lua("return require('claude-ide.diff').close_by_name(2, 'same')") is False
-    assert diffs.nvim.lua("return require('claude-ide.diff').close_client(1)") == 1
+    assert diffs.nvim.lua("return require('claude-ide.tools.client_source').close_by_name(2, 'same')") is True
+    assert diffs.nvim.lua("return require('claude-ide.tools.client_source').prompt_submitted(1)") == 1
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_clean()
 
@@ -113,14 +113,14 @@ def test_only_the_client_that_opened_a_diff_closes_it(diffs):
 def test_a_diff_can_be_closed_by_the_path_of_its_file(diffs):
     diffs.open(1, "a.txt", "A\n")
     path = str(diffs.nvim.project / "a.txt")
-    assert diffs.nvim.lua("return require('claude-ide.diff').close_by_name(1, ...)", path) is True
+    assert diffs.nvim.lua("return require('claude-ide.tools.client_source').close_by_name(1, ...)", path) is True
     diffs.wait_clean()
 
 
 def test_a_caller_that_is_gone_gets_no_answer(diffs):
     before = diffs.screen_state()
     diffs.open(1, "a.txt", "A\n")
-    diffs.nvim.lua("require('claude-ide.diff').close_call({ id = 1, client = 1, name = 'open_diff' })")
+    diffs.nvim.lua("require('claude-ide.tools.open_diff').cancel({ id = 1, client = 1, name = 'open_diff' })")
     diffs.wait_clean()
     assert diffs.outcomes(1) == []
     assert diffs.screen_state() == before
@@ -129,7 +129,10 @@ def test_a_caller_that_is_gone_gets_no_answer(diffs):
 
 def test_a_diff_that_ends_before_it_is_shown_leaves_nothing(diffs):
     diffs.nvim.lua(
-        "propose(1, 1, ...) require('claude-ide.diff').close_client(1)", str(diffs.nvim.project / "a.txt"), "A\n", "t"
+        "propose(1, 1, ...) require('claude-ide.tools.client_source').prompt_submitted(1)",
+        str(diffs.nvim.project / "a.txt"),
+        "A\n",
+        "t",
     )
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_clean()
@@ -139,9 +142,9 @@ def test_what_the_person_typed_outlives_a_diff_that_others_end(diffs):
     diffs.open(1, "a.txt", "A\n")
     diffs.nvim.keys("omine<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == ["A", "mine"])
-    diffs.nvim.lua("require('claude-ide.diff').close_client(1)")
+    diffs.nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
     diffs.nvim.wait_screen("Your edits to the proposal are kept")
-    kept = diffs.nvim.lua("return vim.fn.bufnr('^claude://kept')")
+    kept = diffs.nvim.lua("return vim.fn.bufnr('a.txt (kept)')")
     assert diffs.nvim.lines(kept) == ["A", "mine"]
     assert diffs.nvim.lua("return vim.bo[...].modified", kept) is False
 
@@ -157,7 +160,7 @@ WATCH_THE_SCREEN = """
 _G.tabs_seen = {}
 vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("watch"), {
   on_start = function()
-    local name = vim.api.nvim_buf_get_name(0)
+    local name = vim.fn.bufname()
     if tabs_seen[#tabs_seen] ~= name then tabs_seen[#tabs_seen + 1] = name end
   end,
 })
@@ -175,13 +178,17 @@ def test_a_turn_of_five_edits_changes_one_screen(diffs):
         diffs.nvim.keys("ZZ")
         text = diffs.accepted(id, "a.txt")
         assert text == proposal
-        assert diffs.nvim.lua("return require('claude-ide.diff').close_by_name(1, ...)", f"edit {id}") is False
+        assert (
+            diffs.nvim.lua("return require('claude-ide.tools.client_source').close_by_name(1, ...)", f"edit {id}")
+            is True
+        )
     diffs.wait_clean()
-    shown = [name.removeprefix("claude://") for name in diffs.nvim.lua("return tabs_seen")]
-    path = str(diffs.nvim.project / "a.txt")
-    assert [name for name in shown if name != path] == [f"{id}/a.txt" for id in range(1, 6)]
-    # The file may be drawn before the first and after the last, but never between two.
-    assert path not in shown[shown.index("1/a.txt") : shown.index("5/a.txt")]
+    shown = diffs.nvim.lua("return tabs_seen")
+    ours = [i for i, name in enumerate(shown) if name != "a.txt"]
+    # The file may be drawn before the first and after the last, but never between two; none is called "Claude 2".
+    assert "a.txt" not in shown[ours[0] : ours[-1]]
+    assert {shown[i] for i in ours} <= {"a.txt (Claude)", "a.txt (accepted)"}
+    assert [shown[i] for i in ours].count("a.txt (Claude)") == 5
     assert diffs.nvim.lines() == text.split("\n")[:-1]
     assert diffs.screen_state()["wins"][0][:4] == before["wins"][0][:4]
     assert diffs.nvim.lua("return vim.bo.modified") is False
@@ -200,3 +207,32 @@ def test_no_key_that_follows_the_decision_is_lost(diffs, keys):
     diffs.open(1, "b.txt", "B\n")
     diffs.nvim.keys(f"{keys}ihello <Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == ["hello one", "two"])
+
+
+def test_accept_decides_on_no_diff_that_nobody_has_seen(diffs):
+    """As a key that is mapped to it and pressed twice would."""
+    nvim = diffs.nvim
+    diffs.open(1, "a.txt", "A\n")
+    nvim.lua("vim.keymap.set('n', 'gs', '<Cmd>Claude accept<CR>')")
+    diffs.propose(2, "b.txt", "B\n")
+    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
+    nvim.keys("gsgs")
+    nvim.wait_screen("Look at b.txt first, then decide.")
+    assert diffs.answer(1)["outcome"] == "saved"
+    diffs.wait_current(2)
+    assert diffs.outcomes(2) == []
+    nvim.keys(":Claude accept<CR>")
+    assert diffs.answer(2)["outcome"] == "saved"
+
+
+def test_requests_with_the_same_id_are_diffs_of_their_own(diffs):
+    diffs.open(1, "a.txt", "A\n")
+    diffs.propose(1, "b.txt", "B\n", client=2)
+    diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
+    diffs.nvim.keys("ZZ")
+    diffs.nvim.wait(lambda: diffs.outcomes(1) == ["saved"])
+    (diffs.nvim.project / "a.txt").write_text("A\n")
+    diffs.wait_current(2)
+    diffs.nvim.keys("ZQ")
+    diffs.nvim.wait(lambda: diffs.outcomes(1) == ["saved", "rejected"])
+    diffs.wait_clean()

@@ -6,7 +6,7 @@ local M = {}
 local function emit(name, diff)
   require("claude-ide.event").emit(name, {
     id = diff.id,
-    client = diff.client,
+    client = diff.source.client,
     path = diff.path,
     tab_name = diff.tab_name,
     outcome = diff.state ~= "pending" and diff.state or nil,

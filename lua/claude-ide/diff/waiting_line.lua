@@ -4,9 +4,9 @@ local M = {}
 ---The one to be shown next.
 ---@return claude-ide.diff.Entry?
 function M.next()
-  local stage = require("claude-ide.diff.on_screen")
+  local entries = require("claude-ide.diff.entries")
   for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
-    local entry = stage.get(diff.id)
+    local entry = entries.get(diff.id)
     if entry and entry.behind then
       return entry
     end
@@ -34,6 +34,46 @@ function M.come_forward(entry, instead_of)
   require("claude-ide.ui.attention").when_free(entry.diff.id, name_of(entry), show)
 end
 
+---The buffer that a window is to show: the one of the diff that it belongs to, else the one it showed before.
+---@param win integer
+---@return integer? buf
+local function rightful_buffer(win)
+  local entries = require("claude-ide.diff.entries")
+  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+    local entry = entries.get(diff.id)
+    for side, of_view in pairs(entry and entry.view and entry.view.wins or {}) do
+      if of_view == win then
+        return entry.text.bufs[side]
+      end
+    end
+  end
+  local before = vim.api.nvim_win_call(win, function()
+    return vim.fn.bufnr("#")
+  end)
+  return before > 0 and before or nil
+end
+
+---Shows a diff that waits in the right place, where Neovim has put its text into some window: it does that to the first
+---modified buffer when it refuses to quit.
+function M.gather_strays()
+  local entries = require("claude-ide.diff.entries")
+  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+    local entry = entries.get(diff.id)
+    local stray = entry and entry.behind and vim.fn.win_findbuf(entry.text.bufs.proposal)[1]
+    if stray then
+      local buf = rightful_buffer(stray) or vim.api.nvim_create_buf(true, false)
+      require("claude-ide.ui.quietly").run(function()
+        local fixed = vim.wo[stray][0].winfixbuf
+        vim.wo[stray][0].winfixbuf = false
+        vim.api.nvim_win_set_buf(stray, buf)
+        vim.wo[stray][0].winfixbuf = fixed
+        return true
+      end)
+      entry.behind.show({ asked = true })
+    end
+  end
+end
+
 ---Whether a diff would cover what the person looks at, who has not asked for it. Tells them once that it waits.
 ---@param entry claude-ide.diff.Entry
 ---@param how claude-ide.diff.ShowOpts
@@ -42,7 +82,7 @@ function M.is_unwanted(entry, how)
   local wanted = how.asked or how.instead_of or require("claude-ide.config").get().diff.focus
   if not wanted and not entry.behind then
     require("claude-ide.ui.notice").info(
-      ("Claude proposes a change to %s. `:Claude diffs` shows it."):format(name_of(entry))
+      ("%s proposes a change to %s. `:Claude diffs` shows it."):format(entry.diff.source.name, name_of(entry))
     )
   end
   return not wanted

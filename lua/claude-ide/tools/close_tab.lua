@@ -9,7 +9,7 @@ local M = {}
 ---@param respond claude-ide.Respond
 ---@param call claude-ide.Call
 function M.run(args, respond, call)
-  respond({ closed = require("claude-ide.diff").close_by_name(call.client, args.tab_name) })
+  respond({ closed = require("claude-ide.tools.client_source").close_by_name(call.client, args.tab_name) })
 end
 
 return M

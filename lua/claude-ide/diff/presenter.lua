@@ -1,0 +1,158 @@
+-- Puts proposed edits before the person and ends them as the person decides: the presenter of this kind of decision.
+-- `state` knows what waits, `on_screen` what is on the screen; here a decision is made known to both.
+local M = {}
+
+---What is to be said and done once a diff is settled.
+---@param diff claude-ide.Diff
+local function after(diff)
+  require("claude-ide.diff.seen").note_decision()
+  local stage = require("claude-ide.diff.on_screen")
+  local entry = stage.get(diff.id)
+  if entry then
+    stage.take_down(entry)
+  end
+  require("claude-ide.diff.announce").closed(diff)
+end
+
+---@param diff claude-ide.Diff
+---@param reason? string for whoever proposed it
+function M.reject(diff, reason)
+  if diff.state == "pending" and reason and vim.trim(reason) ~= "" then
+    diff.source.tell(reason)
+  end
+  if require("claude-ide.decisions").settle(diff, { outcome = "rejected" }) then
+    after(diff)
+  end
+end
+
+---Takes away a diff that has ended, but not by a verb. What the person typed into it is kept.
+---@param diff claude-ide.Diff
+---@param why? claude-ide.decisions.Why that it ended, where the person may wonder
+function M.withdraw(diff, why)
+  local kept, entry = require("claude-ide.diff.rescued"), require("claude-ide.diff.on_screen").get(diff.id)
+  local buf = kept.typed(entry)
+  local is_seen_going = entry ~= nil
+    and entry.view ~= nil
+    and require("claude-ide.diff.view").is_within(entry.view)
+  require("claude-ide.diff.closed_notice").say(
+    diff,
+    is_seen_going and why or nil,
+    buf and kept.put(diff, buf)
+  )
+  after(diff)
+end
+
+---@param diff claude-ide.Diff
+---@return boolean? accepted false-y: it could not be; a proposal with nothing left of it is rejected
+---@return string? err
+function M.accept(diff)
+  local entry = require("claude-ide.diff.on_screen").get(diff.id)
+  local _, bytes = require("claude-ide.diff.rescued").typed(entry)
+  if bytes and require("claude-ide.position").valid(bytes) ~= bytes then
+    return nil,
+      "The proposal has bytes that are not UTF-8, which Claude cannot take. Mend them and accept again."
+  end
+  local acceptance = require("claude-ide.diff.acceptance")
+  local contents, afterwards = acceptance.to_write(entry, bytes or diff.proposed, bytes ~= nil)
+  if acceptance.only_the_prompt_can(diff, entry, contents) then
+    return nil,
+      ("%s: only Claude's own prompt can accept an empty new file."):format(vim.fs.basename(diff.path))
+  end
+  local in_the_file = bytes and afterwards and contents -- without the unsaved text
+  local nothing_left = acceptance.is_nothing_left
+  if
+    entry
+    and entry.text
+    and (nothing_left(entry, bytes) or in_the_file and nothing_left(entry, in_the_file))
+  then
+    M.reject(diff)
+    require("claude-ide.ui.notice").info(
+      ("%s: nothing is left to change, so it counts as rejected."):format(vim.fs.basename(diff.path))
+    )
+    return true
+  end
+  if require("claude-ide.decisions").settle(diff, { outcome = "accepted", contents = contents }) then
+    if entry and entry.text then
+      require("claude-ide.diff.reload").await(diff.path, contents, entry.text.now, afterwards)
+    end
+    after(diff)
+  end
+  return true
+end
+
+---For keys and `:w`, which tell nobody else why it was not accepted.
+---@param diff claude-ide.Diff
+function M.accept_or_say(diff)
+  local _, err = M.accept(diff)
+  if err then
+    require("claude-ide.ui.notice").error(err)
+  end
+end
+
+---Ends a diff that cannot be put before the person: the CLI writes nothing, and its own prompt decides.
+---@param diff claude-ide.Diff
+---@return fun(trace: string)
+local function failing(diff)
+  return function(trace)
+    require("claude-ide.log").error("diff %d of %s cannot be shown: %s", diff.id, diff.path, trace)
+    if require("claude-ide.decisions").fail(diff, "the editor could not show the diff") then
+      local name = vim.fs.basename(diff.path)
+      require("claude-ide.ui.notice").error(name .. ": the diff cannot be shown. Decide in Claude's prompt.")
+      after(diff)
+    end
+  end
+end
+
+---The one place from which a diff gets onto the screen.
+---@param entry claude-ide.diff.Entry
+---@param how? claude-ide.diff.ShowOpts
+---@return boolean ok false: it failed, and the diff has ended
+function M.show(entry, how)
+  local diff = entry.diff
+  local stage = require("claude-ide.diff.on_screen")
+  return require("claude-ide.safely").catch(stage.show, failing(diff))(entry, {
+    accept = function()
+      M.accept_or_say(diff)
+    end,
+    reject = function()
+      M.reject(diff)
+    end,
+    reject_with_reason = function()
+      require("claude-ide.diff.reason").ask(diff, function(reason)
+        M.reject(diff, reason)
+      end)
+    end,
+    write = function()
+      M.accept_or_say(diff)
+    end,
+    gone = function()
+      if require("claude-ide.decisions").settle(diff, { outcome = "rejected" }) then
+        M.withdraw(diff)
+      end
+    end,
+    show = function(later)
+      M.show(entry, later)
+    end,
+  }, how)
+end
+
+---@param diff claude-ide.Diff
+function M.present(diff)
+  local stage = require("claude-ide.diff.on_screen")
+  if not require("claude-ide.safely").catch(stage.add, failing(diff))(diff) then
+    return
+  end
+  local entry = stage.get(diff.id) --[[@as claude-ide.diff.Entry]]
+  local function is_wanted()
+    return diff.state == "pending"
+  end
+  require("claude-ide.diff.prepare").run(diff, is_wanted, function(text)
+    entry.text = text
+    entry.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
+    require("claude-ide.ui.attention").when_free(diff.id, vim.fs.basename(diff.path), function()
+      M.show(entry)
+    end)
+  end, failing(diff))
+end
+
+return M

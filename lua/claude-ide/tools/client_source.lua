@@ -1,0 +1,162 @@
+-- The clients of the server as those who ask for decisions. What came over the wire stays here: which call it was, and what the
+-- client called it.
+local M = {}
+
+---@class claude-ide.tools.Request
+---@field call integer claude-ide.Call.id
+---@field respond claude-ide.Respond
+
+---How many names of what it proposed are remembered for a client.
+local MAX_NAMES = 256
+
+---@class claude-ide.tools.Asker
+---@field sources table<"agent"|"editor", claude-ide.decisions.Source>
+---@field names string[] what its edits were called, the latest last
+
+---@type table<integer, claude-ide.tools.Asker> by client
+local askers = {}
+
+---@param request claude-ide.tools.Request
+---@param answer? claude-ide.decisions.Answer
+---@param err? string
+local function answer_call(request, answer, err)
+  if not answer then
+    -- The CLI writes nothing, and its own prompt in the terminal stays open for the decision.
+    request.respond(nil, { code = "failed", message = err or "nobody can be asked" })
+  elseif answer.outcome == "accepted" then
+    request.respond({ outcome = "saved", contents = answer.contents })
+  else
+    -- Also where nobody decided: the CLI would take any other word as a yes.
+    request.respond({ outcome = "rejected" })
+  end
+end
+
+---@param client integer
+---@param writes "agent"|"editor"
+---@return claude-ide.decisions.Source
+local function new_source(client, writes)
+  return require("claude-ide.decisions").source({
+    name = "Claude",
+    client = client,
+    writes = writes,
+    answer = answer_call,
+    tell = function(words)
+      require("claude-ide.sessions.next_prompt").tell(client, words)
+    end,
+    cannot_hear = function()
+      return require("claude-ide.sessions.next_prompt").cannot_hear(client)
+    end,
+  })
+end
+
+---@param client integer
+---@return fun(decision: claude-ide.Decision): boolean
+local function is_of(client)
+  return function(decision)
+    return decision.source.client == client
+  end
+end
+
+---@param client integer
+local function forget(client)
+  local asker = askers[client]
+  askers[client] = nil
+  for _, source in pairs(asker and asker.sources or {}) do
+    require("claude-ide.decisions").gone(source, "that Claude is gone")
+  end
+end
+
+local attached = false
+
+---Learns once what becomes of the clients.
+local function attach()
+  if attached then
+    return
+  end
+  attached = true
+  local hub = require("claude-ide.hub")
+  hub.on("server_stopping", function()
+    require("claude-ide.decisions").close_those(function(decision)
+      return decision.source.client ~= nil
+    end)
+  end)
+  hub.on("client_disconnected", function(client)
+    forget(client.id)
+  end)
+end
+
+---@param client integer
+---@return claude-ide.tools.Asker
+local function asker_of(client)
+  attach()
+  askers[client] = askers[client] or { sources = {}, names = {} }
+  return askers[client]
+end
+
+---Puts a client's edit before the person.
+---@param call claude-ide.Call
+---@param respond claude-ide.Respond
+---@param writes "agent"|"editor"
+---@param edit claude-ide.diff.Edit
+function M.propose(call, respond, writes, edit)
+  local asker = asker_of(call.client)
+  asker.sources[writes] = asker.sources[writes] or new_source(call.client, writes)
+  local request = { call = call.id, respond = respond } ---@type claude-ide.tools.Request
+  local diff = require("claude-ide.diff").propose(asker.sources[writes], request, edit)
+  vim.list_extend(asker.names, { diff.tab_name, diff.path })
+  while #asker.names > MAX_NAMES do
+    table.remove(asker.names, 1)
+  end
+end
+
+---The call of a decision is dropped: the client has answered it itself, or is gone.
+---@param call claude-ide.Call
+function M.cancel(call)
+  local decisions = require("claude-ide.decisions")
+  local dropped = decisions.pending(function(decision)
+    return decision.source.client == call.client and decision.request.call == call.id
+  end)[1]
+  if dropped then
+    decisions.cancel(dropped, function()
+      local server = require("claude-ide.server")
+      if server.was_sent_away(call.client) then
+        return "Claude asks in its terminal"
+      end
+      return server.client(call.client) and "Claude has taken it back" or "that Claude is gone"
+    end)
+  end
+end
+
+---Closes the edits of a client that have this name, or are of this file.
+---@param client integer
+---@param name string
+---@return boolean closed true too where it ended before; false: there never was one
+function M.close_by_name(client, name)
+  local is_its_own = is_of(client)
+  local closed = require("claude-ide.decisions").close_those(function(decision)
+    ---@cast decision claude-ide.Diff -- a client proposes edits, and asks for nothing else
+    return is_its_own(decision) and (decision.tab_name == name or decision.path == name)
+  end, "it was answered in Claude's prompt")
+  local asker = askers[client]
+  return closed > 0 or asker ~= nil and vim.list_contains(asker.names, name)
+end
+
+---The client has taken a prompt: what it asked for before it asks no more.
+---@param client integer
+---@return integer count of what is closed
+function M.prompt_submitted(client)
+  M.end_of_turn(client)
+  require("claude-ide.sessions.next_prompt").prompt_submitted(client)
+  return require("claude-ide.decisions").close_those(is_of(client), "Claude has a new prompt")
+end
+
+---The client has said that the edits of its turn are over.
+---@param client integer
+function M.end_of_turn(client)
+  local asker = askers[client]
+  for _, source in pairs(asker and asker.sources or {}) do
+    require("claude-ide.diff").end_of_turn(source)
+  end
+end
+
+return M

@@ -1,0 +1,157 @@
+"""What waits for a decision: two kinds at once, asked by sources that come and go."""
+
+import pytest
+from diff_steps import Diffs
+
+pytestmark = pytest.mark.one_nvim
+
+KIND = """
+local decisions = require("claude-ide.decisions")
+_G.told, _G.shown, _G.gone = {}, {}, {}
+decisions.register("question", {
+  one = "question",
+  many = "questions",
+  present = function(question)
+    if question.text == "broken" then error("cannot be shown") end
+    shown[#shown + 1] = question.text
+  end,
+  withdraw = function(question, why)
+    gone[#gone + 1] = { question.text, type(why) == "function" and why() or why or "" }
+  end,
+})
+local function source(name)
+  return decisions.source({
+    name = name,
+    writes = "agent",
+    answer = function(request, answer, err)
+      told[#told + 1] = { name, request, answer and answer.outcome or "", err or "" }
+      if request == "raises" then error("the pipe is closed") end
+    end,
+    tell = function(words) told[#told + 1] = { name, "words", words } end,
+    cannot_hear = function() end,
+  })
+end
+_G.sources, _G.asked = { chat = source("Chat"), agent = source("Agent") }, {}
+function _G.ask(from, request, text)
+  local question = decisions.ask("question", sources[from], request, { text = text or request })
+  asked[request] = question
+  return question.id
+end
+function _G.settle(request, outcome) return decisions.settle(asked[request], { outcome = outcome }) end
+function _G.texts()
+  return vim.tbl_map(function(question) return question.text end, decisions.pending())
+end
+"""
+
+
+@pytest.fixture
+def nvim(start_nvim):
+    nvim = start_nvim(files={"a.txt": "a\n"}, args=["a.txt"])
+    nvim.lua(KIND)
+    return nvim
+
+
+def test_a_presenter_shows_it_and_its_source_gets_the_answer_once(nvim):
+    assert nvim.lua("return { ask('chat', 'q7'), ask('agent', 'q7b') }") == [1, 2]
+    assert nvim.lua("return shown") == ["q7", "q7b"]
+    assert nvim.lua("return { settle('q7', 'blue'), settle('q7', 'red') }") == [True, False]
+    assert nvim.lua("return told") == [["Chat", "q7", "blue", ""]]
+    assert nvim.lua("return { texts(), asked.q7.state, asked.q7.request == nil }") == [["q7b"], "blue", True]
+    assert nvim.lua("return gone") == [], "who settles it takes it away"
+
+
+def test_ids_of_decisions_and_sources_are_not_used_again(nvim):
+    ids = nvim.lua("local id = ask('chat', 'a') settle('a', 'x') return { id, ask('chat', 'b') }")
+    assert ids == [1, 2]
+    assert nvim.lua("return { sources.chat.id, sources.agent.id }") == [1, 2]
+
+
+def test_one_that_waits_longer_comes_first(nvim):
+    nvim.lua("ask('chat', 'a') ask('agent', 'b') ask('chat', 'c') settle('a', 'x') ask('agent', 'd')")
+    assert nvim.lua("return texts()") == ["b", "c", "d"]
+
+
+def test_what_its_source_takes_back_gets_no_answer(nvim):
+    nvim.lua("ask('chat', 'a')")
+    nvim.lua("require('claude-ide.decisions').cancel(asked.a, function() return 'taken back' end)")
+    assert nvim.lua("return { told, gone, texts() }") == [[], [["a", "taken back"]], []]
+    assert nvim.lua("return { asked.a.state, settle('a', 'late') }") == ["closed", False]
+    assert nvim.lua("return told") == []
+
+
+def test_what_is_closed_is_answered_that_nobody_decided(nvim):
+    nvim.lua("ask('chat', 'a') ask('agent', 'b')")
+    count = nvim.lua(
+        "return require('claude-ide.decisions').close_those(function(d) return d.source == sources.chat end, 'over')"
+    )
+    assert count == 1
+    assert nvim.lua("return { told, gone, texts() }") == [[["Chat", "a", "closed", ""]], [["a", "over"]], ["b"]]
+
+
+def test_a_source_that_is_gone_leaves_nothing_behind(nvim):
+    nvim.lua("ask('chat', 'a') ask('agent', 'b') ask('chat', 'c')")
+    nvim.lua("require('claude-ide.decisions').gone(sources.chat, 'it has ended')")
+    assert nvim.lua("return { told, gone, texts() }") == [[], [["a", "it has ended"], ["c", "it has ended"]], ["b"]]
+
+
+def test_what_cannot_be_shown_is_an_error_to_its_source(nvim):
+    nvim.lua("ask('chat', 'a', 'broken')")
+    assert nvim.lua("return { told, texts(), asked.a.state }") == [
+        [["Chat", "a", "", "the editor could not ask"]],
+        [],
+        "closed",
+    ]
+    assert "question 1 cannot be put before the person" in nvim.log()
+
+
+def test_a_source_that_fails_takes_no_other_along(nvim):
+    nvim.lua("ask('chat', 'raises') ask('agent', 'b')")
+    assert nvim.lua("return require('claude-ide.decisions').close_those()") == 2
+    assert nvim.lua("return { #told, #gone, texts() }") == [2, 2, []]
+    assert "the pipe is closed" in nvim.log()
+
+
+def test_the_statusline_counts_each_kind(nvim):
+    nvim.lua("require('claude-ide').connect()")
+    Diffs(nvim).open(1, "a.txt", "A\n")
+    nvim.lua("ask('chat', 'a')")
+    assert nvim.lua("return require('claude-ide.statusline').text()") == "Claude not connected · 1 question · 1 diff"
+    nvim.lua("ask('agent', 'b')")
+    assert nvim.lua("return require('claude-ide.statusline').text()") == "Claude not connected · 2 questions · 1 diff"
+    nvim.lua("settle('a', 'x') settle('b', 'y')")
+    assert nvim.lua("return require('claude-ide.statusline').text()") == "Claude not connected · 1 diff"
+    assert nvim.lua("return require('claude-ide').status().diffs") == 1
+
+
+EDIT = """
+local path = ...
+require("claude-ide.diff").propose(sources.chat, "toolu_1", { path = path, contents = "A\\n" })
+"""
+
+
+def test_an_edit_can_come_from_any_source(nvim):
+    diffs = Diffs(nvim)
+    nvim.lua(EDIT, str(nvim.project / "a.txt"))
+    diffs.wait_current(1)
+    assert nvim.lua("local item = require('claude-ide.diff').list()[1] return { item.source, item.client == nil }") == [
+        "Chat",
+        True,
+    ]
+    nvim.keys("gl")  # there is room for words where the windows lie above each other
+    nvim.wait(lambda: "a.txt · Chat's proposal" in "\n".join(diffs.drawn()))
+    nvim.lua("vim.ui.select = function(items, opts) _G.label = opts.format_item(items[1]) end")
+    nvim.cmd("Claude diffs")
+    assert nvim.lua("return label") == "a.txt  +1 −1 · Chat"
+    nvim.lua("require('claude-ide.diff').reject(1, 'too loud')")
+    nvim.wait("#told == 2")
+    assert nvim.lua("return told") == [["Chat", "words", "too loud"], ["Chat", "toolu_1", "rejected", ""]]
+    diffs.wait_clean()
+
+
+def test_an_edit_of_a_source_that_is_gone_goes_too(nvim):
+    diffs = Diffs(nvim)
+    nvim.lua(EDIT, str(nvim.project / "a.txt"))
+    diffs.wait_current(1)
+    nvim.lua("ask('agent', 'b') require('claude-ide.decisions').gone(sources.chat, 'Chat has ended')")
+    diffs.wait_clean()
+    assert nvim.lua("return { told, texts() }") == [[], ["b"]]
