@@ -7,9 +7,10 @@ import pytest
 from harness.cli import call
 from harness.mock_api import Reply
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 ONE_DIFF = "require('claude-ide.diff').count() == 1"
+SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
 REASONS = {
     "use two words": "use two words",
     "first line\nsecond\n\n  indented\nfive\nsix": "first line\nsecond\n\n  indented\nfive\nsix",
@@ -59,12 +60,12 @@ def nvim(start_with_claude, mock_api):
 def test_the_reason_is_the_next_prompt_word_for_word(nvim, mock_api):
     for reason, expected in REASONS.items():
         mock_api.script(Reply(calls=[edit(nvim)]))
+        nvim.lua("require('claude-ide.diff').focus()")
+        nvim.wait(SEEN, what="the proposal to have been seen")
         nvim.lua("require('claude-ide').reject(...)", reason.format(project=nvim.project))
         expected = expected.format(project=nvim.project)
-        nvim.wait(
-            lambda expected=expected: heard(mock_api) == expected, timeout=60, what=f"the model to hear {expected!r}"
-        )
-        nvim.wait(ONE_DIFF, timeout=60, what="the next proposal")
+        nvim.wait(lambda expected=expected: heard(mock_api) == expected, what=f"the model to hear {expected!r}")
+        nvim.wait(ONE_DIFF, what="the next proposal")
     assert not (nvim.project / "pwned").exists()
     assert (nvim.project / "a.txt").read_text() == "one\ntwo\nthree\n"
 
@@ -74,6 +75,7 @@ def test_a_key_asks_and_claude_goes_on_with_what_was_said(nvim, mock_api):
     nvim.wait("vim.api.nvim_get_mode().mode ~= 't'")
     nvim.wait("require('claude-ide').status().diffs == 1")
     nvim.lua("require('claude-ide.diff').focus()")
+    nvim.wait(SEEN)
     nvim.keys("ZW")
     nvim.wait_screen("Why not?")
     nvim.keys("SAY understood<CR>")
@@ -83,7 +85,7 @@ def test_a_key_asks_and_claude_goes_on_with_what_was_said(nvim, mock_api):
 
 def test_in_another_terminal_the_prompt_stays_empty_and_the_words_are_kept(start_nvim, cli):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\nthree\n"})
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.lua('require("claude-ide").connect()')
     claude = cli(nvim)
     path = str(nvim.project / "a.txt")
     claude.prompt(f"{call('Read', file_path=path)} THEN {call(edit(nvim)[0], **edit(nvim)[1])}")

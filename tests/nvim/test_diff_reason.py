@@ -6,6 +6,7 @@ import pytest
 
 from harness.fake_cli import FakeCli
 
+SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
 PASTE, END = b"\x1b[200~", b"\x1b[201~"
 NOTICES = """
 _G.notices = {}
@@ -44,10 +45,11 @@ class Talk:
         self.sessions.record(self.pid, "s", status, **more)
         activity = {"busy": "working"}.get(status, status)
         self.nvim.wait(
-            f"(require('claude-ide.sessions').of_terminal() or {{ state = {{}} }}).state.activity == '{activity}'"
+            f"(require('claude-ide.terminal').session() or {{ state = {{}} }}).state.activity == '{activity}'"
         )
 
     def reject(self, text):
+        self.nvim.wait(SEEN)
         self.nvim.lua("return require('claude-ide').reject(...)", text)
         assert self.ours.call_result(self.request) == ["DIFF_REJECTED"]
 
@@ -98,6 +100,7 @@ def test_a_prompt_that_was_idle_before_is_not_the_one(talk):
 def test_two_reasons_are_one_prompt(talk):
     second = talk.propose(talk.ours, "b.txt")
     talk.reject("first")
+    talk.nvim.wait(SEEN, what="the second to have been seen")
     talk.nvim.lua("return require('claude-ide').reject(...)", "second")
     assert talk.ours.call_result(second) == ["DIFF_REJECTED"]
     talk.state("idle")
@@ -179,7 +182,7 @@ def test_it_does_not_wait_for_ever(talk):
           end
         end })
       end
-      require("claude-ide.diff.reason").tell(1, "use two words")
+      require("claude-ide.sessions.next_prompt").tell(1, "use two words")
     """)
     talk.wait_kept("use two words", "Claude was not ready")
 
@@ -250,7 +253,7 @@ def test_who_is_asked_knows_where_the_words_go(talk, connect):
     other = connect(talk.nvim)
     talk.reject("")
     talk.propose(other, "b.txt")
-    talk.nvim.wait("vim.api.nvim_buf_get_name(0):match('b.txt$')")
+    talk.nvim.wait(f"vim.api.nvim_buf_get_name(0):match('b%.txt') and {SEEN}")
     talk.nvim.keys("ZW")
     talk.nvim.wait_screen('Why not? (That Claude runs in another terminal: your words will be in register ")')
 

@@ -1,0 +1,44 @@
+-- Words that a person wrote for Claude and that cannot be told: they are kept in a register, and the person is told where.
+local M = {}
+
+---@return boolean
+local function has_clipboard()
+  return vim.fn.has("clipboard") == 1
+end
+
+---@param clipboard boolean
+---@return string
+local function name_of(clipboard)
+  return clipboard and "the clipboard" or 'register "'
+end
+
+---Where words would be kept.
+---@return string
+function M.place()
+  return name_of(has_clipboard())
+end
+
+---Keeps the words where the person can get at them.
+---@param text string
+---@return string where
+local function keep(text)
+  local lines = vim.split(text, "\n", { plain = true })
+  vim.fn.setreg('"', lines, "c")
+  return name_of(has_clipboard() and pcall(vim.fn.setreg, "+", lines, "c"))
+end
+
+---Keeps words that cannot be told, and says so.
+---@param text string
+---@param why string a sentence without its end
+function M.give_back(text, why)
+  if vim.trim(text) == "" then
+    return
+  end
+  local where = keep(text)
+  require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({
+    ("%s. Your words are in %s."):format(why, where),
+    ("Not told: your words are in %s."):format(where),
+  }))
+end
+
+return M
