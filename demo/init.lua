@@ -14,13 +14,19 @@ require("claude-ide").setup({
 local M, decided = {}, {}
 package.loaded["claude-demo"] = M
 
+---@param keys string|string[]|false
+---@return string
+local function first(keys)
+  return type(keys) == "table" and keys[1] or tostring(keys)
+end
+
 ---@return string what the person can do now
 local function advice()
   if require("claude-ide.diff").count() > 0 then
     local keys = require("claude-ide.config").get().diff.keymaps
-    return ("A change waits for you.  Accept: %s   Reject: %s   Or edit the right side first."):format(
-      keys.accept,
-      keys.reject
+    return ("A change waits for you.  Accept: %s   Reject: %s   Or edit it first."):format(
+      first(keys.accept),
+      first(keys.reject)
     )
   elseif #decided == 0 then
     return "Claude reads the project and will propose a change …"

@@ -90,7 +90,7 @@ def test_a_second_setup_replaces_the_first(start_nvim):
         ),
         (
             {"diff": {"keymaps": {"accept": True}}},
-            'diff.keymaps.accept: expected keys such as "<leader>a", a list of them, or false, got true; using "ZZ"',
+            'diff.keymaps.accept: expected keys such as "<leader>a", a list of them, or false, got true; using { "ZZ", "gA" }',
         ),
         (
             {"terminal": {"env": {"A": 1}}},
@@ -114,7 +114,9 @@ def test_a_problem_is_told_once_in_one_line_and_stops_nothing(start_nvim):
     nvim.wait("#_G.notices == 1")
     nvim.lua("require('claude-ide').setup({ auto_start = false, sever = 1 }) require('claude-ide.config').get()")
     nvim.cmd("Claude status")
-    assert nvim.lua("return _G.notices") == ["Option sever: no such option, did you mean server?"]
+    told, status = nvim.lua("return _G.notices")
+    assert told == "Option sever: no such option, did you mean server?"
+    assert status.startswith("Claude: off")
     assert nvim.lua("return _G.after") is True
 
 

@@ -274,8 +274,13 @@ return {
         "keymaps",
         doc = "Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.",
         fields = {
-          { "accept", kind = kind.keys, default = "ZZ", doc = "Accept the proposal as it now stands." },
-          { "reject", kind = kind.keys, default = "ZQ", doc = "Reject it." },
+          {
+            "accept",
+            kind = kind.keys,
+            default = { "ZZ", "gA" },
+            doc = "Accept the proposal as it now stands. The second key does nothing in other windows, where `ZZ` closes a file.",
+          },
+          { "reject", kind = kind.keys, default = { "ZQ", "gX" }, doc = "Reject it." },
           {
             "reject_with_reason",
             kind = kind.keys,

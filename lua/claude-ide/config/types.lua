@@ -44,7 +44,7 @@
 ---@field debounce_ms? integer Least milliseconds between two `diagnostics_changed` messages.
 
 ---@class claude-ide.Opts.diff.keymaps
----@field accept? string|string[]|false Accept the proposal as it now stands.
+---@field accept? string|string[]|false Accept the proposal as it now stands. The second key does nothing in other windows, where `ZZ` closes a file.
 ---@field reject? string|string[]|false Reject it.
 ---@field reject_with_reason? string|string[]|false Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.
 ---@field hunk? string|string[]|false Drop the change under the cursor, or take it after all. `u` takes back either.
@@ -185,7 +185,7 @@
 ---@field debounce_ms integer Least milliseconds between two `diagnostics_changed` messages.
 
 ---@class claude-ide.Config.diff.keymaps
----@field accept string|string[]|false Accept the proposal as it now stands.
+---@field accept string|string[]|false Accept the proposal as it now stands. The second key does nothing in other windows, where `ZZ` closes a file.
 ---@field reject string|string[]|false Reject it.
 ---@field reject_with_reason string|string[]|false Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.
 ---@field hunk string|string[]|false Drop the change under the cursor, or take it after all. `u` takes back either.
