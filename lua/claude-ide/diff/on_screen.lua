@@ -2,14 +2,6 @@
 -- Does not decide anything: what the person does to a diff is handed to the verbs it was shown with.
 local M = {}
 
----How long an accepted diff stays on the screen for the next one of the same turn to take its place. Any key ends it, and
----so does the client's word that the turn is over, which comes 60 to 100 ms after the last answer.
----Measured with the CLI 2.1.329: from an answer to the next openDiff 100 to 270 ms, on a busy machine up to 900.
-local LINGER_MS = 600
-
----The same while the next one is on its way, however slow the disk is.
-local LINGER_FOR_NEXT_MS = 3000
-
 ---What is known of a diff beside its state.
 ---@class claude-ide.diff.Entry
 ---@field diff claude-ide.Diff
@@ -30,19 +22,18 @@ local LINGER_FOR_NEXT_MS = 3000
 ---@field gone fun() a window or a buffer of the diff was closed
 ---@field show fun(how: claude-ide.diff.ShowOpts) its turn has come
 
----@type table<integer, claude-ide.diff.Entry>
-local entries = {}
+local entries = require("claude-ide.diff.entries").all()
 
----@type { entry: claude-ide.diff.Entry, timer: table }?
-local lingering
-
----@param state? "pending"
----@return integer[] bufs
-local function modified_bufs(state)
-  local guard = require("claude-ide.diff.write_intent").guard()
+---See `claude-ide.diff.ModifiedBufs`.
+---@param which "all"|"pending"|"expendable"
+---@return integer[]
+local function modified_bufs(which)
+  local guard, kept = require("claude-ide.diff.write_intent").guard(), require("claude-ide.diff.rescued")
   local bufs = guard and { guard } or {}
   for _, entry in pairs(entries) do
-    if entry.text and (not state or entry.diff.state == state) then
+    local is_pending = entry.diff.state == "pending"
+    local is_typed_in = which == "expendable" and is_pending and kept.typed(entry)
+    if entry.text and not is_typed_in and (which ~= "pending" or is_pending) then
       bufs[#bufs + 1] = entry.text.bufs.proposal
     end
   end
@@ -59,9 +50,7 @@ function M.add(diff)
   end
   local entry = { diff = diff }
   entries[diff.id] = entry
-  if lingering then
-    lingering.timer:start(LINGER_FOR_NEXT_MS, 0, vim.schedule_wrap(M.end_lingering))
-  end
+  require("claude-ide.diff.linger").await_next()
   return entry
 end
 
@@ -71,38 +60,59 @@ function M.get(id)
   return entries[id]
 end
 
----The view to go to when this one is done: of the diff that has waited longest.
+---The diff to go to when this one is done: the one that has waited longest, of those on the screen.
 ---@param besides claude-ide.diff.Entry
----@return claude-ide.diff.View?
-local function next_view(besides)
+---@return claude-ide.diff.Entry?
+local function next_shown(besides)
   for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
     local entry = entries[diff.id]
     if entry and entry ~= besides and entry.view then
-      return entry.view
+      return entry
     end
   end
 end
 
+---Takes the view of a diff off the screen, and sees to it that a key too many does no harm where the person lands.
 ---@param entry claude-ide.diff.Entry
-local function remove(entry)
+local function close_view(entry)
+  local view, turns, seen =
+    require("claude-ide.diff.view"), require("claude-ide.diff.waiting_line"), require("claude-ide.diff.seen")
+  local closed = entry.view --[[@as claude-ide.diff.View]]
+  local was_within = closed.lost_here or view.is_within(closed)
+  local follower, after = next_shown(entry), turns.next()
+  if follower and was_within then
+    seen.watch(follower.text.bufs.proposal)
+  end
+  local went_back = view.close(closed, { next_view = follower and follower.view, another = after ~= nil })
+  if after then
+    turns.come_forward(after, went_back and closed or nil)
+  end
+  local in_another = vim.iter(pairs(entries)):any(function(_, other)
+    return other.view ~= nil and view.is_within(other.view)
+  end)
+  if was_within and not in_another then
+    require("claude-ide.diff.landing").guard(require("claude-ide.diff.events").deciding_keys())
+  end
+end
+
+---@param entry claude-ide.diff.Entry
+function M.remove(entry)
   if entries[entry.diff.id] ~= entry then
     return
   end
   entries[entry.diff.id] = nil
   require("claude-ide.ui.attention").forget(entry.diff.id)
+  if entry.text then
+    require("claude-ide.diff.seen").forget(entry.text.bufs.proposal)
+  end
   if entry.group then
     vim.api.nvim_del_augroup_by_id(entry.group)
   end
   if entry.view then
-    local view, turns = require("claude-ide.diff.view"), require("claude-ide.diff.waiting_line")
-    local after = turns.next()
-    local went_back = view.close(entry.view, { next_view = next_view(entry), another = after ~= nil })
-    if after then
-      turns.come_forward(after, went_back and entry.view or nil)
-    end
+    close_view(entry)
   elseif entry.text then
     for _, buf in pairs(entry.text.bufs) do
-      require("claude-ide.diff.buffers").delete(buf)
+      require("claude-ide.ui.own_buffer").delete(buf)
     end
   end
   if not next(entries) then
@@ -116,46 +126,19 @@ end
 ---Takes everything of a diff away.
 ---@param entry claude-ide.diff.Entry
 local function clear(entry)
-  require("claude-ide.diff.buffers").when_windows_may_change(function()
-    remove(entry)
+  require("claude-ide.ui.quietly").when_windows_may_change(function()
+    M.remove(entry)
   end)
 end
 
----Ends the time that a decided diff stays on the screen.
-function M.end_lingering()
-  if lingering then
-    local entry = lingering.entry
-    lingering.timer:stop()
-    lingering.timer:close()
-    lingering = nil
-    clear(entry)
+---Who proposed says that no more edits come.
+---@param source claude-ide.decisions.Source
+function M.end_of_turn(source)
+  local linger = require("claude-ide.diff.linger")
+  local lingering = linger.entry()
+  if lingering and lingering.diff.source == source then
+    linger.finish()
   end
-end
-
----The client says that no more edits come.
----@param client integer
-function M.end_of_turn(client)
-  if lingering and lingering.entry.diff.client == client then
-    M.end_lingering()
-  end
-end
-
----Lets a decided diff stay for a moment: a turn of several edits changes one screen instead of building five.
----@param entry claude-ide.diff.Entry
-local function linger(entry)
-  M.end_lingering()
-  local winbar = require("claude-ide.diff.winbar").of_decided(entry.diff)
-  require("claude-ide.diff.view").set_winbar(entry.view --[[@as claude-ide.diff.View]], winbar)
-  vim.bo[entry.text.bufs.proposal].modifiable = false
-  local timer = assert(vim.uv.new_timer())
-  lingering = { entry = entry, timer = timer }
-  timer:start(LINGER_MS, 0, vim.schedule_wrap(M.end_lingering))
-  -- The next key is for the screen that comes after this one.
-  require("claude-ide.ui.typing").before_next(function()
-    if lingering and lingering.entry == entry then
-      M.end_lingering()
-    end
-  end)
 end
 
 ---Takes a settled diff off the screen, now or in a moment.
@@ -171,12 +154,36 @@ function M.take_down(entry)
     and view.is_shown(entry.view, "proposal")
     and vim.api.nvim_get_mode().mode == "n"
   if stays then
-    return linger(entry)
+    return require("claude-ide.diff.linger").start(entry, clear)
   end
   -- Never within the autocommand that decided it: there windows cannot be closed.
   require("claude-ide.ui.typing").soon(function()
     clear(entry)
   end)
+end
+
+---What is left of the windows shows the diff: see `mend` below.
+local mend ---@type fun(entry: claude-ide.diff.Entry)
+
+---@param entry claude-ide.diff.Entry
+---@return claude-ide.diff.Loss
+local function loss_of(entry)
+  local view = entry.view --[[@as claude-ide.diff.View]]
+  local function waits()
+    return entry.diff.state == "pending" and entry.view == view
+  end
+  return {
+    view = view,
+    waits = waits,
+    gone = function()
+      if waits() then
+        entry.verbs.gone()
+      end
+    end,
+    mend = function()
+      mend(entry)
+    end,
+  }
 end
 
 ---@param entry claude-ide.diff.Entry
@@ -188,29 +195,38 @@ local function listen(entry, verbs)
   events.attach(entry.group, {
     diff = diff,
     bufs = bufs,
-    wins = view.wins,
     lines = entry.text.lines,
     write = verbs.write,
-    gone = function()
-      if diff.state == "pending" then
-        require("claude-ide.diff.view").note_loss(view)
-        verbs.gone()
-      end
-    end,
+    loss = loss_of(entry),
   })
-  events.map_keys(bufs, {
+  events.map_keys(diff, bufs, {
     accept = verbs.accept,
     reject = verbs.reject,
     reject_with_reason = verbs.reject_with_reason,
     hunk = function()
-      if diff.state == "pending" then
-        require("claude-ide.diff.choice").toggle(view)
-      end
+      require("claude-ide.diff.choice").toggle(view)
     end,
     layout = function()
       M.switch_layout(entry)
     end,
+    help = events.help,
   })
+end
+
+---A new file has nothing that its proposal could stand beside.
+---@param entry claude-ide.diff.Entry
+---@return boolean
+local function is_of_new_file(entry)
+  return require("claude-ide.diff.present_text").is_new(entry.text.now)
+end
+
+---@param entry claude-ide.diff.Entry
+---@return claude-ide.ui.LayoutName
+local function layout_of(entry)
+  if entry.view then
+    return entry.view.layout
+  end
+  return is_of_new_file(entry) and "unified" or require("claude-ide.ui.layout").preferred()
 end
 
 ---@param entry claude-ide.diff.Entry on the screen
@@ -218,21 +234,26 @@ end
 ---@param width integer
 ---@return string
 local function winbar_of(entry, side, width)
-  local layout = entry.view and entry.view.layout or require("claude-ide.ui.layout").preferred()
-  local winbar, hunks, text = require("claude-ide.diff.winbar"), require("claude-ide.compare.live_hunks"), entry.text
-  local unseen = require("claude-ide.buffer.bytes").unseen_changes(text.now.format, text.format)
-  if side == "now" then
-    return winbar.of_now(entry.diff, text.now, width, unseen)
-  end
+  local winbar, hunks, text =
+    require("claude-ide.diff.winbar"), require("claude-ide.compare.live_hunks"), entry.text
   ---@type claude-ide.compare.Hunks
   ---@diagnostic disable-next-line: assign-type-mismatch -- they are there before the view is
   local live = entry.hunks
+  local format = hunks.format(live)
+  if text.now.format.eol == "\r\n" and format.eol == "\n" and entry.diff.source.writes == "agent" then
+    -- The CLI proposes LF for every file, and keeps the CRLF of the file that it writes.
+    format = vim.tbl_extend("force", format, { eol = "\r\n" }) --[[@as claude-ide.bytes.Format]]
+  end
+  local unseen = require("claude-ide.buffer.bytes").unseen_changes(text.now.format, format)
+  if side == "now" then
+    return winbar.of_now(entry.diff, text.now, width, unseen)
+  end
   local comparison = text.comparison
   local added, removed = comparison.added, comparison.removed
   if live.list ~= comparison.hunks then
     added, removed = hunks.count(live)
   end
-  local alone = not require("claude-ide.ui.layout").get(layout).now
+  local alone = not require("claude-ide.ui.layout").get(layout_of(entry)).now
   return winbar.of_proposal(entry.diff, {
     added = added,
     removed = removed,
@@ -253,6 +274,15 @@ local function winbars(entry)
   end
 end
 
+---The number of those that wait is another: the diffs on the screen say how many more there are.
+function M.recount()
+  for _, entry in pairs(entries) do
+    if entry.view and entry.diff.state == "pending" then
+      require("claude-ide.diff.arrange").set_winbars(entry.view, winbars(entry))
+    end
+  end
+end
+
 ---The person has changed the proposal.
 ---@param entry claude-ide.diff.Entry
 local function refresh(entry)
@@ -262,13 +292,16 @@ local function refresh(entry)
   end
 end
 
----Shows a diff in the next layout, and those that come after it.
+---Shows a diff in the next layout, and those that come after it. The one of a new file is shown in one that nobody chose, so
+---the next one is no choice for others either.
 ---@param entry claude-ide.diff.Entry
 function M.switch_layout(entry)
   if entry.view and entry.diff.state == "pending" then
     local layout = require("claude-ide.ui.layout")
     local name = layout.after(entry.view.layout)
-    layout.prefer(name)
+    if not is_of_new_file(entry) then
+      layout.prefer(name)
+    end
     require("claude-ide.diff.view").switch(entry.view, name, winbars(entry))
   end
 end
@@ -288,6 +321,27 @@ local function follow_sizes(entry)
   })
 end
 
+---@param entry claude-ide.diff.Entry that the person has closed a window of, but not the last one of the proposal
+function mend(entry)
+  local text = entry.text --[[@as claude-ide.diff.Prepared]]
+  local view = entry.view --[[@as claude-ide.diff.View]]
+  local function in_order()
+    if entry.view == view and entry.diff.state == "pending" then
+      require("claude-ide.diff.view").mend(view, winbars(entry))
+    end
+  end
+  if vim.api.nvim_buf_is_loaded(text.bufs.now) then
+    return in_order()
+  end
+  require("claude-ide.diff.prepare").make_now_again(entry.diff, text, function()
+    if entry.view == view and entry.diff.state == "pending" then
+      listen(entry, entry.verbs --[[@as claude-ide.diff.Verbs]])
+      follow_sizes(entry)
+      in_order()
+    end
+  end)
+end
+
 ---@param entry claude-ide.diff.Entry
 ---@return claude-ide.diff.ViewOpts
 local function view_opts(entry)
@@ -300,8 +354,9 @@ local function view_opts(entry)
     end)
   return {
     focus = false,
+    layout = layout_of(entry),
     hunks = entry.hunks,
-    plain = marks.needed(text.comparison.hunks, #text.now.lines + #text.lines, bytes),
+    plain = text.format.empty or marks.needed(text.comparison.hunks, #text.now.lines + #text.lines, bytes),
     winbar = winbars(entry),
   }
 end
@@ -322,7 +377,7 @@ end
 local function put_aside(entry)
   vim.api.nvim_del_augroup_by_id(entry.group --[[@as integer]])
   require("claude-ide.diff.view").put_aside(entry.view --[[@as claude-ide.diff.View]])
-  entry.view, entry.behind = nil, entry.verbs
+  entry.group, entry.view, entry.behind = nil, nil, entry.verbs
 end
 
 ---@class claude-ide.diff.ShowOpts
@@ -334,12 +389,12 @@ end
 ---@param opts claude-ide.diff.ShowOpts
 ---@return boolean
 local function has_to_wait(entry, opts)
-  local place = require("claude-ide.ui.place")
+  local place = require("claude-ide.ui.places")
   if not place.of(place.preferred()).shared then
     return false
   end
   -- One that is decided makes room first; what comes next then may be another one.
-  M.end_lingering()
+  require("claude-ide.diff.linger").finish()
   local before = current()
   if before and opts.asked then
     put_aside(before)
@@ -348,6 +403,17 @@ local function has_to_wait(entry, opts)
     return true
   end
   return require("claude-ide.diff.waiting_line").is_unwanted(entry, opts)
+end
+
+---Takes everything away at once: Neovim is about to leave.
+function M.clear_all()
+  require("claude-ide.diff.linger").finish()
+  for _, entry in pairs(vim.tbl_extend("force", {}, entries)) do
+    local ok, err = pcall(M.remove, entry)
+    if not ok then
+      require("claude-ide.log").warn("a diff stayed on the screen: %s", tostring(err))
+    end
+  end
 end
 
 ---Puts a diff on the screen.
@@ -364,9 +430,9 @@ function M.show(entry, verbs, how)
   elseif entry.view then
     return -- it was its turn meanwhile
   end
-  local view, buffers = require("claude-ide.diff.view"), require("claude-ide.diff.buffers")
+  local view = require("claude-ide.diff.view")
   local opts = view_opts(entry)
-  local before = lingering and lingering.entry
+  local before = require("claude-ide.diff.linger").entry()
   local takes_over = before and before.view and view.is_current(before.view)
   local here = current(before)
   if here then
@@ -379,15 +445,16 @@ function M.show(entry, verbs, how)
   opts.focus = how.asked or not here and follows
   local was_shown = entry.verbs ~= nil
   entry.behind, entry.verbs = nil, verbs
+  require("claude-ide.diff.seen").watch(entry.text.bufs.proposal)
   entry.view = view.open(entry.diff, entry.text.bufs, opts)
   listen(entry, verbs)
   follow_sizes(entry)
-  M.end_lingering()
+  require("claude-ide.diff.linger").finish()
   if was_shown then
     return
   end
   for _, buf in pairs(entry.text.bufs) do
-    buffers.highlight(buf, entry.text.now.buf)
+    require("claude-ide.ui.own_buffer").highlight(buf, entry.text.now.buf)
   end
   require("claude-ide.diff.announce").opened(entry.diff)
 end
