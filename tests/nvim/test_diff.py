@@ -29,8 +29,8 @@ def test_shows_both_sides_in_a_tab_of_its_own(diffs):
     assert left == {"lines": OLD.split("\n")[:-1], "modifiable": False, **same}
     assert right == {"lines": NEW.split("\n")[:-1], "modifiable": True, **same}
     assert nvim.cursor() == (3, 0)
-    screen = nvim.wait_screen("ZZ accept  ZQ reject")
-    assert "a.txt · now" in screen and "a.txt · Claude's proposal  +1 −1" in screen
+    screen = nvim.wait_screen("ZZ accept  ZQ reject  ]c next  dx gl ZW g?")
+    assert "a.txt · now" in screen and "a.txt +1 −1  " in screen
 
 
 @pytest.mark.parametrize("keys", ["ZZ", ":w<CR>", ":wq<CR>", ":x<CR>", ":update<CR>", ":Claude accept<CR>", "<C-w>hZZ"])
@@ -56,17 +56,12 @@ def test_accepts(diffs, keys):
         ":bwipeout<CR>",
         ":bwipeout!<CR>",
         ":bdelete<CR>",
-        ":only<CR>",
         ":Claude reject<CR>",
         "<C-w>c",
-        "<C-w>h:q<CR>",
         "<C-w>hZQ",
-        "<C-w>h:bwipeout<CR>",
         ":1tabnext<CR>:tabonly<CR>",
         ":1tabnext<CR>:2tabclose<CR>",
         ":hide<CR>",
-        "<C-w>o",
-        "<C-w>T",
         "<C-w>q",
     ],
 )
@@ -125,10 +120,10 @@ def test_a_second_write_is_no_error(diffs):
     assert diffs.nvim.lua("return vim.v.errmsg") == ""
 
 
-def test_a_new_file_has_nothing_on_the_left(diffs):
+def test_a_new_file_stands_alone(diffs):
     before = diffs.screen_state()
     diffs.open(1, "gone/deep/new.py", "print()\n")
-    assert "+1 −0" in diffs.nvim.wait_screen("new.py · does not exist yet")
+    assert "+1 −0" in diffs.nvim.wait_screen("new.py · new file")
     assert diffs.nvim.lua("return vim.bo.filetype") == "python"
     diffs.nvim.keys("ZZ")
     assert diffs.accepted(1, "gone/deep/new.py") == "print()\n"
@@ -167,7 +162,7 @@ BREAK = """
 local module, name = ...
 _G.said = {}
 vim.notify = function(message) said[#said + 1] = message end
-local broken = require("claude-ide.diff." .. module)
+local broken = require("claude-ide." .. module)
 local whole = broken[name]
 broken[name] = function() error("the " .. name .. " is broken") end
 _G.mend = function() broken[name] = whole end
@@ -178,17 +173,17 @@ _G.mend = function() broken[name] = whole end
 @pytest.mark.parametrize(
     ("module", "name", "lines"),
     [
-        ("intent", "start", 1),
-        ("source", "present", 1),
-        ("buffers", "finish", 1),
-        ("buffers", "finish", 60000),
-        ("compare", "run", 60000),
-        ("hunks", "follow", 1),
-        ("view", "open", 1),
-        ("dress", "window", 1),
-        ("unified", "go_to_first", 1),
-        ("events", "attach", 1),
-        ("buffers", "highlight", 1),
+        ("diff.write_intent", "start", 1),
+        ("diff.present_text", "present", 1),
+        ("diff.buffers", "finish", 1),
+        ("diff.buffers", "finish", 60000),
+        ("compare.xdiff", "run", 60000),
+        ("compare.live_hunks", "follow", 1),
+        ("diff.view", "open", 1),
+        ("ui.window_look", "window", 1),
+        ("compare.unified", "go_to_first", 1),
+        ("diff.events", "attach", 1),
+        ("ui.own_buffer", "highlight", 1),
     ],
 )
 def test_a_diff_that_cannot_be_shown_is_left_to_the_clis_prompt(start_nvim, module, name, lines):
@@ -217,11 +212,12 @@ def test_one_that_cannot_be_shown_when_it_is_gone_to_leaves_the_others_alone(dif
     diffs.nvim.wait("vim.fn.mode() == 'i'")
     diffs.propose(2, "b.txt", "B\n")
     diffs.nvim.wait("require('claude-ide.diff').list()[2].added")
-    diffs.nvim.lua(BREAK, "view", "open")
+    diffs.nvim.lua(BREAK, "diff.view", "open")
     ok, err = diffs.nvim.lua("local ok, err = require('claude-ide.diff').focus(2) return { ok or false, err }")
     assert not ok and err == "The diff cannot be shown."
     assert diffs.answer(2)["outcome"] == "error"
     diffs.nvim.keys("<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.mode() == "n")
     assert diffs.current() == 1 and diffs.outcomes(1) == []
     diffs.nvim.keys("ZZ")
     assert diffs.accepted(1, "a.txt") == NEW

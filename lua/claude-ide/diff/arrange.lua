@@ -2,10 +2,22 @@
 -- Invariant: the proposal's window is there from first to last, so cursor, view and undo history survive every change.
 local M = {}
 
+---Another window that shows the proposal: the person may have split one, or moved it to a tab page (`<C-w>T`).
 ---@param view claude-ide.diff.View
----@return claude-ide.diff.Place
+---@param besides? integer
+---@return integer?
+function M.window_of_proposal(view, besides)
+  for _, win in ipairs(vim.fn.win_findbuf(view.bufs.proposal)) do
+    if win ~= besides and vim.api.nvim_win_is_valid(win) then
+      return win
+    end
+  end
+end
+
+---@param view claude-ide.diff.View
+---@return claude-ide.ui.Place
 local function place_of(view)
-  return require("claude-ide.ui.place").of(view.place)
+  return require("claude-ide.ui.places").of(view.place)
 end
 
 ---Makes the window of the present text, if the layout has one and there is room for it.
@@ -56,7 +68,7 @@ end
 function M.set_winbars(view, winbar)
   for side, win in pairs(view.wins) do
     if vim.api.nvim_win_is_valid(win) then
-      vim.wo[win][0].winbar = winbar(side, vim.api.nvim_win_get_width(win))
+      require("claude-ide.ui.winbar").hold(win, winbar(side, vim.api.nvim_win_get_width(win)))
     end
   end
 end
@@ -90,7 +102,10 @@ end
 ---@param name claude-ide.ui.LayoutName
 ---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
 function M.switch(view, name, winbar)
-  local proposal, now = view.wins.proposal, view.wins.now
+  local proposal, now = view.wins.proposal, nil ---@type integer, integer?
+  if view.wins.now and vim.api.nvim_win_is_valid(view.wins.now) then
+    now = view.wins.now
+  end
   local saved = vim.api.nvim_win_call(proposal, vim.fn.winsaveview)
   if now and vim.api.nvim_get_current_win() == now then
     saved.lnum = require("claude-ide.compare.live_hunks").map(view.hunks, vim.api.nvim_win_get_cursor(now)[1])
@@ -110,7 +125,7 @@ function M.switch(view, name, winbar)
   end)
   M.fit(view)
   if view.wins.now then
-    require("claude-ide.ui.window_look").window(view.wins.now, "")
+    require("claude-ide.ui.window_look").window(view.wins.now)
   end
   pair.compare(view)
   M.set_winbars(view, winbar)
@@ -120,6 +135,25 @@ function M.switch(view, name, winbar)
     vim.cmd("normal! zv")
   end)
   pair.align(view)
+end
+
+---Puts in order what the person has left of the windows. Where the present text went, or the proposal went to another tab
+---page (`<C-w>T`), they want the proposal alone.
+---@param view claude-ide.diff.View whose proposal is in some window
+---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
+function M.mend(view, winbar)
+  local is_valid = vim.api.nvim_win_is_valid
+  local alone = not (view.wins.now and is_valid(view.wins.now))
+  if not is_valid(view.wins.proposal) then
+    local win = M.window_of_proposal(view) --[[@as integer]]
+    local tab = vim.api.nvim_win_get_tabpage(win)
+    if tab ~= view.tab then
+      view.tab, view.place, view.gives_way, alone = tab, "tab", nil, true
+    end
+    view.wins.proposal = win
+    require("claude-ide.ui.window_look").window(win)
+  end
+  M.switch(view, alone and "unified" or view.layout, winbar)
 end
 
 return M

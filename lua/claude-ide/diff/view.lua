@@ -15,6 +15,7 @@ local M = {}
 
 ---@class claude-ide.diff.ViewOpts
 ---@field focus boolean go there
+---@field layout claude-ide.ui.LayoutName
 ---@field hunks claude-ide.compare.Hunks
 ---@field winbar fun(side: claude-ide.ui.Side, width: integer): string
 ---@field plain boolean without Neovim's diff mode
@@ -25,22 +26,22 @@ local M = {}
 ---@param opts claude-ide.diff.ViewOpts
 ---@return claude-ide.diff.View
 function M.open(diff, bufs, opts)
-  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.ui.restore")
-  require("claude-ide.diff.winbar").define_highlights()
+  local restore = require("claude-ide.ui.restore")
+  require("claude-ide.ui.highlights").define_shared()
   ---@type claude-ide.diff.View
   ---@diagnostic disable-next-line: missing-fields -- the tab is made below
   local view = {
     diff = diff,
     bufs = bufs,
     wins = {},
-    layout = require("claude-ide.ui.layout").preferred(),
-    place = require("claude-ide.ui.place").preferred(),
+    layout = opts.layout,
+    place = require("claude-ide.ui.places").preferred(),
     hunks = opts.hunks,
     plain = opts.plain,
     screen = opts.screen or restore.remember(),
   }
   local back = not opts.focus and restore.remember() or nil
-  local ok, err = pcall(buffers.silently, function()
+  local ok, err = pcall(require("claude-ide.ui.quietly").run, function()
     require("claude-ide.diff.arrange").open(view, opts.winbar)
     if back then
       restore.go(back)
@@ -68,13 +69,13 @@ end
 ---@param view claude-ide.diff.View
 ---@return boolean
 local function is_shared(view)
-  return require("claude-ide.ui.place").of(view.place).shared
+  return require("claude-ide.ui.places").of(view.place).shared
 end
 
 ---Whether the person is in it: in its tab page, or in a window of it where the tab page is their own.
 ---@param view claude-ide.diff.View
 ---@return boolean
-local function is_within(view)
+function M.is_within(view)
   if is_shared(view) then
     return vim.tbl_contains(vim.tbl_values(view.wins), vim.api.nvim_get_current_win())
   end
@@ -84,7 +85,7 @@ end
 ---Takes down that a window is being closed, while it is still there.
 ---@param view claude-ide.diff.View
 function M.note_loss(view)
-  view.lost_here = is_within(view)
+  view.lost_here = view.lost_here or M.is_within(view)
 end
 
 ---@param view claude-ide.diff.View
@@ -109,18 +110,32 @@ end
 ---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
 function M.switch(view, name, winbar)
   if M.is_shown(view, "proposal") then
-    require("claude-ide.diff.buffers").silently(function()
+    require("claude-ide.ui.quietly").run(function()
       require("claude-ide.diff.arrange").switch(view, name, winbar)
       return true
     end)
   end
 end
 
+---The person has closed a window of it, or moved one; the proposal is in sight.
+---@param view claude-ide.diff.View
+---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
+function M.mend(view, winbar)
+  require("claude-ide.ui.quietly").run(function()
+    require("claude-ide.diff.arrange").mend(view, winbar)
+    if view.lost_here then
+      vim.api.nvim_set_current_win(view.wins.proposal)
+    end
+    view.lost_here = nil
+    return true
+  end)
+end
+
 ---The screen may have another size.
 ---@param view claude-ide.diff.View
 function M.fit(view)
   if M.is_current(view) and M.is_shown(view, "proposal") then
-    require("claude-ide.diff.buffers").silently(function()
+    require("claude-ide.ui.quietly").run(function()
       require("claude-ide.diff.arrange").fit(view)
       return true
     end)
@@ -141,7 +156,7 @@ end
 ---@param text string
 function M.set_winbar(view, text)
   if M.is_shown(view, "proposal") then
-    vim.wo[view.wins.proposal][0].winbar = text
+    require("claude-ide.ui.winbar").hold(view.wins.proposal, text)
   end
 end
 
@@ -150,7 +165,7 @@ local function close_windows(view)
   local place = require("claude-ide.ui.place")
   require("claude-ide.compare.pair").end_comparing(view)
   place.keeping_sizes(function()
-    place.of(view.place).close(view)
+    require("claude-ide.ui.places").of(view.place).close(view)
     return true
   end)
 end
@@ -190,7 +205,7 @@ local function leave_from_afar(view)
   local restore = require("claude-ide.ui.restore")
   local here = restore.remember_place()
   vim.api.nvim_set_current_tabpage(view.tab)
-  local within = is_within(view)
+  local within = M.is_within(view)
   if within then
     restore.go(view.screen)
   end
@@ -204,9 +219,10 @@ end
 ---@param next_view? claude-ide.diff.View where a person who is in it goes; default: back
 ---@return boolean went_back
 local function take_away(view, next_view)
+  require("claude-ide.ui.key_list").close()
   local restore = require("claude-ide.ui.restore")
   local stands, shared = vim.api.nvim_tabpage_is_valid(view.tab), is_shared(view)
-  local within = view.lost_here and (shared or not stands) or stands and is_within(view)
+  local within = view.lost_here and (shared or not stands) or stands and M.is_within(view)
   if not shared and within and next_view then
     next_view.screen = view.screen
     M.focus(next_view)
@@ -235,7 +251,7 @@ end
 ---Takes the windows off the screen, to be opened again.
 ---@param view claude-ide.diff.View
 function M.put_aside(view)
-  require("claude-ide.diff.buffers").silently(function()
+  require("claude-ide.ui.quietly").run(function()
     return take_away(view)
   end)
 end
@@ -250,15 +266,15 @@ end
 ---@return boolean went_back the person was in it, and is where they came from
 function M.close(view, opts)
   opts = opts or {}
-  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.ui.restore")
-  local went_back = buffers.silently(function()
+  local restore = require("claude-ide.ui.restore")
+  local went_back = require("claude-ide.ui.quietly").run(function()
     return take_away(view, opts.next_view)
   end)
   for _, buf in pairs(view.bufs) do
-    buffers.delete(buf)
+    require("claude-ide.ui.own_buffer").delete(buf)
   end
   if went_back and not opts.another then
-    buffers.silently(function()
+    require("claude-ide.ui.quietly").run(function()
       restore.settle(view.screen)
       return true
     end)

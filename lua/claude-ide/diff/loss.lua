@@ -1,0 +1,54 @@
+-- A window or a buffer of a diff that the person closes. The proposal is what they decide on: as long as a window shows it
+-- the diff goes on, alone where the present text is what went.
+local M = {}
+
+---@class claude-ide.diff.Loss
+---@field view claude-ide.diff.View
+---@field waits fun(): boolean whether it is still on the screen, undecided
+---@field gone fun() nothing is left of the proposal
+---@field mend fun() something is: puts the windows in order
+
+---Waits until all that goes with one command is gone: `:tabclose` takes one side after the other.
+---@param loss claude-ide.diff.Loss
+local function mend_soon(loss)
+  vim.schedule(function()
+    require("claude-ide.ui.quietly").when_windows_may_change(function()
+      if not loss.waits() then
+        return
+      elseif require("claude-ide.diff.arrange").window_of_proposal(loss.view) then
+        loss.mend()
+      else
+        loss.gone()
+      end
+    end)
+  end)
+end
+
+---A window is being closed.
+---@param loss claude-ide.diff.Loss
+---@param win integer
+function M.of_window(loss, win)
+  local view = loss.view
+  if win ~= view.wins.now and win ~= view.wins.proposal then
+    return
+  end
+  require("claude-ide.diff.view").note_loss(view)
+  if require("claude-ide.diff.arrange").window_of_proposal(view, win) then
+    mend_soon(loss)
+  else
+    loss.gone()
+  end
+end
+
+---A buffer was unloaded or wiped out.
+---@param loss claude-ide.diff.Loss
+---@param side claude-ide.ui.Side
+function M.of_buffer(loss, side)
+  if side == "now" then
+    mend_soon(loss)
+  else
+    loss.gone()
+  end
+end
+
+return M
