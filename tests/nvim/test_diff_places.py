@@ -3,6 +3,8 @@
 import pytest
 from diff_steps import Diffs
 
+from harness.fake_cli import FakeCli
+
 FILES = {
     "a.txt": "".join(f"line {i}\n" for i in range(1, 201)),
     "b.txt": "one\ntwo\nthree\nfour\nfive\n",
@@ -78,8 +80,10 @@ def test_all_is_as_it_was(start_nvim, place, arrangement):
                 nvim.keys("gl")
                 nvim.wait(lambda name=name: layout(diffs) != name, what="the next layout")
         else:  # from the window of the present text
-            nvim.lua("vim.fn.win_gotoid(vim.fn.win_findbuf(vim.fn.bufnr('/now/b.txt'))[1] or 0)")
             nvim.lua("require('claude-ide.ui.layout').prefer('vertical')")
+            if nvim.lua("return vim.fn.win_gotoid(vim.fn.win_findbuf(vim.fn.bufnr('b.txt (now)'))[1] or 0)") == 1:
+                nvim.keys(":q<CR>")
+                diffs.wait_current(id)
         nvim.keys(keys)
         diffs.answer(id)
         diffs.wait_current(None)
@@ -93,10 +97,8 @@ def our_windows(diffs):
     return diffs.nvim.lua("""
       local found = {}
       for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-        local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
-        if name:find("^claude://") then
-          found[name:find("/now/") and "now" or "proposal"] = vim.api.nvim_win_get_config(win).relative ~= ""
-        end
+        local mark = vim.b[vim.api.nvim_win_get_buf(win)].claude_ide
+        if mark then found[mark.kind] = vim.api.nvim_win_get_config(win).relative ~= "" end
       end
       return found
     """)
@@ -153,6 +155,52 @@ def test_one_after_the_other_in_the_same_place(start_nvim, place):
     assert [event[0] for event in diffs.events()].count("ClaudeDiffOpened") == 3
 
 
+@pytest.mark.parametrize("place", ["current", "float"])
+def test_one_that_was_put_aside_can_be_answered_elsewhere(start_nvim, place):
+    diffs = make(start_nvim, place)
+    nvim = diffs.nvim
+    diffs.open(1, "b.txt", NEW, client=1)
+    diffs.propose(2, "c.txt", "C\n", client=2, name="second")
+    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
+    nvim.lua("assert(require('claude-ide.diff').focus(2))")
+    diffs.wait_current(2)
+    assert nvim.lua("return require('claude-ide.tools.client_source').prompt_submitted(1)") == 1
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    nvim.keys("ZQ")
+    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.wait_clean()
+    assert nvim.lua("return vim.v.errmsg") == ""
+    nvim.keys(":qa<CR>")
+    assert nvim.terminal.wait_exit() == 0
+
+
+@pytest.mark.parametrize("place", ["current", "float"])
+def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
+    diffs = make(start_nvim, place)
+    nvim = diffs.nvim
+    before = state(diffs)
+    diffs.open(1, "b.txt", NEW)
+    nvim.keys("gg0imine<Esc>")
+    nvim.wait(lambda: nvim.lines()[0] == "mineone" and nvim.mode() == "n")
+    diffs.propose(2, "c.txt", "C\n")
+    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
+    nvim.lua("assert(require('claude-ide.diff').focus(2))")
+    diffs.wait_current(2)
+    nvim.keys(":qa<CR>")
+    nvim.wait_screen("E37")
+    nvim.keys("<CR>")
+    diffs.wait_current(1)
+    assert len(our_windows(diffs)) == 2 and nvim.lines()[0] == "mineone"
+    nvim.keys("ZZ")
+    assert diffs.accepted(1, "b.txt") == "mine" + NEW
+    diffs.wait_current(2)
+    assert nvim.lines() == ["C"]
+    nvim.keys("ZQ")
+    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.wait_clean()
+    nvim.wait(lambda: state(diffs) == before, what="the screen as it was")
+
+
 @pytest.mark.parametrize("place", PLACES)
 def test_a_client_that_goes_takes_its_diffs_along_wherever_the_person_is(start_nvim, place):
     diffs = make(start_nvim, place)
@@ -167,7 +215,7 @@ def test_a_client_that_goes_takes_its_diffs_along_wherever_the_person_is(start_n
     nvim.wait(lambda: nvim.lines() == ["d"])
     nvim.keys("ix<Esc>")
     nvim.wait(lambda: nvim.lines() == ["xd"] and nvim.mode() == "n")
-    nvim.lua("require('claude-ide.diff').close_client(1)")
+    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
     nvim.wait(lambda: diffs.traces()["buffers"] == [], what="the diffs to be gone")
     assert nvim.lines() == ["xd"] and nvim.lua("return vim.fn.tabpagenr()") > 1
     nvim.keys("u:tabclose<CR>")
@@ -180,7 +228,7 @@ def test_only_and_tabclose_among_the_persons_windows(start_nvim):
     diffs = make(start_nvim, "current")
     nvim = diffs.nvim
     diffs.open(1, "b.txt", NEW)
-    nvim.keys(":only<CR>")
+    nvim.keys("<C-w>h:only<CR>")
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_clean()
     assert nvim.lua("return { vim.fn.expand('%'), vim.wo.winbar, vim.wo.winfixbuf, vim.wo.diff }") == [
@@ -209,7 +257,7 @@ def test_only_and_tabclose_over_the_persons_windows(start_nvim):
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_clean()
     diffs.open(2, "b.txt", NEW)
-    nvim.lua("vim.api.nvim_win_close(vim.fn.win_findbuf(vim.fn.bufnr('/now/b.txt'))[1], true)")
+    nvim.lua("vim.api.nvim_win_close(vim.fn.win_findbuf(vim.fn.bufnr('b.txt (Claude)'))[1], true)")
     assert diffs.answer(2) == {"outcome": "rejected"}
     diffs.wait_clean()
 
@@ -223,7 +271,7 @@ def test_in_the_persons_tab_the_focus_stays_where_they_went(start_nvim):
         nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])")
         nvim.keys("30G")
         nvim.wait(lambda nvim=nvim: nvim.cursor() == (30, 0))
-        nvim.lua("require('claude-ide.diff').close_client(1)")
+        nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
         nvim.wait(lambda diffs=diffs: diffs.traces()["buffers"] == [], what="the diff to be gone")
         assert nvim.lua("return { vim.fn.expand('%'), vim.fn.line('.'), #vim.api.nvim_list_wins() }") == [
             "a.txt",
@@ -272,7 +320,7 @@ def test_after_the_screen_was_small_the_sides_are_even_again(start_nvim, place, 
           return vim.tbl_map(function(win)
             return { vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win) }
           end, vim.tbl_filter(function(win)
-            return vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)):find("^claude://")
+            return vim.b[vim.api.nvim_win_get_buf(win)].claude_ide ~= nil
           end, vim.api.nvim_tabpage_list_wins(0)))
         """)
 
@@ -297,8 +345,8 @@ def test_the_next_one_waits_for_a_person_who_types_elsewhere(start_nvim, place):
     nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])")
     nvim.keys("Omi")
     nvim.wait(lambda: nvim.lines()[0] == "mi")
-    nvim.lua("require('claude-ide.diff').close_call({ id = 1 })")
-    nvim.wait(lambda: len(diffs.traces()["buffers"]) > 0 and "claude://1/b.txt" not in diffs.traces()["buffers"])
+    nvim.lua("require('claude-ide.tools.open_diff').cancel({ id = 1, client = 1 })")
+    nvim.wait(lambda: len(diffs.traces()["buffers"]) > 0 and "b.txt (Claude)" not in diffs.traces()["buffers"])
     nvim.keys("ne")
     nvim.wait(lambda: nvim.lines()[0] == "mine")
     nvim.wait_screen("when you leave insert mode")
@@ -308,3 +356,34 @@ def test_the_next_one_waits_for_a_person_who_types_elsewhere(start_nvim, place):
     assert diffs.answer(2) == {"outcome": "rejected"}
     diffs.wait_current(None)
     assert nvim.lines()[0] == "mine"
+
+
+TERMINAL = """
+local buf = require("claude-ide.terminal").bufnr()
+local win = buf and vim.fn.win_findbuf(buf)[1]
+return win and { win, vim.api.nvim_win_get_position(win), vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win) }
+"""
+
+
+@pytest.mark.parametrize("from_terminal", [False, True], ids=["from the file", "from the terminal"])
+def test_the_terminal_of_claude_stays_in_sight_beside_a_diff(start_nvim, tmp_path, from_terminal):
+    cli = FakeCli(tmp_path)
+    opts = {"diff": {"open_in": "current"}}
+    diffs = Diffs(start_nvim(opts=opts, files=FILES, args=["b.txt"], env=cli.environment()))
+    nvim = diffs.nvim
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("fake CLI ready")
+    nvim.keys("<C-\\\\><C-n>" if from_terminal else "<C-\\\\><C-n><C-w>p")
+    nvim.wait("vim.api.nvim_get_mode().mode:sub(1, 1) == 'n'")
+    before = nvim.lua(TERMINAL)
+    for id in (1, 2):
+        diffs.open(id, "b.txt", NEW)
+        for name in ("horizontal", "unified", "vertical"):
+            assert nvim.lua(TERMINAL) == before
+            assert any("fake CLI ready" in row for row in diffs.drawn())
+            nvim.keys("gl")
+            nvim.wait(lambda name=name: layout(diffs) == name)
+        nvim.keys("ZZ")
+        diffs.answer(id)
+    diffs.nvim.wait(lambda: diffs.traces()["pending"] == 0 and diffs.current() is None)
+    assert nvim.lua(TERMINAL) == before

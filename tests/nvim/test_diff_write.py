@@ -1,5 +1,7 @@
 """Which writes accept: those that the person asked for. Autosave plugins write in all the ways tried here (peer's #71)."""
 
+import re
+
 import pytest
 from diff_steps import Diffs
 
@@ -223,12 +225,129 @@ def test_a_write_from_another_window_does_not_accept(diffs):
 def test_a_write_elsewhere_under_another_name_is_just_that(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys(":w copy.txt<CR>")
+    diffs.nvim.wait_screen('"copy.txt" [New] 2L, 8B written')
     diffs.nvim.wait(
         lambda: (diffs.nvim.project / "copy.txt").exists() and (diffs.nvim.project / "copy.txt").read_text() == NEW
     )
     assert diffs.outcomes(1) == []
     diffs.nvim.keys(":x<CR>")
     assert diffs.accepted(1, "a.txt") == NEW
+
+
+COPIES = {
+    ":w copy": NEW,
+    ":w! copy": NEW,
+    ":write ++ff=dos copy": NEW.replace("\n", "\r\n"),
+    ":saveas copy": NEW,
+    ":file copy <Bar> w": NEW,
+    ":1w copy": "ONE\n",
+    ":2,2w! copy": "two\n",
+    ":w >> copy": "first\n" + NEW,
+    ":2w >> copy": "first\ntwo\n",
+    ":w !cat > copy": NEW,
+}
+
+
+def test_every_way_of_writing_a_copy_writes_it_and_decides_nothing(diffs):
+    nvim = diffs.nvim
+    copy = nvim.project / "copy"
+    diffs.open(1, "a.txt", NEW)
+    for command, expected in COPIES.items():
+        copy.unlink(missing_ok=True)
+        if ">>" in command:
+            copy.write_text("first\n")
+        nvim.keys(f"{command.replace('<Bar>', '|')}<CR>:let g:done = 1<CR>")
+        if "!cat" in command:
+            nvim.keys("<CR>")
+        nvim.wait("vim.g.done == 1", what=command)
+        nvim.cmd("unlet g:done")
+        assert copy.read_bytes().decode() == expected, command
+        assert diffs.outcomes(1) == [] and diffs.current() == 1, command
+        assert nvim.lua("return { vim.bo.modified, vim.v.errmsg }") == [True, ""], command
+        nvim.lua("vim.cmd('silent! bwipeout! ' .. vim.fn.fnameescape(vim.fn.getcwd() .. '/copy'))")
+    nvim.keys(":update<CR>")
+    assert diffs.accepted(1, "a.txt") == NEW
+    diffs.wait_clean()
+
+
+def test_what_cannot_be_written_is_a_plain_error_and_decides_nothing(diffs):
+    nvim = diffs.nvim
+    (nvim.project / "taken").write_text("mine\n")
+    diffs.open(1, "a.txt", NEW)
+    for command, error in {
+        ":w nodir/x": '"nodir/x" E212:',
+        ":wq nodir/x": '"nodir/x" E212:',
+        ":saveas nodir/x": '"nodir/x" E212:',
+        ":w taken": "E13:",
+        ":saveas taken": "E13:",
+        ":1,1w": "E140:",
+    }.items():
+        nvim.keys(f":echo<CR>{command}<CR>")
+        nvim.wait_screen(error)
+        assert "traceback" not in "\n".join(nvim.screen()) and "Press ENTER" not in "\n".join(nvim.screen()), command
+        nvim.wait(lambda: nvim.mode() == "n")
+        assert diffs.outcomes(1) == [] and diffs.current() == 1, command
+    assert (nvim.project / "taken").read_text() == "mine\n"
+    assert "+" not in nvim.lua("return vim.o.cpoptions")
+    nvim.keys(":wq<CR>")
+    assert diffs.accepted(1, "a.txt") == NEW
+    diffs.wait_clean()
+
+
+def test_a_copy_and_away_rejects(diffs):
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys(":wq copy<CR>")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    assert (diffs.nvim.project / "copy").read_text() == NEW
+    diffs.wait_clean()
+
+
+@pytest.mark.parametrize("keys", [":qa<CR>", ":wqa<CR>", ":xa<CR>", ":1tabclose<CR>:q<CR>"])
+def test_quitting_does_not_lose_what_was_typed_into_a_proposal(start_nvim, keys):
+    diffs = Diffs(start_nvim(files={"a.txt": OLD}, opts={"diff": {"layout": "unified"}}))
+    nvim = diffs.nvim
+    diffs.open(1, "a.txt", NEW)
+    nvim.keys("omine<Esc>")
+    nvim.wait(lambda: nvim.lines() == ["ONE", "mine", "two"] and nvim.mode() == "n")
+    nvim.keys(keys)
+    nvim.wait_screen(re.compile("E37|E162|You have typed into the proposal for a.txt"))
+    nvim.keys("<CR>")
+    nvim.wait(lambda: nvim.mode() == "n")
+    assert diffs.current() == 1 and nvim.lines() == ["ONE", "mine", "two"] and diffs.outcomes(1) == []
+    nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == "ONE\nmine\ntwo\n"
+    nvim.keys(":qa<CR>")
+    assert nvim.terminal.wait_exit() == 0
+
+
+WAYS_OUT = [
+    ":q<CR>",
+    ":q!<CR>",
+    ":bdelete<CR>",
+    ":bwipeout!<CR>",
+    ":tabclose<CR>",
+    "<C-w>c",
+    "<C-w>h<C-w>o",
+    ":1tabonly<CR>",
+]
+
+
+def test_every_way_out_but_a_rejection_keeps_what_was_typed(diffs):
+    nvim = diffs.nvim
+    for id, keys in enumerate(WAYS_OUT, 1):
+        diffs.open(id, "a.txt", NEW)
+        nvim.keys(f"omine {id}<Esc>")
+        nvim.wait(lambda id=id: nvim.lines() == ["ONE", f"mine {id}", "two"] and nvim.mode() == "n")
+        nvim.keys(keys)
+        assert diffs.answer(id) == {"outcome": "rejected"}, keys
+        kept = nvim.wait(
+            f"return vim.iter(vim.api.nvim_list_bufs()):find(function(b)"
+            f" return vim.deep_equal((vim.b[b].claude_ide or {{}}).kind, 'kept') and vim.b[b].claude_ide.id == {id} end)",
+            what=keys,
+        )
+        assert nvim.lines(kept) == ["ONE", f"mine {id}", "two"], keys
+        nvim.cmd(f"bwipeout! {kept}")
+        diffs.wait_clean()
 
 
 def test_no_language_server_is_attached(start_nvim):
@@ -268,8 +387,10 @@ def test_no_language_server_is_attached(start_nvim):
 def test_both_sides_have_the_colours_of_the_file(start_nvim, name, group):
     diffs = Diffs(start_nvim(files={name: "return 'old'\n"}, args=[name]))
     diffs.open(1, name, "return 'new'\n")
+    proposal = diffs.nvim.lua("return vim.api.nvim_get_current_win()")
     for keys in ("", "<C-w>h"):
         diffs.nvim.keys(keys)
+        diffs.nvim.wait(f"(vim.api.nvim_get_current_win() == {proposal}) == {str(not keys).lower()}")
         captures = diffs.nvim.lua("""
           vim.cmd.redraw()
           local found = {}

@@ -6,40 +6,45 @@ local M = {}
 ---@field diff claude-ide.Diff
 ---@field bufs table<claude-ide.ui.Side, integer>
 ---@field lines string[] the proposal as it came
----@field wins table<claude-ide.ui.Side, integer>
 ---@field write fun() the person writes the proposal
----@field gone fun() a window or a buffer of the diff is gone
+---@field loss claude-ide.diff.Loss
 
 local told_of_autosave = false
 
----`:write name`: just a copy.
----@param name string
-local function write_copy(name)
-  local first, last = vim.fn.line("'["), vim.fn.line("']")
-  local bang = vim.v.cmdbang == 1 and "!" or ""
-  vim.cmd(("noautocmd %d,%dwrite%s %s"):format(first, last, bang, vim.fn.fnameescape(name)))
-end
-
 ---@param listener claude-ide.diff.Listener
----@param name string what is to be written
-local function on_write(listener, name)
+---@param event { match: string, file: string } what is to be written, in full and as it was given
+local function on_write(listener, event)
   local buf = listener.bufs.proposal
-  if name ~= vim.api.nvim_buf_get_name(buf) then
-    return write_copy(name)
+  local copies = require("claude-ide.diff.copies")
+  if copies.is_copy(buf, event) then
+    return copies.write(buf, event.match)
   end
   local asked, reason, automatic = require("claude-ide.diff.write_intent").of_person(buf)
   if not asked then
     require("claude-ide.log").debug("a write of diff %d was ignored: %s", listener.diff.id, reason)
-    if automatic and not told_of_autosave then
+    if require("claude-ide.diff.write_intent").is_quitting() then
+      vim.schedule(function()
+        local file = vim.fs.basename(listener.diff.path)
+        require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({
+          ("You have typed into the proposal for %s: decide on it, then quit."):format(file),
+          "You have typed into a proposal: decide, then quit.",
+        }))
+      end)
+    elseif automatic and not told_of_autosave then
       told_of_autosave = true
       vim.schedule(function()
-        require("claude-ide.ui.notice").info("Something saved the proposal by itself. That does not accept it.")
+        require("claude-ide.ui.notice").info(
+          "Something saved the proposal by itself. That does not accept it."
+        )
       end)
     end
     return
   end
   if not require("claude-ide.config").get().diff.accept_on_write then
     require("claude-ide.ui.notice").info("Writing does not accept here. `:Claude accept` does.")
+    return
+  end
+  if not require("claude-ide.diff.seen").takes_key(buf) then
     return
   end
   -- 'modified' stays on, so that `:wq` does not close a window of its own: the diff takes itself down as a whole.
@@ -49,7 +54,7 @@ end
 ---@param group integer
 ---@param listener claude-ide.diff.Listener
 function M.attach(group, listener)
-  local bufs = listener.bufs
+  local bufs, loss = listener.bufs, require("claude-ide.diff.loss")
 
   ---@param events vim.api.keyset.events
   ---@param opts table
@@ -62,7 +67,7 @@ function M.attach(group, listener)
   on("BufWriteCmd", {
     buffer = bufs.proposal,
     callback = function(event)
-      on_write(listener, event.match)
+      on_write(listener, event)
     end,
   })
   on("BufReadCmd", {
@@ -82,20 +87,21 @@ function M.attach(group, listener)
   })
   on("WinClosed", {
     callback = function(event)
-      if vim.tbl_contains(vim.tbl_values(listener.wins), tonumber(event.match)) then
-        listener.gone()
-      end
+      loss.of_window(listener.loss, tonumber(event.match) --[[@as integer]])
     end,
   })
-  for _, buf in pairs(bufs) do
-    on("BufWipeout", { buffer = buf, callback = listener.gone })
+  for side, buf in pairs(bufs) do
+    local function lost()
+      loss.of_buffer(listener.loss, side)
+    end
+    on("BufWipeout", { buffer = buf, callback = lost })
     on("BufUnload", {
       buffer = buf,
       callback = function()
         -- `:edit!` unloads too, and loads again at once.
         vim.schedule(function()
           if not vim.api.nvim_buf_is_loaded(buf) then
-            listener.gone()
+            lost()
           end
         end)
       end,
@@ -112,31 +118,101 @@ function M.attach(group, listener)
   })
 end
 
+local DECIDES = { "accept", "reject", "reject_with_reason" }
+
 local DESCRIPTIONS = {
   accept = "accept the proposed edit",
   reject = "reject the proposed edit",
   reject_with_reason = "reject the proposed edit and tell Claude why",
   hunk = "drop this change, or take it after all",
   layout = "show the proposed edit in another layout",
+  help = "list these keys",
 }
 
+---In the order in which they are listed.
+local VERBS = { "accept", "reject", "reject_with_reason", "hunk", "layout", "help" }
+
+---@param verb string
+---@return string[]
+local function keys_of(verb)
+  return require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().diff.keymaps[verb])
+end
+
+---@param verb string
+---@return string
+local function describe(verb)
+  return "Claude Code: " .. DESCRIPTIONS[verb]
+end
+
+---The keys that decide on a diff.
+---@return string[]
+function M.deciding_keys()
+  return vim.iter(DECIDES):map(keys_of):flatten():totable()
+end
+
+---Whether keys that were pressed in the current buffer decide on the diff that it is of.
+---@param typed string
+---@return boolean
+function M.is_deciding(typed)
+  local map = vim.fn.maparg(vim.fn.keytrans(typed), "n", false, true)
+  return map.buffer == 1 and vim.iter(DECIDES):any(function(verb)
+    return map.desc == describe(verb)
+  end)
+end
+
+---What a key of a diff does. Another screen may have come between the key and this, as the diff was decided before.
+---@param diff claude-ide.Diff
 ---@param bufs table<claude-ide.ui.Side, integer>
----@param verbs table<"accept"|"reject"|"reject_with_reason"|"hunk"|"layout", fun()>
-function M.map_keys(bufs, verbs)
-  local keymaps = require("claude-ide.config").get().diff.keymaps
+---@param verb string
+---@param run fun()
+---@return fun()
+local function pressed(diff, bufs, verb, run)
+  local decides = vim.tbl_contains(DECIDES, verb)
+  return function()
+    local here = vim.tbl_contains(vim.tbl_values(bufs), vim.api.nvim_get_current_buf())
+    if diff.state == "pending" and here then
+      if not decides or require("claude-ide.diff.seen").takes_key(bufs.proposal) then
+        run()
+      end
+    elseif not here and not decides then
+      require("claude-ide.ui.typing").pass_on()
+    end
+  end
+end
+
+---@param diff claude-ide.Diff
+---@param bufs table<claude-ide.ui.Side, integer>
+---@param verbs table<"accept"|"reject"|"reject_with_reason"|"hunk"|"layout"|"help", fun()>
+function M.map_keys(diff, bufs, verbs)
   for verb, run in pairs(verbs) do
-    local keys = keymaps[verb] or {}
-    for _, lhs in ipairs(type(keys) == "table" and keys or { keys }) do
+    for _, lhs in ipairs(keys_of(verb)) do
       for _, buf in pairs(bufs) do
-        vim.keymap.set("n", lhs, run, {
+        vim.keymap.set("n", lhs, pressed(diff, bufs, verb, run), {
           buffer = buf,
           nowait = true,
           silent = true,
-          desc = "Claude Code: " .. DESCRIPTIONS[verb],
+          desc = describe(verb),
         })
       end
     end
   end
+end
+
+---Lists the keys.
+function M.help()
+  local key_list, entries = require("claude-ide.ui.key_list"), {}
+  for _, verb in ipairs(VERBS) do
+    entries[#entries + 1] = key_list.entry(keys_of(verb), DESCRIPTIONS[verb])
+  end
+  if require("claude-ide.config").get().diff.accept_on_write then
+    entries[#entries + 1] = { ":w", "accept as well" }
+  end
+  vim.list_extend(entries, {
+    { ":q", "reject as well" },
+    { "]c [c", "next change, change before" },
+    { "do dp", "put what is there now in place of a change: on the proposal's side, on the other" },
+  })
+  key_list.open(entries, { of = "a diff", group = "ClaudeDiffKey", help = keys_of("help") })
 end
 
 return M

@@ -1,5 +1,6 @@
 -- Lets commands that refuse to lose a modified buffer do their work while diffs wait: nothing of the person's is lost with a
--- proposal, whether it is on the screen or only on its way to it.
+-- proposal that is just that, whether it is on the screen or only on its way to it. One that they have typed into keeps Neovim
+-- from quitting as any modified buffer does; where it is deleted its text is kept.
 local M = {}
 
 local GROUP = "claude-ide.diff.quit_and_delete"
@@ -23,13 +24,18 @@ local function set_modified(bufs, modified)
   end
 end
 
+---The modified buffers of diffs: of all, of those still to be decided, of those with nothing in them that a person typed.
+---@alias claude-ide.diff.ModifiedBufs fun(which: "all"|"pending"|"expendable"): integer[]
+
 ---Call when the first diff begins, and `M.stop` when the last one is gone.
----@param modified fun(state?: "pending"): integer[] the modified buffers of all diffs, or of those still to be decided
+---@param modified claude-ide.diff.ModifiedBufs
 function M.start(modified)
-  local function step_aside()
-    set_modified(modified(), false)
+  ---@param which "all"|"expendable"
+  local function step_aside(which)
+    set_modified(modified(which), false)
     vim.schedule(function()
       set_modified(modified("pending"), true)
+      require("claude-ide.diff.waiting_line").gather_strays()
     end)
   end
 
@@ -37,7 +43,10 @@ function M.start(modified)
   vim.api.nvim_create_autocmd("QuitPre", {
     group = group,
     desc = "Claude Code: a proposed edit does not keep Neovim from quitting",
-    callback = step_aside,
+    callback = function()
+      require("claude-ide.diff.write_intent").note_quit()
+      step_aside("expendable")
+    end,
   })
   vim.api.nvim_create_autocmd("CmdlineLeave", {
     group = group,
@@ -45,7 +54,7 @@ function M.start(modified)
     desc = "Claude Code: the buffer of a proposed edit may be deleted",
     callback = function()
       if not vim.v.event.abort and is_about_to_delete() then
-        step_aside()
+        step_aside("all")
       end
     end,
   })

@@ -1,23 +1,26 @@
 -- Text that a person typed into a proposal which then went without their say: kept in a buffer of its own.
 local M = {}
 
----Says it where it stays to be read: leaving insert mode, as happens when the proposal goes, takes a message away.
----@param message string
-local function say(message)
-  local function now()
-    vim.schedule(function()
-      require("claude-ide.ui.notice").info(message)
-    end)
+---What the person typed into a proposal, where that is not just the proposal.
+---@param entry claude-ide.diff.Entry?
+---@return integer? buf nil: it is untouched, or was never shown
+---@return string? bytes
+function M.typed(entry)
+  local buf = entry and entry.text and entry.text.bufs.proposal
+  if
+    not buf
+    or not vim.api.nvim_buf_is_loaded(buf)
+    or vim.api.nvim_buf_get_changedtick(buf) == entry.tick
+  then
+    return nil
   end
-  if vim.api.nvim_get_mode().mode:find("^[iR]") then
-    vim.api.nvim_create_autocmd("InsertLeave", {
-      once = true,
-      desc = "Claude Code: say where the text is",
-      callback = now,
-    })
-  else
-    now()
+  local proposal, text = require("claude-ide.buffer.bytes"), entry.text
+  local format = entry.hunks and require("claude-ide.compare.live_hunks").format(entry.hunks) or text.format
+  local bytes = proposal.read(buf, format)
+  if bytes == (text.unsaved and proposal.encode(text.lines, text.format) or entry.diff.proposed) then
+    return nil
   end
+  return buf, bytes
 end
 
 ---@param diff claude-ide.Diff
@@ -26,15 +29,16 @@ end
 function M.put(diff, proposal)
   local lines = vim.api.nvim_buf_get_lines(proposal, 0, -1, false)
   local filetype = vim.bo[proposal].filetype
-  local buf = require("claude-ide.diff.buffers").silently(function()
+  local buf = require("claude-ide.ui.quietly").run(function()
     local kept = vim.api.nvim_create_buf(true, true)
     vim.api.nvim_buf_set_lines(kept, 0, -1, false, lines)
-    vim.api.nvim_buf_set_name(kept, ("claude://kept/%d/%s"):format(diff.id, vim.fs.basename(diff.path)))
+    local ours = require("claude-ide.ui.ours")
+    ours.mark(kept, "kept", diff.id)
+    ours.name(kept, diff.path, "kept")
     vim.bo[kept].filetype = filetype
     vim.b[kept].claude_private = true
     return kept
   end)
-  say(("Your edits to the proposal are kept: `:buffer %d`."):format(buf))
   return buf
 end
 

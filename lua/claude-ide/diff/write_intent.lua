@@ -10,11 +10,13 @@ local M = {}
 ---writes it first, and that is how such a write is known.
 local guard ---@type integer?
 local all_are_written = false
+local quitting = false
 
 ---@return integer buf
 local function make_guard()
   local buf = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_name(buf, "claude://guard")
+  require("claude-ide.ui.ours").mark(buf, "guard")
   vim.bo[buf].buftype = "acwrite"
   vim.bo[buf].bufhidden = "hide"
   vim.bo[buf].modified = true
@@ -47,13 +49,27 @@ function M.stop()
   end
 end
 
+---Neovim is about to quit. `:wq` writes before it says so, `:wqall` afterwards.
+function M.note_quit()
+  quitting = true
+  vim.schedule(function()
+    quitting = false
+  end)
+end
+
+---Whether what is being written now is written on the way out.
+---@return boolean
+function M.is_quitting()
+  return quitting
+end
+
 ---Whether the write that this BufWriteCmd is about is one that a person asked for.
 ---@param buf integer the proposal's buffer
 ---@return boolean asked
 ---@return string? reason why not, for the log
 ---@return boolean? automatic nobody pressed a key for it: a plugin saves by itself
 function M.of_person(buf)
-  if all_are_written then
+  if all_are_written or quitting then
     return false, "all buffers are written"
   elseif vim.api.nvim_get_current_buf() ~= buf then
     return false, "another buffer is the current one"
