@@ -87,7 +87,7 @@ def test_edited_keeps_the_style_of_the_proposal(diffs, proposed, keys, expected)
 
 def test_what_the_lines_do_not_show_is_said(diffs):
     diffs.open(1, "a.txt", "old")
-    diffs.nvim.wait_screen("CRLF → LF, drops the final newline")
+    diffs.nvim.wait_screen("drops the final newline")
 
 
 def test_options_that_change_files_on_writing_change_nothing(start_nvim):

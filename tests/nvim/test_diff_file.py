@@ -54,7 +54,7 @@ def test_the_buffer_is_reloaded_soon_after_the_write(diffs):
         NEW,
     )
     diffs.nvim.wait("_G.took")
-    assert diffs.nvim.lua("return _G.took") < 1000
+    assert diffs.nvim.lua("return _G.took") < 5000  # it looks for 10 s; a machine that is busy has stood still for one
 
 
 def test_a_file_that_is_written_late_is_waited_for(diffs):
@@ -95,7 +95,7 @@ def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
     left = diffs.nvim.lua("return vim.api.nvim_win_get_buf(vim.api.nvim_tabpage_list_wins(0)[1])")
     assert diffs.nvim.lines(left) == diffs.nvim.lines(1)
     assert diffs.nvim.lua("return require('claude-ide.diff').list()")[0]["against"] == "buffer"
-    assert diffs.nvim.cursor()[0] == 1
+    assert diffs.nvim.cursor()[0] == 51  # at what Claude changes
     diffs.nvim.keys("ZQ")
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_current(None)
@@ -103,21 +103,100 @@ def test_an_unsaved_buffer_is_what_the_diff_is_against(diffs):
     assert diffs.nvim.lua("return vim.bo.modified") is True
 
 
-def test_unsaved_text_can_be_had_back_after_accepting(diffs):
+def test_unsaved_text_that_claude_did_not_touch_stays_unsaved(diffs):
+    diffs.nvim.keys("ggOunsaved<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.wait_screen("+1 −1")  # only what Claude changes
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == NEW
+    diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW)
+    diffs.wait_clean()
+    assert diffs.nvim.lua("return vim.bo.modified") is True
+    diffs.nvim.cmd("checktime")
+    diffs.nvim.keys("u")
+    diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + OLD)
+    diffs.nvim.keys("<C-r>")
+    diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW)
+    # Saving it is an everyday write: no "file has changed since reading it".
+    diffs.nvim.keys(":w<CR>")
+    diffs.nvim.wait(lambda: (diffs.nvim.project / "a.txt").read_text() == "unsaved\n" + NEW)
+    assert diffs.nvim.lua("return vim.fn.execute('messages')").count("changed") == 0
+
+
+def test_what_is_typed_into_the_diff_is_written_and_unsaved_text_is_not(diffs):
+    diffs.nvim.keys("ggOunsaved<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("Gotyped<Esc>")
+    diffs.nvim.wait_screen("+2 −1")
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == NEW + "typed\n"
+    diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW + "typed\n")
+    assert diffs.nvim.lua("return vim.bo[1].modified") is True
+
+
+def test_an_unsaved_line_that_claude_changes_too_is_replaced_and_can_be_had_back(diffs):
+    diffs.nvim.keys("ggOunsaved<Esc>50G0iMY <Esc>")
+    diffs.nvim.wait(lambda: "MY line 49" in diffs.nvim.lines() and diffs.nvim.mode() == "n")
+    mine = text(diffs)
+    diffs.open(1, "a.txt", NEW.replace("line 49\n", "LINE\n"))
+    diffs.nvim.keys("ZZ")
+    diffs.accepted(1, "a.txt")
+    diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW.replace("line 49\n", "LINE\n"))
+    diffs.wait_clean()
+    diffs.nvim.keys("u")
+    diffs.nvim.wait(lambda: text(diffs) == mine)
+
+
+def test_a_hook_that_formats_leaves_unsaved_text_alone(diffs):
     diffs.nvim.keys("ggOunsaved<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("ZZ")
-    diffs.accepted(1, "a.txt")
-    diffs.nvim.wait(lambda: text(diffs) == NEW)
-    diffs.wait_clean()
-    assert diffs.nvim.lua("return vim.bo.modified") is False
-    diffs.nvim.cmd("checktime")
-    diffs.nvim.keys("u")
-    diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + OLD)
-    # Saving it is an everyday write: no "file has changed since reading it".
+    diffs.answer(1)
+    (diffs.nvim.project / "a.txt").write_text(NEW + "formatted\n")
+    diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW + "formatted\n")
+
+
+def test_text_that_is_typed_into_the_file_while_its_diff_waits_stays(diffs):
+    diffs.nvim.keys("ggOunsaved<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.lua("vim.api.nvim_buf_set_lines(1, -1, -1, true, { 'later' })")
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == NEW
+    diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW + "later\n")
+
+
+def type_while_the_diff_waits(diffs, line, words):
+    """Opens a diff of the unmodified file, types into the file, and accepts."""
+    nvim = diffs.nvim
+    diffs.open(1, "a.txt", NEW)
+    nvim.lua("vim.api.nvim_buf_set_lines(1, ...)", line, line + 1, True, words)
+    nvim.wait("vim.bo[1].modified")
+    nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == NEW
+
+
+def test_text_that_is_first_typed_while_the_diff_waits_stays_beside_what_is_accepted(diffs):
+    last = len(OLD.splitlines()) - 1
+    kept = OLD.splitlines()[last]
+    assert NEW.splitlines()[-1] == kept
+    type_while_the_diff_waits(diffs, last, [kept, "later"])
+    diffs.nvim.wait(lambda: text(diffs) == NEW + "later\n", what="both texts")
+    assert diffs.nvim.lua("return { vim.bo[1].modified, #require('claude-ide.watch.conflict').list() }") == [True, 0]
     diffs.nvim.keys(":w<CR>")
-    diffs.nvim.wait(lambda: (diffs.nvim.project / "a.txt").read_text() == "unsaved\n" + OLD)
+    diffs.nvim.wait(lambda: (diffs.nvim.project / "a.txt").read_text() == NEW + "later\n", what="both on disk")
+
+
+def test_a_line_that_is_typed_over_while_the_diff_waits_is_told_at_once(diffs):
+    old, new = OLD.splitlines(), NEW.splitlines()
+    line = next(i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
+    type_while_the_diff_waits(diffs, line, ["mine"])
+    diffs.nvim.wait_screen("a.txt changed on disk, and you have unsaved changes")
+    assert diffs.nvim.lua("return require('claude-ide.watch.conflict').list()") == [1]
+    assert "mine" in text(diffs)
 
 
 def test_no_question_comes_up_while_the_file_is_being_written(diffs):
@@ -137,7 +216,7 @@ def test_no_question_comes_up_while_the_file_is_being_written(diffs):
         str(diffs.nvim.project / "a.txt"),
         NEW,
     )
-    diffs.nvim.wait(lambda: text(diffs) == NEW)
+    diffs.nvim.wait(lambda: text(diffs) == "unsaved\n" + NEW)
     assert "WARNING" not in diffs.nvim.lua("return vim.fn.execute('messages')")
 
 
@@ -172,9 +251,8 @@ def test_a_second_edit_of_an_unsaved_file_is_against_the_first(diffs):
         NEW + "more\n",
     )
     diffs.wait_current(2)
-    assert diffs.nvim.lua("return require('claude-ide.diff').list()")[0]["against"] == "disk"
-    screen = diffs.nvim.wait_screen("+1 −0")
-    assert "unsaved" not in screen
+    diffs.nvim.wait_screen("+1 −0")
+    assert text(diffs) == "unsaved\n" + NEW
 
 
 def test_a_buffer_in_another_encoding_is_compared_as_text(start_nvim):
@@ -232,7 +310,7 @@ def test_quitting_just_quits(diffs, keys):
     diffs.open(1, "a.txt", NEW)
     diffs.propose(2, "b.txt", "B\n")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
-    diffs.nvim.keys("x" + keys)
+    diffs.nvim.keys(keys)
     diffs.nvim.terminal.wait_exit()
     assert (diffs.nvim.project / "a.txt").read_text() == OLD
 

@@ -7,8 +7,9 @@ local LARGE_BYTES = 1024 * 1024
 
 ---@class claude-ide.diff.Prepared
 ---@field now claude-ide.diff.Now
----@field lines string[] of the proposal, as it came
----@field format claude-ide.diff.Format of the proposal
+---@field lines string[] of the proposal, as it came; with the person's unsaved text, where there is some
+---@field unsaved? claude-ide.diff.Unsaved
+---@field format claude-ide.bytes.Format of the proposal
 ---@field bufs table<claude-ide.ui.Side, integer>
 ---@field comparison claude-ide.compare.Comparison
 
@@ -25,7 +26,7 @@ function M.run(diff, is_wanted, done, failed)
 
   local function discard()
     for _, buf in pairs(prepared.bufs) do
-      buffers.delete(buf)
+      require("claude-ide.ui.own_buffer").delete(buf)
     end
   end
 
@@ -50,12 +51,12 @@ function M.run(diff, is_wanted, done, failed)
         done(prepared)
       elseif large then
         vim.schedule(function()
-          buffers.when_unlocked(guarded(function()
+          require("claude-ide.ui.quietly").when_buffers_may_change(guarded(function()
             steps[i](next_step)
           end))
         end)
       else
-        buffers.when_unlocked(guarded(function()
+        require("claude-ide.ui.quietly").when_buffers_may_change(guarded(function()
           steps[i](next_step)
         end))
       end
@@ -79,6 +80,8 @@ function M.run(diff, is_wanted, done, failed)
         prepared.lines, prepared.format =
           proposal.level(prepared.lines, prepared.format, now.lines, now.format)
         now.lines, now.format = proposal.level(now.lines, now.format, prepared.lines, prepared.format)
+        prepared.lines, prepared.unsaved =
+          require("claude-ide.diff.unsaved").put_in(now, prepared.lines, prepared.format)
         next_step()
       end,
       function(next_step)

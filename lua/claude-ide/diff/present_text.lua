@@ -11,7 +11,7 @@ local MAX_BYTES = 256 * 1024 * 1024
 
 ---@class claude-ide.diff.Now
 ---@field lines string[]
----@field format claude-ide.diff.Format
+---@field format claude-ide.bytes.Format
 ---@field against "disk"|"buffer"|"nothing" buffer: it has unsaved changes and the diff is against those
 ---@field disk claude-ide.diff.Disk
 ---@field buf? integer the loaded buffer of the file
@@ -105,6 +105,13 @@ function M.present(path, disk)
     disk = disk,
     buf = buf,
   }
+end
+
+---Whether the proposal makes the file.
+---@param now claude-ide.diff.Now
+---@return boolean
+function M.is_new(now)
+  return now.against == "nothing" and not now.disk.problem
 end
 
 return M

@@ -1,5 +1,5 @@
 -- After an accepted diff: waits until the CLI has written the file, then shows it in the file's buffer.
--- Never asks; what the buffer held before, unsaved changes included, is one `u` away.
+-- Never asks; unsaved text stays, and what the buffer held before is one `u` away.
 local M = {}
 
 local FIRST_LOOK_MS = 5
@@ -14,7 +14,9 @@ local STEADY_LOOKS = 4
 ---@field path string
 ---@field contents string what was accepted
 ---@field before? table the file's stat when the diff came
+---@field before_bytes? string what the file held then
 ---@field against string claude-ide.diff.Now.against
+---@field afterwards? claude-ide.diff.Afterwards where there is unsaved text to be kept
 ---@field deadline number
 ---@field pause number
 ---@field seen? string
@@ -43,22 +45,44 @@ local function stop(entry)
   pcall(vim.api.nvim_del_augroup_by_id, entry.group)
   if awaited[entry.path] == entry then
     awaited[entry.path] = nil
+    require("claude-ide.watch.expected").remove(entry.path)
   end
 end
 
+---@param buf integer
 ---@param entry claude-ide.diff.Awaited
-local function reload(entry)
+---@param bytes? string what is on disk
+---@return boolean done
+local function keep_unsaved(buf, entry, bytes)
+  local afterwards = entry.afterwards
+  if not bytes or not vim.bo[buf].modified or entry.against == "buffer" and not afterwards then
+    return false
+  end
+  local unsaved = require("claude-ide.diff.unsaved")
+  afterwards = afterwards or unsaved.typed_meanwhile(buf, entry.before_bytes, entry.contents)
+  local disk = require("claude-ide.buffer.bytes").decode(bytes)
+  if not afterwards or not unsaved.settle(buf, afterwards, disk) then
+    require("claude-ide.watch.conflict").consider(buf)
+  end
+  return true
+end
+
+---@param entry claude-ide.diff.Awaited
+---@param bytes? string what is on disk
+local function reload(entry, bytes)
   stop(entry)
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(entry.path)
   if not buf or not vim.api.nvim_buf_is_loaded(buf) then
     return
   end
-  if entry.against == "buffer" then
+  if keep_unsaved(buf, entry, bytes) then
+    return
+  elseif entry.against == "buffer" then
     -- The person has seen the diff against their unsaved text and accepted it. That text stays in the undo history.
     vim.bo[buf].modified = false
   end
-  local ok, err = pcall(buffer.reload_from_disk, buf)
+  local ok, err = pcall(require("claude-ide.buffer.disk").reload, buf)
   if not ok then
     require("claude-ide.log").error("could not reload %s: %s", entry.path, err)
   end
@@ -69,15 +93,17 @@ end
 local function judge(entry, disk)
   if awaited[entry.path] ~= entry then
     return
-  end
-  if disk.bytes == entry.contents then
-    return reload(entry)
+  elseif require("claude-ide.buffer.hands").are_in_the_way() then
+    entry.pause = LONGEST_PAUSE_MS
+    return M.look(entry)
+  elseif disk.bytes and require("claude-ide.buffer.bytes").same_text(disk.bytes, entry.contents) then
+    return reload(entry, disk.bytes)
   end
   local now = identity(disk.stat)
   entry.looks = now == entry.seen and entry.looks + 1 or 1
   entry.seen = now
   if disk.bytes and now ~= identity(entry.before) and entry.looks >= STEADY_LOOKS then
-    return reload(entry)
+    return reload(entry, disk.bytes)
   end
   if vim.uv.now() >= entry.deadline then
     require("claude-ide.log").warn("%s was accepted but not written", entry.path)
@@ -118,7 +144,8 @@ end
 ---@param path string absolute
 ---@param contents string
 ---@param now claude-ide.diff.Now what the diff was against
-function M.await(path, contents, now)
+---@param afterwards? claude-ide.diff.Afterwards
+function M.await(path, contents, now, afterwards)
   require("claude-ide.journal").accepted(path, contents)
   if awaited[path] then
     stop(awaited[path])
@@ -127,7 +154,9 @@ function M.await(path, contents, now)
     path = path,
     contents = contents,
     before = now.disk.stat,
+    before_bytes = now.disk.bytes,
     against = now.against,
+    afterwards = afterwards,
     deadline = vim.uv.now() + DEADLINE_MS,
     pause = FIRST_LOOK_MS,
     looks = 0,
@@ -135,6 +164,7 @@ function M.await(path, contents, now)
     group = hush(path),
   }
   awaited[path] = entry
+  require("claude-ide.watch.expected").add(path)
   M.look(entry)
 end
 
@@ -144,25 +174,8 @@ end
 function M.observed(path, disk)
   local entry = awaited[path]
   if entry and disk.bytes == entry.contents then
-    reload(entry)
+    reload(entry, disk.bytes)
   end
-end
-
----Whether a change that the person accepted is still to be seen on disk.
----@param path string absolute
----@return boolean
-function M.is_awaiting(path)
-  if next(awaited) == nil then
-    return false
-  end
-  local paths = require("claude-ide.path")
-  local real = paths.real(path)
-  for other in pairs(awaited) do
-    if other == path or paths.real(other) == real then
-      return true
-    end
-  end
-  return false
 end
 
 ---@return integer
