@@ -18,8 +18,14 @@ def ask(client, nvim, name="a.txt", contents=NEW, tab="✻ [Claude Code] a.txt (
     )
 
 
+SEEN = """
+return vim.iter(require("claude-ide.diff").list()):any(function(diff) return diff.current and diff.seen end)
+"""
+
+
 def wait_open(nvim, name="a.txt"):
-    nvim.wait(f"vim.api.nvim_buf_get_name(0):find('^claude://%d+/{name}$')", what="the cursor in the proposal")
+    nvim.wait(f"vim.fn.bufname() == '{name} (Claude)'", what="the cursor in the proposal")
+    nvim.wait(SEEN, what="the diff to have been seen")
 
 
 def wait_gone(nvim):
@@ -63,8 +69,26 @@ def test_the_terminal_answers_first(nvim, connect):
     assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["TAB_CLOSED"]
     assert client.call_result(request) == ["DIFF_REJECTED"]
     wait_gone(nvim)
-    assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["Tab not found"]
+    assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["TAB_CLOSED"]
+    assert client.call("close_tab", tab_name="never opened") == ["Tab not found"]
     assert Diffs(nvim).screen_state() == before
+
+
+def test_a_diff_that_vanishes_says_why(nvim, connect):
+    client = connect(nvim)
+    for ends, why in {
+        lambda _: client.call(
+            "close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉"
+        ): "it was answered in Claude's prompt",
+        lambda _: client.call("closeAllDiffTabs"): "Claude has a new prompt",
+        lambda request: client.cancel(request): "Claude has taken it back",
+        lambda _: client.drop(): "that Claude is gone",
+    }.items():
+        request = ask(client, nvim)
+        wait_open(nvim)
+        ends(request)
+        nvim.wait_screen(f"a.txt: {why}.")
+        wait_gone(nvim)
 
 
 def test_close_tab_after_the_editor_answered_is_no_error(nvim, connect):
@@ -74,7 +98,8 @@ def test_close_tab_after_the_editor_answered_is_no_error(nvim, connect):
     nvim.keys("ZZ")
     client.call_result(request)
     for _ in range(2):
-        assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["Tab not found"]
+        assert client.call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["TAB_CLOSED"]
+    assert connect(nvim).call("close_tab", tab_name="✻ [Claude Code] a.txt (1c9983) ⧉") == ["Tab not found"]
     wait_gone(nvim)
 
 
@@ -87,6 +112,7 @@ def test_a_prompt_closes_the_diffs_of_its_own_client_only(nvim, connect):
     nvim.wait("#vim.api.nvim_list_tabpages() == 2")
     assert not first.answered(mine)
     assert second.call("closeAllDiffTabs") == ["CLOSED_0_DIFF_TABS"]
+    wait_open(nvim)
     nvim.keys("ZZ")
     assert first.call_result(mine) == ["FILE_SAVED", NEW]
 
@@ -150,11 +176,12 @@ def test_a_turn_of_five_edits_in_the_order_of_the_cli(nvim, connect):
         proposal = f"{text}edit {number}\n"
         request = ask(client, nvim, contents=proposal, tab=tab)
         nvim.wait(f"vim.bo.buftype == 'acwrite' and vim.api.nvim_buf_get_lines(0, -2, -1, false)[1] == 'edit {number}'")
+        wait_open(nvim)
         nvim.keys("ZZ")
         kind, text = client.call_result(request)
         assert (kind, text) == ("FILE_SAVED", proposal)
         (nvim.project / "a.txt").write_text(text)
-        assert client.call("close_tab", tab_name=tab) == ["Tab not found"]
+        assert client.call("close_tab", tab_name=tab) == ["TAB_CLOSED"]
     wait_gone(nvim)
     assert (nvim.project / "a.txt").read_text() == text
 
@@ -191,7 +218,7 @@ def test_a_client_that_goes_while_the_person_types_takes_nothing_of_it(nvim, con
     wait_gone(nvim)
     nvim.wait(lambda: nvim.mode() == "n", what="normal mode, in a file that nobody began to edit")
     nvim.wait_screen("Your edits to the proposal are kept")
-    kept = nvim.lua("return vim.fn.bufnr('claude://kept')")
+    kept = nvim.lua("return vim.fn.bufnr('a.txt (kept)')")
     assert nvim.lines(kept) == ["ONE", "mine", "two"] and nvim.lines() == OLD.splitlines()
 
 
@@ -206,3 +233,37 @@ def test_a_client_that_goes_while_the_person_types_elsewhere_disturbs_nobody(nvi
     assert nvim.mode() == "i"
     nvim.keys(" I am<Esc>")
     nvim.wait(lambda: nvim.lines()[1] == "here I am")
+
+
+CATCH_NOTICES = """
+_G.notices = {}
+vim.notify = function(message) notices[#notices + 1] = message end
+"""
+
+
+def test_an_empty_new_file_is_left_to_the_prompt_and_said_so(nvim, connect):
+    nvim.lua(CATCH_NOTICES)
+    client = connect(nvim)
+    request = ask(client, nvim, "new.txt", contents="")
+    wait_open(nvim, "new.txt")
+    nvim.keys("ZZ")
+    nvim.wait("#notices == 1")
+    assert nvim.lua("return notices") == ["new.txt: only Claude's own prompt can accept an empty new file."]
+    assert not client.answered(request)
+    nvim.keys("ifilled<Esc>ZZ")
+    assert client.call_result(request) == ["FILE_SAVED", "filled\n"]
+
+
+def test_the_text_of_a_crlf_file_typed_back_as_lf_is_a_rejection_and_said_so(nvim, connect):
+    (nvim.project / "crlf.txt").write_bytes(b"one\r\ntwo\r\n")
+    nvim.lua(CATCH_NOTICES)
+    client = connect(nvim)
+    request = ask(client, nvim, "crlf.txt")
+    wait_open(nvim, "crlf.txt")
+    assert not nvim.lua(
+        "return vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(w) return vim.wo[w].winbar:find('LF') end)"
+    ), "the CLI keeps the ends of the lines"
+    nvim.keys("ggcwone<Esc>ZZ")
+    assert client.call_result(request) == ["DIFF_REJECTED"]
+    assert nvim.lua("return notices") == ["crlf.txt: nothing is left to change, so it counts as rejected."]
+    wait_gone(nvim)

@@ -68,6 +68,35 @@ def test_lists_them_in_the_quickfix_window(diffs):
     ]
 
 
+def test_enter_in_the_list_goes_to_the_diff_also_from_within_one(diffs):
+    nvim = diffs.nvim
+    nvim.keys(":Claude diffs quickfix<CR>")
+    nvim.wait("vim.bo.buftype == 'quickfix'")
+    for line, id in [(3, 3), (2, 2), (1, 1)]:
+        nvim.keys(f"{line}G<CR>")
+        diffs.wait_current(id)
+        if id > 1:
+            nvim.keys("2gt" if id == 3 else ":2tabnext<CR>")
+            nvim.keys("<C-w>b")
+            nvim.wait("vim.bo.buftype == 'quickfix'")
+    for id in (1, 2, 3):
+        diffs.wait_current(id)
+        nvim.keys("ZQ")
+        assert diffs.answer(id) == {"outcome": "rejected"}
+    diffs.wait_clean()
+    nvim.cmd("call setqflist([{'filename': 'b.txt', 'lnum': 1}]) | copen")
+    nvim.keys("<CR>")
+    nvim.wait(lambda: nvim.lines() == ["b"], what="Enter in another list to be Enter")
+
+
+def test_those_on_the_screen_say_how_many_more_wait(diffs):
+    diffs.nvim.wait_screen("2 more")
+    diffs.propose(4, "b.txt", "BB\n")
+    diffs.nvim.wait_screen("3 more")
+    diffs.nvim.lua("require('claude-ide.diff').accept(3)")
+    diffs.nvim.wait_screen("2 more")
+
+
 LABELS = """
 local labels
 vim.ui.select = function(items, options) labels = vim.tbl_map(options.format_item, items) end
@@ -116,7 +145,7 @@ def test_each_names_its_session_and_no_two_are_alike(start_nvim, connect, sessio
         f"a.txt          +1 −1 · {project} (pid {pids[2]}) (2)",
     ]
     assert nvim.lua(TEXTS)[:2] == ["+1 −1 · fix the parser", f"+1 −0 · {project} (pid {pids[1]})"]
-    nvim.wait("require('claude-ide.statusline').text():find('4 to review', 1, true)")
+    nvim.wait("require('claude-ide.statusline').text():find('4 diffs', 1, true)")
 
 
 def test_a_word_that_means_nothing_is_named(diffs):
@@ -134,7 +163,8 @@ def test_whoever_decides_from_lua_learns_whether_it_was_done(diffs):
     assert diffs.nvim.lua(DECIDE, "accept") == [True, ""]
     assert diffs.answer(1) == {"outcome": "saved", "contents": "A\n"}
     for id in (2, 3):
-        assert diffs.nvim.lua(DECIDE, "reject") == [True, ""]
+        # One that was not seen yet is shown first.
+        diffs.nvim.wait(lambda: diffs.nvim.lua(DECIDE, "reject") == [True, ""], what=f"diff {id} to be rejected")
         assert diffs.answer(id) == {"outcome": "rejected"}
     for name in ("accept", "reject"):
         assert diffs.nvim.lua(DECIDE, name) == [False, "No diff waits for a decision."]

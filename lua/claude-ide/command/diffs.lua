@@ -12,9 +12,11 @@ end
 ---@param diffs claude-ide.diff.Item[]
 ---@return table<integer, string> by client
 local function names_of(diffs)
-  return require("claude-ide.sessions.names").of_clients(vim.tbl_map(function(diff)
-    return diff.client
-  end, diffs))
+  local clients = {}
+  for _, diff in ipairs(diffs) do
+    clients[#clients + 1] = diff.client
+  end
+  return require("claude-ide.sessions.names").of_clients(clients)
 end
 
 ---One line for each, in columns, no two alike.
@@ -29,11 +31,20 @@ local function labels_of(diffs)
   local labels, seen = {}, {}
   for i, diff in ipairs(diffs) do
     local gap = (" "):rep(width - vim.fn.strdisplaywidth(files[i]) + 2)
-    local label = ("%s%s%s · %s"):format(files[i], gap, counts(diff), sessions[diff.client])
+    local label = ("%s%s%s · %s"):format(files[i], gap, counts(diff), sessions[diff.client] or diff.source)
     seen[label] = (seen[label] or 0) + 1
     labels[diff] = seen[label] > 1 and ("%s (%d)"):format(label, seen[label]) or label
   end
   return labels
+end
+
+---Goes to a diff that was listed a while ago: it may have been answered in the CLI since.
+---@param id integer
+local function go_to(id)
+  local ok, err = require("claude-ide.diff").focus(id)
+  if not ok then
+    require("claude-ide.ui.notice").warn(err or "The diff is gone.")
+  end
 end
 
 ---@return boolean? ok
@@ -48,42 +59,60 @@ function M.choose()
   local function format_item(diff)
     return labels[diff]
   end
-  vim.ui.select(diffs, { prompt = "Edits that wait for you", format_item = format_item }, function(diff)
-    if diff then
-      -- It may have been answered in the CLI while the list was open.
-      local ok, err = require("claude-ide.diff").focus(diff.id)
-      if not ok then
-        require("claude-ide.ui.notice").warn(err or "The diff is gone.")
+  require("claude-ide.ui.choose").select(
+    diffs,
+    { prompt = "Edits that wait for you", format_item = format_item },
+    function(diff)
+      if diff then
+        go_to(diff.id)
       end
     end
-  end)
+  )
   return true
+end
+
+---Lets Enter in the quickfix window, the current one, go to the diff of its line: Neovim would go to the file. In another list
+---that comes there later Enter is Enter.
+local function map_enter()
+  local buf = vim.api.nvim_get_current_buf()
+  vim.keymap.set("n", "<CR>", function()
+    local context = vim.fn.getqflist({ context = 0 }).context
+    local ids = type(context) == "table" and context.claude_diffs
+    if not ids then
+      pcall(vim.keymap.del, "n", "<CR>", { buffer = buf })
+      vim.api.nvim_feedkeys(vim.keycode("<CR>"), "mit", false)
+    elseif ids[vim.fn.line(".")] then
+      go_to(ids[vim.fn.line(".")])
+    end
+  end, { buffer = buf, desc = "Claude Code: go to this diff" })
 end
 
 ---Lists them in the quickfix window, each at its first change.
 ---@return boolean? ok
 ---@return string? err
 function M.quickfix()
-  local diffs, items, is_in_diff = require("claude-ide.diff").list(), {}, false
+  local diffs, items, ids, is_in_diff = require("claude-ide.diff").list(), {}, {}, false
   local sessions = names_of(diffs)
   for _, diff in ipairs(diffs) do
     is_in_diff = is_in_diff or diff.current
+    ids[#ids + 1] = diff.id
     items[#items + 1] = {
       filename = diff.path,
       lnum = diff.first or 1,
-      text = ("%s · %s"):format(counts(diff), sessions[diff.client]),
+      text = ("%s · %s"):format(counts(diff), sessions[diff.client] or diff.source),
     }
   end
   if #items == 0 then
     return nil, "No edit waits for you."
   end
-  vim.fn.setqflist({}, " ", { title = "Edits that wait for you", items = items })
-  if is_in_diff then
-    -- In the tab page of a diff there is no window that may show another file.
-    require("claude-ide.ui.notice").info("They are in the quickfix list.")
-  else
-    vim.cmd("botright copen")
-  end
+  vim.fn.setqflist({}, " ", {
+    title = "Edits that wait for you",
+    items = items,
+    context = { claude_diffs = ids },
+  })
+  vim.cmd("botright copen")
+  vim.w.claude_diffs = is_in_diff or nil
+  map_enter()
   return true
 end
 

@@ -1,0 +1,57 @@
+-- What it means to accept a proposal as it stands: what is to be written, and whether that is still a change.
+local M = {}
+
+---Whether the person has left nothing of the change: the text is the one that it was proposed for, or that of the file,
+---which the CLI takes for a no; so it must not look like a yes.
+---@param entry claude-ide.diff.Entry
+---@param bytes? string what they edited it to
+---@return boolean
+function M.is_nothing_left(entry, bytes)
+  local now, proposal = entry.text.now, require("claude-ide.buffer.bytes")
+  local on_disk = now.disk.bytes
+  if not bytes then
+    return on_disk == entry.diff.proposed
+  end
+  -- Where line ends are mixed they are text: the person sees and drops them like any other change.
+  local same_to_the_cli = now.format.eol == "\r\n" and on_disk and proposal.same_text(on_disk, bytes)
+  return same_to_the_cli
+    or bytes == on_disk
+    or now.against ~= "nothing" and bytes == proposal.encode(now.lines, now.format, now.format.empty)
+end
+
+---Whether the CLI would take a yes for a no: a new file without a byte in it is to the CLI what is there already.
+---@param diff claude-ide.Diff
+---@param entry? claude-ide.diff.Entry
+---@param contents string
+---@return boolean
+function M.only_the_prompt_can(diff, entry, contents)
+  return contents == ""
+    and diff.source.writes == "agent"
+    and entry ~= nil
+    and entry.text ~= nil
+    and entry.text.now.disk.bytes == nil
+end
+
+---What the CLI is told to write, and what the file's buffer is to hold then, where the two are not the same.
+---@param entry claude-ide.diff.Entry?
+---@param bytes string what is accepted
+---@param is_edited boolean the person has changed it
+---@return string contents
+---@return claude-ide.diff.Afterwards?
+function M.to_write(entry, bytes, is_edited)
+  local text = entry and entry.text
+  local unsaved = text and text.unsaved
+  if not text or not unsaved then
+    return bytes, nil
+  end
+  local accepted, written = unsaved.shown, unsaved.proposed
+  if is_edited then
+    local proposal = require("claude-ide.buffer.bytes")
+    accepted = vim.api.nvim_buf_get_lines(text.bufs.proposal, 0, -1, false)
+    written = require("claude-ide.diff.unsaved").take_out(unsaved, accepted)
+    bytes = proposal.encode(written, text.format)
+  end
+  return bytes, { before = text.now.lines, accepted = accepted, written = written }
+end
+
+return M
