@@ -76,30 +76,6 @@ function M.text(buf)
   return format.encode(vim.api.nvim_buf_get_lines(buf, 0, -1, true), format.of(buf))
 end
 
----Takes over what is on disk if the buffer is unmodified and differs: no prompt, one undo step, and cursor, view, folds and
----marks stay wherever the text did. Leaves the buffer alone where another FileChangedShell autocommand decides so.
----@param buf integer
----@return boolean changed
----@return string? why_not nil also where there was nothing to do
-function M.reload_from_disk(buf)
-  return require("claude-ide.buffer.disk").reload(buf)
-end
-
----The same for many buffers, in the background.
----@param bufs integer[]
----@param done fun(changed: integer[])
-function M.reload_all_from_disk(bufs, done)
-  require("claude-ide.buffer.disk").reload_all(bufs, done)
-end
-
----Loads a file without showing or listing it. It is unloaded again when it was long unused.
----@param path string absolute
----@return integer? buf
----@return string? err
-function M.load_hidden(path)
-  return require("claude-ide.buffer.hidden").load(path)
-end
-
 ---What editors call the language, where Neovim's filetype is another word.
 local LANGUAGES = {
   [""] = "plaintext",

@@ -7,7 +7,7 @@ import pytest
 
 FIND = "local b = require('claude-ide.buffer').find(...) return b and vim.api.nvim_buf_get_name(b) or false"
 TEXT = "return require('claude-ide.buffer').text(vim.api.nvim_get_current_buf())"
-RELOAD = "local did, why = require('claude-ide.buffer').reload_from_disk(... or vim.api.nvim_get_current_buf()) return { did, why }"
+RELOAD = "local did, why = require('claude-ide.buffer.disk').reload(... or vim.api.nvim_get_current_buf()) return { did, why }"
 ODD_NAMES = [
     "a b.txt",
     "100%.txt",
@@ -353,6 +353,29 @@ def test_reload_tells_file_changed_shell_post(opened):
     assert opened.lua("return vim.g.post == vim.api.nvim_get_current_buf()") is True
 
 
+def test_reload_is_told_to_linters_and_moves_no_cursor_and_sets_nothing_up_again(opened):
+    opened.lua("""
+      linted, set_up = {}, 0
+      vim.api.nvim_create_autocmd("BufReadPost", { callback = function(e)
+        table.insert(linted, vim.api.nvim_buf_get_lines(e.buf, 0, 1, false)[1])
+        vim.cmd("normal! gg")
+      end })
+      vim.api.nvim_create_autocmd("FileType", { callback = function() set_up = set_up + 1 end })
+      vim.bo.filetype = "conf"
+      set_up = 0
+      vim.cmd("normal! 3G")
+    """)
+    change(opened, ["first", *LINES[1:5]])
+    assert opened.lua(RELOAD)[0] is True
+    assert opened.lua("return { linted, set_up, vim.fn.line('.'), vim.bo.filetype, vim.o.eventignore }") == [
+        ["first"],
+        0,
+        3,
+        "conf",
+        "",
+    ]
+
+
 def test_an_autocommand_that_writes_files_itself_is_not_asked_to(opened):
     opened.lua(
         "vim.api.nvim_create_autocmd('BufWriteCmd', { pattern = '*.txt', callback = function() vim.g.wrote = true end })"
@@ -409,7 +432,7 @@ def test_many_buffers_are_reloaded_in_the_background(start_nvim):
     files = {f"f{number}.txt": text(LINES) for number in range(200)}
     nvim = start_nvim(files=files)
     nvim.lua("for _, name in ipairs(...) do vim.fn.bufload(vim.fn.bufadd(name)) end", list(files))
-    reload_all = "done = nil require('claude-ide.buffer').reload_all_from_disk(vim.api.nvim_list_bufs(), function(changed) done = #changed end)"
+    reload_all = "done = nil require('claude-ide.buffer.disk').reload_all(vim.api.nvim_list_bufs(), function(changed) done = #changed end)"
     nvim.lua(reload_all)
     nvim.wait("done ~= nil")
     assert nvim.lua("return done") == 0
@@ -423,7 +446,7 @@ def test_many_buffers_are_reloaded_in_the_background(start_nvim):
 
 def load_hidden(nvim, path):
     return nvim.lua(
-        "local b, err = require('claude-ide.buffer').load_hidden(...) return { b or false, err }", str(path)
+        "local b, err = require('claude-ide.buffer.hidden').load(...) return { b or false, err }", str(path)
     )
 
 

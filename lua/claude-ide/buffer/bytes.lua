@@ -5,7 +5,7 @@ local M = {}
 
 local BOM = "\239\187\191"
 
----@class claude-ide.diff.Format
+---@class claude-ide.bytes.Format
 ---@field bom boolean
 ---@field eol "\n"|"\r\n"|"\r" "\n" also where line ends are mixed: each line then keeps its own CR
 ---@field final boolean the last line has an end of line
@@ -29,7 +29,7 @@ end
 
 ---@param bytes string
 ---@return string[] lines at least one
----@return claude-ide.diff.Format
+---@return claude-ide.bytes.Format
 function M.decode(bytes)
   local bom = bytes:sub(1, #BOM) == BOM
   local text = bom and bytes:sub(#BOM + 1) or bytes
@@ -43,7 +43,7 @@ function M.decode(bytes)
 end
 
 ---@param lines string[]
----@param format claude-ide.diff.Format
+---@param format claude-ide.bytes.Format
 ---@param no_lines? boolean the buffer has no line at all, as opposed to one empty line
 ---@return string bytes
 function M.encode(lines, format, no_lines)
@@ -76,14 +76,14 @@ end
 
 ---The text of a buffer that was filled from `M.decode`.
 ---@param buf integer
----@param format claude-ide.diff.Format
+---@param format claude-ide.bytes.Format
 ---@return string bytes
 function M.read(buf, format)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   return M.encode(lines, format, #lines == 1 and lines[1] == "" and has_no_lines(buf))
 end
 
----@param format claude-ide.diff.Format
+---@param format claude-ide.bytes.Format
 ---@return "unix"|"dos"|"mac"
 function M.fileformat(format)
   return FILEFORMATS[format.eol]
@@ -92,11 +92,11 @@ end
 ---Gives a text of CRLF lines that can be compared and exchanged with those of a text that mixes its line ends: the CRs
 ---then belong to the lines of both.
 ---@param lines string[]
----@param format claude-ide.diff.Format of these lines
+---@param format claude-ide.bytes.Format of these lines
 ---@param other string[]
----@param other_format claude-ide.diff.Format
+---@param other_format claude-ide.bytes.Format
 ---@return string[] lines
----@return claude-ide.diff.Format
+---@return claude-ide.bytes.Format
 function M.level(lines, format, other, other_format)
   if format.eol ~= "\r\n" or other_format.eol ~= "\n" then
     return lines, format
@@ -115,11 +115,25 @@ function M.level(lines, format, other, other_format)
   return levelled, { bom = format.bom, eol = "\n", final = format.final, empty = format.empty }
 end
 
+---@param bytes string
+---@return string text without what the CLI keeps as it is on disk, whatever is answered: byte order mark and CRLF
+local function as_the_cli_compares(bytes)
+  return ((bytes:sub(1, #BOM) == BOM and bytes:sub(#BOM + 1) or bytes):gsub("\r\n", "\n"))
+end
+
+---Whether two texts are the same to the CLI. It proposes LF also for a CRLF file, and writes CRLF all the same.
+---@param a string
+---@param b string
+---@return boolean
+function M.same_text(a, b)
+  return a == b or as_the_cli_compares(a) == as_the_cli_compares(b)
+end
+
 local EOL_NAMES = { ["\n"] = "LF", ["\r\n"] = "CRLF", ["\r"] = "CR" }
 
 ---What differs between two texts that their lines do not show, in words for the person.
----@param old claude-ide.diff.Format
----@param new claude-ide.diff.Format
+---@param old claude-ide.bytes.Format
+---@param new claude-ide.bytes.Format
 ---@return string? nil: nothing
 function M.unseen_changes(old, new)
   if old.empty or new.empty then

@@ -70,6 +70,18 @@ local function absorb(buf, bytes, stat)
     lines, format = formats.decode(bytes, M.decoding(buf))
   end
   local patch = lines ~= nil and not stamp.others_listen("BufWriteCmd", buf)
+  local hands = require("claude-ide.buffer.hands")
+  local function in_the_way()
+    -- Neovim's own reload does not know of a selection.
+    local selected = not patch and require("claude-ide.buffer.anchor").get(buf) ~= nil
+    return selected or hands.are_in_the_way()
+  end
+  if in_the_way() then
+    hands.when_free("reload " .. buf, function()
+      M.reload_all({ buf }, function() end)
+    end, in_the_way)
+    return false, "the person is in the middle of something"
+  end
   local listened = stamp.others_listen("FileChangedShell", buf)
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   if listened or not patch then
@@ -79,8 +91,12 @@ local function absorb(buf, bytes, stat)
     elseif verdict and verdict ~= "reload" and verdict ~= "edit" then
       agreed[buf] = stat_key(stat)
       if verdict == "ask" then
-        local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":~:.")
-        require("claude-ide.ui.notice").warn(name .. " changed on disk. `:e` loads it.")
+        require("claude-ide.ui.notice").warn(
+          require("claude-ide.ui.one_line").of_file(
+            vim.api.nvim_buf_get_name(buf),
+            { "%s changed on disk. `:e` loads it.", "Changed on disk: %s" }
+          )
+        )
       end
       return false, "left to FileChangedShell"
     elseif not patch then
@@ -95,6 +111,8 @@ local function absorb(buf, bytes, stat)
   )
   stamp.agree(buf)
   agreed[buf] = stat_key(stat)
+  require("claude-ide.lsp").saved(buf)
+  require("claude-ide.buffer.reread").tell(buf)
   local ok, err =
     pcall(vim.api.nvim_exec_autocmds, "FileChangedShellPost", { buffer = buf, modeline = false })
   if not ok then

@@ -10,32 +10,19 @@ local MAX_PAIRED_LINES = 400
 local MAX_READABLE_LINES = 20000
 local MAX_DIFFED_LINES = 400000
 
----@class claude-ide.buffer.Hunk lines [old, old + old_count) become [new, new + new_count)
----@field old integer 1-based
----@field old_count integer
----@field new integer 1-based
----@field new_count integer
-
 ---@param old string[]
 ---@param new string[]
 ---@param algorithm? claude-ide.compare.Algorithm default: what reads best, or is fast where there is much
 ---@return claude-ide.buffer.Hunk[] top to bottom
 function M.hunks(old, new, algorithm)
-  local first, last_old, last_new = 1, #old, #new
-  while first <= last_old and first <= last_new and old[first] == new[first] do
-    first = first + 1
-  end
-  while last_old >= first and last_new >= first and old[last_old] == new[last_new] do
-    last_old, last_new = last_old - 1, last_new - 1
-  end
-  local old_count, new_count = last_old - first + 1, last_new - first + 1
+  local whole = require("claude-ide.hunk").between_ends(old, new)
+  local first, old_count, new_count = whole.old, whole.old_count, whole.new_count
   if old_count == 0 and new_count == 0 then
     return {}
+  elseif old_count == 0 or new_count == 0 or old_count + new_count > MAX_DIFFED_LINES then
+    return { whole }
   end
-  local whole = { { old = first, old_count = old_count, new = first, new_count = new_count } }
-  if old_count == 0 or new_count == 0 or old_count + new_count > MAX_DIFFED_LINES then
-    return whole
-  end
+  local last_old, last_new = first + old_count - 1, first + new_count - 1
   local diff = vim.text and vim.text.diff or vim.diff
   local indices =
     diff(table.concat(old, "\n", first, last_old) .. "\n", table.concat(new, "\n", first, last_new) .. "\n", {
@@ -46,14 +33,7 @@ function M.hunks(old, new, algorithm)
   for _, index in
     ipairs(indices --[[@as integer[][] ]])
   do
-    local old_at, old_lines, new_at, new_lines = unpack(index)
-    -- With no lines on a side, xdiff names the line before.
-    hunks[#hunks + 1] = {
-      old = first - 1 + (old_lines == 0 and old_at + 1 or old_at),
-      old_count = old_lines,
-      new = first - 1 + (new_lines == 0 and new_at + 1 or new_at),
-      new_count = new_lines,
-    }
+    hunks[#hunks + 1] = require("claude-ide.hunk").of_xdiff(index[1], index[2], index[3], index[4], first - 1)
   end
   return hunks
 end
@@ -129,6 +109,7 @@ end
 ---@class claude-ide.buffer.Place what the text change would move, with where it has to be afterwards
 ---@field views table<integer, table> by window
 ---@field marks { name: string, lnum: integer, col: integer }[]
+---@field anchor? { lnum: integer, col: integer } of a Visual selection
 
 ---@param buf integer
 ---@param hunks claude-ide.buffer.Hunk[]
@@ -144,6 +125,10 @@ local function remember(buf, hunks)
     end
     view.lnum = lnum
     place.views[win] = view
+  end
+  local anchor = require("claude-ide.buffer.anchor").get(buf)
+  if anchor then
+    place.anchor = { lnum = M.map(hunks, anchor.lnum), col = anchor.col }
   end
   local marks = vim.fn.getmarklist(buf)
   for _, mark in ipairs(vim.fn.getmarklist()) do
@@ -177,6 +162,9 @@ local function put_back(buf, place)
         vim.fn.winrestview(view)
       end)
     end
+  end
+  if place.anchor then
+    require("claude-ide.buffer.anchor").set(place.anchor)
   end
 end
 

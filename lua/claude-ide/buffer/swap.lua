@@ -48,10 +48,10 @@ function M.enable(buf)
     return
   end
   vim.bo[buf].readonly = true
-  local name = vim.fn.fnamemodify(path, ":~:.")
-  require("claude-ide.ui.notice").warn(
-    name .. " has a swap file, so it is open read-only. See `:help swap-file`."
-  )
+  require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(path, {
+    "%s has a swap file, so it is open read-only. See `:help swap-file`.",
+    "Read-only, as it has a swap file: %s",
+  }))
 end
 
 return M
