@@ -15,10 +15,6 @@ local EMPTY_GRACE_MS = 60
 ---@type table<integer, claude-ide.watch.Followed>
 local followed = {}
 
----Buffers that a change waits for until the command-line window is closed.
----@type table<integer, true>
-local postponed = {}
-
 ---@param buf integer
 local function unfollow(buf)
   local entry = followed[buf]
@@ -30,22 +26,26 @@ local function unfollow(buf)
   end
 end
 
+local changed ---@type fun(buf: integer)
+
 ---@param buf integer
 local function reload(buf)
   if not vim.api.nvim_buf_is_loaded(buf) or not followed[buf] then
     return
-  elseif vim.fn.getcmdwintype() ~= "" then
-    postponed[buf] = true
+  elseif require("claude-ide.buffer.hands").are_in_the_way() then
+    require("claude-ide.buffer.hands").when_free("watch " .. buf, function()
+      changed(buf)
+    end)
   elseif vim.bo[buf].modified then
     require("claude-ide.watch.conflict").consider(buf)
   else
-    require("claude-ide.buffer").reload_all_from_disk({ buf }, function() end)
+    require("claude-ide.buffer.disk").reload_all({ buf }, function() end)
   end
 end
 
 ---A file of a loaded buffer changed, or may have.
 ---@param buf integer
-local function changed(buf)
+function changed(buf)
   vim.uv.fs_stat(
     followed[buf] and followed[buf].name or "",
     vim.schedule_wrap(function(_, stat)
@@ -96,9 +96,7 @@ function M.check_all()
       unmodified[#unmodified + 1] = buf
     end
   end
-  if vim.fn.getcmdwintype() == "" then
-    require("claude-ide.buffer").reload_all_from_disk(unmodified, function() end)
-  end
+  require("claude-ide.buffer.disk").reload_all(unmodified, function() end)
 end
 
 ---@param group integer
@@ -113,8 +111,10 @@ local function answer_for_neovim(group)
           vim.v.fcs_choice = "ask" -- as if we were not here
         end
       elseif vim.v.fcs_reason == "deleted" then
-        local name = vim.fn.fnamemodify(event.match, ":~:.")
-        require("claude-ide.ui.notice").warn(name .. " is no longer on disk. `:w` writes it again.")
+        require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(event.match, {
+          "%s is no longer on disk. `:w` writes it again.",
+          "No longer on disk: %s",
+        }))
       else
         if vim.v.fcs_reason == "conflict" then
           require("claude-ide.buffer.stamp").note_conflict(event.buf)
@@ -160,17 +160,6 @@ function M.attach()
     desc = "Claude: look at the disk after an absence",
     callback = M.check_all,
   })
-  vim.api.nvim_create_autocmd("CmdwinLeave", {
-    group = group,
-    desc = "Claude: reload what changed while the command-line window was open",
-    callback = function()
-      local bufs = vim.tbl_keys(postponed)
-      postponed = {}
-      vim.schedule(function()
-        vim.tbl_map(changed, bufs)
-      end)
-    end,
-  })
   answer_for_neovim(group)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     follow(buf)
@@ -183,7 +172,6 @@ function M.detach()
   for buf in pairs(vim.tbl_extend("force", {}, followed)) do
     unfollow(buf)
   end
-  postponed = {}
 end
 
 ---Whether a buffer's file is followed.

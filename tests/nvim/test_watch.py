@@ -91,11 +91,13 @@ def test_a_write_shows_within_200_ms(opened):
       end
     """)
     took = []
-    for text in ("first", "second", "third"):  # one that is late may be the machine's fault
+    for text in map(str, range(20)):  # one that is late may be the machine's fault
         opened.lua("write(...)", text + "\n")
         opened.wait("shown ~= nil")
         assert opened.lines() == [text]
         took.append(opened.lua("return (shown - written) / 1e6"))
+        if took[-1] < 200:
+            break
     assert min(took) < 200
 
 
@@ -182,12 +184,27 @@ def test_one_folder_is_watched_once_and_let_go_with_its_last_buffer(start_nvim):
     assert nvim.lua(counts) == {"watched": 0, "polled": 0, "folders": 0}
 
 
+# `judged` is what a file held when a change of it was last judged.
+NOTE_JUDGED = """
+  local file = require("claude-ide.file")
+  local read_later = file.read_later
+  file.read_later = function(path, max, done)
+    read_later(path, max, function(bytes, ...)
+      done(bytes, ...)
+      judged = bytes
+    end)
+  end
+"""
+
+
 def test_a_modified_buffer_stays_and_the_person_is_told_once(opened):
+    opened.lua(NOTE_JUDGED)
     opened.keys("ggImine <Esc>")
     opened.wait("vim.bo.modified")
     for text in ("theirs\n", "theirs again\n"):
         write_by_rename(opened.project / "a.txt", text)
-        opened.wait("#notices == 1 and #require('claude-ide.watch.conflict').list() == 1")
+        opened.wait(lambda text=text: opened.lua("return judged") == text, what="the change to be judged")
+        assert opened.lua("return { #notices, #require('claude-ide.watch.conflict').list() }") == [1, 1]
     opened.lua("vim.cmd('doautocmd FocusGained') vim.cmd('checktime')")
     assert opened.lines()[0] == "mine line 1"
     assert (opened.project / "a.txt").read_text() == "theirs again\n"
@@ -235,6 +252,38 @@ def test_all_three_are_shown_and_leave_nothing_behind(opened):
     assert opened.lua("return vim.deep_equal(before, { vim.wo.foldmethod, vim.wo.diff, vim.wo.wrap })") is True
 
 
+def test_in_the_comparison_do_takes_a_change_and_w_ends_it(opened):
+    conflict(opened)
+    opened.keys(":Claude resolve compare<CR>")
+    opened.wait("#vim.api.nvim_tabpage_list_wins(0) == 3")
+    opened.keys("ggdo")
+    opened.wait(lambda: opened.lines() == ["theirs"])
+    opened.keys("Gomine<Esc>:w<CR>")
+    opened.wait(
+        lambda: (opened.project / "a.txt").read_text() == "theirs\nmine\n", what="the write, without a question"
+    )
+    opened.wait("#require('claude-ide.watch.conflict').list() == 0")
+    assert "E101" not in opened.lua("return vim.fn.execute('messages')")
+    opened.keys(":tabclose<CR>")
+    opened.wait("#vim.api.nvim_list_tabpages() == 1")
+    opened.wait("vim.fn.maparg('do', 'n') == ''")
+
+
+def test_where_no_line_was_changed_by_both_they_are_merged(opened):
+    opened.keys("ggImine <Esc>")
+    opened.wait("vim.bo.modified and require('claude-ide.watch.conflict').base(vim.fn.bufnr()) ~= nil")
+    write_by_rename(opened.project / "a.txt", TEXT + "theirs\n")
+    opened.wait("#require('claude-ide.watch.conflict').list() == 1")
+    opened.lua("vim.ui.select = function(items, opts, done) offered = items done(items[1]) end")
+    opened.keys(":Claude resolve<CR>")
+    opened.wait(lambda: opened.lines() == ["mine line 1", *OLD[1:], "theirs"])
+    assert opened.lua("return offered") == ["merge", "mine", "theirs", "compare"]
+    assert opened.lua("return { vim.bo.modified, #require('claude-ide.watch.conflict').list() }") == [True, 0]
+    opened.keys(":w<CR>")
+    opened.wait("not vim.bo.modified")
+    assert (opened.project / "a.txt").read_text() == "mine " + TEXT + "theirs\n"
+
+
 def test_without_a_word_the_person_chooses_from_a_list(opened):
     conflict(opened)
     opened.lua("vim.ui.select = function(items, opts, done) offered = items done(items[2]) end")
@@ -268,8 +317,10 @@ def test_own_writes_are_no_news(opened):
     opened.wait("not vim.bo.modified and vim.fn.getline(1) == 'mine line 1again'")
     opened.keys("Amore<Esc>")
     opened.wait("vim.bo.modified")
-    write_by_rename(opened.project / "b.txt", "x\n")
+    opened.wait("require('claude-ide.watch.conflict').base(vim.api.nvim_get_current_buf()) ~= nil")
+    opened.lua(NOTE_JUDGED)
     opened.lua("require('claude-ide.watch').check_all()")
+    opened.wait("judged == 'mine line 1again\\n' .. table.concat(vim.fn.getline(2, '$'), '\\n') .. '\\n'")
     assert opened.lua("return #notices") == 0
 
 
@@ -366,7 +417,7 @@ def test_a_deleted_file_leaves_its_text_and_a_word(opened):
     assert "no longer on disk" in opened.lua("return notices[1]")
     assert opened.lines() == OLD
     opened.keys(":w<CR>")
-    opened.wait(lambda: (opened.project / "a.txt").exists(), what="the file to be written again")
+    opened.wait_screen("B written")
     write_in_place(opened.project / "a.txt", "new\n" + TEXT)
     opened.wait(lambda: opened.lines() == ["new", *OLD], what="the file to be followed again")
 
@@ -383,3 +434,129 @@ def test_a_language_server_is_told_of_what_was_reloaded(start_nvim):
     nvim.wait(lambda: nvim.lua(found) == [], what="no diagnostics any more")
     assert nvim.lua("return vim.tbl_contains(fake.seen, 'textDocument/didSave')") is False
     assert nvim.lua("return vim.tbl_values(fake.texts)") == ["one\ntwo\n"]
+
+
+TOP = "".join(f"new {i}\n" for i in range(1, 6))
+
+
+@pytest.mark.parametrize("select", ["V3j", "v3jl", "<C-v>3jl"])
+def test_a_selection_stays_on_its_lines(opened, select):
+    opened.keys("10G0ll" + select)
+    opened.wait("vim.fn.line('.') == 13")
+    selected = "return vim.fn.getregion(vim.fn.getpos('v'), vim.fn.getpos('.'), { type = vim.fn.mode() })"
+    before = opened.lua(selected)
+    write_by_rename(opened.project / "a.txt", TOP + TEXT)
+    opened.wait(lambda: opened.lines()[:5] == TOP.split("\n")[:5])
+    assert opened.lua(selected) == before
+    opened.keys("d")
+    opened.wait("vim.fn.mode() == 'n' and vim.bo.modified")
+    assert len([line for line in opened.lines() if line in OLD]) == 56
+    assert opened.lines()[:14] == [*TOP.split("\n")[:5], *OLD[:9]]
+
+
+def test_a_selection_in_another_encoding_waits_with_the_reload(start_nvim):
+    nvim = start_nvim(files={"a.txt": ("é\n" + TEXT).encode("latin-1")}, init_lua=NOTICES)
+    nvim.lua(START)
+    nvim.cmd("edit ++enc=latin1 a.txt")
+    nvim.keys("10GV3j")
+    nvim.wait("vim.fn.line('.') == 13")
+    (nvim.project / "a.txt").write_bytes((TOP + "é\n" + TEXT).encode("latin-1"))
+    nvim.wait("require('claude-ide.buffer.hands').is_waited_for()")
+    assert nvim.lines()[:2] == ["é", "line 1"]
+    nvim.keys("<Esc>")
+    nvim.wait(lambda: nvim.lines()[:6] == [*TOP.split("\n")[:5], "é"])
+
+
+@pytest.mark.parametrize(("begun", "rest", "left"), [("d", "j", OLD[:9] + OLD[11:]), ("gh", "x", None)])
+def test_a_reload_waits_for_the_end_of_what_was_begun(opened, begun, rest, left):
+    opened.keys("10G" + begun)
+    opened.wait(f"vim.fn.mode(1) == '{'no' if begun == 'd' else 's'}'")
+    write_by_rename(opened.project / "a.txt", TOP + TEXT)
+    opened.wait("require('claude-ide.buffer.hands').is_waited_for()")
+    assert opened.lines() == OLD
+    opened.keys(rest)
+    opened.wait("vim.bo.modified")
+    assert opened.lines() == (left or [*OLD[:9], "xine 10", *OLD[10:]])
+    opened.wait("#notices == 1")  # now there are two texts, and the person decides
+
+
+def test_a_reload_comes_after_a_command_that_was_given_up(opened):
+    opened.keys("10Gd")
+    opened.wait("vim.fn.mode(1) == 'no'")
+    write_by_rename(opened.project / "a.txt", TOP + TEXT)
+    opened.wait("require('claude-ide.buffer.hands').is_waited_for()")
+    opened.keys("<Esc>")
+    opened.wait(lambda: opened.lines()[:5] == TOP.split("\n")[:5])
+    assert opened.cursor() == (15, 0)
+
+
+@pytest.mark.parametrize("begun", ["d/line 20", "d?line 5", "V/line 20", "<C-v>/line 20", "gU/line 20", "c/line 20"])
+def test_a_search_that_an_operator_or_a_selection_waits_for_is_of_the_text_it_was_begun_in(opened, begun):
+    opened.keys("10G" + begun)
+    opened.wait(f"vim.fn.getcmdline() == '{begun[begun.find('line') :]}'")
+    write_by_rename(opened.project / "a.txt", TOP + TEXT)
+    opened.wait(
+        "require('claude-ide.buffer.hands').is_waited_for() or vim.fn.getline(1) == 'new 1'",
+        what="the change to be seen",
+    )
+    opened.keys("<CR>" + ("d" if begun[0] in "V<" else "x<Esc>" if begun[0] == "c" else ""))
+    opened.wait("vim.bo.modified and vim.fn.mode(1) == 'n'")
+    kept = [line for line in opened.lines() if line in OLD]
+    if begun.startswith("d?"):
+        assert kept == [*OLD[:4], *OLD[9:]]
+    elif begun.startswith("V"):
+        assert kept == [*OLD[:9], *OLD[20:]]
+    elif begun.startswith("<"):
+        assert [line for line in opened.lines() if line[:1] == "i"] == [f"line {n}"[1:] for n in range(10, 21)]
+    else:
+        assert kept == [*OLD[:9], *OLD[19:]]
+
+
+def compare(opened):
+    conflict(opened)
+    opened.keys(":Claude resolve compare<CR>")
+    opened.wait("#vim.api.nvim_tabpage_list_wins(0) == 3", what="the three texts")
+
+
+def say_no(opened):
+    """To Neovim's own question before it writes over a file that it has not read."""
+    opened.wait_screen("changed since reading it")
+    opened.keys("n")
+    opened.wait_screen("Press ENTER")
+    opened.keys("<CR>")
+    opened.wait(lambda: opened.mode() == "n", what="the question to be answered")
+
+
+def test_a_comparison_that_is_left_without_a_word_decides_nothing(opened):
+    path = opened.project / "a.txt"
+    compare(opened)
+    opened.keys(":tabclose<CR>")
+    opened.wait("#vim.api.nvim_list_tabpages() == 1", what="the comparison to go")
+    assert opened.lua("return #require('claude-ide.watch.conflict').list()") == 1
+    opened.keys(":w<CR>")
+    say_no(opened)
+    assert path.read_text() == "theirs\n"
+    opened.keys(":Claude resolve mine<CR>:w<CR>")
+    opened.wait(lambda: path.read_text().startswith("mine line 1\n"), what="the person's text on disk")
+    opened.wait("#require('claude-ide.watch.conflict').list() == 0")
+
+
+def test_in_a_comparison_a_text_that_nobody_has_seen_is_not_written_over(opened):
+    path = opened.project / "a.txt"
+    compare(opened)
+    write_by_rename(path, "theirs, and more\n")
+    opened.keys(":w<CR>")
+    say_no(opened)
+    assert path.read_text() == "theirs, and more\n"
+
+
+@pytest.mark.parametrize("keys", [":w<CR>", ":x<CR>", ":wall<CR>", ":update<CR>"])
+def test_in_a_comparison_each_write_ends_the_matter(opened, keys):
+    compare(opened)
+    opened.keys(keys)
+    opened.wait(lambda: (opened.project / "a.txt").read_text().startswith("mine line 1\n"), what="the text on disk")
+    opened.wait("#require('claude-ide.watch.conflict').list() == 0")
+    opened.wait("not vim.bo[vim.fn.bufnr('a.txt')].modified")
+    opened.cmd("tabonly | only | edit! a.txt")
+    opened.keys("oagain<Esc>:w<CR>")
+    opened.wait(lambda: "again\n" in (opened.project / "a.txt").read_text(), what="another write, without a question")

@@ -210,16 +210,17 @@ return {
   },
   {
     name = "resolve",
-    args = "[mine | theirs | compare]",
-    doc = "Decide on a file that changed on disk while you had unsaved changes: keep yours, take the disk's, or show both "
-      .. "(and what was before) side by side. Without an argument: choose.",
+    args = "[merge | mine | theirs | compare]",
+    doc = "Decide on a file that changed on disk while you had unsaved changes: take both where no line was changed by both, "
+      .. "keep yours, take the disk's, or show both (and what was before) side by side, where `do` in yours takes a change "
+      .. "of the disk's and `:w` ends it. Without an argument: choose.",
     run = function(words)
-      if words[1] and not vim.tbl_contains({ "mine", "theirs", "compare" }, words[1]) then
-        return nil, ("`:Claude resolve %s`: expected mine, theirs or compare."):format(words[1])
+      if words[1] and not vim.tbl_contains({ "merge", "mine", "theirs", "compare" }, words[1]) then
+        return nil, ("`:Claude resolve %s`: expected merge, mine, theirs or compare."):format(words[1])
       end
       return require("claude-ide.watch.conflict").resolve(words[1] --[[@as claude-ide.watch.Choice?]])
     end,
-    complete = complete_one_of({ "mine", "theirs", "compare" }),
+    complete = complete_one_of({ "merge", "mine", "theirs", "compare" }),
   },
   {
     name = "sessions",

@@ -41,11 +41,18 @@ function M.modified_set(buf)
   end)
 end
 
+---Begins anew with a buffer whose unsaved text now goes beyond another file on disk than before.
+---@param buf integer
+function M.rebase(buf)
+  M.forget(buf)
+  M.modified_set(buf)
+end
+
 ---Judges a change on disk of a modified buffer's file, and tells the person if it matters.
 ---@param buf integer
 function M.consider(buf)
   local name = vim.api.nvim_buf_get_name(buf)
-  if require("claude-ide.diff.reload").is_awaiting(name) then
+  if require("claude-ide.watch.expected").includes(name) then
     return -- the person accepted this change, over their unsaved text
   end
   require("claude-ide.file").read_later(name, MAX_BYTES, function(bytes)
@@ -54,7 +61,7 @@ function M.consider(buf)
     end
     local buffer, stamp = require("claude-ide.buffer"), require("claude-ide.buffer.stamp")
     if not vim.bo[buf].modified then
-      buffer.reload_all_from_disk({ buf }, function() end)
+      require("claude-ide.buffer.disk").reload_all({ buf }, function() end)
       return
     elseif not stamp.is_conflict(buf) then
       return
@@ -68,11 +75,11 @@ function M.consider(buf)
       return
     end
     entry.open = true
-    require("claude-ide.ui.notice").warn(
-      ("%s changed on disk, and you have unsaved changes. `:Claude resolve` keeps yours, takes the disk's or shows them side by side."):format(
-        vim.fn.fnamemodify(name, ":~:.")
-      )
-    )
+    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(name, {
+      "%s changed on disk, and you have unsaved changes. `:Claude resolve` keeps yours, takes the disk's or shows both.",
+      "%s changed on disk, and you have unsaved changes: `:Claude resolve`",
+      "`:Claude resolve`: %s changed on disk",
+    }))
   end)
 end
 
@@ -103,7 +110,7 @@ end
 ---@return string? err
 local function take_theirs(buf)
   vim.bo[buf].modified = false
-  local _, why_not = require("claude-ide.buffer").reload_from_disk(buf)
+  local _, why_not = require("claude-ide.buffer.disk").reload(buf)
   if why_not then
     vim.bo[buf].modified = true
     return nil, ("%s could not be taken over: %s"):format(vim.api.nvim_buf_get_name(buf), why_not)
@@ -112,7 +119,46 @@ local function take_theirs(buf)
   return true
 end
 
----@alias claude-ide.watch.Choice "mine"|"theirs"|"compare"
+---Both texts as one, where no line was changed by both.
+---@param buf integer
+---@param theirs string what is on disk
+---@return string[]? merged nil: it cannot be done
+---@return string? err
+local function merge(buf, theirs)
+  local formats, decoding =
+    require("claude-ide.buffer.format"), require("claude-ide.buffer.disk").decoding(buf)
+  local base = conflicts[buf].base
+  local before = base and formats.decode(base, decoding)
+  local disk = formats.decode(theirs, decoding)
+  if not before or not disk then
+    return nil, "What the file held before is not known."
+  end
+  local mine = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  local merged, overlaps = require("claude-ide.merge").three_way(before, mine, disk)
+  if overlaps > 0 then
+    return nil, "Both have changed the same lines: `:Claude resolve compare` shows them."
+  end
+  return merged, nil
+end
+
+---@param buf integer
+---@param theirs string
+---@return boolean? ok
+---@return string? err
+local function take_both(buf, theirs)
+  local merged, err = merge(buf, theirs)
+  if not merged then
+    return nil, err
+  end
+  local format = require("claude-ide.buffer.format").of(buf)
+  format.empty = false
+  require("claude-ide.buffer.patch").set_text(buf, merged, format)
+  keep_mine(buf)
+  M.rebase(buf)
+  return true
+end
+
+---@alias claude-ide.watch.Choice "mine"|"theirs"|"merge"|"compare"
 
 ---Decides on one buffer.
 ---@param buf integer
@@ -132,11 +178,23 @@ function M.decide(buf, choice)
   if not theirs then
     return nil, "The file cannot be shown: " .. why_not
   end
+  if choice == "merge" then
+    return take_both(buf, theirs)
+  end
   require("claude-ide.watch.three_way").open(buf, conflicts[buf].base, theirs)
   return true
 end
 
+---@param buf integer
+---@return claude-ide.watch.Choice[] the best first
+local function choices(buf)
+  local theirs = require("claude-ide.file").read_now(vim.api.nvim_buf_get_name(buf), MAX_BYTES)
+  local both = theirs and merge(buf, theirs) and { "merge" } or {}
+  return vim.list_extend(both, { "mine", "theirs", "compare" })
+end
+
 local LABELS = {
+  merge = "Take both (no line was changed by both)",
   mine = "Keep mine (the next :w writes over the disk's)",
   theirs = "Take the disk's (u brings mine back)",
   compare = "Show base, mine and the disk's side by side",
@@ -155,7 +213,7 @@ function M.resolve(choice)
     return M.decide(buf, choice)
   end
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":~:.")
-  vim.ui.select({ "mine", "theirs", "compare" }, {
+  require("claude-ide.ui.choose").select(choices(buf), {
     prompt = name .. " changed on disk",
     format_item = function(item)
       return LABELS[item]
