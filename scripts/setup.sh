@@ -8,6 +8,10 @@ source "$(dirname "$0")/env.sh"
 claude_code=2.1.329
 mcp_sdk=1.32.2
 ws=8.23.0
+pyright=1.1.414
+typescript=5.9.3
+typescript_language_server=6.0.2
+vscode_language_servers=4.10.0
 stylua=2.5.2
 selene=0.31.0
 emmylua_check=0.25.1
@@ -55,7 +59,7 @@ install_venv() {
   fi
 }
 
-# ---- Node: the CLI under test, the official MCP SDK, StyLua
+# ---- Node: the CLI under test, the official MCP SDK, language servers, StyLua
 
 node_package() { # NAME VERSION PACKAGE...
   need npm "comes with Node.js"
@@ -68,7 +72,12 @@ npm_install() {
 }
 
 cli() { node_package claude-code "$claude_code" "@anthropic-ai/claude-code@$claude_code"; }
-node() { node_package mcp-sdk "$mcp_sdk, ws $ws" "@modelcontextprotocol/sdk@$mcp_sdk" "ws@$ws"; }
+node() {
+  node_package mcp-sdk "$mcp_sdk, ws $ws" "@modelcontextprotocol/sdk@$mcp_sdk" "ws@$ws"
+  node_package language-servers "$pyright, $typescript_language_server with $typescript, $vscode_language_servers" \
+    "pyright@$pyright" "typescript-language-server@$typescript_language_server" "typescript@$typescript" \
+    "vscode-langservers-extracted@$vscode_language_servers"
+}
 
 # ---- Neovim, three versions
 

@@ -95,15 +95,20 @@ end
 
 ---The diagnostics of one buffer, worst first.
 ---@param buf integer
+---@param each? fun(raw: vim.Diagnostic, converted: claude-ide.Diagnostic) called for each of them
 ---@return claude-ide.Diagnostic[]
-function M.of_buffer(buf)
+function M.of_buffer(buf, each)
   if not may_be_told(buf) then
     return {}
   end
   local limit = require("claude-ide.config").get().diagnostics.max_per_file
   local read_line = line_reader(buf)
   return vim.tbl_map(function(diagnostic)
-    return convert(diagnostic, read_line)
+    local converted = convert(diagnostic, read_line)
+    if each then
+      each(diagnostic, converted)
+    end
+    return converted
   end, worst(vim.diagnostic.get(buf), limit))
 end
 
@@ -183,13 +188,30 @@ local function start()
     group = group,
     desc = "Claude: know which language servers have diagnostics",
     callback = function(event)
-      require("claude-ide.diagnostics.fresh").meet(event.data.client_id)
+      local client = vim.lsp.get_client_by_id(event.data.client_id)
+      if client then
+        require("claude-ide.diagnostics.servers").listen(client, event.buf)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd("LspProgress", {
+    group = group,
+    desc = "Claude: know which language servers are at work",
+    callback = function(event)
+      require("claude-ide.diagnostics.servers").progress(event.data.client_id, event.data.params)
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "BufUnload", "LspDetach" }, {
+    group = group,
+    desc = "Claude: language servers have judged no text of a buffer that is gone",
+    callback = function(event)
+      require("claude-ide.diagnostics.servers").forget_buffer(event.buf)
     end,
   })
   -- Loading vim.lsp takes longer than all else at the start; where it is not loaded, no client runs.
   if package.loaded["vim.lsp"] then
     for _, client in ipairs(vim.lsp.get_clients()) do
-      require("claude-ide.diagnostics.fresh").meet(client.id)
+      require("claude-ide.diagnostics.servers").listen(client)
     end
   end
 end

@@ -8,6 +8,9 @@ local HAS_METHODS = vim.fn.has("nvim-0.11") == 1
 ---@param method? string
 ---@return vim.lsp.Client[]
 function M.clients(buf, method)
+  if not package.loaded["vim.lsp"] then
+    return {} -- no server runs, and loading it takes longer than all else
+  end
   return vim.lsp.get_clients({
     bufnr = buf,
     method = method --[[@as any]],
@@ -38,7 +41,7 @@ end
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
----@param handler fun(err: table?, result: any, context: table)
+---@param handler? fun(err: table?, result: any, context: table) nil: the client's own
 ---@param buf integer
 ---@return integer? request_id nil where it could not be sent
 function M.request(client, method, params, handler, buf)
@@ -61,6 +64,89 @@ function M.flush(client, buf)
   if ok and type(tracking.flush) == "function" then
     pcall(tracking.flush, client, buf)
   end
+end
+
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+local function notify(client, method, params)
+  if HAS_METHODS then
+    client:notify(method --[[@as any]], params)
+  else
+    ---@diagnostic disable-next-line: param-type-mismatch
+    client.notify(method, params)
+  end
+end
+
+---What a server wants to know of a saved file, as `textDocumentSync` says.
+---@param client vim.lsp.Client
+---@return { includeText?: boolean }? nil: nothing
+local function save_options(client)
+  local sync = (client.server_capabilities or {}).textDocumentSync
+  local save = type(sync) == "table" and sync.save
+  if type(save) == "table" then
+    return save
+  end
+  return save == true and {} or nil
+end
+
+---Tells the servers of a buffer that its file holds its text now, though not Neovim has written it: some (rust-analyzer's
+---`cargo check`) look only then.
+---LSP 3.17, "textDocument/didSave".
+---@param buf integer unmodified, its text that of the file
+function M.saved(buf)
+  for _, client in ipairs(M.clients(buf)) do
+    local save = save_options(client)
+    if save then
+      M.flush(client, buf)
+      notify(client, "textDocument/didSave", {
+        textDocument = { uri = vim.uri_from_bufnr(buf) },
+        text = save.includeText and table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n") .. "\n"
+          or nil,
+      })
+    end
+  end
+end
+
+---What happened to a file on disk.
+---LSP 3.17, FileChangeType.
+---@enum claude-ide.lsp.FileChange
+M.FileChange = { created = 1, changed = 2, deleted = 3 }
+
+---@param client vim.lsp.Client
+---@param path string
+---@return boolean
+local function is_of_workspace(client, path)
+  local paths, folders = require("claude-ide.path"), client.workspace_folders or {}
+  return #folders == 0
+    or vim.iter(folders):any(function(folder)
+      return paths.within(path, vim.uri_to_fname(folder.uri))
+    end)
+end
+
+---Tells the servers of a workspace of files that came, changed or went. Neovim watches files only where a server asks for
+---it, and on Linux not even then.
+---LSP 3.17, "workspace/didChangeWatchedFiles".
+---@param changes table<string, claude-ide.lsp.FileChange> by absolute path
+---@return integer[] clients that were told
+function M.files_changed(changes)
+  local told = {}
+  if next(changes) == nil or not package.loaded["vim.lsp"] then
+    return told
+  end
+  for _, client in ipairs(vim.lsp.get_clients()) do
+    local events = {}
+    for path, change in vim.spairs(changes) do
+      if is_of_workspace(client, path) then
+        events[#events + 1] = { uri = vim.uri_from_fname(path), type = change }
+      end
+    end
+    if #events > 0 then
+      notify(client, "workspace/didChangeWatchedFiles", { changes = events })
+      told[#told + 1] = client.id
+    end
+  end
+  return told
 end
 
 return M

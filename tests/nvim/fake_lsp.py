@@ -1,13 +1,29 @@
-"""A language server inside Neovim: finds the word ERROR (or WARN) in each line, formats by upper-casing."""
+"""A language server inside Neovim: finds the word ERROR (or WARN) in each line, formats by upper-casing.
+
+`imports`: it knows the files that were there at its start and those it is told of, and reports `import x` of others.
+`on_save`: it reports errors only after `didSave`, as work of its own (`$/progress`). `changes_only`: it says nothing where
+it would repeat itself. Requests that are withdrawn are never answered.
+"""
 
 LSP = """
 vim.g.loaded_python3_provider = 0 -- Neovim's ftplugin for Python looks for one, which takes seconds on a busy machine
 fake = { seen = {}, texts = {}, running = {} }
 
----@param opts { delay?: integer, pull?: boolean, silent?: boolean, stale?: boolean, slow_start?: integer, format?: string }
+---@param opts { delay?: integer, pull?: boolean, silent?: boolean, stale?: boolean, slow_start?: integer, format?: string, imports?: boolean, on_save?: boolean, changes_only?: boolean }
 function fake.start(name, opts)
+  local there, said, withdrawn = {}, {}, {}
+  for file in vim.fs.dir(".") do there[file] = true end
   local function judge(uri, text)
     local found = {}
+    for row, line in ipairs(opts.imports and vim.split(text, "\\n") or {}) do
+      local module = line:match("^import (%w+)")
+      if module and not there[module .. ".py"] then
+        table.insert(found, {
+          range = { start = { line = row - 1, character = 0 }, ["end"] = { line = row - 1, character = 6 } },
+          severity = 1, message = "no module " .. module, source = name,
+        })
+      end
+    end
     for row, line in ipairs(vim.split(text, "\\n")) do
       for word, severity in pairs({ ERROR = 1, WARN = 2, INFO = 3, HINT = 4 }) do
         local first, last = line:find(word, 1, true)
@@ -25,13 +41,22 @@ function fake.start(name, opts)
   local function cmd(dispatchers)
     local closing, id = false, 0
     local server = {}
-    local function publish(uri, version, delay)
+    local function publish(uri, version, delay, after)
       if opts.pull or opts.silent then return end
       vim.defer_fn(function()
+        local diagnostics = judge(uri, fake.texts[uri] or "")
+        if opts.changes_only and vim.deep_equal(diagnostics, said[uri] or {}) then return end
+        said[uri] = diagnostics
         dispatchers.notification("textDocument/publishDiagnostics", {
-          uri = uri, version = version, diagnostics = judge(uri, fake.texts[uri]),
+          uri = uri, version = version, diagnostics = diagnostics,
         })
+        if after then after() end
       end, delay)
+    end
+    local function work(uri)
+      local function report(kind) dispatchers.notification("$/progress", { token = "check", value = { kind = kind, title = "check" } }) end
+      vim.schedule(function() report("begin") end)
+      publish(uri, nil, opts.delay or 0, function() report("end") end)
     end
     function server.request(method, params, callback)
       id = id + 1
@@ -39,13 +64,15 @@ function fake.start(name, opts)
       local function answer(result) vim.schedule(function() callback(nil, result) end) end
       if method == "initialize" then
         local capabilities = {
-          textDocumentSync = { openClose = true, change = 1 },
+          textDocumentSync = { openClose = true, change = 1, save = opts.on_save },
           diagnosticProvider = opts.pull and { interFileDependencies = false, workspaceDiagnostics = false } or nil,
           documentFormattingProvider = opts.format ~= nil,
         }
         vim.defer_fn(function() answer({ capabilities = capabilities }) end, opts.slow_start or 0)
       elseif method == "textDocument/diagnostic" then
+        local number = id
         vim.defer_fn(function()
+          if withdrawn[number] then return end
           answer({ kind = "full", items = judge(params.textDocument.uri, fake.texts[params.textDocument.uri]) })
         end, opts.delay or 0)
       elseif method == "textDocument/formatting" then
@@ -61,6 +88,7 @@ function fake.start(name, opts)
       table.insert(fake.seen, method)
       if method == "textDocument/didOpen" then
         fake.texts[params.textDocument.uri] = params.textDocument.text
+        if opts.on_save then work(params.textDocument.uri) return true end
         publish(params.textDocument.uri, params.textDocument.version, opts.delay or 0)
       elseif method == "textDocument/didChange" then
         local uri, version = params.textDocument.uri, params.textDocument.version
@@ -71,7 +99,16 @@ function fake.start(name, opts)
             uri = uri, version = version - 1, diagnostics = judge(uri, before),
           })
         end
-        publish(uri, version, opts.delay or 0)
+        if not opts.on_save then publish(uri, version, opts.delay or 0) end
+      elseif method == "textDocument/didSave" then
+        if opts.on_save then work(params.textDocument.uri) end
+      elseif method == "textDocument/didClose" then
+        fake.texts[params.textDocument.uri] = nil
+      elseif method == "$/cancelRequest" then
+        withdrawn[params.id] = true
+      elseif method == "workspace/didChangeWatchedFiles" then
+        for _, change in ipairs(params.changes) do there[vim.fs.basename(change.uri)] = change.type ~= 3 or nil end
+        for uri in pairs(fake.texts) do publish(uri, nil, opts.delay or 0) end
       end
       return true
     end

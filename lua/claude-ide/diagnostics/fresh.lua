@@ -1,38 +1,40 @@
 -- Waits until language servers have said what they think of a text that just changed.
--- Invariant: every wait ends, at the latest at its deadline. A server that never speaks is not waited for again.
+-- Invariant: every wait ends, at the latest at its deadline. A server is waited for as long as it usually takes, and one
+-- that never speaks not again.
 local M = {}
 
-local PUBLISH = "textDocument/publishDiagnostics"
 local PULL = "textDocument/diagnostic"
 
 ---After the last word: some servers publish syntax errors first and type errors a moment later.
 local SETTLE_MS = 40
 
----A server that has never published and let so many waits run out is one without diagnostics.
-local MAX_SILENCES = 2
-
----@type table<integer, true> clients that have published at least once
-local spoken = {}
----@type table<integer, integer> waits that ran out without a word, by client
-local silences = {}
+---One (client, buffer) that is waited for.
+---@class claude-ide.diagnostics.Slot
+---@field client_id? integer nil: a server that is starting
+---@field buf integer
+---@field until_ number `vim.uv.now()` time after which it is waited for no more
 
 ---@class claude-ide.diagnostics.Wait
----@field open table<string, true> what is waited for: "<client>:<buffer>"
+---@field open table<string, claude-ide.diagnostics.Slot>
+---@field clients table<integer, true> those that are asked
 ---@field bufs table<integer, true>
 ---@field versions table<integer, integer> of the texts that the servers are to judge
----@field done? fun()
+---@field done? fun(late: table<integer, table<integer, true>>)
+---@field began number
+---@field ends number
 ---@field deadline uv.uv_timer_t
 ---@field settle uv.uv_timer_t
+---@field patience uv.uv_timer_t
 ---@field group integer
 
 ---@type table<claude-ide.diagnostics.Wait, true>
 local waits = {}
 
----The handlers that are ours, so that none is wrapped twice.
----@type table<function, true>
-local wrappers = setmetatable({}, { __mode = "k" })
-
 local waits_made = 0
+
+local function known()
+  return require("claude-ide.diagnostics.servers")
+end
 
 ---@param client_id integer
 ---@param buf integer
@@ -49,8 +51,41 @@ local function finish(wait)
   wait.done, waits[wait] = nil, nil
   wait.deadline:close()
   wait.settle:close()
+  wait.patience:close()
   vim.api.nvim_del_augroup_by_id(wait.group)
-  done()
+  local late = {} ---@type table<integer, table<integer, true>>
+  local function is_late(buf, client_id)
+    late[buf] = late[buf] or {}
+    late[buf][client_id] = true
+  end
+  for _, open in pairs(wait.open) do
+    if open.client_id then
+      is_late(open.buf, open.client_id)
+      known().ran_out(open.client_id, wait.ends - wait.began)
+    end
+  end
+  for client_id in pairs(wait.clients) do
+    if known().is_working(client_id) then
+      for buf in pairs(wait.bufs) do
+        is_late(buf, client_id)
+      end
+    end
+  end
+  done(late)
+end
+
+---@param wait claude-ide.diagnostics.Wait
+---@return boolean
+local function is_quiet(wait)
+  if next(wait.open) ~= nil then
+    return false
+  end
+  for client_id in pairs(wait.clients) do
+    if known().is_working(client_id) then
+      return false
+    end
+  end
+  return true
 end
 
 ---@param wait claude-ide.diagnostics.Wait
@@ -59,12 +94,12 @@ local function check(wait)
     return
   end
   wait.settle:stop()
-  if next(wait.open) == nil then
+  if is_quiet(wait) then
     wait.settle:start(
       SETTLE_MS,
       0,
       vim.schedule_wrap(function()
-        if wait.done and next(wait.open) == nil then
+        if wait.done and is_quiet(wait) then
           finish(wait)
         end
       end)
@@ -72,11 +107,39 @@ local function check(wait)
   end
 end
 
+---Stops waiting for those who would have spoken by now.
+---@param wait claude-ide.diagnostics.Wait
+local function lose_patience(wait)
+  if not wait.done then
+    return
+  end
+  local now, next_look = vim.uv.now(), wait.ends
+  for key, open in pairs(wait.open) do
+    if open.client_id and open.until_ <= now and open.until_ < wait.ends then
+      if not known().is_working(open.client_id) then
+        wait.open[key] = nil
+        known().kept_silent(open.client_id, open.buf, now - wait.began)
+      end
+    else
+      next_look = math.min(next_look, open.until_)
+    end
+  end
+  if next_look < wait.ends then
+    wait.patience:start(
+      math.ceil(math.max(1, next_look - now)),
+      0,
+      vim.schedule_wrap(function()
+        lose_patience(wait)
+      end)
+    )
+  end
+  check(wait)
+end
+
 ---@param client_id integer
 ---@param buf integer
 ---@param version? integer of the text that the server judged
 local function heard(client_id, buf, version)
-  spoken[client_id], silences[client_id] = true, nil
   for wait in pairs(waits) do
     if wait.bufs[buf] and not (version and wait.versions[buf] and version < wait.versions[buf]) then
       wait.open[slot(client_id, buf)] = nil
@@ -85,24 +148,26 @@ local function heard(client_id, buf, version)
   end
 end
 
----Listens to what one client publishes, by wrapping its handler for as long as the client lives.
----@param client vim.lsp.Client
-local function listen(client)
-  local own = client.handlers[PUBLISH]
-  if own and wrappers[own] then
-    return
-  end
-  local function wrapper(err, result, context, ...)
-    local handler = own or vim.lsp.handlers[PUBLISH]
-    local returned = handler(err, result, context, ...)
-    if type(result) == "table" and type(result.uri) == "string" then
-      local version = type(result.version) == "number" and result.version --[[@as integer]] or nil
-      heard(context.client_id, vim.uri_to_bufnr(result.uri), version)
+---@param client_id integer
+local function worked(client_id)
+  for wait in pairs(waits) do
+    if wait.clients[client_id] then
+      lose_patience(wait)
     end
-    return returned
   end
-  wrappers[wrapper] = true
-  client.handlers[PUBLISH] = wrapper
+end
+
+---@param wait claude-ide.diagnostics.Wait
+---@param client vim.lsp.Client
+---@param buf integer
+local function open_slot(wait, client, buf)
+  local now = vim.uv.now()
+  known().ask(client.id, buf)
+  wait.open[slot(client.id, buf)] = {
+    client_id = client.id,
+    buf = buf,
+    until_ = now + known().patience(client.id, wait.ends - now),
+  }
 end
 
 ---@param wait claude-ide.diagnostics.Wait
@@ -110,52 +175,48 @@ end
 ---@param buf integer
 local function ask(wait, client, buf)
   local lsp = require("claude-ide.lsp")
-  listen(client)
+  known().listen(client, buf)
   if lsp.supports(client, PULL, buf) then
-    local key = slot(client.id, buf)
-    local function answered(err, result, context)
-      local handler = client.handlers[PULL] or vim.lsp.handlers[PULL]
-      if handler then
-        pcall(handler, err, result, context)
-      end
-      wait.open[key] = nil
-      check(wait)
-    end
+    -- No handler of ours: the answer goes where Neovim's own questions are answered, and is heard there.
     local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
-    if lsp.request(client, PULL, params, answered, buf) then
-      wait.open[key] = true
+    if lsp.request(client, PULL, params, nil, buf) then
+      wait.clients[client.id] = true
+      open_slot(wait, client, buf)
     end
     return
   end
-  if not spoken[client.id] and (silences[client.id] or 0) >= MAX_SILENCES then
-    return
-  end
-  wait.open[slot(client.id, buf)] = true
+  wait.clients[client.id] = true
   lsp.flush(client, buf)
+  if not known().has_judged(client.id, buf) then
+    open_slot(wait, client, buf)
+  end
 end
 
----Calls back once every language server of these buffers has judged their present text, or the time is up. At once where
----there is no server to wait for.
----@param bufs integer[] whose text just changed or was just loaded
+---@param wait claude-ide.diagnostics.Wait
+---@param buf integer
+local function await_start(wait, buf)
+  local starting = require("claude-ide.lsp").is_starting(buf)
+  wait.open["starting:" .. buf] = starting and { buf = buf, until_ = wait.ends } or nil
+end
+
 ---@param ms integer
----@param done fun()
-function M.wait(bufs, ms, done)
-  local lsp = require("claude-ide.lsp")
-  local waiting = vim.tbl_filter(function(buf)
-    return vim.api.nvim_buf_is_loaded(buf) and (#lsp.clients(buf) > 0 or lsp.is_starting(buf))
-  end, bufs)
-  if #waiting == 0 or ms <= 0 then
-    return done()
-  end
+---@param done fun(late: table<integer, table<integer, true>>)
+---@return claude-ide.diagnostics.Wait
+local function begin(ms, done)
   waits_made = waits_made + 1
+  local now = vim.uv.now()
   ---@type claude-ide.diagnostics.Wait
   local wait = {
     open = {},
+    clients = {},
     bufs = {},
     versions = {},
     done = done,
+    began = now,
+    ends = now + ms,
     deadline = assert(vim.uv.new_timer()),
     settle = assert(vim.uv.new_timer()),
+    patience = assert(vim.uv.new_timer()),
     group = vim.api.nvim_create_augroup("claude-ide.diagnostics.fresh." .. waits_made, { clear = true }),
   }
   waits[wait] = true
@@ -163,21 +224,32 @@ function M.wait(bufs, ms, done)
     ms,
     0,
     vim.schedule_wrap(function()
-      for key in pairs(wait.open) do
-        local client_id = tonumber(key:match("^%d+")) --[[@as integer?]]
-        if client_id then
-          silences[client_id] = (silences[client_id] or 0) + 1
-        end
-      end
       finish(wait)
     end)
   )
+  return wait
+end
+
+---Calls back once every language server of these buffers has judged their present text, or the time is up. At once where
+---there is no server to wait for. `late` has, by buffer, the clients that have more to say than could be waited for.
+---@param bufs integer[] whose text just changed or was just loaded
+---@param ms integer
+---@param done fun(late: table<integer, table<integer, true>>)
+function M.wait(bufs, ms, done)
+  local lsp = require("claude-ide.lsp")
+  local waiting = vim.tbl_filter(function(buf)
+    return vim.api.nvim_buf_is_loaded(buf) and (#lsp.clients(buf) > 0 or lsp.is_starting(buf))
+  end, bufs)
+  if #waiting == 0 or ms <= 0 then
+    return done({})
+  end
+  known().subscribe(heard, worked)
+  vim.uv.update_time()
+  local wait = begin(ms, done)
   for _, buf in ipairs(waiting) do
     wait.bufs[buf] = true
     wait.versions[buf] = vim.lsp.util.buf_versions[buf]
-    if lsp.is_starting(buf) then
-      wait.open["starting:" .. buf] = true
-    end
+    await_start(wait, buf)
     for _, client in ipairs(lsp.clients(buf)) do
       ask(wait, client, buf)
     end
@@ -189,29 +261,15 @@ function M.wait(bufs, ms, done)
       local client = wait.bufs[event.buf] and vim.lsp.get_client_by_id(event.data.client_id)
       if client and wait.done then
         ask(wait, client, event.buf)
-        wait.open["starting:" .. event.buf] = lsp.is_starting(event.buf) or nil
-        check(wait)
+        await_start(wait, event.buf)
+        lose_patience(wait)
       end
     end,
   })
-  if next(wait.open) == nil then
-    finish(wait) -- none of them ever speaks
+  if next(wait.open) == nil and next(wait.clients) == nil then
+    return finish(wait) -- none of them ever speaks
   end
-end
-
----Listens to a client from its first buffer on, so that it is known to speak.
----@param client_id integer
-function M.meet(client_id)
-  local client = vim.lsp.get_client_by_id(client_id)
-  if client then
-    listen(client)
-  end
-end
-
----Forgets a client that is gone.
----@param client_id integer
-function M.forget(client_id)
-  spoken[client_id], silences[client_id] = nil, nil
+  lose_patience(wait)
 end
 
 return M

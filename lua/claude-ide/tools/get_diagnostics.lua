@@ -7,44 +7,9 @@ local M = {}
 ---So much longer than the wait for language servers an answer may take, for the disk and for us.
 local GRACE_MS = 100
 
----How many files each client's spelling is kept of.
-local MAX_ASKED = 500
-
 ---@class claude-ide.tool.GetDiagnostics.File
 ---@field uri string
 ---@field diagnostics claude-ide.Diagnostic[]
-
----The URIs that a client asked for, oldest first: it compares later answers with them.
----@type table<integer, string[]> by client
-local asked = {}
-
-local follows_clients = false
-
-local function follow_clients()
-  if not follows_clients then
-    follows_clients = true
-    require("claude-ide.server").on("client_disconnected", function(client)
-      asked[client.id] = nil
-    end)
-  end
-end
-
----@param client integer
----@param uri string
-local function remember(client, uri)
-  follow_clients()
-  local list = asked[client] or {}
-  asked[client] = list
-  for _, known in ipairs(list) do
-    if known == uri then
-      return
-    end
-  end
-  list[#list + 1] = uri
-  if #list > MAX_ASKED then
-    table.remove(list, 1)
-  end
-end
 
 ---@param uri string
 ---@param diagnostics claude-ide.Diagnostic[]
@@ -58,19 +23,20 @@ end
 
 ---Every file that has diagnostics, and those that the client asked for before, also where they have none any more.
 ---@param client integer
+---@param late table<integer, table<integer, true>> clients that have more to say, by buffer
 ---@return claude-ide.tool.GetDiagnostics.File[]
-local function all_files(client)
+local function all_files(client, late)
   local paths, buffer = require("claude-ide.path"), require("claude-ide.buffer")
-  local by_buf = require("claude-ide.diagnostics").of_all()
+  local baseline = require("claude-ide.diagnostics.baseline")
   local files, named = {}, {}
-  for _, uri in ipairs(asked[client] or {}) do
-    local path = vim.startswith(uri, "file:") and paths.from_uri(uri)
-    local buf = path and buffer.find(path)
+  for _, known in ipairs(baseline.files(client)) do
+    local buf = known.path and buffer.find(known.path)
     if buf then
-      files[#files + 1] = file(uri, by_buf[buf] or {})
+      files[#files + 1] = file(known.uri, known.key and baseline.since(known, buf, late[buf] or {}) or {})
       named[buf] = true
     end
   end
+  local by_buf = require("claude-ide.diagnostics").of_all()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if by_buf[buf] and not named[buf] then
       files[#files + 1] = file(paths.to_uri(vim.api.nvim_buf_get_name(buf)), by_buf[buf])
@@ -102,12 +68,12 @@ local function bring_up_to_date(path, done)
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
   if buf and vim.api.nvim_buf_is_loaded(buf) then
-    buffer.load_hidden(path) -- counts as use, where only we keep it loaded
-    buffer.reload_all_from_disk({ buf }, function(changed)
+    require("claude-ide.buffer.hidden").load(path) -- counts as use, where only we keep it loaded
+    require("claude-ide.buffer.disk").reload_all({ buf }, function(changed)
       done(buf, #changed > 0)
     end)
   elseif may_load(path) then
-    local loaded, err = buffer.load_hidden(path)
+    local loaded, err = require("claude-ide.buffer.hidden").load(path)
     if not loaded then
       require("claude-ide.log").debug("%s is not loaded for its diagnostics: %s", path, err)
     end
@@ -117,19 +83,59 @@ local function bring_up_to_date(path, done)
   end
 end
 
----@param respond fun()
+---@alias claude-ide.tool.GetDiagnostics.Late table<integer, table<integer, true>>
+
+---@param respond fun(late?: claude-ide.tool.GetDiagnostics.Late)
 ---@param ms integer
----@return fun() respond_once now, or by itself when the time is up
+---@return fun(late?: claude-ide.tool.GetDiagnostics.Late) respond_once now, or by itself when the time is up
 local function in_time(respond, ms)
   local timer = assert(vim.uv.new_timer())
-  local function once()
+  local function once(late)
     if not timer:is_closing() then
       timer:close()
-      respond()
+      respond(late)
     end
   end
-  timer:start(ms, 0, vim.schedule_wrap(once))
+  timer:start(
+    ms,
+    0,
+    vim.schedule_wrap(function()
+      once()
+    end)
+  )
   return once
+end
+
+---Tells language servers of files that came and went since the client asked about them, and lets those that came be
+---judged: a server that is not told goes on saying that they cannot be found.
+---@param client integer
+---@param done fun(loaded: integer[]) buffers of files that are new
+local function tell_servers(client, done)
+  local baseline, buffer = require("claude-ide.diagnostics.baseline"), require("claude-ide.buffer")
+  local list = baseline.fresh(client)
+  baseline.look(list, function(changes)
+    local lsp, loaded = require("claude-ide.lsp"), {}
+    local told = lsp.files_changed(changes)
+    for path, change in pairs(changes) do
+      local buf = buffer.find(path)
+      if change == lsp.FileChange.deleted then
+        require("claude-ide.buffer.hidden").drop(path)
+      elseif
+        change == lsp.FileChange.created
+        and not (buf and vim.api.nvim_buf_is_loaded(buf))
+        and may_load(path)
+      then
+        loaded[#loaded + 1] = require("claude-ide.buffer.hidden").load(path)
+      end
+    end
+    for _, known in ipairs(baseline.files(client)) do
+      local buf = known.path and buffer.find(known.path)
+      if buf then
+        require("claude-ide.diagnostics.servers").expect(told, buf)
+      end
+    end
+    done(loaded)
+  end)
 end
 
 ---@param args { uri?: string }
@@ -137,10 +143,10 @@ end
 ---@param call claude-ide.Call
 local function one_file(args, respond, call)
   local uri = args.uri --[[@as string]]
-  remember(call.client, uri)
   -- The sides of a diff (`_claude_fs_right:`) have no language server, so nothing is wrong with them yet.
   local is_file = vim.startswith(uri, "file:") or vim.startswith(uri, "/")
-  local path = is_file and require("claude-ide.path").from_uri(uri)
+  local path = is_file and require("claude-ide.path").from_uri(uri) or nil
+  local known = require("claude-ide.diagnostics.baseline").note(call.client, uri, path)
   if not path then
     respond({ file(uri, {}) })
     return
@@ -148,11 +154,14 @@ local function one_file(args, respond, call)
   -- The CLI writes the file as soon as it has the answer, so its bytes are kept first.
   require("claude-ide.journal").before_edit(call.client, path)
   local wait_ms = require("claude-ide.config").get().diagnostics.wait_ms
-  local answer = in_time(function()
+  local answer = in_time(function(late)
     local buf = require("claude-ide.buffer").find(path)
-    respond({ file(uri, buf and require("claude-ide.diagnostics").of_buffer(buf) or {}) })
+    local told =
+      require("claude-ide.diagnostics.baseline").before_edit(known, buf, late and buf and late[buf] or {})
+    respond({ file(uri, told) })
   end, wait_ms + GRACE_MS)
   local began = vim.uv.now()
+  tell_servers(call.client, function() end)
   bring_up_to_date(path, function(buf, is_new)
     if not buf or not is_new then
       return answer()
@@ -160,6 +169,35 @@ local function one_file(args, respond, call)
     vim.uv.update_time()
     require("claude-ide.diagnostics.fresh").wait({ buf }, wait_ms - (vim.uv.now() - began), answer)
   end)
+end
+
+---The buffers that language servers may have more to say of: those that changed, and those of the edits that are over,
+---where somebody has not judged them as they are now.
+---@param client integer
+---@param changed integer[]
+---@return integer[]
+local function not_judged(client, changed)
+  local bufs, seen = {}, {}
+  local function add(buf)
+    if buf and not seen[buf] and vim.api.nvim_buf_is_loaded(buf) then
+      seen[buf] = true
+      bufs[#bufs + 1] = buf
+    end
+  end
+  vim.iter(changed):each(add)
+  local servers, lsp = require("claude-ide.diagnostics.servers"), require("claude-ide.lsp")
+  for _, known in ipairs(require("claude-ide.diagnostics.baseline").files(client)) do
+    local buf = known.path and require("claude-ide.buffer").find(known.path)
+    local clients = buf and lsp.clients(buf) or {}
+    ---@cast buf integer
+    for _, server in ipairs(clients) do
+      local owes = not servers.has_judged(server.id, buf) or servers.is_working(server.id)
+      if servers.is_expected(server.id, buf) or known.edited and owes then
+        add(buf)
+      end
+    end
+  end
+  return bufs
 end
 
 ---@param respond claude-ide.Respond
@@ -172,9 +210,12 @@ local function every_file(respond, call)
     respond(#files > 0 and files or require("claude-ide.json").EMPTY_ARRAY)
   end, wait_ms + GRACE_MS)
   local began = vim.uv.now()
-  require("claude-ide.buffer").reload_all_from_disk(vim.api.nvim_list_bufs(), function(changed)
-    vim.uv.update_time()
-    require("claude-ide.diagnostics.fresh").wait(changed, wait_ms - (vim.uv.now() - began), answer)
+  tell_servers(call.client, function(loaded)
+    require("claude-ide.buffer.disk").reload_all(vim.api.nvim_list_bufs(), function(changed)
+      vim.uv.update_time()
+      local bufs = not_judged(call.client, vim.list_extend(loaded, changed))
+      require("claude-ide.diagnostics.fresh").wait(bufs, wait_ms - (vim.uv.now() - began), answer)
+    end)
   end)
 end
 
@@ -186,7 +227,7 @@ function M.run(args, respond, call)
     one_file(args, respond, call)
   else
     -- Only asked when the edits of a turn are over (measured with the CLI 2.1.329).
-    require("claude-ide.diff").end_of_turn(call.client)
+    require("claude-ide.tools.client_source").end_of_turn(call.client)
     require("claude-ide.journal").edits_over(call.client)
     every_file(respond, call)
   end

@@ -1,0 +1,180 @@
+-- The files that each client asked about before its edits: how it spells them, what was on disk then, and which language
+-- servers had their say. The CLI tells its model what a later answer has and this one had not; so where a server was not
+-- ready before the edit, what it says afterwards may be old and would be told as new.
+local M = {}
+
+---How many files each client's spelling is kept of.
+local MAX_FILES = 500
+
+---@class claude-ide.diagnostics.Baseline
+---@field uri string as the client wrote it
+---@field path? string nil: not a file
+---@field key? string what the file on disk looked like when it was last looked at; nil: it was not there
+---@field fresh boolean asked about since the client last asked for all
+---@field edited boolean it was seen to change since
+---@field complete? table<integer, true> the servers that had judged it; nil: all of them, for the file was not there
+---@field told table<integer, claude-ide.Diagnostic[]> what was last told of each server's diagnostics
+
+---Oldest first.
+---@type table<integer, claude-ide.diagnostics.Baseline[]> by client
+local files = {}
+
+local follows_clients = false
+
+local function follow_clients()
+  if not follows_clients then
+    follows_clients = true
+    require("claude-ide.hub").on("client_disconnected", function(client)
+      files[client.id] = nil
+    end)
+  end
+end
+
+---@param stat? uv.fs_stat.result
+---@return string?
+local function key(stat)
+  return stat and require("claude-ide.buffer.stamp").key(stat) or nil
+end
+
+---A client asks about a file that it is about to edit.
+---@param client integer
+---@param uri string
+---@param path? string
+---@return claude-ide.diagnostics.Baseline
+function M.note(client, uri, path)
+  follow_clients()
+  local list = files[client] or {}
+  files[client] = list
+  local found
+  for _, file in ipairs(list) do
+    if file.uri == uri then
+      found = file
+    end
+  end
+  if not found then
+    found = { uri = uri, fresh = true, edited = false, told = {} }
+    list[#list + 1] = found
+    if #list > MAX_FILES then
+      table.remove(list, 1)
+    end
+  end
+  found.path, found.fresh, found.edited, found.complete, found.told = path, true, false, {}, {}
+  found.key = path and key(vim.uv.fs_stat(path))
+  return found
+end
+
+---The files that a client has asked about, oldest first.
+---@param client integer
+---@return claude-ide.diagnostics.Baseline[]
+function M.files(client)
+  return files[client] or {}
+end
+
+---The files that a client has asked about since it last asked for all.
+---@param client integer
+---@return claude-ide.diagnostics.Baseline[]
+function M.fresh(client)
+  return vim.tbl_filter(function(file)
+    return file.fresh and file.path ~= nil
+  end, M.files(client))
+end
+
+---The client has asked for all: its edits are over.
+---@param client integer
+function M.end_of_edits(client)
+  for _, file in ipairs(M.files(client)) do
+    file.fresh, file.edited = false, false
+  end
+end
+
+---Looks in the background at what became of these files on disk.
+---@param list claude-ide.diagnostics.Baseline[] each with a path
+---@param done fun(changes: table<string, claude-ide.lsp.FileChange>) on the main loop
+function M.look(list, done)
+  local kinds = require("claude-ide.lsp").FileChange
+  local changes, open = {}, #list
+  if open == 0 then
+    return done(changes)
+  end
+  for _, file in ipairs(list) do
+    vim.uv.fs_stat(
+      file.path --[[@as string]],
+      vim.schedule_wrap(function(_, stat)
+        local before, now = file.key, key(stat)
+        file.key = now
+        if before ~= now then
+          file.edited = true
+          changes[file.path] = not before and kinds.created or not now and kinds.deleted or kinds.changed
+        end
+        open = open - 1
+        if open == 0 then
+          done(changes)
+        end
+      end)
+    )
+  end
+end
+
+---Which server each diagnostic of a buffer comes from.
+---@param buf integer
+---@return fun(diagnostic: vim.Diagnostic): integer?
+local function author_in(buf)
+  local servers, lsp = require("claude-ide.diagnostics.servers"), require("claude-ide.lsp")
+  local clients = lsp.clients(buf)
+  return function(diagnostic)
+    return servers.author(diagnostic.namespace, clients)
+  end
+end
+
+---What to tell of a file that was asked about before: of a server that is late what was told last, of one that had not
+---judged the file before the edit nothing.
+---@param known claude-ide.diagnostics.Baseline
+---@param buf integer
+---@param late table<integer, true>
+---@return claude-ide.Diagnostic[]
+function M.since(known, buf, late)
+  local told, list = {}, {} ---@type table<integer, claude-ide.Diagnostic[]>, claude-ide.Diagnostic[]
+  local author_of = author_in(buf)
+  require("claude-ide.diagnostics").of_buffer(buf, function(raw, converted)
+    local author = author_of(raw)
+    if not author then
+      list[#list + 1] = converted
+    elseif not late[author] then
+      told[author] = told[author] or {}
+      table.insert(told[author], converted)
+    end
+  end)
+  for client_id in pairs(late) do
+    told[client_id] = known.told[client_id]
+  end
+  known.told = told
+  for client_id, diagnostics in pairs(told) do
+    if not known.complete or known.complete[client_id] then
+      vim.list_extend(list, diagnostics)
+    end
+  end
+  return list
+end
+
+---What to tell of a file that is about to be edited.
+---@param known claude-ide.diagnostics.Baseline
+---@param buf? integer
+---@param late table<integer, true>
+---@return claude-ide.Diagnostic[]
+function M.before_edit(known, buf, late)
+  local is_new = known.path and not known.key
+  known.complete = not is_new and {} or nil
+  if not buf or is_new then
+    return {}
+  end
+  local servers = require("claude-ide.diagnostics.servers")
+  for _, client in ipairs(require("claude-ide.lsp").clients(buf)) do
+    servers.listen(client)
+    if not late[client.id] and servers.is_settled(client.id, buf) then
+      known.complete[client.id] = true
+    end
+  end
+  return M.since(known, buf, late)
+end
+
+return M
