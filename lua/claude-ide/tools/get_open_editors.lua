@@ -54,9 +54,8 @@ local function groups()
   end, vim.api.nvim_tabpage_list_wins(0))
 end
 
----@param args table
----@param respond claude-ide.Respond
-function M.run(args, respond)
+---@return { tabs: claude-ide.tool.GetOpenEditors.Tab[] }
+local function read()
   local buffer, paths = require("claude-ide.buffer"), require("claude-ide.path")
   local active, wins, tabs = M.active(), groups(), {}
   local active_group = 1
