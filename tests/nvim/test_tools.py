@@ -2,11 +2,12 @@
 
 import json
 import shutil
+import time
 
 import pytest
 from fake_lsp import LSP
 
-from harness.client import RpcError, ToolError
+from harness.client import Client, RpcError, ToolError
 
 RUN = """
 local name, args = ...
@@ -30,16 +31,23 @@ def current_name(nvim):
 
 
 @pytest.fixture
-def project(start_nvim):
-    nvim = start_nvim(
-        files={
+def start_project(start_nvim):
+    def start(**more):
+        files = {
             "a.py": "def one():\n    return 1\n\n\ndef two():\n    return 'zwölf'\n",
             "b.txt": "first\nsecond\n",
             "dir/c.md": "# c\n",
         }
-    )
-    nvim.at = lambda name: str(nvim.project / name)
-    return nvim
+        nvim = start_nvim(files=files, **more)
+        nvim.at = lambda name: str(nvim.project / name)
+        return nvim
+
+    return start
+
+
+@pytest.fixture
+def project(start_project):
+    return start_project()
 
 
 # openFile
@@ -117,6 +125,48 @@ def test_a_file_that_is_in_sight_is_left_as_it_is_in_the_background(project):
     assert project.cursor()[0] == 6
 
 
+def test_open_file_waits_for_the_pause_after_a_key(project):
+    project.cmd("edit b.txt")
+    project.lua(
+        """
+        local keys, run = require("claude-ide.ui.typing"), require("claude-ide.tools.open_file").run
+        keys.attach("test") -- as from the first client on
+        vim.api.nvim_create_autocmd("BufAdd", { once = true, callback = function() pause = keys.quiet_for() end })
+        vim.api.nvim_create_autocmd("TextChanged", { once = true, callback = function()
+          vim.defer_fn(function() -- the key is done with, the next one may be on its way
+            run({ filePath = ... }, function(result) answer = { result.lineCount, pause } end, { id = 1 })
+          end, 20)
+        end })
+        """.replace("...", f"'{project.at('a.py')}'")
+    )
+    project.keys("dd")
+    project.wait("answer")
+    lines, pause = project.lua("return answer")
+    assert (lines, current_name(project)) == (6, project.at("a.py"))
+    assert pause >= 150
+
+
+def test_files_that_are_opened_in_the_middle_of_a_command_come_after_it(project, connect):
+    client = connect(project)
+    project.cmd("edit b.txt")
+    project.keys("d")
+    project.wait("vim.api.nvim_get_mode().mode == 'no'")
+    calls = [client.start_call("openFile", filePath=project.at(name)) for name in ("dir/c.md", "a.py")]
+    missing = client.start_call("openFile", filePath=project.at("none"))
+    project.wait("require('claude-ide.tools').pending() == 3")
+    assert current_name(project) == project.at("b.txt")
+    project.keys("d")
+    for call, name in zip(calls, ("dir/c.md", "a.py"), strict=True):
+        assert client.call_result(call) == ["Opened file: " + project.at(name)]
+    with pytest.raises(ToolError, match="File not found"):
+        client.call_result(missing)
+    assert current_name(project) == project.at("a.py")
+    assert project.lua("return { vim.fn.getbufline('b.txt', 1, '$'), vim.fn.getbufline('a.py', 1)[1] }") == [
+        ["second"],
+        "def one():",
+    ]
+
+
 def test_open_file_says_why_it_cannot(project):
     assert run(project, "open_file", filePath=project.at("none.py")) == "File not found: " + project.at("none.py")
     assert run(project, "open_file", filePath=project.at("dir")) == "Not a file: " + project.at("dir")
@@ -149,6 +199,18 @@ def test_open_file_makes_a_window_where_none_is_fit(project):
     assert project.lua(
         "return vim.tbl_map(function(w) return vim.bo[vim.api.nvim_win_get_buf(w)].buftype end, vim.api.nvim_list_wins())"
     ) == ["", "terminal"]
+
+
+def test_open_file_takes_the_place_of_an_explorer_that_stands_alone(project):
+    """oil.nvim shows a folder where a file would be; beside a file it stays."""
+    project.lua("vim.bo.buftype, vim.bo.filetype = 'acwrite', 'oil' vim.api.nvim_buf_set_name(0, 'oil:///x/')")
+    run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
+    assert current_name(project) == project.at("a.py")
+    assert project.lua("return #vim.api.nvim_list_wins()") == 1
+    project.lua("vim.cmd('leftabove vsplit') vim.cmd('buffer oil:///x/')")
+    run(project, "open_file", filePath=project.at("b.txt"), makeFrontmost=True)
+    assert current_name(project) == project.at("b.txt")
+    assert project.lua("return vim.fn.bufwinnr('oil:///x/') > 0 and #vim.api.nvim_list_wins() == 2") is True
 
 
 def test_open_file_keeps_out_of_the_tab_page_of_a_diff(project):
@@ -556,7 +618,39 @@ def test_every_tool_answers_a_real_client(project, connect):
     assert client.call("reformat_file", file_path=project.at("none")) == ["File not found"]
 
 
-def test_the_plain_methods_see_and_change_buffers(project, connect):
+def wait_seen(nvim, name):
+    nvim.wait(f"vim.fn.bufname() == '{name} (Claude)'", what="the cursor in the proposal")
+    seen = (
+        "return vim.iter(require('claude-ide.diff').list()):any(function(diff) return diff.current and diff.seen end)"
+    )
+    nvim.wait(seen, what="the diff to have been seen")
+
+
+def test_a_plain_write_is_reviewed_like_any_edit(project, connect):
+    client = connect(project, initialize=False)
+    asked = client.send("writeFile", {"path": "new.txt", "content": ""})
+    wait_seen(project, "new.txt")
+    assert not (project.project / "new.txt").exists()
+    project.keys("ZZ")
+    assert client.result(asked) == {"success": True}
+    assert (project.project / "new.txt").read_bytes() == b""
+    project.wait("#vim.api.nvim_list_tabpages() == 1")
+    asked = client.send("writeFile", {"path": "b.txt", "content": "ONE\r\nTWO"})
+    wait_seen(project, "b.txt")
+    project.keys("ZQ")
+    with pytest.raises(RpcError, match="the user rejected the change"):
+        client.result(asked)
+    project.cmd("edit b.txt")
+    asked = client.send("writeFile", {"path": "b.txt", "content": "ONE\r\nTWO"})
+    wait_seen(project, "b.txt")
+    project.keys("ZZ")
+    assert client.result(asked) == {"success": True}
+    assert (project.project / "b.txt").read_bytes() == b"ONE\r\nTWO"
+    project.wait("vim.fn.expand('%:t') == 'b.txt' and vim.fn.getline(1) == 'ONE'")
+
+
+def test_the_plain_methods_see_and_change_buffers(start_project, connect):
+    project = start_project(opts={"server": {"write_file": "allow"}})
     project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'unsaved')")
     client = connect(project, initialize=False)
     assert client.request("readFile", {"path": "b.txt"}) == "unsaved\nsecond\n"
@@ -569,3 +663,85 @@ def test_the_plain_methods_see_and_change_buffers(project, connect):
     assert [file["path"] for file in client.request("getOpenFiles", {})] == [project.at("b.txt")]
     assert client.request("getCurrentFile", {})["path"] == project.at("b.txt")
     assert client.request("readFile", {"path": "dir/c.md"}) == "# c\n"
+
+
+# Replies that hold on
+
+COUNT = """
+asked = 0
+local tool = require("claude-ide.tools.get_open_editors")
+local run = tool.run
+tool.run = function(...)
+  asked = asked + 1
+  return run(...)
+end
+"""
+
+
+def labels(client):
+    [text] = client.call("getOpenEditors")
+    return {tab["label"] for tab in json.loads(text)["tabs"]}
+
+
+@pytest.fixture
+def asking(project):
+    """A project, and a client whose question was just answered without asking Neovim."""
+    project.lua('assert(require("claude-ide.server").start())')
+    project.cmd("edit a.py")
+    project.lua(COUNT)
+    client = Client(project.lua('return require("claude-ide.server").info().port'), project.locks()[0]["authToken"])
+    client.initialize()
+
+    def kept():
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            before = project.lua("return asked")
+            # The first may be put to Neovim, and wakes it; those behind it need not be.
+            for _ in range(20):
+                assert labels(client)
+            if project.lua("return asked") - before < 20:
+                return
+        raise AssertionError("Neovim is asked each time")
+
+    client.kept = kept
+    yield client
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("happens", "shown"),
+    [
+        ("vim.cmd('edit b.txt')", {"a.py", "b.txt"}),
+        ("vim.cmd('noautocmd edit b.txt')", {"a.py", "b.txt"}),
+        ("vim.cmd('badd b.txt')", {"a.py", "b.txt"}),
+        ("vim.b.claude_private = true", set()),
+        ("vim.bo.buflisted = false", set()),
+        ("vim.cmd('keepalt file c.py')", {"c.py"}),
+        ("vim.schedule(function() vim.cmd('noautocmd bwipeout') end)", set()),
+    ],
+)
+def test_open_editors_are_told_without_neovim_until_something_happens(project, asking, happens, shown):
+    asking.kept()
+    project.lua(happens)
+    if "autocmd" in happens or "private" in happens:  # nobody is told, so it is known when Neovim goes to wait again
+        project.wait(lambda: labels(asking) == shown)
+    assert labels(asking) == shown
+
+
+@pytest.mark.one_nvim
+def test_typing_ends_what_was_kept(project, asking):
+    asking.kept()
+    project.keys("ix")
+    project.wait("vim.bo.modified")
+    [text] = asking.call("getOpenEditors")
+    assert [tab["isDirty"] for tab in json.loads(text)["tabs"]] == [True]
+
+
+@pytest.mark.one_nvim
+def test_the_workspace_is_told_as_it_is_after_a_change_of_folder(project, asking):
+    asking.kept()
+    asking.call("getWorkspaceFolders")
+    (project.project / "dir" / ".git").mkdir()
+    project.cmd("cd dir")
+    [text] = asking.call("getWorkspaceFolders")
+    assert json.loads(text)["rootPath"] == project.at("dir")

@@ -88,6 +88,34 @@ local function traceback(err)
 end
 
 ---@param call claude-ide.Call
+---@param respond claude-ide.Respond
+---@param trace? string
+local function fail(call, respond, trace)
+  require("claude-ide.log").error("%s failed: %s", call.name, trace)
+  respond(nil, { code = "failed", message = ("%s failed: %s"):format(call.name, brief(trace)) })
+end
+
+---@param id integer
+---@return string
+local function waiting_id(id)
+  return "call " .. id
+end
+
+---Runs what shows something to the person as soon as that takes no key from what they are typing. Calls that come
+---meanwhile wait behind it.
+---@param call claude-ide.Call
+---@param respond claude-ide.Respond
+---@param show fun()
+function M.when_still(call, respond, show)
+  require("claude-ide.ui.attention").when_still(waiting_id(call.id), function()
+    local ok, trace = xpcall(show, traceback)
+    if not ok then
+      fail(call, respond, trace)
+    end
+  end)
+end
+
+---@param call claude-ide.Call
 ---@param args table
 local function run(call, args)
   local log = require("claude-ide.log")
@@ -101,8 +129,7 @@ local function run(call, args)
   local respond = responder(call)
   local ok, trace = xpcall(tool.run, traceback, args, respond, call)
   if not ok then
-    log.error("%s failed: %s", call.name, trace)
-    respond(nil, { code = "failed", message = ("%s failed: %s"):format(call.name, brief(trace)) })
+    fail(call, respond, trace)
   end
 end
 
@@ -113,6 +140,7 @@ local function cancel(id)
     return
   end
   running[id] = nil
+  require("claude-ide.ui.attention").forget(waiting_id(id))
   if entry.tool.cancel then
     local ok, trace = xpcall(entry.tool.cancel, traceback, entry.call)
     if not ok then
@@ -121,8 +149,15 @@ local function cancel(id)
   end
 end
 
+---@class claude-ide.tools.Event
+---@field type "call"|"cancel"
+---@field id integer
+---@field client integer
+---@field name string
+---@field args? table
+
 ---Serves one `call` or `cancel` event of the server. Never raises.
----@param event { type: "call"|"cancel", id: integer, client: integer, name: string, args?: table }
+---@param event claude-ide.tools.Event
 function M.dispatch(event)
   if event.type == "cancel" then
     cancel(event.id)

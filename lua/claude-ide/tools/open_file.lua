@@ -225,7 +225,7 @@ function M.open(args)
   if not buf then
     return nil, problem
   end
-  require("claude-ide.buffer").reload_from_disk(buf)
+  require("claude-ide.buffer.disk").reload(buf)
   require("claude-ide.buffer.hidden").adopt(buf)
   local was_listed = vim.bo[buf].buflisted
   vim.bo[buf].buflisted = true
@@ -261,13 +261,16 @@ end
 
 ---@param args claude-ide.tool.OpenFile.Args
 ---@param respond claude-ide.Respond
-function M.run(args, respond)
-  local result, err = M.open(args)
-  if result then
-    respond(result)
-  else
-    respond(nil, { code = "failed", message = err or "" })
-  end
+---@param call claude-ide.Call
+function M.run(args, respond, call)
+  require("claude-ide.tools").when_still(call, respond, function()
+    local result, err = M.open(args)
+    if result then
+      respond(result)
+    else
+      respond(nil, { code = "failed", message = err or "" })
+    end
+  end)
 end
 
 return M

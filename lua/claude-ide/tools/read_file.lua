@@ -15,7 +15,7 @@ function M.run(args, respond)
     respond({ loaded = false })
     return
   end
-  buffer.reload_from_disk(buf)
+  require("claude-ide.buffer.disk").reload(buf)
   respond({ loaded = true, contents = buffer.text(buf) })
 end
 

@@ -10,14 +10,14 @@ local function load(path)
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
   if buf and vim.api.nvim_buf_is_loaded(buf) then
-    buffer.reload_from_disk(buf)
+    require("claude-ide.buffer.disk").reload(buf)
     return buf, false
   end
   local stat = vim.uv.fs_stat(path)
   if not stat or stat.type ~= "file" then
     return nil, true
   end
-  local loaded, err = buffer.load_hidden(path)
+  local loaded, err = require("claude-ide.buffer.hidden").load(path)
   return loaded, err or false
 end
 

@@ -59,7 +59,7 @@ function M.run(args, respond)
   if vim.bo[buf].modified then
     err = "it has unsaved changes in Neovim"
   else
-    local _, why_not = buffer.reload_from_disk(buf)
+    local _, why_not = require("claude-ide.buffer.disk").reload(buf)
     if why_not and why_not ~= "no file" then
       err = "its buffer cannot take over what is on disk: " .. why_not
     else

@@ -12,16 +12,14 @@ local START_SCREENS = {
   startify = true,
 }
 
----Whether the focus may move without a key going where it was not meant to: the person is in normal mode, in the middle
----of nothing, and not in a terminal that they may be typing in.
+---Explorers that stand where a file would, and give way to it; a window that shows a file is taken before.
+local IN_PLACE = { oil = true }
+
+---Whether the focus may move without a key going where it was not meant to. What comes without having been asked for waits
+---for the person's hands before (attention.lua).
 ---@return boolean
 function M.may_focus()
-  local mode = vim.api.nvim_get_mode()
-  return not mode.blocking
-    and (mode.mode == "n" or mode.mode == "nt")
-    and vim.fn.getcmdwintype() == ""
-    and vim.fn.reg_recording() == ""
-    and vim.fn.reg_executing() == ""
+  return require("claude-ide.ui.attention").may_focus()
 end
 
 ---Whether a window can let go of its buffer without a question (E37).
@@ -46,7 +44,7 @@ local function is_for_files(win)
   end
   local buf = vim.api.nvim_win_get_buf(win)
   local filetype = vim.bo[buf].filetype
-  if START_SCREENS[filetype] then
+  if START_SCREENS[filetype] or IN_PLACE[filetype] then
     return true
   elseif vim.bo[buf].buftype ~= "" or filetype == "netrw" then
     return false
@@ -74,6 +72,7 @@ function M.choose(buf, tab, kept)
           + (win == previous and 1e6 or 0)
           + (win == current and 1e7 or 0)
           + (shows and 1e8 or 0)
+          - (IN_PLACE[vim.bo[vim.api.nvim_win_get_buf(win)].filetype] and 1e9 or 0)
         if not best or rank > best_rank then
           best, best_rank = win, rank
         end
