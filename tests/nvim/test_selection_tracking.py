@@ -63,6 +63,7 @@ def test_a_selection_outlives_visual_mode_until_the_cursor_moves(editor):
     nvim.keys("ve")
     wait_text(nvim, "one")
     nvim.keys("<Esc>")
+    nvim.wait(lambda: nvim.mode() == "n")
     assert settle(nvim)[-1]["text"] == "one"
     nvim.keys("j")
     wait_cursor(nvim, 1, 2)
@@ -114,6 +115,7 @@ def test_going_to_a_terminal_keeps_the_selection(editor):
     nvim.wait_screen("hello")
     assert settle(nvim)[-1]["text"] == "two"
     nvim.keys("<C-\\><C-n><C-w>p")
+    nvim.wait("vim.bo.buftype == ''")
     assert settle(nvim)[-1]["text"] == "two"
     nvim.keys("j")
     wait_cursor(nvim, 1, 6)
@@ -125,6 +127,7 @@ def test_a_terminal_entered_from_visual_mode_by_a_mapping_keeps_the_selection(ed
     nvim.keys("wviwQ")
     wait_text(nvim, "two")
     nvim.keys("<Esc>")
+    nvim.wait(lambda: nvim.mode() in ("n", "nt"))
     assert settle(nvim)[-1]["text"] == "two"
 
 
@@ -241,7 +244,9 @@ def test_a_buffer_that_is_no_file_sends_nothing(editor, command):
     nvim.cmd(command)
     if nvim.lua("return vim.bo.modifiable and vim.bo.buftype ~= 'terminal'"):
         nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'some text', 'more' })")
+    nvim.lua("typed = 0 vim.on_key(function(_, keys) typed = typed + #(keys or '') end)")
     nvim.keys("jlvl<Esc>")
+    nvim.wait("typed >= 5")
     assert settle(nvim) == before
 
 
@@ -268,6 +273,7 @@ def test_switching_off_takes_back_what_was_told_and_on_tells_again(editor):
     assert nvim.lua("return require('claude-ide.selection').toggle()") is False
     wait_nothing_known(nvim)
     nvim.keys("<Esc>jll")
+    nvim.wait(lambda: nvim.cursor() == (2, 4))
     assert len(settle(nvim)) == len(nvim.server.sent("selection_changed"))
     assert "filePath" not in settle(nvim)[-1]
     assert nvim.lua("return require('claude-ide.selection').toggle()") is True
@@ -278,6 +284,7 @@ def test_switched_off_in_the_configuration_nothing_is_told(editor):
     nvim = editor(connect=False, opts={"selection": {"enabled": False}})
     nvim.server.connect()
     nvim.keys("ve<Esc>j")
+    nvim.wait(lambda: nvim.cursor() == (2, 2))
     assert settle(nvim) == []
     nvim.lua("require('claude-ide.selection').enable()")
     wait_cursor(nvim, 1, 2)

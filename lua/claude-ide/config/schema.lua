@@ -315,6 +315,14 @@ return {
         doc = "A sign beside each line that Claude changed and that you have not reviewed, in any buffer.",
       },
       {
+        "checkpoints",
+        kind = kind.boolean,
+        default = true,
+        doc = "See what shell commands change, in git repositories: at each prompt, files that differ from the last commit "
+          .. "are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, "
+          .. "what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.",
+      },
+      {
         "keymaps",
         doc = "Keys in the windows of a review. In the list, the keys for a change are for the whole file.",
         fields = {

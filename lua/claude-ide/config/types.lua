@@ -70,6 +70,7 @@
 
 ---@class claude-ide.Opts.review
 ---@field signs? boolean A sign beside each line that Claude changed and that you have not reviewed, in any buffer.
+---@field checkpoints? boolean See what shell commands change, in git repositories: at each prompt, files that differ from the last commit are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.
 ---@field keymaps? claude-ide.Opts.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
 
 ---@class claude-ide.Opts.transcript.keymaps
@@ -211,6 +212,7 @@
 
 ---@class claude-ide.Config.review
 ---@field signs boolean A sign beside each line that Claude changed and that you have not reviewed, in any buffer.
+---@field checkpoints boolean See what shell commands change, in git repositories: at each prompt, files that differ from the last commit are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.
 ---@field keymaps claude-ide.Config.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
 
 ---@class claude-ide.Config.transcript.keymaps

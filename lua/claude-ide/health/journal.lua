@@ -38,6 +38,10 @@ local function short(path)
 end
 
 local function check_checkpoints()
+  if not require("claude-ide.config").get().review.checkpoints then
+    vim.health.info("Shell commands are not reviewed: the option review.checkpoints is off")
+    return
+  end
   local about = require("claude-ide.journal.checkpoint").describe()
   if not about.git then
     vim.health.warn("`git` was not found: what Claude's shell commands change is not reviewed", {

@@ -4,24 +4,24 @@ local M = {}
 
 local api, uv = vim.api, vim.uv
 
----@alias claude-ide.selection.Verdict
+---@alias claude-ide.privacy.Verdict
 ---| "tell" a file, not withheld
 ---| "private" a file that is withheld
 ---| "elsewhere" no file: a terminal, a help page, a folder, a buffer without a name
 
----@type table<string, claude-ide.selection.Verdict> by buffer name
+---@type table<string, claude-ide.privacy.Verdict> by buffer name
 local verdicts = {}
 
----@class claude-ide.selection.Deny
+---@class claude-ide.privacy.Deny
 ---@field glob string
 ---@field matches fun(text: string): boolean
 ---@field whole boolean compared with paths, not with names
 
----@type claude-ide.selection.Deny[]?
+---@type claude-ide.privacy.Deny[]?
 local denies
 
 ---The deny globs, ready to match.
----@return claude-ide.selection.Deny[]
+---@return claude-ide.privacy.Deny[]
 local function compiled()
   if denies then
     return denies
@@ -90,7 +90,7 @@ end
 
 ---What may be told of a buffer.
 ---@param buf integer
----@return claude-ide.selection.Verdict
+---@return claude-ide.privacy.Verdict
 function M.verdict(buf)
   if not api.nvim_buf_is_valid(buf) or vim.bo[buf].buftype ~= "" then
     return "elsewhere"

@@ -1,5 +1,5 @@
 -- What Claude is told of the file the person is in and of what they selected there.
--- Owns the switch and the messages; tracker.lua knows when, region.lua what, privacy.lua of which buffers.
+-- Owns the switch and the messages; tracker.lua knows when, region.lua what, privacy/ of which buffers.
 -- Nothing runs while no server does, and nearly nothing while nobody is connected.
 local M = {}
 
