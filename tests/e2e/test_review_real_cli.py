@@ -6,7 +6,7 @@ import pytest
 
 from harness.cli import QUESTION, call
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 WAITING = """
 return vim.tbl_map(function(change) return { vim.fs.basename(change.path), change.added, change.removed } end,
@@ -18,7 +18,7 @@ return vim.tbl_map(function(change) return { vim.fs.basename(change.path), chang
 def nvim(start_nvim):
     """A Neovim with one of two files in its window."""
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\nthree\n", "b.txt": "first\nsecond\n"})
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.lua('require("claude-ide").connect()')
     return nvim
 
 
@@ -119,3 +119,24 @@ def test_edits_that_could_not_be_announced_are_told_by_the_transcript(nvim, cli)
     assert all(result["ok"] for result in results)
     assert (nvim.project / "a.txt").read_text() == "one\ntwo\nthree\n"
     assert not (nvim.project / "c.txt").exists()
+
+
+def test_a_shell_command_of_the_prompt_that_the_cli_was_started_with_is_undone(nvim, cli, tmp_path):
+    commit_all(nvim.project)
+    nvim.lua("""
+      local checkpoint = require("claude-ide.journal.checkpoint")
+      local take = checkpoint.take
+      checkpoint.take = function(folder, done, ...)
+        take(folder, function(...) done(...) taken = true end, ...)
+      end
+    """)
+    # The mocked model answers at once; the command waits until Neovim has seen what was there before.
+    command = f"until [ -e {tmp_path}/go ]; do sleep 0.1; done; sed -i s/second/SECOND/ b.txt"
+    prompt = call("Bash", command=command, description="Change b.txt")
+    claude = cli(nvim, mode="bypassPermissions", args=("--ide", prompt))
+    nvim.wait("taken == true", what="the checkpoint of a turn that was going on")
+    (tmp_path / "go").touch()
+    claude.wait_screen("● Done.")
+    nvim.wait(lambda: nvim.lua(WAITING) == [["b.txt", 1, 1]], what="the file to wait for a review")
+    nvim.lua("require('claude-ide.journal').undo_turn()")
+    assert (nvim.project / "b.txt").read_text() == "first\nsecond\n"

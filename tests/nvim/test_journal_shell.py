@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -10,6 +11,22 @@ import pytest
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 21))
+
+WATCH_CHECKPOINTS = """
+taken, compared, before, busy = 0, 0, 0, false
+local checkpoint, file = require("claude-ide.journal.checkpoint"), require("claude-ide.file")
+local take, read = checkpoint.take, file.read_later
+file.read_later = function(path, max, done)
+  read(path, max, function(bytes, ...) done(bytes, ...) busy = busy or (bytes or ""):find("busy") ~= nil end)
+end
+checkpoint.take = function(folder, done, ...)
+  take(folder, function(...) done(...) taken = taken + 1 last = ... end, ...)
+end
+local compare = checkpoint.compare
+checkpoint.compare = function(from, to, wanted, each, done)
+  compare(from, to, wanted, each, function(...) done(...) compared = compared + 1 end)
+end
+"""
 
 
 def git(project, *args):
@@ -30,11 +47,12 @@ def fingerprint(folder):
 class Session:
     """A CLI with a status file, in a repository with a commit."""
 
-    def __init__(self, nvim, connect):
+    def __init__(self, nvim, connect, status="idle"):
         self.nvim, self.project = nvim, nvim.project
         self.status_file = nvim.home / ".claude" / "sessions" / f"{os.getpid()}.json"
         self.status_file.parent.mkdir(parents=True)
-        self.status("idle")
+        self.status(status)
+        nvim.lua(WATCH_CHECKPOINTS)
         self.client = connect(nvim)
         nvim.wait("require('claude-ide.server').clients()[1].pid ~= nil")
 
@@ -45,22 +63,7 @@ class Session:
 
     def prompt(self):
         """Submits a prompt, and waits for the checkpoint of its start."""
-        self.nvim.lua("""
-          if not taken then
-            taken = 0
-            local checkpoint = require("claude-ide.journal.checkpoint")
-            local take = checkpoint.take
-            local file = require("claude-ide.file")
-            local read = file.read_later
-            file.read_later = function(path, max, done)
-              read(path, max, function(bytes, ...) done(bytes, ...) busy = busy or (bytes or ""):find("busy") ~= nil end)
-            end
-            checkpoint.take = function(folder, done)
-              take(folder, function(...) done(...) taken = taken + 1 last = ... end)
-            end
-          end
-          before, busy = taken, false
-        """)
+        self.nvim.lua("before, busy = taken, false")
         self.client.call("closeAllDiffTabs")
         self.status("busy")
         self.nvim.wait("taken > before and busy")
@@ -73,7 +76,8 @@ class Session:
 
 
 @pytest.fixture
-def session(start_nvim, connect):
+def repository(start_nvim):
+    """A Neovim in a repository with a commit."""
     nvim = start_nvim(
         args=["a.txt"],
         opts={"log": {"level": "debug"}},
@@ -82,7 +86,12 @@ def session(start_nvim, connect):
     git(nvim.project, "init", "-q")
     git(nvim.project, "add", "-A")
     git(nvim.project, "commit", "-qm", "first")
-    return Session(nvim, connect)
+    return nvim
+
+
+@pytest.fixture
+def session(repository, connect):
+    return Session(repository, connect)
 
 
 def test_what_a_shell_command_changed_is_found_and_taken_back(session):
@@ -111,6 +120,71 @@ def test_what_a_shell_command_changed_is_found_and_taken_back(session):
     assert (project / "gone.txt").read_text() == "gone\n"
     assert not (project / "made.txt").exists()
     assert session.changes() == []
+
+
+def test_a_turn_that_began_before_the_cli_was_connected_is_known_too(repository, connect):
+    session = Session(repository, connect, status="busy")
+    repository.wait("taken == 1")
+    (session.project / "b.txt").write_text("by a command\n")
+    session.status("idle")
+    repository.wait("#require('claude-ide.journal').changes() == 1")
+    repository.lua("require('claude-ide.journal').undo_turn()")
+    assert (session.project / "b.txt").read_text() == "b\n"
+
+
+def test_a_turn_whose_prompt_nobody_announced_is_known_from_its_first_edit_on(session):
+    """The CLI announces none that it gets at the very moment at which it is connected."""
+    session.status("busy")
+    session.client.call("getDiagnostics", uri=(session.project / "a.txt").as_uri())
+    session.nvim.wait("taken == 1")
+    (session.project / "b.txt").write_text("by a command\n")
+    session.status("idle")
+    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
+    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    assert (session.project / "b.txt").read_text() == "b\n"
+
+
+def test_a_client_that_is_idle_when_it_comes_begins_no_turn(session):
+    session.nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
+    (session.project / "b.txt").write_text("by hand\n")
+    session.prompt()
+    session.status("idle")
+    session.nvim.wait("taken == 2")
+    assert session.changes() == []
+    assert session.nvim.lua("return #require('claude-ide.journal').turns()") == 1
+
+
+def test_what_a_client_did_that_went_in_the_middle_of_its_turn_is_known(session):
+    session.prompt()
+    (session.project / "b.txt").write_text("by a command\n")
+    session.client.close()
+    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
+
+
+def test_a_command_and_an_announced_edit_of_one_file_are_undone_together(session):
+    path = session.project / "b.txt"
+    session.prompt()
+    path.write_text("by a command\n")
+    session.client.call("getDiagnostics", uri=f"file://{path}")
+    path.write_text("by a command\nand by an edit\n")
+    session.status("idle")
+    session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 1")
+    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    assert path.read_text() == "b\n"
+
+
+def test_what_two_edits_of_a_turn_left_between_them_is_not_what_it_began_with(session):
+    path = session.project / "b.txt"
+    session.prompt()
+    for count, text in enumerate(["b one\n", "b one two\n"], start=1):
+        session.client.call("getDiagnostics", uri=f"file://{path}")
+        path.write_text(text)
+        session.client.call("getDiagnostics")
+        session.nvim.wait(f"compared == {count}")
+    session.status("idle")
+    session.nvim.wait("compared == 3")
+    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    assert path.read_text() == "b\n"
 
 
 def test_nothing_of_the_persons_repository_is_touched(session):
@@ -219,6 +293,162 @@ def test_a_command_that_changes_very_many_files_is_bounded_and_said(session):
     assert {"b.txt", "gone.txt"} < names  # what could be lost comes first
     assert not any(name.endswith(".log") for name in names)
     assert "42 files" in session.nvim.lua("return notices[1]")
+    session.nvim.lua("vim.ui.select = function(items, _, done) choose = function() done(items[1], 1) end end")
+    session.nvim.keys(":Claude undo<CR>")
+    session.nvim.wait_screen("37 more files that commands changed, back to what they were before")
+    (project / "0made7.txt").write_text("made, and mine\n")
+    session.nvim.lua("choose()")
+    session.nvim.wait("#notices == 2")
+    assert "in 41 files" in session.nvim.lua("return notices[2]")
+    assert [path.name for path in project.glob("0made*")] == ["0made7.txt"]
+    assert (project / "b.txt").read_text() == "b\n" and (project / "gone.txt").exists()
+
+
+def test_permissions_and_links_are_taken_back(session):
+    project = session.project
+    (project / "to-b").symlink_to("b.txt")
+    (project / "to-gone").symlink_to("gone.txt")
+    (project / "run.sh").write_text("echo\n")
+    (project / "both.sh").write_text(TEXT)
+    (project / "plain.txt").write_text(TEXT)
+    (project / "plain.txt").chmod(0o755)
+    git(project, "add", "--all")
+    session.prompt()
+    (project / "to-b").unlink()
+    (project / "to-b").symlink_to("gone.txt")
+    (project / "to-gone").unlink()
+    (project / "to-gone").write_text("a file now\n")
+    (project / "new-link").symlink_to("b.txt")
+    (project / "run.sh").chmod(0o755)
+    (project / "both.sh").write_text(TEXT + "more\n")
+    (project / "both.sh").chmod(0o755)
+    (project / "plain.txt").chmod(0o644)
+    session.finish()
+    session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 1")
+    assert session.nvim.lua("return require('claude-ide.journal').turns()[1].left_out") == 0
+    session.nvim.lua("""
+      notices = {}
+      vim.notify = function(message) notices[#notices + 1] = message end
+      vim.ui.select = function(items, _, done) done(items[1], 1) end
+    """)
+    session.nvim.cmd("Claude undo")
+    session.nvim.wait("#notices == 1")
+    assert session.nvim.lua("return notices[1]") == "Took back Claude's changes in 6 files."
+    assert os.readlink(project / "to-b") == "b.txt" and os.readlink(project / "to-gone") == "gone.txt"
+    assert not (project / "new-link").is_symlink()
+    modes = [(project / name).stat().st_mode & 0o777 for name in ("run.sh", "both.sh", "plain.txt")]
+    assert modes == [0o644, 0o644, 0o755]
+    assert (project / "both.sh").read_text() == TEXT
+    session.nvim.cmd("Claude undo")
+    session.nvim.wait("#notices == 2")
+    assert "Nothing to undo" in session.nvim.lua("return notices[2]")
+
+
+def test_a_great_undo_lets_keys_be_read_and_can_be_stopped(session):
+    project, count = session.project, 600
+    session.prompt()
+    for number in range(count):
+        (project / f"made{number:03}.txt").write_text("made\n")
+    session.finish()
+    session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 200", timeout=60)
+    session.nvim.lua("""
+      notices = {}
+      vim.notify = function(message) notices[#notices + 1] = message end
+      vim.ui.select = function(items, _, done) done(items[1], 1) end
+      local put_back = require("claude-ide.journal.write").through_buffer
+      require("claude-ide.journal.write").through_buffer = function(...)
+        undone = (undone or 0) + 1
+        if undone == 250 then vim.api.nvim_input("<C-c>") end
+        return put_back(...)
+      end
+    """)
+    session.nvim.cmd("Claude undo")
+    session.nvim.wait("#notices == 1", timeout=60)
+    assert "then stopped" in session.nvim.lua("return notices[1]")
+    assert list(project.glob("made*")) != []
+    session.nvim.cmd("Claude undo")
+    session.nvim.wait("#notices == 2", timeout=60)
+    first, second = (int(re.search(r"in (\d+) files", text)[1]) for text in session.nvim.lua("return notices"))
+    assert first >= 250 and first + second == count, "each file is taken back once"
+    assert list(project.glob("made*")) == []
+
+
+def folders_of_copies(session):
+    return list((session.nvim.home / ".local/state/nvim/claude-ide/journal").glob("*/repository-*"))
+
+
+def copies(session):
+    """What checkpoints have copied: contents of files, and how many bytes all of it takes."""
+    folders, found = folders_of_copies(session), []
+    for folder in folders:
+        env = {**os.environ, "GIT_OBJECT_DIRECTORY": str(folder / "objects")}
+        ask = ["git", "cat-file", "--batch", "--batch-all-objects"]
+        found.append(subprocess.run(ask, cwd=session.project, env=env, check=True, capture_output=True).stdout)
+    size = sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
+    return b"".join(found), size
+
+
+def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_counted(session):
+    project = session.project
+    (project / "data").mkdir()
+    with (project / "data" / "huge.bin").open("wb") as file:
+        file.truncate(3 * 1024**3)
+    (project / ".env").write_text("PASSWORD=hunter2\n")
+    (project / "b.txt").write_text("not committed\n")
+    session.prompt()
+    assert session.nvim.lua("return last ~= nil")
+    (project / "b.txt").write_text("by a command\n")
+    (project / ".env").write_text("PASSWORD=changed\n")
+    (project / "data" / "huge.bin").unlink()
+    session.status("idle")
+    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
+    session.nvim.wait("require('claude-ide.journal').turns()[1].left_out == 2")
+    contents, size = copies(session)
+    assert b"not committed" in contents and b"PASSWORD" not in contents
+    assert size < 100_000
+    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    assert (project / "b.txt").read_text() == "not committed\n"
+
+
+def test_of_many_files_as_much_is_copied_as_there_is_room_for(session):
+    session.nvim.lua("require('claude-ide.journal.candidates').MAX_BYTES = 100000")
+    for number in range(30):
+        (session.project / f"made{number:02}.bin").write_bytes(os.urandom(10_000))
+    (session.project / "b.txt").write_text("what git knows comes first\n")
+    session.prompt()
+    contents, size = copies(session)
+    assert b"what git knows comes first" in contents
+    assert 80_000 < size < 150_000
+
+
+def test_copies_go_when_they_are_many_and_when_the_last_client_goes(session):
+    session.nvim.lua("require('claude-ide.journal.checkpoint').MAX_COPIED_BYTES = 1000")
+    for content in ("x" * 2000 + "\n", "y" * 2000 + "\n"):
+        (session.project / "b.txt").write_text(content)
+        session.prompt()
+        session.status("idle")
+        session.nvim.wait("taken == before + 2")
+    session.nvim.wait(lambda: len(folders_of_copies(session)) == 1, what="the older copies to go")
+    contents, _ = copies(session)
+    assert b"yyy" in contents and b"xxx" not in contents
+    (session.project / "b.txt").write_text("z\n")
+    session.prompt()
+    (session.project / "b.txt").write_text("by a command\n")
+    session.status("idle")
+    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
+    session.client.close()
+    session.nvim.wait(lambda: folders_of_copies(session) == [], what="the copies to go")
+    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    assert (session.project / "b.txt").read_text() == "z\n"
+
+
+def test_without_checkpoints_nothing_is_copied(session):
+    session.nvim.lua("require('claude-ide').setup({ auto_start = false, review = { checkpoints = false } })")
+    session.prompt()
+    assert session.nvim.lua("return last == nil")
+    session.nvim.cmd("checkhealth claude-ide")
+    assert "review.checkpoints is off" in "\n".join(session.nvim.lines())
+    assert folders_of_copies(session) == []
 
 
 def test_renamed_binary_and_executable_files_are_taken_back(session):

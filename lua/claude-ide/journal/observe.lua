@@ -42,7 +42,7 @@ end
 function M.note(history, bytes, actor, turn)
   if history.undoing then
     if histories().record(history, "undo", bytes, history.undoing) then
-      require("claude-ide.journal.subscribers").tell()
+      require("claude-ide.journal.changed").tell()
     end
     return
   end
@@ -57,7 +57,7 @@ function M.note(history, bytes, actor, turn)
   if who ~= "person" and turn then
     M.announce(history, turn, who)
   end
-  require("claude-ide.journal.subscribers").tell()
+  require("claude-ide.journal.changed").tell()
 end
 
 ---Looks what a file holds now, in the background.
@@ -103,7 +103,9 @@ function M.before_edit(client, path)
   if not is_new then
     M.note(history, bytes)
   end
-  history.turn = turn.id
+  if history.turn ~= turn.id then
+    history.turn, history.announced = turn.id, vim.uv.hrtime()
+  end
   local stat = vim.uv.fs_stat(path)
   history.mode = stat and stat.mode % 4096 or history.mode
   local mine = followed[client] or {} ---@type table<claude-ide.journal.History, fun()>
@@ -167,6 +169,8 @@ function M.found_changed(change, turn)
   end)
   if not is_new and not seen then
     M.note(history, change.before, "person")
+  elseif seen then
+    require("claude-ide.journal.steps").began_with(history, change.before, turn, change.began)
   end
   M.look(history, nil, "claude", turn)
 end

@@ -5,7 +5,10 @@ local M = {}
 
 ---@class claude-ide.journal.Watched one turn
 ---@field turn integer
+---@field folder string
 ---@field from? claude-ide.journal.Checkpoint
+---@field first? claude-ide.journal.Checkpoint that of the turn's start
+---@field taken? number `vim.uv.hrtime()` at which it was complete
 ---@field wrote table<string, true> what the person wrote in this Neovim meanwhile, links followed
 ---@field was_busy boolean
 ---@field unfollow? fun()
@@ -24,16 +27,30 @@ end
 
 local MAX_STATUS_BYTES = 64 * 1024
 
----@param entry claude-ide.journal.Watched
 ---@param path string
----@param on_idle fun()
-local function look_at_status(entry, path, on_idle)
+---@param done fun(is_busy: boolean?) nil: that is not told
+local function read_status(path, done)
   require("claude-ide.file").read_later(path, MAX_STATUS_BYTES, function(bytes)
     local ok, status = pcall(vim.json.decode, bytes or "")
     local word = ok and type(status) == "table" and status.status
     if word == "busy" or word == "waiting" then
+      done(true)
+    elseif word == "idle" then
+      done(false)
+    else
+      done(nil)
+    end
+  end)
+end
+
+---@param entry claude-ide.journal.Watched
+---@param path string
+---@param on_idle fun()
+local function look_at_status(entry, path, on_idle)
+  read_status(path, function(is_busy)
+    if is_busy then
       entry.was_busy = true
-    elseif word == "idle" and entry.was_busy then
+    elseif is_busy == false and entry.was_busy then
       entry.was_busy = false
       on_idle()
     end
@@ -53,9 +70,26 @@ function M.is_busy(client)
   return watched[client] ~= nil and watched[client].was_busy
 end
 
----Forgets a client's turn.
+---Whether a turn of a client was seen to begin.
 ---@param client integer
-function M.stop(client)
+---@return boolean
+function M.is_watching(client)
+  return watched[client] ~= nil
+end
+
+---A client came. It may be at work on a prompt that it was given before it was connected, which nobody announced.
+---@param client claude-ide.Client with its process id
+---@param on_busy fun()
+function M.join(client, on_busy)
+  read_status(status_file(client.pid --[[@as integer]]), function(is_busy)
+    if is_busy and not watched[client.id] and require("claude-ide.server").client(client.id) then
+      on_busy()
+    end
+  end)
+end
+
+---@param client integer
+local function unwatch(client)
   local entry = watched[client]
   if entry and entry.unfollow then
     entry.unfollow()
@@ -68,12 +102,17 @@ end
 ---@param turn integer
 ---@param on_idle fun() the CLI waits for a prompt again
 function M.begin(client, turn, on_idle)
-  M.stop(client)
-  local entry = { turn = turn, wrote = {}, was_busy = false }
-  watched[client] = entry
+  unwatch(client)
   local connected = require("claude-ide.server").client(client)
-  require("claude-ide.journal.checkpoint").take(folder_of(connected), function(checkpoint)
-    entry.from = checkpoint
+  local folder = folder_of(connected)
+  local entry = { turn = turn, folder = folder, wrote = {}, was_busy = false }
+  watched[client] = entry
+  require("claude-ide.journal.checkpoint").take(folder, function(checkpoint)
+    entry.from, entry.first, entry.taken = checkpoint, checkpoint, vim.uv.hrtime()
+  end, function()
+    return not vim.iter(pairs(watched)):any(function(_, other)
+      return other.from ~= nil and other.folder == folder
+    end)
   end)
   if connected and connected.pid then
     local path = status_file(connected.pid)
@@ -96,37 +135,65 @@ function M.person_wrote(path)
   end
 end
 
----A turn is over, or a part of it: tells each file that differs from its start, with what it held then.
 ---@param client integer
 ---@param each fun(change: claude-ide.journal.FoundChange, turn: integer)
-function M.finish(client, each)
+---@param done fun()
+local function compare(client, each, done)
   local entry = watched[client]
   if not entry then
-    return
+    return done()
   end
   local checkpoint, paths = require("claude-ide.journal.checkpoint"), require("claude-ide.path")
-  checkpoint.take(folder_of(require("claude-ide.server").client(client)), function(now)
+  checkpoint.take(entry.folder, function(now)
     local from = entry.from
     if not now or not from or watched[client] ~= entry then
-      return
+      return done()
     end
     entry.from = now
     local function wanted(path)
       return not entry.wrote[paths.real(path)]
     end
     checkpoint.compare(from, now, wanted, function(change)
+      change.began = from == entry.first and entry.taken or nil
       each(change, entry.turn)
-    end, function(left_out)
-      if left_out > 0 then
+    end, function(left_out, rest, too_many)
+      require("claude-ide.journal.turns").leave_out(entry.turn, left_out)
+      require("claude-ide.journal.rest").add(entry.turn, rest)
+      if too_many then
         require("claude-ide.ui.notice").warn(
           ("Commands of Claude's changed %d files. `:Claude review` shows %d of them."):format(
-            left_out + checkpoint.MAX_FILES,
+            too_many,
             checkpoint.MAX_FILES
           )
         )
       end
+      done()
     end)
   end)
+end
+
+---A turn is over, or a part of it: tells each file that differs from its start, with what it held then.
+---@param client integer
+---@param each fun(change: claude-ide.journal.FoundChange, turn: integer)
+function M.finish(client, each)
+  compare(client, each, function() end)
+end
+
+---A client went, perhaps in the middle of a turn.
+---@param client integer
+---@param each fun(change: claude-ide.journal.FoundChange, turn: integer)
+function M.stop(client, each)
+  local function forget()
+    unwatch(client)
+    if next(watched) == nil then
+      require("claude-ide.journal.checkpoint").forget()
+    end
+  end
+  if M.is_busy(client) then
+    compare(client, each, forget)
+  else
+    forget()
+  end
 end
 
 return M

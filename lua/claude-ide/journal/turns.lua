@@ -11,6 +11,7 @@ local MAX_TURNS = 200
 ---@field started integer seconds since the epoch
 ---@field ended? integer nil: it goes on
 ---@field files string[] paths that Claude changed in it
+---@field left_out integer files that commands changed in it and that are not known well enough to be taken back
 
 ---@type claude-ide.journal.Turn[] oldest first
 local turns = {}
@@ -18,6 +19,9 @@ local newest = 0
 
 ---@type table<integer, claude-ide.journal.Turn> the last of each client
 local last_of = {}
+
+---@type table<integer, table<string, true>> paths, by turn
+local left_out = {}
 
 ---@param name "ClaudeTurnStarted"|"ClaudeTurnEnded"
 ---@param turn claude-ide.journal.Turn
@@ -30,7 +34,7 @@ end
 function M.start(client)
   M.finish(client)
   newest = newest + 1
-  local turn = { id = newest, client = client, started = os.time(), files = {} }
+  local turn = { id = newest, client = client, started = os.time(), files = {}, left_out = 0 }
   turns[#turns + 1] = turn
   last_of[client] = turn
   if #turns > MAX_TURNS then
@@ -89,6 +93,20 @@ function M.touch(id, path)
   local turn = M.get(id)
   if turn and not vim.tbl_contains(turn.files, path) then
     turn.files[#turn.files + 1] = path
+  end
+end
+
+---Notes files that commands changed in a turn and that nobody can take back.
+---@param id integer
+---@param paths string[]
+function M.leave_out(id, paths)
+  local turn = M.get(id)
+  if turn and #paths > 0 then
+    left_out[id] = left_out[id] or {}
+    for _, path in ipairs(paths) do
+      left_out[id][path] = true
+    end
+    turn.left_out = vim.tbl_count(left_out[id])
   end
 end
 
