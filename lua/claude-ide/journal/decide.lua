@@ -12,7 +12,7 @@ end
 ---@param hunk? claude-ide.journal.Hunk
 local function reviewed(action, path, hunk)
   require("claude-ide.event").emit("ClaudeReviewed", { action = action, path = path, hunk = hunk })
-  require("claude-ide.journal.subscribers").tell()
+  require("claude-ide.journal.changed").tell()
 end
 
 ---@param path string
@@ -77,10 +77,24 @@ local function undone(view, chosen)
 end
 
 ---@param view claude-ide.journal.View
+---@return integer seconds since the epoch
+local function began(view)
+  local turns, first = require("claude-ide.journal.turns"), os.time()
+  for id in pairs(view.turns) do
+    local turn = turns.get(id)
+    first = math.min(first, turn and turn.started or first)
+  end
+  return first
+end
+
+---@param view claude-ide.journal.View
 ---@return claude-ide.journal.Region[] chosen that can be taken back
 ---@return integer conflicts that the person has changed since
 local function sorted(view)
   local chosen, conflicts = {}, 0
+  if view.behind then
+    return chosen, conflicts -- neither of the two texts may be written before the person has chosen one
+  end
   for _, region in ipairs(view.regions) do
     if region.state == "claude" then
       chosen[#chosen + 1] = region
@@ -97,6 +111,9 @@ end
 ---@return string? err
 ---@return integer? left hunks that the person has changed since
 local function undo_view(view, only)
+  if view.behind then
+    return nil, "You have unsaved changes of an older text: `:Claude resolve` decides first.", 0
+  end
   local chosen, left = sorted(view)
   if only then
     local region = view.regions[only]
@@ -112,8 +129,12 @@ local function undo_view(view, only)
   end
   local history = view.history
   history.undoing = view.turns
-  local ok, err =
-    require("claude-ide.journal.write").through_buffer(history.path, undone(view, chosen), history.mode)
+  local ok, err = require("claude-ide.journal.write").through_buffer(
+    history.path,
+    undone(view, chosen),
+    history.mode,
+    began(view)
+  )
   if ok then
     require("claude-ide.journal.observe").look_now(history)
   end
@@ -153,6 +174,7 @@ end
 ---@class claude-ide.journal.Preview
 ---@field path string
 ---@field action "restore"|"remove"|"recreate"|"leave" leave: the person has changed all of it since
+---@field behind boolean left, because the buffer has unsaved changes of an older text
 ---@field hunks integer that will be taken back
 ---@field conflicts integer that stay
 ---@field unsaved boolean the file has unsaved changes, so the undo is not saved
@@ -180,7 +202,7 @@ function M.undoable_turn()
     local able = vim.iter(views):any(function(view)
       return #sorted(view) > 0
     end)
-    if able then
+    if able or require("claude-ide.journal.rest").count(turns[i].id) > 0 then
       return turns[i].id
     end
     fallback = fallback or (#views > 0 and turns[i].id or nil)
@@ -203,6 +225,7 @@ function M.preview_undo(id)
     return {
       path = view.history.path,
       action = action,
+      behind = view.behind,
       hunks = #chosen,
       conflicts = conflicts,
       unsaved = buf ~= nil and vim.bo[buf].modified,
@@ -222,6 +245,94 @@ function M.undo_turn(id)
     end
     return { path = view.history.path, ok = ok == true, err = err, left = left or 0 }
   end, id and views_of_turn(id) or {})
+end
+
+---@param id integer
+---@return claude-ide.journal.History[]
+local function histories_of_turn(id)
+  return vim.tbl_filter(function(history)
+    return vim.iter(history.steps):any(function(step)
+      return step.turn == id
+    end)
+  end, histories().all())
+end
+
+---How long a step may take; then the person's keys get their turn.
+local STEP_NS = 8 * 1000 * 1000
+
+---@class claude-ide.journal.Undoing
+---@field stop fun() what is not taken back yet stays
+---@field tried integer
+---@field total integer
+
+---Takes back what a turn changed, also what no review shows, a little at a time. A small turn is taken back before this returns.
+---@param id integer
+---@param done fun(results: { path: string, ok: boolean, err?: string, left: integer }[], stopped: boolean)
+---@return claude-ide.journal.Undoing
+function M.take_back_turn(id, done)
+  local rest, turn = require("claude-ide.journal.rest"), require("claude-ide.journal.turns").get(id)
+  local list, results, stopped, at = histories_of_turn(id), {}, false, 0
+  ---@type claude-ide.journal.Undoing
+  local undoing = {
+    tried = 0,
+    total = #list + rest.count(id),
+    stop = function()
+      stopped = true
+    end,
+  }
+  ---@param path string
+  ---@param ok? boolean
+  ---@param err? string
+  ---@param left? integer
+  local function result(path, ok, err, left)
+    undoing.tried = math.min(undoing.tried + 1, undoing.total)
+    results[#results + 1] = { path = path, ok = ok == true, err = err, left = left or 0 }
+  end
+  ---@param step fun(): boolean
+  local function pace(step)
+    local since = vim.uv.hrtime()
+    repeat
+      if stopped then
+        return done(results, true)
+      end
+      local ok, more = xpcall(step, debug.traceback)
+      if not ok then
+        require("claude-ide.log").error("a file could not be taken back: %s", more)
+      elseif not more then
+        return
+      end
+    until vim.uv.hrtime() - since > STEP_NS
+    vim.defer_fn(function()
+      pace(step)
+    end, 1)
+  end
+  pace(function()
+    at = at + 1
+    local history = list[at]
+    if not history then
+      require("claude-ide.journal.take_back").run(
+        id,
+        turn and turn.started or os.time(),
+        pace,
+        result,
+        function()
+          done(results, false)
+        end
+      )
+      return false
+    end
+    local changes = require("claude-ide.journal.changes")
+    local view = changes.view(history, id) -- as it is by now
+    if view and changes.describe(view) then
+      local ok, err, left = undo_view(view)
+      if ok then
+        reviewed("undo", history.path)
+      end
+      result(history.path, ok, err, left)
+    end
+    return true
+  end)
+  return undoing
 end
 
 return M

@@ -1,4 +1,4 @@
--- Writes an undo through the file's buffer: one undo step, saved, so that `u` brings it back.
+-- Writes an undo through the file's buffer: one undo step, saved, so that `u` brings it back. What Claude made is removed.
 -- Invariant: unsaved changes of the person are never saved for them, and no formatter runs over the text.
 local M = {}
 
@@ -21,11 +21,13 @@ local function write_file(path, bytes, mode)
   return written == #bytes or nil, problem
 end
 
+---Writes a buffer to its file, without the formatters of others.
 ---@param buf integer
----@param format claude-ide.buffer.Format
+---@param format? claude-ide.buffer.Format default: as the buffer has it
 ---@return boolean? ok
 ---@return string? err
-local function save(buf, format)
+function M.save(buf, format)
+  format = format or require("claude-ide.buffer.format").of(buf)
   local bo, ignored = vim.bo[buf], vim.o.eventignore
   local fix = bo.fixendofline
   -- Only formatters and their like stay out; who listens for a file that was written is told as ever.
@@ -39,38 +41,94 @@ local function save(buf, format)
   return ok or nil, not ok and tostring(err) or nil
 end
 
----Removes a file that Claude made. A buffer keeps the text as unsaved, so `:w` brings it back.
+---Removes the folders that became empty, as far up as they were made since.
+---@param path string of a file that was removed
+---@param since integer seconds since the epoch
+local function remove_folders(path, since)
+  for folder in vim.fs.parents(path) do
+    local stat = vim.uv.fs_stat(folder)
+    if not stat or stat.birthtime.sec < since or not vim.uv.fs_rmdir(folder) then
+      return
+    end
+  end
+end
+
+---Removes a file that Claude made. In a buffer that people see its text goes in one step, so that `u` and `:w` bring it
+---back; one that was only loaded unseen goes with it.
 ---@param path string
----@param buf? integer
+---@param buf? integer loaded
+---@param since integer seconds since the epoch: when Claude began
 ---@return boolean? ok
 ---@return string? err
-local function remove(path, buf)
+local function remove(path, buf, since)
+  local is_unseen = buf
+    and require("claude-ide.buffer.hidden").owns(buf)
+    and not vim.bo[buf].modified
+    and #vim.fn.win_findbuf(buf) == 0
   local ok, err = vim.uv.fs_unlink(path)
   if not ok then
     return nil, err
+  elseif buf and is_unseen then
+    pcall(vim.api.nvim_buf_delete, buf, { force = true })
   elseif buf then
-    vim.bo[buf].modified = true
+    local stamp = require("claude-ide.buffer.stamp")
+    require("claude-ide.buffer.patch").set_text(buf, { "" }, require("claude-ide.buffer.format").of(buf))
+    stamp.agree(buf)
+    stamp.settle(buf, "keep") -- or Neovim would miss the file the next time it looks
   end
+  remove_folders(path, since)
   return true
+end
+
+---Gives a file that no buffer shows other contents.
+---@param path string
+---@param bytes string
+---@return boolean? ok
+---@return string? err
+function M.to_disk(path, bytes)
+  return write_file(path, bytes)
+end
+
+---Puts a link, or nothing, where a link or a file is.
+---@param path string
+---@param target? string nil: there should be nothing
+---@param since integer seconds since the epoch: when Claude began, whose folders go if they are empty
+---@return boolean? ok
+---@return string? err
+function M.replace(path, target, since)
+  if vim.uv.fs_lstat(path) then
+    local ok, err = vim.uv.fs_unlink(path)
+    if not ok then
+      return nil, err
+    end
+  end
+  if not target then
+    remove_folders(path, since)
+    return true
+  end
+  vim.fn.mkdir(vim.fs.dirname(path), "p")
+  local ok, err = vim.uv.fs_symlink(target, path)
+  return ok or nil, err
 end
 
 ---Gives a file other contents.
 ---@param path string
 ---@param bytes? string nil: there should be no file
 ---@param mode? integer permissions of a file that is made again
+---@param since integer seconds since the epoch: when Claude began, whose folders go if they are empty
 ---@return boolean? ok
 ---@return string? err also with `ok`, where something is left for the person to do
-function M.through_buffer(path, bytes, mode)
+function M.through_buffer(path, bytes, mode, since)
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)
   buf = buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
   if not bytes then
-    return remove(path, buf)
+    return remove(path, buf, since)
   elseif not buf and not vim.uv.fs_stat(path) then
     return write_file(path, bytes, mode)
   end
   local is_new = not vim.uv.fs_stat(path)
-  buf = buf or buffer.load_hidden(path)
+  buf = buf or require("claude-ide.buffer.hidden").load(path)
   local lines, format
   if buf then
     lines, format =
@@ -83,7 +141,7 @@ function M.through_buffer(path, bytes, mode)
     end
     local ok, err = write_file(path, bytes)
     if ok and buf then
-      buffer.reload_from_disk(buf)
+      require("claude-ide.buffer.disk").reload(buf)
     end
     return ok, err
   end
@@ -92,7 +150,7 @@ function M.through_buffer(path, bytes, mode)
   if modified then
     return true, "it had unsaved changes, so it was not saved"
   end
-  local ok, err = save(buf, format)
+  local ok, err = M.save(buf, format)
   if ok and is_new and mode then
     vim.uv.fs_chmod(path, mode)
   end

@@ -23,7 +23,9 @@ local function describe(item)
       )
     or ""
   local unsaved = item.unsaved and "; not saved, for you have unsaved changes" or ""
-  if item.action == "leave" then
+  if item.behind then
+    return "!", "ClaudeDiffWarning", "stays: `:Claude resolve` decides on your unsaved changes first"
+  elseif item.action == "leave" then
     return "!", "ClaudeDiffWarning", "stays: you have changed the same lines since"
   elseif item.action == "remove" then
     return "−", "ClaudeDiffRemoved", "will be deleted: Claude made it"
@@ -53,14 +55,32 @@ local function name_of(id)
   return "an earlier turn of Claude's"
 end
 
+---Files that commands changed in a turn and that stay as they are.
+---@param id integer
+---@return integer
+local function left_out(id)
+  for _, turn in ipairs(require("claude-ide.journal").turns()) do
+    if turn.id == id then
+      return turn.left_out
+    end
+  end
+  return 0
+end
+
 ---A window that shows what will happen, until it is closed.
 ---@param preview claude-ide.journal.Preview[]
 ---@param title string
+---@param others integer files that commands changed too and that stay
+---@param rest integer files that are taken back too and that no review shows
 ---@return fun() close
-local function show(preview, title)
+local function show(preview, title, others, rest)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = "wipe"
   local lines, widest, marks = {}, 0, {}
+  local room = math.max(vim.o.lines - 12, 2) - (others > 0 and 1 or 0) - (rest > 0 and 1 or 0)
+  local unshown = math.max(#preview - room, 0)
+  unshown = unshown > 0 and unshown + 1 or 0 -- for the line that says so
+  preview = vim.list_slice(preview, 1, #preview - unshown)
   for _, item in ipairs(preview) do
     widest = math.max(widest, vim.fn.strdisplaywidth(vim.fn.strtrans(vim.fn.fnamemodify(item.path, ":~:."))))
   end
@@ -70,6 +90,24 @@ local function show(preview, title)
     local pad = (" "):rep(widest - vim.fn.strdisplaywidth(name))
     lines[i] = (" %s %s%s   %s "):format(icon, name, pad, what)
     marks[i] = { group = group, icon = 1 + #icon, what = 2 + #icon + #name + #pad }
+  end
+  if unshown > 0 then
+    lines[#lines + 1] = (" … and %s "):format(counted(unshown, "more file", "more files"))
+    marks[#lines] = { group = "ClaudeDiffSide", icon = 1, what = 1 }
+  end
+  if rest > 0 then
+    lines[#lines + 1] = (" ~ %s that commands changed, %s before "):format(
+      counted(rest, "more file", "more files"),
+      rest == 1 and "back to what it was" or "back to what they were"
+    )
+    marks[#lines] = { group = "Changed", icon = 2, what = 2 }
+  end
+  if others > 0 then
+    lines[#lines + 1] = (" ! %s that commands changed %s "):format(
+      counted(others, "more file", "more files"),
+      others == 1 and "stays as it is" or "stay as they are"
+    )
+    marks[#lines] = { group = "ClaudeDiffWarning", icon = 2, what = 2 }
   end
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
   local width = 1
@@ -88,7 +126,7 @@ local function show(preview, title)
     row = math.max(math.floor(vim.o.lines / 3) - #lines, 1),
     col = math.max(math.floor((vim.o.columns - width) / 2) - 1, 0),
     width = width,
-    height = math.max(math.min(#lines, vim.o.lines - 12), 1),
+    height = #lines,
     style = "minimal",
     border = "rounded",
     title = (" Undo %s "):format(title),
@@ -106,52 +144,120 @@ local function show(preview, title)
 end
 
 ---@param results { path: string, ok: boolean, err?: string, left: integer }[]
-local function report(results)
-  local done, problems = 0, {}
+---@param others integer files that commands changed too and that stay
+---@param stopped boolean
+local function report(results, others, stopped)
+  local files, problems = {}, {}
   for _, result in ipairs(results) do
-    done = done + (result.ok and 1 or 0)
+    files[result.path] = files[result.path] or result.ok or nil
     if result.err then
       problems[#problems + 1] = ("%s: %s"):format(vim.fn.fnamemodify(result.path, ":~:."), result.err)
     end
   end
+  local said = ("Took back Claude's changes in %s"):format(counted(vim.tbl_count(files), "file", "files"))
+  if stopped then
+    said = said .. ", then stopped: the others stay"
+  elseif others > 0 then
+    said = ("%s; %d more %s as %s"):format(
+      said,
+      others,
+      others == 1 and "stays" or "stay",
+      others == 1 and "it is" or "they are"
+    )
+  end
   local notice = require("claude-ide.ui.notice")
-  local said = ("Took back Claude's changes in %s."):format(counted(done, "file", "files"))
-  if #problems > 0 then
-    notice.warn(said .. "\n" .. table.concat(problems, "\n"))
+  if #problems == 0 then
+    notice[(others > 0 or stopped) and "warn" or "info"](said .. ".")
+    return
+  end
+  for _, problem in ipairs(problems) do
+    require("claude-ide.log").warn("undo: %s", problem)
+  end
+  if #problems == 1 and #said + #problems[1] + 4 < vim.o.columns then
+    notice.warn(("%s. %s"):format(said, problems[1]))
   else
-    notice.info(said)
+    notice.warn(("%s, %s. `:Claude log` tells more."):format(said, counted(#problems, "problem", "problems")))
   end
 end
 
+---An undo that goes on.
+local undoing ---@type claude-ide.journal.Undoing?
+
+---How often to say how far it is.
+local SAY_EVERY_MS = 400
+
+---Takes a turn back. A large one says how far it is, and `<C-c>` stops it.
+---@param id integer
+---@param others integer files that stay
+local function take_back(id, others)
+  local timer, finished = assert(vim.uv.new_timer()), false
+  local going = require("claude-ide.journal").take_back_turn(id, function(results, stopped)
+    finished, undoing = true, nil
+    timer:close()
+    vim.on_key(nil, namespace)
+    report(results, others, stopped)
+  end)
+  if finished then
+    return
+  end
+  undoing = going
+  vim.on_key(function(key)
+    if key == "\3" then
+      going.stop()
+    end
+  end, namespace)
+  timer:start(
+    SAY_EVERY_MS,
+    SAY_EVERY_MS,
+    vim.schedule_wrap(function()
+      if not finished and vim.api.nvim_get_mode().mode == "n" then
+        require("claude-ide.ui.notice").as_neovim(
+          ("Taking back: %d of %d files. <C-c> stops."):format(going.tried, going.total)
+        )
+      end
+    end)
+  )
+end
+
 ---@param id? integer default: the last turn of which something is left to take back
+---@param review_it fun(id: integer) opens the review of the turn
 ---@return boolean ok
-function M.ask(id)
+function M.ask(id, review_it)
   local journal = require("claude-ide.journal")
+  if undoing then
+    require("claude-ide.ui.notice").info("An undo goes on still: <C-c> stops it.")
+    return true
+  end
   id = id or journal.undoable_turn()
-  local preview = id and journal.preview_undo(id) or {}
+  local preview, rest = id and journal.preview_undo(id) or {}, id and journal.count_rest(id) or 0
   local able = vim.tbl_filter(function(item)
     return item.action ~= "leave"
   end, preview)
-  if not id or #preview == 0 then
+  if not id or #preview + rest == 0 then
     require("claude-ide.ui.notice").info("Nothing to undo: no change of Claude's is left.")
     return true
   end
-  require("claude-ide.diff.winbar").define_highlights()
+  require("claude-ide.ui.highlights").define_shared()
   local name = name_of(id)
-  local close = show(preview, name)
+  local others = left_out(id)
+  local close = show(preview, name, others, rest)
   local choices = { "Cancel", "Review it first" }
-  if #able > 0 then
-    table.insert(choices, 1, ("Undo in %s"):format(counted(#able, "file", "files")))
+  if #able + rest > 0 then
+    table.insert(choices, 1, ("Undo in %s"):format(counted(#able + rest, "file", "files")))
   end
-  vim.ui.select(choices, { prompt = ("Undo what %s changed?"):format(name) }, function(_, index)
-    close()
-    local choice = index and choices[index]
-    if choice == "Review it first" then
-      require("claude-ide.review").open(id)
-    elseif choice and choice ~= "Cancel" then
-      report(journal.undo_turn(id))
+  require("claude-ide.ui.choose").select(
+    choices,
+    { prompt = ("Undo what %s changed?"):format(name) },
+    function(_, index)
+      close()
+      local choice = index and choices[index]
+      if choice == "Review it first" then
+        review_it(id)
+      elseif choice and choice ~= "Cancel" then
+        take_back(id, others)
+      end
     end
-  end)
+  )
   return true
 end
 

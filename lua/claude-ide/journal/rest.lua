@@ -1,0 +1,107 @@
+-- What commands changed in a turn besides texts that the journal follows: files beyond those that it has room for, links,
+-- permissions. No review shows it; the checkpoints of the turn know it well enough to take it back.
+-- Taking it back is in take_back.lua.
+local M = {}
+
+---@class claude-ide.journal.Rest
+---@field path string
+---@field name string as git names it, from the top
+---@field folder string that the checkpoints are of
+---@field old_mode string of git; "000000": it was not there
+---@field new_mode string
+---@field blob string
+---@field new_blob string
+---@field mode_only? boolean the contents are the journal's, or the same
+
+---@type table<integer, table<string, claude-ide.journal.Rest>> by turn and path
+local rests = {}
+
+---More are kept of no turns together; of one alone a checkpoint has 10,000 at most.
+local MAX_ITEMS = 20000
+
+---Makes room: what the oldest turns changed stays from now on, and is counted as such.
+---@param besides integer turn
+local function make_room(besides)
+  local count, ids = 0, vim.tbl_keys(rests)
+  for _, items in pairs(rests) do
+    count = count + vim.tbl_count(items)
+  end
+  table.sort(ids)
+  for _, id in ipairs(ids) do
+    if count > MAX_ITEMS and id ~= besides then
+      local paths = {}
+      for _, item in pairs(rests[id]) do
+        count, paths[#paths + 1] = count - 1, item.path
+      end
+      require("claude-ide.journal.turns").leave_out(id, paths)
+      rests[id] = nil
+    end
+  end
+end
+
+require("claude-ide.hub").on("turn_forgotten", function(turn)
+  rests[turn] = nil
+end)
+
+---What is left of a turn to take back.
+---@param turn integer
+---@return claude-ide.journal.Rest[]
+function M.items(turn)
+  return vim.tbl_values(rests[turn] or {})
+end
+
+---@param item claude-ide.journal.Rest
+---@return string
+local function key_of(item)
+  return item.path .. (item.mode_only and "\0mode" or "")
+end
+
+---@param turn integer
+---@param item claude-ide.journal.Rest that was tried
+function M.remove(turn, item)
+  if rests[turn] then
+    rests[turn][key_of(item)] = nil
+  end
+end
+
+---@param turn integer
+---@param found claude-ide.journal.Rest[]
+function M.add(turn, found)
+  if #found == 0 then
+    return
+  end
+  rests[turn] = rests[turn] or {}
+  for _, item in ipairs(found) do
+    local key = key_of(item)
+    local before = rests[turn][key]
+    if before then
+      -- An earlier part of the turn changed it too.
+      item.old_mode, item.blob = before.old_mode, before.blob
+    end
+    rests[turn][key] = item
+  end
+  make_room(turn)
+end
+
+---How many files of a turn can be taken back by their checkpoints alone.
+---@param turn integer
+---@return integer
+function M.count(turn)
+  local paths = {}
+  for _, item in pairs(rests[turn] or {}) do
+    paths[item.path] = true
+  end
+  return vim.tbl_count(paths)
+end
+
+---Whether some of it needs the copies that the checkpoints made.
+---@return boolean
+function M.needs_copies()
+  return vim.iter(pairs(rests)):any(function(_, items)
+    return vim.iter(pairs(items)):any(function(_, item)
+      return not item.mode_only
+    end)
+  end)
+end
+
+return M
