@@ -177,10 +177,10 @@ def test_a_large_file_takes_no_long_time(nvim):
       for i = 50, 50000, 100 do new[i] = "changed" .. i end
       local person = vim.deepcopy(new)
       for i = 25, 50000, 100 do person[i] = "person" .. i end
-      local began = vim.uv.hrtime()
+      local began = os.clock() -- of this process: others may be busy, too
       local regions = merge.advance(merge.advance({}, old, new, "claude"), new, person, "person")
       assert(#regions == 500 and regions[500].state == "claude")
-      return (vim.uv.hrtime() - began) / 1e6
+      return (os.clock() - began) * 1e3
     """)
         < 1000
     )

@@ -4,6 +4,9 @@ local M = {}
 ---Larger files are not compared.
 local MAX_BYTES = 8 * 1024 * 1024
 
+---Where a zero byte in so many first ones says that a file is no text, as git has it.
+local BINARY_BYTES = 8000
+
 ---@alias claude-ide.journal.Scope "unreviewed"|"turn"|"session"|"all"|integer a number: the turn with that id
 
 ---@class claude-ide.journal.Hunk
@@ -28,6 +31,10 @@ local MAX_BYTES = 8 * 1024 * 1024
 ---@field removed integer lines
 ---@field conflicts integer hunks in which the person made changes too
 ---@field source claude-ide.journal.Source
+---@field binary boolean no text
+---@field behind boolean its buffer has unsaved changes of an older text: all of this is of the disk's
+---@field moved_from? string path of another change: the file was there, with the same bytes
+---@field moved_to? string
 
 ---The buffer in which the person has unsaved changes of a file.
 ---@param history claude-ide.journal.History
@@ -42,12 +49,19 @@ local function unsaved(history)
   end
 end
 
+---Whether a buffer with unsaved changes does not know of what was written to its file since.
+---@param buf? integer
+---@return boolean
+local function is_behind(buf)
+  return buf ~= nil and require("claude-ide.buffer.stamp").is_conflict(buf)
+end
+
 ---What a file holds now, for the person.
 ---@param history claude-ide.journal.History
+---@param buf? integer its buffer, where that has unsaved changes of what is on disk
 ---@return string? bytes nil: there is no file
 ---@return "large"|"unreadable"? why_not
-local function current_of(history)
-  local buf = unsaved(history)
+local function current_of(history, buf)
   if buf then
     local text, encoding = require("claude-ide.buffer").text(buf), vim.bo[buf].fileencoding
     if encoding ~= "" and encoding ~= "utf-8" then
@@ -77,6 +91,7 @@ local function key_of(history)
     history.decisions,
     buf or "",
     buf and vim.api.nvim_buf_get_changedtick(buf) or "",
+    tostring(is_behind(buf)),
     stat and require("claude-ide.buffer.stamp").key(stat) or "",
   }, " ")
 end
@@ -89,6 +104,7 @@ end
 ---@field first integer step that is the first of Claude's
 ---@field last integer
 ---@field turns table<integer, true> whose changes these are
+---@field behind boolean the buffer has unsaved changes of an older text: this is the disk's
 ---@field waiting? claude-ide.journal.Region[] what waits for a review; nil: these regions themselves
 
 ---@param scope claude-ide.journal.Scope
@@ -141,13 +157,14 @@ local function view_at(history, scope, count)
   ---@type claude-ide.journal.View
   return {
     history = history,
-    lines = require("claude-ide.journal.merge").decode(current or ""),
+    lines = require("claude-ide.journal.merge").decode(current),
     current = current,
     regions = regions,
     waiting = counts and waiting or nil,
     first = first,
     last = last,
     turns = turns,
+    behind = false,
   }
 end
 
@@ -159,7 +176,9 @@ function M.view(history, scope)
   if not view_at(history, scope, #history.steps) and not history.steps[#history.steps].mark then
     return nil
   end
-  local current, why_not = current_of(history)
+  local buf = unsaved(history)
+  local behind = is_behind(buf)
+  local current, why_not = current_of(history, not behind and buf or nil)
   if why_not then
     return nil
   end
@@ -168,8 +187,8 @@ function M.view(history, scope)
     return nil
   end
   local merge = require("claude-ide.journal.merge")
-  local recorded, lines = view.lines, merge.decode(current or "")
-  view.lines, view.current = lines, current
+  local recorded, lines = view.lines, merge.decode(current)
+  view.lines, view.current, view.behind = lines, current, behind
   view.regions = merge.advance(view.regions, recorded, lines, "person")
   view.waiting = view.waiting and merge.drop_gone(merge.advance(view.waiting, recorded, lines, "person"))
   return view
@@ -230,6 +249,12 @@ function M.hunks(view)
   return hunks, merge.encode(merge.revert(view.lines, theirs))
 end
 
+---@param bytes? string
+---@return boolean
+local function is_binary(bytes)
+  return (bytes or ""):sub(1, BINARY_BYTES):find("\0", 1, true) ~= nil
+end
+
 ---@param view claude-ide.journal.View
 ---@return claude-ide.journal.Change? nil: the person has taken back all of it
 function M.describe(view)
@@ -249,7 +274,9 @@ function M.describe(view)
     removed = 0,
     conflicts = 0,
     source = history.source,
+    behind = view.behind,
   }
+  change.binary = is_binary(change.before) or is_binary(change.current)
   table.sort(change.turns)
   local left = 0
   for _, hunk in ipairs(hunks) do

@@ -31,6 +31,7 @@ local MAX_STEPS = 100
 ---@field mark_before? claude-ide.journal.Mark of the step before the last, where that is known
 ---@field decided claude-ide.journal.Mark as it was when the person decided last, or at first
 ---@field turn? integer the turn that announced an edit and is not over: changes on disk are Claude's
+---@field announced? number `vim.uv.hrtime()` at which that turn announced it
 ---@field undoing? table<integer, true> while an undo is being written: the turns it takes changes back of
 ---@field decisions integer how often something was kept or undone
 ---@field mode? integer permissions of the file, to make it again with
@@ -61,8 +62,8 @@ end
 ---@param step claude-ide.journal.Step
 ---@return string[]
 local function lines_of(step)
-  local bytes = step.blob and require("claude-ide.journal.blob").get(step.blob)
-  return require("claude-ide.journal.merge").decode(bytes or "")
+  local bytes = step.blob and (require("claude-ide.journal.blob").get(step.blob) or "")
+  return require("claude-ide.journal.merge").decode(bytes or nil)
 end
 
 ---The bytes after a step; nil where there was no file.
@@ -208,25 +209,40 @@ local function take_undo_back(history, bytes)
   return true
 end
 
+---Lets a step hold another text.
+---@param history claude-ide.journal.History
+---@param step claude-ide.journal.Step
+---@param bytes? string
+function M.hold(history, step, bytes)
+  if step.blob then
+    require("claude-ide.journal.blob").drop(step.blob)
+  end
+  step.blob = bytes and require("claude-ide.journal.blob").put(bytes, history.secret)
+end
+
 ---What Claude does to a file within one turn is one step, so that a file that was seen half written leaves no trace.
 ---@param history claude-ide.journal.History
 ---@param bytes? string
 ---@param turn? integer
+---@param actor claude-ide.journal.Actor
 ---@return boolean done
-local function goes_on(history, bytes, turn)
+function M.goes_on(history, bytes, turn, actor)
   local steps = history.steps
   local last = steps[#steps]
-  if #steps < 2 or last.actor ~= "claude" or last.turn ~= turn or history.decided.at >= #steps then
+  if
+    actor ~= "claude"
+    or #steps < 2
+    or last.actor ~= "claude"
+    or last.turn ~= turn
+    or history.decided.at >= #steps
+  then
     return false
   end
   if history.mark.at >= #steps then
     local before = history.mark_before
     history.mark = before and before.at == #steps - 1 and before or history.decided
   end
-  if last.blob then
-    require("claude-ide.journal.blob").drop(last.blob)
-  end
-  last.blob = bytes and require("claude-ide.journal.blob").put(bytes, history.secret)
+  M.hold(history, last, bytes)
   return true
 end
 
@@ -242,7 +258,7 @@ function M.record(history, actor, bytes, of)
     return false
   elseif actor == "person" and take_undo_back(history, bytes) then
     return true
-  elseif actor == "claude" and type(of) == "number" and goes_on(history, bytes, of) then
+  elseif type(of) == "number" and M.goes_on(history, bytes, of, actor) then
     make_room()
     return true
   end

@@ -3,7 +3,8 @@
 -- newline and byte order mark are part of the lines here.
 local M = {}
 
----Ends the last line of a text that has no final newline, so that it differs from the same line with one.
+---Ends the last line of a text that has no final newline, so that it differs from the same line with one. Alone it is the
+---one line of a file that holds nothing, so that this differs from no file.
 local NO_NEWLINE = "\0\0no newline"
 
 ---@alias claude-ide.journal.State
@@ -25,11 +26,13 @@ local NO_NEWLINE = "\0\0no newline"
 ---| "accepted" # Claude's, and the person has seen and taken it
 ---| "undo" # the person took back some of Claude's changes, not needfully these
 
----@param bytes string
+---@param bytes? string nil: there is no file
 ---@return string[]
 function M.decode(bytes)
-  if bytes == "" then
+  if not bytes then
     return {}
+  elseif bytes == "" then
+    return { NO_NEWLINE }
   end
   local lines = vim.split(bytes, "\n", { plain = true })
   if lines[#lines] == "" then
@@ -67,9 +70,29 @@ end
 ---@param lines string[]
 ---@return string[]
 function M.readable(lines)
+  if lines[1] == NO_NEWLINE then
+    return {}
+  end
   return vim.tbl_map(function(line)
     return (strip(line):gsub("\r$", ""))
   end, lines)
+end
+
+---A file that holds nothing does so no more once it has lines.
+---@param lines string[]
+---@return string[]
+local function without_nothing(lines)
+  return #lines < 2 and lines or vim.tbl_filter(function(line)
+    return line ~= NO_NEWLINE
+  end, lines)
+end
+
+---Whether there is no line in either, or the same ones.
+---@param a string[]
+---@param b string[]
+---@return boolean
+local function same_lines(a, b)
+  return #M.readable(a) == 0 and #M.readable(b) == 0 or vim.deep_equal(a, b)
 end
 
 ---@param list string[]
@@ -255,7 +278,7 @@ end
 ---@param regions claude-ide.journal.Region[] sorted
 ---@return string[]
 function M.revert(lines, regions)
-  return without(lines, 1, #lines + 1, regions)
+  return without_nothing(without(lines, 1, #lines + 1, regions))
 end
 
 ---Where lines repeat, a text can be read both ways: with a region still in it, and without. Then it is not Claude's to
@@ -303,7 +326,7 @@ local function judge(cluster, joined, old, new, actor)
     return not trim(new, joined) and joined or nil
   end
   local now = slice(new, joined.start, joined.count)
-  if vim.deep_equal(now, joined.before) then
+  if same_lines(now, joined.before) then
     joined.state = "gone"
     return joined
   end

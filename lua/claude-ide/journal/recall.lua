@@ -55,15 +55,6 @@ local function in_bytes(told, steps, current)
 end
 
 ---@param history claude-ide.journal.History
----@param index integer where it will stand
----@param step claude-ide.journal.Step
----@param bytes? string
-local function insert(history, index, step, bytes)
-  step.blob = bytes and require("claude-ide.journal.blob").put(bytes, history.secret)
-  table.insert(history.steps, index, step)
-end
-
----@param history claude-ide.journal.History
 ---@param told claude-ide.journal.Told
 ---@param before? string
 ---@param after string
@@ -89,15 +80,22 @@ local function amend(history, told, before, after, current)
     return false -- seen as it happened
   elseif to > 0 then
     if to == 1 or texts[to - 1] ~= before then
-      insert(history, to, { actor = "person" }, before)
+      require("claude-ide.journal.steps").insert(history, to, { actor = "person" }, before)
       to = to + 1
     end
     steps[to].actor, steps[to].turn = who, told.turn
+  elseif from == #steps and histories().goes_on(history, after, told.turn, who) then
+    return true
   elseif from > 0 and (from == #steps or steps[from + 1].actor == "person") then
-    insert(history, from + 1, { actor = who, turn = told.turn }, after)
+    local goes_on = who == "claude" and steps[from].actor == who and steps[from].turn == told.turn
+    if goes_on and from > first and from < #steps then
+      histories().hold(history, steps[from], after) -- what stands behind it was seen on disk before this was told
+    else
+      require("claude-ide.journal.steps").insert(history, from + 1, { actor = who, turn = told.turn }, after)
+    end
   elseif from == 0 and not known_turn and current == after then
-    insert(history, #steps + 1, { actor = "person" }, before)
-    insert(history, #steps + 1, { actor = who, turn = told.turn }, after)
+    require("claude-ide.journal.steps").insert(history, #steps + 1, { actor = "person" }, before)
+    require("claude-ide.journal.steps").insert(history, #steps + 1, { actor = who, turn = told.turn }, after)
   else
     return false -- a part of what was seen, or of what nobody knows any more
   end
