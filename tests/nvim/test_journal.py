@@ -275,7 +275,7 @@ def test_an_accepted_diff_needs_no_review(claude):
     )
     claude.nvim.wait("require('claude-ide.diff').count() == 1")
     claude.nvim.wait("require('claude-ide.diff').list()[1].tab ~= nil")
-    claude.nvim.lua("require('claude-ide.diff').accept()")
+    claude.nvim.wait("return (require('claude-ide.diff').accept())", what="the diff to be accepted")
     assert claude.client.call_result(call) == ["FILE_SAVED", "accepted\n"]
     claude.write("b.txt", "accepted\n")
     claude.done()
@@ -302,7 +302,9 @@ def test_a_client_that_goes_ends_its_turn(claude):
 
 
 def test_who_shows_changes_is_told(claude):
-    claude.nvim.lua("told = 0 unsubscribe = require('claude-ide.journal').on(function() told = told + 1 end)")
+    claude.nvim.lua(
+        "told = 0 unsubscribe = require('claude-ide.hub').on('journal_changed', function() told = told + 1 end)"
+    )
     claude.turn(("b.txt", "b", "c"))
     claude.nvim.wait("told > 0")
     claude.nvim.lua("unsubscribe() told = 0")
@@ -317,9 +319,9 @@ def test_the_journal_adds_little_to_an_answer(claude):
         """
         local journal, best = require("claude-ide.journal"), math.huge
         for _ = 1, 5 do
-          local began = vim.uv.hrtime()
+          local began = os.clock() -- of this process: others may be busy, too
           journal.before_edit(1, ...)
-          best = math.min(best, (vim.uv.hrtime() - began) / 1e6)
+          best = math.min(best, (os.clock() - began) * 1e3)
         end
         return best
         """,
@@ -371,15 +373,15 @@ def test_how_much_waits_for_a_review_is_counted_and_shown(claude):
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"), ("a.txt", "line 9\n", "LINE 9\n"), ("b.txt", "b", "c"))
     counts = "return require('claude-ide').status().review"
     nvim.wait(lambda: nvim.lua(counts) == {"files": 2, "hunks": 3, "conflicts": 0}, what="three changes in two files")
-    nvim.wait_screen("2 unreviewed")
-    assert "2 changed files not reviewed" in nvim.lua("return require('claude-ide.command.status').line()")
+    nvim.wait_screen("2 to review")
+    assert "2 files to review" in nvim.lua("return require('claude-ide.command.status').line()")
     claude.journal("keep", claude.project / "b.txt")
-    nvim.wait_screen("1 unreviewed")
+    nvim.wait_screen("1 to review")
     nvim.wait("vim.fn.getline(9) == 'LINE 9'")
     nvim.keys("9GAmine<Esc>:w<CR>")
     nvim.wait(lambda: nvim.lua(counts) == {"files": 1, "hunks": 2, "conflicts": 1}, what="a conflict")
     claude.journal("keep", claude.project / "a.txt")
-    nvim.terminal.wait(lambda: "unreviewed" not in "".join(nvim.screen()), 30, "nothing to be unreviewed")
+    nvim.terminal.wait(lambda: "to review" not in "".join(nvim.screen()), 30, "nothing to be unreviewed")
 
 
 def test_the_health_check_tells_what_is_kept_and_where(claude):

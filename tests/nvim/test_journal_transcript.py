@@ -43,11 +43,11 @@ class Claude:
         with open(self.path, "a") as transcript:
             transcript.write(json.dumps(entry) + "\n")
 
-    def told(self, name, old, new, before, *, user_modified=False, age=timedelta()):
+    def told(self, name, old, new, before, *, user_modified=False, age=timedelta(), more=""):
         """The transcript tells of an Edit."""
         tool = f"toolu_{uuid.uuid4().hex[:12]}"
         path = str(self.project / name)
-        block = {"type": "tool_use", "id": tool, "name": "Edit", "input": {"file_path": path}}
+        block = {"type": "tool_use", "id": tool, "name": "Edit", "input": {"file_path": path, "more": more}}
         self.line(
             "assistant",
             age=age,
@@ -224,3 +224,53 @@ def test_a_transcript_that_is_only_begun_with_the_first_prompt_is_found(start_nv
     claude.edit("a.txt", "two", "TWO")
     claude.record("idle")
     claude.wait(a_txt=(1, 1))
+
+
+def test_each_edit_of_a_long_turn_is_asked_for_once(claude):
+    claude.nvim.lua("""
+      asked = { edit_texts = 0, bytes = 0 }
+      local transport = require("claude-ide.sessions.transport")
+      local request = transport.request
+      transport.request = function(what, hear)
+        local question = what.ask and next(what.ask.question)
+        local reply = hear.reply
+        return request(what, vim.tbl_extend("force", hear, {
+          reply = function(result, err)
+            if question then
+              asked[question] = (asked[question] or 0) + 1
+              asked.bytes = asked.bytes + #vim.json.encode(result or "")
+            end
+            reply(result, err)
+          end,
+        }))
+      end
+    """)
+    claude.prompt()
+    for batch in range(12):
+        for number in range(5):
+            name = f"{batch}-{number}.txt"
+            (claude.project / name).write_text("new\n")
+            claude.told(name, "old", "new", "old\n", more="x" * 20000)
+        claude.nvim.wait(lambda batch=batch: len(claude.changes()) == 5 * batch + 5, what="the batch to be known")
+    asked = claude.nvim.lua("return asked")
+    assert asked["edit_texts"] == 60
+    assert asked["bytes"] < 60 * 1000, asked
+
+
+def test_edits_of_one_file_that_only_the_transcript_tells_of_are_one_step(claude):
+    claude.prompt()
+    text, word = A, "three"
+    for number in range(150):
+        new = f"three {number}"
+        before, text = text, text.replace(word, new)
+        (claude.project / "a.txt").write_text(text)
+        claude.told("a.txt", word, new, before)
+        word = new
+        if number % 50 == 49:
+            claude.nvim.wait(
+                lambda text=text: claude.changes().get("a.txt", {}).get("after") == text, what="the edits to be known"
+            )
+    claude.wait(a_txt=(1, 1))
+    assert claude.nvim.lua("return #require('claude-ide.journal.history').all()[1].steps") < 10
+    claude.undo()
+    assert claude.text("a.txt") == A

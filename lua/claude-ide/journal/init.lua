@@ -12,22 +12,42 @@ local function observe()
   return require("claude-ide.journal.observe")
 end
 
----Calls a function a moment after what `changes()` gives may have changed, until the returned function is called.
----@param fn fun()
----@return fun() unsubscribe
-function M.on(fn)
-  return require("claude-ide.journal.subscribers").add(fn)
+---@param client integer
+---@param turn claude-ide.journal.Turn
+local function follow_turn(client, turn)
+  require("claude-ide.journal.shell").begin(client, turn.id, function()
+    M.edits_over(client)
+  end)
+  require("claude-ide.journal.transcript_edits").begin(client, turn.id)
 end
 
 ---A prompt was submitted.
 ---@param client integer
 function M.turn_started(client)
   observe().settle(client, true)
-  local turn = require("claude-ide.journal.turns").start(client)
-  require("claude-ide.journal.shell").begin(client, turn.id, function()
-    M.edits_over(client)
+  follow_turn(client, require("claude-ide.journal.turns").start(client))
+end
+
+---Clients that were looked at when they came, whether they are at work.
+---@type table<integer, true>
+local joined = {}
+
+---Follows a turn whose prompt nobody announced: the CLI does not tell of one that it was given before it was connected, or
+---at the very moment of it.
+---@param client claude-ide.Client with its process id
+local function look_for_work(client)
+  require("claude-ide.journal.shell").join(client, function()
+    follow_turn(client.id, require("claude-ide.journal.turns").current(client.id))
   end)
-  require("claude-ide.journal.transcript_edits").begin(client, turn.id)
+end
+
+---@param client claude-ide.Client
+local function join(client)
+  if client.state ~= "ready" or not client.pid or joined[client.id] then
+    return
+  end
+  joined[client.id] = true
+  look_for_work(client)
 end
 
 ---A client is about to edit a file: what it holds now is kept, before this returns.
@@ -35,6 +55,10 @@ end
 ---@param path string absolute
 function M.before_edit(client, path)
   observe().before_edit(client, path)
+  local known = require("claude-ide.server").client(client)
+  if known and known.pid and not require("claude-ide.journal.shell").is_watching(client) then
+    look_for_work(known)
+  end
 end
 
 ---Something saw that a file was written; the watch of announced files does so itself.
@@ -72,6 +96,7 @@ function M.changes(scope)
   for _, history in ipairs(require("claude-ide.journal.history").all()) do
     found[#found + 1] = changes.of(history, scope or "unreviewed")
   end
+  require("claude-ide.journal.moves").pair(found)
   return found
 end
 
@@ -96,7 +121,7 @@ local counted
 ---How much waits for a review. Asked often, so worked out once for each change.
 ---@return claude-ide.journal.Counts
 function M.counts()
-  local version = require("claude-ide.journal.subscribers").version
+  local version = require("claude-ide.journal.changed").version
   if counted and counted.version == version then
     return vim.deepcopy(counted.counts)
   end
@@ -153,11 +178,29 @@ function M.undo_turn(id)
   return require("claude-ide.journal.decide").undo_turn(id)
 end
 
+---How many files of a turn can be taken back though no review shows them: there are too many, or they are links, or their
+---permissions changed.
+---@param id integer
+---@return integer
+function M.count_rest(id)
+  return require("claude-ide.journal.rest").count(id)
+end
+
+---Takes back what a turn changed, also what no review shows, a little at a time.
+---@param id integer
+---@param done fun(results: { path: string, ok: boolean, err?: string, left: integer }[], stopped: boolean)
+---@return claude-ide.journal.Undoing
+function M.take_back_turn(id, done)
+  return require("claude-ide.journal.decide").take_back_turn(id, done)
+end
+
 ---What an announced edit needs is loaded before the first one waits for it.
 local function warm_up()
-  for _, name in ipairs({ "observe", "history", "blob", "turns", "subscribers" }) do
-    require("claude-ide.journal." .. name)
-  end
+  require("claude-ide.journal.observe")
+  require("claude-ide.journal.history")
+  require("claude-ide.journal.blob")
+  require("claude-ide.journal.turns")
+  require("claude-ide.journal.changed")
   require("claude-ide.file")
   -- The system's events and the threads for files are set up with the first file that is followed.
   local folder = require("claude-ide.workspace").folders()[1]
@@ -182,12 +225,13 @@ function M.attach()
     require("claude-ide.hub").on("client_ready", function(client)
       vim.defer_fn(warm_up, 0)
       require("claude-ide.journal.transcript_edits").begin(client.id)
+      join(client)
     end)
     require("claude-ide.hub").on("client_changed", join)
     require("claude-ide.hub").on("client_disconnected", function(client)
       joined[client.id] = nil
       observe().settle(client.id, true)
-      require("claude-ide.journal.shell").stop(client.id)
+      require("claude-ide.journal.shell").stop(client.id, observe().found_changed)
       require("claude-ide.journal.transcript_edits").stop(client.id)
       require("claude-ide.journal.turns").leave(client.id)
     end)

@@ -1,9 +1,6 @@
 -- What the transcripts of connected CLIs say that their turns changed: the third source, for edits that were neither announced
--- nor in a git repository. It is read as it grows; without a transcript nothing is missed but that.
+-- nor in a git repository. It is read as it grows, each result once; without a transcript nothing is missed but that.
 local M = {}
-
----Only so many of the last messages are looked at: those of the turn.
-local MAX_ROWS = 400
 
 ---Subagents of a turn write transcripts of their own.
 local MAX_AGENTS = 32
@@ -14,13 +11,13 @@ local QUIET_MS = 60
 ---Where a session has no transcript yet it is looked for again, less and less often.
 local MAX_TRIES, TRY_MS = 6, 200
 
----Texts of results matter not; the changes in them are whole in any case.
-local MAX_TEXT = 256
-
 ---@class claude-ide.journal.Reading one transcript
 ---@field transcript? claude-ide.sessions.Transcript
 ---@field close fun()
 ---@field seen table<string, true> tool calls
+---@field offset integer up to where the file was asked for changes
+---@field last? boolean it is read once more, and then no longer followed
+---@field ended? boolean it is not followed
 ---@field busy boolean
 ---@field again boolean
 
@@ -34,12 +31,6 @@ local MAX_TEXT = 256
 
 ---@type table<integer, claude-ide.journal.Reader>
 local readers = {}
-
----@return integer ms since the epoch
-local function now()
-  local seconds, microseconds = vim.uv.gettimeofday()
-  return math.floor(seconds * 1000 + microseconds / 1000)
-end
 
 ---@return table
 local function sessions()
@@ -59,44 +50,28 @@ end
 
 ---@param reader claude-ide.journal.Reader
 ---@param reading claude-ide.journal.Reading
----@param messages claude-ide.sessions.Message[]
----@return claude-ide.sessions.Block[] calls that changed a file and were not dealt with
-local function fresh(reader, reading, messages)
-  local calls = {}
-  for _, message in ipairs(messages) do
-    for _, block in ipairs(message.blocks) do
-      local result = block.type == "tool_use" and block.result or nil
-      if result and not reading.seen[block.id] then
-        reading.seen[block.id] = true
-        local outcome = result.outcome
-        local is_ours = (block["end"] or block.start or 0) >= reader.began
-        if outcome and outcome.type == "file_change" and not result.is_error and is_ours then
-          calls[#calls + 1] = block
-        end
-      end
-    end
-  end
-  return calls
-end
-
----@param reader claude-ide.journal.Reader
----@param reading claude-ide.journal.Reading
----@param calls claude-ide.sessions.Block[]
+---@param calls claude-ide.sessions.ChangedFile[]
 ---@param done fun()
 local function recall(reader, reading, calls, done)
   local recall_edit, paths, changed = require("claude-ide.journal.recall"), {}, false
+  local next_one = 0
   local function step()
-    local call = table.remove(calls, 1)
+    next_one = next_one + 1
+    local call = calls[next_one]
     if not call then
       for path in pairs(paths) do
         recall_edit.look(path)
       end
       if changed then
-        require("claude-ide.journal.subscribers").tell()
+        require("claude-ide.journal.changed").tell()
       end
       return done()
     end
-    reading.transcript:edit_texts(call.id --[[@as string]], function(texts)
+    if reading.seen[call.tool_use_id] or not reading.transcript then
+      return step()
+    end
+    reading.seen[call.tool_use_id] = true
+    reading.transcript:edit_texts(call.tool_use_id, function(texts)
       if texts and texts.path:sub(1, 1) == "/" then
         local path = require("claude-ide.path").normalize(texts.path)
         local told = {
@@ -104,7 +79,7 @@ local function recall(reader, reading, calls, done)
           before = texts.before,
           after = texts.after,
           turn = turn_at(reader, call.start or reader.began),
-          by_person = call.result.outcome.user_modified == true,
+          by_person = call.user_modified,
         }
         if recall_edit.edit(told) then
           paths[path], changed = true, true
@@ -116,48 +91,75 @@ local function recall(reader, reading, calls, done)
   step()
 end
 
-local follow ---@type fun(reader: claude-ide.journal.Reader, file: string)
+local follow ---@type fun(reader: claude-ide.journal.Reader, file: string): claude-ide.journal.Reading
+local read ---@type fun(reader: claude-ide.journal.Reader, reading: claude-ide.journal.Reading)
+
+---@param reader claude-ide.journal.Reader
+---@param file string
+---@return boolean
+local function was_written_since(reader, file)
+  local stat = vim.uv.fs_stat(file)
+  return stat ~= nil and stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 >= reader.began
+end
+
+---Follows the subagents that run. One that is done is read once more and let go, also where it was too quick to be seen.
+---@param reader claude-ide.journal.Reader
+---@param agents claude-ide.sessions.Agent[]
+local function follow_agents(reader, agents)
+  local followed = 0
+  for _, other in pairs(reader.files) do
+    followed = followed + (other.ended and 0 or 1)
+  end
+  for _, agent in ipairs(agents) do
+    local known = reader.files[agent.file]
+    if not known and not agent.running and not was_written_since(reader, agent.file) then
+      known = { seen = {}, offset = 0, busy = false, again = false, ended = true, close = function() end }
+      reader.files[agent.file] = known
+    elseif not known and followed <= MAX_AGENTS then
+      followed = followed + 1
+      follow(reader, agent.file).last = not agent.running
+    elseif known and not known.ended and not known.last and not agent.running then
+      known.last = true
+      read(reader, known)
+    end
+  end
+end
 
 ---@param reader claude-ide.journal.Reader
 ---@param reading claude-ide.journal.Reading
-local function read(reader, reading)
-  if reading.busy or not reading.transcript then
+function read(reader, reading)
+  if reading.ended then
+    return
+  elseif reading.busy or not reading.transcript then
     reading.again = true
     return
   end
   reading.busy, reading.again = true, false
+  local is_last = reading.last
   local function done()
     reading.busy = false
     if reading.again then
       read(reader, reading)
+    elseif is_last and not reading.ended then
+      reading.ended = true
+      reading.close()
     end
   end
-  local info = reading.transcript:info()
-  for i, agent in ipairs(info.agents or {}) do
-    if i <= MAX_AGENTS and not reader.files[agent.file] then
-      follow(reader, agent.file)
-    end
-  end
-  reading.transcript:rows(math.max(info.len - MAX_ROWS, 0), MAX_ROWS, function(rows)
-    local ids = {}
-    for _, row in ipairs(rows or {}) do
-      if row.tools and (row["end"] or row.start or 0) >= reader.began then
-        ids[#ids + 1] = row.id
-      end
-    end
-    if #ids == 0 then
+  follow_agents(reader, reading.transcript:info().agents)
+  reading.transcript:changed_files(reading.offset, reader.began, function(found)
+    if not found then
       return done()
     end
-    reading.transcript:messages(ids, MAX_TEXT, function(messages)
-      recall(reader, reading, fresh(reader, reading, messages or {}), done)
-    end)
+    reading.offset = found.offset
+    recall(reader, reading, found.changes, done)
   end)
 end
 
 ---@param reader claude-ide.journal.Reader
 ---@param file string
+---@return claude-ide.journal.Reading
 function follow(reader, file)
-  local reading = { seen = {}, busy = false, again = false } ---@type claude-ide.journal.Reading
+  local reading = { seen = {}, offset = 0, busy = false, again = false } ---@type claude-ide.journal.Reading
   reader.files[file] = reading
   local timer = assert(vim.uv.new_timer())
   local function soon()
@@ -176,12 +178,19 @@ function follow(reader, file)
       return
     end
     soon()
-  end, soon)
+  end, function(delta)
+    -- Another file in its place begins anew; what was seen already is told by its id.
+    reading.offset = delta.reset and 0 or reading.offset
+    soon()
+  end)
   reading.close = function()
-    timer:close()
+    if not timer:is_closing() then
+      timer:close()
+    end
     cancel()
     reading.transcript = nil
   end
+  return reading
 end
 
 ---@param reader claude-ide.journal.Reader
@@ -208,7 +217,7 @@ end
 ---@return claude-ide.journal.Reader
 local function ensure(client, tries)
   local reader = readers[client]
-    or { client = client, began = now(), turns = {}, files = {}, finding = false }
+    or { client = client, began = require("claude-ide.clock").now(), turns = {}, files = {}, finding = false }
   readers[client] = reader
   local session = sessions().of_client(client)
   if not session or reader.finding or (reader.session == session.id and next(reader.files)) then
@@ -258,7 +267,7 @@ function M.begin(client, turn)
   attach()
   local reader = ensure(client)
   if turn then
-    table.insert(reader.turns, { id = turn, began = now() })
+    table.insert(reader.turns, { id = turn, began = require("claude-ide.clock").now() })
   end
 end
 
