@@ -45,6 +45,80 @@ def test_without_the_option_there_is_none(start_nvim, connect):
     assert signs(nvim, "a.txt") == []
 
 
+# A sign of another plugin, as gitsigns sets it: after ours, on a line of ours and on one that is not.
+GITSIGNS = """
+local namespace = vim.api.nvim_create_namespace("gitsigns_signs_")
+for _, row in ipairs({ 0, 1 }) do
+  vim.api.nvim_buf_set_extmark(0, namespace, row, 0, {
+    id = row + 1, sign_text = "┃", sign_hl_group = "Changed", number_hl_group = "Changed", priority = 6,
+  })
+end
+"""
+UNDERLINED = """(function()
+  local namespace = vim.api.nvim_get_namespaces()["claude-ide.review.covered"]
+  return vim.tbl_map(function(mark) return mark[2] + 1 end, vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, {}))
+end)()"""
+
+
+def test_where_one_sign_has_room_that_of_git_is_underlined(changed):
+    def said(lines, text):
+        changed.wait(lambda: changed.lua(f"return {UNDERLINED}") == lines, what=f"the signs of {lines}")
+        changed.wait(lambda: text in changed.screen()[1], what=f"{text!r} in the second line")
+
+        def is_drawn():
+            cells = changed.terminal.cells()
+            return [at + 1 for at in range(9) if any(cell.underscore for cell in cells[at][:2])] == lines
+
+        changed.wait(is_drawn, what=f"{lines} underlined")
+
+    changed.cmd("set number signcolumn=yes:1")
+    said([], "▌   2 TWO")
+    changed.lua(GITSIGNS)
+    said([2], "┃   2 TWO")
+    fg = "return vim.api.nvim_get_hl(0, { name = ..., link = false }).fg"
+    assert changed.lua(fg, "ClaudeSignCovered.Changed") == changed.lua(fg, "Changed")
+    changed.cmd("set signcolumn=number")
+    said([2], "┃  TWO")
+    changed.cmd("set signcolumn=auto:2")
+    said([], "▌")
+    said([], "┃")
+    changed.cmd("set signcolumn=yes")
+    said([2], "┃   2 TWO")
+    changed.lua("assert(require('claude-ide.review').keep_file())")
+    said([], "┃   2 TWO")
+
+
+def test_of_two_windows_the_narrower_column_counts(changed):
+    changed.lua(GITSIGNS)
+    changed.cmd("set signcolumn=yes | split | setlocal signcolumn=yes:2")
+    changed.wait(lambda: changed.lua(f"return {UNDERLINED}") == [2], what="the sign")
+    changed.lua(
+        """
+        changes = 0
+        local del = vim.api.nvim_buf_del_extmark
+        vim.api.nvim_buf_del_extmark = function(...) changes = changes + 1 return del(...) end
+        vim.cmd("redraw!")
+        drawn = false
+        vim.schedule(function() vim.cmd("redraw!") vim.schedule(function() drawn = true end) end)
+        """
+    )
+    changed.wait("drawn", what="two drawings")
+    assert changed.lua("return changes") == 0
+
+
+def test_an_underlined_sign_is_one_after_lines_were_joined(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A}, init_lua=NOTICES)
+    turn(nvim, connect(nvim), a_txt=A.replace("one\ntwo\n", "ONE\nTWO\n"))
+    nvim.wait(lambda: len(signs(nvim, "a.txt")) == 2, what="the signs")
+    nvim.cmd("set signcolumn=yes")
+    nvim.lua(GITSIGNS)
+    nvim.wait(lambda: nvim.lua(f"return {UNDERLINED}") == [1, 2], what="both")
+    nvim.keys("2Gdd")
+    nvim.wait(lambda: nvim.lua(f"return {UNDERLINED}") in ([1], [1, 2]) and len(nvim.lines()) == 8, what="the rest")
+    nvim.keys("1Gdd")
+    nvim.wait(lambda: len(nvim.lua(f"return {UNDERLINED}")) <= 1, what="one at most in a place")
+
+
 def test_jumps_go_through_all_files(changed):
     changed.lua("""
       vim.keymap.set("n", "gn", "<Plug>(claude-change-next)")
@@ -63,9 +137,9 @@ def test_undo_shows_what_will_happen_and_asks(changed):
     changed.wait_screen("1 change taken back")
     assert changed.lua("return asked.items") == ["Undo in 2 files", "Cancel", "Review it first"]
     changed.lua("asked.done(1)")
+    changed.wait('notices[#notices] == "Took back Claude\'s changes in 2 files."')
     assert (changed.project / "a.txt").read_text() == A
     assert (changed.project / "b.txt").read_text() == B
-    assert changed.lua("return notices[#notices]") == "Took back Claude's changes in 2 files."
     changed.wait(lambda: len(windows(changed)) == 1, what="the preview to go")
     changed.wait(lambda: changed.lines() == A.splitlines() and signs(changed, "a.txt") == [], what="no sign")
 

@@ -6,8 +6,9 @@ local GROUP = "claude-ide.review.signs"
 ---More signs in one buffer would cost more than they tell.
 local MAX_SIGNS = 5000
 
----Above the signs of git, below those of diagnostics.
-local PRIORITY = 8
+---Below the signs of git (gitsigns' have 6) and of diagnostics: where there is room for one, theirs is not hidden by ours, but
+---underlined (`covered.lua`).
+local PRIORITY = 5
 
 local namespace = vim.api.nvim_create_namespace(GROUP)
 
@@ -59,14 +60,7 @@ local function mark(buf, change)
   marked[buf] = true
 end
 
----Puts all signs anew.
-function M.refresh()
-  for buf in pairs(marked) do
-    if vim.api.nvim_buf_is_valid(buf) then
-      vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-    end
-  end
-  marked = {}
+local function put_all()
   if not require("claude-ide.config").get().review.signs then
     return
   end
@@ -75,8 +69,25 @@ function M.refresh()
     local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
     local name = is_file and vim.api.nvim_buf_get_name(buf) or ""
     local change = name ~= "" and journal.change(name) or nil
-    if change then
+    if change and not change.behind then
       mark(buf, change)
+    end
+  end
+end
+
+---Puts all signs anew.
+function M.refresh()
+  local before = marked
+  for buf in pairs(before) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+    end
+  end
+  marked = {}
+  put_all()
+  for buf in pairs(before) do
+    if not marked[buf] and vim.api.nvim_buf_is_valid(buf) then
+      require("claude-ide.review.covered").clear(buf)
     end
   end
 end
@@ -87,9 +98,8 @@ function M.attach()
     return
   end
   local function define()
-    for group, link in pairs(LINKS) do
-      vim.api.nvim_set_hl(0, group, { link = link, default = true })
-    end
+    require("claude-ide.ui.highlights").link(LINKS)
+    require("claude-ide.review.covered").define()
   end
   define()
   require("claude-ide.review.covered").attach(namespace, function(buf)
@@ -115,7 +125,7 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.jump(step)
-  local hunks, buffer = require("claude-ide.review.hunks"), require("claude-ide.buffer")
+  local hunks = require("claude-ide.review.hunks")
   local changes = require("claude-ide.journal").changes("unreviewed")
   local here = hunks.change_of(vim.api.nvim_buf_get_name(0))
   if here then
@@ -133,7 +143,7 @@ function M.jump(step)
   elseif there.kind == "deleted" then
     return nil, vim.fn.fnamemodify(there.path, ":~:.") .. " was deleted. `:Claude review` shows it."
   end
-  local buf = buffer.load_hidden(there.path) or vim.fn.bufadd(there.path)
+  local buf = require("claude-ide.buffer.hidden").load(there.path) or vim.fn.bufadd(there.path)
   vim.cmd("normal! m'")
   local win = require("claude-ide.ui.file_window").show(buf)
   if not win then

@@ -1,0 +1,148 @@
+-- Our signs that cannot be seen, since the sign column has room for one and that is another plugin's, of git or of diagnostics.
+-- That one is underlined then: drawn again above itself, as it is. With `signcolumn=number` a number's colours are not drawn
+-- where a sign is, so the sign itself has to tell.
+-- Signs of others come and go unannounced, but not undrawn: so each drawing looks at the lines it draws, and no more.
+local M = {}
+
+local GROUP = "ClaudeSignCovered"
+
+---Neovim takes no higher one.
+local MAX_PRIORITY = 65535
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.review.covered")
+
+---Highlight groups of others that were underlined, and ours for each.
+---@type table<string, string>
+local groups = {}
+
+---@class claude-ide.review.Covering
+---@field text string
+---@field group string as underlined
+---@field priority integer
+
+---@param theirs string
+---@param ours string
+local function underline(theirs, ours)
+  local look = vim.api.nvim_get_hl(0, { name = theirs, link = false }) --[[@as vim.api.keyset.highlight]]
+  look.underline, look.default = true, nil
+  vim.api.nvim_set_hl(0, ours, look)
+end
+
+---@param buf integer
+---@return boolean whether a window of it has room for one sign, and for no other
+local function is_narrow(buf)
+  return vim.iter(vim.fn.win_findbuf(buf)):any(function(win)
+    local value = vim.wo[win].signcolumn
+    return value ~= "no" and (tonumber(value:match("(%d)$")) or 1) == 1
+  end)
+end
+
+---@param buf integer
+---@param first integer row
+---@param last integer row
+---@param ours integer the namespace of our signs
+---@return table<integer, claude-ide.review.Covering> wanted by row, where another's sign hides ours
+---@return table<integer, integer> present rows of the marks that there are, by mark
+---@return boolean fits whether what is there is what is wanted
+local function look(buf, first, last, ours)
+  local end_row = math.min(last, vim.api.nvim_buf_line_count(buf) - 1)
+  local marks = vim.api.nvim_buf_get_extmarks(
+    buf,
+    -1,
+    { first, 0 },
+    { end_row, -1 },
+    { details = true, type = "sign" }
+  )
+  local own, top = {}, {} ---@type table<integer, integer>, table<integer, integer> priorities by row
+  local wanted, present = {}, {} ---@type table<integer, claude-ide.review.Covering>, table<integer, integer>
+  for _, mark in ipairs(marks) do
+    if mark[4].ns_id == ours then
+      own[mark[2]] = mark[4].priority
+    end
+  end
+  for _, mark in ipairs(is_narrow(buf) and marks or {}) do
+    local row, sign = mark[2], mark[4]
+    local hidden = own[row] and sign.ns_id ~= ours and sign.ns_id ~= namespace and sign.sign_text
+    if hidden and sign.priority > math.max(own[row], top[row] or 0) then
+      local theirs = sign.sign_hl_group or "SignColumn"
+      top[row] = sign.priority
+      wanted[row] = {
+        text = sign.sign_text,
+        group = GROUP .. "." .. theirs,
+        priority = math.min(sign.priority + 1, MAX_PRIORITY),
+      }
+      groups[theirs] = wanted[row].group
+    end
+  end
+  local fits, count = true, 0
+  for _, mark in ipairs(marks) do
+    local row, sign = mark[2], mark[4]
+    if sign.ns_id == namespace then
+      local one = wanted[row]
+      present[mark[1]], count = row, count + 1
+      fits = fits
+        and one ~= nil
+        and one.text == sign.sign_text
+        and one.group == sign.sign_hl_group
+        and one.priority == sign.priority
+    end
+  end
+  return wanted, present, fits and count == vim.tbl_count(wanted)
+end
+
+---@param buf integer
+---@param wanted table<integer, claude-ide.review.Covering>
+---@param present table<integer, integer>
+local function apply(buf, wanted, present)
+  local ids = {}
+  for id, row in pairs(present) do
+    -- Lines that were deleted leave several in one place.
+    if wanted[row] and not ids[row] then
+      ids[row] = id
+    else
+      vim.api.nvim_buf_del_extmark(buf, namespace, id)
+    end
+  end
+  M.define()
+  for row, one in pairs(wanted) do
+    vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
+      id = ids[row],
+      sign_text = one.text,
+      sign_hl_group = one.group,
+      priority = one.priority,
+    })
+  end
+end
+
+---Makes the underlined looks, and makes them anew for another colour scheme.
+function M.define()
+  for theirs, ours in pairs(groups) do
+    underline(theirs, ours)
+  end
+end
+
+---@param buf integer
+function M.clear(buf)
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+end
+
+---Looks from now on.
+---@param ours integer the namespace of our signs
+---@param is_marked fun(buf: integer): boolean whether a buffer has signs of ours
+function M.attach(ours, is_marked)
+  vim.api.nvim_set_decoration_provider(namespace, {
+    on_win = function(_, _, buf, first, last)
+      if is_marked(buf) and not select(3, look(buf, first, last, ours)) then
+        -- Marks may not change while a screen is drawn.
+        vim.schedule(function()
+          if vim.api.nvim_buf_is_valid(buf) and is_marked(buf) then
+            apply(buf, look(buf, first, last, ours))
+          end
+        end)
+      end
+      return false
+    end,
+  })
+end
+
+return M
