@@ -48,8 +48,12 @@ def undo(nvim):
       question = nil
       vim.ui.select = function(items, opts, done) question = opts.prompt done(items[1], 1) end
     """)
+    said = nvim.lua("return #notices")
     nvim.cmd("Claude undo")
-    return nvim.lua("return question")
+    question = nvim.lua("return question")
+    if question:
+        nvim.wait(lambda: nvim.lua("return #notices") > said, what="the undo to be over")
+    return question
 
 
 def test_undoing_in_the_last_turn_leaves_the_turns_before(claude):

@@ -24,14 +24,23 @@ local function differences(view, entry)
   end
   local created = entry.change.kind == "created"
   local list, count = {}, created and 0 or #view.lines
-  for i, hunk in ipairs(require("claude-ide.review.hunks").left(entry.change)) do
-    list[i] = {
-      old = hunk.before_start,
-      old_count = #hunk.before_lines,
-      new = hunk.current_start,
-      new_count = #hunk.after_lines,
-    }
-    count = count + list[i].new_count - list[i].old_count
+  for _, hunk in
+    ipairs(entry.change.moved_from and {} or require("claude-ide.review.hunks").left(entry.change))
+  do
+    local old_count, new_count = #hunk.before_lines, #hunk.after_lines
+    -- A file that holds nothing was made or removed without any line.
+    if old_count + new_count > 0 then
+      list[#list + 1] = {
+        old = hunk.before_start,
+        old_count = old_count,
+        new = hunk.current_start,
+        new_count = new_count,
+      }
+      count = count + new_count - old_count
+    end
+  end
+  if #list == 0 then
+    return list
   end
   local lines = line_count(view)
   if count == lines then
@@ -63,7 +72,7 @@ end
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 local function unfold(view, entry)
-  if not entry.change then
+  if not entry.change or #differences(view, entry) == 0 then
     for _, win in pairs(view.pair.wins) do
       vim.wo[win][0].foldenable = false
     end
@@ -86,11 +95,14 @@ function M.start(view, entry)
       list = list,
       scheduled = false,
     },
-    plain = require("claude-ide.compare.marks").needed(list, #view.lines + line_count(view), bytes),
+    plain = false,
     -- The keys of the person's buffer are put back one by one, see `review.keys`.
     without_keys = true,
   }
-  require("claude-ide.compare.pair").compare(view.pair)
+  local pair = require("claude-ide.compare.pair")
+  view.pair.plain = require("claude-ide.compare.shape").is_emptied(view.pair.hunks)
+    or require("claude-ide.compare.marks").needed(list, #view.lines + line_count(view), bytes)
+  pair.compare(view.pair)
   unfold(view, entry)
   note(view, entry)
 end
@@ -132,7 +144,7 @@ function M.reveal(view)
   local lnum, last = vim.api.nvim_win_get_cursor(win)[1], vim.api.nvim_buf_line_count(view.bufs.file)
   for _, hunk in ipairs(pair.hunks.list) do
     if math.min(math.max(hunk.new, 1), last) == lnum then
-      return require("claude-ide.compare.unified").go_to(view.bufs.file, hunk, win)
+      return require("claude-ide.compare.unified").go_to(pair, hunk, win)
     end
   end
 end

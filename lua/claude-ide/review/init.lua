@@ -183,6 +183,7 @@ function M.open(scope)
     return true
   end
   M.close()
+  require("claude-ide.review.keys").serve(M)
   fresh.view = require("claude-ide.review.view").open(fresh.entries)
   review = fresh --[[@as claude-ide.review.Review]]
   listen(review)
@@ -231,7 +232,28 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function decide(action, path, hunk, scope)
-  local ok, err, left = journal()[action](path, hunk, scope)
+  local entry = find(path)
+  -- What was moved is moved back, or reviewed, at both ends: the bytes are where they were before they go elsewhere.
+  local from, to =
+    entry and entry.change and entry.change.moved_from, entry and entry.change and entry.change.moved_to
+  local other = from or to
+  local ok, err, left = true, nil, nil ---@type boolean?, string?, integer?
+  if from then
+    ok, err, left = journal()[action](from, nil, scope)
+  end
+  if ok then
+    local function act()
+      return journal()[action](path, hunk, scope)
+    end
+    if action == "undo" then
+      ok, err, left = require("claude-ide.review.again").around(path, act)
+    else
+      ok, err, left = act()
+    end
+  end
+  if ok and to then
+    ok, err, left = journal()[action](to, nil, scope)
+  end
   if not ok then
     return nil, err
   elseif err then
@@ -240,11 +262,12 @@ local function decide(action, path, hunk, scope)
     require("claude-ide.ui.notice").warn(("%s: %s"):format(short(path), stays(left)))
   end
   M.refresh()
-  local entry = find(path)
-  if entry and not entry.waits then
-    entry.outcome = action == "keep" and "kept" or "undone"
-    M.refresh()
+  for _, done in ipairs({ entry or false, other and find(other) or false }) do
+    if done and not done.waits then
+      done.outcome = action == "keep" and "kept" or "undone"
+    end
   end
+  M.refresh()
   return true
 end
 
@@ -385,7 +408,7 @@ end
 ---@param id? integer default: the last turn of which something is left to take back
 ---@return boolean ok
 function M.undo_turn(id)
-  return require("claude-ide.review.undo").ask(id)
+  return require("claude-ide.review.undo").ask(id, M.open)
 end
 
 return M

@@ -25,10 +25,10 @@ function M.make()
   vim.bo[buf].filetype = "claude-review"
   vim.bo[buf].undolevels = -1
   vim.b[buf].claude_private = true
-  vim.api.nvim_buf_set_name(buf, ("claude://review/%d/changes"):format(buf))
-  for group, link in pairs(LINKS) do
-    vim.api.nvim_set_hl(0, group, { link = link, default = true })
-  end
+  local ours = require("claude-ide.ui.ours")
+  ours.mark(buf, "changes")
+  ours.name(buf, "changes", "Claude")
+  require("claude-ide.ui.highlights").link(LINKS)
   return buf
 end
 
@@ -48,6 +48,9 @@ local function icon(entry)
   if not entry.change or not entry.waits then
     return entry.outcome == "undone" and "↶" or "✓", "ClaudeReviewDone"
   end
+  if entry.change.behind then
+    return "!", "ClaudeDiffWarning"
+  end
   return unpack(KINDS[entry.change.kind])
 end
 
@@ -57,6 +60,13 @@ local function tally(entry)
   local change = entry.change
   if not change or not entry.waits then
     return { { (entry.outcome or "reviewed") .. " ", "ClaudeReviewDone" } }
+  end
+  local what = change.moved_to and "moved away"
+    or change.moved_from and "moved here"
+    or change.binary and "binary"
+    or change.conflicts + change.added + change.removed == 0 and "empty"
+  if what then
+    return { { what .. " ", "ClaudeReviewFolder" } }
   end
   local chunks = {}
   if change.conflicts > 0 then
@@ -81,20 +91,6 @@ local function columns(chunks)
   return count
 end
 
----@param line string
----@param width integer
----@return string
-local function shorten(line, width)
-  if vim.fn.strdisplaywidth(line) <= width then
-    return line
-  end
-  local length = vim.fn.strchars(line)
-  while length > 1 and vim.fn.strdisplaywidth(vim.fn.strcharpart(line, 0, length)) >= width do
-    length = length - 1
-  end
-  return vim.fn.strcharpart(line, 0, length) .. "…"
-end
-
 ---So wide that names and numbers fit, within reason.
 ---@param entries claude-ide.review.Entry[]
 ---@return integer columns
@@ -115,7 +111,9 @@ local function summary(entries)
     local change = entry.change
     if change and entry.waits then
       waiting = waiting + 1
-      added, removed = added + change.added, removed + change.removed
+      if not (change.moved_to or change.moved_from or change.binary) then
+        added, removed = added + change.added, removed + change.removed
+      end
       conflicts = conflicts + change.conflicts
     end
   end
@@ -158,7 +156,7 @@ function M.render(buf, entries, shown)
   for i, entry in ipairs(entries) do
     local name, folder = split(entry.path)
     local line = (" %s %s  %s"):format(icon(entry), name, folder):gsub("%s+$", "")
-    lines[i] = shorten(line, width - columns(tally(entry)) - 1)
+    lines[i] = require("claude-ide.width").cut(line, width - columns(tally(entry)) - 1)
   end
   vim.bo[buf].modifiable = true
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)

@@ -2,41 +2,86 @@
 ---@class claude-ide.review.sides
 local M = {}
 
----A buffer of ours that stands for no file.
----@param what string
+---What buffers are to be called once the ones before them have let go of their names.
+---@type table<integer, { path: string, words: string }>
+local unnamed = {}
+
+---A buffer of ours that stands for no file. It has no name yet.
+---@param words string what it is of the file
 ---@param path string
 ---@return integer buf
-function M.make(what, path)
+function M.make(words, path)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = "hide"
   vim.bo[buf].undolevels = -1
   vim.bo[buf].modifiable = false
   vim.b[buf].claude_private = true
   vim.diagnostic.enable(false, { bufnr = buf })
-  vim.api.nvim_buf_set_name(buf, ("claude://review/%d/%s/%s"):format(buf, what, vim.fs.basename(path)))
+  require("claude-ide.ui.ours").mark(buf, "review")
+  unnamed[buf] = { path = path, words = words }
   return buf
 end
 
----The buffer that is the file; one of ours where there is none.
+---Names those that have no name yet.
+function M.name()
+  for buf, as in pairs(unnamed) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      require("claude-ide.ui.ours").name(buf, as.path, as.words)
+    end
+  end
+  unnamed = {}
+end
+
+---@param change claude-ide.journal.Change
+---@return string[]
+function M.lines_on_disk(change)
+  local merge = require("claude-ide.journal.merge")
+  local lines = merge.readable(merge.decode(change.current))
+  return #lines > 0 and lines or { "" }
+end
+
+---The file as it is on disk, where its own buffer has unsaved changes of another text.
+---@param change claude-ide.journal.Change
+---@return integer buf
+local function on_disk(change)
+  local buf = M.make("on disk", change.path)
+  M.fill(buf, M.lines_on_disk(change))
+  vim.bo[buf].filetype = vim.filetype.match({ filename = change.path, buf = buf }) or ""
+  return buf
+end
+
+---The buffer that is the file; one of ours where there is no file. It is read like any file, with all that people and plugins
+---have to say to that.
 ---@param entry claude-ide.review.Entry
 ---@return integer buf
 ---@return boolean ours
 function M.file(entry)
+  local silently = require("claude-ide.ui.quietly").run
+  if entry.change and entry.change.behind then
+    return silently(function()
+      return on_disk(entry.change)
+    end), true
+  end
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(entry.path)
-  if vim.uv.fs_stat(entry.path) or (buf and vim.api.nvim_buf_is_loaded(buf)) then
-    buf = buffer.load_hidden(entry.path) or buf
+  local exists = vim.uv.fs_stat(entry.path) ~= nil
+  if exists or (buf and vim.api.nvim_buf_is_loaded(buf)) then
+    buf = require("claude-ide.buffer.hidden").load(entry.path) or buf
   end
-  if buf and vim.api.nvim_buf_is_loaded(buf) then
+  -- The buffer of a file that is gone still has its text, which is not what is left of it unless somebody works on it.
+  if buf and vim.api.nvim_buf_is_loaded(buf) and (exists or vim.bo[buf].modified) then
     return buf, false
   end
-  return M.make("deleted", entry.path), true
+  return silently(function()
+    return M.make("deleted", entry.path)
+  end), true
 end
 
 ---@param buf integer
 ---@return boolean
 function M.is_ours(buf)
-  return vim.startswith(vim.api.nvim_buf_get_name(buf), "claude://review/")
+  local kind = require("claude-ide.ui.ours").kind(buf)
+  return kind == "review" or kind == "changes"
 end
 
 ---The lines on the side before: what would be there now without Claude.
@@ -47,7 +92,8 @@ function M.lines_before(entry, file)
   if not entry.change then
     return vim.api.nvim_buf_get_lines(file, 0, -1, true)
   end
-  local bytes = entry.change.without
+  local change = entry.change
+  local bytes = change.moved_from and change.current or change.without
   local lines = not M.is_ours(file)
     and require("claude-ide.buffer.format").decode(bytes, require("claude-ide.buffer.disk").decoding(file))
   if not lines then
@@ -68,13 +114,8 @@ end
 ---@param lines string[]
 function M.fill(buf, lines)
   local old = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
-  local first, last, last_old = 1, #lines, #old
-  while first <= last and first <= last_old and lines[first] == old[first] do
-    first = first + 1
-  end
-  while last >= first and last_old >= first and lines[last] == old[last_old] do
-    last, last_old = last - 1, last_old - 1
-  end
+  local hunk = require("claude-ide.hunk").between_ends(old, lines)
+  local first, last, last_old = hunk.old, hunk.new + hunk.new_count - 1, hunk.old + hunk.old_count - 1
   vim.bo[buf].modifiable = true
   local whole = first == 1 and last == #lines
   vim.api.nvim_buf_set_lines(

@@ -1,0 +1,134 @@
+"""Reviews of files that come, go, move, hold nothing or no text, or are another on disk than in their buffer."""
+
+import pytest
+from review_steps import A_CLAUDE, NOTICES, A, B, Turn, review, turn, waiting, windows
+
+SELECT = "vim.ui.select = function(items, _, done) asked = items answer = function() done(items[1], 1) end end"
+
+
+@pytest.fixture
+def nvim(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES + SELECT)
+    nvim.client = connect(nvim)
+    return nvim
+
+
+def undo(nvim):
+    nvim.cmd("Claude undo")
+    nvim.lua("answer()")
+
+
+def listed(nvim):
+    """The lines of the list, with what stands on their right."""
+    return nvim.lua("""
+      local buf = vim.api.nvim_win_get_buf(vim.api.nvim_tabpage_list_wins(0)[1])
+      local namespace, lines = vim.api.nvim_get_namespaces()["claude-ide.review.list"], vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+      for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true })) do
+        for _, chunk in ipairs(mark[4].virt_text or {}) do
+          lines[mark[2] + 1] = vim.trim(lines[mark[2] + 1] .. " " .. vim.trim(chunk[1]))
+        end
+      end
+      return lines
+    """)
+
+
+def test_a_created_file_that_nobody_looked_at_goes_with_its_buffer_and_its_folder(nvim):
+    path = nvim.project / "deep" / "er" / "new.py"
+    going = Turn(nvim, nvim.client)
+    nvim.client.call("getDiagnostics", uri=f"file://{path}")
+    path.parent.mkdir(parents=True)
+    path.write_text("x = 1\n")
+    nvim.lua("require('claude-ide.buffer.hidden').load(...)", str(path))
+    going.end("new.py")
+    undo(nvim)
+    assert not (nvim.project / "deep").exists()
+    assert nvim.lua("return #vim.fn.getbufinfo({ bufmodified = 1 }), vim.fn.bufexists(...)", str(path)) == 0
+    assert nvim.lua("return vim.fn.bufexists(...)", str(path)) == 0
+
+
+def test_a_created_file_that_is_shown_is_brought_back_by_u(nvim):
+    turn(nvim, nvim.client, new_txt="one\ntwo\n")
+    path = nvim.project / "new.txt"
+    nvim.cmd("edit new.txt")
+    undo(nvim)
+    assert not path.exists()
+    assert (nvim.lines(), nvim.lua("return vim.bo.modified")) == ([""], False)
+    nvim.cmd("checktime")
+    nvim.keys("u")
+    nvim.wait(lambda: nvim.lines() == ["one", "two"])
+    assert nvim.lua("return vim.bo.modified") is True
+    nvim.keys(":w<CR>")
+    nvim.wait(lambda: path.exists() and path.read_text() == "one\ntwo\n")
+    nvim.wait(lambda: waiting(nvim) == ["new.txt"], what="it to wait again")
+    assert nvim.lua("return #notices") == 1, nvim.lua("return notices")
+
+
+@pytest.mark.slow
+def test_empty_files_are_reviewed_and_undone(nvim):
+    (nvim.project / "was.txt").write_text("")
+    going = Turn(nvim, nvim.client)
+    going.edit("__init__.py", "")
+    going.edit("was.txt", None)
+    going.edit("a.txt", "")
+    going.end("__init__.py", "was.txt", "a.txt")
+    review(nvim)
+    assert listed(nvim) == ["+ __init__.py empty", "~ a.txt −9", "− was.txt empty"]
+    assert windows(nvim)[2]["lines"] == [""]
+    nvim.keys("gA]f]f")
+    nvim.wait_screen("deleted")
+    nvim.keys("dX")
+    nvim.wait(lambda: (nvim.project / "was.txt").exists(), what="the empty file again")
+    assert (nvim.project / "was.txt").read_bytes() == b""
+    nvim.wait(lambda: waiting(nvim) == ["a.txt"], what="one file left")
+    nvim.cmd("Claude review all")
+    nvim.lua("require('claude-ide.review').undo_file()")
+    assert not (nvim.project / "__init__.py").exists()
+
+
+def test_a_moved_file_is_one_matter(nvim):
+    going = Turn(nvim, nvim.client)
+    going.edit("b.txt", None)
+    going.edit("moved.txt", B)
+    going.end("b.txt", "moved.txt")
+    review(nvim)
+    assert listed(nvim) == ["− b.txt moved away", "+ moved.txt moved here"]
+    nvim.wait_screen("moved to moved.txt")
+    nvim.keys("]f")
+    nvim.wait_screen("moved from b.txt")
+    assert windows(nvim)[1]["lines"] == windows(nvim)[2]["lines"] == B.splitlines()
+    nvim.keys("dX")
+    nvim.wait(lambda: not (nvim.project / "moved.txt").exists(), what="the move to be undone")
+    assert (nvim.project / "b.txt").read_text() == B
+    nvim.wait(lambda: waiting(nvim) == [], what="nothing to wait")
+
+
+def test_a_binary_file_is_called_one(nvim):
+    path = nvim.project / "image.bin"
+    path.write_bytes(bytes(range(256)))
+    going = Turn(nvim, nvim.client)
+    nvim.client.call("getDiagnostics", uri=f"file://{path}")
+    path.write_bytes(bytes(reversed(range(256))))
+    going.end("image.bin")
+    review(nvim)
+    assert listed(nvim) == ["~ image.bin binary"]
+    nvim.wait_screen("· binary")
+
+
+def test_a_file_that_is_another_in_its_unsaved_buffer_is_shown_as_on_disk(nvim):
+    nvim.keys("Gomine<Esc>")
+    nvim.wait("vim.bo.modified")
+    turn(nvim, nvim.client, a_txt=A_CLAUDE)
+    nvim.wait("#notices == 1")  # changed on disk, and unsaved here
+    undo(nvim)
+    assert (nvim.project / "a.txt").read_text() == A_CLAUDE
+    review(nvim)
+    assert windows(nvim)[2]["lines"] == A_CLAUDE.splitlines()
+    assert listed(nvim) == ["! a.txt +2 −1"]
+    nvim.wait_screen("unsaved in your buffer")
+    nvim.keys("dX")
+    nvim.wait(lambda: "`:Claude resolve`" in nvim.lua("return notices[#notices]"), what="a word")
+    nvim.keys("gA")
+    nvim.wait(lambda: waiting(nvim) == [], what="the file to be reviewed")
+    nvim.lua("require('claude-ide.review').close()")
+    assert nvim.lines()[-1] == "mine"
+    assert (nvim.project / "a.txt").read_text() == A_CLAUDE
