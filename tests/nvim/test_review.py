@@ -43,7 +43,16 @@ def test_an_undone_change_is_written_and_u_brings_it_back(changed):
     changed.wait(lambda: path.read_text() == A_CLAUDE.replace("TWO", "two"), what="the undo on disk")
     assert not changed.lua("return vim.bo.modified")
     changed.keys("u")
-    changed.wait(lambda: changed.lines() == A_CLAUDE.splitlines(), what="the change to be back")
+    changed.wait(lambda: path.read_text() == A_CLAUDE, what="the change to be back in the file")
+    assert changed.lines() == A_CLAUDE.splitlines() and not changed.lua("return vim.bo.modified")
+    changed.wait(lambda: "a.txt" in waiting(changed), what="it to wait again")
+    changed.keys("<C-r>")
+    changed.wait(lambda: path.read_text() == A_CLAUDE.replace("TWO", "two"), what="the undo once more")
+    changed.keys("ux")
+    changed.wait(lambda: path.read_text() == A_CLAUDE and changed.lua("return vim.bo.modified"))
+    changed.keys("u")
+    changed.wait("not vim.bo.modified")
+    assert path.read_text() == A_CLAUDE
 
 
 def test_a_change_that_has_no_line_left_can_be_undone_where_it_was(changed):
@@ -97,7 +106,7 @@ def test_in_the_list_the_keys_are_for_the_file_and_go_on(changed):
     assert waiting(changed) == []
 
 
-@pytest.mark.parametrize("keys", ["<C-w>tq", "<C-w>t<C-w>lq", ":q<CR>", "<C-w>t:q<CR>", ":tabclose<CR>"])
+@pytest.mark.parametrize("keys", ["q", "<C-w>tq", "<C-w>t<C-w>lq", ":q<CR>", "<C-w>t:q<CR>", ":tabclose<CR>"])
 def test_closing_puts_everything_back(changed, keys):
     changed.keys(":setlocal nowrap number<CR>:vsplit b.txt<CR><C-w>p4G")
     changed.wait(lambda: changed.cursor()[0] == 4, what="the cursor in line 4")
@@ -112,7 +121,7 @@ def test_closing_puts_everything_back(changed, keys):
     changed.wait(lambda: changed.lua(LAYOUT) == before, what="the screen as it was")
     assert not changed.lua("""
       return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
-        return vim.startswith(vim.api.nvim_buf_get_name(buf), "claude://review/")
+        return vim.b[buf].claude_ide ~= nil
       end)
     """)
     changed.keys(":tabnew a.txt<CR>")
@@ -208,6 +217,61 @@ def test_a_map_of_the_person_is_there_again_afterwards(changed):
     assert changed.lua("return vim.fn.maparg('dx', 'n')") == ""
 
 
+def test_in_other_windows_of_the_file_keys_do_what_they_did(changed):
+    changed.lua("""
+      did = {}
+      local function note(what) return function() did[#did + 1] = what .. vim.v.count end end
+      vim.keymap.set("n", "]c", note("mine"), { buffer = true })
+      vim.keymap.set("n", "dX", note("everywhere"))
+      vim.keymap.set("n", "[c", function() return "G" end, { buffer = true, expr = true })
+    """)
+    review(changed)
+    changed.keys("<C-w>T")  # the same buffer in a tab page of its own, and the review is over
+    changed.wait(lambda: len(windows(changed)) == 1, what="the review to go")
+    changed.keys("]c")
+    changed.wait("#did == 1")
+    review(changed)
+    changed.keys(":tabnew a.txt<CR>3]cdX[c")
+    changed.wait(lambda: changed.lua("return did") == ["mine0", "mine3", "everywhere0"], what="the person's own")
+    changed.wait(lambda: changed.cursor()[0] == len(A_CLAUDE.splitlines()), what="the last line")
+    changed.keys("ggyiwqaq@a")
+    changed.wait("vim.fn.getreg('0') == 'one'")
+
+
+def test_a_map_that_others_make_during_the_review_stays(changed):
+    review(changed)
+    changed.lua("vim.keymap.set('n', ']c', 'yy', { buffer = true, desc = 'of a plugin' })")
+    changed.keys("<C-w>tq")
+    changed.wait(lambda: len(windows(changed)) == 1, what="the review to go")
+    assert changed.lua("return vim.fn.maparg(']c', 'n', false, true).desc") == "of a plugin"
+
+
+def test_with_nohidden_unsaved_edits_go_along_from_file_to_file(changed):
+    changed.lua("vim.o.hidden = false")
+    review(changed)
+    changed.keys("Gomine<Esc>]f")
+    changed.wait(lambda: windows(changed)[2]["name"] == "b.txt", what="the next file")
+    changed.keys("gA[f")
+    changed.wait(lambda: "b.txt" not in waiting(changed), what="the key of the review")
+    changed.wait(lambda: windows(changed)[2]["lines"][-1] == "mine", what="the edit, still there")
+    changed.keys(":q<CR>")
+    changed.wait(lambda: len(windows(changed)) == 1, what="the review to go")
+    assert changed.lua("return { vim.bo.modified, vim.o.hidden }") == [True, False]
+
+
+def test_a_file_that_was_not_open_is_read_like_any_other(start_nvim, connect):
+    text = "if x:\n    pass\n"
+    config = "vim.cmd('filetype plugin indent on | syntax on') "
+    nvim = start_nvim(files={"a.txt": A, "c.py": text}, init_lua=NOTICES + config)
+    turn(nvim, connect(nvim), c_py=text.replace("pass", "return"))
+    review(nvim)
+    assert nvim.lua("return { vim.bo.filetype, vim.bo.syntax, vim.bo.shiftwidth, vim.bo.expandtab }") == [
+        "python", "python", 4, True,
+    ]  # fmt: skip
+    nvim.keys("G>>")
+    nvim.wait(lambda: nvim.lines()[-1] == "        return", what="four columns more")
+
+
 def test_a_file_that_the_person_changes_in_the_review_becomes_theirs(changed):
     review(changed)
     changed.keys("]f")
@@ -251,3 +315,13 @@ def test_on_a_narrow_screen_names_and_numbers_do_not_run_into_each_other(start_n
     nvim.wait(lambda: waiting(nvim), what="the journal to know")
     review(nvim)
     nvim.wait_screen("… +2 −1")
+
+
+def test_the_keys_of_a_review_are_listed(changed):
+    review(changed)
+    for go in ("", "<C-w>h", "<C-w>t"):
+        changed.keys(go + "g?")
+        changed.wait_screen("undo all changes of this file")
+        changed.keys("g?")
+        changed.wait(lambda: len(windows(changed)) == 3, what="the list to go")
+    assert waiting(changed) == ["a.txt", "b.txt", "c.txt"]

@@ -336,7 +336,7 @@ return {
             "close",
             kind = kind.keys,
             default = "q",
-            doc = "Close the review, in the list and in the side before. `:q` in any of its windows does the same.",
+            doc = "Close the review. `:q` in any of its windows does the same.",
           },
         },
       },

@@ -66,7 +66,7 @@
 ---@field undo_file? string|string[]|false Take all changes of the file back.
 ---@field next_file? string|string[]|false Go to the next file that waits.
 ---@field previous_file? string|string[]|false Go to the one before.
----@field close? string|string[]|false Close the review, in the list and in the side before. `:q` in any of its windows does the same.
+---@field close? string|string[]|false Close the review. `:q` in any of its windows does the same.
 
 ---@class claude-ide.Opts.review
 ---@field signs? boolean A sign beside each line that Claude changed and that you have not reviewed, in any buffer.
@@ -208,7 +208,7 @@
 ---@field undo_file string|string[]|false Take all changes of the file back.
 ---@field next_file string|string[]|false Go to the next file that waits.
 ---@field previous_file string|string[]|false Go to the one before.
----@field close string|string[]|false Close the review, in the list and in the side before. `:q` in any of its windows does the same.
+---@field close string|string[]|false Close the review. `:q` in any of its windows does the same.
 
 ---@class claude-ide.Config.review
 ---@field signs boolean A sign beside each line that Claude changed and that you have not reviewed, in any buffer.

@@ -9,9 +9,18 @@ local function say(result, err)
   end
 end
 
----@return table
+---@type claude-ide.review
+local served
+
+---Says who does what the keys ask for.
+---@param review claude-ide.review
+function M.serve(review)
+  served = review
+end
+
+---@return claude-ide.review
 local function review()
-  return require("claude-ide.review")
+  return served
 end
 
 ---Brings all of the change that the cursor went to into sight.
@@ -36,6 +45,9 @@ end
 ---@class claude-ide.review.Action
 ---@field desc string
 ---@field run fun(view?: claude-ide.review.View)
+
+---In the order in which they are listed.
+local NAMES = { "keep_hunk", "undo_hunk", "keep_file", "undo_file", "next_file", "previous_file", "close" }
 
 ---@type table<string, claude-ide.review.Action>
 local ACTIONS = {
@@ -100,12 +112,15 @@ local JUMPS = {
   },
 }
 
----The layouts are those of all diffs, and so is the key that goes through them.
-local LAYOUT = {
-  desc = "the next layout",
-  run = function()
-    review().next_layout()
-  end,
+---What a diff has as well: the layouts are those of all diffs. The keys are the same.
+---@type table<"layout"|"help", claude-ide.review.Action>
+local SHARED = {
+  layout = {
+    desc = "the next layout",
+    run = function()
+      review().next_layout()
+    end,
+  },
 }
 
 ---What diff mode has keys for, in the layouts that are drawn without it.
@@ -119,21 +134,65 @@ local OBTAIN = {
   end,
 }
 
----@param keys string|string[]|false|nil
----@return string[]
-local function list_of(keys)
-  return type(keys) == "table" and keys or keys and { keys } or {}
-end
-
 ---@param name string
 ---@return string[]
 local function keys_of(name)
-  return list_of(require("claude-ide.config").get().review.keymaps[name])
+  return require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().review.keymaps[name])
 end
 
+---@param name "layout"|"help"
 ---@return string[]
-local function layout_keys()
-  return list_of(require("claude-ide.config").get().diff.keymaps.layout)
+local function shared_keys(name)
+  return require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().diff.keymaps[name])
+end
+
+local function help()
+  local key_list, entries = require("claude-ide.ui.key_list"), {}
+  for _, name in ipairs(NAMES) do
+    entries[#entries + 1] = key_list.entry(keys_of(name), ACTIONS[name].desc)
+  end
+  for _, name in ipairs({ "layout", "help" }) do
+    entries[#entries + 1] = key_list.entry(shared_keys(name), SHARED[name].desc)
+  end
+  vim.list_extend(entries, {
+    { "]c [c", "the next change, the change before" },
+    { "<CR>", "in the list: go to the file; the keys for a change are for all of the file there" },
+  })
+  key_list.open(entries, { of = "a review", group = "ClaudeDiffKey", help = shared_keys("help") })
+end
+SHARED.help = { desc = "list these keys", run = help }
+
+---@param buf integer
+---@param lhs string
+---@return table map as `maparg()` has it, empty where there is none
+local function map_of(buf, lhs)
+  return vim.api.nvim_buf_call(buf, function()
+    return vim.fn.maparg(lhs, "n", false, true)
+  end)
+end
+
+---@param buf integer
+---@param map table as `maparg()` has it
+local function put_map(buf, map)
+  vim.api.nvim_buf_call(buf, function()
+    vim.fn.mapset("n", false, map)
+  end)
+end
+
+---What a key would do without the review is kept under another name, for the windows that are none of the review's.
+---@param buf integer
+---@param lhs string
+---@param before table as `maparg()` has it
+---@return string keys
+---@return string flags of `nvim_feedkeys()`
+local function keep_map(buf, lhs, before)
+  if vim.tbl_isempty(before) then
+    return vim.keycode(lhs), "n"
+  end
+  local kept = "<Plug>(claude-review-before-" .. lhs:gsub("[<>|]", "_") .. ")"
+  local raw = vim.keycode(kept)
+  put_map(buf, vim.tbl_extend("force", before, { lhs = kept, lhsraw = raw, lhsrawalt = raw, buffer = 1 }))
+  return raw, "m"
 end
 
 ---@param buf integer
@@ -142,24 +201,28 @@ end
 ---@param view? claude-ide.review.View only in its windows
 ---@return fun() unmap
 local function map(buf, lhs, action, view)
-  local before = vim.api.nvim_buf_call(buf, function()
-    return vim.fn.maparg(lhs, "n", false, true)
-  end)
+  local before = map_of(buf, lhs)
+  local keys, flags = keep_map(buf, lhs, before)
+  local desc = "Claude Code: " .. action.desc
   vim.keymap.set("n", lhs, function()
     if not view or vim.tbl_contains(vim.tbl_values(view.wins), vim.api.nvim_get_current_win()) then
       action.run(view)
     else
-      vim.api.nvim_feedkeys(vim.v.count > 0 and vim.v.count .. lhs or lhs, "n", false)
+      vim.api.nvim_feedkeys(vim.v.count > 0 and vim.v.count .. keys or keys, flags, false)
     end
-  end, { buffer = buf, nowait = true, desc = "Claude Code: " .. action.desc })
+  end, { buffer = buf, nowait = true, desc = desc })
   return function()
-    if vim.api.nvim_buf_is_valid(buf) then
-      pcall(vim.keymap.del, "n", lhs, { buffer = buf })
-      if before.buffer == 1 then
-        vim.api.nvim_buf_call(buf, function()
-          vim.fn.mapset("n", false, before)
-        end)
-      end
+    if not vim.api.nvim_buf_is_valid(buf) then
+      return
+    elseif flags == "m" then
+      pcall(vim.api.nvim_buf_del_keymap, buf, "n", keys)
+    end
+    if map_of(buf, lhs).desc ~= desc then
+      return -- somebody else's by now
+    end
+    pcall(vim.keymap.del, "n", lhs, { buffer = buf })
+    if before.buffer == 1 then
+      put_map(buf, before)
     end
   end
 end
@@ -170,15 +233,17 @@ function M.map_sides(view)
   local undo = {}
   for side, buf in pairs({ before = view.bufs.before, file = view.bufs.file }) do
     for name, action in pairs(ACTIONS) do
-      for _, lhs in ipairs((name ~= "close" or side == "before") and keys_of(name) or {}) do
+      for _, lhs in ipairs(keys_of(name)) do
         undo[#undo + 1] = map(buf, lhs, action, view)
       end
     end
     for lhs, action in pairs(JUMPS) do
       undo[#undo + 1] = map(buf, lhs, action, view)
     end
-    for _, lhs in ipairs(layout_keys()) do
-      undo[#undo + 1] = map(buf, lhs, LAYOUT, view)
+    for name, action in pairs(SHARED) do
+      for _, lhs in ipairs(shared_keys(name)) do
+        undo[#undo + 1] = map(buf, lhs, action, view)
+      end
     end
     if not vim.wo[view.wins.file].diff then
       undo[#undo + 1] = map(buf, side == "file" and "do" or "dp", OBTAIN, view)
@@ -221,8 +286,10 @@ function M.map_list(view)
       map(buf, lhs, action)
     end
   end
-  for _, lhs in ipairs(layout_keys()) do
-    map(buf, lhs, LAYOUT)
+  for name, action in pairs(SHARED) do
+    for _, lhs in ipairs(shared_keys(name)) do
+      map(buf, lhs, action)
+    end
   end
   map(buf, "<CR>", {
     desc = "go to the file",

@@ -19,7 +19,7 @@ local M = {}
 ---@param fn fun(): T
 ---@return T
 local function silently(fn)
-  return require("claude-ide.diff.buffers").silently(fn)
+  return require("claude-ide.ui.quietly").run(fn)
 end
 
 ---@return claude-ide.review.sides
@@ -64,6 +64,7 @@ function M.release(view)
     if view.options and vim.api.nvim_win_is_valid(view.wins.file) then
       require("claude-ide.ui.window_look").put_back(view.wins.file, view.options)
     end
+    require("claude-ide.ui.winbar").release(view.wins.file)
     view.options = nil
     return true
   end)
@@ -72,14 +73,14 @@ end
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 local function set_winbars(view, entry)
-  local winbar = require("claude-ide.review.winbar")
+  local winbar, hold = require("claude-ide.review.winbar"), require("claude-ide.ui.winbar").hold
   local function width(side)
     return vim.api.nvim_win_get_width(view.wins[side])
   end
-  vim.wo[view.wins.list][0].winbar = winbar.of_list(width("list"))
-  vim.wo[view.wins.file][0].winbar = winbar.of_file(entry, width("file"))
+  hold(view.wins.list, winbar.of_list(width("list")))
+  hold(view.wins.file, winbar.of_file(entry, width("file")))
   if view.wins.before then
-    vim.wo[view.wins.before][0].winbar = winbar.of_before(entry, width("before"))
+    hold(view.wins.before, winbar.of_before(entry, width("before")))
   end
 end
 
@@ -135,6 +136,16 @@ local function list_files(view, entries, index)
   end
 end
 
+---Shows a buffer in a window. Unsaved changes of the one before stay in it, whatever 'hidden' says.
+---@param win integer
+---@param buf integer
+local function put(win, buf)
+  local hidden = vim.o.hidden
+  vim.o.hidden = hidden or vim.bo[vim.api.nvim_win_get_buf(win)].modified
+  vim.api.nvim_win_set_buf(win, buf)
+  vim.o.hidden = hidden
+end
+
 ---Shows the diff of one file.
 ---@param view claude-ide.review.View
 ---@param entries claude-ide.review.Entry[]
@@ -143,38 +154,49 @@ function M.show(view, entries, index)
   if not stands(view) then
     return
   end
-  local entry, buffers = entries[index], require("claude-ide.diff.buffers")
+  local entry = entries[index]
   local dress = require("claude-ide.ui.window_look")
   M.release(view)
   local old = { view.bufs.before, view.bufs.file }
+  local file, ours = sides().file(entry)
   silently(function()
-    local file, ours = sides().file(entry)
-    view.bufs = { list = view.bufs.list, before = sides().make("before", entry.path), file = file }
+    view.bufs = { list = view.bufs.list, before = sides().make("before Claude", entry.path), file = file }
+    put(view.wins.file, file)
+    return true
+  end)
+  require("claude-ide.buffer.hidden").show_to_edit(file, view.wins.file)
+  silently(function()
     view.lines = sides().lines_before(entry, file)
     sides().fill(view.bufs.before, view.lines)
     vim.bo[view.bufs.before].filetype = ours
         and (vim.filetype.match({ filename = entry.path, buf = view.bufs.before }) or "")
       or vim.bo[file].filetype
     vim.bo[view.bufs.before].tabstop = vim.bo[file].tabstop
-    vim.api.nvim_win_set_buf(view.wins.file, file)
     view.options = not ours and dress.remember(view.wins.file) or nil
-    dress.window(view.wins.file, "")
+    dress.window(view.wins.file)
     if view.wins.before then
       vim.api.nvim_win_set_buf(view.wins.before, view.bufs.before)
-      dress.window(view.wins.before, "")
+      dress.window(view.wins.before)
     end
     comparison().start(view, entry)
     comparison().go_to_first(view)
     set_winbars(view, entry)
     return true
   end)
-  buffers.highlight(view.bufs.before, not sides().is_ours(view.bufs.file) and view.bufs.file or nil)
+  require("claude-ide.ui.own_buffer").highlight(view.bufs.before, not ours and file or nil)
+  if ours then
+    require("claude-ide.ui.own_buffer").highlight(file)
+  end
   view.unmap = require("claude-ide.review.keys").map_sides(view)
   for _, buf in ipairs(old) do
     if buf ~= view.bufs.list and vim.api.nvim_buf_is_valid(buf) and sides().is_ours(buf) then
-      buffers.delete(buf)
+      require("claude-ide.ui.own_buffer").delete(buf)
     end
   end
+  silently(function()
+    sides().name()
+    return true
+  end)
   list_files(view, entries, index)
 end
 
@@ -205,7 +227,7 @@ function M.switch(view, entries, index, name)
       return true
     end)
     if view.wins.before then
-      require("claude-ide.ui.window_look").window(view.wins.before, "")
+      require("claude-ide.ui.window_look").window(view.wins.before)
     end
     fit(view, entries)
     comparison().start(view, entries[index])
@@ -249,15 +271,19 @@ function M.update(view, entries, index)
     return
   end
   local entry = entries[index]
-  if sides().is_ours(view.bufs.file) ~= (vim.uv.fs_stat(entry.path) == nil) then
+  local on_disk = entry.change and entry.change.behind and sides().lines_on_disk(entry.change) or nil
+  if sides().is_ours(view.bufs.file) ~= (on_disk ~= nil or vim.uv.fs_stat(entry.path) == nil) then
     -- The file came back, or went.
     local buf = require("claude-ide.buffer").find(entry.path)
-    if not buf or not vim.api.nvim_buf_is_loaded(buf) or buf ~= view.bufs.file then
+    if buf ~= view.bufs.file or not vim.bo[buf].modified then
       return M.show(view, entries, index)
     end
   end
   local lines = sides().lines_before(entry, view.bufs.file)
   silently(function()
+    if on_disk then
+      sides().fill(view.bufs.file, on_disk)
+    end
     if not vim.deep_equal(lines, view.lines) then
       view.lines = lines
       sides().fill(view.bufs.before, lines)
@@ -273,7 +299,7 @@ end
 ---@return claude-ide.review.View
 function M.open(entries)
   local list, dress = require("claude-ide.review.list"), require("claude-ide.ui.window_look")
-  require("claude-ide.diff.winbar").define_highlights()
+  require("claude-ide.ui.highlights").define_shared()
   local view = {
     screen = require("claude-ide.ui.restore").remember(),
     layout = require("claude-ide.ui.layout").preferred(),
@@ -283,13 +309,13 @@ function M.open(entries)
   }
   silently(function()
     local bufs, wins = view.bufs, view.wins
-    bufs.list, bufs.before = list.make(), sides().make("before", entries[1].path)
+    bufs.list, bufs.before = list.make(), sides().make("before Claude", entries[1].path)
     bufs.file = bufs.before
     vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(bufs.list))
     view.tab = vim.api.nvim_get_current_tabpage()
     wins.list = vim.api.nvim_get_current_win()
     wins.file = vim.api.nvim_open_win(bufs.before, false, { split = "right", win = wins.list })
-    dress.window(wins.list, "")
+    dress.window(wins.list)
     local wo = vim.wo[wins.list][0]
     wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
     wo.statuscolumn, wo.wrap, wo.cursorline, wo.list, wo.spell = "", false, true, false, false
@@ -312,7 +338,8 @@ end
 ---Takes the review off the screen; the person goes back to where they came from.
 ---@param view claude-ide.review.View
 function M.close(view)
-  local buffers, restore = require("claude-ide.diff.buffers"), require("claude-ide.ui.restore")
+  require("claude-ide.ui.key_list").close()
+  local restore = require("claude-ide.ui.restore")
   M.release(view)
   local here = not vim.api.nvim_tabpage_is_valid(view.tab) or M.is_current(view)
   silently(function()
@@ -331,16 +358,12 @@ function M.close(view)
         vim.api.nvim_win_set_buf(stays, vim.api.nvim_create_buf(true, false))
       end
     end
-    for _, win in ipairs(wins) do
-      if vim.api.nvim_win_is_valid(win) then
-        pcall(vim.api.nvim_win_close, win, true)
-      end
-    end
+    require("claude-ide.ui.file_window").close_all(wins)
     return true
   end)
   for _, buf in pairs(view.bufs) do
     if vim.api.nvim_buf_is_valid(buf) and sides().is_ours(buf) then
-      buffers.delete(buf)
+      require("claude-ide.ui.own_buffer").delete(buf)
     end
   end
   if here then

@@ -4,6 +4,7 @@ local M = {}
 ---What gives way first, in each of them.
 local RANKS = {
   layout = 1,
+  help = 2,
   side = 3,
   next_file = 4,
   close = 5,
@@ -19,7 +20,7 @@ local RANKS = {
 ---@return string
 local function key(name)
   local keys = require("claude-ide.config").get().review.keymaps[name]
-  return require("claude-ide.diff.winbar").key_name(keys or false, "")
+  return require("claude-ide.ui.winbar_text").key_name(keys or false, "")
 end
 
 ---@param rank integer
@@ -66,9 +67,17 @@ end
 ---@param width integer of the window
 ---@return string
 function M.of_before(entry, width)
-  local what = entry.change and entry.change.kind == "created" and "did not exist" or "before Claude"
+  local change = entry.change
+  local what = change and change.kind == "created" and not change.moved_from and "did not exist"
+    or "before Claude"
   local side = require("claude-ide.ui.winbar_text").sentence(RANKS.side, "ClaudeDiffSide", "· " .. what)
   return winbar({ name(entry.path), side }, 2, width)
+end
+
+---@param path string
+---@return string
+local function plain_name(path)
+  return vim.fn.strtrans(vim.fs.basename(path))
 end
 
 ---@param entry claude-ide.review.Entry
@@ -77,15 +86,32 @@ local function state(entry)
   if not entry.waits then
     local group = entry.outcome == "undone" and "ClaudeDiffRejected" or "ClaudeDiffAccepted"
     return { rank = RANKS.state, texts = { { group, " · " .. (entry.outcome or "reviewed") .. " " } } }
-  elseif entry.change and entry.change.kind == "deleted" then
-    return { rank = RANKS.state, texts = { { "ClaudeDiffWarning", " · deleted " } } }
   end
-  return { rank = RANKS.side, texts = { { "ClaudeDiffSide", " · now " } } }
+  local change = entry.change
+  local warning = change
+    and (
+      change.behind and "on disk, unsaved in your buffer"
+      or change.moved_to and "moved to " .. plain_name(change.moved_to)
+      or change.kind == "deleted" and "deleted"
+    )
+  if warning then
+    return { rank = RANKS.state, texts = { { "ClaudeDiffWarning", (" · %s "):format(warning) } } }
+  end
+  local what = change
+      and (change.moved_from and "moved from " .. plain_name(change.moved_from) or change.binary and "binary")
+    or nil
+  return {
+    rank = what and RANKS.state or RANKS.side,
+    texts = { { "ClaudeDiffSide", (" · %s "):format(what or "now") } },
+  }
 end
 
----@param change claude-ide.journal.Change
----@return claude-ide.ui.Piece
+---@param change? claude-ide.journal.Change
+---@return claude-ide.ui.Piece?
 local function counts(change)
+  if not change or change.binary or change.moved_from or change.moved_to then
+    return nil
+  end
   local texts = {} ---@type claude-ide.ui.Text[]
   for _, count in ipairs({
     { change.added, "ClaudeDiffAdded", " +%d" },
@@ -104,27 +130,31 @@ end
 ---@param width integer of the window
 ---@return string
 function M.of_file(entry, width)
-  local layout = require("claude-ide.config").get().diff.keymaps.layout
-  local layout_key = require("claude-ide.diff.winbar").key_name(layout, "")
+  local keymaps, key_name =
+    require("claude-ide.config").get().diff.keymaps, require("claude-ide.ui.winbar_text").key_name
+  local layout = hint(RANKS.layout, key_name(keymaps.layout, ""), "layout", true)
+  local help = hint(RANKS.help, key_name(keymaps.help, ""), "keys", true)
   local next_file = hint(RANKS.next_file, key("next_file"), entry.waits and "file" or "next file", true)
   if not entry.waits then
     return winbar({
       name(entry.path),
       state(entry),
       next_file,
-      hint(RANKS.layout, layout_key, "layout", true),
-    }, 4, width)
+      layout,
+      help,
+    }, 5, width)
   end
   return winbar({
     name(entry.path),
     state(entry),
-    entry.change and counts(entry.change),
+    counts(entry.change),
     hint(RANKS.keep, key("keep_hunk"), "keep", true),
     hint(RANKS.undo, key("undo_hunk"), "undo", true),
     hint(RANKS.next, "]c", "next", true),
     next_file,
-    hint(RANKS.layout, layout_key, "layout", true),
-  }, 8, width)
+    layout,
+    help,
+  }, 9, width)
 end
 
 return M

@@ -1,0 +1,62 @@
+"""Keys of a review that come one right after the other, in one write: what the last of them says is what is there."""
+
+import pytest
+from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, turn, windows
+
+pytestmark = pytest.mark.slow
+
+LAYOUTS = ["vertical", "horizontal", "unified"]
+# By name: changed, made without a line, made, removed.
+FILES = ["a.txt", "empty.txt", "fresh.txt", "gone.txt"]
+STATE = """
+local win = vim.api.nvim_get_current_win()
+return {
+  layout = require("claude-ide.ui.layout").preferred(),
+  mapped = vim.fn.maparg("gl", "n", false, true).buffer == 1 and vim.fn.maparg("]f", "n", false, true).buffer == 1,
+  fixed = vim.wo[win].winfixbuf,
+}
+"""
+
+
+def start(start_nvim, connect, layout):
+    nvim = start_nvim(
+        args=["a.txt"],
+        files={"a.txt": A, "gone.txt": B},
+        init_lua=NOTICES,
+        opts={"diff": {"layout": layout}},
+    )
+    before = nvim.lua(LAYOUT)
+    turn(nvim, connect(nvim), a_txt=A_CLAUDE, empty_txt="", fresh_txt=B, gone_txt=None)
+    nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
+    nvim.cmd("Claude review")
+    nvim.wait(lambda: len(windows(nvim)) > 1, what="the review")
+    assert len(windows(nvim)[0]["lines"]) == len(FILES)
+    return nvim, before
+
+
+def shown(nvim):
+    """The file that the review shows, as its list has it, and how many windows its sides have."""
+    return nvim.lua("return { vim.fn.line('.', vim.fn.win_getid(1)), vim.fn.winnr('$') - 1 }")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("step", "window"), [("]f", "file"), ("[f", "file"), ("[f", "list")])
+def test_a_file_and_a_layout_in_one_breath(start_nvim, connect, layout, step, window):
+    nvim, before = start(start_nvim, connect, layout)
+    if window == "list":
+        nvim.keys("<C-w>t")
+    names, file, name = LAYOUTS, 1, layout
+    for _ in range(7):
+        file = (file - 1 + (1 if step == "]f" else -1)) % len(FILES) + 1
+        name = names[(names.index(name) + 1) % 3]
+        nvim.keys(f"{step}gl")
+        nvim.wait(
+            lambda file=file, name=name: shown(nvim) == [file, 1 if name == "unified" else 2],
+            what=f"{FILES[file - 1]} in the {name} layout",
+        )
+        state = nvim.lua(STATE)
+        assert state["layout"] == name and state["mapped"] and state["fixed"]
+    nvim.keys(f"{step}gl{step}gl{step}glq")
+    nvim.wait(lambda: len(windows(nvim)) == 1, what="the review to close")
+    assert nvim.lua(LAYOUT)[0] == before[0]
+    assert nvim.lua("return vim.v.errmsg") == "" and nvim.lua("return notices") == []
