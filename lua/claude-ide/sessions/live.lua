@@ -3,8 +3,6 @@ local M = {}
 
 ---@type table<integer, claude-ide.sessions.Live>
 local by_pid = {}
----@type (fun(change: claude-ide.sessions.LiveChange))[]
-local subscribers = {}
 ---Parents of processes, once asked for.
 ---@type table<integer, integer>
 local parents = {}
@@ -12,8 +10,9 @@ local parents = {}
 ---How far up a CLI may lie below the job of its terminal: a wrapper, a shell, a launcher of a version manager.
 local MAX_ANCESTORS = 8
 
+---What the library tells of one.
 ---@param change claude-ide.sessions.LiveChange
-local function take(change)
+function M.take(change)
   local session = change.session
   local gone = session.state.activity == "gone"
   by_pid[session.pid] = not gone and session or nil
@@ -24,9 +23,11 @@ local function take(change)
   require("claude-ide.hub").tell("session_changed", change)
 end
 
-require("claude-ide.sessions.transport").on_live(take, function()
+---Forgets all of them: the library begins anew.
+function M.reset()
   by_pid, parents = {}, {}
-end)
+  require("claude-ide.sessions.waits").forget_running()
+end
 
 ---The running sessions, the one that began first first.
 ---@return claude-ide.sessions.Live[]
@@ -86,24 +87,6 @@ function M.below(pid)
     end
   end
   return nil
-end
-
----Calls a function at each change of a running session.
----@param fn fun(change: claude-ide.sessions.LiveChange)
----@return fun() unsubscribe
-function M.on(fn)
-  local function entry(change)
-    return fn(change)
-  end
-  subscribers[#subscribers + 1] = entry
-  return function()
-    for index, other in ipairs(subscribers) do
-      if other == entry then
-        table.remove(subscribers, index)
-        return
-      end
-    end
-  end
 end
 
 return M

@@ -1,0 +1,122 @@
+"""How long a call took: without what Claude waited for the person, where this Neovim saw that."""
+
+import pytest
+from transcript_files import Transcript
+from transcript_steps import show, wait_rendered
+
+
+@pytest.fixture
+def script(tmp_path):
+    return Transcript(tmp_path / "home", tmp_path / "project")
+
+
+@pytest.fixture
+def nvim(start_nvim, script, sessions):
+    """A Neovim that shows the transcript of a session that works; `nvim.does` says what it does from when on."""
+    pid = sessions.sleeper()
+    known = {"busy": "working", "waiting": "waiting", "idle": "idle"}
+    script.prompt("Do it")
+
+    def at(seconds=0.0):
+        """The transcript's clock, in Unix milliseconds."""
+        return int((script.clock.timestamp() + seconds) * 1000)
+
+    sessions.record(pid, script.id, "busy", cwd=script.cwd, statusUpdatedAt=at())
+    nvim = show(start_nvim, script)
+
+    def does(status, seconds, **more):
+        sessions.record(pid, script.id, status, cwd=script.cwd, statusUpdatedAt=at(seconds), **more)
+        nvim.wait(
+            f"(require('claude-ide.sessions').live()[1] or {{ state = {{}} }}).state.since == {at(seconds)}",
+            what=f"{known[status]} after {seconds} s",
+        )
+
+    nvim.does = does
+    return nvim
+
+
+def waits(nvim, begins, ends, reason="permission prompt"):
+    nvim.does("waiting", begins, waitingFor=reason)
+    nvim.does("busy", ends)
+
+
+def line(nvim, text):
+    def found():
+        wait_rendered(nvim)
+        return next((line for line in nvim.lines() if text in line and "running" not in line), None)
+
+    return nvim.wait(found, what=f"the call of {text!r}")
+
+
+def test_a_wait_for_permission_is_told_apart(nvim, script):
+    call = script.call("Bash", command="make slow")
+    script.reply(call)
+    waits(nvim, 0.2, 14.2)
+    script.result(call, "ok", seconds=16.1)
+    assert line(nvim, "make slow") == "  Bash make slow · ok · 2.1 s (+14 s asked)"
+    nvim.wait_screen("(+14 s asked) ok   2.1 s")
+
+
+def test_so_is_the_time_a_question_took(nvim, script):
+    call = script.call("AskUserQuestion", questions=[{"question": "Which?", "options": [{"label": "A"}]}])
+    script.reply(call)
+    waits(nvim, 0.1, 5.3, "input needed")
+    script.result(call, "A", seconds=5.1)  # which the CLI writes before it says that it goes on
+    assert line(nvim, "AskUserQuestion").endswith("· ok · 0.1 s (+5.0 s asked)")
+
+
+def test_calls_that_wait_behind_the_one_asked_for_do_not_count_it_either(nvim, script):
+    first, second = script.call("Bash", command="make one"), script.call("Bash", command="make two")
+    script.reply(first, second)
+    waits(nvim, 0.2, 3.2)
+    script.result(first, "ok", seconds=4)
+    waits(nvim, 0.1, 2.1)
+    script.result(second, "ok", seconds=3)
+    assert line(nvim, "make one").endswith("ok · 1.0 s (+3.0 s asked)")
+    assert line(nvim, "make two").endswith("ok · 2.0 s (+5.0 s asked)")
+
+
+def test_what_goes_on_meanwhile_took_its_time(nvim, script):
+    fetch, asked = script.call("WebFetch", url="http://x"), script.call("Bash", command="make slow")
+    script.reply(fetch, asked)
+    nvim.does("waiting", 0.2, waitingFor="permission prompt")
+    script.result(fetch, "ok", seconds=5)
+    nvim.does("busy", 25)
+    script.result(asked, "ok", seconds=26)
+    line(nvim, "make slow")
+    assert line(nvim, "http://x").endswith("ok · 5.0 s")
+
+
+def test_a_call_drawn_before_the_end_of_its_wait_was_known_is_drawn_again(nvim, script):
+    call = script.call("Bash", command="make slow")
+    script.reply(call)
+    nvim.does("waiting", 0.2, waitingFor="permission prompt")
+    script.result(call, "no", seconds=8.2, is_error=True, denied=True)
+    line(nvim, "make slow")
+    nvim.does("idle", 0.1)
+    nvim.wait(lambda: line(nvim, "make slow").endswith("rejected · 0.2 s (+8.0 s asked)"), what="the new times")
+
+
+def test_a_dialog_holds_no_call_up(nvim, script):
+    call = script.call("Bash", command="make slow")
+    script.reply(call)
+    waits(nvim, 0.2, 3.2, "dialog open")
+    script.result(call, "ok", seconds=6)
+    assert line(nvim, "make slow").endswith("ok · 6.0 s")
+
+
+def test_a_wait_whose_end_was_missed_is_not_guessed(nvim, script):
+    call = script.call("Bash", command="make slow")
+    script.reply(call)
+    nvim.does("waiting", 0.2, waitingFor="permission prompt")
+    nvim.does("waiting", 20, waitingFor="permission prompt")
+    nvim.does("busy", 21)
+    script.result(call, "ok", seconds=30)
+    assert line(nvim, "make slow").endswith("ok · 29 s (+1.0 s asked)")
+
+
+def test_what_nobody_watched_stays_as_it_is(nvim, script):
+    call = script.call("Bash", command="make slow")
+    script.reply(call)
+    script.result(call, "ok", seconds=16)
+    assert line(nvim, "make slow").endswith("ok · 16 s")
