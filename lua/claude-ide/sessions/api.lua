@@ -50,6 +50,13 @@ function M.copy(id)
   require("claude-ide.sessions.actions").run_by_id("copy", id)
 end
 
+---Gives it a title, as `/rename` of the CLI does; asks for one where none is given.
+---@param id string
+---@param title? string
+function M.rename(id, title)
+  require("claude-ide.sessions.actions").run_by_id("rename", id, title)
+end
+
 ---Writes it as Markdown into a new buffer.
 ---@param id string
 function M.export(id)

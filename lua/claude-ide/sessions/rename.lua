@@ -1,0 +1,159 @@
+-- Gives a session a title, as `/rename` of the CLI does (2.1.329, measured): a line at the end of its transcript, and a small
+-- file beside it that says the same. CLIs before 2.1 write the line alone.
+--
+-- A CLI that runs the session takes the title up at its next prompt: it looks at the end of its transcript before it writes
+-- there itself (measured, 2.1.329). Invariant: what was in the transcript stays, byte by byte; the title is one whole line,
+-- written at once, at the end, as the CLI's own lines are.
+
+local M = {}
+
+---As long as the CLI lets it be.
+local MAX_CHARACTERS = 200
+
+---@param text string
+---@return string
+local function json_string(text)
+  return (vim.json.encode(text):gsub("\\/", "/"))
+end
+
+---A title as it is kept: one line, without what does not show, no longer than the CLI's own.
+---@param text string
+---@return string? title nil: nothing is left of it
+function M.clean(text)
+  local words = require("claude-ide.sessions.phrases")
+  local valid = vim.fn.iconv(text, "utf-8", "utf-8")
+  local title = words.one_line(words.visible(valid))
+  title = vim.trim(vim.fn.strcharpart(title, 0, MAX_CHARACTERS))
+  return title ~= "" and title or nil
+end
+
+---Writes it down, on a thread of its own: disks can be slow. Stands alone, so it takes all it needs.
+---@param file string
+---@param line string
+---@param beside string what the small file says
+---@param is_running boolean
+---@return string? err
+local function write(file, line, beside, is_running)
+  local uv = vim.uv
+  local constants = uv.constants
+  ---@return string?
+  local function read(path)
+    local fd = uv.fs_open(path, "r", 0)
+    local text = fd and uv.fs_read(fd, 64 * 1024, 0)
+    if fd then
+      uv.fs_close(fd)
+    end
+    return text or nil
+  end
+  -- Like the CLI: for its owner alone. Whole, or not at all.
+  local function replace(path, text)
+    local scratch = ("%s.%d.tmp"):format(path, uv.os_getpid())
+    local fd, err = uv.fs_open(scratch, "w", 384)
+    if not fd then
+      return err
+    end
+    local written, why = uv.fs_write(fd, text, 0)
+    uv.fs_close(fd)
+    if written ~= #text then
+      uv.fs_unlink(scratch)
+      return why or "the disk is full"
+    end
+    local renamed, failed = uv.fs_rename(scratch, path)
+    return not renamed and failed or nil
+  end
+
+  -- Never a file of its own: a transcript that is gone stays gone.
+  local fd, err = uv.fs_open(file, constants.O_RDWR + constants.O_APPEND, 0)
+  if not fd then
+    return err
+  end
+  ---@return string? err
+  local function append()
+    local stat, why = uv.fs_fstat(fd)
+    if not stat or stat.type ~= "file" then
+      return why or "it is no file"
+    end
+    local last = stat.size > 0 and uv.fs_read(fd, 1, stat.size - 1) or "\n"
+    if last ~= "\n" and is_running then
+      return "it is being written to just now, try again"
+    elseif last ~= "\n" then
+      line = "\n" .. line -- what a CLI that was killed left half written stays a line of its own
+    end
+    local folder = file:gsub("%.jsonl$", "")
+    local path = folder .. "/custom-title.json"
+    local before = read(path)
+    uv.fs_mkdir(folder, 448)
+    local failed = replace(path, beside)
+    if failed then
+      return failed
+    end
+    local written, problem = uv.fs_write(fd, line, -1)
+    if written == #line then
+      return nil
+    elseif before then
+      replace(path, before)
+    else
+      uv.fs_unlink(path)
+    end
+    return problem or "the disk is full"
+  end
+  local failed = append()
+  uv.fs_close(fd)
+  return failed
+end
+
+---@param item claude-ide.sessions.Item
+---@param title string
+---@param done fun(err?: string) once, later
+local function rename(item, title, done)
+  local summary = item.summary
+  local line = ('{"type":"custom-title","customTitle":%s,"sessionId":%s}\n'):format(
+    json_string(title),
+    json_string(summary.id)
+  )
+  local beside = ('{"customTitle":%s}'):format(json_string(title))
+  local is_running = require("claude-ide.sessions.catalogue").running(summary.id) ~= nil
+  local work = vim.uv.new_work(write --[[@as fun(...: any): any]], function(err)
+    vim.schedule(function()
+      done(err --[[@as string?]])
+    end)
+  end)
+  work:queue(summary.file, line, beside, is_running)
+end
+
+---@param item claude-ide.sessions.Item
+---@param text string
+local function take(item, text)
+  local notice, words = require("claude-ide.ui.notice"), require("claude-ide.sessions.phrases")
+  local title = M.clean(text)
+  if not title then
+    return notice.error("A title needs at least one character that shows.")
+  end
+  rename(item, title, function(err)
+    if err then
+      require("claude-ide.log").warn("%s cannot be renamed: %s", item.summary.file, err)
+      return notice.error("The session cannot be renamed: " .. err)
+    end
+    require("claude-ide.hub").tell("session_renamed", item.summary.id)
+    notice.info(
+      ("“%s” is “%s” now"):format(words.fit(words.title(item.summary), 30), words.fit(title, 30))
+    )
+  end)
+end
+
+---Gives a session a title; asks for one where none is given.
+---@param item claude-ide.sessions.Item
+---@param title? string
+function M.run(item, title)
+  if title then
+    return take(item, title)
+  end
+  local words = require("claude-ide.sessions.phrases")
+  vim.ui.input({ prompt = "New title: ", default = words.title(item.summary) }, function(text)
+    if text then
+      take(item, text)
+    end
+  end)
+end
+
+return M
