@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from harness.cli import QUESTION, binary, call, environment, prepare_home
+from harness.cli import QUESTION, Cli, binary, call, environment, prepare_home
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 EVENTS = """
 events = {}
@@ -21,7 +21,13 @@ TEXT = "require('claude-ide.statusline').text()"
 
 
 def shows(nvim, text):
-    nvim.wait(lambda: nvim.lua(f"return {TEXT}") == text, timeout=30, what=f"the statusline to say {text!r}")
+    nvim.wait(lambda: nvim.lua(f"return {TEXT}") == text, what=f"the statusline to say {text!r}")
+
+
+def has_records():
+    """Whether the CLI under test says of itself what it does."""
+    version = subprocess.run([binary(), "--version"], capture_output=True, text=True, check=True).stdout
+    return not version.startswith("2.0.")
 
 
 @pytest.fixture
@@ -56,7 +62,7 @@ def headless(home, mock_api, tmp_path):
 def nvim(start_with_claude):
     """A Neovim whose own terminal runs the real CLI."""
     nvim = start_with_claude({"size": 100}, args=["a.txt"], files={"a.txt": "one\n"}, init_lua=EVENTS)
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.lua('require("claude-ide").connect()')
     return nvim
 
 
@@ -64,7 +70,7 @@ def terminal_session(nvim, id=None):
     """The session in the terminal, once its CLI waits for a prompt; that of this id, if one is given."""
 
     def idle():
-        session = nvim.lua("return require('claude-ide.sessions').of_terminal()")
+        session = nvim.lua("return require('claude-ide.terminal').session()")
         fits = session and session["state"]["activity"] == "idle" and id in (None, session["id"])
         return session["id"] if fits else None
 
@@ -73,7 +79,7 @@ def terminal_session(nvim, id=None):
 
 def test_states_follow_a_turn_a_question_clear_and_a_kill(start_nvim, cli):
     nvim = start_nvim(init_lua=EVENTS)
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.lua('require("claude-ide").connect()')
     claude = cli(nvim)
     shows(nvim, "Claude idle")
     claude.prompt(call("Bash", command="sleep 3; touch made-by-claude"))
@@ -133,7 +139,84 @@ def test_a_fork_goes_on_with_a_copy(nvim, headless, home):
     return vim.tbl_map(function(item) return item.summary.id end, found or {})
     """
     # The CLI writes what it shows a moment later.
-    nvim.wait(lambda: set(nvim.lua(listed)) == {session, fork}, timeout=30, what="both to be listed")
+    nvim.wait(lambda: set(nvim.lua(listed)) == {session, fork}, what="both to be listed")
+
+
+def test_a_title_given_here_is_the_clis_own(start_nvim, cli, mock_api):
+    """Given while the CLI runs the session, which takes it over; and written as the CLI itself writes one."""
+    nvim = start_nvim(init_lua=EVENTS)
+    nvim.lua('require("claude-ide.server").start()')
+    claude = cli(nvim)
+    claude.prompt("SAY the answer is 42")
+    claude.wait_screen("● the answer is 42")
+    session = nvim.wait("(require('claude-ide').status().sessions[1] or {}).id", what="the session")
+    projects = nvim.home / ".claude" / "projects"
+    file = nvim.wait(lambda: next(projects.glob(f"*/{session}.jsonl"), None), what="the transcript")
+    nvim.wait(lambda: b'"the answer is 42"' in file.read_bytes(), what="the CLI to write the turn down")
+    nvim.lua("require('claude-ide').sessions.rename(...)", session, "The answer “42”")
+    nvim.wait(lambda: b"custom-title" in file.read_bytes(), what="the title")
+    ours = titles(file)
+    claude.prompt("SAY more")
+    claude.wait_screen("● more")
+    claude.prompt("/exit")
+    claude.terminal.wait_exit(60)
+    again = Cli(nvim.home, nvim.project, mock_api, args=("--resume",))
+    try:
+        again.wait_screen("❯ The answer “42”")
+        again.enter()
+        again.wait_screen("● the answer is 42")
+        again.prompt("/rename The answer “42”")
+        again.wait_screen("Session renamed to: The answer “42”")
+        nvim.wait(lambda: len(titles(file)) > len(ours), what="the title that the CLI wrote")
+    finally:
+        again.kill()
+    assert set(titles(file)) == set(ours)
+    listed = """
+    local found
+    require("claude-ide").sessions.list({}, function(items) found = items end)
+    vim.wait(10000, function() return found ~= nil end, 5)
+    return vim.tbl_map(function(item) return item.summary.title end, found)
+    """
+    assert nvim.lua(listed) == ["The answer “42”"]
+
+
+def titles(file):
+    return [line for line in file.read_bytes().splitlines() if line.startswith(b'{"type":"custom-title"')]
+
+
+def test_states_of_a_cli_that_keeps_no_record(start_nvim, cli):
+    """For CLI 2.0.77: `CLAUDE_IDE_CLI=…/claude`."""
+    if has_records():
+        pytest.skip("this CLI keeps records")
+    nvim = start_nvim(init_lua=EVENTS, files={"a.txt": "one\n"})
+    nvim.lua('require("claude-ide.server").start()')
+    claude = cli(nvim)
+    shows(nvim, "Claude")
+    claude.prompt(call("Read", file_path=str(nvim.project / "a.txt")))
+    claude.wait_screen("● Done.")
+    shows(nvim, "Claude idle")
+    question = {"question": "Which?", "header": "H", "multiSelect": False}
+    question["options"] = [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}]
+    claude.prompt(call("AskUserQuestion", questions=[question]))
+    shows(nvim, "Claude waiting: answer")
+    claude.wait_screen("Which?")
+    claude.answer("1", question="Enter to select")
+    shows(nvim, "Claude idle")
+    before = nvim.lua("return require('claude-ide.sessions').live()[1]")
+    assert (before["pid"], before["state"]["source"]) == (claude.pid, "transcript")
+    claude.prompt("/clear")
+    claude.wait_gone("→ A")
+    claude.prompt(call("Bash", command="sleep 2; touch made-by-claude"))
+    claude.wait_screen(QUESTION)
+    shows(nvim, "Claude working")
+    after = nvim.lua("return require('claude-ide.sessions').live()[1]")
+    assert (after["pid"], after["id"] != before["id"]) == (claude.pid, True)
+    claude.answer("1")
+    claude.wait_screen("● Done.")
+    shows(nvim, "Claude idle")
+    claude.kill()
+    shows(nvim, "Claude not connected")
+    nvim.wait("#require('claude-ide.sessions').live() == 0", timeout=30, what="its end")
 
 
 def test_what_runs_in_the_terminal_is_told_when_it_waits_out_of_sight(start_with_claude):

@@ -54,7 +54,7 @@ def test_a_cli_that_keeps_no_records_is_told(health, sessions, tmp_path):
     sessions.write(tmp_path / "project", ("one", "ok"))
     text = health()
     assert "this version of Claude Code does not say what a session does" in text
-    assert "So the statusline cannot say whether Claude works or waits. Everything else works." in text
+    assert "So what a connected CLI does is worked out of its transcript, without permissions." in text
 
 
 def test_a_record_of_another_shape_is_named(health, sessions):

@@ -88,7 +88,10 @@ local function check_records(folder)
   local problem = sessions.problem()
   if problem then
     vim.health.info(problem)
-    vim.health.info("So the statusline cannot say whether Claude works or waits. Everything else works.")
+    vim.health.info(
+      "So what a connected CLI does is worked out of its transcript, without permissions. Everything else works."
+    )
+    vim.iter(sessions.live()):each(check_session)
     return
   end
   local live, known = sessions.live(), {}
@@ -130,7 +133,8 @@ local function check_watching()
     vim.health.ok("The system tells of changes at once")
   elseif mode == "polling" then
     vim.health.info(
-      "The system does not tell of changes: the files are looked at again and again, so news come later"
+      "The system does not tell of all changes (a network file system, too few watches, or processes it does not follow): "
+        .. "the files are looked at again and again, so news may come later"
     )
   end
 end
