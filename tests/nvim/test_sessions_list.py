@@ -75,7 +75,11 @@ def test_lists_the_sessions_of_the_project_newest_first(start, sessions, project
     (shown,) = choose(start())
     assert shown["prompt"] == "Claude sessions of this project"
     assert shown["kind"] == "claude_sessions"
-    assert shown["lines"] == ["2h  main       The parser", "3d  feature/x  Explain the build", "4w  main       below"]
+    assert shown["lines"] == [
+        "2h  main       The parser         fix it",
+        "3d  feature/x  Explain the build",
+        "4w  main       below",
+    ]
 
 
 def test_lists_those_of_all_projects_with_their_folders(start, sessions, project, tmp_path):
@@ -194,6 +198,7 @@ def test_offers_actions_and_reads_by_default(start, sessions, project):
             "Fork it: go on in a copy",
             "Copy its id",
             "Export it as Markdown",
+            "Rename it",
         ],
     }
     assert nvim.lua("return read[1][1].file") == str(sessions.path(project, session))
@@ -235,7 +240,7 @@ def test_asks_before_it_ends_the_cli_that_runs(start, sessions, project):
     assert session not in "\n".join(nvim.screen())
     pid = nvim.lua("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
     sessions.record(pid, "other", "busy", project)
-    nvim.wait("require('claude-ide.sessions').of_terminal() ~= nil", what="the record to be seen")
+    nvim.wait("require('claude-ide.terminal').session() ~= nil", what="the record to be seen")
     assert choose(nvim, 1, 2, 2)[-1]["prompt"] == "Claude is already running (working)"
     nvim.wait_screen(f"args: --resume {session}")
 
@@ -262,7 +267,7 @@ def test_the_session_in_the_terminal_is_gone_to(start, sessions, project):
     pid = nvim.lua("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
     nvim.cmd("Claude hide")
     sessions.record(pid, session, "idle", project)
-    nvim.wait("require('claude-ide.sessions').of_terminal() ~= nil", what="the record to be seen")
+    nvim.wait("require('claude-ide.terminal').session() ~= nil", what="the record to be seen")
     actions = choose(nvim, 1, 2)[-1]
     assert actions["lines"][1] == "Go to its terminal"
     nvim.wait("require('claude-ide.terminal').is_visible()")
@@ -292,31 +297,110 @@ def test_a_session_is_named_by_the_beginning_of_its_id(start, sessions, project,
     nvim.wait("#read == 1")
     assert nvim.lua("return read[1][1].file") == str(sessions.path(project, session))
     nvim.cmd(call % "aaaa")
-    notice(nvim, "2 sessions begin with aaaa.")
+    if call.startswith("lua"):
+        notice(nvim, "2 sessions begin with aaaa.")
+    else:
+        nvim.wait("#lists == 1", what="the list of those that are meant")
+        assert len(nvim.lua("return lists[1].lines")) == 2
     nvim.cmd(call % "bbbb")
     notice(nvim, "There is no session bbbb.")
 
 
-def test_what_is_no_action_is_named(start):
+def test_words_find_sessions_by_title_prompt_and_branch(start, sessions, project):
+    sessions.write(project, ("Explain the build", "ok"), branch="feature/x")
+    sessions.write(project, ("one", "ok"), ("then the Parser again", "ok"), age=timedelta(days=1))
+    sessions.write(project, ("two", "ok"), title="The parser", age=timedelta(days=2))
     nvim = start()
+    (shown,) = choose(nvim, command="Claude sessions parser")
+    assert shown["prompt"] == "Claude sessions of this project: parser"
+    assert [line.split("main")[-1].strip() for line in shown["lines"]] == [
+        "one         then the Parser again",
+        "The parser  two",
+    ]
+    assert len(choose(nvim, command="Claude sessions the parser")[-1]["lines"]) == 2
+    assert len(choose(nvim, command="Claude sessions all feature")[-1]["lines"]) == 1
     nvim.cmd("Claude sessions foo")
-    notice(nvim, "`:Claude sessions foo`: expected all, read, resume, fork, copy, export.")
-    nvim.cmd("Claude sessions resume")
-    notice(nvim, "`:Claude sessions resume` needs the id of a session.")
+    notice(nvim, "No session of this project has these words: foo. `:Claude sessions all foo` looks in all.")
 
 
-def test_actions_and_ids_are_completed(start, sessions, project):
-    session = sessions.write(project, ("one", "ok"))
+def test_an_action_without_an_id_is_done_with_the_session_that_is_chosen(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"), title="The parser")
+    nvim = start()
+    (shown,) = choose(nvim, 1, command="Claude sessions read")
+    assert shown["prompt"] == "Read a session of this project"
+    nvim.wait("#read == 1", what="the transcript")
+    nvim.cmd(r"Claude sessions read The\ parser")
+    nvim.wait("#read == 2", what="the transcript by its title")
+    nvim.cmd("Claude sessions read pars")
+    nvim.wait("#read == 3", what="the transcript by a word")
+    nvim.cmd("Claude sessions read nothing")
+    notice(nvim, "There is no session nothing.")
+    assert {what["file"] for what, _ in nvim.lua("return vim.tbl_map(function(r) return { r[1], 0 } end, read)")} == {
+        str(sessions.path(project, session))
+    }
+
+
+def test_in_a_transcript_an_action_is_done_with_its_session(start, sessions, project):
+    sessions.write(project, ("newer", "ok"))
+    session = sessions.write(project, ("older", "ok"), age=timedelta(days=1))
+    nvim = start(picker="notices = {} vim.notify = function(message) notices[#notices + 1] = message end")
+    nvim.cmd(f"Claude transcript {session}")
+    nvim.wait_screen("older")
+    nvim.cmd("Claude sessions copy")
+    nvim.wait(lambda: nvim.lua("return vim.fn.getreg('\"')") == session)
+
+
+def test_titles_are_the_words_that_a_person_would_know(start, sessions, project):
+    pasted = '<pasted_content id="a1">\npanic at main.rs\n</pasted_content>'
+    opened = "<ide_opened_file>The user opened the file /x/a.rs in the IDE.</ide_opened_file>"
+    command = "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>it</command-args>"
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    for age, (prompt, title) in enumerate(
+        [
+            (f"why is this?\n{pasted}", None),
+            (pasted, None),
+            ([{"type": "text", "text": opened}, {"type": "text", "text": "fix it"}], None),
+            (command, None),
+            ([image, {"type": "text", "text": "[Image #1] what is this"}], None),
+            ("x", "\u202eevil\u200b title"),
+        ]
+    ):
+        sessions.write(project, (prompt, "ok"), title=title, age=timedelta(minutes=age))
+    side = sessions.path(project, sessions.write(project, ("look around", "ok"), age=timedelta(minutes=30)))
+    side.write_text(side.read_text().replace('"isSidechain":false', '"isSidechain":true'))
+    fork = sessions.path(project, sessions.write(project, ("first", "ok"), ("last", "ok"), age=timedelta(minutes=40)))
+    fork.write_text(fork.read_text().replace('"gitBranch"', '"session_id":"other","gitBranch"'))
+    lines = choose(start())[0]["lines"]
+    assert sorted(re.sub("  +", "    ", line.split("  main  ")[1].strip()) for line in lines) == sorted(
+        [
+            "why is this?",
+            "panic at main.rs",
+            "fix it",
+            "/review it",
+            "what is this",
+            "evil title    x",
+            "look around",
+            "fork: first    last",
+        ]
+    )
+
+
+def test_actions_and_titles_are_completed(start, sessions, project):
+    session = sessions.write(project, ("one", "ok"), title="The parser")
     nvim = start()
 
     def completed(line):
         return nvim.lua("return vim.fn.getcompletion(..., 'cmdline')", line)
 
-    assert completed("Claude sessions ") == ["all", "read", "resume", "fork", "copy", "export"]
-    assert completed("Claude sessions re") == ["read", "resume"]
-    assert completed("Claude sessions resume ") == [session]
+    assert completed("Claude sessions ") == ["all", "read", "resume", "fork", "copy", "export", "rename"]
+    assert completed("Claude sessions re") == ["read", "resume", "rename"]
+    assert completed("Claude sessions Th") == [r"The\ parser"]
+    assert completed("Claude sessions resume ") == [r"The\ parser"]
+    assert completed(f"Claude sessions resume {session[:5]}") == [session]
     assert completed(f"Claude sessions resume {session} ") == []
     assert completed("Claude sessions all ") == []
+    assert completed("Claude sessions rename ") == []
+    assert completed("Claude transcript ") == [session]
 
 
 def test_a_picker_of_ones_own_has_all_it_needs(start, sessions, project):

@@ -30,12 +30,12 @@ def call(nvim):
     + [(14 * DAY, "2w"), (90 * DAY, "3mo"), (800 * DAY, "2y")],
 )
 def test_an_age_takes_at_most_four_characters(call, milliseconds, said):
-    assert call("words", "age", milliseconds) == said
+    assert call("phrases", "age", milliseconds) == said
 
 
 def test_a_duration_is_as_precise_as_it_matters(call):
     said = [
-        call("words", "duration", milliseconds) for milliseconds in (400, 12_400, 61_000, 59.6 * MINUTE, 150 * MINUTE)
+        call("phrases", "duration", milliseconds) for milliseconds in (400, 12_400, 61_000, 59.6 * MINUTE, 150 * MINUTE)
     ]
     assert said == ["0 s", "12 s", "1 min", "1 h 0 min", "2 h 30 min"]
 
@@ -43,7 +43,7 @@ def test_a_duration_is_as_precise_as_it_matters(call):
 def test_a_state_says_what_is_waited_for(call):
     def state(activity, waiting_for=None):
         return call(
-            "words",
+            "phrases",
             "activity",
             {"activity": activity, "waiting_for": waiting_for} if waiting_for else {"activity": activity},
         )
@@ -56,8 +56,8 @@ def test_a_state_says_what_is_waited_for(call):
 
 
 def test_a_title_is_one_line_without_control_characters(call):
-    assert call("words", "title", {"id": "x", "title": "a\n\tb\x1b[31m \x9bc"}) == "a b [31m c"
-    assert call("words", "title", {"id": "12345678-9", "title": " \n"}) == "Session 12345678"
+    assert call("phrases", "title", {"id": "x", "title": "a\n\tb\x1b[31m \x9bc"}) == "a b [31m c"
+    assert call("phrases", "title", {"id": "12345678-9", "title": " \n"}) == "Session 12345678"
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_a_title_is_one_line_without_control_characters(call):
     ],
 )
 def test_what_is_too_wide_is_cut_at_a_whole_character(call, text, cells, fitted):
-    assert call("words", "fit", text, cells) == fitted
+    assert call("phrases", "fit", text, cells) == fitted
 
 
 def test_of_a_path_the_end_stays(call):
-    assert call("words", "fit_end", "/home/me/projekt", 8) == "…projekt"
-    assert call("words", "fit_end", "/home/日本語", 5) == "…本語"
+    assert call("phrases", "fit_end", "/home/me/projekt", 8) == "…projekt"
+    assert call("phrases", "fit_end", "/home/日本語", 5) == "…本語"
 
 
 # ── columns ──

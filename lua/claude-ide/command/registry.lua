@@ -226,10 +226,12 @@ return {
     name = "sessions",
     args = "[all | {action} {id}]",
     doc = "Choose one of the sessions of this project, or of all projects, then what to do with it: `read`, `resume` in the "
-      .. "terminal, `fork`, `copy` its id, `export` as Markdown. Or say it at once, with the id or its beginning. See "
-      .. "|claude-ide-sessions|.",
-    run = function(words)
-      return require("claude-ide.command.sessions").run(words)
+      .. "terminal, `fork`, `copy` its id, `export` as Markdown. Words leave those in whose title, prompts, branch or id "
+      .. "they occur. Or say at once what to do, with the title, words of it, or the id or its beginning; without any: with "
+      .. "the session of this transcript, or the one that you choose. `rename` gives that one a title. "
+      .. "See |claude-ide-sessions|.",
+    run = function(words, at)
+      return require("claude-ide.command.sessions").run(words, at.rest)
     end,
     complete = function(word, before)
       return require("claude-ide.command.sessions").complete(word, before)
@@ -262,8 +264,8 @@ return {
       require("claude-ide.transcript").open(words[1] and { id = words[1] } or nil)
       return true
     end,
-    complete = function(word, before)
-      return #before == 0 and require("claude-ide.command.sessions").complete(word, { "read" }) or {}
+    complete = function(_, before)
+      return #before == 0 and require("claude-ide.command.sessions").complete_id() or {}
     end,
   },
   {

@@ -5,51 +5,98 @@ local M = {}
 ---How long completion may wait for the list of sessions.
 local COMPLETION_MS = 300
 
+---The transcript that the person is in.
+---@return claude-ide.transcript.View?
+local function current_view()
+  return vim.bo.filetype == "claude-transcript"
+      and require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+    or nil
+end
+
+---Renames the session of this transcript, or the one that is chosen.
+---@param title? string
+local function rename(title)
+  local view = current_view()
+  if view then
+    require("claude-ide.sessions.actions").run_by_id("rename", view.session, title)
+  else
+    require("claude-ide.sessions.picker").open({ action = "rename", text = title })
+  end
+end
+
+---An action on the session that is meant: the one of this transcript, that of an id or a title, or the one that is chosen.
+---@param action claude-ide.sessions.ActionName
 ---@param words string[]
+local function act(action, words)
+  local actions = require("claude-ide.sessions.actions")
+  local view = current_view()
+  if #words == 0 and view then
+    actions.run_by_id(action, view.id)
+  elseif #words == 0 then
+    require("claude-ide.sessions.picker").open({ action = action })
+  else
+    require("claude-ide.sessions.picker").run_by_name(action, words)
+  end
+end
+
+---@param words string[]
+---@param text string as it was typed: a title keeps its blanks and quotes
 ---@return boolean? ok
 ---@return string? err
-function M.run(words)
-  local verb, id = words[1], words[2]
-  if not verb then
-    require("claude-ide.sessions.picker").open()
-    return true
-  elseif verb == "all" and not id then
-    require("claude-ide.sessions.picker").open({ all = true })
-    return true
+function M.run(words, text)
+  local rest = vim.list_slice(words, 2)
+  if words[1] == "rename" then
+    local title = vim.trim(text:gsub("^%s*rename%s*", "", 1))
+    rename(title ~= "" and title or nil)
+  elseif vim.tbl_contains(require("claude-ide.sessions.actions").NAMES, words[1]) then
+    act(words[1] --[[@as claude-ide.sessions.ActionName]], rest)
+  elseif words[1] == "all" then
+    require("claude-ide.sessions.picker").open({ all = true, words = rest })
+  else
+    require("claude-ide.sessions.picker").open({ words = words })
   end
-  local actions = require("claude-ide.sessions.actions")
-  if not vim.tbl_contains(actions.NAMES, verb) then
-    return nil, ("`:Claude sessions %s`: expected all, %s."):format(verb, table.concat(actions.NAMES, ", "))
-  elseif not id or words[3] then
-    return nil, ("`:Claude sessions %s` needs the id of a session."):format(verb)
-  end
-  actions.run_by_id(verb --[[@as claude-ide.sessions.ActionName]], id)
   return true
 end
 
----@param _ string
----@param before string[]
+---What sessions are called by, and their ids, for completion.
+---@param options claude-ide.sessions.CatalogueOptions
+---@param field "id"|"title"
 ---@return string[]
-function M.complete(_, before)
-  local names = require("claude-ide.sessions.actions").NAMES
-  if #before == 0 then
-    return vim.list_extend({ "all" }, names)
-  elseif #before > 1 or not vim.tbl_contains(names, before[1]) then
-    return {}
-  end
-  local ids ---@type string[]?
-  local cancel = require("claude-ide.sessions.catalogue").load({}, function(items)
-    ids = vim.tbl_map(function(item)
-      return item.summary.id
+local function known(options, field)
+  local names ---@type string[]?
+  local cancel = require("claude-ide.sessions.catalogue").load(options, function(items)
+    names = vim.tbl_map(function(item)
+      return field == "id" and item.summary.id or require("claude-ide.sessions.phrases").title(item.summary)
     end, items or {})
   end)
   vim.wait(COMPLETION_MS, function()
-    return ids ~= nil
+    return names ~= nil
   end, 5)
-  if not ids then
+  if not names then
     cancel()
   end
-  return ids or {}
+  return names or {}
+end
+
+---@param word string what was typed of it
+---@param before string[]
+---@return string[]
+function M.complete(word, before)
+  local names = require("claude-ide.sessions.actions").NAMES
+  if #before == 0 then
+    return vim.list_extend(vim.list_extend({ "all" }, names), word ~= "" and known({}, "title") or {})
+  elseif #before > 1 or before[1] == "rename" or not vim.tbl_contains(names, before[1]) then
+    return {}
+  end
+  -- An id says nothing to a person, but one who types one wants it whole.
+  return word:match("^%x+[%x-]*$") and vim.list_extend(known({}, "id"), known({}, "title"))
+    or known({}, "title")
+end
+
+---The ids of the sessions of this project, for completion.
+---@return string[]
+function M.complete_id()
+  return known({}, "id")
 end
 
 ---What may stand before the pattern of `:Claude grep`, as other greps spell it.

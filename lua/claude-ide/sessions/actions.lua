@@ -1,17 +1,17 @@
--- What can be done with a session: read it, go on with it, go on with a copy, take its id, write it down.
+-- What can be done with a session: read it, go on with it, go on with a copy, take its id, write it down, rename it.
 
 local M = {}
 
----@alias claude-ide.sessions.ActionName "read"|"resume"|"fork"|"copy"|"export"
+---@alias claude-ide.sessions.ActionName "read"|"resume"|"fork"|"copy"|"export"|"rename"
 
 ---In the order in which they are offered; the first one is what is wanted most.
 ---@type claude-ide.sessions.ActionName[]
-M.NAMES = { "read", "resume", "fork", "copy", "export" }
+M.NAMES = { "read", "resume", "fork", "copy", "export", "rename" }
 
 ---@param item claude-ide.sessions.Item
 ---@return boolean whether it runs in Neovim's own terminal
 local function is_in_terminal(item)
-  local inside = require("claude-ide.sessions").of_terminal()
+  local inside = require("claude-ide.terminal").session()
   return inside ~= nil and inside.id == item.summary.id and inside.state.activity ~= "gone"
 end
 
@@ -22,12 +22,13 @@ local function start(item, args, doing)
   local summary = item.summary
   local words = require("claude-ide.sessions.phrases")
   if summary.cwd and vim.fn.isdirectory(summary.cwd) == 0 then
-    require("claude-ide.ui.notice").error(
-      ("%s began in %s, which is gone: the CLI resumes it only there."):format(
-        words.title(summary),
-        vim.fn.fnamemodify(summary.cwd, ":~")
-      )
-    )
+    local text = "%s began in %s, which is gone: the CLI resumes it only there."
+    local title, folder = words.title(summary), vim.fn.fnamemodify(summary.cwd, ":~")
+    require("claude-ide.ui.notice").error({
+      text:format(title, folder),
+      text:format(title, vim.fs.basename(folder)),
+      text:format("It", words.fit_end(folder, 20)),
+    })
     return
   end
   require("claude-ide.terminal").open(args, {
@@ -36,7 +37,7 @@ local function start(item, args, doing)
   })
 end
 
----@type table<claude-ide.sessions.ActionName, fun(item: claude-ide.sessions.Item)>
+---@type table<claude-ide.sessions.ActionName, fun(item: claude-ide.sessions.Item, text?: string)>
 local RUN = {}
 
 function RUN.read(item)
@@ -59,7 +60,7 @@ function RUN.resume(item)
   end
   local fork, anyway = "Fork it: go on in a copy", "Resume it here too"
   local words = require("claude-ide.sessions.phrases")
-  vim.ui.select({ fork, anyway }, {
+  require("claude-ide.ui.choose").select({ fork, anyway }, {
     prompt = ("It runs elsewhere (pid %d, %s)"):format(live.pid, words.activity(live.state)),
   }, function(choice)
     if choice == fork then
@@ -79,6 +80,11 @@ function RUN.copy(item)
   require("claude-ide.ui.notice").info("Copied " .. id)
 end
 
+---@param title? string asked for where it is missing
+function RUN.rename(item, title)
+  require("claude-ide.sessions.rename").run(item, title)
+end
+
 function RUN.export(item)
   require("claude-ide.sessions.export").open(item.summary)
 end
@@ -90,6 +96,7 @@ local LABELS = {
   fork = "Fork it: go on in a copy",
   copy = "Copy its id",
   export = "Export it as Markdown",
+  rename = "Rename it",
 }
 
 ---@param name claude-ide.sessions.ActionName
@@ -104,17 +111,19 @@ end
 
 ---@param name claude-ide.sessions.ActionName
 ---@param item claude-ide.sessions.Item
-function M.run(name, item)
-  RUN[name](item)
+---@param text? string rename: the title
+function M.run(name, item, text)
+  RUN[name](item, text)
 end
 
 ---The same for a session that is known by its id, or the beginning of it.
 ---@param name claude-ide.sessions.ActionName
 ---@param id string
-function M.run_by_id(name, id)
+---@param text? string as with `run`
+function M.run_by_id(name, id, text)
   require("claude-ide.sessions.catalogue").find(id, function(item, err)
     if item then
-      M.run(name, item)
+      M.run(name, item, text)
     else
       require("claude-ide.ui.notice").error(err or ("There is no session %s."):format(id))
     end

@@ -4,6 +4,9 @@ local M = {}
 
 ---@class claude-ide.sessions.CatalogueOptions
 ---@field all? boolean of every folder, not only of this project
+---@field words? string[] only those in whose title, prompts, branch, folder or id each of these occurs
+---@field action? claude-ide.sessions.ActionName for the list: what to do with the one that is chosen, instead of asking
+---@field text? string with `action`: what it is done with
 
 ---How much a state matters where two processes run the same session.
 local WEIGHT = { waiting = 3, working = 2, idle = 1, gone = 0 }
@@ -22,12 +25,31 @@ function M.running(id)
   return found
 end
 
+---@param summary claude-ide.sessions.Summary
+---@param words string[] each in lower case
+---@return boolean
+local function has_all(summary, words)
+  local text = vim.fn.tolower(table.concat({
+    require("claude-ide.sessions.phrases").title(summary),
+    summary.first_prompt or "",
+    summary.last_prompt or "",
+    summary.branch or "",
+    summary.cwd or "",
+    summary.id,
+  }, "\n"))
+  return vim.iter(words):all(function(word)
+    return text:find(word, 1, true) ~= nil
+  end)
+end
+
 ---@param summaries claude-ide.sessions.Summary[]
+---@param options claude-ide.sessions.CatalogueOptions
 ---@return claude-ide.sessions.Item[]
-local function items_of(summaries)
+local function items_of(summaries, options)
   local seen, items = {}, {}
+  local words = vim.tbl_map(vim.fn.tolower, options.words or {})
   for _, summary in ipairs(summaries) do
-    if not seen[summary.file] then
+    if not seen[summary.file] and has_all(summary, words) then
       seen[summary.file] = true
       items[#items + 1] = { summary = summary, live = M.running(summary.id) }
     end
@@ -62,7 +84,7 @@ function M.load(options, done)
       if left == 0 and failed and #summaries == 0 then
         done(nil, failed)
       elseif left == 0 then
-        done(items_of(summaries))
+        done(items_of(summaries, options))
       end
     end)
   end

@@ -78,6 +78,23 @@ function M.activity(state)
   return reason and ("waiting: %s"):format(reason.short) or state.activity
 end
 
+---What sessions do: of one in words, of several how many do what.
+---@param sessions claude-ide.sessions.Live[]
+---@return string? nil where none is known
+function M.activities(sessions)
+  if #sessions == 1 then
+    return M.activity(sessions[1].state)
+  end
+  local counts, parts = {}, {}
+  for _, session in ipairs(sessions) do
+    counts[session.state.activity] = (counts[session.state.activity] or 0) + 1
+  end
+  for _, name in ipairs({ "waiting", "working", "idle" }) do
+    parts[#parts + 1] = counts[name] and ("%d %s"):format(counts[name], name)
+  end
+  return #parts > 0 and table.concat(parts, ", ") or nil
+end
+
 ---@param waiting_for? string
 ---@return string
 function M.waits(waiting_for)
@@ -93,12 +110,32 @@ function M.one_line(text)
   return vim.trim((text:gsub("\194[\128-\159]", " "):gsub("[%c%s]+", " ")))
 end
 
+---Marks that show nothing, or turn the direction of what stands beside them: U+00AD, U+061C, U+200B, U+200E, U+200F, U+202A
+---to U+202E, U+2060 to U+2069, U+FEFF. Those that join letters stay: scripts need them.
+local UNSEEN = {
+  "\194\173",
+  "\216\156",
+  "\226\128[\139\142\143\170-\174]",
+  "\226\129[\160-\169]",
+  "\239\187\191",
+}
+
+---A text without marks that do not show.
+---@param text string
+---@return string
+function M.visible(text)
+  for _, mark in ipairs(UNSEEN) do
+    text = text:gsub(mark, "")
+  end
+  return text
+end
+
 ---What a session is called.
 ---@param session { title?: string, name?: string, id: string }
 ---@return string
 function M.title(session)
   local title = session.title or session.name
-  title = title and M.one_line(title) or ""
+  title = title and M.one_line(M.visible(title)) or ""
   return title ~= "" and title or "Session " .. session.id:sub(1, 8)
 end
 
@@ -110,16 +147,7 @@ function M.fit(text, cells)
   if vim.fn.strdisplaywidth(text) <= cells then
     return text
   end
-  local low, high = 0, math.min(vim.fn.strchars(text), cells)
-  while low < high do
-    local middle = math.ceil((low + high) / 2)
-    if vim.fn.strdisplaywidth(vim.fn.strcharpart(text, 0, middle)) <= cells - 1 then
-      low = middle
-    else
-      high = middle - 1
-    end
-  end
-  local kept = vim.fn.strcharpart(text, 0, low):gsub("%s+$", "")
+  local kept = require("claude-ide.width").beginning(text, cells):gsub("%s+$", "")
   return kept .. (cells > 0 and "…" or "")
 end
 

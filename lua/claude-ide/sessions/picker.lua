@@ -18,7 +18,7 @@ local function select_next(entries, options, on_choice)
   if is_plain() then
     vim.cmd.redraw()
   end
-  vim.ui.select(entries, options, on_choice)
+  require("claude-ide.ui.choose").select(entries, options, on_choice)
 end
 
 ---@param item claude-ide.sessions.Item
@@ -111,6 +111,27 @@ end
 ---@class claude-ide.sessions.More
 ---@field more integer
 
+---@type table<claude-ide.sessions.ActionName, string>
+local VERBS = {
+  read = "Read",
+  resume = "Resume",
+  fork = "Fork",
+  rename = "Rename",
+  copy = "Copy the id of",
+  export = "Export",
+}
+
+---@param options claude-ide.sessions.CatalogueOptions
+---@return string
+local function prompt_of(options)
+  local which = options.all and "of all projects" or "of this project"
+  local found = options.words and #options.words > 0 and ": " .. table.concat(options.words, " ") or ""
+  if options.action then
+    return ("%s a session %s%s"):format(VERBS[options.action], which, found)
+  end
+  return ("Claude sessions %s%s"):format(which, found)
+end
+
 ---@param items claude-ide.sessions.Item[]
 ---@param options claude-ide.sessions.CatalogueOptions
 ---@param from integer the first one to show
@@ -137,9 +158,9 @@ local function show(items, options, from)
     entries[#entries + 1] = more
     text_of[more] = ("… %d older"):format(rest)
   end
-  local show_list = from == 1 and vim.ui.select or select_next
+  local show_list = from == 1 and require("claude-ide.ui.choose").select or select_next
   show_list(entries, {
-    prompt = options.all and "Claude sessions of all projects" or "Claude sessions of this project",
+    prompt = prompt_of(options),
     kind = "claude_sessions",
     format_item = function(entry)
       return text_of[entry]
@@ -154,6 +175,12 @@ local function show(items, options, from)
     vim.schedule(function()
       if entry.more then
         show(items, options, from + #shown)
+      elseif options.action then
+        require("claude-ide.sessions.actions").run(
+          options.action,
+          entry --[[@as claude-ide.sessions.Item]],
+          options.text
+        )
       else
         choose_action(entry --[[@as claude-ide.sessions.Item]])
       end
@@ -169,6 +196,15 @@ function M.open(options)
     local notice = require("claude-ide.ui.notice")
     if not items then
       notice.error(("The sessions cannot be listed: %s"):format(err or "unknown reason"))
+    elseif #items == 0 and chosen.words and #chosen.words > 0 then
+      local text = table.concat(chosen.words, " ")
+      notice.info(
+        chosen.all and ("No session has these words: %s."):format(text)
+          or ("No session of this project has these words: %s. `:Claude sessions all %s` looks in all."):format(
+            text,
+            text
+          )
+      )
     elseif #items == 0 and chosen.all then
       notice.info("There are no sessions yet.")
     elseif #items == 0 then
@@ -176,6 +212,32 @@ function M.open(options)
     else
       show(items, chosen, 1)
     end
+  end)
+end
+
+---Does something with the one session that is called so; where several are meant, the person chooses.
+---@param name claude-ide.sessions.ActionName
+---@param words string[] an id or the beginning of one, a title, or words of it
+function M.run_by_name(name, words)
+  local text = table.concat(words, " ")
+  local catalogue = require("claude-ide.sessions.catalogue")
+  catalogue.find(text, function(item, err)
+    if item then
+      return require("claude-ide.sessions.actions").run(name, item)
+    end
+    catalogue.load({ words = words }, function(items)
+      local called = vim.tbl_filter(function(one)
+        return require("claude-ide.sessions.phrases").title(one.summary) == text
+      end, items or {})
+      local meant = #called > 0 and called or items or {}
+      if #meant == 1 then
+        require("claude-ide.sessions.actions").run(name, meant[1])
+      elseif #meant == 0 then
+        require("claude-ide.ui.notice").error(err or ("There is no session %s."):format(text))
+      else
+        M.open({ action = name, words = words })
+      end
+    end)
   end)
 end
 

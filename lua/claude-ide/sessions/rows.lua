@@ -1,5 +1,5 @@
--- Sessions as the lines of a list, in columns: age, state, folder, branch, title. The title comes last, so that a picker of
--- any width cuts only what is longest.
+-- Sessions as the lines of a list, in columns: age, state, folder, branch, title, last prompt. What is longest comes last, so
+-- that a picker of any width cuts only that.
 
 local M = {}
 
@@ -7,6 +7,8 @@ local GAP = "  "
 local MAX_STATE, MAX_FOLDER, MAX_BRANCH = 19, 28, 20
 ---Below this a title says nothing: then the wide columns give way.
 local LEAST_TITLE = 20
+---The last prompt stands beside titles where this much is left for it, and titles take no more than so much.
+local LEAST_PROMPT, MAX_TITLE = 24, 50
 
 ---@class claude-ide.sessions.Item a session and, while it runs, the process that speaks for it
 ---@field summary claude-ide.sessions.Summary
@@ -58,6 +60,52 @@ local function folder_name(path)
   return path and vim.fn.fnamemodify(path, ":~") or ""
 end
 
+---@param summary claude-ide.sessions.Summary
+---@return string
+local function title_of(summary)
+  local title = require("claude-ide.sessions.phrases").title(summary)
+  return summary.forked_from and "fork: " .. title or title
+end
+
+---The last prompt, where it says more than the title.
+---@param summary claude-ide.sessions.Summary
+---@return string
+local function prompt_of(summary)
+  local words = require("claude-ide.sessions.phrases")
+  local prompt = words.one_line(summary.last_prompt or "")
+  local is_said = prompt == "" or vim.startswith(prompt, words.title(summary))
+  return is_said and "" or prompt
+end
+
+---Titles, and beside them last prompts where both have room.
+---@param items claude-ide.sessions.Item[]
+---@param space integer cells
+---@return string[]
+local function endings(items, space)
+  local words = require("claude-ide.sessions.phrases")
+  local titles, prompts, any = {}, {}, false
+  for at, item in ipairs(items) do
+    titles[at], prompts[at] = title_of(item.summary), prompt_of(item.summary)
+    any = any or prompts[at] ~= ""
+  end
+  local width = math.min(column(titles).width, MAX_TITLE)
+  if not any or space - width - #GAP < LEAST_PROMPT then
+    return vim.tbl_map(function(title)
+      return words.fit(title, space)
+    end, titles)
+  end
+  local col = column(vim.tbl_map(function(title)
+    return words.fit(title, width)
+  end, titles))
+  local lines = {}
+  for at in ipairs(items) do
+    local prompt = words.fit(prompts[at], space - col.width - #GAP)
+    -- A title alone may take the room of the prompt that is not there.
+    lines[at] = prompt ~= "" and cell(col, at) .. GAP .. prompt or words.fit(titles[at], space)
+  end
+  return lines
+end
+
 ---The lines, one an item, in the same order.
 ---@param items claude-ide.sessions.Item[]
 ---@param options claude-ide.sessions.RowOptions
@@ -80,13 +128,13 @@ function M.format(items, options)
     columns[#columns] = nil
   end
   local space = math.max(options.width - width_of(columns), 1)
-  local lines = {}
-  for at, item in ipairs(items) do
+  local lines, ends = {}, endings(items, space)
+  for at in ipairs(items) do
     local cells = {}
     for _, col in ipairs(columns) do
       cells[#cells + 1] = cell(col, at)
     end
-    cells[#cells + 1] = words.fit(words.title(item.summary), space)
+    cells[#cells + 1] = ends[at]
     lines[at] = table.concat(cells, GAP)
   end
   return lines
