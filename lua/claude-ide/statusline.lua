@@ -1,5 +1,5 @@
 -- One short text for a statusline. It is redrawn at every key, so the text is kept and made anew only when an event or
--- one of three counters says so.
+-- one of two counters says so.
 
 local M = {}
 
@@ -10,8 +10,8 @@ local SEPARATOR = " · "
 local cached
 ---@type string? the text when the screen was last told that it changed
 local drawn
----@type integer?, integer?, boolean? what the cached text says
-local diffs, mentions, selection
+---@type integer?, boolean? what the cached text says
+local mentions, selection
 local watching = false
 local scheduled = false
 
@@ -30,34 +30,22 @@ local function watch()
 end
 
 ---What changes without an event, from modules that are in use.
----@return integer? diffs
 ---@return integer? mentions
 ---@return boolean? selection
 local function counters()
-  local loaded = package.loaded
-  local diff, mention = loaded["claude-ide.diff"], loaded["claude-ide.mention"]
-  local switch = loaded["claude-ide.selection"]
-  return diff and diff.count(), mention and mention.pending(), switch and switch.is_enabled()
+  local mention, switch = package.loaded["claude-ide.mention"], package.loaded["claude-ide.selection"]
+  return mention and mention.pending(), switch and switch.is_enabled()
 end
 
----What Claude does: of one session in words, of several how many do what.
 ---@param status claude-ide.Status
 ---@return string?
 local function activity(status)
   local sessions = status.sessions
-  if #sessions == 1 then
-    -- A diff that waits says itself what is asked for.
-    local state = sessions[1].state
-    return status.diffs > 0 and state.activity or require("claude-ide.sessions.phrases").activity(state)
+  if #sessions == 1 and #require("claude-ide.decisions").pending() > 0 then
+    -- What waits says itself what is asked for.
+    return sessions[1].state.activity
   end
-  local counts, parts = {}, {}
-  for _, session in ipairs(sessions) do
-    counts[session.state.activity] = (counts[session.state.activity] or 0) + 1
-  end
-  for _, name in ipairs({ "waiting", "working", "idle" }) do
-    parts[#parts + 1] = counts[name] and ("%d %s"):format(counts[name], name)
-  end
-  return #parts > 0 and table.concat(parts, ", ") or nil
+  return #sessions > 0 and require("claude-ide.sessions.phrases").activities(sessions) or nil
 end
 
 ---@param status claude-ide.Status
@@ -79,11 +67,12 @@ end
 ---@type (fun(status: claude-ide.Status): string?)[]
 local PARTS = {
   head,
-  function(status)
-    return status.diffs > 0 and ("%d to review"):format(status.diffs) or nil
+  function()
+    local waiting = require("claude-ide.decisions").phrases()
+    return #waiting > 0 and table.concat(waiting, SEPARATOR) or nil
   end,
   function(status)
-    return status.review.files > 0 and ("%d unreviewed"):format(status.review.files) or nil
+    return status.review.files > 0 and ("%d to review"):format(status.review.files) or nil
   end,
   function(status)
     return status.mentions > 0 and ("%d queued"):format(status.mentions) or nil
@@ -95,7 +84,7 @@ local PARTS = {
 
 ---@return string
 local function build()
-  local status = require("claude-ide").status()
+  local status = require("claude-ide.status").get()
   if not status.running then
     return "Claude off"
   end
@@ -124,15 +113,15 @@ function M.refresh()
 end
 
 ---"Claude idle", "Claude working", "Claude waiting: permission"; "Claude" where that cannot be seen, "Claude not connected"
----without a CLI; then what needs you: "2 to review", "3 unreviewed", "1 queued", "selection off".
+---without a CLI; then what needs you: "2 diffs", "3 to review" (changed files), "1 queued", "selection off".
 ---@return string
 function M.text()
   if not watching then
     watch()
   end
-  local diffs_now, mentions_now, selection_now = counters()
-  if not cached or diffs_now ~= diffs or mentions_now ~= mentions or selection_now ~= selection then
-    diffs, mentions, selection = diffs_now, mentions_now, selection_now
+  local mentions_now, selection_now = counters()
+  if not cached or mentions_now ~= mentions or selection_now ~= selection then
+    mentions, selection = mentions_now, selection_now
     cached = build()
   end
   return cached

@@ -44,7 +44,7 @@ def in_terminal(start, sessions):
 
         def does(status, **more):
             sessions.record(pid, "s", status, nvim.project, **more)
-            state = "((require('claude-ide.sessions').of_terminal() or {}).state or {})"
+            state = "((require('claude-ide.terminal').session() or {}).state or {})"
             nvim.wait(f"{state}.activity == '{KNOWN[status]}'", what=status)
 
         nvim.does = does
@@ -119,14 +119,23 @@ def test_sessions_elsewhere_are_not_this_neovims(start, sessions):
     assert nvim.lua("return events") == []
 
 
-def test_the_command_and_the_function_list_states(start, sessions):
-    nvim = start()
+def test_the_command_and_the_function_list_states(start_nvim, connect, sessions):
+    nvim = start_nvim()  # whose vim.notify is Neovim's own: what is said is on the screen
+    connect(nvim)
     sessions.record(os.getpid(), "abc", "waiting", waitingFor="permission prompt")
     shows(nvim, "Claude waiting: permission")
     (session,) = nvim.lua("return require('claude-ide').status().sessions")
     assert (session["id"], session["pid"], session["state"]["activity"]) == ("abc", os.getpid(), "waiting")
     nvim.keys(":Claude status<CR>")
     nvim.wait_screen(f"(pid {os.getpid()}, waiting: permission)")
+    for columns, said in [(80, f"(pid {os.getpid()}, waiting: permission)"), (50, "Claude: waiting: permission")]:
+        nvim.cmd(f"set columns={columns}")
+        nvim.keys(":Claude status<CR>")
+        nvim.wait(
+            lambda said=said: said in "\n".join(nvim.screen()) and "port" not in nvim.screen()[-1],
+            what="the states without the port",
+        )
+        assert nvim.mode() == "n"
 
 
 @pytest.mark.every_nvim
@@ -306,7 +315,7 @@ def test_a_diff_that_asks_the_same_is_enough(start, sessions):
     )
     nvim.wait("require('claude-ide.diff').count() == 1")
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
-    shows(nvim, "Claude waiting · 1 to review")  # what for, the diff itself says
+    shows(nvim, "Claude waiting · 1 diff")  # what for, the diff itself says
     assert notices(nvim) == []
 
 
@@ -318,7 +327,7 @@ def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(
     request = nvim.client.start_call(
         "openDiff", old_file_path=path, new_file_path=path, new_file_contents="two\n", tab_name="a.txt"
     )
-    nvim.wait("require('claude-ide.diff').count() == 1")
+    nvim.wait_screen("ZZ accept")
     nvim.cmd("Claude reject")
     nvim.client.call_result(request)
     assert notices(nvim) == []
@@ -333,7 +342,7 @@ def test_a_wait_that_is_recorded_just_after_a_decision_may_still_be_that_of_the_
     request = nvim.client.start_call(
         "openDiff", old_file_path=path, new_file_path=path, new_file_contents="two\n", tab_name="a.txt"
     )
-    nvim.wait("require('claude-ide.diff').count() == 1")
+    nvim.wait_screen("ZZ accept")
     nvim.cmd("Claude reject")
     nvim.client.call_result(request)
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
@@ -409,8 +418,31 @@ def test_a_record_of_another_shape_leaves_the_rest_as_it_is(start, sessions, con
     nvim = start()
     shows(nvim, "Claude")
     nvim.wait("require('claude-ide.server').clients()[1].pid", what="the client's pid")
-    nvim.keys(":Claude status<CR>")
-    nvim.wait_screen(f"(pid {pid})")
     assert nvim.lua("return notices") == []
+    nvim.cmd("Claude status")
+    (line,) = nvim.lua("return notices")
+    assert f"(pid {pid})" in line
     sessions.record(pid, "s", "busy")
     shows(nvim, "Claude working")
+
+
+def test_a_cli_that_dies_out_of_sight_is_told_once(in_terminal):
+    nvim = in_terminal()
+    hide(nvim)
+    nvim.lua("vim.uv.kill(vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid, 'sigkill')")
+    nvim.wait("#notices > 0", what="the notice")
+    nvim.wait("not require('claude-ide.terminal').is_running()", what="the end")
+    assert notices(nvim) == ["Claude ended (137). `:Claude --continue` goes on where it was."]
+
+
+def test_of_several_sessions_without_names_a_notice_says_the_title(start, sessions, connect):
+    nvim = start(opts={"notify": {"min_turn_ms": 0}})
+    session = sessions.write(nvim.project, ("Explain the build", "ok"))
+    other = sessions.sleeper()
+    sessions.record(other, "b", "idle")
+    connect(nvim).notify("ide_connected", {"pid": other})
+    sessions.record(os.getpid(), session, "busy")
+    shows(nvim, "Claude 1 working, 1 idle")
+    sessions.record(os.getpid(), session, "waiting", waitingFor="permission prompt")
+    nvim.wait("#notices > 0", what="the notice")
+    assert nvim.lua("return notices") == ["Claude waits for your permission: Explain the build"]

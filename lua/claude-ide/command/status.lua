@@ -58,43 +58,75 @@ local function whereabouts()
   return buf and #vim.fn.win_findbuf(buf) > 0 and "in another tab page" or "hidden"
 end
 
+---Who is connected, in as few words as say what they do.
 ---@param status claude-ide.Status
----@param short boolean
 ---@return string
-local function line(status, short)
-  local parts = {}
-  local function add(part)
-    parts[#parts + 1] = part
-  end
-  if status.running then
-    add((short and "port %d" or "listening on port %d"):format(status.port))
-    if #status.clients == 0 then
-      add("no CLI connected")
-    else
-      add(short and counted(#status.clients, "CLI", "CLIs") or M.clients(status.clients))
-    end
-  else
-    add("not connected")
-  end
-  add(counted(status.diffs, "edit to review", "edits to review"))
-  add(counted(status.review.files, "changed file not reviewed", "changed files not reviewed"))
-  add(counted(status.mentions, "mention waiting", "mentions waiting"))
-  add("selection " .. (status.selection and "on" or "off"))
-  if status.terminal.running then
-    add("terminal " .. (status.terminal.visible and "open" or whereabouts()))
-  end
-  return "Claude: " .. table.concat(parts, " · ")
+local function states(status)
+  return require("claude-ide.sessions.phrases").activities(status.sessions)
+    or counted(#status.clients, "CLI", "CLIs")
+    or "no CLI connected"
 end
 
----The line, as short as the screen needs it.
+---@param status claude-ide.Status
+---@param full boolean
+---@return string
+local function connection_of(status, full)
+  if not status.running then
+    return status.problem and ("off, " .. status.problem) or "off"
+  elseif #status.clients == 0 then
+    return "no CLI connected"
+  end
+  return full and M.clients(status.clients) or states(status)
+end
+
+---What the line says, the most important first.
+---@class claude-ide.command.status.Parts
+---@field names boolean the clients' names and processes, not only what they do
+---@field port boolean
+---@field selection boolean also where it is on, as it is by default
+---@field terminal boolean
+
+---@param status claude-ide.Status
+---@param parts claude-ide.command.status.Parts
+---@return string
+local function line(status, parts)
+  local texts = { connection_of(status, parts.names) }
+  local function add(text)
+    texts[#texts + 1] = text
+  end
+  vim.list_extend(texts, require("claude-ide.decisions").phrases())
+  add(counted(status.review.files, "file to review", "files to review"))
+  add(counted(status.mentions, "mention waiting", "mentions waiting"))
+  if parts.selection or not status.selection then
+    add("selection " .. (status.selection and "on" or "off"))
+  end
+  if status.terminal.running and parts.terminal then
+    add("terminal " .. (status.terminal.visible and "open" or whereabouts()))
+  end
+  if status.running and parts.port then
+    add(("port %d"):format(status.port))
+  end
+  return "Claude: " .. table.concat(texts, " · ")
+end
+
+---The line, as short as the screen needs it: what somebody waits for goes last.
 ---@return string
 function M.line()
   local status = require("claude-ide").status()
-  return require("claude-ide.ui.one_line").fitting({ line(status, false), line(status, true) })
+  return require("claude-ide.ui.one_line").fitting(vim.tbl_map(function(parts)
+    return line(status, parts)
+  end, {
+    { names = true, terminal = true, selection = true, port = true },
+    { names = true, terminal = true, selection = true },
+    { names = true, terminal = true },
+    { terminal = true },
+    {},
+  }))
 end
 
+---Says the line.
 function M.show()
-  vim.api.nvim_echo({ { M.line() } }, true, {})
+  require("claude-ide.ui.notice").info(M.line())
 end
 
 return M

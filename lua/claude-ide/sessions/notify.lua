@@ -35,17 +35,16 @@ function M.is_elsewhere(ours)
   return not focused or not require("claude-ide.terminal").is_visible()
 end
 
----Whether the person has been told already: by a diff that waits for the same yes.
+---Whether the person has been told already: by what waits for the same yes, a diff.
 ---@param ours claude-ide.sessions.Ours
 ---@return boolean
-local function has_diff(ours)
-  local diff = package.loaded["claude-ide.diff"]
-  if type(diff) ~= "table" or not ours.client then
-    return false
-  end
-  return vim.iter(diff.list()):any(function(item)
-    return item.client == ours.client.id
-  end)
+local function has_decision(ours)
+  local client = ours.client
+  return client ~= nil
+    and #require("claude-ide.decisions").pending(function(decision)
+        return decision.source.client == client.id
+      end)
+      > 0
 end
 
 ---Whether the person has answered already, in a diff that came after the wait began.
@@ -68,15 +67,32 @@ end
 
 ---@param ours claude-ide.sessions.Ours
 ---@param news claude-ide.sessions.News
+---@param title? string where it is to say which session
 ---@return string
-local function message(ours, news)
+local function message(ours, news, title)
   local words = require("claude-ide.sessions.phrases")
   local text = news.kind == "waiting" and "Claude " .. words.waits(ours.session.state.waiting_for)
     or ("Claude has finished after %s"):format(words.duration(news.took or 0))
-  if ours.session.name and #require("claude-ide.sessions.ours").list() > 1 then
-    text = ("%s: %s"):format(text, words.fit(words.one_line(ours.session.name), 40))
+  return title and ("%s: %s"):format(text, words.fit(title, 40)) or text
+end
+
+---What a person knows the session by, where there are several.
+---@param ours claude-ide.sessions.Ours
+---@param done fun(title?: string) at once where nothing has to be read
+local function title_of(ours, done)
+  local words, session = require("claude-ide.sessions.phrases"), ours.session
+  if #require("claude-ide.sessions.ours").list() < 2 then
+    return done(nil)
   end
-  return text
+  require("claude-ide.sessions.catalogue").find(session.id, function(item)
+    local summary = item and item.summary
+    -- A name that was given elsewhere since is in the transcript alone.
+    if summary and (summary.named or not session.name) then
+      done(words.title(summary))
+    else
+      done(session.name and words.title(session) or nil)
+    end
+  end)
 end
 
 ---@param text string
@@ -131,7 +147,7 @@ local function later(ours, news, delay)
     if not current or not M.is_elsewhere(current) then
       return
     end
-    local announced = news.kind == "waiting" and has_diff(current)
+    local announced = news.kind == "waiting" and has_decision(current)
     local doubtful = news.kind == "waiting" and doubtful_for(current)
     if news.kind == "waiting" and is_answered(current) then
       return
@@ -142,7 +158,9 @@ local function later(ours, news, delay)
     elseif command_line_is_busy() and focused then
       return later(ours, news, RETRY_MS)
     end
-    say(message(current, news), announced)
+    title_of(current, function(title)
+      say(message(current, news, title), announced)
+    end)
   end, delay)
 end
 
@@ -162,7 +180,9 @@ function M.attach()
     group = group,
     pattern = "ClaudeDiffClosed",
     callback = function(event)
-      decided[event.data.client] = require("claude-ide.clock").now()
+      if event.data.client then
+        decided[event.data.client] = require("claude-ide.clock").now()
+      end
     end,
     desc = "Claude Code: know which waits are over",
   })

@@ -58,6 +58,10 @@ function Session:finish(code, closing)
   require("claude-ide.log").info("the CLI of terminal %d ended with code %d", self.id, code)
   if closing and self:is_focused() then
     self:back()
+  elseif not closing and code ~= 0 and not self:is_visible() then
+    require("claude-ide.ui.notice").warn(
+      ("Claude ended (%d). `:Claude --continue` goes on where it was."):format(code)
+    )
   end
   self.alive = false
   if closing then
