@@ -126,7 +126,7 @@ def test_transcripts_open_in_one_window_whichever_way_the_list_is_used(start_nvi
                 local buf = vim.api.nvim_win_get_buf(win)
                 local row = vim.api.nvim_win_get_cursor(win)[1]
                 local near = table.concat(vim.api.nvim_buf_get_lines(buf, row - 1, row + 3, false), "\\n")
-                return vim.api.nvim_buf_get_name(buf) == name and near:find(text, 1, true) ~= nil
+                return vim.startswith(vim.api.nvim_buf_get_name(buf), name) and near:find(text, 1, true) ~= nil
                 """,
                 window,
                 f"claude://transcript/{session}",
@@ -145,6 +145,72 @@ def test_transcripts_open_in_one_window_whichever_way_the_list_is_used(start_nvi
     nvim.cmd("copen")
     nvim.keys("gg/a needle<CR><CR>")
     shown(first, "a needle")
+
+
+def test_entries_go_to_the_match_unfold_it_and_light_it(start_nvim, sessions, project):
+    """Each entry of the list, in each kind of text; the cursor stands on the word."""
+
+    def call(id, name, **arguments):
+        return {"type": "tool_use", "id": id, "name": name, "input": arguments}
+
+    output = (
+        "".join(f"row {number}\n" for number in range(30))
+        + "\x1b[32mok\x1b[0m the needle\nsame\nneedle\nneedle\nneedle\n"
+    )
+    sessions.write(
+        project,
+        (
+            "first\nwhere is\tthe needle\nlast",
+            [{"type": "thinking", "thinking": "Hm.\nA needle?", "signature": "c2ln"}],
+        ),
+        ("next", [call("a", "Bash", command="cd x\ngrep needle")], {"a": output}),
+        (
+            "and",
+            [call("b", "Grep", pattern="needle"), call("c", "Read", file_path="/p/needle.txt")],
+            {"b": "none", "c": "     1→a needle"},
+        ),
+        ("more", "- one **needle**\n" + "x " * 150 + "needle " + "y " * 150),
+    )
+    nvim = start_nvim(files={"a.txt": "text\n"}, args=["a.txt"])
+    found = grep(nvim, "Claude grep needle")
+    count = sum(item["valid"] for item in found)
+    assert count == 12
+    places = []
+    for entry in range(count):
+        nvim.cmd("cc" if entry == 0 else "cnext")
+        places.append(
+            nvim.wait(
+                """
+                local marks = vim.api.nvim_buf_get_extmarks(
+                  0, vim.api.nvim_get_namespaces()["claude-ide.transcript.match"] or -1, 0, -1, { details = true })
+                local row, col = unpack(vim.api.nvim_win_get_cursor(0))
+                local last = last_place or ""
+                local here = row .. ":" .. col
+                local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+                if not view or view.busy or #marks ~= 1 or marks[1][2] ~= row - 1 or marks[1][3] ~= col or here == last then
+                  return false
+                end
+                last_place = here
+                return { row, vim.fn.foldclosed("."), vim.api.nvim_get_current_line():sub(col + 1, col + 6),
+                  marks[1][4].hl_group, vim.api.nvim_get_current_line() }
+                """,
+                what=f"entry {entry + 1} of the list, its match lit",
+            )
+        )
+    assert [place[1:4] for place in places] == [[-1, "needle", "ClaudeGrepMatch"]] * count
+    rows = [place[0] for place in places]
+    assert rows == sorted(rows)
+    lines = [place[4].strip() for place in places]
+    assert lines[:8] == ["where is\tthe needle", "A needle?", "grep needle", "ok the needle", *["needle"] * 3, lines[7]]
+    assert lines[7].startswith("Grep needle")
+    nvim.keys("j")
+    nvim.wait(
+        """
+        local namespace = vim.api.nvim_get_namespaces()["claude-ide.transcript.match"]
+        return #vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, {}) == 0
+        """,
+        what="the match to be lit no longer",
+    )
 
 
 def test_a_list_that_someone_else_has_changed_is_shown_as_it_is(start_nvim, sessions, project):
@@ -239,6 +305,24 @@ def test_ctrl_c_in_the_list_stops_the_search_and_keeps_what_was_found(start_nvim
     assert title(nvim) == "Claude grep needle (stopped)"
     assert hits(nvim.lua("return vim.fn.getqflist()")) == ["a needle"]
     assert nvim.lua("return vim.fn.maparg('<C-c>', 'n')") == ""
+
+
+@pytest.mark.every_nvim
+def test_ctrl_c_that_goes_past_all_maps_stops_the_search_too(start_nvim, sessions, project):
+    """One that comes while Neovim does not wait for a key sets `got_int`, and is no mapped key any more."""
+    sessions.write(project, ("a needle", "ok"))
+    nvim = start_nvim(init_lua=SETUP)
+    nvim.lua(HELD)
+    nvim.cmd("Claude grep needle")
+    nvim.wait("vim.bo.buftype == 'quickfix'", what="the list")
+    nvim.lua("""
+      local ffi = require("ffi")
+      ffi.cdef("extern unsigned char got_int;")
+      vim.schedule(function() ffi.C.got_int = 1 end)
+    """)
+    nvim.wait("cancelled == 1", what="the end of the search")
+    assert title(nvim) == "Claude grep needle (stopped)"
+    nvim.wait(lambda: "Type  :qa" not in nvim.terminal.text(), what="the hint how to quit to be gone")
 
 
 def test_a_new_search_ends_the_one_before_and_has_a_list_of_its_own(start_nvim, sessions, project):

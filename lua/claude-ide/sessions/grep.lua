@@ -27,6 +27,7 @@ local MAX_TITLE = 60
 ---@field gathering boolean
 ---@field titles table<string, string> of sessions
 ---@field last_session? string the one of the last entry
+---@field alike table<string, integer> how often the same was found in one line of a file
 ---@field incomplete boolean
 ---@field failed? string
 
@@ -57,26 +58,58 @@ local function has_list(search)
   return vim.fn.getqflist({ id = search.list }).id == search.list
 end
 
+local namespace = vim.api.nvim_create_namespace("claude-ide.sessions.grep")
+
+---Whether `<C-c>` in the list ends the search. A map alone is not enough: a `<C-c>` that comes while Neovim does anything
+---but wait for a key is an interrupt, and goes past all maps.
 ---@param on boolean
 local function map_cancel(on)
   local buf = vim.fn.getqflist({ qfbufnr = 0 }).qfbufnr
   if not buf or buf == 0 or not vim.api.nvim_buf_is_valid(buf) then
-    return
+    vim.on_key(nil, namespace)
   elseif on then
     vim.keymap.set("n", "<C-c>", M.cancel, { buffer = buf, desc = "Claude Code: stop the search" })
+    vim.on_key(function(key)
+      if key == "\3" and vim.api.nvim_get_current_buf() == buf then
+        vim.schedule(function()
+          if M.cancel() then
+            require("claude-ide.ui.notice").clear() -- Neovim's hint how to quit
+          end
+        end)
+      end
+    end, namespace)
   else
+    vim.on_key(nil, namespace)
     pcall(vim.keymap.del, "n", "<C-c>", { buffer = buf })
   end
+end
+
+---The place of a hit: of those that say the same of the same line of a file, each has its own.
+---@param search claude-ide.sessions.Search
+---@param hit claude-ide.sessions.Hit
+---@return integer buf
+local function place_of(search, hit)
+  local alike = table.concat({
+    hit.file,
+    hit.line,
+    hit.role,
+    hit.start,
+    hit.text,
+    hit.before[#hit.before] or "",
+    hit.after[1] or "",
+  }, "\n")
+  search.alike[alike] = (search.alike[alike] or 0) + 1
+  return require("claude-ide.sessions.hit_buffer").buffer(hit, alike, search.alike[alike])
 end
 
 ---@param search claude-ide.sessions.Search
 ---@param hit claude-ide.sessions.Hit
 ---@return table[] items of the quickfix list
 local function items_of(search, hit)
-  local words = require("claude-ide.sessions.phrases")
+  local one_line = require("claude-ide.transcript.text").one_line
   local items = {}
   local function context(text)
-    text = words.one_line(text)
+    text = one_line(text)
     if text ~= "" then
       items[#items + 1] = { text = "    " .. text, valid = 0, user_data = { claude = "context" } }
     end
@@ -89,14 +122,14 @@ local function items_of(search, hit)
   vim.iter(hit.before):each(context)
   local role = ROLES[hit.role] or hit.role
   items[#items + 1] = {
-    bufnr = require("claude-ide.sessions.hit_buffer").buffer(hit),
+    bufnr = place_of(search, hit),
     lnum = 1,
-    text = words.one_line(hit.text),
+    text = one_line(hit.text),
     valid = 1,
     user_data = {
       claude = "hit",
       role = hit.agent and "agent, " .. role or role,
-      match = words.one_line(hit.text:sub(hit.start + 1, hit["end"])),
+      match = one_line(hit.text:sub(hit.start + 1, hit["end"])),
     },
   }
   vim.iter(hit.after):each(context)
@@ -246,6 +279,7 @@ function M.start(pattern, options)
     gathered = {},
     gathering = false,
     titles = {},
+    alike = {},
     incomplete = false,
   }
   running = search

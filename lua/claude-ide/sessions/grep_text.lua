@@ -9,10 +9,16 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.sessions.grep")
 ---Cells for whose words a line is.
 local ROLE_WIDTH = 9
 
-vim.api.nvim_set_hl(0, "ClaudeGrepTitle", { link = "Title", default = true })
-vim.api.nvim_set_hl(0, "ClaudeGrepRole", { link = "Comment", default = true })
-vim.api.nvim_set_hl(0, "ClaudeGrepContext", { link = "Comment", default = true })
-vim.api.nvim_set_hl(0, "ClaudeGrepMatch", { link = "Search", default = true })
+---Defines the highlight groups where the person or the colour scheme has not.
+function M.define()
+  require("claude-ide.ui.highlights").link({
+    ClaudeGrepTitle = "Title",
+    ClaudeGrepRole = "Comment",
+    ClaudeGrepContext = "Comment",
+    ClaudeGrepMatch = "Search",
+  })
+end
+M.define()
 
 ---@type { id: integer, first: integer, items: table[] }? what is being put into a list from here, behind `first` items
 local change

@@ -1,4 +1,5 @@
--- A place in a transcript as the name of a buffer, for lists that can only name files: `claude://grep/<session>/<line>`.
+-- A place in a transcript as the name of a buffer, for lists that can only name files: `claude://grep/<session>/<line>`, with a
+-- number behind it where a line of the file has several.
 -- Entering that buffer shows the transcript at this line instead, in the same window.
 
 local M = {}
@@ -6,8 +7,15 @@ local M = {}
 local PREFIX = "claude://grep/"
 local TRANSCRIPT = "claude-transcript"
 
----@type table<string, { file: string, line: integer }> by the buffer's name
+---@class claude-ide.sessions.Place
+---@field file string
+---@field line integer
+---@field match claude-ide.transcript.Match
+
+---@type table<string, claude-ide.sessions.Place> by the buffer's name
 local places = {}
+---@type table<string, table<string, integer>> numbers of what was found in a line, by the name without one
+local numbers = {}
 local listening = false
 ---@type integer? a window that was made just now, for the jump
 local new_window
@@ -47,7 +55,7 @@ end
 
 ---@param win integer
 ---@param made boolean
----@param place { file: string, line: integer }
+---@param place claude-ide.sessions.Place
 local function go(win, made, place)
   if not vim.api.nvim_win_is_valid(win) then
     win, made = vim.api.nvim_get_current_win(), false
@@ -66,6 +74,7 @@ end
 local function enter(event)
   local buf = event.buf
   vim.bo[buf].buftype, vim.bo[buf].bufhidden, vim.bo[buf].swapfile = "nofile", "unload", false
+  require("claude-ide.ui.ours").mark(buf, "place")
   local place = places[vim.api.nvim_buf_get_name(buf)]
   if not place then
     require("claude-ide.ui.notice").warn("This place is of a search in another Neovim.")
@@ -107,11 +116,32 @@ local function listen()
 end
 
 ---@param hit claude-ide.sessions.Hit
+---@param alike string what tells it from the others in its line of the file, but for `nth`
+---@param nth integer which of those that are alike, from 1
 ---@return integer buf
-function M.buffer(hit)
+function M.buffer(hit, alike, nth)
   listen()
   local name = ("%s%s/%d"):format(PREFIX, hit.agent or hit.session, hit.line)
-  places[name] = { file = hit.file, line = hit.line }
+  local own, key = numbers[name] or { count = 0 }, ("%d %s"):format(nth, alike)
+  numbers[name] = own
+  if not own[key] then
+    own.count = own.count + 1
+    own[key] = own.count
+  end
+  name = own[key] == 1 and name or ("%s/%d"):format(name, own[key])
+  places[name] = {
+    file = hit.file,
+    line = hit.line,
+    match = {
+      role = hit.role,
+      text = hit.text,
+      start = hit.start,
+      stop = hit["end"],
+      before = hit.before[#hit.before],
+      after = hit.after[1],
+      nth = nth,
+    },
+  }
   return vim.fn.bufadd(name)
 end
 

@@ -1,0 +1,153 @@
+-- A match of `:Claude grep` in the text of its message: where it stands, and how it is shown.
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.transcript.match")
+
+---What was found, as the search told it.
+---@class claude-ide.transcript.Match
+---@field role claude-ide.sessions.Hit["role"]
+---@field text string the line it is in, perhaps cut at both ends
+---@field start integer byte in `text`, 0-based
+---@field stop integer where it ends
+---@field before? string the line above
+---@field after? string the line below
+---@field nth integer which of those that are alike, from 1
+
+---Kinds of items that words of a role stand in.
+---@type table<claude-ide.sessions.Hit["role"], string>
+local KINDS =
+  { thinking = "thinking", tool_input = "tool", tool_result = "tool", prompt = "text", reply = "text" }
+
+---A piece of a line as the transcript shows it, with the blanks at its ends.
+---@param piece string
+---@return string
+local function shown(piece)
+  return (require("claude-ide.transcript.text").lines("." .. piece .. ".")[1] or ".."):sub(2, -2)
+end
+
+---Whether a line is the one that was told to be beside the match.
+---@param line? string
+---@param told string empty: none, or an empty one
+---@return boolean
+local function is_beside(line, told)
+  if not line or not line:find("%S") then
+    return not told:find("%S")
+  end
+  return told ~= "" and vim.endswith(line, told)
+end
+
+---@class claude-ide.transcript.MatchPlace
+---@field line integer of the row's text, 0-based
+---@field col integer byte
+---@field end_col integer
+
+---Where a match stands among the items of its message: the line that is most like the one that was found. Pure.
+---@param items claude-ide.transcript.Item[]
+---@param match claude-ide.transcript.Match
+---@return claude-ide.transcript.MatchPlace?
+function M.find(items, match)
+  local text = match.text:gsub("\r+$", "")
+  local lead, word = shown(text:sub(1, match.start)), shown(text:sub(match.start + 1, match.stop))
+  local rest = shown(text:sub(match.stop + 1))
+  if word == "" then
+    return nil
+  end
+  local best ---@type claude-ide.transcript.MatchPlace?
+  local best_score, left, first = 0, 0, 0 ---@type integer, integer, integer
+  local before, after = shown(match.before or ""), shown(match.after or "")
+  for _, item in ipairs(items) do
+    for at, line in ipairs(item.lines) do
+      local from = line:find(lead .. word .. rest, 1, true)
+      local col = from and from - 1 + #lead
+      local score = from and 100 or 0 ---@type integer
+      if not col then
+        from = line:find(word, 1, true)
+        col, score = from and from - 1, 10
+      end
+      if col then
+        score = score
+          + (KINDS[match.role] == item.kind and 40 or 0)
+          + (vim.trim(line) == vim.trim(lead .. word .. rest) and 20 or 0)
+          + (is_beside(item.lines[at - 1], before) and 5 or 0)
+          + (is_beside(item.lines[at + 1], after) and 5 or 0)
+        if score > best_score then
+          best, best_score, left = nil, score, match.nth
+        end
+        if score == best_score then
+          left = left - 1
+          if left == 0 or not best then
+            best = { line = first + at - 1, col = col, end_col = col + #word }
+          end
+        end
+      end
+    end
+    first = first + #item.lines
+  end
+  return best
+end
+
+---The line that offers what is left out of a message: the match is there.
+---@param items claude-ide.transcript.Item[]
+---@return integer? line
+local function more_line(items)
+  local first = 0
+  for _, item in ipairs(items) do
+    for row, target in pairs(item.targets) do
+      if target.type == "more" then
+        return first + row
+      end
+    end
+    first = first + #item.lines
+  end
+  return nil
+end
+
+---@param view claude-ide.transcript.View
+---@param lnum integer from 1
+---@param place claude-ide.transcript.MatchPlace
+local function light(view, lnum, place)
+  vim.api.nvim_buf_set_extmark(view.buf, namespace, lnum - 1, place.col, {
+    end_col = place.end_col,
+    hl_group = "ClaudeGrepMatch",
+    priority = 200,
+    strict = false,
+  })
+end
+
+---The match of before is no longer lit where the cursor has left its line.
+---@param view claude-ide.transcript.View
+function M.moved(view)
+  local marks = vim.api.nvim_buf_get_extmarks(view.buf, namespace, 0, -1, { limit = 1 })
+  if marks[1] and marks[1][2] ~= vim.api.nvim_win_get_cursor(0)[1] - 1 then
+    vim.api.nvim_buf_clear_namespace(view.buf, namespace, 0, -1)
+  end
+end
+
+---Goes from the message to the match in it, in the current window.
+---@param view claude-ide.transcript.View
+---@param row integer a rendered one
+---@param match claude-ide.transcript.Match
+function M.go(view, row, match)
+  vim.api.nvim_buf_clear_namespace(view.buf, namespace, 0, -1)
+  local rendered = view.canvas.rows[row]
+  if not rendered then
+    return
+  end
+  local place = M.find(rendered.items, match)
+  local line = place and place.line or more_line(rendered.items)
+  if not line then
+    return
+  end
+  require("claude-ide.sessions.grep_text").define()
+  local lnum = view.canvas.heights:before(row) + line + 1
+  vim.api.nvim_win_set_cursor(0, { lnum, place and place.col or 0 })
+  vim.cmd("normal! zvzz")
+  if place then
+    light(view, lnum, place)
+  else
+    require("claude-ide.ui.notice").info("The match is in what is left out here: Enter shows it.")
+  end
+end
+
+return M
