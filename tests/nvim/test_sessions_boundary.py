@@ -359,7 +359,7 @@ def test_follows_the_states_of_running_sessions(nvim, claude):
         """
         states = {}
         local sessions = require("claude-ide.sessions")
-        sessions.on(function(change)
+        require("claude-ide.hub").on("session_changed", function(change)
           table.insert(states, { change.session.id, change.session.state.activity, change.previous })
         end)
         sessions.attach()
@@ -420,7 +420,7 @@ def test_knows_the_session_in_our_terminal(start_nvim, claude, tmp_path, command
         job = int(nvim.wait(lambda: children.read_text().split())[0])
     claude.record(claude.sleeper(), "other", "idle")
     claude.record(job, "ours", "idle")
-    nvim.wait('(require("claude-ide.sessions").of_terminal() or {}).id == "ours"')
+    nvim.wait('(require("claude-ide.terminal").session() or {}).id == "ours"')
 
 
 def test_looks_where_claude_keeps_its_files(start_nvim, tmp_path):

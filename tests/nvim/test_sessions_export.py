@@ -1,6 +1,9 @@
 """A session as a Markdown document: what is in it, what it is called, and that it holds nothing up."""
 
+import json
+import os
 import time
+from datetime import datetime
 
 import pytest
 
@@ -48,6 +51,22 @@ def test_the_document_holds_what_was_said_and_done(start_nvim, sessions, project
         assert part in text[at:], part
         at = text.index(part, at) + len(part)
     assert text.endswith("You are welcome.")
+
+
+def test_its_times_are_the_messages_not_the_files(start_nvim, sessions, project):
+    session = sessions.write(project, ("one", "ok"), *[(f"prompt {n}", "ok") for n in range(90)])
+    file = sessions.path(project, session)
+    times = [json.loads(line)["timestamp"] for line in file.read_text().splitlines()]
+    copied_later = time.time() + 86_400
+    os.utime(file, (copied_later, copied_later))
+    nvim = start_nvim(init_lua=NOTICES)
+    first, last = (
+        nvim.lua("return os.date('%Y-%m-%d %H:%M', ...)", int(datetime.fromisoformat(at).timestamp()))
+        for at in (times[0], times[-1])
+    )
+    text = export(nvim, session)
+    assert f"\n- From: {first} to {last}\n\n## You · {first}\n" in text
+    assert first != last
 
 
 def test_it_is_a_new_buffer_that_only_the_person_writes(start_nvim, sessions, project):
@@ -137,3 +156,35 @@ def test_a_session_that_is_gone_says_so(start_nvim, sessions, project):
     )
     nvim.wait("#notices == 1", what="the notice")
     assert nvim.lua("return notices[1]").startswith("The session cannot be exported: ")
+
+
+def test_a_document_that_is_done_while_they_edit_takes_no_key_of_theirs(start_nvim, sessions, project):
+    session = sessions.write(project, ("one", "ok"))
+    nvim = start_nvim(init_lua=NOTICES, args=["a.txt"], files={"a.txt": "first\nsecond\n"})
+    nvim.lua(
+        """
+        local sessions = require("claude-ide.sessions")
+        local open = sessions.open
+        sessions.open = function(file, opened, changed)
+          return open(file, function(...)
+            local answer = vim.F.pack_len(...)
+            deliver = function() opened(vim.F.unpack_len(answer)) end
+          end, changed)
+        end
+        """
+    )
+    nvim.keys(f":Claude sessions export {session}<CR>")
+    nvim.wait("deliver ~= nil")
+    nvim.keys("d")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'no'")
+    nvim.lua("deliver()")
+    nvim.wait("""
+      return #notices == 1 or vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
+        return require('claude-ide.ui.attention').is_waiting('export ' .. buf)
+      end)
+    """)
+    nvim.keys("d")
+    nvim.wait("#notices == 1")
+    assert nvim.lua("return notices[1]") == "Exported as one.md. `:w` writes it."
+    assert nvim.lua("return vim.fn.bufname()") == "one.md"
+    assert nvim.lua("return vim.fn.getbufline('a.txt', 1, '$')") == ["second"]

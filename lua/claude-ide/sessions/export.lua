@@ -19,8 +19,12 @@ local PATIENCE_MS = 1000
 ---@field rows claude-ide.sessions.Row[] known and not written yet
 ---@field next_row integer the first one that is not asked for
 ---@field previous? claude-ide.sessions.Message
+---@field head integer lines above the first message
+---@field from? integer when the first message began
+---@field to? integer when the last one ended
 ---@field bytes integer written so far
 ---@field told? number when the person was last told how far it is
+---@field request claude-ide.ui.attention.Asked
 
 ---A name for the file, of what any file system takes.
 ---@param summary claude-ide.sessions.Summary
@@ -60,10 +64,21 @@ local function is_wanted(export)
   return wanted
 end
 
+---Puts the head down, anew where it is there already: from when to when it goes is known once all messages are.
 ---@param export claude-ide.sessions.Export
-local function finish(export)
-  export.transcript:close()
+local function write_head(export)
+  local lines = require("claude-ide.sessions.markdown").head(export.summary, export.from, export.to)
+  vim.api.nvim_buf_set_lines(export.buf, 0, export.head, false, lines)
+  export.head = #lines
+end
+
+---@param export claude-ide.sessions.Export
+local function show(export)
   local buf = export.buf
+  if not vim.api.nvim_buf_is_valid(buf) then
+    return
+  end
+  write_head(export)
   if vim.api.nvim_buf_get_lines(buf, -2, -1, false)[1] == "" then
     vim.api.nvim_buf_set_lines(buf, -2, -1, false, {})
   end
@@ -81,6 +96,14 @@ local function finish(export)
     ("Exported as %s. %s"):format(name, where),
     "Exported. " .. where,
   }))
+end
+
+---@param export claude-ide.sessions.Export
+local function finish(export)
+  export.transcript:close()
+  require("claude-ide.ui.attention").when_still("export " .. export.buf, function()
+    show(export)
+  end, export.request)
 end
 
 ---@param export claude-ide.sessions.Export
@@ -133,6 +156,8 @@ local function write(export, messages)
   for _, message in ipairs(messages) do
     local text = markdown.message(message, export.previous)
     if #text > 0 then
+      export.from = export.from or message.start
+      export.to = message["end"] or message.start or export.to
       vim.list_extend(lines, text)
       export.previous = message
     end
@@ -176,7 +201,7 @@ end
 ---Makes the document and shows it.
 ---@param summary claude-ide.sessions.Summary
 function M.open(summary)
-  local started = false
+  local started, request = false, require("claude-ide.ui.attention").ask()
   local export ---@type claude-ide.sessions.Export?
   ---Begins once all of the file is known: of a huge one the end is known first.
   local function begin()
@@ -195,8 +220,17 @@ function M.open(summary)
     local buf = vim.api.nvim_create_buf(false, false)
     vim.bo[buf].undolevels = -1
     vim.bo[buf].swapfile = false
-    export = { summary = summary, buf = buf, transcript = transcript, rows = {}, next_row = 0, bytes = 0 }
-    vim.api.nvim_buf_set_lines(buf, 0, -1, false, require("claude-ide.sessions.markdown").head(summary))
+    export = {
+      summary = summary,
+      buf = buf,
+      transcript = transcript,
+      rows = {},
+      next_row = 0,
+      bytes = 0,
+      head = 1,
+      request = request,
+    }
+    write_head(export)
     begin()
   end, begin)
 end

@@ -46,21 +46,6 @@ function M.of_client(client_id)
   return client and require("claude-ide.sessions.live").of_pid(client.pid)
 end
 
----The session that runs in our own terminal.
----@return claude-ide.sessions.Live?
-function M.of_terminal()
-  local buf = require("claude-ide.terminal").bufnr()
-  local job = buf and vim.b[buf].terminal_job_pid
-  return job and require("claude-ide.sessions.live").below(job)
-end
-
----Calls a function at each change of a running session, once.
----@param fn fun(change: claude-ide.sessions.LiveChange)
----@return fun() unsubscribe
-function M.on(fn)
-  return require("claude-ide.sessions.live").on(fn)
-end
-
 ---Which sessions are meant: those of a folder, of a folder and what lies below it, or all.
 ---@class claude-ide.sessions.Scope
 ---@field scope? "folder"|"tree"|"all" default: "folder"
@@ -109,7 +94,7 @@ function M.state(id, file, done)
   return cancel
 end
 
----How changes are learned of: the system tells, or the files are looked at again and again.
+---How changes are learned of: the system tells, or it does not tell of all and some files are looked at again and again.
 ---@param done fun(mode: ("events"|"polling")?, err: string?)
 ---@return fun() cancel
 function M.watch_mode(done)
@@ -130,7 +115,7 @@ function M.open(file, done, on_change)
 end
 
 ---@class claude-ide.sessions.SearchOpts : claude-ide.sessions.Scope
----@field pattern string a regular expression of Rust's, whose \w, \d, \s and \b know ASCII only
+---@field pattern string a regular expression of Rust's
 ---@field literal? boolean the pattern is plain text
 ---@field case_sensitive? boolean nil: only if the pattern has an upper-case letter
 ---@field max_hits? integer default: 1000

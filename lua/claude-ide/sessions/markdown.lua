@@ -228,8 +228,10 @@ end
 
 ---The head of the document.
 ---@param summary claude-ide.sessions.Summary
+---@param from? integer when the first message began
+---@param to? integer when the last one ended: the file may have been touched since
 ---@return string[]
-function M.head(summary)
+function M.head(summary, from, to)
   local function moment(time)
     return os.date("%Y-%m-%d %H:%M", math.floor(time / 1000))
   end
@@ -243,7 +245,7 @@ function M.head(summary)
   fact("Folder", summary.cwd and ("`%s`"):format(summary.cwd))
   fact("Branch", summary.branch and ("`%s`"):format(summary.branch))
   fact("Model", summary.model)
-  fact("From", summary.started and ("%s to %s"):format(moment(summary.started), moment(summary.updated)))
+  fact("From", from and ("%s to %s"):format(moment(from), moment(to or from)))
   lines[#lines + 1] = ""
   return lines
 end

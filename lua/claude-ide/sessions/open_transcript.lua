@@ -27,11 +27,11 @@ function Transcript.open(file, done, on_change)
         done(nil, err)
         return
       end
-      self.current = info
+      self:learn(info)
       done(self)
     end,
     change = function(delta, info)
-      self.current = info
+      self:learn(info)
       if on_change then
         on_change(delta)
       end
@@ -44,7 +44,14 @@ function Transcript.open(file, done, on_change)
 end
 
 ---@private
----@param question table one field, named after the question: see `crates/nvim/src/sessions/request.rs`
+---@param info claude-ide.sessions.Info without subagents where those are still the same
+function Transcript:learn(info)
+  info.agents = info.agents or self.current and self.current.agents or {}
+  self.current = info
+end
+
+---@private
+---@param question table one field, named after the question: see `crates/session/src/service/request.rs`
 ---@param done fun(result: any, err: string?)
 ---@return fun() cancel
 function Transcript:ask(question, done)
@@ -106,6 +113,15 @@ function Transcript:edit_texts(tool_use_id, done)
   return self:ask({ edit_texts = { tool_use_id = tool_use_id } }, done)
 end
 
+---The calls that changed a file, by results from a byte of the file on, and where to go on the next time.
+---@param offset integer 0 at first
+---@param since integer calls that ended before this are left out
+---@param done claude-ide.sessions.Done<claude-ide.sessions.ChangedFiles>
+---@return fun() cancel
+function Transcript:changed_files(offset, since, done)
+  return self:ask({ changed_files = { offset = offset, since = since } }, done)
+end
+
 ---The message that made a tool call; nil without an error where there is none.
 ---@param tool_use_id string
 ---@param done claude-ide.sessions.Done<integer>
@@ -121,7 +137,7 @@ end
 function Transcript:show_branch(through, done)
   return self:ask({ show_branch = { through = through or vim.NIL } }, function(moved, err)
     if moved then
-      self.current = moved.info
+      self:learn(moved.info)
     end
     done(moved and moved.delta, err)
   end)

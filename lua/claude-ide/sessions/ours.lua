@@ -7,21 +7,22 @@ local M = {}
 ---@field client? claude-ide.Client the connection of its CLI
 ---@field terminal boolean it runs in a terminal buffer of this Neovim
 
----@param name string
----@return table?
-local function loaded(name)
-  local module = package.loaded["claude-ide." .. name]
+---@param module any
+---@return table? module if it is in use
+local function used(module)
   return type(module) == "table" and module or nil
 end
 
 ---First the one whose CLI connected first.
 ---@return claude-ide.sessions.Ours[]
 function M.list()
-  local sessions, server, terminal = loaded("sessions"), loaded("server"), loaded("terminal")
+  local sessions = used(package.loaded["claude-ide.sessions"])
+  local server = used(package.loaded["claude-ide.server"])
+  local terminal = used(package.loaded["claude-ide.terminal"])
   if not sessions then
     return {}
   end
-  local inside = terminal and terminal.bufnr() and sessions.of_terminal() or nil
+  local inside = terminal and terminal.bufnr() and terminal.session() or nil
   local list, seen = {}, {}
   for _, client in ipairs(server and server.clients() or {}) do
     local session = sessions.of_client(client.id)

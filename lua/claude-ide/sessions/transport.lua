@@ -14,10 +14,6 @@ local listeners = {}
 ---Where the library was told to look.
 ---@type string?
 local config_dir
----@type fun(change: claude-ide.sessions.LiveChange)
-local on_live = function(_) end
----@type fun()
-local on_restart = function() end
 
 ---Claude's configuration folder, as the CLI finds it.
 ---@return string
@@ -28,13 +24,6 @@ function M.config_dir()
     return path.normalize(configured)
   end
   return path.normalize((vim.uv.os_homedir() or "/") .. "/.claude")
-end
-
----Says who hears of running sessions, and when what was known of them is void.
----@param live fun(change: claude-ide.sessions.LiveChange)
----@param restart fun()
-function M.on_live(live, restart)
-  on_live, on_restart = live, restart
 end
 
 ---@param err string
@@ -65,7 +54,6 @@ function M.start()
   if config_dir == dir then
     return true
   end
-  require("claude-ide.sessions.live") -- the library tells of each session once: somebody must listen
   local log = require("claude-ide.log")
   local options = {
     configDir = dir,
@@ -73,7 +61,7 @@ function M.start()
     log = { path = log.path(), level = require("claude-ide.config").get().log.level },
   }
   fail_all("Claude's configuration folder is another one now")
-  on_restart()
+  require("claude-ide.sessions.live").reset()
   local started, err =
     require("claude-ide.native").sessions_start(vim.json.encode(options), require("claude-ide.wake").handle())
   if not started then
@@ -94,7 +82,7 @@ local function cancel(number)
 end
 
 ---Sends a request. A failure to send it is an answer too, and comes like one.
----@param request table one field, named after the request: see `crates/nvim/src/sessions/request.rs`
+---@param request table one field, named after the request: see `crates/session/src/service/request.rs`
 ---@param listener claude-ide.sessions.Listener
 ---@return fun() cancel
 ---@return integer? number that names it in the library
@@ -129,7 +117,7 @@ end
 ---@param event { type: string, id: integer, result: any, err: string?, hits: table[]?, delta: table?, info: table?, change: table? }
 local function receive(event)
   if event.type == "session_live" then
-    on_live(event.change --[[@as claude-ide.sessions.LiveChange]])
+    require("claude-ide.sessions.live").take(event.change --[[@as claude-ide.sessions.LiveChange]])
     return
   end
   local listener = listeners[event.id]

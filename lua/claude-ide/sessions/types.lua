@@ -76,6 +76,7 @@
 ---@field status claude-ide.sessions.ToolStatus
 ---@field start? integer
 ---@field end? integer
+---@field background? boolean it went on in the background: "running" until its end was told, then with the end's time
 ---@field sidechain? integer first message of its subagent, where that lies in the same file
 
 ---@class claude-ide.sessions.Branch
@@ -139,6 +140,7 @@
 ---@field status? claude-ide.sessions.ToolStatus tool_use
 ---@field start? integer tool_use
 ---@field end? integer tool_use
+---@field background? boolean tool_use: as in its row; the result says only that it began
 ---@field result? claude-ide.sessions.ToolResult tool_use, tool_result
 ---@field tool_use_id? string tool_result
 ---@field media_type? string image
@@ -163,13 +165,26 @@
 ---@field before? string nil: the file is new
 ---@field after string
 
----A subagent; its file opens like a session's.
+---A tool call that changed a file.
+---@class claude-ide.sessions.ChangedFile
+---@field tool_use_id string
+---@field path string
+---@field user_modified boolean
+---@field start? integer
+
+---@class claude-ide.sessions.ChangedFiles
+---@field changes claude-ide.sessions.ChangedFile[] in the order of their results
+---@field offset integer
+
+---A subagent; its file opens like a session's. Where a description or a link to its call comes later than the call was drawn,
+---a change names the call's row, or comes with no rows at all where the call is another subagent's: look at `agents` again.
 ---@class claude-ide.sessions.Agent
 ---@field id string
 ---@field file string
----@field tool_use_id? string the call that started it
+---@field tool_use_id? string the call that started it: from its description, else from the call's result
 ---@field agent_type? string
 ---@field description? string
+---@field running boolean false: it ended, though its call may still be "running" where no end was told (a CLI that was killed)
 
 ---@class claude-ide.sessions.Position
 ---@field place "row"|"other_branch"|"sidechain"
