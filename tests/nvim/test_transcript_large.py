@@ -5,7 +5,13 @@ import re
 
 import pytest
 from transcript_files import Transcript
-from transcript_steps import ENV, NOTICES, press, wait_rendered
+from transcript_steps import ENV, press, wait_rendered
+from transcript_steps import NOTICES as SHOWN
+
+pytestmark = pytest.mark.slow
+
+NOTICES = SHOWN + ' require("claude-ide.transcript.loader").FILLED_LINES = 0 '
+"""Only what is near becomes text."""
 
 TURNS = 6000
 """Each has a prompt, a reply with a call, its result, and a reply."""
@@ -56,8 +62,7 @@ def text_lines(nvim):
 
 def wait_complete(nvim):
     nvim.wait(
-        "require('claude-ide.transcript').of_buffer(vim.api.nvim_get_current_buf()).transcript:info().complete",
-        timeout=60,
+        "require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).source:info().complete",
         what="all of the transcript",
     )
     wait_rendered(nvim)
@@ -94,7 +99,8 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
     """,
     )
     nvim.cmd(f"Claude transcript {script.id}")
-    nvim.wait_screen(f"Done with {TURNS - 1:06d}.", timeout=60)
+    nvim.wait_screen(f"Done with {TURNS - 1:06d}.")
+    nvim.wait("require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).name ~= nil")
     nvim.keys("3[[zt")
     nvim.wait("vim.api.nvim_get_current_line() == 'You'")
     wait_lines(nvim)
@@ -107,10 +113,15 @@ def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
     assert nvim.screen()[1:30] == screen
 
 
+def go_to_the_top(nvim):
+    nvim.keys("gg")
+    nvim.wait("vim.fn.line('.') == 1 and vim.fn.line('w0') == 1")
+
+
 def wait_lines(nvim):
     """Until what is near the window is text and coloured, whatever else is known."""
     nvim.wait("""
-      local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
+      local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
       local near = require("claude-ide.transcript.render_order")
       return not view.busy and not view.colouring and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
     """)
@@ -118,25 +129,29 @@ def wait_lines(nvim):
 
 @pytest.mark.dealt
 @pytest.mark.parametrize(
-    ("keys", "number"), [("gg", 0), ("G", TURNS - 1), ("50%", None), ("gg1000]]", 1000), ("G1000[[", TURNS - 1000)]
+    ("keys", "number"), [("gg", 0), ("G", TURNS - 1), ("50%", None), ("gg200]]", 200), ("G200[[", TURNS - 200)]
 )
 def test_every_place_becomes_text_when_one_goes_there(nvim, keys, number):
     wait_complete(nvim)
-    nvim.keys("gg" if keys.startswith("G") else "G")
+    if keys.startswith("G"):
+        go_to_the_top(nvim)
     wait_rendered(nvim)
     nvim.keys(keys)
     if number is None:
         nvim.wait("vim.fn.line('.') > 5000 and vim.fn.line('.') < vim.fn.line('$') - 5000")
+    elif number == 0:
+        nvim.wait("vim.fn.line('.') == 1")  # the line above the window has the words of the first prompt
     else:
         nvim.wait_screen(f"Done with {TURNS - 1:06d}." if keys == "G" else f"Prompt {number:06d}: words")
     wait_rendered(nvim)
+    if number == 0:
+        nvim.wait_screen(re.compile("^Prompt 000000: words", re.MULTILINE))
     nvim.terminal.wait(lambda: sum(row.strip() != "" for row in nvim.screen()[1:38]) > 20, 30, "a screen full of text")
 
 
 def test_paging_shows_every_message_once(nvim):
     wait_complete(nvim)
-    nvim.keys("gg")
-    nvim.wait_screen("Prompt 000000: words")
+    go_to_the_top(nvim)
     seen = []
     for _ in range(30):
         wait_rendered(nvim)
@@ -161,12 +176,28 @@ def test_what_is_far_is_forgotten(nvim):
         wait_rendered(nvim)
     nvim.wait(lambda: text_lines(nvim) < 2000, what="the far rows to be empty lines")
     canvas = nvim.lua("""
-      local canvas = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf()).canvas
+      local canvas = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()).canvas
       return { canvas.heights:before(canvas.heights:len()) + 1, vim.fn.line("$"), canvas.lines }
     """)
     assert canvas[0] == canvas[1], "every line belongs to a row"
-    nvim.keys("gg")
-    nvim.wait_screen("Prompt 000000: words")
+    go_to_the_top(nvim)
+    nvim.wait_screen(re.compile("^Prompt 000000: words", re.MULTILINE))
+
+
+def test_what_is_near_is_never_forgotten(nvim):
+    wait_complete(nvim)
+    nvim.cmd("normal! 50%")
+    wait_rendered(nvim)
+    wanted = nvim.lua("""
+      local near = require("claude-ide.transcript.render_order")
+      local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
+      local ranges = near.ranges(view.buf)
+      for _, row in ipairs(near.far(view.canvas, ranges, 1)) do
+        view.canvas.rows[row] = nil
+      end
+      return near.wanted(view.canvas, ranges, 10)
+    """)
+    assert wanted == []
 
 
 def test_a_hit_in_the_middle_is_gone_to(start_nvim, script):

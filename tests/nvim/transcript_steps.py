@@ -16,16 +16,22 @@ def show(start_nvim, script, rendered="notices", **more):
 
 
 RENDERED = """
-  local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
-  if not view or not view.transcript or view.busy or view.again or view.colouring then return false end
+  local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+  if not view or not view.source:info() or view.busy or view.again or view.colouring then return false end
   local near = require("claude-ide.transcript.render_order")
-  return view.canvas.heights:len() == view.transcript:info().len
+  return view.canvas.heights:len() == view.source:info().len
     and #near.wanted(view.canvas, near.ranges(view.buf), 1) == 0
 """
 
 
 def wait_rendered(nvim):
-    nvim.wait(RENDERED, timeout=60, what="the transcript near the window")
+    nvim.wait(RENDERED, what="the transcript near the window")
+
+
+def wait_named(nvim):
+    """Paths are shown from the folder of the session, which is known once its title is."""
+    nvim.wait("require('claude-ide.transcript.open_views').of_buffer(vim.api.nvim_get_current_buf()).name ~= nil")
+    wait_rendered(nvim)
 
 
 def line_of(nvim, text):

@@ -3,18 +3,15 @@
 
 local M = {}
 
+local painter = require("claude-ide.transcript.painter")
+
 ---@param view claude-ide.transcript.View
 ---@param from integer row
-local function forget(view, from)
-  for row in pairs(view.known) do
-    if row >= from then
-      view.known[row] = nil
-    end
-  end
-  for row, rendered in pairs(view.canvas.rows) do
-    if row >= from then
-      rendered.stale = true
-    end
+---@param len integer how many rows there are now
+local function forget(view, from, len)
+  for row = from, math.max(len, view.canvas.heights:len()) - 1 do
+    view.known[row] = nil
+    view.canvas:mark_stale(row)
   end
 end
 
@@ -23,22 +20,24 @@ end
 ---@param delta claude-ide.sessions.Delta
 local function complete(view, delta)
   local canvas, shift = view.canvas, delta.shift or 0
-  view.known, view.uncoloured = {}, {}
+  view.known = {}
+  painter.reset(view)
   canvas:edit(function()
     canvas:prepend(shift)
     canvas:resize(delta.len)
   end, shift)
-  forget(view, 0)
+  canvas:mark_all_stale()
   for row in pairs(canvas.rows) do
-    view.uncoloured[row] = true
+    painter.want(view, row)
   end
 end
 
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 local function replace(view, delta)
-  view.known, view.uncoloured = {}, {}
-  require("claude-ide.transcript.agents").close_all(view)
+  view.known = {}
+  painter.reset(view)
+  require("claude-ide.transcript.agent_reader").close_all(view)
   view.canvas:edit(function()
     view.canvas:resize(0)
     view.canvas:resize(delta.len)
@@ -51,16 +50,17 @@ end
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 local function change(view, delta)
+  if delta.from == delta.len and #(delta.changed or {}) == 0 then
+    require("claude-ide.transcript.agent_reader").look_again(view)
+  end
   for _, row in ipairs(delta.changed or {}) do
     -- How the next one begins depends on it.
     for _, other in ipairs({ row, row + 1 }) do
       view.known[other] = nil
-      if view.canvas.rows[other] then
-        view.canvas.rows[other].stale = true
-      end
+      view.canvas:mark_stale(other)
     end
   end
-  forget(view, delta.from)
+  forget(view, delta.from, delta.len)
   if delta.len ~= view.canvas.heights:len() then
     view.canvas:edit(function()
       view.canvas:resize(delta.len)
@@ -68,12 +68,32 @@ local function change(view, delta)
   end
 end
 
+---Changes the text when lines may come and go, one after the other.
 ---@param view claude-ide.transcript.View
----@param delta claude-ide.sessions.Delta
-function M.apply(view, delta)
+---@param apply fun()
+local function when_free(view, apply)
   if view.closed or not vim.api.nvim_buf_is_valid(view.buf) then
     return
   end
+  local held = view.held_changes
+  local function go_on()
+    local changes = view.held_changes or {}
+    view.held_changes = nil
+    for _, one in ipairs(changes) do
+      when_free(view, one)
+    end
+  end
+  if held or not require("claude-ide.transcript.loader").may_change(view, "changes", go_on) then
+    view.held_changes = held or {}
+    table.insert(view.held_changes, apply)
+    return
+  end
+  apply()
+end
+
+---@param view claude-ide.transcript.View
+---@param delta claude-ide.sessions.Delta
+local function apply_now(view, delta)
   if delta.reset then
     view.generation = view.generation + 1
     if delta.shift then
@@ -85,21 +105,90 @@ function M.apply(view, delta)
     change(view, delta)
   end
   local waiting = view.when_complete
-  if waiting and view.transcript and view.transcript:info().complete then
+  local info = view.source:info()
+  if waiting and info and info.complete then
     view.when_complete = nil
     waiting()
   end
-  require("claude-ide.transcript").learn_title(view)
+  require("claude-ide.transcript.title").learn(view)
   require("claude-ide.transcript.loader").update(view)
   require("claude-ide.transcript.winbar").refresh(view)
+end
+
+---Rows came, changed, or were replaced.
+---@param view claude-ide.transcript.View
+---@param delta claude-ide.sessions.Delta
+function M.apply(view, delta)
+  when_free(view, function()
+    apply_now(view, delta)
+  end)
+end
+
+---The last text of the last message went on.
+---@param view claude-ide.transcript.View
+---@param text string what was added
+---@param bytes integer of the whole text now
+function M.append(view, text, bytes)
+  when_free(view, function()
+    if not require("claude-ide.transcript.growth").show(view, text, bytes) then
+      local row = view.canvas.heights:len() - 1
+      view.known[row] = nil -- an answer of before is on its way, perhaps
+      view.canvas:mark_stale(row)
+      require("claude-ide.transcript.loader").update(view)
+    end
+  end)
+end
+
+---The session began to run, or ended: what is drawn as running is drawn again.
+---@param view claude-ide.transcript.View
+local function run_or_end(view)
+  local is_ended = require("claude-ide.transcript.state").is_ended(view)
+  if view.ended == is_ended then
+    return
+  end
+  view.ended = is_ended
+  for row in pairs(view.canvas.rows) do
+    for _, tool in ipairs((view.known[row] or {}).tools or {}) do
+      if tool.status == "running" then
+        view.canvas:mark_stale(row)
+      end
+    end
+  end
+  require("claude-ide.transcript.loader").update(view)
+end
+
+---A wait of the session may have ended: a call that was drawn before that was known is drawn again.
+---@param view claude-ide.transcript.View
+local function waited(view)
+  local wait = require("claude-ide.sessions.waits").last(view.session)
+  if not wait or wait == view.waited then
+    return
+  end
+  view.waited = wait
+  for row in pairs(view.canvas.rows) do
+    for _, tool in ipairs((view.known[row] or {}).tools or {}) do
+      if (tool["end"] or 0) > wait.from then
+        view.canvas:mark_stale(row)
+      end
+    end
+  end
+  require("claude-ide.transcript.loader").update(view)
 end
 
 ---@param view claude-ide.transcript.View
 ---@param change_of claude-ide.sessions.LiveChange
 function M.session_changed(view, change_of)
   local session = change_of.session
+  if session.id == view.session or change_of.previous == view.session then
+    run_or_end(view)
+    waited(view)
+  end
   if session.id == view.id then
+    local is_renamed = view.live ~= nil and view.live.name ~= session.name
     view.live, view.ran = session, true
+    if is_renamed then
+      require("claude-ide.transcript.title").learn_again(view)
+    end
   elseif change_of.previous == view.id then
     view.live, view.went_on = nil, session.id
   else

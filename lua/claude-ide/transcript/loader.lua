@@ -1,59 +1,33 @@
--- Brings what is near the windows onto the canvas: asks for rows and messages, renders them in turns short enough that no
--- key waits, and colours them when nothing else is to be done.
+-- Brings what is near the windows onto the canvas: asks for rows and messages, and renders them in turns short enough that no
+-- key waits. `painter` colours them when nothing else is to be done.
 -- Invariant: one question is on its way at a time, and an answer to an older state of the transcript is dropped.
 
 local M = {}
 
----Texts longer than this are cut, with a line that shows all of it.
-M.MAX_TEXT = 16 * 1024
+local painter = require("claude-ide.transcript.painter")
+local turns = require("claude-ide.transcript.turns")
+
 ---Rows asked for at once, and bytes of the file behind the messages asked for at once.
 local ROWS, BYTES = 24, 192 * 1024
----Rows looked at for the one shown before, past those that are for the model alone.
-local BEFORE = 8
----How long a turn may take.
-local BUDGET_NS = 7e6
----Lines of rendered rows that are kept.
-local MAX_LINES = 30000
+local BEFORE = require("claude-ide.transcript.render").ROWS_BEFORE
+---Lines of rendered rows that are kept; and so many are rendered while nothing else is to be done, so that what Neovim does
+---with text does it with all of a transcript that is not huge.
+M.KEPT_LINES, M.FILLED_LINES = 30000, 20000
 
+---Whether lines may come and go: not where the next key acts on a range whose beginning would stay behind. A selection is
+---kept by the canvas, a motion waits for what it asks for.
 ---@param view claude-ide.transcript.View
+---@param key string what waits
+---@param again fun() runs when they may, if they may not now
 ---@return boolean
-local function is_alive(view)
-  return not view.closed and vim.api.nvim_buf_is_valid(view.buf)
-end
-
----@param view claude-ide.transcript.View
----@param fn fun()
-local function guarded(view, fn)
-  local ok, trace = xpcall(fn, debug.traceback)
-  if not ok then
-    view.busy, view.colouring = false, false
-    require("claude-ide.log").error("a transcript cannot be shown: %s", trace)
+function M.may_change(view, key, again)
+  local mode = require("claude-ide.ui.held")
+  local held = mode.held(view.buf)
+  if view.moving or not held or held == "visual" then
+    return true
   end
-end
-
----Runs in a turn of its own, after keys and redraws that wait.
----@param view claude-ide.transcript.View
----@param fn fun()
-local function later(view, fn)
-  vim.defer_fn(function()
-    if is_alive(view) then
-      guarded(view, fn)
-    end
-  end, 1)
-end
-
----@param view claude-ide.transcript.View
----@param row integer
----@return claude-ide.sessions.Row?
-local function previous_of(view, row)
-  local render = require("claude-ide.transcript.render")
-  for before = row - 1, math.max(row - BEFORE, 0), -1 do
-    local known = view.known[before]
-    if known and not render.is_hidden(known) then
-      return known
-    end
-  end
-  return nil
+  mode.when_let_go(view.buf, key, again)
+  return false
 end
 
 ---@param view claude-ide.transcript.View
@@ -62,14 +36,8 @@ end
 ---@return claude-ide.transcript.Item[]
 local function render(view, row, message)
   require("claude-ide.transcript.agents").find(view, message, view.known[row])
-  local ok, items = pcall(require("claude-ide.transcript.render").message, message, {
-    row = view.known[row],
-    previous = previous_of(view, row),
-    cwd = view.cwd,
-    source = view.file,
-    message = message.id,
-    agents = view.agents,
-  })
+  local context = require("claude-ide.transcript.context").of_row(view, view.known, row)
+  local ok, items = pcall(require("claude-ide.transcript.render").message, message, context)
   if ok then
     return items
   end
@@ -79,40 +47,47 @@ local function render(view, row, message)
   return { item }
 end
 
+local show ---@type fun(view: claude-ide.transcript.View, rows: integer[], messages: table<integer, claude-ide.sessions.Message>, from: integer)
+
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
 ---@param messages table<integer, claude-ide.sessions.Message> by id
 ---@param from integer
-local function show(view, rows, messages, from)
+function show(view, rows, messages, from)
+  local generation = view.generation
+  local function go_on()
+    if generation == view.generation then
+      show(view, rows, messages, from)
+    else
+      view.busy = false
+      M.update(view)
+    end
+  end
+  if not M.may_change(view, "rows", go_on) then
+    return
+  end
   local at = from
   view.canvas:edit(function()
-    local stop = vim.uv.hrtime() + BUDGET_NS
+    local stop = turns.deadline()
     repeat
       local row = rows[at]
       local known = view.known[row]
       local message = known and messages[known.id]
       if message and row < view.canvas.heights:len() then
         view.canvas:put(row, render(view, row, message))
-        view.uncoloured[row] = true
+        painter.want(view, row)
       end
       at = at + 1
     until at > #rows or vim.uv.hrtime() > stop
   end)
   if at <= #rows then
-    local generation = view.generation
-    later(view, function()
-      if generation == view.generation then
-        show(view, rows, messages, at)
-      else
-        view.busy = false
-        M.update(view)
-      end
-    end)
+    from = at
+    turns.later(view, go_on)
     return
   end
   view.busy = false
   require("claude-ide.transcript.winbar").refresh(view)
-  later(view, function()
+  turns.later(view, function()
     M.update(view)
   end)
 end
@@ -158,8 +133,8 @@ local function ask_messages(view, rows)
   if #ids == 0 then
     return failed(view)
   end
-  view.transcript:messages(ids, M.MAX_TEXT, function(messages, err)
-    if not is_alive(view) then
+  view.source:messages(ids, view.source.max_text, function(messages, err)
+    if not turns.is_alive(view) then
       return
     elseif not messages or generation ~= view.generation then
       view.again = view.again or generation ~= view.generation
@@ -169,7 +144,7 @@ local function ask_messages(view, rows)
     for _, message in ipairs(messages) do
       by_id[message.id] = message
     end
-    guarded(view, function()
+    turns.guarded(view, function()
       show(view, taken, by_id, 1)
     end)
   end)
@@ -195,8 +170,8 @@ local function ask_rows(view, rows)
   local generation = view.generation
   local first, last = reach(rows)
   local from = math.max(first - BEFORE, 0)
-  view.transcript:rows(from, last - from + 1, function(known, err)
-    if not is_alive(view) then
+  view.source:rows(from, last - from + 1, function(known, err)
+    if not turns.is_alive(view) then
       return
     elseif not known or generation ~= view.generation then
       view.again = view.again or generation ~= view.generation
@@ -205,7 +180,7 @@ local function ask_rows(view, rows)
     for at, row in ipairs(known) do
       view.known[from + at - 1] = row
     end
-    guarded(view, function()
+    turns.guarded(view, function()
       ask_messages(
         view,
         vim.tbl_filter(function(row)
@@ -219,10 +194,11 @@ end
 ---@param view claude-ide.transcript.View
 ---@param ranges claude-ide.transcript.Range[]
 local function forget_far(view, ranges)
-  local far = require("claude-ide.transcript.render_order").far(view.canvas, ranges, MAX_LINES)
+  local far = require("claude-ide.transcript.render_order").far(view.canvas, ranges, M.KEPT_LINES)
   if #far == 0 then
     return
   end
+  view.full = true
   view.canvas:edit(function()
     for _, row in ipairs(far) do
       view.canvas:drop(row)
@@ -231,10 +207,28 @@ local function forget_far(view, ranges)
   end)
 end
 
----Shows what is near the windows and is not there yet.
+---Rows that are far and can be rendered now.
+---@param view claude-ide.transcript.View
+---@param ranges claude-ide.transcript.Range[]
+---@return integer[]
+local function rows_to_fill(view, ranges)
+  local canvas = view.canvas
+  local count = canvas.count
+  if view.full or view.colouring or canvas.lines >= M.FILLED_LINES then
+    return {}
+  elseif count == canvas.heights:len() and canvas.stale == 0 then
+    return {} -- not looked for, row by row, each time one comes
+  elseif view.filled_from == count then
+    return {} -- what could not be rendered is not asked for again and again
+  end
+  view.filled_from = count
+  return require("claude-ide.transcript.render_order").around(canvas, ranges, ROWS)
+end
+
+---Shows what is near the windows and is not there yet; then, a little at a time, the rest.
 ---@param view claude-ide.transcript.View
 function M.update(view)
-  if not is_alive(view) or not view.transcript then
+  if not turns.is_alive(view) or not view.source:info() then
     return
   elseif view.busy then
     view.again = true
@@ -250,133 +244,36 @@ function M.update(view)
   if #rows == 0 then
     forget_far(view, ranges)
     M.colour(view)
+    rows = rows_to_fill(view, ranges)
+  end
+  if #rows == 0 then
     return
   end
   view.busy = true
   ask_rows(view, rows)
 end
 
+---Colours what is there, then goes on with what is far.
+---@param view claude-ide.transcript.View
+function M.colour(view)
+  painter.colour(view, M.update)
+end
+
 ---Renders again the row that has this item, if it is there.
 ---@param view claude-ide.transcript.View
 ---@param key string the item's
 function M.show_again(view, key)
-  if not is_alive(view) then
+  if not turns.is_alive(view) then
     return
   end
-  for _, rendered in pairs(view.canvas.rows) do
+  for row, rendered in pairs(view.canvas.rows) do
     for _, item in ipairs(rendered.items) do
       if item.key == key then
-        rendered.stale = true
+        view.canvas:mark_stale(row)
       end
     end
   end
   M.update(view)
-end
-
----The row whose colours are to be made next: one in a window, else any.
----@param view claude-ide.transcript.View
----@return integer? row
-local function next_uncoloured(view)
-  local canvas = view.canvas
-  for _, range in ipairs(require("claude-ide.transcript.render_order").ranges(view.buf)) do
-    local first, last = canvas.heights:at(range.top - 1), canvas.heights:at(range.bottom - 1)
-    for row = first, last do
-      if view.uncoloured[row] then
-        return row
-      end
-    end
-  end
-  return (next(view.uncoloured))
-end
-
----@class claude-ide.transcript.Colouring
----@field row integer
----@field item claude-ide.transcript.Item
----@field prose claude-ide.transcript.Prose
----@field pieces claude-ide.transcript.Piece[]
----@field at integer
-
----What is to be coloured of a row.
----@param view claude-ide.transcript.View
----@param row integer
----@return claude-ide.transcript.Colouring[]
-local function colourings(view, row)
-  local list = {}
-  local rendered = view.canvas.rows[row]
-  for _, item in ipairs(rendered and rendered.items or {}) do
-    if not view.coloured[item] then
-      for _, prose in ipairs(item.prose) do
-        local lines = {}
-        for at = prose.row + 1, prose.row + prose.count do
-          lines[#lines + 1] = item.lines[at]:sub(prose.indent + 1)
-        end
-        local pieces = require("claude-ide.transcript.colour").pieces(lines, prose.language)
-        list[#list + 1] = { row = row, item = item, prose = prose, pieces = pieces, at = 1 }
-      end
-      view.coloured[item] = true
-    end
-  end
-  return list
-end
-
----@param view claude-ide.transcript.View
----@param colouring claude-ide.transcript.Colouring
----@param piece claude-ide.transcript.Piece
-local function paint(view, colouring, piece)
-  local canvas, prose = view.canvas, colouring.prose
-  local rendered = canvas.rows[colouring.row]
-  local line = canvas.heights:before(colouring.row)
-  for _, item in ipairs(rendered and rendered.items or {}) do
-    if item == colouring.item then
-      line = line + prose.row + piece.row
-      for _, span in ipairs(require("claude-ide.transcript.colour").spans(piece)) do
-        vim.api.nvim_buf_set_extmark(canvas.buf, canvas.namespace, line + span.row, span.col + prose.indent, {
-          end_row = line + span.end_row,
-          end_col = span.end_col + (span.end_col > 0 and prose.indent or 0),
-          hl_group = span.group ~= "" and span.group or nil,
-          conceal = span.conceal,
-          priority = 95,
-          strict = false,
-        })
-      end
-      return
-    end
-    line = line + #item.lines
-  end
-end
-
----Colours what is there, a few pieces a turn.
----@param view claude-ide.transcript.View
-function M.colour(view)
-  if view.colouring or not is_alive(view) then
-    return
-  end
-  local colour = require("claude-ide.transcript.colour")
-  local work = {} ---@type claude-ide.transcript.Colouring[]
-  local function turn()
-    view.colouring = false
-    local stop = vim.uv.hrtime() + BUDGET_NS
-    repeat
-      local current = work[#work]
-      if not current then
-        local row = next_uncoloured(view)
-        if not row then
-          return
-        end
-        view.uncoloured[row] = nil
-        work = colourings(view, row)
-      elseif current.at > #current.pieces then
-        work[#work] = nil
-      elseif not colour.load(current.pieces[current.at].language) then
-        paint(view, current, current.pieces[current.at])
-        current.at = current.at + 1
-      end
-    until vim.uv.hrtime() > stop
-    view.colouring = true
-    later(view, turn)
-  end
-  view.colouring = true
-  later(view, turn)
 end
 
 return M

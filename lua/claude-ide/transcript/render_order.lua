@@ -6,6 +6,7 @@ local M = {}
 ---@class claude-ide.transcript.Range lines that a window shows, from 1
 ---@field top integer
 ---@field bottom integer
+---@field height integer of the window; closed folds make it show more lines than that
 
 ---@param buf integer
 ---@return claude-ide.transcript.Range[]
@@ -14,8 +15,8 @@ function M.ranges(buf)
     .iter(vim.fn.win_findbuf(buf))
     :map(function(win)
       return vim.api.nvim_win_call(win, function()
-        local top, bottom = vim.fn.line("w0"), vim.fn.line("w$")
-        return { top = top, bottom = math.max(bottom, top + vim.api.nvim_win_get_height(win) - 1) }
+        local top, bottom, height = vim.fn.line("w0"), vim.fn.line("w$"), vim.api.nvim_win_get_height(win)
+        return { top = top, bottom = math.max(bottom, top + height - 1), height = height }
       end)
     end)
     :totable()
@@ -46,25 +47,18 @@ local function walk(canvas, row, step, lines, visit)
   end
 end
 
+---Visits the rows that the windows show, then those around, the nearest first; some more than once.
 ---@param canvas claude-ide.transcript.Canvas
 ---@param ranges claude-ide.transcript.Range[]
----@param limit integer
----@return integer[] rows
-function M.wanted(canvas, ranges, limit)
-  local rows, seen = {}, {}
-  local function visit(row)
-    if not seen[row] and is_wanting(canvas, row) and #rows < limit then
-      seen[row] = true
-      rows[#rows + 1] = row
-    end
-  end
+---@param visit fun(row: integer)
+local function each_near(canvas, ranges, visit)
   if canvas.heights:len() == 0 then
-    return rows
+    return
   end
   local spans = {} ---@type { first: integer, last: integer, height: integer }[]
   for at, range in ipairs(ranges) do
     local first, last = canvas.heights:at(range.top - 1), canvas.heights:at(range.bottom - 1)
-    spans[at] = { first = first, last = last, height = range.bottom - range.top + 1 }
+    spans[at] = { first = first, last = last, height = range.height }
     for row = last, first, -1 do
       visit(row)
     end
@@ -74,10 +68,49 @@ function M.wanted(canvas, ranges, limit)
     walk(canvas, span.first - 1, -1, 2 * span.height, visit)
     walk(canvas, span.last + 1, 1, 2 * span.height, visit)
   end
+end
+
+---@param canvas claude-ide.transcript.Canvas
+---@param ranges claude-ide.transcript.Range[]
+---@param limit integer
+---@return integer[] rows
+function M.wanted(canvas, ranges, limit)
+  local rows, seen = {}, {}
+  each_near(canvas, ranges, function(row)
+    if not seen[row] and is_wanting(canvas, row) and #rows < limit then
+      seen[row] = true
+      rows[#rows + 1] = row
+    end
+  end)
   return rows
 end
 
----Rows to forget, the farthest from any window first, until few enough lines are left.
+---Rows around what the windows show that are not rendered yet, however far.
+---@param canvas claude-ide.transcript.Canvas
+---@param ranges claude-ide.transcript.Range[]
+---@param limit integer
+---@return integer[] rows
+function M.around(canvas, ranges, limit)
+  local rows, len = {}, canvas.heights:len()
+  local range = ranges[1]
+  if len == 0 or not range then
+    return rows
+  end
+  local above, below = canvas.heights:at(range.top - 1), canvas.heights:at(range.bottom - 1)
+  while #rows < limit and (above >= 0 or below < len) do
+    if above >= 0 and is_wanting(canvas, above) then
+      rows[#rows + 1] = above
+    end
+    if below < len and below > above and is_wanting(canvas, below) and #rows < limit then
+      rows[#rows + 1] = below
+    end
+    above, below = above - 1, below + 1
+  end
+  return rows
+end
+
+---Rows to forget, the farthest from any window first, until few enough lines are left. None that is near: it would be wanted
+---again at once.
 ---@param canvas claude-ide.transcript.Canvas
 ---@param ranges claude-ide.transcript.Range[]
 ---@param most integer lines
@@ -90,7 +123,13 @@ function M.far(canvas, ranges, most)
     local row = canvas.heights:at(math.floor((range.top + range.bottom) / 2) - 1 --[[@as integer]])
     return row
   end, ranges)
-  local rows = vim.tbl_keys(canvas.rows)
+  local near = {} ---@type table<integer, true>
+  each_near(canvas, ranges, function(row)
+    near[row] = true
+  end)
+  local rows = vim.tbl_filter(function(row)
+    return not near[row]
+  end, vim.tbl_keys(canvas.rows))
   local distance = {}
   for _, row in ipairs(rows) do
     local least = math.huge

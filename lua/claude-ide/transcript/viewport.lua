@@ -37,6 +37,38 @@ function M.save(canvas)
   return saved
 end
 
+---@class claude-ide.transcript.SavedAnchor where a selection began
+---@field spot claude-ide.transcript.Spot
+---@field col integer
+
+---Where the selection in this buffer began: Neovim leaves that at its line number, whatever comes above it.
+---@param canvas claude-ide.transcript.Canvas
+---@return claude-ide.transcript.SavedAnchor?
+function M.save_anchor(canvas)
+  if require("claude-ide.ui.held").held(canvas.buf) ~= "visual" then
+    return nil
+  end
+  local place = vim.fn.getpos("v")
+  return { spot = canvas:spot(place[2]), col = place[3] - 1 }
+end
+
+---@param canvas claude-ide.transcript.Canvas
+---@param anchor claude-ide.transcript.SavedAnchor
+---@param shift integer rows that came before the first
+function M.restore_anchor(canvas, anchor, shift)
+  anchor.spot.row = anchor.spot.row + shift
+  local lnum, now = canvas:lnum(anchor.spot), vim.fn.getpos("v")
+  if now[2] == lnum and now[3] == anchor.col + 1 then
+    return
+  end
+  -- Only the cursor can be set: it changes places with the beginning, and back.
+  local view = vim.fn.winsaveview()
+  vim.cmd("normal! o")
+  vim.api.nvim_win_set_cursor(0, { lnum, anchor.col })
+  vim.cmd("normal! o")
+  vim.fn.winrestview(view)
+end
+
 ---The first line of the window that leaves so many screen lines above a line.
 ---@param win integer
 ---@param lnum integer

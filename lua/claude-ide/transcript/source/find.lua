@@ -3,10 +3,12 @@
 local M = {}
 
 ---What to read.
----@class claude-ide.transcript.Source
+---@class claude-ide.transcript.Wanted
 ---@field id? string a session's, or the beginning of it
+---@field agent? string with `id`: a subagent of it, as its file is called
 ---@field file? string a session's or a subagent's
 ---@field cwd? string the session's, where it is known already
+---@field source? claude-ide.transcript.Source the source itself
 
 ---@alias claude-ide.transcript.Found fun(file: string, cwd?: string)
 
@@ -44,11 +46,28 @@ local function by_id(id, cwd, found, deadline)
   end)
 end
 
+---@param session string the session's file
+---@param agent string
+---@return string? file nil: it is gone
+local function file_of_agent(session, agent)
+  local folder = session:gsub("%.jsonl$", "")
+  for _, place in ipairs({ folder .. "/subagents", vim.fs.dirname(session) }) do
+    local file = ("%s/%s.jsonl"):format(place, agent)
+    if vim.uv.fs_stat(file) then
+      return file
+    end
+  end
+  return nil
+end
+
 ---That of our own terminal or of a connected CLI, else the newest of the project.
 ---@param found claude-ide.transcript.Found
 local function current(found)
   require("claude-ide.sessions.catalogue").load({}, function(items, err)
-    local ours = require("claude-ide.sessions.ours").list()[1]
+    local all = require("claude-ide.sessions.ours").list()
+    local ours = vim.iter(all):find(function(one)
+      return one.terminal
+    end) or all[1]
     local newest = items and items[1]
     if ours then
       by_id(ours.session.id, ours.session.cwd, found, vim.uv.now() + PATIENCE_MS)
@@ -60,16 +79,23 @@ local function current(found)
   end)
 end
 
----@param source claude-ide.transcript.Source
----@param found claude-ide.transcript.Found not called where there is none: the person is told
-function M.find(source, found)
+---@param wanted claude-ide.transcript.Wanted
+---@param found fun(source: claude-ide.transcript.Source) not called where there is none: the person is told
+function M.find(wanted, found)
+  local function deliver(file, cwd)
+    found(require("claude-ide.transcript.source.file").new(file, cwd))
+  end
   require("claude-ide.sessions").attach()
-  if source.file then
-    found(source.file, source.cwd)
-  elseif source.id then
-    by_id(source.id, source.cwd, found, vim.uv.now() + PATIENCE_MS)
+  if wanted.source then
+    found(wanted.source)
+  elseif wanted.file then
+    deliver(wanted.file, wanted.cwd)
+  elseif wanted.id then
+    by_id(wanted.id, wanted.cwd, function(file, cwd)
+      deliver(wanted.agent and file_of_agent(file, wanted.agent) or file, cwd)
+    end, vim.uv.now() + PATIENCE_MS)
   else
-    current(found)
+    current(deliver)
   end
 end
 

@@ -1,0 +1,46 @@
+---@meta
+-- Where a transcript comes from. `transcript/source/file.lua` reads what a CLI writes; anything else that tells of messages
+-- as they come is one too, if it has these fields. Nothing above knows which it is.
+-- Rows count from 0. Numbers of rows and messages hold until a change says `reset`.
+
+---@class claude-ide.transcript.Source
+---@field key string names it: of two with the same key one is shown
+---@field id string the session's; a name of its own where it is a subagent's
+---@field session string the id of its session, of a subagent too
+---@field is_agent boolean it is what a subagent did
+---@field title string what it is called until `describe` knows more
+---@field cwd? string the session's, as far as it is known
+---@field max_text integer bytes of a text that are shown; the rest is behind a line that shows all of it
+---@field max_lines integer lines of a text, likewise
+---@field open fun(self: claude-ide.transcript.Source, listener: claude-ide.transcript.Listener) begins to tell
+---@field close fun(self: claude-ide.transcript.Source) nothing more is told, nor answered
+---@field info fun(self: claude-ide.transcript.Source): claude-ide.transcript.Info? what is known without asking; nil until it is open
+---@field rows fun(self: claude-ide.transcript.Source, from: integer, count: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) oldest first
+---@field messages fun(self: claude-ide.transcript.Source, ids: integer[], max_text: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Message[]>) each text cut to so many bytes
+---@field describe fun(self: claude-ide.transcript.Source, done: fun(about: claude-ide.transcript.About?)) what it is called; nil: nobody knows yet. Not answered where there is no more to know
+---
+---What not every source can do. Who has rows with branches, calls with subagents, … has what belongs to them.
+---@field show_branch? fun(self: claude-ide.transcript.Source, through: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Delta>)
+---@field position? fun(self: claude-ide.transcript.Source, id: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Position>) where a message stands
+---@field message_at_line? fun(self: claude-ide.transcript.Source, line: integer, done: claude-ide.sessions.Done<integer>) what a search has found
+---@field edit_texts? fun(self: claude-ide.transcript.Source, tool_id: string, done: claude-ide.sessions.Done<claude-ide.sessions.EditTexts>) a file before and after a call; nil without an error: nobody kept them
+---@field agent_of? fun(self: claude-ide.transcript.Source, tool_id: string): claude-ide.sessions.Agent? the subagent that a call started
+---@field subagent? fun(self: claude-ide.transcript.Source, agent: claude-ide.sessions.Agent, cwd?: string): claude-ide.transcript.Source what it did
+---@field sidechain? fun(self: claude-ide.transcript.Source, first: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) what a subagent did whose messages are among those of the session
+
+---What a source tells. Each is called on the main loop, and not while Neovim is in the middle of something else.
+---@class claude-ide.transcript.Listener
+---@field opened fun() once: there are rows now
+---@field failed fun(err: string) it cannot be opened, or nothing more will come
+---@field changed fun(delta: claude-ide.sessions.Delta) rows came, changed, or all were replaced
+---@field appended fun(text: string, bytes: integer) the last text of the last message goes on with this, and is so long now
+
+---@class claude-ide.transcript.Info
+---@field len integer rows there are
+---@field complete boolean false while only the end is known
+---@field total_usage? claude-ide.sessions.Usage
+---@field last_reply? claude-ide.sessions.Row
+
+---@class claude-ide.transcript.About
+---@field title string
+---@field cwd? string
