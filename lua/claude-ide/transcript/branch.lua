@@ -19,8 +19,11 @@ end
 ---@param view claude-ide.transcript.View
 ---@param id integer
 local function show(view, id)
-  local win = vim.api.nvim_get_current_win()
-  view.transcript:show_branch(id, function(delta, err)
+  local win, source = vim.api.nvim_get_current_win(), view.source
+  if not source.show_branch then
+    return
+  end
+  source:show_branch(id, function(delta, err)
     if view.closed then
       return
     elseif not delta then
@@ -28,7 +31,7 @@ local function show(view, id)
       return
     end
     require("claude-ide.transcript.follow").apply(view, delta)
-    require("claude-ide.transcript").go_to_message(view, id, win)
+    require("claude-ide.transcript.go_to").message(view, id, win)
   end)
 end
 
@@ -70,13 +73,13 @@ function M.choose(view)
     require("claude-ide.ui.notice").info("No fork of the conversation above the cursor.")
     return
   end
-  view.transcript:messages(branch.siblings, 400, function(messages, err)
+  view.source:messages(branch.siblings, 400, function(messages, err)
     if not messages then
       require("claude-ide.ui.notice").error("The branches cannot be read: " .. (err or "unknown reason"))
       return
     end
     local words = require("claude-ide.sessions.phrases")
-    vim.ui.select(messages, {
+    require("claude-ide.ui.choose").select(messages, {
       prompt = "Branches of the conversation",
       kind = "claude_branch",
       format_item = function(message)

@@ -28,7 +28,9 @@ local function make(side, path, lines)
   local buf = vim.api.nvim_create_buf(false, true)
   local bo = vim.bo[buf]
   bo.swapfile, bo.undolevels, bo.modeline = false, -1, false
-  vim.api.nvim_buf_set_name(buf, ("claude://edit/%d/%s/%s"):format(count, side, vim.fs.basename(path)))
+  local ours = require("claude-ide.ui.ours")
+  ours.mark(buf, "edit")
+  ours.name(buf, path, side)
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   bo.filetype = vim.filetype.match({ filename = path, buf = buf }) or ""
   bo.modifiable, bo.modified = false, false
@@ -42,7 +44,7 @@ end
 ---@param keys boolean
 ---@return string
 local function winbar(path, what, keys)
-  local part = require("claude-ide.diff.winbar").part
+  local part = require("claude-ide.ui.winbar_text").part
   local text = part("ClaudeDiffFile", " " .. vim.fs.basename(path))
     .. "%<"
     .. part("ClaudeDiffSide", " · " .. what)
@@ -68,13 +70,9 @@ local function close(wins, bufs, from_tab)
       end)
     end
   end
-  for _, win in ipairs(wins) do
-    if vim.api.nvim_win_is_valid(win) then
-      pcall(vim.api.nvim_win_close, win, true)
-    end
-  end
+  require("claude-ide.ui.file_window").close_all(wins)
   for _, buf in ipairs(bufs) do
-    require("claude-ide.diff.buffers").delete(buf)
+    require("claude-ide.ui.own_buffer").delete(buf)
   end
   if vim.api.nvim_tabpage_is_valid(from_tab) then
     vim.api.nvim_set_current_tabpage(from_tab)
@@ -92,14 +90,14 @@ end
 ---Shows both texts.
 ---@param texts claude-ide.sessions.EditTexts
 function M.show(texts)
-  local buffers, dress = require("claude-ide.diff.buffers"), require("claude-ide.ui.window_look")
-  require("claude-ide.diff.winbar").define_highlights()
+  local dress = require("claude-ide.ui.window_look")
+  require("claude-ide.ui.highlights").define_shared()
   count = count + 1
   local from_tab = vim.api.nvim_get_current_tabpage()
   local stacked = require("claude-ide.ui.layout").preferred() == "horizontal"
   local before, after = lines_of(texts.before), lines_of(texts.after)
   local bufs, wins = {}, {}
-  buffers.silently(function()
+  require("claude-ide.ui.quietly").run(function()
     bufs = { make("before", texts.path, before), make("after", texts.path, after) }
     vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(bufs[1]))
     wins[1] = vim.api.nvim_get_current_win()
@@ -114,7 +112,7 @@ function M.show(texts)
     return true
   end)
   for _, buf in ipairs(bufs) do
-    buffers.highlight(buf)
+    require("claude-ide.ui.own_buffer").highlight(buf)
     vim.keymap.set("n", "q", function()
       close(wins, bufs, from_tab)
     end, { buffer = buf, nowait = true, desc = "Claude Code: back to the transcript" })
@@ -137,15 +135,10 @@ function M.show(texts)
 end
 
 ---Shows what a tool call changed.
----@param view claude-ide.transcript.View
+---@param source claude-ide.transcript.Source the one it is in
 ---@param tool_id string
----@param from? claude-ide.sessions.Transcript the one it is in, if not the view's own
-function M.open(view, tool_id, from)
-  local transcript = from or view.transcript
-  if not transcript then
-    return
-  end
-  transcript:edit_texts(tool_id, function(texts, err)
+function M.open(source, tool_id)
+  local function show(texts, err)
     local notice = require("claude-ide.ui.notice")
     if texts then
       M.show(texts)
@@ -154,7 +147,12 @@ function M.open(view, tool_id, from)
     else
       notice.info("The session did not record the file before and after this call.")
     end
-  end)
+  end
+  if source.edit_texts then
+    source:edit_texts(tool_id, show)
+  else
+    show()
+  end
 end
 
 return M

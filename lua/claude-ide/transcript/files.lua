@@ -1,4 +1,4 @@
--- `gf` in a transcript: the file that a line is about, or whose path is under the cursor.
+-- Files that a transcript names: the path under the cursor, the line that a diff stands for, and going there.
 
 local M = {}
 
@@ -25,6 +25,12 @@ end
 ---@return string? path
 ---@return integer? lnum
 function M.under(text, col)
+  for first, target, after in text:gmatch("()%[[^%]]*%]%(([^%s()]+)%)()") do
+    if col + 1 >= first and col + 1 < after then
+      text, col = target, 0 -- what a link leads to
+      break
+    end
+  end
   local from = 1
   while true do
     local first, last = text:find("[^%s\"'`<>|,;%[%]{}]+", from)
@@ -67,8 +73,8 @@ end
 
 ---@param path string
 ---@param lnum? integer
----@param how "edit"|"split"|"tabedit"
-local function open(path, lnum, how)
+---@param how claude-ide.transcript.HowToOpen
+local function edit(path, lnum, how)
   if vim.wo.winfixbuf and how == "edit" then
     how = "split"
   end
@@ -85,31 +91,19 @@ local function open(path, lnum, how)
   end
 end
 
+---Goes to a file, if it is there.
 ---@param view claude-ide.transcript.View
----@param how "edit"|"split"|"tabedit"
-function M.go(view, how)
-  local cursor = vim.api.nvim_win_get_cursor(0)
-  local spot, item = view.canvas:spot(cursor[1])
-  local target = item and item.targets[spot.offset]
-  local path, lnum
-  if target and target.type == "agent" then
-    if target.agent then
-      require("claude-ide.transcript").open({ file = target.agent.file, cwd = view.cwd })
-    else
-      require("claude-ide.ui.notice").info("This subagent has no file of its own.")
-    end
-    return
-  elseif target and target.path and item then
-    path = target.path
-    lnum = spot.offset > 0 and M.diff_line(item, spot.offset) or target.lnum
-  else
-    path, lnum = M.under(vim.api.nvim_get_current_line(), cursor[2])
-  end
+---@param path? string
+---@param lnum? integer
+---@param how claude-ide.transcript.HowToOpen
+function M.open(view, path, lnum, how)
   local found = path and resolve(path, view)
   if found then
-    open(found, lnum, how)
+    edit(found, lnum, how)
   else
-    require("claude-ide.ui.notice").info(path and ("There is no %s."):format(path) or "There is no path here.")
+    require("claude-ide.ui.notice").info(
+      path and ("There is no %s."):format(path) or "There is no path here."
+    )
   end
 end
 

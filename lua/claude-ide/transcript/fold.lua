@@ -107,7 +107,7 @@ end
 ---'foldtext' of a transcript's window.
 ---@return claude-ide.transcript.Chunk[]|string
 function M.text()
-  local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
+  local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
   local first, last = vim.v.foldstart, vim.v.foldend
   if view then
     local spot, item = view.canvas:spot(first)

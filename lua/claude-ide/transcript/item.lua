@@ -26,7 +26,11 @@
 ---@field row integer
 ---@field count integer lines
 ---@field indent integer bytes before each line
----@field language string
+---@field language string "markdown", "prompt" (see `pieces`), or that of code
+---@field painted? integer pieces that are coloured
+---@field is_done? boolean all are
+---@field pieces? claude-ide.transcript.Pieces kept where the text may go on
+---@field mark? claude-ide.transcript.PiecesMark before the line where it does
 
 ---What Enter and `gf` do on a line.
 ---@class claude-ide.transcript.Target
@@ -34,21 +38,24 @@
 ---@field tool_id? string edit, agent
 ---@field path? string file
 ---@field lnum? integer file
----@field source? string more: the transcript's file
+---@field source? string more: the key of the source that has it all
 ---@field message? integer more
 ---@field block? integer more: which of the message's blocks, from 1
 ---@field agent? claude-ide.sessions.Agent agent
+---@field call? boolean agent: the line of the call that started it
 ---@field first? integer agent: first message, where it lies in the same file
 
 ---@class claude-ide.transcript.Item
 ---@field key string names it when its message is shown anew
 ---@field kind "gap"|"heading"|"text"|"thinking"|"tool"|"note"
 ---@field edit? boolean
+---@field code? string[] the command of a call
 ---@field lines string[]
 ---@field marks claude-ide.transcript.Mark[]
 ---@field folds claude-ide.transcript.Fold[] inner ones before those around them
 ---@field prose claude-ide.transcript.Prose[]
 ---@field targets table<integer, claude-ide.transcript.Target> by row
+---@field open_end? claude-ide.transcript.OpenEnd where its text may go on
 local Item = {}
 Item.__index = Item
 
@@ -113,10 +120,11 @@ end
 ---@param indent integer cells before each that is not empty
 ---@param group? string
 ---@param language? string "markdown", "sh", …: coloured later
+---@param most? integer
 ---@return integer left out, because they are too many
-function Item:block(lines, indent, group, language)
+function Item:block(lines, indent, group, language, most)
   local blanks, row = (" "):rep(indent), #self.lines
-  local count = math.min(#lines, MAX_LINES)
+  local count = math.min(#lines, most or MAX_LINES)
   for at = 1, count do
     local text = lines[at]
     self:line(text == "" and "" or blanks .. text, group, indent)

@@ -3,10 +3,6 @@
 
 local M = {}
 
----@class claude-ide.transcript.RowContext : claude-ide.transcript.Context
----@field row claude-ide.sessions.Row
----@field previous? claude-ide.sessions.Row the one shown before; nil for the first
-
 ---Rows that are for the model, not for people.
 ---@type table<string, boolean>
 local HIDDEN = { meta = true }
@@ -15,6 +11,22 @@ local HIDDEN = { meta = true }
 ---@return boolean
 function M.is_hidden(row)
   return HIDDEN[row.kind] == true
+end
+
+---How many rows before a message are looked at for the one that it follows: it may be without a heading of its own.
+M.ROWS_BEFORE = 8
+
+---The row that a message follows on the screen.
+---@param known table<integer, claude-ide.sessions.Row> by number
+---@param row integer
+---@return claude-ide.sessions.Row?
+function M.previous(known, row)
+  for before = row - 1, math.max(row - M.ROWS_BEFORE, 0), -1 do
+    if known[before] and not M.is_hidden(known[before]) then
+      return known[before]
+    end
+  end
+  return nil
 end
 
 ---Whether a message is something that a person said: what `]]` goes to.
@@ -81,102 +93,6 @@ local function rule(text, context)
   return item
 end
 
----@param summary string
----@param at integer
----@param lines string[]
----@param group? string
----@param language? string
----@return claude-ide.transcript.Item item folded
-local function folded(kind, summary, at, lines, group, language)
-  local item = new(kind, kind .. ":" .. at)
-  item:line("  " .. summary, "ClaudeTranscriptDim", 2)
-  item:block(lines, 4, group, language)
-  local preview = lines[1] and " " .. require("claude-ide.transcript.text").one_line(lines[1]) or ""
-  item:fold(
-    kind,
-    0,
-    true,
-    { { "  " .. summary, "ClaudeTranscriptDim" }, { preview, "ClaudeTranscriptPreview" } },
-    { { ("%d line%s"):format(#lines, #lines == 1 and "" or "s"), "ClaudeTranscriptDim" } }
-  )
-  return item
-end
-
----A text that the CLI wrapped for the model: "<ide_selection>…</ide_selection>".
----@param text string
----@return string? tag
----@return string? inner
-local function wrapped(text)
-  local tag, inner = text:match("^%s*<([%a][%w_-]*)>(.*)</[%w_-]+>%s*$")
-  return tag, inner
-end
-
----@param block claude-ide.sessions.Block
----@param at integer
----@param context claude-ide.transcript.RowContext
----@param more fun(item: claude-ide.transcript.Item, note?: string, indent: integer)
----@return claude-ide.transcript.Item?
-local function text_item(block, at, context, more)
-  local text = require("claude-ide.transcript.text")
-  local tag, inner = wrapped(block.text or "")
-  local kind = context.row.kind
-  if kind == "prompt" and tag and (tag:find("^ide_") or tag == "system-reminder") then
-    return folded("note", tag:gsub("_", " "), at, text.paragraphs(inner or ""), "ClaudeTranscriptResult")
-  end
-  local lines = text.paragraphs(block.text or "")
-  if #lines == 0 then
-    return nil
-  end
-  local item = new("text", "text:" .. at)
-  local left = item:block(lines, 0, nil, "markdown")
-  more(item, text.cut_note(block) or (left > 0 and ("… %d more lines"):format(left)) or nil, 0)
-  return item
-end
-
----@param block claude-ide.sessions.Block
----@param at integer
----@param context claude-ide.transcript.RowContext
----@return claude-ide.transcript.Item?
-local function block_item(block, at, context)
-  local text, tool = require("claude-ide.transcript.text"), require("claude-ide.transcript.tool")
-  local function more(item, note, indent)
-    tool.add_more(item, context, at, note, indent)
-  end
-  if block.type == "text" then
-    return text_item(block, at, context, more)
-  elseif block.type == "thinking" then
-    local lines = text.paragraphs(block.text or "")
-    if #lines == 0 then
-      return nil
-    end
-    local item = folded("thinking", "Thinking", at, lines, "ClaudeTranscriptThinking")
-    more(item, text.cut_note(block), 4)
-    if #item.lines > 1 and #item.folds > 0 then
-      item.folds[#item.folds].last = #item.lines - 1
-    end
-    return item
-  elseif block.type == "tool_use" then
-    return tool.item(block, at, context)
-  elseif block.type == "tool_result" then
-    local item = new("tool", "result:" .. at)
-    local status = block.result and block.result.is_error and "failed" or "ok"
-    item:line("  Result of a call that is not in this file · " .. status, "ClaudeTranscriptDim", 2)
-    if block.result then
-      tool.add_result(item, block.result, context, at)
-    end
-    item:fold("result", 0, true, { { item.lines[1], "ClaudeTranscriptDim" } })
-    return item
-  elseif block.type == "image" then
-    local item = new("note", "image:" .. at)
-    item:line("  " .. tool.image(block), "ClaudeTranscriptImage", 2)
-    return item
-  end
-  local kind = type(block.raw) == "table" and block.raw.type or block.type
-  local encoded = block.raw ~= nil and vim.json.encode(block.raw) or ""
-  local item = folded("note", ("Unknown: %s"):format(kind), at, text.lines(encoded), "ClaudeTranscriptResult")
-  return item
-end
-
 ---@param message claude-ide.sessions.Message
 ---@return string all of its text
 local function text_of(message)
@@ -205,11 +121,13 @@ end
 local function output(message)
   local text = require("claude-ide.transcript.text")
   local shown = text_of(message):gsub("</?local%-command%-%a+>", ""):gsub("</?bash%-std%a+>", "")
-  local lines = text.paragraphs(shown)
+  local lines = text.paragraphs(shown, true)
   if #lines == 0 then
     return {}
   elseif #lines > 10 then
-    return { folded("note", "Output", 1, lines, "ClaudeTranscriptResult") }
+    return {
+      require("claude-ide.transcript.folded").item("note", "Output", 1, lines, "ClaudeTranscriptResult"),
+    }
   end
   local item = new("note", "output")
   item:block(lines, 2, "ClaudeTranscriptResult")
@@ -249,7 +167,16 @@ end
 
 function KINDS.summary(message)
   local lines = require("claude-ide.transcript.text").paragraphs(text_of(message))
-  return { folded("note", "Summary of what came before", 1, lines, nil, "markdown") }
+  return {
+    require("claude-ide.transcript.folded").item(
+      "note",
+      "Summary of what came before",
+      1,
+      lines,
+      nil,
+      "markdown"
+    ),
+  }
 end
 
 ---@param message claude-ide.sessions.Message
@@ -258,14 +185,17 @@ end
 local function said(message, context)
   local items = {}
   local previous = context.previous
-  if message.kind == "prompt" then
+  if message.kind == "prompt" and context.of_agent then
+    items[1] = heading("Claude asks", "ClaudeTranscriptClaude", context)
+  elseif message.kind == "prompt" then
     items[1] = heading("You", "ClaudeTranscriptYou", context)
   elseif message.kind == "reply" and (not previous or previous.kind ~= "reply" or context.row.branch) then
-    items[1] = heading("Claude", "ClaudeTranscriptClaude", context)
+    local who = context.of_agent and "Subagent" or "Claude"
+    items[1] = heading(who, context.of_agent and "ClaudeTranscriptAgent" or "ClaudeTranscriptClaude", context)
   end
   local blocks = message.blocks
   for at, block in ipairs(blocks) do
-    local item = block_item(block, at, context)
+    local item = require("claude-ide.transcript.blocks").item(block, at, context)
     if item then
       local last = items[#items]
       -- Text and what Claude does are apart; calls stand together.

@@ -6,23 +6,14 @@ local BODY = 4
 ---Diffs of so many lines stand open.
 local OPEN_DIFF = 40
 
----@class claude-ide.transcript.Context
----@field cwd? string the session's
----@field source string the transcript's file
----@field message integer
----@field agents? table<string, claude-ide.transcript.AgentView> by tool call
-
----@param argument string
----@return string
-local function fitted(argument)
-  return require("claude-ide.sessions.phrases").fit(argument, 160)
-end
-
 ---@param line claude-ide.transcript.ToolLine
 ---@return claude-ide.transcript.Chunk[]
 local function left_of(line)
   local chunks = { { "  " .. line.name, "ClaudeTranscriptTool" } }
-  chunks[2] = { line.argument ~= "" and " " .. fitted(line.argument) or "", "ClaudeTranscriptArgument" }
+  chunks[2] = {
+    line.argument ~= "" and " " .. require("claude-ide.transcript.tool_line").fitted(line.argument) or "",
+    "ClaudeTranscriptArgument",
+  }
   local added, removed, rest = line.detail:match("^(%+%d+) (−%d+)(.*)$")
   if added then
     vim.list_extend(chunks, {
@@ -45,6 +36,9 @@ local function right_of(line)
   else
     chunks[2] = { (" "):rep(8), "" }
   end
+  if line.asked ~= "" then
+    table.insert(chunks, 1, { ("(%s) "):format(line.asked), "ClaudeTranscriptDim" })
+  end
   return chunks
 end
 
@@ -54,7 +48,8 @@ local function whole(line)
   local chunks =
     vim.list_extend(left_of(line), { { " · ", "ClaudeTranscriptDim" }, { line.status, line.group } })
   if line.duration ~= "" then
-    chunks[#chunks + 1] = { " · " .. line.duration, "ClaudeTranscriptDim" }
+    local asked = line.asked ~= "" and (" (%s)"):format(line.asked) or ""
+    chunks[#chunks + 1] = { " · " .. line.duration .. asked, "ClaudeTranscriptDim" }
   end
   return chunks
 end
@@ -63,8 +58,7 @@ end
 ---@param text string
 ---@param sign string
 local function add_diff_line(item, text, sign)
-  local lines = require("claude-ide.transcript.text").lines(text)
-  local row = item:line((" "):rep(BODY) .. sign .. (lines[1] or ""))
+  local row = item:line((" "):rep(BODY) .. sign .. require("claude-ide.transcript.text").line(text))
   local group = sign == "+" and "ClaudeTranscriptAdded" or sign == "-" and "ClaudeTranscriptRemoved"
   if group then
     item:mark(row, group, BODY)
@@ -140,13 +134,6 @@ function M.image(image)
   return ("[image, %s, %s]"):format((image.media_type or "unknown type"):gsub("^image/", ""), size)
 end
 
----@param value any
----@return string
-local function json(value)
-  local ok, text = pcall(vim.json.encode, value)
-  return ok and text or tostring(value)
-end
-
 ---@param item claude-ide.transcript.Item
 ---@param result claude-ide.sessions.ToolResult
 ---@param context claude-ide.transcript.Context
@@ -158,7 +145,7 @@ function M.add_result(item, result, context, at, language)
   for _, part in ipairs(result.content or {}) do
     if part.type == "text" then
       local shown = (part.text or ""):gsub("</?tool_use_error>", "")
-      local lines = text.lines(shown)
+      local lines = text.lines(shown, true)
       local left = item:block(lines, BODY, not language and group or nil, language)
       local note = text.cut_note(part) or (left > 0 and ("… %d more lines"):format(left)) or nil
       add_more(item, context, at, note, BODY)
@@ -171,67 +158,11 @@ function M.add_result(item, result, context, at, language)
   end
 end
 
----What the line of the call does not say of its arguments.
----@param item claude-ide.transcript.Item
----@param block claude-ide.sessions.Block
----@param line claude-ide.transcript.ToolLine
-local function add_input(item, block, line)
-  local input = block.input
-  if type(input) ~= "table" then
-    return
-  end
-  local text = require("claude-ide.transcript.text")
-  if type(input.command) == "string" then
-    local lines = text.lines(input.command)
-    if #lines > 1 or fitted(line.argument) ~= line.argument then
-      item:block(lines, BODY, "ClaudeTranscriptInput", "sh")
-    end
-    return
-  elseif type(input.plan) == "string" then
-    item:block(text.lines(input.plan), BODY, nil, "markdown")
-    return
-  elseif type(input.prompt) == "string" and input.subagent_type ~= nil then
-    item:block(text.lines(input.prompt), BODY, "ClaudeTranscriptInput")
-    return
-  elseif block.name == "TodoWrite" and type(input.todos) == "table" then
-    local signs = { completed = "[x]", in_progress = "[-]" }
-    for _, todo in ipairs(input.todos) do
-      if type(todo) == "table" then
-        local sign = signs[todo.status] or "[ ]"
-        local group = todo.status == "completed" and "ClaudeTranscriptDim" or "ClaudeTranscriptInput"
-        item:line(
-          ("%s%s %s"):format((" "):rep(BODY), sign, text.one_line(tostring(todo.content or ""))),
-          group,
-          BODY
-        )
-      end
-    end
-    return
-  end
-  local names = vim.tbl_keys(input)
-  table.sort(names, function(left, right)
-    return tostring(left) < tostring(right)
-  end)
-  for _, name in ipairs(names) do
-    local value = input[name]
-    local shown = type(value) == "string" and value or json(value)
-    local lines = text.lines(shown)
-    local said = line.path or line.argument:find(text.one_line(shown), 1, true)
-    if #lines == 1 and not said then
-      local row = item:line(("%s%s: %s"):format((" "):rep(BODY), name, lines[1]))
-      item:mark(row, "ClaudeTranscriptDim", BODY, BODY + #tostring(name) + 1)
-    elseif #lines > 1 then
-      item:line(("%s%s:"):format((" "):rep(BODY), name), "ClaudeTranscriptDim", BODY)
-      item:block(lines, BODY + 2, "ClaudeTranscriptInput")
-    end
-  end
-end
-
 ---@param item claude-ide.transcript.Item
 ---@param view claude-ide.transcript.AgentView
 local function add_agent(item, view)
   local row = item:line(
-    (" "):rep(BODY) .. require("claude-ide.transcript.agents").title(view),
+    (" "):rep(BODY) .. require("claude-ide.transcript.agent_title").of(view),
     "ClaudeTranscriptAgent",
     BODY
   )
@@ -250,12 +181,13 @@ end
 ---@return claude-ide.transcript.Item
 function M.item(block, at, context)
   local tool_line = require("claude-ide.transcript.tool_line")
-  local line = tool_line.of(block, context.cwd)
+  local agent = context.agents and context.agents[block.id] ---@type claude-ide.transcript.AgentView?
+  local is_ended = context.ended or (agent ~= nil and agent.agent ~= nil and not agent.agent.running)
+  local line = tool_line.of(block, context.cwd, is_ended, context.waited)
   local item = require("claude-ide.transcript.item").new("tool", "tool:" .. (block.id or at))
   item:chunks(whole(line))
   local closed = true
   local is_edit = tool_line.is_edit(block)
-  local agent = context.agents and context.agents[block.id]
   if is_edit then
     item.edit = true
     add_diff(item, block)
@@ -272,16 +204,25 @@ function M.item(block, at, context)
       add_agent(item, agent)
       closed = not agent.open
     end
-    if not (agent and agent.open) then
-      add_input(item, block, line)
+    local questions = require("claude-ide.transcript.question")
+    local asked = questions.of(block)
+    local is_said = asked ~= nil and questions.add(item, asked, BODY)
+    if not asked and not (agent and agent.open) then
+      require("claude-ide.transcript.tool_inputs").add(item, block, line)
     end
-    if #item.lines > 1 and block.result and #(block.result.content or {}) > 0 then
+    -- That of one in the background says only that it began.
+    local is_new = not is_said and not (agent and block.background)
+    local result = is_new and block.result or nil
+    if #item.lines > 1 and result and #(result.content or {}) > 0 then
       item:line("")
     end
-    if block.result then
-      M.add_result(item, block.result, context, at, agent and "markdown" or nil)
+    if result then
+      M.add_result(item, result, context, at, agent and "markdown" or nil)
     end
-    if line.path then
+    if agent then
+      item.targets[0] =
+        { type = "agent", call = true, tool_id = agent.tool_id, agent = agent.agent, first = agent.first }
+    elseif line.path then
       item.targets[0] = { type = "file", path = line.path, lnum = line.lnum }
     end
   end

@@ -9,6 +9,7 @@ local M = {}
 ---@field status string "ok", "failed", …
 ---@field group string the status's
 ---@field duration string may be empty
+---@field asked string how long it waited for the person besides, "+14 s asked"; may be empty
 ---@field path? string absolute, of the file it is about
 ---@field lnum? integer where in that file
 
@@ -19,6 +20,12 @@ local STATUS = {
   rejected = { "rejected", "ClaudeTranscriptRejected" },
   running = { "running", "ClaudeTranscriptRunning" },
 }
+
+---Of a call whose result nobody will write.
+local ENDED = { "no result", "ClaudeTranscriptDim" }
+
+---A wait that is shorter is none.
+local LEAST_WAIT_MS = 100
 
 ---Arguments that name what a call is about, the most telling first. For tools that this file does not know.
 local TELLING = {
@@ -153,18 +160,7 @@ local function todo_summary(todos)
   return now and ("%s, now: %s"):format(counted, now) or counted
 end
 
----@param input table
----@return string?
-local function question_of(input)
-  local questions = type(input.questions) == "table" and input.questions or {}
-  local first = type(questions[1]) == "table" and text_of(questions[1].question)
-  if not first then
-    return nil
-  end
-  return #questions > 1 and ("%s (and %d more)"):format(first, #questions - 1) or first
-end
-
----@type table<string, fun(input: table): string?>
+---@type table<string, fun(input: table, block: claude-ide.sessions.Block): string?>
 local ARGUMENTS = {
   Grep = function(input)
     local pattern, path = text_of(input.pattern), text_of(input.path or input.glob)
@@ -173,7 +169,9 @@ local ARGUMENTS = {
   TodoWrite = function(input)
     return todo_summary(input.todos)
   end,
-  AskUserQuestion = question_of,
+  AskUserQuestion = function(_, block)
+    return text_of(require("claude-ide.transcript.question").line(block))
+  end,
   Agent = function(input)
     return text_of(input.description) or text_of(input.prompt)
   end,
@@ -208,6 +206,13 @@ local function any_argument(input)
   return ""
 end
 
+---As much of an argument as a line has room for.
+---@param argument string
+---@return string
+function M.fitted(argument)
+  return require("claude-ide.sessions.phrases").fit(argument, 160)
+end
+
 ---The name as a person reads it: "mcp__ide__getDiagnostics" is "ide: getDiagnostics".
 ---@param name string
 ---@return string
@@ -234,12 +239,35 @@ function M.is_edit(block)
     )
 end
 
+---How long a call took, without what its session waited for the person meanwhile; and that wait.
+---@param block claude-ide.sessions.Block
+---@param waited? fun(start: integer, stop: integer): integer
+---@return string duration
+---@return string asked
+local function times(block, waited)
+  local start, stop = block.start, block["end"]
+  if not start or not stop or block.status == "running" then
+    return "", ""
+  end
+  -- One in the background goes on while the person is asked.
+  local wait = waited and not block.background and waited(start, stop) or 0
+  if wait < LEAST_WAIT_MS then
+    return M.duration(stop - start), ""
+  end
+  return M.duration(stop - start - wait), ("+%s asked"):format(M.duration(wait))
+end
+
 ---@param block claude-ide.sessions.Block a tool_use
 ---@param cwd? string the session's: paths below it are shown without it
+---@param is_ended? boolean nobody runs it any more
+---@param waited? fun(start: integer, stop: integer): integer milliseconds that the session waited for the person
 ---@return claude-ide.transcript.ToolLine
-function M.of(block, cwd)
+function M.of(block, cwd, is_ended, waited)
   local input = type(block.input) == "table" and block.input or {}
   local status = STATUS[block.status or "running"]
+  if status == STATUS.running and is_ended then
+    status = ENDED
+  end
   local outcome = block.result and block.result.outcome
   local path = outcome and outcome.type == "file_change" and outcome.path
     or text_of(input.file_path)
@@ -253,16 +281,17 @@ function M.of(block, cwd)
     argument = M.shown_path(path, cwd)
   else
     local specific = ARGUMENTS[block.name]
-    argument = specific and specific(input) or any_argument(input)
+    argument = specific and specific(input, block) or any_argument(input)
   end
-  local start, stop = block.start, block["end"]
+  local duration, asked = times(block, waited)
   return {
     name = shown_name(block.name or "?"),
     argument = argument or "",
     detail = detail,
     status = status[1],
     group = status[2],
-    duration = start and stop and block.status ~= "running" and M.duration(stop - start) or "",
+    duration = duration,
+    asked = asked,
     path = path,
     lnum = lnum,
   }

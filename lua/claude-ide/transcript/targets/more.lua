@@ -1,0 +1,59 @@
+-- A text that is cut: all of it, in a window of its own.
+
+---@type claude-ide.transcript.TargetKind
+local M = {}
+
+---No longer than this.
+local MOST = 8 * 1024 * 1024
+
+---@param block claude-ide.sessions.Block
+---@return string
+local function text_of(block)
+  if block.text then
+    return block.text
+  end
+  local texts = {}
+  for _, part in ipairs(block.result and block.result.content or {}) do
+    texts[#texts + 1] = part.type == "text" and part.text or nil
+  end
+  return table.concat(texts, "\n")
+end
+
+---@param block claude-ide.sessions.Block
+local function show_text(block)
+  local lines = require("claude-ide.transcript.text").lines(text_of(block))
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  vim.b[buf].claude_private = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable = false
+  vim.cmd("belowright sbuffer " .. buf)
+  vim.keymap.set(
+    "n",
+    "q",
+    "<Cmd>close<CR>",
+    { buffer = buf, nowait = true, desc = "Claude Code: close the text" }
+  )
+end
+
+function M.enter(view, target)
+  local source, id, at = view.source, target.message, target.block
+  for _, agent in pairs(view.agents) do
+    if agent.source and agent.source.key == target.source then
+      source = agent.source
+    end
+  end
+  if not id or not at then
+    return
+  end
+  source:messages({ id }, MOST, function(messages, err)
+    local block = messages and messages[1] and messages[1].blocks[at]
+    if block then
+      show_text(block)
+    else
+      require("claude-ide.ui.notice").error("This text cannot be read: " .. (err or "it is gone"))
+    end
+  end)
+end
+
+return M
