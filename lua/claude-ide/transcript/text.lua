@@ -48,11 +48,19 @@ end
 ---A line as a terminal leaves it: what follows a carriage return stands over what was before.
 ---@param line string
 ---@return string
-local function settled(line)
-  line = line:gsub("\r+$", "")
-  if line:find("\r", 1, true) then
-    line = line:match("[^\r]*$") or ""
+local function overwritten(line)
+  local shown = {}
+  for part in line:gmatch("[^\r]+") do
+    for at, char in ipairs(vim.fn.split(part, "\\zs")) do
+      shown[at] = char
+    end
   end
+  return table.concat(shown)
+end
+
+---@param line string
+---@return string
+local function settled(line)
   if line:find("[%z\1-\8\11-\31\127]") then
     line = line:gsub("[%z\1-\8\11-\31\127]", function(char)
       local byte = char:byte()
@@ -64,11 +72,17 @@ local function settled(line)
 end
 
 ---@param text string
+---@param is_output? boolean what a program wrote to a terminal; else a lone carriage return ends a line
 ---@return string[] lines without empty ones at the end; none of an empty text
-function M.lines(text)
-  local lines = vim.split(M.strip(text), "\n", { plain = true })
+function M.lines(text, is_output)
+  text = M.strip(text):gsub("\r+\n", "\n")
+  text = text:gsub("\r+$", "")
+  if not is_output then
+    text = text:gsub("\r", "\n")
+  end
+  local lines = vim.split(text, "\n", { plain = true })
   for at, line in ipairs(lines) do
-    lines[at] = settled(line)
+    lines[at] = settled(is_output and line:find("\r", 1, true) and overwritten(line) or line)
   end
   while #lines > 0 and not lines[#lines]:find("%S") do
     lines[#lines] = nil
@@ -76,11 +90,19 @@ function M.lines(text)
   return lines
 end
 
+---One line of a file: a carriage return within it is shown.
+---@param line string
+---@return string
+function M.line(line)
+  return settled((M.strip(line):gsub("\r$", "")))
+end
+
 ---The same without empty lines at the beginning.
 ---@param text string
+---@param is_output? boolean
 ---@return string[]
-function M.paragraphs(text)
-  return M.lines((text:gsub("^%s*\n", "")))
+function M.paragraphs(text, is_output)
+  return M.lines((text:gsub("^%s*\n", "")), is_output)
 end
 
 ---@param text string

@@ -1,0 +1,92 @@
+-- What of an answer's Markdown is meant as such. `__init__`, `2*3*4`, `list[0]`, `~/a~b` and `handlers[i](event)` are Markdown
+-- too, by the letter: they are shown as they were written. Pure.
+
+local M = {}
+
+---@param source string
+---@param byte integer 0-based
+---@return string
+local function char(source, byte)
+  return source:sub(byte + 1, byte + 1)
+end
+
+---Emphasis is meant where asterisks stand around words, with nothing of a word or a path on their outside.
+---@param node TSNode
+---@param source string
+---@return boolean
+local function is_emphasis(node, source)
+  local _, _, from = node:start()
+  local _, _, to = node:end_()
+  if char(source, from) ~= "*" then
+    return false
+  end
+  local inside, outside = from, to -- `***both***` is two nodes
+  while char(source, inside) == "*" do
+    inside = inside + 1
+  end
+  while char(source, from - 1) == "*" do
+    from = from - 1
+  end
+  while char(source, outside) == "*" do
+    outside = outside + 1
+  end
+  local before = from > 0 and char(source, from - 1) or ""
+  return char(source, inside):find("^[%w`\"'%[%(<$@#_~\128-\255]") ~= nil
+    and (before == "" or before:find("^[%s%(%[{\"'`>|:;,%-\128-\255]") ~= nil)
+    and char(source, outside):find("^[%w/\\_$@#%%&+=(]") == nil
+end
+
+---@param node TSNode
+---@param source string
+---@return boolean
+local function is_link(node, source)
+  local _, _, from = node:start()
+  return from == 0 or char(source, from - 1):find("^[%w_%)%]]") == nil
+end
+
+local function never()
+  return false
+end
+
+---@type table<string, fun(node: TSNode, source: string): boolean>
+local MEANT = {
+  emphasis = is_emphasis,
+  strong_emphasis = is_emphasis,
+  strikethrough = function(node, source)
+    local _, _, from = node:start()
+    return source:sub(from + 1, from + 2) == "~~"
+  end,
+  inline_link = is_link,
+  shortcut_link = never,
+  collapsed_reference_link = never,
+  full_reference_link = never,
+}
+
+---Whether a node, or what it is a part of, is meant as Markdown: else it has no colour.
+---@param node TSNode of `markdown_inline`
+---@param source string
+---@return boolean
+function M.is_meant(node, source)
+  local own, parent = MEANT[node:type()], node:parent()
+  local around = parent and MEANT[parent:type()]
+  return not (own and not own(node, source)) and not (parent and around and not around(parent, source))
+end
+
+---What is hidden where it is part of what is meant: the marks of emphasis, code and links.
+local HIDDEN = { code_span = true, emphasis = true, strong_emphasis = true, inline_link = true }
+
+---Whether a mark of Markdown may be hidden. Not in a table: its columns would no longer stand below each other.
+---@param node TSNode of `markdown_inline`
+---@param source string
+---@return boolean
+function M.may_hide(node, source)
+  local parent = node:parent()
+  local _, _, byte = node:start()
+  local line = source:sub(1, byte):match("[^\n]*$") or ""
+  if line:find("^%s*|") then
+    return false
+  end
+  return parent ~= nil and HIDDEN[parent:type()] == true and M.is_meant(node, source)
+end
+
+return M
