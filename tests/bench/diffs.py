@@ -31,7 +31,7 @@ local path, contents = ...
 {_CLOCK}
 local shown
 vim.api.nvim_create_autocmd("User", {{ pattern = "ClaudeDiffOpened", once = true, callback = function() shown = true end }})
-require("claude-ide.diff").open(
+require("claude-ide.tools.open_diff").run(
   {{ old_file_path = path, new_file_path = path, new_file_contents = contents, tab_name = "long" }},
   function() end,
   {{ id = 1, client = 1, name = "open_diff" }}
@@ -89,7 +89,7 @@ def review(version: str, layout: str) -> tuple[float, float]:
     with _neovim(version, layout, {"long.txt": old}) as nvim:
         path = nvim.project / "long.txt"
         nvim.cmd("edit long.txt")
-        nvim.lua('assert(require("claude-ide.server").start())')
+        nvim.lua('assert(require("claude-ide").connect())')
         lock = nvim.locks()[0]
         client = Client(lock["port"], lock["authToken"], roots=[nvim.project])
         try:

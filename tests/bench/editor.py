@@ -50,7 +50,7 @@ class Editor:
         self._nvim = Nvim(directory, version, opts={}, files=files)
         self._busy_until = 0.0
         if start:
-            self._nvim.lua('assert(require("claude-ide.server").start())')
+            self._nvim.lua('assert(require("claude-ide").connect())')
 
     def __enter__(self) -> "Editor":
         return self
@@ -127,8 +127,7 @@ class Editor:
         """Waits until a diff is on the screen, whole and drawn."""
         shown = """
         for _, win in ipairs(vim.api.nvim_list_wins()) do
-          local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
-          if name:find("^claude://") then
+          if (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind == "proposal" then
             return true
           end
         end

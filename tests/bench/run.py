@@ -51,6 +51,7 @@ def main() -> int:
         journal_of_turns,
         reading,
         transcripts,
+        growing,
         costs,
     ]
     rows = []
@@ -81,11 +82,17 @@ def round_trips(directory: Path, version: str):
     with editor.Editor(directory, version, files={"a.txt": "one\ntwo\n"}) as nvim:
         nvim.edit("a.txt")
         for name, factor, measure in [
-            ("ping, answered by Rust, p50", 3, ["ping", nvim.port, nvim.token, "5000"]),
-            ("tools/list, answered by Rust, p50", 3, ["list", nvim.port, nvim.token, "5000"]),
+            ("ping, answered by Rust, p50", 1.5, ["ping", nvim.port, nvim.token, "5000"]),
+            ("tools/list, answered by Rust, p50", 1.5, ["list", nvim.port, nvim.token, "5000"]),
+            (
+                "getWorkspaceFolders, kept, p50",
+                1.5,
+                ["tool", nvim.port, nvim.token, "3000", "getWorkspaceFolders", "{}"],
+            ),
+            ("getOpenEditors, kept, p50", 1.5, ["tool", nvim.port, nvim.token, "3000", "getOpenEditors", "{}"]),
             (
                 "checkDocumentDirty, through Lua and back, p50",
-                5,
+                2.5,
                 [
                     "tool",
                     nvim.port,
@@ -120,12 +127,27 @@ def busy(directory: Path, version: str):
 
 
 def pipeline(directory: Path, version: str):
-    """10,000 calls at once, through Lua."""
+    """10,000 calls at once, through Lua: in one write, then each frame in a write of its own."""
     with editor.Editor(directory, version, files={"a.txt": "one\n"}) as nvim:
         nvim.edit("a.txt")
         call = ["10000", "checkDocumentDirty", nvim.json({"filePath": nvim.path("a.txt")})]
         runs = [wire.run("pipeline", nvim.port, nvim.token, *call)["per_second"] for _ in range(RUNS)]
-        yield Row("10,000 pipelined tool calls", f"{max(runs):,.0f} /s", "≥ 30,000 /s", max(runs) >= 30000)
+        yield Row("10,000 pipelined tool calls, one write", f"{max(runs):,.0f} /s", "≥ 30,000 /s", max(runs) >= 30000)
+        runs = []
+        for _ in range(RUNS):
+            before = wire.run("tcp", "5000")["p50_us"]
+            per_second = wire.run("frames", nvim.port, nvim.token, *call)["per_second"]
+            tcp = (before + wire.run("tcp", "5000")["p50_us"]) / 2
+            # A write of each frame costs what this machine takes for one: the target is that of a floor of 20 µs.
+            target = 30000 * min(1, 20 / tcp)
+            runs.append((per_second / target, per_second, target, tcp))
+        share, per_second, target, tcp = max(runs)
+        yield Row(
+            "10,000 pipelined tool calls, single frames",
+            f"{per_second:,.0f} /s",
+            f"≥ {target:,.0f} /s (30,000 at 20 µs; TCP {tcp:.1f} µs)",
+            share >= 1,
+        )
 
 
 def large_diff(directory: Path, version: str):
@@ -206,6 +228,20 @@ def transcripts(directory: Path, version: str):
     yield at_most("transcript of 100 MB: longest freeze of a jump", min(jumped), 30, "ms")
 
 
+def growing(directory: Path, version: str):
+    """A message that comes word by word: a word costs the same, however long the message is."""
+    figures = {}
+    for lines in (200, 2000, 20000):
+        times = []
+        for run in range(RUNS):
+            place = directory / f"{lines}-{run}"
+            place.mkdir()
+            times.append(transcript.word_us(place, version, lines))
+        figures[lines] = min(times)
+        yield at_most(f"a word at the end of {lines:,} lines, p50", figures[lines], 1000, "µs")
+    yield at_most("the same at 20,000 lines, beside 200", figures[20000] / figures[200], 2, "×")
+
+
 def costs(directory: Path, version: str):
     """What it costs to have the plugin, and to start it."""
     startup = min(editor.plugin_startup_ms(directory, version) for _ in range(5 * RUNS))
@@ -223,7 +259,7 @@ def costs(directory: Path, version: str):
                 grown.append((nvim.rss_kib() - before) / 1024)
     yield at_most(":ClaudeConnect, with loading the library", min(connect), 10, "ms")
     yield at_most("memory, with one client connected", min(grown), 3, "MiB", "≤ +3 MiB")
-    yield at_most("size of the library", editor.library_bytes() / 1e6, 2, "MB")
+    yield at_most("size of the library", editor.library_bytes() / 1e6, 8, "MB")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from bench.editor import HEARTBEAT
+from harness import live_source
 from harness.nvim import Nvim
 
 SESSION = "77777777-2222-4333-8444-555555555555"
@@ -102,7 +103,7 @@ class Reader:
             local start, path = vim.uv.hrtime(), ...
             require("claude-ide.transcript").open({ file = path })
             assert(vim.wait(60000, function()
-              local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
+              local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
               return view ~= nil and view.canvas.rows[view.canvas.heights:len() - 1] ~= nil
             end, 1), "no text after a minute")
             vim.cmd("redraw")
@@ -119,8 +120,8 @@ class Reader:
         """Waits until all of the file is known, and rendered where the window is."""
         self.nvim.wait(
             """
-            local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
-            return view.transcript:info().complete and not view.busy and not view.colouring
+            local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+            return view.source:info().complete and not view.busy and not view.colouring
             """,
             timeout=120,
             what="all of the transcript",
@@ -134,3 +135,26 @@ class Reader:
             time.sleep(pause)
         self.wait_complete()
         return self.nvim.lua("return bench_longest") / 1e6
+
+
+def word_us(directory: Path, version: str, lines: int) -> float:
+    """What it takes to show one more word of a message that has so many lines, at the median."""
+    nvim = Nvim(directory, version, opts={})
+    try:
+        nvim.lua(live_source.LIVE)
+        nvim.lua("live.say('reply', (...))", "\n".join(f"{number}: {PROSE[:90]}" for number in range(lines)))
+        live_source.settle(nvim)
+        return nvim.lua(
+            """
+            local times = {}
+            for turn = 1, 1000 do
+              local start = vim.uv.hrtime()
+              live.append(turn % 12 == 0 and "word\\n" or "word ")
+              times[turn] = vim.uv.hrtime() - start
+            end
+            table.sort(times)
+            return times[#times / 2] / 1000
+            """
+        )
+    finally:
+        nvim.kill()

@@ -44,6 +44,7 @@ def test_heights_are_sums_of_what_was_set(nvim):
     [
         ("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x07", ["red link"]),
         ("10%\r50%\r100%\nend\r\n", ["100%", "end"]),
+        ("a long line\rshort\r\r\n", ["shortg line"]),
         ("a\x00b\x07c\x7f", ["a^@b^Gc^?"]),
         ("tab\tstays\n\n \n", ["tab\tstays"]),
         ("", []),
@@ -52,7 +53,17 @@ def test_heights_are_sums_of_what_was_set(nvim):
     ],
 )
 def test_text_is_what_a_terminal_would_leave(nvim, text, lines):
-    assert nvim.lua('return require("claude-ide.transcript.text").lines(...)', text) == lines
+    assert nvim.lua('return require("claude-ide.transcript.text").lines(..., true)', text) == lines
+
+
+@pytest.mark.one_nvim
+def test_a_carriage_return_in_what_was_said_takes_nothing_away(nvim):
+    assert nvim.lua('return require("claude-ide.transcript.text").lines(...)', "one\rtwo\r\nthree\r") == [
+        "one",
+        "two",
+        "three",
+    ]
+    assert nvim.lua('return require("claude-ide.transcript.text").line(...)', "one\rtwo\r") == "one^Mtwo"
 
 
 @pytest.mark.parametrize(
@@ -65,6 +76,8 @@ def test_text_is_what_a_terminal_would_leave(nvim, text, lines):
         ("@src/a.lua, and more", 0, ["src/a.lua"]),
         ("at the end: a.lua.", 14, ["a.lua"]),
         ("before  a.lua", 6, ["a.lua"]),
+        ("see [the loader](a.txt:17) for it", 6, ["a.txt", 17]),
+        ("see [the loader](a.txt:17) for it", 18, ["a.txt", 17]),
         ("nothing   ", 9, []),
     ],
 )
@@ -79,7 +92,7 @@ def test_code_in_fences_is_a_piece_of_its_own(nvim):
         """
         return vim.tbl_map(function(piece)
           return { piece.row, piece.fence and "fence" or piece.language, #piece.lines }
-        end, require("claude-ide.transcript.colour").pieces(..., "markdown"))
+        end, require("claude-ide.transcript.pieces").of(..., "markdown"))
         """,
         lines,
     )

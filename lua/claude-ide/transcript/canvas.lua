@@ -1,7 +1,7 @@
 -- The buffer of a transcript: which lines each row takes, and how they change without moving what is on the screen.
 -- A row that is not near a window is one empty line. After the last row comes an empty line: the end, where a cursor
 -- stays at the end.
--- Invariant: the text changes within `edit` alone, which puts the view of each window back.
+-- Invariant: the text changes within `edit` alone, which puts the view of each window and the selection back.
 
 ---@class claude-ide.transcript.Rendered
 ---@field items claude-ide.transcript.Item[]
@@ -13,13 +13,19 @@
 ---@field buf integer
 ---@field heights claude-ide.transcript.Heights
 ---@field rows table<integer, claude-ide.transcript.Rendered>
+---@field count integer of rendered rows
+---@field stale integer how many of them are stale
 ---@field lines integer of all rendered rows
 ---@field private new_folds claude-ide.transcript.NewFold[]
 local Canvas = {}
 Canvas.__index = Canvas
 
+local items_of = require("claude-ide.transcript.items")
+
 local namespace = vim.api.nvim_create_namespace("claude-ide.transcript")
-Canvas.namespace = namespace
+---What the painter puts there comes later, and anew where a text goes on.
+local colours = vim.api.nvim_create_namespace("claude-ide.transcript.colours")
+Canvas.colours = colours
 
 ---Lines put into the buffer at one time, when many rows come at once.
 local PIECE = 40000
@@ -31,6 +37,8 @@ function Canvas.new(buf)
     buf = buf,
     heights = require("claude-ide.transcript.heights").new(),
     rows = {},
+    count = 0,
+    stale = 0,
     lines = 0,
     new_folds = {},
   }, Canvas)
@@ -42,6 +50,7 @@ end
 function Canvas:delete(first, last)
   if last > first then
     vim.api.nvim_buf_clear_namespace(self.buf, namespace, first, last)
+    vim.api.nvim_buf_clear_namespace(self.buf, colours, first, last)
     vim.api.nvim_buf_set_lines(self.buf, first, last, true, {})
   end
 end
@@ -88,6 +97,7 @@ end
 ---@field item integer from 1; 0 in a row that is not rendered, and at the end
 ---@field key? string the item's
 ---@field offset integer lines from the item's first
+---@field past? boolean the line after the last row
 
 ---What a line shows.
 ---@param lnum integer from 1
@@ -102,13 +112,17 @@ function Canvas:spot(lnum)
     end
     offset = offset - #item.lines
   end
-  return { row = row, item = 0, offset = offset }
+  local past = lnum > self.heights:before(self.heights:len())
+  return { row = row, item = 0, offset = offset, past = past or nil }
 end
 
 ---Where a spot is now.
 ---@param spot claude-ide.transcript.Spot
 ---@return integer lnum from 1
 function Canvas:lnum(spot)
+  if spot.past then
+    return vim.api.nvim_buf_line_count(self.buf)
+  end
   local row = math.min(spot.row, math.max(self.heights:len() - 1, 0))
   local rendered = self.rows[row]
   local found
@@ -129,42 +143,6 @@ function Canvas:lnum(spot)
     return line + 1 + (spot.item == 0 and gap or 0)
   end
   return math.min(line + spot.offset + 1, vim.api.nvim_buf_line_count(self.buf))
-end
-
----@param one claude-ide.transcript.Item
----@param other claude-ide.transcript.Item
----@return boolean
-local function is_same(one, other)
-  if one.key ~= other.key or #one.lines ~= #other.lines or #one.folds ~= #other.folds then
-    return false
-  end
-  for at, line in ipairs(one.lines) do
-    if line ~= other.lines[at] then
-      return false
-    end
-  end
-  return true
-end
-
----@param items claude-ide.transcript.Item[]
----@return integer
-local function height_of(items)
-  local height = 0
-  for _, item in ipairs(items) do
-    height = height + #item.lines
-  end
-  return height
-end
-
----@param items claude-ide.transcript.Item[]
----@return integer
-local function shown_of(items)
-  local hidden = 0
-  for _, item in ipairs(items) do
-    local fold = item.folds[#item.folds]
-    hidden = hidden + (fold and fold.closed and fold.last - fold.first or 0)
-  end
-  return height_of(items) - hidden
 end
 
 ---@param line integer of the item's first line, 0-based
@@ -217,6 +195,33 @@ function Canvas:fold_state(line, item)
   return states
 end
 
+---Says what is rendered of a row now.
+---@param row integer
+---@param rendered? claude-ide.transcript.Rendered
+function Canvas:record(row, rendered)
+  local before = self.rows[row]
+  self.count = self.count + (rendered and 1 or 0) - (before and 1 or 0)
+  self.stale = self.stale - (before and before.stale and 1 or 0)
+  self.lines = self.lines + (rendered and rendered.height or 0) - (before and before.height or 0)
+  self.rows[row] = rendered
+end
+
+---There may be more of a row's message now, if it is rendered.
+---@param row integer
+function Canvas:mark_stale(row)
+  local rendered = self.rows[row]
+  if rendered and not rendered.stale then
+    rendered.stale = true
+    self.stale = self.stale + 1
+  end
+end
+
+function Canvas:mark_all_stale()
+  for row in pairs(self.rows) do
+    self:mark_stale(row)
+  end
+end
+
 ---Shows a row's message. What is as it was stays untouched.
 ---@param row integer
 ---@param items claude-ide.transcript.Item[]
@@ -224,15 +229,16 @@ function Canvas:put(row, items)
   local rendered = self.rows[row]
   local before = rendered and rendered.items or {}
   local same = 0
-  while before[same + 1] and items[same + 1] and is_same(before[same + 1], items[same + 1]) do
+  while before[same + 1] and items[same + 1] and items_of.is_same(before[same + 1], items[same + 1]) do
     same = same + 1
+    before[same].open_end = items[same].open_end
     items[same] = before[same]
   end
   local tail = 0
   while
     #before - tail > same
     and #items - tail > same
-    and is_same(before[#before - tail], items[#items - tail])
+    and items_of.is_same(before[#before - tail], items[#items - tail])
   do
     items[#items - tail] = before[#before - tail]
     tail = tail + 1
@@ -261,10 +267,38 @@ function Canvas:put(row, items)
       self.new_folds[#self.new_folds + 1] = { row = row, item = item, closed = states[item.key] or {} }
     end
   end
-  local height = height_of(items)
-  self.lines = self.lines + height - (rendered and rendered.height or 0)
+  local height = items_of.height(items)
   self.heights:set(row, height)
-  self.rows[row] = { items = items, height = height, shown = shown_of(items) }
+  self:record(row, { items = items, height = height, shown = items_of.shown(items) })
+end
+
+---Lets the last item of a row, one without folds, end with other lines. What is as it was stays untouched, to the byte.
+---@param row integer
+---@param offset integer lines of the item that stay
+---@param lines string[] no fewer than those that they replace
+function Canvas:extend(row, offset, lines)
+  local rendered = self.rows[row]
+  local item = rendered.items[#rendered.items]
+  local first, count = self:line_of(row, #rendered.items) + offset, #item.lines - offset
+  for at = 1, count do
+    local before, now = item.lines[offset + at], lines[at]
+    if before ~= now then
+      local same = 0
+      while same < #before and before:byte(same + 1) == now:byte(same + 1) do
+        same = same + 1
+      end
+      local line = first + at - 1
+      vim.api.nvim_buf_set_text(self.buf, line, same, line, #before, { now:sub(same + 1) })
+    end
+  end
+  self:insert(first + count, vim.list_slice(lines, count + 1))
+  for at, line in ipairs(lines) do
+    item.lines[offset + at] = line
+  end
+  local more = #lines - count
+  rendered.height, rendered.shown = rendered.height + more, rendered.shown + more
+  self.lines = self.lines + more
+  self.heights:set(row, rendered.height)
 end
 
 ---Makes a row an empty line again.
@@ -275,9 +309,8 @@ function Canvas:drop(row)
     local first = self.heights:before(row)
     self:delete(first, first + rendered.height)
     self:insert(first, { "" })
-    self.lines = self.lines - rendered.height
     self.heights:set(row, 1)
-    self.rows[row] = nil
+    self:record(row, nil)
   end
 end
 
@@ -287,8 +320,7 @@ function Canvas:resize(count)
   if count < len then
     local first = self.heights:before(count)
     for row = count, len - 1 do
-      self.lines = self.lines - (self.rows[row] and self.rows[row].height or 0)
-      self.rows[row] = nil
+      self:record(row, nil)
     end
     self:delete(first, self.heights:before(len))
     self.heights:truncate(count)
@@ -312,13 +344,13 @@ function Canvas:prepend(count)
   self.rows = rows
 end
 
----Changes the text, and puts the view of each window back.
+---Changes the text, and puts the view of each window and the selection back.
 ---@param change fun()
 ---@param shift? integer rows that the change puts before the first
 function Canvas:edit(change, shift)
   local views = require("claude-ide.transcript.viewport")
   local folds = require("claude-ide.transcript.fold")
-  local saved = views.save(self)
+  local saved, anchor = views.save(self), views.save_anchor(self)
   vim.bo[self.buf].modifiable = true
   local ok, err = xpcall(change, debug.traceback)
   vim.bo[self.buf].modifiable = false
@@ -327,6 +359,9 @@ function Canvas:edit(change, shift)
   self.new_folds = {}
   folds.create(self, created)
   views.restore(self, saved, shift or 0)
+  if anchor then
+    views.restore_anchor(self, anchor, shift or 0)
+  end
   if not ok then
     error(err, 0)
   end

@@ -20,8 +20,8 @@ local LINKS = {
   ClaudeTranscriptFailed = "DiagnosticError",
   ClaudeTranscriptRejected = "DiagnosticWarn",
   ClaudeTranscriptRunning = "DiagnosticInfo",
-  ClaudeTranscriptAdded = "DiffAdd",
-  ClaudeTranscriptRemoved = "DiffDelete",
+  ClaudeTranscriptAdded = "ClaudeDiffAddedLine",
+  ClaudeTranscriptRemoved = "ClaudeDiffRemovedLine",
   ClaudeTranscriptHunk = "Comment",
   ClaudeTranscriptInput = "Normal",
   ClaudeTranscriptResult = "Normal",
@@ -44,72 +44,8 @@ local LINKS = {
 
 ---Defines the highlight groups where the person or the colour scheme has not.
 function M.define()
-  for group, link in pairs(LINKS) do
-    vim.api.nvim_set_hl(0, group, { link = link, default = true })
-  end
-end
-
----Bytes parsed at once: some milliseconds.
-local PIECE = 1500
----From this size on a text stays plain.
-local MAX_TEXT = 64 * 1024
-
----@class claude-ide.transcript.Piece
----@field row integer its first, within the text
----@field lines string[]
----@field language string
----@field fence? boolean the line that begins or ends code
-
----@param pieces claude-ide.transcript.Piece[]
----@param row integer
----@param lines string[]
----@param language string
----@param at_gap boolean end pieces at empty lines
-local function add_pieces(pieces, row, lines, language, at_gap)
-  local piece, bytes = nil, 0
-  for at, line in ipairs(lines) do
-    if not piece or (bytes > PIECE and (not at_gap or line == "" or bytes > 4 * PIECE)) then
-      piece, bytes = { row = row + at - 1, lines = {}, language = language }, 0
-      pieces[#pieces + 1] = piece
-    end
-    piece.lines[#piece.lines + 1] = line
-    bytes = bytes + #line + 1
-  end
-end
-
----Parts a text into pieces: code in fences by itself. Pure.
----@param lines string[]
----@param language string
----@return claude-ide.transcript.Piece[]
-function M.pieces(lines, language)
-  local pieces, bytes = {}, 0
-  for _, line in ipairs(lines) do
-    bytes = bytes + #line + 1
-  end
-  if bytes > MAX_TEXT then
-    return pieces
-  elseif language ~= "markdown" then
-    add_pieces(pieces, 0, lines, language, false)
-    return pieces
-  end
-  local fence, fence_language, from = nil, "", 1
-  for at, line in ipairs(lines) do
-    local ticks, info = line:match("^%s*(```+)%s*([^`]*)$")
-    if not ticks then
-      ticks, info = line:match("^%s*(~~~+)%s*(.*)$")
-    end
-    if not fence and ticks then
-      add_pieces(pieces, from - 1, vim.list_slice(lines, from, at - 1), "markdown", true)
-      pieces[#pieces + 1] = { row = at - 1, lines = { line }, language = "", fence = true }
-      fence, fence_language, from = ticks, ((info or ""):match("^[%w_+#-]+") or ""):lower(), at + 1
-    elseif fence and ticks and info == "" and #ticks >= #fence and ticks:sub(1, 1) == fence:sub(1, 1) then
-      add_pieces(pieces, from - 1, vim.list_slice(lines, from, at - 1), fence_language, false)
-      pieces[#pieces + 1] = { row = at - 1, lines = { line }, language = "", fence = true }
-      fence, from = nil, at + 1
-    end
-  end
-  add_pieces(pieces, from - 1, vim.list_slice(lines, from), fence and fence_language or "markdown", not fence)
-  return pieces
+  require("claude-ide.compare.colours").define()
+  require("claude-ide.ui.highlights").link(LINKS)
 end
 
 ---@type table<string, string|false> names of fences to languages that there is a parser for
@@ -185,7 +121,7 @@ end
 ---@field end_row integer
 ---@field end_col integer
 ---@field group string
----@field conceal? string
+---@field hidden? boolean
 
 ---@param spans claude-ide.transcript.Span[]
 ---@param tree TSTree
@@ -196,12 +132,13 @@ local function add_tree(spans, tree, language, source)
   if not query then
     return
   end
+  local markup = language == "markdown_inline" and require("claude-ide.transcript.markup") or nil
   for id, node, metadata in query:iter_captures(tree:root(), source) do
     local name = query.captures[id]
     local own = metadata[id] or {}
-    local conceal = own.conceal or metadata.conceal
+    local is_hidden = markup and (own.conceal or metadata.conceal) == "" and markup.may_hide(node, source)
     local is_group = name:sub(1, 1) ~= "_" and name ~= "spell" and name ~= "nospell" and name ~= "conceal"
-    if is_group or conceal then
+    if is_hidden or (is_group and (not markup or markup.is_meant(node, source))) then
       local row, col, end_row, end_col = node:range()
       spans[#spans + 1] = {
         row = row,
@@ -209,7 +146,7 @@ local function add_tree(spans, tree, language, source)
         end_row = end_row,
         end_col = end_col,
         group = is_group and ("@%s.%s"):format(name, language) or "",
-        conceal = type(conceal) == "string" and row == end_row and conceal or nil,
+        hidden = is_hidden and row == end_row or nil,
       }
     end
   end

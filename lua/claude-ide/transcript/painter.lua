@@ -1,0 +1,202 @@
+-- Colours the text of a transcript when there is time: what the windows show first, a few pieces a turn.
+-- Of a text that goes on the pieces are kept: only the one that its last line is in is coloured anew.
+
+local M = {}
+
+local turns = require("claude-ide.transcript.turns")
+
+---Says that a row has something to colour.
+---@param view claude-ide.transcript.View
+---@param row integer
+function M.want(view, row)
+  if not view.uncoloured[row] then
+    view.uncoloured[row] = true
+    view.to_colour[#view.to_colour + 1] = row
+  end
+end
+
+---Forgets what is to be coloured: the rows have other numbers now.
+---@param view claude-ide.transcript.View
+function M.reset(view)
+  view.uncoloured, view.to_colour = {}, {}
+end
+
+---The row whose colours are to be made next: one in a window, else any.
+---@param view claude-ide.transcript.View
+---@return integer? row
+local function next_uncoloured(view)
+  local canvas = view.canvas
+  for _, range in ipairs(require("claude-ide.transcript.render_order").ranges(view.buf)) do
+    local first, last = canvas.heights:at(range.top - 1), canvas.heights:at(range.bottom - 1)
+    for row = first, last do
+      if view.uncoloured[row] then
+        return row
+      end
+    end
+  end
+  repeat
+    local row = table.remove(view.to_colour)
+    if row and view.uncoloured[row] then
+      return row
+    end
+  until not row
+  return nil
+end
+
+---@param item claude-ide.transcript.Item
+---@param prose claude-ide.transcript.Prose
+---@param first integer line of the text, from 0
+---@param pieces claude-ide.transcript.Pieces
+---@param last integer exclusive
+local function add_lines(item, prose, first, pieces, last)
+  for at = prose.row + first + 1, prose.row + last do
+    pieces:add(item.lines[at]:sub(prose.indent + 1))
+  end
+end
+
+---@param item claude-ide.transcript.Item
+---@param prose claude-ide.transcript.Prose
+---@return claude-ide.transcript.Pieces
+local function pieces_of(item, prose)
+  local pieces = require("claude-ide.transcript.pieces").new(prose.language)
+  local open_end = item.open_end
+  if open_end then
+    add_lines(item, prose, 0, pieces, open_end.first)
+    prose.mark, prose.pieces = pieces:mark(), pieces
+  end
+  add_lines(item, prose, pieces.rows, pieces, prose.count)
+  return pieces
+end
+
+---A text went on; its item has the lines already.
+---@param view claude-ide.transcript.View
+---@param row integer
+---@param item claude-ide.transcript.Item
+---@param prose claude-ide.transcript.Prose
+function M.went_on(view, row, item, prose)
+  local pieces, mark = prose.pieces, prose.mark
+  if not pieces or not mark then
+    prose.painted = nil
+  elseif pieces.bytes > pieces.MAX_TEXT then
+    return
+  else
+    prose.painted = math.min(prose.painted or 0, pieces:rewind(mark))
+    add_lines(item, prose, pieces.rows, pieces, item.open_end.first)
+    prose.mark = pieces:mark()
+    add_lines(item, prose, pieces.rows, pieces, prose.count)
+  end
+  prose.is_done = nil
+  M.want(view, row)
+end
+
+---@class claude-ide.transcript.Colouring
+---@field row integer
+---@field item claude-ide.transcript.Item
+---@field prose claude-ide.transcript.Prose
+---@field pieces claude-ide.transcript.Pieces
+
+---What is to be coloured of a row.
+---@param view claude-ide.transcript.View
+---@param row integer
+---@return claude-ide.transcript.Colouring[]
+local function colourings(view, row)
+  local list = {}
+  local rendered = view.canvas.rows[row]
+  for _, item in ipairs(rendered and rendered.items or {}) do
+    for _, prose in ipairs(item.prose) do
+      if not prose.is_done then
+        local pieces = prose.pieces or pieces_of(item, prose)
+        list[#list + 1] = { row = row, item = item, prose = prose, pieces = pieces }
+      end
+    end
+  end
+  return list
+end
+
+---@param canvas claude-ide.transcript.Canvas
+---@param line integer of the text's first line, 0-based
+---@param prose claude-ide.transcript.Prose
+---@param piece claude-ide.transcript.Piece
+local function paint(canvas, line, prose, piece)
+  local first = line + piece.row
+  local spans = require("claude-ide.transcript.colour").spans(piece)
+  vim.api.nvim_buf_clear_namespace(canvas.buf, canvas.colours, first, first + #piece.lines)
+  for _, span in ipairs(spans) do
+    vim.api.nvim_buf_set_extmark(canvas.buf, canvas.colours, first + span.row, span.col + prose.indent, {
+      end_row = first + span.end_row,
+      end_col = span.end_col + (span.end_col > 0 and prose.indent or 0),
+      hl_group = span.group ~= "" and span.group or nil,
+      conceal = span.hidden and "" or nil,
+      priority = 95,
+      strict = false,
+    })
+  end
+end
+
+---The line of a text's first line.
+---@param canvas claude-ide.transcript.Canvas
+---@param colouring claude-ide.transcript.Colouring
+---@return integer? line 0-based; nil: it is not there any more
+local function line_of(canvas, colouring)
+  local rendered = canvas.rows[colouring.row]
+  for at, item in ipairs(rendered and rendered.items or {}) do
+    if item == colouring.item then
+      return canvas:line_of(colouring.row, at) + colouring.prose.row
+    end
+  end
+  return nil
+end
+
+---Colours the next piece.
+---@param view claude-ide.transcript.View
+---@param colouring claude-ide.transcript.Colouring
+---@return boolean over there is no more of it
+local function go_on(view, colouring)
+  local prose, pieces = colouring.prose, colouring.pieces
+  local list = pieces.bytes <= pieces.MAX_TEXT and pieces.list or {}
+  local piece = list[(prose.painted or 0) + 1]
+  local line = line_of(view.canvas, colouring)
+  if not line then
+    return true
+  elseif not piece then
+    prose.is_done = true
+  elseif not require("claude-ide.transcript.colour").load(piece.language) then
+    paint(view.canvas, line, prose, piece)
+    prose.painted = (prose.painted or 0) + 1
+  end
+  return piece == nil
+end
+
+---Colours what is there, a few pieces a turn.
+---@param view claude-ide.transcript.View
+---@param done fun(view: claude-ide.transcript.View) there is time for what is far
+function M.colour(view, done)
+  if view.colouring or not turns.is_alive(view) or not next(view.uncoloured) then
+    return
+  end
+  local work = {} ---@type claude-ide.transcript.Colouring[]
+  local function turn()
+    view.colouring = false
+    local stop = turns.deadline()
+    repeat
+      local current = work[#work]
+      if not current then
+        local row = next_uncoloured(view)
+        if not row then
+          -- Not where some of it had to be forgotten: that would begin again and again.
+          return not view.full and done(view) or nil
+        end
+        view.uncoloured[row] = nil
+        work = colourings(view, row)
+      elseif go_on(view, current) then
+        work[#work] = nil
+      end
+    until vim.uv.hrtime() > stop
+    view.colouring = true
+    turns.later(view, turn)
+  end
+  view.colouring = true
+  turns.later(view, turn)
+end
+
+return M

@@ -1,0 +1,145 @@
+-- A text parted into pieces that are coloured one by one: code in fences by itself, prose where a line is empty. Line by line,
+-- so that a text that goes on is parted from its last line on. Pure.
+
+---@class claude-ide.transcript.Piece
+---@field row integer its first, within the text
+---@field lines string[]
+---@field language string
+---@field fence? boolean the line that begins or ends code
+
+---@class claude-ide.transcript.Pieces
+---@field list claude-ide.transcript.Piece[]
+---@field rows integer lines there are
+---@field bytes integer of them
+---@field private language string "markdown", "prompt", or that of code
+---@field private open? claude-ide.transcript.Piece the next line may belong to it
+---@field private open_bytes integer
+---@field private fence? string the one that is open
+---@field private fence_language string
+local Pieces = {}
+Pieces.__index = Pieces
+
+---Bytes parsed at once: some milliseconds.
+local PIECE = 1500
+---From this size on a text stays plain.
+Pieces.MAX_TEXT = 64 * 1024
+
+---@param language string
+---@return claude-ide.transcript.Pieces
+function Pieces.new(language)
+  return setmetatable({
+    list = {},
+    rows = 0,
+    bytes = 0,
+    language = language,
+    open_bytes = 0,
+    fence_language = "",
+  }, Pieces)
+end
+
+---@private
+---@param line string
+---@param language string
+---@param at_gap boolean end pieces at empty lines
+function Pieces:put(line, language, at_gap)
+  local bytes = self.open_bytes
+  if not self.open or (bytes > PIECE and (not at_gap or line == "" or bytes > 4 * PIECE)) then
+    self.open, bytes = { row = self.rows, lines = {}, language = language }, 0
+    self.list[#self.list + 1] = self.open
+  end
+  self.open.lines[#self.open.lines + 1] = line
+  self.open_bytes = bytes + #line + 1
+end
+
+---@private
+---@param line string
+function Pieces:put_fence(line)
+  self.list[#self.list + 1] = { row = self.rows, lines = { line }, language = "", fence = true }
+  self.open = nil
+end
+
+---A prompt is no Markdown but for its fences: what a person typed is shown as it was typed.
+---@private
+---@param line string
+function Pieces:put_prose(line)
+  local ticks, info = line:match("^%s*(```+)%s*([^`]*)$")
+  if not ticks then
+    ticks, info = line:match("^%s*(~~~+)%s*(.*)$")
+  end
+  local fence = self.fence
+  if not fence and ticks then
+    self:put_fence(line)
+    self.fence, self.fence_language = ticks, ((info or ""):match("^[%w_+#-]+") or ""):lower()
+  elseif fence and ticks and info == "" and #ticks >= #fence and ticks:sub(1, 1) == fence:sub(1, 1) then
+    self:put_fence(line)
+    self.fence = nil
+  elseif fence then
+    self:put(line, self.fence_language, false)
+  elseif self.language == "markdown" then
+    self:put(line, "markdown", true)
+  end
+end
+
+---@param line string
+function Pieces:add(line)
+  if self.language == "markdown" or self.language == "prompt" then
+    self:put_prose(line)
+  else
+    self:put(line, self.language, false)
+  end
+  self.rows, self.bytes = self.rows + 1, self.bytes + #line + 1
+end
+
+---@class claude-ide.transcript.PiecesMark how the pieces were before a line
+---@field rows integer
+---@field package bytes integer
+---@field package count integer
+---@field package open? claude-ide.transcript.Piece
+---@field package open_lines integer
+---@field package open_bytes integer
+---@field package fence? string
+---@field package fence_language string
+
+---@return claude-ide.transcript.PiecesMark
+function Pieces:mark()
+  return {
+    rows = self.rows,
+    bytes = self.bytes,
+    count = #self.list,
+    open = self.open,
+    open_lines = self.open and #self.open.lines or 0,
+    open_bytes = self.open_bytes,
+    fence = self.fence,
+    fence_language = self.fence_language,
+  }
+end
+
+---Takes back the lines that came after a mark.
+---@param mark claude-ide.transcript.PiecesMark
+---@return integer pieces that stay as they are, whatever comes
+function Pieces:rewind(mark)
+  for at = #self.list, mark.count + 1, -1 do
+    self.list[at] = nil
+  end
+  for at = mark.open and #mark.open.lines or 0, mark.open_lines + 1, -1 do
+    mark.open.lines[at] = nil
+  end
+  self.rows, self.bytes = mark.rows, mark.bytes
+  self.open, self.open_bytes = mark.open, mark.open_bytes
+  self.fence, self.fence_language = mark.fence, mark.fence_language
+  return mark.open and mark.count - 1 or mark.count
+end
+
+---The pieces of a text that is whole; none of one that is too large.
+---@param lines string[]
+---@param language string "markdown", "prompt", or that of code
+---@return claude-ide.transcript.Piece[]
+function Pieces.of(lines, language)
+  local pieces = Pieces.new(language)
+  for _, line in ipairs(lines) do
+    pieces:add(line)
+  end
+  return pieces.bytes <= Pieces.MAX_TEXT and pieces.list or {}
+end
+
+return Pieces

@@ -1,0 +1,161 @@
+"""A message that comes word by word: what a word costs is its line, and what is shown is what the whole message would be."""
+
+import random
+
+import pytest
+
+from harness import live_source
+
+PARAGRAPH = "The handler reads the **frame**, checks its length against `MAX_FRAME`, and only then decodes it."
+
+
+@pytest.fixture
+def nvim(start_nvim):
+    return live_source.start(start_nvim)
+
+
+def say(nvim, kind, text):
+    nvim.lua("live.say(...)", kind, text)
+    live_source.settle(nvim)
+
+
+def test_a_word_at_the_end_of_2000_lines_sets_one_line(nvim):
+    say(nvim, "prompt", "Tell me all")
+    say(nvim, "reply", "\n".join(f"{number}: {PARAGRAPH}" for number in range(2000)))
+    assert nvim.lua("return #vim.api.nvim_buf_get_lines(0, 0, -1, false)") > 2000
+    asked = nvim.lua("return live.asked")
+    assert nvim.lua('return live.lines_set(function() live.append(" And") end)') == 1
+    assert nvim.lua('return live.lines_set(function() live.append(" more.\\nOne") end)') == 2
+    assert nvim.lua('return live.lines_set(function() live.append(" line") end)') == 1
+    live_source.settle(nvim)
+    assert nvim.lines()[-3:-1] == [f"1999: {PARAGRAPH} And more.", "One line"]
+    assert nvim.lua("return live.asked") == asked, "the message is not read again"
+
+
+def test_a_word_is_coloured_with_its_paragraph_alone(nvim):
+    say(nvim, "reply", "\n\n".join([PARAGRAPH * 20] * 25))
+    nvim.lua("""
+      local colour = require("claude-ide.transcript.colour")
+      local spans = colour.spans
+      parsed = 0
+      colour.spans = function(piece)
+        for _, line in ipairs(piece.lines) do parsed = parsed + #line end
+        return spans(piece)
+      end
+      live.append(" A **bold** word.")
+    """)
+    live_source.settle(nvim)
+    assert 0 < nvim.lua("return parsed") <= len(PARAGRAPH) * 20 * 2
+    last = nvim.lua("return vim.api.nvim_buf_line_count(0) - 2")
+    groups = nvim.lua(
+        """
+        return vim.tbl_map(function(mark) return mark[4].hl_group end, vim.api.nvim_buf_get_extmarks(
+          0, require("claude-ide.transcript.canvas").colours, { (...), 1900 }, { (...), -1 }, { details = true }))
+        """,
+        last,
+    )
+    assert any("strong" in group or "Bold" in group for group in groups if group), groups
+
+
+TEXTS = {
+    "prose": "# A title\n\nSome *words* and a `word`.\n\n- one **thing**\n- another\n\n" * 8 + "The end",
+    "code": "Look:\n\n```lua\nlocal one = 1 -- a note\n\nreturn one\n```\n\nand\n\n~~~\nplain\n```\n~~~\n" * 6 + "so.",
+    "blank": "\n\n  \nfirst\n\n\n   \n\tsecond  \n \n\n```\n\n\ncode\n",
+    "returns": "one\r\ntwo\r\n\r\nthree\rfour\r\nfive\r",
+    "odd": "a\x07b\n\u0085\n·\n…\n\x1b[31mred\x1b[0m\n" + "long " * 900 + "\nend",
+    "wide": "日本語の**文**です。\n\n" * 20 + "```\n日本\n```",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_word_by_word_is_the_same_as_at_once(nvim, name):
+    text = TEXTS[name]
+    chance = random.Random(name)
+    say(nvim, "prompt", "Go on")
+    say(nvim, "reply", text)
+    whole = nvim.lua("return live.shown()")
+    say(nvim, "prompt", "And once more")
+    nvim.cmd("bwipeout!")
+    nvim.lua(live_source.LIVE)
+    say(nvim, "prompt", "Go on")
+    say(nvim, "reply", "")
+    at = 0
+    while at < len(text):
+        word = text[at : at + chance.choice([1, 2, 3, 7, 20])]
+        nvim.lua("live.append(...)", word)
+        if chance.random() < 0.1:
+            live_source.settle(nvim)
+        at += len(word)
+    live_source.settle(nvim)
+    assert nvim.lua("return live.shown()") == whole
+
+
+def test_the_cursor_and_the_view_stay_unless_they_are_at_the_end(nvim):
+    say(nvim, "prompt", "Tell me all")
+    say(nvim, "reply", "\n".join(f"line {number}" for number in range(200)))
+    nvim.keys("gg20j")
+    nvim.wait("vim.fn.line('.') == 21")
+    live_source.settle(nvim)
+    before = nvim.lua("return vim.fn.winsaveview()")
+    nvim.lua('for number = 1, 50 do live.append("\\nmore " .. number) end')
+    live_source.settle(nvim)
+    assert nvim.lua("return vim.fn.winsaveview()") == before
+    nvim.keys("G")
+    nvim.wait("vim.fn.line('.') == vim.fn.line('$')")
+    nvim.lua('for number = 1, 50 do live.append("\\nstill more " .. number) end')
+    nvim.wait_screen("still more 50")
+    assert nvim.lua("return vim.fn.line('.') == vim.fn.line('$')")
+
+
+def test_words_wait_while_a_selection_or_an_operator_does(nvim):
+    say(nvim, "reply", "one\ntwo")
+    nvim.keys("ggd")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'no'")
+    nvim.lua('live.append("\\nthree") live.append(" and") live.say("prompt", "Then")')
+    assert nvim.lines() == ["Claude", "one", "two", ""]
+    nvim.keys("<Esc>")
+    nvim.wait(lambda: nvim.lines() == ["Claude", "one", "two", "three and", "", "You", "Then", ""])
+
+
+def test_a_word_that_was_missed_is_there_with_the_next(nvim):
+    say(nvim, "reply", "one")
+    nvim.lua("""
+      local block = live.messages_of[1].blocks[1]
+      block.text, block.bytes = "one two", 7
+      live.append(" three")
+    """)
+    nvim.wait(lambda: nvim.lines() == ["Claude", "one two three", ""])
+
+
+@pytest.mark.one_nvim
+def test_5000_messages_cost_as_much_each_as_the_first_ones(nvim):
+    """Counts what Lua does, not how long it takes."""
+    spent = nvim.lua(
+        """
+        require("claude-ide.transcript.winbar").refresh = function() end -- the screen is not counted
+        local function say(first, last)
+          for number = first, last do
+            live.say(number % 2 == 0 and "reply" or "prompt", "message " .. number)
+            if number % 10 == 0 then
+              assert(vim.wait(10000, live.is_quiet, 1))
+            end
+          end
+        end
+        local function work(first, last)
+          local count = 0
+          jit.off()
+          jit.flush()
+          debug.sethook(function() count = count + 1 end, "", 100)
+          say(first, last)
+          debug.sethook()
+          jit.on()
+          return count
+        end
+        local early = work(1, 200)
+        say(201, 4800)
+        return { early, work(4801, 5000) }
+        """,
+        timeout=180,
+    )
+    assert nvim.lua("return live.view().canvas.count") == 5000
+    assert spent[1] < 1.5 * spent[0], spent
