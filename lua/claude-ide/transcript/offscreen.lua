@@ -1,0 +1,194 @@
+-- Messages that are no text in the buffer, rendered for whoever needs their words: a search that goes on beyond the text, a
+-- yank or a file that would get an empty line for each.
+-- In turns short enough that no key waits; ends without a word when the transcript is closed or replaced.
+
+local M = {}
+
+---Rows asked for at once, and bytes of the file behind the messages asked for at once.
+local ROWS, BYTES = 64, 256 * 1024
+local BEFORE = require("claude-ide.transcript.render").ROWS_BEFORE
+---How long a turn may take.
+local BUDGET_NS = 7e6
+
+---@param view claude-ide.transcript.View
+---@return boolean whether some row is no text
+function M.has_gaps(view)
+  return view.canvas.count < view.canvas.heights:len()
+end
+
+---@class claude-ide.transcript.Visit
+---@field view claude-ide.transcript.View
+---@field rows integer[] to be rendered, in order
+---@field at integer
+---@field visit fun(row: integer, items: claude-ide.transcript.Item[]): boolean?
+---@field done fun(finished: boolean)
+---@field generation integer
+---@field over boolean
+---@field known table<integer, claude-ide.sessions.Row>
+
+---@param visit claude-ide.transcript.Visit
+---@param finished boolean
+local function finish(visit, finished)
+  if not visit.over then
+    visit.over = true
+    visit.done(finished)
+  end
+end
+
+---@param visit claude-ide.transcript.Visit
+---@return boolean
+local function is_void(visit)
+  local view = visit.view
+  if view.closed or visit.generation ~= view.generation then
+    finish(visit, false)
+  end
+  return visit.over
+end
+
+local ask ---@type fun(visit: claude-ide.transcript.Visit)
+
+---@param visit claude-ide.transcript.Visit
+---@param messages table<integer, claude-ide.sessions.Message> by id
+---@param last integer where what was asked for ends
+local function give(visit, messages, last)
+  local view, stop = visit.view, vim.uv.hrtime() + BUDGET_NS
+  while visit.at <= last and vim.uv.hrtime() < stop do
+    local row = visit.rows[visit.at]
+    local known = visit.known[row]
+    local message = known and messages[known.id]
+    visit.at = visit.at + 1
+    local items = message
+        and require("claude-ide.transcript.render").message(
+          message,
+          require("claude-ide.transcript.context").of_row(view, visit.known, row)
+        )
+      or {}
+    if visit.visit(row, items) then
+      return finish(visit, true)
+    end
+  end
+  vim.defer_fn(function()
+    if is_void(visit) then
+      return
+    elseif visit.at <= last then
+      give(visit, messages, last)
+    else
+      ask(visit)
+    end
+  end, 1)
+end
+
+---@param visit claude-ide.transcript.Visit
+function ask(visit)
+  local first = visit.rows[visit.at]
+  if not first then
+    return finish(visit, true)
+  end
+  local least, most, last = first, first, visit.at
+  for at = visit.at, math.min(visit.at + ROWS, #visit.rows) do
+    local low, high = math.min(least, visit.rows[at]), math.max(most, visit.rows[at])
+    if high - low > 2 * ROWS then
+      break
+    end
+    least, most, last = low, high, at
+  end
+  local from = math.max(least - BEFORE, 0)
+  visit.view.source:rows(from, most - from + 1, function(rows)
+    if is_void(visit) then
+      return
+    elseif not rows then
+      return finish(visit, false)
+    end
+    visit.known = {}
+    for at, row in ipairs(rows) do
+      visit.known[from + at - 1] = row
+    end
+    local ids, bytes = {}, 0
+    for at = visit.at, last do
+      local known = visit.known[visit.rows[at]]
+      if known and #ids > 0 and bytes + known.bytes > BYTES then
+        last = at - 1
+        break
+      elseif known then
+        ids[#ids + 1], bytes = known.id, bytes + known.bytes
+      end
+    end
+    visit.view.source:messages(ids, visit.view.source.max_text, function(messages)
+      if is_void(visit) then
+        return
+      elseif not messages then
+        return finish(visit, false)
+      end
+      local by_id = {}
+      for _, message in ipairs(messages) do
+        by_id[message.id] = message
+      end
+      give(visit, by_id, last)
+    end)
+  end)
+end
+
+---Renders rows one after the other.
+---@param view claude-ide.transcript.View
+---@param rows integer[]
+---@param visit fun(row: integer, items: claude-ide.transcript.Item[]): boolean? true ends it
+---@param done fun(finished: boolean) not called after it is cancelled
+---@return fun() cancel
+function M.visit(view, rows, visit, done)
+  local guard = require("claude-ide.safely")
+  local state = {
+    view = view,
+    rows = rows,
+    at = 1,
+    visit = guard.wrap("look at a message", visit),
+    done = guard.wrap("end a look at messages", done),
+    generation = view.generation,
+    over = false,
+    known = {},
+  }
+  ask(state)
+  return function()
+    state.over = true
+  end
+end
+
+---Lines of the buffer with the words of all messages that are no text in it.
+---@param view claude-ide.transcript.View
+---@param first integer line of the first, from 1
+---@param lines string[] as they are in the buffer, or parts of them
+---@param done fun(lines: string[]?) nil: the transcript is gone. At once where nothing is missing
+function M.fill(view, first, lines, done)
+  local canvas, at, pieces, missing, of_row = view.canvas, 1, {}, {}, {}
+  while at <= #lines do
+    local row, offset = canvas.heights:at(first + at - 2)
+    local is_row = canvas.heights:len() > 0 and first + at - 2 < canvas.heights:before(canvas.heights:len())
+    if is_row and not canvas.rows[row] then
+      pieces[#pieces + 1] = {}
+      missing[#missing + 1], of_row[row] = row, #pieces
+      at = at + 1
+    else
+      local count = is_row and canvas.heights:get(row) - offset or 1
+      pieces[#pieces + 1] = vim.list_slice(lines, at, math.min(at + count - 1, #lines))
+      at = at + math.max(count, 1)
+    end
+  end
+  local function all()
+    local text = {}
+    for _, piece in ipairs(pieces) do
+      vim.list_extend(text, piece)
+    end
+    return text
+  end
+  if #missing == 0 or not view.source:info() then
+    return done(all())
+  end
+  M.visit(view, missing, function(row, items)
+    for _, item in ipairs(items) do
+      vim.list_extend(pieces[of_row[row]], item.lines)
+    end
+  end, function(finished)
+    done(finished and all() or nil)
+  end)
+end
+
+return M
