@@ -46,6 +46,7 @@ plug("n", "claude-diff-accept", "<Cmd>Claude accept<CR>", "accept the proposed e
 plug("n", "claude-diff-reject", "<Cmd>Claude reject<CR>", "reject the proposed edit")
 plug("n", "claude-diffs", "<Cmd>Claude diffs<CR>", "list the proposed edits")
 plug("n", "claude-sessions", "<Cmd>Claude sessions<CR>", "list the sessions of this project")
+plug("n", "claude-transcript", "<Cmd>Claude transcript<CR>", "show the transcript of the session")
 plug("n", "claude-review", "<Cmd>Claude review<CR>", "review what Claude changed")
 plug(
   "n",
@@ -60,6 +61,39 @@ plug(
   "go to Claude's change before"
 )
 plug("n", "claude-selection-toggle", "<Cmd>Claude selection toggle<CR>", "send the selection, or stop")
+
+-- A transcript that is asked for by its name: `:edit`, or a saved session, which makes an empty buffer of that name.
+vim.api.nvim_create_autocmd({ "BufReadCmd", "SessionLoadPost" }, {
+  group = vim.api.nvim_create_augroup("claude-ide.transcript.read", { clear = true }),
+  pattern = "claude://transcript/*",
+  callback = function(event)
+    require("claude-ide.app")
+    require("claude-ide.transcript").read_into(event.buf, vim.api.nvim_buf_get_name(event.buf))
+  end,
+  desc = "Claude Code: read a transcript by its name",
+})
+
+-- Neovim leaves, for certain: see leave.lua, which says why it is this event.
+local leaving, has_left = vim.api.nvim_create_augroup("claude-ide.leave", { clear = true }), false
+vim.api.nvim_create_autocmd("BufWinLeave", {
+  group = leaving,
+  callback = function()
+    if vim.v.exiting ~= vim.NIL and not has_left then
+      has_left = true
+      if package.loaded["claude-ide.server"] or package.loaded["claude-ide.decisions"] then
+        require("claude-ide.leave").now()
+      end
+    end
+  end,
+  desc = "Claude Code: nothing of ours in a saved session",
+})
+vim.api.nvim_create_autocmd("SessionLoadPost", {
+  group = leaving,
+  callback = function()
+    require("claude-ide.leave").session_loaded()
+  end,
+  desc = "Claude Code: no dead windows of a saved session",
+})
 
 -- A Neovim without a screen (a script, a test, a commit hook) is nobody's editor, so it waits for UIEnter.
 local function autostart()

@@ -7,7 +7,7 @@ import pytest
 from harness.cli import QUESTION, call
 from harness.mock_api import Reply
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 SESSION = """
 local live = require("claude-ide.sessions").live()[1]
@@ -18,7 +18,7 @@ return live and live.id
 @pytest.fixture
 def nvim(start_nvim):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\nthree\n"}, env={"TZ": "UTC"})
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.lua('require("claude-ide").connect()')
     return nvim
 
 
@@ -47,9 +47,9 @@ def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
     assert re.fullmatch(r"  Edit a.txt \+1 −1 · ok · [\d.]+ s", lines_with(nvim, "  Edit ")[0])
     assert "    +TWO" in nvim.lines() and "    -two" in nvim.lines()
     claude.answer("1")
-    nvim.wait(lambda: lines_with(nvim, "All is done")[1:], timeout=60)
-    nvim.wait(lambda: "    42" in nvim.lines(), timeout=60)
-    assert re.fullmatch(r"  Bash python3 .* · ok · [\d.]+ s", lines_with(nvim, "  Bash ")[0])
+    nvim.wait(lambda: lines_with(nvim, "All is done")[1:])
+    nvim.wait(lambda: "    42" in nvim.lines())
+    assert re.fullmatch(r"  Bash python3 .* · ok · [\d.]+ s \(\+[\d.]+ s asked\)", lines_with(nvim, "  Bash ")[0])
     assert nvim.cursor()[0] == nvim.lua("return vim.fn.line('$')"), "it followed"
     nvim.wait_screen(re.compile(r" · idle ", re.MULTILINE))
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from transcript_files import Transcript, conversation
-from transcript_steps import ENV, NOTICES, go_to, press, show, wait_rendered
+from transcript_steps import ENV, NOTICES, go_to, press, show, wait_named, wait_rendered
 
 
 @pytest.fixture
@@ -16,6 +16,37 @@ def script(tmp_path):
 @pytest.fixture
 def empty(tmp_path):
     return Transcript(tmp_path / "home", tmp_path / "project")
+
+
+def test_what_they_asked_for_opens_at_once_unless_they_have_gone_on(start_nvim, script):
+    nvim = start_nvim(env=ENV, init_lua=NOTICES, args=["a.txt"], files={"a.txt": "first\nsecond\n"})
+    nvim.lua(
+        """
+        local file, transcript = ..., require("claude-ide.transcript")
+        local function here() return transcript.of_buffer(vim.api.nvim_get_current_buf()) ~= nil end
+        vim.keymap.set("n", "gz", function()
+          transcript.open({ file = file })
+          at_once = here()
+        end)
+        -- Now it takes long to find.
+        vim.keymap.set("n", "gy", function()
+          local source = require("claude-ide.transcript.source.find")
+          source.find = function(_, found) deliver = function() found(require("claude-ide.transcript.source.file").new(file)) end end
+          transcript.open()
+        end)
+        """,
+        str(script.path),
+    )
+    nvim.keys("gz")
+    nvim.wait("at_once ~= nil")
+    assert nvim.lua("return at_once") is True
+    nvim.cmd("buffer a.txt")
+    nvim.keys("gyd")
+    nvim.wait("deliver and vim.api.nvim_get_mode().mode == 'no'")
+    nvim.lua("deliver()")
+    nvim.keys("d")
+    wait_rendered(nvim)
+    assert nvim.lua("return vim.fn.getbufline('a.txt', 1, '$')") == ["second"]
 
 
 def test_a_conversation_reads_well(start_nvim, script):
@@ -177,7 +208,7 @@ def test_enter_on_an_edit_shows_the_file_before_and_after(start_nvim, script):
     press(nvim, ":q<CR>", "#vim.api.nvim_list_tabpages() == 1")
     nvim.wait(
         "return not vim.iter(vim.api.nvim_list_bufs()):any(function(buf) "
-        "return vim.api.nvim_buf_get_name(buf):find('claude://edit', 1, true) ~= nil end)"
+        "return (vim.b[buf].claude_ide or {}).kind == 'edit' end)"
     )
 
 
@@ -218,10 +249,10 @@ def test_a_subagent_is_shown_within_and_in_a_buffer_of_its_own(start_nvim, scrip
     at = lines.index("    Subagent Explore · 3 messages")
     assert lines[at : at + 10] == [
         "    Subagent Explore · 3 messages",
-        "    You",
+        "    Claude asks",
         "    Look around in the project.",
         "",
-        "    Claude",
+        "    Subagent",
         "      Grep TODO in src · ok · 0.2 s",
         "        src/a.lua",
         "        src/b.lua",
@@ -234,7 +265,8 @@ def test_a_subagent_is_shown_within_and_in_a_buffer_of_its_own(start_nvim, scrip
     press(nvim, "<CR>", lambda: "    Subagent Explore · Enter shows what it did" in nvim.lines())
     assert "        src/b.lua" not in nvim.lines()
     nvim.keys("gf")
-    nvim.wait("vim.api.nvim_buf_get_name(0):find('claude://transcript/agent%-a1')")
+    name = f"claude://transcript/{script.id}/agent-a1"
+    nvim.wait(lambda: nvim.lua("return vim.api.nvim_buf_get_name(0)").startswith(name))
     wait_rendered(nvim)
     assert "  Grep TODO in src · ok · 0.2 s" in nvim.lines()
 
@@ -301,6 +333,7 @@ def test_everything_has_its_place(start_nvim, empty):
     empty.line("user", message={"role": "user", "content": "<local-command-stdout>Set model</local-command-stdout>"})
     empty.line("user", message={"role": "user", "content": "<command-name>/clear</command-name>"})
     nvim = show(start_nvim, empty)
+    wait_named(nvim)
     assert (
         "\n".join(nvim.lines())
         == """\
@@ -324,7 +357,7 @@ Seen.
   Interrupted by you
 
 Claude
-  ide: getDiagnostics file:///a · running
+  ide: getDiagnostics file:///a · no result
 
 ── Conversation compacted · 2026-01-05 09:02
 
@@ -389,15 +422,21 @@ def test_the_same_transcript_has_one_buffer_and_several_can_be_open(start_nvim, 
     nvim.cmd(f"Claude transcript {script.id[:8]}")
     nvim.wait(lambda: nvim.lua("return vim.api.nvim_get_current_buf()") == first)
     nvim.wait_screen("see src/parser.lua:3")
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 1, "each takes the window of the one before"
+    nvim.cmd("new")
+    nvim.cmd(f"Claude transcript {other.id}")
+    nvim.wait_screen("Another one")
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
+    press(nvim, "q", "vim.bo.filetype ~= 'claude-transcript'")
 
 
 def test_a_wiped_buffer_is_closed_and_opens_again(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.lua("""
       closed = 0
-      local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_get_current_buf())
-      local close = view.transcript.close
-      view.transcript.close = function(self) closed = closed + 1 close(self) end
+      local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf())
+      local close = view.source.close
+      view.source.close = function(self) closed = closed + 1 close(self) end
     """)
     nvim.cmd("bwipeout")
     assert nvim.lua("return closed") == 1
@@ -412,6 +451,89 @@ def test_edit_reads_it_again(start_nvim, script):
     nvim.wait(lambda: nvim.lines() == before)
     go_to(nvim, "  Bash make test")
     assert nvim.lua("return vim.fn.foldclosed('.')") > 0
+
+
+def test_a_deleted_buffer_comes_back_with_its_keys(start_nvim, script):
+    nvim = show(start_nvim, script)
+    before = nvim.lines()
+    nvim.cmd("bdelete")
+    script.prompt("While it was away")
+    nvim.cmd(f"Claude transcript {script.id}")
+    nvim.wait(lambda: nvim.lines() == [*before, "You", "While it was away", ""])
+    press(nvim, "q", "vim.bo.filetype == ''")
+
+
+def test_the_buffer_has_the_title_for_a_name_and_comes_back_with_a_saved_session(start_nvim, script):
+    nvim = show(start_nvim, script)
+    name = f"claude://transcript/{script.id}/Fix the parser"
+    nvim.wait(lambda: nvim.lua("return vim.api.nvim_buf_get_name(0)") == name)
+    assert nvim.lua("return #vim.fn.getbufinfo()") == 1, "the name of before is no buffer"
+    before = nvim.lines()
+    other = start_nvim(env=ENV)
+    other.lua("vim.cmd.edit(vim.fn.fnameescape(...))", name)
+    other.wait(lambda: other.lines() == before)
+    other.wait_screen("31.3k in context")
+    assert other.lua("return { vim.bo.filetype, vim.wo.foldmethod }") == ["claude-transcript", "manual"]
+    saved = str(other.project / "Session.vim")
+    other.cmd(f"mksession {saved}")
+    third = start_nvim(env=ENV, args=["-S", saved])
+    third.wait(lambda: third.lines() == before)
+    third.wait_screen("31.3k in context")
+
+
+def test_keys_are_those_of_the_option_and_each_is_a_plug(start_nvim, script):
+    nvim = show(
+        start_nvim, script, opts={"transcript": {"keymaps": {"next_prompt": ["}", "<Tab>"], "previous_prompt": False}}}
+    )
+    maps = nvim.lua("""
+      local maps = {}
+      for _, map in ipairs(vim.api.nvim_buf_get_keymap(0, "n")) do maps[map.lhs] = map.desc end
+      return { maps["}"], maps["<Tab>"], maps["]]"] or "none", maps["[["] or "none", maps["<Plug>(claude-transcript-previous-prompt)"] }
+    """)
+    assert maps == ["Claude Code: next prompt"] * 2 + ["none", "none", "Claude Code: prompt before"]
+    nvim.keys("gg")
+    press(nvim, "}", "vim.fn.line('.') > 1")
+    nvim.keys("g?")
+    nvim.wait_screen("} <Tab>")
+
+
+def test_code_is_yanked_without_what_is_around_it(start_nvim, script):
+    nvim = show(start_nvim, script)
+    for at, code in (
+        ("  return n + 1", "local function parse(n)\n  return n + 1 -- one too many\nend\n"),
+        ("  Bash make test", "make test\n"),
+        ("    +for i", "line 9\nfor i = 0, n - 1 do\nend\n"),
+    ):
+        go_to(nvim, at)
+        press(nvim, "gy", lambda code=code: nvim.lua("return vim.fn.getreg('\"')") == code)
+    go_to(nvim, "Done: the loop")
+    press(nvim, "gy", "notices[#notices] == 'There is no code here.'")
+
+
+def test_what_claude_asked_stands_with_its_answer(start_nvim, empty):
+    empty.prompt("Ask me")
+    options = [{"label": "Red", "description": "as fire"}, {"label": "Blue"}]
+    question = {"question": "Which colour?", "header": "Colour", "multiSelect": False, "options": options}
+    empty.run(
+        "AskUserQuestion",
+        'Your questions have been answered: "Which colour?"="Blue".',
+        outcome={"questions": [question], "answers": {"Which colour?": "Blue"}},
+        questions=[question],
+    )
+    nvim = show(start_nvim, empty)
+    at = nvim.lines().index("  AskUserQuestion Which colour? → Blue · ok · 0.3 s")
+    assert nvim.lines()[at + 1 :] == ["    Which colour?", "      - Red: as fire", "      - Blue", "    → Blue", ""]
+
+
+def test_keys_act_on_the_session(start_nvim, script):
+    nvim = show(start_nvim, script)
+    nvim.lua("""
+      acted = {}
+      require("claude-ide.sessions.actions").run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
+    """)
+    for number, (key, action) in enumerate([("R", "resume"), ("gR", "fork"), ("X", "export")], 1):
+        press(nvim, key, f"#acted == {number}")
+        assert nvim.lua("return acted[#acted]") == [action, script.id]
 
 
 def test_without_an_id_the_newest_session_is_shown(start_nvim, script):

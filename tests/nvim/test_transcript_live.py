@@ -16,16 +16,25 @@ def script(tmp_path):
 
 
 @pytest.fixture
-def running(sessions, script):
-    """The record of the CLI that runs the session; `running(status, …)` changes it."""
-    pid = sessions.sleeper()
+def run(sessions):
+    """`run(script)` makes the record of a CLI that runs the session; what it gives back changes it."""
 
-    def record(status, session=script.id, **more):
-        sessions.record(pid, session, status, cwd=script.cwd, **more)
+    def start(script):
+        pid = sessions.sleeper()
 
-    record("idle")
-    record.gone = lambda: sessions.forget(pid)
-    return record
+        def record(status, session=script.id, **more):
+            sessions.record(pid, session, status, cwd=script.cwd, **more)
+
+        record("idle")
+        record.gone = lambda: sessions.forget(pid)
+        return record
+
+    return start
+
+
+@pytest.fixture
+def running(run, script):
+    return run(script)
 
 
 def view(nvim):
@@ -49,6 +58,7 @@ def test_elsewhere_nothing_moves(start_nvim, script):
     nvim.wait_screen(
         re.compile(r"^You.*Fix the off-by-one.*I'll look at the parser first. It is", re.MULTILINE | re.DOTALL)
     )
+    nvim.wait_screen("One test of the printer still fails")  # coloured: the marks around a word are hidden
     before, screen = view(nvim), nvim.screen()[1:30]
     script.prompt("More of it")
     script.reply("The newest answer")
@@ -58,8 +68,9 @@ def test_elsewhere_nothing_moves(start_nvim, script):
     assert nvim.screen()[1:30] == screen
 
 
-def test_a_result_comes_in_place(start_nvim, tmp_path):
+def test_a_result_comes_in_place(start_nvim, tmp_path, run):
     script = Transcript(tmp_path / "home", tmp_path / "project")
+    run(script)
     script.prompt("Do two things")
     first = script.call("Bash", command="make slow")
     second = script.call("Bash", command="make fast")
@@ -95,6 +106,15 @@ def test_what_a_person_unfolded_stays_so(start_nvim, tmp_path):
     for text in ("  Thinking", "  Bash for"):
         go_to(nvim, text)
         assert nvim.lua("return vim.fn.foldclosed('.')") == -1, text
+
+
+def test_a_window_at_the_end_stays_there_when_it_is_resized(start_nvim, script):
+    nvim = show(start_nvim, script)
+    nvim.cmd("vnew | wincmd p | vertical resize 20")
+    at_end = "vim.fn.line('w$') == vim.fn.line('$') and vim.fn.winline() == vim.fn.winheight(0)"
+    nvim.wait(f"vim.fn.winwidth(0) == 20 and {at_end}")
+    nvim.cmd("only")
+    nvim.wait(f"vim.fn.winwidth(0) > 20 and {at_end}")
 
 
 def test_two_windows_each_keep_their_place(start_nvim, script):
@@ -180,12 +200,80 @@ def test_the_winbar_and_the_end_say_what_claude_does(start_nvim, script, running
     nvim.wait_screen("Fix the parser · ended")
 
 
-def test_a_cleared_session_says_where_it_goes_on(start_nvim, script, running):
+def test_a_cleared_session_says_where_it_goes_on_and_leads_there(start_nvim, script, running, tmp_path):
     nvim = show(start_nvim, script)
     nvim.wait_screen("Fix the parser · idle")
     running("idle", session="99999999-2222-4333-8444-555555555555")
-    screen = nvim.wait_screen("went on in session 99999999")
+    screen = nvim.wait_screen("went on in session 99999999 · Enter goes there")
     assert "went on in another session" in screen
+    other = Transcript(tmp_path / "home", tmp_path / "project", "99999999-2222-4333-8444-555555555555")
+    other.prompt("After the clear")
+    nvim.keys("G<CR>")
+    nvim.wait_screen("After the clear")
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
+
+
+def test_a_call_runs_as_long_as_its_session(start_nvim, tmp_path, run):
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    script.prompt("Go")
+    script.reply(script.call("Bash", command="make slow"))
+    nvim = show(start_nvim, script)
+    assert "  Bash make slow · no result" in nvim.lines()
+    record = run(script)
+    nvim.wait(lambda: "  Bash make slow · running" in nvim.lines())
+    record.gone()
+    nvim.wait(lambda: "  Bash make slow · no result" in nvim.lines())
+
+
+def test_a_subagent_in_the_background_runs_until_its_end_is_told(start_nvim, tmp_path, run):
+    """Drawn before its description is there; entered from the line of its call."""
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    run(script)
+    script.prompt("Ask somebody")
+    call = script.call("Agent", description="look around", prompt="Look.", subagent_type="Explore")
+    script.reply(call)
+    nvim = show(start_nvim, script)
+    nvim.wait(lambda: "  Agent look around · running" in nvim.lines())
+    agent = script.agent(call)
+    agent.prompt("Look.")
+    agent.reply("I look.")
+    launched = {"isAsync": True, "status": "async_launched", "agentId": "a1", "description": "look around"}
+    script.result(call, [{"type": "text", "text": "Async agent launched."}], 0.1, outcome=launched)
+    script.reply("It is on its way.")
+    nvim.wait(lambda: "It is on its way." in nvim.lines())
+    assert "  Agent look around · running" in nvim.lines()
+    nvim.wait(lambda: "    Subagent Explore · Enter shows what it did" in nvim.lines())
+    assert not any("Async agent launched" in line for line in nvim.lines())
+    go_to(nvim, "  Agent look around")
+    press(nvim, "<CR>", lambda: "    I look." in nvim.lines())
+    assert nvim.lua("return vim.fn.foldclosed('.')") == -1
+    assert "    Claude asks" in nvim.lines()
+    press(nvim, "<CR>", lambda: "    I look." not in nvim.lines())
+    assert nvim.lua("return vim.fn.foldclosed('.')") > 0
+    script.wait(30)
+    script.prompt(
+        "<task-notification>\n<task-id>a1</task-id>\n"
+        f"<tool-use-id>{call['id']}</tool-use-id>\n<status>completed</status>\n</task-notification>"
+    )
+    nvim.wait(lambda: any(line.startswith("  Agent look around · ok · ") for line in nvim.lines()))
+    nvim.keys("gf")
+    nvim.wait("vim.api.nvim_buf_get_name(0):find('agent', 1, true) ~= nil")
+    nvim.wait(lambda: nvim.lines()[:2] == ["Claude asks", "Look."])
+
+
+def test_a_subagent_without_a_description_is_reached_by_its_result(start_nvim, tmp_path):
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    script.prompt("Ask somebody")
+    call = script.call("Task", description="look around", prompt="Look.")
+    script.reply(call)
+    agent = script.agent(call)
+    (script.path.with_suffix("") / "subagents/agent-a1.meta.json").unlink()
+    agent.prompt("Look.")
+    agent.reply("I look.")
+    script.result(call, "Seen.", outcome={"agentId": "a1", "status": "completed"})
+    nvim = show(start_nvim, script)
+    go_to(nvim, "  Task look around")
+    press(nvim, "<CR>", lambda: "    I look." in nvim.lines())
 
 
 def test_a_deleted_transcript_stays_on_the_screen(start_nvim, script):
@@ -220,7 +308,7 @@ def test_visual_mode_survives_what_comes(start_nvim, script):
     script.prompt("More of it")
     nvim.wait_screen("/11")
     assert nvim.mode() == "V"
-    press(nvim, "y", "vim.fn.mode() == 'n'")
+    press(nvim, "y", "vim.fn.mode(1) == 'n'")
     assert nvim.lua("return vim.fn.getreg('\"')").startswith("Done: the loop ends one earlier.")
 
 

@@ -140,6 +140,7 @@
 ---@field diagnostics? claude-ide.Opts.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff? claude-ide.Opts.diff Edits that Claude proposes and waits for you to decide.
 ---@field review? claude-ide.Opts.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
+---@field transcript? claude-ide.Opts.transcript `:Claude transcript`: what was said and done in a session.
 ---@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
 ---@field notify? claude-ide.Opts.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
 ---@field terminal? claude-ide.Opts.terminal Where `:Claude` runs the CLI.
@@ -282,6 +283,7 @@
 ---@field diagnostics claude-ide.Config.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff claude-ide.Config.diff Edits that Claude proposes and waits for you to decide.
 ---@field review claude-ide.Config.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
+---@field transcript claude-ide.Config.transcript `:Claude transcript`: what was said and done in a session.
 ---@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.
 ---@field notify claude-ide.Config.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
 ---@field terminal claude-ide.Config.terminal Where `:Claude` runs the CLI.

@@ -1,80 +1,161 @@
--- The keys of a transcript, and the help that lists them.
+-- The keys of a transcript.
 
 local M = {}
 
 ---@class claude-ide.transcript.Key
----@field lhs string
+---@field name string of the option and, with dashes, of the <Plug>
 ---@field modes? string[] default: normal mode
 ---@field desc string
 ---@field run fun(view: claude-ide.transcript.View, count: integer)
 
+---What does the work, loaded with the first key that needs it.
+---@type table<string, fun(): table>
+local MODULES = {
+  branch = function()
+    return require("claude-ide.transcript.branch")
+  end,
+  code = function()
+    return require("claude-ide.transcript.code")
+  end,
+  enter = function()
+    return require("claude-ide.transcript.enter")
+  end,
+  gf = function()
+    return require("claude-ide.transcript.gf")
+  end,
+  motions = function()
+    return require("claude-ide.transcript.motions")
+  end,
+  search = function()
+    return require("claude-ide.transcript.search")
+  end,
+  sessions = function()
+    return require("claude-ide.sessions.actions")
+  end,
+}
+
+---@param name string
+---@param desc string
+---@param module string one of MODULES
+---@param call fun(of: table, view: claude-ide.transcript.View, count: integer)
+---@param modes? string[]
+---@return claude-ide.transcript.Key
+local function key(name, desc, module, call, modes)
+  return {
+    name = name,
+    desc = desc,
+    modes = modes,
+    run = function(view, count)
+      call(MODULES[module](), view, count)
+    end,
+  }
+end
+
+---@param name string
+---@param desc string
 ---@param stop claude-ide.transcript.Stop
 ---@param step 1|-1
----@return fun(view: claude-ide.transcript.View, count: integer)
-local function jump(stop, step)
-  return function(view, count)
-    require("claude-ide.transcript.motions").jump(view, stop, step, count)
-  end
+---@return claude-ide.transcript.Key
+local function jump(name, desc, stop, step)
+  return key(name, desc, "motions", function(motions, view, count)
+    motions.jump(view, stop, step, count)
+  end, { "n", "x", "o" })
 end
 
+---@param name string
+---@param desc string
 ---@param how "edit"|"split"|"tabedit"
----@return fun(view: claude-ide.transcript.View)
-local function go_to_file(how)
-  return function(view)
-    require("claude-ide.transcript.files").go(view, how)
-  end
+---@return claude-ide.transcript.Key
+local function go_to_file(name, desc, how)
+  return key(name, desc, "gf", function(gf, view)
+    gf.go(view, how)
+  end)
 end
 
-local MOTION = { "n", "x", "o" }
+---@param name string
+---@param desc string
+---@param action claude-ide.sessions.ActionName
+---@return claude-ide.transcript.Key
+local function act(name, desc, action)
+  return key(name, desc, "sessions", function(actions, view)
+    actions.run_by_id(action, view.session)
+  end)
+end
+
+---@param name string
+---@param desc string
+---@param step 1|-1
+---@return claude-ide.transcript.Key
+local function step_branch(name, desc, step)
+  return key(name, desc, "branch", function(branch, view)
+    branch.step(view, step)
+  end)
+end
+
+---@param name string
+---@param desc string
+---@param again "n"|"N"
+---@return claude-ide.transcript.Key
+local function search(name, desc, again)
+  return key(name, desc, "search", function(searches, view)
+    searches.again(view, again)
+  end)
+end
+
+---Takes a transcript out of the current window: what was there before comes back, or the window goes.
+---@param view claude-ide.transcript.View
+local function leave(view)
+  local win = vim.api.nvim_get_current_win()
+  local before = view.came_from[win]
+  view.came_from[win] = nil
+  if before and vim.api.nvim_buf_is_valid(before) then
+    vim.api.nvim_win_set_buf(win, before)
+  elseif not pcall(vim.api.nvim_win_close, win, false) then
+    vim.cmd("enew")
+  end
+end
 
 ---@type claude-ide.transcript.Key[]
 M.KEYS = {
-  { lhs = "]]", modes = MOTION, desc = "next prompt", run = jump("prompt", 1) },
-  { lhs = "[[", modes = MOTION, desc = "prompt before", run = jump("prompt", -1) },
-  { lhs = "]m", modes = MOTION, desc = "next tool call", run = jump("tool", 1) },
-  { lhs = "[m", modes = MOTION, desc = "tool call before", run = jump("tool", -1) },
-  { lhs = "]c", modes = MOTION, desc = "next edit", run = jump("edit", 1) },
-  { lhs = "[c", modes = MOTION, desc = "edit before", run = jump("edit", -1) },
+  jump("next_prompt", "next prompt", "prompt", 1),
+  jump("previous_prompt", "prompt before", "prompt", -1),
+  jump("next_tool", "next tool call", "tool", 1),
+  jump("previous_tool", "tool call before", "tool", -1),
+  jump("next_edit", "next edit", "edit", 1),
+  jump("previous_edit", "edit before", "edit", -1),
+  key(
+    "open",
+    "an edit: show before and after; a subagent: what it did; a cut text: all of it; else open or close the fold",
+    "enter",
+    function(enter, view)
+      enter.press(view)
+    end
+  ),
+  go_to_file("file", "go to the file of the call, or under the cursor", "edit"),
+  go_to_file("file_split", "the same in a split", "split"),
+  go_to_file("file_tab", "the same in a tab page", "tabedit"),
+  key("branches", "choose a branch of the conversation", "branch", function(branch, view)
+    branch.choose(view)
+  end),
+  step_branch("next_branch", "next branch", 1),
+  step_branch("previous_branch", "branch before", -1),
+  key("yank_code", "yank the code under the cursor", "code", function(code, view)
+    code.yank(view)
+  end),
+  act("resume", "resume the session in the terminal", "resume"),
+  act("fork", "go on in a copy of the session", "fork"),
+  act("export", "write the session down as Markdown", "export"),
+  search("search_next", "search on, through all messages", "n"),
+  search("search_previous", "the same in the other direction", "N"),
   {
-    lhs = "<CR>",
-    desc = "an edit: show before and after; a subagent: what it did; a cut text: all of it; else open or close the fold",
-    run = function(view)
-      require("claude-ide.transcript.enter").press(view)
-    end,
-  },
-  { lhs = "gf", desc = "go to the file of the call, or under the cursor", run = go_to_file("edit") },
-  { lhs = "<C-w>f", desc = "the same in a split", run = go_to_file("split") },
-  { lhs = "<C-w>gf", desc = "the same in a tab page", run = go_to_file("tabedit") },
-  {
-    lhs = "gb",
-    desc = "choose a branch of the conversation",
-    run = function(view)
-      require("claude-ide.transcript.branch").choose(view)
-    end,
-  },
-  {
-    lhs = "]v",
-    desc = "next branch",
-    run = function(view)
-      require("claude-ide.transcript.branch").step(view, 1)
-    end,
-  },
-  {
-    lhs = "[v",
-    desc = "branch before",
-    run = function(view)
-      require("claude-ide.transcript.branch").step(view, -1)
-    end,
-  },
-  {
-    lhs = "q",
+    name = "close",
     desc = "close",
     run = function(view)
-      require("claude-ide.transcript").leave(view)
+      leave(view)
     end,
   },
   {
-    lhs = "g?",
+    name = "help",
     desc = "this help",
     run = function()
       M.help()
@@ -82,11 +163,18 @@ M.KEYS = {
   },
 }
 
+---The keys of an action, as the option has them.
+---@param name string
+---@return string[]
+function M.of(name)
+  return require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().transcript.keymaps[name])
+end
+
 ---What Vim does here anyway, and is good to know.
 local BUILT_IN = {
   { "za zR zM", "open or close folds" },
   { "G", "go to the end and follow what is said" },
-  { "/", "search what is near; :Claude grep searches all" },
+  { "/ ?", "search this transcript; :Claude grep searches all" },
 }
 
 ---@param view claude-ide.transcript.View
@@ -102,80 +190,14 @@ function M.map(view)
   end
 end
 
----@param width integer
----@return string[] lines
----@return integer column of the words
-local function help_lines(width)
-  local entries = vim.tbl_map(function(key)
-    return { key.lhs, key.desc }
-  end, M.KEYS)
-  vim.list_extend(entries, BUILT_IN)
-  local widest = 0
-  for _, entry in ipairs(entries) do
-    widest = math.max(widest, #entry[1])
-  end
-  local lines = {}
-  for _, entry in ipairs(entries) do
-    local lead, rest = (" %-" .. widest .. "s  "):format(entry[1]), entry[2]
-    while #rest > 0 do
-      local room = width - widest - 4
-      local line = #rest <= room and rest or rest:sub(1, room):match("^(.*)%s%S*$") or rest:sub(1, room)
-      lines[#lines + 1] = lead .. line
-      rest = vim.trim(rest:sub(#line + 1))
-      lead = (" "):rep(widest + 3)
-    end
-  end
-  return lines, widest + 1
-end
-
----Lists the keys in a window that the next key closes.
+---Lists the keys.
 function M.help()
-  local width = math.min(64, vim.o.columns - 4)
-  local lines, column = help_lines(width)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = "wipe"
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].modifiable = false
-  local height = math.min(#lines, vim.o.lines - 4)
-  local win = vim.api.nvim_open_win(buf, true, {
-    relative = "editor",
-    width = width,
-    height = height,
-    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
-    col = math.max(math.floor((vim.o.columns - width) / 2), 0),
-    style = "minimal",
-    border = "rounded",
-    title = " Keys of a transcript ",
-    title_pos = "center",
-  })
-  vim.wo[win][0].wrap = false
-  for row, line in ipairs(lines) do
-    if line:sub(2, 2) ~= " " then
-      vim.api.nvim_buf_set_extmark(buf, require("claude-ide.transcript.canvas").namespace, row - 1, 0, {
-        end_col = math.min(column, #line),
-        hl_group = "ClaudeTranscriptKey",
-      })
-    end
+  local key_list, entries = require("claude-ide.ui.key_list"), {}
+  for _, one in ipairs(M.KEYS) do
+    entries[#entries + 1] = key_list.entry(M.of(one.name), one.desc)
   end
-  for _, lhs in ipairs({ "q", "<Esc>", "g?", "<CR>" }) do
-    vim.keymap.set("n", lhs, function()
-      if vim.api.nvim_win_is_valid(win) then
-        vim.api.nvim_win_close(win, true)
-      end
-    end, { buffer = buf, nowait = true, desc = "Claude Code: close the help" })
-  end
-  vim.api.nvim_create_autocmd("WinLeave", {
-    buffer = buf,
-    once = true,
-    desc = "Claude Code: the help goes with the focus",
-    callback = function()
-      vim.schedule(function()
-        if vim.api.nvim_win_is_valid(win) then
-          vim.api.nvim_win_close(win, true)
-        end
-      end)
-    end,
-  })
+  vim.list_extend(entries, BUILT_IN)
+  key_list.open(entries, { of = "a transcript", group = "ClaudeTranscriptKey", help = M.of("help") })
 end
 
 return M

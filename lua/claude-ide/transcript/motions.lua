@@ -52,7 +52,7 @@ local STOPS = {
 ---@return table<integer, claude-ide.sessions.Row>?
 local function ask(view, from, count)
   local rows, done = nil, false
-  view.transcript:rows(from, count, function(found)
+  view.source:rows(from, count, function(found)
     rows, done = found, true
   end)
   vim.wait(WAIT_MS, function()
@@ -200,34 +200,69 @@ local function prompt_row(view, step, count)
   return found
 end
 
+---@param view claude-ide.transcript.View
+---@param stop claude-ide.transcript.Stop
+---@param step 1|-1
+---@param count integer
+local function go_by(view, stop, step, count)
+  if stop == "prompt" then
+    local row = prompt_row(view, step, count)
+    if row then
+      M.go_to_row(view, row)
+    end
+    return
+  end
+  for _ = 1, count do
+    if not jump_once(view, stop, step) then
+      break
+    end
+  end
+end
+
+---Selects what an operator is to act on: the lines that came meanwhile would have left its beginning behind. Where the end
+---stands before a line, the lines above it are meant, as of any motion that leaves its end out.
+---@param from integer[] line from 1, byte
+---@param to integer[] the end, itself left out
+local function select_range(from, to)
+  local function text(lnum)
+    return vim.fn.getline(lnum) --[[@as string]]
+  end
+  local first, last, kind = from, { to[1], to[2] - 1 }, "v"
+  if to[2] == 0 then
+    last = { to[1] - 1, math.max(#text(to[1] - 1) - 1, 0) }
+    kind = text(first[1]):sub(1, first[2]):find("%S") and "v" or "V"
+  end
+  vim.api.nvim_win_set_cursor(0, first)
+  vim.cmd("normal! " .. kind)
+  vim.api.nvim_win_set_cursor(0, last)
+end
+
 ---Goes to the next or the one before.
 ---@param view claude-ide.transcript.View
 ---@param stop claude-ide.transcript.Stop
 ---@param step 1|-1
 ---@param count integer
 function M.jump(view, stop, step, count)
-  if not view.transcript or view.closed then
+  if not view.source:info() or view.closed then
     return
   end
   local from = vim.api.nvim_win_get_cursor(0)
+  local spot = view.canvas:spot(from[1])
+  local is_operator = require("claude-ide.ui.held").held(view.buf) == "operator"
   vim.cmd("normal! m'")
-  if stop == "prompt" then
-    local row = prompt_row(view, step, count)
-    if row then
-      M.go_to_row(view, row)
-    end
-  else
-    for _ = 1, count do
-      if not jump_once(view, stop, step) then
-        break
-      end
-    end
+  view.moving = true
+  local ok, err = xpcall(go_by, debug.traceback, view, stop, step, count)
+  view.moving = false
+  if not ok then
+    error(err, 0)
   end
-  local now = vim.api.nvim_win_get_cursor(0)
-  if now[1] == from[1] and vim.api.nvim_get_mode().mode == "n" then
+  local start, now = { view.canvas:lnum(spot), from[2] }, vim.api.nvim_win_get_cursor(0)
+  if now[1] == start[1] and vim.api.nvim_get_mode().mode == "n" then
     local where = step > 0 and "below" or "above"
     local what = ({ prompt = "prompt", tool = "tool call", edit = "edit" })[stop]
     require("claude-ide.ui.notice").info(("No %s %s."):format(what, where))
+  elseif now[1] ~= start[1] and is_operator then
+    select_range(now[1] < start[1] and now or start, now[1] < start[1] and start or now)
   end
 end
 

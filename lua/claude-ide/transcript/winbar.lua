@@ -46,7 +46,7 @@ end
 ---@return string
 local function position(view, win)
   local len = view.canvas.heights:len()
-  local info = view.transcript and view.transcript:info()
+  local info = view.source:info()
   if not info then
     return ""
   elseif len == 0 then
@@ -56,7 +56,7 @@ local function position(view, win)
   return info.complete and ("%d/%d"):format(row + 1, len) or ("%d/… reading"):format(row + 1)
 end
 
----@param info claude-ide.sessions.Info
+---@param info claude-ide.transcript.Info
 ---@return string? model
 ---@return string? context
 ---@return string? total
@@ -89,7 +89,7 @@ function M.of(view, win)
   if state then
     add(RANKS.state, group, " · " .. state)
   end
-  local info = view.transcript and view.transcript:info()
+  local info = view.source:info()
   if info then
     local model, context, total = usage_of(info)
     local function fact(rank, text)
@@ -100,11 +100,15 @@ function M.of(view, win)
     fact(RANKS.total, total)
     fact(RANKS.position, position(view, win))
   end
-  pieces[#pieces + 1] = {
-    rank = RANKS.keys,
-    right = true,
-    texts = { { "ClaudeTranscriptKey", " g?" }, { "ClaudeTranscriptFact", " keys " } },
-  }
+  local keymaps = require("claude-ide.config").get().transcript.keymaps
+  local help = require("claude-ide.ui.key_list").keys(keymaps.help)[1]
+  if help then
+    pieces[#pieces + 1] = {
+      rank = RANKS.keys,
+      right = true,
+      texts = { { "ClaudeTranscriptKey", " " .. help }, { "ClaudeTranscriptFact", " keys " } },
+    }
+  end
   return fit.winbar(pieces, width)
 end
 
@@ -112,7 +116,7 @@ end
 ---@return string
 function M.text()
   local win = vim.g.statusline_winid or vim.api.nvim_get_current_win()
-  local view = require("claude-ide.transcript").of_buffer(vim.api.nvim_win_get_buf(win))
+  local view = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_win_get_buf(win))
   local ok, text = pcall(function()
     return view and M.of(view, win) or ""
   end)
@@ -124,7 +128,10 @@ end
 local function closing(view)
   local live = view.live
   if view.went_on then
-    return { ("── went on in session %s"):format(view.went_on:sub(1, 8)), "ClaudeTranscriptWaiting" }
+    return {
+      ("── went on in session %s · Enter goes there"):format(view.went_on:sub(1, 8)),
+      "ClaudeTranscriptWaiting",
+    }
   elseif live and live.state.activity == "working" then
     return { "Claude works …", "ClaudeTranscriptWorking" }
   elseif live and live.state.activity == "waiting" then
