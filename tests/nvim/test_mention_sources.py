@@ -313,6 +313,108 @@ def test_snacks_explorer_and_picker(editor):
     type_and_wait(nvim, "gg:ClaudeSend<CR>", ["sub", "sub", "alpha.txt", ("alpha.txt", 3, 3), ("alpha.txt", 3, 3)])
 
 
+TELESCOPE = """
+local entries = {
+  { value = "alpha.txt", path = Project .. "/alpha.txt" },
+  { value = "beta.lua", filename = "beta.lua", cwd = Project, lnum = 1, text = "b" },
+  { value = "run.sh", path = Project .. "/run.sh", lnum = 7, bufnr = 3 },
+}
+Marked = {}
+function Mark(...) Marked = vim.tbl_map(function(index) return entries[index] end, { ... }) end
+local prompt = vim.api.nvim_get_current_buf()
+local picker = { get_multi_selection = function() return Marked end }
+package.loaded["telescope.actions.state"] = {
+  get_current_picker = function(buf) return buf == prompt and picker or nil end,
+  get_selected_entry = function() return entries[1] end,
+}
+package.loaded["telescope.from_entry"] = {
+  path = function(entry, _, escape) assert(escape == false) return entry.path or entry.filename or entry.value end,
+}
+"""
+
+MINI_PICK = """
+Matches = { current = "alpha.txt", marked = {} }
+package.loaded["mini.pick"] = {
+  get_picker_matches = function() return Matches end,
+  get_picker_opts = function() return { source = { cwd = Project } } end,
+}
+"""
+
+TROUBLE = """
+local function item(name, first, last) return { filename = Project .. "/" .. name, pos = { first, 0 }, end_pos = { last, 3 } } end
+local group, one, two = item("alpha.txt", 1, 1), item("alpha.txt", 1, 1), item("alpha.txt", 2, 3)
+local rows = { { node = { item = group } }, { item = one, node = {} }, { item = two, node = {} }, { item = two, node = {} }, {} }
+local buf = vim.api.nvim_get_current_buf()
+local function view(of) return { view = { win = { buf = of }, at = function(_, cursor) return rows[cursor[1]] or {} end } } end
+package.loaded["trouble.view"] = { get = function(filter) assert(filter.open) return { view(-1), view(buf) } end }
+"""
+
+FYLER = """
+local entries = { { path = Project .. "/sub" }, { path = "/elsewhere/x", link = Project .. "/alpha.txt" } }
+package.loaded["fyler.views.finder.helper"] = { parse_ref_id = function(line) return tonumber(line:match("/(%d+)")) end }
+package.loaded["fyler.views.finder.files.manager"] = { get = function(number) return assert(entries[number]) end }
+"""
+
+FUGITIVE = """
+local folder = vim.fn.tempname()
+vim.fn.mkdir(folder .. "/autoload", "p")
+vim.fn.writefile(vim.split([[
+function! FugitiveWorkTree() abort
+  return getcwd()
+endfunction
+function! fugitive#GX() abort
+  let name = matchstr(getline('.'), '^[MD?] \\zs.*')
+  return getline('.') =~# '^1234567 ' ? getcwd() . '/' : len(name) ? getcwd() . '/' . name : expand('<cfile>')
+endfunction]], "\\n"), folder .. "/autoload/fugitive.vim")
+vim.cmd("source " .. folder .. "/autoload/fugitive.vim")
+"""
+
+
+def test_telescope(editor):
+    nvim = explorer(editor, "TelescopePrompt", ["> "], TELESCOPE)
+    type_and_wait(nvim, ":ClaudeSend<CR>", ["alpha.txt"])
+    nvim.lua("Mark(2, 3)")
+    type_and_wait(nvim, ":ClaudeSend<CR>", ["alpha.txt", ("beta.lua", 1, 1), "run.sh"])
+
+
+def test_mini_pick(editor):
+    nvim = explorer(editor, "minipick", ["alpha.txt"], MINI_PICK)
+    type_and_wait(nvim, ":ClaudeSend<CR>", ["alpha.txt"])
+    nvim.lua(
+        'Matches.marked = { "alpha.txt\\0002\\0001\\0b", { path = Project .. "/beta.lua", lnum = 1 }, { text = "no file" } }'
+    )
+    type_and_wait(nvim, ":ClaudeSend<CR>", ["alpha.txt", ("alpha.txt", 2, 2), ("beta.lua", 1, 1)])
+
+
+def test_trouble(editor):
+    nvim = explorer(editor, "trouble", ["alpha.txt 2", "one", "two", "its second row", ""], TROUBLE)
+    type_and_wait(nvim, "gg:ClaudeSend<CR>", ["alpha.txt"])
+    type_and_wait(nvim, "2G:2,$ClaudeSend<CR>", ["alpha.txt", ("alpha.txt", 1, 1), ("alpha.txt", 2, 3)])
+    type_and_wait(nvim, "gg:ClaudeSend<CR>", ["alpha.txt", ("alpha.txt", 1, 1), ("alpha.txt", 2, 3), "alpha.txt"])
+
+
+def test_fyler(editor):
+    nvim = explorer(editor, "fyler", ["  /00001 sub", "  /00002 alpha.txt", "typed.txt"], FYLER)
+    type_and_wait(nvim, "ggVG:ClaudeSend<CR>", ["sub", "alpha.txt"])
+
+
+def test_fugitive(editor):
+    lines = [
+        "Head: main",
+        "",
+        "Unstaged (2)",
+        "M alpha.txt",
+        "@@ -1 +1 @@",
+        "D gone.txt",
+        "",
+        "1234567 a commit",
+        "? sub",
+    ]
+    nvim = explorer(editor, "fugitive", lines, FUGITIVE)
+    type_and_wait(nvim, "4G:ClaudeSend<CR>", ["alpha.txt"])
+    type_and_wait(nvim, "ggVG:ClaudeSend<CR>", ["alpha.txt", "alpha.txt", "sub"])
+
+
 def test_a_plugin_whose_functions_changed_is_reported_in_one_line(editor):
     nvim = explorer(editor, "oil", ["x"], 'package.loaded["oil"] = {}')
     nvim.lua("vim.notify = function(message) Notice = message end")

@@ -163,7 +163,11 @@ local function entry_of_buffer(buf, first, last)
   local name = vim.api.nvim_buf_get_name(buf)
   if name == "" then
     return nil, "This buffer has no file that Claude could read. Write it to one first."
-  elseif not require("claude-ide.path").is_plain(name) or vim.bo[buf].buftype == "terminal" then
+  elseif
+    not require("claude-ide.path").is_plain(name)
+    or vim.bo[buf].buftype == "terminal"
+    or require("claude-ide.ui.ours").kind(buf)
+  then
     return nil, "This buffer is not a file, so it cannot be mentioned."
   end
   return entry_of(name, first, last)

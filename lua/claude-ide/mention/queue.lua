@@ -55,7 +55,7 @@ local function ask(clients, key)
   local asked = {}
   question = asked
   local first = waiting[1]
-  vim.ui.select(clients, {
+  require("claude-ide.ui.choose").select(clients, {
     prompt = "Mention to which Claude?",
     kind = "claude-ide.client",
     format_item = require("claude-ide.mention.routing").label,

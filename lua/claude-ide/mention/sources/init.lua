@@ -16,6 +16,11 @@ local BY_FILETYPE = {
   qf = "quickfix",
   snacks_picker_list = "snacks",
   snacks_picker_input = "snacks",
+  TelescopePrompt = "telescope",
+  minipick = "mini_pick",
+  trouble = "trouble",
+  fyler = "fyler",
+  fugitive = "fugitive",
 }
 
 ---The source that a buffer belongs to; nil for one that is a file, or nothing.
@@ -24,24 +29,6 @@ local BY_FILETYPE = {
 function M.of(buf)
   local name = BY_FILETYPE[vim.bo[buf].filetype]
   return name and require("claude-ide.mention.sources." .. name)
-end
-
----A module of a plugin; nothing is known of its types.
----@param name string
----@return table
-function M.plugin(name)
-  return require(name)
-end
-
----The lines that are meant: the range, else the cursor's.
----@param range? { first: integer, last: integer }
----@return integer first, integer last
-function M.lines(range)
-  if range then
-    return range.first, range.last
-  end
-  local lnum = vim.api.nvim_win_get_cursor(0)[1]
-  return lnum, lnum
 end
 
 return M

@@ -6,9 +6,9 @@ local M = {}
 ---@return claude-ide.mention.Entry[]?
 ---@return string? err
 function M.entries(range)
-  local files = require("claude-ide.mention.sources").plugin("mini.files")
+  local files = require("claude-ide.mention.list_window").plugin("mini.files")
   local buf, found = vim.api.nvim_get_current_buf(), {}
-  local first, last = require("claude-ide.mention.sources").lines(range)
+  local first, last = require("claude-ide.mention.list_window").lines(range)
   for lnum = first, last do
     local entry = files.get_fs_entry(buf, lnum)
     if entry and entry.path then

@@ -7,7 +7,7 @@ local M = {}
 ---@return claude-ide.mention.Entry[]?
 ---@return string? err
 function M.entries(range)
-  local manager = require("claude-ide.mention.sources").plugin("neo-tree.sources.manager")
+  local manager = require("claude-ide.mention.list_window").plugin("neo-tree.sources.manager")
   local state = manager.get_state_for_window(vim.api.nvim_get_current_win())
   if not state or not state.tree then
     return nil, "neo-tree has not drawn its tree yet."
@@ -28,7 +28,7 @@ function M.entries(range)
       return found
     end
   end
-  local first, last = require("claude-ide.mention.sources").lines(range)
+  local first, last = require("claude-ide.mention.list_window").lines(range)
   for lnum = first, last do
     add(state.tree:get_node(lnum))
   end

@@ -138,7 +138,7 @@ function M.entries(range)
   end
   local paths = range and {} or marked()
   if #paths == 0 then
-    local first, last = require("claude-ide.mention.sources").lines(range)
+    local first, last = require("claude-ide.mention.list_window").lines(range)
     for lnum = first, last do
       vim.list_extend(paths, paths_on(lnum, range == nil))
     end

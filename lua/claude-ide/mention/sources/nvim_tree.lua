@@ -6,7 +6,7 @@ local M = {}
 ---@return claude-ide.mention.Entry[]?
 ---@return string? err
 function M.entries(range)
-  local api = require("claude-ide.mention.sources").plugin("nvim-tree.api")
+  local api = require("claude-ide.mention.list_window").plugin("nvim-tree.api")
   local found = {}
   local function add(node)
     if node and node.absolute_path and node.name ~= ".." then

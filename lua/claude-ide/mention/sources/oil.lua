@@ -6,14 +6,14 @@ local M = {}
 ---@return claude-ide.mention.Entry[]?
 ---@return string? err
 function M.entries(range)
-  local oil = require("claude-ide.mention.sources").plugin("oil")
+  local oil = require("claude-ide.mention.list_window").plugin("oil")
   local buf = vim.api.nvim_get_current_buf()
   local dir = oil.get_current_dir(buf)
   if not dir then
     return nil, "This folder is not on this machine, so Claude cannot read it."
   end
   local found = {}
-  local first, last = require("claude-ide.mention.sources").lines(range)
+  local first, last = require("claude-ide.mention.list_window").lines(range)
   for lnum = first, last do
     local entry = oil.get_entry_on_line(buf, lnum)
     -- A line that was only typed has no id yet, and no file. `..` is listed when hidden files are shown.

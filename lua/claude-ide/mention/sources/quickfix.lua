@@ -8,7 +8,7 @@ function M.entries(range)
   local win = vim.api.nvim_get_current_win()
   local is_loclist = vim.fn.getwininfo(win)[1].loclist == 1
   local items = is_loclist and vim.fn.getloclist(win) or vim.fn.getqflist()
-  local first, last = require("claude-ide.mention.sources").lines(range)
+  local first, last = require("claude-ide.mention.list_window").lines(range)
   local found = {}
   for index = first, math.min(last, #items) do
     local item = items[index]

@@ -6,7 +6,7 @@ local M = {}
 
 ---@return table
 local function snacks()
-  return require("claude-ide.mention.sources").plugin("snacks")
+  return require("claude-ide.mention.list_window").plugin("snacks")
 end
 
 ---The picker whose window the person is in.
