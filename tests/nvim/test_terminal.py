@@ -268,12 +268,12 @@ def test_the_status_says_whether_it_is_open_here_elsewhere_or_hidden(start):
     nvim.cmd("set columns=200")
     nvim.keys(":Claude<CR>")
     ready(nvim)
-    assert nvim.lua(line).endswith("· terminal open")
+    assert "· terminal open ·" in nvim.lua(line)
     nvim.cmd("tabnew")
-    assert nvim.lua(line).endswith("· terminal in another tab page")
+    assert "· terminal in another tab page ·" in nvim.lua(line)
     nvim.cmd("tabclose")
     nvim.cmd("Claude hide")
-    assert nvim.lua(line).endswith("· terminal hidden")
+    assert "· terminal hidden ·" in nvim.lua(line)
 
 
 def test_in_a_tab_page_of_its_own_it_is_gone_to(start):
@@ -610,6 +610,24 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
 
 
+def test_another_terminal_is_opened_once_as_long_as_its_cli_is_connected(start, tmp_path, connect):
+    """As with tmux, whose command is done at once."""
+    _, arguments = launcher(tmp_path)
+    nvim = start(opts={"terminal": {"provider": "external", "external": ["launcher"]}})
+    nvim.lua("require('claude-ide.terminal.external').patience_ms = { connect = 60000, reconnect = 10 }")
+    nvim.keys(":Claude<CR>")
+    nvim.wait(arguments, what="the other terminal to be started")
+    client = connect(nvim)
+    (tmp_path / "bin" / "launcher.args").unlink()
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("Claude runs in a window of its own.")
+    assert arguments() is None
+    client.close()
+    nvim.wait("not require('claude-ide.terminal').is_running()", what="the end of the CLI to be known")
+    nvim.keys(":Claude<CR>")
+    nvim.wait(arguments, what="another one")
+
+
 def test_another_terminal_that_fails_is_told(start, tmp_path):
     launcher(tmp_path)
     nvim = start(env={"EXIT": "4"}, opts={"terminal": {"provider": "external", "external": ["launcher"]}})
@@ -640,3 +658,37 @@ def test_a_provider_of_ones_own_is_a_table_of_functions(start):
     nvim.cmd("Claude")
     nvim.cmd("Claude close")
     assert nvim.lua("return _G.calls") == ["open claude", "hide h", "show h", "focus h", "open claude", "close h"]
+
+
+@pytest.mark.parametrize("event", ["WinNew", "WinEnter"])
+def test_a_plugin_that_takes_the_focus_back_once_does_not_get_what_is_typed(start, event):
+    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.lua(
+        """
+        local former = vim.api.nvim_get_current_win()
+        vim.api.nvim_create_autocmd(..., { once = true, callback = function()
+          vim.schedule(function() vim.api.nvim_set_current_win(former) taken = true end)
+        end })
+        """,
+        event,
+    )
+    nvim.keys(":Claude<CR>")
+    nvim.wait("taken")
+    ready(nvim)
+
+
+def test_whoever_opens_the_terminal_and_goes_elsewhere_stays_there(start):
+    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.lua(
+        """
+        vim.keymap.set("n", "gz", function()
+          vim.cmd("Claude")
+          vim.cmd("stopinsert | wincmd p")
+        end)
+        """
+    )
+    nvim.keys("gz")
+    nvim.wait_screen("fake CLI ready")
+    nvim.keys("x")
+    nvim.wait("vim.fn.getline(1) == 'ne'")
+    assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt"

@@ -13,6 +13,7 @@ local M = {}
 ---@field buf integer
 ---@field job? integer channel; nil once the process has ended
 ---@field closing boolean the person asked for the end
+---@field checks_focus? boolean it is about to be looked whether the focus stayed
 ---@field view? table winsaveview() of a window that was scrolled back when it went away
 
 local FILETYPE = "claude-terminal"
@@ -71,6 +72,7 @@ end
 ---@param title string what statuslines show
 local function rename(buf, title)
   local before, name = vim.api.nvim_buf_get_name(buf), "claude://" .. title
+  require("claude-ide.ui.ours").mark(buf, "terminal")
   if not pcall(vim.api.nvim_buf_set_name, buf, name) then
     vim.api.nvim_buf_set_name(buf, ("%s-%d"):format(name, buf)) -- another has that name
   end
@@ -148,6 +150,43 @@ local function watch(handle)
   })
 end
 
+---@param handle claude-ide.terminal.Handle
+local function focus(handle)
+  local win = window.here(handle.buf)[1]
+  if not win then
+    return
+  end
+  vim.api.nvim_set_current_win(win)
+  if handle.view then
+    vim.fn.winrestview(handle.view)
+  elseif handle.job and require("claude-ide.config").get().terminal.start_insert then
+    vim.cmd.startinsert()
+  end
+end
+
+---Some plugins (zen modes) take the focus back from a window that they do not know, in a scheduled function, and what the
+---person types next would change their file. Goes to the terminal once more then. Who called us may have gone on to another
+---window, and is left there. To be called before the window opens: what the plugins schedule then runs between the two looks.
+---@param handle claude-ide.terminal.Handle
+local function see_to_focus(handle)
+  if handle.checks_focus then
+    return
+  end
+  handle.checks_focus = true
+  local came_from = vim.api.nvim_get_current_win()
+  local left_on_purpose = false
+  vim.schedule(function()
+    left_on_purpose = vim.api.nvim_get_current_buf() ~= handle.buf
+    vim.schedule(function()
+      handle.checks_focus = nil
+      local was_sent_back = not left_on_purpose and vim.api.nvim_get_current_win() == came_from
+      if was_sent_back and vim.api.nvim_win_get_buf(came_from) ~= handle.buf then
+        focus(handle)
+      end
+    end)
+  end)
+end
+
 ---A provider over a host of windows.
 ---@param host claude-ide.terminal.Host
 ---@return claude-ide.terminal.Provider
@@ -157,9 +196,10 @@ function M.provider(host)
   function provider.open(spec, on_exit)
     local buf = vim.api.nvim_create_buf(false, false)
     vim.bo[buf].bufhidden = "hide"
+    local handle = { buf = buf, closing = false } ---@type claude-ide.terminal.Handle
+    see_to_focus(handle)
     local win = host.open_window(buf)
     window.dress(win)
-    local handle = { buf = buf, closing = false } ---@type claude-ide.terminal.Handle
     local job, err = spawn(win, spec, function(code)
       ended(host, handle, code, on_exit)
     end)
@@ -182,6 +222,7 @@ function M.provider(host)
   ---A terminal in sight in two tab pages would take the size of the smaller window, so it moves from tab page to tab
   ---page; where it has a tab page of its own, the person goes there.
   function provider.show(handle)
+    see_to_focus(handle)
     for _, win in ipairs(vim.fn.win_findbuf(handle.buf)) do
       local tab = vim.api.nvim_win_get_tabpage(win)
       if #window.splits(tab) == 1 then
@@ -204,16 +245,8 @@ function M.provider(host)
   end
 
   function provider.focus(handle)
-    local win = window.here(handle.buf)[1]
-    if not win then
-      return
-    end
-    vim.api.nvim_set_current_win(win)
-    if handle.view then
-      vim.fn.winrestview(handle.view)
-    elseif handle.job and require("claude-ide.config").get().terminal.start_insert then
-      vim.cmd.startinsert()
-    end
+    see_to_focus(handle)
+    focus(handle)
   end
 
   function provider.is_visible(handle)

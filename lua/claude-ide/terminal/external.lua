@@ -97,18 +97,25 @@ function M.open(spec, on_exit)
   local handle = {} ---@type claude-ide.terminal.external.Handle
   local template = type(external) == "function" and external(spec) or external
   if type(template) ~= "table" then -- the function has started it itself, out of our sight
-    vim.schedule(function()
+    follow(function()
       on_exit(0, true)
     end)
     return handle
   end
+  local began = vim.uv.now()
   local ok, job = pcall(vim.fn.jobstart, fill(template, spec), {
     cwd = spec.cwd,
     env = spec.env,
     detach = true, -- it outlives Neovim, as a window of its own should
     on_exit = function(_, code)
       handle.job = nil
-      on_exit(code, true)
+      if code == 0 and vim.uv.now() - began < LAUNCH_MS then
+        follow(function()
+          on_exit(0, true)
+        end)
+      else
+        on_exit(code, true)
+      end
       if code ~= 0 then
         require("claude-ide.ui.notice").warn(("%s ended with code %d"):format(template[1], code))
       end

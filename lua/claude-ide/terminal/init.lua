@@ -55,8 +55,10 @@ end
 local function start_server()
   local info, err = require("claude-ide.server").start()
   if not info then
-    local message = "Claude runs without this Neovim: " .. tostring(err)
-    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").brief(message))
+    local why = tostring(err)
+    require("claude-ide.ui.notice").warn(
+      require("claude-ide.ui.one_line").fitting({ "Claude runs without this Neovim: " .. why, why })
+    )
     return nil
   end
   return info.port
@@ -100,6 +102,7 @@ end
 ---@param args string[]
 ---@param cwd? string
 local function start(args, cwd)
+  require("claude-ide.terminal.keymaps").serve(M)
   local with = provider()
   local spec, why = spec_of(args, cwd)
   local ok = spec ~= nil
@@ -150,8 +153,7 @@ end
 
 ---@return string that Claude runs, and what it does where that is known
 local function running_words()
-  local facade = package.loaded["claude-ide.sessions"]
-  local running = type(facade) == "table" and facade.of_terminal()
+  local running = M.session()
   local doing = running and (" (%s)"):format(require("claude-ide.sessions.phrases").activity(running.state))
     or ""
   return "Claude is already running" .. doing
@@ -165,7 +167,7 @@ local function replace(session, args, options)
   local keep = "Keep it"
   local again = options.purpose and ("End it and %s"):format(options.purpose)
     or "End it and start anew with " .. table.concat(args, " ")
-  vim.ui.select({ keep, again }, { prompt = running_words() }, function(choice)
+  require("claude-ide.ui.choose").select({ keep, again }, { prompt = running_words() }, function(choice)
     if choice == again then
       restart(session, args, options.cwd)
     elseif choice == keep then
@@ -255,6 +257,14 @@ end
 function M.bufnr()
   local session = live()
   return session and session:bufnr()
+end
+
+---The session that runs in it, as far as sessions are watched.
+---@return claude-ide.sessions.Live?
+function M.session()
+  local buf = M.bufnr()
+  local job = buf and vim.b[buf].terminal_job_pid
+  return job and require("claude-ide.sessions.live").below(job)
 end
 
 return M

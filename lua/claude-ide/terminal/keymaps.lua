@@ -12,11 +12,20 @@ local function to(direction)
   end
 end
 
+---@type { back: fun(), hide: fun() }
+local served
+
+---Says who does what the keys ask for.
+---@param terminal { back: fun(), hide: fun() }
+function M.serve(terminal)
+  served = terminal
+end
+
 ---@type table<string, { run: fun(), desc: string }>
 local ACTIONS = {
   back = {
     run = function()
-      require("claude-ide.terminal").back()
+      served.back()
     end,
     desc = "go back to the window you came from",
   },
@@ -28,7 +37,7 @@ local ACTIONS = {
   },
   hide = {
     run = function()
-      require("claude-ide.terminal").hide()
+      served.hide()
     end,
     desc = "hide the terminal",
   },
