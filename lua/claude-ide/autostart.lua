@@ -1,9 +1,79 @@
 -- What happens by itself once Neovim's screen is up. Quiet where it works.
 
+require("claude-ide.app")
+
 local M = {}
 
+---What git gives its editor to write.
+local OF_GIT = {
+  ["COMMIT_EDITMSG"] = true,
+  ["EDIT_DESCRIPTION"] = true,
+  ["MERGE_MSG"] = true,
+  ["NOTES_EDITMSG"] = true,
+  ["SQUASH_MSG"] = true,
+  ["TAG_EDITMSG"] = true,
+  ["addp-hunk-edit.diff"] = true,
+  ["git-rebase-todo"] = true,
+}
+
+---So many processes above this one are looked at.
+local MAX_ANCESTORS = 20
+
+---@return boolean
+local function is_of_git()
+  local exec_path = vim.env.GIT_EXEC_PATH
+  return (exec_path ~= nil and exec_path ~= "")
+    or vim.iter(vim.fn.argv() --[[@as string[] ]]):any(function(name)
+      return OF_GIT[vim.fs.basename(name)] == true
+    end)
+end
+
+---@return boolean
+local function is_a_pager()
+  for i = 2, #vim.v.argv do
+    local argument = vim.v.argv[i]
+    if argument == "-" or argument:find("^%+Man!?$") then
+      return true
+    end
+  end
+  return vim.startswith(vim.api.nvim_buf_get_name(0), "man://")
+end
+
+---@return boolean
+local function is_of_claude()
+  local process = vim.api.nvim_get_proc(vim.uv.os_getppid() --[[@as integer]])
+  for _ = 1, MAX_ANCESTORS do
+    if not process then
+      return false
+    elseif process.name == "claude" then
+      return true
+    end
+    process = process.ppid > 1 and vim.api.nvim_get_proc(process.ppid) or nil
+  end
+  return false
+end
+
+---Why this Neovim is not one that a CLI should find: with two that fit, a CLI connects to neither by itself.
+---@return string? reason nil: it is one
+function M.why_not()
+  if is_of_git() then
+    return "git started it as an editor"
+  elseif is_a_pager() then
+    return "it is a pager"
+  elseif is_of_claude() then
+    return "Claude Code started it"
+  end
+  return nil
+end
+
 function M.run()
+  require("claude-ide.update").attach()
   if not require("claude-ide.config").get().auto_start then
+    return
+  end
+  local reason = M.why_not()
+  if reason then
+    require("claude-ide.log").info("no server by itself: %s", reason)
     return
   end
   local info, err = require("claude-ide.server").start()

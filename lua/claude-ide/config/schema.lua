@@ -19,6 +19,7 @@ return {
     kind = kind.boolean,
     default = true,
     doc = "Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. "
+      .. "Not in a Neovim that git or Claude Code started as an editor, nor in a pager. "
       .. "When false, `:ClaudeConnect` or `:Claude` starts it.",
   },
   {

@@ -131,7 +131,7 @@
 ---@field keymaps? claude-ide.Opts.terminal.keymaps Keys while you type in the terminal. |claude-ide-terminal-keys| says which ones the CLI leaves free.
 
 ---@class claude-ide.Opts
----@field auto_start? boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. When false, `:ClaudeConnect` or `:Claude` starts it.
+---@field auto_start? boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. Not in a Neovim that git or Claude Code started as an editor, nor in a pager. When false, `:ClaudeConnect` or `:Claude` starts it.
 ---@field log? claude-ide.Opts.log The log file. `:Claude log` opens it.
 ---@field server? claude-ide.Opts.server The server that the CLI connects to. A change counts from the next start of Neovim or `:Claude restart`.
 ---@field workspace? claude-ide.Opts.workspace Which folders count as your project. A CLI that runs in one of them finds this Neovim.
@@ -274,7 +274,7 @@
 ---@field keymaps claude-ide.Config.terminal.keymaps Keys while you type in the terminal. |claude-ide-terminal-keys| says which ones the CLI leaves free.
 
 ---@class claude-ide.Config
----@field auto_start boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. When false, `:ClaudeConnect` or `:Claude` starts it.
+---@field auto_start boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. Not in a Neovim that git or Claude Code started as an editor, nor in a pager. When false, `:ClaudeConnect` or `:Claude` starts it.
 ---@field log claude-ide.Config.log The log file. `:Claude log` opens it.
 ---@field server claude-ide.Config.server The server that the CLI connects to. A change counts from the next start of Neovim or `:Claude restart`.
 ---@field workspace claude-ide.Config.workspace Which folders count as your project. A CLI that runs in one of them finds this Neovim.

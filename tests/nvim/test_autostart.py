@@ -1,0 +1,47 @@
+"""Which Neovims start a server by themselves: those that a person works in."""
+
+import pytest
+
+from harness.nvim import binary
+
+STARTS = {"auto_start": True}
+
+
+def settled(nvim):
+    """Waits until what begins by itself has begun."""
+    nvim.wait("type(package.loaded['claude-ide.autostart']) == 'table'")
+    return nvim.lua("return require('claude-ide.server').is_running()")
+
+
+def test_an_editor_of_a_person_starts_one(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts=STARTS)
+    nvim.wait("require('claude-ide.server').is_running()")
+
+
+@pytest.mark.one_nvim
+@pytest.mark.parametrize(
+    ("args", "env", "reason"),
+    [
+        ([".git/COMMIT_EDITMSG"], {}, "git started it"),
+        (["a.txt"], {"GIT_EXEC_PATH": "/usr/lib/git-core"}, "git started it"),
+        (["+Man!", "a.txt"], {}, "pager"),
+    ],
+)
+def test_git_s_editor_and_a_pager_start_none_and_health_says_why(start_nvim, args, env, reason):
+    nvim = start_nvim(args=args, files={"a.txt": "one\n"}, opts=STARTS, env=env)
+    assert not settled(nvim)
+    assert nvim.locks() == []
+    nvim.cmd("silent checkhealth claude-ide")
+    assert reason in "\n".join(nvim.lines())
+    nvim.cmd("ClaudeConnect")  # a person who wants one gets it
+    assert nvim.lua("return require('claude-ide.server').is_running()")
+
+
+def test_the_editor_of_claude_s_own_prompt_starts_none(start_nvim, monkeypatch, tmp_path, nvim_version):
+    wrapper = tmp_path / "claude"
+    wrapper.write_text(f'#!/bin/sh\n"{binary(nvim_version)}" "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("CLAUDE_IDE_NVIM_" + nvim_version.replace(".", ""), str(wrapper))
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts=STARTS)
+    assert not settled(nvim)
+    assert nvim.lua("return require('claude-ide.autostart').why_not()") == "Claude Code started it"
