@@ -1,6 +1,8 @@
 -- `:Claude`, `:ClaudeConnect` and `:ClaudeSend`: what was typed, to the subcommand that does it.
 -- The subcommands are in command/registry.lua. What goes wrong in one is a notice of one line; the trace goes to the log.
 
+require("claude-ide.app")
+
 local M = {}
 
 ---@class claude-ide.command.Context
@@ -18,12 +20,17 @@ end
 
 ---@param run fun(): any, string?
 local function guarded(run)
+  local update = require("claude-ide.update")
+  update.keep()
+  update.look()
   local ok, result, err = xpcall(run, function(message)
     require("claude-ide.log").error("a command failed: %s", debug.traceback(tostring(message), 2))
     local first = tostring(message):gsub("\n.*", "")
     return (first:gsub("^.-:%d+: ", "", 1))
   end)
-  if not ok then
+  if not ok and update.is_outdated() then
+    update.tell()
+  elseif not ok then
     require("claude-ide.ui.notice").error(("%s (`:Claude log` has more)"):format(result))
   elseif result == nil and err then
     require("claude-ide.ui.notice").error(require("claude-ide.ui.one_line").brief(err))

@@ -10,14 +10,8 @@ local SERVER_NAME = "claude-ide.nvim"
 
 local GROUP = "claude-ide.server"
 
----@alias claude-ide.server.Event
----| "started" # fun(info)
----| "stopping" # fun(): answers given now still reach their clients
----| "stopped" # fun()
----| "client_connected" # fun(client)
----| "client_ready" # fun(client)
----| "client_changed" # fun(client)
----| "client_disconnected" # fun(client, reason)
+---How long the server waits for those that it sends away. They are told within a few milliseconds.
+local DISMISS_MS = 1000
 
 ---@class claude-ide.server.Info
 ---@field host string
@@ -32,42 +26,10 @@ local clients = {}
 local last_client
 ---@type integer? when the server's thread last ended unasked
 local ended_at
----@type table<claude-ide.server.Event, fun(...)[]>
-local subscribers = {}
-
----@param event claude-ide.server.Event
----@param ... any
-local function publish(event, ...)
-  -- A copy: a subscriber may unsubscribe while it is told.
-  for _, subscriber in ipairs(vim.list_slice(subscribers[event] or {})) do
-    local ok, trace = xpcall(subscriber, debug.traceback, ...)
-    if not ok then
-      require("claude-ide.log").error("a subscriber to %s failed: %s", event, trace)
-    end
-  end
-end
-
----Calls a function at each of these events, until the returned function is called.
----@param event claude-ide.server.Event
----@param fn fun(...)
----@return fun() unsubscribe
-function M.on(event, fn)
-  local list = subscribers[event] or {}
-  subscribers[event] = list
-  local function entry(...)
-    return fn(...)
-  end
-  list[#list + 1] = entry
-  return function()
-    for index, other in ipairs(list) do
-      if other == entry then
-        table.remove(list, index)
-        return
-      end
-    end
-  end
-end
-
+---@type table<integer, true> clients that were sent away
+local sent_away = {}
+---@type uv.uv_timer_t? while those that were sent away are on their way
+local dismissing
 ---@param event { type: string, client: claude-ide.Client, reason?: string }
 local function on_client_event(event)
   local client, log = event.client, require("claude-ide.log")
@@ -92,6 +54,17 @@ local function on_client_event(event)
   elseif event.type == "client_disconnected" and client.state == "ready" then
     require("claude-ide.event").emit("ClaudeDisconnected", { client = client, reason = event.reason })
   end
+  if dismissing and not next(clients) then
+    M.stop()
+  end
+end
+
+local function stop_dismissing()
+  if dismissing then
+    dismissing:stop()
+    dismissing:close()
+    dismissing = nil
+  end
 end
 
 ---The server's thread is gone. While it was to run, that is a bug: say so, and start again, but not for ever.
@@ -112,29 +85,13 @@ local function on_end()
   M.start()
 end
 
----@param event table
-local function handle(event)
-  if event.type == "call" then
-    last_client = event.client
-    require("claude-ide.tools").dispatch(event)
-  elseif event.type == "cancel" then
-    require("claude-ide.tools").dispatch(event)
-  elseif event.type == "ended" then
-    on_end()
-  else
-    on_client_event(event)
-  end
-end
-
 require("claude-ide.wake").on({
-  "call",
-  "cancel",
-  "ended",
   "client_connected",
   "client_ready",
   "client_changed",
   "client_disconnected",
-}, handle)
+}, on_client_event)
+require("claude-ide.wake").on({ "ended" }, on_end)
 
 ---The folders that CLIs look for lock files in.
 ---@return string[]
@@ -182,6 +139,7 @@ local function start_options(workspace)
       mcpPing = server.keepalive.mcp_ping,
     },
     tools = { openDiff = config.diff.enabled },
+    writeFile = server.write_file,
     log = { path = require("claude-ide.log").path(), level = config.log.level },
   })
 end
@@ -200,6 +158,7 @@ end
 ---@return claude-ide.server.Info? info
 ---@return string? err for the person to read
 function M.start()
+  stop_dismissing()
   if running then
     return running
   end
@@ -214,7 +173,7 @@ function M.start()
     require("claude-ide.log").error("the server did not start: %s", err)
     return nil, err
   end
-  running = info
+  running, sent_away = info, {}
   require("claude-ide.log").info("listening on %s port %d", info.host, info.port)
   stop_at_exit()
   require("claude-ide.workspace").attach(workspace)
@@ -225,13 +184,13 @@ end
 
 ---Stops the server. Clients are told, the lock file goes.
 function M.stop()
+  stop_dismissing()
   if not running then
     return
   end
   require("claude-ide.hub").tell("server_stopping")
   running = nil
   require("claude-ide.workspace").detach()
-  require("claude-ide.watch").detach()
   local _, err = require("claude-ide.native").stop()
   if err then
     require("claude-ide.log").warn("stopping the server: %s", err)
@@ -248,6 +207,19 @@ end
 function M.restart()
   M.stop()
   return M.start()
+end
+
+---Sends everybody away, then stops: the CLIs stay disconnected until they are asked to connect. What waits for an answer is
+---left to them: they ask in their terminals too. Stopping at once would tell them to come back.
+function M.dismiss()
+  local sent = vim.tbl_filter(function(client)
+    return M.disconnect(client.id) == true
+  end, M.clients())
+  if #sent == 0 then
+    return M.stop()
+  end
+  stop_dismissing()
+  dismissing = vim.defer_fn(M.stop, DISMISS_MS)
 end
 
 ---@return boolean
@@ -277,10 +249,36 @@ function M.client(id)
   return clients[id]
 end
 
+---Notes that a client has called a tool.
+---@param id integer
+function M.note_caller(id)
+  last_client = id
+end
+
 ---The client that called a tool last, while it is connected.
 ---@return claude-ide.Client?
 function M.last_client()
   return last_client and clients[last_client]
+end
+
+---Ends the connection of a client. A CLI does not connect again by itself after that; `/ide` in it brings it back.
+---@param client_id integer
+---@return boolean? ok
+---@return string? err
+function M.disconnect(client_id)
+  if not running then
+    return nil, "the server does not run"
+  end
+  local ok, err = require("claude-ide.native").disconnect(client_id)
+  sent_away[client_id] = ok and true or nil
+  return ok, err
+end
+
+---Whether it was us who ended the connection of this client: it still runs.
+---@param client_id integer
+---@return boolean
+function M.was_sent_away(client_id)
+  return sent_away[client_id] ~= nil
 end
 
 ---Sends a notification to one client or to all. Does nothing while the server does not run.

@@ -4,10 +4,11 @@ import pytest
 
 from harness.cli import QUESTION, call
 
-pytestmark = pytest.mark.cli
+pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 
 ONE_DIFF = "require('claude-ide.diff').count() == 1"
-IN_THE_DIFF = f"{ONE_DIFF} and vim.api.nvim_buf_get_name(0):find('^claude://%d+/')"
+SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+IN_THE_DIFF = f"{ONE_DIFF} and vim.b.claude_ide and vim.b.claude_ide.kind == 'proposal'"
 """Keys go to the proposal from here on."""
 NO_DIFF = "require('claude-ide.diff').count() == 0"
 
@@ -16,7 +17,7 @@ NO_DIFF = "require('claude-ide.diff').count() == 0"
 def nvim(start_nvim):
     """A Neovim with a file of three lines in its window."""
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\ntwo\nthree\n", "b.txt": "first\nsecond\n"})
-    nvim.lua('require("claude-ide.server").start()')
+    nvim.lua('require("claude-ide").connect()')
     return nvim
 
 
@@ -145,7 +146,7 @@ def test_reviews_several_edits_of_one_turn(nvim, cli):
     nvim.wait_screen("ONE")
     nvim.keys("ZZ")
     nvim.wait_screen("THREE")
-    nvim.wait(IN_THE_DIFF, timeout=60)
+    nvim.wait(SEEN)
     nvim.keys("ZZ")
     claude.wait_screen("● Done.")
     assert text(nvim) == "ONE\ntwo\nTHREE\n"
@@ -172,6 +173,7 @@ def test_two_clis_leave_each_others_diffs_alone(nvim, cli):
     first.answer("1")
     nvim.wait(ONE_DIFF)
     second.wait_screen(QUESTION)
+    nvim.wait(SEEN)
     nvim.cmd("Claude reject")
     second.wait_screen("Rejected update to")
     first.wait_screen("● Done.")
@@ -202,7 +204,8 @@ def test_reloads_the_buffer_of_an_edit_that_nobody_was_asked_about(nvim, cli):
 def test_reconnects_when_the_server_restarts(nvim, cli):
     claude = cli(nvim)
     nvim.cmd("Claude restart")
-    nvim.wait("#require('claude-ide.server').clients() == 1", timeout=20, what="the CLI to come back")
+    # It tries five times, for 13 s in all.
+    nvim.wait("#require('claude-ide.server').clients() == 1", what="the CLI to come back")
     claude.prompt(change(nvim, "two", "TWO"))
     nvim.wait(IN_THE_DIFF)
     nvim.keys("ZZ")
@@ -210,6 +213,24 @@ def test_reconnects_when_the_server_restarts(nvim, cli):
     assert text(nvim) == "one\nTWO\nthree\n"
 
 
+@pytest.mark.one_nvim
+def test_stays_away_when_it_is_disconnected_and_asks_its_question_itself(nvim, cli):
+    claude = cli(nvim)
+    claude.prompt(change(nvim, "two", "TWO"))
+    nvim.wait(ONE_DIFF)
+    nvim.cmd("Claude disconnect")
+    nvim.wait("not require('claude-ide.server').is_running()")
+    nvim.wait(NO_DIFF)
+    nvim.cmd("Claude connect")
+    claude.answer("1")
+    claude.wait_screen("● Done.")
+    claude.wait_screen("switched to another Claude Code session")
+    assert text(nvim) == "one\nTWO\nthree\n"
+    # It would have come back by now: its first attempts are at once, and after one second.
+    assert nvim.lua("return #require('claude-ide.server').clients()") == 0
+
+
+@pytest.mark.every_nvim
 def test_the_command_opens_a_connected_cli_beside_the_file(start_with_claude):
     nvim = start_with_claude(args=["a.txt"], files={"a.txt": "one\ntwo\nthree\n"})
     nvim.keys(":Claude<CR>")
@@ -218,7 +239,7 @@ def test_the_command_opens_a_connected_cli_beside_the_file(start_with_claude):
     nvim.keys(change(nvim, "two", "TWO").replace("<", "<lt>"))
     nvim.wait_screen('"TWO"}')
     nvim.keys("<CR>")
-    nvim.wait(ONE_DIFF, timeout=60)
+    nvim.wait(SEEN)
     nvim.cmd("Claude accept")
     nvim.wait_screen("● Done.")
     assert text(nvim) == "one\nTWO\nthree\n"

@@ -159,10 +159,70 @@ def test_disconnect_takes_the_lock_away_and_connect_brings_the_same_port_back(st
     assert before["authToken"] == after["authToken"] == again["authToken"]
 
 
+STAY_AWAY = (4001, "Another Claude Code session connected to this IDE")
+"""How a CLI is told not to come back by itself: word for word what it wants."""
+
+
+def test_disconnect_tells_the_cli_to_stay_away_and_leaves_it_the_question(start_nvim, connect):
+    nvim = start_nvim(init_lua=COLLECT, args=["a.txt"], files={"a.txt": "one\n"})
+    client = connect(nvim)
+    path = str(nvim.project / "a.txt")
+    diff = {"old_file_path": path, "new_file_path": path, "new_file_contents": "two\n", "tab_name": "a.txt"}
+    asked = client.start_call("openDiff", **diff)
+    nvim.wait("#vim.api.nvim_list_tabpages() == 2", what="the diff")
+    nvim.cmd("Claude disconnect")
+    assert client.wait_closed() == STAY_AWAY
+    assert not client.answered(asked)
+    nvim.wait("not require('claude-ide.server').is_running()", what="the server to stop")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the diff to go")
+    assert nvim.locks() == []
+    nvim.wait("#_G.notices == 2")
+    assert notices(nvim) == [
+        "Disconnected. `/ide` in Claude connects it again after `:Claude connect`.",
+        "a.txt: Claude asks in its terminal.",
+    ]
+
+
+def test_disconnect_takes_one_of_several_by_its_name(start_nvim, connect):
+    nvim = start_nvim(init_lua=COLLECT)
+    staying, leaving = connect(nvim), connect(nvim, roots=["/some/where else"])
+    nvim.wait("#require('claude-ide.server').clients() == 2 and require('claude-ide.server').clients()[2].roots")
+    assert completions(nvim, "Claude disconnect some") == []
+    assert completions(nvim, "Claude disconnect where") == ["where\\ else"]
+    nvim.cmd("Claude disconnect nobody")
+    nvim.cmd("Claude disconnect where\\ else")
+    assert leaving.wait_closed() == STAY_AWAY
+    assert notices(nvim) == [
+        "`:Claude disconnect nobody`: no CLI of that name is connected.",
+        "where else is disconnected. `/ide` in it connects it again.",
+    ]
+    staying.request("ping", {})
+    nvim.wait("#require('claude-ide.server').clients() == 1")
+    assert nvim.locks() != []
+
+
+def test_connect_right_after_disconnect_keeps_the_server(start_nvim, connect):
+    nvim = start_nvim()
+    client = connect(nvim)
+    nvim.lua(
+        """
+        stops = 0
+        require("claude-ide.hub").on("server_stopped", function() stops = stops + 1 end)
+        vim.cmd("Claude disconnect")
+        vim.cmd("Claude connect")
+        """
+    )
+    assert client.wait_closed() == STAY_AWAY
+    nvim.wait("#require('claude-ide.server').clients() == 0")
+    connect(nvim).request("ping", {})
+    assert nvim.lua("return stops") == 0
+
+
+@pytest.mark.every_nvim
 def test_status_is_one_line_that_needs_no_key(start_nvim, connect):
     nvim = start_nvim()
     nvim.keys(":Claude status<CR>")
-    nvim.wait_screen("Claude: not connected · selection on")
+    nvim.wait_screen("Claude: off · selection on")
     nvim.cmd("Claude connect")
     nvim.keys(":Claude status<CR>")
     nvim.wait_screen("no CLI connected · selection on")
@@ -170,7 +230,7 @@ def test_status_is_one_line_that_needs_no_key(start_nvim, connect):
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the client, and its process")
     nvim.keys(":Claude status<CR>")
     nvim.wait_screen("claude-code 9.8.7 (pid ")
-    for columns, text in [(60, "· 1 CLI · selection on"), (30, "Claude: port")]:
+    for columns, text in [(60, "Claude: claude-code 9.8.7 (pid "), (40, "Claude: 1 CLI")]:
         nvim.cmd(f"set columns={columns}")
         nvim.keys(":Claude status<CR>")
         nvim.wait_screen(text)
@@ -328,7 +388,7 @@ def test_the_statusline_follows_events_without_working_at_each_redraw(start_nvim
     first.close()
     nvim.wait("require('claude-ide.statusline').text() == 'Claude · selection off'", what="one client")
     nvim.cmd("Claude disconnect")
-    assert nvim.lua(text) == "Claude off"
+    nvim.wait(lambda: nvim.lua(text) == "Claude off", what="the server to stop")
 
 
 @pytest.mark.every_nvim

@@ -15,9 +15,9 @@ START = 'return assert(require("claude-ide.server").start())'
 
 RECORD = """
 events = {}
-for _, name in ipairs({ "started", "stopping", "stopped", "client_connected", "client_ready", "client_changed",
+for _, name in ipairs({ "server_started", "server_stopping", "server_stopped", "client_connected", "client_ready", "client_changed",
                         "client_disconnected" }) do
-  require("claude-ide.server").on(name, function(client)
+  require("claude-ide.hub").on(name, function(client)
     events[#events + 1] = name .. ((client and client.id) and (" " .. client.id) or "")
   end)
 end
@@ -188,7 +188,7 @@ def test_modules_that_are_loaded_anew_take_the_server_over(nvim, connect):
           if name:find("^claude%-ide") then package.loaded[name] = nil end
         end
         assert(require("claude-ide.native").load())
-        assert(require("claude-ide.server").start())
+        assert(require("claude-ide").connect())
         """
     )
     client.wait_closed()
@@ -223,12 +223,12 @@ def test_events_come_in_the_order_in_which_they_happened(nvim, connect):
     nvim.lua('require("claude-ide.server").stop()')
     events = [event.split()[0] for event in nvim.lua("return events")]
     assert [event for event in events if event != "client_changed"] == [
-        "started",
+        "server_started",
         "client_connected",
         "client_ready",
         "client_disconnected",
-        "stopping",
-        "stopped",
+        "server_stopping",
+        "server_stopped",
     ]
 
 
@@ -264,10 +264,10 @@ def test_a_failing_subscriber_does_not_keep_others_from_being_told(nvim, connect
     nvim.lua(
         """
         local server = require("claude-ide.server")
-        server.on("client_ready", function() error("first") end)
+        require("claude-ide.hub").on("client_ready", function() error("first") end)
         local unsubscribe
-        unsubscribe = server.on("client_ready", function() unsubscribe() told_once = (told_once or 0) + 1 end)
-        server.on("client_ready", function() told = (told or 0) + 1 end)
+        unsubscribe = require("claude-ide.hub").on("client_ready", function() unsubscribe() told_once = (told_once or 0) + 1 end)
+        require("claude-ide.hub").on("client_ready", function() told = (told or 0) + 1 end)
         """
     )
     connect(nvim)
@@ -375,11 +375,11 @@ def test_a_flood_of_calls_leaves_room_for_the_persons_keys(nvim, connect):
           while vim.uv.hrtime() - start < 1e6 do end
           respond({ closed = false })
         end
-        local last = vim.uv.hrtime()
+        local last = os.clock() -- of this process: others may be busy, too
         longest = 0
         vim.uv.new_timer():start(0, 5, function()
-          longest = math.max(longest, vim.uv.hrtime() - last)
-          last = vim.uv.hrtime()
+          longest = math.max(longest, os.clock() - last)
+          last = os.clock()
         end)
         """
     )
@@ -388,8 +388,8 @@ def test_a_flood_of_calls_leaves_room_for_the_persons_keys(nvim, connect):
     nvim.wait(lambda: nvim.lines() == ["typed meanwhile"])
     assert nvim.lua("return #calls") < 1000, "the keys came after all calls"
     for request in waiting:
-        client.call_result(request, timeout=20)
-    assert nvim.lua("return longest / 1e6") < 500, "1,000 calls of 1 ms each came in one piece"
+        client.call_result(request)
+    assert nvim.lua("return longest * 1e3") < 500, "1,000 calls of 1 ms each came in one piece"
 
 
 # Tools: every call is answered once
@@ -505,7 +505,9 @@ def test_a_tool_whose_cancel_fails_does_no_harm(nvim, connect):
 def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connect, end):
     """So a pending diff is answered, and not just dropped, when the person quits."""
     client = connect(nvim)
-    nvim.lua(TOOL + 'require("claude-ide.server").on("stopping", function() calls[1].respond({ closed = true }) end)')
+    nvim.lua(
+        TOOL + 'require("claude-ide.hub").on("server_stopping", function() calls[1].respond({ closed = true }) end)'
+    )
     request = client.start_call("close_tab", tab_name="x")
     nvim.wait("#calls == 1")
     nvim.lua("local code = ... vim.schedule(function() loadstring(code)() end)", end)

@@ -85,14 +85,15 @@ return {
   },
   {
     name = "disconnect",
-    doc = "Stop the server. Diffs that wait are rejected first. A CLI reconnects by itself after `:Claude connect`.",
-    run = function()
-      if not require("claude-ide.server").is_running() then
-        return nil, "The server does not run."
-      end
-      require("claude-ide.server").stop()
-      require("claude-ide.ui.notice").info("Disconnected.")
-      return true
+    args = "[{name}]",
+    doc = "Disconnect Claude and stop the server; or disconnect only the CLI of that name, which is its session's title, else "
+      .. "its folder. A CLI does not come back by itself after that: `/ide` in it connects it again. Its question about "
+      .. "an edit that waits stays in its terminal.",
+    run = function(words)
+      return require("claude-ide.command.disconnect").run(words)
+    end,
+    complete = function(_, before)
+      return require("claude-ide.command.disconnect").complete(before)
     end,
   },
   {
@@ -144,7 +145,8 @@ return {
   {
     name = "accept",
     args = "[all]",
-    doc = "Accept a proposed edit: the one in this tab page, else the one that has waited longest; or all that wait.",
+    doc = "Accept a proposed edit: the one in this tab page, else the one that has waited longest; or all that wait. One that "
+      .. "you have not seen yet is shown instead.",
     run = function(words)
       if words[1] == "all" and not words[2] then
         return require("claude-ide.command.diffs").decide_all("accepted")
@@ -173,7 +175,8 @@ return {
   {
     name = "diffs",
     args = "[next | previous | quickfix]",
-    doc = "Choose one of the proposed edits and go to it; or go from one to the next; or list them in the quickfix window.",
+    doc = "Choose one of the proposed edits and go to it; or go from one to the next; or list them in the quickfix window, "
+      .. "where Enter goes to one.",
     run = function(words)
       local diffs = require("claude-ide.command.diffs")
       if not words[1] then
@@ -224,7 +227,7 @@ return {
   },
   {
     name = "sessions",
-    args = "[all | {action} {id}]",
+    args = "[all] [{words}] | {action} [{title} | {id}] | rename [{title}]",
     doc = "Choose one of the sessions of this project, or of all projects, then what to do with it: `read`, `resume` in the "
       .. "terminal, `fork`, `copy` its id, `export` as Markdown. Words leave those in whose title, prompts, branch or id "
       .. "they occur. Or say at once what to do, with the title, words of it, or the id or its beginning; without any: with "
