@@ -1,0 +1,102 @@
+-- Leaving Neovim: what is ours goes off the screen before others look at it, so that no saved session has it.
+-- Session plugins save at VimLeavePre. The first BufWinLeave of a Neovim that exits comes before all of those, whoever was
+-- loaded first, and only once nothing can keep it from leaving any more. (At ExitPre it may still be refused.)
+local M = {}
+
+---A transcript can be read again.
+local STAYS = { transcript = true }
+
+---@param module any
+---@return table? module if it is in use
+local function used(module)
+  return type(module) == "table" and module or nil
+end
+
+local function close_key_list()
+  local key_list = used(package.loaded["claude-ide.ui.key_list"])
+  if key_list then
+    key_list.close()
+  end
+end
+
+local function close_decisions()
+  local decisions = used(package.loaded["claude-ide.decisions"])
+  if decisions then
+    decisions.close_those()
+  end
+end
+
+local function take_diffs_down()
+  local stage = used(package.loaded["claude-ide.diff.on_screen"])
+  if stage then
+    stage.clear_all()
+  end
+end
+
+local function take_review_down()
+  local review = used(package.loaded["claude-ide.review"])
+  if review then
+    review.close()
+  end
+end
+
+---@param buf integer
+---@return boolean
+local function is_ours(buf)
+  local kind = require("claude-ide.ui.ours").kind(buf)
+  local terminal = used(package.loaded["claude-ide.terminal"])
+  if terminal and terminal.bufnr() == buf then
+    return true
+  end
+  return kind ~= nil and not STAYS[kind]
+end
+
+---Windows that are left in any tab page: of terminals, of comparisons.
+local function close_windows()
+  local window = require("claude-ide.terminal.window")
+  for _, win in ipairs(vim.api.nvim_list_wins()) do
+    if vim.api.nvim_win_is_valid(win) and is_ours(vim.api.nvim_win_get_buf(win)) then
+      if window.is_last(win) then
+        vim.wo[win][0].winfixbuf = false
+        window.vacate(win)
+      else
+        vim.api.nvim_win_close(win, true)
+      end
+    end
+  end
+end
+
+---What was kept goes with Neovim. It is listed, and would be remembered as a file that was edited.
+local function forget_kept()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if require("claude-ide.ui.ours").kind(buf) == "kept" and #vim.fn.win_findbuf(buf) == 0 then
+      vim.api.nvim_buf_delete(buf, { force = true })
+    end
+  end
+end
+
+---Neovim leaves: nothing can stop it. One thing that fails must not keep the others on the screen.
+function M.now()
+  local steps =
+    { close_key_list, close_decisions, take_diffs_down, take_review_down, close_windows, forget_kept }
+  for _, step in ipairs(steps) do
+    local ok, err = pcall(step)
+    if not ok then
+      require("claude-ide.log").warn("not everything of ours went off the screen: %s", tostring(err))
+    end
+  end
+end
+
+---Buffers of ours that a session saved by others brings are dead: they go. Transcripts can be read again.
+function M.session_loaded()
+  -- Not within the autocommand: there the last window of a tab page cannot be closed.
+  vim.schedule(function()
+    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+      if vim.api.nvim_buf_is_valid(buf) and require("claude-ide.ui.ours").is_dead(buf) then
+        pcall(vim.api.nvim_buf_delete, buf, { force = true })
+      end
+    end
+  end)
+end
+
+return M

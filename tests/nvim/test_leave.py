@@ -1,0 +1,126 @@
+"""Leaving Neovim: what is ours is in no saved session, and what a session brought of ours goes."""
+
+from diff_steps import Diffs
+from review_steps import review, turn
+from transcript_files import conversation
+from transcript_steps import ENV
+
+from harness.fake_cli import FakeCli
+
+# As session plugins do that are loaded with the first file.
+SAVES = """
+vim.api.nvim_create_autocmd("VimEnter", { callback = function()
+  vim.api.nvim_create_autocmd("VimLeavePre", { callback = function()
+    vim.cmd("mksession! session.vim")
+  end })
+end })
+"""
+
+# As those do that are loaded before us.
+SAVES_FIRST = """
+vim.api.nvim_create_autocmd("VimLeavePre", { callback = function() vim.cmd("mksession! session.vim") end })
+"""
+
+NAMES = """
+return vim.iter(vim.api.nvim_list_bufs())
+  :map(vim.api.nvim_buf_get_name)
+  :filter(function(name) return name:find("claude://", 1, true) or name:find("term://", 1, true) or name:find("%)$") end)
+  :totable()
+"""
+
+
+def open_terminal(nvim):
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("fake CLI ready")
+    nvim.wait("vim.fn.mode() == 't'")
+    nvim.keys("<C-\\><C-n>")
+    nvim.wait("vim.fn.mode() == 'n'")
+
+
+def session(nvim):
+    nvim.terminal.wait_exit()
+    return (nvim.project / "session.vim").read_text()
+
+
+def test_a_diff_that_waits_is_in_no_session(start_nvim):
+    diffs = Diffs(start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, init_lua=SAVES))
+    diffs.open(1, "a.txt", "two\n")
+    diffs.nvim.keys(":qa<CR>")
+    saved = session(diffs.nvim)
+    assert "a.txt" in saved
+    assert "claude://" not in saved
+    assert "tabnew" not in saved
+    assert "enew" not in saved
+
+
+def test_the_terminal_is_in_no_session(start_nvim, tmp_path):
+    cli = FakeCli(tmp_path)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, init_lua=SAVES, env=cli.environment())
+    open_terminal(nvim)
+    nvim.notify("vim.cmd('qa!')")
+    saved = session(nvim)
+    assert "a.txt" in saved
+    assert "claude" not in saved.replace(str(nvim.project), "")
+
+
+def test_nothing_of_ours_is_in_the_session_of_one_who_came_before_us(start_nvim, connect, tmp_path):
+    script = conversation(tmp_path / "home", tmp_path / "project")
+    nvim = start_nvim(
+        args=["a.txt"],
+        files={"a.txt": "one\n", "b.txt": "alpha\n"},
+        init_lua=SAVES_FIRST,
+        env={**FakeCli(tmp_path).environment(), **ENV},
+    )
+    open_terminal(nvim)
+    nvim.cmd("tab split")
+    nvim.cmd("tabnew b.txt")
+    turn(nvim, connect(nvim), b_txt="ALPHA\n")
+    review(nvim)
+    nvim.cmd("tabfirst | 1wincmd w | new")
+    nvim.cmd(f"Claude transcript {script.id}")
+    nvim.wait("vim.bo.filetype == 'claude-transcript'")
+    Diffs(nvim).open(1, "a.txt", "two\n", client=9)
+    assert len(nvim.lua(NAMES)) > 5
+    nvim.notify("vim.cmd('qa!')")
+    saved = session(nvim)
+    assert "a.txt" in saved and "b.txt" in saved
+    # As session plugins do it.
+    after = start_nvim(args=["-c", "silent source session.vim"], env=ENV)
+    assert after.lua("return vim.v.errmsg") == ""
+    # A transcript can be read again; its title is known a moment later.
+    names = after.lua(NAMES)
+    assert [name.removesuffix("/Fix the parser") for name in names] == [f"claude://transcript/{script.id}"]
+    shown = "return vim.tbl_map(function(win) return vim.fn.bufname(vim.api.nvim_win_get_buf(win)) end, vim.api.nvim_list_wins())"
+    assert "" not in after.lua(shown), "no window is empty"
+    assert after.lua("return #vim.api.nvim_list_tabpages()") == 2
+
+
+def test_leaving_that_is_refused_leaves_everything_as_it_was(start_nvim, tmp_path):
+    nvim = start_nvim(
+        args=["a.txt"],
+        files={"a.txt": "one\n", "b.txt": "alpha\n"},
+        init_lua=SAVES_FIRST,
+        env=FakeCli(tmp_path).environment(),
+    )
+    nvim.cmd("split b.txt | call setline(1, 'typed') | wincmd p")
+    open_terminal(nvim)
+    nvim.keys("<C-w>p")
+    diffs = Diffs(nvim)
+    diffs.open(1, "a.txt", "two\n")
+    windows = nvim.lua("return vim.api.nvim_list_wins()")
+    nvim.keys(":qa<CR>")
+    nvim.wait_screen("E162")
+    nvim.keys("<CR>")
+    assert set(windows) <= set(nvim.lua("return vim.api.nvim_list_wins()"))
+    assert nvim.lua("return require('claude-ide').status().terminal.running")
+    nvim.cmd("Claude accept")
+    assert diffs.answer(1)["outcome"] == "saved"
+
+
+def test_what_a_session_brought_of_ours_goes(start_nvim):
+    nvim = start_nvim(
+        files={"old.vim": "edit claude://claude\nsplit claude://12/now/a.txt\ndoautoall SessionLoadPost\n"}
+    )
+    nvim.cmd("source old.vim")
+    names = nvim.lua("return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())")
+    assert not [name for name in names if name.startswith("claude://")]
