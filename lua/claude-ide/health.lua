@@ -6,6 +6,9 @@ local M = {}
 ---How long the CLI may take to say its version. It is large: its first start from a slow disk takes seconds.
 M.version_timeout_ms = 10000
 
+---The oldest CLI that was seen to work.
+local OLDEST_CLI = "2.0.77"
+
 local function check_neovim()
   vim.health.start("Neovim")
   local version = vim.fn.execute("version"):match("NVIM v(%S+)") or "unknown"
@@ -26,20 +29,40 @@ local function check_options()
   end
 end
 
+---What builds the library, and its version.
+local function check_cargo()
+  local path = vim.fn.exepath("cargo")
+  path = path ~= "" and path or vim.fn.exepath(vim.fs.normalize("~/.cargo/bin/cargo"))
+  if path == "" then
+    vim.health.warn("`cargo` was not found: the library cannot be built again after an update", {
+      "Install Rust: https://rustup.rs",
+    })
+    return
+  end
+  local ok, result = pcall(function()
+    return vim.system({ path, "--version" }, { text = true, timeout = M.version_timeout_ms }):wait()
+  end)
+  local said = ok and result.code == 0 and vim.trim(result.stdout or "")
+  vim.health.info(("%s: %s"):format(path, said or "did not say its version"))
+end
+
 local function check_library()
   vim.health.start("Native library")
   local native = require("claude-ide.native")
-  local path, missing = native.find()
-  if not path then
-    vim.health.error(missing or "The library is missing")
-    return
-  end
-  local library, err = native.load()
+  local library = native.load()
+  local problem = native.problem()
   if library then
-    vim.health.ok(("%s, version %s"):format(path, library.version()))
-  else
-    vim.health.error(err or "The library cannot be loaded")
+    vim.health.ok(("%s, version %s"):format(native.find() or "Gone from the disk", library.version()))
+  elseif problem then
+    vim.health.error(problem.what, {
+      problem.detail,
+      ("Run `%s`%s."):format(problem.mend, problem.restart and ", then restart Neovim" or ""),
+    })
   end
+  if require("claude-ide.update").is_outdated() then
+    vim.health.warn("The plugin was updated on disk while this Neovim ran", "Restart Neovim to use it.")
+  end
+  check_cargo()
 end
 
 local function check_cli()
@@ -60,7 +83,14 @@ local function check_cli()
   end)
   local said = ok and vim.trim(result.stdout or ""):match("^[^\n]+")
   if said and result.code == 0 then
-    vim.health.ok(("%s: %s"):format(path, said))
+    local version = said:match("%d+%.%d+%.%d+")
+    if version and vim.version.lt(version, OLDEST_CLI) then
+      vim.health.warn(("%s: %s. The oldest that is known to work is %s"):format(path, said, OLDEST_CLI), {
+        "Update it: claude update",
+      })
+    else
+      vim.health.ok(("%s: %s"):format(path, said))
+    end
   else
     vim.health.warn(path .. " did not say its version", "Run `" .. program .. " --version` in a terminal.")
   end

@@ -10,6 +10,7 @@
 ---@field respond fun(id: integer, json: string): boolean?, string?
 ---@field fail fun(id: integer, code: "invalid_params"|"failed", message: string): boolean?, string?
 ---@field notify fun(method: string, params_json: string, client_id?: integer): boolean?, string?
+---@field disconnect fun(client_id: integer): boolean?, string?
 ---@field set_workspace fun(json: string): boolean?, string?
 ---@field status fun(): table?, string?
 ---@field sessions_start fun(options_json: string, async: uv.uv_async_t): boolean?, string?
@@ -26,34 +27,77 @@ M.VERSION = "0.1.0"
 local ENTRY_POINT = "luaopen_claude_ide_native"
 local NAMES = { "claude_ide_native.so", "claude_ide_native.dylib" }
 
+---@type string[]
+local FUNCTIONS = {
+  "sources",
+  "start",
+  "stop",
+  "poll",
+  "respond",
+  "fail",
+  "notify",
+  "disconnect",
+  "set_workspace",
+  "status",
+  "sessions_start",
+  "sessions_stop",
+  "session_request",
+  "session_cancel",
+}
+
 ---@class claude-ide.native.Library : claude-ide.native.Functions
 ---@field version fun(): string
+---@field sources fun(): string
 
 ---@type claude-ide.native.Library?
 local library
 
+---Why the library cannot be used, and what mends it. All but `detail` is short.
+---@class claude-ide.native.Problem
+---@field what string "The library is not built yet"
+---@field mend? string the command that mends it; nil: a restart of Neovim does
+---@field restart boolean whether Neovim has to be restarted after that
+---@field detail string what was seen, for the log and the health check
+
+---Of the last try to load it.
+---@type claude-ide.native.Problem?
+local problem
+
 ---Where this plugin lies.
 ---@return string
 function M.plugin_root()
-  local source = debug.getinfo(1, "S").source:gsub("^@", "")
-  return vim.fn.fnamemodify(source, ":p:h:h:h")
+  return require("claude-ide.root").dir()
+end
+
+---The name that lazy.nvim has for this plugin, where that one looks after its folder.
+---@return string?
+local function name_in_lazy()
+  local lazy = package.loaded["lazy.core.config"]
+  for name, plugin in pairs(type(lazy) == "table" and lazy.plugins or {}) do
+    -- Without a `build` of its own it finds our build.lua.
+    if plugin.dir == M.plugin_root() and plugin.build ~= false then
+      return name
+    end
+  end
+  return nil
 end
 
 ---The command that makes the library: the plugin manager's where that one looks after this folder.
 ---@return string
 function M.build_command()
-  local lazy = package.loaded["lazy.core.config"]
-  for name, plugin in pairs(type(lazy) == "table" and lazy.plugins or {}) do
-    if plugin.dir == M.plugin_root() and plugin.build then
-      return ":Lazy build " .. name
-    end
+  local name = name_in_lazy()
+  if name then
+    return ":Lazy build " .. name
   end
-  return ("make -C %s build"):format(vim.fn.shellescape(M.plugin_root()))
+  local root = vim.fn.fnamemodify(M.plugin_root(), ":~")
+  if root:find("[^%w/~._%-]") then
+    root = vim.fn.shellescape(M.plugin_root())
+  end
+  return ("make -C %s build"):format(root)
 end
 
 ---The library's file.
 ---@return string? path
----@return string? err that it is missing, and what to do
 function M.find()
   local folder = M.plugin_root() .. "/build/"
   for _, name in ipairs(NAMES) do
@@ -61,35 +105,87 @@ function M.find()
       return folder .. name
     end
   end
-  return nil,
-    ("The native library is not built yet. Build it with `%s`. It needs Rust, see https://rustup.rs. There is no %s."):format(
-      M.build_command(),
-      folder .. NAMES[1]
-    )
+  return nil
+end
+
+---@param what string
+---@param detail string
+---@param restart boolean
+---@return claude-ide.native.Problem
+local function problem_of(what, detail, restart)
+  return { what = what, mend = M.build_command(), detail = detail, restart = restart }
+end
+
+---A library that works, but not with this Lua.
+---@param what string
+---@param detail string
+---@return claude-ide.native.Problem
+local function misfit(what, detail)
+  if require("claude-ide.update").is_outdated() then
+    return { what = "The plugin was updated on disk", detail = detail, restart = true }
+  end
+  return problem_of(what, detail, true)
 end
 
 ---@return claude-ide.native.Library?
----@return string? err
+---@return claude-ide.native.Problem?
 local function open()
-  local path, missing = M.find()
+  local path = M.find()
   if not path then
-    return nil, missing
+    local detail = ("There is no %s/build/%s. Building it needs Rust, see https://rustup.rs."):format(
+      M.plugin_root(),
+      NAMES[1]
+    )
+    return nil, problem_of("The library is not built yet", detail, false)
+  elseif not require("claude-ide.elf").is_whole(path) then
+    return nil, problem_of("The library is broken", path .. " ends too early.", false)
   end
-  local rebuild = ("Build it again with `%s`, then restart Neovim."):format(M.build_command())
   local entry, reason = package.loadlib(path, ENTRY_POINT)
   if not entry then
-    return nil, ("The native library cannot be loaded: %s. %s"):format(reason, rebuild)
+    return nil, problem_of("The library is broken", ("%s cannot be loaded: %s"):format(path, reason), false)
   end
   local ok, functions = pcall(entry)
   if not ok or type(functions) ~= "table" or type(functions.version) ~= "function" then
-    return nil, ("The native library %s is not the one of this plugin. %s"):format(path, rebuild)
+    return nil, problem_of("The library is broken", path .. " is not the library of this plugin.", true)
   end
   local version = functions.version()
   if version ~= M.VERSION then
-    local message = "The native library %s is version %s, but the plugin is version %s. %s"
-    return nil, message:format(path, tostring(version), M.VERSION, rebuild)
+    local detail = ("%s is of version %s, the plugin of %s."):format(path, tostring(version), M.VERSION)
+    return nil, misfit(("The library is of version %s"):format(tostring(version)), detail)
+  end
+  for _, name in ipairs(FUNCTIONS) do
+    if type(functions[name]) ~= "function" then
+      return nil, misfit("The library does not fit the plugin", ("%s has no %s()."):format(path, name))
+    end
+  end
+  local expected = require("claude-ide.library_hash").hash(M.plugin_root())
+  if expected and functions.sources() ~= expected then
+    local detail = "%s was built from other sources (%s) than those in %s/crates (%s)."
+    return nil,
+      misfit(
+        "The library does not fit the plugin",
+        detail:format(path, functions.sources(), M.plugin_root(), expected)
+      )
   end
   return functions
+end
+
+---What is wrong and the command that mends it, on one line.
+---@param found claude-ide.native.Problem
+---@return string
+local function sentence(found)
+  if not found.mend then
+    return found.what .. ": restart Neovim."
+  end
+  local after = found.restart and ", then restart Neovim" or ""
+  local short = vim.startswith(found.mend, ":") and found.mend or "make build"
+  return require("claude-ide.ui.one_line").fitting({
+    ("%s: `%s`%s."):format(found.what, found.mend, after),
+    ("%s: `%s`."):format(found.what, found.mend),
+    ("%s: `%s`%s."):format(found.what, short, short == found.mend and "" or " in the plugin's folder"),
+    ("%s: see `:checkhealth claude-ide`."):format(found.what),
+    "No library: `:checkhealth claude-ide`.",
+  })
 end
 
 ---Loads the library, once it is there. A failure is not remembered: build it and try again.
@@ -99,12 +195,28 @@ function M.load()
   if library then
     return library
   end
-  local ok, opened, err = pcall(open)
-  if not ok then
-    return nil, "The native library cannot be loaded: " .. tostring(opened)
+  local before = problem
+  local ok, opened, found = pcall(open)
+  if ok then
+    library, problem =
+      opened, --[[@as claude-ide.native.Library?]]
+      found
+  else
+    problem = problem_of("The library is broken", tostring(opened), true)
   end
-  library = opened
-  return library, err
+  if not problem then
+    return library
+  end
+  if not before or before.detail ~= problem.detail then
+    require("claude-ide.log").error("%s: %s", problem.what, problem.detail)
+  end
+  return nil, sentence(problem)
+end
+
+---Why the library could not be loaded when that was last tried; nil where it was not tried, or is loaded.
+---@return claude-ide.native.Problem?
+function M.problem()
+  return problem
 end
 
 ---Whether the library is loaded, without trying.
@@ -114,20 +226,7 @@ function M.is_loaded()
 end
 
 -- The functions of the library. Each is replaced by the library's own at the first call that finds it.
-for _, name in ipairs({
-  "start",
-  "stop",
-  "poll",
-  "respond",
-  "fail",
-  "notify",
-  "set_workspace",
-  "status",
-  "sessions_start",
-  "sessions_stop",
-  "session_request",
-  "session_cancel",
-}) do
+for _, name in ipairs(FUNCTIONS) do
   M[name] = function(...)
     local loaded, err = M.load()
     if not loaded then

@@ -12,7 +12,8 @@ from harness.nvim import ROOT
 
 LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
 
-FUNCTIONS = ["version", "start", "stop", "poll", "respond", "fail", "notify", "set_workspace", "status"]
+FUNCTIONS = ["version", "sources", "start", "stop", "poll", "respond", "fail"]
+FUNCTIONS += ["notify", "disconnect", "set_workspace", "status"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 
 OPEN = """
@@ -214,24 +215,34 @@ vim.opt.runtimepath:prepend(...)
 for name in pairs(package.loaded) do
   if name:find("^claude%-ide") then package.loaded[name] = nil end
 end
-local native = dofile((...) .. "/lua/claude-ide/native.lua")
-package.loaded["claude-ide.native"] = native
+vim.o.columns = 300
+local native = require("claude-ide.native")
 local ok, value, err = pcall(native.status)
-return { ok, value == nil, err, select(2, require("claude-ide.server").start()) }
+return { ok, value == nil, err, select(2, require("claude-ide.server").start()), native.problem() }
 """
 
 
 def load_copy(nvim, copy: Path):
-    ok, empty, err, start_err = nvim.lua(LOAD_COPY, str(copy))
+    ok, empty, err, start_err, problem = nvim.lua(LOAD_COPY, str(copy))
     assert ok and empty
     assert start_err == err
-    return err
+    assert problem["detail"] in nvim.log()
+    return err, problem["detail"]
+
+
+@pytest.fixture
+def copied_library(plugin_copy):
+    (plugin_copy / "build").mkdir()
+    library = plugin_copy / "build" / LIBRARY.name
+    shutil.copy(LIBRARY, library)
+    return library
 
 
 def test_explains_a_missing_library(nvim, plugin_copy):
-    err = load_copy(nvim, plugin_copy)
-    assert "not built yet" in err
-    assert f"make -C '{str(plugin_copy).replace(chr(39), chr(39) + chr(92) + chr(39) + chr(39))}' build" in err
+    err, detail = load_copy(nvim, plugin_copy)
+    root = str(plugin_copy).replace("'", "'\\''")
+    assert err == f"The library is not built yet: `make -C '{root}' build`."
+    assert "https://rustup.rs" in detail
 
 
 def test_finds_a_library_that_was_built_meanwhile(nvim, plugin_copy):
@@ -239,18 +250,42 @@ def test_finds_a_library_that_was_built_meanwhile(nvim, plugin_copy):
     (plugin_copy / "build").mkdir()
     shutil.copy(LIBRARY, plugin_copy / "build" / LIBRARY.name)
     assert nvim.lua('return require("claude-ide.native").load() ~= nil')
+    assert nvim.lua('return require("claude-ide.native").problem()') is None
 
 
-def test_explains_a_broken_library(nvim, plugin_copy):
-    (plugin_copy / "build").mkdir()
-    (plugin_copy / "build" / LIBRARY.name).write_bytes(b"\x7fELF" + b"\0" * 100)
-    err = load_copy(nvim, plugin_copy)
-    assert "cannot be loaded" in err and "make -C" in err and "restart Neovim" in err
+def test_explains_a_broken_library(nvim, plugin_copy, copied_library):
+    copied_library.write_bytes(b"no library" * 100)
+    err, detail = load_copy(nvim, plugin_copy)
+    assert err.startswith("The library is broken: `make -C ")
+    assert f"{copied_library} cannot be loaded" in detail
 
 
-def test_explains_a_library_of_another_version(nvim, plugin_copy):
-    (plugin_copy / "build").mkdir()
-    shutil.copy(LIBRARY, plugin_copy / "build" / LIBRARY.name)
+@pytest.mark.skipif(sys.platform == "darwin", reason="the loader of macOS looks itself")
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+@pytest.mark.one_nvim
+def test_a_library_that_was_written_in_part_does_not_end_neovim(nvim, plugin_copy, copied_library, share):
+    """The system's loader would map what is not there: SIGBUS."""
+    whole = LIBRARY.read_bytes()
+    copied_library.write_bytes(whole[: int(len(whole) * share)])
+    err, detail = load_copy(nvim, plugin_copy)
+    assert err.startswith("The library is broken: `make -C ")
+    assert "ends too early" in detail
+    shutil.copy(LIBRARY, copied_library)
+    assert nvim.lua('return require("claude-ide.native").load() ~= nil')
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="writes an ELF header")
+@pytest.mark.one_nvim
+def test_explains_a_library_for_another_processor(nvim, plugin_copy, copied_library):
+    binary = bytearray(LIBRARY.read_bytes())
+    binary[18:20] = (0xB7 if binary[18] != 0xB7 else 0x3E).to_bytes(2, "little")
+    copied_library.write_bytes(binary)
+    err, detail = load_copy(nvim, plugin_copy)
+    assert err.startswith("The library is broken: `make -C ")
+    assert f"{copied_library} cannot be loaded" in detail
+
+
+def test_explains_a_library_of_another_version(nvim, plugin_copy, copied_library):
     native = plugin_copy / "lua" / "claude-ide" / "native.lua"
     native.write_text(native.read_text().replace('M.VERSION = "', 'M.VERSION = "9.'))
     err, detail = load_copy(nvim, plugin_copy)

@@ -41,6 +41,7 @@ def test_a_good_setup_has_no_warning(start_nvim, connect, tmp_path):
     assert "claude_ide_native" in text and "version 0.1.0" in text
     assert "9.8.7 (Claude Code)" in text
     assert "permissions 700" in text and "Our lock file" in text
+    assert 'In /ide this Neovim is called "Neovim: ' in text
     assert str(nvim.project.resolve()) in text
     assert "getDiagnostics and executeCode" in text
     assert f"Neovim {nvim.version}" in text
@@ -63,6 +64,23 @@ def test_a_cli_that_does_not_answer_holds_nothing_up(start_nvim, tmp_path, scrip
     assert "did not say its version" in health(nvim)
 
 
+def test_an_old_cli_and_what_builds_the_library_are_named(start_nvim, tmp_path):
+    env = cli(tmp_path, "echo '2.0.76 (Claude Code)'")
+    (tmp_path / "bin" / "cargo").write_text("#!/bin/sh\necho 'cargo 9.9.9'\n")
+    (tmp_path / "bin" / "cargo").chmod(0o755)
+    text = health(start_nvim(env=env))
+    assert "2.0.76 (Claude Code). The oldest that is known to work is 2.0.77" in text
+    assert "bin/cargo: cargo 9.9.9" in text
+
+
+def test_a_plugin_that_was_updated_beside_it_is_named(bare, installed):
+    nvim = bare()
+    nvim.wait("require('claude-ide.update').is_outdated() == false", what="the plugin's files to be known")
+    source = installed / "lua" / "claude-ide" / "file.lua"
+    source.write_text(source.read_text() + "\n")
+    assert "The plugin was updated on disk while this Neovim ran" in health(nvim)
+
+
 def test_a_missing_cli_is_explained(start_nvim):
     nvim = start_nvim(opts={"terminal": {"command": ["claude-is-not-here"]}})
     text = health(nvim)
@@ -82,11 +100,12 @@ def test_permissions_that_are_too_wide_are_errors(start_nvim, tmp_path):
     assert f"chmod 600 '{lock}'" in text
 
 
-def test_a_lock_that_somebody_deleted_is_an_error(start_nvim, tmp_path):
+def test_a_lock_that_cannot_be_written_again_is_an_error(start_nvim, tmp_path):
     nvim = start_nvim(env=cli(tmp_path, "echo 1"))
     nvim.cmd("ClaudeConnect")
-    for lock in (nvim.home / ".claude" / "ide").glob("*.lock"):
-        lock.unlink()
+    folder = nvim.home / ".claude" / "ide"
+    folder.rename(folder.with_name("old"))
+    folder.write_text("no folder")
     assert "is gone: no CLI can find this Neovim" in health(nvim)
 
 

@@ -105,53 +105,52 @@ def test_a_neovim_without_a_screen_starts_no_server(start_nvim, tmp_path):
     assert not (tmp_path / ".claude").exists()
 
 
-def test_a_server_that_cannot_start_is_told_once_in_one_line(start_nvim):
-    nvim = start_nvim(
-        opts=None,
-        init_lua="""
-        _G.notices = {}
-        vim.notify = function(message) table.insert(_G.notices, message) end
-        local native = require("claude-ide.native")
-        native.start = function()
-          return nil, "The library is not built yet. Build it with `" .. native.build_command() .. "`, wherever that is."
-        end
-        """,
-    )
-    nvim.wait("#_G.notices > 0", what="the notice")
-    (notice,) = nvim.lua("return _G.notices")
-    space = nvim.lua("return vim.v.echospace")
-    assert len(notice) <= space
-    assert "`make -C" in notice or "`:checkhealth claude-ide` says what to do" in notice
-    nvim.lua("_G.notices = {}")
-    nvim.cmd("ClaudeConnect")
-    (notice,) = nvim.lua("return _G.notices")
-    assert "Build it with `make -C" in notice
-
-
 @pytest.mark.parametrize(
-    ("columns", "ends"),
+    ("columns", "notice"),
     [
-        (300, "claude_ide_native.so."),
-        (95, "`make`. `:Claude log` has more."),
-        (80, "yet. `:Claude log` has more."),
-        (30, "…"),
+        (
+            300,
+            "The library is not built yet: `make -C ~/.local/share/nvim/site/pack/claude/start/claude-ide.nvim build`.",
+        ),
+        (80, "The library is not built yet: `make build` in the plugin's folder."),
+        (74, "The library is not built yet: see `:checkhealth claude-ide`."),
+        (50, "No library: `:checkhealth claude-ide`."),
     ],
 )
-def test_a_missing_library_is_told_on_one_line_and_in_full_in_the_log(start_nvim, columns, ends):
-    missing = "The native library is not built yet. Build it with `make`. There is no /build/claude_ide_native.so."
-    nvim = start_nvim(
-        init_lua=f"""
-      require("claude-ide.native").start = function() return nil, "{missing}" end
-      _G.notices = {{}}
-      vim.notify = function(message) table.insert(_G.notices, message) end
-    """
+@pytest.mark.one_nvim
+def test_a_missing_library_is_told_on_one_line_that_says_what_mends_it(bare, installed, columns, notice):
+    for library in (installed / "build").iterdir():
+        library.unlink()
+    nvim = bare(
+        lua=f"""
+        vim.o.columns = {columns}
+        _G.notices = {{}}
+        vim.notify = function(message) table.insert(_G.notices, message) end
+        """
     )
-    nvim.cmd(f"set columns={columns}")
+    nvim.wait("#_G.notices > 0", what="the notice")
+    nvim.cmd(f"set columns={columns}")  # the terminal has said otherwise
     nvim.cmd("ClaudeConnect")
-    (notice,) = nvim.lua("return _G.notices")
-    assert notice.startswith("The native li") and notice.endswith(ends)
-    assert len(notice) <= nvim.lua("return vim.v.echospace")
-    assert notice == missing or missing in nvim.log()
+    assert nvim.lua("return _G.notices[2]") == notice
+    assert "There is no " in nvim.log()
+
+
+def test_no_command_waits_for_a_key_without_the_library(bare, installed):
+    for library in (installed / "build").iterdir():
+        library.unlink()
+    nvim = bare(args=["a.txt"], files={"a.txt": "one\n"})
+    nvim.wait_screen("The library is not built yet")
+    whole = "The library is not built yet: `make build` in the plugin's folder."
+    for command, said in [
+        ("ClaudeConnect", whole),
+        ("ClaudeSend", whole),
+        ("Claude restart", whole),
+        ("Claude sessions", "The sessions cannot be listed: The library is not built yet"),
+    ]:
+        nvim.cmd("set columns=80 | redraw!")  # each time: the terminal may have said otherwise
+        nvim.keys(f":{command}<CR>")
+        nvim.wait_screen(said)
+        assert nvim.mode() == "n"
 
 
 def test_the_command_that_builds_is_that_of_the_plugin_manager(start_nvim):
@@ -169,3 +168,10 @@ def test_the_command_that_builds_is_that_of_the_plugin_manager(start_nvim):
         """
     )
     assert command == ":Lazy build claude-ide.nvim"
+
+
+def test_a_server_that_was_started_by_its_own_module_has_all_features(start_nvim, connect):
+    """Some configuration may call a module of ours before anything that is documented."""
+    nvim = start_nvim(init_lua="require('claude-ide.server').start()", opts={"auto_start": True})
+    nvim.wait("package.loaded['claude-ide.app']")
+    assert '"folders"' in connect(nvim).call("getWorkspaceFolders")[0]

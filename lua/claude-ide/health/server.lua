@@ -24,6 +24,11 @@ local function check_address()
   if info then
     vim.health.ok(("Listening on %s:%d"):format(info.host, info.port))
     host = info.host
+  elseif require("claude-ide.config").get().auto_start and require("claude-ide.autostart").why_not() then
+    local reason = require("claude-ide.autostart").why_not()
+    vim.health.info(
+      ("The server is not started in this Neovim: %s. `:ClaudeConnect` starts it."):format(reason)
+    )
   else
     vim.health.warn("The server does not run", "`:ClaudeConnect` starts it, or says why it cannot.")
   end
@@ -52,24 +57,6 @@ local function check_folder(folder)
 end
 
 ---@param path string
-local function check_own_lock(path)
-  local mode = permissions(path)
-  if not mode then
-    vim.health.error(
-      path .. " is gone: no CLI can find this Neovim",
-      "`:Claude restart` writes it again. Who deletes it? The CLI deletes locks of dead processes only."
-    )
-  elseif mode ~= OWNER_ONLY_FILE then
-    vim.health.error(
-      ("%s has the permissions %s: others can read the token"):format(path, mode),
-      "chmod 600 " .. vim.fn.shellescape(path)
-    )
-  else
-    vim.health.ok("Our lock file: " .. path)
-  end
-end
-
----@param path string
 ---@return table? lock
 local function read_lock(path)
   local file = io.open(path, "r")
@@ -80,6 +67,26 @@ local function read_lock(path)
   file:close()
   local ok, lock = pcall(vim.json.decode, text or "")
   return ok and type(lock) == "table" and lock or nil
+end
+
+---@param path string
+local function check_own_lock(path)
+  local mode = permissions(path)
+  if not mode then
+    vim.health.error(
+      path .. " is gone: no CLI can find this Neovim",
+      "It is written again when somebody deletes it; this time that failed. `:Claude log` tells why."
+    )
+  elseif mode ~= OWNER_ONLY_FILE then
+    vim.health.error(
+      ("%s has the permissions %s: others can read the token"):format(path, mode),
+      "chmod 600 " .. vim.fn.shellescape(path)
+    )
+  else
+    local lock = read_lock(path)
+    local name = lock and type(lock.ideName) == "string" and lock.ideName or "unnamed"
+    vim.health.ok(("Our lock file: %s. In /ide this Neovim is called %q."):format(path, name))
+  end
 end
 
 ---@param lock table
