@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the native library and puts it in place by rename: a Neovim that has the old one loaded keeps it unharmed.
-# Needs cargo alone; plugin managers run this as `make build`.
+# Needs cargo alone; plugin managers run this as `make build`, or through build.lua. For them nothing is left but the
+# library: cargo's cache, a hundred times as large, stays only where somebody works on the plugin (`make setup`).
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -10,13 +11,29 @@ if ! command -v cargo >/dev/null 2>&1; then
   exit 1
 fi
 
+# An older cargo would trip over the manifest and say something else.
+needed=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+found=$(cargo --version | sed -n 's/^cargo \([0-9][0-9.]*\).*/\1/p')
+newest=$(printf '%s\n%s\n' "$needed" "$found" | sort -t . -k 1,1n -k 2,2n | tail -n 1)
+if [ "${found#"$needed"}" = "$found" ] && [ "$newest" != "$found" ]; then
+  echo "claude-ide.nvim: building needs Rust $needed or newer, this is $found. \`rustup update\` brings the newest (https://rustup.rs)." >&2
+  exit 1
+fi
+
+target=${CARGO_TARGET_DIR:-target}
+made=$target/.made-for-the-library
+if [ ! -e "$target" ]; then
+  mkdir -p "$target"
+  : >"$made"
+fi
+
 case $(uname -s) in
   Darwin) library=libclaude_ide_native.dylib ;;
   *) library=libclaude_ide_native.so ;;
 esac
 
 cargo build --release --locked --package claude-ide-nvim
-built=${CARGO_TARGET_DIR:-target}/release/$library
+built=$target/release/$library
 
 mkdir -p build
 if ! cmp -s "$built" build/claude_ide_native.so; then
@@ -25,4 +42,8 @@ if ! cmp -s "$built" build/claude_ide_native.so; then
   cp "$built" "$fresh"
   chmod 755 "$fresh"
   mv -f "$fresh" build/claude_ide_native.so
+fi
+
+if [ -e "$made" ] && [ ! -e .deps ] && [ ! -e "$target/debug" ]; then
+  rm -rf "$target"
 fi

@@ -5,6 +5,6 @@ source "$(dirname "$0")/env.sh"
 scripts/setup.sh lint
 
 cargo fmt --all
-stylua lua plugin tests demo scripts
+stylua build.lua lua plugin tests demo scripts
 ruff format --quiet tests demo
 ruff check --quiet --fix tests demo

@@ -1,7 +1,11 @@
-"""Fixtures of the tests that need sessions of Claude on the disk."""
+"""Fixtures: sessions of Claude on the disk, the plugin in a folder of its own."""
+
+import shutil
 
 import pytest
 from session_files import Sessions
+
+from harness.nvim import ROOT
 
 
 @pytest.fixture
@@ -10,3 +14,28 @@ def sessions(tmp_path):
     sessions = Sessions(tmp_path / "home")
     yield sessions
     sessions.close()
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """The plugin as a package of that person, as `git clone` and `make build` leave it."""
+    package = tmp_path / "home/.local/share/nvim/site/pack/claude/start/claude-ide.nvim"
+    for name in ("doc", "lua", "plugin", "scripts"):
+        shutil.copytree(ROOT / name, package / name)
+    for name in ("Cargo.toml", "build.lua"):
+        shutil.copy(ROOT / name, package)
+    (package / "build").mkdir()
+    shutil.copy(ROOT / "build" / "claude_ide_native.so", package / "build")
+    return package
+
+
+@pytest.fixture
+def bare(start_nvim, tmp_path):
+    """Starts a Neovim that knows of the plugin only what it finds itself: no setup(), perhaps some `lua` before."""
+
+    def start(lua="", args=(), **options):
+        init = tmp_path / "init.lua"
+        init.write_text(f"vim.opt.shortmess:append('I')\n{lua}\n")
+        return start_nvim(args=["-u", str(init), *args], opts=None, **options)
+
+    return start

@@ -12,29 +12,15 @@ pytestmark = pytest.mark.slow
 
 LIBRARY = ROOT / "build" / "claude_ide_native.so"
 CARGO = """#!/bin/sh
+if [ "$1" = --version ]; then
+  echo "cargo ${FAKE_VERSION:-1.99.0} (a fake 2026-01-01)"
+  exit
+fi
+echo "   Compiling something v1.0" >&2
 mkdir -p target/release
 cp "$FAKE_LIBRARY" target/release/libclaude_ide_native.so
 cp "$FAKE_LIBRARY" target/release/libclaude_ide_native.dylib
 """
-
-
-@pytest.fixture
-def installed(tmp_path):
-    """The plugin as a package of that person, as `git clone` and `make build` leave it."""
-    package = tmp_path / "home/.local/share/nvim/site/pack/claude/start/claude-ide.nvim"
-    for name in ("doc", "lua", "plugin", "scripts"):
-        shutil.copytree(ROOT / name, package / name)
-    (package / "build").mkdir()
-    shutil.copy(LIBRARY, package / "build")
-    return package
-
-
-@pytest.fixture
-def bare(start_nvim, tmp_path):
-    """Starts a Neovim that knows of the plugin only what it finds itself."""
-    init = tmp_path / "init.lua"
-    init.write_text("vim.opt.shortmess:append('I')\n")
-    return lambda **options: start_nvim(args=["-u", str(init)], opts=None, **options)
 
 
 def test_a_package_needs_no_more_than_to_lie_there(bare, installed):
@@ -46,8 +32,9 @@ def test_a_package_needs_no_more_than_to_lie_there(bare, installed):
     assert nvim.lua("return vim.fn.expand('%:t')") == "claude-ide.txt"
 
 
-def build(package, library, path):
+def build(package, library, path, version="1.99.0"):
     environment = {"PATH": f"{path}:{os.environ['PATH']}", "FAKE_LIBRARY": str(library), "HOME": str(package)}
+    environment["FAKE_VERSION"] = version
     script = package / "scripts" / "build.sh"
     return subprocess.run([script], env=environment, capture_output=True, text=True, timeout=120, check=False)
 
@@ -85,7 +72,76 @@ def test_a_build_that_fails_leaves_the_library_that_was_there(installed, tmp_pat
     before = (installed / "build" / LIBRARY.name).read_bytes()
     broken = tmp_path / "bin"
     broken.mkdir()
-    (broken / "cargo").write_text("#!/bin/sh\nexit 101\n")
+    (broken / "cargo").write_text("#!/bin/sh\n[ $1 = --version ] && echo cargo 1.99.0 && exit\nexit 101\n")
     (broken / "cargo").chmod(0o755)
     assert build(installed, LIBRARY, broken).returncode == 101
     assert (installed / "build" / LIBRARY.name).read_bytes() == before
+
+
+def test_an_old_cargo_gets_one_sentence(installed, cargo):
+    for version in ["1.75.0", "1.9.0", "1.87.5-nightly"]:
+        run = build(installed, LIBRARY, cargo, version)
+        (line,) = run.stderr.splitlines()
+        assert run.returncode == 1
+        assert f"needs Rust 1.88 or newer, this is {version.split('-')[0]}" in line, line
+    for version in ["1.88.0", "1.100.0", "2.0.0"]:
+        assert build(installed, LIBRARY, cargo, version).returncode == 0, version
+
+
+def test_a_build_leaves_cargos_cache_only_where_somebody_works_on_the_plugin(installed, cargo):
+    target = installed / "target"
+    assert build(installed, LIBRARY, cargo).returncode == 0
+    assert not target.exists()
+    (target / "debug").mkdir(parents=True)
+    assert build(installed, LIBRARY, cargo).returncode == 0
+    assert (target / "release").exists(), "somebody else's folder"
+    shutil.rmtree(target)
+    (installed / ".deps").mkdir()
+    assert build(installed, LIBRARY, cargo).returncode == 0
+    assert (target / "release").exists()
+
+
+LIKE_LAZY = """
+vim.env.PATH, vim.env.FAKE_LIBRARY = ... .. ":" .. vim.env.PATH, select(2, ...)
+local chunk = assert(loadfile(select(3, ...)))
+_G.told, _G.longest = {}, 0
+local co = coroutine.create(function()
+  local ok, err = pcall(chunk)
+  _G.ended = ok and "built" or err
+end)
+local function step()
+  local before = vim.uv.hrtime()
+  local _, message = coroutine.resume(co)
+  _G.longest = math.max(_G.longest, (vim.uv.hrtime() - before) / 1e6)
+  told[#told + 1] = message
+  if coroutine.status(co) ~= "dead" then
+    vim.defer_fn(step, 5)
+  end
+end
+step()
+"""
+
+
+def test_lazy_builds_in_a_coroutine_that_tells_what_it_does(start_nvim, installed, cargo):
+    nvim = start_nvim()
+    (installed / "build" / LIBRARY.name).unlink()
+    nvim.lua(LIKE_LAZY, str(cargo), str(LIBRARY), str(installed / "build.lua"))
+    assert nvim.wait("_G.ended") == "built"
+    assert nvim.lua("return told")[-1] == "claude-ide.nvim: the library is built"
+    assert (installed / "build" / LIBRARY.name).exists()
+    nvim.lua("_G.ended = nil; vim.env.FAKE_VERSION = '1.75.0'")
+    nvim.lua(LIKE_LAZY, str(cargo), str(LIBRARY), str(installed / "build.lua"))
+    assert "needs Rust 1.88 or newer, this is 1.75.0" in nvim.wait("_G.ended")
+
+
+def test_any_other_manager_runs_the_same_file(start_nvim, installed, cargo):
+    nvim = start_nvim()
+    (installed / "build" / LIBRARY.name).unlink()
+    nvim.lua(
+        "vim.env.PATH, vim.env.FAKE_LIBRARY = ... .. ':' .. vim.env.PATH, select(2, ...); dofile(select(3, ...))",
+        str(cargo),
+        str(LIBRARY),
+        str(installed / "build.lua"),
+    )
+    assert (installed / "build" / LIBRARY.name).exists()
+    assert nvim.mode() == "n"
