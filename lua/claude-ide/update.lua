@@ -1,0 +1,190 @@
+-- An update while Neovim runs. Modules are loaded when they are first used, so files of another version would mix with those
+-- that run. Therefore all modules are read into memory once the plugin is in use, compiled but not run, a few at a time while
+-- Neovim is idle; and a person whose files are no longer those is told, once, that Neovim has to be restarted.
+
+local M = {}
+
+---How long reading modules may hold the main loop, and how long it then leaves it alone.
+local TICK_NS, GAP_MS = 4 * 1000 * 1000, 10
+---At FocusGained the files are looked at no more often than this.
+local LOOK_EVERY_MS = 5000
+
+local MODULE = "claude-ide.update"
+M.NOTICE = "claude-ide.nvim was updated on disk: restart Neovim to use it."
+
+---@class claude-ide.update.File
+---@field module string
+---@field path string
+---@field stamp string what the file was when it was first seen
+
+---@type claude-ide.update.File[]? nil: not looked at yet
+local files
+local keeping, told = false, false
+---@type number?
+local looked_at
+
+---@param stat? uv.fs_stat.result
+---@return string
+local function stamp_of(stat)
+  return stat and require("claude-ide.buffer.stamp").key(stat) or "gone"
+end
+
+---@param folder string
+---@param prefix string of the modules in it
+---@param found claude-ide.update.File[]
+local function collect(folder, prefix, found)
+  for name, kind in vim.fs.dir(folder) do
+    local path = folder .. "/" .. name
+    if kind == "directory" then
+      collect(path, prefix .. name .. ".", found)
+    elseif name:sub(-4) == ".lua" then
+      local module = name == "init.lua" and prefix:sub(1, -2) or prefix .. name:sub(1, -5)
+      found[#found + 1] = { module = module, path = path, stamp = stamp_of(vim.uv.fs_stat(path)) }
+    end
+  end
+end
+
+---@return claude-ide.update.File[]
+local function all_files()
+  if not files then
+    files = {}
+    collect(require("claude-ide.root").dir() .. "/lua/claude-ide", "claude-ide.", files)
+    table.sort(files, function(left, right)
+      return left.path < right.path
+    end)
+  end
+  return files
+end
+
+---What `require` does where nothing is kept.
+---@param module string
+---@return any
+local function load_from_disk(module)
+  local tried = {}
+  for index = 2, #package.loaders do
+    local loader = package.loaders[index](module)
+    if type(loader) == "function" then
+      return loader(module)
+    end
+    tried[#tried + 1] = loader
+  end
+  error(("module '%s' not found:%s"):format(module, table.concat(tried)), 0)
+end
+
+---Keeps a module as it is on disk now, for the `require` to come.
+---@param file claude-ide.update.File
+local function keep(file)
+  local module = file.module
+  if package.loaded[module] ~= nil or package.preload[module] ~= nil then
+    return
+  end
+  if stamp_of(vim.uv.fs_stat(file.path)) ~= file.stamp then
+    return M.tell()
+  end
+  local chunk = loadfile(file.path)
+  if not chunk then
+    return
+  end
+  package.preload[module] = function(...)
+    package.preload[module] = nil
+    -- The plugin was loaded anew (`:Lazy reload`): that is to be the one on disk.
+    return package.loaded[MODULE] == M and chunk(...) or load_from_disk(module)
+  end
+end
+
+---@param from integer
+local function keep_some(from)
+  local list, deadline = all_files(), vim.uv.hrtime() + TICK_NS
+  for index = from, #list do
+    if vim.uv.hrtime() > deadline then
+      vim.defer_fn(function()
+        keep_some(index)
+      end, GAP_MS)
+      return
+    end
+    keep(list[index])
+  end
+end
+
+---Says that Neovim has to be restarted, unless that was said.
+function M.tell()
+  if not told then
+    told = true
+    vim.schedule(function()
+      require("claude-ide.ui.notice").warn(M.NOTICE)
+    end)
+  end
+end
+
+---Whether the files on disk are others than those that run. Looks at all of them.
+---@return boolean
+function M.is_outdated()
+  for _, file in ipairs(all_files()) do
+    if stamp_of(vim.uv.fs_stat(file.path)) ~= file.stamp then
+      return true
+    end
+  end
+  return false
+end
+
+---Looks at the files, without waiting for a slow disk, and tells if they are others.
+function M.look()
+  if told or not files then
+    return
+  end
+  looked_at = vim.uv.now()
+  for _, file in ipairs(files) do
+    vim.uv.fs_stat(file.path, function(_, stat)
+      if stamp_of(stat) ~= file.stamp then
+        vim.schedule(M.tell)
+      end
+    end)
+  end
+end
+
+---Begins to look at the files when they may have changed. Cheap to call again.
+function M.attach()
+  if files then
+    return
+  end
+  all_files()
+  -- What it takes to tell of an update must not be of that update.
+  require("claude-ide.ui.notice")
+  require("claude-ide.ui.one_line")
+  require("claude-ide.log")
+  local group = vim.api.nvim_create_augroup(MODULE, { clear = true })
+  local options =
+    { group = group, callback = M.look, desc = "Claude Code: see whether the plugin was updated" }
+  vim.api.nvim_create_autocmd(
+    "User",
+    vim.tbl_extend("error", options, {
+      pattern = { "LazyUpdate", "LazySync", "LazyRestore", "PackerComplete", "ClaudeConnected" },
+    })
+  )
+  if vim.fn.exists("##PackChanged") == 1 then
+    vim.api.nvim_create_autocmd("PackChanged", options)
+  end
+  vim.api.nvim_create_autocmd("FocusGained", {
+    group = group,
+    callback = function()
+      if not looked_at or vim.uv.now() - looked_at > LOOK_EVERY_MS then
+        M.look()
+      end
+    end,
+    desc = options.desc,
+  })
+end
+
+---Keeps all of the plugin in memory as it is now, once Neovim has nothing else to do. Cheap to call again.
+function M.keep()
+  if keeping then
+    return
+  end
+  keeping = true
+  vim.schedule(function()
+    M.attach()
+    keep_some(1)
+  end)
+end
+
+return M

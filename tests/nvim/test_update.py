@@ -1,0 +1,111 @@
+"""An update of the plugin beside a Neovim that runs: what was loaded goes on, what is new waits for the next start."""
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+NEW = """
+return setmetatable({}, { __index = function(_, key) error("new internals: " .. key) end })
+"""
+"""A module of another version: nothing in it is as the modules of before expect."""
+
+KEPT = """
+local root = require("claude-ide.native").plugin_root() .. "/lua/"
+return vim.iter(vim.fs.find(function(name) return name:match("%.lua$") end, { path = root .. "claude-ide", limit = 1000 }))
+  :all(function(path)
+    local module = path:sub(#root + 1, -5):gsub("/", "."):gsub("%.init$", "")
+    return package.loaded[module] ~= nil or package.preload[module] ~= nil
+  end)
+"""
+SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+NOTICES = """
+_G.notices = {}
+vim.notify = function(message) table.insert(_G.notices, message) end
+"""
+
+
+def replace(package):
+    """What a plugin manager does to the files."""
+    for path in (package / "lua" / "claude-ide").rglob("*.lua"):
+        path.unlink()
+        path.write_text(NEW)
+
+
+@pytest.fixture
+def running(bare, installed):
+    """A Neovim that has the plugin in use, and time to read it."""
+
+    def start(**options):
+        nvim = bare(**options)
+        nvim.lua(NOTICES)
+        nvim.wait("require('claude-ide.server').is_running()", what="the server")
+        nvim.wait(KEPT, what="all modules to be in memory")
+        return nvim
+
+    return start
+
+
+def diff_call(client, path, text):
+    return client.start_call(
+        "openDiff", old_file_path=str(path), new_file_path=str(path), new_file_contents=text, tab_name=text
+    )
+
+
+def test_what_runs_goes_on_when_the_plugin_is_updated_beneath_it(running, installed, connect):
+    nvim = running(files={"a.txt": "one\n", "b.txt": "one\n"})
+    path = nvim.project / "a.txt"
+    client = connect(nvim)
+    first = diff_call(client, path, "two\n")
+    nvim.wait(SEEN, what="the diff")
+    replace(installed)
+
+    nvim.keys(":Claude accept<CR>")
+    assert client.call_result(first)[0] == "FILE_SAVED"
+    second = diff_call(client, nvim.project / "b.txt", "three\n")
+    nvim.wait(SEEN, what="the diff after the update")
+    nvim.keys(":Claude reject<CR>")
+    assert client.call_result(second)[0] == "DIFF_REJECTED"
+    for command in ("edit a.txt", "Claude status", "ClaudeSend", "Claude review", "Claude sessions", "ClaudeConnect"):
+        nvim.cmd(command)
+    nvim.wait("#_G.notices >= 3", what="what the commands say")
+    notices = nvim.lua("return _G.notices")
+    assert "new internals" not in "".join([*notices, *nvim.screen(), nvim.log()])
+    assert [text for text in notices if "restart Neovim" in text] == [
+        "claude-ide.nvim was updated on disk: restart Neovim to use it."
+    ]
+
+
+def test_an_update_is_told_as_soon_as_the_plugin_manager_is_done(running, installed):
+    nvim = running()
+    replace(installed)
+    nvim.cmd("doautocmd User LazyUpdate")
+    nvim.wait("#_G.notices == 1", what="the notice")
+    nvim.cmd("doautocmd User LazySync")
+    nvim.cmd("Claude status")
+    assert [text for text in nvim.lua("return _G.notices") if "restart" in text] == nvim.lua("return { _G.notices[1] }")
+
+
+def test_what_is_kept_takes_no_part_in_a_plugin_that_is_loaded_anew(running, installed):
+    nvim = running()
+    (installed / "lua" / "claude-ide" / "file.lua").write_text("return { anew = true }\n")
+    assert nvim.lua('return require("claude-ide.file").anew') is None
+    nvim.lua(
+        """
+        for name in pairs(package.loaded) do
+          if vim.startswith(name, "claude-ide") then package.loaded[name] = nil end
+        end
+        """
+    )
+    assert nvim.lua('return require("claude-ide.file").anew') is True
+
+
+def test_an_update_before_the_plugin_is_used_is_told_and_no_trace_is_shown(bare, installed):
+    nvim = bare(lua="vim.g.claude_ide = { auto_start = false }")
+    nvim.lua(NOTICES)
+    nvim.wait("package.loaded['claude-ide.update'] ~= nil", what="Neovim to have started")
+    for path in (installed / "lua" / "claude-ide").rglob("*.lua"):
+        if path.name not in ("command.lua", "update.lua"):
+            path.write_text(NEW)
+    nvim.cmd("Claude accept")
+    nvim.wait("#_G.notices > 0", what="the notice")
+    assert nvim.lua("return _G.notices") == ["claude-ide.nvim was updated on disk: restart Neovim to use it."]
