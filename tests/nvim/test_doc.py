@@ -105,3 +105,21 @@ def test_every_subcommand_option_and_function_is_in_the_help(start_nvim):
         """
     )
     assert set(names) <= set(TAG.findall(prose()))
+
+
+@pytest.mark.one_nvim
+def test_every_highlight_group_and_every_plug_is_named(start_nvim):
+    """Also those that only a transcript, a review or a diff defines: as the sources have them."""
+    help = HELP.read_text()
+    sources = "\n".join(path.read_text() for path in (ROOT / "lua").rglob("*.lua"))
+    events = {"ClaudeDiffOpened", "ClaudeDiffClosed", "ClaudeReviewed"}
+    groups = set(re.findall(r"\bClaude(?:Diff|Review|Sign|Grep|Transcript)[A-Z]\w*", sources)) - events
+    assert sorted(group for group in groups if not re.search(rf"\b{group}\b", help)) == []
+    plugs = set(
+        re.findall(
+            r'^plug\("[nx]", "([^"]+)"|^  "(claude-[a-z-]+)",$', (ROOT / "plugin/claude-ide.lua").read_text(), re.M
+        )
+    )
+    names = {name for pair in plugs for name in pair if name}
+    assert len(names) > 10
+    assert sorted(name for name in names if f"<Plug>({name})" not in help) == []

@@ -255,7 +255,7 @@ return {
         kind = kind.one_of({ "vertical", "horizontal", "unified", "auto" }),
         default = "vertical",
         doc = "How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in "
-          .. "it. A key changes it for this diff and those that follow. `:Claude review` has the same layouts.",
+          .. "it. `auto`: side by side where the screen has 100 columns, else as one text. A key changes it for this diff and those that follow. `:Claude review` has the same layouts.",
       },
       {
         "open_in",
