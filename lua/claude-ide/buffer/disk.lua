@@ -121,46 +121,6 @@ local function absorb(buf, bytes, stat)
   return true
 end
 
----@param path string
----@return string? bytes nil with a stat: too large
----@return uv.fs_stat.result|string stat or error
-local function read_now(path)
-  local fd, err = vim.uv.fs_open(path, "r", 0)
-  if not fd then
-    return nil, err or "cannot open"
-  end
-  local stat = vim.uv.fs_fstat(fd)
-  local bytes, problem
-  if stat and stat.size <= MAX_BYTES then
-    bytes, problem = vim.uv.fs_read(fd, stat.size, 0)
-  end
-  vim.uv.fs_close(fd)
-  if not stat or problem then
-    return nil, problem or "cannot stat"
-  end
-  return bytes, stat
-end
-
----@param path string of a regular file
----@param done fun(stat: uv.fs_stat.result?, bytes: string?) no stat: it cannot be read; no bytes: too large
-local function read_later(path, done)
-  vim.uv.fs_open(path, "r", 0, function(_, fd)
-    if not fd then
-      return done(nil)
-    end
-    vim.uv.fs_fstat(fd, function(_, stat)
-      if not stat or stat.size > MAX_BYTES then
-        vim.uv.fs_close(fd, function() end)
-        return done(stat)
-      end
-      vim.uv.fs_read(fd, stat.size, 0, function(_, bytes)
-        vim.uv.fs_close(fd, function() end)
-        done(bytes and stat, bytes)
-      end)
-    end)
-  end)
-end
-
 ---Reloads one buffer at once, if it is unmodified and its file has other contents.
 ---@param buf integer
 ---@return boolean changed
@@ -179,9 +139,9 @@ function M.reload(buf)
     elseif agreed[buf] == stat_key(stat) then
       return changed
     end
-    local bytes, read_stat = read_now(path)
-    if type(read_stat) == "string" then
-      return changed, read_stat
+    local bytes, unread, read_stat, err = require("claude-ide.file").read_now(path, MAX_BYTES)
+    if not read_stat or (unread and unread ~= "large") then
+      return changed, err or unread
     end
     local ok, did, why_not = pcall(absorb, buf, bytes, read_stat)
     if not ok then
@@ -240,6 +200,7 @@ function M.reload_all(bufs, done)
   end
   local results = {} ---@type claude-ide.buffer.Read[]
   local absorbing = false
+  local file = require("claude-ide.file") -- nothing can be loaded within a fast event
   local start ---@type fun()
   local function step()
     local until_ = vim.uv.hrtime() + STEP_MS * 1e6
@@ -280,8 +241,9 @@ function M.reload_all(bufs, done)
         if not stat or stat.type ~= "file" or stat_key(stat) == job.key then
           return finished(nil)
         end
-        read_later(job.path, function(read_stat, bytes)
-          finished(read_stat and { buf = job.buf, path = job.path, bytes = bytes, stat = read_stat } or nil)
+        file.read_in_fast_event(job.path, MAX_BYTES, function(bytes, why_not, read_stat)
+          local is_known = bytes or why_not == "large"
+          finished(is_known and { buf = job.buf, path = job.path, bytes = bytes, stat = read_stat } or nil)
         end)
       end)
     end

@@ -2,7 +2,8 @@
 -- Invariant: `encode(decode(bytes))` gives the same bytes, or `decode` gives nil and Neovim has to read the file itself.
 local M = {}
 
-local BOM = "\239\187\191"
+local of_bytes = require("claude-ide.buffer.bytes")
+local BOM, SEPARATORS = of_bytes.BOM, of_bytes.EOLS
 
 ---How lines lie in a file. Encodings other than UTF-8 are not its business: the bytes are always UTF-8.
 ---@class claude-ide.buffer.Format
@@ -11,8 +12,6 @@ local BOM = "\239\187\191"
 ---@field bomb boolean
 ---@field endoffile boolean CTRL-Z at the very end
 ---@field empty boolean no line at all, as opposed to one empty line
-
-local SEPARATORS = { unix = "\n", dos = "\r\n", mac = "\r" }
 
 ---@param fileencoding string
 ---@return boolean
@@ -30,10 +29,7 @@ function M.of(buf)
   local unicode = encoding == "" or encoding:find("^u[tc][fs]") ~= nil
   local empty = false
   if vim.api.nvim_buf_line_count(buf) == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1] == "" then
-    -- Only the byte count tells a file of no bytes from a file of one empty line.
-    empty = vim.api.nvim_buf_call(buf, function()
-      return vim.fn.wordcount().bytes == 0
-    end)
+    empty = of_bytes.has_no_lines(buf)
   end
   return {
     fileformat = binary and "unix" or bo.fileformat,
@@ -65,25 +61,6 @@ end
 ---@return boolean
 local function all_crlf(bytes)
   return bytes:find("\n", 1, true) ~= nil and bytes:sub(1, 1) ~= "\n" and not bytes:find("[^\r]\n")
-end
-
----As vim.split, four times as fast.
----@param text string
----@param separator string
----@return string[]
-local function split(text, separator)
-  local lines, count, from = {}, 0, 1
-  local find, sub = string.find, string.sub
-  while true do
-    local first, last = find(text, separator, from, true)
-    count = count + 1
-    if not first then
-      lines[count] = sub(text, from)
-      return lines
-    end
-    lines[count] = sub(text, from, first - 1)
-    from = last + 1
-  end
 end
 
 ---What lines a file would have in a buffer, keeping to the buffer's format where the bytes allow it.
@@ -128,7 +105,7 @@ function M.decode(bytes, now)
   if format.endofline then
     bytes = bytes:sub(1, -#separator - 1)
   end
-  return split(bytes, separator), format
+  return of_bytes.split(bytes, separator), format
 end
 
 return M

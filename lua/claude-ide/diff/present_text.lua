@@ -65,12 +65,11 @@ end
 ---@return claude-ide.diff.Now
 local function of_buffer(buf, disk)
   local format = require("claude-ide.buffer.format").of(buf)
-  local eols = { unix = "\n", dos = "\r\n", mac = "\r" }
   return {
     lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false),
     format = {
       bom = format.bomb,
-      eol = eols[format.fileformat],
+      eol = require("claude-ide.buffer.bytes").EOLS[format.fileformat],
       final = format.endofline and not format.empty,
       empty = format.empty,
     },

@@ -34,7 +34,7 @@ function M.decode(bytes)
   elseif bytes == "" then
     return { NO_NEWLINE }
   end
-  local lines = vim.split(bytes, "\n", { plain = true })
+  local lines = require("claude-ide.buffer.bytes").split(bytes, "\n")
   if lines[#lines] == "" then
     lines[#lines] = nil
   else
@@ -188,17 +188,10 @@ end
 ---@param region claude-ide.journal.Region
 ---@return boolean empty nothing is left of it
 local function trim(lines, region)
-  local before = region.before
-  local head, most = 0, math.min(#before, region.count)
-  while head < most and before[head + 1] == lines[region.start + head] do
-    head = head + 1
-  end
-  local tail = 0
-  while tail < most - head and before[#before - tail] == lines[region.start + region.count - 1 - tail] do
-    tail = tail + 1
-  end
-  region.start, region.count = region.start + head, region.count - head - tail
-  region.before = slice(before, head + 1, #before - head - tail)
+  local left = slice(lines, region.start, region.count)
+  local differs = require("claude-ide.hunk").between_ends(region.before, left)
+  region.start, region.count = region.start + differs.old - 1, differs.new_count
+  region.before = slice(region.before, differs.old, differs.old_count)
   return region.count == 0 and #region.before == 0
 end
 
