@@ -2,8 +2,8 @@
 
 local folded = require("claude-ide.transcript.folded")
 local item_of = require("claude-ide.transcript.item").new
+local results = require("claude-ide.transcript.tool_result")
 local text = require("claude-ide.transcript.text")
-local tool = require("claude-ide.transcript.tool")
 
 ---@alias claude-ide.transcript.BlockKind fun(block: claude-ide.sessions.Block, at: integer, context: claude-ide.transcript.RowContext): claude-ide.transcript.Item?
 
@@ -33,7 +33,7 @@ function KINDS.text(block, at, context)
   local item = item_of("text", "text:" .. at)
   local left = item:block(lines, 0, nil, kind == "prompt" and "prompt" or "markdown", context.max_lines)
   local note = text.cut_note(block) or (left > 0 and ("… %d more lines"):format(left)) or nil
-  tool.add_more(item, context, at, note, 0)
+  item:more(context, at, note, 0)
   if not note and kind == "reply" then
     item.open_end = require("claude-ide.transcript.open_end").of(shown, #lines)
   end
@@ -46,21 +46,21 @@ function KINDS.thinking(block, at, context)
     return nil
   end
   local item = folded.item("thinking", "Thinking", at, lines, "ClaudeTranscriptThinking")
-  tool.add_more(item, context, at, text.cut_note(block), 4)
+  item:more(context, at, text.cut_note(block), 4)
   if #item.lines > 1 and #item.folds > 0 then
     item.folds[#item.folds].last = #item.lines - 1
   end
   return item
 end
 
-KINDS.tool_use = tool.item
+KINDS.tool_use = require("claude-ide.transcript.tool").item
 
 function KINDS.tool_result(block, at, context)
   local item = item_of("tool", "result:" .. at)
   local status = block.result and block.result.is_error and "failed" or "ok"
   item:line("  Result of a call that is not in this file · " .. status, "ClaudeTranscriptDim", 2)
   if block.result then
-    tool.add_result(item, block.result, context, at)
+    results.add(item, block.result, context, at)
   end
   item:fold("result", 0, true, { { item.lines[1], "ClaudeTranscriptDim" } })
   return item
@@ -68,7 +68,7 @@ end
 
 function KINDS.image(block, at)
   local item = item_of("note", "image:" .. at)
-  item:line("  " .. tool.image(block), "ClaudeTranscriptImage", 2)
+  item:line("  " .. results.image(block), "ClaudeTranscriptImage", 2)
   return item
 end
 

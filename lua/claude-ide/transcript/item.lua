@@ -135,6 +135,19 @@ function Item:block(lines, indent, group, language, most)
   return #lines - count
 end
 
+---Adds a line that leads to the whole of what is cut short.
+---@param context claude-ide.transcript.Context
+---@param block integer which of the message, from 1
+---@param note? string what is cut; nil: nothing is
+---@param indent integer
+function Item:more(context, block, note, indent)
+  if note then
+    local row =
+      self:line((" "):rep(indent) .. note .. " · Enter shows it all", "ClaudeTranscriptDim", indent)
+    self.targets[row] = { type = "more", source = context.source, message = context.message, block = block }
+  end
+end
+
 ---Folds the lines from a row to the last one, if there is more than one.
 ---@param key string
 ---@param first integer

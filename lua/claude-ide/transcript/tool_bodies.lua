@@ -1,0 +1,206 @@
+-- What is below the line of a tool call, and where it leads: one entry for each kind of call, the first that is meant. Pure.
+
+local M = {}
+
+local results = require("claude-ide.transcript.tool_result")
+
+local BODY = 4
+---Diffs of so many lines stand open.
+local OPEN_DIFF = 40
+
+---@class claude-ide.transcript.Call
+---@field block claude-ide.sessions.Block a tool_use
+---@field at integer which block of its message
+---@field context claude-ide.transcript.Context
+---@field line claude-ide.transcript.ToolLine
+---@field agent? claude-ide.transcript.AgentView
+
+---@class claude-ide.transcript.ToolBody
+---@field is fun(call: claude-ide.transcript.Call): boolean
+---@field add fun(item: claude-ide.transcript.Item, call: claude-ide.transcript.Call): boolean closed whether it is folded at first
+
+---@param item claude-ide.transcript.Item
+---@param text string
+---@param sign string
+local function add_diff_line(item, text, sign)
+  local row = item:line((" "):rep(BODY) .. sign .. require("claude-ide.transcript.text").line(text))
+  local group = sign == "+" and "ClaudeTranscriptAdded" or sign == "-" and "ClaudeTranscriptRemoved"
+  if group then
+    item:mark(row, group, BODY)
+    item.marks[#item.marks].eol = true
+  end
+end
+
+---@param item claude-ide.transcript.Item
+---@param text string
+---@param sign string
+local function add_signed(item, text, sign)
+  local lines = vim.split((text:gsub("\n$", "")), "\n", { plain = true })
+  for at, line in ipairs(lines) do
+    if at > 1000 then
+      item:line(("%s… %d more lines"):format((" "):rep(BODY), #lines - 1000), "ClaudeTranscriptDim", BODY)
+      return
+    end
+    add_diff_line(item, line, sign)
+  end
+end
+
+---@param item claude-ide.transcript.Item
+---@param block claude-ide.sessions.Block
+local function add_diff(item, block)
+  local outcome = block.result and block.result.outcome
+  local input = type(block.input) == "table" and block.input or {}
+  local hunks = outcome and outcome.type == "file_change" and outcome.hunks or {}
+  if #hunks > 0 then
+    for _, hunk in ipairs(hunks) do
+      local header = require("claude-ide.sessions.phrases").hunk_header(hunk)
+      item:line((" "):rep(BODY) .. header, "ClaudeTranscriptHunk", BODY)
+      for _, line in ipairs(hunk.lines) do
+        add_diff_line(item, line:sub(2), line:sub(1, 1))
+      end
+    end
+  elseif type(input.content) == "string" then
+    add_signed(item, input.content, "+")
+  else
+    local edits = type(input.edits) == "table" and input.edits or { input }
+    for _, edit in ipairs(edits) do
+      if type(edit) == "table" then
+        local before, after = edit.old_string, edit.new_string
+        if type(before) == "string" and before ~= "" then
+          add_signed(item, before, "-")
+        end
+        if type(after) == "string" and after ~= "" then
+          add_signed(item, after, "+")
+        end
+      end
+    end
+  end
+end
+
+---@param item claude-ide.transcript.Item
+---@param view claude-ide.transcript.AgentView
+local function add_agent(item, view)
+  local row = item:line(
+    (" "):rep(BODY) .. require("claude-ide.transcript.agent_title").of(view),
+    "ClaudeTranscriptAgent",
+    BODY
+  )
+  item.targets[row] = { type = "agent", tool_id = view.tool_id, agent = view.agent, first = view.first }
+  for _, nested in ipairs(view.open and view.items or {}) do
+    item:adopt(nested, BODY)
+  end
+  if view.open then
+    item:fold("agent", row, false, { { item.lines[row + 1], "ClaudeTranscriptAgent" } })
+  end
+end
+
+---What came of it, with an empty line before it if anything else is there.
+---@param item claude-ide.transcript.Item
+---@param call claude-ide.transcript.Call
+---@param language? string
+local function add_result(item, call, language)
+  local result = call.block.result
+  if not result then
+    return
+  end
+  if #item.lines > 1 and #(result.content or {}) > 0 then
+    item:line("")
+  end
+  results.add(item, result, call.context, call.at, language)
+end
+
+---@param item claude-ide.transcript.Item
+---@param line claude-ide.transcript.ToolLine
+local function lead_to_file(item, line)
+  if line.path then
+    item.targets[0] = { type = "file", path = line.path, lnum = line.lnum }
+  end
+end
+
+---Edits are diffs.
+---@type claude-ide.transcript.ToolBody
+local EDIT = {
+  is = function(call)
+    return require("claude-ide.transcript.tool_line").is_edit(call.block)
+  end,
+  add = function(item, call)
+    local block, line = call.block, call.line
+    item.edit = true
+    add_diff(item, block)
+    local closed = #item.lines > OPEN_DIFF
+    if block.result and block.result.is_error then
+      results.add(item, block.result, call.context, call.at)
+      closed = true
+    end
+    for row = 0, #item.lines - 1 do
+      item.targets[row] = { type = "edit", tool_id = block.id, path = line.path, lnum = line.lnum }
+    end
+    return closed
+  end,
+}
+
+---@type claude-ide.transcript.ToolBody
+local AGENT = {
+  is = function(call)
+    return call.agent ~= nil
+  end,
+  add = function(item, call)
+    local agent = call.agent --[[@as claude-ide.transcript.AgentView]]
+    add_agent(item, agent)
+    if not agent.open then
+      require("claude-ide.transcript.tool_inputs").add(item, call.block, call.line)
+    end
+    -- That of one in the background says only that it began.
+    if not call.block.background then
+      add_result(item, call, "markdown")
+    end
+    item.targets[0] =
+      { type = "agent", call = true, tool_id = agent.tool_id, agent = agent.agent, first = agent.first }
+    return not agent.open
+  end,
+}
+
+---@type claude-ide.transcript.ToolBody
+local QUESTION = {
+  is = function(call)
+    return require("claude-ide.transcript.question").of(call.block) ~= nil
+  end,
+  add = function(item, call)
+    local questions = require("claude-ide.transcript.question")
+    local asked = questions.of(call.block) --[[@as claude-ide.transcript.Question[] ]]
+    if not questions.add(item, asked, BODY) then
+      add_result(item, call)
+    end
+    lead_to_file(item, call.line)
+    return true
+  end,
+}
+
+---@type claude-ide.transcript.ToolBody
+local ANY = {
+  is = function()
+    return true
+  end,
+  add = function(item, call)
+    require("claude-ide.transcript.tool_inputs").add(item, call.block, call.line)
+    add_result(item, call)
+    lead_to_file(item, call.line)
+    return true
+  end,
+}
+
+local KINDS = { EDIT, AGENT, QUESTION, ANY }
+
+---@param item claude-ide.transcript.Item
+---@param call claude-ide.transcript.Call
+---@return boolean closed whether it is folded at first
+function M.add(item, call)
+  for _, kind in ipairs(KINDS) do
+    if kind.is(call) then
+      return kind.add(item, call)
+    end
+  end
+  return true
+end
+
+return M
