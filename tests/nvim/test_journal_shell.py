@@ -22,8 +22,9 @@ end
 checkpoint.take = function(folder, done, ...)
   take(folder, function(...) done(...) taken = taken + 1 last = ... end, ...)
 end
-local compare = checkpoint.compare
-checkpoint.compare = function(from, to, wanted, each, done)
+local changes = require("claude-ide.journal.checkpoint_changes")
+local compare = changes.compare
+changes.compare = function(from, to, wanted, each, done)
   compare(from, to, wanted, each, function(...) done(...) compared = compared + 1 end)
 end
 """
@@ -279,7 +280,7 @@ def test_a_command_that_changes_very_many_files_is_bounded_and_said(session):
     session.nvim.lua("""
       notices = {}
       vim.notify = function(message) notices[#notices + 1] = message end
-      require("claude-ide.journal.checkpoint").MAX_FILES = 5
+      require("claude-ide.journal.checkpoint_changes").MAX_FILES = 5
     """)
     session.prompt()
     for number in range(40):

@@ -143,8 +143,8 @@ local function compare(client, each, done)
   if not entry then
     return done()
   end
-  local checkpoint, paths = require("claude-ide.journal.checkpoint"), require("claude-ide.path")
-  checkpoint.take(entry.folder, function(now)
+  local changes, paths = require("claude-ide.journal.checkpoint_changes"), require("claude-ide.path")
+  require("claude-ide.journal.checkpoint").take(entry.folder, function(now)
     local from = entry.from
     if not now or not from or watched[client] ~= entry then
       return done()
@@ -153,7 +153,7 @@ local function compare(client, each, done)
     local function wanted(path)
       return not entry.wrote[paths.real(path)]
     end
-    checkpoint.compare(from, now, wanted, function(change)
+    changes.compare(from, now, wanted, function(change)
       change.began = from == entry.first and entry.taken or nil
       each(change, entry.turn)
     end, function(left_out, rest, too_many)
@@ -163,7 +163,7 @@ local function compare(client, each, done)
         require("claude-ide.ui.notice").warn(
           ("Commands of Claude's changed %d files. `:Claude review` shows %d of them."):format(
             too_many,
-            checkpoint.MAX_FILES
+            changes.MAX_FILES
           )
         )
       end

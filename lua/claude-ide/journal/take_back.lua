@@ -91,7 +91,7 @@ end
 ---@param items claude-ide.journal.Rest[]
 ---@param done fun(old: table<string, string>, new: table<string, string>) by name
 local function read(items, done)
-  local checkpoint = require("claude-ide.journal.checkpoint")
+  local changes = require("claude-ide.journal.checkpoint_changes")
   local old, new = {}, {}
   for _, item in ipairs(items) do
     if not item.mode_only then
@@ -100,8 +100,8 @@ local function read(items, done)
     end
   end
   local folder = items[1].folder
-  checkpoint.read(folder, old, function(before)
-    checkpoint.read(folder, new, function(after)
+  changes.read(folder, old, function(before)
+    changes.read(folder, new, function(after)
       done(before, after)
     end)
   end)
