@@ -132,11 +132,11 @@ function M.put(bytes, secret)
   return blob.id
 end
 
----@param id integer
----@return string? bytes nil: it was dropped, or the disk lost it
+---@param id? integer
+---@return string? bytes nil: there is none, it was dropped, or the disk lost it
 function M.get(id)
-  local blob = blobs[id]
-  if not blob then
+  local blob = id and blobs[id]
+  if not id or not blob then
     return nil
   elseif blob.bytes then
     return blob.bytes

@@ -141,7 +141,7 @@ local function view_at(history, scope, count)
   local waiting, reviewed_to = histories.unreviewed(history, count)
   local regions, first = waiting, reviewed_to ---@type claude-ide.journal.Region[], integer?
   if counts then
-    regions, first = histories.changed_by(history, count, counts)
+    regions, first = require("claude-ide.journal.replay").changed_by(history, count, counts)
   end
   if #regions == 0 or not first then
     return nil

@@ -59,61 +59,11 @@ function M.all()
   return list
 end
 
----@param step claude-ide.journal.Step
----@return string[]
-local function lines_of(step)
-  local bytes = step.blob and (require("claude-ide.journal.blob").get(step.blob) or "")
-  return require("claude-ide.journal.merge").decode(bytes or nil)
-end
-
 ---The bytes after a step; nil where there was no file.
 ---@param step claude-ide.journal.Step
 ---@return string?
 function M.bytes(step)
-  return step.blob and require("claude-ide.journal.blob").get(step.blob)
-end
-
----An undo can bring back a text that was there before, with nothing of the person's in between: then what was Claude's in
----it is Claude's again, line by line.
----@param history claude-ide.journal.History
----@param index integer of the undo
----@return integer? earlier
-local function same_before(history, index)
-  local steps = history.steps
-  local bytes = M.bytes(steps[index])
-  for i = index - 1, 1, -1 do
-    if M.bytes(steps[i]) == bytes then
-      return i
-    elseif steps[i].actor == "person" or steps[i].actor == "accepted" then
-      return nil
-    end
-  end
-end
-
----Carries regions through steps.
----@param history claude-ide.journal.History
----@param mark claude-ide.journal.Mark where it begins
----@param last integer where it ends
----@param actor_of fun(index: integer): claude-ide.journal.Actor
----@return claude-ide.journal.Mark
----@return claude-ide.journal.Mark before the last step
-local function replay(history, mark, last, actor_of)
-  local merge, steps = require("claude-ide.journal.merge"), history.steps
-  local passed = { [mark.at] = mark } ---@type table<integer, claude-ide.journal.Mark>
-  local lines = lines_of(steps[mark.at])
-  for i = mark.at + 1, last do
-    local new, before = lines_of(steps[i]), passed[i - 1]
-    local same = steps[i].actor == "undo" and same_before(history, i) or 0
-    local earlier = passed[same] ---@type claude-ide.journal.Mark?
-    if earlier then
-      passed[i] = { at = i, base = #earlier.regions == 0 and i or earlier.base, regions = earlier.regions }
-    else
-      local regions = merge.drop_gone(merge.advance(before.regions, lines, new, actor_of(i)))
-      passed[i] = { at = i, base = #regions == 0 and i or before.base, regions = regions }
-    end
-    lines = new
-  end
-  return passed[math.max(last, mark.at)], passed[math.max(last - 1, mark.at)]
+  return require("claude-ide.journal.blob").get(step.blob)
 end
 
 ---Brings the mark up to the last step.
@@ -127,7 +77,8 @@ local function fold(history)
   for i = from.at + 1, #steps do
     from = steps[i].actor == "undo" and history.decided or from
   end
-  history.mark, history.mark_before = replay(history, from, #steps, function(index)
+  local replay = require("claude-ide.journal.replay")
+  history.mark, history.mark_before = replay.run(history, from, #steps, function(index)
     return steps[index].actor
   end)
 end
@@ -361,46 +312,6 @@ function M.amended(history)
     history.mark = history.decided
   end
   make_room()
-end
-
----Whether an undo took back only what counts.
----@param history claude-ide.journal.History
----@param index integer of the undo
----@param counts fun(step: claude-ide.journal.Step): boolean
----@return boolean
-local function is_undo_of(history, index, counts)
-  local undone = history.steps[index].undone or {}
-  for i = 2, index - 1 do
-    local step = history.steps[i]
-    if step.turn and undone[step.turn] and not counts(step) then
-      return false
-    end
-  end
-  return true
-end
-
----What some of Claude's steps changed, with all other steps taken as the person's.
----@param history claude-ide.journal.History
----@param count integer of `M.length()`
----@param counts fun(step: claude-ide.journal.Step): boolean
----@return claude-ide.journal.Region[] of the text after so many steps
----@return integer? first the first step that counts; nil: none does
-function M.changed_by(history, count, counts)
-  ---@param index integer
-  ---@return claude-ide.journal.Actor
-  local function actor_of(index)
-    local step = history.steps[index]
-    if step.actor == "undo" then
-      return is_undo_of(history, index, counts) and "claude" or "undo"
-    end
-    return step.actor ~= "person" and counts(step) and "claude" or "person"
-  end
-  for i = 2, count do
-    if history.steps[i].actor ~= "undo" and actor_of(i) == "claude" then
-      return replay(history, { at = i - 1, base = i - 1, regions = {} }, count, actor_of).regions, i
-    end
-  end
-  return {}, nil
 end
 
 return M
