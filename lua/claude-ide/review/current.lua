@@ -1,0 +1,210 @@
+-- The review that is on the screen: which files it is of, which of them is shown, and when it ends.
+local M = {}
+
+---What is typed shows in the list when the person pauses.
+local SETTLE_MS = 150
+
+local GROUP = "claude-ide.review"
+
+---@alias claude-ide.review.Scope "unreviewed"|"turn"|"session"|"all"|integer
+
+---One line of the list. A file stays on it when it is done with, so that nothing moves under the cursor.
+---@class claude-ide.review.Entry
+---@field path string
+---@field change? claude-ide.journal.Change nil: nothing of Claude's is left
+---@field waits boolean something in it waits for a review
+---@field outcome? "kept"|"undone"
+
+---@class claude-ide.review.Review
+---@field scope claude-ide.review.Scope
+---@field entries claude-ide.review.Entry[] by path
+---@field shown integer index of the entry whose diff is on the screen
+---@field view claude-ide.review.View
+---@field stop fun()[]
+
+---@type claude-ide.review.Review?
+local review
+
+---@return claude-ide.review.Review?
+function M.get()
+  return review
+end
+
+---@return claude-ide.review.Review? review if the person has it before them
+function M.here()
+  return review and require("claude-ide.review.view").is_current(review.view) and review or nil
+end
+
+---@return table
+local function journal()
+  return require("claude-ide.journal")
+end
+
+---@param path string
+---@return claude-ide.review.Entry? entry of that file
+---@return integer? index
+function M.find(path)
+  for i, entry in ipairs(review and review.entries or {}) do
+    if entry.path == path then
+      return entry, i
+    end
+  end
+end
+
+---Brings the list in line with the journal.
+---@param to claude-ide.review.Review
+local function gather(to)
+  local by_path = {}
+  for _, change in ipairs(journal().changes(to.scope)) do
+    by_path[change.path] = change
+  end
+  for _, entry in ipairs(to.entries) do
+    entry.change, by_path[entry.path] = by_path[entry.path], nil
+  end
+  local path = to.entries[to.shown] and to.entries[to.shown].path
+  for _, change in pairs(by_path) do
+    table.insert(to.entries, { path = change.path, change = change, waits = true })
+  end
+  local waiting = {}
+  for _, change in ipairs(to.scope == "unreviewed" and {} or journal().changes("unreviewed")) do
+    waiting[change.path] = true
+  end
+  for _, entry in ipairs(to.entries) do
+    entry.waits = entry.change ~= nil and (to.scope == "unreviewed" or waiting[entry.path] == true)
+    entry.outcome = not entry.waits and entry.outcome or nil
+  end
+  table.sort(to.entries, function(left, right)
+    return left.path < right.path
+  end)
+  for i, entry in ipairs(to.entries) do
+    to.shown = entry.path == path and i or to.shown
+  end
+end
+
+---Shows what is true now.
+function M.refresh()
+  if not review then
+    return
+  end
+  gather(review)
+  require("claude-ide.review.view").update(review.view, review.entries, review.shown)
+end
+
+---Ends the review: its windows go and the person's are as they were.
+function M.close()
+  local ended = review
+  if not ended then
+    return
+  end
+  review = nil
+  vim.api.nvim_create_augroup(GROUP, { clear = true })
+  for _, stop in ipairs(ended.stop) do
+    stop()
+  end
+  require("claude-ide.review.view").close(ended.view)
+end
+
+---Shows the diff of one file of the list.
+---@param index integer
+function M.show(index)
+  if review and review.entries[index] and review.shown ~= index then
+    review.shown = index
+    require("claude-ide.review.view").show(review.view, review.entries, index)
+  end
+end
+
+---Shows this review, and the diffs that come after it, in the next layout.
+function M.next_layout()
+  if review then
+    local layout = require("claude-ide.ui.layout")
+    local name = layout.after(review.view.layout)
+    layout.prefer(name)
+    require("claude-ide.review.view").switch(review.view, review.entries, review.shown, name)
+  end
+end
+
+---@param of claude-ide.review.Review
+local function listen(of)
+  local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
+  local timer = assert(vim.uv.new_timer())
+  of.stop = {
+    require("claude-ide.hub").on("journal_changed", M.refresh),
+    function()
+      timer:close()
+    end,
+  }
+  vim.api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
+    group = group,
+    desc = "Claude: the review shows what is typed",
+    callback = function(event)
+      if event.buf == of.view.bufs.file then
+        require("claude-ide.review.view").touched(of.view)
+        timer:start(SETTLE_MS, 0, vim.schedule_wrap(M.refresh))
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "VimResized", "WinResized" }, {
+    group = group,
+    desc = "Claude: the review fits the screen",
+    callback = function(event)
+      require("claude-ide.review.view").resized(of.view, of.entries, of.shown, event.event == "VimResized")
+    end,
+  })
+  vim.api.nvim_create_autocmd("WinClosed", {
+    group = group,
+    desc = "Claude: a window of the review was closed, so it is over",
+    callback = function(event)
+      if vim.tbl_contains(vim.tbl_values(of.view.wins), tonumber(event.match)) then
+        require("claude-ide.review.view").release(of.view)
+        vim.schedule(function()
+          if review == of then
+            M.close()
+          end
+        end)
+      end
+    end,
+  })
+end
+
+local NOTHING = {
+  unreviewed = "Nothing to review: Claude has changed no file since you last looked.",
+  turn = "Claude's last turn changed no file.",
+  session = "This session changed no file.",
+  all = "Claude has changed no file.",
+}
+
+---Opens the review: the files that Claude changed, each beside what it was.
+---@param scope? claude-ide.review.Scope default: "unreviewed"; a number: the turn with that id
+---@return boolean ok
+function M.open(scope)
+  scope = scope or "unreviewed"
+  local fresh = { scope = scope, entries = {}, shown = 1, stop = {} }
+  gather(fresh)
+  if #fresh.entries == 0 then
+    require("claude-ide.ui.notice").info(NOTHING[scope] or "That turn changed no file.")
+    return true
+  end
+  M.close()
+  fresh.view = require("claude-ide.review.view").open(fresh.entries)
+  review = fresh --[[@as claude-ide.review.Review]]
+  listen(review)
+  return true
+end
+
+---Goes on to another file of the review, first one that waits.
+---@param step 1|-1
+function M.go(step)
+  if not review then
+    return
+  end
+  local count = #review.entries
+  for i = 1, count do
+    local index = (review.shown - 1 + step * i) % count + 1
+    if review.entries[index].waits or i == count then
+      M.show(index)
+      return
+    end
+  end
+end
+
+return M
