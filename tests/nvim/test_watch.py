@@ -200,7 +200,7 @@ NOTE_JUDGED = """
 def test_a_modified_buffer_stays_and_the_person_is_told_once(opened):
     opened.lua(NOTE_JUDGED)
     opened.keys("ggImine <Esc>")
-    opened.wait("vim.bo.modified")
+    opened.wait(lambda: opened.lua("return judged") == TEXT, what="the text before to be kept")
     for text in ("theirs\n", "theirs again\n"):
         write_by_rename(opened.project / "a.txt", text)
         opened.wait(lambda text=text: opened.lua("return judged") == text, what="the change to be judged")
