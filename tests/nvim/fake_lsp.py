@@ -2,14 +2,26 @@
 
 `imports`: it knows the files that were there at its start and those it is told of, and reports `import x` of others.
 `on_save`: it reports errors only after `didSave`, as work of its own (`$/progress`). `changes_only`: it says nothing where
-it would repeat itself. Requests that are withdrawn are never answered.
+it would repeat itself. Requests that are withdrawn are never answered. What it is asked for it judges at once, as it is then,
+and says later.
+
+`delay` and `slow_start` are milliseconds, or "held": until the test says `fake.release()`. Neovim's own timers keep the order of
+their times, however slow the machine is, but what a test does next is not among them: what must not come before that is held.
 """
 
 LSP = """
 vim.g.loaded_python3_provider = 0 -- Neovim's ftplugin for Python looks for one, which takes seconds on a busy machine
-fake = { seen = {}, texts = {}, running = {} }
+fake = { seen = {}, texts = {}, held = {} }
 
----@param opts { delay?: integer, pull?: boolean, silent?: boolean, stale?: boolean, slow_start?: integer, format?: string, imports?: boolean, on_save?: boolean, changes_only?: boolean }
+local function later(fn, delay)
+  if delay == "held" then table.insert(fake.held, fn) else vim.defer_fn(fn, delay or 0) end
+end
+
+function fake.release(count)
+  for _ = 1, count or #fake.held do table.remove(fake.held, 1)() end
+end
+
+---@param opts { delay?: integer|"held", pull?: boolean, silent?: boolean, stale?: boolean, slow_start?: integer|"held", format?: string, imports?: boolean, on_save?: boolean, changes_only?: boolean }
 function fake.start(name, opts)
   local there, said, withdrawn = {}, {}, {}
   for file in vim.fs.dir(".") do there[file] = true end
@@ -43,7 +55,7 @@ function fake.start(name, opts)
     local server = {}
     local function publish(uri, version, delay, after)
       if opts.pull or opts.silent then return end
-      vim.defer_fn(function()
+      later(function()
         local diagnostics = judge(uri, fake.texts[uri] or "")
         if opts.changes_only and vim.deep_equal(diagnostics, said[uri] or {}) then return end
         said[uri] = diagnostics
@@ -56,7 +68,7 @@ function fake.start(name, opts)
     local function work(uri)
       local function report(kind) dispatchers.notification("$/progress", { token = "check", value = { kind = kind, title = "check" } }) end
       vim.schedule(function() report("begin") end)
-      publish(uri, nil, opts.delay or 0, function() report("end") end)
+      publish(uri, nil, opts.delay, function() report("end") end)
     end
     function server.request(method, params, callback)
       id = id + 1
@@ -68,13 +80,12 @@ function fake.start(name, opts)
           diagnosticProvider = opts.pull and { interFileDependencies = false, workspaceDiagnostics = false } or nil,
           documentFormattingProvider = opts.format ~= nil,
         }
-        vim.defer_fn(function() answer({ capabilities = capabilities }) end, opts.slow_start or 0)
+        later(function() answer({ capabilities = capabilities }) end, opts.slow_start)
       elseif method == "textDocument/diagnostic" then
-        local number = id
-        vim.defer_fn(function()
-          if withdrawn[number] then return end
-          answer({ kind = "full", items = judge(params.textDocument.uri, fake.texts[params.textDocument.uri]) })
-        end, opts.delay or 0)
+        local number, items = id, judge(params.textDocument.uri, fake.texts[params.textDocument.uri])
+        later(function()
+          if not withdrawn[number] then answer({ kind = "full", items = items }) end
+        end, opts.delay)
       elseif method == "textDocument/formatting" then
         if opts.format == "never" then return true, id end
         local text = fake.texts[params.textDocument.uri]
@@ -89,7 +100,7 @@ function fake.start(name, opts)
       if method == "textDocument/didOpen" then
         fake.texts[params.textDocument.uri] = params.textDocument.text
         if opts.on_save then work(params.textDocument.uri) return true end
-        publish(params.textDocument.uri, params.textDocument.version, opts.delay or 0)
+        publish(params.textDocument.uri, params.textDocument.version, opts.delay)
       elseif method == "textDocument/didChange" then
         local uri, version = params.textDocument.uri, params.textDocument.version
         local before = fake.texts[uri]
@@ -99,7 +110,7 @@ function fake.start(name, opts)
             uri = uri, version = version - 1, diagnostics = judge(uri, before),
           })
         end
-        if not opts.on_save then publish(uri, version, opts.delay or 0) end
+        if not opts.on_save then publish(uri, version, opts.delay) end
       elseif method == "textDocument/didSave" then
         if opts.on_save then work(params.textDocument.uri) end
       elseif method == "textDocument/didClose" then
@@ -108,7 +119,7 @@ function fake.start(name, opts)
         withdrawn[params.id] = true
       elseif method == "workspace/didChangeWatchedFiles" then
         for _, change in ipairs(params.changes) do there[vim.fs.basename(change.uri)] = change.type ~= 3 or nil end
-        for uri in pairs(fake.texts) do publish(uri, nil, opts.delay or 0) end
+        for uri in pairs(fake.texts) do publish(uri, nil, opts.delay) end
       end
       return true
     end

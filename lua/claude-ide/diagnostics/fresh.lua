@@ -230,6 +230,21 @@ local function begin(ms, done)
   return wait
 end
 
+---Who has more to say where there is no time to wait for anybody.
+---@param bufs integer[]
+---@return table<integer, table<integer, true>> late
+local function not_judged(bufs)
+  local late = {}
+  for _, buf in ipairs(bufs) do
+    late[buf] = {}
+    for _, client in ipairs(require("claude-ide.lsp").clients(buf)) do
+      known().listen(client, buf)
+      late[buf][client.id] = not known().has_judged(client.id, buf) or nil
+    end
+  end
+  return late
+end
+
 ---Calls back once every language server of these buffers has judged their present text, or the time is up. At once where
 ---there is no server to wait for. `late` has, by buffer, the clients that have more to say than could be waited for.
 ---@param bufs integer[] whose text just changed or was just loaded
@@ -240,8 +255,10 @@ function M.wait(bufs, ms, done)
   local waiting = vim.tbl_filter(function(buf)
     return vim.api.nvim_buf_is_loaded(buf) and (#lsp.clients(buf) > 0 or lsp.is_starting(buf))
   end, bufs)
-  if #waiting == 0 or ms <= 0 then
+  if #waiting == 0 then
     return done({})
+  elseif ms <= 0 then
+    return done(not_judged(waiting))
   end
   known().subscribe(heard, worked)
   vim.uv.update_time()

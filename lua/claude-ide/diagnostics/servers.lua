@@ -145,7 +145,7 @@ function M.listen(client, buf)
   end)
   wrap(client, PULL, function(_, context)
     if context.bufnr then
-      heard(context.client_id, context.bufnr)
+      heard(context.client_id, context.bufnr, context.version) -- of the text that it was asked about
     end
   end)
 end

@@ -106,14 +106,29 @@ local function in_time(respond, ms)
   return once
 end
 
+---What waits, by client, until a look at the disk that is under way is over and the servers were told what it found.
+---@type table<integer, fun()[]>
+local looking = {}
+
 ---Tells language servers of files that came and went since the client asked about them, and lets those that came be
 ---judged: a server that is not told goes on saying that they cannot be found.
 ---@param client integer
 ---@param done fun(loaded: integer[]) buffers of files that are new
 local function tell_servers(client, done)
+  if looking[client] then
+    table.insert(looking[client], function()
+      tell_servers(client, done)
+    end)
+    return
+  end
+  looking[client] = {}
   local baseline, buffer = require("claude-ide.diagnostics.baseline"), require("claude-ide.buffer")
   local list = baseline.fresh(client)
   baseline.look(list, function(changes)
+    for _, look_again in ipairs(looking[client]) do
+      vim.schedule(look_again)
+    end
+    looking[client] = nil
     local lsp, loaded = require("claude-ide.lsp"), {}
     local told = lsp.files_changed(changes)
     for path, change in pairs(changes) do
