@@ -186,7 +186,7 @@ def test_disconnect_tells_the_cli_to_stay_away_and_leaves_it_the_question(start_
 def test_disconnect_takes_one_of_several_by_its_name(start_nvim, connect):
     nvim = start_nvim(init_lua=COLLECT)
     staying, leaving = connect(nvim), connect(nvim, roots=["/some/where else"])
-    nvim.wait("#require('claude-ide.server').clients() == 2 and require('claude-ide.server').clients()[2].roots")
+    nvim.wait("vim.tbl_get(require('claude-ide.server').clients(), 2, 'roots', 1)", what="the folder of the second")
     assert completions(nvim, "Claude disconnect some") == []
     assert completions(nvim, "Claude disconnect where") == ["where\\ else"]
     nvim.cmd("Claude disconnect nobody")
@@ -368,17 +368,18 @@ def test_the_statusline_follows_events_without_working_at_each_redraw(start_nvim
     assert nvim.lua(text) == "Claude off"
     nvim.cmd("Claude connect")
     assert nvim.lua(text) == "Claude not connected"
-    nvim.lua(
+    built = nvim.lua(
         """
-        local claude = require("claude-ide")
-        local status = claude.status
-        _G.built = 0
-        claude.status = function() _G.built = _G.built + 1 return status() end
+        local status, text = require("claude-ide.status"), require("claude-ide.statusline").text
+        local get, built = status.get, 0
+        status.get = function() built = built + 1 return get() end
+        require("claude-ide.statusline").refresh() -- what an event does
+        for _ = 1, 3 do text() end
+        status.get = get
+        return built
         """
     )
-    for _ in range(3):
-        nvim.lua(text)
-    assert nvim.lua("return _G.built") == 0
+    assert built == 1
     first = connect(nvim)
     nvim.wait("require('claude-ide.statusline').text() == 'Claude'", what="one client")
     connect(nvim)

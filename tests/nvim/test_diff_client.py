@@ -2,6 +2,7 @@
 
 import pytest
 from diff_steps import Diffs
+from held_timers import hold_timers
 
 OLD, NEW = "one\ntwo\n", "ONE\ntwo\n"
 
@@ -196,6 +197,7 @@ def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_ove
     client = connect(nvim)
     request = ask(client, nvim)
     wait_open(nvim)
+    hold_timers(nvim, "diff/linger.lua")
     nvim.keys("ZZ")
     _, text = client.call_result(request)
     (nvim.project / "a.txt").write_text(text)

@@ -71,12 +71,8 @@ def test_a_client_tells_when_it_comes_and_why_it_went(diffs, connect):
     ((name, data),) = seen(diffs, 1)
     assert name == "ClaudeConnected" and list(data) == ["client"]
     about = data["client"]
-    assert (about["id"], about["name"], about["state"], about["roots"]) == (
-        1,
-        "claude-code",
-        "ready",
-        [str(nvim.project)],
-    )
+    assert (about["id"], about["name"], about["state"]) == (1, "claude-code", "ready")
+    assert about["roots"] in ([str(nvim.project)], [])  # a client that is slow to name them is not waited for
     assert about["version"]
     client.notify("ide_connected", {"pid": 4711})
     nvim.wait("require('claude-ide.server').client(1).pid == 4711")

@@ -191,7 +191,7 @@ stage.show = function(...)
   took = (os.clock() - began) * 1e3
 end
 propose(1, 1, path, table.concat(new, "\\n") .. "\\n", "big")
-vim.wait(20000, function() return took end, 1)
+vim.wait(100000, function() return took end, 1)
 return took
 """
 

@@ -327,10 +327,14 @@ def test_after_the_screen_was_small_the_sides_are_even_again(start_nvim, place, 
     before = sizes()
     for size in ("columns=40 lines=12", "columns=140 lines=40", "columns=80 lines=24"):
         nvim.cmd(f"set {size}")
-        now = sizes()
-        assert all(abs(a - b) <= 1 for a, b in zip(now[0], now[-1], strict=True)), (size, now)
-        assert now[0][0] <= nvim.lua("return vim.o.columns")
-    assert sizes() == before
+        columns = nvim.lua("return vim.o.columns")
+
+        def even(columns=columns):
+            now = sizes()
+            return now[0][0] <= columns and all(abs(a - b) <= 1 for a, b in zip(now[0], now[-1], strict=True))
+
+        nvim.wait(even, what=f"even sides at {size}")
+    nvim.wait(lambda: sizes() == before, what="the sizes of before")
     nvim.keys("ZZ")
     assert diffs.accepted(1, "b.txt") == NEW
     diffs.wait_clean()

@@ -133,6 +133,10 @@ def test_each_names_its_session_and_no_two_are_alike(start_nvim, connect, sessio
     nvim.wait(
         f"vim.tbl_count(require('claude-ide.sessions').live()) == 2 and require('claude-ide.server').client(4).pid == {pids[3]}"
     )
+    nvim.wait(
+        "return vim.iter(require('claude-ide.server').clients()):all(function(client) return #client.roots > 0 end)",
+        what="the folders of all",
+    )
     propose(nvim, clients[0], "a.txt", "A\n")
     propose(nvim, clients[1], "long/name.txt", "x\ny\n")
     propose(nvim, clients[2], "a.txt", "A\n")

@@ -30,6 +30,7 @@ class Talk:
         nvim.keys("<C-\\><C-\\>")
         nvim.wait(lambda: nvim.mode() == "n")
         self.request = self.propose(self.ours)
+        nvim.wait(SEEN, what="the diff to have been seen")
 
     def propose(self, client, name="a.txt"):
         path = str(self.nvim.project / name)
@@ -226,8 +227,13 @@ def test_the_clipboard_takes_what_is_kept_where_there_is_one(talk, connect):
 # ── how the person says it ──
 
 
-def test_a_key_asks_and_rejects(talk):
+def ask_why(talk):
     talk.nvim.keys("ZW")
+    talk.nvim.wait(lambda: talk.nvim.mode() == "c", what="the question")
+
+
+def test_a_key_asks_and_rejects(talk):
+    ask_why(talk)
     talk.nvim.wait_screen("Why not?")
     talk.nvim.keys("use two words<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
@@ -236,13 +242,11 @@ def test_a_key_asks_and_rejects(talk):
 
 
 def test_who_does_not_say_why_after_all_has_not_rejected(talk):
-    talk.nvim.keys("ZW")
-    talk.nvim.wait_screen("Why not?")
+    ask_why(talk)
     talk.nvim.keys("use<Esc>")
     talk.nvim.wait(lambda: talk.nvim.mode() == "n")
     assert talk.nvim.lua("return require('claude-ide.diff').count()") == 1
-    talk.nvim.keys("ZW")
-    talk.nvim.wait_screen("Why not?")
+    ask_why(talk)
     talk.nvim.keys("<CR>")
     assert talk.ours.call_result(talk.request) == ["DIFF_REJECTED"]
     talk.state("idle")

@@ -276,11 +276,15 @@ def test_waits_for_a_pause_in_typing(diffs):
     diffs.wait_current(1)
     nvim.keys("ZZ")
     diffs.accepted(1, "b.txt")
-    nvim.lua("require('claude-ide.ui.typing').attach('test')")
+    nvim.lua("keys = require('claude-ide.ui.typing') keys.attach('test')")
     nvim.keys("j")
     nvim.wait(lambda: nvim.cursor() == (2, 0))
+    assert nvim.lua("return keys.quiet_for() < math.huge")
+    nvim.lua("quiet_for, keys.quiet_for = keys.quiet_for, function() return 0 end")  # as if it were just pressed
     diffs.propose(2, "c.txt", "C\n")
+    nvim.wait("require('claude-ide.ui.attention').is_waiting(2)")
     assert diffs.current() is None
+    nvim.lua("keys.quiet_for = quiet_for")
     diffs.wait_current(2)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from diff_steps import Diffs
+from held_timers import hold_timers, let_timers_go
 
 pytestmark = pytest.mark.slow
 
@@ -52,6 +53,7 @@ def test_a_command_acts_on_the_diff_in_this_tab(diffs):
     diffs.propose(2, "b.txt", "B\n")
     diffs.nvim.wait(lambda: diffs.traces()["tabs"] == 3)
     diffs.nvim.lua("require('claude-ide.diff').focus(2)")
+    diffs.wait_current(2)
     diffs.nvim.keys(":Claude accept<CR>")
     assert diffs.accepted(2, "b.txt") == "B\n"
     assert diffs.outcomes(1) == []
@@ -170,6 +172,7 @@ vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("watch"), {
 def test_a_turn_of_five_edits_changes_one_screen(diffs):
     before = diffs.screen_state()
     text = OLD
+    hold_timers(diffs.nvim, "diff/linger.lua")  # as if the next one always came in time
     diffs.nvim.lua(WATCH_THE_SCREEN)
     for id in range(1, 6):
         proposal = text + f"edit {id}\n"
@@ -182,6 +185,7 @@ def test_a_turn_of_five_edits_changes_one_screen(diffs):
             diffs.nvim.lua("return require('claude-ide.tools.client_source').close_by_name(1, ...)", f"edit {id}")
             is True
         )
+    let_timers_go(diffs.nvim)
     diffs.wait_clean()
     shown = diffs.nvim.lua("return tabs_seen")
     ours = [i for i, name in enumerate(shown) if name != "a.txt"]

@@ -30,10 +30,13 @@ def cli(tmp_path, script):
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
 
 
+PATIENT = "require('claude-ide.health').version_timeout_ms = 120000"
+
+
 @pytest.mark.every_nvim
 def test_a_good_setup_has_no_warning(start_nvim, connect, tmp_path):
     env = cli(tmp_path, "echo '9.8.7 (Claude Code)'")
-    nvim = start_nvim(env=env)
+    nvim = start_nvim(env=env, init_lua=PATIENT)
     connect(nvim)
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
     text = health(nvim)
@@ -68,7 +71,7 @@ def test_an_old_cli_and_what_builds_the_library_are_named(start_nvim, tmp_path):
     env = cli(tmp_path, "echo '2.0.76 (Claude Code)'")
     (tmp_path / "bin" / "cargo").write_text("#!/bin/sh\necho 'cargo 9.9.9'\n")
     (tmp_path / "bin" / "cargo").chmod(0o755)
-    text = health(start_nvim(env=env))
+    text = health(start_nvim(env=env, init_lua=PATIENT))
     assert "2.0.76 (Claude Code). The oldest that is known to work is 2.0.77" in text
     assert "bin/cargo: cargo 9.9.9" in text
 

@@ -381,7 +381,7 @@ def test_how_much_waits_for_a_review_is_counted_and_shown(claude):
     nvim.keys("9GAmine<Esc>:w<CR>")
     nvim.wait(lambda: nvim.lua(counts) == {"files": 1, "hunks": 2, "conflicts": 1}, what="a conflict")
     claude.journal("keep", claude.project / "a.txt")
-    nvim.terminal.wait(lambda: "to review" not in "".join(nvim.screen()), 30, "nothing to be unreviewed")
+    nvim.wait(lambda: "to review" not in "".join(nvim.screen()), what="nothing to be unreviewed")
 
 
 def test_the_health_check_tells_what_is_kept_and_where(claude):

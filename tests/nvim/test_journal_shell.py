@@ -351,7 +351,7 @@ def test_a_great_undo_lets_keys_be_read_and_can_be_stopped(session):
     for number in range(count):
         (project / f"made{number:03}.txt").write_text("made\n")
     session.finish()
-    session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 200", timeout=60)
+    session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 200")
     session.nvim.lua("""
       notices = {}
       vim.notify = function(message) notices[#notices + 1] = message end
@@ -364,11 +364,11 @@ def test_a_great_undo_lets_keys_be_read_and_can_be_stopped(session):
       end
     """)
     session.nvim.cmd("Claude undo")
-    session.nvim.wait("#notices == 1", timeout=60)
+    session.nvim.wait("#notices == 1")
     assert "then stopped" in session.nvim.lua("return notices[1]")
     assert list(project.glob("made*")) != []
     session.nvim.cmd("Claude undo")
-    session.nvim.wait("#notices == 2", timeout=60)
+    session.nvim.wait("#notices == 2")
     first, second = (int(re.search(r"in (\d+) files", text)[1]) for text in session.nvim.lua("return notices"))
     assert first >= 250 and first + second == count, "each file is taken back once"
     assert list(project.glob("made*")) == []
