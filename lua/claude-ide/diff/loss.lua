@@ -33,6 +33,7 @@ function M.of_window(loss, win)
     return
   end
   require("claude-ide.diff.view").note_loss(view)
+  require("claude-ide.ui.quietly").pass_through(win)
   if require("claude-ide.diff.arrange").window_of_proposal(view, win) then
     mend_soon(loss)
   else
