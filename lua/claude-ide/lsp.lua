@@ -113,19 +113,8 @@ end
 ---@enum claude-ide.lsp.FileChange
 M.FileChange = { created = 1, changed = 2, deleted = 3 }
 
----@param client vim.lsp.Client
----@param path string
----@return boolean
-local function is_of_workspace(client, path)
-  local paths, folders = require("claude-ide.path"), client.workspace_folders or {}
-  return #folders == 0
-    or vim.iter(folders):any(function(folder)
-      return paths.within(path, vim.uri_to_fname(folder.uri))
-    end)
-end
-
----Tells the servers of a workspace of files that came, changed or went. Neovim watches files only where a server asks for
----it, and on Linux not even then.
+---Tells all servers of files that came, changed or went; also those of another folder, whose files may import these. Neovim
+---watches files only where a server asks for it, and on Linux not even then.
 ---LSP 3.17, "workspace/didChangeWatchedFiles".
 ---@param changes table<string, claude-ide.lsp.FileChange> by absolute path
 ---@return integer[] clients that were told
@@ -134,17 +123,13 @@ function M.files_changed(changes)
   if next(changes) == nil or not package.loaded["vim.lsp"] then
     return told
   end
+  local events = {}
+  for path, change in vim.spairs(changes) do
+    events[#events + 1] = { uri = vim.uri_from_fname(path), type = change }
+  end
   for _, client in ipairs(vim.lsp.get_clients()) do
-    local events = {}
-    for path, change in vim.spairs(changes) do
-      if is_of_workspace(client, path) then
-        events[#events + 1] = { uri = vim.uri_from_fname(path), type = change }
-      end
-    end
-    if #events > 0 then
-      notify(client, "workspace/didChangeWatchedFiles", { changes = events })
-      told[#told + 1] = client.id
-    end
+    notify(client, "workspace/didChangeWatchedFiles", { changes = events })
+    told[#told + 1] = client.id
   end
   return told
 end

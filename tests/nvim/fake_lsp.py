@@ -22,7 +22,8 @@ function fake.release(count)
 end
 
 ---@param opts { delay?: integer|"held", pull?: boolean, silent?: boolean, stale?: boolean, slow_start?: integer|"held", format?: string, imports?: boolean, on_save?: boolean, changes_only?: boolean }
-function fake.start(name, opts)
+---@param root? string default: the current folder
+function fake.start(name, opts, root)
   local there, said, withdrawn = {}, {}, {}
   for file in vim.fs.dir(".") do there[file] = true end
   local function judge(uri, text)
@@ -130,7 +131,7 @@ function fake.start(name, opts)
   vim.api.nvim_create_autocmd("FileType", {
     pattern = "python",
     callback = function(event)
-      vim.lsp.start({ name = name, cmd = cmd, root_dir = vim.uv.cwd() }, { bufnr = event.buf })
+      vim.lsp.start({ name = name, cmd = cmd, root_dir = root or vim.uv.cwd() }, { bufnr = event.buf })
     end,
   })
 end

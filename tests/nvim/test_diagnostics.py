@@ -411,6 +411,15 @@ def test_what_was_found_before_an_edit_is_told_before_what_comes_after_it(projec
     assert messages(answer(nvim)) == {"util.py": [], "a.py": []}
 
 
+def test_a_server_of_another_folder_is_told_of_a_file_that_an_edit_makes(project):
+    nvim = project(lsp=None, files={"one/a.py": "x = 1\n", "two/.keep": ""})
+    nvim.lua("fake.start('fake', { imports = true }, vim.uv.cwd() .. '/one')")
+    edit_and_settle(nvim, "one/a.py")
+    write(nvim, "two/util.py", "x = 1\n")
+    write(nvim, "one/a.py", "import util\n")
+    assert messages(diagnostics(nvim))["a.py"] == []
+
+
 def test_a_watcher_that_was_quicker_hides_no_judgement(project):
     nvim = project("{ imports = true, delay = 60 }")
     edit_and_settle(nvim, "a.py")
