@@ -123,3 +123,10 @@ def test_every_highlight_group_and_every_plug_is_named(start_nvim):
     names = {name for pair in plugs for name in pair if name}
     assert len(names) > 10
     assert sorted(name for name in names if f"<Plug>({name})" not in help) == []
+
+
+def test_no_recipe_builds_in_a_way_that_ends_early_or_hides_a_failure():
+    """lazy.nvim ends a shell command after two minutes, and `vim.system` does not look whether one failed."""
+    for text in (HELP.read_text(), (ROOT / "README.md").read_text()):
+        assert not re.findall(r"^ *build = .*|^.*vim\.system\(.*build.*", text, re.M)
+        assert 'dofile(event.data.path .. "/build.lua")' in text

@@ -2,9 +2,12 @@
 
 import json
 import os
+import shutil
 import stat
 
 import pytest
+
+from harness.nvim import ROOT
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -84,6 +87,16 @@ def test_a_plugin_that_was_updated_beside_it_is_named(bare, installed):
     assert "The plugin was updated on disk while this Neovim ran" in health(nvim)
 
 
+def test_a_library_of_other_sources_is_an_error(bare, installed):
+    shutil.copy(ROOT / "Cargo.lock", installed)
+    (installed / "crates" / "nvim" / "src").mkdir(parents=True)
+    (installed / "crates" / "nvim" / "src" / "lib.rs").write_text("// of an update whose build failed\n")
+    nvim = bare(lua="vim.g.claude_ide = { auto_start = false }")
+    text = health(nvim)
+    assert "ERROR The library does not fit the plugin" in text
+    assert "was built from other sources" in text and "build`, then restart Neovim." in text
+
+
 def test_a_missing_cli_is_explained(start_nvim):
     nvim = start_nvim(opts={"terminal": {"command": ["claude-is-not-here"]}})
     text = health(nvim)
@@ -120,6 +133,7 @@ def test_other_editors_are_told_apart(start_nvim, tmp_path):
         "1.lock": {"pid": 2**22 + 1, "ideName": "Gone", "workspaceFolders": ["/x"]},
         "2.lock": {"pid": os.getpid(), "ideName": "Rival", "workspaceFolders": [str(nvim.project.resolve())]},
         "3.lock": {"pid": os.getpid(), "ideName": "Neighbour", "workspaceFolders": ["/somewhere"]},
+        "7.lock": {"pid": os.getpid(), "ideName": "Within", "workspaceFolders": [f"{nvim.project.resolve()}/tree"]},
     }
     for name, lock in locks.items():
         (folder / name).write_text(json.dumps(lock))
@@ -129,6 +143,7 @@ def test_other_editors_are_told_apart(start_nvim, tmp_path):
     text = health(nvim)
     assert "(Gone, pid 4194305) is of a process that has ended" in text
     assert "WARNING Another editor: Rival" in text and "choose with /ide" in text
+    assert "WARNING Another editor: Within" in text, "a work tree of git in the project"
     assert "Another editor: Neighbour" in text and "WARNING Another editor: Neighbour" not in text
     assert "Another editor: unnamed editor, pid unknown" in text
     assert "4.lock is not a lock file that can be read" in text

@@ -145,3 +145,15 @@ def test_any_other_manager_runs_the_same_file(start_nvim, installed, cargo):
     )
     assert (installed / "build" / LIBRARY.name).exists()
     assert nvim.mode() == "n"
+
+
+def test_a_failed_build_is_an_error_for_any_manager(start_nvim, installed, cargo):
+    nvim = start_nvim()
+    failed = nvim.lua(
+        "vim.env.PATH, vim.env.FAKE_VERSION = ... .. ':' .. vim.env.PATH, '1.75.0'; "
+        "return { pcall(dofile, (select(2, ...))) }",
+        str(cargo),
+        str(installed / "build.lua"),
+    )
+    assert failed[0] is False
+    assert "could not be built" in failed[1] and "needs Rust 1.88 or newer" in failed[1]

@@ -145,12 +145,14 @@ def test_no_command_waits_for_a_key_without_the_library(bare, installed):
         ("ClaudeConnect", whole),
         ("ClaudeSend", whole),
         ("Claude restart", whole),
+        ("Claude status", "Claude: off, the library is not built yet"),
         ("Claude sessions", "The sessions cannot be listed: The library is not built yet"),
     ]:
         nvim.cmd("set columns=80 | redraw!")  # each time: the terminal may have said otherwise
         nvim.keys(f":{command}<CR>")
         nvim.wait_screen(said)
         assert nvim.mode() == "n"
+    assert nvim.lua("return require('claude-ide.statusline').text()") == "Claude off"
 
 
 def test_the_command_that_builds_is_that_of_the_plugin_manager(start_nvim):
