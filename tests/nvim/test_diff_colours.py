@@ -2,6 +2,7 @@
 
 import pytest
 from diff_steps import Diffs
+from held_timers import hold_timers
 
 OLD = "".join(f"line {i} of the text\n" for i in range(1, 61))
 NEW = (
@@ -80,6 +81,7 @@ def test_cleared_groups_have_a_colour_in_every_layout(start_nvim):
 def test_what_is_removed_is_not_painted_as_added(start_nvim, long):
     old = OLD if not long else OLD + "same\n" * 40000
     diffs = make(start_nvim, "vertical", old=old)
+    hold_timers(diffs.nvim, "compare/xdiff.lua")
     diffs.open(1, "a.txt", NEW + old[len(OLD) :])
     now = diffs.nvim.lua("return vim.api.nvim_tabpage_list_wins(0)[1]")
     if long:

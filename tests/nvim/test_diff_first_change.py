@@ -2,6 +2,7 @@
 
 import pytest
 from diff_steps import Diffs
+from held_timers import hold_timers
 from review_steps import turn, windows
 
 pytestmark = pytest.mark.slow
@@ -86,6 +87,7 @@ def test_shows_where_a_long_removed_part_begins(start_nvim):
 def test_shows_a_change_far_to_the_right(start_nvim):
     before, after = "x" * 2020 + "before\n", "x" * 2020 + "after\n"
     diffs = make(start_nvim, a_txt=before, b_txt=text(LINES) * 150 + before)
+    hold_timers(diffs.nvim, "compare/xdiff.lua")
     for id, (name, layout) in enumerate(
         [("a.txt", "vertical"), ("a.txt", "horizontal"), ("a.txt", "unified"), ("b.txt", "vertical")], 1
     ):

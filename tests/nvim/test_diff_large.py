@@ -4,6 +4,7 @@ import re
 
 import pytest
 from diff_steps import Diffs
+from held_timers import hold_timers
 
 pytestmark = pytest.mark.slow
 
@@ -12,7 +13,9 @@ LINES = 200_000
 
 @pytest.fixture
 def diffs(start_nvim):
-    return Diffs(start_nvim(files={"b.txt": "b\n"}, args=["b.txt"]))
+    diffs = Diffs(start_nvim(files={"b.txt": "b\n"}, args=["b.txt"]))
+    hold_timers(diffs.nvim, "compare/xdiff.lua")  # after a second and a half it would make do with one change
+    return diffs
 
 
 def propose(diffs, old, new, name="big.txt"):

@@ -2,6 +2,7 @@
 
 import pytest
 from diff_steps import Diffs
+from held_timers import hold_timers
 
 OLD = "one\ntwo\nthree\nfour\nfive\n"
 NEW = "one\nTWO words\nthree\nfive\nsix\n"
@@ -198,6 +199,7 @@ return took
 
 def test_unified_opens_fifty_thousand_lines_with_five_hundred_changes_at_once(start_nvim):
     diffs = make(start_nvim, "unified")
+    hold_timers(diffs.nvim, "compare/xdiff.lua")
     took = diffs.nvim.lua(OPENING, str(diffs.nvim.project / "big.txt"))
     print(f"opened in {took:.0f} ms")
     # 100 ms is the aim, which `make bench` looks at; a busy machine may take longer.

@@ -13,12 +13,9 @@ pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 TEXT = "".join(f"line {i}\n" for i in range(1, 21))
 
 WATCH_CHECKPOINTS = """
-taken, compared, before, busy = 0, 0, 0, false
-local checkpoint, file = require("claude-ide.journal.checkpoint"), require("claude-ide.file")
-local take, read = checkpoint.take, file.read_later
-file.read_later = function(path, max, done)
-  read(path, max, function(bytes, ...) done(bytes, ...) busy = busy or (bytes or ""):find("busy") ~= nil end)
-end
+taken, compared, before = 0, 0, 0
+local checkpoint = require("claude-ide.journal.checkpoint")
+local take = checkpoint.take
 checkpoint.take = function(folder, done, ...)
   take(folder, function(...) done(...) taken = taken + 1 last = ... end, ...)
 end
@@ -64,10 +61,15 @@ class Session:
 
     def prompt(self):
         """Submits a prompt, and waits for the checkpoint of its start."""
-        self.nvim.lua("before, busy = taken, false")
+        self.nvim.lua("before = taken")
         self.client.call("closeAllDiffTabs")
         self.status("busy")
-        self.nvim.wait("taken > before and busy")
+        self.nvim.wait("taken > before")
+        self.wait_busy()
+
+    def wait_busy(self):
+        """Waits until the turn knows that the CLI is at work: only then is it over when that is idle."""
+        self.nvim.wait("require('claude-ide.journal.shell').is_busy(1)", what="the status to be read")
 
     def changes(self, scope="unreviewed"):
         return self.nvim.lua("return require('claude-ide.journal').changes(...)", scope)
@@ -126,6 +128,7 @@ def test_what_a_shell_command_changed_is_found_and_taken_back(session):
 def test_a_turn_that_began_before_the_cli_was_connected_is_known_too(repository, connect):
     session = Session(repository, connect, status="busy")
     repository.wait("taken == 1")
+    session.wait_busy()
     (session.project / "b.txt").write_text("by a command\n")
     session.status("idle")
     repository.wait("#require('claude-ide.journal').changes() == 1")
@@ -138,6 +141,7 @@ def test_a_turn_whose_prompt_nobody_announced_is_known_from_its_first_edit_on(se
     session.status("busy")
     session.client.call("getDiagnostics", uri=(session.project / "a.txt").as_uri())
     session.nvim.wait("taken == 1")
+    session.wait_busy()
     (session.project / "b.txt").write_text("by a command\n")
     session.status("idle")
     session.nvim.wait("#require('claude-ide.journal').changes() == 1")
