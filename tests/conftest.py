@@ -132,7 +132,7 @@ def connect():
     clients = []
 
     def connect(nvim, *, roots=None, initialize=True, wait_ready=True, **overrides) -> Client:
-        nvim.lua('local server = require("claude-ide.server") if not server.is_running() then server.start() end')
+        nvim.lua(_START)
         lock = nvim.wait(
             lambda: next((lock for lock in nvim.locks() if lock["pid"] == nvim.server_pid), None), what="a lock file"
         )
@@ -143,6 +143,8 @@ def connect():
             client.initialize(**overrides)
             if wait_ready:
                 nvim.wait(lambda: nvim.lua(_READY) > known, what="Neovim to know of the client")
+                if roots is None and "capabilities" not in overrides:  # Neovim does not wait long for them
+                    nvim.wait(_HAS_ROOTS, what="Neovim to know of the client's folders")
         return client
 
     yield connect
@@ -182,6 +184,17 @@ def cli(request, mock_api):
         cli.kill()
 
 
+_START = """
+local server, options = require("claude-ide.server"), require("claude-ide.config").get().server
+if server.is_running() then return end
+-- A machine may be busy: unless the test is about that limit, it is far away.
+options.handshake_timeout_ms = options.handshake_timeout_ms == 5000 and 120000 or options.handshake_timeout_ms
+server.start()
+"""
+_HAS_ROOTS = """
+local clients = require("claude-ide.server").clients()
+return #((clients[#clients] or {}).roots or {}) > 0
+"""
 _READY = """
 return #vim.tbl_filter(function(client) return client.state == "ready" end, require("claude-ide.server").clients())
 """
