@@ -30,6 +30,11 @@ def ready(nvim, number=1):
     nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="terminal mode")
 
 
+def out_of_it(nvim):
+    """The window of the terminal is gone, and so is the mode: it ends a moment later."""
+    nvim.wait("vim.bo.buftype ~= 'terminal' and vim.api.nvim_get_mode().mode == 'n'", what="Normal mode in a file")
+
+
 def terminal_window(nvim):
     return nvim.lua(
         """
@@ -246,6 +251,7 @@ def test_hiding_the_last_window_leaves_a_file_in_it(start):
     nvim.cmd("Claude")
     assert nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
     assert nvim.lua("return vim.wo.number") is False
+    out_of_it(nvim)
     nvim.keys(":Claude<CR>")
     ready(nvim)
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
@@ -358,7 +364,7 @@ def test_window_keys_work_where_they_are_asked_for(start):
     nvim.keys(":Claude<CR>")
     ready(nvim)
     nvim.keys("<M-h>")
-    nvim.wait("vim.bo.filetype ~= 'claude-terminal'", what="the window on the left")
+    out_of_it(nvim)
     nvim.keys(":Claude focus<CR>")
     ready(nvim)
     nvim.keys("<C-q>")
@@ -468,10 +474,12 @@ def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(
     ready(nvim)
     nvim.cmd("quit")
     assert nvim.lua("return require('claude-ide.terminal').is_running()") is True
+    out_of_it(nvim)
     nvim.keys(":Claude<CR>")
     ready(nvim)
     nvim.cmd("bwipeout!")
     nvim.wait("not require('claude-ide.terminal').is_running()")
+    out_of_it(nvim)
     nvim.keys(":Claude<CR>")
     nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
 
@@ -532,6 +540,7 @@ def test_snacks_gives_the_window_and_nothing_else(start, cli):
     assert given == ["bottom", 0.3, False, True]
     nvim.cmd("Claude")
     assert nvim.lua("return _G.windows[1].hidden") is True
+    out_of_it(nvim)
     nvim.keys(":Claude<CR>")
     ready(nvim)
     nvim.keys("<Esc><Esc>x")
@@ -614,7 +623,7 @@ def test_another_terminal_is_opened_once_as_long_as_its_cli_is_connected(start, 
     """As with tmux, whose command is done at once."""
     _, arguments = launcher(tmp_path)
     nvim = start(opts={"terminal": {"provider": "external", "external": ["launcher"]}})
-    nvim.lua("require('claude-ide.terminal.external').patience_ms = { connect = 60000, reconnect = 10 }")
+    nvim.lua("require('claude-ide.terminal.external').patience_ms = { launch = 6e5, connect = 6e5, reconnect = 10 }")
     nvim.keys(":Claude<CR>")
     nvim.wait(arguments, what="the other terminal to be started")
     client = connect(nvim)
@@ -675,6 +684,37 @@ def test_a_plugin_that_takes_the_focus_back_once_does_not_get_what_is_typed(star
     nvim.keys(":Claude<CR>")
     nvim.wait("taken")
     ready(nvim)
+
+
+# What the terminal schedules runs when the test says: it may be late, and keys come first.
+HELD = """
+held = {}
+local schedule = vim.schedule
+vim.schedule = function(fn)
+  if debug.getinfo(2, "S").source:find("terminal/embedded.lua", 1, true) then
+    held[#held + 1] = fn
+  else
+    schedule(fn)
+  end
+end
+"""
+
+
+@pytest.mark.parametrize("keys", ["<C-\\><C-\\>", "<C-\\><C-n><C-w>p", "<C-\\><C-n>:wincmd p<CR>"])
+@pytest.mark.parametrize("looks", [0, 1])
+def test_a_person_who_leaves_at_once_is_not_taken_back(start, keys, looks):
+    """However late it is looked whether the focus stayed."""
+    nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.lua(HELD)
+    nvim.keys(":Claude<CR>")
+    ready(nvim)
+    for _ in range(looks):
+        nvim.lua("table.remove(held, 1)()")
+    nvim.keys(keys)
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt' and vim.api.nvim_get_mode().mode == 'n'", what="the file")
+    nvim.lua("while held[1] do table.remove(held, 1)() end")
+    nvim.keys("x")
+    nvim.wait("vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, 1, false)[1] == 'ne'", what="the key in the file")
 
 
 def test_whoever_opens_the_terminal_and_goes_elsewhere_stays_there(start):

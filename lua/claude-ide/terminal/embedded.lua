@@ -14,6 +14,7 @@ local M = {}
 ---@field job? integer channel; nil once the process has ended
 ---@field closing boolean the person asked for the end
 ---@field checks_focus? boolean it is about to be looked whether the focus stayed
+---@field left_by_key? boolean meanwhile the person has left by a key of theirs
 ---@field view? table winsaveview() of a window that was scrolled back when it went away
 
 local FILETYPE = "claude-terminal"
@@ -137,6 +138,9 @@ local function watch(handle)
     buffer = handle.buf,
     callback = function()
       settle(handle, vim.api.nvim_get_current_win())
+      if handle.checks_focus and require("claude-ide.ui.typing").caused_this("terminal/embedded.lua") then
+        handle.left_by_key = true
+      end
     end,
     desc = "Claude Code: keep the terminal's end, or its scrolled position, in sight",
   })
@@ -166,19 +170,24 @@ end
 
 ---Some plugins (zen modes) take the focus back from a window that they do not know, in a scheduled function, and what the
 ---person types next would change their file. Goes to the terminal once more then. Who called us may have gone on to another
----window, and is left there. To be called before the window opens: what the plugins schedule then runs between the two looks.
+---window, and the person may have pressed a key that leaves, between the looks too: they are left there. To be called before
+---the window opens: what the plugins schedule then runs between the two looks.
 ---@param handle claude-ide.terminal.Handle
 local function see_to_focus(handle)
   if handle.checks_focus then
     return
   end
   handle.checks_focus = true
+  local keys, user = require("claude-ide.ui.typing"), "terminal " .. handle.buf
+  keys.attach(user)
   local came_from = vim.api.nvim_get_current_win()
   local left_on_purpose = false
   vim.schedule(function()
     left_on_purpose = vim.api.nvim_get_current_buf() ~= handle.buf
     vim.schedule(function()
-      handle.checks_focus = nil
+      keys.detach(user)
+      left_on_purpose = left_on_purpose or handle.left_by_key == true
+      handle.checks_focus, handle.left_by_key = nil, nil
       local was_sent_back = not left_on_purpose and vim.api.nvim_get_current_win() == came_from
       if was_sent_back and vim.api.nvim_win_get_buf(came_from) ~= handle.buf then
         focus(handle)
