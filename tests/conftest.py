@@ -142,7 +142,7 @@ def connect():
             known = nvim.lua(_READY)
             client.initialize(**overrides)
             if wait_ready:
-                nvim.wait(lambda: nvim.lua(_READY) > known, what="Neovim to know of the client")
+                nvim.wait(lambda: set(nvim.lua(_READY)) - set(known), what="Neovim to know of the client")
                 if roots is None and "capabilities" not in overrides:  # Neovim does not wait long for them
                     nvim.wait(_HAS_ROOTS, what="Neovim to know of the client's folders")
         return client
@@ -171,12 +171,12 @@ def cli(request, mock_api):
     def start(nvim, *, cwd=None, wait_connected=True, **options) -> Cli:
         cwd = cwd or nvim.project
         prepare_home(nvim.home, cwd)
-        known = nvim.lua(_READY) if wait_connected else 0
+        known = nvim.lua(_READY) if wait_connected else []
         cli = Cli(nvim.home, cwd, mock_api, **options)
         started.append(cli)
         cli.wait_ready()
         if wait_connected:
-            nvim.wait(lambda: nvim.lua(_READY) > known, what="the CLI to connect")
+            nvim.wait(lambda: set(nvim.lua(_READY)) - set(known), what="the CLI to connect")
         return cli
 
     yield start
@@ -196,5 +196,10 @@ local clients = require("claude-ide.server").clients()
 return #((clients[#clients] or {}).roots or {}) > 0
 """
 _READY = """
-return #vim.tbl_filter(function(client) return client.state == "ready" end, require("claude-ide.server").clients())
+local ids = {}
+for _, client in ipairs(require("claude-ide.server").clients()) do
+  if client.state == "ready" then ids[#ids + 1] = client.id end
+end
+return ids
 """
+"""The ids of the clients that are ready; one may go while another comes, so they are not counted."""

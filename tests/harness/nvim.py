@@ -107,6 +107,10 @@ class Nvim:
         """Types keys, given in Vim notation, through the terminal. `<` itself is `<lt>`."""
         self.terminal.keys(keys)
 
+    def input(self, keys: str) -> None:
+        """Keys that need no terminal to arrive: they are there as soon as Neovim looks, whatever else waits for it then."""
+        self._rpc.notify("nvim_input", keys)
+
     def paste(self, text: str) -> None:
         """Pastes text into the terminal."""
         self.terminal.paste(text)

@@ -13,7 +13,7 @@ from . import PATIENCE
 
 _ASK_AFTER = 1.0
 """Seconds without an answer after which Neovim is asked (by a call it serves in any state) whether it waits for a key."""
-_KEYS_TAKE = 15.0
+_KEYS_TAKE = 60.0
 """Seconds that it may wait for one: a key that was just typed may be on its way."""
 
 

@@ -228,7 +228,7 @@ class Terminal:
                     continue
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            self._process.wait(5)
+            self._process.wait(PATIENCE)
             self._reader.join(0.05)
             if not self._reader.is_alive():
                 break

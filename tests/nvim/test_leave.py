@@ -105,6 +105,7 @@ def test_leaving_that_is_refused_leaves_everything_as_it_was(start_nvim, tmp_pat
     nvim.cmd("split b.txt | call setline(1, 'typed') | wincmd p")
     open_terminal(nvim)
     nvim.keys("<C-w>p")
+    nvim.wait("vim.bo.buftype == ''", what="the file")
     diffs = Diffs(nvim)
     diffs.open(1, "a.txt", "two\n")
     windows = nvim.lua("return vim.api.nvim_list_wins()")

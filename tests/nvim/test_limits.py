@@ -29,14 +29,19 @@ def dial(lock, host="127.0.0.1"):
 
 
 def upgrade(stream, lock, host="127.0.0.1"):
-    """Becomes a WebSocket by hand and returns the answer's status line."""
+    """Becomes a WebSocket by hand and returns the answer's status line; what follows the answer is still to be read."""
     key = base64.b64encode(os.urandom(16)).decode()
     stream.sendall(
         f"GET / HTTP/1.1\r\nHost: {host}:{lock['port']}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Protocol: mcp\r\n"
         f"X-Claude-Code-Ide-Authorization: {lock['authToken']}\r\n\r\n".encode()
     )
-    return stream.recv(4096).split(b"\r\n")[0].decode()
+    answer = b""
+    while not answer.endswith(b"\r\n\r\n"):
+        byte = stream.recv(1)  # a ping may follow at once
+        assert byte, answer
+        answer += byte
+    return answer.split(b"\r\n")[0].decode()
 
 
 def say(stream, method, **members):
@@ -55,8 +60,11 @@ def read_to_end(stream):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    """One that nobody has, and that the system gives to nobody who does not say which."""
+    for port in range(20_000 + os.getpid() % 10_000, 32_768):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no free port")
 
 
 @pytest.mark.parametrize("opts, most", [({}, 16), ({"max_connections": 2}, 2)], ids=["as it comes", "configured"])
@@ -72,7 +80,7 @@ def test_so_many_clients_are_let_in_and_no_more(start_nvim, connect, opts, most)
 def test_a_handshake_has_a_deadline(start_nvim):
     nvim = start_nvim(opts={"server": {"handshake_timeout_ms": 200}})
     lock, took = start(nvim), []
-    for _ in range(3):  # one that is late may be the machine's fault
+    while len(took) < 10 and not (took and took[-1] < 4):  # one that is late may be the machine's fault
         with dial(lock) as stream:
             stream.sendall(b"GET / HTTP/1.1\r\n")
             began = time.monotonic()
@@ -91,23 +99,33 @@ def test_a_message_has_a_largest_size(start_nvim, connect):
 
 def test_a_peer_that_is_dead_is_dropped_when_the_person_says(start_nvim):
     nvim = start_nvim(opts={"server": {"keepalive": {"interval_ms": 100, "timeout_ms": 100}}})
+    nvim.lua("""
+      seen = {}
+      for _, topic in ipairs({ "client_connected", "client_disconnected" }) do
+        require("claude-ide.hub").on(topic, function() seen[#seen + 1] = topic end)
+      end
+    """)
     lock = start(nvim)
     with dial(lock) as stream:
         assert upgrade(stream, lock).endswith("101 Switching Protocols")
-        nvim.wait('#require("claude-ide.server").clients() == 1')
         assert read_to_end(stream).startswith(PING_FRAME), "a ping of WebSocket comes first"
-    nvim.wait('#require("claude-ide.server").clients() == 0')
+    nvim.wait(lambda: nvim.lua("return seen") == ["client_connected", "client_disconnected"], what="it to be dropped")
+    assert nvim.lua('return require("claude-ide.server").clients()') == []
 
 
 @pytest.mark.parametrize("mcp_ping", [True, False])
 def test_a_quiet_peer_is_asked_in_both_ways_unless_the_person_says_otherwise(start_nvim, mcp_ping):
-    keepalive = {"interval_ms": 100, "timeout_ms": 10_000, "mcp_ping": mcp_ping}
+    keepalive = {"interval_ms": 100, "timeout_ms": 120_000, "mcp_ping": mcp_ping}
     nvim = start_nvim(opts={"server": {"keepalive": keepalive}})
     lock = start(nvim)
     with dial(lock) as stream:
         upgrade(stream, lock)
         say(stream, "initialize", id=1, params={"protocolVersion": "2025-11-25"})
         say(stream, "notifications/initialized")
+        say(stream, "ping", id=2)
+        received = b""
+        while b'"id":2,' not in received.replace(b" ", b""):  # what comes before is for one who may not be ready yet
+            received += stream.recv(1)
         received = b""
         while received.count(PING_FRAME) < 3:
             received += stream.recv(4096)

@@ -36,6 +36,17 @@ def editor(start_nvim):
     return start
 
 
+# The pause before a client listens lasts until the test ends it, `Pauses[n]()` for the n-th client.
+HELD_PAUSE = """
+local defer = vim.defer_fn
+Pauses = {}
+vim.defer_fn = function(fn, ms)
+  if not debug.getinfo(2, "S").source:find("claude-ide/listening.lua", 1, true) then return defer(fn, ms) end
+  Pauses[#Pauses + 1] = fn
+end
+"""
+
+
 def wait_listening(nvim, id):
     nvim.wait(f'require("claude-ide.listening").is_listening({{ id = {id} }})')
 
@@ -213,11 +224,12 @@ def test_without_a_client_mentions_wait_and_go_out_in_order_once(editor):
 
 
 def test_a_client_that_has_just_come_gets_nothing_before_it_listens(editor):
-    nvim = editor(clients=0)
+    nvim = editor(clients=0, init_lua=HELD_PAUSE)
     nvim.server.connect()
     send(nvim, "from_here()")
     assert mentioned(nvim) == []
     assert notices(nvim) == []
+    nvim.lua("Pauses[1]()")
     wait_mentioned(nvim, 1)
 
 
@@ -276,19 +288,20 @@ def test_the_client_with_the_innermost_folder_gets_the_mention(editor):
 
 
 def test_a_client_that_has_just_come_is_waited_for_when_it_is_the_right_one(editor):
-    nvim = editor(clients=0)
+    nvim = editor(clients=0, init_lua=HELD_PAUSE)
     nvim.server.connect(1, roots=["/nowhere"])
-    wait_listening(nvim, 1)
+    nvim.lua("Pauses[1]()")
     nvim.server.connect(2, roots=[nvim.project])
     send(nvim, "from_here()")
     assert mentioned(nvim) == []
+    nvim.lua("Pauses[2]()")
     assert wait_mentioned(nvim, 1) == [("a.txt", None, None, 2)]
 
 
 def test_what_was_held_back_for_a_client_that_went_goes_to_another(editor):
-    nvim = editor(clients=0)
+    nvim = editor(clients=0, init_lua=HELD_PAUSE)
     nvim.server.connect(1, roots=["/nowhere"])
-    wait_listening(nvim, 1)
+    nvim.lua("Pauses[1]()")
     nvim.server.connect(2, roots=[nvim.project])
     send(nvim, "from_here()")
     nvim.server.disconnect(2)

@@ -15,8 +15,10 @@ def nvim(start_nvim):
 
 def waits_for_nothing(nvim):
     """Whether Neovim takes the next key as a command: it answers, and moves the cursor."""
-    nvim.keys("gg")
-    nvim.wait("vim.fn.mode() == 'n' and vim.fn.line('.') == 1", what="Neovim to take a command")
+    nvim.terminal.wait(lambda: nvim.mode() == "n", what="no question to be open")
+    nvim.keys("gg:let g:taken = get(g:, 'taken') + 1<CR>")
+    nvim.asked = getattr(nvim, "asked", 0) + 1
+    nvim.wait(f"vim.fn.mode() == 'n' and vim.g.taken == {nvim.asked}", what="Neovim to take a command")
     return not any("ENTER" in line or "-- More --" in line for line in nvim.screen())
 
 
@@ -30,6 +32,7 @@ def test_undo_ends_without_a_further_key(nvim, connect):
     assert any("… and 20 more files" in line for line in nvim.screen())
     nvim.keys("2<CR>")
     assert waits_for_nothing(nvim)
+    nvim.terminal.wait(lambda: "Type number" not in nvim.terminal.text(), what="the list to be gone")
     nvim.keys(":Claude undo<CR>")
     nvim.wait_screen("Type number")
     nvim.keys("1<CR>")

@@ -50,8 +50,14 @@ def wait_nothing_known(nvim):
 
 
 def settle(nvim):
-    """Waits until a pause has passed in which nothing was told."""
-    nvim.lua("vim.wait(250)")
+    """Waits until the pause that may be on has passed, and what waited for its end was told: timers fire in the order of their
+    ends, and what they schedule runs in the order of that."""
+    nvim.lua("""
+      settled = false
+      vim.uv.update_time() -- as the tracker does
+      vim.defer_fn(function() settled = true end, 2 * require("claude-ide.config").get().selection.debounce_ms)
+    """)
+    nvim.wait("settled", what="the pause to be over")
     return nvim.server.sent("selection_changed")
 
 
@@ -134,7 +140,7 @@ def test_a_terminal_entered_from_visual_mode_by_a_mapping_keeps_the_selection(ed
 def test_a_terminal_in_the_same_window_keeps_the_selection(editor):
     nvim = editor()
     nvim.keys("ve<Esc>:terminal cat<CR>")
-    nvim.wait("vim.bo.buftype == 'terminal'")
+    nvim.wait("vim.bo.buftype == 'terminal' and vim.fn.mode() == 'n'")
     assert settle(nvim)[-1]["text"] == "one"
 
 
@@ -142,6 +148,7 @@ def test_another_file_ends_the_selection(editor):
     nvim = editor()
     nvim.keys("ve<Esc>")
     wait_text(nvim, "one")
+    nvim.wait("vim.fn.mode() == 'n'")
     nvim.cmd("edit b.txt")
     sent = wait_cursor(nvim, 0, 0)
     assert sent["filePath"].endswith("/b.txt")
@@ -168,6 +175,7 @@ def test_a_selection_whose_text_claude_changed_ends_while_the_person_is_elsewher
     nvim = editor()
     nvim.keys("ve<Esc>")
     wait_text(nvim, "one")
+    nvim.wait("vim.fn.mode() == 'n'")
     nvim.cmd("vsplit | terminal cat")
     (nvim.project / "a.txt").write_text("changed by someone else\n")
     nvim.cmd("checktime")
@@ -192,7 +200,9 @@ def test_two_messages_are_a_pause_apart_and_the_last_is_never_lost(editor):
 def test_nothing_is_told_when_nothing_changed(editor):
     nvim = editor()
     before = len(settle(nvim))
+    nvim.lua("inserted = false vim.cmd('autocmd InsertLeave * lua inserted = true')")
     nvim.keys(":<Esc>i<Esc>")
+    nvim.wait("inserted")
     nvim.cmd("doautocmd CursorMoved | doautocmd TextChanged | doautocmd WinEnter | doautocmd BufEnter")
     settle(nvim)
     nvim.cmd("doautocmd CursorMoved")
@@ -296,6 +306,7 @@ def test_entering_a_file_that_is_denied_takes_back_what_was_told(editor, name):
     nvim.cmd(f"edit {name}")
     wait_nothing_known(nvim)
     nvim.keys("vl<Esc>")
+    nvim.wait("vim.fn.mode() == 'n' and vim.fn.visualmode() == 'v'")
     nvim.cmd("vsplit | terminal cat")
     assert "filePath" not in settle(nvim)[-1]
     assert "SECRET" not in str(nvim.server.messages("selection_changed"))

@@ -96,7 +96,8 @@ def test_emptied_by_undo_it_is_not(start_nvim, sessions, project):
     text = export(nvim, session)
     nvim.keys("ggddu")
     nvim.keys("u")
-    nvim.wait(lambda: "\n".join(nvim.lines()) == text, what="the text")
+    nvim.wait_screen("Already at oldest change")
+    assert "\n".join(nvim.lines()) == text
 
 
 def test_a_huge_session_never_holds_neovim_up(start_nvim, sessions, project):
@@ -108,22 +109,21 @@ def test_a_huge_session_never_holds_neovim_up(start_nvim, sessions, project):
     nvim.lua(
         """
         longest, beats = 0, 0
-        local last = vim.uv.hrtime()
+        local first = os.clock() -- of this process: others may be busy, too
+        local last = first
         vim.uv.new_timer():start(0, 2, function()
-          local now = vim.uv.hrtime()
+          local now = os.clock()
           if #notices == 0 then -- to read the text afterwards takes long, too
-            longest, beats, last = math.max(longest, now - last), beats + 1, now
+            longest, beats, took, last = math.max(longest, now - last), beats + 1, now - first, now
           end
         end)
         """
     )
-    began = time.monotonic()
     text = export(nvim, session)
-    took = (time.monotonic() - began) * 1000
     assert text.count("## You") == 1000
-    longest = nvim.lua("return longest / 1e6")
-    print(f"longest pause {longest:.1f} ms, {nvim.lua('return beats')} beats, {len(text) / 1e6:.1f} MB")
-    assert longest < took / 2  # 16 ms of a second where nothing else runs
+    longest, took, beats = nvim.lua("return { longest * 1e3, took * 1e3, beats }")
+    print(f"longest pause {longest:.1f} of {took:.1f} ms, {beats} beats, {len(text) / 1e6:.1f} MB")
+    assert longest < took / 2  # 16 ms of a second
 
 
 def test_a_buffer_that_is_wiped_out_ends_it(start_nvim, sessions, project):

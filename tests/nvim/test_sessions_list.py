@@ -130,11 +130,11 @@ def test_neovims_own_list_shows_one_screen_and_the_rest_on_demand(start, session
         sessions.write(project, (f"session {number:02}", "ok"), age=timedelta(minutes=number))
     nvim = start(picker="")
     nvim.keys(":Claude sessions<CR>")
-    nvim.wait_screen("37: … 14 older")
-    assert "session 35" in "\n".join(nvim.screen()) and "session 36" not in "\n".join(nvim.screen())
+    nvim.wait_screen(re.compile("session 35.*37: … 14 older", re.DOTALL))
+    assert "session 36" not in "\n".join(nvim.screen())
     nvim.keys("37<CR>")
     nvim.wait_screen("14: 49m  main  session 49")
-    assert "session 35" not in "\n".join(nvim.screen())
+    nvim.terminal.wait(lambda: "session 35" not in nvim.terminal.text(), what="the first list to be gone")
     nvim.keys("<CR>")
     nvim.wait("vim.fn.mode() == 'n'", what="the list to be gone")
 
@@ -233,7 +233,9 @@ def test_asks_before_it_ends_the_cli_that_runs(start, sessions, project):
     nvim = start()
     nvim.cmd("Claude")
     nvim.wait_screen("args:")
+    nvim.wait("vim.fn.mode() == 't'")
     nvim.keys(r"<C-\><C-n>")
+    nvim.wait("vim.fn.mode() == 'n'")
     asked = choose(nvim, 1, 2, 1)[-1]
     assert asked["prompt"] == "Claude is already running"
     assert asked["lines"] == ["Keep it", "End it and resume “The parser”"]
@@ -392,15 +394,19 @@ def test_actions_and_titles_are_completed(start, sessions, project):
     def completed(line):
         return nvim.lua("return vim.fn.getcompletion(..., 'cmdline')", line)
 
+    # Completion does not wait long for the list: once it came in time, it may be late the next time.
+    def wait_completed(line, *expected):
+        nvim.wait(lambda: completed(line) == list(expected), what=f"the completion of {line!r}")
+
     assert completed("Claude sessions ") == ["all", "read", "resume", "fork", "copy", "export", "rename"]
     assert completed("Claude sessions re") == ["read", "resume", "rename"]
-    assert completed("Claude sessions Th") == [r"The\ parser"]
-    assert completed("Claude sessions resume ") == [r"The\ parser"]
-    assert completed(f"Claude sessions resume {session[:5]}") == [session]
+    wait_completed("Claude sessions Th", r"The\ parser")
+    wait_completed("Claude sessions resume ", r"The\ parser")
+    wait_completed(f"Claude sessions resume {session[:5]}", session)
     assert completed(f"Claude sessions resume {session} ") == []
     assert completed("Claude sessions all ") == []
     assert completed("Claude sessions rename ") == []
-    assert completed("Claude transcript ") == [session]
+    wait_completed("Claude transcript ", session)
 
 
 def test_a_picker_of_ones_own_has_all_it_needs(start, sessions, project):

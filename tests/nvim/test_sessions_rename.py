@@ -77,7 +77,13 @@ def test_it_writes_what_the_cli_writes_and_changes_nothing_else(nvim, file, sess
     assert os.listdir(beside(file).parent) == ["custom-title.json"]
     assert nvim.lua("return lists[1].prompt") == "Rename a session of this project"
     assert titles(nvim) == [title]
-    assert nvim.lua("return vim.fn.getcompletion('Claude sessions resume ', 'cmdline')")[0].startswith(r"The\ “parser”")
+    nvim.wait(  # completion does not wait long for the list
+        lambda: any(
+            name.startswith(r"The\ “parser”")
+            for name in nvim.lua("return vim.fn.getcompletion('Claude sessions resume ', 'cmdline')")
+        ),
+        what="the new title to be completed",
+    )
 
 
 def test_without_a_title_it_asks_for_one(nvim, file):

@@ -66,11 +66,30 @@ def hide(nvim):
     nvim.wait("not require('claude-ide.terminal').is_visible()")
 
 
-def notices(nvim, settle_ms=500):
+def notices(nvim):
     """All notices, once every state so far has lasted long enough to be told: timers fire in the order of their ends."""
-    nvim.lua("passed = false vim.defer_fn(function() passed = true end, ...)", settle_ms + 100)
+    nvim.lua("""
+      passed = false
+      vim.defer_fn(function() passed = true end, require("claude-ide.sessions.notify").settle_ms + 100)
+    """)
     nvim.wait("passed")
     return nvim.lua("return notices")
+
+
+# Whether a state has lasted is looked at when the test says: `look()` gives how many looks were due.
+HELD_LOOKS = """
+local defer, due = vim.defer_fn, {}
+vim.defer_fn = function(fn, ms)
+  if not debug.getinfo(2, "S").source:find("sessions/notify.lua", 1, true) then return defer(fn, ms) end
+  due[#due + 1] = fn
+end
+function look()
+  local now = due
+  due = {}
+  for _, fn in ipairs(now) do fn() end
+  return #now
+end
+"""
 
 
 def look(nvim, here):
@@ -266,12 +285,13 @@ def test_the_end_of_a_short_turn_is_not(in_terminal):
 
 def test_an_end_that_begins_the_next_prompt_is_not(in_terminal):
     nvim = in_terminal()
-    nvim.lua("require('claude-ide.sessions.notify').settle_ms = 4000")
+    nvim.lua(HELD_LOOKS)
     hide(nvim)
     nvim.does("busy")
     nvim.does("idle")
     nvim.does("busy")
-    assert notices(nvim, 4000) == []
+    assert nvim.lua("return look()") == 1
+    assert nvim.lua("return notices") == []
 
 
 @pytest.mark.parametrize("notify", [{"waiting": False}, {"channels": []}])
@@ -321,6 +341,7 @@ def test_a_diff_that_asks_the_same_is_enough(start, sessions):
 
 def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(start, sessions):
     nvim = start(files={"a.txt": "one\n"})
+    nvim.lua(HELD_LOOKS)
     path = str(nvim.project / "a.txt")
     sessions.record(os.getpid(), "s", "waiting", waitingFor="permission prompt")
     nvim.wait("#events == 1")
@@ -328,9 +349,12 @@ def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(
         "openDiff", old_file_path=path, new_file_path=path, new_file_contents="two\n", tab_name="a.txt"
     )
     nvim.wait_screen("ZZ accept")
+    nvim.lua("vim.api.nvim_create_autocmd('User', { pattern = 'ClaudeDiffClosed', command = 'let g:closed = 1' })")
     nvim.cmd("Claude reject")
     nvim.client.call_result(request)
-    assert notices(nvim) == []
+    nvim.wait("vim.g.closed == 1")
+    assert nvim.lua("return look()") == 1
+    assert nvim.lua("return notices") == []
 
 
 def test_a_wait_that_is_recorded_just_after_a_decision_may_still_be_that_of_the_diff(start, sessions):

@@ -148,10 +148,12 @@ def test_no_command_waits_for_a_key_without_the_library(bare, installed):
         ("Claude status", "Claude: off, the library is not built yet"),
         ("Claude sessions", "The sessions cannot be listed: The library is not built yet"),
     ]:
-        nvim.cmd("set columns=80 | redraw!")  # each time: the terminal may have said otherwise
+        # Each time: the terminal may have said otherwise, and the same may stand there already.
+        nvim.cmd(f"set columns=80 | redraw! | echo 'Next: {command}'")
+        nvim.wait_screen(f"Next: {command}")
         nvim.keys(f":{command}<CR>")
         nvim.wait_screen(said)
-        assert nvim.mode() == "n"
+        nvim.terminal.wait(lambda: nvim.mode() == "n", what=f"Normal mode after :{command}")
     assert nvim.lua("return require('claude-ide.statusline').text()") == "Claude off"
 
 

@@ -5,6 +5,7 @@ import shutil
 import time
 
 import pytest
+from diff_steps import Diffs
 from fake_lsp import LSP
 
 from harness.client import Client, RpcError, ToolError
@@ -107,10 +108,11 @@ def test_open_file_goes_to_lines(project):
 def test_open_file_in_the_background_changes_nothing_on_the_screen(project):
     project.keys(":edit b.txt<CR>")
     project.wait_screen("second")
-    before = project.screen()
+    project.wait("vim.fn.mode() == 'n'")
+    before = Diffs(project).drawn()
     result = run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=False, startText="def two")
     assert result["lineCount"] == 6
-    assert project.screen() == before
+    assert Diffs(project).drawn() == before
     assert project.lua("local b = vim.fn.bufnr('a.py') return { vim.fn.bufloaded(b), vim.fn.buflisted(b) }") == [1, 1]
     project.keys(":buffer a.py<CR>")
     project.wait(lambda: project.cursor() == (5, 0), what="the cursor to be where Claude pointed")

@@ -343,6 +343,7 @@ def test_neovims_own_question_about_a_modified_buffer_does_not_come(opened):
     write_by_rename(opened.project / "a.txt", "theirs\n")
     opened.keys(":checktime<CR>")
     opened.wait("#notices == 1")
+    opened.wait("vim.fn.histget(':') == 'checktime' and vim.fn.mode() == 'n'", what="the command to be done")
     assert opened.mode() == "n"
 
 
@@ -442,7 +443,7 @@ TOP = "".join(f"new {i}\n" for i in range(1, 6))
 @pytest.mark.parametrize("select", ["V3j", "v3jl", "<C-v>3jl"])
 def test_a_selection_stays_on_its_lines(opened, select):
     opened.keys("10G0ll" + select)
-    opened.wait("vim.fn.line('.') == 13")
+    opened.wait(f"vim.fn.line('.') == 13 and vim.fn.col('.') == {4 if select.endswith('l') else 3}")
     selected = "return vim.fn.getregion(vim.fn.getpos('v'), vim.fn.getpos('.'), { type = vim.fn.mode() })"
     before = opened.lua(selected)
     write_by_rename(opened.project / "a.txt", TOP + TEXT)

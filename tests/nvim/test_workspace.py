@@ -175,5 +175,6 @@ def test_nothing_is_rewritten_when_nothing_changed(start_nvim):
     nvim.lua('calls = 0 require("claude-ide.native").set_workspace = function() calls = calls + 1 return true end')
     nvim.cmd("cd a")
     nvim.cmd("cd ../b | tabnew | tabclose")
-    nvim.lua("vim.wait(20)")
+    nvim.lua("done = false vim.schedule(function() vim.schedule(function() done = true end) end)")
+    nvim.wait("done", what="all that was put off")
     assert nvim.lua("return calls") == 0

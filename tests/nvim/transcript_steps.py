@@ -1,7 +1,10 @@
 """What the tests of transcripts do: show one, wait until it is rendered, go to a line."""
 
 ENV = {"TZ": "UTC"}
-NOTICES = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
+NOTICES = """
+notices = {} vim.notify = function(message) notices[#notices + 1] = message end
+require("claude-ide.transcript.motions").WAIT_MS = 60000 -- a machine that stands still is no reason to give up
+"""
 
 PARSER = "".join(f"line {number}\n" for number in range(1, 10)) + "for i = 0, n - 1 do\nend\n"
 

@@ -38,11 +38,9 @@ end
 ---@class claude-ide.terminal.external.Handle
 ---@field job? integer while it runs
 
----A program that ends sooner than this has not shown the CLI itself.
-local LAUNCH_MS = 2000
-
----How long a CLI may take to connect after the program that opened its window is done, and to come back (`/clear`).
-M.patience_ms = { connect = 20000, reconnect = 3000 }
+---A program that ends sooner than `launch` has not shown the CLI itself. How long that may take to connect after the program
+---that opened its window is done, and to come back (`/clear`).
+M.patience_ms = { launch = 2000, connect = 20000, reconnect = 3000 }
 
 ---The program has only told a terminal to open a window, as tmux does: the CLI in it runs as long as it is connected.
 ---@param on_end fun()
@@ -109,7 +107,7 @@ function M.open(spec, on_exit)
     detach = true, -- it outlives Neovim, as a window of its own should
     on_exit = function(_, code)
       handle.job = nil
-      if code == 0 and vim.uv.now() - began < LAUNCH_MS then
+      if code == 0 and vim.uv.now() - began < M.patience_ms.launch then
         follow(function()
           on_exit(0, true)
         end)

@@ -5,7 +5,7 @@ local M = {}
 ---@alias claude-ide.transcript.Stop "prompt"|"tool"|"edit"
 
 ---How long a jump may wait for the library: it answers within a few milliseconds.
-local WAIT_MS = 1000
+M.WAIT_MS = 1000
 ---Rows looked at in one question.
 local ROWS = 500
 
@@ -55,7 +55,7 @@ local function ask(view, from, count)
   view.source:rows(from, count, function(found)
     rows, done = found, true
   end)
-  vim.wait(WAIT_MS, function()
+  vim.wait(M.WAIT_MS, function()
     return done
   end, 1)
   if not rows then
@@ -131,7 +131,7 @@ function M.go_to_row(view, row)
   go(view, view.canvas.heights:before(row) + 1)
   local loader = require("claude-ide.transcript.loader")
   loader.update(view)
-  local rendered = vim.wait(WAIT_MS, function()
+  local rendered = vim.wait(M.WAIT_MS, function()
     return view.closed or view.canvas.rows[row] ~= nil
   end, 1)
   if rendered and not view.closed then
