@@ -78,6 +78,7 @@ class Rpc:
 
     def notify(self, method: str, *args: object) -> None:
         """Calls an API function without waiting for it."""
+        self._socket.settimeout(PATIENCE)  # not what was left of the last request's
         self._socket.sendall(msgpack.packb([2, method, args]))
 
     def close(self) -> None:
