@@ -4,23 +4,44 @@ from harness.nvim import Nvim
 
 _HOLD = """
 local sources, new_timer = ..., vim.uv.new_timer
-local held = {}
-function _G.let_timers_go()
-  vim.uv.new_timer = new_timer
+local held, holding = {}, true
+function _G.timers_held()
+  return vim.iter(held):any(function(timer) return timer.fn ~= nil end)
+end
+function _G.run_timers()
   for _, timer in ipairs(held) do
-    if timer.fn then timer.fn() end
+    local fn = timer.fn
+    timer.fn = nil
+    if fn then fn() end
   end
+end
+function _G.let_timers_go()
+  vim.uv.new_timer, holding = new_timer, false
+  run_timers()
 end
 vim.uv.new_timer = function()
   local caller = debug.getinfo(2, "S").source
   if not vim.iter(sources):any(function(source) return vim.endswith(caller, source) end) then
     return (new_timer())
   end
-  local timer = { fn = nil, closing = false }
-  function timer:start(_, _, fn) self.fn = fn end
-  function timer:stop() self.fn = nil end
-  function timer:close() self.fn, self.closing = nil, true end
-  function timer:is_active() return self.fn ~= nil end
+  local timer, real = { closing = false }, nil
+  function timer:start(ms, again, fn)
+    self.fn = holding and fn or nil
+    if not holding then
+      real = real or new_timer()
+      real:start(ms, again, fn)
+    end
+  end
+  function timer:stop()
+    self.fn = nil
+    if real then real:stop() end
+  end
+  function timer:close()
+    self:stop()
+    self.closing = true
+    if real then real:close() end
+  end
+  function timer:is_active() return self.fn ~= nil or real ~= nil and real:is_active() end
   function timer:is_closing() return self.closing end
   held[#held + 1] = timer
   return timer
@@ -31,6 +52,12 @@ end
 def hold_timers(nvim: Nvim, *sources: str) -> None:
     """From now on the timers that these files of the plugin make wait for `let_timers_go`."""
     nvim.lua(_HOLD, [f"claude-ide/{source}" for source in sources])
+
+
+def run_timers(nvim: Nvim) -> None:
+    """Ends the timers that are held, and waits until one of them has begun anew."""
+    nvim.lua("run_timers()")
+    nvim.wait("timers_held()", what="a timer to begin again")
 
 
 def let_timers_go(nvim: Nvim) -> None:

@@ -4,6 +4,7 @@ import os
 
 import pytest
 from diff_steps import Diffs
+from held_timers import hold_timers, let_timers_go, run_timers
 
 OLD = "".join(f"line {i}\n" for i in range(1, 101))
 NEW = OLD.replace("line 50\n", "LINE FIFTY\n")
@@ -55,11 +56,16 @@ def test_the_buffer_is_reloaded_after_the_write_by_itself(diffs):
 
 def test_a_file_that_is_written_late_is_waited_for(diffs):
     diffs.open(1, "a.txt", NEW)
+    hold_timers(diffs.nvim, "diff/reload.lua")
     diffs.nvim.keys("ZZ")
     diffs.answer(1)
     diffs.wait_current(None)
+    run_timers(diffs.nvim)
     (diffs.nvim.project / "a.txt").write_text(NEW[: len(NEW) // 2])
+    run_timers(diffs.nvim)
+    assert text(diffs) == OLD
     diffs.accepted(1, "a.txt")
+    let_timers_go(diffs.nvim)
     diffs.nvim.wait(lambda: text(diffs) == NEW)
     diffs.wait_clean()
 
