@@ -455,6 +455,17 @@ def test_what_a_server_says_too_late_is_not_told_as_it_was_before(project, limit
     assert diagnostics(nvim) == [told]
 
 
+def test_what_a_server_that_was_late_once_has_said_since_is_told_though_it_does_not_repeat_it(project):
+    nvim = project("{ changes_only = true, delay = 200 }", opts={"diagnostics": {"wait_all_ms": 60}}, patient=False)
+    nvim.cmd("edit a.py")
+    write(nvim, "new.py", "ERROR\n")
+    diagnostics(nvim)
+    nvim.wait("#vim.diagnostic.get() > 0")
+    # It is told of this change, has nothing new to say of the other file, and is waited for in vain.
+    write(nvim, "a.py", "x = 2\n")
+    assert messages(diagnostics(nvim))["new.py"] == ["ERROR in line 1"]
+
+
 def test_errors_that_were_there_before_a_slow_server_came_are_not_told_as_new(project):
     nvim = project("{ slow_start = 'held' }", files={"a.py": "x = 1\nERROR\n"})
     be_patient(nvim, wait_ms=300)

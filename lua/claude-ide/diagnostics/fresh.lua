@@ -59,9 +59,8 @@ local function finish(wait)
     late[buf][client_id] = true
   end
   for _, open in pairs(wait.open) do
-    if open.client_id then
+    if open.client_id and not known().ran_out(open.client_id, open.buf, wait.ends - wait.began) then
       is_late(open.buf, open.client_id)
-      known().ran_out(open.client_id, wait.ends - wait.began)
     end
   end
   for client_id in pairs(wait.clients) do
@@ -262,7 +261,8 @@ function M.wait(bufs, ms, done)
   end
   known().subscribe(heard, worked)
   vim.uv.update_time()
-  local wait = begin(ms, done)
+  -- Where no time is left they are asked too: what they say later is heard, and until then they are late.
+  local wait = begin(math.max(0, ms), done)
   for _, buf in ipairs(waiting) do
     wait.bufs[buf] = true
     wait.versions[buf] = vim.lsp.util.buf_versions[buf]

@@ -221,18 +221,29 @@ function M.kept_silent(client_id, buf, waited)
   end
 end
 
----The time was up before a server said anything, and nobody knows whether it would have.
+---@param server claude-ide.diagnostics.Server
+---@param buf integer
+---@return boolean
+local function has_judged_text(server, buf)
+  return server.judged[buf] ~= nil and server.judged[buf] >= version_of(buf)
+end
+
+---The time was up before a server said anything, and nobody knows whether it would have. What it said of this very text
+---holds all the same: most servers do not repeat it where something else has changed.
 ---@param client_id integer
+---@param buf integer
 ---@param waited number milliseconds
-function M.ran_out(client_id, waited)
+---@return boolean holds
+function M.ran_out(client_id, buf, waited)
   local server = get(client_id)
   if M.is_working(client_id) then
-    return
+    return false
   end
-  server.silences = server.silences + 1
-  if server.spoken and not server.patience then
+  server.silences = server.silences + (waited > 0 and 1 or 0)
+  if server.spoken and waited > 0 and not server.patience then
     server.patience = math.max(LEAST_PATIENCE_MS, waited / 2)
   end
+  return has_judged_text(server, buf)
 end
 
 ---Something happened, on disk perhaps, that makes what the servers said of a buffer old.
@@ -250,13 +261,6 @@ end
 ---@return boolean
 function M.is_expected(client_id, buf)
   return get(client_id).expected[buf] == true
-end
-
----@param server claude-ide.diagnostics.Server
----@param buf integer
----@return boolean
-local function has_judged_text(server, buf)
-  return server.judged[buf] ~= nil and server.judged[buf] >= version_of(buf)
 end
 
 ---Whether a server has judged the present text of a buffer, and nothing has happened since.
