@@ -120,7 +120,7 @@ def drive(terminal: Terminal, project: Path) -> int:
 
 
 def wait_for_diff(terminal: Terminal, line: str) -> None:
-    terminal.wait_screen("A change waits for you", timeout=60)
+    terminal.wait_screen("A change waits for you")
     terminal.wait_screen(line)
     terminal.wait_quiet(0.5)  # nobody decides sooner: keys that come at once are taken for the diff before
 

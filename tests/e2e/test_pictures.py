@@ -29,7 +29,7 @@ def test_takes_a_picture(name, tmp_path):
     command = [sys.executable, ROOT / "demo" / "pictures.py", "--nvim", nvim_binary("0.12"), "--claude", cli_binary()]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "tests"), "LANG": "C.UTF-8"}
     run = subprocess.run(
-        [*command, "--into", tmp_path, name], env=environment, capture_output=True, text=True, timeout=200, check=False
+        [*command, "--into", tmp_path, name], env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert run.returncode == 0, run.stdout + run.stderr
     (picture,) = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from harness.cli import call
+from harness.cli import call, submitting
 from harness.mock_api import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
@@ -52,7 +52,7 @@ def nvim(start_with_claude, mock_api):
     mock_api.script(Reply(calls=[("Read", {"file_path": str(nvim.project / "a.txt")})]), Reply(calls=[edit(nvim)]))
     nvim.keys("change it")
     nvim.wait_screen("change it")
-    nvim.keys("<CR>")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
     nvim.wait(ONE_DIFF)
     return nvim
 

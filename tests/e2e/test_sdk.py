@@ -24,7 +24,7 @@ def talk(start_nvim):
         ["node", script, NODE_MODULES, str(lock["port"]), lock["authToken"], nvim.project / "a.txt"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert run.returncode == 0, run.stderr

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness.cli import QUESTION, Cli, binary, call, environment, prepare_home
+from harness.cli import QUESTION, Cli, binary, call, environment, prepare_home, submitting
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
@@ -50,7 +50,7 @@ def headless(home, mock_api, tmp_path):
             cwd=tmp_path / "project",
             check=True,
             capture_output=True,
-            timeout=120,
+            timeout=600,
         )
         (new,) = set(folder.glob("*/*.jsonl")) - before
         return new.stem
@@ -78,15 +78,17 @@ def terminal_session(nvim, id=None):
 
 
 def test_states_follow_a_turn_a_question_clear_and_a_kill(start_nvim, cli):
-    nvim = start_nvim(init_lua=EVENTS)
+    wait = "until [ -e go ]; do sleep 0.1; done; touch made-by-claude\n"
+    nvim = start_nvim(init_lua=EVENTS, files={"wait.sh": wait})
     nvim.lua('require("claude-ide").connect()')
     claude = cli(nvim)
     shows(nvim, "Claude idle")
-    claude.prompt(call("Bash", command="sleep 3; touch made-by-claude"))
+    claude.prompt(call("Bash", command="sh wait.sh"))
     claude.wait_screen(QUESTION)
     shows(nvim, "Claude waiting: permission")
     claude.answer("\r")  # the first choice; one Enter too many does nothing at the prompt that follows
     shows(nvim, "Claude working")
+    (nvim.project / "go").touch()
     claude.wait_screen("● Done.")
     shows(nvim, "Claude idle")
     names = [name for name, _ in nvim.lua("return events")]
@@ -118,7 +120,7 @@ def test_a_headless_session_is_listed_and_resumed_in_the_terminal(nvim, headless
     nvim.wait(f"{TEXT} == 'Claude idle'", what="the statusline")
 
 
-def test_a_fork_goes_on_with_a_copy(nvim, headless, home):
+def test_a_fork_goes_on_with_a_copy(nvim, headless, home, mock_api):
     session = headless("SAY the answer is 42")
     (file,) = (home / ".claude" / "projects").glob(f"*/{session}.jsonl")
     before = file.read_bytes()
@@ -127,7 +129,7 @@ def test_a_fork_goes_on_with_a_copy(nvim, headless, home):
     nvim.wait_screen("manual mode on")
     nvim.keys("SAY forked")
     nvim.wait_screen("SAY forked")
-    nvim.keys("<CR>")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
     nvim.wait_screen("● forked")
     fork = terminal_session(nvim)
     assert fork != session
@@ -159,11 +161,10 @@ def test_a_title_given_here_is_the_clis_own(start_nvim, cli, mock_api):
     claude.prompt("SAY more")
     claude.wait_screen("● more")
     claude.prompt("/exit")
-    claude.terminal.wait_exit(60)
+    claude.terminal.wait_exit()
     again = Cli(nvim.home, nvim.project, mock_api, args=("--resume",))
     try:
-        again.wait_screen("❯ The answer “42”")
-        again.enter()
+        again.answer("\r", question="❯ The answer “42”")
         again.wait_screen("● the answer is 42")
         again.prompt("/rename The answer “42”")
         again.wait_screen("Session renamed to: The answer “42”")
@@ -174,7 +175,7 @@ def test_a_title_given_here_is_the_clis_own(start_nvim, cli, mock_api):
     listed = """
     local found
     require("claude-ide").sessions.list({}, function(items) found = items end)
-    vim.wait(10000, function() return found ~= nil end, 5)
+    vim.wait(100000, function() return found ~= nil end, 5)
     return vim.tbl_map(function(item) return item.summary.title end, found)
     """
     assert nvim.lua(listed) == ["The answer “42”"]
@@ -219,7 +220,7 @@ def test_states_of_a_cli_that_keeps_no_record(start_nvim, cli):
     nvim.wait("#require('claude-ide.sessions').live() == 0", timeout=30, what="its end")
 
 
-def test_what_runs_in_the_terminal_is_told_when_it_waits_out_of_sight(start_with_claude):
+def test_what_runs_in_the_terminal_is_told_when_it_waits_out_of_sight(start_with_claude, mock_api):
     nvim = start_with_claude(
         init_lua="notices = {} vim.notify = function(message) notices[#notices + 1] = message end",
     )
@@ -234,6 +235,6 @@ def test_what_runs_in_the_terminal_is_told_when_it_waits_out_of_sight(start_with
     send = "vim.fn.chansend(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
     nvim.lua(send, call("Bash", command="touch x"))
     nvim.wait(shown, what="the CLI to show the prompt")
-    nvim.lua(send, "\r")
+    nvim.wait(submitting(mock_api, lambda: nvim.lua(send, "\r")), what="the model to be asked")
     nvim.wait("#notices == 1", what="the notice")
     assert nvim.lua("return notices") == ["Claude waits for your permission"]

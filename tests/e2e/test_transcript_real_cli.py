@@ -26,6 +26,11 @@ def lines_with(nvim, text):
     return [line for line in nvim.lines() if text in line]
 
 
+def wait_line(nvim, text, pattern):
+    """Waits until the first line with a text is like this."""
+    nvim.wait(lambda: re.fullmatch(pattern, next(iter(lines_with(nvim, text)), "")), what=f"a line like {pattern!r}")
+
+
 def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
     path, shell = str(nvim.project / "a.txt"), 'python3 -c "print(6 * 7)"'
     claude = cli(nvim, args=["--ide"], mode="acceptEdits")
@@ -43,22 +48,23 @@ def test_a_conversation_is_followed_as_it_happens(nvim, cli, mock_api):
     claude.wait_screen(QUESTION)
     nvim.wait_screen("Claude waits for your permission")
     nvim.wait(lambda: lines_with(nvim, f"  Bash {shell} · running"))
-    assert re.fullmatch(r"  Read a.txt · ok · [\d.]+ s", lines_with(nvim, "  Read ")[0])
-    assert re.fullmatch(r"  Edit a.txt \+1 −1 · ok · [\d.]+ s", lines_with(nvim, "  Edit ")[0])
-    assert "    +TWO" in nvim.lines() and "    -two" in nvim.lines()
+    wait_line(nvim, "  Read ", r"  Read a.txt · ok · [\d.]+ s")
+    wait_line(nvim, "  Edit ", r"  Edit a.txt \+1 −1 · ok · [\d.]+ s")
+    nvim.wait(lambda: {"    +TWO", "    -two"} <= set(nvim.lines()), what="the edit")
     claude.answer("1")
     nvim.wait(lambda: lines_with(nvim, "All is done")[1:])
     nvim.wait(lambda: "    42" in nvim.lines())
-    assert re.fullmatch(r"  Bash python3 .* · ok · [\d.]+ s \(\+[\d.]+ s asked\)", lines_with(nvim, "  Bash ")[0])
-    assert nvim.cursor()[0] == nvim.lua("return vim.fn.line('$')"), "it followed"
+    wait_line(nvim, "  Bash ", r"  Bash python3 .* · ok · [\d.]+ s \(\+[\d.]+ s asked\)")
+    nvim.wait("vim.fn.line('.') == vim.fn.line('$')", what="it to follow")
     nvim.wait_screen(re.compile(r" · idle ", re.MULTILINE))
 
     nvim.keys("[c<CR>")
     nvim.wait("#vim.api.nvim_list_tabpages() == 2")
-    assert nvim.lua(
+    second = (
         "return vim.tbl_map(function(win) return vim.fn.getbufline(vim.api.nvim_win_get_buf(win), 2)[1] end, "
         "vim.api.nvim_tabpage_list_wins(0))"
-    ) == ["two", "TWO"]
+    )
+    nvim.wait(lambda: nvim.lua(second) == ["two", "TWO"], what="what the edit changed")
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_tabpages() == 1")
     nvim.keys("gf")
@@ -74,7 +80,7 @@ def test_a_tool_that_is_refused_and_one_that_fails_say_so(nvim, cli):
     nvim.wait(lambda: lines_with(nvim, "  Read missing.txt · failed"))
     claude.prompt(call("Bash", command="touch made.txt", description="Make it"))
     claude.wait_screen(QUESTION)
-    claude.escape()
+    claude.answer("\x1b")
     nvim.wait(lambda: lines_with(nvim, "  Bash touch made.txt · rejected"))
     nvim.wait(lambda: lines_with(nvim, "  Interrupted by you"))
 
@@ -87,7 +93,7 @@ def test_thinking_is_folded(nvim, cli, mock_api):
     nvim.wait(SESSION, what="the session to be known")
     nvim.cmd("Claude transcript")
     nvim.wait(lambda: lines_with(nvim, "I have thought."))
-    assert nvim.lines()[nvim.lines().index("  Thinking") + 1] == "    First one thing."
+    nvim.wait(lambda: "  Thinking\n    First one thing.\n" in "\n".join(nvim.lines()), what="what it thought")
     screen = nvim.wait_screen(re.compile(r"^  Thinking First one thing. +2 lines$", re.MULTILINE))
     assert "Then another." not in screen
 

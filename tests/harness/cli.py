@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from . import PATIENCE
@@ -73,6 +73,20 @@ def environment(home: Path, api: MockApi, executable: Path | None = None) -> dic
     }
 
 
+def submitting(api: MockApi, enter: Callable[[], None]) -> Callable[[], bool]:
+    """A condition to wait for: the model is asked what stands at the prompt. Presses Enter, and again where one was lost."""
+    turns, pressed = api.turns(), None
+
+    def asked() -> bool:
+        nonlocal pressed
+        if pressed is None or time.monotonic() - pressed > _LOST:
+            pressed = time.monotonic()  # nothing was asked yet, so nothing else can be what this answers
+            enter()
+        return api.turns() > turns
+
+    return asked
+
+
 class Cli:
     """One CLI in a terminal of its own."""
 
@@ -115,18 +129,10 @@ class Cli:
     def prompt(self, text: str) -> None:
         """Types a prompt and submits it; waits until the model has it, where it is for the model."""
         self.type(text)
-        asked, pressed = len(self._api.requests), -_LOST
-
-        def taken() -> bool:
-            nonlocal pressed
-            if len(self._api.requests) > asked:
-                return True
-            if time.monotonic() - pressed > _LOST:  # nothing was asked yet, so nothing else can be what this answers
-                pressed = time.monotonic()
-                self.enter()
-            return text.startswith("/")
-
-        self.terminal.wait(taken, PATIENCE, "the CLI to ask the model")
+        if text.startswith("/"):
+            self.enter()
+        else:
+            self.terminal.wait(submitting(self._api, self.enter), PATIENCE, "the CLI to ask the model")
 
     def answer(self, choice: str = "1", question: str = QUESTION) -> None:
         """Answers the permission question on the screen, or another one that shows this text until it is answered.

@@ -17,7 +17,7 @@ with open(partial, "w") as file:
     json.dump(started, file)
 os.rename(partial, os.path.join({folder!r}, f"{{number}}.json"))
 tty.setraw(0)
-os.write(1, b"\\x1b[?2004hfake CLI ready\\r\\n")
+typed = open(os.path.join({folder!r}, f"{{number}}.typed"), "ab", buffering=0)
 
 
 def report_size(*_):
@@ -26,7 +26,7 @@ def report_size(*_):
 
 
 signal.signal(signal.SIGWINCH, report_size)
-typed = open(os.path.join({folder!r}, f"{{number}}.typed"), "ab", buffering=0)
+os.write(1, b"\\x1b[?2004hfake CLI ready\\r\\n")
 while True:
     data = os.read(0, 65536)
     typed.write(data)

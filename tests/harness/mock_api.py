@@ -72,6 +72,11 @@ class MockApi:
             bodies = [body for body in self.requests if body.get("tools")]
         return bodies[-1]["messages"] if bodies else []
 
+    def turns(self) -> int:
+        """How often the model was asked; the CLI's housekeeping does not count."""
+        with self._lock:
+            return sum(bool(body.get("tools")) for body in self.requests)
+
     def seen(self, text: str) -> bool:
         """Whether a part of the latest conversation holds this text."""
         return text in json.dumps(self.conversation(), ensure_ascii=False)

@@ -222,18 +222,18 @@ class Terminal:
         """Ends the process and everything it began, at once; harmless when it is gone."""
         if self._ended:
             return
-        for _ in range(20):  # one that is just being replaced by exec has no environment to be found by
+        for look in range(20):  # one that is just being replaced by exec has no environment to be found by
             for pid in marked_processes(self.marker) | {self._process.pid}:
                 if pid == self._process.pid and self._process.poll() is not None:
                     continue
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             self._process.wait(PATIENCE)
-            self._reader.join(0.05)
+            self._reader.join(0.05 * (1 + look))
             if not self._reader.is_alive():
                 break
-        os.close(self._master)
-        self._master = -1
+        master, self._master = self._master, -1
+        os.close(master)
         self._ended = True
 
     def _read(self) -> None:
