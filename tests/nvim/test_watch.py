@@ -159,10 +159,26 @@ def test_where_the_system_sends_no_events_the_disk_is_looked_at(start_nvim):
         init_lua="vim.uv.new_fs_event = function() return nil, 'EMFILE: too many open files' end",
     )
     nvim.lua(START)
-    assert nvim.lua("return require('claude-ide.watch.files').counts()") == {"watched": 0, "polled": 1, "folders": 1}
+    assert nvim.lua("return require('claude-ide.watch.files').counts()") == {
+        "watched": 0,
+        "polled": 1,
+        "folders": 1,
+        "looks": True,
+    }
     nvim.lua("require('claude-ide.watch.files').look()")
     write_by_rename(nvim.project / "a.txt", "new\n")
     nvim.wait(lambda: nvim.lines() == ["new"])
+
+
+def test_the_disk_is_looked_at_only_as_long_as_the_system_sends_no_events(start_nvim):
+    nvim = start_nvim(args=["sub/a.txt"], init_lua="vim.opt.shortmess:append('F')")
+    nvim.lua(START)
+    counts = "require('claude-ide.watch.files').counts()"
+    assert nvim.lua(f"return {counts}.looks"), "the folder is not there yet"
+    (nvim.project / "sub").mkdir()
+    nvim.wait(f"not {counts}.looks and {counts}.watched == 1", what="the folder to be watched")
+    shutil.rmtree(nvim.project / "sub")
+    nvim.wait(f"{counts}.looks", what="the disk to be looked at again")
 
 
 def test_one_folder_is_watched_once_and_let_go_with_its_last_buffer(start_nvim):
@@ -171,7 +187,7 @@ def test_one_folder_is_watched_once_and_let_go_with_its_last_buffer(start_nvim):
     nvim.lua(START)
     nvim.lua("for i = 0, 199 do vim.fn.bufload(vim.fn.bufadd('f' .. i .. '.txt')) end")
     counts = "return require('claude-ide.watch.files').counts()"
-    assert nvim.lua(counts) == {"watched": 1, "polled": 0, "folders": 1}
+    assert nvim.lua(counts) == {"watched": 1, "polled": 0, "folders": 1, "looks": False}, "nobody is woken for nothing"
     for name in names:
         write_by_rename(nvim.project / name, "new\n")
     nvim.wait("""
@@ -181,7 +197,7 @@ def test_one_folder_is_watched_once_and_let_go_with_its_last_buffer(start_nvim):
       return true
     """)
     nvim.cmd("silent %bwipeout")
-    assert nvim.lua(counts) == {"watched": 0, "polled": 0, "folders": 0}
+    assert nvim.lua(counts) == {"watched": 0, "polled": 0, "folders": 0, "looks": False}
 
 
 # `judged` is what a file held when a change of it was last judged.
@@ -355,7 +371,12 @@ def test_it_can_be_off(start_nvim, off):
     if off == "stopped":
         nvim.lua("require('claude-ide.server').stop()")
     assert nvim.lua("return require('claude-ide.watch').is_following(vim.api.nvim_get_current_buf())") is False
-    assert nvim.lua("return require('claude-ide.watch.files').counts()") == {"watched": 0, "polled": 0, "folders": 0}
+    assert nvim.lua("return require('claude-ide.watch.files').counts()") == {
+        "watched": 0,
+        "polled": 0,
+        "folders": 0,
+        "looks": False,
+    }
 
 
 def test_a_buffer_in_two_windows_keeps_both_views(opened):

@@ -57,6 +57,36 @@ local quiet ---@type uv.uv_timer_t?
 local poll ---@type uv.uv_timer_t?
 local arm ---@type fun(folder: claude-ide.watch.Folder)
 
+---Whether the system may tell nothing of a folder.
+---@param folder claude-ide.watch.Folder
+---@return boolean
+local function is_polled(folder)
+  return not folder.handle or folder.remote == true
+end
+
+---What is still to be looked at of this round.
+---@type claude-ide.watch.File[]
+local round = {}
+
+---@return boolean
+local function has_to_look()
+  for _, folder in pairs(folders) do
+    if is_polled(folder) then
+      return true
+    end
+  end
+  return #round > 0
+end
+
+---Looks in a moment, where there is something that only a look can find: who is idle is not woken for nothing.
+local function poll_soon()
+  if poll and not poll:is_active() and has_to_look() then
+    poll:start(POLL_MS, 0, function()
+      M.look()
+    end)
+  end
+end
+
 ---@param file claude-ide.watch.File
 local function tell(file)
   for _, follower in pairs(vim.tbl_extend("force", {}, file.followers)) do
@@ -102,6 +132,7 @@ local function watch_anew(folder)
   if folders[folder.path] == folder then
     disarm(folder)
     arm(folder)
+    poll_soon()
     for _, file in pairs(folder.names) do
       touched(file)
     end
@@ -120,7 +151,8 @@ function arm(folder)
   local own_name = vim.fs.basename(folder.path)
   local started = handle:start(folder.path, {}, function(err, name)
     if err then
-      return disarm(folder)
+      disarm(folder)
+      return poll_soon()
     end
     local file = name and folder.names[name]
     if file then
@@ -136,6 +168,7 @@ function arm(folder)
   folder.handle, watched = handle, watched + 1
   vim.uv.fs_statfs(folder.path, function(_, system)
     folder.remote = system ~= nil and REMOTE[system.type] or false
+    poll_soon()
   end)
 end
 
@@ -145,22 +178,11 @@ local function key(stat)
   return stat and require("claude-ide.buffer.stamp").key(stat) or "missing"
 end
 
----@type claude-ide.watch.File[]
-local round = {}
-
-local function poll_soon()
-  if poll and not poll:is_active() then
-    poll:start(POLL_MS, 0, function()
-      M.look()
-    end)
-  end
-end
-
 ---Looks once at files without events, some at a time; at folders without a watch, whether they can be watched by now.
 function M.look()
   if #round == 0 then
     for _, folder in pairs(folders) do
-      if not folder.handle or folder.remote then
+      if is_polled(folder) then
         vim.list_extend(round, vim.tbl_values(folder.names))
       end
       if not folder.handle then
@@ -226,16 +248,17 @@ function M.follow(path, follower)
   end
 end
 
----How many folders are watched by events and how many files are looked at in turns, for the health check.
----@return { watched: integer, polled: integer, folders: integer }
+---How many folders are watched by events and how many files are looked at in turns; whether they will be.
+---@return { watched: integer, polled: integer, folders: integer, looks: boolean }
 function M.counts()
   local polled = 0
   for _, folder in pairs(folders) do
-    if not folder.handle or folder.remote then
+    if is_polled(folder) then
       polled = polled + vim.tbl_count(folder.names)
     end
   end
-  return { watched = watched, polled = polled, folders = vim.tbl_count(folders) }
+  local looks = poll ~= nil and poll:is_active() == true
+  return { watched = watched, polled = polled, folders = vim.tbl_count(folders), looks = looks }
 end
 
 return M
