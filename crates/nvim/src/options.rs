@@ -87,6 +87,7 @@ impl From<StartOptions> for ServerOptions {
             },
             hidden_tools,
             write_file: options.write_file,
+            ..Self::default()
         }
     }
 }

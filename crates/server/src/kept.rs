@@ -21,12 +21,13 @@ use crate::editor::ClientId;
 /// Of the process: a number that an earlier server gave is none of this one's.
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
-/// How long a reply is believed. A project's root may come to be or go on the disk.
-const MAX_AGE: Duration = Duration::from_secs(1);
-
 /// What the editor keeps, by the name of the call.
-#[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<State>);
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// How long a reply is believed.
+    max_age: Duration,
+    state: Mutex<State>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -49,8 +50,12 @@ struct Told {
 }
 
 impl Kept {
+    pub(crate) fn new(max_age: Duration) -> Self {
+        Self { max_age, state: Mutex::default() }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A client puts something to the editor: what that said before holds no more. Returns the number of this.
@@ -81,7 +86,7 @@ impl Kept {
     /// The editor's last reply to a call, if it holds for this client.
     pub(crate) fn recall(&self, client: ClientId, call: &str) -> Option<Box<RawValue>> {
         let state = self.state();
-        let holds = state.client == Some(client) && state.since.is_some_and(|since| since.elapsed() <= MAX_AGE);
+        let holds = state.client == Some(client) && state.since.is_some_and(|since| since.elapsed() <= self.max_age);
         state.replies.get(call).filter(|_| holds).cloned()
     }
 }
@@ -93,6 +98,7 @@ mod tests {
     use super::*;
 
     const ONE: ClientId = ClientId::new(1);
+    const LONG: Duration = Duration::from_secs(3600);
 
     fn told(kept: &Kept, asked: u64) {
         kept.tell(&to_raw_value(&json!({ "asked": asked, "replies": { "call": [1] } })).unwrap());
@@ -104,7 +110,7 @@ mod tests {
 
     #[test]
     fn what_the_editor_keeps_is_recalled_as_often_as_asked() {
-        let kept = Kept::default();
+        let kept = Kept::new(LONG);
         told(&kept, kept.ask(ONE));
         assert_eq!(recalled(&kept).as_deref(), Some("[1]"));
         assert_eq!(recalled(&kept).as_deref(), Some("[1]"));
@@ -113,7 +119,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_since_ends_it_also_where_the_editor_is_late_to_know() {
-        let kept = Kept::default();
+        let kept = Kept::new(LONG);
         let first = kept.ask(ONE);
         told(&kept, first);
         let second = kept.ask(ONE);
@@ -126,20 +132,21 @@ mod tests {
 
     #[test]
     fn another_client_has_to_ask() {
-        let kept = Kept::default();
+        let kept = Kept::new(LONG);
         told(&kept, kept.ask(ONE));
         assert!(kept.recall(ClientId::new(2), "call").is_none());
     }
 
     #[test]
     fn what_is_taken_back_or_too_old_is_not_recalled() {
-        let kept = Kept::default();
+        let kept = Kept::new(LONG);
         let asked = kept.ask(ONE);
         told(&kept, asked);
         kept.tell(&to_raw_value(&json!({ "asked": asked })).unwrap());
         assert_eq!(recalled(&kept), None);
         told(&kept, asked);
-        kept.state().since = Instant::now().checked_sub(MAX_AGE * 2);
+        assert!(recalled(&kept).is_some());
+        kept.state().since = Instant::now().checked_sub(LONG * 2);
         assert_eq!(recalled(&kept), None);
     }
 }

@@ -34,6 +34,10 @@ pub struct ServerOptions {
     pub version: String,
     /// How long a connection may take to say who it is.
     pub handshake_timeout: Duration,
+    /// How long a client may take to tell its folders before it counts as ready without.
+    pub roots_timeout: Duration,
+    /// How long a reply of the editor that holds on is believed. A project's root may come to be or go on the disk.
+    pub kept_for: Duration,
     /// How many clients may be connected.
     pub max_connections: usize,
     /// How large a message of a client may be, and a file that is read for it.
@@ -70,6 +74,8 @@ impl Default for ServerOptions {
             server_name: "claude-ide".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             handshake_timeout: Duration::from_secs(5),
+            roots_timeout: Duration::from_millis(300),
+            kept_for: Duration::from_secs(1),
             max_connections: 16,
             max_message_bytes: 64 << 20,
             keepalive: Keepalive::default(),

@@ -46,7 +46,7 @@ impl Services {
             workspace: watch::Sender::new(options.workspace.clone()),
             disk: Arc::new(Semaphore::new(DISK_WORKERS)),
             writes: Turns::default(),
-            kept: Kept::default(),
+            kept: Kept::new(options.kept_for),
             options,
         }
     }

@@ -7,6 +7,8 @@
     reason = "tests may fail loudly"
 )]
 
+use std::time::Duration;
+
 use claude_ide_server::{ClientEvent, ClientState, ServerOptions, testing::TestServer};
 use serde_json::{Value, json};
 
@@ -47,7 +49,8 @@ fn the_editor_hears_of_a_client_in_order() {
 
 #[test]
 fn a_client_that_does_not_tell_its_folders_is_ready_all_the_same() {
-    let server = start();
+    let roots_timeout = Duration::from_millis(1);
+    let server = TestServer::start(ServerOptions { roots_timeout, ..ServerOptions::default() });
     let mut client = server.connect();
     client.request("initialize", &json!({ "protocolVersion": "2025-11-25", "capabilities": { "roots": {} } }));
     client.notify("notifications/initialized", &json!({}));

@@ -16,14 +16,21 @@ fn a_thousand_connects_and_drops_leave_nothing_behind() {
     let server = TestServer::start(ServerOptions::default());
     let sockets = open_sockets();
     let mut clients = come_and_go(&server, 100);
-    let memory = resident_kib();
-    clients += come_and_go(&server, 1000);
-    server.editor.wait_disconnected(clients);
-    server.wait_status("every socket to be closed", |status| {
-        status.clients.is_empty() && status.queued_bytes == 0 && open_sockets() <= sockets
-    });
-    let after = resident_kib();
-    assert!(after < memory + 4096, "resident: {memory} KiB → {after} KiB");
+    let mut grown = || {
+        let memory = resident_kib();
+        clients += come_and_go(&server, 1000);
+        server.editor.wait_disconnected(clients);
+        server.wait_status("every socket to be closed", |status| {
+            status.clients.is_empty() && status.queued_bytes == 0 && open_sockets() <= sockets
+        });
+        resident_kib().saturating_sub(memory)
+    };
+    // What leaks does so each time; what the system rounds up to large pages does once.
+    let mut kib = vec![grown()];
+    while kib.len() < 4 && kib.last().is_some_and(|kib| *kib >= 4096) {
+        kib.push(grown());
+    }
+    assert!(kib.last().is_some_and(|kib| *kib < 4096), "each thousand took more: {kib:?} KiB");
 }
 
 /// Connects and drops that often, in every way; returns how many of them were clients.

@@ -173,7 +173,6 @@ fn one_client_too_many_is_told_so_and_a_place_becomes_free() {
     assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
     assert!(body.contains("too many clients"), "{body}");
     one.wait_for_goodbye();
-    server.wait_status("a free place", |status| status.clients.len() == 1);
     server.client().request("ping", &json!({}));
 }
 
@@ -190,12 +189,16 @@ fn sockets_that_say_nothing_keep_nobody_out() {
     // So long that only making room can let the client in.
     let handshake_timeout = Duration::from_secs(600);
     let mut server = TestServer::start(ServerOptions { handshake_timeout, ..ServerOptions::default() });
-    let silent: Vec<_> = (0..300).map(|_| dial(server.port())).collect();
-    server.client().request("ping", &json!({}));
     let mut staying = server.client();
-    let more: Vec<_> = (0..300).map(|_| dial(server.port())).collect();
-    server.client().request("ping", &json!({}));
-    staying.request("ping", &json!({}));
-    drop((silent, more));
+    let mut silent = Vec::new();
+    for _ in 0..2 {
+        for _ in 0..6 {
+            silent.extend((0..50).map(|_| dial(server.port())));
+            // They are accepted by then: more than the system lets wait would come later, when it tries again.
+            staying.request("ping", &json!({}));
+        }
+        server.client().request("ping", &json!({}));
+    }
+    drop(silent);
     server.stop();
 }

@@ -205,6 +205,7 @@ fn two_writes_of_one_file_keep_their_order_however_they_name_it() {
     let mut client = project.connect();
     let first = client.send("writeFile", &write("src/main.rs", "first"));
     let second = client.send("writeFile", &write("./src/../src/main.rs", "second"));
+    project.server.editor.wait_call("open_diff", 1);
     let other = client.send("writeFile", &write("other", "x"));
     project.server.editor.wait_call("open_diff", 2);
     let asked: Vec<_> =

@@ -1,6 +1,6 @@
 //! How a client comes in: MCP's handshake, or the first request of one that speaks plainly. Then what changes about it.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::value::RawValue;
 
@@ -16,9 +16,6 @@ use crate::{
     router::{Outcome, Payload, RequestError},
     tools::Arguments,
 };
-
-/// How long a client may take to tell its folders before it counts as ready without.
-const ROOTS_TIME: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -77,7 +74,9 @@ impl Client {
         match self.phase {
             Phase::New => self.become_ready(),
             Phase::Initializing if self.has_roots => {
-                self.phase = Phase::AwaitingRoots(Instant::now() + ROOTS_TIME);
+                let now = Instant::now();
+                let deadline = now.checked_add(self.caller.services.options.roots_timeout).unwrap_or(now);
+                self.phase = Phase::AwaitingRoots(deadline);
                 self.ask_for_roots();
             }
             Phase::Initializing => self.become_ready(),

@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     io::{self, Read, Write},
-    net::TcpStream,
+    net::{Shutdown, TcpStream},
 };
 
 use serde_json::{Value, json};
@@ -212,10 +212,13 @@ impl TestClient {
         }
     }
 
-    /// Closes as the CLI does, without a code, and waits for the echo.
+    /// Closes as the CLI does, without a code, and waits for the echo, and for the server to be done with the connection.
     pub fn wait_for_goodbye(mut self) {
         self.socket.close(None).unwrap();
         assert_eq!(self.goodbye(), None);
+        // Whether or not the other end is gone already.
+        drop(self.stream().shutdown(Shutdown::Write));
+        self.wait_end();
     }
 
     /// Reads until the socket ends.

@@ -22,4 +22,4 @@ pub use editor::{ScriptedEditor, Shared};
 pub use server::TestServer;
 
 /// How long a test waits for what should happen at once.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub const DEADLINE: Duration = Duration::from_secs(120);
