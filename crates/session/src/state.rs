@@ -323,7 +323,7 @@ mod tests {
         let text = r#"{"type":"assistant","timestamp":"2026-01-01T00:00:05Z","message":{"content":[{"type":"text","text":"let me"}],"stop_reason":null}}"#;
         let prompt = r#"{"type":"user","timestamp":"2026-01-01T00:00:01Z","message":{"content":"do it"}}"#;
         std::fs::write(&file, format!("{prompt}\n{text}\n")).unwrap();
-        let now = Millis::now();
+        let now = Millis::from_system(std::fs::metadata(&file).and_then(|file| file.modified()).unwrap());
         let started = Millis::parse("2026-01-01T00:00:01Z");
         let at = |now| infer(&file, now).map(|state| (state.activity, state.since)).unwrap();
         assert_eq!(at(now), (Activity::Working, started));

@@ -56,7 +56,7 @@ mod tests {
         assert!(own.parse::<u64>().is_ok(), "{own}");
         let mut child = std::process::Command::new("true").spawn().unwrap();
         while start_of(child.id()).is_some_and(|start| !start.is_empty()) {
-            std::thread::yield_now();
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
         assert!(exists(child.id()), "its parent has not asked");
         child.wait().unwrap();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Condvar;
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
@@ -10,9 +11,14 @@ use tempfile::TempDir;
 
 use super::*;
 
+const DEADLINE: Duration = Duration::from_secs(120);
+
 /// Keeps what it is told, as JSON.
 #[derive(Default)]
-struct Heard(Mutex<Vec<Json>>);
+struct Heard {
+    told: Mutex<Vec<Json>>,
+    more: Condvar,
+}
 
 impl Sink for Heard {
     fn tell(&self, news: News) {
@@ -25,26 +31,27 @@ impl Sink for Heard {
             }
             News::Live(change) => json!({ "type": "live", "change": change }),
         };
-        lock(&self.0).push(told);
+        lock(&self.told).push(told);
+        self.more.notify_all();
     }
 
     fn forget(&self, request: u64) {
-        lock(&self.0).retain(|told| told["id"] != json!(request));
+        lock(&self.told).retain(|told| told["id"] != json!(request));
     }
 }
 
 impl Heard {
     /// The next that `is_it`; what came before it is lost.
     fn next(&self, what: &str, is_it: impl Fn(&Json) -> bool) -> Json {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + DEADLINE;
+        let mut told = lock(&self.told);
         loop {
-            assert!(Instant::now() < deadline, "nothing was heard of {what}");
-            let mut told = lock(&self.0);
             if let Some(at) = told.iter().position(&is_it) {
                 return told.drain(..=at).next_back().unwrap();
             }
-            drop(told);
-            thread::yield_now();
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "nothing was heard of {what}");
+            told = self.more.wait_timeout(told, left).unwrap().0;
         }
     }
 }
@@ -236,7 +243,7 @@ fn what_comes_after_the_end_is_refused() {
     assert!(matches!(lab.ask(json!({ "find": { "id": "s" } })), Err(ServiceError::Over)));
     assert!(matches!(lab.ask(json!({ "open": { "file": "/none" } })), Err(ServiceError::Over)));
     let Lab { client, service, .. } = lab;
-    service.stop(Duration::from_secs(30)).unwrap();
+    service.stop(DEADLINE).unwrap();
     assert!(matches!(client.request(Request::Mode {}), Err(ServiceError::Over)));
 }
 
@@ -273,7 +280,7 @@ fn a_client_that_joins_late_hears_of_the_sessions_that_run() {
     lab.heard.next("the session", is_it);
     let heard = Arc::<Heard>::default();
     lab.service.join(Arc::<Heard>::clone(&heard));
-    assert!(is_it(&lock(&heard.0)[0]), "at once");
+    assert!(is_it(&lock(&heard.told)[0]), "at once");
     lab.service.close();
 }
 

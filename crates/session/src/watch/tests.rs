@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::state::Activity;
 
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(120);
 
 struct Bench {
     dir: tempfile::TempDir,
-    updates: Receiver<(Instant, Update)>,
+    updates: Receiver<Update>,
     watcher: Watcher,
 }
 
@@ -21,7 +21,7 @@ impl Bench {
         fs::create_dir_all(config.sessions()).unwrap();
         fs::create_dir_all(config.projects().join("p")).unwrap();
         let (sender, updates) = channel();
-        let receive = move |update| drop(sender.send((Instant::now(), update)));
+        let receive = move |update| drop(sender.send(update));
         let watcher = if polling { Watcher::start_polling(config, receive) } else { Watcher::start(config, receive) };
         Self { dir, updates, watcher: watcher.unwrap() }
     }
@@ -30,21 +30,30 @@ impl Bench {
         self.dir.path().join("projects/p").join(name)
     }
 
-    fn append(&self, name: &str, text: &str) -> Instant {
+    fn append(&self, name: &str, text: &str) {
         let mut file = File::options().append(true).create(true).open(self.file(name)).unwrap();
         file.write_all(text.as_bytes()).unwrap();
-        Instant::now()
     }
 
-    fn next(&self) -> (Instant, Update) {
+    /// Waits until all that was done to files so far is known, in a watched folder: events come in order.
+    fn catch_up(&self, name: &str) {
+        let made = self.dir.path().join(name);
+        File::create(&made).unwrap();
+        // To move it is one event, with none to follow.
+        fs::rename(made, self.file(name)).unwrap();
+        let is_it = |update| matches!(update, Update::Appeared { file, .. } if file == self.file(name));
+        while !is_it(self.next()) {}
+    }
+
+    fn next(&self) -> Update {
         self.updates.recv_timeout(DEADLINE).expect("an update")
     }
 
     /// The next lines of a follower, as text.
-    fn lines(&self) -> (Instant, Vec<String>, bool) {
+    fn lines(&self) -> (Vec<String>, bool) {
         loop {
-            if let (at, Update::Lines { lines, replaced, .. }) = self.next() {
-                return (at, lines.iter().map(|line| line.raw.get().to_owned()).collect(), replaced);
+            if let Update::Lines { lines, replaced, .. } = self.next() {
+                return (lines.iter().map(|line| line.raw.get().to_owned()).collect(), replaced);
             }
         }
     }
@@ -56,7 +65,7 @@ impl Bench {
 
     fn live(&self) -> (String, Activity, Option<SessionId>) {
         loop {
-            if let (_, Update::Live(change)) = self.next() {
+            if let Update::Live(change) = self.next() {
                 return (change.session.id.to_string(), change.session.state.activity, change.previous);
             }
         }
@@ -67,7 +76,7 @@ impl Bench {
 fn lines_until(bench: &Bench, last: &str) -> (Vec<String>, usize) {
     let (mut all, mut replacements) = (Vec::new(), 0);
     while all.last().is_none_or(|line| line != last) {
-        let (_, lines, replaced) = bench.lines();
+        let (lines, replaced) = bench.lines();
         if replaced {
             replacements += 1;
             all.clear();
@@ -108,19 +117,19 @@ fn each_line_comes_once_by_polling() {
     each_line_comes_once(true);
 }
 
+/// Without a timer that could be what looked.
+#[cfg(target_os = "linux")]
 #[test]
-fn a_new_line_is_seen_soon_after_its_write() {
+fn a_new_line_wakes_a_watcher_that_sleeps() {
     let bench = Bench::new(false);
     bench.append("s.jsonl", "");
     bench.watcher.follow(bench.file("s.jsonl"), From::End).unwrap();
-    bench.append("s.jsonl", "{\"n\":0}\n");
-    bench.lines();
-    let mut waits: Vec<_> =
-        (1..20).map(|n| (bench.append("s.jsonl", &format!("{{\"n\":{n}}}\n")), bench.lines().0)).collect();
-    waits.sort_by_key(|(written, seen)| seen.saturating_duration_since(*written));
-    let (written, seen) = waits[waits.len() / 2];
-    let median = seen.saturating_duration_since(written);
-    assert!(median <= Duration::from_millis(20), "{median:?}");
+    for n in 0..20 {
+        eventually("it sleeps", || bench.watcher.mode() == WatchMode::Events && bench.watcher.sleeps());
+        let line = format!("{{\"n\":{n}}}");
+        bench.append("s.jsonl", &(line.clone() + "\n"));
+        assert_eq!(lines_until(&bench, &line).0, [line]);
+    }
 }
 
 #[test]
@@ -128,17 +137,15 @@ fn our_own_reads_wake_nobody() {
     let bench = Bench::new(false);
     bench.append("s.jsonl", "{\"n\":1}\n");
     bench.watcher.follow(bench.file("s.jsonl"), From::Start).unwrap();
+    bench.watcher.watch_folder(bench.file(""));
     bench.lines();
-    bench.append("s.jsonl", "{\"n\":2}\n");
-    bench.lines();
+    bench.catch_up("before.jsonl");
     let before = bench.watcher.wakes();
     for _ in 0..50 {
         fs::read(bench.file("s.jsonl")).unwrap();
     }
-    // Events come in order: when the one after the reads is here, theirs would have been.
-    bench.append("s.jsonl", "{\"n\":3}\n");
-    bench.lines();
-    assert!(bench.watcher.wakes() - before <= 2, "{} wakes", bench.watcher.wakes() - before);
+    bench.catch_up("after.jsonl");
+    assert_eq!(bench.watcher.wakes() - before, 1, "what came after the reads");
 }
 
 #[test]
@@ -151,7 +158,7 @@ fn a_new_session_in_a_watched_folder_appears_and_clear_is_told() {
     bench.record("b", "idle");
     let (mut appeared, mut cleared) = (false, false);
     while !(appeared && cleared) {
-        match bench.next().1 {
+        match bench.next() {
             Update::Appeared { id, .. } => appeared = id == SessionId::new("b"),
             Update::Live(change) => cleared |= change.previous == Some(SessionId::new("a")),
             Update::Lines { .. } | Update::News { .. } => panic!("nothing is followed"),
@@ -168,7 +175,7 @@ fn a_file_that_comes_later_is_followed_too() {
     let follow = bench.watcher.follow(folder.join("s.jsonl"), From::Start).unwrap();
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("s.jsonl"), "{\"n\":1}\n").unwrap();
-    assert_eq!(bench.lines().1, [r#"{"n":1}"#]);
+    assert_eq!(bench.lines().0, [r#"{"n":1}"#]);
     bench.watcher.unfollow(follow);
 }
 
@@ -192,7 +199,7 @@ fn eventually(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + DEADLINE;
     while !holds() {
         assert!(Instant::now() < deadline, "{what}");
-        std::thread::yield_now();
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -205,7 +212,7 @@ fn nobody_looks_again_and_again_where_the_system_tells() {
     bench.watcher.watch_folder(bench.file(""));
     bench.watcher.follow_news(bench.file("later/s.jsonl"), 0);
     bench.append("s.jsonl", "{}\n");
-    assert!(matches!(bench.next().1, Update::Appeared { .. }));
+    assert!(matches!(bench.next(), Update::Appeared { .. }));
     eventually("it sleeps", || bench.watcher.mode() == WatchMode::Events && bench.watcher.sleeps());
     let polling = Bench::new(true);
     eventually("it polls", || polling.watcher.mode() == WatchMode::Polling);
@@ -244,7 +251,7 @@ fn a_folder_that_goes_and_comes_back_is_watched_again() {
     let bench = Bench::new(false);
     bench.append("s.jsonl", "{\"n\":1}\n");
     bench.watcher.follow(bench.file("s.jsonl"), From::Start).unwrap();
-    assert_eq!(bench.lines().1, [r#"{"n":1}"#]);
+    assert_eq!(bench.lines().0, [r#"{"n":1}"#]);
     fs::remove_dir_all(bench.file("")).unwrap();
     fs::create_dir_all(bench.file("")).unwrap();
     bench.append("s.jsonl", "{\"n\":2}\n");
@@ -259,7 +266,7 @@ fn news_of_a_transcript_are_its_growth_and_its_subagents_but_not_their_lines() {
     bench.append("s.jsonl", "{}\n");
     let follow = bench.watcher.follow_news(bench.file("s.jsonl"), 3);
     let news = || loop {
-        match bench.next().1 {
+        match bench.next() {
             Update::News { follow: of } if of == follow => return,
             _ => {}
         }
@@ -271,19 +278,23 @@ fn news_of_a_transcript_are_its_growth_and_its_subagents_but_not_their_lines() {
     news();
     bench.append("s/subagents/agent-a.meta.json", "{}");
     news();
+    // The rest of these changes.
+    bench.watcher.watch_folder(bench.file(""));
+    bench.catch_up("another.jsonl");
     bench.watcher.follow(bench.file("s/subagents/agent-a.jsonl"), From::End).unwrap();
     for n in 0..40 {
         bench.append("s/subagents/agent-a.jsonl", &format!("{{\"n\":{n}}}\n"));
     }
     let (mut lines_seen, mut told) = (0, 0);
     while lines_seen < 40 {
-        match bench.next().1 {
+        match bench.next() {
             Update::Lines { lines, .. } => lines_seen += lines.len(),
             Update::News { .. } => told += 1,
             other => panic!("{other:?}"),
         }
     }
-    assert!(told <= 3, "no more than what was on its way: {told}");
+    // At most that it is there, where its folder was watched too late to tell.
+    assert!(told <= 1, "{told}");
 }
 
 #[test]
@@ -291,7 +302,7 @@ fn nothing_is_said_of_what_never_leaves() {
     let bench = Bench::new(false);
     bench.watcher.follow(bench.file("s.jsonl"), From::Start).unwrap();
     bench.append("s.jsonl", "{\"type\":\"api-request\",\"secret\":1}\n");
-    assert_eq!(bench.lines().1, Vec::<String>::new());
+    assert_eq!(bench.lines().0, Vec::<String>::new());
     drop(bench.watcher);
     assert!(matches!(bench.updates.recv_timeout(DEADLINE), Err(RecvTimeoutError::Disconnected)));
 }

@@ -224,6 +224,8 @@ mod tests {
         _dir: tempfile::TempDir,
         config: ConfigDir,
         known: Unrecorded,
+        /// The time that it is: it stands still, however long a test takes.
+        now: SystemTime,
     }
 
     impl Bench {
@@ -232,12 +234,12 @@ mod tests {
             let config = ConfigDir::at(dir.path());
             let folder = config.projects().join(encode_folder("/none/p"));
             fs::create_dir_all(folder).unwrap();
-            Self { _dir: dir, config, known: Unrecorded::default() }
+            Self { _dir: dir, config, known: Unrecorded::default(), now: SystemTime::now() }
         }
 
         fn hear(&mut self, pid: u32, prompted: bool) {
             let cli = Cli { pid, cwd: "/none/p".into(), version: None, prompted };
-            self.known.hear(&self.config, cli, Millis::now());
+            self.known.hear(&self.config, cli, Millis::from_system(self.now));
         }
 
         fn file(&self, id: &str) -> PathBuf {
@@ -246,20 +248,26 @@ mod tests {
 
         fn grow(&mut self, id: &str) {
             let path = self.file(id);
-            File::options().append(true).create(true).open(&path).unwrap().write_all(PROMPT.as_bytes()).unwrap();
+            let mut file = File::options().append(true).create(true).open(&path).unwrap();
+            file.write_all(PROMPT.as_bytes()).unwrap();
+            file.set_modified(self.now).unwrap();
             self.known.look_at(&path);
         }
 
         /// As if it had been written to long ago.
         fn age(&mut self, id: &str) {
             let path = self.file(id);
-            let then = SystemTime::now() - Duration::from_secs(60);
+            let then = self.now - Duration::from_secs(60);
             File::options().append(true).open(&path).unwrap().set_modified(then).unwrap();
             self.known.look_at(&path);
         }
 
+        fn sessions(&mut self, recorded: &[LiveSession]) -> Vec<LiveSession> {
+            self.known.sessions(recorded, Millis::from_system(self.now))
+        }
+
         fn ids(&mut self) -> Vec<(u32, String)> {
-            let sessions = self.known.sessions(&[], Millis::now());
+            let sessions = self.sessions(&[]);
             sessions.into_iter().map(|session| (session.pid, session.id.to_string())).collect()
         }
     }
@@ -281,7 +289,7 @@ mod tests {
         assert_eq!(bench.ids(), [], "nothing was written since");
         bench.grow("mine");
         assert_eq!(bench.ids(), [(own(), "mine".to_owned())]);
-        let sessions = bench.known.sessions(&[], Millis::now());
+        let sessions = bench.sessions(&[]);
         assert_eq!(sessions[0].state.activity, Activity::Working);
     }
 
@@ -357,10 +365,10 @@ mod tests {
         bench.hear(own(), true);
         bench.grow("a");
         let (_, id) = bench.ids().remove(0);
-        let mut recorded = bench.known.sessions(&[], Millis::now());
+        let mut recorded = bench.sessions(&[]);
         recorded[0].id = SessionId::new("recorded");
         assert_eq!(id, "a");
-        assert_eq!(bench.known.sessions(&recorded, Millis::now()), []);
+        assert_eq!(bench.sessions(&recorded), []);
         assert_eq!(bench.known.folders().count(), 0);
     }
 }
