@@ -95,6 +95,16 @@ vim.api.nvim_create_autocmd("SessionLoadPost", {
   desc = "Claude Code: no dead windows of a saved session",
 })
 
+-- What is piped into Neovim is read before its screen is there, and nothing tells of it afterwards.
+vim.api.nvim_create_autocmd("StdinReadPost", {
+  group = vim.api.nvim_create_augroup("claude-ide.stdin", { clear = true }),
+  once = true,
+  callback = function()
+    vim.g.claude_ide_read_stdin = true
+  end,
+  desc = "Claude Code: a pager starts no server by itself",
+})
+
 -- A Neovim without a screen (a script, a test, a commit hook) is nobody's editor, so it waits for UIEnter.
 local function autostart()
   vim.schedule(function()

@@ -30,6 +30,9 @@ end
 
 ---@return boolean
 local function is_a_pager()
+  if vim.g.claude_ide_read_stdin then
+    return true
+  end
   for i = 2, #vim.v.argv do
     local argument = vim.v.argv[i]
     if argument == "-" or argument:find("^%+Man!?$") then

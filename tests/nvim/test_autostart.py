@@ -25,6 +25,7 @@ def test_an_editor_of_a_person_starts_one(start_nvim):
         ([".git/COMMIT_EDITMSG"], {}, "git started it"),
         (["a.txt"], {"GIT_EXEC_PATH": "/usr/lib/git-core"}, "git started it"),
         (["+Man!", "a.txt"], {}, "pager"),
+        (["-c", "file man://ls(1)"], {}, "pager"),
     ],
 )
 def test_git_s_editor_and_a_pager_start_none_and_health_says_why(start_nvim, args, env, reason):
@@ -37,11 +38,32 @@ def test_git_s_editor_and_a_pager_start_none_and_health_says_why(start_nvim, arg
     assert nvim.lua("return require('claude-ide.server').is_running()")
 
 
-def test_the_editor_of_claude_s_own_prompt_starts_none(start_nvim, monkeypatch, tmp_path, nvim_version):
-    wrapper = tmp_path / "claude"
-    wrapper.write_text(f'#!/bin/sh\n"{binary(nvim_version)}" "$@"\n')
-    wrapper.chmod(0o755)
-    monkeypatch.setenv("CLAUDE_IDE_NVIM_" + nvim_version.replace(".", ""), str(wrapper))
+@pytest.fixture
+def started_by(monkeypatch, tmp_path, nvim_version):
+    """`started_by(name, line)` puts a program before Neovim, whose command line is `$nvim` in that line."""
+
+    def start(name, line):
+        wrapper = tmp_path / name
+        wrapper.write_text("#!/bin/sh\n" + line.replace("$nvim", f'"{binary(nvim_version)}" "$@"') + "\n")
+        wrapper.chmod(0o755)
+        monkeypatch.setenv("CLAUDE_IDE_NVIM_" + nvim_version.replace(".", ""), str(wrapper))
+
+    return start
+
+
+@pytest.mark.parametrize("args", [["-"], []])
+def test_what_is_piped_into_neovim_starts_none(start_nvim, started_by, args):
+    started_by("pipe", "printf 'piped\\n' | $nvim")
+    nvim = start_nvim(
+        args=args, opts=STARTS, init_lua="vim.api.nvim_create_autocmd('StdinReadPost', { command = 'set nomodified' })"
+    )
+    assert nvim.lines() == ["piped"]
+    assert not settled(nvim)
+    assert nvim.lua("return require('claude-ide.autostart').why_not()") == "it is a pager"
+
+
+def test_the_editor_of_claude_s_own_prompt_starts_none(start_nvim, started_by):
+    started_by("claude", "$nvim")
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts=STARTS)
     assert not settled(nvim)
     assert nvim.lua("return require('claude-ide.autostart').why_not()") == "Claude Code started it"
