@@ -542,6 +542,27 @@ def test_without_an_id_the_newest_session_is_shown(start_nvim, script):
     nvim.wait_screen("see src/parser.lua:3")
 
 
+def test_without_an_id_that_of_the_terminal_comes_before_another_clients(start_nvim, connect, script, sessions):
+    """Although the other one was connected first and written to last."""
+    other = Transcript(script.path.parents[3], script.cwd, "99999999-2222-4333-8444-555555555555")
+    other.prompt("Of another client")
+    nvim = start_nvim(env=ENV, init_lua=NOTICES, opts={"terminal": {"command": ["sleep", "600"]}})
+    sessions.record(os.getpid(), other.id, "idle", script.cwd)
+    connect(nvim)
+    nvim.wait("(require('claude-ide.sessions').of_client(1) or {}).id ~= nil", what="the client's session")
+    nvim.cmd("Claude transcript")
+    nvim.wait_screen("Of another client")
+    nvim.cmd("Claude")
+    pid = nvim.wait("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")
+    sessions.record(pid, script.id, "idle", script.cwd)
+    nvim.wait("(require('claude-ide.terminal').session() or {}).id ~= nil", what="the terminal's session")
+    nvim.wait(lambda: nvim.mode() == "t")
+    nvim.cmd("Claude transcript")
+    nvim.wait_screen("I'll look at the parser first")
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 2, "it takes the window of the other transcript"
+    assert nvim.mode() == "t", "who types in the terminal stays there"
+
+
 def test_what_cannot_be_shown_is_said(start_nvim, tmp_path):
     nvim = start_nvim(env=ENV, init_lua=NOTICES)
     nvim.cmd("Claude transcript 12345678")
@@ -571,6 +592,17 @@ def test_a_hit_of_a_search_is_gone_to(start_nvim, script):
         'require("claude-ide.transcript").open({ file = (...) }, { line = select(2, ...) })', str(script.path), number
     )
     nvim.wait("vim.fn.getline(vim.fn.line('.') + 1):find('Ask somebody', 1, true) ~= nil")
+
+
+def test_edits_have_the_two_colours_of_the_unified_layout(start_nvim, script):
+    nvim = show(start_nvim, script)
+    groups = """
+      local row = vim.fn.search(..., "cnw") - 1
+      return vim.iter(vim.inspect_pos(0, row, 4, { treesitter = false, syntax = false, semantic_tokens = false }).extmarks)
+        :map(function(mark) return vim.api.nvim_get_hl(0, { name = mark.opts.hl_group }).link end):totable()
+    """
+    assert "ClaudeDiffRemovedLine" in nvim.lua(groups, "^    -for i")
+    assert "ClaudeDiffAddedLine" in nvim.lua(groups, "^    +for i")
 
 
 def test_markdown_is_coloured_and_one_message_does_not_spill_into_the_next(start_nvim, empty):

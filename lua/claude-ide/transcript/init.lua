@@ -39,10 +39,11 @@ local function put_into_window(view, chosen)
     before[win] = vim.api.nvim_win_get_buf(win)
   end
   local may_focus = require("claude-ide.ui.file_window").may_focus()
-  local win = chosen and vim.api.nvim_win_is_valid(chosen) and chosen or may_focus and own_window(view) or nil
-  if win then
+  local win = chosen and vim.api.nvim_win_is_valid(chosen) and chosen or own_window(view)
+  local is_here = win == vim.api.nvim_get_current_win()
+  if win and (chosen or may_focus or not is_here) and vim.fn.getcmdwintype() == "" then
     vim.api.nvim_win_set_buf(win, view.buf)
-    if not chosen then
+    if not chosen and may_focus then
       vim.api.nvim_set_current_win(win)
     end
   else
