@@ -113,7 +113,8 @@ def test_a_source_that_fails_takes_no_other_along(nvim):
 
 def test_the_statusline_counts_each_kind(nvim):
     nvim.lua("require('claude-ide').connect()")
-    Diffs(nvim).open(1, "a.txt", "A\n")
+    diffs = Diffs(nvim)
+    diffs.open(1, "a.txt", "A\n")
     nvim.lua("ask('chat', 'a')")
     assert nvim.lua("return require('claude-ide.statusline').text()") == "Claude not connected · 1 question · 1 diff"
     nvim.lua("ask('agent', 'b')")
@@ -121,6 +122,8 @@ def test_the_statusline_counts_each_kind(nvim):
     nvim.lua("settle('a', 'x') settle('b', 'y')")
     assert nvim.lua("return require('claude-ide.statusline').text()") == "Claude not connected · 1 diff"
     assert nvim.lua("return require('claude-ide').status().diffs") == 1
+    diffs.propose(2, "b.txt", "B\n")
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude not connected · 2 diffs'")
 
 
 EDIT = """

@@ -134,6 +134,24 @@ def test_lazy_builds_in_a_coroutine_that_tells_what_it_does(start_nvim, installe
     assert "needs Rust 1.88 or newer, this is 1.75.0" in nvim.wait("_G.ended")
 
 
+def test_lazys_own_task_sleeps_between_two_looks(start_nvim, installed, cargo):
+    """Where lazy.nvim runs it, it does not come back at once again and again: it is woken."""
+    nvim = start_nvim()
+    (installed / "build" / LIBRARY.name).unlink()
+    nvim.lua("""
+      _G.slept = {}
+      package.loaded["lazy.async"] = {
+        running = function()
+          return { sleep = function(_, ms) slept[#slept + 1] = ms coroutine.yield() end }
+        end,
+      }
+    """)
+    nvim.lua(LIKE_LAZY, str(cargo), str(LIBRARY), str(installed / "build.lua"))
+    assert nvim.wait("_G.ended") == "built"
+    assert set(nvim.lua("return slept")) == {100}
+    assert all(nvim.lua("return told")), "nothing but progress is yielded otherwise"
+
+
 def test_any_other_manager_runs_the_same_file(start_nvim, installed, cargo):
     nvim = start_nvim()
     (installed / "build" / LIBRARY.name).unlink()

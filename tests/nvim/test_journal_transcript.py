@@ -212,6 +212,35 @@ def test_edits_of_a_subagent_are_found(claude):
     claude.wait(a_txt=(1, 1))
 
 
+def test_of_many_subagents_only_those_that_run_are_followed(claude):
+    """Each transcript that is followed costs a place and a reader."""
+    claude.nvim.lua("""
+      opened = {}
+      local sessions = require("claude-ide.sessions")
+      local open = sessions.open
+      sessions.open = function(file, ...)
+        opened[#opened + 1] = vim.fs.basename(file)
+        return open(file, ...)
+      end
+    """)
+    folder = claude.path.with_suffix("") / "subagents"
+    before = folder.with_name("before")
+    before.mkdir(parents=True)
+    for number in range(100):
+        done = before / f"agent-done{number}.jsonl"
+        done.write_text("{}\n")
+        os.utime(done, (1_700_000_000, 1_700_000_000))
+    before.rename(folder)  # at once: none of them is seen while it is written
+    main, parent = claude.path, claude.parent
+    claude.path, claude.parent = folder / "agent-runs.jsonl", None
+    claude.line("user", message={"role": "user", "content": "as told"})
+    claude.edit("a.txt", "two", "TWO")
+    claude.path, claude.parent = main, parent
+    claude.prompt()
+    claude.wait(a_txt=(1, 1))
+    assert set(claude.nvim.lua("return opened")) - {main.name} == {"agent-runs.jsonl"}
+
+
 def test_a_transcript_that_is_only_begun_with_the_first_prompt_is_found(start_nvim, connect):
     nvim = start_nvim(files={"a.txt": A})
     claude = Claude(nvim, connect)

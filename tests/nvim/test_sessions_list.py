@@ -342,6 +342,27 @@ def test_an_action_without_an_id_is_done_with_the_session_that_is_chosen(start, 
     }
 
 
+@pytest.mark.parametrize(
+    ("action", "prompt"),
+    [
+        ("resume", "Resume a session of this project"),
+        ("fork", "Fork a session of this project"),
+        ("export", "Export a session of this project"),
+    ],
+)
+def test_each_action_without_an_id_shows_the_list_for_it(start, sessions, project, action, prompt):
+    session = sessions.write(project, ("one", "ok"))
+    nvim = start()
+    nvim.lua("""
+      acted = {}
+      require("claude-ide.sessions.actions").run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
+    """)
+    (shown,) = choose(nvim, 1, command=f"Claude sessions {action}")
+    assert shown["prompt"] == prompt
+    nvim.wait("#acted == 1")
+    assert nvim.lua("return acted[1]") == [action, session]
+
+
 def test_in_a_transcript_an_action_is_done_with_its_session(start, sessions, project):
     sessions.write(project, ("newer", "ok"))
     session = sessions.write(project, ("older", "ok"), age=timedelta(days=1))

@@ -147,12 +147,19 @@ def test_the_command_and_the_function_list_states(start_nvim, connect, sessions)
     assert (session["id"], session["pid"], session["state"]["activity"]) == ("abc", os.getpid(), "waiting")
     nvim.keys(":Claude status<CR>")
     nvim.wait_screen(f"(pid {os.getpid()}, waiting: permission)")
-    for columns, said in [(80, f"(pid {os.getpid()}, waiting: permission)"), (50, "Claude: waiting: permission")]:
+    states = f"(pid {os.getpid()}, waiting: permission)"
+    for columns, said, gone in [
+        (80, states, ["port"]),
+        (74, states, ["port", "selection"]),
+        (50, "waiting: permission", []),
+    ]:
         nvim.cmd(f"set columns={columns}")
         nvim.keys(":Claude status<CR>")
         nvim.wait(
-            lambda said=said: said in "\n".join(nvim.screen()) and "port" not in nvim.screen()[-1],
-            what="the states without the port",
+            lambda said=said, gone=gone: (
+                said in "\n".join(nvim.screen()) and not any(word in nvim.screen()[-1] for word in gone)
+            ),
+            what=f"the states without {gone} in {columns} columns",
         )
         assert nvim.mode() == "n"
 
