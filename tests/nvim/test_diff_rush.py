@@ -159,6 +159,19 @@ vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffClosed", callback = f
   decided_at[event.data.id] = vim.uv.now()
 end })
 """
+# Keys that come at the very moment a diff is drawn, as from hands that still are at the one before.
+PRESS_WHEN_DRAWN = """
+vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("press when drawn"), {
+  on_win = function(_, _, buf)
+    local mark = vim.b[buf].claude_ide or {}
+    if mark.kind == "proposal" and mark.id == 2 and not pressed and vim.api.nvim_get_current_buf() == buf then
+      pressed = true
+      vim.api.nvim_input("ZZ")
+    end
+    return false
+  end,
+})
+"""
 # Where `ZZ` and `ZQ` would hit the person's own window: how long after the last one, or after a diff was decided.
 HITS = """
 _G.hits = {}
@@ -183,6 +196,27 @@ for id, at in pairs(decided_at) do
 end
 return found
 """
+
+
+def test_a_diff_takes_no_key_that_was_on_its_way_when_it_came(diffs):
+    nvim = diffs.nvim
+    nvim.lua(PRESS_WHEN_DRAWN)
+    diffs.open(1, "a.txt", "A\n")
+    diffs.propose(2, "b.txt", "B\n")
+    nvim.wait(lambda: diffs.traces()["tabs"] == 3)
+    # The clock stands still: however slow the machine is, no time passes before the keys are read.
+    nvim.lua("now = vim.uv.now vim.uv.now = function() return stopped or now() end stopped = now()")
+    nvim.keys("ZZ")
+    nvim.wait("pressed")
+    nvim.keys(":let g:done = 1<CR>")
+    nvim.wait("vim.g.done == 1", what="the keys to be done with")
+    assert diffs.outcomes(1) == ["saved"] and diffs.outcomes(2) == []
+    nvim.lua("stopped = nil")
+    nvim.wait("require('claude-ide.diff').list()[1].seen")
+    nvim.keys("ZZ")
+    assert diffs.answer(2)["outcome"] == "saved"
+
+
 HANDS = ["ZZ", "ZQ", "gA", "gX", "ZW<Esc>", "Z", "]c", "dx", "gl", "j", "ix<Esc>", "v<Esc>", ":<Esc>", "q:<C-c><C-c>"]
 PLACES = ["tab", "current", "float"]
 
