@@ -213,20 +213,21 @@ def test_no_key_that_follows_the_decision_is_lost(diffs, keys):
     diffs.nvim.wait(lambda: diffs.nvim.lines() == ["hello one", "two"])
 
 
-def test_accept_decides_on_no_diff_that_nobody_has_seen(diffs):
+@pytest.mark.parametrize(("command", "outcome"), [("accept", "saved"), ("reject", "rejected")])
+def test_a_command_decides_on_no_diff_that_nobody_has_seen(diffs, command, outcome):
     """As a key that is mapped to it and pressed twice would."""
     nvim = diffs.nvim
     diffs.open(1, "a.txt", "A\n")
-    nvim.lua("vim.keymap.set('n', 'gs', '<Cmd>Claude accept<CR>')")
+    nvim.lua("vim.keymap.set('n', 'gs', '<Cmd>Claude ' .. ... .. '<CR>')", command)
     diffs.propose(2, "b.txt", "B\n")
     nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
     nvim.keys("gsgs")
     nvim.wait_screen("Look at b.txt first, then decide.")
-    assert diffs.answer(1)["outcome"] == "saved"
+    assert diffs.answer(1)["outcome"] == outcome
     diffs.wait_current(2)
     assert diffs.outcomes(2) == []
-    nvim.keys(":Claude accept<CR>")
-    assert diffs.answer(2)["outcome"] == "saved"
+    nvim.keys(f":Claude {command}<CR>")
+    assert diffs.answer(2)["outcome"] == outcome
 
 
 def test_requests_with_the_same_id_are_diffs_of_their_own(diffs):
