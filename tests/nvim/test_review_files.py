@@ -60,6 +60,7 @@ def test_a_created_file_that_is_shown_is_brought_back_by_u(nvim):
     nvim.keys(":w<CR>")
     nvim.wait(lambda: path.exists() and path.read_text() == "one\ntwo\n")
     nvim.wait(lambda: waiting(nvim) == ["new.txt"], what="it to wait again")
+    nvim.wait("#notices > 0", what="the undo to be told")
     assert nvim.lua("return #notices") == 1, nvim.lua("return notices")
 
 

@@ -11,8 +11,12 @@ pytestmark = pytest.mark.one_nvim
 def health(start_nvim):
     """The lines of the health check on sessions."""
 
-    def health(connect=None):
+    def health(connect=None, live=0):
+        """`live`: so many sessions are known before it is asked, which does not wait long for them."""
         nvim = start_nvim()
+        if live:
+            nvim.lua("require('claude-ide.sessions').attach()")
+            nvim.wait(f"#require('claude-ide.sessions').live() == {live}", what="the sessions to be known")
         if connect:
             connect(nvim)
             nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the client's pid")
@@ -41,7 +45,7 @@ def test_says_which_sessions_run_and_what_they_do(health, sessions, tmp_path):
     sessions.write(tmp_path / "project", ("one", "ok"))
     pid = sessions.sleeper()
     sessions.record(pid, "s", "waiting", tmp_path / "project", waitingFor="permission prompt", entrypoint="cli")
-    text = health()
+    text = health(live=1)
     assert "OK The sessions are in ~/.claude/projects" in text
     assert "OK What running sessions do can be seen: 1 session" in text
     assert "The system tells of changes at once" in text
@@ -71,7 +75,7 @@ def test_a_record_without_a_state_says_where_the_state_is_from(health, sessions,
     (tmp_path / "project").mkdir()
     session = sessions.write(tmp_path / "project", ("one", "ok"))
     sessions.record(sessions.sleeper(), session, None, tmp_path / "project")
-    assert "It does not say what it does: worked out of its transcript" in health()
+    assert "It does not say what it does: worked out of its transcript" in health(live=1)
 
 
 def test_a_connected_cli_without_a_record_is_told(health, sessions, connect):

@@ -37,7 +37,7 @@ def wait_ours(nvim, *words):
         turns = nvim.lua("return drawn")
         nvim.wait(lambda turns=turns: nvim.lua("return drawn") > turns + 3, what="turns of the others")
     assert "THEIRS" not in "".join(nvim.lua(BARS))
-    assert not any("THEIRS" in row for row in nvim.screen())
+    nvim.terminal.wait(lambda: "THEIRS" not in nvim.terminal.text(), what="nothing of theirs on the screen")
 
 
 def test_a_diff_has_its_own_line_in_every_layout(start_nvim):
