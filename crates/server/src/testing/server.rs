@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{DEADLINE, ScriptedEditor, Shared, TestClient};
-use crate::{ClientId, Identity, Server, ServerHandle, ServerOptions, ServerStatus};
+use crate::{ClientId, Identity, Keepalive, Server, ServerHandle, ServerOptions, ServerStatus};
 
 /// A server on a thread of its own.
 pub struct TestServer {
@@ -94,14 +94,21 @@ impl TestServer {
     }
 }
 
-/// A test that the machine lets wait is no client that is slow: time is up only where a test sets a time.
+/// A test that the machine lets wait is no client that is slow: time is up, and somebody is asked for a sign of life, only
+/// where a test sets a time.
 fn patient(options: ServerOptions) -> ServerOptions {
+    const LONG: Duration = Duration::from_secs(3600);
     let usual = ServerOptions::default();
-    let unless_set = |set: Duration, usual: Duration| if set == usual { DEADLINE } else { set };
+    let unless_set = |set: Duration, usual: Duration| if set == usual { LONG } else { set };
     ServerOptions {
         handshake_timeout: unless_set(options.handshake_timeout, usual.handshake_timeout),
         roots_timeout: unless_set(options.roots_timeout, usual.roots_timeout),
         kept_for: unless_set(options.kept_for, usual.kept_for),
+        keepalive: Keepalive {
+            interval: unless_set(options.keepalive.interval, usual.keepalive.interval),
+            timeout: unless_set(options.keepalive.timeout, usual.keepalive.timeout),
+            ..options.keepalive
+        },
         ..options
     }
 }
