@@ -1,5 +1,6 @@
 """What a session's transcript tells of edits: alone, and together with what was announced or found otherwise."""
 
+import contextlib
 import json
 import os
 import uuid
@@ -18,7 +19,7 @@ class Claude:
 
     def __init__(self, nvim, connect):
         self.nvim, self.project, self.session = nvim, nvim.project, str(uuid.uuid4())
-        self.files, self.parent = Sessions(nvim.home), None
+        self.files, self.parent, self.held = Sessions(nvim.home), None, None
         self.path = self.files.path(nvim.project, self.session)
         self.path.write_text("")
         self.record("idle")
@@ -40,8 +41,22 @@ class Claude:
             "cwd": str(self.project), "version": "2.1.329", **more,
         }  # fmt: skip
         self.parent = entry["uuid"]
+        self.write(json.dumps(entry) + "\n")
+
+    def write(self, text):
+        if self.held is not None:
+            self.held += text
+            return
         with open(self.path, "a") as transcript:
-            transcript.write(json.dumps(entry) + "\n")
+            transcript.write(text)
+
+    @contextlib.contextmanager
+    def at_once(self):
+        """What is told meanwhile is written in one go, so that it is read in one."""
+        self.held = ""
+        yield
+        text, self.held = self.held, None
+        self.write(text)
 
     def told(self, name, old, new, before, *, user_modified=False, age=timedelta(), more=""):
         """The transcript tells of an Edit."""
@@ -289,16 +304,17 @@ def test_each_edit_of_a_long_turn_is_asked_for_once(claude):
 def test_edits_of_one_file_that_only_the_transcript_tells_of_are_one_step(claude):
     claude.prompt()
     text, word = A, "three"
-    for number in range(150):
-        new = f"three {number}"
-        before, text = text, text.replace(word, new)
-        (claude.project / "a.txt").write_text(text)
-        claude.told("a.txt", word, new, before)
-        word = new
-        if number % 50 == 49:
-            claude.nvim.wait(
-                lambda text=text: claude.changes().get("a.txt", {}).get("after") == text, what="the edits to be known"
-            )
+    for batch in range(3):
+        with claude.at_once():
+            for number in range(50):
+                new = f"three {50 * batch + number}"
+                before, text = text, text.replace(word, new)
+                claude.told("a.txt", word, new, before)
+                word = new
+            (claude.project / "a.txt").write_text(text)
+        claude.nvim.wait(
+            lambda text=text: claude.changes().get("a.txt", {}).get("after") == text, what="the edits to be known"
+        )
     claude.wait(a_txt=(1, 1))
     assert claude.nvim.lua("return #require('claude-ide.journal.history').all()[1].steps") < 10
     claude.undo()
