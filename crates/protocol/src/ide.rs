@@ -7,8 +7,6 @@ use serde_json::value::RawValue;
 
 /// Editor → CLI: the cursor or the selection moved.
 pub const SELECTION_CHANGED: &str = "selection_changed";
-/// Editor → CLI: put a file, or some of its lines, into the prompt.
-pub const AT_MENTIONED: &str = "at_mentioned";
 /// Editor → CLI: the diagnostics of one file changed.
 pub const DIAGNOSTICS_CHANGED: &str = "diagnostics_changed";
 /// CLI → editor: it is there; names its process.
