@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One library serves every Neovim: it may import Lua's, luv's, libuv's and the C library's symbols, and no nvim_*.
+# One library serves every Neovim: it may import Lua's, luv's, libuv's and the C library's symbols, and no nvim_*. And it stays small.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
 library=${1:-build/claude_ide_native.so}
@@ -15,3 +15,8 @@ if strangers=$(grep -vE '^(lua_|luaL_|luv_|uv_)' <<<"$imported"); then
   echo "$strangers" >&2
   exit 1
 fi
+
+# A plugin manager builds it and every Neovim maps it: what it may weigh.
+limit=8000000
+bytes=$(wc -c <"$library")
+((bytes <= limit)) || { echo "$library has $bytes bytes; it may have $limit" >&2; exit 1; }

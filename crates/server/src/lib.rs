@@ -16,7 +16,7 @@ mod editor;
 mod endpoint;
 mod error;
 mod inbox;
-mod kept;
+mod lasting_replies;
 mod listing;
 mod liveness;
 mod lock_file;
@@ -32,8 +32,8 @@ mod server;
 pub mod testing;
 mod token;
 mod tools;
-mod turns;
 mod workspace;
+mod write_order;
 mod writer;
 
 pub use editor::{ClientEvent, ClientId, ClientInfo, ClientState, Editor, EditorCall, EditorError, EditorReply};

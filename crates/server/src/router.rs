@@ -16,12 +16,12 @@ use claude_ide_rpc::{Kind, Refusal};
 
 use crate::{
     editor::{Editor, EditorCall, EditorError},
-    kept::Kept,
+    lasting_replies::LastingReplies,
     methods::Caller,
     notifier::Notifier,
     options::{ServerOptions, Workspace},
     tools::{self, Arguments, InvalidArgument, Question, UnexpectedReply},
-    turns::Turns,
+    write_order::WriteOrder,
 };
 
 /// How many files may be read, written or listed at the same time; further ones wait.
@@ -34,8 +34,8 @@ pub(crate) struct Services {
     pub(crate) notifier: Notifier,
     pub(crate) workspace: watch::Sender<Workspace>,
     pub(crate) disk: Arc<Semaphore>,
-    pub(crate) writes: Turns,
-    pub(crate) kept: Kept,
+    pub(crate) writes: WriteOrder,
+    pub(crate) kept: LastingReplies,
 }
 
 impl Services {
@@ -45,8 +45,8 @@ impl Services {
             notifier: Notifier::default(),
             workspace: watch::Sender::new(options.workspace.clone()),
             disk: Arc::new(Semaphore::new(DISK_WORKERS)),
-            writes: Turns::default(),
-            kept: Kept::new(options.kept_for),
+            writes: WriteOrder::default(),
+            kept: LastingReplies::new(options.kept_for),
             options,
         }
     }

@@ -100,7 +100,7 @@ end
 ---@param respond claude-ide.Respond
 function M.run(args, respond)
   respond(read())
-  require("claude-ide.tools.kept").keep("get_open_editors", read, args.asked)
+  require("claude-ide.tools.lasting_replies").keep("get_open_editors", read, args.asked)
 end
 
 return M

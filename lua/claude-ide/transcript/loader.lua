@@ -1,11 +1,11 @@
--- Brings what is near the windows onto the canvas: asks for rows and messages, and renders them in turns short enough that no
+-- Brings what is near the windows onto the canvas: asks for rows and messages, and renders them in slices short enough that no
 -- key waits. `painter` colours them when nothing else is to be done.
 -- Invariant: one question is on its way at a time, and an answer to an older state of the transcript is dropped.
 
 local M = {}
 
 local painter = require("claude-ide.transcript.painter")
-local turns = require("claude-ide.transcript.turns")
+local slices = require("claude-ide.transcript.slices")
 
 ---Rows asked for at once, and bytes of the file behind the messages asked for at once.
 local ROWS, BYTES = 24, 192 * 1024
@@ -68,7 +68,7 @@ function show(view, rows, messages, from)
   end
   local at = from
   view.canvas:edit(function()
-    local stop = turns.deadline()
+    local stop = slices.deadline()
     repeat
       local row = rows[at]
       local known = view.known[row]
@@ -82,12 +82,12 @@ function show(view, rows, messages, from)
   end)
   if at <= #rows then
     from = at
-    turns.later(view, go_on)
+    slices.later(view, go_on)
     return
   end
   view.busy = false
   require("claude-ide.transcript.winbar").refresh(view)
-  turns.later(view, function()
+  slices.later(view, function()
     M.update(view)
   end)
 end
@@ -134,7 +134,7 @@ local function ask_messages(view, rows)
     return failed(view)
   end
   view.source:messages(ids, view.source.max_text, function(messages, err)
-    if not turns.is_alive(view) then
+    if not slices.is_alive(view) then
       return
     elseif not messages or generation ~= view.generation then
       view.again = view.again or generation ~= view.generation
@@ -144,7 +144,7 @@ local function ask_messages(view, rows)
     for _, message in ipairs(messages) do
       by_id[message.id] = message
     end
-    turns.guarded(view, function()
+    slices.guarded(view, function()
       show(view, taken, by_id, 1)
     end)
   end)
@@ -171,7 +171,7 @@ local function ask_rows(view, rows)
   local first, last = reach(rows)
   local from = math.max(first - BEFORE, 0)
   view.source:rows(from, last - from + 1, function(known, err)
-    if not turns.is_alive(view) then
+    if not slices.is_alive(view) then
       return
     elseif not known or generation ~= view.generation then
       view.again = view.again or generation ~= view.generation
@@ -180,7 +180,7 @@ local function ask_rows(view, rows)
     for at, row in ipairs(known) do
       view.known[from + at - 1] = row
     end
-    turns.guarded(view, function()
+    slices.guarded(view, function()
       ask_messages(
         view,
         vim.tbl_filter(function(row)
@@ -228,7 +228,7 @@ end
 ---Shows what is near the windows and is not there yet; then, a little at a time, the rest.
 ---@param view claude-ide.transcript.View
 function M.update(view)
-  if not turns.is_alive(view) or not view.source:info() then
+  if not slices.is_alive(view) or not view.source:info() then
     return
   elseif view.busy then
     view.again = true
@@ -263,7 +263,7 @@ end
 ---@param view claude-ide.transcript.View
 ---@param key string the item's
 function M.show_again(view, key)
-  if not turns.is_alive(view) then
+  if not slices.is_alive(view) then
     return
   end
   for row, rendered in pairs(view.canvas.rows) do

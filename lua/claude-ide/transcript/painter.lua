@@ -3,7 +3,7 @@
 
 local M = {}
 
-local turns = require("claude-ide.transcript.turns")
+local slices = require("claude-ide.transcript.slices")
 
 ---Says that a row has something to colour.
 ---@param view claude-ide.transcript.View
@@ -171,13 +171,13 @@ end
 ---@param view claude-ide.transcript.View
 ---@param done fun(view: claude-ide.transcript.View) there is time for what is far
 function M.colour(view, done)
-  if view.colouring or not turns.is_alive(view) or not next(view.uncoloured) then
+  if view.colouring or not slices.is_alive(view) or not next(view.uncoloured) then
     return
   end
   local work = {} ---@type claude-ide.transcript.Colouring[]
   local function turn()
     view.colouring = false
-    local stop = turns.deadline()
+    local stop = slices.deadline()
     repeat
       local current = work[#work]
       if not current then
@@ -193,10 +193,10 @@ function M.colour(view, done)
       end
     until vim.uv.hrtime() > stop
     view.colouring = true
-    turns.later(view, turn)
+    slices.later(view, turn)
   end
   view.colouring = true
-  turns.later(view, turn)
+  slices.later(view, turn)
 end
 
 return M

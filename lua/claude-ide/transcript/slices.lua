@@ -1,8 +1,8 @@
--- Work on a transcript in turns short enough that no key waits. What fails there is a line in the log.
+-- Work on a transcript in slices short enough that no key waits. What fails there is a line in the log.
 
 local M = {}
 
----How long a turn may take.
+---How long a slice may take.
 local BUDGET_NS = 7e6
 
 ---@param view claude-ide.transcript.View
@@ -21,7 +21,7 @@ function M.guarded(view, fn)
   end
 end
 
----Runs in a turn of its own, after keys and redraws that wait.
+---Runs in a slice of its own, after keys and redraws that wait.
 ---@param view claude-ide.transcript.View
 ---@param fn fun()
 function M.later(view, fn)

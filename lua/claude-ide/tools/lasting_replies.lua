@@ -6,7 +6,7 @@ local M = {}
 
 local api = vim.api
 
-local GROUP = "claude-ide.tools.kept"
+local GROUP = "claude-ide.tools.lasting_replies"
 
 ---What may change a reply, or begins something that may. All that was typed or scheduled ends with another SafeState.
 local ENDS = {

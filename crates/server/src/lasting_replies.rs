@@ -1,7 +1,7 @@
 //! Replies of the editor that hold on: how it answered last, until something may have changed.
 //!
 //! The editor says what holds while it waits for the person, and takes it back at the first thing that happens there
-//! (`lua/claude-ide/tools/kept.lua`). Two things end it here: a call that was put to the editor since, which may change
+//! (`lua/claude-ide/tools/lasting_replies.lua`). Two things end it here: a call that was put to the editor since, which may change
 //! what the reply tells of, and time, for what changes outside of the editor and is told by nobody.
 
 use std::{
@@ -23,7 +23,7 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 /// What the editor keeps, by the name of the call.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct LastingReplies {
     /// How long a reply is believed.
     max_age: Duration,
     state: Mutex<State>,
@@ -49,7 +49,7 @@ struct Told {
     replies: HashMap<Box<str>, Box<RawValue>>,
 }
 
-impl Kept {
+impl LastingReplies {
     pub(crate) fn new(max_age: Duration) -> Self {
         Self { max_age, state: Mutex::default() }
     }
@@ -100,17 +100,17 @@ mod tests {
     const ONE: ClientId = ClientId::new(1);
     const LONG: Duration = Duration::from_secs(3600);
 
-    fn told(kept: &Kept, asked: u64) {
+    fn told(kept: &LastingReplies, asked: u64) {
         kept.tell(&to_raw_value(&json!({ "asked": asked, "replies": { "call": [1] } })).unwrap());
     }
 
-    fn recalled(kept: &Kept) -> Option<String> {
+    fn recalled(kept: &LastingReplies) -> Option<String> {
         kept.recall(ONE, "call").map(|reply| reply.get().to_owned())
     }
 
     #[test]
     fn what_the_editor_keeps_is_recalled_as_often_as_asked() {
-        let kept = Kept::new(LONG);
+        let kept = LastingReplies::new(LONG);
         told(&kept, kept.ask(ONE));
         assert_eq!(recalled(&kept).as_deref(), Some("[1]"));
         assert_eq!(recalled(&kept).as_deref(), Some("[1]"));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_since_ends_it_also_where_the_editor_is_late_to_know() {
-        let kept = Kept::new(LONG);
+        let kept = LastingReplies::new(LONG);
         let first = kept.ask(ONE);
         told(&kept, first);
         let second = kept.ask(ONE);
@@ -132,14 +132,14 @@ mod tests {
 
     #[test]
     fn another_client_has_to_ask() {
-        let kept = Kept::new(LONG);
+        let kept = LastingReplies::new(LONG);
         told(&kept, kept.ask(ONE));
         assert!(kept.recall(ClientId::new(2), "call").is_none());
     }
 
     #[test]
     fn what_is_taken_back_or_too_old_is_not_recalled() {
-        let kept = Kept::new(LONG);
+        let kept = LastingReplies::new(LONG);
         let asked = kept.ask(ONE);
         told(&kept, asked);
         kept.tell(&to_raw_value(&json!({ "asked": asked })).unwrap());

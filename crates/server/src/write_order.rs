@@ -23,12 +23,12 @@ pub(crate) type Turn = OwnedMutexGuard<()>;
 pub(crate) type Place = Pin<Box<dyn Future<Output = Turn> + Send>>;
 
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
+pub(crate) struct WriteOrder {
     arrivals: Arc<Line<()>>,
     files: Mutex<HashMap<PathBuf, Weak<Line<()>>>>,
 }
 
-impl Turns {
+impl WriteOrder {
     /// Joins the line of those whose file is not known yet.
     pub(crate) fn arrive(&self) -> Place {
         join(&self.arrivals)
@@ -59,7 +59,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_first_to_join_is_the_first_to_write() {
-        let turns = Turns::default();
+        let turns = WriteOrder::default();
         let (first, mut second) = (turns.queue_for(Path::new("/a")), turns.queue_for(Path::new("/a")));
         assert!(second.as_mut().now_or_never().is_none(), "the first has not even looked");
         drop(first.await);
@@ -68,7 +68,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_leaves_the_line_lets_nobody_past_the_one_before() {
-        let turns = Turns::default();
+        let turns = WriteOrder::default();
         let first = turns.queue_for(Path::new("/a")).await;
         let second = turns.queue_for(Path::new("/a"));
         let mut third = turns.queue_for(Path::new("/a"));
@@ -80,7 +80,7 @@ mod tests {
 
     #[tokio::test]
     async fn another_file_is_another_line_and_an_empty_line_is_forgotten() {
-        let turns = Turns::default();
+        let turns = WriteOrder::default();
         let held = turns.queue_for(Path::new("/a")).await;
         drop(turns.queue_for(Path::new("/b")).await);
         drop(held);
