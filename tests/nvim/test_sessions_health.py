@@ -14,6 +14,7 @@ def health(start_nvim):
     def health(connect=None, live=0):
         """`live`: so many sessions are known before it is asked, which does not wait long for them."""
         nvim = start_nvim()
+        nvim.lua("require('claude-ide.health.sessions').ANSWER_MS = 60000")
         if live:
             nvim.lua("require('claude-ide.sessions').attach()")
             nvim.wait(f"#require('claude-ide.sessions').live() == {live}", what="the sessions to be known")

@@ -119,6 +119,7 @@ end
 
 ---How long the first look at the running sessions may take, and an answer of the library.
 local FIRST_LOOK_MS = 500
+M.ANSWER_MS = 500
 
 ---How news come, which says why they would come late.
 local function check_watching()
@@ -126,7 +127,7 @@ local function check_watching()
   require("claude-ide.sessions").watch_mode(function(found)
     mode = found or false
   end)
-  vim.wait(FIRST_LOOK_MS, function()
+  vim.wait(M.ANSWER_MS, function()
     return mode ~= nil
   end, 10)
   if mode == "events" then
