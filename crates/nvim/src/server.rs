@@ -22,8 +22,9 @@ use crate::wake::Ringer;
 /// How long the server may take to send what is queued, say goodbye and remove its lock file.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_millis(500);
 
-/// How long to wait for it to end beyond that.
-const JOIN_GRACE: Duration = Duration::from_millis(250);
+/// How long to wait for it to end beyond that: it keeps its deadline, unless the machine gives it no time to. Then a lock file
+/// that is taken away late is better than one that stays.
+const JOIN_GRACE: Duration = Duration::from_secs(2);
 
 static IDENTITY: OnceCell<Identity> = OnceCell::new();
 
