@@ -15,16 +15,25 @@ local function on_call(event)
   require("claude-ide.tools").dispatch(event)
 end
 
-local function attach()
-  require("claude-ide.wake").on({ "call", "cancel" }, on_call)
-  require("claude-ide.selection").attach()
-  require("claude-ide.diagnostics").attach()
+---What nobody can have asked for yet: what clients say comes through the main loop, which runs this first.
+local function attach_the_rest()
+  if not require("claude-ide.server").is_running() then
+    return
+  end
   require("claude-ide.diff").attach()
-  require("claude-ide.watch").attach()
   require("claude-ide.journal").attach()
   require("claude-ide.review.signs").attach()
   require("claude-ide.sessions.announce").attach()
   require("claude-ide.update").keep()
+end
+
+local function attach()
+  require("claude-ide.wake").on({ "call", "cancel" }, on_call)
+  require("claude-ide.selection").attach()
+  require("claude-ide.diagnostics").attach()
+  require("claude-ide.watch").attach() -- what a file becomes from now on is seen
+  -- In a turn of its own: the person's keys need not wait for all of it at once.
+  vim.schedule(attach_the_rest)
 end
 
 hub.on("server_starting", attach)

@@ -170,14 +170,27 @@ class Editor:
             """
         )
 
-    def rss_kib(self) -> int:
-        """What of Neovim lies in memory, after Lua's garbage is gone."""
+    def private_kib(self) -> int:
+        """What no other Neovim shares with this one, after Lua's garbage is gone. Elsewhere than on Linux: all of it."""
         self._nvim.lua("collectgarbage() collectgarbage()")
-        status = Path(f"/proc/{self._nvim.server_pid}/status")
-        if status.exists():
-            return int(re.search(r"VmRSS:\s+(\d+) kB", status.read_text())[1])
+        sizes = Path(f"/proc/{self._nvim.server_pid}/smaps_rollup")
+        if sizes.exists():
+            return sum(int(kib) for kib in re.findall(r"(?:Private_Dirty|Swap):\s+(\d+) kB", sizes.read_text()))
         shown = subprocess.run(["ps", "-o", "rss=", "-p", str(self._nvim.server_pid)], capture_output=True, text=True)
         return int(shown.stdout)
+
+    def wait_until_all_is_kept(self) -> None:
+        """All modules are in memory, as an update of the plugin while Neovim runs needs them (`update.lua`)."""
+        self._nvim.wait("""
+          local last = vim.fs.joinpath(vim.fs.dirname(debug.getinfo(require("claude-ide").setup, "S").source:sub(2)), "..")
+          local found = vim.fs.find(function(name) return name:sub(-4) == ".lua" end, { path = last, limit = math.huge })
+          for _, path in ipairs(found) do
+            local module = vim.fs.normalize(path):match("lua/(claude%-ide.*)%.lua$")
+            module = module and module:gsub("/", "."):gsub("%.init$", "")
+            if module and not package.loaded[module] and not package.preload[module] then return false end
+          end
+          return true
+        """)
 
 
 def plugin_startup_ms(directory: Path, version: str) -> float:
