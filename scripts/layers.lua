@@ -42,6 +42,7 @@ return {
   { "terminal", "watch" },
   { "diagnostics", "journal", "mention", "selection", "sessions.next_prompt", "sessions.ours" },
   { "diff", "review" },
+  { "changeset" },
   { "sessions.actions", "sessions.notify" },
   { "sessions.announce", "sessions.picker", "transcript" },
   { "sessions.grep" },

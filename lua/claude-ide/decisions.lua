@@ -17,6 +17,8 @@ local M = {}
 ---@class claude-ide.decisions.Answer
 ---@field outcome string a word of the kind; "closed": nobody decided
 ---@field contents? string of an edit that is accepted: the exact bytes to write
+---@field report? any of a kind that has more to tell
+---@field words? string of the person, who rejected it
 
 ---A kind may know more of each of its own.
 ---@class claude-ide.Decision

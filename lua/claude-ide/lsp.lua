@@ -69,7 +69,7 @@ end
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
-local function notify(client, method, params)
+function M.notify(client, method, params)
   if HAS_METHODS then
     client:notify(method --[[@as any]], params)
   else
@@ -99,7 +99,7 @@ function M.saved(buf)
     local save = save_options(client)
     if save then
       M.flush(client, buf)
-      notify(client, "textDocument/didSave", {
+      M.notify(client, "textDocument/didSave", {
         textDocument = { uri = vim.uri_from_bufnr(buf) },
         text = save.includeText and table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n") .. "\n"
           or nil,
@@ -128,7 +128,7 @@ function M.files_changed(changes)
     events[#events + 1] = { uri = vim.uri_from_fname(path), type = change }
   end
   for _, client in ipairs(vim.lsp.get_clients()) do
-    notify(client, "workspace/didChangeWatchedFiles", { changes = events })
+    M.notify(client, "workspace/didChangeWatchedFiles", { changes = events })
     told[#told + 1] = client.id
   end
   return told

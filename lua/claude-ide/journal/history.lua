@@ -33,6 +33,7 @@ local MAX_STEPS = 100
 ---@field turn? integer the turn that announced an edit and is not over: changes on disk are Claude's
 ---@field announced? number `vim.uv.hrtime()` at which that turn announced it
 ---@field undoing? table<integer, true> while an undo is being written: the turns it takes changes back of
+---@field landing? { actor: "accepted"|"claude", turn: integer } while this editor writes it for Claude: whose that is
 ---@field decisions integer how often something was kept or undone
 ---@field mode? integer permissions of the file, to make it again with
 ---@field source claude-ide.journal.Source

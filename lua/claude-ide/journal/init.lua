@@ -74,6 +74,11 @@ function M.accepted(path, contents)
   observe().accepted(path, contents)
 end
 
+---What this editor itself writes for Claude, as one step that `:Claude undo` takes back.
+function M.landing()
+  return require("claude-ide.journal.landing")
+end
+
 ---The edits of a client's turn are over, as far as it tells.
 ---@param client integer
 function M.edits_over(client)

@@ -46,6 +46,10 @@ function M.note(history, bytes, actor, turn)
     end
     return
   end
+  local landing = history.landing
+  if landing and actor ~= "person" then
+    actor, turn = landing.actor, landing.turn
+  end
   turn = turn or history.turn
   if not actor and bytes and accepted[history.path] == bytes then
     accepted[history.path], actor = nil, "accepted"
@@ -180,7 +184,7 @@ end
 function M.person_wrote(path)
   require("claude-ide.journal.shell").person_wrote(path)
   local history = histories().find(path)
-  if history then
+  if history and not history.landing then
     M.look_now(history, "person")
   end
 end

@@ -31,18 +31,35 @@ end
 
 ---@param client integer
 ---@return claude-ide.journal.Turn
-function M.start(client)
-  M.finish(client)
+local function add(client)
   newest = newest + 1
   local turn = { id = newest, client = client, started = os.time(), files = {}, left_out = 0 }
   turns[#turns + 1] = turn
-  last_of[client] = turn
   if #turns > MAX_TURNS then
     local forgotten = table.remove(turns, 1).id
     left_out[forgotten] = nil
     require("claude-ide.hub").tell("turn_forgotten", forgotten)
   end
   announce("ClaudeTurnStarted", turn)
+  return turn
+end
+
+---@param client integer
+---@return claude-ide.journal.Turn
+function M.start(client)
+  M.finish(client)
+  local turn = add(client)
+  last_of[client] = turn
+  return turn
+end
+
+---A turn for what this editor writes at once for a client, beside the turn that the client is in.
+---@param client integer
+---@return claude-ide.journal.Turn
+function M.alone(client)
+  local turn = add(client)
+  turn.ended = turn.started
+  announce("ClaudeTurnEnded", turn)
   return turn
 end
 

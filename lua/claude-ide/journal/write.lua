@@ -83,10 +83,11 @@ end
 ---Gives a file that no buffer shows other contents.
 ---@param path string
 ---@param bytes string
+---@param mode? integer permissions of a file that is made again
 ---@return boolean? ok
 ---@return string? err
-function M.to_disk(path, bytes)
-  return write_file(path, bytes)
+function M.to_disk(path, bytes, mode)
+  return write_file(path, bytes, mode)
 end
 
 ---Puts a link, or nothing, where a link or a file is.

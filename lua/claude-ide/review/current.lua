@@ -13,7 +13,7 @@ local GROUP = "claude-ide.review"
 ---@field path string
 ---@field change? claude-ide.journal.Change nil: nothing of Claude's is left
 ---@field waits boolean something in it waits for a review
----@field outcome? "kept"|"undone"
+---@field outcome? "kept"|"undone"|"dropped" dropped: of a changeset, which was never done
 
 ---@class claude-ide.review.Review
 ---@field scope claude-ide.review.Scope

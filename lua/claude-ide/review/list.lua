@@ -18,6 +18,17 @@ local KINDS = {
   deleted = { "−", "Removed" },
 }
 
+---What was done with a file.
+local ICONS = { undone = "↶", dropped = "◌" }
+
+---Words for what has been dealt with.
+---@class claude-ide.review.Words
+---@field none string nothing waits any more
+---@field done string what does not
+
+---@type claude-ide.review.Words
+local WORDS = { none = " ✓ all reviewed", done = "done" }
+
 ---@return integer buf
 function M.make()
   local buf = vim.api.nvim_create_buf(false, true)
@@ -46,7 +57,7 @@ end
 ---@return string group
 local function icon(entry)
   if not entry.change or not entry.waits then
-    return entry.outcome == "undone" and "↶" or "✓", "ClaudeReviewDone"
+    return ICONS[entry.outcome] or "✓", "ClaudeReviewDone"
   end
   if entry.change.behind then
     return "!", "ClaudeDiffWarning"
@@ -104,8 +115,9 @@ function M.width(entries)
 end
 
 ---@param entries claude-ide.review.Entry[]
+---@param words claude-ide.review.Words
 ---@return string[][][] virtual lines
-local function summary(entries)
+local function summary(entries, words)
   local waiting, added, removed, conflicts = 0, 0, 0, 0
   for _, entry in ipairs(entries) do
     local change = entry.change
@@ -118,7 +130,7 @@ local function summary(entries)
     end
   end
   if waiting == 0 then
-    return { { { "" } }, { { " ✓ all reviewed", "ClaudeDiffAccepted" } } }
+    return { { { "" } }, { { words.none, "ClaudeDiffAccepted" } } }
   end
   local done = #entries - waiting
   ---@type string[][][]
@@ -128,7 +140,7 @@ local function summary(entries)
       { (" %d %s"):format(waiting, waiting == 1 and "file" or "files"), "ClaudeReviewFolder" },
       { ("  +%d"):format(added), "ClaudeDiffAdded" },
       { (" −%d"):format(removed), "ClaudeDiffRemoved" },
-      { done > 0 and ("  %d done"):format(done) or "", "ClaudeReviewFolder" },
+      { done > 0 and ("  %d %s"):format(done, words.done) or "", "ClaudeReviewFolder" },
     },
   }
   if conflicts > 0 then
@@ -151,7 +163,8 @@ end
 ---@param buf integer
 ---@param entries claude-ide.review.Entry[]
 ---@param shown integer index of the one whose diff is on the screen
-function M.render(buf, entries, shown)
+---@param words? claude-ide.review.Words default: those of a review
+function M.render(buf, entries, shown, words)
   local lines, width = {}, M.width(entries)
   for i, entry in ipairs(entries) do
     local name, folder = split(entry.path)
@@ -181,7 +194,13 @@ function M.render(buf, entries, shown)
       hl_mode = "combine",
     })
   end
-  vim.api.nvim_buf_set_extmark(buf, namespace, #lines - 1, 0, { virt_lines = summary(entries) })
+  vim.api.nvim_buf_set_extmark(
+    buf,
+    namespace,
+    #lines - 1,
+    0,
+    { virt_lines = summary(entries, words or WORDS) }
+  )
 end
 
 return M

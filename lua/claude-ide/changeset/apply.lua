@@ -1,0 +1,234 @@
+-- Does what was accepted: files are moved, written, made and removed as the editor's own writes, and journalled as one step.
+-- Invariant: all of it is done, or the files are as they were. A file that is not what the proposal was made for stops it
+-- before anything is written.
+local M = {}
+
+---Milliseconds of main loop one step may take before others get their turn.
+local STEP_MS = 8
+
+---What is to be done with one file.
+---@class claude-ide.changeset.Job
+---@field file claude-ide.changeset.File
+---@field text? claude-ide.changeset.Text nil: the file goes
+
+---@param path string
+---@return string
+local function short(path)
+  return vim.fn.fnamemodify(path, ":~:.")
+end
+
+---@param job claude-ide.changeset.Job
+---@return string? err
+local function check(job)
+  local world, file = require("claude-ide.changeset.world"), job.file
+  for _, path in ipairs({ file.path, file.from }) do
+    local err = world.refused(path)
+    if err then
+      return err
+    end
+  end
+  for _, source in ipairs({ file.source or false, file.replaced or false }) do
+    if source and not world.is_unchanged(source) then
+      return ("%s has changed meanwhile"):format(short(source.path))
+    end
+  end
+  local is_new = file.kind == "created" or file.kind == "renamed" and not file.replaced
+  if is_new and vim.uv.fs_lstat(file.path) then
+    return ("%s is there by now"):format(short(file.path))
+  end
+  local buf = require("claude-ide.buffer").find(file.path)
+  if is_new and buf and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified then
+    return ("%s has unsaved text in a buffer"):format(short(file.path))
+  end
+  local unsaved = file.source and file.source.unsaved or file.replaced and file.replaced.unsaved
+  if unsaved and file.kind ~= "modified" then
+    return ("%s has unsaved changes: save it first"):format(short(file.from or file.path))
+  end
+end
+
+---Why it cannot be done as things are, before anybody is asked.
+---@param files claude-ide.changeset.File[]
+---@return string? err a sentence without its end
+function M.obstacle(files)
+  for _, file in ipairs(files) do
+    local err = check({ file = file, text = file.after })
+    if err then
+      return err
+    end
+  end
+end
+
+---@param format claude-ide.bytes.Format
+---@return claude-ide.buffer.Format
+local function buffer_format(format)
+  return {
+    fileformat = require("claude-ide.buffer.bytes").fileformat(format),
+    endofline = format.final,
+    bomb = format.bom,
+    endoffile = false,
+    empty = format.empty,
+  }
+end
+
+---A buffer whose bytes only Neovim can make: its file is not in UTF-8.
+---@param file claude-ide.changeset.File
+---@return integer? buf
+local function encoded(file)
+  local buf = file.source and file.source.buf
+  if buf and vim.api.nvim_buf_is_loaded(buf) then
+    return not require("claude-ide.buffer.format").is_utf8(vim.bo[buf].fileencoding) and buf or nil
+  end
+end
+
+---@param landing claude-ide.journal.Landing
+---@param job claude-ide.changeset.Job
+---@return boolean? ok
+---@return string? err
+local function do_job(landing, job)
+  local journal, file = require("claude-ide.journal").landing(), job.file
+  if file.kind == "renamed" then
+    local ok, err = journal.move(landing, file.from --[[@as string]], file.path)
+    if not ok then
+      return nil, err
+    end
+    local same = require("claude-ide.changeset.text_edits").same
+    if
+      same(job.text --[[@as claude-ide.changeset.Text]], file.before --[[@as claude-ide.changeset.Text]])
+    then
+      return true
+    end
+  end
+  local text = job.text
+  if not text then
+    return journal.write(landing, file.path, nil)
+  elseif file.source and file.source.unsaved then
+    local format = buffer_format(text.format)
+    local buf = file.source.buf --[[@as integer]]
+    journal.write_unsaved(landing, file.path, { buf = buf, lines = text.lines, format = format })
+    return true
+  end
+  local buf = encoded(file)
+  if buf then
+    return journal.write_encoded(
+      landing,
+      file.path,
+      { buf = buf, lines = text.lines, format = buffer_format(text.format) }
+    )
+  end
+  return journal.write(landing, file.path, require("claude-ide.buffer.bytes").encode(text.lines, text.format))
+end
+
+---Moves come first, one that makes room for another before that.
+---@param jobs claude-ide.changeset.Job[]
+---@return claude-ide.changeset.Job[]
+local function in_order(jobs)
+  local moves, others = {}, {} ---@type claude-ide.changeset.Job[], claude-ide.changeset.Job[]
+  for _, job in ipairs(jobs) do
+    table.insert(job.file.kind == "renamed" and moves or others, job)
+  end
+  local ordered = {} ---@type claude-ide.changeset.Job[]
+  while #moves > 0 do
+    local at = 1
+    for i, job in ipairs(moves) do
+      local waits = vim.iter(moves):any(function(other)
+        return other ~= job and other.file.from == job.file.path
+      end)
+      if not waits then
+        at = i
+        break
+      end
+    end
+    ordered[#ordered + 1] = table.remove(moves, at)
+  end
+  return vim.list_extend(ordered, others)
+end
+
+---@class claude-ide.changeset.Applying
+---@field finish fun() does the rest of it at once: Neovim leaves
+
+---@type table<claude-ide.changeset.Applying, true>
+local going_on = {}
+
+---@param jobs claude-ide.changeset.Job[]
+---@param opts { client?: integer, reviewed: boolean }
+---@param done fun(err: string?) nil: all of it is done. Later, once
+function M.run(jobs, opts, done)
+  jobs = in_order(jobs)
+  local journal = require("claude-ide.journal").landing()
+  local landing ---@type claude-ide.journal.Landing?
+  local at, checking, ended = 0, true, false
+
+  ---@param err? string
+  local function finish(err)
+    ended = true
+    if landing and err then
+      for _, problem in ipairs(journal.take_back(landing)) do
+        require("claude-ide.log").error("a changeset could not be taken back: %s", problem)
+        err = err .. "; not put back: " .. problem
+      end
+    elseif landing then
+      journal.finish(landing)
+      require("claude-ide.changeset.notices").send(jobs)
+    end
+    done(err)
+  end
+
+  local function step()
+    at = at + 1
+    local job = jobs[at]
+    if checking then
+      local err = job and check(job)
+      if err then
+        return finish(err)
+      elseif not job then
+        at, checking = 0, false
+        landing = journal.begin(opts.client, opts.reviewed)
+      end
+      return
+    elseif not job then
+      return finish()
+    end
+    local ok, did, err = xpcall(do_job, debug.traceback, landing --[[@as claude-ide.journal.Landing]], job)
+    if not ok or not did then
+      if not ok then
+        require("claude-ide.log").error("%s could not be written: %s", job.file.path, did)
+      end
+      local why = ok and err or "an error, which the log has"
+      finish(("%s could not be written: %s"):format(short(job.file.path), why))
+    end
+  end
+
+  local applying = {}
+  local function run(is_hurried)
+    local since = vim.uv.hrtime()
+    while not ended and (is_hurried or vim.uv.hrtime() - since < STEP_MS * 1e6) do
+      step()
+    end
+    if ended then
+      going_on[applying] = nil
+    else
+      vim.defer_fn(run, 1)
+    end
+  end
+  applying.finish = function()
+    run(true)
+  end
+  going_on[applying] = true
+  local hands = require("claude-ide.buffer.hands")
+  if hands.are_in_the_way() then
+    hands.when_free("changeset " .. tostring(applying), function()
+      run()
+    end)
+  else
+    run()
+  end
+end
+
+---Does the rest of what was begun: Neovim leaves.
+function M.finish_all()
+  for applying in pairs(vim.tbl_extend("force", {}, going_on)) do
+    applying.finish()
+  end
+end
+
+return M

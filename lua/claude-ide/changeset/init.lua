@@ -1,0 +1,185 @@
+-- Edits of many files at once that somebody proposes, as language servers make them, and that a person decides on as a whole:
+-- hunks and files can be dropped. The facade: what the tools and the commands call.
+local M = {}
+
+local KIND = "changeset"
+
+---@class claude-ide.Changeset: claude-ide.Decision
+---@field title string "Rename add to plus"
+---@field entries claude-ide.changeset.Entry[]
+---@field notes string[]
+---@field unasked boolean it is applied without asking
+---@field applying? boolean it is being written
+
+---What a server wants changed.
+---@class claude-ide.changeset.ServerEdit
+---@field edit table lsp.WorkspaceEdit
+---@field encoding claude-ide.changeset.Encoding
+
+---@class claude-ide.changeset.Proposal
+---@field title string
+---@field files claude-ide.changeset.File[]
+---@field notes string[]
+---@field unasked? boolean the session's mode accepts edits
+
+---How long reading files may take in one go.
+local STEP_MS = 6
+
+---@return table
+local function presenter()
+  return require("claude-ide.changeset.presenter")
+end
+
+local attached = false
+
+---Makes changesets a kind of decision, once.
+function M.attach()
+  if attached then
+    return
+  end
+  attached = true
+  require("claude-ide.decisions").register(KIND, {
+    one = "changeset",
+    many = "changesets",
+    present = function(decision)
+      presenter().present(decision --[[@as claude-ide.Changeset]])
+    end,
+    withdraw = function(decision, why)
+      presenter().withdraw(decision --[[@as claude-ide.Changeset]], why)
+    end,
+  })
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup("claude-ide.changeset", { clear = true }),
+    desc = "Claude: what was accepted is written before Neovim leaves",
+    callback = function()
+      require("claude-ide.changeset.apply").finish_all()
+    end,
+  })
+end
+
+---Works out what edits make of the files. Reads them, and changes nothing.
+---@param edits claude-ide.changeset.ServerEdit[] of one server, or of several in turn
+---@param done fun(files: claude-ide.changeset.File[]?, err: string?, notes: string[]) err: a sentence without its end
+function M.plan(edits, done)
+  local steps, notes = {}, {}
+  local encoding = "utf-16" ---@type claude-ide.changeset.Encoding
+  for _, one in ipairs(edits) do
+    local more, err, said = require("claude-ide.changeset.workspace_edit").steps(one.edit)
+    if not more then
+      return done(nil, err, {})
+    end
+    vim.list_extend(steps, more)
+    vim.list_extend(notes, said)
+    encoding = one.encoding
+  end
+  local world, since = require("claude-ide.changeset.world"), vim.uv.hrtime()
+  local thread = coroutine.create(function()
+    local files, err = require("claude-ide.changeset.plan").make(steps, encoding, {
+      read = world.read,
+      list = world.list,
+      pause = function()
+        if vim.uv.hrtime() - since > STEP_MS * 1e6 then
+          ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on
+          coroutine.yield()
+          since = vim.uv.hrtime()
+        end
+      end,
+    })
+    return files, err or files and require("claude-ide.changeset.apply").obstacle(files)
+  end)
+  local function go_on()
+    local ok, files, err = coroutine.resume(thread)
+    if not ok then
+      require("claude-ide.log").error("an edit cannot be worked out: %s", debug.traceback(thread, files))
+      done(nil, "the editor could not work out the edit", {})
+    elseif coroutine.status(thread) == "dead" then
+      done(not err and files or nil, err, notes)
+    else
+      vim.defer_fn(go_on, 1)
+    end
+  end
+  go_on()
+end
+
+---Puts a changeset before the person; where the session's mode accepts edits, applies it.
+---@param source claude-ide.decisions.Source
+---@param request any what the source knows it by
+---@param proposal claude-ide.changeset.Proposal with files
+---@return claude-ide.Changeset
+function M.propose(source, request, proposal)
+  M.attach()
+  return require("claude-ide.decisions").ask(KIND, source, request, {
+    title = proposal.title,
+    entries = vim.tbl_map(require("claude-ide.changeset.texts").entry, proposal.files),
+    notes = proposal.notes,
+    unasked = proposal.unasked == true,
+  }) --[[@as claude-ide.Changeset]]
+end
+
+---Those that wait for the person, the longest waiting first.
+---@return claude-ide.Changeset[]
+function M.pending()
+  return require("claude-ide.decisions").pending(function(decision)
+    ---@cast decision claude-ide.Changeset
+    return decision.kind == KIND and not decision.unasked
+  end) --[[@as claude-ide.Changeset[] ]]
+end
+
+---The one in the current tab.
+---@return claude-ide.Changeset?
+function M.here()
+  return vim.iter(M.pending()):find(function(changeset)
+    return presenter().is_here(changeset)
+  end)
+end
+
+---The one that a command means: that in this tab, else the one that has waited longest.
+---@return claude-ide.Changeset?
+local function find()
+  return M.here() or M.pending()[1]
+end
+
+---@param decide fun(changeset: claude-ide.Changeset)
+---@return boolean? ok
+---@return string? err
+local function decide_on(decide)
+  local changeset = find()
+  if not changeset then
+    return nil, "No changeset waits for a decision."
+  elseif not presenter().is_seen(changeset) then
+    presenter().show(changeset, true)
+    return nil, ("Look at it first, then decide: %s."):format(changeset.title)
+  end
+  decide(changeset)
+  return true
+end
+
+---Accepts all of it that is not dropped.
+---@return boolean? ok
+---@return string? err
+function M.accept()
+  return decide_on(presenter().accept)
+end
+
+---@param words? string for whoever proposed it
+---@return boolean? ok
+---@return string? err
+function M.reject(words)
+  return decide_on(function(changeset)
+    presenter().reject(changeset, words)
+  end)
+end
+
+---Goes to the one that has waited longest.
+---@return boolean? ok
+---@return string? err
+function M.focus()
+  local changeset = find()
+  if not changeset then
+    return nil, "No changeset waits for a decision."
+  end
+  presenter().show(changeset, true)
+  return true
+end
+
+return M

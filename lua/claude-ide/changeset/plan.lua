@@ -1,0 +1,232 @@
+-- From steps to files: what each file held and what it is to hold. Pure, but for the world that it asks.
+-- Nothing is written here; a step that cannot be done refuses the whole.
+local M = {}
+
+---What is to become of one file.
+---@class claude-ide.changeset.File
+---@field path string absolute; where it is to be
+---@field from? string absolute; where it was, of one that is moved
+---@field kind "modified"|"created"|"deleted"|"renamed"
+---@field before? claude-ide.changeset.Text nil: there was none
+---@field after? claude-ide.changeset.Text nil: there is to be none
+---@field source? claude-ide.changeset.Source as it was read; of `from` where it is moved
+---@field replaced? claude-ide.changeset.Source what else is there and goes
+
+---A file as it was found.
+---@class claude-ide.changeset.Source
+---@field path string
+---@field text claude-ide.changeset.Text
+---@field bytes? string as on disk; nil: the buffer alone has it
+---@field buf? integer loaded
+---@field unsaved boolean the text is that of the buffer, which has unsaved changes
+---@field tick? integer of the buffer
+---@field version? integer that the servers know
+---@field mode? integer permissions
+
+---What the plan asks of the world.
+---@class claude-ide.changeset.World
+---@field read fun(path: string): claude-ide.changeset.Source?, string? nil without an error: there is no such file
+---@field list fun(folder: string): string[]?, string? files in it and below; nil without an error: it is no folder
+---@field pause fun() called between two steps: others may have their turn
+
+---@class claude-ide.changeset.Node a file in the middle of the steps
+---@field text claude-ide.changeset.Text
+---@field origin? claude-ide.changeset.Source
+
+---@class claude-ide.changeset.Tree
+---@field world claude-ide.changeset.World
+---@field sources table<string, claude-ide.changeset.Source|false> by path, as found
+---@field now table<string, claude-ide.changeset.Node|false>
+---@field order string[] paths as they came up
+
+---@param path string
+---@return string
+local function short(path)
+  return vim.fn.fnamemodify(path, ":~:.")
+end
+
+---@param tree claude-ide.changeset.Tree
+---@param path string
+---@return claude-ide.changeset.Node? nil: no such file
+---@return string? err
+local function node_at(tree, path)
+  if tree.now[path] == nil then
+    local source, err = tree.world.read(path)
+    if err then
+      return nil, err
+    end
+    tree.sources[path] = source or false
+    tree.now[path] = source and { text = source.text, origin = source } or false
+    tree.order[#tree.order + 1] = path
+  end
+  return tree.now[path] or nil
+end
+
+---@param tree claude-ide.changeset.Tree
+---@param step claude-ide.changeset.Step
+---@param encoding claude-ide.changeset.Encoding
+---@return string? err
+local function edit(tree, step, encoding)
+  local node, err = node_at(tree, step.path)
+  if err then
+    return err
+  elseif not node then
+    return short(step.path) .. " does not exist"
+  end
+  local source = node.origin
+  if step.version and source and source.version and source.version ~= step.version then
+    return ("%s has changed since the server looked at it: ask again"):format(short(step.path))
+  end
+  local text, why = require("claude-ide.changeset.text_edits").apply(node.text, step.edits or {}, encoding)
+  if not text then
+    return ("%s: the server's edit %s"):format(short(step.path), why)
+  end
+  tree.now[step.path] = { text = text, origin = node.origin }
+end
+
+---@param tree claude-ide.changeset.Tree
+---@param step claude-ide.changeset.Step
+---@return string? err
+local function create(tree, step)
+  local node, err = node_at(tree, step.path)
+  if err then
+    return err
+  elseif node and not step.overwrite then
+    return not step.ignore and short(step.path) .. " exists already" or nil
+  end
+  local format = { bom = false, eol = "\n", final = false, empty = true }
+  tree.now[step.path] = { text = { lines = { "" }, format = format }, origin = node and node.origin }
+end
+
+---@param tree claude-ide.changeset.Tree
+---@param from string
+---@param to string
+---@param step claude-ide.changeset.Step
+---@return string? err
+local function move(tree, from, to, step)
+  local node, err = node_at(tree, from)
+  if err then
+    return err
+  elseif not node then
+    return short(from) .. " does not exist"
+  end
+  local there
+  there, err = node_at(tree, to)
+  if err then
+    return err
+  elseif there and not step.overwrite then
+    return not step.ignore and short(to) .. " exists already" or nil
+  end
+  tree.now[to], tree.now[from] = node, false
+end
+
+---@param tree claude-ide.changeset.Tree
+---@param step claude-ide.changeset.Step
+---@return string? err
+local function rename(tree, step)
+  local to = step.to --[[@as string]]
+  local inside, err = tree.world.list(step.path)
+  if err then
+    return err
+  elseif not inside then
+    return move(tree, step.path, to, step)
+  elseif require("claude-ide.path").within(to, step.path) then
+    return ("%s cannot be moved into itself"):format(short(step.path))
+  end
+  for _, path in ipairs(inside) do
+    err = move(tree, path, to .. path:sub(#step.path + 1), step)
+    if err then
+      return err
+    end
+  end
+end
+
+---@param tree claude-ide.changeset.Tree
+---@param step claude-ide.changeset.Step
+---@return string? err
+local function delete(tree, step)
+  local inside, err = tree.world.list(step.path)
+  if err then
+    return err
+  elseif inside and not step.recursive and #inside > 0 then
+    return short(step.path) .. " is a folder that is not empty"
+  end
+  for _, path in ipairs(inside or { step.path }) do
+    local node
+    node, err = node_at(tree, path)
+    if err then
+      return err
+    elseif not node and not step.ignore then
+      return short(path) .. " does not exist"
+    end
+    tree.now[path] = false
+  end
+end
+
+---@param tree claude-ide.changeset.Tree
+---@return claude-ide.changeset.File[]
+local function files_of(tree)
+  local same = require("claude-ide.changeset.text_edits").same
+  local moved, files = {}, {} ---@type table<string, true>, claude-ide.changeset.File[]
+  for _, path in ipairs(tree.order) do
+    local node = tree.now[path]
+    local origin = node and node.origin
+    if origin and origin.path ~= path and not tree.now[origin.path] then
+      moved[origin.path] = true
+    end
+  end
+  for _, path in ipairs(tree.order) do
+    local node, source = tree.now[path] or nil, tree.sources[path] or nil
+    local origin = node and node.origin
+    if node and origin and moved[origin.path] and origin.path ~= path then
+      files[#files + 1] = {
+        path = path,
+        from = origin.path,
+        kind = "renamed",
+        before = origin.text,
+        after = node.text,
+        source = origin,
+        replaced = source,
+      }
+    elseif node and source then
+      if not same(node.text, source.text) then
+        files[#files + 1] =
+          { path = path, kind = "modified", before = source.text, after = node.text, source = source }
+      end
+    elseif node then
+      files[#files + 1] = { path = path, kind = "created", after = node.text }
+    elseif source and not moved[path] then
+      files[#files + 1] = { path = path, kind = "deleted", before = source.text, source = source }
+    end
+  end
+  table.sort(files, function(left, right)
+    return left.path < right.path
+  end)
+  return files
+end
+
+local STEPS = {
+  edit = edit,
+  create = create,
+  rename = rename,
+  delete = delete,
+}
+
+---@param steps claude-ide.changeset.Step[]
+---@param encoding claude-ide.changeset.Encoding
+---@param world claude-ide.changeset.World
+---@return claude-ide.changeset.File[]? files by path, those that become others; none: nothing changes
+---@return string? err a sentence without its end
+function M.make(steps, encoding, world)
+  local tree = { world = world, sources = {}, now = {}, order = {} } ---@type claude-ide.changeset.Tree
+  for _, step in ipairs(steps) do
+    local err = STEPS[step.kind](tree, step, encoding)
+    if err then
+      return nil, err
+    end
+    world.pause()
+  end
+  return files_of(tree)
+end
+
+return M

@@ -1,0 +1,286 @@
+-- Puts changesets before the person and ends them as the person decides: the presenter of this kind of decision.
+-- In a mode that does not ask, one is applied at once and shown as all that landed is: by the journal.
+-- Invariant: nothing is written before it is accepted, and what was accepted is written whole.
+local M = {}
+
+---@type table<integer, claude-ide.changeset.View> by decision
+local views = {}
+
+---@param changeset claude-ide.Changeset
+---@return string
+local function summary(changeset)
+  local count = #changeset.entries
+  return count == 1 and vim.fs.basename(changeset.entries[1].file.path) or ("%d files"):format(count)
+end
+
+---Takes a changeset off the screen.
+---@param changeset claude-ide.Changeset
+local function take_down(changeset)
+  require("claude-ide.ui.attention").forget(changeset.id)
+  local view = views[changeset.id]
+  views[changeset.id] = nil
+  if view and vim.v.exiting == vim.NIL then
+    view.closing = true
+    require("claude-ide.ui.typing").soon(function()
+      require("claude-ide.ui.quietly").when_windows_may_change(function()
+        require("claude-ide.changeset.view").close(view)
+      end)
+    end)
+  end
+end
+
+---@param changeset claude-ide.Changeset
+---@return claude-ide.changeset.Outcome[]
+local function outcomes(changeset)
+  return vim.tbl_map(require("claude-ide.changeset.report").outcome, changeset.entries)
+end
+
+---@param changeset claude-ide.Changeset
+---@return claude-ide.changeset.Job[]
+local function jobs_of(changeset)
+  local texts, jobs = require("claude-ide.changeset.texts"), {}
+  for _, entry in ipairs(changeset.entries) do
+    if not texts.left(entry).nothing then
+      jobs[#jobs + 1] = { file = entry.file, text = texts.wanted(entry) }
+    end
+  end
+  return jobs
+end
+
+---@param changeset claude-ide.Changeset
+---@param words? string
+---@return boolean settled
+function M.reject(changeset, words)
+  if changeset.applying then
+    return false
+  end
+  words = words and vim.trim(words) ~= "" and vim.trim(words) or nil
+  local settled = require("claude-ide.decisions").settle(changeset, { outcome = "rejected", words = words })
+  if settled then
+    require("claude-ide.diff.seen").note_decision()
+    take_down(changeset)
+  end
+  return settled
+end
+
+---@param changeset claude-ide.Changeset
+---@param words? string why something is dropped
+---@param failed fun(err: string) nothing is written
+local function apply(changeset, words, failed)
+  local jobs, files = jobs_of(changeset), outcomes(changeset)
+  changeset.applying = true
+  local opts = { client = changeset.source.client, reviewed = not changeset.unasked }
+  require("claude-ide.changeset.apply").run(jobs, opts, function(err)
+    changeset.applying = false
+    if err then
+      return failed(err)
+    end
+    ---@type claude-ide.changeset.Report
+    local report = {
+      title = changeset.title,
+      files = files,
+      asked = not changeset.unasked,
+      words = words,
+      notes = changeset.notes,
+    }
+    require("claude-ide.decisions").settle(changeset, { outcome = "accepted", report = report })
+    require("claude-ide.diff.seen").note_decision()
+    take_down(changeset)
+  end)
+end
+
+---@param files claude-ide.changeset.Outcome[]
+---@return integer
+local function count_dropped(files)
+  local count = 0
+  for _, file in ipairs(files) do
+    count = count + (file.dropped and math.max(file.total, 1) or file.total - file.kept)
+  end
+  return count
+end
+
+---Accepts what is not dropped. Where something is, the person may say why.
+---@param changeset claude-ide.Changeset
+function M.accept(changeset)
+  if changeset.state ~= "pending" or changeset.applying then
+    return
+  end
+  local notice = require("claude-ide.ui.notice")
+  if #jobs_of(changeset) == 0 then
+    M.reject(changeset)
+    return notice.info("Nothing is left to change, so it counts as rejected.")
+  end
+  local function go_on(words)
+    if changeset.state ~= "pending" or changeset.applying then
+      return
+    end
+    apply(changeset, words, function(err)
+      notice.error(("Nothing was written: %s."):format(err))
+    end)
+  end
+  local dropped = count_dropped(outcomes(changeset))
+  if dropped == 0 then
+    return go_on()
+  end
+  local prompt = ("Why not the %s you dropped? (<CR> says nothing, <Esc> goes back) "):format(
+    dropped == 1 and "change" or dropped .. " changes"
+  )
+  vim.ui.input({ prompt = prompt }, function(words)
+    if words then
+      go_on(vim.trim(words) ~= "" and vim.trim(words) or nil)
+    end
+  end)
+end
+
+---@param changeset claude-ide.Changeset
+local function reject_with_reason(changeset)
+  vim.ui.input({ prompt = "Why not? " }, function(words)
+    if words and changeset.state ~= "pending" then
+      require("claude-ide.ui.kept_words").give_back(words, "The changes are gone")
+    elseif words then
+      M.reject(changeset, words)
+    end
+  end)
+end
+
+---@param changeset claude-ide.Changeset
+---@return table<claude-ide.changeset.Verb, fun()>
+local function verbs_of(changeset)
+  local view = require("claude-ide.changeset.view")
+  ---@param run fun(shown: claude-ide.changeset.View)
+  local function on_view(run)
+    return function()
+      local shown = views[changeset.id]
+      if shown and changeset.state == "pending" and not changeset.applying then
+        run(shown)
+      end
+    end
+  end
+  local drop_file = on_view(function(shown)
+    local entry = view.current(shown)
+    entry.dropped = not entry.dropped
+    view.refresh(shown)
+    if entry.dropped and #shown.entries > 1 then
+      view.go(shown, 1)
+    end
+  end)
+  return {
+    accept = on_view(function()
+      M.accept(changeset)
+    end),
+    reject = on_view(function()
+      M.reject(changeset)
+    end),
+    reject_with_reason = on_view(function()
+      reject_with_reason(changeset)
+    end),
+    hunk = on_view(function(shown)
+      local in_list = vim.api.nvim_get_current_win() == shown.wins.list
+      if in_list or view.current(shown).file.after == nil or view.current(shown).dropped then
+        drop_file()
+      elseif shown.pair then
+        require("claude-ide.diff.choice").toggle(shown.pair --[[@as claude-ide.diff.View]])
+      end
+    end),
+    undo_file = drop_file,
+    next_file = on_view(function(shown)
+      view.go(shown, 1)
+    end),
+    previous_file = on_view(function(shown)
+      view.go(shown, -1)
+    end),
+    layout = on_view(view.switch),
+    help = require("claude-ide.changeset.keys").help,
+  }
+end
+
+---Keeps what the person typed into proposals that go without their say.
+---@param changeset claude-ide.Changeset
+---@return integer? buf the last that is kept
+local function rescue(changeset)
+  local texts = require("claude-ide.changeset.texts")
+  local kept ---@type integer?
+  for _, entry in ipairs(changeset.entries) do
+    if require("claude-ide.changeset.report").outcome(entry).edited then
+      kept = require("claude-ide.diff.rescued").put(texts.called(changeset, entry.file), entry.bufs.proposal)
+    end
+  end
+  return kept
+end
+
+---@param changeset claude-ide.Changeset
+---@param why? claude-ide.decisions.Why
+function M.withdraw(changeset, why)
+  local view = views[changeset.id]
+  local kept = rescue(changeset)
+  local is_seen_going = view ~= nil and require("claude-ide.changeset.view").is_current(view)
+  require("claude-ide.diff.closed_notice").say(
+    { path = summary(changeset) } --[[@as claude-ide.Diff]],
+    is_seen_going and why or nil,
+    kept
+  )
+  take_down(changeset)
+end
+
+---Goes to a changeset, also to one that waits for a pause in typing.
+---@param changeset claude-ide.Changeset
+---@param focus boolean
+function M.show(changeset, focus)
+  local view = require("claude-ide.changeset.view")
+  if changeset.state ~= "pending" then
+    return
+  elseif views[changeset.id] then
+    return focus and view.focus(views[changeset.id]) or nil
+  end
+  require("claude-ide.ui.attention").forget(changeset.id)
+  views[changeset.id] = view.open(changeset, verbs_of(changeset), function()
+    if changeset.state == "pending" and not changeset.applying then
+      M.reject(changeset)
+    end
+  end, focus)
+end
+
+---Whether the person has it before them.
+---@param changeset claude-ide.Changeset
+---@return boolean
+function M.is_here(changeset)
+  local view = views[changeset.id]
+  return view ~= nil and require("claude-ide.changeset.view").is_current(view)
+end
+
+---Whether the person can have seen it.
+---@param changeset claude-ide.Changeset
+---@return boolean
+function M.is_seen(changeset)
+  local view = views[changeset.id]
+  return view ~= nil and require("claude-ide.diff.seen").is_seen(view.list)
+end
+
+---@param changeset claude-ide.Changeset
+---@return fun(trace: string)
+local function failing(changeset)
+  return function(trace)
+    require("claude-ide.log").error("changeset %d cannot be shown: %s", changeset.id, trace)
+    require("claude-ide.decisions").fail(
+      changeset,
+      "the editor could not show the changes, nothing was written"
+    )
+    take_down(changeset)
+  end
+end
+
+---@param changeset claude-ide.Changeset
+function M.present(changeset)
+  if changeset.unasked then
+    return apply(changeset, nil, function(err)
+      require("claude-ide.decisions").fail(changeset, ("nothing was written: %s"):format(err))
+    end)
+  end
+  require("claude-ide.ui.typing").attach("clients")
+  require("claude-ide.ui.attention").when_free(changeset.id, summary(changeset), function()
+    local focus = require("claude-ide.config").get().diff.focus
+    require("claude-ide.safely").catch(M.show, failing(changeset))(changeset, focus)
+  end)
+end
+
+return M

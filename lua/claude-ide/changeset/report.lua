@@ -1,0 +1,203 @@
+-- What became of a changeset, for whoever asked for it: file by file what was kept and what was dropped, in few words.
+local M = {}
+
+---So much of one dropped line is quoted.
+local MAX_QUOTE = 80
+---So many dropped changes of one file are quoted.
+local MAX_QUOTED = 3
+
+---@class claude-ide.changeset.Outcome one file
+---@field path string
+---@field from? string
+---@field kind "modified"|"created"|"deleted"|"renamed"
+---@field kept integer changes
+---@field total integer
+---@field dropped boolean all of it
+---@field edited boolean the person has put something else there
+---@field unsaved boolean written to the buffer alone, which had unsaved changes
+---@field quotes { line: integer, text: string }[] of changes that were dropped
+
+---@class claude-ide.changeset.Report
+---@field title string
+---@field files claude-ide.changeset.Outcome[]
+---@field asked boolean the person was asked
+---@field words? string the person's
+---@field notes string[]
+
+---@param entry claude-ide.changeset.Entry
+---@param left claude-ide.changeset.Left
+---@return { line: integer, text: string }[]
+local function quotes(entry, left)
+  local found = {}
+  for _, hunk in ipairs(left.dropped) do
+    if #found < MAX_QUOTED then
+      local proposed = entry.hunks and entry.hunks.proposed[hunk.new] or nil
+      local old = entry.hunks and entry.hunks.old[hunk.old] or nil
+      local position = require("claude-ide.position")
+      local text = position.valid(vim.trim(hunk.new_count > 0 and proposed or old or ""))
+      found[#found + 1] = { line = math.max(hunk.old, 1), text = position.truncate(text, MAX_QUOTE) }
+    end
+  end
+  return found
+end
+
+---Whether some change is neither what was proposed nor what was there: it is the person's own.
+---@param entry claude-ide.changeset.Entry
+---@param hunks claude-ide.compare.Hunks
+---@return boolean
+local function is_edited(entry, hunks)
+  ---@param hunk claude-ide.buffer.Hunk
+  ---@return boolean
+  local function is_proposed(hunk)
+    local first, last = hunk.new - 1, hunk.new - 1 + hunk.new_count
+    local now = vim.api.nvim_buf_get_lines(entry.bufs.proposal, first, last, false)
+    return vim.iter(hunks.original):any(function(original)
+      if original.old ~= hunk.old or original.old_count ~= hunk.old_count then
+        return false
+      end
+      local last_line = original.new + original.new_count - 1
+      ---@cast last_line integer
+      return vim.deep_equal(now, vim.list_slice(hunks.proposed, original.new, last_line))
+    end)
+  end
+  return not vim.iter(hunks.list):all(is_proposed)
+end
+
+---@param entry claude-ide.changeset.Entry
+---@return claude-ide.changeset.Outcome
+function M.outcome(entry)
+  local texts = require("claude-ide.changeset.texts")
+  local file, left = entry.file, texts.left(entry)
+  local edited = false
+  if not left.nothing and texts.is_touched(entry) and entry.hunks then
+    edited = is_edited(entry, entry.hunks)
+  end
+  return {
+    path = file.path,
+    from = file.from,
+    kind = file.kind,
+    kept = left.nothing and 0 or left.kept,
+    total = left.total,
+    dropped = left.nothing,
+    edited = edited,
+    unsaved = not left.nothing and file.source ~= nil and file.source.unsaved,
+    quotes = quotes(entry, left),
+  }
+end
+
+---@param path string
+---@return string as the model calls files of this workspace
+local function short(path)
+  local paths = require("claude-ide.path")
+  return require("claude-ide.position").valid(
+    paths.relative(path, require("claude-ide.workspace").folders()[1])
+  )
+end
+
+---@param count integer
+---@param one string
+---@return string
+local function counted(count, one)
+  return ("%d %s%s"):format(count, one, count == 1 and "" or "s")
+end
+
+---@param outcome claude-ide.changeset.Outcome
+---@return string
+local function what(outcome)
+  if outcome.kind == "created" then
+    return "created"
+  elseif outcome.kind == "deleted" then
+    return "deleted"
+  elseif outcome.kind == "renamed" then
+    local moved = "moved from " .. short(outcome.from --[[@as string]])
+    return outcome.total > 0 and ("%s, %s"):format(moved, counted(outcome.kept, "change")) or moved
+  end
+  return counted(outcome.kept, "change")
+end
+
+---@param outcome claude-ide.changeset.Outcome
+---@return string
+local function line_of_kept(outcome)
+  local line = ("  %s (%s)"):format(short(outcome.path), what(outcome))
+  if outcome.edited then
+    line = line .. ", edited by the person: read it again"
+  end
+  if outcome.unsaved then
+    line = line .. ", in the editor's buffer only: the person has unsaved changes there"
+  end
+  return line
+end
+
+---@param outcome claude-ide.changeset.Outcome
+---@return string?
+local function line_of_dropped(outcome)
+  if outcome.dropped then
+    return ("  %s: all of it"):format(short(outcome.path))
+  elseif outcome.kept == outcome.total then
+    return nil
+  end
+  local quoted = {}
+  for _, quote in ipairs(outcome.quotes) do
+    quoted[#quoted + 1] = ("line %d `%s`"):format(quote.line, quote.text)
+  end
+  local more = outcome.total - outcome.kept - #quoted
+  if more > 0 then
+    quoted[#quoted + 1] = ("%d more"):format(more)
+  end
+  return ("  %s: %s"):format(short(outcome.path), table.concat(quoted, ", "))
+end
+
+---As many lines as there is room for, and how many more there are.
+---@param lines string[]
+---@param room integer bytes
+---@return string[]
+local function fitting(lines, room)
+  local kept, used = {}, 0
+  for i, line in ipairs(lines) do
+    used = used + #line + 1
+    if used > room then
+      kept[#kept + 1] = ("  … and %s"):format(counted(#lines - i + 1, "more file"))
+      break
+    end
+    kept[#kept + 1] = line
+  end
+  return kept
+end
+
+---@param report claude-ide.changeset.Report
+---@param room integer bytes
+---@return string
+function M.text(report, room)
+  local kept, dropped, changes, files = {}, {}, 0, 0
+  for _, outcome in ipairs(report.files) do
+    if not outcome.dropped then
+      kept[#kept + 1], files = line_of_kept(outcome), files + 1
+      changes = changes + (outcome.kind == "modified" and outcome.kept or 0)
+    end
+    dropped[#dropped + 1] = line_of_dropped(outcome)
+  end
+  local who = report.asked and (#dropped == 0 and "Accepted" or "Accepted in part") or "Applied"
+  local lines = {
+    ("%s: %s, %s in %s."):format(
+      report.title,
+      who:lower(),
+      counted(changes, "change"),
+      counted(files, "file")
+    ),
+  }
+  for _, note in ipairs(report.notes) do
+    lines[#lines + 1] = "Note: " .. note .. "."
+  end
+  if #dropped > 0 then
+    lines[#lines + 1] = "The person dropped, and it was not written:"
+    vim.list_extend(lines, fitting(dropped, math.floor(room / 2)))
+    lines[#lines + 1] = report.words and ("The person says: " .. report.words)
+      or "They did not say why. Do not make these changes in another way without asking."
+  end
+  lines[#lines + 1] = "Written:"
+  local used = #table.concat(lines, "\n")
+  vim.list_extend(lines, fitting(kept, math.max(room - used, 200)))
+  return table.concat(lines, "\n")
+end
+
+return M

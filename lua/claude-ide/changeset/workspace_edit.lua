@@ -1,0 +1,171 @@
+-- What a WorkspaceEdit says, as one list of steps in the order in which they are to be done. Pure.
+-- LSP 3.17, "WorkspaceEdit", "CreateFile", "RenameFile", "DeleteFile"; 3.18, "SnippetTextEdit".
+local M = {}
+
+---More than anybody could look through, or a server that has lost its way.
+local MAX_STEPS = 2000
+
+---@class claude-ide.changeset.Step
+---@field kind "edit"|"create"|"rename"|"delete"
+---@field path string absolute
+---@field to? string rename
+---@field version? integer edit: of the text that the server has seen
+---@field edits? lsp.TextEdit[] edit
+---@field overwrite? boolean create, rename
+---@field ignore? boolean create, rename: leave what is there; delete: nothing is there
+---@field recursive? boolean delete: a folder with all that is in it
+
+---@param value any
+---@return any? nil for null, too
+local function given(value)
+  if value == vim.NIL then
+    return nil
+  end
+  return value
+end
+
+---@param uri any
+---@return string? path
+---@return string? err
+local function path_of(uri)
+  if type(uri) ~= "string" or not vim.startswith(uri, "file:") then
+    return nil, ("%s is no file"):format(type(uri) == "string" and uri or "what the edit names")
+  end
+  local ok, path = pcall(vim.uri_to_fname, uri)
+  if not ok or path:sub(1, 1) ~= "/" or path:find("%z") then
+    return nil, uri .. " names no file"
+  end
+  return require("claude-ide.path").normalize(path)
+end
+
+---@param edits any
+---@param notes table<string, true>
+---@return lsp.TextEdit[]? edits
+---@return string? err
+local function text_edits(edits, notes)
+  if type(edits) ~= "table" then
+    return nil, "an edit of the server's has no list of changes"
+  end
+  local kept = {}
+  for _, edit in ipairs(edits) do
+    if type(edit) == "table" and type(given(edit.snippet)) == "table" then
+      notes["a snippet was left out: it has places for a person to type in"] = true
+    else
+      kept[#kept + 1] = edit
+    end
+  end
+  return kept
+end
+
+---@param change table
+---@return claude-ide.changeset.Step?
+---@return string? err
+local function file_step(change)
+  local options = given(change.options) or {}
+  local from = change.kind == "rename" and change.oldUri or change.uri
+  local path, err = path_of(from)
+  if not path then
+    return nil, err
+  end
+  local step = { kind = change.kind, path = path } ---@type claude-ide.changeset.Step
+  if change.kind == "rename" then
+    step.to, err = path_of(change.newUri)
+    if not step.to then
+      return nil, err
+    end
+  end
+  step.overwrite = given(options.overwrite) == true
+  step.ignore = given(options.ignoreIfExists) == true or given(options.ignoreIfNotExists) == true
+  step.recursive = given(options.recursive) == true
+  return step
+end
+
+---@param change any
+---@param notes table<string, true>
+---@return claude-ide.changeset.Step?
+---@return string? err
+local function step_of(change, notes)
+  if type(change) ~= "table" then
+    return nil, "the edit has a change that is none"
+  end
+  local kind = given(change.kind)
+  if kind == "create" or kind == "rename" or kind == "delete" then
+    return file_step(change)
+  elseif kind ~= nil then
+    return nil, ("the edit has a change of the unknown kind %q"):format(tostring(kind))
+  end
+  local document = given(change.textDocument)
+  if type(document) ~= "table" then
+    return nil, "the edit has a change without a file"
+  end
+  local path, err = path_of(document.uri)
+  if not path then
+    return nil, err
+  end
+  local edits
+  edits, err = text_edits(change.edits, notes)
+  if not edits then
+    return nil, err
+  end
+  local version = given(document.version)
+  local is_known = type(version) == "number" and version > 0
+  local step = { kind = "edit", path = path, edits = edits } ---@type claude-ide.changeset.Step
+  step.version = is_known and version --[[@as integer]] or nil
+  return step
+end
+
+---What the server says of a change: "Moves the class", where it says that a person should look at it.
+---@param edit table
+---@param notes table<string, true>
+local function note_annotations(edit, notes)
+  for _, annotation in pairs(given(edit.changeAnnotations) or {}) do
+    if type(annotation) == "table" and annotation.needsConfirmation == true then
+      local label = type(annotation.label) == "string" and annotation.label or "a change"
+      notes["the server wants a look at: " .. require("claude-ide.position").truncate(label, 120)] = true
+    end
+  end
+end
+
+---@param edit any lsp.WorkspaceEdit
+---@return claude-ide.changeset.Step[]? steps
+---@return string? err a sentence without its end
+---@return string[] notes what is left out, and what the server says
+function M.steps(edit)
+  local notes, steps = {}, {} ---@type table<string, true>, claude-ide.changeset.Step[]
+  if type(edit) ~= "table" then
+    return nil, "the server gave no edit", {}
+  end
+  local err ---@type string?
+  local changes = given(edit.documentChanges)
+  if type(changes) == "table" and #changes > 0 then
+    for _, change in ipairs(changes) do
+      local step
+      step, err = step_of(change, notes)
+      if not step then
+        return nil, err, {}
+      end
+      steps[#steps + 1] = step
+    end
+  else
+    for uri, edits in vim.spairs(given(edit.changes) or {}) do
+      local path, kept
+      path, err = path_of(uri)
+      if path then
+        kept, err = text_edits(edits, notes)
+      end
+      if not path or not kept then
+        return nil, err, {}
+      end
+      steps[#steps + 1] = { kind = "edit", path = path, edits = kept }
+    end
+  end
+  if #steps > MAX_STEPS then
+    return nil, ("the edit has %d changes, more than %d"):format(#steps, MAX_STEPS), {}
+  end
+  note_annotations(edit, notes)
+  local said = vim.tbl_keys(notes)
+  table.sort(said)
+  return steps, nil, said
+end
+
+return M

@@ -1,0 +1,174 @@
+-- The files that a changeset may be of, as they are now: a loaded buffer's text, else the disk's.
+-- Invariant: nothing outside of the workspace and nothing that the person withholds is read or proposed.
+local M = {}
+
+---Larger files are not edited this way: comparing them takes longer than anybody waits.
+local MAX_BYTES = 4 * 1024 * 1024
+
+---Files of a folder that is moved or removed.
+local MAX_FILES = 1000
+
+local ANY_WRITE = 146 -- 0222
+
+---@param path string
+---@return string
+local function short(path)
+  return vim.fn.fnamemodify(path, ":~:.")
+end
+
+---Why a file may not be touched at all.
+---@param path string absolute
+---@return string? err a sentence without its end
+function M.refused(path)
+  local paths = require("claude-ide.path")
+  local real = paths.real(path)
+  local inside = vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
+    return paths.within(real, paths.real(folder))
+  end)
+  if not inside then
+    return ("%s is outside of the workspace"):format(path)
+  end
+  local buf = require("claude-ide.buffer").find(path)
+  if
+    require("claude-ide.privacy").denied_by(path) or buf and require("claude-ide.buffer").is_private(buf)
+  then
+    return ("%s is withheld by the person"):format(short(path))
+  end
+end
+
+---@param buf integer
+---@return claude-ide.changeset.Text
+function M.of_buffer(buf)
+  local format = require("claude-ide.buffer.format").of(buf)
+  return {
+    lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false),
+    format = {
+      bom = format.bomb,
+      eol = require("claude-ide.buffer.bytes").EOLS[format.fileformat],
+      -- As the file has it, whatever 'fixendofline' would make of that.
+      final = vim.bo[buf].endofline and not format.empty,
+      empty = format.empty,
+    },
+  }
+end
+
+---@param path string
+---@param buf integer loaded
+---@param stat? uv.fs_stat.result
+---@return claude-ide.changeset.Source?
+---@return string? err
+local function from_buffer(path, buf, stat)
+  local bo = vim.bo[buf]
+  if not bo.modified then
+    local _, why_not = require("claude-ide.buffer.disk").reload(buf)
+    if why_not and why_not ~= "no file" then
+      return nil, ("%s cannot be read anew: %s"):format(short(path), why_not)
+    end
+  elseif stat and require("claude-ide.buffer.stamp").is_conflict(buf) then
+    return nil,
+      ("%s has unsaved changes of an older text: `:Claude resolve` decides first"):format(short(path))
+  end
+  local bytes ---@type string?
+  if stat then
+    bytes = require("claude-ide.file").read_now(path, MAX_BYTES)
+  end
+  return {
+    path = path,
+    text = M.of_buffer(buf),
+    bytes = bytes,
+    buf = buf,
+    unsaved = bo.modified,
+    tick = vim.api.nvim_buf_get_changedtick(buf),
+    version = vim.lsp.util.buf_versions[buf],
+    mode = stat and stat.mode % 4096,
+  }
+end
+
+---@param bytes string
+---@return boolean whether lines of bytes are lines of text here
+local function is_text(bytes)
+  local is_utf8 = not bytes:find("[\128-\255]") or require("claude-ide.position").valid(bytes) == bytes
+  return is_utf8 and not bytes:find("%z")
+end
+
+---@param path string absolute
+---@return claude-ide.changeset.Source? nil without an error: there is no such file
+---@return string? err
+function M.read(path)
+  local err = M.refused(path)
+  if err then
+    return nil, err
+  end
+  local stat = vim.uv.fs_stat(path)
+  if stat and stat.type ~= "file" then
+    return nil, short(path) .. " is no file"
+  elseif stat and bit.band(stat.mode, ANY_WRITE) == 0 then
+    return nil, short(path) .. " is read-only"
+  elseif stat and stat.size > MAX_BYTES then
+    return nil, short(path) .. " is too large"
+  end
+  local buf = require("claude-ide.buffer").find(path)
+  if buf and vim.api.nvim_buf_is_loaded(buf) and (stat or vim.bo[buf].modified) then
+    return from_buffer(path, buf, stat)
+  elseif not stat then
+    return nil
+  end
+  local bytes, why_not = require("claude-ide.file").read_now(path, MAX_BYTES)
+  if not bytes then
+    return nil, ("%s cannot be read: %s"):format(short(path), why_not)
+  elseif not is_text(bytes) then
+    -- Neovim knows encodings; the buffer that it makes is then what is edited.
+    buf = require("claude-ide.buffer.hidden").load(path)
+    if not buf then
+      return nil, short(path) .. " is in an encoding that cannot be read"
+    end
+    return from_buffer(path, buf, stat)
+  end
+  local lines, format = require("claude-ide.buffer.bytes").decode(bytes)
+  return {
+    path = path,
+    text = { lines = lines, format = format },
+    bytes = bytes,
+    unsaved = false,
+    mode = stat.mode % 4096,
+  }
+end
+
+---The files in a folder and below.
+---@param folder string absolute
+---@return string[]? files nil without an error: it is no folder
+---@return string? err
+function M.list(folder)
+  local stat = vim.uv.fs_stat(folder)
+  if not stat or stat.type ~= "directory" then
+    return nil
+  end
+  local found = {} ---@type string[]
+  for name, kind in vim.fs.dir(folder, { depth = 32 }) do
+    if kind ~= "directory" then
+      found[#found + 1] = folder .. "/" .. name
+    end
+    if #found > MAX_FILES then
+      return nil, ("%s holds more than %d files"):format(short(folder), MAX_FILES)
+    end
+  end
+  return found
+end
+
+---Whether a file is still as it was read.
+---@param source claude-ide.changeset.Source
+---@return boolean
+function M.is_unchanged(source)
+  local buf = require("claude-ide.buffer").find(source.path)
+  local loaded = buf ~= nil and vim.api.nvim_buf_is_loaded(buf)
+  if source.unsaved then
+    return loaded
+      and buf == source.buf
+      and require("claude-ide.changeset.text_edits").same(M.of_buffer(buf --[[@as integer]]), source.text)
+  elseif loaded and vim.bo[buf].modified then
+    return false
+  end
+  return require("claude-ide.file").read_now(source.path, MAX_BYTES) == source.bytes
+end
+
+return M

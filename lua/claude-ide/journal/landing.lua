@@ -1,0 +1,248 @@
+-- What this editor itself writes for Claude: files given other contents, made, moved and removed, as one step of the journal.
+-- Invariant: either all of a landing is written or the files are as they were; each file's bytes are kept before.
+local M = {}
+
+---Not a folder is as young as this: `write` then removes none.
+local NEVER = 4503599627370496
+
+---@class claude-ide.journal.Landing
+---@field turn integer
+---@field actor "accepted"|"claude" accepted: the person has looked at it
+---@field histories table<claude-ide.journal.History, true>
+---@field done { path: string, bytes?: string, text?: claude-ide.journal.Unsaved, moved_to?: string, mode?: integer }[]
+
+---What an unsaved buffer is to hold.
+---@class claude-ide.journal.Unsaved
+---@field buf integer
+---@field lines string[]
+---@field format claude-ide.buffer.Format
+
+---@return table
+local function histories()
+  return require("claude-ide.journal.history")
+end
+
+---@param path string
+---@return string?
+local function bytes_of(path)
+  return (require("claude-ide.file").read_now(path, require("claude-ide.journal.observe").MAX_BYTES))
+end
+
+---@param client? integer
+---@param reviewed boolean the person has accepted it
+---@return claude-ide.journal.Landing
+function M.begin(client, reviewed)
+  local turn = require("claude-ide.journal.turns").alone(client or 0)
+  return { turn = turn.id, actor = reviewed and "accepted" or "claude", histories = {}, done = {} }
+end
+
+---Keeps what a file holds now; what is found in it from here on is this landing's.
+---@param landing claude-ide.journal.Landing
+---@param path string
+---@param bytes? string
+---@return claude-ide.journal.History
+local function keep(landing, path, bytes)
+  local history, is_new = histories().open(path, bytes, "announced")
+  if not is_new then
+    require("claude-ide.journal.observe").note(history, bytes, "person")
+  end
+  local stat = vim.uv.fs_stat(path)
+  history.mode = stat and stat.mode % 4096 or history.mode
+  require("claude-ide.journal.shell").person_wrote(path) -- no command of the turn's has
+  history.landing = { actor = landing.actor, turn = landing.turn }
+  landing.histories[history] = true
+  return history
+end
+
+---@param path string
+---@return integer? buf loaded
+local function loaded(path)
+  local buf = require("claude-ide.buffer").find(path)
+  return buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
+end
+
+---Gives a file that is in no buffer other contents. The folders that it needs are made.
+---@param path string
+---@param bytes string
+---@param mode? integer
+---@return boolean? ok
+---@return string? err
+local function to_disk(path, bytes, mode)
+  return require("claude-ide.journal.write").to_disk(path, bytes, mode)
+end
+
+---@param path string
+---@param bytes? string nil: there is to be no file
+---@param mode? integer
+---@return boolean? ok
+---@return string? err
+local function write(path, bytes, mode)
+  if bytes and not loaded(path) then
+    return to_disk(path, bytes, mode)
+  end
+  return require("claude-ide.journal.write").through_buffer(path, bytes, mode, NEVER)
+end
+
+---Gives a file other contents.
+---@param landing claude-ide.journal.Landing
+---@param path string absolute
+---@param bytes? string nil: there is to be no file
+---@return boolean? ok
+---@return string? err
+function M.write(landing, path, bytes)
+  local stat = vim.uv.fs_stat(path)
+  local before = bytes_of(path)
+  local history = keep(landing, path, before)
+  table.insert(landing.done, { path = path, bytes = before, mode = stat and stat.mode % 4096 })
+  local ok, err = write(path, bytes)
+  if ok then
+    require("claude-ide.journal.observe").look_now(history)
+  end
+  return ok, err
+end
+
+---@param unsaved claude-ide.journal.Unsaved
+local function set_text(unsaved)
+  require("claude-ide.buffer.patch").set_text(unsaved.buf, unsaved.lines, unsaved.format)
+end
+
+---Gives a buffer with unsaved changes another text. Nothing is saved: that is the person's to do.
+---@param landing claude-ide.journal.Landing
+---@param path string
+---@param text claude-ide.journal.Unsaved
+function M.write_unsaved(landing, path, text)
+  local buffer, format = require("claude-ide.buffer"), require("claude-ide.buffer.format")
+  local before = buffer.text(text.buf)
+  local history = keep(landing, path, before)
+  table.insert(landing.done, {
+    path = path,
+    text = {
+      buf = text.buf,
+      lines = vim.api.nvim_buf_get_lines(text.buf, 0, -1, false),
+      format = format.of(text.buf),
+    },
+  })
+  set_text(text)
+  require("claude-ide.journal.observe").note(history, buffer.text(text.buf))
+end
+
+---Gives a file that is not in UTF-8 another text, through its buffer: Neovim makes the bytes.
+---@param landing claude-ide.journal.Landing
+---@param path string
+---@param text claude-ide.journal.Unsaved
+---@return boolean? ok
+---@return string? err
+function M.write_encoded(landing, path, text)
+  local before, stat = bytes_of(path), vim.uv.fs_stat(path)
+  local history = keep(landing, path, before)
+  table.insert(landing.done, { path = path, bytes = before, mode = stat and stat.mode % 4096 })
+  set_text(text)
+  local ok, err = require("claude-ide.journal.write").save(text.buf, text.format)
+  if ok then
+    require("claude-ide.journal.observe").look_now(history)
+  end
+  return ok, err
+end
+
+---Lets the buffer of a file that moved follow it: its text and undo history go along, and its servers are told.
+---@param buf integer
+---@param to string
+---@return string? err
+local function follow(buf, to)
+  local ignored, old = vim.o.eventignore, vim.api.nvim_buf_get_name(buf)
+  vim.o.eventignore = ignored == "" and "BufWritePre" or ignored .. ",BufWritePre"
+  local fix = vim.bo[buf].fixendofline
+  vim.bo[buf].fixendofline = false
+  local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
+    vim.cmd("silent keepalt keepjumps saveas! ++p " .. vim.fn.fnameescape(to))
+  end)
+  vim.o.eventignore = ignored
+  vim.bo[buf].fixendofline = fix
+  -- `:saveas` leaves a buffer with the old name behind.
+  for _, other in ipairs(vim.api.nvim_list_bufs()) do
+    if other ~= buf and vim.api.nvim_buf_get_name(other) == old and not vim.api.nvim_buf_is_loaded(other) then
+      pcall(vim.api.nvim_buf_delete, other, { force = true })
+    end
+  end
+  return not ok and tostring(err) or nil
+end
+
+---Moves a file, and the buffer that shows it.
+---@param from string
+---@param to string
+---@return boolean? ok
+---@return string? err
+local function move(from, to)
+  vim.fn.mkdir(vim.fs.dirname(to), "p")
+  local buf = loaded(from)
+  local ok, err = vim.uv.fs_rename(from, to)
+  if not ok then
+    return nil, err
+  end
+  err = buf and follow(buf, to) or nil
+  return not err or nil, err
+end
+
+---Moves a file. What is at the new place goes.
+---@param landing claude-ide.journal.Landing
+---@param from string
+---@param to string
+---@return boolean? ok
+---@return string? err
+function M.move(landing, from, to)
+  local there = bytes_of(to)
+  local source, target = keep(landing, from, bytes_of(from)), keep(landing, to, there)
+  if there then
+    table.insert(landing.done, { path = to, bytes = there })
+  end
+  table.insert(landing.done, { path = from, moved_to = to })
+  local ok, err = move(from, to)
+  if ok then
+    require("claude-ide.journal.observe").look_now(source)
+    require("claude-ide.journal.observe").look_now(target)
+  end
+  return ok, err
+end
+
+---It is over: what others write from now on is theirs.
+---@param landing claude-ide.journal.Landing
+function M.finish(landing)
+  for history in pairs(landing.histories) do
+    history.landing = nil
+  end
+  require("claude-ide.journal.changed").tell()
+end
+
+---Puts everything back as it was: something could not be written.
+---@param landing claude-ide.journal.Landing
+---@return string[] problems files that could not be put back
+function M.take_back(landing)
+  local problems = {}
+  for i = #landing.done, 1, -1 do
+    local step, ok, err = landing.done[i], true, nil ---@type table, boolean?, string?
+    if step.text then
+      set_text(step.text)
+      local history = histories().find(step.path)
+      require("claude-ide.journal.observe").note(history, require("claude-ide.buffer").text(step.text.buf))
+    elseif step.moved_to then
+      if vim.uv.fs_stat(step.moved_to) and not vim.uv.fs_stat(step.path) then
+        ok, err = move(step.moved_to, step.path)
+      end
+    elseif bytes_of(step.path) ~= step.bytes then
+      ok, err = write(step.path, step.bytes, step.mode)
+    end
+    for _, path in ipairs({ step.path, step.moved_to }) do
+      local history = histories().find(path)
+      if history and not step.text then
+        require("claude-ide.journal.observe").look_now(history)
+      end
+    end
+    if not ok then
+      problems[#problems + 1] = ("%s: %s"):format(step.path, err or "unknown")
+    end
+  end
+  M.finish(landing)
+  return problems
+end
+
+return M

@@ -1,0 +1,96 @@
+"""What the tests of changesets do again and again: propose edits as a language server words them, and see what is on the disk."""
+
+_PREPARE = """
+_G.answers, _G.notices = {}, {}
+vim.notify = function(message) notices[#notices + 1] = message end
+local decisions, changeset = require("claude-ide.decisions"), require("claude-ide.changeset")
+_G.source = decisions.source({
+  name = "Claude", writes = "editor",
+  answer = function(request, answer, err)
+    local report = answer and answer.report
+    answers[#answers + 1] = {
+      request = request, outcome = answer and answer.outcome, words = answer and answer.words, err = err,
+      text = report and require("claude-ide.changeset.report").text(report, 6000),
+    }
+  end,
+  tell = function() end,
+  cannot_hear = function() end,
+})
+function _G.uri(name) return vim.uri_from_fname(vim.uv.cwd() .. "/" .. name) end
+function _G.edit(first_line, first, last_line, last, text)
+  return {
+    range = { start = { line = first_line, character = first }, ["end"] = { line = last_line, character = last } },
+    newText = text,
+  }
+end
+function _G.propose(workspace_edit, opts)
+  opts = opts or {}
+  changeset.plan({ { edit = workspace_edit, encoding = opts.encoding or "utf-16" } }, function(files, err, notes)
+    if not files or #files == 0 then
+      answers[#answers + 1] = { err = err or "nothing" }
+      return
+    end
+    _G.proposed = changeset.propose(_G.source, opts.request or "r", {
+      title = opts.title or "Rename a to b", files = files, notes = notes, unasked = opts.unasked,
+    })
+  end)
+end
+"""
+
+_TRACES = """
+local names = {}
+for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+  if vim.b[buf].claude_ide then names[#names + 1] = vim.fn.bufname(buf) end
+end
+local groups = {}
+for _, autocmd in ipairs(vim.api.nvim_get_autocmds({})) do
+  local group = autocmd.group_name or ""
+  if group:find("^claude%-ide%.changeset%.") then groups[group] = true end
+end
+return {
+  buffers = names, groups = vim.tbl_keys(groups), tabs = #vim.api.nvim_list_tabpages(), wins = #vim.api.nvim_list_wins(),
+  pending = #require("claude-ide.decisions").pending(),
+}
+"""
+
+CLEAN = {"buffers": [], "groups": [], "tabs": 1, "wins": 1, "pending": 0}
+
+
+class Changesets:
+    """Proposes changesets to one Neovim, without a client in between, and tells what became of them."""
+
+    def __init__(self, nvim):
+        self.nvim = nvim
+        nvim.lua(_PREPARE)
+
+    def propose(self, edit, **opts):
+        """Proposes a WorkspaceEdit, given as Lua."""
+        listed = ", ".join(f"{key} = {value}" for key, value in opts.items())
+        self.nvim.lua(f"propose({edit}, {{ {listed} }})")
+
+    def show(self, edit, **opts):
+        """Proposes it and waits until the person has it before them."""
+        self.propose(edit, **opts)
+        seen = "proposed and require('claude-ide.changeset.presenter').is_seen(proposed)"
+        self.nvim.wait(seen, what="the changeset to have been seen")
+
+    def answer(self):
+        """Waits for the answer to the last proposal, and takes it."""
+        self.nvim.wait("#answers > 0", what="an answer")
+        return self.nvim.lua("return table.remove(answers, 1)")
+
+    def wait_clean(self):
+        self.nvim.wait(lambda: self.nvim.lua(_TRACES) == CLEAN, what="nothing of it to be left")
+
+    def bytes(self, name):
+        path = self.nvim.project / name
+        return path.read_bytes() if path.exists() else None
+
+    def undo(self):
+        """Takes the last turn back, as `:Claude undo` does."""
+        self.nvim.lua(
+            "_G.undone = nil; local journal = require('claude-ide.journal') "
+            "journal.take_back_turn(journal.undoable_turn(), function(results) _G.undone = results end)"
+        )
+        self.nvim.wait("undone ~= nil", what="the turn to be taken back")
+        return self.nvim.lua("return undone")

@@ -1,0 +1,352 @@
+"""Edits of several files that are decided on as one: what is written, what is dropped, what is refused."""
+
+import pytest
+from changeset_steps import Changesets
+
+pytestmark = pytest.mark.dealt
+
+A = "def add(a, b):\n    return a + b\n"
+B = "from a import add\n\nx = add(1, 2)\n\n\n\n\n\n\n\ny = add(3, 4)\n"
+RENAME = """{ changes = {
+  [uri("a.py")] = { edit(0, 4, 0, 7, "plus") },
+  [uri("b.py")] = { edit(0, 14, 0, 17, "plus"), edit(2, 4, 2, 7, "plus"), edit(10, 4, 10, 7, "plus") },
+} }"""
+
+
+@pytest.fixture
+def sets(start_nvim):
+    def start(files=None, args=("a.py",), **opts):
+        nvim = start_nvim(files=files or {"a.py": A, "b.py": B}, args=list(args), **opts)
+        nvim.lua("require('claude-ide').connect()")
+        return Changesets(nvim)
+
+    return start
+
+
+@pytest.mark.every_nvim
+def test_what_is_accepted_is_written_and_undone_byte_for_byte(sets):
+    sets = sets()
+    sets.show(RENAME)
+    assert sets.bytes("b.py") == B.encode(), "nothing is written before it is accepted"
+    sets.nvim.keys("ZZ")
+    answer = sets.answer()
+    assert answer["outcome"] == "accepted"
+    assert (
+        answer["text"]
+        == "Rename a to b: accepted, 4 changes in 2 files.\nWritten:\n  a.py (1 change)\n  b.py (3 changes)"
+    )
+    assert sets.bytes("a.py") == A.replace("add", "plus").encode()
+    assert sets.bytes("b.py") == B.replace("add", "plus").encode()
+    assert sets.nvim.lines() == A.replace("add", "plus").splitlines()
+    sets.wait_clean()
+    assert all(result["ok"] for result in sets.undo())
+    assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.encode())
+
+
+@pytest.mark.every_nvim
+def test_a_dropped_change_is_not_written_and_told_with_the_words_of_the_person(sets):
+    sets = sets()
+    sets.show(RENAME)
+    sets.nvim.keys("]f")
+    sets.nvim.wait(lambda: sets.nvim.lines()[:1] == ["from a import plus"])
+    sets.nvim.keys("G")
+    sets.nvim.keys("dx")
+    sets.nvim.wait(lambda: sets.nvim.lines()[10:] == ["y = add(3, 4)"])
+    sets.nvim.wait_screen("2 of 3 kept")
+    sets.nvim.keys("ZZ")
+    sets.nvim.wait_screen("Why not the change you dropped?")
+    sets.nvim.keys("that one is another add<CR>")
+    answer = sets.answer()
+    assert answer["text"].splitlines() == [
+        "Rename a to b: accepted in part, 3 changes in 2 files.",
+        "The person dropped, and it was not written:",
+        "  b.py: line 11 `y = plus(3, 4)`",
+        "The person says: that one is another add",
+        "Written:",
+        "  a.py (1 change)",
+        "  b.py (2 changes)",
+    ]
+    assert sets.bytes("b.py").decode() == B.replace("add", "plus").replace("plus(3", "add(3")
+    sets.wait_clean()
+
+
+@pytest.mark.every_nvim
+def test_a_file_is_dropped_in_the_list(sets):
+    sets = sets()
+    sets.show(RENAME)
+    sets.nvim.keys("<C-w>t")
+    sets.nvim.wait(lambda: sets.nvim.lua("return vim.bo.filetype") == "claude-review")
+    sets.nvim.keys("dx")
+    sets.nvim.wait_screen("◌ a.py")
+    sets.nvim.keys("ZZ")
+    sets.nvim.wait_screen("Why not the change you dropped?")
+    sets.nvim.keys("<CR>")
+    answer = sets.answer()
+    assert "  a.py: all of it\nThey did not say why." in answer["text"]
+    assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.replace("add", "plus").encode())
+
+
+def test_hand_edits_of_a_proposal_are_what_is_written(sets):
+    sets = sets()
+    sets.show(RENAME)
+    sets.nvim.keys("ggwiis_<Esc>")
+    sets.nvim.wait(lambda: sets.nvim.lines()[0] == "def is_plus(a, b):")
+    sets.nvim.keys("ZZ")
+    assert "  a.py (1 change), edited by the person: read it again" in sets.answer()["text"]
+    assert sets.bytes("a.py") == A.replace("add", "is_plus").encode()
+
+
+@pytest.mark.every_nvim
+def test_files_are_made_moved_and_removed_and_all_of_it_is_undone(sets):
+    files = {"a.py": A, "b.py": B, "c.py": "gone = 1\r\n", "d/e.py": "\ufeffe = 1"}
+    sets = sets(files, args=("d/e.py",))
+    before = {name: sets.bytes(name) for name in files}
+    sets.nvim.lua("_G.buf = vim.api.nvim_get_current_buf()")
+    sets.show(
+        """{ documentChanges = {
+      { kind = "rename", oldUri = uri("d/e.py"), newUri = uri("new/f.py") },
+      { textDocument = { uri = uri("new/f.py"), version = vim.NIL }, edits = { edit(0, 0, 0, 1, "f") } },
+      { kind = "create", uri = uri("x/y/z.py") },
+      { textDocument = { uri = uri("x/y/z.py") }, edits = { edit(0, 0, 0, 0, "z = 1\\n") } },
+      { kind = "delete", uri = uri("c.py") },
+      { kind = "rename", oldUri = uri("b.py"), newUri = uri("moved.py") },
+    } }""",
+        title='"Move things"',
+    )
+    sets.nvim.keys("ZZ")
+    assert sets.answer()["text"].splitlines()[2:] == [
+        "  c.py (deleted)",
+        "  moved.py (moved from b.py)",
+        "  new/f.py (moved from d/e.py, 1 change)",
+        "  x/y/z.py (created)",
+    ]
+    assert [sets.bytes(name) for name in ("b.py", "c.py", "d/e.py")] == [None, None, None]
+    assert sets.bytes("moved.py") == B.encode()
+    assert sets.bytes("new/f.py") == "\ufefff = 1".encode()
+    assert sets.bytes("x/y/z.py") == b"z = 1\n"
+    assert sets.nvim.lua("return vim.api.nvim_buf_get_name(buf)").endswith("/new/f.py"), "its buffer follows"
+    assert not sets.nvim.lua("return vim.bo[buf].modified")
+    sets.wait_clean()
+    assert all(result["ok"] for result in sets.undo())
+    assert {name: sets.bytes(name) for name in files} == before
+    assert [sets.bytes(name) for name in ("moved.py", "new/f.py", "x/y/z.py")] == [None, None, None]
+
+
+REFUSED = {
+    "overlap": (
+        "{ changes = { [uri('a.py')] = { edit(0, 4, 0, 7, 'x'), edit(0, 5, 0, 9, 'y') } } }",
+        "overlap at line 1",
+    ),
+    "past the end": (
+        "{ changes = { [uri('a.py')] = { edit(7, 0, 7, 1, 'x') } } }",
+        "at line 8, where the file has no such",
+    ),
+    "backwards": ("{ changes = { [uri('a.py')] = { edit(1, 0, 0, 1, 'x') } } }", "no such place"),
+    "no such file": ("{ changes = { [uri('none.py')] = { edit(0, 0, 0, 0, 'x') } } }", "none.py does not exist"),
+    "outside": (
+        "{ changes = { ['file:///etc/hosts'] = { edit(0, 0, 0, 0, 'x') } } }",
+        "/etc/hosts is outside of the workspace",
+    ),
+    "link that leads out": (
+        "{ changes = { [uri('out/x.py')] = { edit(0, 0, 0, 0, 'x') } } }",
+        "outside of the workspace",
+    ),
+    "withheld": ("{ changes = { [uri('.env')] = { edit(0, 0, 0, 0, 'x') } } }", ".env is withheld"),
+    "there already": ("{ documentChanges = { { kind = 'create', uri = uri('a.py') } } }", "a.py exists already"),
+    "moved onto another": (
+        "{ documentChanges = { { kind = 'rename', oldUri = uri('a.py'), newUri = uri('b.py') } } }",
+        "b.py exists already",
+    ),
+    "another scheme": ("{ changes = { ['untitled:x'] = { edit(0, 0, 0, 0, 'x') } } }", "untitled:x is no file"),
+    "stale": (
+        "{ documentChanges = { { textDocument = { uri = uri('a.py'), version = 7 }, edits = { edit(0, 0, 0, 0, 'x') } } } }",
+        "a.py has changed since the server looked",
+    ),
+    "read-only": ("{ changes = { [uri('ro.py')] = { edit(0, 0, 0, 0, 'x') } } }", "ro.py is read-only"),
+    "unknown kind": ("{ documentChanges = { { kind = 'chmod', uri = uri('a.py') } } }", 'unknown kind "chmod"'),
+    "a folder": (
+        "{ documentChanges = { { kind = 'delete', uri = uri('sub') } } }",
+        "sub is a folder that is not empty",
+    ),
+}
+
+
+def test_what_cannot_be_done_is_refused_as_a_whole(sets):
+    files = {"a.py": A, "b.py": B, ".env": "K=1\n", "ro.py": "x\n", "sub/x.py": "x\n"}
+    sets = sets(files)
+    (sets.nvim.project / "ro.py").chmod(0o444)
+    (sets.nvim.project / "out").symlink_to("/tmp")
+    sets.nvim.lua("vim.lsp.util.buf_versions[vim.fn.bufnr('a.py')] = 3")
+    for name, (edit, why) in REFUSED.items():
+        sets.propose(edit)
+        assert why in (sets.answer()["err"] or ""), name
+    sets.nvim.lua("vim.b.claude_private = true")
+    sets.propose(RENAME)
+    assert "a.py is withheld" in sets.answer()["err"]
+    assert {name: sets.bytes(name).decode() for name in files} == files
+
+
+TEXTS = {
+    "crlf": (b"one\r\ntwo\r\n", "edit(1, 0, 1, 3, 'zwei\\ndrei')", b"one\r\nzwei\r\ndrei\r\n"),
+    "bom": (b"\xef\xbb\xbfone\n", "edit(0, 0, 0, 3, 'eins')", b"\xef\xbb\xbfeins\n"),
+    "no final newline": (b"one\ntwo", "edit(1, 3, 1, 3, '!')", b"one\ntwo!"),
+    "a final newline that comes": (b"one", "edit(0, 3, 0, 3, '\\n')", b"one\n"),
+    "mixed": (b"one\r\ntwo\nthree\r\n", "edit(1, 0, 1, 3, 'zwei')", b"one\r\nzwei\nthree\r\n"),
+    "empty": (b"", "edit(0, 0, 0, 0, 'x\\n')", b"x\n"),
+    "emptied": (b"one\n", "edit(0, 0, 1, 0, '')", b""),
+    "all of it": (b"one\ntwo\n", "edit(0, 0, 9999, 0, 'ONE\\n')", b"ONE\n"),
+    "utf-16": ("a😀b\n".encode(), "edit(0, 3, 0, 4, 'c')", "a😀c\n".encode()),
+    "latin1": ("\xe9t\xe9 x\n".encode("latin1"), "edit(0, 4, 0, 5, '\xfc')", "\xe9t\xe9 \xfc\n".encode("latin1")),
+}
+
+
+def test_what_no_edit_touches_stays_byte_for_byte(sets):
+    sets = sets()
+    for opened in (False, True):
+        for name, (before, edit, after) in TEXTS.items():
+            path = sets.nvim.project / f"{'open' if opened else 'shut'}.{name.replace(' ', '_')}.txt"
+            path.write_bytes(before)
+            if opened:
+                sets.nvim.cmd(f"edit {path.name}")
+            sets.propose(f"{{ changes = {{ [uri('{path.name}')] = {{ {edit} }} }} }}", unasked="true")
+            answer = sets.answer()
+            assert answer.get("outcome") == "accepted", (name, opened, answer)
+            assert path.read_bytes() == after, (name, opened)
+            assert all(result["ok"] for result in sets.undo())
+            assert path.read_bytes() == before, (name, opened)
+
+
+def test_utf_8_and_utf_32_columns(sets):
+    sets = sets({"a.txt": "a😀b\n"}, args=("a.txt",))
+    for encoding, column in (("utf-8", 5), ("utf-32", 2)):
+        edit = f"{{ changes = {{ [uri('a.txt')] = {{ edit(0, {column}, 0, {column + 1}, 'c') }} }} }}"
+        sets.propose(edit, unasked="true", encoding=f"'{encoding}'")
+        assert sets.answer()["outcome"] == "accepted"
+        assert sets.bytes("a.txt") == "a😀c\n".encode()
+        sets.undo()
+
+
+@pytest.mark.every_nvim
+def test_unsaved_text_is_the_base_and_stays_unsaved(sets):
+    sets = sets()
+    sets.nvim.keys("Onew = 1<Esc>")
+    sets.nvim.wait(lambda: sets.nvim.lines()[0] == "new = 1")
+    sets.show('{ changes = { [uri("a.py")] = { edit(1, 4, 1, 7, "plus") } } }')
+    sets.nvim.wait_screen("unsaved changes")
+    sets.nvim.keys("ZZ")
+    assert "in the editor's buffer only: the person has unsaved changes there" in sets.answer()["text"]
+    sets.wait_clean()
+    assert sets.bytes("a.py") == A.encode(), "nobody has saved it"
+    assert sets.nvim.lines()[:2] == ["new = 1", "def plus(a, b):"]
+    sets.undo()
+    assert sets.nvim.lines()[:2] == ["new = 1", "def add(a, b):"]
+    assert sets.bytes("a.py") == A.encode()
+
+
+@pytest.mark.every_nvim
+def test_what_changed_on_disk_meanwhile_stops_all_of_it_and_can_be_dropped(sets):
+    sets = sets()
+    sets.show(RENAME)
+    (sets.nvim.project / "b.py").write_text("other\n")
+    sets.nvim.keys("ZZ")
+    sets.nvim.wait("#notices > 0")
+    assert sets.nvim.lua("return notices[1]") == "Nothing was written: b.py has changed meanwhile."
+    assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), b"other\n")
+    sets.nvim.keys("]f")
+    sets.nvim.wait(lambda: sets.nvim.lines()[:1] == ["from a import plus"])
+    sets.nvim.keys("dX")
+    sets.nvim.wait_screen("◌ b.py")
+    sets.nvim.keys("ZZ")
+    sets.nvim.wait_screen("Why not the 3 changes you dropped?")
+    sets.nvim.keys("<CR>")
+    assert sets.answer()["outcome"] == "accepted"
+    assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.replace("add", "plus").encode(), b"other\n")
+
+
+def test_one_that_cannot_be_written_leaves_all_as_it_was(sets):
+    sets = sets()
+    sets.show(RENAME)
+    # Something else stops the second write: a plugin that cannot bear it.
+    sets.nvim.lua("""
+      local write = require("claude-ide.journal.write")
+      local to_disk = write.to_disk
+      write.to_disk = function(path, ...)
+        if vim.fs.basename(path) == "b.py" and not _G.failed then
+          _G.failed = true
+          return nil, "ENOSPC: no space left on device"
+        end
+        return to_disk(path, ...)
+      end
+    """)
+    sets.nvim.keys("ZZ")
+    sets.nvim.wait("#notices > 0")
+    assert "b.py could not be written: ENOSPC" in sets.nvim.lua("return notices[1]")
+    assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.encode())
+    assert sets.nvim.lua("return #require('claude-ide.decisions').pending()") == 1, "it can be tried again"
+
+
+@pytest.mark.every_nvim
+def test_what_is_rejected_taken_back_or_closed_writes_nothing_and_leaves_nothing(sets):
+    sets = sets()
+
+    def untouched():
+        sets.wait_clean()
+        assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.encode())
+
+    sets.show(RENAME)
+    sets.nvim.keys("ZQ")
+    assert sets.answer()["outcome"] == "rejected"
+    untouched()
+    sets.show(RENAME)
+    sets.nvim.keys("ZW")
+    sets.nvim.wait_screen("Why not?")
+    sets.nvim.keys("use sum() instead<CR>")
+    assert sets.answer()["words"] == "use sum() instead"
+    untouched()
+    sets.show(RENAME)
+    sets.nvim.cmd("quit")
+    assert sets.answer()["outcome"] == "rejected"
+    untouched()
+    sets.show(RENAME)
+    sets.nvim.lua("require('claude-ide.decisions').cancel(proposed, 'Claude has taken it back')")
+    untouched()
+    assert sets.nvim.lua("return #answers") == 0
+    sets.show(RENAME)
+    sets.nvim.keys("gl")
+    sets.nvim.keys("gl")
+    sets.nvim.keys("gl")
+    sets.nvim.lua("require('claude-ide.decisions').gone(source, 'that Claude is gone')")
+    untouched()
+
+
+def test_text_that_was_typed_is_kept_where_it_goes_without_the_persons_say(sets):
+    sets = sets()
+    sets.show(RENAME)
+    sets.nvim.keys("ggOmine = 1<Esc>")
+    sets.nvim.wait(lambda: sets.nvim.lines()[0] == "mine = 1")
+    sets.nvim.lua("require('claude-ide.decisions').cancel(proposed, 'Claude has taken it back')")
+    sets.nvim.wait("#notices > 0")
+    assert "Your edits to the proposal are kept" in sets.nvim.lua("return notices[1]")
+    assert sets.nvim.lua("""
+      return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
+        return vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == "mine = 1"
+      end)
+    """)
+
+
+def test_a_mode_that_accepts_edits_is_not_asked_and_the_review_has_it(sets):
+    sets = sets()
+    sets.propose(RENAME, unasked="true")
+    assert sets.answer()["text"].startswith("Rename a to b: applied, 4 changes in 2 files.")
+    assert sets.bytes("b.py") == B.replace("add", "plus").encode()
+    assert sets.nvim.lua("return #require('claude-ide.review').changes()") == 2
+    sets.nvim.cmd("Claude review")
+    sets.nvim.wait_screen("before Claude")
+
+
+def test_what_the_person_accepted_is_reviewed(sets):
+    sets = sets()
+    sets.show(RENAME)
+    sets.nvim.keys("ZZ")
+    sets.answer()
+    assert sets.nvim.lua("return #require('claude-ide.review').changes()") == 0
