@@ -41,6 +41,8 @@ return {
   -- The features.
   { "terminal", "watch" },
   { "diagnostics", "journal", "mention", "selection", "sessions.next_prompt", "sessions.ours" },
+  -- What language servers know, for whoever asks.
+  { "language" },
   { "diff", "review" },
   { "changeset" },
   { "sessions.actions", "sessions.notify" },

@@ -153,6 +153,29 @@ def connect():
 
 
 @pytest.fixture
+def connect_agent():
+    """A factory: connect_agent(nvim, **overrides of initialize) -> a ready Client of the endpoint of agents.
+
+    Starts the server where it does not run.
+    """
+    clients = []
+
+    def connect(nvim, *, roots=(), **overrides) -> Client:
+        nvim.lua(_START)
+        port = nvim.lua('return require("claude-ide.server").info().port')
+        token = nvim.lua('return require("claude-ide.server").agent_access().token')
+        client = Client(port, None, roots=list(roots), path="/nvim", headers={"Authorization": f"Bearer {token}"})
+        clients.append(client)
+        client.initialize(**overrides)
+        nvim.wait("#require('claude-ide.server').agents() > 0", what="Neovim to know of the agent")
+        return client
+
+    yield connect
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
 def mock_api():
     """The stand-in for the Messages API."""
     api = MockApi()

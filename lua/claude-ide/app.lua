@@ -24,6 +24,7 @@ local function attach_the_rest()
   require("claude-ide.journal").attach()
   require("claude-ide.review.signs").attach()
   require("claude-ide.sessions.announce").attach()
+  require("claude-ide.tools.able").attach()
   require("claude-ide.update").keep()
 end
 

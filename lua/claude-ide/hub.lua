@@ -12,6 +12,9 @@ local M = {}
 ---| "client_listening" # fun(client: claude-ide.Client): it takes notifications (listening.lua)
 ---| "client_changed" # fun(client: claude-ide.Client)
 ---| "client_disconnected" # fun(client: claude-ide.Client, reason?: string)
+---| "agent_ready" # fun(client: claude-ide.Client): it may call the tools of the `nvim` endpoint
+---| "agent_disconnected" # fun(client: claude-ide.Client, reason?: string)
+---| "abilities_changed" # fun(): a tool can run now that could not before, or no longer can
 ---| "decisions_changed" # fun(): others wait for the person than before
 ---| "journal_changed" # fun(): a moment later, once for many changes
 ---| "turn_forgotten" # fun(turn: integer): what is known of it is no longer needed

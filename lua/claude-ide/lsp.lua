@@ -28,7 +28,7 @@ end
 
 ---@param client vim.lsp.Client
 ---@param method string
----@param buf integer
+---@param buf? integer
 ---@return boolean
 function M.supports(client, method, buf)
   if HAS_METHODS then

@@ -11,6 +11,8 @@
 ---@field fail fun(id: integer, code: "invalid_params"|"failed", message: string): boolean?, string?
 ---@field notify fun(method: string, params_json: string, client_id?: integer): boolean?, string?
 ---@field disconnect fun(client_id: integer): boolean?, string?
+---@field set_able fun(endpoint: string, names_json: string): boolean?, string?
+---@field agents_token fun(): string?, string?
 ---@field set_workspace fun(json: string): boolean?, string?
 ---@field status fun(): table?, string?
 ---@field sessions_start fun(options_json: string, async: uv.uv_async_t): boolean?, string?
@@ -37,6 +39,8 @@ local FUNCTIONS = {
   "fail",
   "notify",
   "disconnect",
+  "set_able",
+  "agents_token",
   "set_workspace",
   "status",
   "sessions_start",

@@ -22,6 +22,9 @@ local DISMISS_MS = 1000
 local running
 ---@type table<integer, claude-ide.Client>
 local clients = {}
+---Those behind the `nvim` endpoint. They are nobody's CLI: what is shown or told to clients is not for them.
+---@type table<integer, claude-ide.Client>
+local agents = {}
 ---@type integer?
 local last_client
 ---@type integer? when the server's thread last ended unasked
@@ -31,7 +34,27 @@ local sent_away = {}
 ---@type uv.uv_timer_t? while those that were sent away are on their way
 local dismissing
 ---@param event { type: string, client: claude-ide.Client, reason?: string }
+local function on_agent_event(event)
+  local client, log, hub = event.client, require("claude-ide.log"), require("claude-ide.hub")
+  if event.type == "client_disconnected" then
+    agents[client.id] = nil
+    log.info("agent %d (%s) disconnected: %s", client.id, client.name or "unnamed", event.reason or "?")
+    hub.tell("agent_disconnected", client, event.reason)
+    return
+  end
+  agents[client.id] = client
+  if event.type == "client_ready" then
+    log.info("agent %d (%s %s) is ready", client.id, client.name or "unnamed", client.version or "")
+    hub.tell("agent_ready", client)
+  end
+end
+
+---@param event { type: string, client: claude-ide.Client, reason?: string }
 local function on_client_event(event)
+  if event.client.endpoint ~= "ide" then
+    on_agent_event(event)
+    return
+  end
   local client, log = event.client, require("claude-ide.log")
   if event.type == "client_disconnected" then
     clients[client.id] = nil
@@ -116,6 +139,16 @@ function M.lock_dirs()
   return dirs
 end
 
+---@param config claude-ide.Config
+---@return table<string, boolean> by name; what is not named is shown
+local function shown_tools(config)
+  local shown = { openDiff = config.diff.enabled }
+  for _, name in ipairs(config.tools.hidden) do
+    shown[name] = false
+  end
+  return shown
+end
+
 ---@param workspace claude-ide.workspace.Announcement
 ---@return string json the options of native.start
 local function start_options(workspace)
@@ -138,7 +171,8 @@ local function start_options(workspace)
       timeoutMs = server.keepalive.timeout_ms,
       mcpPing = server.keepalive.mcp_ping,
     },
-    tools = { openDiff = config.diff.enabled },
+    tools = shown_tools(config),
+    servesAgents = config.tools.enabled,
     writeFile = server.write_file,
     log = { path = require("claude-ide.log").path(), level = config.log.level },
   })
@@ -196,7 +230,7 @@ function M.stop()
     require("claude-ide.log").warn("stopping the server: %s", err)
   end
   require("claude-ide.wake").drain()
-  clients, last_client = {}, nil
+  clients, agents, last_client = {}, {}, nil
   require("claude-ide.log").info("stopped")
   require("claude-ide.hub").tell("server_stopped")
 end
@@ -249,10 +283,29 @@ function M.client(id)
   return clients[id]
 end
 
+---The agent of that number, while it is connected to the `nvim` endpoint.
+---@param id integer
+---@return claude-ide.Client?
+function M.agent(id)
+  return agents[id]
+end
+
+---The agents that are connected, in the order in which they came.
+---@return claude-ide.Client[]
+function M.agents()
+  local list = vim.tbl_values(agents)
+  table.sort(list, function(left, right)
+    return left.id < right.id
+  end)
+  return list
+end
+
 ---Notes that a client has called a tool.
 ---@param id integer
 function M.note_caller(id)
-  last_client = id
+  if clients[id] then
+    last_client = id
+  end
 end
 
 ---The client that called a tool last, while it is connected.
@@ -272,6 +325,18 @@ function M.disconnect(client_id)
   local ok, err = require("claude-ide.native").disconnect(client_id)
   sent_away[client_id] = ok and true or nil
   return ok, err
+end
+
+---Where agents find the `nvim` endpoint and what they must show; nil while the server does not run, or has none.
+---@return { url: string, token: string }?
+function M.agent_access()
+  local token = running and require("claude-ide.native").agents_token()
+  if not token or not running then
+    return nil
+  end
+  -- The address may be one to listen on, not to connect to.
+  local host = running.host == "0.0.0.0" and "127.0.0.1" or running.host == "::" and "[::1]" or running.host
+  return { url = ("%s:%d/nvim"):format(host, running.port), token = token }
 end
 
 ---Whether it was us who ended the connection of this client: it still runs.

@@ -4,6 +4,7 @@
 ---One connected CLI, as the server reports it.
 ---@class claude-ide.Client
 ---@field id integer unique for the life of this Neovim
+---@field endpoint "ide"|"nvim" nvim: an agent that uses the editor's tools, which is told nothing of its own accord
 ---@field state "connected"|"ready" ready: it finished the MCP handshake (or is a plain JSON-RPC client) and takes notifications
 ---@field name? string clientInfo.name, e.g. "claude-code"
 ---@field version? string clientInfo.version
@@ -15,7 +16,8 @@
 ---@class claude-ide.Call
 ---@field id integer unique for the life of this Neovim; the key for respond and cancel
 ---@field client integer claude-ide.Client.id
----@field name string editor call, snake_case, e.g. "open_diff"
+---@field name string editor call, snake_case, e.g. "open_diff"; of an endpoint of its own "nvim.definition"
+---@field progress? string|integer the token of its progress, where the client wants to hear of that
 
 ---@class claude-ide.CallError
 ---@field code "invalid_params"|"failed" invalid_params: the caller's mistake; failed: the tool ran and did not succeed

@@ -105,6 +105,10 @@ class Client:
         with self._changed:
             return request_id in self._replies
 
+    def tools(self) -> dict[str, dict[str, object]]:
+        """The tools that are listed, by name."""
+        return {tool["name"]: tool for tool in self.request("tools/list")["tools"]}
+
     def call(self, tool: str, /, *, timeout: float = PATIENCE, **args: object) -> list[str]:
         """Calls a tool and returns its text items; raises ToolError where the tool says that it failed."""
         return self.call_result(self.start_call(tool, **args), timeout)

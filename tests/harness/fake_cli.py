@@ -58,9 +58,9 @@ class FakeCli:
         return {"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"}
 
     def starts(self) -> list[dict]:
-        """How it was started, each time."""
+        """How it was started, each time. The flag that hands it the editor's tools is not in `argv` but in `tools`."""
         found = sorted(self.folder.glob("*.json"), key=lambda path: int(path.stem))
-        return [json.loads(path.read_text()) for path in found]
+        return [_without_tools(json.loads(path.read_text())) for path in found]
 
     def typed(self, number: int = 0) -> bytes:
         """What it read."""
@@ -71,3 +71,9 @@ class FakeCli:
         """Draws on its terminal."""
         with open(f"/proc/{self.starts()[number]['pid']}/fd/1", "wb", buffering=0) as terminal:
             terminal.write(text.encode())
+
+
+def _without_tools(started: dict) -> dict:
+    flags = [argument for argument in started["argv"] if argument.startswith("--mcp-config={")]
+    rest = [argument for argument in started["argv"] if argument not in flags]
+    return {**started, "argv": rest, "tools": flags[0].removeprefix("--mcp-config=") if flags else None}

@@ -5,13 +5,15 @@
 it would repeat itself. Requests that are withdrawn are never answered. What it is asked for it judges at once, as it is then,
 and says later.
 
+`answers` are functions of what is asked, by method; `capabilities` are told besides. `fake.withdrawn` counts what was withdrawn.
+
 `delay` and `slow_start` are milliseconds, or "held": until the test says `fake.release()`. Neovim's own timers keep the order of
 their times, however slow the machine is, but what a test does next is not among them: what must not come before that is held.
 """
 
 LSP = """
 vim.g.loaded_python3_provider = 0 -- Neovim's ftplugin for Python looks for one, which takes seconds on a busy machine
-fake = { seen = {}, texts = {}, held = {} }
+fake = { seen = {}, texts = {}, held = {}, withdrawn = 0 }
 
 local function later(fn, delay)
   if delay == "held" then table.insert(fake.held, fn) else vim.defer_fn(fn, delay or 0) end
@@ -21,7 +23,7 @@ function fake.release(count)
   for _ = 1, count or #fake.held do table.remove(fake.held, 1)() end
 end
 
----@param opts { delay?: integer|"held", pull?: boolean, silent?: boolean, stale?: boolean, slow_start?: integer|"held", format?: string, imports?: boolean, on_save?: boolean, changes_only?: boolean }
+---@param opts { delay?: integer|"held", pull?: boolean, silent?: boolean, stale?: boolean, slow_start?: integer|"held", format?: string, imports?: boolean, on_save?: boolean, changes_only?: boolean, answers?: table<string, fun(params: table): any>, capabilities?: table }
 ---@param root? string default: the current folder
 function fake.start(name, opts, root)
   local there, said, withdrawn = {}, {}, {}
@@ -81,7 +83,13 @@ function fake.start(name, opts, root)
           diagnosticProvider = opts.pull and { interFileDependencies = false, workspaceDiagnostics = false } or nil,
           documentFormattingProvider = opts.format ~= nil,
         }
+        capabilities = vim.tbl_extend("force", capabilities, opts.capabilities or {})
         later(function() answer({ capabilities = capabilities }) end, opts.slow_start)
+      elseif (opts.answers or {})[method] then
+        local number = id
+        later(function()
+          if not withdrawn[number] and not closing then answer(opts.answers[method](params)) end
+        end, opts.delay)
       elseif method == "textDocument/diagnostic" then
         local number, items = id, judge(params.textDocument.uri, fake.texts[params.textDocument.uri])
         later(function()
@@ -118,6 +126,7 @@ function fake.start(name, opts, root)
         fake.texts[params.textDocument.uri] = nil
       elseif method == "$/cancelRequest" then
         withdrawn[params.id] = true
+        fake.withdrawn = fake.withdrawn + 1
       elseif method == "workspace/didChangeWatchedFiles" then
         for _, change in ipairs(params.changes) do there[vim.fs.basename(change.uri)] = change.type ~= 3 or nil end
         for uri in pairs(fake.texts) do publish(uri, nil, opts.delay) end

@@ -3,6 +3,7 @@
 The CLI is a stand-in: `harness/fake_cli.py`.
 """
 
+import json
 from pathlib import Path
 
 import pytest
@@ -603,6 +604,14 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     nvim.keys(":Claude --resume<CR>")
     nvim.wait(arguments, what="the other terminal to be started")
     port = nvim.lua("return require('claude-ide.server').info().port")
+    (tools,) = [argument for argument in arguments() if argument.startswith("--mcp-config=")]
+    config = Path(tools.removeprefix("--mcp-config="))
+    assert config.stat().st_mode & 0o777 == 0o600, (
+        "the environment does not get there, and a command can be read by all"
+    )
+    token = nvim.lua("return require('claude-ide.server').agent_access().token")
+    server = json.loads(config.read_text())["mcpServers"]["nvim"]
+    assert server["headers"] == {"Authorization": f"Bearer {token}"}
     command = [
         "env",
         f"CLAUDE_CODE_SSE_PORT={port}",
@@ -610,6 +619,7 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
         "NO_PROXY=localhost,127.0.0.1",
         "no_proxy=localhost,127.0.0.1",
         "claude",
+        tools,
         "--resume",
     ]
     expected = [*tail, *command]

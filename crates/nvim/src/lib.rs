@@ -44,6 +44,8 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("fail", export(fail)),
     ("notify", export(notify)),
     ("disconnect", export(disconnect)),
+    ("set_able", export(set_able)),
+    ("agents_token", export(agents_token)),
     ("set_workspace", export(set_workspace)),
     ("status", export(status)),
     ("sessions_start", export(sessions_start)),
@@ -127,6 +129,20 @@ fn disconnect(mut arguments: Arguments) -> Result<Value, Error> {
     let client = ClientId::new(arguments.id("client")?);
     server::handle()?.disconnect(client)?;
     Ok(Value::Bool(true))
+}
+
+/// `set_able(endpoint, names_json)` → true; the tools of these names can run now, of those that cannot always.
+fn set_able(mut arguments: Arguments) -> Result<Value, Error> {
+    let endpoint = arguments.text("endpoint")?;
+    let able = parse("names", &arguments.bytes("names")?)?;
+    server::handle()?.set_able(&endpoint, able);
+    Ok(Value::Bool(true))
+}
+
+/// `agents_token()` → what an agent must show, or nil where there is no door for agents.
+fn agents_token(_arguments: Arguments) -> Result<Value, Error> {
+    let server = server::handle()?;
+    Ok(server.agents_token().map_or(Value::Nil, |token| Value::Json(token.into())))
 }
 
 /// `set_workspace(json)` → true; the lock file follows.

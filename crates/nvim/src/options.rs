@@ -35,6 +35,7 @@ pub(crate) struct StartOptions {
     write_file: WriteFile,
     /// Tools by the name that clients use; false leaves one out.
     tools: BTreeMap<String, bool>,
+    serves_agents: bool,
     pub(crate) log: LogOptions,
 }
 
@@ -87,6 +88,7 @@ impl From<StartOptions> for ServerOptions {
             },
             hidden_tools,
             write_file: options.write_file,
+            serves_agents: options.serves_agents,
             ..Self::default()
         }
     }

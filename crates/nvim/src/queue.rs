@@ -95,12 +95,12 @@ impl Queue {
 
     /// Puts a call in the queue. Dropping the [`Ticket`] cancels it.
     pub(crate) fn submit(self: &Arc<Self>, call: EditorCall) -> Result<Ticket, Refusal> {
-        let EditorCall { client, name, args } = call;
+        let EditorCall { client, name, args, progress } = call;
         let weight = value::measure(&args).ok_or(Refusal::TooDeep)?;
         let client = client.get();
         let mut state = self.lock();
         let id = state.last_call + 1;
-        state.waiting.push(Called { id, client, name, args, weight }).map_err(|Full| Refusal::Full)?;
+        state.waiting.push(Called { id, client, name, args, progress, weight }).map_err(|Full| Refusal::Full)?;
         state.last_call = id;
         let (reply, answer) = oneshot::channel();
         state.calls.insert(id, Call { client, name, reply });
@@ -162,6 +162,7 @@ struct Called {
     client: u64,
     name: &'static str,
     args: Map<String, Json>,
+    progress: Option<Json>,
     weight: usize,
 }
 
@@ -178,7 +179,12 @@ impl Event for Called {
     }
 
     fn into_value(self) -> Value {
-        call_event("call", self.id, self.client, self.name, Some(self.args))
+        let mut fields = call_event("call", self.id, self.client, self.name);
+        fields.push(("args", Value::Object(self.args)));
+        if let Some(progress) = self.progress {
+            fields.push(("progress", Value::Json(progress)));
+        }
+        Value::Table(fields)
     }
 }
 
@@ -199,21 +205,12 @@ impl Event for Cancelled {
     }
 
     fn into_value(self) -> Value {
-        call_event("cancel", self.id, self.client, self.name, None)
+        Value::Table(call_event("cancel", self.id, self.client, self.name))
     }
 }
 
-fn call_event(kind: &'static str, id: u64, client: u64, name: &'static str, args: Option<Map<String, Json>>) -> Value {
-    let mut fields = vec![
-        ("type", Value::Text(kind)),
-        ("id", Value::Id(id)),
-        ("client", Value::Id(client)),
-        ("name", Value::Text(name)),
-    ];
-    if let Some(args) = args {
-        fields.push(("args", Value::Object(args)));
-    }
-    Value::Table(fields)
+fn call_event(kind: &'static str, id: u64, client: u64, name: &'static str) -> Vec<(&'static str, Value)> {
+    vec![("type", Value::Text(kind)), ("id", Value::Id(id)), ("client", Value::Id(client)), ("name", Value::Text(name))]
 }
 
 /// A call on its way. Dropping it unanswered cancels the call.

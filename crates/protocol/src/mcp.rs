@@ -88,13 +88,13 @@ pub struct InitializeResult<'a> {
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ServerCapabilities {
     /// It has tools.
-    pub tools: ToolsCapability,
+    pub tools: ListCapability,
 }
 
-/// How its tools behave.
+/// How a list of an endpoint behaves.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolsCapability {
+pub struct ListCapability {
     /// The list may change during a connection.
     pub list_changed: bool,
 }
@@ -105,10 +105,33 @@ pub struct ToolsCapability {
 pub struct ToolDescription {
     /// What the client calls.
     pub name: &'static str,
+    /// What a person reads instead of the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<&'static str>,
     /// When and how, for a model to read.
     pub description: &'static str,
     /// JSON Schema of the arguments.
     pub input_schema: Value,
+    /// What it does to the world.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<ToolAnnotations>,
+    /// For clients that know the words in it.
+    #[serde(rename = "_meta", skip_serializing_if = "Map::is_empty")]
+    pub meta: Map<String, Value>,
+}
+
+/// What a tool does to the world, as a hint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolAnnotations {
+    /// It changes nothing.
+    pub read_only_hint: bool,
+    /// What it changes may be lost.
+    pub destructive_hint: bool,
+    /// Once more changes nothing more.
+    pub idempotent_hint: bool,
+    /// It deals with more than the editor and its files.
+    pub open_world_hint: bool,
 }
 
 /// `tools/list`, the answer.
@@ -118,7 +141,7 @@ pub struct ListToolsResult<T> {
     pub tools: Vec<T>,
 }
 
-/// `tools/call`, from the client. `_meta` and what else it sends is ignored.
+/// `tools/call`, from the client. What else it sends is ignored.
 #[derive(Debug, Deserialize)]
 pub struct CallToolParams {
     /// Which tool.
@@ -126,6 +149,18 @@ pub struct CallToolParams {
     /// With what.
     #[serde(default)]
     pub arguments: Option<Map<String, Value>>,
+    /// What goes along with it.
+    #[serde(rename = "_meta", default)]
+    pub meta: Option<Value>,
+}
+
+impl CallToolParams {
+    /// What news of its progress are to carry, if the client wants any: a string or a number.
+    #[must_use]
+    pub fn progress_token(&self) -> Option<Value> {
+        let token = self.meta.as_ref()?.get("progressToken")?;
+        (token.is_string() || token.is_number()).then(|| token.clone())
+    }
 }
 
 /// `tools/call`, the answer.

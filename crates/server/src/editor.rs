@@ -26,10 +26,12 @@ pub trait Editor: Send + Sync + 'static {
 pub struct EditorCall {
     /// Who asks.
     pub client: ClientId,
-    /// What: snake_case, the name of the module that serves it.
+    /// What: snake_case, the name of the module that serves it; a dot before it ends the name of its folder.
     pub name: &'static str,
     /// With what; every default is filled in.
     pub args: Map<String, Value>,
+    /// What news of its progress must carry (`notifications/progress`); none: nobody wants any.
+    pub progress: Option<Value>,
 }
 
 /// Why the editor gave no result.
@@ -89,6 +91,8 @@ pub enum ClientState {
 pub struct ClientInfo {
     /// Which one.
     pub id: ClientId,
+    /// Behind which door it is: "ide", "nvim".
+    pub endpoint: &'static str,
     /// How far it has come.
     pub state: ClientState,
     /// `clientInfo.name`.

@@ -56,6 +56,11 @@ impl Methods {
         Self(methods.iter().filter(|method| (method.allowed)(options)).collect())
     }
 
+    /// Serves nothing but MCP.
+    pub(crate) fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// How a request is served.
     ///
     /// # Errors
@@ -83,7 +88,7 @@ pub(crate) struct Caller {
 impl Caller {
     async fn ask(&self, name: &'static str, args: Map<String, Value>) -> Result<Box<RawValue>, RequestError> {
         self.services.kept.ask(self.client);
-        Ok(self.services.editor.call(EditorCall { client: self.client, name, args }).await?)
+        Ok(self.services.editor.call(EditorCall { client: self.client, name, args, progress: None }).await?)
     }
 
     fn workspace(&self) -> Workspace {

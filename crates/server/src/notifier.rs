@@ -21,11 +21,14 @@ use claude_ide_protocol::{
 
 use crate::{
     editor::{ClientId, ClientInfo, ClientState},
+    endpoint::IDE,
     error::NotifyError,
     outbox::{Offer, Outbox},
     selection::Selections,
 };
 
+/// MCP, "Progress".
+const PROGRESS: &str = "notifications/progress";
 /// Tells the server whether a file is active in the editor. It is for the cached selection and does not go out.
 const ACTIVE_EDITOR: &str = "active_editor";
 /// Selected text is cut at 256 KiB by the editor; diagnostics of a file are capped. This is far beyond both.
@@ -50,6 +53,13 @@ struct Subscriber {
 struct About {
     #[serde(default)]
     uri: String,
+}
+
+/// `notifications/progress`, as far as it matters here: the latest of a call wins.
+#[derive(Deserialize)]
+struct OfCall {
+    #[serde(rename = "progressToken")]
+    token: serde_json::Value,
 }
 
 impl Notifier {
@@ -90,7 +100,9 @@ impl Notifier {
         let became_ready = subscriber.info.state != info.state && info.state == ClientState::Ready;
         subscriber.info.clone_from(info);
         if became_ready {
-            if let Some(selection) = self.selections.notification() {
+            if info.endpoint == IDE
+                && let Some(selection) = self.selections.notification()
+            {
                 subscriber.outbox.push_latest(SELECTION_CHANGED, selection);
             }
             subscriber.outbox.set_ready();
@@ -110,6 +122,14 @@ impl Notifier {
         (in_flight, bytes)
     }
 
+    /// Tells the clients of an endpoint that a list of it has changed. However often: they hear it once, until they have.
+    pub(crate) fn list_changed(&self, endpoint: &str, method: &str) {
+        let message = jsonrpc::notification(method, None::<&()>).map(Bytes::from).unwrap_or_default();
+        for client in self.clients().values().filter(|client| client.is_ready_at(endpoint)) {
+            client.outbox.push_latest(method, message.clone());
+        }
+    }
+
     /// See [`crate::ServerHandle::notify`].
     pub(crate) fn notify(&self, method: &str, params: Box<RawValue>, to: Option<ClientId>) -> Result<(), NotifyError> {
         if method == ACTIVE_EDITOR {
@@ -123,6 +143,7 @@ impl Notifier {
         let message = jsonrpc::notification(method, Some(&params)).map(Bytes::from).unwrap_or_default();
         let about = match method {
             SELECTION_CHANGED => Some(SELECTION_CHANGED.to_owned()),
+            PROGRESS => serde_json::from_str::<OfCall>(params.get()).ok().map(|of| format!("progress {}", of.token)),
             DIAGNOSTICS_CHANGED => serde_json::from_str::<About>(params.get()).ok().map(|about| about.uri),
             _ => None,
         };
@@ -134,13 +155,18 @@ impl Notifier {
             let client = clients.get(&id).ok_or(NotifyError::UnknownClient(id))?;
             return client.offer(about.as_deref(), message);
         }
-        let ready = clients.values().filter(|client| client.info.state == ClientState::Ready);
+        // What all are told is what the person does; agents ask for what they want to know.
+        let ready = clients.values().filter(|client| client.is_ready_at(IDE));
         // One that does not read must not keep the others from hearing it.
         ready.map(|client| client.offer(about.as_deref(), message.clone())).fold(Ok(()), Result::and)
     }
 }
 
 impl Subscriber {
+    fn is_ready_at(&self, endpoint: &str) -> bool {
+        self.info.state == ClientState::Ready && self.info.endpoint == endpoint
+    }
+
     fn offer(&self, about: Option<&str>, message: Bytes) -> Result<(), NotifyError> {
         match about {
             Some(about) => {

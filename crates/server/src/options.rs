@@ -48,6 +48,8 @@ pub struct ServerOptions {
     pub hidden_tools: BTreeSet<String>,
     /// What becomes of `writeFile`.
     pub write_file: WriteFile,
+    /// Whether there is a door for agents.
+    pub serves_agents: bool,
 }
 
 /// What becomes of `writeFile`, with which a client changes a file without being asked to propose the change.
@@ -81,6 +83,7 @@ impl Default for ServerOptions {
             keepalive: Keepalive::default(),
             hidden_tools: BTreeSet::new(),
             write_file: WriteFile::default(),
+            serves_agents: false,
         }
     }
 }
@@ -122,6 +125,8 @@ pub struct Identity {
 #[derive(Debug)]
 struct IdentityInner {
     token: AuthToken,
+    /// Of the agents: it goes other ways than the lock file, and opens another door.
+    agents_token: AuthToken,
     /// 0 until a server was bound.
     port: AtomicU16,
     clients: AtomicU64,
@@ -133,8 +138,12 @@ impl Identity {
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
     pub fn generate() -> Result<Self, ServerError> {
-        let inner =
-            IdentityInner { token: AuthToken::generate()?, port: AtomicU16::new(0), clients: AtomicU64::new(0) };
+        let inner = IdentityInner {
+            token: AuthToken::generate()?,
+            agents_token: AuthToken::generate()?,
+            port: AtomicU16::new(0),
+            clients: AtomicU64::new(0),
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -150,6 +159,10 @@ impl Identity {
 
     pub(crate) fn token(&self) -> &AuthToken {
         &self.inner.token
+    }
+
+    pub(crate) fn agents_token(&self) -> &AuthToken {
+        &self.inner.agents_token
     }
 
     pub(crate) fn next_client(&self) -> ClientId {

@@ -185,7 +185,9 @@ pub(crate) fn route(
 
 fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, RequestError> {
     let params = params.ok_or_else(|| InvalidArgument::new("params", "missing"))?;
-    let CallToolParams { name, arguments } = parse_call(params)?;
+    let params = parse_call(params)?;
+    let progress = params.progress_token();
+    let CallToolParams { name, arguments, .. } = params;
     let Caller { services, endpoint, .. } = caller;
     let tool =
         endpoint.tools.find(&name).ok_or_else(|| InvalidArgument::new("name", format!("there is no tool {name:?}")))?;
@@ -196,7 +198,7 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
         tools::Work::Answer(answer) => Ok(Routed::tool(answer(args, &context)?)),
         tools::Work::Ask(name, prepare) => {
             let question = prepare(args, &context)?;
-            Ok(Routed::Later(ask(caller, tool.name, name, |_| question), WaitsFor::Editor))
+            Ok(Routed::Later(ask(caller, (tool.name, name), progress, |_| question), WaitsFor::Editor))
         }
         tools::Work::AskOrRecall(name, shape) => {
             if let Some(reply) = services.kept.recall(caller.client, name) {
@@ -204,22 +206,27 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
             }
             // With this the editor says later what its reply was the last word on.
             let question = |asked| Question::new([("asked", Value::from(asked))], shape);
-            Ok(Routed::Later(ask(caller, tool.name, name, question), WaitsFor::Editor))
+            Ok(Routed::Later(ask(caller, (tool.name, name), progress, question), WaitsFor::Editor))
         }
         tools::Work::AskPerson(name, prepare) => {
             let question = prepare(args, &context)?;
-            Ok(Routed::Later(ask(caller, tool.name, name, |_| question), WaitsFor::Person))
+            Ok(Routed::Later(ask(caller, (tool.name, name), progress, |_| question), WaitsFor::Person))
         }
     }
 }
 
 /// Puts the question of a tool to the editor.
-fn ask(caller: &Caller, tool: &'static str, name: &'static str, question: impl FnOnce(u64) -> Question) -> Later {
+fn ask(
+    caller: &Caller,
+    (tool, name): (&'static str, &'static str),
+    progress: Option<Value>,
+    question: impl FnOnce(u64) -> Question,
+) -> Later {
     let (editor, client) = (Arc::clone(&caller.services.editor), caller.client);
     // Before it is its turn: what is asked after it must not be answered with what was before it.
     let Question { args, shape } = question(caller.services.kept.ask(client));
     Box::new(move || {
-        let reply = editor.call(EditorCall { client, name, args });
+        let reply = editor.call(EditorCall { client, name, args, progress });
         Box::pin(async move {
             match reply.await {
                 Ok(reply) => Ok(Payload::Tool(shaped(tool, shape, reply))),

@@ -2,7 +2,7 @@
 //! what the editor holds.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     io,
     net::{TcpListener, ToSocketAddrs},
     ops::RangeInclusive,
@@ -28,7 +28,7 @@ use crate::{
     connection::{self, Hub, stopping},
     door::{Route, Routes},
     editor::{ClientId, ClientInfo, Editor},
-    endpoint::Endpoint,
+    endpoint::{Endpoint, NVIM},
     error::{NotifyError, ServerError},
     lock_file::{IdeName, LockFile},
     options::{Identity, ServerOptions, Workspace},
@@ -43,6 +43,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Tells the server which replies of the editor hold on. It does not go out.
 const KEPT: &str = "kept";
+
+/// MCP, "List Changed Notification".
+const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 
 /// A server that listens and is announced, but does not answer yet.
 pub struct Server {
@@ -106,7 +109,7 @@ impl Server {
         tracing::info!(host = options.host, port, "listening");
         let info = ServerInfo { host: options.host.clone(), port, lock_files: lock.paths().to_vec() };
         let hub = Arc::new(Hub {
-            routes: Routes::new(vec![Route::ide(identity.token().clone(), Arc::new(Endpoint::ide(&options)))]),
+            routes: routes(&options, &identity),
             identity,
             shutdown: watch::Sender::new(None),
             services: Arc::new(Services::new(options, editor)),
@@ -144,6 +147,14 @@ impl Server {
         }
         tracing::info!("stopped");
     }
+}
+
+fn routes(options: &ServerOptions, identity: &Identity) -> Routes {
+    let mut routes = vec![Route::ide(identity.token().clone(), Arc::new(Endpoint::ide(options)))];
+    if options.serves_agents {
+        routes.push(Route::nvim(identity.agents_token().clone(), Arc::new(Endpoint::nvim(options))));
+    }
+    Routes::new(routes)
 }
 
 /// Takes connections for ever.
@@ -236,6 +247,22 @@ impl ServerHandle {
             return Ok(());
         }
         self.hub.services.notifier.notify(method, params, to)
+    }
+
+    /// Says which tools of an endpoint can run now, of those that cannot always. Its clients are told where they see another
+    /// list then.
+    pub fn set_able(&self, endpoint: &str, able: BTreeSet<String>) {
+        if let Some(endpoint) = self.hub.routes.endpoint(endpoint)
+            && endpoint.set_able(able)
+        {
+            self.hub.services.notifier.list_changed(endpoint.name, TOOLS_CHANGED);
+        }
+    }
+
+    /// What an agent must show, where there is a door for agents.
+    #[must_use]
+    pub fn agents_token(&self) -> Option<&str> {
+        self.hub.routes.endpoint(NVIM).map(|_| self.hub.identity.agents_token().reveal())
     }
 
     /// Announces other folders or another name. The discovery file is rewritten soon.

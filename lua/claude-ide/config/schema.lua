@@ -114,6 +114,37 @@ return {
     },
   },
   {
+    "tools",
+    doc = "What Claude may ask of the editor: its language servers, its buffers, its lists. |claude-ide-tools| A change counts "
+      .. "from the next start of Neovim or `:Claude restart`.",
+    fields = {
+      {
+        "enabled",
+        kind = kind.boolean,
+        default = true,
+        doc = "Serve the tools, and hand them to every Claude that `:Claude` starts.",
+      },
+      {
+        "hidden",
+        kind = kind.list(kind.string),
+        default = {},
+        doc = 'Tools that are neither listed nor served, by name: `{ "hover", "quickfix" }`.',
+      },
+      {
+        "server_wait_ms",
+        kind = kind.integer(0),
+        default = 30000,
+        doc = "How long a call waits for a language server that is still starting or reading the project.",
+      },
+      {
+        "request_timeout_ms",
+        kind = kind.integer(100),
+        default = 60000,
+        doc = "How long a call waits for the answer of a language server.",
+      },
+    },
+  },
+  {
     "workspace",
     doc = "Which folders count as your project. A CLI that runs in one of them finds this Neovim.",
     fields = {

@@ -21,6 +21,12 @@
 ---@field write_file? "review"|"allow"|"off" What becomes of `writeFile`, with which other clients than the CLI change files. `review` shows a diff and writes what you accept, `allow` writes at once, `off` has no such method.
 ---@field lock_dir? string Folder of the lock file. Not set: `ide` in `$CLAUDE_CONFIG_DIR`, else in `~/.claude`, as the CLI reads them.
 
+---@class claude-ide.Opts.tools
+---@field enabled? boolean Serve the tools, and hand them to every Claude that `:Claude` starts.
+---@field hidden? string[] Tools that are neither listed nor served, by name: `{ "hover", "quickfix" }`.
+---@field server_wait_ms? integer How long a call waits for a language server that is still starting or reading the project.
+---@field request_timeout_ms? integer How long a call waits for the answer of a language server.
+
 ---@class claude-ide.Opts.workspace
 ---@field root_markers? string[] Names that mark the top folder of a project.
 ---@field folders? string[]|fun(): string[] The folders themselves, or a function that returns them. Not set: found by `root_markers`.
@@ -134,6 +140,7 @@
 ---@field auto_start? boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. Not in a Neovim that git or Claude Code started as an editor, nor in a pager. When false, `:ClaudeConnect` or `:Claude` starts it.
 ---@field log? claude-ide.Opts.log The log file. `:Claude log` opens it.
 ---@field server? claude-ide.Opts.server The server that the CLI connects to. A change counts from the next start of Neovim or `:Claude restart`.
+---@field tools? claude-ide.Opts.tools What Claude may ask of the editor: its language servers, its buffers, its lists. |claude-ide-tools| A change counts from the next start of Neovim or `:Claude restart`.
 ---@field workspace? claude-ide.Opts.workspace Which folders count as your project. A CLI that runs in one of them finds this Neovim.
 ---@field selection? claude-ide.Opts.selection What Claude is told about the file you are in and the text you selected.
 ---@field mention? claude-ide.Opts.mention `:ClaudeSend` and `:Claude add`.
@@ -163,6 +170,12 @@
 ---@field keepalive claude-ide.Config.server.keepalive How a connection that died without a word is found out.
 ---@field write_file "review"|"allow"|"off" What becomes of `writeFile`, with which other clients than the CLI change files. `review` shows a diff and writes what you accept, `allow` writes at once, `off` has no such method.
 ---@field lock_dir? string Folder of the lock file. Not set: `ide` in `$CLAUDE_CONFIG_DIR`, else in `~/.claude`, as the CLI reads them.
+
+---@class claude-ide.Config.tools
+---@field enabled boolean Serve the tools, and hand them to every Claude that `:Claude` starts.
+---@field hidden string[] Tools that are neither listed nor served, by name: `{ "hover", "quickfix" }`.
+---@field server_wait_ms integer How long a call waits for a language server that is still starting or reading the project.
+---@field request_timeout_ms integer How long a call waits for the answer of a language server.
 
 ---@class claude-ide.Config.workspace
 ---@field root_markers string[] Names that mark the top folder of a project.
@@ -277,6 +290,7 @@
 ---@field auto_start boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. Not in a Neovim that git or Claude Code started as an editor, nor in a pager. When false, `:ClaudeConnect` or `:Claude` starts it.
 ---@field log claude-ide.Config.log The log file. `:Claude log` opens it.
 ---@field server claude-ide.Config.server The server that the CLI connects to. A change counts from the next start of Neovim or `:Claude restart`.
+---@field tools claude-ide.Config.tools What Claude may ask of the editor: its language servers, its buffers, its lists. |claude-ide-tools| A change counts from the next start of Neovim or `:Claude restart`.
 ---@field workspace claude-ide.Config.workspace Which folders count as your project. A CLI that runs in one of them finds this Neovim.
 ---@field selection claude-ide.Config.selection What Claude is told about the file you are in and the text you selected.
 ---@field mention claude-ide.Config.mention `:ClaudeSend` and `:Claude add`.

@@ -90,10 +90,16 @@ local function spec_of(args, folder)
     return nil, ("The folder %s does not exist; see terminal.cwd."):format(cwd)
   end
   local ide_env = require("claude-ide.terminal.environment").of(start_server(), vim.fn.environ())
+  local argv, tools_env = vim.deepcopy(options.command), {}
+  if options.provider ~= "none" then
+    local flags
+    flags, tools_env = require("claude-ide.terminal.agent_tools").of(options.provider == "external")
+    vim.list_extend(argv, flags)
+  end
   return {
-    argv = vim.list_extend(vim.deepcopy(options.command), args),
+    argv = vim.list_extend(argv, args),
     cwd = cwd,
-    env = vim.tbl_extend("force", ide_env, options.env),
+    env = vim.tbl_extend("force", ide_env, tools_env, options.env),
     ide_env = ide_env,
     title = "claude",
   }

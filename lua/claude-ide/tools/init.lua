@@ -17,7 +17,7 @@ local running = {}
 ---@return claude-ide.Tool?
 ---@return string? err
 local function find(name)
-  if not name:find("^%l[%l_]*$") then
+  if not name:find("^%l[%l_]*%.?[%l_]+$") then
     return nil, "no such tool: " .. name
   end
   local ok, tool = pcall(require, MODULE .. name)
@@ -155,6 +155,7 @@ end
 ---@field client integer
 ---@field name string
 ---@field args? table
+---@field progress? string|integer
 
 ---Serves one `call` or `cancel` event of the server. Never raises.
 ---@param event claude-ide.tools.Event
@@ -162,7 +163,8 @@ function M.dispatch(event)
   if event.type == "cancel" then
     cancel(event.id)
   else
-    run({ id = event.id, client = event.client, name = event.name }, event.args or {})
+    local call = { id = event.id, client = event.client, name = event.name, progress = event.progress }
+    run(call, event.args or {})
   end
 end
 

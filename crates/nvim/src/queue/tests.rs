@@ -15,11 +15,12 @@ fn queue() -> Arc<Queue> {
 
 fn call(client: u64, args: Json) -> EditorCall {
     let Json::Object(args) = args else { panic!("arguments are an object") };
-    EditorCall { client: ClientId::new(client), name: "open_diff", args }
+    EditorCall { client: ClientId::new(client), name: "open_diff", args, progress: None }
 }
 
 fn client(id: u64) -> ClientInfo {
     ClientInfo {
+        endpoint: "ide",
         id: ClientId::new(id),
         state: ClientState::Connected,
         name: None,

@@ -51,6 +51,7 @@ impl Client {
     pub(crate) fn new(services: Arc<Services>, endpoint: Arc<Endpoint>, id: ClientId, outbox: Arc<Outbox>) -> Self {
         let info = ClientInfo {
             id,
+            endpoint: endpoint.name,
             state: ClientState::Connected,
             name: None,
             version: None,

@@ -116,7 +116,10 @@ impl Doorkeeper<'_> {
             endpoint: Arc::clone(endpoint),
             subprotocol: policy.subprotocol,
             accept: derive_accept_key(key),
-            authorized: headers.only(policy.token_header).is_some_and(|shown| token.matches(shown)),
+            authorized: headers
+                .only(policy.token_header)
+                .and_then(|header| policy.shown(header))
+                .is_some_and(|shown| token.matches(shown)),
             rest,
         })
     }
@@ -156,6 +159,7 @@ mod tests {
         let other = Policy {
             origins: vec!["http://127.0.0.1:8".to_owned()],
             token_header: "authorization",
+            token_prefix: "Bearer ",
             subprotocol: "other",
         };
         Routes::new(vec![
@@ -296,9 +300,10 @@ mod tests {
             );
             judge_with("127.0.0.1", None, text.as_bytes())
         };
-        let (page, token) = ("http://127.0.0.1:8", "Authorization: another");
+        let (page, token) = ("http://127.0.0.1:8", "Authorization: bearer another");
         assert!(ask(page, "other", token).unwrap().authorized);
-        assert!(!ask(page, "other", "Authorization: secret-secret-secret").unwrap().authorized);
+        assert!(!ask(page, "other", "Authorization: Bearer secret-secret-secret").unwrap().authorized);
+        assert!(!ask(page, "other", "Authorization: another").unwrap().authorized, "nor without the scheme");
         assert!(!ask(page, "other", "X-Claude-Code-Ide-Authorization: another").unwrap().authorized);
         assert_eq!(ask("http://127.0.0.1:80", "other", token).err(), Some(Refusal::Origin));
         assert_eq!(ask(page, "mcp", token).err(), Some(Refusal::Subprotocol("other")));

@@ -8,6 +8,7 @@ use crate::{endpoint::Endpoint, token::AuthToken};
 
 /// Seed 000 connects to `/`, as the CLI does; seed 001 to `/mcp`.
 const IDE_PATHS: [&str; 2] = ["/", "/mcp"];
+const NVIM_PATHS: [&str; 1] = ["/nvim"];
 
 /// One door.
 pub(crate) struct Route {
@@ -25,10 +26,18 @@ pub(crate) struct Policy {
     pub(crate) origins: Vec<String>,
     /// The header that carries the token.
     pub(crate) token_header: &'static str,
+    /// What stands before it there.
+    pub(crate) token_prefix: &'static str,
     pub(crate) subprotocol: &'static str,
 }
 
 impl Policy {
+    /// The token that stands in the header.
+    pub(crate) fn shown<'h>(&self, header: &'h [u8]) -> Option<&'h [u8]> {
+        let (prefix, token) = header.split_at_checked(self.token_prefix.len())?;
+        prefix.eq_ignore_ascii_case(self.token_prefix.as_bytes()).then_some(token)
+    }
+
     pub(crate) fn takes_origin(&self, origin: &[u8]) -> bool {
         self.origins.iter().any(|known| known.as_bytes() == origin)
     }
@@ -37,8 +46,24 @@ impl Policy {
 impl Route {
     /// For the clients that find the server by its lock file. No web page is one.
     pub(crate) fn ide(token: AuthToken, endpoint: Arc<Endpoint>) -> Self {
-        let policy = Policy { origins: Vec::new(), token_header: AUTHORIZATION_HEADER, subprotocol: SUBPROTOCOL };
+        let policy = Policy {
+            origins: Vec::new(),
+            token_header: AUTHORIZATION_HEADER,
+            token_prefix: "",
+            subprotocol: SUBPROTOCOL,
+        };
         Self { paths: &IDE_PATHS, policy, token, endpoint }
+    }
+
+    /// For agents, which are told the token by whoever starts them. No web page is one either.
+    pub(crate) fn nvim(token: AuthToken, endpoint: Arc<Endpoint>) -> Self {
+        let policy = Policy {
+            origins: Vec::new(),
+            token_header: "authorization",
+            token_prefix: "Bearer ",
+            subprotocol: SUBPROTOCOL,
+        };
+        Self { paths: &NVIM_PATHS, policy, token, endpoint }
     }
 }
 
@@ -52,6 +77,11 @@ impl Routes {
 
     pub(crate) fn find(&self, path: &str) -> Option<&Route> {
         self.0.iter().find(|route| route.paths.contains(&path))
+    }
+
+    /// The endpoint of that name, if there is a door to it.
+    pub(crate) fn endpoint(&self, name: &str) -> Option<&Arc<Endpoint>> {
+        self.0.iter().map(|route| &route.endpoint).find(|endpoint| endpoint.name == name)
     }
 
     /// Every path, for a person to read.

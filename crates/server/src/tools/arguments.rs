@@ -109,6 +109,17 @@ impl Arguments {
         }
     }
 
+    /// One of these words.
+    pub(crate) fn optional_choice(
+        &mut self,
+        name: &str,
+        words: &[&'static str],
+    ) -> Result<Option<&'static str>, InvalidArgument> {
+        let Some(word) = self.optional_string(name)?.filter(|word| !word.is_empty()) else { return Ok(None) };
+        let known = words.iter().copied().find(|known| *known == word);
+        known.map(Some).ok_or_else(|| InvalidArgument::new(name, format!("expected one of {}", words.join(", "))))
+    }
+
     /// A line number as people write them, counted from 1.
     pub(crate) fn optional_line(&mut self, name: &str) -> Result<Option<u32>, InvalidArgument> {
         match self.take(name) {

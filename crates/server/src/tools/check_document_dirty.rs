@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Arguments, Context, InvalidArgument, Question, Tool, Work, schema, verbatim};
+use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, schema, verbatim};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "checkDocumentDirty",
@@ -13,6 +13,7 @@ pub(crate) const TOOL: Tool = Tool {
             json!({ "type": "string", "description": "Path of the file, absolute or relative to the workspace" });
         schema(json!({ "filePath": path }), &["filePath"])
     },
+    hints: Hints::NONE,
     work: Work::Ask("check_document_dirty", prepare),
 };
 

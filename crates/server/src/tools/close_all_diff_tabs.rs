@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Tool, Work, no_arguments, parse_reply};
+use super::{Hints, Tool, Work, no_arguments, parse_reply};
 use crate::tools::Question;
 
 pub(crate) const TOOL: Tool = Tool {
@@ -12,6 +12,7 @@ pub(crate) const TOOL: Tool = Tool {
     description: "Close every diff that this client opened with openDiff; those still pending count as rejected. Diffs \
                   of other clients and of the user stay. Answers CLOSED_<count>_DIFF_TABS.",
     schema: no_arguments,
+    hints: Hints::NONE,
     work: Work::Ask("close_all_diff_tabs", |_, _| {
         Ok(Question::new([], |reply| {
             let Reply { count } = parse_reply(&reply)?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, InvalidArgument, Question, Tool, Work, parse_reply, schema};
+use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, parse_reply, schema};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "close_tab",
@@ -16,6 +16,7 @@ pub(crate) const TOOL: Tool = Tool {
         let name = json!({ "type": "string", "description": "The tab_name given to openDiff, or the absolute path of a file" });
         schema(json!({ "tab_name": name }), &["tab_name"])
     },
+    hints: Hints::NONE,
     work: Work::Ask("close_tab", prepare),
 };
 

@@ -3,7 +3,7 @@
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Tool, Work, no_arguments};
+use super::{Hints, Tool, Work, no_arguments};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "getCurrentSelection",
@@ -11,5 +11,6 @@ pub(crate) const TOOL: Tool = Tool {
                   text, filePath, fileUrl, selection: {start, end, isEmpty}} with lines and UTF-16 columns counted from \
                   0, the end exclusive; or {success: false, message} if no file is active.",
     schema: no_arguments,
+    hints: Hints::NONE,
     work: Work::Answer(|_, context| Ok(CallToolResult::text(context.selections.current()))),
 };

@@ -7,7 +7,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, InvalidArgument, LenientList, Question, Tool, Work, parse_reply, schema};
+use super::{Arguments, Context, Hints, InvalidArgument, LenientList, Question, Tool, Work, parse_reply, schema};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "getDiagnostics",
@@ -18,6 +18,7 @@ pub(crate) const TOOL: Tool = Tool {
         let uri = json!({ "type": "string", "description": "file:// URI of the file; leave it out for all files" });
         schema(json!({ "uri": uri }), &[])
     },
+    hints: Hints::NONE,
     work: Work::Ask("get_diagnostics", prepare),
 };
 

@@ -5,13 +5,14 @@ use serde_json::value::RawValue;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{LenientList, Tool, Work, no_arguments, parse_reply};
+use super::{Hints, LenientList, Tool, Work, no_arguments, parse_reply};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "getOpenEditors",
     description: "List the files that are open in the user's editor. Answers JSON {tabs: [{uri, label, fileName, \
                   languageId, lineCount, isActive, isDirty, isUntitled, …}]}; isDirty tells of unsaved changes.",
     schema: no_arguments,
+    hints: Hints::NONE,
     work: Work::AskOrRecall("get_open_editors", |reply| {
         Ok(CallToolResult::text(serde_json::to_string(&parse_reply::<Editors<'_>>(&reply)?)?))
     }),

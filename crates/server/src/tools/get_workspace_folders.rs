@@ -5,13 +5,14 @@ use serde_json::value::RawValue;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{LenientList, Tool, Work, no_arguments, parse_reply};
+use super::{Hints, LenientList, Tool, Work, no_arguments, parse_reply};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "getWorkspaceFolders",
     description: "Get the folders that the user works in. Answers JSON {success, folders, rootPath} with absolute \
                   paths; rootPath is the main folder.",
     schema: no_arguments,
+    hints: Hints::NONE,
     work: Work::AskOrRecall("get_workspace_folders", |reply| {
         let folders: Folders<'_> = parse_reply(&reply)?;
         Ok(CallToolResult::text(serde_json::to_string(&Folders { success: true, ..folders })?))

@@ -1,8 +1,9 @@
-//! The tools that clients may call: one file a tool. Those of the IDE's endpoint are in [`TOOLS`].
+//! The tools that clients may call: one file a tool. Those of the IDE's endpoint are in [`TOOLS`], those of agents in
+//! [`nvim::TOOLS`].
 //!
 //! A tool checks its arguments and either answers at once from what the server knows, or asks the editor and shapes its
 //! reply. The schema stands beside that code and nowhere else. To add one: a file here, a line in [`TOOLS`], and, if it
-//! asks the editor, its twin `lua/claude-ide/tools/<call>.lua`.
+//! asks the editor, its twin `lua/claude-ide/tools/<call>.lua` (a dot in the call is a folder).
 
 mod arguments;
 mod check_document_dirty;
@@ -14,6 +15,8 @@ mod get_diagnostics;
 mod get_latest_selection;
 mod get_open_editors;
 mod get_workspace_folders;
+mod hints;
+pub(crate) mod nvim;
 mod open_diff;
 mod open_file;
 mod open_files;
@@ -29,6 +32,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use claude_ide_protocol::mcp::CallToolResult;
 
 pub(crate) use arguments::{Arguments, InvalidArgument};
+pub(crate) use hints::{Hints, Listed, Touches};
 pub(crate) use reply::{LenientList, UnexpectedReply, parse as parse_reply};
 pub(crate) use toolbox::Toolbox;
 
@@ -60,6 +64,8 @@ pub(crate) struct Tool {
     pub(crate) description: &'static str,
     /// JSON Schema of the arguments.
     pub(crate) schema: fn() -> Value,
+    /// What clients are told besides.
+    pub(crate) hints: Hints,
     /// How it is served.
     pub(crate) work: Work,
 }

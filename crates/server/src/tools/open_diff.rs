@@ -8,7 +8,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use claude_ide_protocol::{content::Content, mcp::CallToolResult};
 
-use super::{Arguments, Context, InvalidArgument, Question, Tool, Work, parse_reply, schema};
+use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, parse_reply, schema};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "openDiff",
@@ -26,6 +26,7 @@ pub(crate) const TOOL: Tool = Tool {
             &["old_file_path", "new_file_contents"],
         )
     },
+    hints: Hints::NONE,
     work: Work::AskPerson("open_diff", prepare),
 };
 

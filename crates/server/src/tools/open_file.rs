@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, InvalidArgument, Question, Tool, Work, parse_reply, schema};
+use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, parse_reply, schema};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "openFile",
@@ -28,6 +28,7 @@ pub(crate) const TOOL: Tool = Tool {
             &["filePath"],
         )
     },
+    hints: Hints::NONE,
     work: Work::Ask("open_file", prepare),
 };
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, InvalidArgument, LenientList, Question, Tool, Work, parse_reply, schema};
+use super::{Arguments, Context, Hints, InvalidArgument, LenientList, Question, Tool, Work, parse_reply, schema};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "open_files",
@@ -19,6 +19,7 @@ pub(crate) const TOOL: Tool = Tool {
         });
         schema(json!({ "file_paths": paths }), &["file_paths"])
     },
+    hints: Hints::NONE,
     work: Work::Ask("open_files", prepare),
 };
 

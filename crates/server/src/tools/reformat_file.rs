@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, InvalidArgument, Question, Tool, Work, parse_reply, schema};
+use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, parse_reply, schema};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "reformat_file",
@@ -16,6 +16,7 @@ pub(crate) const TOOL: Tool = Tool {
             json!({ "type": "string", "description": "Path of the file, absolute or relative to the workspace" });
         schema(json!({ "file_path": path }), &["file_path"])
     },
+    hints: Hints::NONE,
     work: Work::Ask("reformat_file", prepare),
 };
 

@@ -1,16 +1,26 @@
-//! The tools of one endpoint: which there are, and which of them the user lets clients see.
+//! The tools of one endpoint: which there are, which of them the user lets clients see, and which can run now.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use serde_json::value::{RawValue, to_raw_value};
 
 use claude_ide_protocol::mcp::{ListToolsResult, ToolDescription};
 
-use super::Tool;
+use super::{Listed, Tool};
 
 /// The tools that an endpoint offers, in the order in which clients see them.
 pub(crate) struct Toolbox {
     tools: Vec<&'static Tool>,
+    now: Mutex<Now>,
+}
+
+/// What holds until the editor says otherwise.
+struct Now {
+    /// The tools that can run, of those that cannot always.
+    able: BTreeSet<String>,
     /// `tools/list`, written once.
     list: Arc<RawValue>,
 }
@@ -19,25 +29,56 @@ impl Toolbox {
     /// Offers all of these but those that are hidden.
     pub(crate) fn new(tools: &[&'static Tool], hidden: &BTreeSet<String>) -> Self {
         let tools: Vec<_> = tools.iter().copied().filter(|tool| !hidden.contains(tool.name)).collect();
-        // One that could not be written would not empty the list.
-        let list =
-            ListToolsResult { tools: tools.iter().filter_map(|tool| to_raw_value(&describe(tool)).ok()).collect() };
-        Self { tools, list: to_raw_value(&list).unwrap_or_default().into() }
+        let able = BTreeSet::new();
+        let list = listing(&tools, &able);
+        Self { tools, now: Mutex::new(Now { able, list }) }
     }
 
-    /// The tool of that name, if it is offered.
+    fn now(&self) -> MutexGuard<'_, Now> {
+        // It is only ever replaced whole.
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tool of that name, if it is offered. Also one that is not listed at the moment: what it lacks may come while it is
+    /// waited for, and the editor says why it cannot run.
     pub(crate) fn find(&self, name: &str) -> Option<&'static Tool> {
         self.tools.iter().copied().find(|tool| tool.name == name)
     }
 
     /// `tools/list`, the answer.
     pub(crate) fn list(&self) -> Arc<RawValue> {
-        Arc::clone(&self.list)
+        Arc::clone(&self.now().list)
+    }
+
+    /// The editor says which of the tools that cannot always run can run now. True where the list is another one then.
+    pub(crate) fn set_able(&self, able: BTreeSet<String>) -> bool {
+        let mut now = self.now();
+        if now.able == able {
+            return false;
+        }
+        let list = listing(&self.tools, &able);
+        let changed = now.list.get() != list.get();
+        *now = Now { able, list };
+        changed
     }
 }
 
+fn listing(tools: &[&'static Tool], able: &BTreeSet<String>) -> Arc<RawValue> {
+    let listed = tools.iter().filter(|tool| tool.hints.listed == Listed::Always || able.contains(tool.name));
+    // One that could not be written would not empty the list.
+    let list = ListToolsResult { tools: listed.filter_map(|tool| to_raw_value(&describe(tool)).ok()).collect() };
+    to_raw_value(&list).unwrap_or_default().into()
+}
+
 fn describe(tool: &Tool) -> ToolDescription {
-    ToolDescription { name: tool.name, description: tool.description, input_schema: (tool.schema)() }
+    ToolDescription {
+        name: tool.name,
+        title: tool.hints.title,
+        description: tool.description,
+        input_schema: (tool.schema)(),
+        annotations: tool.hints.annotations(),
+        meta: tool.hints.meta(),
+    }
 }
 
 #[cfg(test)]
@@ -47,25 +88,60 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::tools::{TOOLS, Work};
+    use crate::tools::{TOOLS, Work, nvim};
 
     fn all() -> Toolbox {
         Toolbox::new(&TOOLS, &BTreeSet::new())
     }
 
+    /// Of every endpoint.
+    fn every_tool() -> impl Iterator<Item = &'static Tool> {
+        TOOLS.into_iter().chain(nvim::TOOLS.iter().copied())
+    }
+
     fn twin(call: &str) -> std::path::PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../lua/claude-ide/tools/{call}.lua"))
+        let module = call.replace('.', "/");
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../lua/claude-ide/tools/{module}.lua"))
+    }
+
+    fn names(toolbox: &Toolbox) -> Vec<String> {
+        let list: Value = serde_json::from_str(toolbox.list().get()).unwrap();
+        list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
     #[test]
-    fn no_two_tools_share_a_name() {
-        let names: BTreeSet<_> = TOOLS.iter().map(|tool| tool.name).collect();
-        assert_eq!(names.len(), TOOLS.len());
+    fn no_two_tools_of_an_endpoint_share_a_name() {
+        for tools in [&TOOLS[..], nvim::TOOLS] {
+            let names: BTreeSet<_> = tools.iter().map(|tool| tool.name).collect();
+            assert_eq!(names.len(), tools.len());
+        }
+    }
+
+    #[test]
+    fn what_agents_see_says_what_it_does_and_how_it_is_found() {
+        for tool in nvim::TOOLS {
+            let hints = tool.hints;
+            assert!(hints.title.is_some() && hints.search.is_some() && hints.touches.is_some(), "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn a_tool_is_listed_while_it_can_run() {
+        let toolbox = Toolbox::new(nvim::TOOLS, &BTreeSet::from(["references".to_owned()]));
+        assert!(!names(&toolbox).contains(&"definition".to_owned()));
+        assert!(toolbox.find("definition").is_some(), "it may be called all the same");
+        let able = BTreeSet::from(["definition".to_owned(), "references".to_owned()]);
+        assert!(toolbox.set_able(able.clone()));
+        assert!(names(&toolbox).contains(&"definition".to_owned()));
+        assert!(!names(&toolbox).contains(&"references".to_owned()), "it is hidden");
+        assert!(!toolbox.set_able(able), "nothing new");
+        assert!(!toolbox.set_able(BTreeSet::from(["definition".to_owned()])), "nothing that anybody sees");
+        assert!(toolbox.set_able(BTreeSet::new()));
     }
 
     #[test]
     fn every_tool_tells_a_model_what_it_is_for() {
-        for tool in TOOLS {
+        for tool in every_tool() {
             assert!(tool.description.len() > 40, "{}", tool.name);
             assert!(tool.description.ends_with('.'), "{}", tool.name);
             assert!(tool.description.len() < 1000, "{}", tool.name);
@@ -74,7 +150,7 @@ mod tests {
 
     #[test]
     fn every_schema_is_an_object_whose_arguments_are_described() {
-        for tool in TOOLS {
+        for tool in every_tool() {
             let schema = (tool.schema)();
             assert_eq!(schema["type"], "object", "{}", tool.name);
             let properties = schema["properties"].as_object().unwrap();
@@ -90,7 +166,7 @@ mod tests {
 
     #[test]
     fn every_tool_that_asks_the_editor_has_its_twin_there() {
-        for tool in TOOLS {
+        for tool in every_tool() {
             if let Work::Ask(call, _) | Work::AskPerson(call, _) | Work::AskOrRecall(call, _) = tool.work {
                 assert!(twin(call).is_file(), "{} asks for {call}, which does not exist", tool.name);
             }

@@ -1,0 +1,132 @@
+-- Places that language servers name, as a model reads them: by file, in order, each with its line of text.
+local M = {}
+
+---@class claude-ide.language.Hit
+---@field path string absolute; what is no file: its URI
+---@field row integer 0-based
+---@field character integer 0-based, as the server counts
+---@field encoding string
+---@field label? string stands before the line's text
+
+---@param uri string
+---@return string
+function M.path_of(uri)
+  if uri:sub(1, 5) ~= "file:" then
+    return uri
+  end
+  local ok, path = pcall(vim.uri_to_fname, uri)
+  return ok and require("claude-ide.path").normalize(path) or uri
+end
+
+---@param uri string
+---@param range lsp.Range
+---@param client vim.lsp.Client
+---@param label? string
+---@return claude-ide.language.Hit
+function M.hit(uri, range, client, label)
+  return {
+    path = M.path_of(uri),
+    row = range.start.line,
+    character = range.start.character,
+    encoding = client.offset_encoding or "utf-16",
+    label = label,
+  }
+end
+
+---What `textDocument/definition` and its like answer.
+---LSP 3.17: Location | Location[] | LocationLink[].
+---@param hits claude-ide.language.Hit[] are added to
+---@param result any
+---@param client vim.lsp.Client
+function M.add_locations(hits, result, client)
+  if type(result) ~= "table" then
+    return
+  end
+  local list = (result.uri or result.targetUri) and { result } or result
+  for _, location in ipairs(list) do
+    local uri = location.uri or location.targetUri
+    local range = location.range or location.targetSelectionRange or location.targetRange
+    if type(uri) == "string" and type(range) == "table" then
+      hits[#hits + 1] = M.hit(uri, range, client)
+    end
+  end
+end
+
+---In order, each place once.
+---@param hits claude-ide.language.Hit[]
+---@return claude-ide.language.Hit[]
+function M.sorted(hits)
+  local seen, unique = {}, {}
+  for _, hit in ipairs(hits) do
+    local key = ("%s\0%d\0%d"):format(hit.path, hit.row, hit.character)
+    if not seen[key] then
+      seen[key] = true
+      unique[#unique + 1] = hit
+    end
+  end
+  table.sort(unique, function(left, right)
+    if left.path ~= right.path then
+      return left.path < right.path
+    elseif left.row ~= right.row then
+      return left.row < right.row
+    end
+    return left.character < right.character
+  end)
+  return unique
+end
+
+---How one hit is written: the file above it, the place, the line.
+---@param hit claude-ide.language.Hit
+---@param lines claude-ide.language.Lines
+---@return claude-ide.language.Entry
+function M.entry(hit, lines)
+  local label = hit.label and hit.label .. "  " or ""
+  if not hit.path:find("^/") then
+    return { group = hit.path, text = ("  %d:%d  %s"):format(hit.row + 1, hit.character + 1, label) }
+  end
+  local shown = require("claude-ide.language.locate").shown(hit.path)
+  local withheld = lines:withheld(hit.path)
+  if withheld == "private" then
+    return { group = "(files that the user keeps private)", text = "  " .. label .. "a place in one of them" }
+  elseif withheld then
+    return { group = shown, text = ("  %d:%d  %s"):format(hit.row + 1, hit.character + 1, label) }
+  end
+  local raw = lines:raw(hit.path, hit.row)
+  local col = require("claude-ide.language.encoding").byte(raw, hit.character, hit.encoding)
+  return {
+    group = shown .. (lines:is_unsaved(hit.path) and " (with unsaved changes)" or ""),
+    text = ("  %d:%d  %s%s"):format(hit.row + 1, col + 1, label, lines:text(hit.path, hit.row)),
+  }
+end
+
+---@class claude-ide.language.HitsOpts
+---@field head fun(count: integer, files: integer): string
+---@field cursor? string
+---@field notes? string[]
+---@field ordered? boolean they stay in their order
+
+---The answer that has these places.
+---@param task claude-ide.language.Task
+---@param found claude-ide.language.Hit[]
+---@param opts claude-ide.language.HitsOpts
+---@return { text: string }
+function M.answer(task, found, opts)
+  local hits = opts.ordered and found or M.sorted(found)
+  local lines = require("claude-ide.language.lines").new()
+  local files, count = {}, 0
+  for _, hit in ipairs(hits) do
+    count = count + (files[hit.path] and 0 or 1)
+    files[hit.path] = true
+  end
+  return require("claude-ide.language.answer").pages(task, {
+    head = opts.head(#hits, count),
+    count = #hits,
+    entry = function(index)
+      return M.entry(hits[index], lines)
+    end,
+    cursor = opts.cursor,
+    notes = opts.notes,
+  })
+end
+
+return M

@@ -1,0 +1,114 @@
+-- Lines of files, as the person has them: of a buffer where one is loaded, unsaved changes included, else of the disk.
+-- Invariant: a file that Claude may not have gives no line.
+local M = {}
+
+---Of a file on disk so much is read.
+local MAX_READ_BYTES = 4 * 1024 * 1024
+---Of a line so much is shown.
+local MAX_LINE_BYTES = 200
+
+---@class claude-ide.language.Lines
+---@field private sources table<string, claude-ide.language.Source>
+---@field private loaded table<string, integer> loaded buffers by name
+local Lines = {}
+Lines.__index = Lines
+
+---@class claude-ide.language.Source
+---@field buf? integer
+---@field lines? string[]
+---@field unsaved boolean
+---@field withheld? "private"|"outside"
+
+---@return claude-ide.language.Lines
+function M.new()
+  local loaded = {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
+      loaded[vim.api.nvim_buf_get_name(buf)] = buf
+    end
+  end
+  return setmetatable({ sources = {}, loaded = loaded }, Lines)
+end
+
+---@param path string
+---@return string[]
+local function read(path)
+  local file = io.open(path, "rb")
+  if not file then
+    return {}
+  end
+  local text = file:read(MAX_READ_BYTES) or ""
+  file:close()
+  return vim.split(text, "\r?\n")
+end
+
+---@private
+---@param path string absolute
+---@return claude-ide.language.Source
+function Lines:source(path)
+  local known = self.sources[path]
+  if known then
+    return known
+  end
+  local buf = self.loaded[path]
+  local locate = require("claude-ide.language.locate")
+  local private = buf and require("claude-ide.buffer").is_private(buf)
+    or require("claude-ide.privacy").denied_by(path) ~= nil
+  local source = { buf = buf, unsaved = buf ~= nil and vim.bo[buf].modified } ---@type claude-ide.language.Source
+  if private then
+    source.withheld = "private"
+  elseif not locate.is_inside(path) then
+    source.withheld = "outside"
+  elseif not buf then
+    source.lines = read(path)
+  end
+  self.sources[path] = source
+  return source
+end
+
+---Why a file's lines are not shown, if they are not.
+---@param path string absolute
+---@return "private"|"outside"|nil
+function Lines:withheld(path)
+  return self:source(path).withheld
+end
+
+---@param path string absolute
+---@return boolean
+function Lines:is_unsaved(path)
+  return self:source(path).unsaved
+end
+
+---A whole line, for counting columns in it.
+---@param path string absolute
+---@param row integer 0-based
+---@return string
+function Lines:raw(path, row)
+  local source = self:source(path)
+  if source.withheld then
+    return ""
+  elseif source.buf then
+    return vim.api.nvim_buf_get_lines(source.buf, row, row + 1, false)[1] or ""
+  end
+  return source.lines[row + 1] or ""
+end
+
+---A line as it is shown: without its indent, and cut.
+---@param path string absolute
+---@param row integer 0-based
+---@return string
+function Lines:text(path, row)
+  return M.brief(self:raw(path, row))
+end
+
+---A line without the blanks around it, cut, and fit for JSON.
+---@param text string
+---@return string
+function M.brief(text)
+  local position = require("claude-ide.position")
+  local line = vim.trim(text:sub(1, 4096))
+  local cut = position.truncate(line, MAX_LINE_BYTES)
+  return position.valid(cut) .. (#cut < #line and "…" or "")
+end
+
+return M

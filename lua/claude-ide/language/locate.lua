@@ -1,0 +1,184 @@
+-- From what a model says of a place (a path, the text of a symbol, a line) to a buffer and a position in it.
+-- Invariant: nothing outside the workspace is opened, and nothing that the person keeps from Claude.
+local M = {}
+
+---A path as the model reads it: seen from the folder of the workspace that holds it.
+---@param path string absolute
+---@return string
+function M.shown(path)
+  local paths = require("claude-ide.path")
+  for _, folder in ipairs(require("claude-ide.workspace").folders()) do
+    if paths.within(path, folder) then
+      return paths.relative(path, folder)
+    end
+  end
+  return path
+end
+
+---Whether a path lies in the workspace, its links followed.
+---@param path string absolute
+---@return boolean
+function M.is_inside(path)
+  local paths = require("claude-ide.path")
+  local real = paths.real(path)
+  return vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
+    return paths.within(real, paths.real(folder))
+  end)
+end
+
+---Why Claude may not have a file, if it may not.
+---@param path string absolute
+---@return string?
+function M.refusal(path)
+  if not M.is_inside(path) then
+    return ("%s is outside of the workspace"):format(path)
+  end
+  local buf = require("claude-ide.buffer").find(path)
+  local private = buf ~= nil and require("claude-ide.buffer").is_private(buf)
+  if private or require("claude-ide.privacy").denied_by(path) then
+    return ("the user keeps %s private"):format(M.shown(path))
+  end
+  return nil
+end
+
+---The buffer of a file, with the text that the disk has where the person has not changed it. A file that is not open is
+---loaded unseen, its language server with it.
+---@param task claude-ide.language.Task
+---@param path string absolute
+---@return integer buf
+function M.buffer(task, path)
+  path = require("claude-ide.path").normalize(path)
+  local refusal = M.refusal(path)
+  if refusal then
+    task:fail(refusal)
+  end
+  local found = require("claude-ide.buffer").find(path)
+  if found and vim.api.nvim_buf_is_loaded(found) then
+    require("claude-ide.buffer.hidden").load(path) -- counts as use, where only we keep it loaded
+    task:await(function(resume)
+      require("claude-ide.buffer.disk").reload_all({ found }, function()
+        resume()
+      end)
+    end)
+    return found
+  end
+  local buf, err = require("claude-ide.buffer.hidden").load(path)
+  if not buf then
+    task:fail(("%s cannot be opened: %s"):format(M.shown(path), err or "?"))
+  end
+  ---@cast buf integer
+  return buf
+end
+
+---The columns at which a text stands in a line as words of their own.
+---@param line string
+---@param text string
+---@return integer[] 0-based byte columns
+local function columns(line, text)
+  local found, from = {}, 1
+  local first_is_word, last_is_word = text:find("^[%w_]") ~= nil, text:find("[%w_]$") ~= nil
+  while true do
+    local first, last = line:find(text, from, true)
+    if not first then
+      return found
+    end
+    local before, after = line:sub(first - 1, first - 1), line:sub(last + 1, last + 1)
+    local whole = not (first_is_word and first > 1 and before:find("[%w_]"))
+      and not (last_is_word and after:find("[%w_]"))
+    if whole then
+      found[#found + 1] = first - 1
+    end
+    from = first + 1
+  end
+end
+
+---Where in the text of a symbol its name begins: `Parser.parse` means `parse`.
+---@param symbol string
+---@return string name
+---@return integer offset in bytes
+local function name_of(symbol)
+  local begins = symbol:match(".*[%.:#>/\\%s]()[%w_\128-\255]")
+  local offset = (begins or 1) --[[@as integer]]
+  return symbol:sub(offset), offset - 1
+end
+
+---@class claude-ide.language.Place
+---@field buf integer
+---@field row integer 0-based
+---@field col integer 0-based bytes
+---@field name string the symbol's own name
+---@field note? string for the model, where it is not the line that was named
+
+---@param buf integer
+---@param text string
+---@param near integer? 0-based row
+---@return integer? row
+---@return integer? col
+local function search(buf, text, near)
+  local best, best_col
+  for index, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
+    local row = index - 1
+    if line:find(text, 1, true) then
+      local col = columns(line, text)[1]
+      if col and (not best or not near or math.abs(row - near) < math.abs(best - near)) then
+        best, best_col = row, col
+        if not near or row >= near then
+          break -- those that follow are further away
+        end
+      end
+    end
+  end
+  return best, best_col
+end
+
+---Finds a symbol in a buffer: in the line that is named, else where it is nearest to that.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@param symbol string
+---@param lnum? integer 1-based
+---@return claude-ide.language.Place
+function M.symbol(task, buf, symbol, lnum)
+  local shown = M.shown(vim.api.nvim_buf_get_name(buf))
+  local name, offset = name_of(symbol)
+  local count = vim.api.nvim_buf_line_count(buf)
+  local near = lnum and math.min(lnum, count) - 1 or nil
+  local row, col = search(buf, symbol, near)
+  if not row and name ~= symbol then
+    row, col = search(buf, name, near)
+    offset = 0
+  end
+  if not row or not col then
+    task:fail(("`%s` is not in %s"):format(symbol, shown))
+  end
+  ---@cast row integer
+  local note ---@type string?
+  if lnum and row ~= lnum - 1 then
+    note = ("(`%s` is not in line %d; taken from line %d, the nearest.)"):format(name, lnum, row + 1)
+  end
+  return { buf = buf, row = row, col = col + offset, name = name, note = note }
+end
+
+---The place that a call names with `path`, `symbol` and `line`.
+---@param task claude-ide.language.Task
+---@param args { path: string, symbol: string, line?: integer }
+---@return claude-ide.language.Place
+function M.place(task, args)
+  return M.symbol(task, M.buffer(task, args.path), args.symbol, args.line)
+end
+
+---A place in the words of a server.
+---LSP 3.17, "TextDocumentPositionParams".
+---@param place claude-ide.language.Place
+---@param client vim.lsp.Client
+---@return { textDocument: { uri: string }, position: { line: integer, character: integer } }
+function M.params(place, client)
+  local line = vim.api.nvim_buf_get_lines(place.buf, place.row, place.row + 1, false)[1] or ""
+  local character =
+    require("claude-ide.language.encoding").character(line, place.col, client.offset_encoding or "utf-16")
+  return {
+    textDocument = { uri = vim.uri_from_bufnr(place.buf) },
+    position = { line = place.row, character = character },
+  }
+end
+
+return M

@@ -1,0 +1,104 @@
+-- One request to a language server, and its answer: waited for in a task, taken back when the task is cancelled, ended by a
+-- deadline or by the server's own end.
+local M = {}
+
+---So often a request is put again that the server dropped since the text had changed meanwhile.
+local MAX_TRIES = 4
+local AGAIN_MS = 100
+
+---LSP 3.17, "ErrorCodes": ServerCancelled, ContentModified.
+local TRY_AGAIN = { [-32802] = true, [-32801] = true }
+
+local GROUP = "claude-ide.language.request."
+local requests_made = 0
+
+---@param client vim.lsp.Client
+---@param id integer
+local function withdraw(client, id)
+  if vim.fn.has("nvim-0.11") == 1 then
+    client:cancel_request(id)
+  else
+    ---@diagnostic disable-next-line: param-type-mismatch, missing-parameter
+    client.cancel_request(id)
+  end
+end
+
+---@param client vim.lsp.Client
+---@return boolean
+local function is_gone(client)
+  return vim.lsp.get_client_by_id(client.id) == nil
+end
+
+---@param task claude-ide.language.Task
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@param buf integer
+---@return table? err `{ code?, message }`
+---@return any result
+local function once(task, client, method, params, buf)
+  local timeout_ms = require("claude-ide.config").get().tools.request_timeout_ms
+  local timer = assert(vim.uv.new_timer())
+  requests_made = requests_made + 1
+  local group = vim.api.nvim_create_augroup(GROUP .. requests_made, { clear = true })
+  local function clean_up()
+    timer:close()
+    vim.api.nvim_del_augroup_by_id(group)
+  end
+  local err, result = task:await(function(resume)
+    local id = require("claude-ide.lsp").request(client, method, params, function(answer_err, answer)
+      resume(answer_err, answer)
+    end, buf)
+    if not id then
+      resume({ message = "it has ended" })
+      return
+    end
+    timer:start(timeout_ms, 0, function()
+      vim.schedule(function()
+        withdraw(client, id)
+        resume({ message = ("it gave no answer within %d s"):format(math.ceil(timeout_ms / 1000)) })
+      end)
+    end)
+    vim.api.nvim_create_autocmd("LspDetach", {
+      group = group,
+      desc = "Claude: a language server that ends answers nothing more",
+      callback = function(event)
+        if event.data.client_id == client.id then
+          vim.schedule(function()
+            if is_gone(client) or event.buf == buf then
+              resume({ message = "it ended before it answered" })
+            end
+          end)
+        end
+      end,
+    })
+    return function()
+      clean_up()
+      withdraw(client, id)
+    end
+  end)
+  clean_up()
+  return err, result
+end
+
+---Asks a server and waits for its answer.
+---@param task claude-ide.language.Task
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@param buf integer
+---@return any result nil where there is none, and where it failed
+---@return string? err names the server
+function M.send(task, client, method, params, buf)
+  for try = 1, MAX_TRIES do
+    local err, result = once(task, client, method, params, buf)
+    if not err then
+      return result ~= vim.NIL and result or nil
+    elseif not TRY_AGAIN[err.code] or try == MAX_TRIES then
+      return nil, ("%s: %s"):format(client.name, tostring(err.message or err.code or "it failed"))
+    end
+    task:sleep(AGAIN_MS * try)
+  end
+end
+
+return M

@@ -1,0 +1,128 @@
+-- Which language servers can answer for a buffer. One that is starting is waited for, and so is one that reads the project.
+-- Invariant: every wait ends at a deadline, and the client hears what it waits for.
+local M = {}
+
+local LOOK_MS = 20
+
+---Some servers are started a moment after the file is opened, and some say later what they can do.
+local GRACE_MS = 1500
+
+local TELL_MS = 1000
+
+---@param buf integer
+---@param methods string[]
+---@return vim.lsp.Client[]
+local function supporting(buf, methods)
+  local lsp = require("claude-ide.lsp")
+  return vim.tbl_filter(function(client)
+    return vim.iter(methods):any(function(method)
+      return lsp.supports(client, method, buf)
+    end)
+  end, lsp.clients(buf))
+end
+
+---The clients of a buffer that serve one of these methods, as they are now.
+---@param buf integer
+---@param methods string|string[]
+---@return vim.lsp.Client[]
+function M.now(buf, methods)
+  return supporting(buf, type(methods) == "table" and methods or { methods })
+end
+
+---@param clients vim.lsp.Client[]
+---@return string
+function M.names(clients)
+  return table.concat(
+    vim.tbl_map(function(client)
+      return client.name
+    end, clients),
+    ", "
+  )
+end
+
+---@param task claude-ide.language.Task
+---@param done fun(): any what is waited for; nil: not yet
+---@param may_come fun(elapsed: integer): boolean whether it still may
+---@param message string
+---@return any
+local function wait(task, done, may_come, message)
+  local began = vim.uv.now()
+  local limit = require("claude-ide.config").get().tools.server_wait_ms
+  local told = -math.huge
+  while true do
+    local found = done()
+    vim.uv.update_time()
+    local elapsed = vim.uv.now() - began
+    if found or elapsed >= limit or not may_come(elapsed) then
+      return found
+    end
+    if elapsed - told >= TELL_MS then
+      told = elapsed
+      task:progress(elapsed < TELL_MS and message or ("%s, %d s"):format(message, elapsed / 1000))
+    end
+    task:sleep(LOOK_MS)
+  end
+end
+
+---The clients of a buffer that serve one of these methods, once there is one. Where none will be, an empty list and why.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@param methods string|string[]
+---@param doing string what cannot be done without: "find references"
+---@return vim.lsp.Client[]
+---@return string? why_not
+function M.wait(task, buf, methods, doing)
+  local lsp = require("claude-ide.lsp")
+  local list = type(methods) == "table" and methods or { methods }
+  local found = wait(task, function()
+    local clients = vim.api.nvim_buf_is_valid(buf) and supporting(buf, list) or {}
+    return #clients > 0 and clients or nil
+  end, function(elapsed)
+    return vim.api.nvim_buf_is_valid(buf) and (lsp.is_starting(buf) or elapsed < GRACE_MS)
+  end, "Waiting for the language server")
+  if found then
+    return found
+  end
+  local attached = vim.api.nvim_buf_is_valid(buf) and lsp.clients(buf) or {}
+  local file =
+    vim.fs.basename(vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_name(buf) or "the file")
+  if #attached > 0 then
+    return {}, ("%s cannot %s"):format(M.names(attached), doing)
+  elseif vim.api.nvim_buf_is_valid(buf) and lsp.is_starting(buf) then
+    return {}, ("the language server of %s is still starting; try again later"):format(file)
+  end
+  return {}, ("no language server of the editor is attached to %s, so it cannot %s"):format(file, doing)
+end
+
+---@param client vim.lsp.Client
+---@return boolean
+local function is_busy(client)
+  local progress = client.progress
+  local pending = type(progress) == "table" and progress.pending
+  return type(pending) == "table" and next(pending) ~= nil
+end
+
+---Waits while one of these servers works on something, such as reading the project: what it does not find then it may find
+---later.
+---@param task claude-ide.language.Task
+---@param clients vim.lsp.Client[]
+---@return boolean waited
+function M.settle(task, clients)
+  local function busy()
+    return vim.tbl_filter(function(client)
+      return vim.lsp.get_client_by_id(client.id) ~= nil and is_busy(client)
+    end, clients)
+  end
+  local first = busy()
+  if #first == 0 then
+    return false
+  end
+  wait(task, function()
+    return #busy() == 0 or nil
+  end, function()
+    return true
+  end, M.names(first) .. " is reading the project")
+  return true
+end
+
+return M

@@ -1,0 +1,175 @@
+-- A call of a tool that waits for others: for language servers, for its turn. It is written as one function, which runs as a
+-- coroutine and answers with what it returns.
+-- Invariants: a call is answered once, or cancelled and then not at all; a cancelled one takes back what it waits for; nothing
+-- is held up for longer than a slice.
+local M = {}
+
+---So long a task may run before the person's keys and the screen get their turn.
+local SLICE_NS = 6 * 1000 * 1000
+
+---@class claude-ide.language.Task
+---@field call claude-ide.Call
+---@field thread thread
+---@field respond claude-ide.Respond
+---@field ended boolean answered or cancelled
+---@field take_back? fun() of what it waits for
+---@field since integer when its slice began
+---@field told integer how often its progress was told
+local Task = {}
+Task.__index = Task
+
+---A failure that is the answer, as opposed to a bug.
+---@class claude-ide.language.Failure
+---@field code "invalid_params"|"failed"
+---@field message string
+local Failure = {}
+Failure.__index = Failure
+
+---@type table<integer, claude-ide.language.Task> by call
+local tasks = {}
+
+function Task:finish(result, err)
+  self.ended = true
+  tasks[self.call.id] = nil
+  self.respond(result, err)
+end
+
+function Task:continue(...)
+  if self.ended then
+    return
+  end
+  self.since = vim.uv.hrtime()
+  local ok, result, err = coroutine.resume(self.thread, ...)
+  if not ok then
+    local failure = result
+    if getmetatable(failure) ~= Failure then
+      local name = self.call.name
+      require("claude-ide.log").error("%s failed: %s", name, debug.traceback(self.thread, tostring(failure)))
+      local line = (tostring(failure):match("^[^\n]*") or ""):gsub("^[^%s:]+%.lua:%d+: ", "")
+      failure = { code = "failed", message = ("%s failed: %s"):format(name:match("[^.]*$"), line) }
+    end
+    self:finish(nil, failure)
+  elseif coroutine.status(self.thread) == "dead" then
+    self:finish(result, err)
+  end
+end
+
+---Ends the task: this sentence is the answer.
+---@param message string for the model to read
+---@param code? "invalid_params"|"failed"
+function Task:fail(message, code)
+  error(setmetatable({ code = code or "failed", message = message }, Failure), 0)
+end
+
+---Waits until what is begun calls back, and returns what it is called with. Only the first time counts.
+---@param begin fun(resume: fun(...)): fun()? returns how to take it back, should nobody wait any more
+---@return any ...
+function Task:await(begin)
+  local values ---@type table?
+  local waiting = false
+  local function resume(...)
+    if values then
+      return
+    end
+    values = vim.F.pack_len(...)
+    if not waiting then
+      return
+    elseif vim.in_fast_event() then
+      vim.schedule(function()
+        self:continue()
+      end)
+    else
+      self:continue()
+    end
+  end
+  local take_back = begin(resume)
+  if not values then
+    waiting, self.take_back = true, take_back
+    ---@diagnostic disable-next-line: await-in-sync
+    coroutine.yield()
+    self.take_back = nil
+  end
+  return vim.F.unpack_len(values --[[@as table]])
+end
+
+---@param ms integer
+function Task:sleep(ms)
+  self:await(function(resume)
+    local timer = vim.defer_fn(resume, ms)
+    return function()
+      if not timer:is_closing() then
+        timer:close()
+      end
+    end
+  end)
+end
+
+---Lets others have their turn, where it is time for that. To be called now and then in what may take long.
+function Task:breathe()
+  if vim.uv.hrtime() - self.since > SLICE_NS then
+    self:await(function(resume)
+      -- Through the event loop: scheduled work alone would run before the next key is read.
+      local timer = vim.defer_fn(resume, 0)
+      return function()
+        if not timer:is_closing() then
+          timer:close()
+        end
+      end
+    end)
+  end
+end
+
+---Tells the client what the call waits for, where it wants to know.
+---@param message string
+function Task:progress(message)
+  if self.call.progress == nil then
+    return
+  end
+  self.told = self.told + 1
+  require("claude-ide.server").notify("notifications/progress", {
+    progressToken = self.call.progress,
+    progress = self.told,
+    message = message,
+  }, self.call.client)
+end
+
+---Runs a call as a task.
+---@param call claude-ide.Call
+---@param respond claude-ide.Respond
+---@param fn fun(task: claude-ide.language.Task): any, claude-ide.CallError?
+function M.start(call, respond, fn)
+  local task = setmetatable({ call = call, respond = respond, ended = false, told = 0 }, Task)
+  task.thread = coroutine.create(fn)
+  tasks[call.id] = task
+  task:continue(task)
+end
+
+---The call of a task is cancelled: what it waits for is taken back.
+---@param call claude-ide.Call
+function M.cancel(call)
+  local task = tasks[call.id]
+  if not task then
+    return
+  end
+  tasks[call.id] = nil
+  task.ended = true
+  if task.take_back then
+    task.take_back()
+  end
+end
+
+---A tool that is one task.
+---@param fn fun(task: claude-ide.language.Task, args: table): any, claude-ide.CallError?
+---@return claude-ide.Tool
+function M.tool(fn)
+  return {
+    run = function(args, respond, call)
+      M.start(call, respond, function(task)
+        return fn(task, args)
+      end)
+    end,
+    cancel = M.cancel,
+  }
+end
+
+return M

@@ -1,0 +1,56 @@
+-- What a CLI that we start is told of the editor's tools: an MCP server named `nvim`, beside those that the person has.
+-- Source: the CLI 2.1.330. `--mcp-config` adds to what the configuration files have, also where it is given more than once, and
+-- `${NAME}` in a header is read from the CLI's environment.
+-- Invariant: the token stands in no command line, where other users of the machine could read it.
+local M = {}
+
+local NAME = "nvim"
+local VARIABLE = "CLAUDE_IDE_NVIM_TOKEN"
+
+---@param access { url: string, token: string }
+---@param token string what stands for the token
+---@return string json
+local function config(access, token)
+  return vim.json.encode({
+    mcpServers = {
+      [NAME] = {
+        type = "ws",
+        url = "ws://" .. access.url,
+        headers = { Authorization = "Bearer " .. token },
+      },
+    },
+  })
+end
+
+---A file that only this user can read and that goes with this Neovim.
+---@param json string
+---@return string? path
+local function private_file(json)
+  local path = vim.fn.tempname() .. ".json"
+  local file = vim.uv.fs_open(path, "wx", 384)
+  if not file then
+    return nil
+  end
+  local written = vim.uv.fs_write(file, json)
+  vim.uv.fs_close(file)
+  return written == #json and path or nil
+end
+
+---The arguments and the variables that hand the tools to a CLI; none where there are no tools.
+---@param by_file boolean the environment does not reach the CLI
+---@return string[] argv
+---@return table<string, string> env
+function M.of(by_file)
+  local access = require("claude-ide.server").agent_access()
+  if not access then
+    return {}, {}
+  end
+  -- With `=`: the flag takes all words that follow it otherwise, a prompt too.
+  if by_file then
+    local path = private_file(config(access, access.token))
+    return path and { "--mcp-config=" .. path } or {}, {}
+  end
+  return { "--mcp-config=" .. config(access, ("${%s}"):format(VARIABLE)) }, { [VARIABLE] = access.token }
+end
+
+return M

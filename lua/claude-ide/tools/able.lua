@@ -1,0 +1,140 @@
+-- Which tools can run now, of those that cannot always, told to the server: it lists no other. Whoever makes one able or unable
+-- tells the topic "abilities_changed"; many changes at a time are told once.
+local M = {}
+
+local GROUP = "claude-ide.tools.able"
+local SETTLE_MS = 50
+---Some servers say what they can do only a moment after they have started.
+local AFTERTHOUGHT_MS = 2000
+
+---What a tool needs of a language server: one of these methods.
+---@type table<string, string[]>
+local METHODS = {
+  definition = {
+    "textDocument/definition",
+    "textDocument/declaration",
+    "textDocument/typeDefinition",
+  },
+}
+
+---@alias claude-ide.tools.Able fun(): boolean
+
+---Those that need something else, by endpoint and name.
+---@type table<"ide"|"nvim", table<string, claude-ide.tools.Able>>
+local checks = { ide = {}, nvim = {} }
+
+---What the server was told last.
+---@type table<string, string>
+local told = {}
+
+---@type uv.uv_timer_t?
+local timer
+
+---Declares what decides whether a tool can run.
+---@param endpoint "ide"|"nvim"
+---@param name string
+---@param able claude-ide.tools.Able cheap: it is called often
+function M.declare(endpoint, name, able)
+  checks[endpoint][name] = able
+end
+
+---@param method string
+---@return boolean whether some client that runs can do it
+local function is_served(method)
+  local lsp = require("claude-ide.lsp")
+  return vim.iter(vim.lsp.get_clients()):any(function(client)
+    if lsp.supports(client, method) then
+      return true
+    end
+    return vim.iter(vim.tbl_keys(client.attached_buffers or {})):any(function(buf)
+      return lsp.supports(client, method, buf)
+    end)
+  end)
+end
+
+---@return string[]
+local function language_tools()
+  if not package.loaded["vim.lsp"] then
+    return {} -- no server runs
+  end
+  local able, served = {}, {}
+  for name, methods in pairs(METHODS) do
+    for _, method in ipairs(methods) do
+      if served[method] == nil then
+        served[method] = is_served(method)
+      end
+      if served[method] then
+        able[#able + 1] = name
+        break
+      end
+    end
+  end
+  return able
+end
+
+---@param endpoint "ide"|"nvim"
+---@return string[]
+local function able_of(endpoint)
+  local able = endpoint == "nvim" and language_tools() or {}
+  for name, check in pairs(checks[endpoint]) do
+    local ok, is_able = pcall(check)
+    if not ok then
+      require("claude-ide.log").error("whether %s can run is not known: %s", name, is_able)
+    elseif is_able then
+      able[#able + 1] = name
+    end
+  end
+  table.sort(able)
+  return able
+end
+
+local function tell()
+  if not require("claude-ide.server").is_running() then
+    return
+  end
+  for _, endpoint in ipairs({ "ide", "nvim" }) do
+    local able = able_of(endpoint)
+    local json = #able > 0 and vim.json.encode(able) or "[]"
+    if told[endpoint] ~= json then
+      local ok, err = require("claude-ide.native").set_able(endpoint, json)
+      told[endpoint] = ok and json or nil
+      if err then
+        require("claude-ide.log").warn("which tools can run could not be told: %s", err)
+      end
+    end
+  end
+end
+
+---Tells the server soon, should anything have changed.
+---@param ms? integer
+function M.refresh(ms)
+  timer = timer or assert(vim.uv.new_timer())
+  timer:start(ms or SETTLE_MS, 0, vim.schedule_wrap(tell))
+end
+
+local attached = false
+
+---Follows what tools need from now on.
+function M.attach()
+  told = {}
+  M.refresh()
+  if attached then
+    return
+  end
+  attached = true
+  vim.api.nvim_create_autocmd({ "LspAttach", "LspDetach" }, {
+    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
+    desc = "Claude: tools come and go with the language servers",
+    callback = function()
+      M.refresh()
+      vim.defer_fn(function()
+        M.refresh()
+      end, AFTERTHOUGHT_MS)
+    end,
+  })
+  require("claude-ide.hub").on("abilities_changed", function()
+    M.refresh()
+  end)
+end
+
+return M
