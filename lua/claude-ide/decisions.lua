@@ -28,16 +28,12 @@ local M = {}
 ---@field request any what the source knows it by; nobody else looks into it. nil from its end on
 ---@field state string "pending", then how it ended: a word of the kind, or "closed" where nobody decided
 
----Why a decision ends, for the person. A function is asked a moment later: that a client is gone is known after its calls
----are cancelled.
----@alias claude-ide.decisions.Why string|fun(): string
-
 ---What puts the decisions of a kind before the person. It ends them with `settle` and `fail`, and takes away then what it shows.
 ---@class claude-ide.decisions.Presenter
 ---@field one string what one that waits is called
 ---@field many string
 ---@field present fun(decision: claude-ide.Decision)
----@field withdraw fun(decision: claude-ide.Decision, why?: claude-ide.decisions.Why) it was not the presenter that ended it
+---@field withdraw fun(decision: claude-ide.Decision, why?: string) it was not the presenter that ended it
 
 ---@type table<string, claude-ide.decisions.Presenter>
 local presenters = {}
@@ -121,7 +117,7 @@ function M.fail(decision, message)
 end
 
 ---@param decision claude-ide.Decision
----@param why? claude-ide.decisions.Why
+---@param why? string for the person
 ---@param answer? claude-ide.decisions.Answer
 local function withdraw(decision, why, answer)
   if finish(decision, "closed", answer) then
@@ -131,21 +127,21 @@ end
 
 ---Its source no longer waits: it ends without an answer.
 ---@param decision claude-ide.Decision
----@param why? claude-ide.decisions.Why
+---@param why? string for the person
 function M.cancel(decision, why)
   withdraw(decision, why)
 end
 
 ---It is of no use any more, and nobody has decided. Its source is told just that.
 ---@param decision claude-ide.Decision
----@param why? claude-ide.decisions.Why
+---@param why? string for the person
 function M.close(decision, why)
   withdraw(decision, why, { outcome = "closed" })
 end
 
 ---Closes those that match.
 ---@param matches? fun(decision: claude-ide.Decision): boolean default: all
----@param why? claude-ide.decisions.Why
+---@param why? string for the person
 ---@return integer count
 function M.close_those(matches, why)
   local decisions = M.pending(matches)
@@ -157,7 +153,7 @@ end
 
 ---A source is gone, and with it all that it waits for.
 ---@param source claude-ide.decisions.Source
----@param why? claude-ide.decisions.Why
+---@param why? string for the person
 function M.gone(source, why)
   local its_own = M.pending(function(decision)
     return decision.source == source

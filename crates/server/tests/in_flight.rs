@@ -8,7 +8,7 @@
 )]
 
 use claude_ide_server::{
-    ServerOptions,
+    ClientEvent, ServerOptions,
     testing::{TestClient, TestServer},
 };
 use serde_json::{Value, json};
@@ -111,6 +111,17 @@ fn a_client_that_leaves_takes_its_requests_along() {
     drop(client);
     assert_eq!(server.editor.wait_cancelled("open_diff").client, call.client);
     server.editor.wait_disconnected(1);
+}
+
+#[test]
+fn the_editor_knows_that_a_client_is_gone_before_its_requests_are_cancelled() {
+    let server = start();
+    let mut client = server.client();
+    client.send("tools/call", &json!({ "name": "close_tab", "arguments": { "tab_name": "x" } }));
+    server.editor.wait_call("close_tab", 1);
+    drop(client);
+    let told = server.editor.wait_told_before_cancelled("close_tab");
+    assert!(matches!(told.last(), Some(ClientEvent::Disconnected { .. })), "{told:?}");
 }
 
 #[test]

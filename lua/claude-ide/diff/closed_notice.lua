@@ -21,15 +21,14 @@ local function say(texts)
 end
 
 ---@param diff claude-ide.Diff
----@param why? claude-ide.decisions.Why nil: they know, or did not see it go
+---@param why? string nil: they know, or did not see it go
 ---@param kept? integer buffer with what they typed
 function M.say(diff, why, kept)
   if not why and not kept then
     return
   end
   say(function()
-    local reason = type(why) == "function" and why() or why --[[@as string?]]
-    local gone = reason and ("%s: %s."):format(vim.fs.basename(diff.path), reason)
+    local gone = why and ("%s: %s."):format(vim.fs.basename(diff.path), why)
     local where = kept and ("Your edits to the proposal are kept: `:buffer %d`."):format(kept)
     if gone and where then
       return { gone .. " " .. where, where }

@@ -27,7 +27,7 @@ end
 
 ---Takes away a diff that has ended, but not by a verb. What the person typed into it is kept.
 ---@param diff claude-ide.Diff
----@param why? claude-ide.decisions.Why that it ended, where the person may wonder
+---@param why? string that it ended, where the person may wonder
 function M.withdraw(diff, why)
   local kept, entry = require("claude-ide.diff.rescued"), require("claude-ide.diff.on_screen").get(diff.id)
   local buf = kept.typed(entry)

@@ -61,8 +61,12 @@ end
 local function forget(client)
   local asker = askers[client]
   askers[client] = nil
+  local was_sent_away = require("claude-ide.server").was_sent_away(client)
   for _, source in pairs(asker and asker.sources or {}) do
-    require("claude-ide.decisions").gone(source, "that Claude is gone")
+    require("claude-ide.decisions").gone(
+      source,
+      was_sent_away and "Claude asks in its terminal" or "that Claude is gone"
+    )
   end
 end
 
@@ -109,7 +113,7 @@ function M.propose(call, respond, writes, edit)
   end
 end
 
----The call of a decision is dropped: the client has answered it itself, or is gone.
+---The call of a decision is dropped by a client that is still there, or what it asked for has ended with it.
 ---@param call claude-ide.Call
 function M.cancel(call)
   local decisions = require("claude-ide.decisions")
@@ -117,13 +121,7 @@ function M.cancel(call)
     return decision.source.client == call.client and decision.request.call == call.id
   end)[1]
   if dropped then
-    decisions.cancel(dropped, function()
-      local server = require("claude-ide.server")
-      if server.was_sent_away(call.client) then
-        return "Claude asks in its terminal"
-      end
-      return server.client(call.client) and "Claude has taken it back" or "that Claude is gone"
-    end)
+    decisions.cancel(dropped, "Claude has taken it back")
   end
 end
 

@@ -136,6 +136,18 @@ fn the_end_of_a_client_replaces_what_was_still_to_be_told_of_it() {
 }
 
 #[test]
+fn the_end_of_a_client_is_told_before_its_calls_are_cancelled_after_it() {
+    let queue = queue();
+    announce(&queue, ClientEvent::Connected(client(1)));
+    let seen = queue.submit(call(1, json!({}))).unwrap();
+    assert_eq!(drain(&queue), expect(&[("client_connected", 1), ("call", 1)]));
+    let unseen = queue.submit(call(1, json!({}))).unwrap();
+    announce(&queue, gone(1));
+    drop((seen, unseen));
+    assert_eq!(drain(&queue), expect(&[("client_disconnected", 1), ("cancel", 1)]));
+}
+
+#[test]
 fn newer_knowledge_of_a_client_replaces_older() {
     let queue = queue();
     announce(&queue, ClientEvent::Connected(client(1)));

@@ -1,7 +1,8 @@
 //! One client: its requests, and their way to what serves them. Knows no socket: text comes in, the outbox takes what
 //! goes out. Its MCP handshake is in `lifecycle`, what we ask it in `asking`.
 //!
-//! Invariant: the editor hears of a client in this order: connected, ready, changes, disconnected; and of each once.
+//! Invariant: the editor hears of a client in this order: connected, ready, changes, disconnected; and of each once. What it
+//! still asked for is cancelled after that.
 
 mod asking;
 mod lifecycle;
@@ -248,12 +249,12 @@ impl Client {
 }
 
 impl Drop for Client {
-    /// However a connection ends, also where its task panicked: the editor hears of it once, after the last of its calls
-    /// was cancelled.
+    /// However a connection ends, also where its task panicked: the editor hears of it once, and before its calls are
+    /// cancelled, so that it knows why they are.
     fn drop(&mut self) {
-        self.peer.in_flight = InFlight::new(self.caller.endpoint.limits.in_flight);
         self.caller.services.notifier.leave(self.info.id);
         let reason = self.left.take().unwrap_or_else(|| "its connection failed".to_owned());
         self.caller.services.editor.event(ClientEvent::Disconnected { client: self.info.clone(), reason });
+        self.peer.in_flight = InFlight::new(self.caller.endpoint.limits.in_flight);
     }
 }

@@ -24,7 +24,8 @@ struct Script {
     replies: HashMap<&'static str, Result<Value, EditorError>>,
     calls: Vec<EditorCall>,
     waiting: VecDeque<(&'static str, oneshot::Sender<Result<Value, EditorError>>)>,
-    cancelled: Vec<EditorCall>,
+    /// Each with how many events had been told by then.
+    cancelled: Vec<(EditorCall, usize)>,
     events: Vec<ClientEvent>,
     breaks_on: Option<&'static str>,
 }
@@ -84,7 +85,15 @@ impl ScriptedEditor {
     /// Waits until a call of that name was cancelled.
     pub fn wait_cancelled(&self, name: &str) -> EditorCall {
         self.wait(&format!("the cancellation of {name}"), |script| {
-            script.cancelled.iter().find(|call| call.name == name).cloned()
+            script.cancelled.iter().find(|(call, _)| call.name == name).map(|(call, _)| call.clone())
+        })
+    }
+
+    /// Waits until a call of that name was cancelled: what had been told before.
+    pub fn wait_told_before_cancelled(&self, name: &str) -> Vec<ClientEvent> {
+        self.wait(&format!("the cancellation of {name}"), |script| {
+            let (_, told) = script.cancelled.iter().find(|(call, _)| call.name == name)?;
+            Some(script.events.iter().take(*told).cloned().collect())
         })
     }
 
@@ -147,7 +156,10 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
-            self.editor.script().cancelled.push(call);
+            let mut script = self.editor.script();
+            let told = script.events.len();
+            script.cancelled.push((call, told));
+            drop(script);
             self.editor.changed.notify_all();
         }
     }
