@@ -210,6 +210,43 @@ def test_a_file_that_was_seen_half_written_is_no_other_change(claude):
     assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 3"], ["LINE 9"]]
 
 
+HOLD_READS = """
+local files, held = require("claude-ide.file"), {}
+local read_later = files.read_later
+files.read_later = function(path, max_bytes, done)
+  read_later(path, max_bytes, function(...)
+    local got, count = { ... }, select("#", ...)
+    held[#held + 1] = function() done(unpack(got, 1, count)) end
+  end)
+end
+function reads_held() return #held end
+function let_reads_go()
+  files.read_later = read_later
+  for _, tell in ipairs(held) do tell() end
+end
+"""
+"""What is read in the background is told later: on a busy machine the file holds other things by then."""
+
+
+def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds(claude):
+    """The end of edits is told after each step of a turn."""
+    claude.prompt()
+    claude.nvim.lua(HOLD_READS)
+    for old in "line 3\n", "line 9\n":
+        known = claude.nvim.lua("return reads_held()")
+        claude.edit("a.txt", old, old.upper())
+        claude.client.call("getDiagnostics")
+        claude.nvim.wait(f"reads_held() > {known}", what="the edit to be read")
+    claude.nvim.lua("let_reads_go()")
+    claude.nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil", what="the end of the turn")
+    claude.nvim.wait("#require('claude-ide.journal').changes()[1].hunks == 2", what="both edits")
+    (change,) = claude.changes()
+    assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 3"], ["LINE 9"]]
+    results = claude.nvim.lua("return require('claude-ide.journal').undo_turn()")
+    assert [result["ok"] for result in results] == [True]
+    assert claude.text() == TEXT
+
+
 def test_a_new_file_is_removed_by_undo(claude):
     claude.prompt()
     claude.write("new.txt", "one\ntwo\n")

@@ -149,6 +149,34 @@ def test_a_turn_whose_prompt_nobody_announced_is_known_from_its_first_edit_on(se
     assert (session.project / "b.txt").read_text() == "b\n"
 
 
+def test_a_turn_that_nothing_announced_is_known_from_the_status_of_the_cli(session):
+    """One that gets its first prompt before it knows our tools tells nothing of that turn."""
+    session.nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
+    session.status("busy")
+    session.nvim.wait("taken == 1")
+    session.wait_busy()
+    (session.project / "b.txt").write_text("by a command\n")
+    session.status("idle")
+    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
+    session.nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil", what="the end of the turn")
+    session.nvim.lua("require('claude-ide.journal').undo_turn()")
+    assert (session.project / "b.txt").read_text() == "b\n"
+
+
+def test_a_prompt_that_is_announced_after_the_cli_is_at_work_begins_no_second_turn(session):
+    session.nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
+    session.status("busy")
+    session.nvim.wait("taken == 1")
+    session.client.call("closeAllDiffTabs")
+    (session.project / "b.txt").write_text("by a command\n")
+    session.wait_busy()
+    session.status("idle")
+    session.nvim.wait("#require('claude-ide.journal').changes() == 1")
+    assert session.nvim.lua("return #require('claude-ide.journal').turns()") == 1
+    session.prompt()
+    assert session.nvim.lua("return #require('claude-ide.journal').turns()") == 2
+
+
 def test_a_client_that_is_idle_when_it_comes_begins_no_turn(session):
     session.nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
     (session.project / "b.txt").write_text("by hand\n")

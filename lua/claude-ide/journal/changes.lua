@@ -84,11 +84,8 @@ local function key_of(history)
   if not buf then
     stat = vim.uv.fs_stat(history.path)
   end
-  local last = history.steps[#history.steps]
   return table.concat({
-    #history.steps,
-    last.blob or 0,
-    history.decisions,
+    require("claude-ide.journal.history").state(history),
     buf or "",
     buf and vim.api.nvim_buf_get_changedtick(buf) or "",
     tostring(is_behind(buf)),

@@ -67,6 +67,14 @@ function M.bytes(step)
   return require("claude-ide.journal.blob").get(step.blob)
 end
 
+---Another string after everything that changes what is known of a file.
+---@param history claude-ide.journal.History
+---@return string
+function M.state(history)
+  local steps = history.steps
+  return ("%d %d %d"):format(#steps, steps[#steps].blob or 0, history.decisions)
+end
+
 ---Brings the mark up to the last step.
 ---@param history claude-ide.journal.History
 local function fold(history)

@@ -21,9 +21,18 @@ local function follow_turn(client, turn)
   require("claude-ide.journal.transcript_edits").begin(client, turn.id)
 end
 
+---The turns whose begin nobody announced, by client, where they are the last.
+---@type table<integer, claude-ide.journal.Turn>
+local unannounced = {}
+
 ---A prompt was submitted.
 ---@param client integer
 function M.turn_started(client)
+  local begun = unannounced[client]
+  unannounced[client] = nil
+  if begun and not begun.ended and #begun.files == 0 then
+    return -- this is its prompt: the CLI was at work before it said so
+  end
   observe().settle(client, true)
   follow_turn(client, require("claude-ide.journal.turns").start(client))
 end
@@ -36,8 +45,10 @@ local joined = {}
 ---at the very moment of it.
 ---@param client claude-ide.Client with its process id
 local function look_for_work(client)
-  require("claude-ide.journal.shell").join(client, function()
-    follow_turn(client.id, require("claude-ide.journal.turns").current(client.id))
+  require("claude-ide.journal.shell").await_work(client, function()
+    local turn = require("claude-ide.journal.turns").current(client.id)
+    unannounced[client.id] = turn
+    follow_turn(client.id, turn)
   end)
 end
 
@@ -234,7 +245,7 @@ function M.attach()
     end)
     require("claude-ide.hub").on("client_changed", join)
     require("claude-ide.hub").on("client_disconnected", function(client)
-      joined[client.id] = nil
+      joined[client.id], unannounced[client.id] = nil, nil
       observe().settle(client.id, true)
       require("claude-ide.journal.shell").stop(client.id, observe().found_changed)
       require("claude-ide.journal.transcript_edits").stop(client.id)

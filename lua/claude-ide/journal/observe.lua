@@ -70,9 +70,9 @@ end
 ---@param actor? "claude"
 ---@param turn? integer
 function M.look(history, done, actor, turn)
-  local known = history.decisions
+  local known = histories().state(history)
   require("claude-ide.file").read_later(history.path, M.MAX_BYTES, function(bytes, why_not)
-    if known ~= history.decisions then
+    if known ~= histories().state(history) then
       return M.look(history, done, actor, turn) -- it may have been read before that was written
     elseif bytes or why_not == "missing" then
       M.note(history, bytes, actor, turn)
@@ -151,13 +151,14 @@ function M.settle(client, is_over)
   for history, unfollow in pairs(mine) do
     unfollow()
     open = open + 1
+    local of = history.turn == turn.id and turn.id or nil
     M.look(history, function()
       -- Unless another edit of it was announced meanwhile.
       if history.turn == turn.id and not is_followed(client, history) then
         history.turn, accepted[history.path] = nil, nil
       end
       one_less()
-    end)
+    end, nil, of)
   end
   one_less()
 end

@@ -16,6 +16,9 @@ local M = {}
 ---@type table<integer, claude-ide.journal.Watched> by client
 local watched = {}
 
+---@type table<integer, fun()> by client: ends the look at the status of one that no turn was seen of
+local awaited = {}
+
 ---The file in which a CLI tells whether it works or waits for a prompt. Undocumented, so it may be missing.
 ---@param pid integer
 ---@return string
@@ -77,19 +80,39 @@ function M.is_watching(client)
   return watched[client] ~= nil
 end
 
----A client came. It may be at work on a prompt that it was given before it was connected, which nobody announced.
+---@param client integer
+local function await_no_more(client)
+  local unfollow = awaited[client]
+  awaited[client] = nil
+  if unfollow then
+    unfollow()
+  end
+end
+
+---A client came. It may be at work on a prompt that nobody announced, now or in a moment: it was given it before it was
+---connected, or before it knew our tools.
 ---@param client claude-ide.Client with its process id
----@param on_busy fun()
-function M.join(client, on_busy)
-  read_status(status_file(client.pid --[[@as integer]]), function(is_busy)
-    if is_busy and not watched[client.id] and require("claude-ide.server").client(client.id) then
-      on_busy()
-    end
-  end)
+---@param on_busy fun() once
+function M.await_work(client, on_busy)
+  await_no_more(client.id)
+  local path = status_file(client.pid --[[@as integer]])
+  local unfollow ---@type fun()
+  local function look()
+    read_status(path, function(is_busy)
+      if is_busy and unfollow and awaited[client.id] == unfollow then
+        await_no_more(client.id)
+        on_busy()
+      end
+    end)
+  end
+  unfollow = require("claude-ide.watch.files").follow(path, look)
+  awaited[client.id] = unfollow
+  look()
 end
 
 ---@param client integer
 local function unwatch(client)
+  await_no_more(client)
   local entry = watched[client]
   if entry and entry.unfollow then
     entry.unfollow()
