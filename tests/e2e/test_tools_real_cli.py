@@ -1,0 +1,74 @@
+"""The real CLI in Neovim's terminal calls the tools of the editor, with a real language server."""
+
+import json
+
+import pytest
+
+from harness import PATIENCE
+from harness.cli import call, submitting
+from harness.nvim import ROOT
+
+pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
+
+BIN = ROOT / ".deps" / "node" / "node_modules" / ".bin"
+PYRIGHT = f"""
+vim.api.nvim_create_autocmd("FileType", {{
+  pattern = "python",
+  callback = function(event)
+    vim.lsp.start({{ name = "pyright", cmd = {{ "{BIN / "pyright-langserver"}", "--stdio" }}, root_dir = vim.uv.cwd() }}, {{ bufnr = event.buf }})
+  end,
+}})
+"""
+FILES = {
+    "shapes.py": "class Shape:\n    def area(self) -> float:\n        return 0.0\n",
+    "main.py": "from shapes import Shape\n\n\ndef total(shapes: list[Shape]) -> float:\n    return sum(s.area() for s in shapes)\n",
+}
+
+
+@pytest.fixture
+def nvim(start_with_claude):
+    command = ["claude", "--permission-mode", "default", "--allowedTools", "mcp__nvim"]
+    return start_with_claude({"command": command, "size": 100}, args=["main.py"], files=FILES, init_lua=PYRIGHT)
+
+
+def ask(nvim, api, text):
+    """Types a prompt into the terminal and waits until the model has it."""
+    channel = nvim.lua('return vim.bo[require("claude-ide.terminal").bufnr()].channel')
+    nvim.wait_screen("❯")
+    nvim.lua("vim.api.nvim_chan_send(...)", channel, text)
+    tail = text[-12:]
+    nvim.wait(lambda: tail.replace(" ", "") in nvim.terminal.text().replace(" ", ""), what="the prompt to be shown")
+    enter = submitting(api, lambda: nvim.lua("vim.api.nvim_chan_send(...)", channel, "\r"))
+    nvim.terminal.wait(enter, PATIENCE, "the CLI to ask the model")
+
+
+def tool_results(api):
+    """What tools have answered in the conversation, in order."""
+    results = []
+    for message in api.conversation():
+        for block in message["content"] if isinstance(message["content"], list) else []:
+            if block.get("type") == "tool_result":
+                content = block["content"]
+                results.append(content if isinstance(content, str) else "".join(item.get("text", "") for item in content))
+    return results
+
+
+def test_the_model_finds_and_calls_the_tools_of_the_editor(nvim, mock_api):
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", what="pyright to start")
+    nvim.cmd("Claude")
+    nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect to the endpoint of agents")
+    ask(
+        nvim,
+        mock_api,
+        f"{call('mcp__nvim__open_buffers')} THEN "
+        f"{call('mcp__nvim__definition', path='main.py', symbol='area', line=5)} THEN SAY all done",
+    )
+    nvim.wait(lambda: len(tool_results(mock_api)) >= 2, what="both tools to have answered")
+    buffers, definition = tool_results(mock_api)[:2]
+    assert buffers.startswith("1 file open:\nmain.py")
+    assert definition.splitlines() == ["1 definition of `area`:", "shapes.py", "  2:9  def area(self) -> float:"]
+    body = [body for body in mock_api.requests if body.get("tools")][-1]
+    names = [tool["name"] for tool in body["tools"]]
+    assert "mcp__nvim__definition" in names, "it is there without a search"
+    assert "mcp__nvim__open_buffers" not in names, "it is found when it is searched for"
+    assert "Prefer its tools to text search" in json.dumps(body), "the model is told what they are good for"
