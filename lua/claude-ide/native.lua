@@ -13,6 +13,7 @@
 ---@field disconnect fun(client_id: integer): boolean?, string?
 ---@field set_able fun(endpoint: string, names_json: string): boolean?, string?
 ---@field agents_token fun(): string?, string?
+---@field resources_changed fun(): boolean?, string?
 ---@field set_workspace fun(json: string): boolean?, string?
 ---@field status fun(): table?, string?
 ---@field sessions_start fun(options_json: string, async: uv.uv_async_t): boolean?, string?
@@ -41,6 +42,7 @@ local FUNCTIONS = {
   "disconnect",
   "set_able",
   "agents_token",
+  "resources_changed",
   "set_workspace",
   "status",
   "sessions_start",

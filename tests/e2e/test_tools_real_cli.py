@@ -49,7 +49,9 @@ def tool_results(api):
         for block in message["content"] if isinstance(message["content"], list) else []:
             if block.get("type") == "tool_result":
                 content = block["content"]
-                results.append(content if isinstance(content, str) else "".join(item.get("text", "") for item in content))
+                results.append(
+                    content if isinstance(content, str) else "".join(item.get("text", "") for item in content)
+                )
     return results
 
 

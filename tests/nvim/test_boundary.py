@@ -13,7 +13,7 @@ from harness.nvim import ROOT
 LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
 
 FUNCTIONS = ["version", "sources", "start", "stop", "poll", "respond", "fail"]
-FUNCTIONS += ["notify", "disconnect", "set_able", "agents_token", "set_workspace", "status"]
+FUNCTIONS += ["notify", "disconnect", "set_able", "agents_token", "resources_changed", "set_workspace", "status"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 
 OPEN = """

@@ -46,6 +46,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("disconnect", export(disconnect)),
     ("set_able", export(set_able)),
     ("agents_token", export(agents_token)),
+    ("resources_changed", export(resources_changed)),
     ("set_workspace", export(set_workspace)),
     ("status", export(status)),
     ("sessions_start", export(sessions_start)),
@@ -136,6 +137,12 @@ fn set_able(mut arguments: Arguments) -> Result<Value, Error> {
     let endpoint = arguments.text("endpoint")?;
     let able = parse("names", &arguments.bytes("names")?)?;
     server::handle()?.set_able(&endpoint, able);
+    Ok(Value::Bool(true))
+}
+
+/// `resources_changed()` → true; agents are told that there are other resources.
+fn resources_changed(_arguments: Arguments) -> Result<Value, Error> {
+    server::handle()?.resources_changed();
     Ok(Value::Bool(true))
 }
 

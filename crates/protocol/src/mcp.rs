@@ -89,6 +89,12 @@ pub struct InitializeResult<'a> {
 pub struct ServerCapabilities {
     /// It has tools.
     pub tools: ListCapability,
+    /// It has prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<ListCapability>,
+    /// It has resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ListCapability>,
 }
 
 /// How a list of an endpoint behaves.

@@ -31,8 +31,9 @@ use claude_ide_protocol::{
 
 use crate::{
     client::Client,
-    door::{self, Doorkeeper, Refusal, Routes, Upgrade},
+    door::{self, Doorkeeper, Knock, Post, Refusal, Routes, Upgrade},
     editor::ClientId,
+    http,
     inbox::Inbox,
     liveness::{Liveness, Verdict, Watch},
     options::Identity,
@@ -98,6 +99,13 @@ pub(crate) async fn serve(hub: Arc<Hub>, stream: TcpStream, peer: SocketAddr, is
             Connection::new(hub, id, stream, upgrade).await.run().await;
             drop(slot);
         }
+        Entry::Posts(post, slot) => {
+            is_in.store(true, Ordering::Relaxed);
+            let id = hub.identity.next_client();
+            tracing::info!(%peer, client = %id, "connected by HTTP");
+            http::serve(&hub, id, &stream, post).await;
+            drop(slot);
+        }
     }
 }
 
@@ -107,6 +115,8 @@ enum Entry {
     Refused(Refusal),
     Unauthorized(Upgrade),
     Welcome(Upgrade, OwnedSemaphorePermit),
+    /// It speaks HTTP.
+    Posts(Post, OwnedSemaphorePermit),
 }
 
 async fn admit(hub: &Hub, stream: &TcpStream) -> Entry {
@@ -124,9 +134,14 @@ async fn admit(hub: &Hub, stream: &TcpStream) -> Entry {
             Entry::Gone
         }
         Ok(Ok(Err(refusal))) => Entry::Refused(refusal),
-        Ok(Ok(Ok(upgrade))) if !upgrade.authorized => Entry::Unauthorized(upgrade),
-        Ok(Ok(Ok(upgrade))) => match Arc::clone(&upgrade.endpoint.places).try_acquire_owned() {
+        Ok(Ok(Ok(Knock::Upgrade(upgrade)))) if !upgrade.authorized => Entry::Unauthorized(upgrade),
+        Ok(Ok(Ok(Knock::Upgrade(upgrade)))) => match Arc::clone(&upgrade.endpoint.places).try_acquire_owned() {
             Ok(slot) => Entry::Welcome(upgrade, slot),
+            Err(_) => Entry::Refused(Refusal::TooManyClients),
+        },
+        Ok(Ok(Ok(Knock::Post(post)))) if !post.authorized => Entry::Refused(Refusal::Unauthorized),
+        Ok(Ok(Ok(Knock::Post(post)))) => match Arc::clone(&post.endpoint.places).try_acquire_owned() {
+            Ok(slot) => Entry::Posts(post, slot),
             Err(_) => Entry::Refused(Refusal::TooManyClients),
         },
     }

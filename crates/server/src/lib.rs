@@ -15,6 +15,7 @@ mod door;
 mod editor;
 mod endpoint;
 mod error;
+mod http;
 mod inbox;
 mod lasting_replies;
 mod listing;

@@ -10,7 +10,10 @@ use std::sync::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
+mod offers;
 mod write;
+
+pub(crate) use offers::OFFERS;
 
 use crate::{
     disk::{self, DiskError},
@@ -56,9 +59,9 @@ impl Methods {
         Self(methods.iter().filter(|method| (method.allowed)(options)).collect())
     }
 
-    /// Serves nothing but MCP.
-    pub(crate) fn none() -> Self {
-        Self(Vec::new())
+    /// Whether it is one of these.
+    pub(crate) fn has(&self, method: &str) -> bool {
+        self.0.iter().any(|known| known.name == method)
     }
 
     /// How a request is served.
@@ -249,7 +252,16 @@ mod tests {
 
     #[test]
     fn every_call_of_the_editor_has_its_twin_there() {
-        for call in ["read_file", "write_file", "open_diff", "get_open_files", "get_current_file"] {
+        for call in [
+            "read_file",
+            "write_file",
+            "open_diff",
+            "get_open_files",
+            "get_current_file",
+            "nvim/prompt",
+            "nvim/resources",
+            "nvim/read_resource",
+        ] {
             let twin = format!("../../lua/claude-ide/tools/{call}.lua");
             assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(twin).is_file(), "{call}");
         }

@@ -149,6 +149,16 @@ impl Outbox {
         [state.notice_bytes, state.writing_bytes, latest].into_iter().fold(state.message_bytes, usize::saturating_add)
     }
 
+    /// All answers that wait, for a client that takes nothing else; the rest is forgotten.
+    pub(crate) fn take_answers(&self) -> Vec<Bytes> {
+        let mut state = self.state();
+        state.message_bytes = 0;
+        state.notice_bytes = 0;
+        state.notices.clear();
+        state.latest.clear();
+        state.messages.drain(..).collect()
+    }
+
     /// For the writer: waits until there is something to send and moves all of it to `batch`. What it took before
     /// counts as sent. Returns false when there will be nothing more.
     pub(crate) async fn next_batch(&self, batch: &mut Vec<Outgoing>) -> bool {

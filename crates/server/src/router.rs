@@ -174,11 +174,14 @@ pub(crate) fn route(
     let routed = match method {
         "ping" => Ok(Routed::Now(Ok(Payload::Empty))),
         "tools/list" => Ok(Routed::Now(Ok(Payload::Shared(caller.endpoint.tools.list())))),
+        "tools/call" => has_room().and_then(|()| call_tool(caller, params)),
+        _ if caller.endpoint.methods.has(method) => {
+            has_room().and_then(|()| caller.endpoint.methods.route(caller.clone(), method, params))
+        }
         "resources/list" => json(json!({ "resources": [] })),
         "resources/templates/list" => json(json!({ "resourceTemplates": [] })),
         "prompts/list" => json(json!({ "prompts": [] })),
-        "tools/call" => has_room().and_then(|()| call_tool(caller, params)),
-        _ => has_room().and_then(|()| caller.endpoint.methods.route(caller.clone(), method, params)),
+        _ => Err(RequestError::MethodNotFound(method.to_owned())),
     };
     routed.unwrap_or_else(|error| Routed::Now(Err(error)))
 }

@@ -46,6 +46,7 @@ const KEPT: &str = "kept";
 
 /// MCP, "List Changed Notification".
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 
 /// A server that listens and is announced, but does not answer yet.
 pub struct Server {
@@ -257,6 +258,11 @@ impl ServerHandle {
         {
             self.hub.services.notifier.list_changed(endpoint.name, TOOLS_CHANGED);
         }
+    }
+
+    /// There are other resources than before. The clients of the agents' endpoint are told.
+    pub fn resources_changed(&self) {
+        self.hub.services.notifier.list_changed(NVIM, RESOURCES_CHANGED);
     }
 
     /// What an agent must show, where there is a door for agents.

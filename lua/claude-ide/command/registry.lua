@@ -292,6 +292,14 @@ return {
     complete = complete_one_of({ "on", "off", "toggle" }),
   },
   {
+    name = "mcp",
+    doc = "Show how another agent finds the tools of this Neovim: the line for `claude mcp add`, and the JSON. "
+      .. "See |claude-ide-tools|.",
+    run = function()
+      return require("claude-ide.command.mcp").show()
+    end,
+  },
+  {
     name = "log",
     doc = "Open the log file.",
     run = function()

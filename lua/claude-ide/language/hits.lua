@@ -7,6 +7,7 @@ local M = {}
 ---@field character integer 0-based, as the server counts
 ---@field encoding string
 ---@field label? string stands before the line's text
+---@field rank? integer of the caller's
 
 ---@param uri string
 ---@return string

@@ -6,6 +6,7 @@ local GROUP = "claude-ide.tools.able"
 local SETTLE_MS = 50
 ---Some servers say what they can do only a moment after they have started.
 local AFTERTHOUGHT_MS = 2000
+local RESOURCES_MS = 500
 
 ---What a tool needs of a language server: one of these methods.
 ---@type table<string, string[]>
@@ -15,6 +16,12 @@ local METHODS = {
     "textDocument/declaration",
     "textDocument/typeDefinition",
   },
+  references = { "textDocument/references" },
+  implementations = { "textDocument/implementation" },
+  hover = { "textDocument/hover" },
+  symbols = { "workspace/symbol" },
+  call_hierarchy = { "textDocument/prepareCallHierarchy" },
+  type_hierarchy = { "textDocument/prepareTypeHierarchy" },
 }
 
 ---@alias claude-ide.tools.Able fun(): boolean
@@ -112,6 +119,27 @@ function M.refresh(ms)
   timer:start(ms or SETTLE_MS, 0, vim.schedule_wrap(tell))
 end
 
+---@type uv.uv_timer_t?
+local resources_timer
+
+---Tells agents soon that there are other resources: files were opened or closed.
+function M.resources_changed()
+  local server = require("claude-ide.server")
+  if #server.agents() == 0 then
+    return
+  end
+  resources_timer = resources_timer or assert(vim.uv.new_timer())
+  resources_timer:start(
+    RESOURCES_MS,
+    0,
+    vim.schedule_wrap(function()
+      if server.is_running() then
+        require("claude-ide.native").resources_changed()
+      end
+    end)
+  )
+end
+
 local attached = false
 
 ---Follows what tools need from now on.
@@ -130,6 +158,13 @@ function M.attach()
       vim.defer_fn(function()
         M.refresh()
       end, AFTERTHOUGHT_MS)
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "BufAdd", "BufDelete", "BufFilePost" }, {
+    group = GROUP,
+    desc = "Claude: agents hear of other resources",
+    callback = function()
+      M.resources_changed()
     end,
   })
   require("claude-ide.hub").on("abilities_changed", function()

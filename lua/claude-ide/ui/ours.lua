@@ -22,6 +22,7 @@ local M = {}
 ---| "transcript"
 ---| "place" # in a transcript, as a list of places names it
 ---| "terminal"
+---| "mcp" # how agents find the tools
 
 ---@param buf integer
 ---@param kind claude-ide.ui.Kind

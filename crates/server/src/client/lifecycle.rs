@@ -39,7 +39,7 @@ impl Client {
         }
         let mut params = Arguments::parse("params", params)?;
         let version = ProtocolVersion::negotiate(&params.string("protocolVersion")?);
-        self.has_roots = params.optional_object("capabilities")?.contains_key("roots");
+        self.has_roots = params.optional_object("capabilities")?.contains_key("roots") && self.can_be_asked;
         let mut client_info = Arguments::from(params.optional_object("clientInfo")?);
         self.info.name = client_info.optional_string("name")?;
         self.info.version = client_info.optional_string("version")?;

@@ -41,6 +41,8 @@ pub(crate) struct Client {
     phase: Phase,
     version: Option<ProtocolVersion>,
     has_roots: bool,
+    /// It takes requests of ours.
+    can_be_asked: bool,
     peer: Peer<Question, WaitsFor, Payload, RequestError>,
     /// For whoever asks how the server is doing.
     gauge: Arc<AtomicUsize>,
@@ -74,6 +76,7 @@ impl Client {
             phase: Phase::New,
             version: None,
             has_roots: false,
+            can_be_asked: true,
             peer,
             gauge,
             send_away,
@@ -83,6 +86,11 @@ impl Client {
 
     pub(crate) fn id(&self) -> ClientId {
         self.info.id
+    }
+
+    /// It takes answers alone.
+    pub(crate) fn cannot_be_asked(&mut self) {
+        self.can_be_asked = false;
     }
 
     /// Resolves when somebody wants this client to leave.

@@ -16,13 +16,16 @@ pub(super) struct Received {
     pub(super) rest: Vec<u8>,
 }
 
-/// Reads the request header. The caller sets the deadline.
+/// Reads the request header, of which some may have been received. The caller sets the deadline.
 ///
 /// # Errors
 /// The outer one if the socket breaks or ends, the inner one if no fit request can become of this.
-pub(super) async fn read(stream: &TcpStream) -> io::Result<Result<Received, Refusal>> {
-    let mut received = Vec::new();
+pub(super) async fn read(stream: &TcpStream, mut received: Vec<u8>) -> io::Result<Result<Received, Refusal>> {
     let mut chunk = [0_u8; 2048];
+    if let Some(end) = end_of_header(&received, 0) {
+        let rest = received.split_off(end);
+        return Ok(Ok(Received { header: received, rest }));
+    }
     loop {
         stream.readable().await?;
         let read = match stream.try_read(&mut chunk) {
@@ -37,7 +40,7 @@ pub(super) async fn read(stream: &TcpStream) -> io::Result<Result<Received, Refu
             let rest = received.split_off(end);
             return Ok(Ok(Received { header: received, rest }));
         }
-        if !GET.starts_with(received.get(..GET.len()).unwrap_or(&received)) {
+        if !METHODS.iter().any(|method| method.starts_with(received.get(..method.len()).unwrap_or(&received))) {
             return Ok(Err(Refusal::NotHttp));
         }
         if received.len() > MAX_HEADER_BYTES {
@@ -46,7 +49,8 @@ pub(super) async fn read(stream: &TcpStream) -> io::Result<Result<Received, Refu
     }
 }
 
-const GET: &[u8] = b"GET ";
+/// Whoever begins otherwise speaks something else. DELETE ends a session of MCP; there is none.
+const METHODS: [&[u8]; 3] = [b"GET ", b"POST ", b"DELETE "];
 const END_OF_HEADER: &[u8] = b"\r\n\r\n";
 
 fn end_of_header(received: &[u8], from: usize) -> Option<usize> {

@@ -53,6 +53,24 @@ impl Upgrade {
     }
 }
 
+/// A message that came by POST.
+pub(crate) struct Post {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) authorized: bool,
+    /// How long the message is.
+    pub(crate) length: usize,
+    /// The connection ends with its answer.
+    pub(crate) close: bool,
+    /// What came after the header.
+    pub(crate) rest: Vec<u8>,
+}
+
+/// A request that is fit to be served, should it show the token.
+pub(crate) enum Knock {
+    Upgrade(Upgrade),
+    Post(Post),
+}
+
 /// What a request is measured against.
 pub(crate) struct Doorkeeper<'a> {
     pub(crate) routes: &'a Routes,
@@ -66,13 +84,22 @@ pub(crate) struct Doorkeeper<'a> {
 ///
 /// # Errors
 /// The outer one if the socket breaks or ends, the inner one if this is no fit request.
-pub(crate) async fn read(stream: &TcpStream, doorkeeper: &Doorkeeper<'_>) -> io::Result<Result<Upgrade, Refusal>> {
-    let received = header::read(stream).await?;
+pub(crate) async fn read(stream: &TcpStream, doorkeeper: &Doorkeeper<'_>) -> io::Result<Result<Knock, Refusal>> {
+    read_on(stream, Vec::new(), doorkeeper).await
+}
+
+/// The same, of which some was received before.
+pub(crate) async fn read_on(
+    stream: &TcpStream,
+    received: Vec<u8>,
+    doorkeeper: &Doorkeeper<'_>,
+) -> io::Result<Result<Knock, Refusal>> {
+    let received = header::read(stream, received).await?;
     Ok(received.and_then(|Received { header, rest }| doorkeeper.judge(&header, rest)))
 }
 
 impl Doorkeeper<'_> {
-    fn judge(&self, header: &[u8], rest: Vec<u8>) -> Result<Upgrade, Refusal> {
+    fn judge(&self, header: &[u8], rest: Vec<u8>) -> Result<Knock, Refusal> {
         if header.len() > MAX_HEADER_BYTES {
             return Err(Refusal::HeaderTooLarge);
         }
@@ -83,10 +110,10 @@ impl Doorkeeper<'_> {
             Err(httparse::Error::TooManyHeaders) => return Err(Refusal::HeaderTooLarge),
             Ok(httparse::Status::Partial) | Err(_) => return Err(Refusal::NotHttp),
         }
-        // RFC 6455, 4.2.1: a GET of HTTP/1.1 or later.
-        if request.method != Some("GET") || request.version != Some(1) {
+        if request.version != Some(1) {
             return Err(Refusal::NotHttp);
         }
+        let method = request.method;
         let path = request.path.unwrap_or_default().split('?').next().unwrap_or_default();
         let headers = Headers(request.headers);
         // Where no route is, nobody's page has any business.
@@ -98,7 +125,23 @@ impl Doorkeeper<'_> {
         if !self.knows_host(host) {
             return Err(Refusal::Host);
         }
+        let takes_posts = route.is_some_and(|route| route.policy.takes_posts);
+        // RFC 6455, 4.2.1: a GET of HTTP/1.1 or later.
+        if method != Some("GET") && !takes_posts {
+            return Err(Refusal::NotHttp);
+        }
         let Route { policy, token, endpoint, .. } = route.ok_or_else(|| Refusal::Path(self.routes.served()))?;
+        let authorized = headers
+            .only(policy.token_header)
+            .and_then(|header| policy.shown(header))
+            .is_some_and(|shown| token.matches(shown));
+        if method == Some("POST") {
+            let (length, close) = post(&headers, endpoint)?;
+            return Ok(Knock::Post(Post { endpoint: Arc::clone(endpoint), authorized, length, close, rest }));
+        }
+        if takes_posts && (method != Some("GET") || !headers.lists("upgrade", "websocket")) {
+            return Err(Refusal::Method);
+        }
         if !headers.lists("upgrade", "websocket") || !headers.lists("connection", "upgrade") {
             return Err(Refusal::NotUpgrade);
         }
@@ -112,16 +155,13 @@ impl Doorkeeper<'_> {
         if !headers.list("sec-websocket-protocol").any(|value| value == policy.subprotocol.as_bytes()) {
             return Err(Refusal::Subprotocol(policy.subprotocol));
         }
-        Ok(Upgrade {
+        Ok(Knock::Upgrade(Upgrade {
             endpoint: Arc::clone(endpoint),
             subprotocol: policy.subprotocol,
             accept: derive_accept_key(key),
-            authorized: headers
-                .only(policy.token_header)
-                .and_then(|header| policy.shown(header))
-                .is_some_and(|shown| token.matches(shown)),
+            authorized,
             rest,
-        })
+        }))
     }
 
     /// A web page can make a name of its own point here (DNS rebinding); it cannot make a browser send another name.
@@ -136,6 +176,23 @@ impl Doorkeeper<'_> {
                 || self.local.is_some_and(|local| local.ip().to_canonical() == address.to_canonical())
         })
     }
+}
+
+/// How long the message of a POST is, and whether the connection ends with it.
+fn post(headers: &Headers<'_, '_>, endpoint: &Endpoint) -> Result<(usize, bool), Refusal> {
+    let kind = headers.only("content-type").and_then(|value| value.split(|&byte| byte == b';').next());
+    if !kind.is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"application/json")) {
+        return Err(Refusal::MediaType);
+    }
+    if headers.all("transfer-encoding").next().is_some() {
+        return Err(Refusal::NoLength);
+    }
+    let length = headers.only("content-length").and_then(|value| std::str::from_utf8(value).ok());
+    let length = length.and_then(|value| value.parse::<usize>().ok()).ok_or(Refusal::NoLength)?;
+    if length > endpoint.limits.message_bytes {
+        return Err(Refusal::TooLarge);
+    }
+    Ok((length, headers.lists("connection", "close")))
 }
 
 /// `127.0.0.1:80` → `127.0.0.1`, `[::1]:80` → `::1`
@@ -161,6 +218,7 @@ mod tests {
             token_header: "authorization",
             token_prefix: "Bearer ",
             subprotocol: "other",
+            takes_posts: false,
         };
         Routes::new(vec![
             Route::ide(AuthToken::known(TOKEN), Arc::clone(&endpoint)),
@@ -186,7 +244,10 @@ mod tests {
     }
 
     fn judge_with(host: &str, local: Option<SocketAddr>, request: &[u8]) -> Result<Upgrade, Refusal> {
-        Doorkeeper { routes: &routes(), host, local }.judge(request, Vec::new())
+        match (Doorkeeper { routes: &routes(), host, local }).judge(request, Vec::new())? {
+            Knock::Upgrade(upgrade) => Ok(upgrade),
+            Knock::Post(_) => panic!("none of these doors takes a POST"),
+        }
     }
 
     fn judge(change: impl Fn(&str) -> Option<String>) -> Result<Upgrade, Refusal> {

@@ -19,12 +19,23 @@ pub(crate) enum Refusal {
     /// The one that is spoken.
     Subprotocol(&'static str),
     TooManyClients,
+    /// MCP over HTTP: only POST is served.
+    Method,
+    NoLength,
+    TooLarge,
+    MediaType,
+    Unauthorized,
 }
 
 impl Refusal {
     const fn status(&self) -> &'static str {
         match self {
             Self::NotHttp | Self::Key | Self::NoHost | Self::Subprotocol(_) => "400 Bad Request",
+            Self::Unauthorized => "401 Unauthorized",
+            Self::Method => "405 Method Not Allowed",
+            Self::NoLength => "411 Length Required",
+            Self::TooLarge => "413 Content Too Large",
+            Self::MediaType => "415 Unsupported Media Type",
             Self::Origin | Self::Host => "403 Forbidden",
             Self::Path(_) => "404 Not Found",
             Self::TooSlow => "408 Request Timeout",
@@ -51,6 +62,11 @@ impl Refusal {
                 return format!("the WebSocket subprotocol {wanted:?} must be requested").into();
             }
             Self::TooManyClients => "too many clients are connected",
+            Self::Method => "send messages with POST, or connect with ws://; there is no stream of events",
+            Self::NoLength => "the Content-Length header must say how long the message is",
+            Self::TooLarge => "the message is too large",
+            Self::MediaType => "a message must be application/json",
+            Self::Unauthorized => "the Authorization header must be Bearer and the token",
         };
         reason.into()
     }
@@ -60,6 +76,8 @@ impl Refusal {
         let (status, reason) = (self.status(), self.reason());
         let upgrade = match self {
             Self::NotUpgrade | Self::Version => "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
+            Self::Method => "Allow: POST\r\n",
+            Self::Unauthorized => "WWW-Authenticate: Bearer\r\n",
             _ => "",
         };
         let length = reason.len().saturating_add(1);

@@ -29,6 +29,8 @@ pub(crate) struct Policy {
     /// What stands before it there.
     pub(crate) token_prefix: &'static str,
     pub(crate) subprotocol: &'static str,
+    /// Messages may come by POST too.
+    pub(crate) takes_posts: bool,
 }
 
 impl Policy {
@@ -51,6 +53,7 @@ impl Route {
             token_header: AUTHORIZATION_HEADER,
             token_prefix: "",
             subprotocol: SUBPROTOCOL,
+            takes_posts: false,
         };
         Self { paths: &IDE_PATHS, policy, token, endpoint }
     }
@@ -62,6 +65,7 @@ impl Route {
             token_header: "authorization",
             token_prefix: "Bearer ",
             subprotocol: SUBPROTOCOL,
+            takes_posts: true,
         };
         Self { paths: &NVIM_PATHS, policy, token, endpoint }
     }

@@ -25,7 +25,11 @@ impl Endpoint {
         Self {
             name: IDE,
             instructions: INSTRUCTIONS,
-            capabilities: ServerCapabilities { tools: ListCapability { list_changed: true } },
+            capabilities: ServerCapabilities {
+                tools: ListCapability { list_changed: true },
+                prompts: None,
+                resources: None,
+            },
             tools: Toolbox::new(&TOOLS, &options.hidden_tools),
             methods: Methods::new(&METHODS, options),
             limits,

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::Endpoint;
 use crate::{
-    methods::Methods,
+    methods::{Methods, OFFERS},
     options::ServerOptions,
     tools::{Toolbox, nvim::TOOLS},
 };
@@ -30,9 +30,13 @@ impl Endpoint {
         Self {
             name: NVIM,
             instructions: INSTRUCTIONS,
-            capabilities: ServerCapabilities { tools: ListCapability { list_changed: true } },
+            capabilities: ServerCapabilities {
+                tools: ListCapability { list_changed: true },
+                prompts: Some(ListCapability { list_changed: false }),
+                resources: Some(ListCapability { list_changed: true }),
+            },
             tools: Toolbox::new(TOOLS, &options.hidden_tools),
-            methods: Methods::none(),
+            methods: Methods::new(&OFFERS, options),
             limits,
             places: Arc::new(Semaphore::new(limits.clients.min(Semaphore::MAX_PERMITS))),
         }

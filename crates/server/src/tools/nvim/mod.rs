@@ -2,8 +2,17 @@
 //!
 //! What needs a language server is listed while one can do it. Each answers one text, made by the editor: see [`said`].
 
+mod call_hierarchy;
 mod definition;
+mod diagnostics;
+mod hover;
+mod implementations;
 mod open_buffers;
+mod outline;
+mod quickfix;
+mod references;
+mod symbols;
+mod type_hierarchy;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
@@ -13,7 +22,19 @@ use claude_ide_protocol::mcp::CallToolResult;
 use super::{Arguments, Context, InvalidArgument, Question, Tool, UnexpectedReply, parse_reply, schema};
 
 /// The tools of the agents' endpoint, in the order in which clients see them.
-pub(crate) const TOOLS: &[&Tool] = &[&definition::TOOL, &open_buffers::TOOL];
+pub(crate) const TOOLS: &[&Tool] = &[
+    &definition::TOOL,
+    &references::TOOL,
+    &symbols::TOOL,
+    &outline::TOOL,
+    &hover::TOOL,
+    &implementations::TOOL,
+    &call_hierarchy::TOOL,
+    &type_hierarchy::TOOL,
+    &diagnostics::TOOL,
+    &open_buffers::TOOL,
+    &quickfix::TOOL,
+];
 
 /// What the editor replies to a call of these tools.
 #[derive(Deserialize)]
@@ -66,6 +87,21 @@ pub(crate) fn symbol_arguments(
     if let Some(line) = args.optional_line("line")? {
         asked.insert("line".to_owned(), line.into());
     }
+    Ok(asked)
+}
+
+/// The file that a tool is about: a property of the schema.
+pub(crate) fn path_property() -> Value {
+    json!({ "type": "string", "description": "The file, absolute or relative to the workspace" })
+}
+
+/// The file that a tool is about.
+pub(crate) fn path_argument(
+    args: &mut Arguments,
+    context: &Context<'_>,
+) -> Result<Map<String, Value>, InvalidArgument> {
+    let mut asked = Map::new();
+    asked.insert("path".to_owned(), context.absolute(args.path("path")?).into());
     Ok(asked)
 }
 

@@ -1,0 +1,39 @@
+//! `type_hierarchy`: what a type extends, or what extends it.
+
+use serde_json::json;
+
+use super::{ask, cursor_argument, cursor_property, symbol_arguments, symbol_schema};
+use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "type_hierarchy",
+    description: "Find the supertypes or the subtypes of a class, an interface or another type, with the language server that runs in the user's editor. Answers by file: line:column and the line's text.",
+    schema: || {
+        symbol_schema(json!({
+            "direction": {
+                "type": "string",
+                "enum": DIRECTIONS,
+                "description": "\"supertypes\" for what it extends, \"subtypes\" for what extends it; default \"subtypes\"",
+            },
+            "cursor": cursor_property(),
+        }))
+    },
+    hints: Hints {
+        title: Some("Type hierarchy"),
+        touches: Some(Touches::Nothing),
+        search: Some("type hierarchy, superclasses subclasses supertypes subtypes inheritance of a class"),
+        always_load: false,
+        listed: Listed::WhenAble,
+    },
+    work: Work::Ask("nvim.type_hierarchy", prepare),
+};
+
+const DIRECTIONS: &[&str] = &["supertypes", "subtypes"];
+
+fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
+    let mut asked = symbol_arguments(&mut args, context)?;
+    let direction = args.optional_choice("direction", DIRECTIONS)?.unwrap_or("subtypes");
+    asked.insert("direction".to_owned(), direction.into());
+    cursor_argument(&mut args, &mut asked)?;
+    Ok(ask(asked))
+}

@@ -1,0 +1,73 @@
+-- `:Claude mcp`: how other agents find the editor's tools, in a window to yank from.
+local M = {}
+
+---@param access { url: string, token: string }
+---@return string[]
+local function lines_of(access)
+  local url, bearer = "http://" .. access.url, "Bearer " .. access.token
+  local json = vim.json.encode({
+    mcpServers = { nvim = { type = "http", url = url, headers = { Authorization = bearer } } },
+  })
+  -- As a person reads it, and in an order that stays.
+  local pretty = {
+    "{",
+    '  "mcpServers": {',
+    '    "nvim": {',
+    '      "type": "http",',
+    ('      "url": %s,'):format(vim.json.encode(url):gsub("\\/", "/")),
+    ('      "headers": { "Authorization": %s }'):format(vim.json.encode(bearer)),
+    "    }",
+    "  }",
+    "}",
+  }
+  assert(vim.deep_equal(vim.json.decode(json), vim.json.decode(table.concat(pretty, "\n"))))
+  return vim.list_extend(
+    {
+      "# The tools of this Neovim, for other agents",
+      "",
+      "A CLI that `:Claude` starts has them already. Another one, for as long as this Neovim runs:",
+      "",
+      ("claude mcp add --transport http nvim %s --header %s"):format(
+        url,
+        vim.fn.shellescape("Authorization: " .. bearer)
+      ),
+      "",
+      "Any agent that speaks MCP over HTTP, or over a WebSocket (`ws` for both `http`):",
+      "",
+    },
+    vim.list_extend(pretty, {
+      "",
+      "Whoever has the token can read what your editor may tell. It is made anew for each Neovim and goes with it.",
+      "`claude mcp add` keeps it in ~/.claude.json: `claude mcp remove nvim` takes it away. Keep it out of a",
+      "`.mcp.json` that is shared. To have the same port each time set `server.port`.",
+    })
+  )
+end
+
+---@return boolean? ok
+---@return string? err
+function M.show()
+  local info, err = require("claude-ide.server").start()
+  if not info then
+    return nil, err
+  end
+  local access = require("claude-ide.server").agent_access()
+  if not access then
+    return nil, "The tools are switched off, see `tools.enabled`."
+  end
+  local lines = lines_of(access)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  local bo = vim.bo[buf]
+  bo.bufhidden, bo.modifiable, bo.filetype = "wipe", false, "markdown"
+  vim.b[buf].claude_private = true -- the token is for nobody that the person has not told
+  require("claude-ide.ui.ours").mark(buf, "mcp")
+  local height = math.min(#lines, math.max(vim.o.lines - 6, 1))
+  local win = vim.api.nvim_open_win(buf, true, { split = "below", height = height })
+  vim.wo[win].wrap = false
+  vim.keymap.set("n", "q", "<C-w>c", { buffer = buf, desc = "Close" })
+  vim.fn.search("^claude mcp add")
+  return true
+end
+
+return M

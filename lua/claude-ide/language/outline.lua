@@ -1,0 +1,168 @@
+-- The symbols of one file as a tree: of its language server, else of its syntax tree.
+local M = {}
+
+local METHOD = "textDocument/documentSymbol"
+
+---@class claude-ide.language.Symbol
+---@field name string
+---@field kind string
+---@field first integer 1-based line
+---@field last integer
+---@field depth integer
+---@field detail? string
+
+---@param symbols claude-ide.language.Symbol[]
+---@param result any
+---@param depth integer
+local function add(symbols, result, depth)
+  local kinds = require("claude-ide.language.kinds")
+  for _, symbol in ipairs(type(result) == "table" and result or {}) do
+    local range = symbol.range or (symbol.location and symbol.location.range)
+    if range then
+      symbols[#symbols + 1] = {
+        name = tostring(symbol.name),
+        kind = kinds.name(symbol.kind),
+        first = range.start.line + 1,
+        last = range["end"].line + 1,
+        depth = depth,
+        detail = type(symbol.detail) == "string" and symbol.detail ~= "" and symbol.detail or nil,
+      }
+      add(symbols, symbol.children, depth + 1)
+    end
+  end
+end
+
+---Symbols that a server gives as a list, made a tree of by their lines.
+---@param symbols claude-ide.language.Symbol[]
+local function nest(symbols)
+  table.sort(symbols, function(left, right)
+    if left.first ~= right.first then
+      return left.first < right.first
+    end
+    return left.last > right.last
+  end)
+  local open = {}
+  for _, symbol in ipairs(symbols) do
+    while #open > 0 and open[#open].last < symbol.last do
+      open[#open] = nil
+    end
+    symbol.depth = #open
+    open[#open + 1] = symbol
+  end
+end
+
+---Of a language server.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@param client vim.lsp.Client
+---@return claude-ide.language.Symbol[]
+---@return string? err
+function M.of_server(task, buf, client)
+  local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
+  local result, err = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
+  local symbols = {}
+  add(symbols, result, 0)
+  local is_flat = type(result) == "table" and result[1] ~= nil and result[1].location ~= nil
+  if is_flat then
+    nest(symbols)
+  end
+  return symbols, err
+end
+
+---Nodes of a syntax tree that declare something, by words in their type.
+---@type { [1]: string, [2]: string }[]
+local DECLARES = {
+  { "class", "class" },
+  { "interface", "interface" },
+  { "trait", "interface" },
+  { "struct", "struct" },
+  { "enum", "enum" },
+  { "impl", "class" },
+  { "module", "module" },
+  { "namespace", "namespace" },
+  { "method", "method" },
+  { "function", "function" },
+  { "heading", "section" },
+}
+local IS_DECLARATION = {
+  "_definition$",
+  "_declaration$",
+  "_item$",
+  "_specifier$",
+  "^atx_heading$",
+  "^method$",
+  "^class$",
+  "^module$",
+}
+
+---@param node TSNode
+---@return string? kind
+local function kind_of(node)
+  local type = node:type()
+  local declares = vim.iter(IS_DECLARATION):any(function(pattern)
+    return type:find(pattern) ~= nil
+  end)
+  if not declares then
+    return nil
+  end
+  for _, word in ipairs(DECLARES) do
+    if type:find(word[1], 1, true) then
+      return word[2]
+    end
+  end
+  return nil
+end
+
+---@param node TSNode
+---@param buf integer
+---@return string
+local function name_of(node, buf)
+  local field = node:field("name")[1]
+    or node:field("declarator")[1]
+    or node:field("heading_content")[1]
+    or node:field("type")[1]
+  local text = field and vim.treesitter.get_node_text(field, buf)
+    or vim.api.nvim_buf_get_lines(buf, (node:start()), (node:start()) + 1, false)[1]
+    or ""
+  return require("claude-ide.language.lines").brief(text:match("^[^\n]*") or "")
+end
+
+---Of the syntax tree.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@return claude-ide.language.Symbol[]? nil: the editor cannot parse this language
+function M.of_tree(task, buf)
+  local ok, parser = pcall(vim.treesitter.get_parser, buf)
+  if not ok or not parser then
+    return nil
+  end
+  local symbols = {}
+  ---@param node TSNode
+  ---@param depth integer
+  local function walk(node, depth)
+    for child in node:iter_children() do
+      local kind = child:named() and kind_of(child) or nil
+      if kind then
+        local first, _, last, last_col = child:range()
+        symbols[#symbols + 1] = {
+          name = name_of(child, buf),
+          kind = kind,
+          first = first + 1,
+          last = last_col == 0 and last > first and last or last + 1,
+          depth = depth,
+        }
+      end
+      walk(child, kind and depth + 1 or depth)
+      task:breathe()
+    end
+  end
+  local parsed, trees = pcall(parser.parse, parser)
+  for _, tree in pairs(parsed and trees or {}) do
+    walk(tree:root(), 0)
+  end
+  return symbols
+end
+
+M.METHOD = METHOD
+
+return M

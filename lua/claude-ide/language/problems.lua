@@ -1,0 +1,146 @@
+-- What is wrong in a file, or in all that the editor knows, in words.
+local M = {}
+
+local SEVERITIES = { error = 1, warning = 2, info = 3, hint = 4 }
+---@type table<integer, string>
+local WORDS = { "error", "warning", "info", "hint" }
+
+---Of a file that was just changed, its servers get so long to judge it.
+local WAIT_MS = 10000
+
+---@param diagnostic vim.Diagnostic
+---@return string
+local function line_of(diagnostic)
+  local code = diagnostic.code ~= nil and tostring(diagnostic.code) or nil
+  local from = diagnostic.source and (code and ("%s %s"):format(diagnostic.source, code) or diagnostic.source)
+    or code
+  local message = require("claude-ide.language.lines").brief((diagnostic.message or ""):gsub("%s*\n%s*", " "))
+  return ("  %d:%d  %s: %s%s"):format(
+    diagnostic.lnum + 1,
+    diagnostic.col + 1,
+    WORDS[diagnostic.severity or 1] or "error",
+    message,
+    from and (" [%s]"):format(require("claude-ide.position").valid(from)) or ""
+  )
+end
+
+---@param list vim.Diagnostic[]
+---@return string "2 errors, 1 warning"
+local function counts(list)
+  local number, words = require("claude-ide.language.answer").number, {}
+  for severity, word in ipairs(WORDS) do
+    local count = #vim.tbl_filter(function(diagnostic)
+      return (diagnostic.severity or 1) == severity
+    end, list)
+    if count > 0 then
+      words[#words + 1] = number(count, word)
+    end
+  end
+  return table.concat(words, ", ")
+end
+
+---The diagnostics of these buffers that are bad enough, file by file, the worst of each first.
+---@param bufs integer[]
+---@param least integer
+---@return vim.Diagnostic[]
+local function collect(bufs, least)
+  local all = {}
+  for _, buf in ipairs(bufs) do
+    local list = vim.tbl_filter(function(diagnostic)
+      return (diagnostic.severity or 1) <= least
+    end, vim.diagnostic.get(buf))
+    table.sort(list, function(left, right)
+      local a, b = left.severity or 1, right.severity or 1
+      if a ~= b then
+        return a < b
+      end
+      return left.lnum < right.lnum
+    end)
+    vim.list_extend(all, list)
+  end
+  return all
+end
+
+---Waits until the servers of a file have judged its present text.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@return string? note where somebody has more to say
+local function freshen(task, buf)
+  local lsp = require("claude-ide.lsp")
+  if #lsp.clients(buf) == 0 and not lsp.is_starting(buf) then
+    return nil
+  end
+  task:progress("Waiting for the language servers to judge the file")
+  local late = task:await(function(resume)
+    require("claude-ide.diagnostics.fresh").wait({ buf }, WAIT_MS, resume)
+  end)
+  local names = {}
+  for client_id in pairs(late and late[buf] or {}) do
+    local client = vim.lsp.get_client_by_id(client_id)
+    names[#names + 1] = client and client.name
+  end
+  return #names > 0 and ("(%s has not judged the present text yet.)"):format(table.concat(names, ", ")) or nil
+end
+
+---@return integer[] bufs that have any and of which Claude may be told, by name
+local function all_bufs()
+  local bufs, seen = {}, {}
+  for _, diagnostic in ipairs(vim.diagnostic.get()) do
+    local buf = diagnostic.bufnr --[[@as integer]]
+    if not seen[buf] then
+      seen[buf] = true
+      if require("claude-ide.privacy").verdict(buf) == "tell" then
+        bufs[#bufs + 1] = buf
+      end
+    end
+  end
+  table.sort(bufs, function(left, right)
+    return vim.api.nvim_buf_get_name(left) < vim.api.nvim_buf_get_name(right)
+  end)
+  return bufs
+end
+
+---@param task claude-ide.language.Task
+---@param args { path?: string, severity?: "error"|"warning"|"info"|"hint", cursor?: string }
+---@return { text: string }
+function M.text(task, args)
+  local locate = require("claude-ide.language.locate")
+  local least = SEVERITIES[args.severity] or 4
+  local bufs, note, shown
+  if args.path then
+    local buf = locate.buffer(task, args.path)
+    note = freshen(task, buf)
+    bufs, shown = { buf }, locate.shown(args.path)
+  else
+    bufs = all_bufs()
+  end
+  local all = collect(bufs, least)
+  local what = shown or "the files that the editor knows"
+  if #all == 0 then
+    local watched = not args.path or #require("claude-ide.lsp").clients(bufs[1]) > 0
+    local words = watched and "Nothing is wrong in %s"
+      or "Nothing is known to be wrong in %s, which no language server watches"
+    return { text = table.concat({ words:format(what) .. ".", note }, "\n") }
+  end
+  return require("claude-ide.language.answer").pages(task, {
+    head = ("%s in %s:"):format(counts(all), what),
+    count = #all,
+    entry = function(index)
+      local diagnostic = all[index]
+      local buf = diagnostic.bufnr --[[@as integer]]
+      local unsaved = vim.bo[buf].modified and " (with unsaved changes)" or ""
+      return { group = locate.shown(vim.api.nvim_buf_get_name(buf)) .. unsaved, text = line_of(diagnostic) }
+    end,
+    cursor = args.cursor,
+    notes = note and { note } or nil,
+  })
+end
+
+---Whether anything is known to be wrong in a buffer.
+---@param buf integer
+---@return boolean
+function M.has_any(buf)
+  return #vim.diagnostic.get(buf) > 0
+end
+
+return M

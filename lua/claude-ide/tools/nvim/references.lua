@@ -1,0 +1,9 @@
+-- references: who uses a symbol.
+return require("claude-ide.language.task").tool(function(task, args)
+  return require("claude-ide.language.navigate").locations(task, args, {
+    method = "textDocument/references",
+    doing = "find references",
+    one = "reference",
+    context = { context = { includeDeclaration = args.includeDeclaration } },
+  })
+end)

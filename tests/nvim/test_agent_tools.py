@@ -1,0 +1,328 @@
+"""What the tools of agents answer, with language servers that are late, slow, busy, dying, or have much to say."""
+
+import re
+
+import pytest
+from fake_lsp import LSP
+
+from harness.client import RpcError, ToolError
+
+pytestmark = pytest.mark.dealt
+
+MODULE = "class Shape:\n    def area(self):\n        return 0\n\n\ndef use(shape):\n    return shape.area()\n"
+FILES = {"shapes.py": MODULE, "main.py": "from shapes import use\n\nuse(None)\n"}
+
+
+def server(answers, capabilities, **options):
+    """A language server whose answers are Lua expressions of `params`."""
+    made = ", ".join(f'["{method}"] = function(params) return {answer} end' for method, answer in answers.items())
+    told = ", ".join(f"{name} = true" for name in capabilities)
+    more = "".join(f", {name} = {value}" for name, value in options.items())
+    return f"""{LSP}
+      function place(uri, line, from, to)
+        return {{ uri = uri, range = {{ start = {{ line = line, character = from }}, ["end"] = {{ line = line, character = to }} }} }}
+      end
+      function at(line, from) return place("", line, from, from + 1).range end
+      fake.start("fakels", {{ capabilities = {{ {told} }}, answers = {{ {made} }}{more} }})"""
+
+
+def many(count):
+    return (
+        f"vim.tbl_map(function(row) return place(params.textDocument.uri, row - 1, 0, 3) end, vim.fn.range(1, {count}))"
+    )
+
+
+REFERENCES = {
+    "textDocument/references": "{ place(params.textDocument.uri, 6, 17, 21), place(params.textDocument.uri, 1, 8, 12) }"
+}
+
+
+def opened(start_nvim, connect_agent, init_lua, args=("shapes.py",), files=FILES, **more):
+    nvim = start_nvim(args=list(args), files=files, init_lua=init_lua, **more)
+    return nvim, connect_agent(nvim)
+
+
+def test_references_are_sorted_each_with_its_line(start_nvim, connect_agent):
+    _, agent = opened(start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"]))
+    (text,) = agent.call("references", path="shapes.py", symbol="area", line=2)
+    assert text.splitlines() == [
+        "2 references of `area`:",
+        "shapes.py",
+        "  2:9  def area(self):",
+        "  7:18  return shape.area()",
+    ]
+
+
+def test_a_server_that_starts_late_is_waited_for_and_the_wait_is_told(start_nvim, connect_agent):
+    nvim, agent = opened(
+        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"], slow_start='"held"'), args=()
+    )
+    nvim.cmd("edit shapes.py")
+    call = agent.send(
+        "tools/call",
+        {
+            "name": "references",
+            "arguments": {"path": "shapes.py", "symbol": "area"},
+            "_meta": {"progressToken": "mine"},
+        },
+    )
+    told = agent.wait_notification("notifications/progress")
+    assert (told["progressToken"], told["message"]) == ("mine", "Waiting for the language server")
+    nvim.lua("fake.release()")
+    assert agent.call_result(call)[0].startswith("2 references of `area`:")
+
+
+def test_a_server_that_never_comes_is_not_waited_for_for_ever(start_nvim, connect_agent):
+    _, agent = opened(
+        start_nvim,
+        connect_agent,
+        server(REFERENCES, ["referencesProvider"], slow_start='"held"'),
+        opts={"tools": {"server_wait_ms": 300}},
+    )
+    with pytest.raises(ToolError, match=r"the language server of shapes\.py is still starting"):
+        agent.call("references", path="shapes.py", symbol="area")
+
+
+def test_what_no_server_does_is_said(start_nvim, connect_agent):
+    _, agent = opened(start_nvim, connect_agent, server({}, ["hoverProvider"]))
+    with pytest.raises(ToolError, match="fakels cannot find references"):
+        agent.call("references", path="shapes.py", symbol="area")
+
+
+def test_a_file_without_a_server_gets_a_sentence(start_nvim, connect_agent):
+    _, agent = opened(start_nvim, connect_agent, "", files={"notes.txt": "word\n"}, args=())
+    with pytest.raises(ToolError, match=r"no language server of the editor is attached to notes\.txt"):
+        agent.call("references", path="notes.txt", symbol="word")
+
+
+def test_a_cancelled_call_cancels_the_request(start_nvim, connect_agent):
+    nvim, agent = opened(
+        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true")
+    )
+    call = agent.start_call("references", path="shapes.py", symbol="area")
+    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/references')", what="the server to be asked")
+    agent.cancel(call)
+    nvim.wait("fake.withdrawn == 1", what="the request to be withdrawn")
+    assert nvim.lua('return require("claude-ide.tools").pending()') == 0
+
+
+def test_a_server_that_takes_too_long_is_given_up(start_nvim, connect_agent):
+    nvim, agent = opened(
+        start_nvim,
+        connect_agent,
+        server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true"),
+        opts={"tools": {"request_timeout_ms": 200}},
+    )
+    with pytest.raises(ToolError, match="fakels: it gave no answer within 1 s"):
+        agent.call("references", path="shapes.py", symbol="area")
+    nvim.wait("fake.withdrawn == 1", what="the request to be withdrawn")
+
+
+def test_a_server_that_dies_ends_the_call(start_nvim, connect_agent):
+    nvim, agent = opened(
+        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true")
+    )
+    call = agent.start_call("references", path="shapes.py", symbol="area")
+    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/references')", what="the server to be asked")
+    nvim.lua("for _, client in ipairs(vim.lsp.get_clients()) do vim.lsp.stop_client(client.id, true) end")
+    with pytest.raises(ToolError, match="fakels"):
+        agent.call_result(call)
+
+
+def test_a_long_answer_comes_in_pages_of_two_thousand_tokens(start_nvim, connect_agent):
+    lines = "".join(f"use({number})  # {'x' * 40}\n" for number in range(1000))
+    references = {"textDocument/references": many(1000)}
+    _, agent = opened(start_nvim, connect_agent, server(references, ["referencesProvider"]), files={"shapes.py": lines})
+    seen, cursor = [], None
+    while True:
+        args = {"cursor": cursor} if cursor else {}
+        (text,) = agent.call("references", path="shapes.py", symbol="use", line=1, **args)
+        assert len(text) <= 6600
+        seen += re.findall(r"^  (\d+):1 ", text, re.MULTILINE)
+        more = re.search(r'for more pass cursor "(\d+)"', text)
+        if not more:
+            break
+        cursor = more[1]
+    assert seen == [str(number) for number in range(1, 1001)]
+    with pytest.raises(RpcError, match="this cursor is of no answer"):
+        agent.call("references", path="shapes.py", symbol="use", line=1, cursor="nonsense")
+
+
+def test_hits_in_what_is_private_or_outside_show_no_text(start_nvim, connect_agent):
+    answers = {
+        "textDocument/references": "{ place(vim.uri_from_fname(vim.uv.cwd() .. '/.env'), 0, 0, 3), "
+        "place('file:///etc/hostname', 0, 0, 3), place(params.textDocument.uri, 1, 8, 12) }"
+    }
+    files = {**FILES, ".env": "SECRET=1\n"}
+    _, agent = opened(start_nvim, connect_agent, server(answers, ["referencesProvider"]), files=files)
+    (text,) = agent.call("references", path="shapes.py", symbol="area", line=2)
+    assert "SECRET" not in text
+    assert ".env" not in text
+    assert "(files that the user keeps private)" in text
+    assert text.splitlines()[1:3] == ["/etc/hostname", "  1:1  "]
+
+
+def test_a_private_buffer_is_not_read(start_nvim, connect_agent):
+    nvim, agent = opened(start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"]))
+    nvim.lua("vim.b.claude_private = true")
+    with pytest.raises(ToolError, match=r"the user keeps shapes\.py private"):
+        agent.call("references", path="shapes.py", symbol="area")
+    assert agent.call("open_buffers") == ["The user has no file open."]
+
+
+def test_columns_count_as_the_server_counts(start_nvim, connect_agent):
+    seen = {
+        "textDocument/definition": "(function() position = params.position return place(params.textDocument.uri, 0, 8, 9) end)()"
+    }
+    nvim, agent = opened(
+        start_nvim, connect_agent, server(seen, ["definitionProvider"]), files={"shapes.py": 's = "😀ü" + name\n'}
+    )
+    (text,) = agent.call("definition", path="shapes.py", symbol="name", line=1)
+    assert nvim.lua("return position") == {"line": 0, "character": 12}
+    assert "  1:12  " in text
+
+
+def test_hover_gives_type_and_documentation(start_nvim, connect_agent):
+    answers = {"textDocument/hover": "{ contents = { kind = 'markdown', value = '```python\\n(method) area\\n```' } }"}
+    _, agent = opened(start_nvim, connect_agent, server(answers, ["hoverProvider"]))
+    (text,) = agent.call("hover", path="shapes.py", symbol="Shape.area", line=2)
+    assert text == "`area` in shapes.py:2:\n```python\n(method) area\n```"
+
+
+def test_symbols_of_the_project(start_nvim, connect_agent):
+    symbol = "{ name = '%s', kind = %d, location = place(vim.uri_from_fname(vim.uv.cwd() .. '/shapes.py'), %d, 4, 8) }"
+    answers = {"workspace/symbol": "{ " + symbol % ("areas", 12, 5) + ", " + symbol % ("area", 6, 1) + " }"}
+    _, agent = opened(start_nvim, connect_agent, server(answers, ["workspaceSymbolProvider"]))
+    (text,) = agent.call("symbols", query="area")
+    assert text.splitlines() == [
+        "2 symbols like `area` in 1 file:",
+        "shapes.py",
+        "  2:5  method area  def area(self):",
+        "  6:5  function areas  def use(shape):",
+    ]
+    assert agent.call("symbols", query="area", kind="function")[0].startswith("1 symbol like")
+    assert agent.call("symbols", query="area", path="main.py")[0] == "fakels knows no symbol like `area` here."
+
+
+def test_outline_of_a_server_and_of_the_syntax_tree(start_nvim, connect_agent):
+    answers = {
+        "textDocument/documentSymbol": "{ { name = 'Shape', kind = 5, range = { start = { line = 0, character = 0 }, ['end'] = { line = 2, character = 0 } }, "
+        "selectionRange = at(0, 6), children = { { name = 'area', kind = 6, range = at(1, 4), selectionRange = at(1, 8) } } } }"
+    }
+    _, agent = opened(
+        start_nvim,
+        connect_agent,
+        server(answers, ["documentSymbolProvider"]),
+        files={**FILES, "a.lua": "local M = {}\nfunction M.one()\n  return 1\nend\nreturn M\n"},
+    )
+    (text,) = agent.call("outline", path="shapes.py")
+    assert text.splitlines() == ["shapes.py, 7 lines (fakels):", "class Shape  1-3", "  method area  2"]
+    (text,) = agent.call("outline", path="a.lua")
+    assert text.splitlines() == ["a.lua, 5 lines (syntax tree):", "function M.one  2-4"]
+
+
+HIERARCHY = {
+    "textDocument/prepareCallHierarchy": "{ { name = 'area', kind = 6, uri = params.textDocument.uri, range = at(1, 8), selectionRange = at(1, 8) } }",
+    "callHierarchy/incomingCalls": "{ { from = { name = 'use', kind = 12, uri = params.item.uri, range = at(5, 4), selectionRange = at(5, 4) }, fromRanges = { at(6, 17) } } }",
+    "callHierarchy/outgoingCalls": "{}",
+    "textDocument/prepareTypeHierarchy": "{ { name = 'Shape', kind = 5, uri = params.textDocument.uri, range = at(0, 6), selectionRange = at(0, 6) } }",
+    "typeHierarchy/subtypes": "{ { name = 'Round', kind = 5, uri = params.item.uri, range = at(5, 4), selectionRange = at(5, 4) } }",
+}
+
+
+def test_hierarchies_of_calls_and_types(start_nvim, connect_agent):
+    _, agent = opened(start_nvim, connect_agent, server(HIERARCHY, ["callHierarchyProvider", "typeHierarchyProvider"]))
+    (text,) = agent.call("call_hierarchy", path="shapes.py", symbol="area", line=2)
+    assert text.splitlines() == ["1 incoming call of `area`:", "shapes.py", "  7:18  in use:  return shape.area()"]
+    (text,) = agent.call("call_hierarchy", path="shapes.py", symbol="area", line=2, direction="outgoing")
+    assert text == "fakels knows none of `area` at shapes.py:2."
+    (text,) = agent.call("type_hierarchy", path="shapes.py", symbol="Shape")
+    assert text.splitlines() == ["1 subtype of `Shape`:", "shapes.py", "  6:5  Round:  def use(shape):"]
+
+
+def test_diagnostics_are_those_of_the_present_text(start_nvim, connect_agent):
+    nvim, agent = opened(start_nvim, connect_agent, LSP + 'fake.start("fakels", { delay = 50 })')
+    (nvim.project / "shapes.py").write_text("x = ERROR\ny = WARN\n")  # as the CLI edits
+    (text,) = agent.call("diagnostics", path="shapes.py")
+    assert text.splitlines() == [
+        "1 error, 1 warning in shapes.py:",
+        "shapes.py",
+        "  1:5  error: ERROR in line 1 [fakels E1]",
+        "  2:5  warning: WARN in line 2 [fakels E2]",
+    ]
+    (text,) = agent.call("diagnostics", severity="error")
+    assert text.splitlines()[0] == "1 error in the files that the editor knows:"
+    (nvim.project / "shapes.py").write_text("x = 1\n")
+    assert agent.call("diagnostics", path="shapes.py") == ["Nothing is wrong in shapes.py."]
+
+
+def test_quickfix_and_location_list(start_nvim, connect_agent):
+    nvim, agent = opened(start_nvim, connect_agent, "")
+    assert agent.call("quickfix") == ["The quickfix list is empty."]
+    nvim.lua("""
+      vim.fn.setqflist({}, " ", { title = ":make", idx = 2, items = {
+        { filename = "main.py", lnum = 3, col = 1, text = "it fails", type = "E" },
+        { filename = "shapes.py", lnum = 1, text = "a note" },
+      } })
+    """)
+    (text,) = agent.call("quickfix")
+    assert text.splitlines() == [
+        '2 entries in the quickfix list ":make"; the user is at number 2:',
+        "main.py",
+        "  3:1  error: it fails",
+        "shapes.py",
+        "  1:1  a note",
+    ]
+    assert agent.call("quickfix", list="location") == ["The location list is empty."]
+
+
+def test_prompts_tell_of_the_editor_as_it_is(start_nvim, connect_agent):
+    nvim, agent = opened(
+        start_nvim, connect_agent, LSP + 'fake.start("fakels", {})', files={"a.py": "x = ERROR\n"}, args=["a.py"]
+    )
+    names = [prompt["name"] for prompt in agent.request("prompts/list")["prompts"]]
+    assert names == ["fix_diagnostics", "review_changes", "explain_selection"]
+
+    def text(name, **arguments):
+        answer = agent.request("prompts/get", {"name": name, "arguments": arguments})
+        return answer["messages"][0]["content"]["text"]
+
+    assert "error: ERROR in line 1" in text("fix_diagnostics", path="a.py")
+    assert "Explain the code around a.py:1" in text("explain_selection")
+    nvim.keys("onew line<Esc>")
+    nvim.wait("vim.bo.modified")
+    assert "\n+new line\n" in text("review_changes")
+    with pytest.raises(RpcError, match="there is no prompt"):
+        text("nothing")
+
+
+def test_resources_are_the_open_files_and_what_is_wrong_in_them(start_nvim, connect_agent):
+    nvim, agent = opened(
+        start_nvim,
+        connect_agent,
+        LSP + 'fake.start("fakels", {})',
+        files={"a.py": "x = ERROR\n", ".env": "S\n"},
+        args=["a.py"],
+    )
+    nvim.wait("#vim.diagnostic.get(0) == 1")
+    uris = [resource["uri"] for resource in agent.request("resources/list")["resources"]]
+    assert uris == ["buffer://a.py", "diagnostics://a.py"]
+    nvim.keys("onew<Esc>")
+    nvim.wait("vim.bo.modified")
+    (content,) = agent.request("resources/read", {"uri": "buffer://a.py"})["contents"]
+    assert content == {"uri": "buffer://a.py", "mimeType": "text/plain", "text": "x = ERROR\nnew\n"}
+    (content,) = agent.request("resources/read", {"uri": "diagnostics://a.py"})["contents"]
+    assert "ERROR in line 1" in content["text"]
+    for uri in ("buffer://.env", "buffer:///etc/passwd", "nothing://a.py"):
+        with pytest.raises(RpcError):
+            agent.request("resources/read", {"uri": uri})
+    nvim.cmd("edit b.py")
+    agent.wait_notification("notifications/resources/list_changed")
+
+
+def test_the_screen_and_the_buffer_list_stay_as_they_are(start_nvim, connect_agent):
+    nvim, agent = opened(start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"]), args=["main.py"])
+    before = nvim.screen(), nvim.lua("return vim.fn.getbufinfo({ buflisted = 1 })[2]")
+    agent.call("references", path="shapes.py", symbol="area")
+    assert (nvim.screen(), nvim.lua("return vim.fn.getbufinfo({ buflisted = 1 })[2]")) == before
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
