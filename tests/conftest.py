@@ -117,9 +117,50 @@ def start_nvim(request, tmp_path, nvim_version):
 
 
 @pytest.fixture
-def nvim(start_nvim):
-    """A Neovim in an empty project, the plugin on its runtime path, the server not started."""
-    return start_nvim()
+def nvim(request, nvim_version):
+    """A Neovim in an empty project, the plugin on its runtime path, the server not started.
+
+    Where the test is marked `shared`, others of its kind used it before: it fails if it leaves a trace.
+    """
+    if not request.node.get_closest_marker("shared"):
+        yield request.getfixturevalue("start_nvim")()
+        return
+    nvim = request.getfixturevalue("_shared_nvim")(nvim_version)
+    request.node.stash[_started] = [nvim]
+    before = nvim.lua(_TRACES)
+    yield nvim
+    assert nvim.running(), f"Neovim ended: exit code {nvim.terminal.exit_code()}"
+    assert nvim.lua(_TRACES) == before, "a test that shares its Neovim left a trace in it"
+
+
+@pytest.fixture(scope="session")
+def _shared_nvim(tmp_path_factory):
+    """One Neovim of each version for all tests of a worker that leave no trace."""
+    shared = {}
+
+    def get(version):
+        if version not in shared or not shared[version].running():
+            shared[version] = Nvim(tmp_path_factory.mktemp("shared"), version, opts=NO_OPTIONS)
+        return shared[version]
+
+    yield get
+    for nvim in shared.values():
+        nvim.quit()
+
+
+_TRACES = """
+local names, maps = {}, {}
+for name in pairs(_G) do names[#names + 1] = tostring(name) end
+for _, map in ipairs(vim.api.nvim_get_keymap("")) do maps[#maps + 1] = map.lhs end
+table.sort(names)
+table.sort(maps)
+return {
+  names, maps, vim.api.nvim_list_bufs(), vim.api.nvim_list_wins(), vim.api.nvim_list_tabpages(),
+  vim.api.nvim_buf_get_lines(0, 0, -1, false), vim.api.nvim_get_mode().mode, vim.fn.getcwd(),
+  vim.api.nvim_exec2("set!", { output = true }).output, require("claude-ide.config").get(),
+}
+"""
+"""What one test could leave for the next."""
 
 
 @pytest.fixture

@@ -67,6 +67,7 @@ def test_only_ordinary_buffers_are_files(start_nvim):
     """) == [True, False, False, False, False, False, True, False]
 
 
+@pytest.mark.shared
 @pytest.mark.dealt
 @pytest.mark.parametrize(
     ("path", "normal"),
@@ -83,6 +84,7 @@ def test_normal_paths(nvim, path, normal):
     assert nvim.lua("return require('claude-ide.path').normalize(...)", path) == normal
 
 
+@pytest.mark.shared
 def test_relative_and_within_compare_whole_names(nvim):
     assert nvim.lua("""
       local p = require("claude-ide.path")

@@ -4,6 +4,8 @@ import pytest
 from diff_steps import Diffs
 from held_timers import hold_timers
 
+pytestmark = pytest.mark.dealt
+
 OLD, NEW = "one\ntwo\n", "ONE\ntwo\n"
 
 
@@ -33,6 +35,7 @@ def wait_gone(nvim):
     nvim.wait("#vim.api.nvim_list_tabpages() == 1 and require('claude-ide.diff').count() == 0", what="no diff")
 
 
+@pytest.mark.every_nvim
 def test_accepted(nvim, connect):
     client = connect(nvim)
     request = ask(client, nvim)
@@ -43,6 +46,7 @@ def test_accepted(nvim, connect):
     wait_gone(nvim)
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("keys", ["ZQ", ":q<CR>", ":tabclose<CR>", ":bwipeout!<CR>"])
 def test_rejected_and_never_closed(nvim, connect, keys):
     client = connect(nvim)

@@ -6,6 +6,8 @@ import pytest
 from diff_steps import Diffs
 from held_timers import hold_timers, let_timers_go, run_timers
 
+pytestmark = pytest.mark.dealt
+
 OLD = "".join(f"line {i}\n" for i in range(1, 101))
 NEW = OLD.replace("line 50\n", "LINE FIFTY\n")
 
@@ -19,6 +21,7 @@ def text(diffs, buf=1):
     return "".join(line + "\n" for line in diffs.nvim.lines(buf))
 
 
+@pytest.mark.every_nvim
 def test_the_buffer_shows_what_the_cli_wrote_with_the_cursor_where_it_was(diffs):
     diffs.nvim.keys("80Gzt3l")
     diffs.nvim.wait(lambda: diffs.nvim.cursor() == (80, 3))
@@ -36,6 +39,7 @@ def test_the_buffer_shows_what_the_cli_wrote_with_the_cursor_where_it_was(diffs)
     diffs.nvim.wait(lambda: text(diffs) == OLD)
 
 
+@pytest.mark.every_nvim
 def test_the_buffer_is_reloaded_after_the_write_by_itself(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("ZZ")
@@ -201,6 +205,7 @@ def test_a_line_that_is_typed_over_while_the_diff_waits_is_told_at_once(diffs):
     assert "mine" in text(diffs)
 
 
+@pytest.mark.every_nvim
 def test_no_question_comes_up_while_the_file_is_being_written(diffs):
     diffs.nvim.keys("ggOunsaved<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
@@ -288,7 +293,6 @@ def test_a_name_of_odd_characters_is_fine(diffs):
         diffs.wait_clean()
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize(
     "keys",
     [
@@ -317,6 +321,7 @@ def test_quitting_just_quits(diffs, keys):
     assert (diffs.nvim.project / "a.txt").read_text() == OLD
 
 
+@pytest.mark.every_nvim
 def test_quitting_still_stops_for_unsaved_files_and_the_diff_stays_one(diffs):
     diffs.nvim.keys("Amine<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "line 1mine" and diffs.nvim.mode() == "n")

@@ -3,6 +3,8 @@
 import pytest
 from diff_steps import Diffs
 
+pytestmark = pytest.mark.dealt
+
 FILES = {"a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n"}
 
 
@@ -16,6 +18,7 @@ def diffs(start_nvim):
     return diffs
 
 
+@pytest.mark.every_nvim
 def test_goes_from_one_to_the_next_and_around(diffs):
     for keys, id in [("next", 2), ("next", 3), ("next", 1), ("previous", 3), ("previous", 2)]:
         diffs.nvim.keys(f":Claude diffs {keys}<CR>")

@@ -6,6 +6,8 @@ import pytest
 
 from harness.fake_cli import FakeCli
 
+pytestmark = pytest.mark.dealt
+
 SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
 PASTE, END = b"\x1b[200~", b"\x1b[201~"
 NOTICES = """
@@ -79,6 +81,7 @@ def talk(start_nvim, connect, sessions, tmp_path):
     return Talk(nvim, cli, sessions, connect)
 
 
+@pytest.mark.every_nvim
 def test_is_typed_as_the_next_prompt_once_the_prompt_is_idle(talk):
     talk.state("waiting", waitingFor="permission prompt")
     talk.reject("use two words")
@@ -232,6 +235,7 @@ def ask_why(talk):
     talk.nvim.wait(lambda: talk.nvim.mode() == "c", what="the question")
 
 
+@pytest.mark.every_nvim
 def test_a_key_asks_and_rejects(talk):
     ask_why(talk)
     talk.nvim.wait_screen("Why not?")
@@ -294,7 +298,7 @@ def test_the_command_takes_words_as_they_are(talk, typed, expected):
 ENCODE = "return require('claude-ide.terminal.prompt').encode(...)"
 
 
-@pytest.mark.dealt
+@pytest.mark.shared
 @pytest.mark.parametrize(
     "text, words",
     [
@@ -321,11 +325,13 @@ def test_the_words_stay_words(nvim, text, words):
     assert b"\r" not in pasted[:-1]
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("text", ["", " \n\t", "\x1b\x00", "\u200b"])
 def test_nothing_is_no_prompt(nvim, text):
     assert nvim.lua(ENCODE, text) is None
 
 
+@pytest.mark.shared
 def test_a_long_text_comes_in_pieces_that_are_no_attachment(nvim):
     text = "\n".join(["é" * 900, "short", "x" * 1700])
     pasted = nvim.lua(ENCODE, text).encode()

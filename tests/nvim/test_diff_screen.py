@@ -143,6 +143,7 @@ BUSY = {
 }
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("keys, busy, back", BUSY.values(), ids=BUSY)
 def test_waits_while_the_person_is_busy(diffs, keys, busy, back):
     nvim = diffs.nvim
@@ -165,6 +166,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("keys, question, answer", QUESTIONS.values(), ids=QUESTIONS)
 def test_a_question_on_the_screen_stays_there(diffs, keys, question, answer):
     nvim = diffs.nvim
@@ -189,6 +191,7 @@ WAITS_FOR_A_KEY = {
 }
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("mapping", WAITS_FOR_A_KEY.values(), ids=WAITS_FOR_A_KEY)
 def test_waits_while_something_waits_for_the_persons_next_key(diffs, mapping):
     nvim = diffs.nvim

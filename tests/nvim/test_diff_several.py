@@ -4,7 +4,7 @@ import pytest
 from diff_steps import Diffs
 from held_timers import hold_timers, let_timers_go
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 OLD = "one\ntwo\n"
 
@@ -14,6 +14,7 @@ def diffs(start_nvim):
     return Diffs(start_nvim(files={"a.txt": OLD, "b.txt": OLD, "c.txt": OLD}, args=["a.txt"]))
 
 
+@pytest.mark.every_nvim
 def test_each_has_a_tab_and_the_person_goes_through_them(diffs):
     before = diffs.screen_state()
     diffs.open(1, "a.txt", "A\n")
@@ -169,6 +170,7 @@ vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("watch"), {
 """
 
 
+@pytest.mark.every_nvim
 def test_a_turn_of_five_edits_changes_one_screen(diffs):
     before = diffs.screen_state()
     text = OLD
@@ -198,6 +200,7 @@ def test_a_turn_of_five_edits_changes_one_screen(diffs):
     assert diffs.nvim.lua("return vim.bo.modified") is False
 
 
+@pytest.mark.every_nvim
 def test_keys_typed_after_the_decision_go_to_the_file(diffs):
     diffs.open(1, "b.txt", "B\n")
     diffs.nvim.keys("ZZihello <Esc>")

@@ -25,6 +25,7 @@ PERSONS = {
 }
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("mapping", PERSONS.values(), ids=PERSONS)
 def test_a_key_that_writes_accepts(diffs, mapping):
     diffs.nvim.lua(f"local map = vim.keymap.set {mapping}")
@@ -181,6 +182,7 @@ def test_what_would_take_its_place_does_not_accept(diffs, keys):
     assert "saved" not in diffs.outcomes(1)
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     "keys",
     [
@@ -302,6 +304,7 @@ def test_a_copy_and_away_rejects(diffs):
     diffs.wait_clean()
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("keys", [":qa<CR>", ":wqa<CR>", ":xa<CR>", ":1tabclose<CR>:q<CR>"])
 def test_quitting_does_not_lose_what_was_typed_into_a_proposal(start_nvim, keys):
     diffs = Diffs(start_nvim(files={"a.txt": OLD}, opts={"diff": {"layout": "unified"}}))

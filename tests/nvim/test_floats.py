@@ -7,6 +7,8 @@ from review_steps import A, B, review, turn
 
 from harness.fake_cli import FakeCli
 
+pytestmark = pytest.mark.dealt
+
 KEYS = "keys"
 FLOAT = """
 local buf = vim.api.nvim_create_buf(false, true)
@@ -55,6 +57,7 @@ def test_over_a_diff(start_nvim, over, place, how):
     assert nvim.quit() == 0
 
 
+@pytest.mark.every_nvim
 def test_over_the_terminal(start_nvim, tmp_path):
     nvim = start_nvim(files={"a.txt": A}, args=["a.txt"], env=FakeCli(tmp_path).environment())
     nvim.keys(":Claude<CR>")

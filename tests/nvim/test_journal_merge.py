@@ -92,6 +92,7 @@ class Story:
         )
 
 
+@pytest.mark.shared
 def test_undoing_claudes_regions_leaves_exactly_the_persons(nvim):
     for seed in range(400):
         story = Story(seed)
@@ -101,6 +102,7 @@ def test_undoing_claudes_regions_leaves_exactly_the_persons(nvim):
         assert text == story.expected(), (seed, story.steps)
 
 
+@pytest.mark.shared
 def test_without_edits_of_the_person_undoing_gives_the_first_text(nvim):
     for seed in range(300):
         chance = random.Random(seed)
@@ -115,6 +117,7 @@ def test_without_edits_of_the_person_undoing_gives_the_first_text(nvim):
         assert all(region["state"] == "claude" for region in regions)
 
 
+@pytest.mark.shared
 def test_a_persons_undo_of_everything_is_seen_as_such(nvim):
     for seed in range(300):
         chance = random.Random(seed)
@@ -125,6 +128,7 @@ def test_a_persons_undo_of_everything_is_seen_as_such(nvim):
         assert text == old, (seed, old, new, regions)
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize(
     ("claude", "person", "states"),
     [
@@ -145,6 +149,7 @@ def test_states(nvim, claude, person, states):
     assert [region["state"] for region in regions] == states
 
 
+@pytest.mark.shared
 def test_a_persons_change_is_kept_when_claude_writes_over_a_part_of_it(nvim):
     text, regions = fold(
         nvim,
@@ -157,16 +162,19 @@ def test_a_persons_change_is_kept_when_claude_writes_over_a_part_of_it(nvim):
     assert [region["state"] for region in regions] == ["claude"]
 
 
+@pytest.mark.shared
 def test_what_was_accepted_in_a_diff_is_no_longer_claudes(nvim):
     text, regions = fold(nvim, ("person", "a\nb\nc\n"), ("claude", "A\nb\nc\n"), ("accepted", "AA\nb\nC\n"))
     assert (text, regions) == ("AA\nb\nC\n", [])
 
 
+@pytest.mark.shared
 @pytest.mark.parametrize("bytes_", ["", "\n", "a", "a\n", "a\r\nb", "\ufeffa\r\n", "a\n\n", "a\rb\r", "\0\n"])
 def test_bytes_stay_exact(nvim, bytes_):
     assert nvim.lua("local m = require('claude-ide.journal.merge') return m.encode(m.decode(...))", bytes_) == bytes_
 
 
+@pytest.mark.shared
 def test_a_large_file_takes_no_long_time(nvim):
     assert (
         nvim.lua("""
@@ -229,6 +237,7 @@ def test_undoing_turn_after_turn_gives_each_text_before(nvim):
             assert ok and found == expected, (seed, texts)
 
 
+@pytest.mark.shared
 def test_what_the_person_takes_back_themselves_is_no_conflict(nvim):
     for seed in range(300):
         chance = random.Random(seed)

@@ -4,6 +4,8 @@ import pytest
 
 from harness.fake_server import FakeServer
 
+pytestmark = pytest.mark.dealt
+
 FILES = {
     "a.txt": "one\ntwo\nthree\n",
     "b.txt": "bee\n",
@@ -93,6 +95,7 @@ def test_without_a_range_the_whole_file_is_mentioned_without_lines(editor):
     assert mentioned(nvim) == [("a.txt", None, None, 1)]
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize(
     ("keys", "first", "last"),
     [

@@ -4,6 +4,8 @@ import pytest
 from diff_steps import Diffs
 from review_steps import A, B, review, turn
 
+pytestmark = pytest.mark.dealt
+
 OLD, NEW = "one\ntwo\n", "ONE\ntwo\n"
 KEYS = "lua/config/keys.lua"
 
@@ -22,6 +24,7 @@ def junk(nvim):
     return sorted(str(path) for path in nvim.project.rglob("*(*"))
 
 
+@pytest.mark.every_nvim
 def test_a_proposal_is_called_after_its_file(diffs):
     nvim = diffs.nvim
     diffs.open(1, "a.txt", NEW)
@@ -103,6 +106,7 @@ def test_writing_accepts_in_whatever_folder(diffs, keys, path):
     assert junk(nvim) == []
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("autochdir", [False, True])
 def test_copies_are_copies_and_the_name_comes_back(diffs, autochdir):
     nvim = diffs.nvim
@@ -195,6 +199,7 @@ vim.o.shadafile, vim.o.shada = vim.env.HOME .. "/x.shada", "!,'100,<50,s10,h"
 """
 
 
+@pytest.mark.every_nvim
 def test_oldfiles_have_files_alone(start_nvim):
     nvim = start_nvim(files={KEYS: OLD, "b.txt": OLD}, args=["b.txt"], init_lua=SHADA)
     diffs = Diffs(nvim)

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.dealt
+pytestmark = [pytest.mark.dealt, pytest.mark.shared]
 
 CHECK = """
 local position = require("claude-ide.position")

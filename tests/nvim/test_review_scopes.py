@@ -3,6 +3,8 @@
 import pytest
 from review_steps import NOTICES, A, B, Turn, review, turn, waiting, windows
 
+pytestmark = pytest.mark.dealt
+
 SECOND = A.replace("two\n", "TWO\n")
 THIRD = SECOND.replace("five\n", "FIVE\n").replace("TWO\n", "Two!\n")
 

@@ -8,6 +8,8 @@ import pytest
 
 from harness.nvim import Nvim
 
+pytestmark = pytest.mark.dealt
+
 PICKER = """
 lists, answers, notices, asked = {}, {}, {}, {}
 vim.notify = function(message) notices[#notices + 1] = message end

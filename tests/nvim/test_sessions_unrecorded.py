@@ -6,6 +6,8 @@ import time
 import pytest
 from transcript_files import Transcript
 
+pytestmark = pytest.mark.dealt
+
 TEXT = "require('claude-ide.statusline').text()"
 CAPTURE = """
 notices, events = {}, {}

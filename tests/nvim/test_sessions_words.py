@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.one_nvim
+pytestmark = [pytest.mark.one_nvim, pytest.mark.shared]
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE

@@ -10,6 +10,8 @@ from fake_lsp import LSP
 
 from harness.client import Client, RpcError, ToolError
 
+pytestmark = pytest.mark.dealt
+
 RUN = """
 local name, args = ...
 result, failure, answers = nil, nil, 0
@@ -54,6 +56,7 @@ def project(start_project):
 # openFile
 
 
+@pytest.mark.every_nvim
 def test_open_file_shows_the_file_in_the_current_window(project):
     assert run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True) == {
         "filePath": project.at("a.py"),
@@ -194,6 +197,7 @@ def test_open_file_leaves_special_windows_alone(project):
     assert project.lua("return #vim.api.nvim_list_wins()") == 5
 
 
+@pytest.mark.every_nvim
 def test_open_file_makes_a_window_where_none_is_fit(project):
     project.lua("vim.cmd('terminal') vim.cmd('stopinsert')")
     run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
@@ -260,6 +264,7 @@ def test_a_person_in_a_terminal_stays_there_and_sees_the_file(project):
     assert project.lua("return vim.bo[vim.fn.bufnr('a.py')].modified") is False
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("crashed", [True, False])
 @pytest.mark.parametrize("directory", ["", "set directory=."])
 def test_a_swap_file_stops_nothing(project, start_nvim, crashed, directory):
@@ -409,6 +414,7 @@ def test_save_writes_exactly_that_file(project):
     assert (project.project / "foo.ts").read_text() == "old\n"
 
 
+@pytest.mark.every_nvim
 def test_save_runs_the_persons_autocommands_also_in_a_hidden_buffer(project):
     project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'mine') vim.cmd('edit a.py')")
     project.lua(
@@ -455,7 +461,6 @@ def test_read_file_gives_the_disk_where_the_buffer_is_behind(project):
     assert run(project, "read_file", path=project.at("b.txt")) == {"loaded": True, "contents": "newer\n"}
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("content", ["x\ny\n", "no newline", "dos\r\nlines\r\n", "", "\n", "\ufeffmark\n", "nul\0\n"])
 def test_write_file_goes_through_the_buffer_byte_for_byte(project, content):
     project.cmd("edit b.txt")
@@ -508,6 +513,7 @@ def formatting(start_nvim):
     return start
 
 
+@pytest.mark.every_nvim
 def test_a_language_server_formats_and_the_file_is_written(formatting):
     nvim = formatting("fake.start('fake', { format = 'upper' })")
     nvim.cmd("edit a.py")
@@ -587,6 +593,7 @@ def test_a_formatter_that_never_answers_is_given_up(formatting):
 # Over the wire
 
 
+@pytest.mark.every_nvim
 def test_every_tool_answers_a_real_client(project, connect):
     project.cmd("edit a.py")
     client = connect(project)

@@ -7,7 +7,7 @@ import pytest
 from transcript_files import Transcript, conversation
 from transcript_steps import ENV, NOTICES, go_to, press, show, wait_rendered
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -41,6 +41,7 @@ def view(nvim):
     return nvim.lua("return { vim.fn.winsaveview().topline, vim.fn.line('.'), vim.fn.winline() }")
 
 
+@pytest.mark.every_nvim
 def test_at_the_end_it_follows(start_nvim, script):
     nvim = show(start_nvim, script)
     for number in range(5):
@@ -117,6 +118,7 @@ def test_a_window_at_the_end_stays_there_when_it_is_resized(start_nvim, script):
     nvim.wait(f"vim.fn.winwidth(0) > 20 and {at_end}")
 
 
+@pytest.mark.every_nvim
 def test_two_windows_each_keep_their_place(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.cmd("split")
@@ -300,6 +302,7 @@ def test_nothing_is_heard_of_a_closed_one(start_nvim, script, running):
     assert nvim.log().count("ERROR") == 0
 
 
+@pytest.mark.every_nvim
 def test_visual_mode_survives_what_comes(start_nvim, script):
     nvim = show(start_nvim, script)
     go_to(nvim, "Done: the loop")

@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = [pytest.mark.one_nvim, pytest.mark.shared]
+
 
 def test_heights_are_sums_of_what_was_set(nvim):
     wrong = nvim.lua("""
@@ -56,7 +58,6 @@ def test_text_is_what_a_terminal_would_leave(nvim, text, lines):
     assert nvim.lua('return require("claude-ide.transcript.text").lines(..., true)', text) == lines
 
 
-@pytest.mark.one_nvim
 def test_a_carriage_return_in_what_was_said_takes_nothing_away(nvim):
     assert nvim.lua('return require("claude-ide.transcript.text").lines(...)', "one\rtwo\r\nthree\r") == [
         "one",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fake_lsp import LSP
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 OLD = [f"line {i}" for i in range(1, 61)]
 TEXT = "\n".join(OLD) + "\n"
@@ -107,6 +107,7 @@ def test_every_write_of_several_shows(opened):
         opened.wait(lambda i=i: opened.lines() == [f"version {i}"])
 
 
+@pytest.mark.every_nvim
 def test_cursor_folds_marks_and_jumps_stay_and_u_brings_the_old_text_back(opened):
     opened.lua("""
       vim.wo.foldmethod = "manual"
@@ -340,6 +341,7 @@ def test_own_writes_are_no_news(opened):
     assert opened.lua("return #notices") == 0
 
 
+@pytest.mark.every_nvim
 def test_a_change_while_the_command_line_window_is_open_shows_after_it(opened):
     opened.keys("q:")
     opened.wait("vim.fn.getcmdwintype() == ':'")
@@ -353,6 +355,7 @@ def test_a_change_while_the_command_line_window_is_open_shows_after_it(opened):
     opened.wait(lambda: opened.lines() == ["new"])
 
 
+@pytest.mark.every_nvim
 def test_neovims_own_question_about_a_modified_buffer_does_not_come(opened):
     opened.keys("ggImine <Esc>")
     opened.wait("vim.bo.modified")
@@ -379,6 +382,7 @@ def test_it_can_be_off(start_nvim, off):
     }
 
 
+@pytest.mark.every_nvim
 def test_a_buffer_in_two_windows_keeps_both_views(opened):
     opened.keys("50Gzt:split<CR>ggzt")
     opened.wait("#vim.api.nvim_list_wins() == 2 and vim.fn.line('.') == 1")
@@ -403,6 +407,7 @@ def test_it_does_not_matter_that_autoread_is_off(start_nvim):
     assert nvim.lua("return { vim.bo.modified, #notices }") == [False, 0]
 
 
+@pytest.mark.every_nvim
 def test_a_swap_file_stays_and_is_of_the_new_text(start_nvim):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, init_lua=NOTICES + "vim.o.swapfile = true")
     nvim.lua(START)
