@@ -40,7 +40,7 @@ return {
   { "sessions" },
   -- The features.
   { "terminal", "watch" },
-  { "diagnostics", "journal", "mention", "selection", "sessions.next_prompt", "sessions.ours" },
+  { "diagnostics", "journal", "mention", "notebook", "selection", "sessions.next_prompt", "sessions.ours" },
   -- What language servers know, for whoever asks.
   { "language" },
   { "diff", "review" },

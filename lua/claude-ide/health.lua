@@ -159,6 +159,7 @@ function M.check()
   check_clients()
   require("claude-ide.health.sessions").check()
   require("claude-ide.health.journal").check()
+  require("claude-ide.health.notebook").check()
   require("claude-ide.health.surroundings").check()
   check_plugins()
 end

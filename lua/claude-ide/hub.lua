@@ -21,6 +21,7 @@ local M = {}
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)
+---| "kernels_changed" # fun(): one starts, runs, waits or ends
 ---| "sessions_told" # fun(): what the sessions of this Neovim do is known anew
 
 ---@type table<claude-ide.hub.Topic, fun(...)[]>

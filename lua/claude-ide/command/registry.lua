@@ -300,6 +300,17 @@ return {
     end,
   },
   {
+    name = "kernel",
+    args = "[start | interrupt | restart | stop | log]",
+    doc = "The Jupyter kernel that Claude's code runs in: that of the notebook in the window, else the one that ran last, else "
+      .. "that of the project. `interrupt` ends what runs and keeps the variables, `restart` and `stop` forget them, `log` "
+      .. "shows what ran and what came of it. Without an argument: say how things stand. See |claude-ide-notebooks|.",
+    run = function(words)
+      return require("claude-ide.command.kernel").run(words[1])
+    end,
+    complete = complete_one_of({ "start", "interrupt", "restart", "stop", "log" }),
+  },
+  {
     name = "log",
     doc = "Open the log file.",
     run = function()

@@ -436,6 +436,37 @@ return {
     },
   },
   {
+    "notebook",
+    doc = "The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, see |claude-ide-notebooks|.",
+    fields = {
+      { "enabled", kind = kind.boolean, default = true, doc = "Offer it, where there is a Python with ipykernel." },
+      {
+        "kernel",
+        kind = kind.string,
+        doc = "The Python that runs the code, as a path, or the name of an installed kernel (`jupyter kernelspec list`). Not "
+          .. "set: the environment that is active or lies in the project, else `python3` on the PATH.",
+      },
+      {
+        "timeout_ms",
+        kind = kind.integer(0),
+        default = 600000,
+        doc = "What runs for more milliseconds is interrupted. 0: never.",
+      },
+      {
+        "max_output",
+        kind = kind.integer(1000, 1000000),
+        default = 30000,
+        doc = "Most characters of output of one run. Of more, the beginning and the end are kept.",
+      },
+      {
+        "confirm",
+        kind = kind.boolean,
+        default = false,
+        doc = "Ask you before each run, with the keys of a diff. The CLI asks itself, unless you have allowed the tool there.",
+      },
+    },
+  },
+  {
     "notify",
     doc = "The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim "
       .. "with Claude's terminal out of sight. |claude-ide-states| says when exactly.",

@@ -16,6 +16,7 @@ local LOOK_AGAIN_MS = 50
 ---@field id any
 ---@field show fun()
 ---@field name? string of the file that a diff waits for; nil: no diff, it waits only for what is over in a moment
+---@field words? string what waits, where it is no diff: "Claude wants to run code"
 
 ---@type claude-ide.ui.attention.Entry[]
 local waiting = {}
@@ -100,12 +101,16 @@ end
 ---Says which diffs wait, or takes the line away.
 ---@param busy? claude-ide.ui.attention.Busy
 local function hint(busy)
-  local names = {} ---@type string[]
+  local names, other = {}, nil ---@type string[], string?
   for _, entry in ipairs(waiting) do
-    names[#names + 1] = entry.name
+    other = other or entry.words
+    names[#names + 1] = not entry.words and entry.name or nil
   end
-  if not busy or not busy.till or #names == 0 then
+  if not busy or not busy.till or (#names == 0 and not other) then
     require("claude-ide.ui.hint").hide()
+    return
+  elseif #names == 0 then
+    require("claude-ide.ui.hint").show(("%s · opens %s"):format(other, busy.till))
     return
   end
   local what = #names == 1 and "a change to " .. names[1] or #names .. " changes"
@@ -200,8 +205,9 @@ end
 ---@param id any names the entry for `forget`
 ---@param name string of the file, for the person
 ---@param show fun()
-function M.when_free(id, name, show)
-  show_in_time({ id = id, name = name, show = show })
+---@param words? string what waits, where it is no diff
+function M.when_free(id, name, show, words)
+  show_in_time({ id = id, name = name, show = show, words = words })
 end
 
 ---@class claude-ide.ui.attention.Asked

@@ -20,6 +20,8 @@ local M = {}
 ---| "conflict" # a side of a conflict
 ---| "keys" # a list of keys
 ---| "transcript"
+---| "kernel" # what ran in the kernels
+---| "code" # that is asked about
 ---| "place" # in a transcript, as a list of places names it
 ---| "terminal"
 ---| "mcp" # how agents find the tools
@@ -97,6 +99,7 @@ local WORDS = {
   "kept",
   "now",
   "on disk",
+  "output",
 }
 
 ---Whether a buffer is what a saved session has made of one of ours: of such a name, empty, and no file.

@@ -6,9 +6,11 @@
 //! asks the editor, its twin `lua/claude-ide/tools/<call>.lua` (a dot in the call is a folder).
 
 mod arguments;
+mod blocks;
 mod check_document_dirty;
 mod close_all_diff_tabs;
 mod close_tab;
+mod execute_code;
 mod get_all_opened_file_paths;
 mod get_current_selection;
 mod get_diagnostics;
@@ -39,7 +41,7 @@ pub(crate) use toolbox::Toolbox;
 use crate::{options::Workspace, selection::Selections};
 
 /// The tools of the IDE's endpoint, in the order in which clients see them.
-pub(crate) const TOOLS: [&Tool; 14] = [
+pub(crate) const TOOLS: [&Tool; 15] = [
     &open_file::TOOL,
     &open_files::TOOL,
     &open_diff::TOOL,
@@ -54,6 +56,7 @@ pub(crate) const TOOLS: [&Tool; 14] = [
     &check_document_dirty::TOOL,
     &save_document::TOOL,
     &reformat_file::TOOL,
+    &execute_code::TOOL,
 ];
 
 /// One tool.

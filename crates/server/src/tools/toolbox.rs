@@ -184,11 +184,6 @@ mod tests {
     }
 
     #[test]
-    fn execute_code_is_not_offered() {
-        assert!(all().find("executeCode").is_none());
-    }
-
-    #[test]
     fn the_list_that_clients_see_changes_only_on_purpose() {
         let list = ListToolsResult { tools: TOOLS.into_iter().map(describe).collect() };
         let list = serde_json::to_string_pretty(&list).unwrap() + "\n";

@@ -1,0 +1,61 @@
+//! A reply of the editor that is content already: texts and images, in order.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use claude_ide_protocol::{content::Content, mcp::CallToolResult};
+
+use super::{LenientList, UnexpectedReply, parse_reply};
+
+#[derive(Deserialize)]
+struct Reply<'a> {
+    #[serde(borrow)]
+    content: LenientList<Block<'a>>,
+    #[serde(default)]
+    is_error: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: String,
+    },
+    #[serde(rename_all = "camelCase")]
+    Image {
+        #[serde(borrow)]
+        data: std::borrow::Cow<'a, str>,
+        mime_type: String,
+    },
+}
+
+/// Checks that every block is one, and hands them on.
+pub(super) fn parse(reply: &RawValue) -> Result<CallToolResult, UnexpectedReply> {
+    let Reply { content, is_error } = parse_reply(reply)?;
+    let content = content.0.into_iter().map(|block| match block {
+        Block::Text { text } => Content::text(text),
+        Block::Image { data, mime_type } => Content::Image { data: data.into_owned(), mime_type },
+    });
+    Ok(CallToolResult { content: content.collect(), is_error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(reply: &str) -> Result<String, String> {
+        let result = parse(&RawValue::from_string(reply.to_owned()).unwrap()).map_err(|error| error.to_string())?;
+        Ok(serde_json::to_string(&result).unwrap())
+    }
+
+    #[test]
+    fn an_empty_list_of_the_editors_language_is_one() {
+        assert_eq!(parsed(r#"{"content":{}}"#).unwrap(), r#"{"content":[]}"#);
+    }
+
+    #[test]
+    fn what_is_no_block_is_not_sent() {
+        assert!(parsed(r#"{"content":[{"type":"video"}]}"#).is_err());
+        assert!(parsed(r#"{"content":[{"type":"image","data":"AA=="}]}"#).is_err());
+    }
+}

@@ -1,0 +1,34 @@
+-- The Python that runs Claude's code, for the health check.
+local M = {}
+
+local PATIENCE_MS = 20000
+
+function M.check()
+  vim.health.start("Notebooks")
+  if not require("claude-ide.config").get().notebook.enabled then
+    return vim.health.info("executeCode is not offered: notebook.enabled is false")
+  end
+  local notebook = require("claude-ide.notebook")
+  local found, missing
+  notebook.look_again(function(interpreter, problem)
+    found, missing = interpreter, problem
+  end)
+  vim.wait(PATIENCE_MS, function()
+    return found ~= nil or missing ~= nil
+  end, 10)
+  if found then
+    local kernel = found.kernel and (", for the kernel %s"):format(found.kernel) or ""
+    vim.health.ok(("executeCode: %s (%s, Python %s)%s"):format(found.path, found.from, found.version, kernel))
+  else
+    local what = missing and missing.what or "No Python said what it has."
+    vim.health.warn("executeCode is not offered: " .. what, {
+      missing and missing.mend and ("Run `%s`"):format(missing.mend)
+        or "Install Python and ipykernel, or say where they are: notebook.kernel",
+    })
+  end
+  for _, kernel in ipairs(notebook.list()) do
+    vim.health.info(("Kernel of %s: %s %s"):format(kernel.name, kernel.state, kernel.about or ""))
+  end
+end
+
+return M

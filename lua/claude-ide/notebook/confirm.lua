@@ -1,0 +1,141 @@
+-- Asks the person before code runs in a kernel, where `notebook.confirm` says so: the presenter of this kind of decision, and
+-- its source. The code stands in a window over the screen; what is pressed there is the answer, closing it a no.
+local M = {}
+
+local KIND = "run_code"
+local ZINDEX = 60
+local MAX_HEIGHT = 20
+
+---@class claude-ide.notebook.Question: claude-ide.Decision
+---@field code string
+---@field name string of the kernel
+---@field win? integer
+
+---@type claude-ide.decisions.Source?
+local source
+
+---@param question claude-ide.notebook.Question
+local function attention_id(question)
+  return "run_code " .. question.id
+end
+
+---@param question claude-ide.notebook.Question
+local function take_away(question)
+  require("claude-ide.ui.attention").forget(attention_id(question))
+  local win = question.win
+  question.win = nil
+  if win and vim.api.nvim_win_is_valid(win) then
+    vim.api.nvim_win_close(win, true)
+  end
+end
+
+---@param question claude-ide.notebook.Question
+---@param outcome "accepted"|"rejected"
+local function settle(question, outcome)
+  require("claude-ide.decisions").settle(question, { outcome = outcome })
+  take_away(question)
+end
+
+---@param question claude-ide.notebook.Question
+---@return integer
+local function new_buffer(question)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(question.code, "\n", { plain = true }))
+  vim.bo[buf].modifiable = false
+  require("claude-ide.ui.ours").mark(buf, "code", question.id)
+  if not pcall(vim.treesitter.start, buf, "python") then
+    vim.bo[buf].syntax = "python"
+  end
+  local keymaps = require("claude-ide.config").get().diff.keymaps
+  local key_list = require("claude-ide.ui.key_list")
+  for outcome, option in pairs({ accepted = keymaps.accept, rejected = keymaps.reject }) do
+    for _, key in ipairs(key_list.keys(option)) do
+      vim.keymap.set("n", key, function()
+        settle(question, outcome)
+      end, { buffer = buf, nowait = true, desc = "Claude: " .. outcome .. " code" })
+    end
+  end
+  return buf
+end
+
+---@param question claude-ide.notebook.Question
+local function show(question)
+  if question.state ~= "pending" then
+    return
+  end
+  local buf = new_buffer(question)
+  local keymaps = require("claude-ide.config").get().diff.keymaps
+  local key_list = require("claude-ide.ui.key_list")
+  local keys = (" run: %s · do not: %s "):format(
+    table.concat(key_list.keys(keymaps.accept), " "),
+    table.concat(key_list.keys(keymaps.reject), " ")
+  )
+  local width = math.min(100, vim.o.columns - 4)
+  local height = math.min(vim.api.nvim_buf_line_count(buf), MAX_HEIGHT, math.max(vim.o.lines - 6, 1))
+  question.win = vim.api.nvim_open_win(buf, true, {
+    relative = "editor",
+    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
+    col = math.max(math.floor((vim.o.columns - width) / 2) - 1, 0),
+    width = math.max(width, 1),
+    height = height,
+    border = "rounded",
+    title = require("claude-ide.width").cut((" Claude wants to run this (%s) "):format(question.name), width),
+    footer = require("claude-ide.width").cut(keys, width),
+    zindex = ZINDEX,
+    style = "minimal",
+  })
+  vim.api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(question.win),
+    once = true,
+    desc = "Claude: code that is closed is not run",
+    callback = function()
+      question.win = nil
+      settle(question, "rejected")
+    end,
+  })
+end
+
+local presenter = { ---@type claude-ide.decisions.Presenter
+  one = "run of code",
+  many = "runs of code",
+  present = function(question)
+    ---@cast question claude-ide.notebook.Question
+    require("claude-ide.ui.attention").when_free(attention_id(question), question.name, function()
+      show(question)
+    end, "Claude wants to run code")
+  end,
+  withdraw = function(question)
+    ---@cast question claude-ide.notebook.Question
+    take_away(question)
+  end,
+}
+
+---@return claude-ide.decisions.Source
+local function the_source()
+  if not source then
+    require("claude-ide.decisions").register(KIND, presenter)
+    source = require("claude-ide.decisions").source({
+      name = "Claude",
+      writes = "agent",
+      answer = function(request, answer, err)
+        local may_run = answer ~= nil and answer.outcome == "accepted"
+        request(may_run, err or (not may_run and "The user did not let this run." or nil))
+      end,
+      tell = function() end,
+      cannot_hear = function()
+        return nil
+      end,
+    })
+  end
+  return source
+end
+
+---@param kernel claude-ide.notebook.Kernel
+---@param run claude-ide.notebook.Run
+---@param done fun(may_run: boolean, err?: string) once, unless it is taken back
+function M.ask(kernel, run, done)
+  run.decision = require("claude-ide.decisions").ask(KIND, the_source(), done, { code = run.code, name = kernel.name })
+end
+
+return M

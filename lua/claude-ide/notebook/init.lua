@@ -1,0 +1,134 @@
+-- The kernels of this Neovim: one for the workspace, one for each notebook that is used, and the Python that runs them.
+local M = {}
+
+local MAX_KERNELS = 6
+
+---@type table<string, claude-ide.notebook.Kernel> by folder or notebook
+local kernels = {}
+
+---@class claude-ide.notebook.Looked
+---@field found? claude-ide.notebook.Interpreter
+---@field missing? claude-ide.notebook.Missing
+
+---@type table<string, claude-ide.notebook.Looked> by folder
+local looked = {}
+---Who waits for a look that is under way.
+---@type table<string, (fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing))[]>
+local looking = {}
+
+---The folder of the workspace.
+---@return string
+local function folder()
+  return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
+end
+
+---The Python for a folder. Looks for it where none is known.
+---@param of string
+---@param done fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing)
+function M.interpreter(of, done)
+  if looked[of] and looked[of].found then
+    return done(looked[of].found)
+  elseif looking[of] then
+    return table.insert(looking[of], done)
+  end
+  looking[of] = { done }
+  require("claude-ide.notebook.interpreter").find(of, function(found, missing)
+    local waiting = looking[of] or {}
+    looking[of], looked[of] = nil, { found = found, missing = missing }
+    for _, tell in ipairs(waiting) do
+      require("claude-ide.safely").wrap("use a Python", tell)(found, missing)
+    end
+  end)
+end
+
+---Looks anew for the Python of the workspace: something may have been installed.
+---@param done? fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing)
+function M.look_again(done)
+  looked[folder()] = nil
+  M.interpreter(folder(), done or function() end)
+end
+
+---It may be another one from now on.
+---@param of string
+function M.forget_interpreter(of)
+  looked[of] = nil
+end
+
+---@param path? string of a notebook; nil: that of the workspace
+---@return string key
+---@return string name for the person
+---@return string cwd
+local function place(path)
+  local of = folder()
+  if not path then
+    return of, vim.fs.basename(of), of
+  end
+  local real = require("claude-ide.path").real(path)
+  return real, require("claude-ide.path").relative(real, of), vim.fs.dirname(real)
+end
+
+---The kernel of a notebook, else of the workspace. One is made where there is none; its process starts when it is needed.
+---@param path? string
+---@return claude-ide.notebook.Kernel?
+---@return string? err
+function M.kernel(path)
+  local key, name, cwd = place(path)
+  if not kernels[key] then
+    local count = vim.tbl_count(kernels)
+    for other, kernel in pairs(kernels) do
+      if count >= MAX_KERNELS and kernel.state == "off" then
+        kernels[other] = nil
+        count = count - 1
+      end
+    end
+    if count >= MAX_KERNELS then
+      return nil, ("%d kernels run. `:Claude kernel stop` ends one."):format(count)
+    end
+    kernels[key] = require("claude-ide.notebook.kernel").new(name, cwd)
+  end
+  return kernels[key]
+end
+
+---Runs code.
+---@param path? string of the notebook
+---@param run claude-ide.notebook.Run
+---@return claude-ide.notebook.Kernel?
+---@return string? err
+function M.run(path, run)
+  local kernel, err = M.kernel(path)
+  if not kernel then
+    return nil, err
+  end
+  local ok
+  ok, err = kernel:add(run)
+  if not ok then
+    return nil, err
+  end
+  return kernel
+end
+
+---All that there are, the one that ran last first.
+---@return claude-ide.notebook.Kernel[]
+function M.list()
+  local list = vim.tbl_values(kernels)
+  table.sort(list, function(one, other)
+    return one.used > other.used
+  end)
+  return list
+end
+
+---The kernel that a person means who names none: of the notebook in the window, else the one that ran last, else that of the
+---workspace.
+---@return claude-ide.notebook.Kernel?
+---@return string? err
+function M.meant()
+  local name = vim.api.nvim_buf_get_name(0)
+  local here = name:find("%.ipynb$") and kernels[require("claude-ide.path").real(name)]
+  local kernel = here or M.list()[1]
+  if kernel then
+    return kernel
+  end
+  return M.kernel()
+end
+
+return M

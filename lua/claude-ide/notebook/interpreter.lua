@@ -1,0 +1,159 @@
+-- Which Python runs the kernel: the one that the person names, else the project's, else one on the PATH. It must have ipykernel.
+-- Neovim never waits for it: the environments are asked in turn, each a process of its own.
+local M = {}
+
+local uv = vim.uv
+
+---How long a Python may take to say what it has. A first start from a slow disk takes seconds.
+local PATIENCE_MS = 20000
+---Most environments have jupyter_client wherever they have ipykernel, which needs it.
+local CHECK = "import importlib.util as u, sys\n"
+  .. "print(sys.version.split()[0], *[m for m in ('ipykernel', 'jupyter_client') if u.find_spec(m)])"
+
+---@class claude-ide.notebook.Interpreter
+---@field path string of the Python
+---@field from string where it was found, for the person
+---@field kernel? string a kernel that is installed under this name, to be run instead
+---@field version string
+
+---@class claude-ide.notebook.Missing
+---@field what string a sentence
+---@field mend? string the command that helps
+
+---@class claude-ide.notebook.Candidate
+---@field path string
+---@field from string
+---@field of_project boolean
+
+---@param name string
+---@return string?
+local function variable(name)
+  local value = vim.env[name] --[[@as string?]]
+  return value ~= "" and value or nil
+end
+
+---The Pythons that there are, the best first.
+---@param folder string of the project
+---@return claude-ide.notebook.Candidate[]
+function M.candidates(folder)
+  local found, seen = {}, {} ---@type claude-ide.notebook.Candidate[], table<string, true>
+  local function add(path, from, of_project)
+    if path and path ~= "" and not seen[path] and vim.fn.executable(path) == 1 then
+      seen[path] = true
+      found[#found + 1] = { path = path, from = from, of_project = of_project }
+    end
+  end
+  local function add_environment(root, from)
+    if root then
+      add(root .. "/bin/python", from, true)
+    end
+  end
+  local conda = variable("CONDA_PREFIX")
+  local is_base = variable("CONDA_DEFAULT_ENV") == "base" -- it is active in every shell, whatever the project
+  add_environment(variable("VIRTUAL_ENV"), "$VIRTUAL_ENV")
+  if not is_base then
+    add_environment(conda, "$CONDA_PREFIX")
+  end
+  -- Where `uv` puts the environment of a project; else in `.venv`.
+  local of_uv = variable("UV_PROJECT_ENVIRONMENT")
+  if of_uv and uv.fs_stat(folder .. "/pyproject.toml") then
+    add_environment(of_uv:sub(1, 1) == "/" and of_uv or folder .. "/" .. of_uv, "$UV_PROJECT_ENVIRONMENT")
+  end
+  for _, name in ipairs({ ".venv", "venv", "env", ".pixi/envs/default" }) do
+    add_environment(folder .. "/" .. name, name)
+  end
+  if is_base then
+    add_environment(conda, "$CONDA_PREFIX")
+  end
+  for _, name in ipairs({ "python3", "python" }) do
+    add(vim.fn.exepath(name), name .. " on the PATH", false)
+  end
+  return found
+end
+
+---@param python string
+---@param done fun(version?: string, has: table<string, true>) later, on the main loop
+local function ask(python, done)
+  local finish = vim.schedule_wrap(function(result)
+    local words = result and result.code == 0 and vim.split(vim.trim(result.stdout or ""), "%s+") or {}
+    local has = {}
+    for _, word in ipairs(words) do
+      has[word] = true
+    end
+    done(words[1], has)
+  end)
+  -- From `/`: a folder of the project may be called ipykernel.
+  local options = { text = true, timeout = PATIENCE_MS, cwd = "/", stderr = false }
+  if not pcall(vim.system, { python, "-c", CHECK }, options, finish) then
+    finish(nil)
+  end
+end
+
+---The command that puts ipykernel where the kernel will be looked for.
+---@param folder string
+---@param first? claude-ide.notebook.Candidate
+---@return string?
+local function remedy(folder, first)
+  if not first then
+    return nil
+  elseif first.of_project and vim.fn.executable("uv") == 1 then
+    local is_uvs = uv.fs_stat(folder .. "/uv.lock") and vim.startswith(first.path, folder .. "/")
+    return is_uvs and "uv add --dev ipykernel" or "uv pip install --python " .. first.path .. " ipykernel"
+  end
+  return first.path .. " -m pip install ipykernel"
+end
+
+---@param chosen string `notebook.kernel`
+---@return claude-ide.notebook.Candidate? nil: it is the name of a kernel
+---@return string? err
+local function named(chosen)
+  local path = vim.fn.fnamemodify(chosen, ":p")
+  if not chosen:find("/", 1, true) then
+    return nil
+  elseif uv.fs_stat(path .. "/bin/python") then
+    path = vim.fs.normalize(path) .. "/bin/python"
+  end
+  if vim.fn.executable(path) ~= 1 or vim.fn.isdirectory(path) == 1 then
+    return nil, ("notebook.kernel: there is no Python at %s."):format(chosen)
+  end
+  return { path = path, from = "notebook.kernel", of_project = true }
+end
+
+---Finds it.
+---@param folder string of the project
+---@param done fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing) later
+function M.find(folder, done)
+  local chosen = require("claude-ide.config").get().notebook.kernel
+  local candidates, kernel = M.candidates(folder), nil ---@type claude-ide.notebook.Candidate[], string?
+  if chosen then
+    local one, err = named(chosen)
+    if err then
+      return vim.schedule(function()
+        done(nil, { what = err })
+      end)
+    end
+    candidates, kernel = one and { one } or candidates, not one and chosen or nil
+  end
+  -- A kernel of another language needs only what speaks to it.
+  local needs = kernel and "jupyter_client" or "ipykernel"
+  local function try(index)
+    local candidate = candidates[index]
+    if not candidate then
+      local what = #candidates == 0 and "There is no Python on the PATH or in the project."
+        or ("%s (%s) has no %s."):format(candidates[1].path, candidates[1].from, needs)
+      return vim.schedule(function()
+        done(nil, { what = what, mend = remedy(folder, candidates[1]) })
+      end)
+    end
+    ask(candidate.path, function(version, has)
+      if version and has[needs] then
+        done({ path = candidate.path, from = candidate.from, version = version, kernel = kernel })
+      else
+        try(index + 1)
+      end
+    end)
+  end
+  try(1)
+end
+
+return M

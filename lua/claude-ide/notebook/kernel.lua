@@ -1,0 +1,398 @@
+-- One kernel: what waits to be run in it, one after the other, and what becomes of each. Its process may come and go.
+-- Invariants: every run is answered once, or dropped by who asked; runs begin in the order in which they were asked for; who
+-- runs after the variables were lost is told so.
+local M = {}
+
+local MAX_QUEUE = 64
+---A Python that hangs before it says a word.
+local START_MS = 90000
+
+---@alias claude-ide.notebook.Answer { content: table[], is_error?: boolean, outputs?: table[], count?: integer }
+
+---@class claude-ide.notebook.Run
+---@field code string
+---@field who string for the person
+---@field restart? boolean a fresh kernel first
+---@field keep? boolean the outputs are wanted as a notebook has them
+---@field done fun(answer?: claude-ide.notebook.Answer, err?: string) once, unless it is cancelled
+---@field id? integer
+---@field phase? "waiting"|"asking"|"starting"|"running"
+---@field dropped? boolean nobody waits any more
+---@field told_lost? string its answer says that the variables were gone before it
+---@field overdue? boolean it was answered and goes on
+---@field decision? claude-ide.Decision
+
+---@class claude-ide.notebook.Kernel
+---@field name string for the person
+---@field cwd string
+---@field state "off"|"starting"|"idle"|"busy"|"stubborn"
+---@field bridge? claude-ide.notebook.Bridge
+---@field about? string what kernel it is
+---@field current? claude-ide.notebook.Run
+---@field queue claude-ide.notebook.Run[]
+---@field lost? string why the variables of before are gone
+---@field used number when it last ran something
+---@field failure? string why it cannot be started
+local Kernel = {}
+Kernel.__index = Kernel
+
+local last_run = 0
+
+---@param name string
+---@param cwd string
+---@return claude-ide.notebook.Kernel
+function M.new(name, cwd)
+  return setmetatable({ name = name, cwd = cwd, state = "off", queue = {}, used = vim.uv.now() }, Kernel)
+end
+
+---@param text string
+---@return table
+local function words(text)
+  return { type = "text", text = text }
+end
+
+---@return claude-ide.config.Notebook
+local function options()
+  return require("claude-ide.config").get().notebook
+end
+
+---@param run claude-ide.notebook.Run
+---@param answer? claude-ide.notebook.Answer
+---@param err? string
+local function finish(run, answer, err)
+  if run.done and not run.dropped then
+    local done = run.done
+    run.done = nil
+    require("claude-ide.safely").wrap("answer a run", done)(answer, err)
+  end
+end
+
+-- The process
+
+---Ends the process, if there is one. What it runs is answered.
+---@param why string for who waits
+---@param lost? string why the variables are gone; nil: nobody need be told
+function Kernel:end_process(why, lost)
+  local bridge, run = self.bridge, self.current
+  self.bridge, self.about = nil, nil
+  if bridge then
+    self.state, self.lost = "off", lost
+    bridge:close()
+  end
+  if run and (run.phase == "starting" or run.phase == "running") then
+    self.current = nil
+    require("claude-ide.notebook.log").ended(self, run, why)
+    finish(run, nil, why)
+  end
+end
+
+---@param event table
+function Kernel:on_started(event)
+  self.about = ("%s, %s %s"):format(event.implementation, event.language, event.version)
+  self.state = "idle"
+  require("claude-ide.hub").tell("kernels_changed")
+  if self.current and self.current.phase == "starting" then
+    self:send_run()
+  else
+    self:pump()
+  end
+end
+
+---@param status string
+---@param event table
+---@return string?
+function Kernel:remark(status, event)
+  local seconds = ("%.0f s"):format(event.seconds or 0)
+  if status == "timeout" then
+    return ("Interrupted after %s: the time limit of the user's editor."):format(seconds)
+  elseif status == "interrupted" then
+    return ("The user interrupted it after %s."):format(seconds)
+  elseif status == "stubborn" then
+    return ("It was interrupted after %s and goes on all the same. Wait, or begin anew with restart: true."):format(
+      seconds
+    )
+  elseif status == "died" then
+    return "The kernel ended while this ran. All variables are gone; the next call starts a new kernel."
+  elseif status == "failed" then
+    return "The kernel could not run this: " .. tostring(event.message)
+  end
+  return nil
+end
+
+---@param event table
+function Kernel:on_done(event)
+  local run = self.current
+  if not run or run.id ~= event.id then
+    return
+  end
+  local remark = self:remark(event.status, event)
+  local content = {}
+  if run.told_lost then
+    content[1] = words(("[A new kernel: %s. Variables of before are gone.]\n"):format(run.told_lost))
+  end
+  vim.list_extend(content, event.content)
+  if remark then
+    content[#content + 1] = words(remark)
+  elseif #event.content == 0 then
+    content[#content + 1] = words("(no output)")
+  end
+  if event.status == "died" and self.bridge then
+    self.bridge:close()
+    self.bridge = nil -- and no word of a loss: this answer says it
+  end
+  require("claude-ide.notebook.log").ended(
+    self,
+    run,
+    remark or ("%s, %.2f s"):format(event.error or event.status, event.seconds)
+  )
+  finish(run, {
+    content = content,
+    is_error = event.status ~= "ok",
+    outputs = event.outputs,
+    count = event.count,
+  })
+  if event.status == "stubborn" then
+    self.state, run.overdue = "stubborn", true
+    self:refuse_waiting("The kernel is still busy with code that ignores the interrupt. restart: true begins anew.")
+  else
+    self:become_idle()
+  end
+end
+
+function Kernel:become_idle()
+  self.current = nil
+  self.state = self.bridge and "idle" or "off"
+  require("claude-ide.hub").tell("kernels_changed")
+  self:pump()
+end
+
+---@param why string
+function Kernel:refuse_waiting(why)
+  local waiting = self.queue
+  self.queue = {}
+  for _, run in ipairs(waiting) do
+    if run.restart then
+      self.queue[#self.queue + 1] = run
+    else
+      finish(run, nil, why)
+    end
+  end
+  self:pump()
+end
+
+---@param event table
+function Kernel:on_event(event)
+  if event.event == "started" then
+    self:on_started(event)
+  elseif event.event == "output" and self.current and self.current.id == event.id then
+    require("claude-ide.notebook.log").output(self, event)
+  elseif event.event == "done" then
+    self:on_done(event)
+  elseif event.event == "free" and self.state == "stubborn" then
+    self:become_idle()
+  elseif event.event == "failed" then
+    self.failure = event.message
+  elseif event.event == "died" and self.bridge then
+    self.bridge:close()
+    self:on_exit("the kernel ended")
+  end
+end
+
+---The process is gone, and nobody here ended it.
+---@param why string
+function Kernel:on_exit(why)
+  local failure = self.failure or (why ~= "" and "its process ended: " .. why) or "its process ended"
+  local was = self.state
+  self.bridge, self.state, self.failure = nil, "off", nil
+  require("claude-ide.notebook").forget_interpreter(self.cwd)
+  local run = self.current
+  self.current = nil
+  require("claude-ide.hub").tell("kernels_changed")
+  if was ~= "starting" and not (run and run.phase == "running" and not run.overdue) then
+    self.lost = self.lost or "the one before had ended"
+  end
+  if run and not run.overdue then
+    local message = was == "starting" and "The kernel cannot be started: " .. failure .. "."
+      or "The kernel ended while this ran. All variables are gone; the next call starts a new kernel."
+    require("claude-ide.notebook.log").ended(self, run, message)
+    finish(run, nil, message)
+  end
+  self:pump()
+end
+
+---@param interpreter claude-ide.notebook.Interpreter
+function Kernel:spawn(interpreter)
+  local bridge, err
+  bridge, err = require("claude-ide.notebook.bridge").start(
+    interpreter,
+    self.cwd,
+    require("claude-ide.notebook.log").images(),
+    function(event)
+      if self.bridge == bridge then
+        self:on_event(event)
+      end
+    end,
+    function(why)
+      if self.bridge == bridge then
+        self:on_exit(why)
+      end
+    end
+  )
+  self.bridge = bridge
+  if not bridge then
+    return self:on_exit(err or "")
+  end
+  vim.defer_fn(function()
+    if self.bridge == bridge and self.state == "starting" then
+      bridge.process:kill("sigkill")
+    end
+  end, START_MS)
+end
+
+---Starts the process, if there is none.
+function Kernel:start()
+  if self.state ~= "off" then
+    return
+  end
+  self.state = "starting"
+  require("claude-ide.hub").tell("kernels_changed")
+  require("claude-ide.notebook").interpreter(self.cwd, function(found, missing)
+    if self.state ~= "starting" or self.bridge then
+      return
+    elseif found then
+      return self:spawn(found)
+    end
+    self.failure = missing and missing.what:gsub("%.$", "") or "no Python was found"
+    self:on_exit("")
+  end)
+end
+
+-- The line
+
+---@param run claude-ide.notebook.Run
+function Kernel:begin(run)
+  local log = require("claude-ide.notebook.log")
+  run.phase = "starting"
+  log.began(self, run)
+  if run.restart then
+    self.current = nil
+    self:end_process("", nil)
+    self.current = run
+  end
+  if self.state == "idle" then
+    self:send_run()
+  else
+    self:start()
+  end
+end
+
+function Kernel:send_run()
+  local run = assert(self.current)
+  if run.dropped then
+    return self:become_idle()
+  end
+  run.phase, self.state, self.used = "running", "busy", vim.uv.now()
+  run.told_lost, self.lost = not run.restart and self.lost or nil, nil
+  require("claude-ide.hub").tell("kernels_changed")
+  self.bridge:send({
+    ["do"] = "run",
+    id = run.id,
+    code = run.code,
+    keep = run.keep or false,
+    limit = options().max_output,
+    timeout = options().timeout_ms / 1000,
+  })
+end
+
+---Goes on with the next that waits.
+function Kernel:pump()
+  local is_free = not self.current or (self.state == "stubborn" and self.queue[1] and self.queue[1].restart)
+  if not is_free or self.state == "starting" then
+    return
+  end
+  local run = table.remove(self.queue, 1)
+  if not run then
+    return
+  end
+  self.current = run
+  if not options().confirm then
+    return self:begin(run)
+  end
+  run.phase = "asking"
+  require("claude-ide.notebook.confirm").ask(self, run, function(may_run, err)
+    run.decision = nil
+    if may_run then
+      return self:begin(run)
+    end
+    self.current = nil
+    finish(run, nil, err)
+    self:pump()
+  end)
+end
+
+---@param run claude-ide.notebook.Run
+---@return boolean? ok
+---@return string? err
+function Kernel:add(run)
+  if #self.queue >= MAX_QUEUE then
+    return nil, ("%d runs wait for this kernel already."):format(MAX_QUEUE)
+  elseif self.state == "stubborn" and not run.restart then
+    return nil, "The kernel is still busy with code that ignores the interrupt. restart: true begins anew."
+  end
+  last_run = last_run + 1
+  run.id, run.phase = last_run, "waiting"
+  table.insert(self.queue, run)
+  self:pump()
+  return true
+end
+
+---Who asked no longer waits.
+---@param run claude-ide.notebook.Run
+function Kernel:cancel(run)
+  run.dropped = true
+  if run.phase == "waiting" then
+    self.queue = vim.tbl_filter(function(other)
+      return other ~= run
+    end, self.queue)
+  elseif run.phase == "asking" then
+    require("claude-ide.decisions").cancel(run.decision, "Claude has taken it back")
+    self.current = nil
+    self:pump()
+  elseif run.phase == "running" then
+    self:interrupt()
+  end
+end
+
+---@return boolean interrupted false: nothing runs
+function Kernel:interrupt()
+  if not (self.current and self.current.phase == "running" and self.bridge) then
+    return false
+  end
+  self.bridge:send({ ["do"] = "interrupt" })
+  return true
+end
+
+---The person wants a fresh one.
+function Kernel:restart()
+  self:end_process("The user restarted the kernel.", "the user restarted it")
+  self:start()
+end
+
+---The person wants it to end.
+function Kernel:stop()
+  local waiting = self.queue
+  self.queue = {}
+  self:end_process("The user stopped the kernel.", "the user had stopped the one before")
+  local asked = self.current
+  if asked and asked.phase == "asking" then
+    self.current = nil
+    require("claude-ide.decisions").cancel(asked.decision, "the kernel is stopped")
+    table.insert(waiting, 1, asked)
+  end
+  for _, run in ipairs(waiting) do
+    finish(run, nil, "The user stopped the kernel.")
+  end
+  require("claude-ide.hub").tell("kernels_changed")
+end
+
+return M

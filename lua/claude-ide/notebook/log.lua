@@ -1,0 +1,177 @@
+-- What ran in the kernels and what came of it, in a buffer that the person can read: Markdown, so that other plugins can draw it.
+-- Invariant: it is bounded, in lines and in images.
+local M = {}
+
+local MAX_LINES = 20000
+local MAX_IMAGES = 100
+local FENCE = "~~~~~~~~"
+
+local buf ---@type integer?
+---Whether the last line is to go on.
+local is_open = false
+local in_fence = false
+local images ---@type string?
+local image_files = {} ---@type string[]
+
+---The folder for the images. It goes with Neovim.
+---@return string
+function M.images()
+  images = images or vim.fn.tempname()
+  vim.fn.mkdir(images, "p", 448) -- 0700
+  return images
+end
+
+---@return integer
+local function buffer()
+  if buf and vim.api.nvim_buf_is_valid(buf) then
+    return buf
+  end
+  buf = vim.api.nvim_create_buf(false, true)
+  local ours = require("claude-ide.ui.ours")
+  ours.mark(buf, "kernel")
+  ours.name(buf, "kernel", "output")
+  vim.treesitter.language.register("markdown", "claude-kernel")
+  vim.bo[buf].filetype = "claude-kernel"
+  vim.bo[buf].modifiable = false
+  is_open, in_fence = true, false -- its one line is empty
+  return buf
+end
+
+---Windows that stand at the end stay there.
+---@param last integer the last line before
+local function follow(last)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    if vim.api.nvim_win_get_cursor(win)[1] >= last then
+      vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
+    end
+  end
+end
+
+---@param text string
+local function append(text)
+  local target = buffer()
+  local lines = vim.split(text, "\n", { plain = true })
+  local ends = lines[#lines] == ""
+  if ends then
+    lines[#lines] = nil
+  end
+  local last = vim.api.nvim_buf_line_count(target)
+  vim.bo[target].modifiable = true
+  if is_open and lines[1] then
+    local before = vim.api.nvim_buf_get_lines(target, last - 1, last, false)[1] or ""
+    lines[1] = before .. lines[1]
+    vim.api.nvim_buf_set_lines(target, last - 1, last, false, lines)
+  else
+    vim.api.nvim_buf_set_lines(target, last, last, false, lines)
+  end
+  local extra = vim.api.nvim_buf_line_count(target) - MAX_LINES
+  if extra > 0 then
+    vim.api.nvim_buf_set_lines(target, 0, extra, false, {})
+  end
+  vim.bo[target].modifiable = false
+  vim.bo[target].modified = false
+  is_open = not ends
+  follow(last)
+end
+
+---@param want boolean
+local function fence(want)
+  if in_fence ~= want then
+    append((is_open and "\n" or "") .. FENCE .. "\n")
+    in_fence = want
+  end
+end
+
+---@param kernel claude-ide.notebook.Kernel
+---@param run claude-ide.notebook.Run
+function M.began(kernel, run)
+  buffer()
+  fence(false)
+  local ticks = "```"
+  while run.code:find(ticks, 1, true) do
+    ticks = ticks .. "`"
+  end
+  local code = run.code:gsub("\n+$", "")
+  append(
+    ("%s## %s · %s · %s\n\n%spython\n%s\n%s\n\n"):format(
+      is_open and vim.api.nvim_buf_line_count(buffer()) == 1 and "" or "\n",
+      kernel.name,
+      run.who,
+      os.date("%H:%M:%S"),
+      ticks,
+      code,
+      ticks
+    )
+  )
+end
+
+---@param path string
+local function keep_image(path)
+  image_files[#image_files + 1] = path
+  while #image_files > MAX_IMAGES do
+    vim.uv.fs_unlink(table.remove(image_files, 1), function() end)
+  end
+end
+
+---@param _ claude-ide.notebook.Kernel
+---@param event table
+function M.output(_, event)
+  if event.kind == "text" then
+    fence(true)
+    append(event.text)
+  elseif event.kind == "image" then
+    keep_image(event.path)
+    fence(false)
+    append(("\n![%s, %d bytes](%s)\n\n"):format(event.mime, event.bytes, event.path))
+  end
+end
+
+---@param _ claude-ide.notebook.Kernel
+---@param run claude-ide.notebook.Run
+---@param how string
+function M.ended(_, run, how)
+  if not run.overdue then
+    fence(false)
+    append(("\n*%s*\n"):format(how))
+  end
+end
+
+---Images in the buffer, where snacks.nvim can draw them. Else their lines name the files.
+---@param target integer
+local function draw_images(target)
+  local snacks = package.loaded["snacks"]
+  if type(snacks) ~= "table" then
+    return
+  end
+  local ok, err = pcall(function()
+    if snacks.config and snacks.config.image and snacks.config.image.enabled then
+      snacks.image.doc.attach(target)
+    end
+  end)
+  if not ok then
+    require("claude-ide.log").debug("snacks.image cannot draw: %s", err)
+  end
+end
+
+---Shows it.
+---@return boolean? ok
+---@return string? err
+function M.open()
+  if not (buf and vim.api.nvim_buf_is_valid(buf)) then
+    return nil, "Nothing has run in a kernel yet."
+  end
+  local win = vim.fn.win_findbuf(buf)[1]
+  if win then
+    vim.api.nvim_set_current_win(win)
+  else
+    vim.cmd("botright split")
+    vim.api.nvim_win_set_buf(0, buf)
+    vim.wo[0][0].wrap = true
+  end
+  vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
+  pcall(vim.treesitter.start, buf, "markdown")
+  draw_images(buf)
+  return true
+end
+
+return M
