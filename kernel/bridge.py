@@ -12,8 +12,8 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,7 +61,7 @@ class Bridge:
         self._images = images
         try:
             await asyncio.wait_for(self._start(kernel, cwd), START_SECONDS)
-        except asyncio.TimeoutError:
+        except asyncio.TimeoutError:  # noqa: UP041 - before Python 3.11 it is one of its own
             raise Problem(f"the kernel did not start within {START_SECONDS} seconds") from None
         info = self._info
         language = info.get("language_info", {})
@@ -97,7 +97,9 @@ class Bridge:
         if not kernel:
             manager.kernel_spec_manager = OwnInterpreter()
         try:
-            await manager.start_kernel(cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=sys.stderr.fileno())
+            await manager.start_kernel(
+                cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=sys.stderr.fileno()
+            )
         except NoSuchKernel:
             raise Problem(f"there is no kernel named {kernel}") from None
         except ImportError as error:
@@ -166,7 +168,9 @@ class Bridge:
         finally:
             died.cancel()
         content = reply.get("content", {}) if reply else {}
-        status = "died" if self._dead.is_set() else "stubborn" if stubborn else busy["why"] or content.get("status", "error")
+        status = (
+            "died" if self._dead.is_set() else "stubborn" if stubborn else busy["why"] or content.get("status", "error")
+        )
         self.say(
             "done",
             id=id,

@@ -12,7 +12,8 @@ import json
 import os
 import re
 from collections import deque
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 MAX_IMAGES = 10
 MAX_IMAGE_BYTES = 1_500_000
@@ -87,11 +88,17 @@ class RunOutput:
             rest = ""
         self._lines[name] = rest
 
-    def display(self, data: dict[str, Any], metadata: dict[str, Any], result: int | None, display_id: str | None) -> None:
+    def display(
+        self, data: dict[str, Any], metadata: dict[str, Any], result: int | None, display_id: str | None
+    ) -> None:
         """Something shown, or the result of the last expression with the number of the run."""
         self._clear_if_asked()
         self._end_lines()
-        kind = {"output_type": "display_data"} if result is None else {"output_type": "execute_result", "execution_count": result}
+        kind = (
+            {"output_type": "display_data"}
+            if result is None
+            else {"output_type": "execute_result", "execution_count": result}
+        )
         cell = {**kind, "data": data, "metadata": metadata}
         self._cells.append(cell)
         shown = self._show(data)

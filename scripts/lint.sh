@@ -39,8 +39,8 @@ check cargo-deny cargo-deny --log-level error check bans licenses sources
 check stylua stylua --check build.lua lua plugin tests demo scripts
 check selene selene --quiet build.lua lua plugin demo scripts tests/minimal_init.lua
 check luacats types
-check ruff-format ruff format --quiet --check --diff tests demo
-check ruff ruff check --quiet tests demo
+check ruff-format ruff format --quiet --check --diff tests demo kernel
+check ruff ruff check --quiet tests demo kernel
 check typos typos
 check docs scripts/doc.sh --check
 check symbols scripts/check-symbols.sh

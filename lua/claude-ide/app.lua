@@ -24,7 +24,11 @@ local function attach_the_rest()
   require("claude-ide.journal").attach()
   require("claude-ide.review.signs").attach()
   require("claude-ide.sessions.announce").attach()
+  require("claude-ide.tools.able").declare("ide", "executeCode", function()
+    return require("claude-ide.notebook.workspace_python").is_able()
+  end)
   require("claude-ide.tools.able").attach()
+  require("claude-ide.notebook.workspace_python").attach()
   require("claude-ide.update").keep()
 end
 

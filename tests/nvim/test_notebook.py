@@ -67,7 +67,10 @@ def running(nvim):
 
 def test_code_runs_and_its_state_stays(start, connect):
     code = Code(connect(start()))
-    assert code.text("import sys; x = 20\nprint('ünï'); print('bad', file=sys.stderr)\nx + 1") == "ünï\n[stderr]\nbad\n21\n"
+    assert (
+        code.text("import sys; x = 20\nprint('ünï'); print('bad', file=sys.stderr)\nx + 1")
+        == "ünï\n[stderr]\nbad\n21\n"
+    )
     assert code.text("x") == "20\n"
     assert code.text("pass") == "(no output)"
     assert code.text("for i in range(3): print(f'\\r{i} %', end='')") == "2 %"
@@ -147,7 +150,7 @@ def test_what_is_cancelled_is_interrupted_and_the_state_stays(start, connect):
     # The person.
     request = code.begin("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.1)")
     running(nvim)
-    nvim.wait(lambda: any("begun" == line for line in nvim.lines(nvim.lua("return vim.fn.bufnr('kernel (output)')"))))
+    nvim.wait(lambda: any(line == "begun" for line in nvim.lines(nvim.lua("return vim.fn.bufnr('kernel (output)')"))))
     nvim.cmd("Claude kernel interrupt")
     result = code.end(request)
     assert failed(result)
@@ -182,7 +185,10 @@ def test_a_kernel_that_ends_is_told_and_the_next_call_starts_anew(start, connect
     pid = int(code.text("import os; x = 1; os.getpid()"))
     os.kill(pid, 9)
     nvim.wait(f"{KERNEL}.state == 'off'", what="the end of the kernel to be seen")
-    assert code.text("'x' in globals()") == "[A new kernel: the one before had ended. Variables of before are gone.]\nFalse\n"
+    assert (
+        code.text("'x' in globals()")
+        == "[A new kernel: the one before had ended. Variables of before are gone.]\nFalse\n"
+    )
     # The process between Neovim and the kernel.
     pid = int(code.text("os = __import__('os'); os.getpid()"))
     os.kill(nvim.lua(f"return {KERNEL}.bridge.process.pid"), 9)
@@ -196,7 +202,9 @@ def test_two_clients_queue_in_order_and_each_is_answered_once(start, connect):
     requests = []
     for number in range(6):
         code = (one, two)[number % 2]
-        requests.append((code, code.begin(f"import time; time.sleep(0.05)\norder = globals().get('order', []) + [{number}]\norder")))
+        requests.append(
+            (code, code.begin(f"import time; time.sleep(0.05)\norder = globals().get('order', []) + [{number}]\norder"))
+        )
     seen = [text(code.end(request)) for code, request in requests]
     lists = [[int(digit) for digit in re.findall(r"\d", said)] for said in seen]
     assert sorted(map(len, lists)) == [1, 2, 3, 4, 5, 6]
@@ -210,7 +218,9 @@ def test_a_neovim_that_is_killed_leaves_nothing_running(start, connect):
     code = Code(connect(nvim))
     child = int(code.text("import os, subprocess; subprocess.Popen(['sleep', '1000']).pid"))
     kernel = int(code.text("os.getpid()"))
-    folder = Path(re.search(r"/\S+/claude-ide-kernel-\w+", Path(f"/proc/{kernel}/cmdline").read_text().replace("\0", " "))[0])
+    folder = Path(
+        re.search(r"/\S+/claude-ide-kernel-\w+", Path(f"/proc/{kernel}/cmdline").read_text().replace("\0", " "))[0]
+    )
     assert folder.stat().st_mode & 0o077 == 0
     assert (folder / "kernel.json").stat().st_mode & 0o177 == 0
     bridge = nvim.lua(f"return {KERNEL}.bridge.process.pid")
@@ -233,7 +243,11 @@ def test_a_neovim_that_quits_leaves_nothing_running(start, connect):
 def test_the_person_starts_restarts_stops_and_reads(start, connect):
     nvim = start()
     assert nvim.lua("return vim.fn.getcompletion('Claude kernel ', 'cmdline')") == [
-        "start", "interrupt", "restart", "stop", "log",
+        "start",
+        "interrupt",
+        "restart",
+        "stop",
+        "log",
     ]
     nvim.cmd("Claude kernel")
     nvim.wait_screen("No kernel was started yet.")
@@ -251,7 +265,9 @@ def test_the_person_starts_restarts_stops_and_reads(start, connect):
     assert code.text("x = 3; print('`````'); x") == "`````\n3\n"
     nvim.cmd("Claude kernel restart")
     nvim.wait(f"{KERNEL}.state == 'idle'", 4 * PATIENCE)
-    assert code.text("'x' in globals()") == "[A new kernel: the user restarted it. Variables of before are gone.]\nFalse\n"
+    assert (
+        code.text("'x' in globals()") == "[A new kernel: the user restarted it. Variables of before are gone.]\nFalse\n"
+    )
     nvim.cmd("Claude kernel log")
     lines = nvim.lines()
     assert re.match(r"## project · claude-code · \d\d:\d\d:\d\d$", lines[0])
@@ -259,7 +275,11 @@ def test_the_person_starts_restarts_stops_and_reads(start, connect):
     shown = ["", f"{fence}python", "x = 3; print('`````'); x", fence, "", "~~~~~~~~", "`````", "3", "~~~~~~~~", ""]
     assert lines[1:11] == shown
     assert re.match(r"\*ok, \d+\.\d\d s\*$", lines[11])
-    assert nvim.lua("return { vim.bo.filetype, vim.bo.modifiable, vim.bo.buftype }") == ["claude-kernel", False, "nofile"]
+    assert nvim.lua("return { vim.bo.filetype, vim.bo.modifiable, vim.bo.buftype }") == [
+        "claude-kernel",
+        False,
+        "nofile",
+    ]
     request = code.begin("while True: pass")
     running(nvim)
     waiting = code.begin("1")
@@ -354,13 +374,31 @@ def test_without_ipykernel_one_command_is_named(start_nvim, connect, tmp_path):
     nvim = start_nvim(env={"VIRTUAL_ENV": str(tmp_path / "empty"), "PATH": "/nowhere"})
     mend = f"{program} -m pip install ipykernel"
     assert nvim.lua(FIND, str(nvim.project))[1] == {"what": f"{program} ($VIRTUAL_ENV) has no ipykernel.", "mend": mend}
-    result = Code(connect(nvim))("1")
+    client = connect(nvim)
+    assert "executeCode" not in names(client)
+    result = Code(client)("1")
     assert failed(result)
     assert text(result) == f"The kernel cannot be started: {program} ($VIRTUAL_ENV) has no ipykernel."
     nvim.lua("vim.cmd.checkhealth('claude-ide')")
     health = " ".join(" ".join(nvim.lines()).split())
     assert "executeCode is not offered:" in health
     assert f"Run `{mend}`" in health
+
+
+def names(client):
+    return [tool["name"] for tool in client.request("tools/list")["tools"]]
+
+
+def test_it_is_listed_once_a_python_with_ipykernel_is_found(start_nvim, connect, tmp_path):
+    program = python(tmp_path / "mine", has=())
+    nvim = start_nvim(env={"VIRTUAL_ENV": str(tmp_path / "mine"), "PATH": "/nowhere"})
+    one = connect(nvim)
+    nvim.wait("require('claude-ide.notebook.workspace_python').missing() ~= nil", what="the Python to be asked")
+    assert "executeCode" not in names(one)
+    program.write_text("#!/bin/sh\necho 3.12.1 ipykernel jupyter_client\n")
+    connect(nvim)  # somebody comes: it is looked for again
+    one.wait_notification("notifications/tools/list_changed")
+    assert "executeCode" in names(one)
 
 
 def test_health_names_the_python(start):

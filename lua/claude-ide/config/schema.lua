@@ -437,9 +437,9 @@ return {
   },
   {
     "notebook",
-    doc = "The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, see |claude-ide-notebooks|.",
+    doc = "The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. "
+      .. "See |claude-ide-notebooks|.",
     fields = {
-      { "enabled", kind = kind.boolean, default = true, doc = "Offer it, where there is a Python with ipykernel." },
       {
         "kernel",
         kind = kind.string,

@@ -109,7 +109,6 @@
 ---@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
 
 ---@class claude-ide.Opts.notebook
----@field enabled? boolean Offer it, where there is a Python with ipykernel.
 ---@field kernel? string The Python that runs the code, as a path, or the name of an installed kernel (`jupyter kernelspec list`). Not set: the environment that is active or lies in the project, else `python3` on the PATH.
 ---@field timeout_ms? integer What runs for more milliseconds is interrupted. 0: never.
 ---@field max_output? integer Most characters of output of one run. Of more, the beginning and the end are kept.
@@ -156,7 +155,7 @@
 ---@field review? claude-ide.Opts.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
 ---@field transcript? claude-ide.Opts.transcript `:Claude transcript`: what was said and done in a session.
 ---@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
----@field notebook? claude-ide.Opts.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, see |claude-ide-notebooks|.
+---@field notebook? claude-ide.Opts.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. See |claude-ide-notebooks|.
 ---@field notify? claude-ide.Opts.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
 ---@field terminal? claude-ide.Opts.terminal Where `:Claude` runs the CLI.
 
@@ -267,7 +266,6 @@
 ---@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
 
 ---@class claude-ide.Config.notebook
----@field enabled boolean Offer it, where there is a Python with ipykernel.
 ---@field kernel? string The Python that runs the code, as a path, or the name of an installed kernel (`jupyter kernelspec list`). Not set: the environment that is active or lies in the project, else `python3` on the PATH.
 ---@field timeout_ms integer What runs for more milliseconds is interrupted. 0: never.
 ---@field max_output integer Most characters of output of one run. Of more, the beginning and the end are kept.
@@ -314,6 +312,6 @@
 ---@field review claude-ide.Config.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
 ---@field transcript claude-ide.Config.transcript `:Claude transcript`: what was said and done in a session.
 ---@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.
----@field notebook claude-ide.Config.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, see |claude-ide-notebooks|.
+---@field notebook claude-ide.Config.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. See |claude-ide-notebooks|.
 ---@field notify claude-ide.Config.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
 ---@field terminal claude-ide.Config.terminal Where `:Claude` runs the CLI.

@@ -5,12 +5,12 @@ local PATIENCE_MS = 20000
 
 function M.check()
   vim.health.start("Notebooks")
-  if not require("claude-ide.config").get().notebook.enabled then
-    return vim.health.info("executeCode is not offered: notebook.enabled is false")
+  if vim.list_contains(require("claude-ide.config").get().tools.hidden, "executeCode") then
+    return vim.health.info("executeCode is not offered: tools.hidden names it")
   end
   local notebook = require("claude-ide.notebook")
   local found, missing
-  notebook.look_again(function(interpreter, problem)
+  require("claude-ide.notebook.workspace_python").look(function(interpreter, problem)
     found, missing = interpreter, problem
   end)
   vim.wait(PATIENCE_MS, function()

@@ -96,7 +96,8 @@ local function show(question)
   })
 end
 
-local presenter = { ---@type claude-ide.decisions.Presenter
+---@type claude-ide.decisions.Presenter
+local presenter = {
   one = "run of code",
   many = "runs of code",
   present = function(question)
@@ -135,7 +136,8 @@ end
 ---@param run claude-ide.notebook.Run
 ---@param done fun(may_run: boolean, err?: string) once, unless it is taken back
 function M.ask(kernel, run, done)
-  run.decision = require("claude-ide.decisions").ask(KIND, the_source(), done, { code = run.code, name = kernel.name })
+  run.decision =
+    require("claude-ide.decisions").ask(KIND, the_source(), done, { code = run.code, name = kernel.name })
 end
 
 return M

@@ -1,4 +1,4 @@
--- The kernels of this Neovim: one for the workspace, one for each notebook that is used, and the Python that runs them.
+-- The kernels of this Neovim: one for the workspace, one for each notebook that is used.
 local M = {}
 
 local MAX_KERNELS = 6
@@ -6,52 +6,10 @@ local MAX_KERNELS = 6
 ---@type table<string, claude-ide.notebook.Kernel> by folder or notebook
 local kernels = {}
 
----@class claude-ide.notebook.Looked
----@field found? claude-ide.notebook.Interpreter
----@field missing? claude-ide.notebook.Missing
-
----@type table<string, claude-ide.notebook.Looked> by folder
-local looked = {}
----Who waits for a look that is under way.
----@type table<string, (fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing))[]>
-local looking = {}
-
 ---The folder of the workspace.
 ---@return string
 local function folder()
   return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
-end
-
----The Python for a folder. Looks for it where none is known.
----@param of string
----@param done fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing)
-function M.interpreter(of, done)
-  if looked[of] and looked[of].found then
-    return done(looked[of].found)
-  elseif looking[of] then
-    return table.insert(looking[of], done)
-  end
-  looking[of] = { done }
-  require("claude-ide.notebook.interpreter").find(of, function(found, missing)
-    local waiting = looking[of] or {}
-    looking[of], looked[of] = nil, { found = found, missing = missing }
-    for _, tell in ipairs(waiting) do
-      require("claude-ide.safely").wrap("use a Python", tell)(found, missing)
-    end
-  end)
-end
-
----Looks anew for the Python of the workspace: something may have been installed.
----@param done? fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing)
-function M.look_again(done)
-  looked[folder()] = nil
-  M.interpreter(folder(), done or function() end)
-end
-
----It may be another one from now on.
----@param of string
-function M.forget_interpreter(of)
-  looked[of] = nil
 end
 
 ---@param path? string of a notebook; nil: that of the workspace

@@ -51,7 +51,7 @@ local function words(text)
   return { type = "text", text = text }
 end
 
----@return claude-ide.config.Notebook
+---@return claude-ide.Config.notebook
 local function options()
   return require("claude-ide.config").get().notebook
 end
@@ -153,7 +153,9 @@ function Kernel:on_done(event)
   })
   if event.status == "stubborn" then
     self.state, run.overdue = "stubborn", true
-    self:refuse_waiting("The kernel is still busy with code that ignores the interrupt. restart: true begins anew.")
+    self:refuse_waiting(
+      "The kernel is still busy with code that ignores the interrupt. restart: true begins anew."
+    )
   else
     self:become_idle()
   end
@@ -204,7 +206,9 @@ function Kernel:on_exit(why)
   local failure = self.failure or (why ~= "" and "its process ended: " .. why) or "its process ended"
   local was = self.state
   self.bridge, self.state, self.failure = nil, "off", nil
-  require("claude-ide.notebook").forget_interpreter(self.cwd)
+  if was == "starting" then
+    require("claude-ide.notebook.workspace_python").look() -- it may have gone
+  end
   local run = self.current
   self.current = nil
   require("claude-ide.hub").tell("kernels_changed")
@@ -256,7 +260,7 @@ function Kernel:start()
   end
   self.state = "starting"
   require("claude-ide.hub").tell("kernels_changed")
-  require("claude-ide.notebook").interpreter(self.cwd, function(found, missing)
+  require("claude-ide.notebook.workspace_python").interpreter(function(found, missing)
     if self.state ~= "starting" or self.bridge then
       return
     elseif found then
@@ -287,7 +291,7 @@ function Kernel:begin(run)
 end
 
 function Kernel:send_run()
-  local run = assert(self.current)
+  local run = self.current --[[@as claude-ide.notebook.Run]]
   if run.dropped then
     return self:become_idle()
   end
@@ -354,7 +358,7 @@ function Kernel:cancel(run)
     self.queue = vim.tbl_filter(function(other)
       return other ~= run
     end, self.queue)
-  elseif run.phase == "asking" then
+  elseif run.phase == "asking" and run.decision then
     require("claude-ide.decisions").cancel(run.decision, "Claude has taken it back")
     self.current = nil
     self:pump()
@@ -384,7 +388,7 @@ function Kernel:stop()
   self.queue = {}
   self:end_process("The user stopped the kernel.", "the user had stopped the one before")
   local asked = self.current
-  if asked and asked.phase == "asking" then
+  if asked and asked.phase == "asking" and asked.decision then
     self.current = nil
     require("claude-ide.decisions").cancel(asked.decision, "the kernel is stopped")
     table.insert(waiting, 1, asked)

@@ -17,7 +17,7 @@ local image_files = {} ---@type string[]
 ---@return string
 function M.images()
   images = images or vim.fn.tempname()
-  vim.fn.mkdir(images, "p", 448) -- 0700
+  vim.fn.mkdir(images, "p", "0o700")
   return images
 end
 
@@ -38,11 +38,12 @@ local function buffer()
 end
 
 ---Windows that stand at the end stay there.
+---@param of integer
 ---@param last integer the last line before
-local function follow(last)
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+local function follow(of, last)
+  for _, win in ipairs(vim.fn.win_findbuf(of)) do
     if vim.api.nvim_win_get_cursor(win)[1] >= last then
-      vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(buf), 0 })
+      vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(of), 0 })
     end
   end
 end
@@ -71,7 +72,7 @@ local function append(text)
   vim.bo[target].modifiable = false
   vim.bo[target].modified = false
   is_open = not ends
-  follow(last)
+  follow(target, last)
 end
 
 ---@param want boolean

@@ -16,7 +16,8 @@ local running = {}
 function M.run(args, respond, call)
   local client = require("claude-ide.server").client(call.client)
   local notebook = args.notebook ~= vim.NIL and args.notebook or nil
-  local run = { ---@type claude-ide.notebook.Run
+  ---@type claude-ide.notebook.Run
+  local run = {
     code = args.code,
     who = client and client.name or "Claude",
     restart = args.restart == true,

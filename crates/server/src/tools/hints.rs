@@ -26,7 +26,6 @@ pub(crate) enum Touches {
     #[allow(dead_code, reason = "for the tools that write")]
     Files,
     /// It runs what may do anything.
-    #[allow(dead_code, reason = "for the tools that run something")]
     World,
 }
 

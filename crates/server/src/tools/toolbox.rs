@@ -180,15 +180,22 @@ mod tests {
         assert!(toolbox.find("openDiff").is_none());
         let list: Value = serde_json::from_str(toolbox.list().get()).unwrap();
         let names: Vec<_> = list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].clone()).collect();
-        assert!(names.len() == TOOLS.len() - 1 && !names.contains(&Value::from("openDiff")), "{names:?}");
+        assert!(names.len() == self::names(&all()).len() - 1 && !names.contains(&Value::from("openDiff")), "{names:?}");
+    }
+
+    #[test]
+    fn code_is_run_only_where_the_editor_can() {
+        assert!(!names(&all()).contains(&"executeCode".to_owned()));
     }
 
     #[test]
     fn the_list_that_clients_see_changes_only_on_purpose() {
         let list = ListToolsResult { tools: TOOLS.into_iter().map(describe).collect() };
         let list = serde_json::to_string_pretty(&list).unwrap() + "\n";
+        let all = all();
+        all.set_able(TOOLS.into_iter().map(|tool| tool.name.to_owned()).collect());
         assert_eq!(
-            serde_json::from_str::<Value>(all().list().get()).unwrap(),
+            serde_json::from_str::<Value>(all.list().get()).unwrap(),
             serde_json::from_str::<Value>(&list).unwrap()
         );
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tools_list.json");
