@@ -45,9 +45,15 @@ class Editor:
     """A Neovim in a terminal with the server running."""
 
     def __init__(
-        self, directory: Path, version: str, *, files: dict[str, str] | None = None, start: bool = True
+        self,
+        directory: Path,
+        version: str,
+        *,
+        files: dict[str, str] | None = None,
+        start: bool = True,
+        env: dict[str, str] | None = None,
     ) -> None:
-        self._nvim = Nvim(directory, version, opts={}, files=files)
+        self._nvim = Nvim(directory, version, opts={}, files=files, env=env)
         self._busy_until = 0.0
         if start:
             self._nvim.lua('assert(require("claude-ide").connect())')

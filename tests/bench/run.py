@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import diffs, editor, journal, sessions, transcript, wire  # noqa: E402
+from bench import diffs, editor, journal, notebook, sessions, transcript, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The machine's other work comes and goes; what the code takes is what is left when it is gone.
@@ -52,6 +52,7 @@ def main() -> int:
         reading,
         transcripts,
         growing,
+        kernels,
         costs,
     ]
     rows = []
@@ -240,6 +241,20 @@ def growing(directory: Path, version: str):
         figures[lines] = min(times)
         yield at_most(f"a word at the end of {lines:,} lines, p50", figures[lines], 1000, "µs")
     yield at_most("the same at 20,000 lines, beside 200", figures[20000] / figures[200], 2, "×")
+
+
+def kernels(directory: Path, version: str):
+    """Code in a kernel, beside what jupyter_client takes for it by itself."""
+    figures = []
+    for run in range(RUNS):
+        place = directory / str(run)
+        place.mkdir()
+        figures.append((notebook.round_trip_ms(place, version), notebook.own_ms()))
+    ours, own = min(figures)
+    limit = max(10, own + 5)
+    yield Row(
+        "executeCode of 1+1, p50", f"{ours:.1f} ms", f"≤ {limit:.1f} ms (jupyter_client: {own:.1f} ms)", ours <= limit
+    )
 
 
 def costs(directory: Path, version: str):

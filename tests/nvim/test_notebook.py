@@ -164,7 +164,7 @@ def test_a_time_limit_interrupts_and_code_that_ignores_it_is_told(start, connect
     code = Code(connect(nvim))
     result = code("x = 1\nimport time\ntime.sleep(1000)")
     assert failed(result)
-    assert "Interrupted after 1 s: the time limit" in text(result)
+    assert re.search(r"Interrupted after \d+ s: the time limit", text(result))
     assert code.text("x") == "1\n"
     stubborn = code("import signal\nwhile True:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt: pass")
     assert failed(stubborn)
