@@ -1,0 +1,101 @@
+"""Agents that speak plain HTTP: one message a POST, answered with JSON."""
+
+import http.client
+import json
+import socket
+
+import pytest
+from fake_lsp import LSP
+
+pytestmark = pytest.mark.dealt
+
+HELD = """
+fake.start("held", { delay = "held", silent = true, capabilities = { definitionProvider = true }, answers = {
+  ["textDocument/definition"] = function() return nil end,
+} })
+"""
+
+
+@pytest.fixture
+def post(start_nvim):
+    """A Neovim, and a function that sends one message over a connection that is kept: (status, headers, body)."""
+    nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=LSP + HELD)
+    nvim.lua('require("claude-ide").connect()')
+    access = nvim.lua('return require("claude-ide.server").agent_access()')
+    host, _, path = access["url"].partition("/")
+    connection = http.client.HTTPConnection(host, timeout=60)
+
+    def send(message, method="POST", **headers):
+        body = message if isinstance(message, (str, bytes)) or message is None else json.dumps(message)
+        given = {"Authorization": f"Bearer {access['token']}", "Content-Type": "application/json"}
+        given |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, "/" + path, body, given)
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read().decode()
+
+    yield nvim, send, connection
+    connection.close()
+
+
+def message(method, id=1, **params):
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+def test_messages_are_answered_one_after_another_on_one_connection(post):
+    nvim, send, connection = post
+    status, headers, body = send(
+        message("initialize", protocolVersion="2025-11-25", capabilities={"roots": {}}, clientInfo={"name": "curl"})
+    )
+    assert (status, headers["Content-Type"]) == (200, "application/json")
+    assert json.loads(body)["result"]["capabilities"]["tools"] == {"listChanged": True}
+    kept = connection.sock
+    assert send({"jsonrpc": "2.0", "method": "notifications/initialized"})[0] == 202
+    nvim.wait("#require('claude-ide.server').agents() == 1")
+    _, _, body = send(message("tools/call", 2, name="open_buffers", arguments={}))
+    assert "1 file open:" in json.loads(body)["result"]["content"][0]["text"]
+    assert connection.sock is kept
+    assert json.loads(send("no json")[2])["error"]["code"] == -32700
+
+
+def test_what_is_no_message_is_refused(post):
+    _, send, _ = post
+    assert send(None, method="GET")[:1] == (405,)
+    assert send(None, method="DELETE")[0] == 405
+    ping = message("ping")
+    status, headers, _ = send(ping, Authorization="Bearer guess")
+    assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert send(ping, Content_Type="text/plain")[0] == 415
+    assert send(ping, Content_Length="99999999999")[0] == 413
+    assert send(ping, Origin="https://evil.example")[0] == 403
+    assert send(ping, Host="evil.example")[0] == 403
+
+
+def test_a_connection_that_is_cut_cancels_its_call(post):
+    nvim, send, connection = post
+    assert send(message("ping"))[0] == 200
+    body = json.dumps(message("tools/call", name="definition", arguments={"path": "a.py", "symbol": "x"}))
+    token = nvim.lua('return require("claude-ide.server").agent_access().token')
+    connection.request("POST", "/nvim", body, {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
+    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/definition')", what="the server to be asked")
+    connection.sock.shutdown(socket.SHUT_RDWR)
+    nvim.wait("fake.withdrawn == 1", what="the request to be withdrawn")
+    nvim.wait("#require('claude-ide.server').agents() == 0")
+
+
+def test_mcp_shows_how_agents_get_in(start_nvim):
+    nvim = start_nvim()
+    nvim.cmd("Claude mcp")
+    access = nvim.lua('return require("claude-ide.server").agent_access()')
+    text = "\n".join(nvim.lines())
+    header = f"'Authorization: Bearer {access['token']}'"
+    assert f"claude mcp add --transport http nvim http://{access['url']} --header {header}" in text
+    block = text[text.index("{\n") : text.rindex("\n}") + 2]
+    server = json.loads(block)["mcpServers"]["nvim"]
+    assert server == {
+        "type": "http",
+        "url": f"http://{access['url']}",
+        "headers": {"Authorization": f"Bearer {access['token']}"},
+    }
+    assert nvim.lua("return vim.api.nvim_get_current_line():match('^claude mcp add') ~= nil")
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_wins() == 1")
