@@ -282,7 +282,8 @@ class Bridge:
             elif order["do"] == "interrupt":
                 await self.interrupt("interrupted")
         except Exception as error:  # noqa: BLE001: said, and the kernel stays
-            self._busy = None
+            if self._busy and self._busy["id"] == order.get("id"):
+                self._busy = None
             self.say("done", id=order.get("id", 0), status="failed", message=f"{error}", content=[], seconds=0)
 
     async def end(self) -> None:

@@ -52,8 +52,9 @@ class Editor:
         files: dict[str, str] | None = None,
         start: bool = True,
         env: dict[str, str] | None = None,
+        opts: dict[str, object] | None = None,
     ) -> None:
-        self._nvim = Nvim(directory, version, opts={}, files=files, env=env)
+        self._nvim = Nvim(directory, version, opts=opts or {}, files=files, env=env)
         self._busy_until = 0.0
         if start:
             self._nvim.lua('assert(require("claude-ide").connect())')

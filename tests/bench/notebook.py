@@ -34,7 +34,10 @@ def own_ms() -> float:
 
 def round_trip_ms(directory: Path, version: str) -> float:
     """`1+1` with executeCode, from a client of the server and back, p50."""
-    with Editor(directory, version, env={"VIRTUAL_ENV": str(ENVIRONMENT)}) as nvim, nvim.connected() as client:
+    with (
+        Editor(directory, version, opts={"notebook": {}}, env={"VIRTUAL_ENV": str(ENVIRONMENT)}) as nvim,
+        nvim.connected() as client,
+    ):
         client.call("executeCode", code="1+1", timeout=120)
         times = []
         for _ in range(TURNS):

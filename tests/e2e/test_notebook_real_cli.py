@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 
 def test_the_model_runs_code_once_the_person_allows_it(start_nvim, cli, mock_api):
-    nvim = start_nvim(env={"VIRTUAL_ENV": str(ROOT / ".deps" / "venv")})
+    nvim = start_nvim(opts={"notebook": {}}, env={"VIRTUAL_ENV": str(ROOT / ".deps" / "venv")})
     nvim.lua('require("claude-ide").connect()')
     nvim.wait("require('claude-ide.notebook.workspace_python').is_able()", what="the Python to be found")
     claude = cli(nvim)

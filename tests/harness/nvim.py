@@ -203,10 +203,14 @@ _NO_PROVIDERS = "vim.g.loaded_python3_provider = 0"
 """Else each first Python file makes Neovim run `python3`, of which pyenv alone makes 0.7 s of work."""
 
 
+_NO_KERNEL = {"kernel": "/nowhere/python"}
+"""Unless a test sets other options of `notebook`: no Python is looked for, so no tool comes when one is found."""
+
+
 def _init(opts: Mapping[str, object] | None, extra: str) -> str:
     """The init.lua of one test: the minimal one, `setup()` unless it is left out, and the test's own lines."""
     parts = [f"dofile({json.dumps(str(ROOT / 'tests' / 'minimal_init.lua'))})", _NO_PROVIDERS]
     if opts is not None:
-        encoded = json.dumps({"auto_start": False, **opts})
+        encoded = json.dumps({"auto_start": False, "notebook": _NO_KERNEL, **opts})
         parts.append(f'require("claude-ide").setup(vim.json.decode([==[{encoded}]==]))')
     return "\n".join([*parts, extra, ""])

@@ -39,7 +39,7 @@ PATIENT = "require('claude-ide.health').version_timeout_ms = 120000"
 @pytest.mark.every_nvim
 def test_a_good_setup_has_no_warning(start_nvim, connect, tmp_path):
     env = cli(tmp_path, "echo '9.8.7 (Claude Code)'")
-    nvim = start_nvim(env=env, init_lua=PATIENT)
+    nvim = start_nvim(env=env, init_lua=PATIENT, opts={"notebook": {}})
     connect(nvim)
     nvim.wait("(require('claude-ide.server').clients()[1] or {}).state == 'ready'", what="the client")
     text = health(nvim)

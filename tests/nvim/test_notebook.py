@@ -1,6 +1,7 @@
 """executeCode: code of the model in a real Jupyter kernel, of the Python that the tests have."""
 
 import base64
+import json
 import os
 import re
 import struct
@@ -9,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from harness import PATIENCE
+from harness.client import RpcError, ToolError
 from harness.nvim import ROOT
 
 pytestmark = pytest.mark.dealt
 
 ENVIRONMENT = ROOT / ".deps" / "venv"
+LOOK = {"notebook": {}}
 KERNEL = "require('claude-ide.notebook').list()[1]"
 
 
@@ -330,6 +333,55 @@ def test_each_notebook_has_a_kernel_of_its_own(start, connect):
     assert code.text("x") == "'workspace'\n"
 
 
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "words"]},
+        {"cell_type": "code", "execution_count": 3, "metadata": {}, "outputs": [], "source": ["x = 4\n", "x * 2"]},
+        {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": "x + 1"},
+    ],
+    "metadata": {},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+def test_cells_of_a_notebook_are_listed_and_run(start_nvim, connect_agent):
+    written = json.dumps(NOTEBOOK)
+    nvim = start_nvim(
+        opts=LOOK,
+        env={"VIRTUAL_ENV": str(ENVIRONMENT)},
+        files={"a.ipynb": written, "b.ipynb": "{}", "other.py": "", ".env.ipynb": written},
+    )
+    agent = connect_agent(nvim)
+    nvim.wait(lambda: "run_cell" in agent.tools(), what="the tools to be listed")
+    path = str(nvim.project / "a.ipynb")
+    assert agent.call("notebook_cells", path="a.ipynb") == [
+        "3 cells:\n[0] markdown\n# Title\nwords\n[1] code, run 3\nx = 4\nx * 2\n[2] code\nx + 1"
+    ]
+    assert agent.call("run_cell", path="a.ipynb", index=1, timeout=4 * PATIENCE) == ["8\n"]
+    assert agent.call("run_cell", path=path, index=2, timeout=4 * PATIENCE) == ["5\n"], "the state stays"
+    assert Path(path).read_text() == written
+    for arguments, said in [
+        ({"path": "a.ipynb", "index": 0}, "cell 0 is markdown, not code"),
+        ({"path": "b.ipynb", "index": 0}, "b.ipynb: it is no notebook of nbformat 4"),
+        ({"path": "other.py", "index": 0}, "other.py: it is no JSON"),
+        ({"path": "none.ipynb", "index": 0}, "none.ipynb cannot be read"),
+        ({"path": ".env.ipynb", "index": 0}, "the user keeps .env.ipynb private"),
+        ({"path": "/etc/a.ipynb", "index": 0}, "/etc/a.ipynb is outside of the workspace"),
+    ]:
+        with pytest.raises(ToolError, match=said):
+            agent.call("run_cell", **arguments)
+    with pytest.raises(RpcError, match="there is no cell 7"):
+        agent.call("run_cell", path="a.ipynb", index=7)
+    nvim.cmd("edit a.ipynb")
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { (vim.fn.getline(1):gsub('x %+ 1', 'x + 10')) })")
+    assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE) == ["14\n"], "what is not saved counts"
+    assert agent.call("notebook_cells", path="a.ipynb")[0].startswith("3 cells, with unsaved changes of the user's:")
+    request = agent.start_call("run_cell", path="a.ipynb", index=1)
+    agent.cancel(request)
+    assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE) == ["14\n"]
+
+
 def python(folder: Path, has=("ipykernel", "jupyter_client")):
     """An environment whose Python says that it has these."""
     program = folder / "bin" / "python"
@@ -349,7 +401,7 @@ return result
 
 def test_the_environment_that_is_active_comes_first_then_that_of_the_project(start_nvim, tmp_path):
     active, conda = python(tmp_path / "active"), python(tmp_path / "conda")
-    nvim = start_nvim(env={"CONDA_PREFIX": str(tmp_path / "conda"), "CONDA_DEFAULT_ENV": "base"})
+    nvim = start_nvim(opts=LOOK, env={"CONDA_PREFIX": str(tmp_path / "conda"), "CONDA_DEFAULT_ENV": "base"})
     project = str(nvim.project)
 
     def found():
@@ -371,7 +423,7 @@ def test_the_environment_that_is_active_comes_first_then_that_of_the_project(sta
 
 def test_without_ipykernel_one_command_is_named(start_nvim, connect, tmp_path):
     program = python(tmp_path / "empty", has=())
-    nvim = start_nvim(env={"VIRTUAL_ENV": str(tmp_path / "empty"), "PATH": "/nowhere"})
+    nvim = start_nvim(opts=LOOK, env={"VIRTUAL_ENV": str(tmp_path / "empty"), "PATH": "/nowhere"})
     mend = f"{program} -m pip install ipykernel"
     assert nvim.lua(FIND, str(nvim.project))[1] == {"what": f"{program} ($VIRTUAL_ENV) has no ipykernel.", "mend": mend}
     client = connect(nvim)
@@ -391,7 +443,7 @@ def names(client):
 
 def test_it_is_listed_once_a_python_with_ipykernel_is_found(start_nvim, connect, tmp_path):
     program = python(tmp_path / "mine", has=())
-    nvim = start_nvim(env={"VIRTUAL_ENV": str(tmp_path / "mine"), "PATH": "/nowhere"})
+    nvim = start_nvim(opts=LOOK, env={"VIRTUAL_ENV": str(tmp_path / "mine"), "PATH": "/nowhere"})
     one = connect(nvim)
     nvim.wait("require('claude-ide.notebook.workspace_python').missing() ~= nil", what="the Python to be asked")
     assert "executeCode" not in names(one)

@@ -20,11 +20,14 @@ function M.check()
     local kernel = found.kernel and (", for the kernel %s"):format(found.kernel) or ""
     vim.health.ok(("executeCode: %s (%s, Python %s)%s"):format(found.path, found.from, found.version, kernel))
   else
-    local what = missing and missing.what or "No Python said what it has."
-    vim.health.warn("executeCode is not offered: " .. what, {
-      missing and missing.mend and ("Run `%s`"):format(missing.mend)
-        or "Install Python and ipykernel, or say where they are: notebook.kernel",
-    })
+    local what = "executeCode is not offered: " .. (missing and missing.what or "No Python said what it has.")
+    local advice = missing and missing.mend and ("Run `%s`"):format(missing.mend)
+      or "Install Python and ipykernel, or say where they are: notebook.kernel"
+    if require("claude-ide.config").get().notebook.kernel then
+      vim.health.warn(what, { advice })
+    else
+      vim.health.info(("%s %s"):format(what, advice)) -- not everybody wants it
+    end
   end
   for _, kernel in ipairs(notebook.list()) do
     vim.health.info(("Kernel of %s: %s %s"):format(kernel.name, kernel.state, kernel.about or ""))

@@ -120,6 +120,13 @@ impl Arguments {
         known.map(Some).ok_or_else(|| InvalidArgument::new(name, format!("expected one of {}", words.join(", "))))
     }
 
+    /// A number that counts from 0.
+    pub(crate) fn index(&mut self, name: &str) -> Result<u32, InvalidArgument> {
+        let value = Self::required(name, self.take(name))?;
+        let index = value.as_u64().and_then(|index| u32::try_from(index).ok());
+        index.ok_or_else(|| unexpected(name, "a number from 0", &value))
+    }
+
     /// A line number as people write them, counted from 1.
     pub(crate) fn optional_line(&mut self, name: &str) -> Result<Option<u32>, InvalidArgument> {
         match self.take(name) {

@@ -30,7 +30,7 @@ enum Block<'a> {
 }
 
 /// Checks that every block is one, and hands them on.
-pub(super) fn parse(reply: &RawValue) -> Result<CallToolResult, UnexpectedReply> {
+pub(crate) fn parse(reply: &RawValue) -> Result<CallToolResult, UnexpectedReply> {
     let Reply { content, is_error } = parse_reply(reply)?;
     let content = content.0.into_iter().map(|block| match block {
         Block::Text { text } => Content::text(text),

@@ -6,7 +6,7 @@
 //! asks the editor, its twin `lua/claude-ide/tools/<call>.lua` (a dot in the call is a folder).
 
 mod arguments;
-mod blocks;
+pub(crate) mod blocks;
 mod check_document_dirty;
 mod close_all_diff_tabs;
 mod close_tab;

@@ -7,10 +7,12 @@ mod definition;
 mod diagnostics;
 mod hover;
 mod implementations;
+mod notebook_cells;
 mod open_buffers;
 mod outline;
 mod quickfix;
 mod references;
+mod run_cell;
 mod symbols;
 mod type_hierarchy;
 
@@ -34,6 +36,8 @@ pub(crate) const TOOLS: &[&Tool] = &[
     &diagnostics::TOOL,
     &open_buffers::TOOL,
     &quickfix::TOOL,
+    &notebook_cells::TOOL,
+    &run_cell::TOOL,
 ];
 
 /// What the editor replies to a call of these tools.

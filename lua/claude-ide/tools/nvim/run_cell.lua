@@ -1,0 +1,27 @@
+-- run_cell: runs a cell of a notebook in the notebook's kernel. The file stays as it is.
+
+return require("claude-ide.language.task").tool(function(task, args)
+  local cells = require("claude-ide.tools.notebook_file").cells(task, args.path)
+  local cell = cells[args.index + 1]
+  if not cell then
+    task:fail(("there is no cell %d: the notebook has %d"):format(args.index, #cells), "invalid_params")
+  elseif cell.kind ~= "code" then
+    task:fail(("cell %d is %s, not code"):format(args.index, cell.kind))
+  end
+  local client = require("claude-ide.server").client(task.call.client)
+  local answer, err = task:await(function(resume)
+    ---@type claude-ide.notebook.Run
+    local run = { code = cell.source, who = client and client.name or "Claude", done = resume }
+    local kernel, problem = require("claude-ide.notebook").run(args.path, run)
+    if not kernel then
+      return resume(nil, problem)
+    end
+    return function()
+      kernel:cancel(run)
+    end
+  end)
+  if not answer then
+    task:fail(err or "it did not run")
+  end
+  return { content = answer.content, is_error = answer.is_error }
+end)
