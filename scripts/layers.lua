@@ -13,6 +13,7 @@ return {
     "log",
     "path",
     "position",
+    "process",
     "root",
     "tty",
     "types",

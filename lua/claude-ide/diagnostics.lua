@@ -33,12 +33,8 @@ local function line_reader(buf)
   local lines
   return function(row)
     if not lines then
-      lines = {}
-      local file = io.open(vim.api.nvim_buf_get_name(buf), "rb")
-      if file then
-        lines = vim.split(file:read(MAX_READ_BYTES) or "", "\r?\n")
-        file:close()
-      end
+      local text = require("claude-ide.file").read_start(vim.api.nvim_buf_get_name(buf), MAX_READ_BYTES)
+      lines = vim.split(text or "", "\r?\n")
     end
     return lines[row + 1] or ""
   end

@@ -44,6 +44,20 @@ function M.read_now(path, max_bytes)
   return nil, why_not or "unreadable", stat, problem
 end
 
+---Reads the start of a file at once, also of one that has no size (of /proc).
+---@param path string
+---@param max_bytes integer
+---@return string? bytes nil: it cannot be read
+function M.read_start(path, max_bytes)
+  local file = io.open(path, "rb")
+  if not file then
+    return nil
+  end
+  local bytes = file:read(max_bytes)
+  file:close()
+  return bytes or ""
+end
+
 ---Reads a regular file in the background, for whoever goes on in a fast event.
 ---@param path string
 ---@param max_bytes integer

@@ -76,15 +76,13 @@ local function update(hash, bytes)
   return hash
 end
 
+---Larger is no source.
+local MAX_BYTES = 64 * 1024 * 1024
+
 ---@param path string
 ---@return string?
 local function read(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("*a")
-  if file then
-    file:close()
-  end
-  return text
+  return (require("claude-ide.file").read_now(path, MAX_BYTES))
 end
 
 ---@param root string

@@ -85,10 +85,14 @@ local function keep(file)
   if not chunk then
     return
   end
+  -- As bytes it takes three fifths of the memory.
+  local code = string.dump(chunk)
   package.preload[module] = function(...)
     package.preload[module] = nil
-    -- The plugin was loaded anew (`:Lazy reload`): that is to be the one on disk.
-    return package.loaded[MODULE] == M and chunk(...) or load_from_disk(module)
+    if package.loaded[MODULE] ~= M then
+      return load_from_disk(module) -- The plugin was loaded anew (`:Lazy reload`): that is to be the one on disk.
+    end
+    return assert(loadstring(code))(...)
   end
 end
 

@@ -59,12 +59,7 @@ end
 ---@param path string
 ---@return table? lock
 local function read_lock(path)
-  local file = io.open(path, "r")
-  if not file then
-    return nil
-  end
-  local text = file:read(64 * 1024)
-  file:close()
+  local text = require("claude-ide.file").read_start(path, 64 * 1024)
   local ok, lock = pcall(vim.json.decode, text or "")
   return ok and type(lock) == "table" and lock or nil
 end
@@ -120,13 +115,6 @@ local function pid_of(lock)
   return pid and pid >= 1 and pid % 1 == 0 and pid --[[@as integer]] or nil
 end
 
----@param pid integer
----@return boolean
-local function is_alive(pid)
-  local sent, _, code = vim.uv.kill(pid, 0)
-  return sent == 0 or code == "EPERM"
-end
-
 ---@param path string
 local function check_other_lock(path)
   local lock = read_lock(path)
@@ -139,7 +127,7 @@ local function check_other_lock(path)
   end
   local pid = pid_of(lock)
   local name = type(lock.ideName) == "string" and lock.ideName or "unnamed editor"
-  if pid and not is_alive(pid) then
+  if pid and not require("claude-ide.process").runs(pid) then
     vim.health.info(
       ("%s (%s, pid %d) is of a process that has ended; the CLI removes it"):format(path, name, pid)
     )

@@ -2,13 +2,6 @@
 
 local M = {}
 
----@param pid integer
----@return boolean
-local function is_alive(pid)
-  local sent, _, code = vim.uv.kill(pid, 0)
-  return sent == 0 or code == "EPERM"
-end
-
 ---@param folder string
 local function check_transcripts(folder)
   local projects = folder .. "/projects"
@@ -27,12 +20,8 @@ end
 ---@param path string
 ---@return boolean
 local function is_record(path)
-  local file = io.open(path, "r")
-  local text = file and file:read(64 * 1024) or ""
-  if file then
-    file:close()
-  end
-  local ok, record = pcall(vim.json.decode, text)
+  local text = require("claude-ide.file").read_start(path, 64 * 1024)
+  local ok, record = pcall(vim.json.decode, text or "")
   return ok
     and type(record) == "table"
     and type(record.pid) == "number"
@@ -53,7 +42,7 @@ local function unread_records(folder, known)
     if
       pid
       and not known[pid]
-      and is_alive(pid --[[@as integer]])
+      and require("claude-ide.process").runs(pid --[[@as integer]])
       and not is_record(path)
     then
       unread[#unread + 1] = path

@@ -52,11 +52,10 @@ function M.clean()
   local pattern = "^" .. vim.pesc(folder_name("")) .. "(%d+)$"
   for name, kind in vim.fs.dir(journals()) do
     local pid = kind == "directory" and tonumber(name:match(pattern))
-    if pid and pid ~= vim.uv.os_getpid() then
-      local _, _, code = vim.uv.kill(pid --[[@as integer]], 0)
-      if code == "ESRCH" then
-        remove_folder(journals() .. "/" .. name)
-      end
+    if
+      pid and not require("claude-ide.process").runs(pid --[[@as integer]])
+    then
+      remove_folder(journals() .. "/" .. name)
     end
   end
 end

@@ -33,13 +33,8 @@ end
 ---@param path string
 ---@return string[]
 local function read(path)
-  local file = io.open(path, "rb")
-  if not file then
-    return {}
-  end
-  local text = file:read(MAX_READ_BYTES) or ""
-  file:close()
-  return vim.split(text, "\r?\n")
+  local text = require("claude-ide.file").read_start(path, MAX_READ_BYTES)
+  return text and vim.split(text, "\r?\n") or {}
 end
 
 ---@private
