@@ -46,6 +46,18 @@ local function read_status(path, done)
   end)
 end
 
+---Looks at the status now and whenever it is written. A CLI that keeps one has made its folder before it connects: without
+---it nothing is followed, for that would mean to look at the disk again and again.
+---@param path string
+---@param look fun()
+---@return fun() unfollow
+local function follow_status(path, look)
+  local is_kept = vim.uv.fs_stat(vim.fs.dirname(path)) ~= nil
+  local unfollow = is_kept and require("claude-ide.watch.files").follow(path, look) or function() end
+  look()
+  return unfollow
+end
+
 ---@param entry claude-ide.journal.Watched
 ---@param path string
 ---@param on_idle fun()
@@ -97,17 +109,15 @@ function M.await_work(client, on_busy)
   await_no_more(client.id)
   local path = status_file(client.pid --[[@as integer]])
   local unfollow ---@type fun()
-  local function look()
+  unfollow = follow_status(path, function()
     read_status(path, function(is_busy)
-      if is_busy and unfollow and awaited[client.id] == unfollow then
+      if is_busy and awaited[client.id] == unfollow then
         await_no_more(client.id)
         on_busy()
       end
     end)
-  end
-  unfollow = require("claude-ide.watch.files").follow(path, look)
+  end)
   awaited[client.id] = unfollow
-  look()
 end
 
 ---@param client integer
@@ -139,11 +149,9 @@ function M.begin(client, turn, on_idle)
   end)
   if connected and connected.pid then
     local path = status_file(connected.pid)
-    local function look()
+    entry.unfollow = follow_status(path, function()
       look_at_status(entry, path, on_idle)
-    end
-    entry.unfollow = require("claude-ide.watch.files").follow(path, look)
-    look()
+    end)
   end
 end
 
