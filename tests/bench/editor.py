@@ -143,6 +143,26 @@ class Editor:
         self._nvim.wait(shown, timeout=30, what="the diff to be shown")
         self.settle()
 
+    def wake_ups(self, seconds: float) -> int:
+        """How often a thread slept and was woken. Only on Linux: elsewhere none is counted."""
+
+        def slept() -> dict[Path, int]:
+            files = Path(f"/proc/{self._nvim.server_pid}/task").glob("*/status")
+            return {file: int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", file.read_text())[1]) for file in files}
+
+        before = slept()
+        time.sleep(seconds)
+        return sum(times - before.get(thread, 0) for thread, times in slept().items())
+
+    def answer_at_once(self) -> None:
+        """From now on a call is answered by one line of Lua, whatever it asks."""
+        self._nvim.lua("""
+          local native = require("claude-ide.native")
+          require("claude-ide.wake").on({ "call" }, function(event)
+            native.respond(event.id, '{"success":true,"filePath":"a.txt","isDirty":false,"isUntitled":false}')
+          end)
+        """)
+
     def longest_freeze_ms(self) -> float:
         return self._nvim.lua("return bench_longest") / 1e6
 

@@ -22,6 +22,30 @@ journal.edits_over(client)
 return times
 """
 
+# One turn of the CLI in acceptEdits: each edit is announced, written, seen, and counted for the statusline.
+MANY_EDITS = """
+local paths = ...
+local journal = require("claude-ide.journal")
+local client = require("claude-ide.server").clients()[1].id
+local sums, quarter = {}, #paths / 4
+journal.turn_started(client)
+for i, path in ipairs(paths) do
+  local began, at = vim.uv.hrtime(), math.ceil(i / quarter)
+  journal.before_edit(client, path)
+  local spent = vim.uv.hrtime() - began
+  local file = assert(io.open(path, "w"))
+  file:write(("line of edit %d\\n"):format(i):rep(20))
+  file:close()
+  began = vim.uv.hrtime()
+  require("claude-ide.journal.observe").look_now(require("claude-ide.journal.history").find(path))
+  journal.counts()
+  sums[at] = (sums[at] or 0) + spent + vim.uv.hrtime() - began
+end
+journal.edits_over(client)
+return { sums[1] / 1e6, sums[4] / 1e6 }
+"""
+EDITS = 400
+
 COUNT_CHECKPOINTS = """
 bench_taken = 0
 local checkpoint = require("claude-ide.journal.checkpoint")
@@ -43,6 +67,16 @@ def before_edit_ms(directory: Path, version: str) -> tuple[float, float]:
         nvim.settle()
         times = nvim.lua(BEFORE_EDIT, [nvim.path(name) for name in files])
         return times[0], sorted(times[1:])[len(times) // 2]
+
+
+def many_edits_ms(directory: Path, version: str, files: int) -> tuple[float, float]:
+    """What the first and the last hundred of a turn's 400 edits take, in so many files."""
+    directory.mkdir()
+    names = [f"{number}.txt" for number in range(files)]
+    with Editor(directory, version, files=dict.fromkeys(names, LINES[:1000])) as nvim, nvim.connected():
+        nvim.settle()
+        first, last = nvim.lua(MANY_EDITS, [nvim.path(names[edit % files]) for edit in range(EDITS)])
+        return first, last
 
 
 def large_repository(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Sessions through the facade: a folder of 2,000, a transcript of 100 MB, and a line that is added to one."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,40 @@ table.sort(times)
 return { times[math.ceil(#times / 2)], times[#times] }
 """
 
+# The processor's time of all threads for lines that are added one by one, each seen before the next comes.
+ADDED = """
+local file, lines, agents = ...
+local function worked()
+  local usage = vim.uv.getrusage()
+  return (usage.utime.sec + usage.stime.sec) * 1e3 + (usage.utime.usec + usage.stime.usec) / 1e3
+end
+local length, transcript, on_change = 0, nil, nil
+require("claude-ide.sessions").open(file, function(opened, err)
+  transcript = assert(opened, err)
+end, function() if on_change then on_change() end end)
+assert(vim.wait(60000, function()
+  return transcript and transcript:info().complete and #transcript:info().agents == agents
+end, 20), "it did not open")
+local out, done = assert(io.open(file, "a")), nil
+local before, next_one = worked(), 0
+function on_change()
+  if transcript:info().len <= length then return end
+  length, next_one = transcript:info().len, next_one + 1
+  if not lines[next_one] then
+    done = worked() - before
+    return
+  end
+  out:write(lines[next_one])
+  out:flush()
+end
+on_change()
+assert(vim.wait(60000, function() return done end, 100), "a line was not seen")
+out:close()
+transcript:close()
+return done / #lines
+"""
+AGENTS = 2000
+
 CODE = 'fn main() {\\n    let answer = \\"forty-two\\";\\n    println!(\\"{answer}\\");\\n}\\n\\n'
 PROSE = "The handler reads the frame, checks its length against the limit, and only then decodes it. "
 LINE = (
@@ -157,6 +192,18 @@ def write_many(folder: Path, cwd: Path) -> None:
             out.write("\n" + tail)
 
 
+def with_agents(folder: Path, cwd: Path, name: str, count: int) -> Path:
+    """A session with so many subagents, which have ended long ago."""
+    agents = folder / name / "subagents"
+    agents.mkdir(parents=True)
+    for number in range(count):
+        file = agents / f"agent-{number:04d}.jsonl"
+        file.write_text(LINE.format(parent="null", kind="user", number=1, cwd=cwd, session=name, rest='"isMeta":false'))
+        (agents / f"agent-{number:04d}.meta.json").write_text('{"agentType":"Explore","description":"Look"}')
+        os.utime(file, (1.7e9, 1.7e9))
+    return write(folder / f"{name}.jsonl", cwd, 100_000)
+
+
 def measure(directory: Path, version: str, runs: int) -> Iterator[tuple[str, float, float, str]]:
     """Name, figure, limit, unit; a limit below zero is a least."""
     with Editor(directory, version, start=False) as nvim:
@@ -189,3 +236,14 @@ def measure(directory: Path, version: str, runs: int) -> Iterator[tuple[str, flo
         median, worst = nvim.lua(FOLLOW, str(short), added)
         yield "a new line of a transcript is seen, median of 100", median, 20, "ms"
         yield "a new line of a transcript is seen, the last of 100", worst, 100, "ms"
+
+        alone, beside = (
+            with_agents(elsewhere, project, name, count) for name, count in (("alone", 0), ("beside", AGENTS))
+        )
+        worked, without = [], []
+        for run in range(1, runs + 1):
+            added = [prompt(project, "beside", 1_000_000 * run + number) for number in range(50)]
+            worked.append(nvim.lua(ADDED, str(beside), added, AGENTS))
+            without.append(nvim.lua(ADDED, str(alone), added, 0))
+        yield f"work for a new line beside {AGENTS:,} agent files", min(worked), 1, "ms"
+        yield "the same, more than beside none", max(0.0, min(worked) - min(without)), 0.5, "ms"

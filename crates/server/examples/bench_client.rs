@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// Bytes of one message of the raw echo: about what a ping and its answer have.
 const ECHO_BYTES: usize = 128;
@@ -28,8 +29,10 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let figures = match *arguments.as_slice() {
-        ["tcp", count] => echo(number(count)),
+        ["tcp", count] => echo(number(count), "serve-echo"),
+        ["hops", count] => echo(number(count), "serve-hops"),
         ["serve-echo", address] => return serve_echo(address),
+        ["serve-hops", address] => return serve_hops(address),
         ["ping", port, token, count] => round_trips(&mut Client::connect(port, token), number(count), &ping),
         ["list", port, token, count] => {
             round_trips(&mut Client::connect(port, token), number(count), &|id| request(id, "tools/list", &json!({})))
@@ -42,7 +45,7 @@ fn main() {
         ["frames", port, token, count, name, args] => frames(port, token, number(count), &tool(name, args)),
         ["diff", port, token, path, bytes] => return diff(port, token, path, number(bytes)),
         ["connects", port, token, count] => connects(port, token, number(count)),
-        _ => panic!("usage: bench_client tcp|ping|list|tool|ping-for|pipeline|frames|diff|connects …"),
+        _ => panic!("usage: bench_client tcp|hops|ping|list|tool|ping-for|pipeline|frames|diff|connects …"),
     };
     println!("{figures}");
 }
@@ -66,13 +69,12 @@ fn tool(name: &str, args: &str) -> impl Fn(u64) -> String {
 
 /// The round trip of a plain TCP echo on loopback, with another process as Neovim is one: what all else is measured
 /// against.
-fn echo(count: usize) -> Value {
+fn echo(count: usize, server: &str) -> Value {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
     let program = std::env::current_exe().expect("this program");
-    let mut server =
-        Command::new(program).args(["serve-echo", &address.to_string()]).spawn().expect("the other process");
+    let mut server = Command::new(program).args([server, &address.to_string()]).spawn().expect("the other process");
     let start = Instant::now();
     let mut socket = loop {
         match TcpStream::connect(address) {
@@ -96,6 +98,37 @@ fn serve_echo(address: &str) {
     socket.set_nodelay(true).expect("nodelay");
     let mut message = [0; ECHO_BYTES];
     while socket.read_exact(&mut message).is_ok() && socket.write_all(&message).is_ok() {}
+}
+
+/// The same echo as a call of a tool goes, with nothing in it: a runtime reads, another thread that sleeps is woken and
+/// answers, the runtime is woken and writes. Less than that no answer of Neovim's main loop can cost.
+fn serve_hops(address: &str) {
+    type Frame = ([u8; ECHO_BYTES], tokio::sync::oneshot::Sender<[u8; ECHO_BYTES]>);
+    let (ask, asked) = std::sync::mpsc::channel::<Frame>();
+    let editor = std::thread::spawn(move || {
+        for (message, answer) in asked {
+            answer.send(message).expect("somebody waits");
+        }
+    });
+    let listener = TcpListener::bind(address).expect("the port");
+    listener.set_nonblocking(true).expect("nonblocking");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener).expect("the runtime takes it");
+        let (mut socket, _) = listener.accept().await.expect("a connection");
+        socket.set_nodelay(true).expect("nodelay");
+        let mut message = [0; ECHO_BYTES];
+        while socket.read_exact(&mut message).await.is_ok() {
+            let (answer, answered) = tokio::sync::oneshot::channel();
+            ask.send((message, answer)).expect("the other thread listens");
+            let message = answered.await.expect("an answer");
+            if socket.write_all(&message).await.is_err() {
+                break;
+            }
+        }
+    });
+    drop(ask);
+    editor.join().expect("the other thread ends");
 }
 
 fn round_trips(client: &mut Client, count: usize, message: &dyn Fn(u64) -> String) -> Value {
