@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import diffs, editor, journal, notebook, sessions, transcript, wire  # noqa: E402
+from bench import diffs, editor, journal, notebook, sessions, tools, transcript, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The machine's other work comes and goes; what the code takes is what is left when it is gone.
@@ -49,6 +49,7 @@ def main() -> int:
         large_diff,
         long_diffs,
         handlers,
+        tools_of_agents,
         journal_of_turns,
         reading,
         transcripts,
@@ -135,6 +136,20 @@ def busy(directory: Path, version: str):
             slowest.append(wire.run("ping-for", port, token, "1800")["p99_us"] / 1000)
             assert nvim.was_busy(), "Neovim was not busy while the pings ran"
         yield at_most("ping while Neovim is busy for 2 s, p99", min(slowest), 2, "ms")
+
+
+def tools_of_agents(directory: Path, version: str):
+    """What is added to the answers of a language server."""
+    runs = []
+    for number in range(RUNS):
+        folder = directory / str(number)
+        folder.mkdir()
+        runs.append(tools.through_the_endpoint(folder, version))
+    best = {name: min(run[name] for run in runs) for name in runs[0]}
+    for tool in ("definition", "hover"):
+        yield at_most(f"{tool}, beyond what the server takes, p50", best[tool], 2, "ms")
+    yield at_most("1,000 references, the first page", best["references"], 50, "ms")
+    yield at_most("longest stop of Neovim meanwhile", best["longest"], 16, "ms")
 
 
 def pipeline(directory: Path, version: str):

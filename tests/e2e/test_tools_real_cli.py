@@ -25,10 +25,41 @@ FILES = {
 }
 
 
+SILENT = """
+asked, withdrawn = 0, 0
+vim.api.nvim_create_autocmd("FileType", {
+  pattern = "python",
+  callback = function(event)
+    local server = {}
+    function server.request(method, _, callback)
+      local is_start = method == "initialize"
+      asked = asked + (is_start and 0 or 1)
+      if is_start then vim.schedule(function() callback(nil, { capabilities = { definitionProvider = true } }) end) end
+      return true, asked + 1
+    end
+    function server.notify(method) withdrawn = withdrawn + (method == "$/cancelRequest" and 1 or 0) return true end
+    function server.is_closing() return false end
+    function server.terminate() end
+    vim.lsp.start({ name = "silent", cmd = function() return server end, root_dir = vim.uv.cwd() }, { bufnr = event.buf })
+  end,
+})
+"""
+"""A language server that answers nothing."""
+
+
 @pytest.fixture
-def nvim(start_with_claude):
-    command = ["claude", "--permission-mode", "default", "--allowedTools", "mcp__nvim"]
-    return start_with_claude({"command": command, "size": 100}, args=["main.py"], files=FILES, init_lua=PYRIGHT)
+def start(start_with_claude):
+    """A Neovim whose terminal runs a CLI that has the tools."""
+
+    def start(init_lua):
+        command = ["claude", "--permission-mode", "default", "--allowedTools", "mcp__nvim"]
+        nvim = start_with_claude({"command": command, "size": 100}, args=["main.py"], files=FILES, init_lua=init_lua)
+        nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", what="the language server to start")
+        nvim.cmd("Claude")
+        nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect to the endpoint of agents")
+        return nvim
+
+    return start
 
 
 def ask(nvim, api, text):
@@ -55,10 +86,8 @@ def tool_results(api):
     return results
 
 
-def test_the_model_finds_and_calls_the_tools_of_the_editor(nvim, mock_api):
-    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", what="pyright to start")
-    nvim.cmd("Claude")
-    nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect to the endpoint of agents")
+def test_the_model_finds_and_calls_the_tools_of_the_editor(start, mock_api):
+    nvim = start(PYRIGHT)
     ask(
         nvim,
         mock_api,
@@ -74,3 +103,22 @@ def test_the_model_finds_and_calls_the_tools_of_the_editor(nvim, mock_api):
     assert "mcp__nvim__definition" in names, "it is there without a search"
     assert "mcp__nvim__open_buffers" not in names, "it is found when it is searched for"
     assert "Prefer its tools to text search" in json.dumps(body), "the model is told what they are good for"
+
+
+def test_escape_in_the_cli_ends_the_request_of_the_language_server(start, mock_api):
+    nvim = start(SILENT)
+    ask(nvim, mock_api, call("mcp__nvim__definition", path="main.py", symbol="Shape", line=1))
+    nvim.wait("asked == 1", what="the server to be asked")
+    nvim.lua('vim.api.nvim_chan_send(vim.bo[require("claude-ide.terminal").bufnr()].channel, "\\27")')
+    nvim.wait("withdrawn == 1", what="the request to be withdrawn")
+
+
+def test_a_prompt_of_the_editor_is_a_command_of_the_cli(start, mock_api):
+    nvim = start(SILENT)
+    channel = nvim.lua('return vim.bo[require("claude-ide.terminal").bufnr()].channel')
+    nvim.wait_screen("❯")
+    nvim.lua("vim.api.nvim_chan_send(...)", channel, "/explain_sel")
+    nvim.wait_screen("Explain what is selected in the editor")  # the menu: the CLI knows of it by now
+    nvim.lua("vim.api.nvim_chan_send(...)", channel, "\x15")
+    ask(nvim, mock_api, "/mcp__nvim__explain_selection")
+    nvim.wait(lambda: mock_api.seen("Explain the code around main.py:1"), what="the prompt to reach the model")

@@ -85,7 +85,7 @@ function M.entry(hit, lines)
   if not hit.path:find("^/") then
     return { group = hit.path, text = ("  %d:%d  %s"):format(hit.row + 1, hit.character + 1, label) }
   end
-  local shown = require("claude-ide.language.locate").shown(hit.path)
+  local shown = require("claude-ide.language.locate").shown(hit.path, lines.folders)
   local withheld = lines:withheld(hit.path)
   if withheld == "private" then
     return { group = "(files that the user keeps private)", text = "  " .. label .. "a place in one of them" }

@@ -10,6 +10,7 @@ local MAX_LINE_BYTES = 200
 ---@class claude-ide.language.Lines
 ---@field private sources table<string, claude-ide.language.Source>
 ---@field private loaded table<string, integer> loaded buffers by name
+---@field folders string[] of the workspace, found once for the whole answer
 local Lines = {}
 Lines.__index = Lines
 
@@ -27,7 +28,11 @@ function M.new()
       loaded[vim.api.nvim_buf_get_name(buf)] = buf
     end
   end
-  return setmetatable({ sources = {}, loaded = loaded }, Lines)
+  return setmetatable({
+    sources = {},
+    loaded = loaded,
+    folders = require("claude-ide.workspace").folders(),
+  }, Lines)
 end
 
 ---@param path string
@@ -52,7 +57,7 @@ function Lines:source(path)
   local source = { buf = buf, unsaved = buf ~= nil and vim.bo[buf].modified } ---@type claude-ide.language.Source
   if private then
     source.withheld = "private"
-  elseif not locate.is_inside(path) then
+  elseif not locate.is_inside(path, self.folders) then
     source.withheld = "outside"
   elseif not buf then
     source.lines = read(path)

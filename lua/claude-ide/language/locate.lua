@@ -4,10 +4,11 @@ local M = {}
 
 ---A path as the model reads it: seen from the folder of the workspace that holds it.
 ---@param path string absolute
+---@param folders? string[] of the workspace, where many are shown: to find them takes a look at the disk
 ---@return string
-function M.shown(path)
+function M.shown(path, folders)
   local paths = require("claude-ide.path")
-  for _, folder in ipairs(require("claude-ide.workspace").folders()) do
+  for _, folder in ipairs(folders or require("claude-ide.workspace").folders()) do
     if paths.within(path, folder) then
       return paths.relative(path, folder)
     end
@@ -17,11 +18,12 @@ end
 
 ---Whether a path lies in the workspace, its links followed.
 ---@param path string absolute
+---@param folders? string[] of the workspace
 ---@return boolean
-function M.is_inside(path)
+function M.is_inside(path, folders)
   local paths = require("claude-ide.path")
   local real = paths.real(path)
-  return vim.iter(require("claude-ide.workspace").folders()):any(function(folder)
+  return vim.iter(folders or require("claude-ide.workspace").folders()):any(function(folder)
     return paths.within(real, paths.real(folder))
   end)
 end
