@@ -1,10 +1,11 @@
 //! Claude Code's sessions, read: which there are, what was said, what each one is doing now.
 //!
-//! Six parts, none of which knows an editor or a socket; all but the last can be used alone:
+//! Seven parts, none of which knows an editor or a socket; all but the last can be used alone:
 //! - [`Store`] lists the sessions of a folder or of all folders, with titles, times and sizes.
 //! - [`Transcript`] opens one session: an index of where its lines lie, a tree of messages, and single messages on demand.
 //! - [`Watcher`] follows: new lines of transcripts, new sessions, and the state of each running session.
 //! - [`live_sessions`] and [`state_of`] read the state of running sessions once, without watching.
+//! - [`Feed`] tells the lines of one transcript as they stand, for whoever shows them elsewhere.
 //! - [`search()`] finds text in many sessions.
 //! - [`Service`] does all of this for whoever asks: each has a [`Sink`] that is told what comes of it.
 //!
@@ -23,6 +24,7 @@ mod body;
 mod cancel;
 mod config_dir;
 mod error;
+mod feed;
 mod head;
 mod id;
 mod index;
@@ -46,6 +48,7 @@ pub use agent::{Agent, AgentFolders, agents_of};
 pub use cancel::Cancel;
 pub use config_dir::{ConfigDir, encode_folder};
 pub use error::{SessionError, chain};
+pub use feed::{Advance, Feed, FeedPage};
 pub use id::{Name, NodeId, SessionId};
 pub use index::{Branch, Delta, Row, RowKind, ToolRow, ToolStatus};
 pub use live::{LiveChange, LiveSession, Liveness, live_sessions, state_of};

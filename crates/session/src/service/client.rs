@@ -1,6 +1,7 @@
 //! Whoever asks: hands each request to a thread, and knows what can still be cancelled.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
 use serde_json::Value as Json;
@@ -19,11 +20,13 @@ use crate::id::SessionId;
 use crate::live::{live_sessions, state_of};
 use crate::search::{SearchOptions, search};
 use crate::store::{Scope, Store};
+use crate::watch::FollowId;
 
 /// What can still be cancelled, by request.
 enum Task {
     Request(Cancel),
     Transcript(Arc<Desk>),
+    Follow(Weak<Service>, FollowId),
 }
 
 impl Task {
@@ -31,6 +34,11 @@ impl Task {
         match self {
             Self::Request(cancel) => cancel.cancel(),
             Self::Transcript(desk) => desk.close(),
+            Self::Follow(service, follow) => {
+                if let Some(service) = service.upgrade() {
+                    service.follows.unfollow(&service.watcher, *follow);
+                }
+            }
         }
     }
 }
@@ -94,6 +102,20 @@ impl Client {
                 self.run(move |work| work.search(&scope, &options))
             }
         }
+    }
+
+    /// Says each time that a file may have changed, whose first `offset` bytes are known, until it is cancelled: for whoever
+    /// reads it himself ([`crate::Feed`]). The number of what will be said of it.
+    ///
+    /// # Errors
+    /// [`ServiceError`]; then nothing is said of it.
+    pub fn follow(&self, file: &Path, offset: u64) -> Result<u64, ServiceError> {
+        let service = self.service()?;
+        let request = self.outlet.begin()?;
+        let mut tasks = lock(&self.tasks);
+        let follow = service.follows.follow_file(&service.watcher, file, offset, &self.outlet, request);
+        tasks.insert(request, Task::Follow(Weak::clone(&self.service), follow));
+        Ok(request)
     }
 
     /// Ends a request, or closes a transcript: nothing is said of it any more. Whether anything could still have been.
@@ -168,7 +190,7 @@ impl Client {
         let number = ask.transcript;
         let desk = match lock(&self.tasks).get(&number) {
             Some(Task::Transcript(desk)) => Arc::clone(desk),
-            Some(Task::Request(_)) | None => return Err(ServiceError::UnknownTranscript { number }),
+            Some(Task::Request(_) | Task::Follow(..)) | None => return Err(ServiceError::UnknownTranscript { number }),
         };
         let pending = self.begin()?;
         let id = pending.id();

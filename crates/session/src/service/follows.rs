@@ -1,6 +1,7 @@
 //! What the watcher saw, handed to whom it concerns.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
 use super::desk::Desk;
@@ -11,11 +12,20 @@ use crate::live::{LiveChange, LiveSession};
 use crate::state::Activity;
 use crate::watch::{FollowId, Update, Watcher};
 
-/// The open transcripts that are followed, and who hears of running sessions.
+/// The files that are followed, and who hears of running sessions.
 #[derive(Default)]
 pub(super) struct Follows {
-    desks: Mutex<HashMap<FollowId, Arc<Desk>>>,
+    followers: Mutex<HashMap<FollowId, Follower>>,
     live: Mutex<Live>,
+}
+
+/// Whom a change of a file concerns.
+#[derive(Clone)]
+enum Follower {
+    /// An open transcript.
+    Desk(Arc<Desk>),
+    /// Whoever reads the file himself.
+    Outlet(Arc<Outlet>, u64),
 }
 
 #[derive(Default)]
@@ -30,9 +40,11 @@ impl Follows {
     pub(super) fn take(&self, update: Update) {
         match update {
             Update::News { follow } => {
-                let desk = lock(&self.desks).get(&follow).cloned();
-                if let Some(desk) = desk {
-                    desk.refresh();
+                let follower = lock(&self.followers).get(&follow).cloned();
+                match follower {
+                    Some(Follower::Desk(desk)) => desk.refresh(),
+                    Some(Follower::Outlet(outlet, request)) => outlet.touched(request),
+                    None => {}
                 }
             }
             Update::Live(change) => lock(&self.live).take(change),
@@ -51,21 +63,37 @@ impl Follows {
 
     /// Follows what a reader has read, for its desk.
     pub(super) fn follow(&self, watcher: &Watcher, reader: &Reader, desk: &Arc<Desk>) -> FollowId {
-        // Locked until the desk is in: an update may come before `follow_news` returns.
-        let mut desks = lock(&self.desks);
-        let follow = watcher.follow_news(reader.file(), reader.offset());
-        desks.insert(follow, Arc::clone(desk));
+        self.add(watcher, &reader.file(), reader.offset(), Follower::Desk(Arc::clone(desk)))
+    }
+
+    /// Follows a file of which `offset` bytes were read, for a request.
+    pub(super) fn follow_file(
+        &self,
+        watcher: &Watcher,
+        file: &Path,
+        offset: u64,
+        outlet: &Arc<Outlet>,
+        request: u64,
+    ) -> FollowId {
+        self.add(watcher, file, offset, Follower::Outlet(Arc::clone(outlet), request))
+    }
+
+    fn add(&self, watcher: &Watcher, file: &Path, offset: u64, follower: Follower) -> FollowId {
+        // Locked until the follower is in: an update may come before `follow_news` returns.
+        let mut followers = lock(&self.followers);
+        let follow = watcher.follow_news(file, offset);
+        followers.insert(follow, follower);
         follow
     }
 
     pub(super) fn unfollow(&self, watcher: &Watcher, follow: FollowId) {
-        lock(&self.desks).remove(&follow);
+        lock(&self.followers).remove(&follow);
         watcher.unfollow(follow);
     }
 
     #[cfg(test)]
     pub(super) fn followed(&self) -> usize {
-        lock(&self.desks).len()
+        lock(&self.followers).len()
     }
 }
 

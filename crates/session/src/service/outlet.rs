@@ -93,6 +93,11 @@ impl Outlet {
         self.say_of(transcript, || News::Change { transcript, growth });
     }
 
+    /// A followed file changed.
+    pub(super) fn touched(&self, request: u64) {
+        self.say_of(request, || News::Touched { request });
+    }
+
     /// A running session changed.
     pub(super) fn live(&self, change: LiveChange) {
         let open = self.lock();
@@ -134,6 +139,7 @@ mod tests {
                 News::Reply { outcome: Err(error), .. } => format!("error {error}"),
                 News::Hit { hit, .. } => format!("hit {hit}"),
                 News::Change { .. } => "change".to_owned(),
+                News::Touched { .. } => "touched".to_owned(),
                 News::Live(_) => "live".to_owned(),
             };
             self.0.lock().unwrap().push(words);

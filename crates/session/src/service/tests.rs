@@ -29,6 +29,7 @@ impl Sink for Heard {
             News::Change { transcript, growth: Growth { change, info } } => {
                 json!({ "type": "change", "id": transcript, "delta": change, "info": info })
             }
+            News::Touched { request } => json!({ "type": "touched", "id": request }),
             News::Live(change) => json!({ "type": "live", "change": change }),
         };
         lock(&self.told).push(told);
@@ -333,4 +334,16 @@ fn ends_while_a_search_runs() {
     assert_eq!(searches.len(), 10);
     lab.service.close();
     lab.service.crew.wait();
+}
+
+#[test]
+fn whoever_reads_a_file_himself_is_told_when_it_changes_until_he_cancels() {
+    let lab = Lab::new();
+    let file = lab.transcript("s.jsonl", 1);
+    let follow = lab.client.follow(&file, fs::metadata(&file).unwrap().len()).unwrap();
+    lab.append(&file, r#"{"type":"user"}"#);
+    lab.heard.next("the change", |told| *told == json!({ "type": "touched", "id": follow }));
+    assert_eq!(lab.service.follows.followed(), 1);
+    assert!(lab.client.cancel(follow));
+    assert_eq!(lab.service.follows.followed(), 0);
 }
