@@ -49,7 +49,7 @@ return {
   { "sessions.actions", "sessions.notify" },
   { "sessions.announce", "sessions.picker", "transcript" },
   { "sessions.grep" },
-  { "sessions.api" },
+  { "sessions.api", "web" },
   -- What shows, asks or starts all of them.
   { "status", "tools" },
   { "statusline" },

@@ -31,6 +31,9 @@ local function attach_the_rest()
   end
   require("claude-ide.tools.able").attach()
   require("claude-ide.notebook.workspace_python").attach()
+  if require("claude-ide.config").get().web.enabled then
+    require("claude-ide.web").attach()
+  end
   require("claude-ide.update").keep()
 end
 

@@ -20,6 +20,11 @@
 ---@field sessions_stop fun(): boolean?, string?
 ---@field session_request fun(request_json: string): integer?, string?
 ---@field session_cancel fun(number: integer): boolean?, string?
+---@field web_start fun(options_json: string, async: uv.uv_async_t): claude-ide.web.Info?, string?
+---@field web_stop fun(): boolean?, string?
+---@field web_info fun(): claude-ide.web.Info?, string?
+---@field web_code fun(): string?, string?
+---@field web_picture fun(text: string): string[]?, string?
 
 ---@class claude-ide.native : claude-ide.native.Functions
 local M = {}
@@ -49,6 +54,11 @@ local FUNCTIONS = {
   "sessions_stop",
   "session_request",
   "session_cancel",
+  "web_start",
+  "web_stop",
+  "web_info",
+  "web_code",
+  "web_picture",
 }
 
 ---@class claude-ide.native.Library : claude-ide.native.Functions

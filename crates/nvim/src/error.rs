@@ -2,6 +2,7 @@
 
 use claude_ide_server::{NotifyError, ServerError};
 use claude_ide_session::{ServiceError, SessionError, chain};
+use claude_ide_web::WebError;
 
 /// Why a function of this library failed.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,10 @@ pub(crate) enum Error {
     NoSessions,
     #[error(transparent)]
     Sessions(#[from] ServiceError),
+    #[error("sessions are not served")]
+    NotServed,
+    #[error("{}", chain(.0))]
+    Web(#[from] WebError),
     #[error("this is a bug in claude-ide.nvim: the log file tells more")]
     Panicked,
 }

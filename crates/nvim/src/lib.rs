@@ -2,7 +2,8 @@
 //!
 //! Lua's side of this is `lua/claude-ide/native.lua`, the only place that calls these functions. Lua pulls, Rust never
 //! calls Lua: events wait in a queue, the wake tells Neovim's event loop, and Lua takes them one by one with `poll()`.
-//! Two things run behind it, each without the other: the server (`server.rs`), and what reads sessions (`sessions/`). Those
+//! Three things run behind it: the server (`server.rs`), what reads sessions (`sessions/`), and what serves them to pages
+//! (`web.rs`), which needs the second. Those
 //! that speak over sockets share one thread (`runtime.rs`).
 //! No policy lives here, and nothing of Neovim's own interface is used, so that one library serves every supported
 //! Neovim.
@@ -21,6 +22,7 @@ mod sessions;
 mod value;
 mod waiting;
 mod wake;
+mod web;
 
 use claude_ide_server::ClientId;
 use claude_ide_session::Request;
@@ -29,7 +31,7 @@ use serde_json::value::RawValue;
 use crate::boundary::{Arguments, Module, export, into_text};
 use crate::error::Error;
 use crate::lua::Function;
-use crate::options::{SessionsOptions, StartOptions, WorkspaceOptions, parse};
+use crate::options::{ServeOptions, SessionsOptions, StartOptions, WorkspaceOptions, parse};
 use crate::queue::{QUEUE, Reply};
 use crate::value::Value;
 
@@ -53,6 +55,11 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("sessions_stop", export(sessions_stop)),
     ("session_request", export(session_request)),
     ("session_cancel", export(session_cancel)),
+    ("web_start", export(web_start)),
+    ("web_stop", export(web_stop)),
+    ("web_info", export(web_info)),
+    ("web_code", export(web_code)),
+    ("web_picture", export(web_picture)),
     ("panic", export(panic)),
 ];
 
@@ -192,6 +199,33 @@ fn session_request(mut arguments: Arguments) -> Result<Value, Error> {
 /// `session_cancel(number)` → whether anything could still have been said of it. Closes a transcript too.
 fn session_cancel(mut arguments: Arguments) -> Result<Value, Error> {
     sessions::cancel(arguments.id("number")?).map(Value::Bool)
+}
+
+/// `web_start(options_json, async)` → where sessions are served.
+fn web_start(mut arguments: Arguments) -> Result<Value, Error> {
+    let options: ServeOptions = parse("options", &arguments.bytes("options")?)?;
+    let wake = arguments.async_handle("async")?;
+    web::start(options, wake).map(|served| json(&served))
+}
+
+/// `web_stop()` → true once they are not served any more.
+fn web_stop(_arguments: Arguments) -> Result<Value, Error> {
+    web::stop().map(|()| Value::Bool(true))
+}
+
+/// `web_info()` → where sessions are served.
+fn web_info(_arguments: Arguments) -> Result<Value, Error> {
+    web::info().map(|served| json(&served))
+}
+
+/// `web_code()` → a code that lets one browser in, once.
+fn web_code(_arguments: Arguments) -> Result<Value, Error> {
+    web::code().map(|code| Value::Json(serde_json::Value::String(code)))
+}
+
+/// `web_picture(text)` → rows of a QR code in half blocks, as JSON.
+fn web_picture(mut arguments: Arguments) -> Result<Value, Error> {
+    Ok(json(&claude_ide_web::qr_rows(&arguments.text("text")?)))
 }
 
 /// `panic()` → nil and a message. For the test that shows that a panic ends in the log and goes no further.

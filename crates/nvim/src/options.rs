@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use claude_ide_server::{Keepalive, ServerOptions, Workspace, WriteFile};
+use claude_ide_web::WebOptions;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -64,6 +65,22 @@ pub(crate) struct SessionsOptions {
     /// Where to remember what was read of each session.
     pub(crate) cache_file: PathBuf,
     pub(crate) log: LogOptions,
+}
+
+/// Everything `web_start` needs.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ServeOptions {
+    host: String,
+    port: u16,
+    /// Other names that it is reached by.
+    names: Vec<String>,
+}
+
+impl From<ServeOptions> for WebOptions {
+    fn from(options: ServeOptions) -> Self {
+        Self { host: options.host, port: options.port, names: options.names, ..Self::default() }
+    }
 }
 
 impl From<StartOptions> for ServerOptions {

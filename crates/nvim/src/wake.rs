@@ -10,6 +10,7 @@ use crate::lua::AsyncHandle;
 pub(crate) enum Ringer {
     Server,
     Sessions,
+    Web,
 }
 
 /// Rings Neovim at most once between two looks into the queue. Guarded by the queue's lock.

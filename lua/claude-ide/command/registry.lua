@@ -272,6 +272,18 @@ return {
     end,
   },
   {
+    name = "serve",
+    args = "[start | stop | url]",
+    doc = "Serve sessions to a page in your browser, to read along and on a phone; or end that; or show the page's address, "
+      .. "which lets one browser in, once. See |claude-ide-web|.",
+    run = function(words)
+      return require("claude-ide.command.serve").run(words)
+    end,
+    complete = function(_, before)
+      return #before == 0 and require("claude-ide.command.serve").WORDS or {}
+    end,
+  },
+  {
     name = "selection",
     args = "[on | off | toggle]",
     doc = "Let Claude see the current file and selection, or not. Without an argument: say which it is.",

@@ -590,4 +590,37 @@ return {
       },
     },
   },
+  {
+    "web",
+    doc = "Sessions on a page in your browser, see |claude-ide-web|. A change counts from the next start of Neovim or "
+      .. "`:Claude serve stop` and `start`.",
+    fields = {
+      {
+        "enabled",
+        kind = kind.boolean,
+        default = false,
+        doc = "Serve as soon as the server runs. When false, `:Claude serve` begins it.",
+      },
+      {
+        "host",
+        kind = kind.string,
+        default = "127.0.0.1",
+        doc = "Address to listen on. Anything but a loopback address lets other machines knock; |claude-ide-web-remote| "
+          .. "says how to reach it from another one without that.",
+      },
+      {
+        "port",
+        kind = kind.integer(0, 65535),
+        default = 12345,
+        doc = "Port to listen on; if it is taken, the next free one, which is said. 0 takes any.",
+      },
+      {
+        "names",
+        kind = kind.list(kind.string),
+        default = {},
+        doc = "More names under which browsers may ask for it: that of a tunnel or a proxy on this machine, such as "
+          .. "`box.tailnet.ts.net`. Requests for any other name are refused.",
+      },
+    },
+  },
 }

@@ -142,6 +142,12 @@
 ---@field auto_close? boolean Close the window when the CLI ends without an error. After an error it always stays.
 ---@field keymaps? claude-ide.Opts.terminal.keymaps Keys while you type in the terminal. |claude-ide-terminal-keys| says which ones the CLI leaves free.
 
+---@class claude-ide.Opts.web
+---@field enabled? boolean Serve as soon as the server runs. When false, `:Claude serve` begins it.
+---@field host? string Address to listen on. Anything but a loopback address lets other machines knock; |claude-ide-web-remote| says how to reach it from another one without that.
+---@field port? integer Port to listen on; if it is taken, the next free one, which is said. 0 takes any.
+---@field names? string[] More names under which browsers may ask for it: that of a tunnel or a proxy on this machine, such as `box.tailnet.ts.net`. Requests for any other name are refused.
+
 ---@class claude-ide.Opts
 ---@field auto_start? boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. Not in a Neovim that git or Claude Code started as an editor, nor in a pager. When false, `:ClaudeConnect` or `:Claude` starts it.
 ---@field log? claude-ide.Opts.log The log file. `:Claude log` opens it.
@@ -158,6 +164,7 @@
 ---@field notebook? claude-ide.Opts.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. See |claude-ide-notebooks|.
 ---@field notify? claude-ide.Opts.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
 ---@field terminal? claude-ide.Opts.terminal Where `:Claude` runs the CLI.
+---@field web? claude-ide.Opts.web Sessions on a page in your browser, see |claude-ide-web|. A change counts from the next start of Neovim or `:Claude serve stop` and `start`.
 
 ---@class claude-ide.Config.log
 ---@field level "trace"|"debug"|"info"|"warn"|"error"|"off" The least important lines that are written. Only `trace` writes text of your buffers.
@@ -299,6 +306,12 @@
 ---@field auto_close boolean Close the window when the CLI ends without an error. After an error it always stays.
 ---@field keymaps claude-ide.Config.terminal.keymaps Keys while you type in the terminal. |claude-ide-terminal-keys| says which ones the CLI leaves free.
 
+---@class claude-ide.Config.web
+---@field enabled boolean Serve as soon as the server runs. When false, `:Claude serve` begins it.
+---@field host string Address to listen on. Anything but a loopback address lets other machines knock; |claude-ide-web-remote| says how to reach it from another one without that.
+---@field port integer Port to listen on; if it is taken, the next free one, which is said. 0 takes any.
+---@field names string[] More names under which browsers may ask for it: that of a tunnel or a proxy on this machine, such as `box.tailnet.ts.net`. Requests for any other name are refused.
+
 ---@class claude-ide.Config
 ---@field auto_start boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. Not in a Neovim that git or Claude Code started as an editor, nor in a pager. When false, `:ClaudeConnect` or `:Claude` starts it.
 ---@field log claude-ide.Config.log The log file. `:Claude log` opens it.
@@ -315,3 +328,4 @@
 ---@field notebook claude-ide.Config.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. See |claude-ide-notebooks|.
 ---@field notify claude-ide.Config.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
 ---@field terminal claude-ide.Config.terminal Where `:Claude` runs the CLI.
+---@field web claude-ide.Config.web Sessions on a page in your browser, see |claude-ide-web|. A change counts from the next start of Neovim or `:Claude serve stop` and `start`.

@@ -36,6 +36,14 @@ fn client() -> Result<Arc<Client>, Error> {
     slot().as_ref().map(|sessions| Arc::clone(&sessions.client)).ok_or(Error::NoSessions)
 }
 
+/// The service, for others who ask it.
+///
+/// # Errors
+/// [`Error::NoSessions`] before `start`.
+pub(crate) fn service() -> Result<Arc<Service>, Error> {
+    slot().as_ref().map(|sessions| Arc::clone(&sessions.service)).ok_or(Error::NoSessions)
+}
+
 /// Begins to watch the running sessions, and to take requests; events ring `wake`. What ran before is stopped.
 ///
 /// # Errors

@@ -1,0 +1,76 @@
+//! Answers: each with the headers that keep browsers from doing more with it than it is for.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{HeaderName, HeaderValue, SET_COOKIE};
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+use serde_json::json;
+
+pub(crate) type Answer = Response<Full<Bytes>>;
+
+/// On everything. No CORS header ever: no other origin has any business here.
+const HEADERS: [(&str, &str); 8] = [
+    (
+        "content-security-policy",
+        "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("permissions-policy", "camera=(), microphone=(), geolocation=()"),
+    ("cache-control", "no-store"),
+];
+
+pub(crate) fn with(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(body.into()));
+    *answer.status_mut() = status;
+    dress(answer.headers_mut());
+    answer.headers_mut().insert("content-type", HeaderValue::from_static(kind));
+    answer
+}
+
+/// Puts the headers of every answer on one.
+pub(crate) fn dress(headers: &mut hyper::HeaderMap) {
+    for (name, value) in HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+}
+
+pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Answer {
+    let body = serde_json::to_vec(value).unwrap_or_default();
+    with(status, "application/json; charset=utf-8", body)
+}
+
+/// An error as seed 003 has them.
+pub(crate) fn error(status: StatusCode, words: &str) -> Answer {
+    json(status, &json!({ "error": words }))
+}
+
+pub(crate) fn not_found() -> Answer {
+    error(StatusCode::NOT_FOUND, "Session not found")
+}
+
+pub(crate) fn no_permission() -> Answer {
+    let mut answer = error(StatusCode::UNAUTHORIZED, "Unauthorized");
+    answer.headers_mut().insert("www-authenticate", HeaderValue::from_static("Bearer"));
+    answer
+}
+
+pub(crate) fn wait(time: Duration) -> Answer {
+    let mut answer = error(StatusCode::TOO_MANY_REQUESTS, "Too many wrong tokens: wait a minute");
+    answer.headers_mut().insert("retry-after", HeaderValue::from(time.as_secs() + 1));
+    answer
+}
+
+pub(crate) fn with_cookie(mut answer: Answer, cookie: &str) -> Answer {
+    if let Ok(cookie) = HeaderValue::from_str(cookie) {
+        answer.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    answer
+}

@@ -1,0 +1,38 @@
+//! What the page is made of. It lies in `web/`, is built into the library as it stands, and tells nothing of any session.
+
+use hyper::StatusCode;
+
+use crate::answer::{self, Answer};
+
+macro_rules! file {
+    ($name:literal) => {
+        (concat!("/", $name), include_bytes!(concat!("../../../web/", $name)).as_slice())
+    };
+}
+
+/// Paths, and what lies there.
+const FILES: &[(&str, &[u8])] = &[
+    file!("app.css"),
+    file!("app.js"),
+    file!("api.js"),
+    file!("conversation.js"),
+    file!("diff.js"),
+    file!("draw.js"),
+    file!("list.js"),
+    file!("markdown.js"),
+    file!("socket.js"),
+    file!("text.js"),
+    file!("window.js"),
+];
+
+const PAGE: &[u8] = include_bytes!("../../../web/index.html");
+
+/// The file of a path, if there is one.
+pub(crate) fn find(path: &str) -> Option<Answer> {
+    if path == "/" {
+        return Some(answer::with(StatusCode::OK, "text/html; charset=utf-8", PAGE));
+    }
+    let (name, content) = FILES.iter().find(|(known, _)| *known == path)?;
+    let kind = if name.ends_with(".css") { "text/css; charset=utf-8" } else { "text/javascript; charset=utf-8" };
+    Some(answer::with(StatusCode::OK, kind, *content))
+}

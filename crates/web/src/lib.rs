@@ -1,0 +1,34 @@
+//! Sessions on a page and on a socket: HTTP and WebSocket over `claude_ide_session`, for browsers and other clients.
+//!
+//! Knows no editor. Whoever runs it gives it a [`claude_ide_session::Service`] and a runtime; it binds when it is asked to
+//! ([`Web::bind`]), serves until its handle says stop, and holds no thread of its own.
+//!
+//! Invariants:
+//! - Nothing is told before the door (`door.rs`) and the gate (`gate.rs`) let somebody in; a token is in no address and no log.
+//! - Only lines that [`claude_ide_session::Feed`] lets out leave, and no file that a message names.
+//! - A GET changes nothing.
+//! - What one reader does, or does not, slows and costs only itself: memory for it is bounded, whatever the transcript holds.
+
+mod answer;
+mod api;
+mod channel;
+mod door;
+mod error;
+mod files;
+mod frames;
+mod gate;
+mod listing;
+mod messages;
+mod options;
+mod picture;
+mod router;
+mod server;
+mod sessions;
+mod socket;
+mod stream;
+
+pub use error::WebError;
+pub use gate::Secret;
+pub use options::{Limits, WebOptions};
+pub use picture::rows as qr_rows;
+pub use server::{Web, WebHandle};

@@ -1,0 +1,89 @@
+//! Which path leads where.
+
+use std::borrow::Cow;
+
+/// What a path under `/api` asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Route<'a> {
+    Login,
+    List,
+    One(&'a str),
+    Messages(&'a str),
+    Subscribe(&'a str),
+}
+
+/// What a path asks for; nothing if nothing is there.
+pub(crate) fn route(path: &str) -> Option<Route<'_>> {
+    if path == "/api/login" {
+        return Some(Route::Login);
+    }
+    let rest = path.strip_prefix("/api/claude/sessions")?;
+    if rest.is_empty() {
+        return Some(Route::List);
+    }
+    let mut parts = rest.strip_prefix('/')?.splitn(2, '/');
+    match (parts.next()?, parts.next()) {
+        (id, None) => Some(Route::One(id)),
+        (id, Some("messages")) => Some(Route::Messages(id)),
+        (id, Some("subscribe")) => Some(Route::Subscribe(id)),
+        _ => None,
+    }
+}
+
+/// One value of a query.
+pub(crate) fn query<'a>(query: Option<&'a str>, name: &str) -> Option<Cow<'a, str>> {
+    let pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.filter(|(known, _)| *known == name).map(|(_, value)| decode(value)).next()
+}
+
+/// `%41+b` → `A b`; what is no text becomes U+FFFD.
+fn decode(value: &str) -> Cow<'_, str> {
+    if !value.contains(['%', '+']) {
+        return Cow::Borrowed(value);
+    }
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let escaped = after.get(..2).and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        match (byte, escaped) {
+            (b'%', Some(escaped)) => {
+                bytes.push(escaped);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            (b'+', _) => {
+                bytes.push(b' ');
+                rest = after;
+            }
+            _ => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_where_the_seed_says() {
+        assert_eq!(route("/api/claude/sessions"), Some(Route::List));
+        assert_eq!(route("/api/claude/sessions/a"), Some(Route::One("a")));
+        assert_eq!(route("/api/claude/sessions/a/messages"), Some(Route::Messages("a")));
+        assert_eq!(route("/api/claude/sessions/a/subscribe"), Some(Route::Subscribe("a")));
+        for path in
+            ["/", "/api", "/api/claude/sessionsx", "/api/claude/sessions/a/subscribe/b", "/api/claude/sessions/a/x"]
+        {
+            assert_eq!(route(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_query_is_decoded() {
+        assert_eq!(query(Some("a=1&b=%2Fhome+x%"), "b").as_deref(), Some("/home x%"));
+        assert_eq!(query(Some("a=1"), "b"), None);
+        assert_eq!(query(None, "b"), None);
+    }
+}

@@ -1,0 +1,199 @@
+//! The listener: connections in, each served to its end, all of them ended with it.
+//!
+//! Invariants: no more connections than allowed; one that asks for nothing in time is dropped; after [`Web::run`] nothing is left.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use claude_ide_session::Service;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+use crate::api::{self, Upgrade};
+use crate::door::Door;
+use crate::error::WebError;
+use crate::gate::{Gate, Secret};
+use crate::options::{Limits, WebOptions};
+use crate::sessions::{Sessions, lock};
+use crate::socket;
+
+/// So many ports after the one asked for are tried before any free one.
+const MORE_PORTS: u16 = 20;
+const MAX_HEADERS: usize = 64;
+const MAX_HEADER_BYTES: usize = 16 * 1024;
+/// How long connections may take to say goodbye.
+const GOODBYE: Duration = Duration::from_millis(250);
+
+/// What every connection is served with.
+pub(crate) struct Site {
+    pub(crate) door: Door,
+    pub(crate) gate: Gate,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) limits: Limits,
+    /// Cookies are kept by host, not by port: each port has a name of its own.
+    pub(crate) cookie_name: String,
+}
+
+/// What is served, bound and not yet running.
+pub struct Web {
+    listener: std::net::TcpListener,
+    site: Arc<Site>,
+    stop: watch::Receiver<bool>,
+}
+
+/// What can be said to it while it runs.
+#[derive(Clone)]
+pub struct WebHandle {
+    site: Arc<Site>,
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+}
+
+impl Web {
+    /// Binds a port.
+    ///
+    /// # Errors
+    /// [`WebError`]; then nothing is left behind.
+    pub fn bind(options: WebOptions, service: &Arc<Service>) -> Result<(Self, WebHandle), WebError> {
+        let failed = |source| WebError::Bind { host: options.host.clone(), source };
+        let listener = bind(&options.host, options.port).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let site = Arc::new(Site {
+            door: Door { host: options.host.clone(), names: options.names },
+            gate: Gate::new()?,
+            sessions: Sessions::new(service),
+            limits: options.limits,
+            cookie_name: format!("claude_ide_{}", address.port()),
+        });
+        let (stop, stopped) = watch::channel(false);
+        let handle = WebHandle { site: Arc::clone(&site), address, stop };
+        Ok((Self { listener, site, stop: stopped }, handle))
+    }
+
+    /// Serves until the handle says stop. To be awaited in a runtime with I/O and time.
+    pub async fn run(self) {
+        let Self { listener, site, mut stop } = self;
+        match TcpListener::from_std(listener) {
+            Ok(listener) => accept(&listener, &site, &mut stop).await,
+            Err(error) => tracing::error!(%error, "nothing can be served"),
+        }
+        site.sessions.leave();
+    }
+}
+
+impl WebHandle {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What clients show that are no browsers.
+    #[must_use]
+    pub fn token(&self) -> &Secret {
+        self.site.gate.token()
+    }
+
+    /// A code that lets one browser in, once.
+    ///
+    /// # Errors
+    /// [`WebError::Random`].
+    pub fn code(&self) -> Result<Secret, WebError> {
+        self.site.gate.code()
+    }
+
+    /// Asks it to end.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+}
+
+/// The port that was asked for, else the next free one.
+fn bind(host: &str, port: u16) -> io::Result<std::net::TcpListener> {
+    let mut last = None;
+    let more = (port != 0).then(|| port.saturating_add(1)..=port.saturating_add(MORE_PORTS));
+    for port in std::iter::once(port).chain(more.into_iter().flatten()).chain([0]) {
+        match std::net::TcpListener::bind((host, port)) {
+            Ok(listener) => return Ok(listener),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::ErrorKind::AddrInUse.into()))
+}
+
+async fn accept(listener: &TcpListener, site: &Arc<Site>, stop: &mut watch::Receiver<bool>) {
+    let permits = Arc::new(Semaphore::new(site.limits.connections));
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => break,
+            Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => match Arc::clone(&permits).try_acquire_owned() {
+                Ok(permit) => drop(connections.spawn(serve(stream, permit, Arc::clone(site), stop.clone()))),
+                Err(_) => refuse(&stream),
+            },
+            Err(error) => {
+                // Out of files, most likely: some will be closed.
+                tracing::debug!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    timeout(GOODBYE, async { while connections.join_next().await.is_some() {} }).await.ok();
+}
+
+/// Says so to whoever is one too many, if his socket takes it at once.
+fn refuse(stream: &TcpStream) {
+    let words = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    stream.try_write(words).ok();
+}
+
+async fn serve(stream: TcpStream, _permit: OwnedSemaphorePermit, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
+    stream.set_nodelay(true).ok();
+    let local = stream.local_addr().ok();
+    let upgrade = Upgrade::default();
+    let service = {
+        let (site, upgrade) = (Arc::clone(&site), Arc::clone(&upgrade));
+        service_fn(move |request| {
+            let (site, upgrade) = (Arc::clone(&site), Arc::clone(&upgrade));
+            async move { Ok::<_, Infallible>(api::answer(site, local, upgrade, request).await) }
+        })
+    };
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(site.limits.handshake)
+        .max_headers(MAX_HEADERS)
+        .max_header_size(MAX_HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    let served = tokio::select! {
+        served = connection => served,
+        _ = stop.wait_for(|stop| *stop) => return,
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection of a page ended early");
+    }
+    let Some((upgraded, plan)) = lock(&upgrade).take() else { return };
+    let Ok(upgraded) = upgraded.await else { return };
+    let config = Some(socket::config(site.limits.frame_bytes));
+    let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
+    let stream = parts.io.into_inner();
+    let socket = WebSocketStream::from_partially_read(stream, parts.read_buf.to_vec(), Role::Server, config).await;
+    socket::serve(socket, plan, &site, stop).await;
+}

@@ -1,0 +1,141 @@
+//! One socket: who it is, what it wants to read, and its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use crate::frames::{self, Inward, Outward};
+use crate::gate::{NotYet, Shown};
+use crate::server::Site;
+use crate::stream::{Order, Over, Stream, Wish};
+
+/// Orders of a client that may wait until its socket takes something again.
+const MAX_ORDERS: usize = 32;
+/// How long a client that says nothing in its address may take to say from where on it wants to read.
+const GRACE: Duration = Duration::from_millis(5);
+
+/// What a socket was opened for.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) id: String,
+    /// What the address asks for.
+    pub(crate) wish: Option<Wish>,
+    /// Whether it has yet to say who it is.
+    pub(crate) unknown: bool,
+}
+
+/// How sockets are read and written.
+pub(crate) fn config(frame_bytes: usize) -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(8 * 1024)
+        .max_message_size(Some(frame_bytes))
+        .max_frame_size(Some(frame_bytes))
+}
+
+/// Serves a socket to its end.
+pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
+    mut socket: WebSocketStream<T>,
+    plan: Plan,
+    site: &Arc<Site>,
+    mut stop: watch::Receiver<bool>,
+) {
+    let Plan { id, mut wish, unknown } = plan;
+    if unknown && !say_who(&mut socket, site).await {
+        let frame = CloseFrame { code: CloseCode::Policy, reason: "Unauthorized".into() };
+        timeout(Duration::from_secs(1), socket.close(Some(frame))).await.ok();
+        return;
+    }
+    let channel = match site.sessions.find(&id).await {
+        Some(file) => site.sessions.channel(&file),
+        None => None,
+    };
+    let Some(channel) = channel else {
+        let text = Outward::Error { error: "Session not found" }.text();
+        let frame = CloseFrame { code: CloseCode::Policy, reason: "Session not found".into() };
+        let goodbye = async {
+            futures_util::SinkExt::send(&mut socket, Message::Text(text.into())).await.ok();
+            socket.close(Some(frame)).await.ok();
+        };
+        timeout(Duration::from_secs(1), goodbye).await.ok();
+        return;
+    };
+    let (sink, mut source) = socket.split();
+    let (order, mut orders) = mpsc::channel(MAX_ORDERS);
+    if wish.is_none()
+        && let Ok(Some(Ok(Message::Text(text)))) = timeout(GRACE, source.next()).await
+    {
+        match frames::read(&text) {
+            Ok(Inward::Subscribe { from_uuid, last }) => wish = Some(Wish { from_uuid, last }),
+            Ok(Inward::Auth { .. }) => {}
+            Err(words) => drop(order.try_send(Order::Say(Outward::Error { error: &words }.text()))),
+        }
+    }
+    let mut stream = Stream::new(sink, &site.sessions, &site.limits, id, channel).await;
+    let goodbye = tokio::select! {
+        over = stream.run(wish, &mut orders) => match over {
+            Over::Broken => None,
+            Over::Unreadable => Some((CloseCode::Error, "the transcript cannot be read")),
+        },
+        goodbye = listen(&mut source, &order, site) => goodbye,
+        _ = stop.wait_for(|stop| *stop) => Some((CloseCode::Away, "no longer served")),
+    };
+    if let Some((code, reason)) = goodbye {
+        stream.close(Some(Message::Close(Some(CloseFrame { code, reason: reason.into() })))).await;
+    } else {
+        stream.close(None).await;
+    }
+}
+
+/// Waits for the first frame of one that showed nothing before; whether it may stay.
+async fn say_who<T: AsyncRead + AsyncWrite + Unpin>(socket: &mut WebSocketStream<T>, site: &Site) -> bool {
+    let first = async {
+        loop {
+            match socket.next().await {
+                Some(Ok(Message::Text(text))) => break Some(text),
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Binary(_) | Message::Close(_) | Message::Frame(_)) | Err(_)) | None => break None,
+            }
+        }
+    };
+    let Ok(Some(text)) = timeout(site.limits.handshake, first).await else { return false };
+    match frames::read(&text) {
+        Ok(Inward::Auth { token }) => match site.gate.judge(Shown::Token(&token)) {
+            Ok(()) => true,
+            Err(NotYet::Wrong | NotYet::Wait(_)) => false,
+        },
+        Ok(Inward::Subscribe { .. }) | Err(_) => false,
+    }
+}
+
+/// Takes what a client sends, until it is silent for too long or gone; what to say then.
+async fn listen<S>(source: &mut S, order: &mpsc::Sender<Order>, site: &Site) -> Option<(CloseCode, &'static str)>
+where
+    S: futures_util::Stream<Item = Result<Message, Error>> + Unpin,
+{
+    loop {
+        let said = match timeout(site.limits.silence, source.next()).await {
+            Ok(Some(Ok(Message::Text(text)))) => match frames::read(&text) {
+                Ok(Inward::Subscribe { from_uuid, last }) => Order::Read(Wish { from_uuid, last }),
+                Ok(Inward::Auth { .. }) => continue,
+                Err(words) => Order::Say(Outward::Error { error: &words }.text()),
+            },
+            Ok(Some(Ok(Message::Binary(_)))) => return Some((CloseCode::Unsupported, "text frames alone are read")),
+            Ok(Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)))) => continue,
+            Ok(Some(Err(Error::Capacity(_)))) => return Some((CloseCode::Size, "the frame is too large")),
+            Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return None,
+            Err(_) => return Some((CloseCode::Away, "it was silent for too long")),
+        };
+        // One that asks faster than it reads waits for itself.
+        if order.send(said).await.is_err() {
+            return None;
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! What one socket is told: the lines of its session from some place on, each once and in order, then what is added as it is
+//! added; and beside that what the session does.
+//!
+//! Invariants: a page is taken when the one before it was sent, so a slow reader holds one page and its socket's buffer; exactly
+//! one task writes to the socket.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use claude_ide_session::Activity;
+use futures_util::{Sink, SinkExt as _};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, interval_at, timeout};
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
+
+use crate::channel::{Channel, Next, Page, Place};
+use crate::frames::Outward;
+use crate::options::Limits;
+use crate::sessions::Sessions;
+
+/// A line that is longer goes in so many bytes a frame: a socket's buffer must not hold all of it.
+const FRAME: usize = 256 * 1024;
+
+/// From where on somebody wants to read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Wish {
+    pub(crate) from_uuid: Option<String>,
+    pub(crate) last: Option<usize>,
+}
+
+/// What the reading half of a socket asks the writing one to do.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Begin anew from another place.
+    Read(Wish),
+    /// Tell the client something.
+    Say(String),
+}
+
+/// Why a socket is written to no more.
+#[derive(Debug)]
+pub(crate) enum Over {
+    /// It is broken, or takes nothing.
+    Broken,
+    /// The session can be read no more.
+    Unreadable,
+}
+
+/// The writing half of a socket.
+pub(crate) struct Stream<'a, S> {
+    sink: S,
+    sessions: &'a Sessions,
+    limits: &'a Limits,
+    id: String,
+    channel: Arc<Channel>,
+    place: Place,
+    told: Told,
+}
+
+/// What was told last, not to tell it twice.
+#[derive(Default)]
+struct Told {
+    state: Option<String>,
+    typing: bool,
+    caught_up: bool,
+}
+
+impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
+    pub(crate) async fn new(
+        sink: S,
+        sessions: &'a Sessions,
+        limits: &'a Limits,
+        id: String,
+        channel: Arc<Channel>,
+    ) -> Self {
+        let place = channel.start().await;
+        Self { sink, sessions, limits, id, channel, place, told: Told::default() }
+    }
+
+    /// Tells until the socket breaks.
+    pub(crate) async fn run(&mut self, wish: Option<Wish>, orders: &mut mpsc::Receiver<Order>) -> Over {
+        match self.tell_all(wish, orders).await {
+            Ok(never) => match never {},
+            Err(over) => over,
+        }
+    }
+
+    /// Says something, and that it is the last.
+    pub(crate) async fn close(&mut self, frame: Option<Message>) {
+        let goodbye = async {
+            if let Some(frame) = frame {
+                self.sink.feed(frame).await.ok();
+            }
+            self.sink.close().await.ok();
+        };
+        timeout(Duration::from_millis(200), goodbye).await.ok();
+    }
+
+    async fn tell_all(
+        &mut self,
+        wish: Option<Wish>,
+        orders: &mut mpsc::Receiver<Order>,
+    ) -> Result<std::convert::Infallible, Over> {
+        let mut lives = self.sessions.lives();
+        let mut touched = self.channel.touched();
+        let first = Instant::now() + self.limits.ping;
+        let mut ping = interval_at(first, self.limits.ping);
+        if let Some(wish) = wish {
+            self.go_to(wish).await?;
+        }
+        lives.mark_unchanged();
+        self.tell_state().await?;
+        loop {
+            // What is seen as changed from here on is looked at again below.
+            touched.mark_unchanged();
+            let more = self.tell_next().await?;
+            if !more {
+                self.flush().await?;
+            }
+            tokio::select! {
+                biased;
+                order = orders.recv() => match order {
+                    Some(Order::Read(wish)) => self.go_to(wish).await?,
+                    Some(Order::Say(text)) => self.say(text).await?,
+                    None => return Err(Over::Broken),
+                },
+                changed = lives.changed() => {
+                    changed.map_err(|_| Over::Unreadable)?;
+                    if self.follow_the_process().await? {
+                        touched = self.channel.touched();
+                    }
+                    self.tell_state().await?;
+                }
+                _ = ping.tick() => self.send(Message::Ping(Bytes::new())).await?,
+                () = std::future::ready(()), if more => {}
+                changed = changed(&mut touched), if !more => changed?,
+            }
+        }
+    }
+
+    /// Tells the next page; false if there is none for now.
+    async fn tell_next(&mut self) -> Result<bool, Over> {
+        match self.channel.next(self.place).await {
+            Ok(Next::Page(page)) => {
+                self.tell_page(&page).await?;
+                Ok(true)
+            }
+            Ok(Next::End) => {
+                if !self.told.caught_up {
+                    self.told.caught_up = true;
+                    let messages = self.channel.len().await;
+                    self.say(Outward::CaughtUp { messages }.text()).await?;
+                }
+                Ok(false)
+            }
+            Ok(Next::Replaced) => {
+                self.know_all().await?;
+                self.place = match self.channel.resume(self.place).await {
+                    Some(place) => place,
+                    None => {
+                        self.say(Outward::Reset.text()).await?;
+                        self.channel.start().await
+                    }
+                };
+                Ok(true)
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a transcript cannot be read");
+                Err(Over::Unreadable)
+            }
+        }
+    }
+
+    async fn tell_page(&mut self, page: &Page) -> Result<(), Over> {
+        let told = self.place.number.saturating_sub(page.from);
+        for line in page.lines.iter().skip(told) {
+            if line.len() <= FRAME {
+                self.feed(Message::Text(line.clone())).await?;
+            } else {
+                self.feed_in_pieces(line).await?;
+            }
+            self.place.number += 1;
+        }
+        Ok(())
+    }
+
+    async fn feed_in_pieces(&mut self, line: &Utf8Bytes) -> Result<(), Over> {
+        let mut rest = Bytes::from(line.clone());
+        let mut kind = Data::Text;
+        while !rest.is_empty() {
+            let piece = rest.split_to(FRAME.min(rest.len()));
+            let frame = Frame::message(piece, OpCode::Data(kind), rest.is_empty());
+            self.feed(Message::Frame(frame)).await?;
+            kind = Data::Continue;
+        }
+        Ok(())
+    }
+
+    /// Goes to where the client wants to read.
+    async fn go_to(&mut self, wish: Wish) -> Result<(), Over> {
+        self.told.caught_up = false;
+        let (place, found) = match (&wish.from_uuid, wish.last) {
+            (Some(uuid), _) => {
+                self.know_all().await?;
+                let place = self.channel.after(uuid).await;
+                (place, place.is_some())
+            }
+            (None, Some(count)) => {
+                self.know_all().await?;
+                (Some(self.channel.before_last(count).await), true)
+            }
+            (None, None) => (None, true),
+        };
+        self.place = match place {
+            Some(place) => place,
+            None => self.channel.start().await,
+        };
+        self.say(Outward::Subscribed { from_uuid: wish.from_uuid.as_deref(), found }.text()).await
+    }
+
+    async fn know_all(&self) -> Result<(), Over> {
+        self.channel.know_all().await.map_err(|error| {
+            tracing::debug!(%error, "a transcript cannot be read");
+            Over::Unreadable
+        })
+    }
+
+    /// Goes along where the process went on with another session (`/clear`); whether it did.
+    async fn follow_the_process(&mut self) -> Result<bool, Over> {
+        let Some(next) = self.sessions.went_on_as(&self.id) else { return Ok(false) };
+        // Its transcript may come only with the first prompt.
+        let Some(file) = self.sessions.find(next.as_str()).await.or_else(|| beside(self.channel.file(), next.as_str()))
+        else {
+            return Ok(false);
+        };
+        // What is left of this one first.
+        while let Next::Page(page) = self.channel.next(self.place).await.map_err(|_| Over::Unreadable)? {
+            self.tell_page(&page).await?;
+        }
+        let previous = std::mem::replace(&mut self.id, next.to_string());
+        self.channel = self.sessions.channel(&file).ok_or(Over::Unreadable)?;
+        self.place = self.channel.start().await;
+        self.told.caught_up = false;
+        self.say(Outward::Session { session_id: next.as_str(), previous: &previous }.text()).await?;
+        Ok(true)
+    }
+
+    /// What the session does, where that is not what was told.
+    async fn tell_state(&mut self) -> Result<(), Over> {
+        let running = self.sessions.running(&self.id);
+        let is_typing = running.as_ref().is_some_and(|session| session.state.activity == Activity::Working);
+        let state = Outward::state_of(running.as_ref()).text();
+        if self.told.state.as_ref() == Some(&state) {
+            return Ok(());
+        }
+        self.told.state = Some(state.clone());
+        self.say(state).await?;
+        if std::mem::replace(&mut self.told.typing, is_typing) != is_typing {
+            self.say(Outward::Typing { is_typing }.text()).await?;
+        }
+        Ok(())
+    }
+
+    async fn say(&mut self, text: String) -> Result<(), Over> {
+        self.send(Message::Text(text.into())).await
+    }
+
+    async fn send(&mut self, message: Message) -> Result<(), Over> {
+        self.feed(message).await?;
+        self.flush().await
+    }
+
+    /// One that takes nothing for so long is dead.
+    async fn feed(&mut self, message: Message) -> Result<(), Over> {
+        let fed = timeout(self.limits.silence, self.sink.feed(message)).await;
+        fed.map_err(|_| Over::Broken)?.map_err(|_| Over::Broken)
+    }
+
+    async fn flush(&mut self) -> Result<(), Over> {
+        let flushed = timeout(self.limits.silence, self.sink.flush()).await;
+        flushed.map_err(|_| Over::Broken)?.map_err(|_| Over::Broken)
+    }
+}
+
+/// Where the CLI will put the transcript of another session of the same folder.
+fn beside(file: &std::path::Path, id: &str) -> Option<std::path::PathBuf> {
+    Some(file.parent()?.join(format!("{id}.jsonl")))
+}
+
+async fn changed(touched: &mut watch::Receiver<u64>) -> Result<(), Over> {
+    touched.changed().await.map_err(|_| Over::Unreadable)
+}

@@ -1,0 +1,40 @@
+-- `:Claude serve`: sessions on a page, begun, ended, and where it is.
+local M = {}
+
+M.WORDS = { "start", "stop", "url" }
+
+---@param words string[]
+---@return boolean? ok
+---@return string? err
+function M.run(words)
+  local web = require("claude-ide.web")
+  local what = words[1] or "start"
+  if words[2] or not vim.tbl_contains(M.WORDS, what) then
+    return nil, ("`:Claude serve %s`: expected start, stop or url."):format(table.concat(words, " "))
+  end
+  if what == "stop" then
+    if not web.stop() then
+      return nil, "Sessions are not served."
+    end
+    require("claude-ide.ui.notice").info("Sessions are not served any more.")
+    return true
+  end
+  if what == "url" then
+    local url, err = web.url()
+    if not url then
+      return nil, err
+    end
+    require("claude-ide.web.address").show(url)
+    return true
+  end
+  local info, err = web.start()
+  if not info then
+    return nil, err
+  end
+  require("claude-ide.ui.notice").info(
+    ("Sessions are served on port %d. `:Claude serve url` lets a browser in."):format(info.port)
+  )
+  return true
+end
+
+return M

@@ -1,0 +1,108 @@
+-- The address of the page in a window over the screen, with a picture of it for a phone's camera.
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.web.address")
+local ZINDEX = 70
+
+---@param url string
+---@return string[] lines
+---@return integer pictured how many of them are the picture
+local function lines_of(url)
+  local picture = require("claude-ide.native").web_picture(url) or {} --[[@as string[] ]]
+  local lines = {}
+  for _, row in ipairs(picture) do
+    lines[#lines + 1] = " " .. row .. " "
+  end
+  local pictured = #lines
+  -- Without the space for it the address alone is of use.
+  if pictured + 8 > vim.o.lines then
+    lines, pictured = {}, 0
+  end
+  vim.list_extend(lines, {
+    "",
+    " " .. url,
+    "",
+    " It opens once, within ten minutes. From another machine: :h claude-ide-web-remote",
+    " y copies the address, t the token for other clients, q closes.",
+  })
+  return lines, pictured
+end
+
+---@param text string
+---@param what string
+local function copy(text, what)
+  vim.fn.setreg(vim.fn.has("clipboard") == 1 and "+" or '"', text)
+  require("claude-ide.ui.notice").info(what .. " is copied.")
+end
+
+---@param buf integer
+---@param url string
+---@param close fun()
+local function set_keys(buf, url, close)
+  local function map(key, desc, action)
+    vim.keymap.set("n", key, action, { buffer = buf, nowait = true, desc = "Claude: " .. desc })
+  end
+  map("q", "close", close)
+  map("<Esc>", "close", close)
+  map("y", "copy the address", function()
+    copy(url, "The address")
+  end)
+  map("t", "copy the token", function()
+    local info = require("claude-ide.web").info()
+    if info then
+      copy(info.token, "The token")
+    end
+  end)
+end
+
+---Shows an address until it is closed or left.
+---@param url string
+function M.show(url)
+  local lines, pictured = lines_of(url)
+  local width = 0
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.api.nvim_strwidth(line))
+  end
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable = false
+  require("claude-ide.ui.ours").mark(buf, "keys")
+  local height = math.min(#lines, vim.o.lines - 4)
+  width = math.min(width, vim.o.columns - 2)
+  local win = vim.api.nvim_open_win(buf, true, {
+    relative = "editor",
+    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
+    col = math.max(math.floor((vim.o.columns - width) / 2), 0),
+    width = width,
+    height = height,
+    style = "minimal",
+    border = "rounded",
+    title = " Sessions on a page ",
+    zindex = ZINDEX,
+  })
+  vim.wo[win][0].wrap = false
+  for row = 0, pictured - 1 do
+    vim.api.nvim_buf_set_extmark(buf, namespace, row, 1, {
+      end_col = #lines[row + 1] - 1,
+      hl_group = "ClaudeWebPicture",
+    })
+  end
+  -- Light on dark, whatever the colours are: a camera does not know them.
+  vim.api.nvim_set_hl(0, "ClaudeWebPicture", { fg = "#ffffff", bg = "#000000", ctermfg = 15, ctermbg = 0 })
+  vim.api.nvim_win_set_cursor(win, { math.min(pictured + 2, #lines), 0 })
+  local function close()
+    if vim.api.nvim_win_is_valid(win) then
+      vim.api.nvim_win_close(win, true)
+    end
+  end
+  set_keys(buf, url, close)
+  vim.api.nvim_create_autocmd("WinLeave", {
+    buffer = buf,
+    once = true,
+    callback = vim.schedule_wrap(close),
+    desc = "Claude: the address goes when it is left",
+  })
+end
+
+return M

@@ -1,0 +1,142 @@
+-- Sessions on a page: when they are served, where, and who is let in. The library serves them (crates/web); it reads what
+-- sessions/ reads, and runs whether or not the server for CLIs does.
+local M = {}
+
+local GROUP = "claude-ide.web"
+
+---@class claude-ide.web.Info
+---@field host string
+---@field port integer
+---@field token string what clients show that are no browsers: never logged, never in an address
+
+---@type claude-ide.web.Info?
+local running
+
+---@param host string
+---@return boolean
+local function is_loopback(host)
+  return host == "localhost" or host == "::1" or vim.startswith(host, "127.")
+end
+
+---How a browser of this machine reaches it.
+---@param info claude-ide.web.Info
+---@return string
+local function address(info)
+  local host = info.host
+  if host == "0.0.0.0" or host == "::" then
+    host = "127.0.0.1"
+  end
+  return ("http://%s:%d/"):format(host:find(":", 1, true) and "[" .. host .. "]" or host, info.port)
+end
+
+local function stop_at_exit()
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
+    desc = "Claude: sessions are served no more",
+    callback = function()
+      M.stop()
+    end,
+  })
+end
+
+---Nobody asked it to.
+local function on_end()
+  if not running then
+    return
+  end
+  running = nil
+  require("claude-ide.log").error("what serves sessions ended by itself")
+  require("claude-ide.ui.notice").error(
+    "Sessions are not served any more. `:Claude log` tells why, `:Claude serve` tries again."
+  )
+end
+
+---Where sessions are served; nil where they are not.
+---@return claude-ide.web.Info?
+function M.info()
+  return running
+end
+
+---Begins to serve, or says where that is done already.
+---@return claude-ide.web.Info?
+---@return string? err
+function M.start()
+  if running then
+    return running
+  end
+  local ok, err = require("claude-ide.sessions.transport").start()
+  if not ok then
+    return nil, err
+  end
+  local wake = require("claude-ide.wake")
+  wake.on({ "web_ended" }, on_end)
+  local config = require("claude-ide.config").get().web
+  local options = vim.json.encode({
+    host = config.host,
+    port = config.port,
+    names = #config.names > 0 and config.names or vim.empty_dict(),
+  })
+  options = options:gsub('"names":{}', '"names":[]')
+  local info
+  info, err = require("claude-ide.native").web_start(options, wake.handle())
+  if not info then
+    return nil, err
+  end
+  running = info --[[@as claude-ide.web.Info]]
+  stop_at_exit()
+  require("claude-ide.log").info("sessions are served on %s:%d", running.host, running.port)
+  if config.port ~= 0 and running.port ~= config.port then
+    require("claude-ide.ui.notice").info(
+      ("Port %d is taken: sessions are served on %d."):format(config.port, running.port)
+    )
+  end
+  if not is_loopback(running.host) then
+    require("claude-ide.ui.notice").warn(
+      ("Sessions are served on %s: whoever reaches this machine can knock."):format(running.host)
+    )
+  end
+  return running
+end
+
+---@return boolean stopped whether they were served
+function M.stop()
+  if not running then
+    return false
+  end
+  running = nil
+  local ok, err = require("claude-ide.native").web_stop()
+  if not ok then
+    require("claude-ide.log").warn("what serves sessions did not stop well: %s", err)
+  end
+  return true
+end
+
+---An address that lets one browser in, once, within ten minutes. The code behind the `#` reaches no log on its way.
+---@return string? url
+---@return string? err
+function M.url()
+  local info, err = M.start()
+  if not info then
+    return nil, err
+  end
+  local code
+  code, err = require("claude-ide.native").web_code()
+  if not code then
+    return nil, err
+  end
+  return address(info) .. "#code=" .. code
+end
+
+---The server begins, and the options say that sessions are served from then on.
+function M.attach()
+  local info, err = M.start()
+  if not info then
+    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({
+      ("Sessions are not served: %s."):format(err),
+      "Sessions are not served: `:Claude log` says why",
+    }))
+    require("claude-ide.log").error("sessions are not served: %s", err)
+  end
+end
+
+return M

@@ -1,0 +1,183 @@
+"""`:Claude serve`: sessions on a page, as a foreign client sees them (the `websockets` package and plain HTTP)."""
+
+import json
+import re
+import urllib.error
+import urllib.request
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect as open_socket
+
+pytestmark = pytest.mark.dealt
+
+OPTS = {"web": {"port": 0}}
+LONG = 30
+
+
+class Site:
+    """What is served by a Neovim, for one who has its token."""
+
+    def __init__(self, nvim):
+        self.info = nvim.lua("return require('claude-ide.web').info()")
+        self.at = f"127.0.0.1:{self.info['port']}"
+        self.headers = {"Authorization": f"Bearer {self.info['token']}"}
+
+    def get(self, path, headers=None):
+        headers = self.headers if headers is None else headers
+        request = urllib.request.Request(f"http://{self.at}{path}", headers=headers)
+        with urllib.request.urlopen(request, timeout=LONG) as answer:
+            return json.load(answer)
+
+    def subscribe(self, id, query=""):
+        return open_socket(
+            f"ws://{self.at}/api/claude/sessions/{id}/subscribe{query}",
+            additional_headers=self.headers,
+            open_timeout=LONG,
+            max_size=None,
+            compression=None,
+        )
+
+
+def history(socket):
+    frames = []
+    while not frames or frames[-1]["type"] != "caught_up":
+        frames.append(json.loads(socket.recv(timeout=LONG)))
+    return frames
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def serve(start_nvim):
+    def serve(**opts):
+        nvim = start_nvim(opts={**OPTS, **opts})
+        nvim.cmd("Claude serve")
+        nvim.wait("require('claude-ide.web').info() ~= nil", what="the site")
+        return nvim, Site(nvim)
+
+    return serve
+
+
+def test_nothing_is_served_unless_it_is_asked_for(nvim):
+    nvim.cmd("ClaudeConnect")
+    nvim.wait("require('claude-ide.server').is_running()")
+    assert nvim.lua("return package.loaded['claude-ide.web'] == nil")
+    assert nvim.lua("return (require('claude-ide.native').web_info())") is None
+
+
+def test_is_served_with_the_server_where_the_options_say_so(start_nvim):
+    nvim = start_nvim(opts={"web": {"enabled": True, "port": 0}})
+    nvim.cmd("ClaudeConnect")
+    nvim.wait("(require('claude-ide.native').web_info()) ~= nil", what="the site")
+    assert Site(nvim).get("/api/claude/sessions") == {"sessions": []}
+
+
+def test_a_foreign_client_lists_reads_and_follows(serve, sessions, project):
+    id = sessions.write(project, ("Explain the build", "It is cargo."), title="The build")
+    nvim, site = serve()
+    (listed,) = site.get("/api/claude/sessions")["sessions"]
+    assert (listed["id"], listed["title"], listed["cwd"]) == (id, "The build", str(project))
+    assert site.get(f"/api/claude/sessions/{id}")["title"] == "The build"
+    with site.subscribe(id) as socket:
+        frames = history(socket)
+        texts = [frame["message"]["content"] for frame in frames if frame["type"] in ("user", "assistant")]
+        assert texts == ["Explain the build", [{"type": "text", "text": "It is cargo."}]]
+        (file,) = sessions.folder(project).glob(f"{id}.jsonl")
+        with file.open("a") as transcript:
+            line = {"type": "user", "uuid": "new", "message": {"content": "And the tests?"}}
+            transcript.write(json.dumps(line) + "\n")
+        assert json.loads(socket.recv(timeout=LONG))["uuid"] == "new"
+    page = site.get(f"/api/claude/sessions/{id}/messages?limit=1")
+    assert [line["uuid"] for line in page["messages"]] == ["new"] and page["hasMore"]
+
+
+def test_without_the_token_a_foreign_client_is_refused(serve, sessions, project):
+    id = sessions.write(project, ("secret", "answer"))
+    _, site = serve()
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        site.get("/api/claude/sessions", headers={})
+    site.headers = {"Authorization": "Bearer wrong"}
+    with pytest.raises(InvalidStatus, match="401"):
+        site.subscribe(id)
+
+
+def test_the_address_lets_one_browser_in_once_and_is_shown_with_a_picture(start_nvim):
+    nvim = start_nvim(opts=OPTS)
+    nvim.cmd("Claude serve url")
+    nvim.wait_screen("Sessions on a page")
+    lines = nvim.lines()
+    (url,) = [line.strip() for line in lines if "http://" in line]
+    match = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/#code=([\w-]{22})", url)
+    assert match, url
+    assert sum("█" in line for line in lines) > 15, "the picture"
+    body = json.dumps({"code": match[2]}).encode()
+
+    def log_in():
+        return urllib.request.urlopen(f"http://127.0.0.1:{match[1]}/api/login", data=body, timeout=LONG)
+
+    cookie = log_in().headers["Set-Cookie"].split(";")[0]
+    assert Site(nvim).get("/api/claude/sessions", headers={"Cookie": cookie}) == {"sessions": []}
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        log_in()
+    log = nvim.lua("return require('claude-ide.log').path()")
+    with open(log) as file:
+        text = file.read()
+    assert match[2] not in text and Site(nvim).info["token"] not in text
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_wins() == 1")
+
+
+def test_a_small_screen_shows_the_address_alone(start_nvim):
+    nvim = start_nvim(opts=OPTS)
+    nvim.cmd("set lines=20 columns=80")
+    nvim.cmd("Claude serve url")
+    nvim.wait_screen("#code=")
+    assert not any("█" in line for line in nvim.lines())
+
+
+def test_stopping_ends_the_sockets_and_frees_the_port(serve, sessions, project):
+    id = sessions.write(project, ("one", "two"))
+    nvim, site = serve()
+    with site.subscribe(id) as socket:
+        history(socket)
+        nvim.cmd("Claude serve stop")
+        with pytest.raises(Exception, match="1001|going away"):
+            while True:
+                socket.recv(timeout=LONG)
+    with pytest.raises(urllib.error.URLError):
+        site.get("/api/claude/sessions")
+    assert nvim.lua("return (require('claude-ide.native').web_info())") is None
+
+
+def test_a_taken_port_gives_the_next_one_and_says_so(serve, start_nvim):
+    _, site = serve()
+    taken = site.info["port"]
+    remember = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
+    other = start_nvim(opts={"web": {"port": taken}}, init_lua=remember)
+    other.cmd("Claude serve start")
+    other.wait("#notices > 0")
+    port = Site(other).info["port"]
+    assert port != taken
+    assert f"Port {taken} is taken: sessions are served on {port}." in other.lua("return notices")
+
+
+def test_another_word_is_an_error(nvim):
+    nvim.cmd("Claude serve everything")
+    nvim.wait_screen("expected start, stop or url")
+
+
+def test_leaving_neovim_is_quick_while_somebody_reads(serve, sessions, project):
+    id = sessions.write(project, ("one", "two"))
+    nvim, site = serve()
+    with site.subscribe(id) as socket:
+        history(socket)
+        nvim.keys(":qa!<CR>")
+        with pytest.raises(Exception, match="1001|going away"):
+            while True:
+                socket.recv(timeout=LONG)

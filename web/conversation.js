@@ -1,0 +1,135 @@
+// Lines of a transcript as a conversation: what is shown, in which order, each once. Draws nothing.
+
+/**
+ * @typedef {{ key: string, kind: "user"|"claude"|"thinking"|"tool"|"note", uuid: string|undefined, time: string|undefined,
+ *   model?: string, text?: string, images?: any[], tool?: any, result?: any, outcome?: any, nested: Item[] }} Item
+ */
+
+/** What machines put into prompts; nobody typed it. */
+const MACHINE = /^<(?:local-command|command-name|command-message|command-args|system-reminder|bash-|task-notification|user-memory)/;
+
+export class Conversation {
+  constructor() {
+    /** @type {Item[]} */
+    this.items = [];
+    /** @type {Set<string>} */
+    this.seen = new Set();
+    /** @type {Map<string, Item>} by the id of the call */
+    this.calls = new Map();
+    /** @type {Map<string, { result: any, outcome: any }>} results whose calls are not known yet */
+    this.early = new Map();
+    /** @type {string|undefined} the last line that has a name */
+    this.last = undefined;
+    /** @type {string|undefined} the first line that has a name */
+    this.first = undefined;
+  }
+
+  /**
+   * Takes a line that comes after all others.
+   * @param {any} line
+   * @returns {{ added: Item[], changed: Item[] }}
+   */
+  append(line) {
+    const made = this.#take(line, false);
+    this.items.push(...made.added);
+    return made;
+  }
+
+  /**
+   * Takes lines that come before all others, in order. Returns how many items that made.
+   * @param {any[]} lines
+   * @returns {number}
+   */
+  prepend(lines) {
+    const added = lines.flatMap((line) => this.#take(line, true).added);
+    const named = lines.find((line) => line.uuid);
+    if (named) this.first = named.uuid;
+    this.items.unshift(...added);
+    return added.length;
+  }
+
+  /** @param {any} line @param {boolean} earlier */
+  #take(line, earlier) {
+    /** @type {{ added: Item[], changed: Item[] }} */
+    const made = { added: [], changed: [] };
+    if (line.uuid) {
+      if (this.seen.has(line.uuid)) return made;
+      this.seen.add(line.uuid);
+      if (!earlier) this.last = line.uuid;
+      this.first ??= line.uuid;
+    }
+    const items = line.type === "user" ? this.#user(line, made) : line.type === "assistant" ? this.#claude(line) : note(line);
+    const parent = line.isSidechain ? this.#agentCall(line) : undefined;
+    if (parent) {
+      parent.nested.push(...items);
+      if (items.length) made.changed.push(parent);
+    } else {
+      made.added.push(...items);
+    }
+    return made;
+  }
+
+  /** The call whose subagent says this: the one that is named, else the last that was begun. @param {any} line */
+  #agentCall(line) {
+    const named = this.calls.get(line.parentToolUseID ?? line.parent_tool_use_id ?? "");
+    const agents = [...this.calls.values()].filter((item) => item.tool.name === "Task" || item.tool.name === "Agent");
+    return named ?? agents.at(-1);
+  }
+
+  /** @param {any} line @param {{ changed: Item[] }} made @returns {Item[]} */
+  #user(line, made) {
+    const content = line.message?.content;
+    const blocks = typeof content === "string" ? [{ type: "text", text: content }] : Array.isArray(content) ? content : [];
+    for (const block of blocks.filter((block) => block?.type === "tool_result")) {
+      const item = this.calls.get(block.tool_use_id);
+      if (item) {
+        Object.assign(item, { result: block, outcome: line.toolUseResult });
+        made.changed.push(item);
+      } else {
+        this.early.set(block.tool_use_id, { result: block, outcome: line.toolUseResult });
+      }
+    }
+    if (line.isMeta) return [];
+    const texts = blocks.filter((block) => block?.type === "text" && typeof block.text === "string").map((block) => block.text);
+    const images = blocks.filter((block) => block?.type === "image");
+    const text = texts.filter((text) => !MACHINE.test(text.trimStart())).join("\n\n");
+    if (line.isCompactSummary) return [item(line, "thinking", { text, model: "What was said before, in short" })];
+    if (!text && !images.length) return [];
+    if (/^\[Request interrupted/.test(text)) return [item(line, "note", { text: "Interrupted" })];
+    return [item(line, "user", { text, images })];
+  }
+
+  /** @param {any} line @returns {Item[]} */
+  #claude(line) {
+    const content = line.message?.content;
+    const blocks = typeof content === "string" ? [{ type: "text", text: content }] : Array.isArray(content) ? content : [];
+    return blocks.flatMap((block, at) => {
+      if (block?.type === "text" && block.text?.trim()) {
+        return [item(line, "claude", { text: block.text, model: line.message.model }, at)];
+      } else if (block?.type === "thinking" && block.thinking?.trim()) {
+        return [item(line, "thinking", { text: block.thinking }, at)];
+      } else if (block?.type === "tool_use") {
+        const call = item(line, "tool", { tool: block, ...this.early.get(block.id) }, at);
+        this.early.delete(block.id);
+        this.calls.set(block.id, call);
+        return [call];
+      }
+      return [];
+    });
+  }
+}
+
+let unnamed = 0;
+
+/** @param {any} line @param {Item["kind"]} kind @param {Partial<Item>} more @param {number} [at] @returns {Item} */
+function item(line, kind, more, at = 0) {
+  return { key: `${line.uuid ?? `unnamed-${unnamed++}`}/${at}`, kind, uuid: line.uuid, time: line.timestamp, nested: [], ...more };
+}
+
+/** @param {any} line @returns {Item[]} */
+function note(line) {
+  if (line.type !== "system") return [];
+  const words = /** @type {Record<string, string>} */ ({ compact_boundary: "The conversation was compacted here", api_error: "The model could not be reached" });
+  const text = words[line.subtype];
+  return text ? [item(line, "note", { text })] : [];
+}

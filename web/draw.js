@@ -1,0 +1,101 @@
+// One item of a conversation as an element. Text goes in as text: see text.js and markdown.js.
+import { diffOf } from "./diff.js";
+import { markdown } from "./markdown.js";
+import { codeBlock, el, plain, short } from "./text.js";
+
+/** @typedef {import("./conversation.js").Item} Item */
+
+const MAX_SHOWN = 100_000;
+const PICTURES = /^image\/(?:png|jpeg|gif|webp)$/;
+const WHO = { user: "You", claude: "Claude", thinking: "Thinking", tool: "Tool", note: "Note" };
+
+/** @param {any} source @returns {HTMLElement|null} */
+function picture(source) {
+  const { media_type: kind, data, type } = source ?? {};
+  if (type !== "base64" || !PICTURES.test(kind) || !/^[A-Za-z0-9+/=\s]*$/.test(data ?? "-")) return null;
+  return el("img", { src: `data:${kind};base64,${data}`, alt: "A picture of the conversation", loading: "lazy" });
+}
+
+/** @param {string} text @param {string} [language] */
+function code(text, language) {
+  const all = plain(text);
+  const shown = all.length > MAX_SHOWN ? all.slice(0, MAX_SHOWN) + `\n… ${all.length - MAX_SHOWN} more characters` : all;
+  return codeBlock(shown, language);
+}
+
+/** What a call is about, in a word. @param {any} input */
+function argument(input) {
+  const named = ["description", "command", "file_path", "notebook_path", "pattern", "path", "query", "url", "prompt", "skill"];
+  const name = named.find((name) => typeof input?.[name] === "string");
+  return name ? short(input[name]) : "";
+}
+
+/** @param {any} result @returns {Node[]} */
+function resultOf(result) {
+  const content = typeof result.content === "string" ? [{ type: "text", text: result.content }] : (result.content ?? []);
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((block) => {
+    const shown = block?.type === "image" ? picture(block.source) : block?.type === "text" && block.text ? code(block.text) : null;
+    return shown ? [shown] : [];
+  });
+}
+
+/** A fold whose inside is made when it is opened first. @param {HTMLElement[]} head @param {Record<string, string>} attributes @param {() => Node[]} inside */
+function fold(head, attributes, inside) {
+  const details = el("details", attributes, el("summary", {}, ...head));
+  let made = false;
+  details.addEventListener("toggle", () => {
+    if (!made && details.hasAttribute("open")) {
+      made = true;
+      details.append(el("div", { class: "inside" }, ...inside()));
+    }
+  });
+  return details;
+}
+
+/** @param {Item} item @returns {HTMLElement} */
+function tool(item) {
+  const { name = "?", input } = item.tool;
+  const failed = item.result?.is_error === true;
+  const words = !item.result ? "under way" : failed ? "failed" : "done";
+  const mark = el("span", { class: failed ? "mark bad" : "mark", title: words, "aria-label": words }, !item.result ? "…" : failed ? "✗" : "✓");
+  const head = [mark, el("strong", {}, short(name, 60)), " ", el("span", { class: "arg" }, argument(input))];
+  return fold(head, { class: "tool" }, () => {
+    /** @type {Node[]} */
+    const inside = [];
+    const diff = diffOf(name, input, item.outcome);
+    if (diff) inside.push(diff);
+    else if (typeof input?.command === "string") inside.push(code(input.command, "sh"));
+    else if (typeof input?.plan === "string") inside.push(markdown(input.plan));
+    else if (typeof input?.prompt === "string") inside.push(markdown(input.prompt));
+    else if (input && Object.keys(input).length) inside.push(code(JSON.stringify(input, null, 2), "json"));
+    if (item.nested.length) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent" }, ...item.nested.map(draw)));
+    if (item.result && !(diff && !failed)) inside.push(...resultOf(item.result));
+    return inside;
+  });
+}
+
+/** @param {Item} item @returns {Node[]} */
+function bodyOf(item) {
+  const text = item.text ?? "";
+  switch (item.kind) {
+    case "tool":
+      return [tool(item)];
+    case "thinking":
+      return [fold([el("span", {}, item.model ?? "Thinking"), " ", el("span", { class: "arg" }, short(text, 80))], { class: "thinking" }, () => [markdown(text)])];
+    case "user": {
+      const pictures = (item.images ?? []).flatMap((image) => picture(image.source) ?? []);
+      return [el("div", { class: "who" }, "You"), el("div", { class: "said" }, markdown(text), ...pictures)];
+    }
+    case "claude":
+      return [el("div", { class: "said" }, markdown(text.length > MAX_SHOWN ? text.slice(0, MAX_SHOWN) + "…" : text))];
+    default:
+      return [document.createTextNode(plain(text))];
+  }
+}
+
+/** @param {Item} item @returns {HTMLElement} */
+export function draw(item) {
+  const label = `${WHO[item.kind]}: ${short(item.kind === "tool" ? `${item.tool?.name} ${argument(item.tool?.input)}` : item.text, 60)}`;
+  return el("article", { class: item.kind, tabindex: "-1", "aria-label": label, "data-key": item.key }, ...bodyOf(item));
+}

@@ -1,0 +1,99 @@
+// A session's socket that comes back by itself, and goes on behind the last line that came: nothing is lost, nothing comes twice.
+
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 8000;
+/** Lines to begin with; the rest comes when it is asked for. */
+const BEGIN_WITH = 80;
+
+export class SessionSocket {
+  /**
+   * @param {string} id
+   * @param {{ line: (line: any) => void, frame: (frame: any) => void, online: (is: boolean) => void, refused: () => void }} to
+   * @param {() => string|undefined} last the last line that came
+   */
+  constructor(id, to, last) {
+    this.id = id;
+    this.to = to;
+    this.last = last;
+    this.pause = FIRST_PAUSE;
+    this.closed = false;
+    /** @type {WebSocket|undefined} */
+    this.socket = undefined;
+    this.#open();
+    this.wake = () => {
+      if (document.visibilityState === "visible" && this.socket?.readyState === WebSocket.CLOSED) this.#again(0);
+    };
+    addEventListener("online", this.wake);
+    document.addEventListener("visibilitychange", this.wake);
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.timer);
+    removeEventListener("online", this.wake);
+    document.removeEventListener("visibilitychange", this.wake);
+    this.socket?.close();
+  }
+
+  /** @param {any} frame */
+  send(frame) {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(frame));
+    return true;
+  }
+
+  #open() {
+    const last = this.last();
+    const query = last ? `fromUuid=${encodeURIComponent(last)}` : `last=${BEGIN_WITH}`;
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(`${scheme}//${location.host}/api/claude/sessions/${encodeURIComponent(this.id)}/subscribe?${query}`);
+    this.socket = socket;
+    socket.onopen = () => {
+      this.pause = FIRST_PAUSE;
+      this.to.online(true);
+    };
+    socket.onmessage = (event) => {
+      if (this.closed) return;
+      let frame;
+      try {
+        frame = JSON.parse(event.data);
+      } catch {
+        return;
+      }
+      if (OURS.has(frame?.type)) this.to.frame(frame);
+      else if (frame) this.to.line(frame);
+    };
+    socket.onclose = () => {
+      if (this.closed || socket !== this.socket) return;
+      this.to.online(false);
+      this.#again(this.pause);
+      this.pause = Math.min(this.pause * 2, LONGEST_PAUSE);
+    };
+  }
+
+  /** @param {number} pause */
+  #again(pause) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.#try(), pause);
+  }
+
+  /** A browser does not say why a socket was refused: a plain request does. */
+  async #try() {
+    if (this.closed) return;
+    try {
+      const answer = await fetch(`/api/claude/sessions/${encodeURIComponent(this.id)}`);
+      if (this.closed) return;
+      if (answer.status === 401 || answer.status === 404) {
+        this.to.refused();
+        return;
+      }
+      this.#open();
+    } catch {
+      this.#again(this.pause);
+      this.pause = Math.min(this.pause * 2, LONGEST_PAUSE);
+    }
+  }
+}
+
+/** What the server tells beside lines of the transcript. */
+const OURS = new Set(["state", "typing", "ack", "subscribed", "caught_up", "session", "reset", "error"]);

@@ -1,0 +1,51 @@
+// Text of a transcript made fit to be shown: what would steer a terminal or turn lines round is taken out.
+
+const ESCAPES = /\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b\[[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?|\x9b[0-?]*[ -/]*[@-~]?/g;
+const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
+// Marks that change the order in which letters are shown, so that code reads as what it is not.
+const BIDI = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** @param {unknown} text @returns {string} */
+export function plain(text) {
+  return String(text ?? "")
+    .replace(ESCAPES, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(CONTROLS, "")
+    .replace(BIDI, "\ufffd");
+}
+
+/**
+ * An element with text or children; text never becomes markup.
+ * @param {string} tag
+ * @param {Record<string, string>} [attributes]
+ * @param {...(Node|string)} children
+ * @returns {HTMLElement}
+ */
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** The first line, cut. @param {unknown} text @param {number} [length] @returns {string} */
+export function short(text, length = 120) {
+  const line = plain(text).trim().split("\n", 1)[0];
+  return line.length > length ? line.slice(0, length - 1) + "…" : line;
+}
+
+/** A block of code with a button that copies it. @param {string} text @param {string} [language] @returns {HTMLElement} */
+export function codeBlock(text, language = "") {
+  const button = el("button", { type: "button", class: "copy", "aria-label": "Copy this code" }, "Copy");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Not allowed";
+    }
+    setTimeout(() => (button.textContent = "Copy"), 1500);
+  });
+  const code = el("code", language ? { "data-language": language } : {}, text);
+  return el("div", { class: "code" }, el("pre", { tabindex: "0" }, code), button);
+}

@@ -1,0 +1,216 @@
+// A long list of which only what is near the visible part is in the document. What lies above and below is two empty boxes.
+// Invariant: what the person looks at stays where it is, whatever is added above it or turns out to be of another height.
+
+/** Screens above and below that are drawn, too. */
+const AROUND = 1;
+
+/** @template T */
+export class Window {
+  /**
+   * @param {HTMLElement} scroller
+   * @param {{ before: HTMLElement, items: HTMLElement, after: HTMLElement }} boxes
+   * @param {(item: T) => HTMLElement} draw
+   * @param {(item: T) => number} guess its height before it was drawn
+   */
+  constructor(scroller, boxes, draw, guess) {
+    this.scroller = scroller;
+    this.boxes = boxes;
+    this.draw = draw;
+    this.guess = guess;
+    /** @type {T[]} */
+    this.items = [];
+    /** @type {Map<T, number>} */
+    this.heights = new Map();
+    /** @type {Map<T, HTMLElement>} what was drawn; folds stay as the person left them */
+    this.drawn = new Map();
+    this.first = 0;
+    this.end = 0;
+    /** Whether the end stays in sight when something is added. */
+    this.follows = true;
+    /** @type {() => void} called when the beginning is near */
+    this.onTop = () => {};
+    this.onScroll = () => {};
+    this.pending = false;
+    /** @type {{ node: HTMLElement, top: number }|null} */
+    this.held = null;
+    scroller.addEventListener("scroll", () => {
+      this.follows = this.#fromEnd() < 40;
+      this.held = this.#anchor();
+      this.update();
+      this.onScroll();
+    });
+    this.watcher = new ResizeObserver(() => this.#resized());
+    new ResizeObserver(() => this.update()).observe(scroller);
+  }
+
+  /** @param {T[]} items the same list again, changed or not */
+  set(items) {
+    this.items = items;
+    this.heights.clear();
+    this.drawn.clear();
+    this.watcher.disconnect();
+    this.boxes.items.replaceChildren();
+    this.first = this.end = 0;
+    this.follows = true;
+    this.update();
+  }
+
+  /** So many were put before all others. @param {number} count */
+  prepended(count) {
+    const anchor = this.held;
+    this.first += count;
+    this.end += count;
+    this.boxes.before.style.height = `${this.#sum(0, this.first)}px`;
+    this.#hold(anchor);
+    this.update();
+  }
+
+  /** Some were added at the end, or are to be drawn anew. @param {T[]} changed */
+  appended(changed) {
+    for (const item of changed) {
+      const old = this.drawn.get(item);
+      if (!old) continue;
+      const made = this.draw(item);
+      const wasOpen = [...old.querySelectorAll("details")].map((fold) => fold.open);
+      this.drawn.set(item, made);
+      if (old.isConnected) {
+        this.watcher.unobserve(old);
+        old.replaceWith(made);
+        this.watcher.observe(made);
+      }
+      made.querySelectorAll("details").forEach((fold, at) => (fold.open = wasOpen[at] ?? false));
+    }
+    this.update();
+  }
+
+  toEnd() {
+    this.follows = true;
+    this.update();
+  }
+
+  /** Brings an item into sight, and the keyboard to it. @param {number} index */
+  focus(index) {
+    const at = Math.max(0, Math.min(index, this.items.length - 1));
+    if (at < this.first || at >= this.end) {
+      this.scroller.scrollTop = this.#sum(0, at);
+      this.#draw();
+    }
+    const node = this.drawn.get(this.items[at]);
+    node?.scrollIntoView({ block: "nearest" });
+    node?.focus({ preventScroll: true });
+  }
+
+  update() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => {
+      this.pending = false;
+      this.#draw();
+    });
+  }
+
+  #fromEnd() {
+    return this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight;
+  }
+
+  /** @param {T} item */
+  #height(item) {
+    return this.heights.get(item) ?? this.guess(item);
+  }
+
+  /** @param {number} from @param {number} to */
+  #sum(from, to) {
+    let sum = 0;
+    for (let at = from; at < to; at++) sum += this.#height(this.items[at]);
+    return sum;
+  }
+
+  #draw() {
+    const { scroller, items } = this;
+    const anchor = this.#anchor();
+    const room = scroller.clientHeight * AROUND;
+    const total = this.#sum(0, items.length);
+    const furthest = Math.max(0, total - scroller.clientHeight);
+    const from = (this.follows ? furthest : Math.min(scroller.scrollTop, furthest)) - room;
+    const to = from + scroller.clientHeight + 2 * room;
+    let [first, above] = [0, 0];
+    while (first < items.length && above + this.#height(items[first]) < from) above += this.#height(items[first++]);
+    let [end, below] = [first, above];
+    while (end < items.length && below < to) below += this.#height(items[end++]);
+    this.#show(first, end);
+    this.#measure();
+    this.boxes.before.style.height = `${above}px`;
+    this.boxes.after.style.height = `${this.#sum(end, items.length)}px`;
+    this.#hold(anchor);
+    if (scroller.scrollTop < room && items.length) this.onTop();
+  }
+
+  /** What is looked at first, and where it is. @returns {{ node: HTMLElement, top: number }|null} */
+  #anchor() {
+    const edge = this.scroller.getBoundingClientRect().top;
+    for (let at = this.first; at < this.end; at++) {
+      const node = this.drawn.get(this.items[at]);
+      const box = node?.isConnected ? node.getBoundingClientRect() : null;
+      if (node && box && box.bottom > edge) return { node, top: box.top };
+    }
+    return null;
+  }
+
+  /** @param {{ node: HTMLElement, top: number }|null} anchor */
+  #hold(anchor) {
+    if (this.follows) this.scroller.scrollTop = this.scroller.scrollHeight;
+    else if (anchor?.node.isConnected) {
+      const moved = anchor.node.getBoundingClientRect().top - anchor.top;
+      if (Math.abs(moved) >= 1) this.scroller.scrollTop += moved;
+    }
+    this.held = this.#anchor();
+  }
+
+  /** @param {number} first @param {number} end */
+  #show(first, end) {
+    const box = this.boxes.items;
+    const wanted = new Set();
+    for (let at = first; at < end; at++) {
+      const item = this.items[at];
+      let node = this.drawn.get(item);
+      if (!node) this.drawn.set(item, (node = this.draw(item)));
+      node.setAttribute("aria-posinset", String(at + 1));
+      node.setAttribute("aria-setsize", String(this.items.length));
+      wanted.add(node);
+    }
+    for (const node of [...box.children]) {
+      if (!wanted.has(node)) {
+        this.watcher.unobserve(node);
+        node.remove();
+      }
+    }
+    let next = box.firstElementChild;
+    for (const node of wanted) {
+      if (node === next) next = next.nextElementSibling;
+      else {
+        box.insertBefore(node, next);
+        this.watcher.observe(node);
+      }
+    }
+    this.first = first;
+    this.end = end;
+    // Of what was drawn long ago only what was opened is worth keeping.
+    if (this.drawn.size > 2000) {
+      for (const [item, node] of this.drawn) if (!node.isConnected && !node.querySelector("details[open]")) this.drawn.delete(item);
+    }
+  }
+
+  /** Takes the true heights. */
+  #measure() {
+    for (let at = this.first; at < this.end; at++) {
+      const node = this.drawn.get(this.items[at]);
+      if (node?.isConnected) this.heights.set(this.items[at], node.getBoundingClientRect().height);
+    }
+  }
+
+  /** Something turned out to be of another height: a picture came, a fold was opened. */
+  #resized() {
+    this.#measure();
+    this.#hold(this.held);
+  }
+}
