@@ -2,8 +2,10 @@
 
 import json
 import re
+import subprocess
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -13,6 +15,7 @@ pytestmark = pytest.mark.dealt
 
 OPTS = {"web": {"port": 0}}
 LONG = 30
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Site:
@@ -181,3 +184,31 @@ def test_leaving_neovim_is_quick_while_somebody_reads(serve, sessions, project):
         with pytest.raises(Exception, match="1001|going away"):
             while True:
                 socket.recv(timeout=LONG)
+
+
+def test_the_client_of_the_seed_reads_one_tree_and_knows_who_works(serve, sessions, project):
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    id = sessions.write(project, ("List it", [call], {"t1": "total 48"}), ("And?", "Done."))
+    path = sessions.path(project, id)
+    # The CLI writes such lines between messages, as their parents.
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    last = [line for line in lines if line.get("uuid")][-1]["uuid"]
+    hidden = {"type": "attachment", "uuid": "hidden", "parentUuid": last, "secret": "s3cr3t"}
+    more = {"type": "user", "uuid": "more", "parentUuid": "hidden", "timestamp": "2026-01-19T04:45:15.012Z"}
+    more["message"] = {"role": "user", "content": "More?"}
+    path.write_text("\n".join(json.dumps(line) for line in [*lines, hidden, more]) + "\n")
+    _, site = serve()
+    modules = ROOT / ".deps" / "node" / "package.json"
+    address = f"ws://{site.at}/api/claude/sessions/{id}/subscribe"
+    client = subprocess.Popen(
+        ["node", Path(__file__).with_name("seed_client.mjs"), address, site.info["token"], modules],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with client:
+        known = json.loads(client.stdout.readline())
+        assert [message["content"] for message in known["messages"]] == ["List it", "", "", "And?", "Done.", "More?"]
+        assert (known["roots"], known["depth"], known["isWorking"]) == (1, known["lines"], True)
+        client.stdin.close()
+        client.wait(timeout=LONG)

@@ -42,7 +42,10 @@ def page(start_nvim, browser):
         return nvim
 
     yield page
-    assert browser.errors == []
+    errors = list(browser.errors)
+    browser.open("about:blank")  # a page that lives on would ask a site that is no more
+    browser.wait("location.href == 'about:blank'")
+    assert errors == []
 
 
 def append(sessions, project, id, *lines):
@@ -110,3 +113,128 @@ def test_scrolling_up_brings_what_was_said_before(page, browser, sessions, proje
     )
     assert set(seen) >= {f"prompt {n}." for n in range(300)} | {f"answer {n}." for n in range(300)}
     assert browser.js("document.querySelectorAll('article').length") < 120, "only what is near is in the document"
+
+
+ATTACKS = [
+    "<script>window.hit = 1</script>",
+    '<img src=x onerror="window.hit = 1">',
+    "[press](javascript:window.hit=1) [or](data:text/html,<script>parent.hit=1</script>) [or](JaVaScRiPt:hit=1)",
+    "<svg onload=window.hit=1> <iframe srcdoc='<script>parent.hit=1</script>'></iframe>",
+    "![p](https://evil.example/track.png) <javascript:window.hit=1>",
+    "\x1b[31mred\x1b[0m \x1b]8;;javascript:window.hit=1\x07link\x1b]8;;\x07 access\u202elevel\u2066",
+    "| a |\n| - |\n| <b onclick=window.hit=1>x</b> |\n\n```<script>\n</code></pre><script>window.hit=1</script>\n```",
+]
+
+
+def test_what_a_session_says_does_nothing(page, browser, sessions, project):
+    id = sessions.write(project, ("start", "ok"), title="<img src=x onerror='window.hit=1'>")
+    for number, attack in enumerate(ATTACKS):
+        evil = {"media_type": 'image/png" onerror="window.hit=1', "type": "base64", "data": "AAAA"}
+        called = {
+            "type": "tool_use",
+            "id": f"t{number}",
+            "name": attack,
+            "input": {"command": attack, "file_path": attack, "old_string": attack},
+        }
+        append(
+            sessions,
+            project,
+            id,
+            said(number * 3 + 1, content=[{"type": "text", "text": attack}, {"type": "image", "source": evil}]),
+            said(number * 3 + 2, "assistant", [{"type": "text", "text": attack}, called]),
+            said(number * 3 + 3, content=[{"type": "tool_result", "tool_use_id": f"t{number}", "content": attack}]),
+        )
+    page(id)
+    browser.wait("document.querySelectorAll('article.tool').length > 3")
+    browser.js("scroller.scrollTop = 0")
+    browser.js("document.querySelectorAll('summary').forEach((fold) => fold.click())")
+    browser.js("document.querySelectorAll('article a').forEach((link) => link.click())")
+    browser.js("new Promise((done) => setTimeout(done, 300))")
+    assert browser.js("window.hit") is None
+    made = browser.js("[...document.querySelectorAll('main script, main iframe, main svg, main b, main img')].length")
+    assert made == 0, "text is text"
+    links = browser.js("[...document.querySelectorAll('article a')].map((link) => link.protocol)")
+    assert set(links) <= {"http:", "https:", "mailto:"}
+    text = browser.text()
+    assert "<script>window.hit = 1</script>" in text, "and is seen as it is"
+    assert not set(text) & set("\x1b\u202e\u2066")
+
+
+def test_goes_on_by_itself_when_the_connection_drops(page, browser, sessions, project):
+    id = sessions.write(project, ("start", "ok"))
+    remember = (
+        "sockets = []; WebSocket = class extends WebSocket { constructor(...a) { super(...a); sockets.push(this); } }"
+    )
+    script = browser.command("Page.addScriptToEvaluateOnNewDocument", source=remember)["identifier"]
+    nvim = page(id)
+    browser.command("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    port = nvim.lua("return require('claude-ide.web').info().port")
+    seen = "[...document.querySelectorAll('article.user')].map((node) => node.innerText.split('\\n').pop())"
+    browser.size(1200, 4000)  # all of it is in sight
+    browser.wait("window.sockets?.length > 0", "a socket")
+    for number in range(1, 21):
+        append(sessions, project, id, said(number))
+        browser.js("sockets.at(-1).close()")
+        if number % 5 == 0:
+            browser.wait(f"{seen}.length == {number + 1}", "what was said meanwhile")
+    assert browser.js(seen) == ["start", *(f"message {number}" for number in range(1, 21))]
+    assert browser.js("sockets.length") > 2
+    nvim.cmd("Claude serve stop")
+    browser.wait("!document.querySelector('#offline').hidden", "that it is offline")
+    # The same port again, and so the same page; its cookie is of the site that is no more.
+    nvim.lua("require('claude-ide.config').get().web.port = ...", port)
+    nvim.cmd("Claude serve")
+    browser.wait("document.querySelector('#login').open", "that it is not let in any more")
+    browser.errors.clear()  # refused connections, which this is about
+
+
+def test_ten_thousand_messages_scroll_without_all_of_them_in_the_document(page, browser, sessions, project):
+    id = sessions.write(project, ("start", "ok"))
+    lines = (said(number, content=f"message {number}\n\n" + "word " * (number % 90)) for number in range(10_000))
+    append(sessions, project, id, *lines)
+    page(id)
+    browser.wait("document.body.innerText.includes('message 9999')")
+    longest, most = browser.js(
+        """new Promise(async (done) => {
+          let [longest, most] = [0, 0];
+          const reach = () => Number(document.querySelector('article')?.getAttribute('aria-setsize'));
+          while (reach() < 10001) {
+            scroller.scrollTop = 0;
+            const began = performance.now();
+            await new Promise(requestAnimationFrame);
+            longest = Math.max(longest, performance.now() - began);
+            await new Promise((next) => setTimeout(next, 5));
+          }
+          for (let at = 0; at < 100; at++) {
+            scroller.scrollTop = (scroller.scrollHeight * at) / 100;
+            await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+            most = Math.max(most, document.querySelectorAll('article').length);
+          }
+          done([longest, most]);
+        })"""
+    )
+    assert most < 200
+    assert longest < 1000, "even on a slow machine"
+    browser.key("G")
+    browser.wait("document.body.innerText.includes('message 9999')")
+
+
+def test_on_a_phone_one_thing_is_shown_at_a_time(page, browser, sessions, project):
+    id = sessions.write(project, ("start", "word " * 300 + "\n\n```\n" + "wide " * 100 + "\n```"))
+    page()
+    browser.size(390, 780, mobile=True)
+    visible = "[side, main].map((node) => getComputedStyle(node).display != 'none')"
+    browser.wait(f"{visible}.join() == 'true,false'")
+    browser.js(f"location.hash = '#/s/{id}'")
+    browser.wait(f"{visible}.join() == 'false,true' && document.querySelectorAll('article').length == 2")
+    assert browser.js("document.documentElement.scrollWidth") <= 390
+    browser.js("document.querySelector('#back').click()")
+    browser.wait(f"{visible}.join() == 'true,false'")
+
+
+def test_says_in_its_title_that_claude_waits(page, browser, sessions, project):
+    id = sessions.write(project, ("start", "ok"), title="The parser")
+    page(id)
+    sessions.record(sessions.sleeper(), id, status="waiting", cwd=str(project), waitingFor="permission prompt")
+    browser.wait("document.title.startsWith('(1) Waits: The parser')")
+    assert browser.js("document.querySelector('#state').textContent") == "Waits for you"

@@ -3,8 +3,7 @@
 //! Lua's side of this is `lua/claude-ide/native.lua`, the only place that calls these functions. Lua pulls, Rust never
 //! calls Lua: events wait in a queue, the wake tells Neovim's event loop, and Lua takes them one by one with `poll()`.
 //! Three things run behind it: the server (`server.rs`), what reads sessions (`sessions/`), and what serves them to pages
-//! (`web.rs`), which needs the second. Those
-//! that speak over sockets share one thread (`runtime.rs`).
+//! (`web.rs`), which needs the second. Those that speak over sockets share one thread (`runtime.rs`).
 //! No policy lives here, and nothing of Neovim's own interface is used, so that one library serves every supported
 //! Neovim.
 
