@@ -5,35 +5,13 @@ import json
 import re
 
 import pytest
+from e2e_servers import JSON, PYRIGHT, TYPESCRIPT
 
 from harness.cli import call
-from harness.nvim import ROOT
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
-BIN = ROOT / ".deps" / "node" / "node_modules" / ".bin"
 TELLS_NEW = re.compile(r"new diagnostic", re.IGNORECASE)
-
-START = """
-vim.g.loaded_python3_provider = 0
-vim.api.nvim_create_autocmd("FileType", {{
-  pattern = {patterns},
-  callback = function(event)
-    vim.lsp.start({{ name = "{name}", cmd = {{ "{command}", "--stdio" }}, root_dir = vim.uv.cwd(), init_options = {{ provideFormatter = false }} }}, {{ bufnr = event.buf }})
-  end,
-}})
-"""
-
-
-def lsp(name, command, *patterns):
-    listed = "{ " + ", ".join(f'"{pattern}"' for pattern in patterns) + " }"
-    return START.format(name=name, command=BIN / command, patterns=listed)
-
-
-PYRIGHT = lsp("pyright", "pyright-langserver", "python")
-TYPESCRIPT = lsp("ts_ls", "typescript-language-server", "typescript", "javascript")
-JSON = lsp("jsonls", "vscode-json-language-server", "json", "jsonc")
-
 
 ATTEMPTS = 8
 """How often an edit is made. The CLI gives up a question after 500 ms, or 2 s, however busy the machine is: of an edit that it

@@ -11,6 +11,15 @@ local RESOURCES_MS = 500
 ---What a tool needs of a language server: one of these methods.
 ---@type table<string, string[]>
 local METHODS = {
+  rename = { "textDocument/rename" },
+  code_actions = { "textDocument/codeAction" },
+  apply_action = { "textDocument/codeAction" },
+  organize_imports = { "textDocument/codeAction" },
+  format = { "textDocument/formatting" },
+  replace_symbol_body = { "textDocument/documentSymbol" },
+  insert_before_symbol = { "textDocument/documentSymbol" },
+  insert_after_symbol = { "textDocument/documentSymbol" },
+  safe_delete = { "textDocument/references" },
   definition = {
     "textDocument/definition",
     "textDocument/declaration",

@@ -23,7 +23,6 @@ pub(crate) enum Touches {
     /// It reads.
     Nothing,
     /// It proposes a change, which a person reviews or can undo.
-    #[allow(dead_code, reason = "for the tools that write")]
     Files,
     /// It runs what may do anything.
     World,

@@ -2,19 +2,30 @@
 //!
 //! What needs a language server is listed while one can do it. Each answers one text, made by the editor: see [`said`].
 
+mod apply_action;
 mod call_hierarchy;
+mod code_actions;
 mod definition;
 mod diagnostics;
+mod format;
 mod hover;
 mod implementations;
+mod insert_after_symbol;
+mod insert_before_symbol;
 mod notebook_cells;
 mod open_buffers;
+mod organize_imports;
 mod outline;
 mod quickfix;
 mod references;
+mod rename;
+mod replace_symbol_body;
 mod run_cell;
+mod run_test;
+mod safe_delete;
 mod symbols;
 mod type_hierarchy;
+mod writes;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
@@ -38,6 +49,16 @@ pub(crate) const TOOLS: &[&Tool] = &[
     &quickfix::TOOL,
     &notebook_cells::TOOL,
     &run_cell::TOOL,
+    &rename::TOOL,
+    &code_actions::TOOL,
+    &apply_action::TOOL,
+    &organize_imports::TOOL,
+    &format::TOOL,
+    &replace_symbol_body::TOOL,
+    &insert_before_symbol::TOOL,
+    &insert_after_symbol::TOOL,
+    &safe_delete::TOOL,
+    &run_test::TOOL,
 ];
 
 /// What the editor replies to a call of these tools.

@@ -1,0 +1,29 @@
+//! `format`: formats a file as its language server does.
+
+use serde_json::json;
+
+use super::{
+    ask,
+    writes::{file_argument, file_schema},
+};
+use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "format",
+    description: "Format a whole file with the language server of the user's editor, in the project's style. The user \
+                  may review it and drop parts: the answer says what was written, what was not and why, and the \
+                  diagnostics afterwards.",
+    schema: || file_schema(json!({})),
+    hints: Hints {
+        title: Some("Format file"),
+        touches: Some(Touches::Files),
+        search: Some("format reformat code style a file, language server"),
+        always_load: false,
+        listed: Listed::WhenAble,
+    },
+    work: Work::Ask("nvim.format", prepare),
+};
+
+fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
+    Ok(ask(file_argument(&mut args, context)?))
+}

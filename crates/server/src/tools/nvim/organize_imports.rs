@@ -1,0 +1,29 @@
+//! `organize_imports`: sorts the imports of a file and drops those that are not used.
+
+use serde_json::json;
+
+use super::{
+    ask,
+    writes::{file_argument, file_schema},
+};
+use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work};
+
+pub(crate) const TOOL: Tool = Tool {
+    name: "organize_imports",
+    description: "Sort the imports of a file and remove unused ones, as the language server of the user's editor does \
+                  it. The user may review it and drop parts: the answer says what was written, what was not and why, \
+                  and the diagnostics afterwards.",
+    schema: || file_schema(json!({})),
+    hints: Hints {
+        title: Some("Organize imports"),
+        touches: Some(Touches::Files),
+        search: Some("organize sort imports remove unused imports, language server"),
+        always_load: false,
+        listed: Listed::WhenAble,
+    },
+    work: Work::Ask("nvim.organize_imports", prepare),
+};
+
+fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
+    Ok(ask(file_argument(&mut args, context)?))
+}

@@ -1,0 +1,98 @@
+-- The whole of a symbol's definition, from its first line to its last, as its language server draws it.
+-- LSP 3.17, "textDocument/documentSymbol".
+local M = {}
+
+local METHOD = "textDocument/documentSymbol"
+
+---@class claude-ide.language.Definition
+---@field name string
+---@field range lsp.Range as the server counts columns
+---@field client vim.lsp.Client
+
+---@param range lsp.Range
+---@param row integer 0-based
+---@param character integer as the server counts
+---@return boolean
+local function holds(range, row, character)
+  local first, last = range.start, range["end"]
+  local after_start = row > first.line or row == first.line and character >= first.character
+  local before_end = row < last.line or row == last.line and character <= last.character
+  return after_start and before_end
+end
+
+---The symbols of an answer, flat; those within others come after them.
+---@param symbols table[] DocumentSymbol or SymbolInformation
+---@param into table[]
+---@return table[]
+local function flat(symbols, into)
+  for _, symbol in ipairs(symbols) do
+    local range = symbol.range or symbol.location and symbol.location.range
+    if range then
+      into[#into + 1] = { name = symbol.name, range = range, selection = symbol.selectionRange or range }
+    end
+    if type(symbol.children) == "table" then
+      flat(symbol.children, into)
+    end
+  end
+  return into
+end
+
+---@param range lsp.Range
+---@return integer
+local function size(range)
+  return (range["end"].line - range.start.line) * 10000 + range["end"].character - range.start.character
+end
+
+---The definition whose name stands at a place. Where the place is a use of it, or within its body, it is not meant.
+---@param task claude-ide.language.Task
+---@param args { path: string, symbol: string, line?: integer }
+---@return claude-ide.language.Definition
+---@return claude-ide.language.Place
+function M.find(task, args)
+  local servers, locate = require("claude-ide.language.servers"), require("claude-ide.language.locate")
+  local buf = locate.buffer(task, args.path)
+  local shown = locate.shown(args.path)
+  local clients, why_not = servers.wait(task, buf, METHOD, "list the symbols of a file")
+  if why_not then
+    task:fail(why_not)
+  end
+  local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
+  local wanted = args.symbol:match("[%w_\128-\255~!?]+$") or args.symbol
+  local names = {} ---@type table<string, true>
+  for _, client in ipairs(clients) do
+    local symbols = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
+    local best, best_score
+    for _, symbol in ipairs(flat(type(symbols) == "table" and symbols or {}, {})) do
+      names[symbol.name] = true
+      local is_named = symbol.name == args.symbol or symbol.name:match("^[%w_\128-\255~!?]+") == wanted
+      if is_named then
+        local row = symbol.selection.start.line
+        local far = args.line and math.abs(row - (args.line - 1)) or row
+        if args.line and holds(symbol.range, args.line - 1, 0) then
+          far = math.min(far, 1)
+        end
+        local score = far + size(symbol.range) / 1e9
+        if not best or score < best_score then
+          best, best_score = symbol, score
+        end
+      end
+    end
+    if best then
+      local row = best.selection.start.line
+      local line = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
+      local encoding = client.offset_encoding or "utf-16"
+      local col = require("claude-ide.language.encoding").byte(line, best.selection.start.character, encoding)
+      local at = line:find(wanted, col + 1, true) -- some servers select all of the definition
+      local place = { buf = buf, row = row, col = at and at - 1 or col, name = wanted }
+      return { name = best.name, range = best.range, client = client }, place
+    end
+  end
+  local known = vim.tbl_keys(names)
+  table.sort(known)
+  local listed = #known > 0 and (" Its symbols: " .. table.concat(vim.list_slice(known, 1, 40), ", ") .. ".")
+    or ""
+  task:fail(("%s has no symbol `%s`.%s"):format(shown, args.symbol, listed))
+  error()
+end
+
+return M

@@ -1,0 +1,222 @@
+-- From what a tool wants changed to what the model is told: the changeset is worked out, put before the person or applied, and
+-- afterwards the language servers say what they think of it.
+-- Invariant: a call that is cancelled takes its changeset away, and nothing of it is written.
+local M = {}
+
+---About 2,000 tokens of code; the diagnostics have a part of it.
+local MAX_BYTES, DIAGNOSTICS_BYTES = 6000, 1600
+
+---Files that are not open and that are loaded for their language servers' verdict.
+local MAX_LOADED = 40
+
+---How long language servers have for it.
+local FRESH_MS = 5000
+
+---@type table<integer, claude-ide.decisions.Source> by agent
+local sources = {}
+
+---@class claude-ide.tools.Asked
+---@field answered fun(answer?: claude-ide.decisions.Answer, err?: string)
+
+---@param agent integer
+---@return claude-ide.decisions.Source
+local function source_of(agent)
+  if not sources[agent] then
+    sources[agent] = require("claude-ide.decisions").source({
+      name = "Claude",
+      client = agent,
+      writes = "editor",
+      answer = function(asked, answer, err)
+        asked.answered(answer, err)
+      end,
+      -- The person's words are part of the answer.
+      tell = function() end,
+      cannot_hear = function() end,
+    })
+  end
+  return sources[agent]
+end
+
+local attached = false
+
+local function attach()
+  if attached then
+    return
+  end
+  attached = true
+  local hub = require("claude-ide.hub")
+  hub.on("agent_disconnected", function(agent)
+    local source = sources[agent.id]
+    sources[agent.id] = nil
+    if source then
+      require("claude-ide.decisions").gone(source, "that Claude is gone")
+    end
+  end)
+  hub.on("server_stopping", function()
+    require("claude-ide.decisions").close_those(function(decision)
+      return decision.source == sources[decision.source.client or 0]
+    end)
+  end)
+end
+
+---The modes in which the CLI itself writes edits without asking.
+local ACCEPTS = { acceptEdits = true, bypassPermissions = true, auto = true }
+
+---The CLI that an agent is, where there is no doubt: one of each is connected, and both say the same name.
+---@param agent integer
+---@return claude-ide.Client?
+local function cli_of(agent)
+  local server = require("claude-ide.server")
+  local clients, agents = server.clients(), server.agents()
+  local known = server.agent(agent)
+  local is_sure = known and #clients == 1 and #agents == 1 and clients[1].name == known.name
+  return is_sure and clients[1] or nil
+end
+
+---Whether the session's mode accepts edits without asking. Where that is not known the person is asked.
+---@param task claude-ide.language.Task
+---@return boolean
+local function is_unasked(task)
+  local cli = cli_of(task.call.client)
+  if not cli then
+    return false
+  end
+  local mode = task:await(function(resume)
+    require("claude-ide.sessions.mode").of_client(cli.id, resume)
+  end)
+  return ACCEPTS[mode] == true
+end
+
+---@param task claude-ide.language.Task
+---@param paths string[]
+---@return integer[] bufs that language servers judge
+local function judged(task, paths)
+  local buffer, hidden, bufs, loaded =
+    require("claude-ide.buffer"), require("claude-ide.buffer.hidden"), {}, 0
+  local may_load = require("claude-ide.config").get().diagnostics.load_hidden
+  for _, path in ipairs(paths) do
+    local buf = buffer.find(path)
+    if buf and not vim.api.nvim_buf_is_loaded(buf) then
+      buf = nil
+    end
+    if not buf and may_load and loaded < MAX_LOADED and vim.uv.fs_stat(path) then
+      loaded, buf = loaded + 1, hidden.load(path)
+    end
+    bufs[#bufs + 1] = buf
+    task:breathe()
+  end
+  return bufs
+end
+
+---@type table<string, { at: integer, word: string }>
+local SEVERITIES = { Error = { at = 1, word = "error" }, Warning = { at = 2, word = "warning" } }
+
+---What language servers say of the files afterwards.
+---@param task claude-ide.language.Task
+---@param paths string[]
+---@return string[] lines
+local function diagnostics(task, paths)
+  local bufs = judged(task, paths)
+  local late = task:await(function(resume)
+    require("claude-ide.diagnostics.fresh").wait(bufs, FRESH_MS, resume)
+  end)
+  local answer, lines, counts = require("claude-ide.language.answer"), {}, { 0, 0 }
+  for _, buf in ipairs(bufs) do
+    local shown = require("claude-ide.language.locate").shown(vim.api.nvim_buf_get_name(buf))
+    for _, found in ipairs(require("claude-ide.diagnostics").of_buffer(buf)) do
+      local severity = SEVERITIES[found.severity]
+      if severity then
+        counts[severity.at] = counts[severity.at] + 1
+        local message = found.message:gsub("%s+", " ")
+        lines[#lines + 1] = ("  %s:%d: %s: %s"):format(
+          shown,
+          found.range.start.line + 1,
+          severity.word,
+          require("claude-ide.position").truncate(message, 200)
+        )
+      end
+    end
+  end
+  if #bufs == 0 then
+    return {}
+  elseif #lines == 0 then
+    return {
+      next(late or {}) and "Diagnostics now: none yet; a language server is still busy."
+        or "Diagnostics now: no error, no warning.",
+    }
+  end
+  local head = ("Diagnostics now in these files: %s, %s."):format(
+    answer.number(counts[1], "error"),
+    answer.number(counts[2], "warning")
+  )
+  local text = answer.cut(table.concat(lines, "\n"), DIAGNOSTICS_BYTES)
+  return { head, text }
+end
+
+---@param report claude-ide.changeset.Report
+---@return string[] paths
+local function written(report)
+  local paths = {}
+  for _, file in ipairs(report.files) do
+    if not file.dropped and file.kind ~= "deleted" then
+      paths[#paths + 1] = file.path
+    end
+  end
+  return paths
+end
+
+---Asks the person, and waits for what they decide.
+---@param task claude-ide.language.Task
+---@param proposal claude-ide.changeset.Proposal
+---@return claude-ide.decisions.Answer? answer
+---@return string? err
+local function decide(task, proposal)
+  return task:await(function(resume)
+    local asked = { answered = resume } ---@type claude-ide.tools.Asked
+    local changeset = require("claude-ide.changeset").propose(source_of(task.call.client), asked, proposal)
+    return function()
+      require("claude-ide.decisions").cancel(changeset, "Claude has taken it back")
+    end
+  end)
+end
+
+---@class claude-ide.tools.Changes
+---@field title string "Rename add to plus"
+---@field edits claude-ide.changeset.ServerEdit[]
+---@field none string the answer where nothing would change
+
+---Proposes changes and says what became of them.
+---@param task claude-ide.language.Task
+---@param changes claude-ide.tools.Changes
+---@return { text: string }
+function M.propose(task, changes)
+  attach()
+  local files, err, notes = task:await(function(resume)
+    require("claude-ide.changeset").plan(changes.edits, resume)
+  end)
+  if not files then
+    task:fail(("nothing was changed: %s"):format(err))
+  elseif #files == 0 then
+    return { text = table.concat(vim.list_extend({ changes.none }, notes), "\nNote: ") }
+  end
+  local unasked = is_unasked(task)
+  task:progress(unasked and "Writing" or "Waiting for the user to review the changes in the editor")
+  local proposal = { title = changes.title, files = files, notes = notes, unasked = unasked }
+  local answer, failed = decide(task, proposal)
+  if not answer then
+    task:fail(failed or "nobody can be asked")
+    error()
+  elseif answer.outcome == "rejected" then
+    local why = answer.words and ("They say: " .. answer.words)
+      or "They did not say why. Ask before you make these changes in another way."
+    task:fail(("%s: the user rejected it, and nothing was written. %s"):format(changes.title, why))
+  elseif answer.outcome ~= "accepted" then
+    task:fail(("%s: nobody decided, and nothing was written"):format(changes.title))
+  end
+  local report = answer.report --[[@as claude-ide.changeset.Report]]
+  local lines = { require("claude-ide.changeset.report").text(report, MAX_BYTES - DIAGNOSTICS_BYTES) }
+  vim.list_extend(lines, diagnostics(task, written(report)))
+  return { text = table.concat(lines, "\n") }
+end
+
+return M

@@ -1,0 +1,25 @@
+"""How the tests start real language servers in Neovim: what the person's configuration would do."""
+
+from harness.nvim import ROOT
+
+BIN = ROOT / ".deps" / "node" / "node_modules" / ".bin"
+
+START = """
+vim.g.loaded_python3_provider = 0
+vim.api.nvim_create_autocmd("FileType", {{
+  pattern = {patterns},
+  callback = function(event)
+    vim.lsp.start({{ name = "{name}", cmd = {{ "{command}", "--stdio" }}, root_dir = vim.uv.cwd(), init_options = {{ provideFormatter = false }} }}, {{ bufnr = event.buf }})
+  end,
+}})
+"""
+
+
+def lsp(name, command, *patterns):
+    listed = "{ " + ", ".join(f'"{pattern}"' for pattern in patterns) + " }"
+    return START.format(name=name, command=BIN / command, patterns=listed)
+
+
+PYRIGHT = lsp("pyright", "pyright-langserver", "python")
+TYPESCRIPT = lsp("ts_ls", "typescript-language-server", "typescript", "javascript")
+JSON = lsp("jsonls", "vscode-json-language-server", "json", "jsonc")

@@ -1,0 +1,102 @@
+"""Renames by real language servers, asked for by the real CLI and by a client, in projects of many files."""
+
+import py_compile
+import re
+
+import pytest
+from e2e_servers import PYRIGHT, TYPESCRIPT
+
+from harness.cli import call
+
+pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
+
+MODULES = 40
+CORE = "def add(a: int, b: int) -> int:\n    return a + b\n"
+USE = "from core import add\n\n\ndef use_{0}() -> int:\n    return add({0}, 1)\n"
+PYTHON = {"core.py": CORE, **{f"m{i:02}.py": USE.format(i) for i in range(MODULES)}}
+SEEN = "vim.iter(require('claude-ide.changeset').pending()):any(require('claude-ide.changeset.presenter').is_seen)"
+
+
+def texts(nvim, files):
+    return {name: (nvim.project / name).read_bytes().decode() for name in files}
+
+
+def start(start_nvim, connect_agent, server, files, opened):
+    nvim = start_nvim(args=[opened], files=files, init_lua=server)
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", what="the server to start")
+    agent = connect_agent(nvim)
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/rename' }) == 1", what="it to rename")
+    return nvim, agent
+
+
+def undo(nvim):
+    nvim.lua("local journal = require('claude-ide.journal') "
+             "journal.take_back_turn(journal.undoable_turn(), function(results) _G.undone = results end)")
+    nvim.wait("undone ~= nil", what="the turn to be taken back")
+
+
+def test_pyright_renames_over_forty_files_with_one_change_dropped(start_nvim, connect_agent):
+    nvim, agent = start(start_nvim, connect_agent, PYRIGHT, PYTHON, "core.py")
+    asked = agent.start_call("rename", path="core.py", symbol="add", line=1, new_name="plus")
+    nvim.wait(SEEN, what="the changeset to have been seen")
+    assert texts(nvim, PYTHON) == PYTHON
+    nvim.keys("<C-w>t")
+    nvim.keys("G")  # the last file of the list
+    nvim.wait_screen("m39.py")
+    nvim.keys("dx")
+    nvim.wait_screen("◌ m39.py")
+    nvim.keys("ZZ")
+    nvim.wait_screen("Why not the 2 changes you dropped?")
+    nvim.keys("m39 is generated<CR>")
+    (text,) = agent.call_result(asked)
+    assert text.startswith("Rename add to plus: accepted in part, 79 changes in 40 files.")
+    assert "  m39.py: all of it\nThe person says: m39 is generated" in text
+    assert re.search(r"m39\.py:1: error: .*add", text), "the answer has what is wrong now"
+    assert len(text) < 8000
+    after = texts(nvim, PYTHON)
+    assert {name for name in PYTHON if after[name] == PYTHON[name]} == {"m39.py"}
+    for name in PYTHON:
+        py_compile.compile(str(nvim.project / name), doraise=True)
+    assert nvim.lua("return #vim.lsp.get_clients()") == 1, "no second server"
+    undo(nvim)
+    assert texts(nvim, PYTHON) == PYTHON
+
+
+def test_typescript_renames_over_files_that_are_not_open(start_nvim, connect_agent):
+    files = {
+        "tsconfig.json": '{ "compilerOptions": { "strict": true }, "include": ["*.ts"] }\n',
+        "core.ts": "export function add(a: number, b: number): number {\r\n  return a + b;\r\n}\r\n",
+        **{f"u{i}.ts": f'import {{ add }} from "./core";\nexport const v{i} = add({i}, 1);' for i in range(5)},
+    }
+    nvim, agent = start(start_nvim, connect_agent, TYPESCRIPT, files, "core.ts")
+    asked = agent.start_call("rename", path="core.ts", symbol="add", line=1, new_name="plus")
+    nvim.wait(SEEN, what="the changeset to have been seen")
+    nvim.keys("ZZ")
+    (text,) = agent.call_result(asked)
+    assert "Diagnostics now: no error" in text
+    assert texts(nvim, files) == {
+        name: old if name.endswith("json") else old.replace("add", "plus") for name, old in files.items()
+    }
+    undo(nvim)
+    assert texts(nvim, files) == files
+
+
+def test_the_cli_calls_rename_and_the_model_is_told(start_nvim, cli, mock_api):
+    files = {"core.py": CORE, "m.py": USE.format(1)}
+    nvim = start_nvim(args=["core.py"], files=files, init_lua=PYRIGHT)
+    nvim.lua('require("claude-ide").connect()')
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/rename' }) == 1", what="it to rename")
+    argv, env = nvim.lua("""
+      local argv, env = require("claude-ide.terminal.agent_tools").of(false)
+      return { argv, env }
+    """)
+    claude = cli(nvim, args=("--ide", *argv), env=env)
+    claude.prompt(
+        call("mcp__nvim__rename", path="core.py", symbol="add", line=1, new_name="plus") + " THEN SAY all renamed"
+    )
+    claude.answer("1")
+    nvim.wait(SEEN, what="the changeset to have been seen")
+    nvim.keys("ZZ")
+    claude.wait_screen("● all renamed")
+    assert mock_api.seen("Rename add to plus: accepted, 3 changes in 2 files.")
+    assert texts(nvim, files) == {name: old.replace("add", "plus") for name, old in files.items()}

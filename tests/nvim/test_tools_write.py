@@ -1,0 +1,239 @@
+"""The tools of the agents' endpoint that change files: what they propose, what they answer, what they refuse."""
+
+import pytest
+from fake_lsp import LSP
+
+from harness.client import ToolError
+
+pytestmark = pytest.mark.dealt
+
+FILES = {
+    "a.py": "import os\n\n\ndef add(a, b):\n    return a + b\n\n\ndef other():\n    return add(1, 2)\n",
+    "b.py": "from a import add\n\nx = add(1, 2)\n",
+}
+SERVER = """
+local function range(line, first, last_line, last)
+  return { start = { line = line, character = first }, ["end"] = { line = last_line, character = last } }
+end
+local function uri(name) return vim.uri_from_fname(vim.uv.cwd() .. "/" .. name) end
+fake.start("fake", {
+  capabilities = {
+    renameProvider = true, documentSymbolProvider = true, referencesProvider = true, documentFormattingProvider = true,
+    codeActionProvider = { resolveProvider = true }, executeCommandProvider = { commands = { "fix" } },
+  },
+  answers = {
+    ["textDocument/rename"] = function(params)
+      if params.newName == "none" then return vim.NIL end
+      return { changes = {
+        [uri("a.py")] = { { range = range(3, 4, 3, 7), newText = params.newName }, { range = range(8, 11, 8, 14), newText = params.newName } },
+        [uri("b.py")] = { { range = range(0, 14, 0, 17), newText = params.newName }, { range = range(2, 4, 2, 7), newText = params.newName } },
+      } }
+    end,
+    ["textDocument/documentSymbol"] = function()
+      return {
+        { name = "add", kind = 12, range = range(3, 0, 4, 16), selectionRange = range(3, 4, 3, 7) },
+        { name = "other", kind = 12, range = range(7, 0, 8, 20), selectionRange = range(7, 4, 7, 9) },
+      }
+    end,
+    ["textDocument/references"] = function(params)
+      if params.position.line == 7 then return {} end
+      return { { uri = uri("a.py"), range = range(8, 11, 8, 14) }, { uri = uri("b.py"), range = range(2, 4, 2, 7) } }
+    end,
+    ["textDocument/formatting"] = function() return { { range = range(1, 0, 3, 0), newText = "\\n" } } end,
+    ["textDocument/codeAction"] = function(params)
+      if params.context.only then
+        return { { title = "Organize", kind = "source.organizeImports", edit = { changes = { [uri("a.py")] = { { range = range(0, 0, 3, 0), newText = "" } } } } } }
+      end
+      return {
+        { title = "Lazy", kind = "quickfix", data = 7 },
+        { title = "By command", command = "fix", arguments = { 1 } },
+        { title = "Of the editor", command = "editor.action.rename" },
+        { title = "Not here", disabled = { reason = "no selection" } },
+      }
+    end,
+    ["codeAction/resolve"] = function(action)
+      action.edit = { changes = { [uri("b.py")] = { { range = range(2, 0, 2, 1), newText = "y" } } } }
+      return action
+    end,
+    ["workspace/executeCommand"] = function()
+      local client = vim.lsp.get_clients()[1]
+      local handler = client.handlers["workspace/applyEdit"]
+      fake.reply = handler(nil, { edit = { changes = { [uri("b.py")] = { { range = range(2, 0, 2, 1), newText = "z" } } } } }, { client_id = client.id })
+      return vim.NIL
+    end,
+  },
+})
+"""
+SEEN = "vim.iter(require('claude-ide.changeset').pending()):any(require('claude-ide.changeset.presenter').is_seen)"
+
+
+@pytest.fixture
+def agent(start_nvim, connect_agent):
+    nvim = start_nvim(args=["a.py"], files=FILES, init_lua=LSP + SERVER)
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")
+    agent = connect_agent(nvim)
+    agent.nvim = nvim
+    return agent
+
+
+def texts(agent):
+    return {name: (agent.nvim.project / name).read_text() for name in FILES}
+
+
+def accepted(agent, tool, **args):
+    """Calls a tool, accepts what it proposes, and returns its answer."""
+    call = agent.start_call(tool, **args)
+    agent.nvim.wait(SEEN, what="the changeset to have been seen")
+    agent.nvim.keys("ZZ")
+    (text,) = agent.call_result(call)
+    return text
+
+
+def test_rename_answers_what_was_written(agent):
+    text = accepted(agent, "rename", path="a.py", line=4, symbol="add", new_name="plus")
+    assert text.splitlines()[:4] == [
+        "Rename add to plus: accepted, 4 changes in 2 files.",
+        "Written:",
+        "  a.py (2 changes)",
+        "  b.py (2 changes)",
+    ]
+    assert "Diagnostics now: no error, no warning." in text
+    assert texts(agent) == {name: text.replace("add", "plus") for name, text in FILES.items()}
+
+
+def test_a_rejected_rename_is_an_error_with_the_words_of_the_person(agent):
+    call = agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
+    agent.nvim.wait(SEEN)
+    agent.nvim.keys("ZW")
+    agent.nvim.wait_screen("Why not?")
+    agent.nvim.keys("keep the name<CR>")
+    with pytest.raises(ToolError, match="the user rejected it, and nothing was written. They say: keep the name"):
+        agent.call_result(call)
+    assert texts(agent) == FILES
+
+
+def test_a_call_that_is_cancelled_takes_its_review_away(agent):
+    call = agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
+    agent.nvim.wait(SEEN)
+    agent.notify("notifications/cancelled", {"requestId": call, "reason": "AbortError: user-cancel"})
+    agent.nvim.wait("#require('claude-ide.decisions').pending() == 0 and #vim.api.nvim_list_tabpages() == 1")
+    assert texts(agent) == FILES
+
+
+def test_an_agent_that_is_gone_takes_its_review_along(agent):
+    agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
+    agent.nvim.wait(SEEN)
+    agent.close()
+    agent.nvim.wait("#require('claude-ide.decisions').pending() == 0 and #vim.api.nvim_list_tabpages() == 1")
+    assert texts(agent) == FILES
+
+
+def test_what_cannot_be_renamed_is_said(agent):
+    with pytest.raises(ToolError, match="fake cannot rename `add`"):
+        agent.call("rename", path="a.py", symbol="add", new_name="none")
+
+
+def test_a_symbol_is_replaced_and_lines_are_put_around_it(agent):
+    accepted(agent, "replace_symbol_body", path="a.py", symbol="add", body="def add(a, b):\n    return b + a\n")
+    assert "def add(a, b):\n    return b + a\n\n\ndef other" in texts(agent)["a.py"]
+    accepted(agent, "insert_before_symbol", path="a.py", symbol="add", text="ONE = 1\n\n")
+    assert "\n\nONE = 1\n\ndef add" in texts(agent)["a.py"]
+
+
+def test_lines_are_put_after_a_symbol(agent):
+    accepted(agent, "insert_after_symbol", path="a.py", symbol="other", text="\n\nTWO = 2")
+    assert texts(agent)["a.py"].endswith("return add(1, 2)\n\n\nTWO = 2\n")
+    with pytest.raises(ToolError, match="a.py has no symbol `nope`. Its symbols: add, other."):
+        agent.call("insert_after_symbol", path="a.py", symbol="nope", text="x")
+
+
+def test_safe_delete_refuses_what_is_used_and_deletes_what_is_not(agent):
+    with pytest.raises(ToolError) as refused:
+        agent.call("safe_delete", path="a.py", symbol="add")
+    assert str(refused.value).splitlines() == [
+        "nothing was deleted: `add` is still used in 2 places:",
+        "  a.py:9: return add(1, 2)",
+        "  b.py:3: x = add(1, 2)",
+    ]
+    accepted(agent, "safe_delete", path="a.py", symbol="other")
+    assert texts(agent)["a.py"] == "import os\n\n\ndef add(a, b):\n    return a + b\n\n\n"
+
+
+def test_format_and_organize_imports(agent):
+    assert "1 change in 1 file" in accepted(agent, "format", path="a.py")
+    assert texts(agent)["a.py"].startswith("import os\n\ndef add")
+    accepted(agent, "organize_imports", path="a.py")
+    assert texts(agent)["a.py"].startswith(("def add", "\n", "    return"))
+
+
+def test_code_actions_are_listed_and_done_by_their_id(agent):
+    (text,) = agent.call("code_actions", path="a.py", line=4)
+    lines = text.splitlines()
+    assert lines[0] == "4 code actions; apply_action does one by its id:"
+    ids = {line.split(": ")[1].split(" (")[0]: line.split(":")[0].strip() for line in lines[1:]}
+    accepted(agent, "apply_action", id=ids["Lazy"])
+    assert texts(agent)["b.py"].endswith("y = add(1, 2)\n"), "what is resolved later counts"
+    accepted(agent, "apply_action", id=ids["By command"])
+    assert texts(agent)["b.py"].endswith("z = add(1, 2)\n"), "a command's edit waits for the person, too"
+    assert agent.nvim.lua("return fake.reply.applied") is True
+    with pytest.raises(ToolError, match="editor's command \"editor.action.rename\", which is not run for a model"):
+        agent.call("apply_action", id=ids["Of the editor"])
+    with pytest.raises(ToolError, match="it cannot be done here: no selection"):
+        agent.call("apply_action", id=ids["Not here"])
+    with pytest.raises(ToolError, match='there is no code action "999"'):
+        agent.call("apply_action", id="999")
+    agent.nvim.keys("Goz<Esc>")
+    agent.nvim.wait("vim.bo.modified")
+    with pytest.raises(ToolError, match="the file has changed since; list its code actions again"):
+        agent.call("apply_action", id=ids["Lazy"])
+
+
+RUNNER = """
+import sys
+print("ran", sys.argv[1:])
+print("t_a.py:3: assert 1 == 2")
+sys.exit(1)
+"""
+
+
+def test_tests_are_run_with_makeprg_into_words_and_the_quickfix_list(start_nvim, connect_agent):
+    files = {"t_a.py": "def test_a():\n    pass\n    assert 1 == 2\n", "runner.py": RUNNER}
+    nvim = start_nvim(args=["t_a.py"], files=files)
+    agent = connect_agent(nvim)
+    assert "run_test" not in agent.tools(), "there is no command"
+    nvim.cmd("set makeprg=python3\\ runner.py errorformat=%f:%l:\\ %m")
+    agent.wait_notification("notifications/tools/list_changed")
+    assert "run_test" in agent.tools()
+    (text,) = agent.call("run_test", scope="file", path="t_a.py")
+    assert text.splitlines() == [
+        "Tests of t_a.py: failed (exit code 1). Command: python3 runner.py 't_a.py'",
+        "Places, in the user's quickfix list too:",
+        "  t_a.py:3: assert 1 == 2",
+        "Its output:",
+        "ran ['t_a.py']",
+        "t_a.py:3: assert 1 == 2",
+    ]
+    assert nvim.lua("return vim.fn.getqflist({ title = 0 }).title") == "Tests of t_a.py"
+    (again,) = agent.call("run_test", scope="last")
+    assert again == text
+
+
+def test_tests_that_are_cancelled_end_with_all_that_they_started(start_nvim, connect_agent, tmp_path):
+    pid = tmp_path / "pid"
+    nvim = start_nvim(args=["t_a.py"], files={"t_a.py": "x\n"})
+    nvim.lua("vim.o.makeprg = ...", f"sleep 1000 & echo $! > {pid}; wait; true")
+    agent = connect_agent(nvim)
+    nvim.wait(lambda: "run_test" in agent.tools())
+    call = agent.start_call("run_test", scope="file", path="t_a.py")
+    nvim.wait(lambda: pid.exists() and pid.read_text().strip(), what="the command to run")
+    agent.cancel(call)
+    child = pid.read_text().strip()
+    nvim.wait(lambda: _is_gone(child), what="what it has started to end")
+
+
+def _is_gone(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
