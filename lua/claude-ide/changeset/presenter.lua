@@ -160,7 +160,7 @@ local function verbs_of(changeset)
     local entry = view.current(shown)
     entry.dropped = not entry.dropped
     view.refresh(shown)
-    if entry.dropped and #shown.entries > 1 then
+    if entry.dropped and shown.shown < #shown.entries then
       view.go(shown, 1)
     end
   end)
@@ -209,7 +209,7 @@ local function rescue(changeset)
 end
 
 ---@param changeset claude-ide.Changeset
----@param why? claude-ide.decisions.Why
+---@param why? string
 function M.withdraw(changeset, why)
   local view = views[changeset.id]
   local kept = rescue(changeset)

@@ -50,8 +50,10 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.choose()
-  local diffs = require("claude-ide.diff").list()
-  if #diffs == 0 then
+  local diffs, changeset = require("claude-ide.diff").list(), M.changesets()
+  if #diffs == 0 and changeset then
+    return changeset.focus()
+  elseif #diffs == 0 then
     require("claude-ide.ui.notice").info("No edit waits for you.")
     return true
   end
@@ -116,11 +118,26 @@ function M.quickfix()
   return true
 end
 
+---The changesets, where a command that decides means one: it is in this tab page, or no diff waits.
+---@return table? changeset
+function M.changesets()
+  local changeset = package.loaded["claude-ide.changeset"]
+  if type(changeset) ~= "table" then
+    return nil -- none was ever proposed
+  end
+  local is_meant = changeset.here() ~= nil
+    or require("claude-ide.diff").count() == 0 and #changeset.pending() > 0
+  return is_meant and changeset or nil
+end
+
 ---@param outcome "accepted"|"rejected"
 ---@return boolean? ok
 ---@return string? err
 function M.decide_all(outcome)
-  local diff = require("claude-ide.diff")
+  local diff, changeset = require("claude-ide.diff"), M.changesets()
+  if changeset then
+    return changeset[outcome == "accepted" and "accept" or "reject"]()
+  end
   if diff.count() == 0 then
     return nil, "No diff waits for a decision."
   end

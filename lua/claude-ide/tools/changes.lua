@@ -153,12 +153,82 @@ local function diagnostics(task, paths)
   return { head, text }
 end
 
+---How long a server has to read the project before it is believed.
+local READY_MS = 15000
+
+---Waits until servers know the project: one that has said nothing of the file yet may know no other file, and what it would
+---change then is a part of it. (typescript-language-server answers from a syntax server while it loads.)
+---@param task claude-ide.language.Task
+---@param clients vim.lsp.Client[]
+---@param buf integer
+function M.settle(task, clients, buf)
+  local servers, known = require("claude-ide.language.servers"), require("claude-ide.diagnostics.servers")
+  servers.settle(task, clients)
+  local is_new = vim.iter(clients):any(function(client)
+    return not known.has_judged(client.id, buf)
+  end)
+  if is_new then
+    task:progress("Waiting for the language server to read the project")
+    task:await(function(resume)
+      require("claude-ide.diagnostics.fresh").wait({ buf }, READY_MS, resume)
+    end)
+    servers.settle(task, clients)
+  end
+end
+
+---A server that was started so recently may still find out about files of the project.
+local YOUNG_MS = 30000
+local AGAIN_MS, MAX_ROUNDS = 1000, 8
+
+---When each server was first seen, in `vim.uv.now()` time.
+---@type table<integer, integer>
+local seen = {}
+
+---Follows from now on which servers are started.
+function M.attach()
+  vim.api.nvim_create_autocmd("LspAttach", {
+    group = vim.api.nvim_create_augroup("claude-ide.tools.changes", { clear = true }),
+    desc = "Claude: know which language servers have just been started",
+    callback = function(event)
+      seen[event.data.client_id] = seen[event.data.client_id] or vim.uv.now()
+    end,
+  })
+end
+
+---Asks a server; one that was just started again and again, until it says the same twice: while it reads the project it may
+---know a part of what it would know then, and says so to nobody.
+---@param task claude-ide.language.Task
+---@param client vim.lsp.Client
+---@param buf integer
+---@param ask fun(): any, string?
+---@return any result
+---@return string? err
+function M.steady(task, client, buf, ask)
+  M.settle(task, { client }, buf)
+  local result, err = ask()
+  for _ = 1, MAX_ROUNDS do
+    vim.uv.update_time()
+    if err or seen[client.id] and vim.uv.now() - seen[client.id] > YOUNG_MS then
+      break
+    end
+    local before = result
+    task:sleep(AGAIN_MS)
+    local waited = require("claude-ide.language.servers").settle(task, { client })
+    result, err = ask()
+    if not waited and vim.deep_equal(before, result) then
+      seen[client.id] = seen[client.id] or vim.uv.now()
+      break
+    end
+  end
+  return result, err
+end
+
 ---@param report claude-ide.changeset.Report
----@return string[] paths
-local function written(report)
+---@return string[] paths of files that may be wrong now: a part of a change that was dropped breaks them as well
+local function concerned(report)
   local paths = {}
   for _, file in ipairs(report.files) do
-    if not file.dropped and file.kind ~= "deleted" then
+    if file.kind ~= "deleted" then
       paths[#paths + 1] = file.path
     end
   end
@@ -215,7 +285,7 @@ function M.propose(task, changes)
   end
   local report = answer.report --[[@as claude-ide.changeset.Report]]
   local lines = { require("claude-ide.changeset.report").text(report, MAX_BYTES - DIAGNOSTICS_BYTES) }
-  vim.list_extend(lines, diagnostics(task, written(report)))
+  vim.list_extend(lines, diagnostics(task, concerned(report)))
   return { text = table.concat(lines, "\n") }
 end
 

@@ -76,7 +76,8 @@ function M.of_file(buf, path)
   local shown = require("claude-ide.path").relative(path, cwd)
   local file = vim.fn.shellescape(shown)
   local command, count = program:gsub("%%[:%w]*", function(word)
-    return word == "%" and (file:gsub("%%", "%%%%")) or vim.fn.shellescape(vim.fn.fnamemodify(path, word:sub(2)))
+    return word == "%" and (file:gsub("%%", "%%%%"))
+      or vim.fn.shellescape(vim.fn.fnamemodify(path, word:sub(2)))
   end)
   local filled, arguments = command:gsub("%$%*", (file:gsub("%%", "%%%%")))
   local errorformat = vim.api.nvim_get_option_value("errorformat", { buf = buf })
@@ -132,7 +133,6 @@ function M.run(task, run)
     local ok, process = pcall(vim.system, { vim.o.shell, vim.o.shellcmdflag, run.command }, {
       cwd = run.cwd,
       detach = true, -- a process group of its own, which ends as a whole
-      stdin = false,
       stdout = collect,
       stderr = collect,
     }, function(result)

@@ -8,11 +8,12 @@ return require("claude-ide.language.task").tool(function(task, args)
   if why_not then
     task:fail(why_not)
   end
-  servers.settle(task, clients)
   local problem ---@type string?
   for _, client in ipairs(clients) do
     local params = vim.tbl_extend("error", locate.params(place, client), { newName = args.new_name })
-    local edit, err = require("claude-ide.language.request").send(task, client, METHOD, params, place.buf)
+    local edit, err = require("claude-ide.tools.changes").steady(task, client, place.buf, function()
+      return require("claude-ide.language.request").send(task, client, METHOD, params, place.buf)
+    end)
     problem = problem or err
     if edit then
       local answer = require("claude-ide.tools.changes").propose(task, {

@@ -39,12 +39,13 @@ return require("claude-ide.language.task").tool(function(task, args)
   if why_not then
     task:fail(("nothing was deleted: %s"):format(why_not))
   end
-  servers.settle(task, clients)
   local uses = {}
   for _, client in ipairs(clients) do
     local params = locate.params(place, client)
     local asked = vim.tbl_extend("error", params, { context = { includeDeclaration = false } })
-    local found, err = require("claude-ide.language.request").send(task, client, METHOD, asked, place.buf)
+    local found, err = require("claude-ide.tools.changes").steady(task, client, place.buf, function()
+      return require("claude-ide.language.request").send(task, client, METHOD, asked, place.buf)
+    end)
     if err then
       task:fail(("nothing was deleted: %s"):format(err))
     end
