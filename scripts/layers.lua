@@ -48,7 +48,7 @@ return {
   { "changeset" },
   { "sessions.actions", "sessions.notify" },
   { "sessions.announce", "sessions.picker", "transcript" },
-  { "sessions.grep" },
+  { "chat", "sessions.grep" },
   { "sessions.api", "web" },
   -- What shows, asks or starts all of them.
   { "status", "tools" },

@@ -25,6 +25,10 @@
 ---@field web_info fun(): claude-ide.web.Info?, string?
 ---@field web_code fun(): string?, string?
 ---@field web_picture fun(text: string): string[]?, string?
+---@field agent_open fun(options_json: string, async: uv.uv_async_t): integer?, string?
+---@field agent_command fun(number: integer, command_json: string): boolean?, string?
+---@field agent_close fun(number: integer): boolean?, string?
+---@field agents_stop fun(): boolean?, string?
 
 ---@class claude-ide.native : claude-ide.native.Functions
 local M = {}
@@ -59,6 +63,10 @@ local FUNCTIONS = {
   "web_info",
   "web_code",
   "web_picture",
+  "agent_open",
+  "agent_command",
+  "agent_close",
+  "agents_stop",
 }
 
 ---@class claude-ide.native.Library : claude-ide.native.Functions

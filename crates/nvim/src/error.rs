@@ -37,6 +37,8 @@ pub(crate) enum Error {
     NotServed,
     #[error("{}", chain(.0))]
     Web(#[from] WebError),
+    #[error("this chat is over")]
+    NoChat,
     #[error("this is a bug in claude-ide.nvim: the log file tells more")]
     Panicked,
 }

@@ -2,11 +2,13 @@
 //!
 //! Lua's side of this is `lua/claude-ide/native.lua`, the only place that calls these functions. Lua pulls, Rust never
 //! calls Lua: events wait in a queue, the wake tells Neovim's event loop, and Lua takes them one by one with `poll()`.
-//! Three things run behind it: the server (`server.rs`), what reads sessions (`sessions/`), and what serves them to pages
-//! (`web.rs`), which needs the second. Those that speak over sockets share one thread (`runtime.rs`).
+//! Four things run behind it: the server (`server.rs`), what reads sessions (`sessions/`), what serves them to pages
+//! (`web.rs`), which needs the second, and chats with agents (`agents.rs`). Those that speak over sockets share one thread
+//! (`runtime.rs`).
 //! No policy lives here, and nothing of Neovim's own interface is used, so that one library serves every supported
 //! Neovim.
 
+mod agents;
 mod boundary;
 mod clients;
 mod editor;
@@ -23,10 +25,12 @@ mod waiting;
 mod wake;
 mod web;
 
+use claude_ide_agent::Command;
 use claude_ide_server::ClientId;
 use claude_ide_session::Request;
 use serde_json::value::RawValue;
 
+use crate::agents::AgentOptions;
 use crate::boundary::{Arguments, Module, export, into_text};
 use crate::error::Error;
 use crate::lua::Function;
@@ -59,6 +63,10 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("web_info", export(web_info)),
     ("web_code", export(web_code)),
     ("web_picture", export(web_picture)),
+    ("agent_open", export(agent_open)),
+    ("agent_command", export(agent_command)),
+    ("agent_close", export(agent_close)),
+    ("agents_stop", export(agents_stop)),
     ("panic", export(panic)),
 ];
 
@@ -225,6 +233,32 @@ fn web_code(_arguments: Arguments) -> Result<Value, Error> {
 /// `web_picture(text)` → rows of a QR code in half blocks, as JSON.
 fn web_picture(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&claude_ide_web::qr_rows(&arguments.text("text")?)))
+}
+
+/// `agent_open(options_json, async)` → the number of a chat that begins.
+fn agent_open(mut arguments: Arguments) -> Result<Value, Error> {
+    let options: AgentOptions = parse("options", &arguments.bytes("options")?)?;
+    let wake = arguments.async_handle("async")?;
+    agents::open(options, wake).map(Value::Id)
+}
+
+/// `agent_command(number, command_json)` → true.
+fn agent_command(mut arguments: Arguments) -> Result<Value, Error> {
+    let number = arguments.id("number")?;
+    let command: Command = parse("command", &arguments.bytes("command")?)?;
+    agents::command(number, command).map(|()| Value::Bool(true))
+}
+
+/// `agent_close(number)` → whether there was such a chat. Its last words are still told.
+fn agent_close(mut arguments: Arguments) -> Result<Value, Error> {
+    arguments.id("number").map(|number| Value::Bool(agents::close(number)))
+}
+
+/// `agents_stop()` → true; all chats end, and nothing more is told of them.
+#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
+fn agents_stop(_arguments: Arguments) -> Result<Value, Error> {
+    agents::stop();
+    Ok(Value::Bool(true))
 }
 
 /// `panic()` → nil and a message. For the test that shows that a panic ends in the log and goes no further.

@@ -11,6 +11,7 @@ pub(crate) enum Ringer {
     Server,
     Sessions,
     Web,
+    Agents,
 }
 
 /// Rings Neovim at most once between two looks into the queue. Guarded by the queue's lock.

@@ -30,7 +30,8 @@ pub(crate) struct Body<'a> {
     message: Object<BodyMessage<'a>>,
     #[serde(borrow)]
     attachment: Object<BodyAttachment<'a>>,
-    #[serde(borrow, rename = "toolUseResult")]
+    /// In a transcript, and as the CLI streams it.
+    #[serde(borrow, rename = "toolUseResult", alias = "tool_use_result")]
     outcome: Option<&'a RawValue>,
 }
 

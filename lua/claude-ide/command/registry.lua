@@ -72,6 +72,19 @@ return {
     end,
   },
   {
+    name = "chat",
+    args = "[--resume {id} | --continue | --fork {id}] [{prompt}]",
+    doc = "Talk to Claude in a buffer instead of the terminal: show the chat there is, or begin one. With a prompt: begin "
+      .. "one and say that. `--resume`, `--continue`, `--fork` go on with a session, the newest of this project, or a copy. "
+      .. "`close` ends the chat. See |claude-ide-chat|.",
+    run = function(words, at)
+      return require("claude-ide.command.chat").run(words, at)
+    end,
+    complete = function(word, before)
+      return require("claude-ide.command.chat").complete(word, before)
+    end,
+  },
+  {
     name = "connect",
     doc = "Start the server and say where it listens and who is connected.",
     run = function()

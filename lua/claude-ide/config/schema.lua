@@ -375,6 +375,45 @@ return {
     },
   },
   {
+    "chat",
+    doc = "`:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has "
+      .. "the keys of a transcript.",
+    fields = {
+      {
+        "prompt_height",
+        kind = kind.integer(1),
+        default = 6,
+        doc = "Lines of the window that you write in.",
+      },
+      {
+        "keymaps",
+        doc = "Keys in that window.",
+        fields = {
+          { "send", kind = kind.keys, default = "<CR>", doc = "Send the prompt, in normal mode." },
+          {
+            "send_at_once",
+            kind = kind.keys,
+            default = "<C-s>",
+            doc = "Send the prompt, in insert mode too.",
+          },
+          { "interrupt", kind = kind.keys, default = "<C-c>", doc = "Interrupt Claude while it works." },
+          {
+            "older",
+            kind = kind.keys,
+            default = "[p",
+            doc = "Put the prompt before there, from the history.",
+          },
+          { "newer", kind = kind.keys, default = "]p", doc = "Put the next one there." },
+          { "take_back", kind = kind.keys, default = "gu", doc = "Take back the prompt that waits." },
+          { "mode", kind = kind.keys, default = "<S-Tab>", doc = "Go to the next permission mode." },
+          { "model", kind = kind.keys, default = "gm", doc = "Choose a model." },
+          { "close", kind = kind.keys, default = "q", doc = "Hide the chat. It goes on." },
+          { "help", kind = kind.keys, default = "g?", doc = "List the keys." },
+        },
+      },
+    },
+  },
+  {
     "transcript",
     doc = "`:Claude transcript`: what was said and done in a session.",
     fields = {

@@ -79,6 +79,22 @@
 ---@field checkpoints? boolean See what shell commands change, in git repositories: at each prompt, files that differ from the last commit are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.
 ---@field keymaps? claude-ide.Opts.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
 
+---@class claude-ide.Opts.chat.keymaps
+---@field send? string|string[]|false Send the prompt, in normal mode.
+---@field send_at_once? string|string[]|false Send the prompt, in insert mode too.
+---@field interrupt? string|string[]|false Interrupt Claude while it works.
+---@field older? string|string[]|false Put the prompt before there, from the history.
+---@field newer? string|string[]|false Put the next one there.
+---@field take_back? string|string[]|false Take back the prompt that waits.
+---@field mode? string|string[]|false Go to the next permission mode.
+---@field model? string|string[]|false Choose a model.
+---@field close? string|string[]|false Hide the chat. It goes on.
+---@field help? string|string[]|false List the keys.
+
+---@class claude-ide.Opts.chat
+---@field prompt_height? integer Lines of the window that you write in.
+---@field keymaps? claude-ide.Opts.chat.keymaps Keys in that window.
+
 ---@class claude-ide.Opts.transcript.keymaps
 ---@field next_prompt? string|string[]|false Go to the next prompt.
 ---@field previous_prompt? string|string[]|false Go to the prompt before.
@@ -159,6 +175,7 @@
 ---@field diagnostics? claude-ide.Opts.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff? claude-ide.Opts.diff Edits that Claude proposes and waits for you to decide.
 ---@field review? claude-ide.Opts.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
+---@field chat? claude-ide.Opts.chat `:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has the keys of a transcript.
 ---@field transcript? claude-ide.Opts.transcript `:Claude transcript`: what was said and done in a session.
 ---@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
 ---@field notebook? claude-ide.Opts.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. See |claude-ide-notebooks|.
@@ -243,6 +260,22 @@
 ---@field checkpoints boolean See what shell commands change, in git repositories: at each prompt, files that differ from the last commit are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.
 ---@field keymaps claude-ide.Config.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
 
+---@class claude-ide.Config.chat.keymaps
+---@field send string|string[]|false Send the prompt, in normal mode.
+---@field send_at_once string|string[]|false Send the prompt, in insert mode too.
+---@field interrupt string|string[]|false Interrupt Claude while it works.
+---@field older string|string[]|false Put the prompt before there, from the history.
+---@field newer string|string[]|false Put the next one there.
+---@field take_back string|string[]|false Take back the prompt that waits.
+---@field mode string|string[]|false Go to the next permission mode.
+---@field model string|string[]|false Choose a model.
+---@field close string|string[]|false Hide the chat. It goes on.
+---@field help string|string[]|false List the keys.
+
+---@class claude-ide.Config.chat
+---@field prompt_height integer Lines of the window that you write in.
+---@field keymaps claude-ide.Config.chat.keymaps Keys in that window.
+
 ---@class claude-ide.Config.transcript.keymaps
 ---@field next_prompt string|string[]|false Go to the next prompt.
 ---@field previous_prompt string|string[]|false Go to the prompt before.
@@ -323,6 +356,7 @@
 ---@field diagnostics claude-ide.Config.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff claude-ide.Config.diff Edits that Claude proposes and waits for you to decide.
 ---@field review claude-ide.Config.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
+---@field chat claude-ide.Config.chat `:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has the keys of a transcript.
 ---@field transcript claude-ide.Config.transcript `:Claude transcript`: what was said and done in a session.
 ---@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.
 ---@field notebook claude-ide.Config.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. See |claude-ide-notebooks|.

@@ -27,6 +27,7 @@ end
 function M.only_the_prompt_can(diff, entry, contents)
   return contents == ""
     and diff.source.writes == "agent"
+    and not diff.source.takes_empty
     and entry ~= nil
     and entry.text ~= nil
     and entry.text.now.disk.bytes == nil

@@ -83,6 +83,20 @@ local function show(source, opts)
   end
 end
 
+---Shows a source in a window, at once: what its listener tells follows.
+---@param source claude-ide.transcript.Source
+---@param win integer
+---@return claude-ide.transcript.View
+function M.show_in(source, win)
+  local views = require("claude-ide.transcript.view")
+  local view = views.create(source, vim.api.nvim_create_buf(false, true))
+  vim.api.nvim_win_set_buf(win, view.buf)
+  -- The window may not be the current one, where its own autocommand would do it.
+  require("claude-ide.transcript.buffer").dress(win)
+  views.read(view, function() end)
+  return view
+end
+
 ---Shows a transcript. Nothing is raised: what fails is a notice.
 ---@param wanted? claude-ide.transcript.Wanted default: the current session
 ---@param opts? claude-ide.transcript.OpenOpts

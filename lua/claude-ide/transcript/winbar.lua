@@ -6,7 +6,7 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("claude-ide.transcript.end")
 
 ---What gives way where there is no room, the first one first.
-local RANKS = { keys = 1, total = 2, model = 3, position = 4, context = 5, title = 6, state = 7 }
+local RANKS = { keys = 1, total = 2, model = 3, position = 4, context = 5, fact = 6, title = 7, state = 8 }
 
 ---@param tokens integer
 ---@return string
@@ -92,8 +92,11 @@ function M.of(view, win)
   local info = view.source:info()
   if info then
     local model, context, total = usage_of(info)
-    local function fact(rank, text)
-      add(rank, "ClaudeTranscriptFact", text and " " .. text .. " ", true)
+    local function fact(rank, text, its_group)
+      add(rank, its_group or "ClaudeTranscriptFact", text and " " .. text .. " ", true)
+    end
+    for _, one in ipairs(view.source.facts and view.source:facts() or {}) do
+      fact(RANKS.fact, one[1], one[2])
     end
     fact(RANKS.model, model)
     fact(RANKS.context, context)

@@ -25,6 +25,9 @@ local M = {}
 ---| "place" # in a transcript, as a list of places names it
 ---| "terminal"
 ---| "mcp" # how agents find the tools
+---| "prompt" # of a chat
+---| "question" # of a chat
+---| "plan" # of a chat
 
 ---@param buf integer
 ---@param kind claude-ide.ui.Kind

@@ -27,6 +27,12 @@
 ---@field agent_of? fun(self: claude-ide.transcript.Source, tool_id: string): claude-ide.sessions.Agent? the subagent that a call started
 ---@field subagent? fun(self: claude-ide.transcript.Source, agent: claude-ide.sessions.Agent, cwd?: string): claude-ide.transcript.Source what it did
 ---@field sidechain? fun(self: claude-ide.transcript.Source, first: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) what a subagent did whose messages are among those of the session
+---@field facts? fun(self: claude-ide.transcript.Source): claude-ide.transcript.Fact[] what else the line above it says
+---@field runs? fun(self: claude-ide.transcript.Source): boolean whether its session runs; otherwise as the CLI's records tell
+
+---@class claude-ide.transcript.Fact
+---@field [1] string
+---@field [2]? string highlight group
 
 ---What a source tells. Each is called on the main loop, and not while Neovim is in the middle of something else.
 ---@class claude-ide.transcript.Listener

@@ -1,0 +1,46 @@
+//! How an agent speaks: lines of JSON, whatever is in them.
+
+use crate::command::Command;
+use crate::told::Told;
+
+/// One agent's way to speak. Called on the chat's thread alone, and may take its time.
+pub trait Backend: Send + 'static {
+    /// The agent runs: what is said to it first.
+    fn begin(&mut self, out: &mut Output);
+
+    /// The agent said a line, without its end.
+    fn line(&mut self, line: &[u8], out: &mut Output);
+
+    /// The person wants something.
+    fn command(&mut self, command: Command, out: &mut Output);
+}
+
+/// What a backend has to say: to the agent, and to the person.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// For the agent, each with its end of line.
+    pub(crate) lines: Vec<Vec<u8>>,
+    /// For the person.
+    pub(crate) told: Vec<Told>,
+}
+
+impl Output {
+    /// Writes a line to the agent. It is JSON, whatever it holds: one that is not would end some agents.
+    pub fn write(&mut self, message: &impl serde::Serialize) {
+        match serde_json::to_vec(message) {
+            Ok(mut line) => {
+                line.push(b'\n');
+                self.lines.push(line);
+            }
+            Err(error) => tracing::error!(%error, "a message to an agent cannot be written"),
+        }
+    }
+
+    /// Tells the person.
+    pub fn tell(&mut self, told: Told) {
+        let Some(last) = self.told.last_mut() else { return self.told.push(told) };
+        if let Err(told) = last.join(told) {
+            self.told.push(told);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! One chat: its process, its threads, and the one thread on which its backend speaks.
+//!
+//! Invariants: after `Ended` nothing is told. What is told keeps its order. Texts are told at most each [`BATCH`], all else at
+//! once. A chat that is dropped ends its process.
+
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::process::{ChildStdin, ChildStdout};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::backend::{Backend, Output};
+use crate::command::{Command, CommandError};
+use crate::gate::{Gate, Held};
+use crate::process::{Exit, Pipes, Process, Program};
+use crate::told::Told;
+
+/// How often what an agent says is told while it speaks.
+const BATCH: Duration = Duration::from_millis(40);
+/// The longest line of an agent that is read; a longer one is passed over.
+const MAX_LINE: usize = 64 * 1024 * 1024;
+/// How much of what it said last on stderr is told at its end.
+const LAST_WORDS: usize = 4 * 1024;
+/// How long its output may stay open after its end: something that it started may hold it.
+const DRAIN: Duration = Duration::from_millis(500);
+/// How long a process that was asked to end may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Who is told. Called on the chat's thread.
+pub trait Sink: Send + Sync + 'static {
+    /// Something happened. `held` is to be dropped when that was taken.
+    fn tell(&self, chat: u64, told: Vec<Told>, held: Held);
+}
+
+/// A chat, as long as this is there.
+#[derive(Debug)]
+pub struct Chat {
+    wants: Sender<Event>,
+    running: Arc<Mutex<Option<Arc<Process>>>>,
+    gate: Arc<Gate>,
+}
+
+#[derive(Debug)]
+enum Event {
+    Line(Vec<u8>, Held),
+    OutputEnds,
+    Exited(Exit),
+    Wants(Command),
+    Close,
+}
+
+impl Chat {
+    /// Begins a chat: the process is started, and everything else done, on threads of its own.
+    ///
+    /// # Errors
+    /// That there is no thread to be had.
+    pub fn open(number: u64, program: Program, backend: Box<dyn Backend>, sink: Arc<dyn Sink>) -> io::Result<Self> {
+        let (wants, events) = mpsc::channel();
+        let gate = Arc::new(Gate::default());
+        let running = Arc::default();
+        let chat = Self { wants: wants.clone(), running: Arc::clone(&running), gate: Arc::clone(&gate) };
+        let teller = Teller { number, sink, gate, waiting: Vec::new(), last: None };
+        thread::Builder::new()
+            .name(format!("claude-chat-{number}"))
+            .spawn(move || run(&program, backend, teller, &wants, &events, &running))?;
+        Ok(chat)
+    }
+
+    /// What the person wants.
+    ///
+    /// # Errors
+    /// [`CommandError::Over`].
+    pub fn command(&self, command: Command) -> Result<(), CommandError> {
+        self.wants.send(Event::Wants(command)).map_err(|_| CommandError::Over)
+    }
+
+    /// Ends the process. What it says until then is still told.
+    pub fn close(&self) {
+        // It may be over.
+        let _: Result<(), _> = self.wants.send(Event::Close);
+        if let Some(process) = &*self.running.lock().unwrap_or_else(PoisonError::into_inner) {
+            process.terminate();
+        }
+        self.gate.end();
+    }
+}
+
+impl Drop for Chat {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Collects what is to be told.
+struct Teller {
+    number: u64,
+    sink: Arc<dyn Sink>,
+    gate: Arc<Gate>,
+    waiting: Vec<Told>,
+    /// When something was last told.
+    last: Option<Instant>,
+}
+
+impl Teller {
+    fn add(&mut self, told: Vec<Told>) {
+        for one in told {
+            let rest = match self.waiting.last_mut() {
+                Some(last) => last.join(one).err(),
+                None => Some(one),
+            };
+            self.waiting.extend(rest);
+        }
+    }
+
+    /// How long what waits may wait on; none: nothing does.
+    fn patience(&self) -> Option<Duration> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let is_urgent = self.waiting.iter().any(Told::is_urgent);
+        let since = self.last.map_or(BATCH, |last| last.elapsed());
+        Some(if is_urgent { Duration::ZERO } else { BATCH.saturating_sub(since) })
+    }
+
+    fn flush(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let told = std::mem::take(&mut self.waiting);
+        let held = self.gate.hold(told.iter().map(Told::weight).sum());
+        self.last = Some(Instant::now());
+        self.sink.tell(self.number, told, held);
+    }
+}
+
+fn run(
+    program: &Program,
+    mut backend: Box<dyn Backend>,
+    mut teller: Teller,
+    wants: &Sender<Event>,
+    events: &Receiver<Event>,
+    running: &Mutex<Option<Arc<Process>>>,
+) {
+    let mut ended = Told::Ended { code: None, signal: None, words: String::new() };
+    match Process::start(program) {
+        Ok((process, pipes)) => {
+            *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&process));
+            teller.add(vec![Told::Started { pid: process.pid() }]);
+            match serve(backend.as_mut(), &mut teller, &process, pipes, wants, events) {
+                Ok(told) => ended = told,
+                Err(error) => {
+                    process.kill();
+                    process.wait();
+                    tracing::error!(%error, "a chat has no threads");
+                }
+            }
+        }
+        Err(error) => {
+            let path = program.argv.first().map_or("", String::as_str);
+            let words = match error.kind() {
+                io::ErrorKind::NotFound => format!("`{path}` was not found."),
+                _ => format!("`{path}` could not be started: {error}."),
+            };
+            ended = Told::Ended { code: None, signal: None, words };
+        }
+    }
+    teller.add(vec![ended]);
+    teller.flush();
+}
+
+/// From the first word to the last.
+fn serve(
+    backend: &mut dyn Backend,
+    teller: &mut Teller,
+    process: &Arc<Process>,
+    pipes: Pipes,
+    wants: &Sender<Event>,
+    events: &Receiver<Event>,
+) -> io::Result<Told> {
+    let (lines, to_write) = mpsc::channel();
+    let Pipes { stdin, stdout, mut stderr } = pipes;
+    let gate = Arc::clone(&teller.gate);
+    thread::Builder::new().spawn(move || write(stdin, &to_write))?;
+    let tell = wants.clone();
+    thread::Builder::new().spawn(move || read(stdout, &gate, &tell))?;
+    let words = Arc::new(Mutex::new(String::new()));
+    let kept = Arc::clone(&words);
+    thread::Builder::new().spawn(move || keep_words(&mut stderr, &kept))?;
+    let (tell, waited) = (wants.clone(), Arc::clone(process));
+    thread::Builder::new().spawn(move || {
+        // Nobody waits once the chat is over.
+        let _: Result<(), _> = tell.send(Event::Exited(waited.wait()));
+    })?;
+
+    let mut out = Output::default();
+    backend.begin(&mut out);
+    let (mut exit, mut is_drained): (Option<Exit>, bool) = (None, false);
+    let mut deadline: Option<Instant> = None;
+    loop {
+        for line in out.lines.drain(..) {
+            // An agent that reads no more is about to end.
+            let _: Result<(), _> = lines.send(line);
+        }
+        teller.add(std::mem::take(&mut out.told));
+        let patience = teller.patience();
+        if patience == Some(Duration::ZERO) {
+            teller.flush();
+            continue;
+        }
+        if exit.is_some() && is_drained {
+            break;
+        }
+        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let event = match patience.into_iter().chain(left).min() {
+            Some(time) => events.recv_timeout(time),
+            None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match event {
+            Ok(Event::Line(line, held)) => {
+                backend.line(&line, &mut out);
+                drop(held);
+            }
+            Ok(Event::Wants(command)) => backend.command(command, &mut out),
+            Ok(Event::OutputEnds) => is_drained = true,
+            Ok(Event::Exited(how)) => {
+                exit = Some(how);
+                deadline = Some(later(DRAIN));
+            }
+            Ok(Event::Close) => {
+                process.terminate();
+                deadline = deadline.or(Some(later(PATIENCE)));
+            }
+            Err(RecvTimeoutError::Timeout) if left.is_some_and(|left| left.is_zero()) => {
+                if exit.is_some() {
+                    break;
+                }
+                process.kill();
+                deadline = Some(later(PATIENCE));
+            }
+            Err(RecvTimeoutError::Timeout) => teller.flush(),
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let Exit { code, signal } = exit.unwrap_or_default();
+    let words = words.lock().unwrap_or_else(PoisonError::into_inner).trim().to_owned();
+    Ok(Told::Ended { code, signal, words })
+}
+
+fn later(time: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(time).unwrap_or(now)
+}
+
+/// Writes lines as they come. Ends, and with it the agent's input, when the chat does.
+fn write(mut stdin: ChildStdin, lines: &Receiver<Vec<u8>>) {
+    while let Ok(line) = lines.recv() {
+        if let Err(error) = stdin.write_all(&line).and_then(|()| stdin.flush()) {
+            tracing::debug!(%error, "an agent takes no more input");
+            return;
+        }
+    }
+}
+
+/// Reads whole lines while there is room for them.
+fn read(stdout: ChildStdout, gate: &Arc<Gate>, tell: &Sender<Event>) {
+    let mut reader = BufReader::with_capacity(64 * 1024, stdout);
+    loop {
+        gate.wait();
+        let mut line = Vec::new();
+        let is_over = match read_line(&mut reader, &mut line) {
+            Ok(Line::Whole) => false,
+            Ok(Line::TooLong) => {
+                tracing::warn!("an agent wrote a line of more than {MAX_LINE} bytes: it is passed over");
+                continue;
+            }
+            Ok(Line::Last) => true,
+            Err(error) => {
+                tracing::debug!(%error, "an agent's output cannot be read");
+                true
+            }
+        };
+        let held = gate.hold(line.len());
+        if (!line.is_empty() && tell.send(Event::Line(line, held)).is_err()) || is_over {
+            let _: Result<(), _> = tell.send(Event::OutputEnds);
+            return;
+        }
+    }
+}
+
+enum Line {
+    Whole,
+    TooLong,
+    /// What was there at the end, without its end of line.
+    Last,
+}
+
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
+    let mut is_too_long = false;
+    loop {
+        let available = match reader.fill_buf() {
+            Ok(available) => available,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if available.is_empty() {
+            return Ok(Line::Last);
+        }
+        let end = memchr::memchr(b'\n', available);
+        let piece = available.get(..end.unwrap_or(available.len())).unwrap_or_default();
+        is_too_long |= line.len().saturating_add(piece.len()) > MAX_LINE;
+        if is_too_long {
+            *line = Vec::new();
+        } else {
+            line.extend_from_slice(piece);
+        }
+        let used = piece.len() + usize::from(end.is_some());
+        reader.consume(used);
+        if end.is_some() {
+            return Ok(if is_too_long { Line::TooLong } else { Line::Whole });
+        }
+    }
+}
+
+/// Puts what an agent says on stderr into the log, and keeps the end of it.
+fn keep_words(stderr: &mut impl io::Read, words: &Mutex<String>) {
+    let mut reader = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match reader.by_ref().take(64 * 1024).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line);
+        tracing::info!("an agent says on stderr: {}", text.trim_end());
+        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.push_str(&text);
+        let surplus = words.len().saturating_sub(LAST_WORDS);
+        if surplus > 0 {
+            let start = (surplus..=words.len()).find(|at| words.is_char_boundary(*at)).unwrap_or(0);
+            words.drain(..start);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
+
+use super::*;
+use crate::told::{Speaker, TextKind};
+
+const LONG: Duration = Duration::from_secs(30);
+
+/// Tells each line as a text; what the person says is written as it is.
+struct Plain;
+
+impl Backend for Plain {
+    fn begin(&mut self, out: &mut Output) {
+        out.write(&"begin");
+    }
+
+    fn line(&mut self, line: &[u8], out: &mut Output) {
+        let text = format!("{}\n", String::from_utf8_lossy(line));
+        out.tell(Told::Text { by: Speaker::default(), block: 0, kind: TextKind::Text, text });
+    }
+
+    fn command(&mut self, command: Command, out: &mut Output) {
+        if let Command::Cancel { id } = command {
+            out.write(&id);
+        }
+    }
+}
+
+struct Hears(Mutex<mpsc::Sender<Vec<Told>>>);
+
+impl Sink for Hears {
+    fn tell(&self, _chat: u64, told: Vec<Told>, held: Held) {
+        drop(held);
+        // The test may be over.
+        let _: Result<(), _> = self.0.lock().unwrap().send(told);
+    }
+}
+
+fn open(script: &str) -> (Chat, Receiver<Vec<Told>>) {
+    let (tell, told) = mpsc::channel();
+    let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+    let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
+    (Chat::open(1, program, Box::new(Plain), Arc::new(Hears(Mutex::new(tell)))).unwrap(), told)
+}
+
+/// All that is told up to the end: the texts, and how it ended.
+fn until_end(told: &Receiver<Vec<Told>>) -> (String, Option<i32>, Option<i32>, String) {
+    let mut all = String::new();
+    loop {
+        for one in told.recv_timeout(LONG).unwrap() {
+            match one {
+                Told::Text { text, .. } => all.push_str(&text),
+                Told::Ended { code, signal, words } => return (all, code, signal, words),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn it_is_spoken_to_and_tells_how_it_ended() {
+    let (chat, told) = open("read a; echo got $a; read b; echo got $b; echo why >&2; exit 3");
+    chat.command(Command::Cancel { id: "this".to_owned() }).unwrap();
+    let (text, code, signal, words) = until_end(&told);
+    assert_eq!(text, "got \"begin\"\ngot \"this\"\n");
+    assert_eq!((code, signal), (Some(3), None));
+    assert_eq!(words, "why");
+    assert!(told.recv_timeout(Duration::from_millis(50)).is_err(), "nothing comes after the end");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told_in_a_sentence() {
+    let (tell, told) = mpsc::channel();
+    let program = Program { argv: vec!["/nowhere/agent".to_owned()], cwd: PathBuf::from("/"), env: BTreeMap::new() };
+    let _chat = Chat::open(1, program, Box::new(Plain), Arc::new(Hears(Mutex::new(tell)))).unwrap();
+    assert_eq!(until_end(&told).3, "`/nowhere/agent` was not found.");
+}
+
+#[test]
+fn much_text_is_told_in_few_pieces_and_none_of_it_is_lost() {
+    let (_chat, told) = open("read a; i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done");
+    let mut pieces = 0;
+    let mut lines = String::new();
+    'all: loop {
+        for one in told.recv_timeout(LONG).unwrap() {
+            match one {
+                Told::Text { text, .. } => {
+                    pieces += 1;
+                    lines.push_str(&text);
+                }
+                Told::Ended { .. } => break 'all,
+                _ => {}
+            }
+        }
+    }
+    assert!(lines.lines().eq((0..20000).map(|number| format!("line {number}"))));
+    assert!(pieces < 2000, "{pieces} pieces");
+}
+
+#[test]
+fn a_chat_that_is_dropped_ends_its_process_and_what_that_started() {
+    let (chat, told) = open("sleep 1000 & echo $!; read a; read b; wait");
+    let mut child = String::new();
+    while child.is_empty() {
+        for one in told.recv_timeout(LONG).unwrap() {
+            if let Told::Text { text, .. } = one {
+                child = text.trim().to_owned();
+            }
+        }
+    }
+    drop(chat);
+    let (_, code, signal, _) = until_end(&told);
+    assert!(code != Some(0) || signal.is_some());
+    let child: u32 = child.parse().unwrap();
+    let gone = Instant::now();
+    let runs = || claude_ide_system::process::start_of(child).is_some_and(|start| !start.is_empty());
+    while runs() && gone.elapsed() < LONG {
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(!runs());
+}
+
+#[test]
+fn one_that_does_not_listen_to_the_end_is_ended_all_the_same() {
+    let (chat, told) = open("trap '' TERM; echo ready; while :; do sleep 0.1; done");
+    while !told.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Told::Text { .. })) {}
+    chat.close();
+    assert_eq!(until_end(&told).2, Some(9));
+}
+
+#[test]
+fn a_line_without_its_end_and_one_that_is_too_long() {
+    let mut line = Vec::new();
+    let mut reader = io::BufReader::with_capacity(4, b"one\ntwo".as_slice());
+    assert!(matches!(read_line(&mut reader, &mut line), Ok(Line::Whole)));
+    assert_eq!(line, b"one");
+    line.clear();
+    assert!(matches!(read_line(&mut reader, &mut line), Ok(Line::Last)));
+    assert_eq!(line, b"two");
+    let long = vec![b'x'; MAX_LINE + 1];
+    let text = [long.as_slice(), b"\nnext\n"].concat();
+    let mut reader = io::BufReader::new(text.as_slice());
+    line.clear();
+    assert!(matches!(read_line(&mut reader, &mut line), Ok(Line::TooLong)));
+    assert!(line.is_empty());
+    assert!(matches!(read_line(&mut reader, &mut line), Ok(Line::Whole)));
+    assert_eq!(line, b"next");
+}

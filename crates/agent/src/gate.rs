@@ -1,0 +1,115 @@
+//! How much may wait for whoever is told: past that nobody reads what the agent says, so that it waits.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Bytes that may wait. One line more may be on its way.
+const MOST: usize = 16 * 1024 * 1024;
+
+/// Counts what waits.
+#[derive(Debug, Default)]
+pub struct Gate {
+    state: Mutex<State>,
+    opened: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    bytes: usize,
+    /// Nobody listens any more: nothing need wait.
+    over: bool,
+}
+
+/// What waits, until this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    gate: Arc<Gate>,
+    bytes: usize,
+}
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts so many bytes more.
+    pub(crate) fn hold(self: &Arc<Self>, bytes: usize) -> Held {
+        let mut state = self.lock();
+        state.bytes = state.bytes.saturating_add(bytes);
+        Held { gate: Arc::clone(self), bytes }
+    }
+
+    /// Waits until there is room.
+    pub(crate) fn wait(&self) {
+        let mut state = self.lock();
+        while state.bytes > MOST && !state.over {
+            state = self.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Lets everybody through from now on.
+    pub(crate) fn end(&self) {
+        self.lock().over = true;
+        self.opened.notify_all();
+    }
+}
+
+impl Held {
+    /// Both, as one.
+    #[must_use]
+    pub fn and(mut self, mut other: Self) -> Self {
+        self.bytes = self.bytes.saturating_add(std::mem::take(&mut other.bytes));
+        self
+    }
+
+    /// How many bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            let mut state = self.gate.lock();
+            state.bytes = state.bytes.saturating_sub(self.bytes);
+            drop(state);
+            self.gate.opened.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn who_reads_waits_until_what_was_held_is_dropped() {
+        let gate = Arc::new(Gate::default());
+        let held = gate.hold(MOST).and(gate.hold(1));
+        assert_eq!(held.bytes(), MOST + 1);
+        let (tell, told) = std::sync::mpsc::channel();
+        let waiting = {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || {
+                gate.wait();
+                tell.send(()).unwrap();
+            })
+        };
+        assert!(told.recv_timeout(Duration::from_millis(50)).is_err(), "it waits");
+        drop(held);
+        told.recv_timeout(Duration::from_secs(30)).unwrap();
+        waiting.join().unwrap();
+    }
+
+    #[test]
+    fn nobody_waits_once_it_is_over() {
+        let gate = Arc::new(Gate::default());
+        let _held = gate.hold(MOST + 1);
+        gate.end();
+        gate.wait();
+    }
+}

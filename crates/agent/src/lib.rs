@@ -1,0 +1,34 @@
+//! Chats with agents, each a process that is spoken to over its standard input and output. No Neovim.
+//!
+//! A [`Chat`] is one conversation with one process, which it starts, feeds and ends. How that process speaks is its
+//! [`Backend`]: today the Claude Code CLI, headless ([`stream_json`]). What it says reaches a [`Sink`] as [`Told`], in words that
+//! are not those of any wire; what a person wants goes the other way as a [`Command`].
+//!
+//! ```text
+//! stdout → reader ─┐                              ┌→ Sink::tell, each 40 ms while there is something
+//! stderr → reader ─┼→ the chat's thread: Backend ─┤
+//! Chat::command  ──┘                              └→ writer → stdin
+//! ```
+//!
+//! Threads and plain pipes, not tokio's processes: those need a handler for SIGCHLD, which belongs to Neovim's event loop.
+//!
+//! Invariants:
+//! - Nothing that a caller waits for: starting, reading, writing and ending happen on the chat's own threads.
+//! - What waits to be told is bounded ([`Gate`]): past that the agent's output is not read, and the agent waits.
+//! - No process is left behind: it is in a group of its own, which a keeper ends should this process be killed.
+//! - stdin stays open until the end. What is written is one line of JSON each, made by serde.
+
+mod backend;
+mod chat;
+mod command;
+mod gate;
+mod process;
+pub mod stream_json;
+mod told;
+
+pub use backend::{Backend, Output};
+pub use chat::{Chat, Sink};
+pub use command::{Command, CommandError};
+pub use gate::{Gate, Held};
+pub use process::Program;
+pub use told::{Speaker, TextKind, Told};

@@ -1,0 +1,266 @@
+//! What the CLI writes: what it asks and answers, and what it says.
+
+use claude_ide_session::{Spoken, Usage};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::backend::Output;
+use crate::told::{Speaker, TextKind, Told};
+
+/// Bytes of a text that are told.
+const MAX_TEXT: usize = 8 * 1024 * 1024;
+
+/// A line, as far as it decides who takes it.
+pub(super) enum Incoming {
+    Asked(Box<Asked>),
+    Withdrawn(String),
+    Answered { id: String, result: Option<Value>, error: Option<String> },
+    Speech,
+}
+
+/// The CLI asks something.
+pub(super) struct Asked {
+    pub(super) id: String,
+    pub(super) subtype: String,
+    pub(super) ask: Value,
+    /// The arguments of the call, as the CLI wrote them.
+    pub(super) input: Option<Box<RawValue>>,
+    pub(super) suggestions: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    request_id: Option<String>,
+    #[serde(borrow)]
+    request: Option<&'a RawValue>,
+    #[serde(borrow)]
+    response: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    subtype: String,
+    request_id: String,
+    response: Option<Value>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Request {
+    subtype: String,
+    input: Option<Box<RawValue>>,
+    permission_suggestions: Option<Vec<Value>>,
+}
+
+pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
+    let envelope: Envelope<'_> = serde_json::from_slice(line).ok()?;
+    match (envelope.kind.as_str(), envelope.request, envelope.response, envelope.request_id) {
+        ("control_request", Some(raw), _, Some(id)) => {
+            let request: Request = serde_json::from_str(raw.get()).ok()?;
+            Some(Incoming::Asked(Box::new(Asked {
+                id,
+                subtype: request.subtype,
+                ask: serde_json::from_str(raw.get()).ok()?,
+                input: request.input,
+                suggestions: request.permission_suggestions.unwrap_or_default(),
+            })))
+        }
+        ("control_cancel_request", _, _, Some(id)) => Some(Incoming::Withdrawn(id)),
+        ("control_response", _, Some(raw), _) => {
+            let response: Response = serde_json::from_str(raw.get()).ok()?;
+            let is_success = response.subtype == "success";
+            let error = response.error.map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
+            Some(Incoming::Answered {
+                id: response.request_id,
+                result: is_success.then(|| response.response.unwrap_or(Value::Null)),
+                error: if is_success { None } else { error.or_else(|| Some("it failed".to_owned())) },
+            })
+        }
+        ("control_request" | "control_response" | "control_cancel_request", ..) => None,
+        _ => Some(Incoming::Speech),
+    }
+}
+
+/// Follows what the CLI says, so that a piece of a text is known for what it belongs to.
+#[derive(Debug, Default)]
+pub(super) struct Speech {
+    /// Blocks of replies, counted: the number of the first of this reply.
+    base: u64,
+    next: u64,
+}
+
+#[derive(Deserialize)]
+struct Streamed<'a> {
+    parent_tool_use_id: Option<String>,
+    #[serde(borrow)]
+    event: StreamEvent<'a>,
+}
+
+#[derive(Deserialize)]
+struct StreamEvent<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow)]
+    message: Option<StartedMessage<'a>>,
+    #[serde(borrow)]
+    content_block: Option<StreamBlock<'a>>,
+    #[serde(borrow)]
+    delta: Option<StreamBlock<'a>>,
+}
+
+#[derive(Deserialize)]
+struct StartedMessage<'a> {
+    #[serde(borrow)]
+    model: Option<std::borrow::Cow<'a, str>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StreamBlock<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    id: Option<String>,
+    name: Option<String>,
+    #[serde(borrow)]
+    text: Option<std::borrow::Cow<'a, str>>,
+    #[serde(borrow)]
+    thinking: Option<std::borrow::Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    kind: String,
+    subtype: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Said {
+    uuid: String,
+    parent_tool_use_id: Option<String>,
+    #[serde(rename = "isReplay")]
+    is_replay: bool,
+    #[serde(rename = "isSynthetic")]
+    is_synthetic: bool,
+    message: SaidMessage,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SaidMessage {
+    model: Option<String>,
+    usage: Option<SaidUsage>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SaidUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_read_input_tokens: u64,
+}
+
+#[derive(Deserialize)]
+struct Lifecycle {
+    command_uuid: String,
+    state: String,
+}
+
+/// The name of the model under which the CLI answers by itself.
+const SYNTHETIC: &str = "<synthetic>";
+
+impl Speech {
+    /// A line that is neither a question nor an answer.
+    pub(super) fn line(&mut self, line: &[u8], out: &mut Output) {
+        let Ok(Kind { kind, subtype }) = serde_json::from_slice::<Kind>(line) else { return };
+        let known = match (kind.as_str(), subtype.as_deref()) {
+            ("stream_event", _) => self.streamed(line, out),
+            ("assistant" | "user", _) => said(line, &kind, out),
+            ("result", _) => whole(line).map(|about| out.tell(Told::Turn { about })),
+            ("system", Some("init")) => whole(line).map(|about| out.tell(Told::Session { about })),
+            ("system", Some("api_retry")) => {
+                out.tell(Told::Void);
+                whole(line).map(|about| out.tell(Told::Status { subject: "api_retry".to_owned(), about }))
+            }
+            ("command_lifecycle", _) => serde_json::from_slice(line)
+                .ok()
+                .map(|Lifecycle { command_uuid: id, state }| out.tell(Told::Prompt { id, state })),
+            ("system", Some(subject)) => {
+                whole(line).map(|about| out.tell(Told::Status { subject: subject.to_owned(), about }))
+            }
+            (other, _) => whole(line).map(|about| out.tell(Told::Status { subject: other.to_owned(), about })),
+        };
+        if known.is_none() {
+            tracing::debug!(kind, "a line of the CLI has another form than its kind");
+        }
+    }
+
+    fn streamed(&mut self, line: &[u8], out: &mut Output) -> Option<()> {
+        let Streamed { parent_tool_use_id, event } = serde_json::from_slice(line).ok()?;
+        let by = Speaker { call: parent_tool_use_id };
+        let block = self.base.saturating_add(event.index);
+        match event.kind.as_str() {
+            "message_start" => {
+                self.base = self.next;
+                let model = event.message.and_then(|message| message.model).map(std::borrow::Cow::into_owned);
+                out.tell(Told::Begins { by, model });
+            }
+            "content_block_start" => {
+                self.next = self.next.max(block.saturating_add(1));
+                let start = event.content_block?;
+                if start.kind == "tool_use" {
+                    out.tell(Told::Calling { by, id: start.id?, name: start.name? });
+                }
+            }
+            "content_block_delta" => {
+                let delta = event.delta?;
+                let (kind, text) = match delta.kind.as_str() {
+                    "text_delta" => (TextKind::Text, delta.text?),
+                    "thinking_delta" => (TextKind::Thinking, delta.thinking?),
+                    _ => return Some(()),
+                };
+                out.tell(Told::Text { by, block, kind, text: text.into_owned() });
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+fn whole(line: &[u8]) -> Option<Value> {
+    serde_json::from_slice(line).ok()
+}
+
+fn said(line: &[u8], kind: &str, out: &mut Output) -> Option<()> {
+    let Said { uuid, parent_tool_use_id, is_replay, is_synthetic, message } = serde_json::from_slice(line).ok()?;
+    let by = Speaker { call: parent_tool_use_id };
+    let spoken = Spoken::parse(line, MAX_TEXT)?;
+    if !spoken.results.is_empty() {
+        out.tell(Told::Results { by: by.clone(), results: spoken.results });
+    }
+    if spoken.blocks.is_empty() || is_replay {
+        return Some(());
+    }
+    let is_own = message.model.as_deref() == Some(SYNTHETIC);
+    let kind = match kind {
+        "assistant" if is_own => "output",
+        "assistant" => "reply",
+        _ if is_synthetic => "meta",
+        _ => "prompt",
+    };
+    let usage = message.usage.map(|usage| Usage {
+        input: usage.input_tokens,
+        output: usage.output_tokens,
+        cache_write: usage.cache_creation_input_tokens,
+        cache_read: usage.cache_read_input_tokens,
+    });
+    out.tell(Told::Said { by, uuid, kind, blocks: spoken.blocks, model: message.model.filter(|_| !is_own), usage });
+    Some(())
+}

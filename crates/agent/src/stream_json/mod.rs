@@ -1,0 +1,149 @@
+//! The Claude Code CLI, headless: `claude -p --input-format stream-json --output-format stream-json`.
+//!
+//! Wire format: seed 002, and what CLI 2.1.329 and 2.1.330 were seen to do. What is unknown is passed over. Every question of the
+//! CLI is answered once, by the person or, where it is of a kind that nobody here serves, at once with an error: the CLI waits
+//! for an answer for ever.
+
+mod incoming;
+mod outgoing;
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::backend::{Backend, Output};
+use crate::command::Command;
+use crate::told::Told;
+use incoming::{Asked, Incoming};
+use outgoing::{Answer, ControlRequest, ControlResponse, Permission, UserMessage};
+
+/// What the CLI asked and nobody has answered yet.
+#[derive(Debug)]
+struct Question {
+    input: Option<Box<RawValue>>,
+    suggestions: Vec<Value>,
+}
+
+/// What we asked the CLI.
+#[derive(Debug, Clone, Copy)]
+enum OurRequest {
+    Initialize,
+    Interrupt,
+    Asked(u64),
+    Cancel,
+}
+
+/// The CLI.
+#[derive(Debug, Default)]
+pub struct StreamJson {
+    questions: HashMap<String, Question>,
+    ours: HashMap<String, OurRequest>,
+    last: u64,
+    speech: incoming::Speech,
+}
+
+impl StreamJson {
+    /// One that nothing was said to yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn request(
+        &mut self,
+        what: OurRequest,
+        subtype: &str,
+        fields: impl IntoIterator<Item = (String, Value)>,
+        out: &mut Output,
+    ) {
+        self.last += 1;
+        let id = format!("nvim-{}", self.last);
+        out.write(&ControlRequest::new(&id, subtype, fields));
+        self.ours.insert(id, what);
+    }
+
+    /// The answer to something we asked.
+    fn answered(&mut self, id: &str, result: Option<Value>, error: Option<String>, out: &mut Output) {
+        match self.ours.remove(id) {
+            Some(OurRequest::Initialize) => match result {
+                Some(about) => out.tell(Told::Ready { about }),
+                None => {
+                    let about = serde_json::json!({ "text": error });
+                    out.tell(Told::Status { subject: "problem".to_owned(), about });
+                }
+            },
+            Some(OurRequest::Asked(number)) => out.tell(Told::Answer { number, result, error }),
+            Some(OurRequest::Interrupt | OurRequest::Cancel) | None => {}
+        }
+    }
+
+    /// The CLI asks something.
+    fn asked(&mut self, asked: Asked, out: &mut Output) {
+        let Asked { id, subtype, ask, input, suggestions } = asked;
+        match subtype.as_str() {
+            "can_use_tool" | "elicitation" => {
+                self.questions.insert(id.clone(), Question { input, suggestions });
+                out.tell(Told::Asks { request: id, ask });
+            }
+            _ => out.write(&ControlResponse::error(&id, &format!("{subtype} is not served here"))),
+        }
+    }
+}
+
+impl Backend for StreamJson {
+    fn begin(&mut self, out: &mut Output) {
+        let fields = [("hooks".to_owned(), Value::Null)];
+        self.request(OurRequest::Initialize, "initialize", fields, out);
+    }
+
+    fn line(&mut self, line: &[u8], out: &mut Output) {
+        match incoming::parse(line) {
+            Some(Incoming::Asked(asked)) => self.asked(*asked, out),
+            Some(Incoming::Withdrawn(id)) => {
+                if self.questions.remove(&id).is_some() {
+                    out.tell(Told::Withdrawn { request: id });
+                }
+            }
+            Some(Incoming::Answered { id, result, error }) => self.answered(&id, result, error, out),
+            Some(Incoming::Speech) => self.speech.line(line, out),
+            None => {
+                let words = String::from_utf8_lossy(line.get(..200).unwrap_or(line)).into_owned();
+                tracing::warn!(words, "the CLI wrote a line that is not its protocol");
+            }
+        }
+    }
+
+    fn command(&mut self, command: Command, out: &mut Output) {
+        match command {
+            Command::Prompt { id, content } => out.write(&UserMessage::new(&id, &content)),
+            Command::Cancel { id } => {
+                let fields = [("message_uuid".to_owned(), Value::String(id))];
+                self.request(OurRequest::Cancel, "cancel_async_message", fields, out);
+            }
+            Command::Interrupt => self.request(OurRequest::Interrupt, "interrupt", [], out),
+            Command::Ask { number, subject, fields } => self.request(OurRequest::Asked(number), &subject, fields, out),
+            Command::Allow { request, changes, always } => {
+                let Some(question) = self.questions.remove(&request) else { return };
+                let permissions = always.iter().filter_map(|at| question.suggestions.get(*at)).cloned().collect();
+                let answer = match question.input {
+                    Some(input) => Answer::Permission(Permission::allow(&input, changes, permissions)),
+                    // An elicitation: what was filled in.
+                    None => Answer::Elicitation { action: "accept", content: Some(changes) },
+                };
+                out.write(&ControlResponse::success(&request, answer));
+            }
+            Command::Deny { request, message, interrupt } => {
+                let Some(question) = self.questions.remove(&request) else { return };
+                let answer = match question.input {
+                    Some(_) => Answer::Permission(Permission::deny(message, interrupt)),
+                    None => Answer::Elicitation { action: if interrupt { "cancel" } else { "decline" }, content: None },
+                };
+                out.write(&ControlResponse::success(&request, answer));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! Chats with agents for Lua: each by its number, and what they tell as it waits in the queue.
+//!
+//! Independent of the server and of the sessions.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use claude_ide_agent::stream_json::StreamJson;
+use claude_ide_agent::{Backend, Chat, Command, Held, Program, Sink, Told};
+use once_cell::sync::Lazy;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::error::Error;
+use crate::logging::{self, LogOptions};
+use crate::lua::AsyncHandle;
+use crate::queue::{QUEUE, Queue};
+use crate::value::Value;
+use crate::waiting::{Bound, Event, Turn};
+use crate::wake::Ringer;
+
+static CHATS: Lazy<Mutex<HashMap<u64, Chat>>> = Lazy::new(Mutex::default);
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// What `agent_open` takes.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct AgentOptions {
+    program: Program,
+    backend: BackendName,
+    log: LogOptions,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum BackendName {
+    StreamJson,
+}
+
+fn chats() -> MutexGuard<'static, HashMap<u64, Chat>> {
+    // Entries are only ever added and taken whole.
+    CHATS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins a chat; its number. What comes of it rings `wake`.
+///
+/// # Errors
+/// [`Error::Thread`]. That its program cannot be run is told by the chat.
+pub(crate) fn open(options: AgentOptions, wake: AsyncHandle) -> Result<u64, Error> {
+    logging::configure(&options.log);
+    QUEUE.arm(Ringer::Agents, wake);
+    let backend: Box<dyn Backend> = match options.backend {
+        BackendName::StreamJson => Box::new(StreamJson::new()),
+    };
+    let number = LAST.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+    let chat = Chat::open(number, options.program, backend, QUEUE.clone()).map_err(Error::Thread)?;
+    chats().insert(number, chat);
+    Ok(number)
+}
+
+/// Gives a command to a chat.
+///
+/// # Errors
+/// [`Error::NoChat`].
+pub(crate) fn command(number: u64, command: Command) -> Result<(), Error> {
+    let chats = chats();
+    let chat = chats.get(&number).ok_or(Error::NoChat)?;
+    chat.command(command).map_err(|_| Error::NoChat)
+}
+
+/// Ends a chat. Its last words are still told. Whether there was one.
+pub(crate) fn close(number: u64) -> bool {
+    chats().remove(&number).is_some()
+}
+
+/// Ends all chats, and nothing more is told: Neovim leaves.
+pub(crate) fn stop() {
+    chats().clear();
+    QUEUE.disarm(Ringer::Agents);
+}
+
+impl Sink for Queue {
+    fn tell(&self, chat: u64, told: Vec<Told>, held: Held) {
+        // Made ready here, on the chat's thread: Neovim only takes it.
+        let told = told.into_iter().map(Piece::from).collect();
+        self.put(ChatNews { chat, told, held });
+    }
+}
+
+/// A text goes on, or anything else.
+enum Piece {
+    Text(Told),
+    Other(Json),
+}
+
+impl From<Told> for Piece {
+    fn from(told: Told) -> Self {
+        if matches!(told, Told::Text { .. }) {
+            return Self::Text(told);
+        }
+        Self::Other(json(&told))
+    }
+}
+
+fn json(told: &Told) -> Json {
+    serde_json::to_value(told).unwrap_or_default()
+}
+
+/// What a chat told since Lua looked. Bounded by what the chat may have waiting (`claude_ide_agent::Gate`).
+struct ChatNews {
+    chat: u64,
+    told: Vec<Piece>,
+    held: Held,
+}
+
+impl Event for ChatNews {
+    const TURN: Turn = Turn::News;
+    const BOUND: Bound = Bound::Latest;
+
+    fn key(&self) -> u64 {
+        self.chat
+    }
+
+    fn weight(&self) -> usize {
+        self.held.bytes()
+    }
+
+    fn then(mut self, later: Self) -> Self {
+        let mut more = later.told.into_iter();
+        if let Some(first) = more.next() {
+            let rest = match (self.told.last_mut(), first) {
+                (Some(Piece::Text(last)), Piece::Text(text)) => last.join(text).err().map(Piece::Text),
+                (_, first) => Some(first),
+            };
+            self.told.extend(rest);
+        }
+        self.told.extend(more);
+        self.held = self.held.and(later.held);
+        self
+    }
+
+    fn into_value(self) -> Value {
+        let told = self.told.into_iter().map(|piece| match piece {
+            Piece::Text(told) => json(&told),
+            Piece::Other(told) => told,
+        });
+        Value::Table(vec![
+            ("type", Value::Text("chat_news")),
+            ("id", Value::Id(self.chat)),
+            ("told", Value::Json(Json::Array(told.collect()))),
+        ])
+    }
+}

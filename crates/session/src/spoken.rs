@@ -1,0 +1,62 @@
+//! One line of a conversation, parsed alone: what a CLI streams has the form of what it writes into a transcript.
+
+use crate::body::Body;
+use crate::message::{Block, ToolResult};
+
+/// What one line says.
+#[derive(Debug, Default)]
+pub struct Spoken {
+    /// Texts, thinking, tool calls (without results), images.
+    pub blocks: Vec<Block>,
+    /// Results of tool calls, by call.
+    pub results: Vec<(String, ToolResult)>,
+}
+
+impl Spoken {
+    /// Reads an "assistant" or "user" line; nothing where it is no JSON. Each text is cut to so many bytes.
+    ///
+    /// Wire format: CLI 2.1.329, `--output-format stream-json`.
+    #[must_use]
+    pub fn parse(line: &[u8], max_text: usize) -> Option<Self> {
+        let body = Body::parse(line)?;
+        let mut spoken = Self::default();
+        for block in body.blocks(max_text) {
+            match block {
+                Block::ToolResult { tool_use_id, result } => {
+                    // Once more, with what the CLI recorded beside it.
+                    let result = body.result_of(&tool_use_id, max_text).unwrap_or(*result);
+                    spoken.results.push((tool_use_id, result));
+                }
+                other => spoken.blocks.push(other),
+            }
+        }
+        Some(spoken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Outcome;
+
+    #[test]
+    fn a_streamed_result_has_what_the_cli_recorded() {
+        let line = r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"ok"}]},
+            "tool_use_result":{"filePath":"/p/a","oldString":"a","newString":"b","originalFile":"a\n",
+            "structuredPatch":[{"oldStart":1,"oldLines":1,"newStart":1,"newLines":1,"lines":["-a","+b"]}],"userModified":false}}"#;
+        let spoken = Spoken::parse(line.as_bytes(), 100).unwrap();
+        assert!(spoken.blocks.is_empty());
+        let (id, result) = &spoken.results[0];
+        assert_eq!(id, "t1");
+        assert!(matches!(&result.outcome, Some(Outcome::FileChange(change)) if change.path == "/p/a"));
+    }
+
+    #[test]
+    fn a_reply_has_its_blocks() {
+        let line = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"hello"},{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}"#;
+        let spoken = Spoken::parse(line.as_bytes(), 4).unwrap();
+        assert_eq!(spoken.blocks.len(), 2);
+        assert!(matches!(&spoken.blocks[0], Block::Text(text) if text.text == "hell" && text.bytes == 5));
+        assert!(Spoken::parse(b"rubbish", 3).is_none());
+    }
+}

@@ -1,0 +1,404 @@
+-- One chat with an agent: what it told so far, what it does, what waits to be said to it. No windows.
+-- Invariants: a prompt of the person's is shown, waits, or is given back; it is never lost. A question of the agent's is answered
+-- once (asks.lua).
+
+---@class claude-ide.chat.Prompt what the person said or is about to say
+---@field id string a UUID
+---@field text string
+---@field content table[] blocks for the agent
+---@field shown boolean it stands among the messages
+
+---@class claude-ide.chat.Retry
+---@field attempt integer
+---@field most integer
+---@field at integer when, in milliseconds of `vim.uv.now()`
+---@field status? integer of HTTP
+---@field error? string
+
+---@class claude-ide.chat.Chat
+---@field number integer of the library, as long as its process runs; then the last one
+---@field session string
+---@field cwd string
+---@field store claude-ide.chat.Store
+---@field source claude-ide.chat.Source
+---@field asker claude-ide.decisions.Source
+---@field state "starting"|"idle"|"working"|"ended"
+---@field queue claude-ide.chat.Prompt[] said while it worked, in order
+---@field commands table[] name, description, argumentHint
+---@field models table[]
+---@field mode? string permission mode
+---@field model? string
+---@field cost? number dollars
+---@field window_size? integer tokens of the model's context
+---@field retry? claude-ide.chat.Retry
+---@field doing? string what it says it does: "compacting"
+---@field pid? integer
+---@field words? string why it ended
+---@field rejected table<string, true> calls that the person refused
+---@field granted table<string, true> calls that the person allowed
+---@field asker_words? string what the person says to its next answer
+---@field give_back? fun(text: string) puts text at the prompt that was not taken
+---@field closing? boolean the person ended it
+---@field has_spoken? boolean its session has a file
+---@field private args? string[]
+---@field package answers table<integer, fun(result: any, err?: string)> by number
+---@field private last_ask integer
+---@field private current_model? string of the reply that comes
+---@field private on_change fun()
+local Chat = {}
+Chat.__index = Chat
+
+local INTERRUPTED = "[Request interrupted by user"
+
+---@class claude-ide.chat.Begin
+---@field resume? string
+---@field fork? boolean
+---@field file? string the transcript of the session that is resumed
+---@field cwd? string
+---@field title? string
+---@field args? string[]
+---@field on_change fun() it is to be drawn anew
+
+---@param begin claude-ide.chat.Begin
+---@return claude-ide.chat.Chat?
+---@return string? err
+function Chat.new(begin)
+  local session = begin.resume and not begin.fork and begin.resume
+    or require("claude-ide.chat.program").uuid()
+  local self = setmetatable({
+    session = session,
+    store = require("claude-ide.chat.store").new(),
+    state = "starting",
+    queue = {},
+    commands = {},
+    models = {},
+    rejected = {},
+    granted = {},
+    answers = {},
+    last_ask = 0,
+    args = begin.args,
+    on_change = begin.on_change,
+  }, Chat)
+  self.asker = require("claude-ide.chat.asks").source(self)
+  local ok, err = self:start({
+    session = session,
+    resume = begin.resume,
+    fork = begin.fork,
+    cwd = begin.cwd,
+    args = begin.args,
+  })
+  if not ok then
+    return nil, err
+  end
+  self.source = require("claude-ide.chat.source").new({
+    number = self.number,
+    session = session,
+    title = begin.title or "Chat",
+    cwd = self.cwd,
+    store = self.store,
+    file = begin.file and require("claude-ide.transcript.source.file").new(begin.file, self.cwd) or nil,
+    facts = function()
+      return require("claude-ide.chat.facts").of(self)
+    end,
+    runs = function()
+      return self.state ~= "ended"
+    end,
+  })
+  return self
+end
+
+---@private
+---@param opts claude-ide.chat.ProgramOpts
+---@return boolean? ok
+---@return string? err
+function Chat:start(opts)
+  local program, why = require("claude-ide.chat.program").of(opts)
+  if not program then
+    return nil, why
+  end
+  self.cwd = program.cwd
+  local number, err = require("claude-ide.chat.transport").open(program, "stream_json", function(told)
+    self:hear(told)
+  end)
+  if not number then
+    return nil, err
+  end
+  self.number, self.state, self.words = number, "starting", nil
+  return true
+end
+
+---@return boolean
+function Chat:is_busy()
+  return self.state == "working"
+end
+
+---@private
+---@param command table|string
+---@return boolean
+function Chat:send(command)
+  local ok, err = require("claude-ide.chat.transport").send(self.number, command)
+  if not ok then
+    require("claude-ide.log").warn("a chat takes no command: %s", err)
+  end
+  return ok == true
+end
+
+---@private
+---@param prompt claude-ide.chat.Prompt
+function Chat:show_prompt(prompt)
+  if prompt.shown then
+    return
+  end
+  prompt.shown = true
+  local images = vim.tbl_filter(function(block)
+    return block.type ~= "text"
+  end, prompt.content)
+  local kind = prompt.text:find("^/%w") and "command" or "prompt"
+  self.store:put(
+    kind,
+    prompt.text,
+    vim.tbl_map(function(image)
+      local encoded = image.source and image.source.data or ""
+      return { type = "image", media_type = (image.source or {}).media_type or "", encoded_bytes = #encoded }
+    end, images)
+  )
+end
+
+---Says something to the agent: at once, or when its turn is over. One that ended begins again where it was.
+---@param text string as the person sees it
+---@param content table[] blocks for the agent
+---@return boolean? ok
+---@return string? err
+function Chat:say(text, content)
+  if self.state == "ended" then
+    local ok, err = self:start({
+      session = self.session,
+      resume = self.has_spoken and self.session or nil,
+      cwd = self.cwd,
+      args = self.args,
+    })
+    if not ok then
+      return nil, err
+    end
+  end
+  local prompt =
+    { id = require("claude-ide.chat.program").uuid(), text = text, content = content, shown = false }
+  if not self:send({ prompt = { id = prompt.id, content = content } }) then
+    return nil, "The chat is over."
+  end
+  if not self:is_busy() then
+    self:show_prompt(prompt)
+    if self.state ~= "starting" then
+      self.state = "working"
+    end
+  end
+  self.queue[#self.queue + 1] = prompt
+  self.on_change()
+  return true
+end
+
+---@param id string
+---@return claude-ide.chat.Prompt?
+local function take(queue, id)
+  for at, prompt in ipairs(queue) do
+    if prompt.id == id then
+      return table.remove(queue, at)
+    end
+  end
+end
+
+---Takes back a prompt that waits.
+---@param prompt claude-ide.chat.Prompt
+---@return boolean
+function Chat:take_back(prompt)
+  if prompt.shown or not take(self.queue, prompt.id) then
+    return false
+  end
+  self:send({ cancel = { id = prompt.id } })
+  self.on_change()
+  return true
+end
+
+---The prompts that wait for the turn to be over.
+---@return claude-ide.chat.Prompt[]
+function Chat:waiting()
+  return vim.tbl_filter(function(prompt)
+    return not prompt.shown
+  end, self.queue)
+end
+
+---Breaks the turn off.
+function Chat:interrupt()
+  if self:is_busy() then
+    self:send("interrupt")
+  end
+end
+
+---Asks the agent for something of its own.
+---@param subject string
+---@param fields table
+---@param done fun(result: any, err?: string) once; not where the chat ends before
+function Chat:ask(subject, fields, done)
+  self.last_ask = self.last_ask + 1
+  self.answers[self.last_ask] = done
+  local sent = self:send({
+    ask = {
+      number = self.last_ask,
+      subject = subject,
+      fields = next(fields) and fields or vim.empty_dict(),
+    },
+  })
+  if not sent then
+    self.answers[self.last_ask] = nil
+    done(nil, "the chat is over")
+  end
+end
+
+---Answers a question of the agent.
+---@param answer table `allow` or `deny`, see `crates/agent/src/command.rs`
+function Chat:answer(answer)
+  self:send(answer)
+end
+
+---Ends it.
+function Chat:close()
+  require("claude-ide.chat.transport").close(self.number)
+end
+
+---@type table<string, fun(self: claude-ide.chat.Chat, told: claude-ide.chat.Told)>
+local HEAR = {}
+
+function HEAR.started(self, told)
+  self.pid = told.pid
+end
+
+function HEAR.ready(self, told)
+  local about = told.about or {}
+  self.commands, self.models = about.commands or {}, about.models or {}
+  self.mode = about.current_permission_mode or self.mode
+  if self.state == "starting" then
+    self.state = #self.queue > 0 and "working" or "idle"
+  end
+end
+
+function HEAR.session(self, told)
+  local about = told.about or {}
+  self.mode, self.model = about.permissionMode or self.mode, about.model or self.model
+  if about.session_id and about.session_id ~= self.session then
+    self:renew(about.session_id)
+  end
+  self.has_spoken = true
+end
+
+function HEAR.begins(self, told)
+  self.retry, self.doing = nil, nil
+  self.current_model = told.model
+end
+
+function HEAR.text(self, told)
+  self.store:append(tostring(told.block), told.kind --[[@as any]], told.text or "", self.current_model)
+end
+
+function HEAR.calling(self, told)
+  self.store:calling(told.id or "", told.name or "", self.current_model)
+end
+
+function HEAR.void(self)
+  self.store:void()
+end
+
+function HEAR.said(self, told)
+  local first = (told.blocks or {})[1]
+  local text = first and first.type == "text" and first.text or ""
+  if told.kind == "reply" or told.kind == "output" then
+    self.store:said(told)
+  elseif vim.startswith(text, INTERRUPTED) then
+    self.store:put("interrupted", "")
+  elseif text:find("^<local%-command%-std") then
+    self.store:put("output", text)
+  end
+end
+
+function HEAR.results(self, told)
+  self.store:results(told.results or {}, function(call)
+    return self.rejected[call] == true
+  end)
+  require("claude-ide.chat.tripwire").results(self, told.results or {})
+end
+
+function HEAR.asks(self, told)
+  require("claude-ide.chat.asks").ask(self, told.request --[[@as string]], told.ask or {})
+end
+
+function HEAR.withdrawn(self, told)
+  require("claude-ide.chat.asks").withdraw(self, told.request --[[@as string]])
+end
+
+function HEAR.prompt(self, told)
+  if told.state == "started" then
+    self.state = "working"
+    local prompt = take(self.queue, told.id or "")
+    if prompt then
+      self:show_prompt(prompt)
+    end
+  elseif told.state == "cancelled" then
+    local prompt = take(self.queue, told.id or "")
+    if prompt and not prompt.shown and self.give_back then
+      self.give_back(prompt.text)
+    end
+  end
+end
+
+function HEAR.turn(self, told)
+  require("claude-ide.chat.turn").over(self, told.about or {})
+end
+
+function HEAR.status(self, told)
+  require("claude-ide.chat.turn").status(self, told.subject or "", told.about or {})
+end
+
+function HEAR.answer(self, told)
+  local done = self.answers[told.number]
+  self.answers[told.number] = nil
+  if done then
+    done(told.result, told.error)
+  end
+end
+
+function HEAR.ended(self, told)
+  local transport = require("claude-ide.chat.transport")
+  transport.forget(self.number)
+  transport.close(self.number)
+  require("claude-ide.chat.turn").ended(self, told)
+end
+
+---What a subagent says is read from its own file.
+local OF_SUBAGENTS_TOO = { asks = true, withdrawn = true }
+
+---@private
+---@param told claude-ide.chat.Told[]
+function Chat:hear(told)
+  for _, one in ipairs(told) do
+    if not (one.by and one.by.call) or OF_SUBAGENTS_TOO[one.type] then
+      local ok, trace = xpcall(HEAR[one.type] or function() end, debug.traceback, self, one)
+      if not ok then
+        require("claude-ide.log").error("a chat cannot take in %s: %s", one.type, trace)
+      end
+    end
+  end
+  self.on_change()
+end
+
+---It is to be drawn anew.
+function Chat:redraw()
+  self.on_change()
+end
+
+---The session is another one now.
+---@param id string
+function Chat:renew(id)
+  self.session = id
+  self.source:renew(id)
+end
+
+return Chat

@@ -1,0 +1,133 @@
+-- Completion in the prompt of a chat: commands after `/`, files after `@`, what the editor has after `#`.
+local M = {}
+
+---@param line string up to the cursor
+---@return string? mark "/", "@" or "#"
+---@return integer? from byte of the word behind it, from 1
+local function context_of(line)
+  local before, command = line:match("^(%s*/)([%w_:-]*)$")
+  if before and command then
+    return "/", #before + 1
+  end
+  local last = line:match("%S*$") or ""
+  local start = #line - #last
+  local file = last:match("@()[^@]*$") --[[@as integer?]]
+  if file and not last:sub(1, file - 2):find("[%w]$") then
+    return "@", start + file
+  end
+  local named = last:match("#()%l*$") --[[@as integer?]]
+  if named and not last:sub(1, named - 2):find("[%w#]$") then
+    return "#", start + named
+  end
+end
+
+---@param chat claude-ide.chat.Chat
+---@param word string
+---@return table[] items
+local function commands(chat, word)
+  local items = {}
+  for _, command in ipairs(chat.commands) do
+    if type(command.name) == "string" and vim.startswith(command.name:lower(), word:lower()) then
+      local about = type(command.description) == "string" and command.description or ""
+      items[#items + 1] = {
+        word = command.name,
+        menu = require("claude-ide.width").cut((about:gsub("%s+", " ")), 50),
+        info = about,
+      }
+    end
+  end
+  table.sort(items, function(left, right)
+    return left.word < right.word
+  end)
+  return items
+end
+
+---@param word string
+---@return table[]
+local function contexts(word)
+  local items = {}
+  for _, context in ipairs(require("claude-ide.chat.context").LIST) do
+    if vim.startswith(context.name, word) then
+      items[#items + 1] = { word = context.name, menu = context.doc }
+    end
+  end
+  return items
+end
+
+---@param buf integer
+---@param from integer
+---@param items table[]
+local function show(buf, from, items)
+  local is_here = vim.api.nvim_get_current_buf() == buf and vim.api.nvim_get_mode().mode:find("^i")
+  if is_here and #items > 0 then
+    local before = vim.o.completeopt
+    vim.o.completeopt = "menuone,noinsert,noselect"
+    vim.fn.complete(from, items)
+    vim.o.completeopt = before
+  end
+end
+
+---The agent knows which files there are, and finds them as its own prompt does.
+---@param chat claude-ide.chat.Chat
+---@param buf integer
+---@param from integer
+---@param word string
+local function files(chat, buf, from, word)
+  chat:ask("file_suggestions", { query = word }, function(result)
+    local items = {}
+    for _, one in ipairs(type(result) == "table" and result.suggestions or {}) do
+      items[#items + 1] = { word = type(one) == "table" and one.path or tostring(one) }
+    end
+    local line = vim.api.nvim_get_current_buf() == buf
+      and vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
+    if line and line:sub(from) == word then
+      show(buf, from, items)
+    end
+  end)
+end
+
+---Completes what stands before the cursor.
+---@param buf integer
+function M.now(buf)
+  local prompt = require("claude-ide.chat.open_prompts").of(buf)
+  local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
+  local mark, from = context_of(line)
+  if not prompt or not mark or not from then
+    return
+  end
+  local word = line:sub(from)
+  if mark == "/" and vim.fn.line(".") == 1 then
+    show(buf, from, commands(prompt.chat, word))
+  elseif mark == "#" then
+    show(buf, from, contexts(word))
+  elseif mark == "@" then
+    files(prompt.chat, buf, from, word)
+  end
+end
+
+---For 'completefunc' and 'omnifunc'.
+---@param find_start integer
+---@param base string
+function M.func(find_start, base)
+  local buf = vim.api.nvim_get_current_buf()
+  local prompt = require("claude-ide.chat.open_prompts").of(buf)
+  local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
+  local mark, from = context_of(line)
+  if find_start == 1 then
+    return mark and mark ~= "@" and from and from - 1 or -3
+  end
+  return prompt and (mark == "#" and contexts(base) or commands(prompt.chat, base)) or {}
+end
+
+---@param buf integer
+function M.attach(buf)
+  vim.api.nvim_create_autocmd("TextChangedI", {
+    buffer = buf,
+    desc = "Claude Code: complete commands, files and what the editor has",
+    callback = require("claude-ide.safely").wrap("complete a prompt", function()
+      M.now(buf)
+    end),
+  })
+end
+
+return M

@@ -1,0 +1,178 @@
+-- An edit that the agent asks for, as a diff; and what the person made of it, as the arguments of the call.
+-- Invariant: what is written is what was accepted. The CLI reads a file with LF line ends and a byte order mark as a character, and
+-- writes it with the line ends it has (CLI 2.1.329), so texts are compared and given in that form.
+local M = {}
+
+local BOM = "\239\187\191"
+
+---Questions that are taken back before the file was read.
+---@type table<claude-ide.chat.Request, true>
+local reading = {}
+
+---@param bytes string
+---@return string
+local function as_the_cli(bytes)
+  return (bytes:gsub("\r\n", "\n"))
+end
+
+---@param text string
+---@param old string
+---@param new string
+---@param all boolean
+---@return string? nil: it is not there, or not only there
+local function replaced(text, old, new, all)
+  if old == "" then
+    return vim.trim(text) == "" and new or nil
+  end
+  local pieces, from = {}, 1
+  while true do
+    local first, last = text:find(old, from, true)
+    if not first then
+      break
+    elseif #pieces > 0 and not all then
+      return nil
+    end
+    pieces[#pieces + 1] = text:sub(from, first - 1) .. new
+    from = last + 1
+  end
+  if #pieces == 0 then
+    return nil
+  end
+  pieces[#pieces + 1] = text:sub(from)
+  return table.concat(pieces)
+end
+
+---@param text string
+---@return string[] lines with their ends
+local function lines_of(text)
+  local lines = {}
+  for line in text:gmatch("[^\n]*\n?") do
+    if line ~= "" then
+      lines[#lines + 1] = line
+    end
+  end
+  return lines
+end
+
+---@param text string
+---@param piece string
+---@return boolean
+local function is_once(text, piece)
+  local first = piece ~= "" and text:find(piece, 1, true)
+  return first and not text:find(piece, first + 1, true) or false
+end
+
+---The arguments of an Edit that makes one text of another: the lines that differ, and as many around them as make them the
+---only ones of their kind.
+---@param before string
+---@param after string
+---@return { old_string: string, new_string: string, replace_all: boolean }
+function M.arguments(before, after)
+  local old, new = lines_of(before), lines_of(after)
+  local first, from_end = 1, 0
+  while first <= #old and first <= #new and old[first] == new[first] do
+    first = first + 1
+  end
+  while
+    from_end < #old - first + 1
+    and from_end < #new - first + 1
+    and old[#old - from_end] == new[#new - from_end]
+  do
+    from_end = from_end + 1
+  end
+  local function piece(lines, above, below)
+    return table.concat(lines, "", first - above, #lines - from_end + below)
+  end
+  local above, below = 0, 0
+  local context = 0
+  while not is_once(before, piece(old, above, below)) do
+    if above == first - 1 and below == from_end then
+      break
+    end
+    context = context == 0 and 1 or context * 2
+    above, below = math.min(context, first - 1), math.min(context, from_end)
+  end
+  return { old_string = piece(old, above, below), new_string = piece(new, above, below), replace_all = false }
+end
+
+---What the call would make of the file.
+---@param ask table
+---@param before? string as the CLI reads it; nil: there is no such file
+---@return string? after nil: it cannot be known
+local function proposal(ask, before)
+  local input = ask.input
+  if ask.tool_name == "Write" then
+    return type(input.content) == "string" and input.content or nil
+  elseif type(input.old_string) ~= "string" or type(input.new_string) ~= "string" then
+    return nil
+  end
+  return replaced(before or "", input.old_string, input.new_string, input.replace_all == true)
+end
+
+---@param request claude-ide.chat.Request
+---@param disk claude-ide.diff.Disk
+local function propose(request, disk)
+  local ask = request.ask
+  local path = ask.input.file_path
+  local before = disk.bytes and as_the_cli(disk.bytes)
+  local after = not disk.problem and proposal(ask, before)
+  if not after then
+    return require("claude-ide.chat.permission").ask(request)
+  end
+  local bom = before and vim.startswith(before, BOM) and not vim.startswith(after, BOM)
+  if bom then
+    after = BOM .. after -- the CLI keeps it
+  end
+  local crlf = disk.bytes and before ~= disk.bytes and not disk.bytes:find("[^\r]\n")
+  request.changes = function(answer)
+    local accepted = as_the_cli(answer.contents or after)
+    if bom and vim.startswith(accepted, BOM) then
+      accepted = accepted:sub(#BOM + 1)
+    end
+    if ask.tool_name == "Write" then
+      return { content = accepted }
+    end
+    return M.arguments((bom and before and before:sub(#BOM + 1) or before) or "", accepted)
+  end
+  require("claude-ide.ui.typing").attach("chats")
+  require("claude-ide.diff").propose(request.chat.asker, request, {
+    path = path,
+    contents = crlf and after:gsub("\n", "\r\n") or after,
+  })
+end
+
+---Asks the person for an edit.
+---@param request claude-ide.chat.Request
+function M.ask(request)
+  local input = request.ask.input
+  local path = type(input) == "table" and input.file_path
+  if type(path) ~= "string" or path:sub(1, 1) ~= "/" then
+    return require("claude-ide.chat.permission").ask(request)
+  end
+  reading[request] = true
+  require("claude-ide.diff.present_text").read(
+    path,
+    require("claude-ide.safely").catch(function(disk)
+      if reading[request] then
+        reading[request] = nil
+        propose(request, disk)
+      end
+    end, function(trace)
+      require("claude-ide.log").error("an edit cannot be shown: %s", trace)
+      require("claude-ide.chat.permission").ask(request)
+    end)
+  )
+end
+
+---A question is taken back whose file is being read.
+---@param chat claude-ide.chat.Chat
+---@param id string
+function M.forget(chat, id)
+  for request in pairs(reading) do
+    if request.chat == chat and request.id == id then
+      reading[request] = nil
+    end
+  end
+end
+
+return M

@@ -1,0 +1,96 @@
+-- What was said to agents, by project: to be said again; and drafts that were not sent. On disk, so that they outlive Neovim.
+local M = {}
+
+---So many of a project are kept.
+local MOST = 200
+---Modes: 0700, 0600.
+local OWN_FOLDER, OWN_FILE = 448, 384
+---Longer prompts are not remembered, only sent.
+local MAX_BYTES = 64 * 1024
+
+---@class claude-ide.chat.history.File
+---@field prompts string[] the latest last
+---@field draft? string
+
+---@param cwd string
+---@return string
+local function path_of(cwd)
+  return ("%s/claude-ide/chat/%s.json"):format(vim.fn.stdpath("state"), vim.fn.sha256(cwd):sub(1, 16))
+end
+
+---@param cwd string
+---@return claude-ide.chat.history.File
+local function read(cwd)
+  local file = io.open(path_of(cwd), "rb")
+  local ok, found = pcall(vim.json.decode, file and file:read("*a") or "")
+  if file then
+    file:close()
+  end
+  found = ok and type(found) == "table" and found or {}
+  return {
+    prompts = type(found.prompts) == "table" and found.prompts or {},
+    draft = type(found.draft) == "string" and found.draft or nil,
+  }
+end
+
+---@param cwd string
+---@param kept claude-ide.chat.history.File
+local function write(cwd, kept)
+  local path = path_of(cwd)
+  vim.fn.mkdir(vim.fs.dirname(path), "p", OWN_FOLDER --[[@as any]])
+  local partial = ("%s.%d"):format(path, vim.fn.getpid())
+  local ok, text = pcall(vim.json.encode, kept)
+  local fd = ok and vim.uv.fs_open(partial, "w", OWN_FILE)
+  if not fd then
+    return require("claude-ide.log").warn("prompts cannot be kept in %s", path)
+  end
+  vim.uv.fs_write(fd, text)
+  vim.uv.fs_close(fd)
+  vim.uv.fs_rename(partial, path)
+end
+
+---@param cwd string
+---@return string[] the latest last
+function M.list(cwd)
+  return read(cwd).prompts
+end
+
+---@param cwd string
+---@param text string
+function M.add(cwd, text)
+  if #text > MAX_BYTES then
+    return
+  end
+  local kept = read(cwd)
+  kept.prompts = vim.tbl_filter(function(before)
+    return before ~= text
+  end, kept.prompts)
+  table.insert(kept.prompts, text)
+  while #kept.prompts > MOST do
+    table.remove(kept.prompts, 1)
+  end
+  write(cwd, kept)
+end
+
+---@param cwd string
+---@param text string
+function M.keep_draft(cwd, text)
+  local kept = read(cwd)
+  kept.draft = kept.draft and kept.draft ~= text and kept.draft .. "\n\n" .. text or text
+  write(cwd, kept)
+end
+
+---The draft that was kept, which is with the person again from now on.
+---@param cwd string
+---@return string?
+function M.take_draft(cwd)
+  local kept = read(cwd)
+  local draft = kept.draft
+  if draft then
+    kept.draft = nil
+    write(cwd, kept)
+  end
+  return draft
+end
+
+return M

@@ -1,0 +1,185 @@
+-- Chats with agents in buffers of this Neovim. The facade: what commands call.
+local M = {}
+
+---@type claude-ide.chat.Shown[] the one that was shown last last
+local chats = {}
+
+---@param chat claude-ide.chat.Chat
+---@return claude-ide.chat.Shown?, integer?
+local function find(chat)
+  for at, shown in ipairs(chats) do
+    if shown.chat == chat then
+      return shown, at
+    end
+  end
+end
+
+---The chats there are, the one that was shown last last.
+---@return claude-ide.chat.Chat[]
+function M.list()
+  return vim.tbl_map(function(shown)
+    return shown.chat
+  end, chats)
+end
+
+---@param chat claude-ide.chat.Chat
+local function on_change(chat)
+  local shown = find(chat)
+  if shown then
+    require("claude-ide.chat.windows").refresh(shown)
+  end
+end
+
+---@param shown claude-ide.chat.Shown
+local function show(shown)
+  local _, at = find(shown.chat)
+  if at then
+    table.remove(chats, at)
+    chats[#chats + 1] = shown
+  end
+  require("claude-ide.chat.windows").show(shown)
+end
+
+local attached = false
+
+local function attach()
+  if attached then
+    return
+  end
+  attached = true
+  require("claude-ide.sessions").attach()
+  require("claude-ide.ui.typing").attach("chats")
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup("claude-ide.chat.drafts", { clear = true }),
+    desc = "Claude Code: keep what was not sent",
+    callback = function()
+      require("claude-ide.chat.prompt").keep_drafts()
+    end,
+  })
+end
+
+---@param chat claude-ide.chat.Chat
+---@return integer buf
+local function new_prompt(chat)
+  return require("claude-ide.chat.prompt").create(chat, function()
+    M.hide(chat)
+  end)
+end
+
+---@class claude-ide.chat.OpenOpts
+---@field text? string what to say at once
+---@field resume? string the session to go on with
+---@field fork? boolean go on with a copy of it
+---@field file? string its transcript
+---@field cwd? string
+---@field title? string
+---@field args? string[] more arguments for the CLI
+
+---Begins a chat and shows it.
+---@param opts? claude-ide.chat.OpenOpts
+---@return boolean? ok
+---@return string? err
+function M.open(opts)
+  opts = opts or {}
+  attach()
+  local chat, err ---@type claude-ide.chat.Chat?, string?
+  chat, err = require("claude-ide.chat.chat").new({
+    resume = opts.resume,
+    fork = opts.fork,
+    file = opts.file,
+    cwd = opts.cwd,
+    title = opts.title,
+    args = opts.args,
+    on_change = function()
+      if chat then
+        on_change(chat)
+      end
+    end,
+  })
+  if not chat then
+    return nil, err
+  end
+  local shown = { chat = chat, prompt = new_prompt(chat) }
+  chats[#chats + 1] = shown
+  show(shown)
+  return M.say(chat, opts.text)
+end
+
+---@param chat claude-ide.chat.Chat
+---@param text? string
+---@return boolean? ok
+---@return string? err
+function M.say(chat, text)
+  if not text or vim.trim(text) == "" then
+    return true
+  end
+  local content, problem = require("claude-ide.chat.content").of(text, chat)
+  if not content then
+    return nil, problem
+  end
+  local ok, err = chat:say(text, content)
+  if ok then
+    require("claude-ide.chat.history").add(chat.cwd, text)
+  elseif chat.give_back then
+    chat.give_back(text)
+  end
+  return ok, err
+end
+
+---The chat that commands mean: the one of this window, else the one that was shown last.
+---@return claude-ide.chat.Chat?
+function M.current()
+  local buf = vim.api.nvim_get_current_buf()
+  for _, shown in ipairs(chats) do
+    if shown.prompt == buf or shown.view and shown.view.buf == buf then
+      return shown.chat
+    end
+  end
+  local last = chats[#chats]
+  return last and last.chat
+end
+
+---Shows the chat that was shown last.
+---@return boolean there is one
+function M.show()
+  local chat = M.current()
+  local shown = chat and find(chat)
+  if not shown then
+    return false
+  end
+  if not vim.api.nvim_buf_is_valid(shown.prompt) then
+    shown.prompt = new_prompt(shown.chat)
+  end
+  show(shown)
+  if not require("claude-ide.chat.panel").focus() then
+    require("claude-ide.chat.plan").focus()
+  end
+  return true
+end
+
+---@param chat claude-ide.chat.Chat
+function M.hide(chat)
+  local shown = find(chat)
+  if shown then
+    require("claude-ide.chat.windows").hide(shown)
+  end
+end
+
+---Ends a chat: its process and its windows. What is written at its prompt is kept.
+---@param chat claude-ide.chat.Chat
+function M.close(chat)
+  local shown, at = find(chat)
+  if not shown then
+    return
+  end
+  table.remove(chats, at)
+  chat.closing = true
+  chat:close()
+  require("claude-ide.decisions").gone(chat.asker, "the chat is closed")
+  require("claude-ide.chat.windows").hide(shown)
+  for _, buf in ipairs({ shown.prompt, shown.view and shown.view.buf }) do
+    require("claude-ide.ui.own_buffer").delete(buf)
+  end
+end
+
+return M

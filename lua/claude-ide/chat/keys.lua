@@ -1,0 +1,30 @@
+-- The keys of a chat's prompt, listed.
+local M = {}
+
+---@type { [1]: string, [2]: string }[] option and what it does
+local DOCS = {
+  { "send", "send the prompt (normal mode)" },
+  { "send_at_once", "send it, in insert mode too" },
+  { "interrupt", "interrupt Claude" },
+  { "older", "the prompt before, from the history" },
+  { "newer", "the next one" },
+  { "take_back", "take back the prompt that waits" },
+  { "mode", "next permission mode" },
+  { "model", "choose a model" },
+  { "close", "hide the chat; it goes on" },
+  { "help", "this help" },
+}
+
+function M.help()
+  local keys = require("claude-ide.config").get().chat.keymaps
+  local key_list, entries = require("claude-ide.ui.key_list"), {}
+  for _, doc in ipairs(DOCS) do
+    entries[#entries + 1] = key_list.entry(keys[doc[1]], doc[2])
+  end
+  vim.list_extend(entries, {
+    { "/ @ #", "complete commands, files, what the editor has" },
+  })
+  key_list.open(entries, { of = "a prompt", group = "ClaudeTranscriptKey", help = keys.help })
+end
+
+return M

@@ -1,0 +1,20 @@
+-- The prompts that have a buffer, and whose they are.
+local M = {}
+
+---@class claude-ide.chat.PromptBuffer
+---@field buf integer
+---@field chat claude-ide.chat.Chat
+---@field at integer where in the history, 0: what is being written
+---@field draft? string what was being written when the history was entered
+---@field hide fun() hides the chat
+
+---@type table<integer, claude-ide.chat.PromptBuffer>
+M.by_buffer = {}
+
+---@param buf integer
+---@return claude-ide.chat.PromptBuffer?
+function M.of(buf)
+  return M.by_buffer[buf]
+end
+
+return M

@@ -1,0 +1,245 @@
+-- A question of a chat in a window over the screen: its text, and the keys that answer it. One at a time, the others wait behind it.
+-- Invariant: it comes only when nobody types, and no key of it decides in the moment it comes.
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.chat.panel")
+
+---Above diffs, below lists of keys.
+local ZINDEX = 45
+local WIDTH, HEIGHT = 90, 0.6
+---A key that was on its way when the window came decides nothing.
+local GRACE_NS = 300 * 1000 * 1000
+
+---@class claude-ide.chat.panel.Action
+---@field keys string[]
+---@field desc string
+---@field run fun()
+---@field hidden? boolean not in the line of keys
+
+---@class claude-ide.chat.panel.Text
+---@field title string
+---@field lines { [1]: string, [2]: string? }[] with a highlight group
+---@field actions claude-ide.chat.panel.Action[]
+---@field row? integer where the cursor is to be, from 1
+
+---@class claude-ide.chat.Panel
+---@field decision claude-ide.Decision
+---@field text fun(): claude-ide.chat.panel.Text what it shows now
+---@field package buf? integer
+---@field package win? integer
+---@field package came? integer
+
+---@type claude-ide.chat.Panel[] the one that is shown first
+local panels = {}
+
+---@param panel claude-ide.chat.Panel
+local function take_down(panel)
+  local win, buf = panel.win, panel.buf
+  panel.win, panel.buf = nil, nil
+  if win and vim.api.nvim_win_is_valid(win) then
+    pcall(vim.api.nvim_win_close, win, true)
+  end
+  if buf then
+    require("claude-ide.ui.own_buffer").delete(buf)
+  end
+end
+
+---@param text claude-ide.chat.panel.Text
+---@param width integer
+---@return { [1]: string, [2]: string }[][] lines of chunks
+local function key_lines(text, width)
+  local lines, used = { {} }, 0
+  for _, action in ipairs(text.actions) do
+    if not action.hidden then
+      local words = (" %s %s "):format(action.keys[1], action.desc)
+      local cells = vim.fn.strdisplaywidth(words)
+      if used > 0 and used + cells > width then
+        lines[#lines + 1], used = {}, 0
+      end
+      used = used + cells
+      vim.list_extend(lines[#lines], {
+        { " " .. action.keys[1], "ClaudeTranscriptKey" },
+        { " " .. action.desc .. " ", "ClaudeTranscriptFact" },
+      })
+    end
+  end
+  return lines
+end
+
+---@param panel claude-ide.chat.Panel
+---@param text claude-ide.chat.panel.Text
+---@param width integer
+---@return integer rows on the screen
+local function fill(panel, text, width)
+  local lines, groups = {}, {}
+  for _, line in ipairs(text.lines) do
+    for _, part in ipairs(vim.split(line[1], "\n", { plain = true })) do
+      lines[#lines + 1] = (vim.fn.strtrans(part:gsub("\t", "    ")):gsub("\r", ""))
+      groups[#lines] = line[2]
+    end
+  end
+  lines[#lines + 1] = ""
+  local first_key = #lines
+  local keys = key_lines(text, width)
+  for _, chunks in ipairs(keys) do
+    lines[#lines + 1] = table.concat(vim.tbl_map(function(chunk)
+      return chunk[1]
+    end, chunks))
+  end
+  local buf = panel.buf --[[@as integer]]
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable = false
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  for row, group in pairs(groups) do
+    vim.api.nvim_buf_set_extmark(buf, namespace, row - 1 --[[@as integer]], 0, { end_col = #lines[row], hl_group = group })
+  end
+  for at, chunks in ipairs(keys) do
+    local col = 0
+    for _, chunk in ipairs(chunks) do
+      local opts = { end_col = col + #chunk[1], hl_group = chunk[2] }
+      vim.api.nvim_buf_set_extmark(buf, namespace, first_key + at - 1, col, opts)
+      col = col + #chunk[1]
+    end
+  end
+  local rows = 0
+  for _, line in ipairs(lines) do
+    rows = rows + math.max(math.ceil(vim.fn.strdisplaywidth(line) / width), 1)
+  end
+  return rows
+end
+
+---@param panel claude-ide.chat.Panel
+---@param text claude-ide.chat.panel.Text
+local function map(panel, text)
+  for _, action in ipairs(text.actions) do
+    for _, lhs in ipairs(action.keys) do
+      vim.keymap.set("n", lhs, function()
+        if vim.uv.hrtime() - (panel.came or 0) > GRACE_NS and panel.decision.state == "pending" then
+          require("claude-ide.safely").wrap("answer a question", action.run)()
+        end
+      end, { buffer = panel.buf, nowait = true, silent = true, desc = "Claude Code: " .. action.desc })
+    end
+  end
+end
+
+---@param rows integer
+---@param title string
+---@return table config
+local function place(rows, title)
+  local columns, lines = vim.o.columns, vim.o.lines
+  local width = math.max(math.min(WIDTH, columns - 4), 10)
+  local height = math.max(math.min(rows, math.floor(lines * HEIGHT)), 3)
+  return {
+    relative = "editor",
+    width = width,
+    height = height,
+    row = math.max(lines - height - vim.o.cmdheight - 4, 0),
+    col = math.max(math.floor((columns - width) / 2) - 1, 0),
+    style = "minimal",
+    border = "rounded",
+    title = (" %s "):format(require("claude-ide.width").cut(title, width - 4)),
+    title_pos = "left",
+    zindex = ZINDEX,
+  }
+end
+
+---Draws what it shows now.
+---@param panel claude-ide.chat.Panel
+function M.draw(panel)
+  local text = panel.text()
+  local width = math.max(math.min(WIDTH, vim.o.columns - 4), 10)
+  local rows = fill(panel, text, width)
+  local config = place(rows, text.title)
+  if panel.win and vim.api.nvim_win_is_valid(panel.win) then
+    vim.api.nvim_win_set_config(panel.win, config)
+  else
+    panel.win = vim.api.nvim_open_win(panel.buf --[[@as integer]], true, config)
+    panel.came = vim.uv.hrtime()
+    local wo = vim.wo[panel.win][0]
+    wo.wrap, wo.linebreak, wo.winfixbuf, wo.cursorline = true, true, true, text.row ~= nil
+    map(panel, text)
+  end
+  if text.row then
+    pcall(vim.api.nvim_win_set_cursor, panel.win, { text.row, 0 })
+  end
+end
+
+---@param panel claude-ide.chat.Panel
+local function show(panel)
+  if panel.decision.state ~= "pending" or panels[1] ~= panel then
+    return
+  end
+  if panel.win and vim.api.nvim_win_is_valid(panel.win) then
+    return vim.api.nvim_set_current_win(panel.win)
+  end
+  require("claude-ide.transcript.colour").define()
+  local buf = vim.api.nvim_create_buf(false, true)
+  panel.buf = buf
+  local bo = vim.bo[buf]
+  bo.buftype, bo.swapfile, bo.undolevels = "nofile", false, -1
+  require("claude-ide.ui.ours").mark(buf, "question", panel.decision.id)
+  vim.b[buf].claude_private = true
+  M.draw(panel)
+  vim.api.nvim_create_autocmd("VimResized", {
+    buffer = buf,
+    desc = "Claude Code: a question stays on the screen",
+    callback = function()
+      if panel.win and vim.api.nvim_win_is_valid(panel.win) then
+        M.draw(panel)
+      end
+    end,
+  })
+end
+
+local function show_first()
+  local first = panels[1]
+  if first then
+    require("claude-ide.ui.typing").attach("chats")
+    require("claude-ide.ui.attention").when_free(first.decision.id, "a question", function()
+      show(first)
+    end, "Claude asks you something")
+  end
+end
+
+---Puts a question before the person, as soon as nobody types.
+---@param panel claude-ide.chat.Panel
+function M.open(panel)
+  panels[#panels + 1] = panel
+  if #panels == 1 then
+    show_first()
+  end
+end
+
+---Takes a question off the screen, and shows the next one.
+---@param decision claude-ide.Decision
+function M.close(decision)
+  for at, panel in ipairs(panels) do
+    if panel.decision == decision then
+      require("claude-ide.ui.attention").forget(decision.id)
+      table.remove(panels, at)
+      take_down(panel)
+      break
+    end
+  end
+  show_first()
+end
+
+---Puts it aside: its window goes, and it waits. `M.focus` brings it back.
+function M.hide()
+  if panels[1] then
+    take_down(panels[1])
+  end
+end
+
+---Goes to the question that waits.
+---@return boolean there is one
+function M.focus()
+  if panels[1] then
+    show(panels[1])
+  end
+  return panels[1] ~= nil
+end
+
+return M

@@ -1,0 +1,74 @@
+-- How the CLI is run for a chat: the command of the terminal, and what makes it headless.
+-- Source: CLI 2.1.329 `--help`, and what it was seen to do. Without `--input-format stream-json` it takes "stdio" for the name of
+-- a tool.
+local M = {}
+
+local FLAGS = {
+  "-p",
+  "--input-format",
+  "stream-json",
+  "--output-format",
+  "stream-json",
+  "--verbose",
+  "--include-partial-messages",
+  "--permission-prompt-tool",
+  "stdio",
+}
+
+---A random UUID, of version 4.
+---@return string
+function M.uuid()
+  local bytes = { assert(vim.uv.random(16)):byte(1, 16) }
+  bytes[7] = bytes[7] % 16 + 64
+  bytes[9] = bytes[9] % 64 + 128
+  return (
+    ("%02x")
+      :rep(16)
+      :format(unpack(bytes))
+      :gsub("^(%x%x%x%x%x%x%x%x)(%x%x%x%x)(%x%x%x%x)(%x%x%x%x)", "%1-%2-%3-%4-")
+  )
+end
+
+---@class claude-ide.chat.ProgramOpts
+---@field session string the id that the session has, or is to have
+---@field resume? string the session to go on with
+---@field fork? boolean in a copy
+---@field cwd? string folder; otherwise as the options say
+---@field args? string[] more arguments for the CLI
+
+---@param opts claude-ide.chat.ProgramOpts
+---@return claude-ide.chat.Program? program
+---@return string? why it cannot run
+function M.of(opts)
+  local options = require("claude-ide.config").get().terminal
+  local command = options.command
+  if vim.fn.executable(command[1]) == 0 then
+    return nil, ("`%s` was not found: see `:checkhealth claude-ide`."):format(command[1])
+  end
+  local chosen = opts.cwd or options.cwd
+  if type(chosen) == "function" then
+    chosen = chosen()
+  end
+  local cwd = type(chosen) == "string" and vim.fs.normalize(chosen)
+    or require("claude-ide.workspace").folders()[1]
+  if vim.fn.isdirectory(cwd) == 0 then
+    return nil, ("The folder %s does not exist."):format(cwd)
+  end
+  local argv = vim.list_extend(vim.deepcopy(command), FLAGS)
+  if opts.resume then
+    vim.list_extend(argv, { "--resume", opts.resume })
+  end
+  if opts.fork then
+    argv[#argv + 1] = "--fork-session"
+  end
+  if not opts.resume or opts.fork then
+    vim.list_extend(argv, { "--session-id", opts.session })
+  end
+  vim.list_extend(argv, opts.args or {})
+  local env = require("claude-ide.terminal.environment").of(nil, vim.fn.environ())
+  env.ENABLE_IDE_INTEGRATION = nil
+  env.CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING = "1"
+  return { argv = argv, cwd = cwd, env = vim.tbl_extend("force", env, options.env) }
+end
+
+return M

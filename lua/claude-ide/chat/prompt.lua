@@ -1,0 +1,190 @@
+-- Where a person writes to an agent: a buffer of Markdown below the chat. What stands there is theirs until it is sent; it outlives
+-- its window, and a draft is kept when Neovim leaves.
+
+local M = {}
+
+local prompts = require("claude-ide.chat.open_prompts").by_buffer
+
+---@param prompt claude-ide.chat.PromptBuffer
+---@return string
+local function text_of(prompt)
+  return table.concat(vim.api.nvim_buf_get_lines(prompt.buf, 0, -1, false), "\n")
+end
+
+---@param prompt claude-ide.chat.PromptBuffer
+---@param text string
+local function fill(prompt, text)
+  vim.api.nvim_buf_set_lines(prompt.buf, 0, -1, false, vim.split(text, "\n", { plain = true }))
+  for _, win in ipairs(vim.fn.win_findbuf(prompt.buf)) do
+    local last = vim.api.nvim_buf_line_count(prompt.buf)
+    pcall(vim.api.nvim_win_set_cursor, win, { last, #vim.fn.getbufoneline(prompt.buf, last) })
+  end
+end
+
+---Sends what stands there.
+---@param prompt claude-ide.chat.PromptBuffer
+function M.send(prompt)
+  local text = text_of(prompt)
+  if vim.trim(text) == "" then
+    return
+  end
+  local content, problem = require("claude-ide.chat.content").of(vim.trim(text), prompt.chat)
+  if not content then
+    return require("claude-ide.ui.notice").error(problem or "This cannot be sent.")
+  end
+  local ok, err = prompt.chat:say(vim.trim(text), content)
+  if not ok then
+    return require("claude-ide.ui.notice").error(err or "The chat is over.")
+  end
+  require("claude-ide.chat.history").add(prompt.chat.cwd, vim.trim(text))
+  prompt.at, prompt.draft = 0, nil
+  fill(prompt, "")
+end
+
+---Puts text back that was not taken: before what is being written.
+---@param prompt claude-ide.chat.PromptBuffer
+---@param text string
+function M.give_back(prompt, text)
+  if not vim.api.nvim_buf_is_valid(prompt.buf) then
+    return require("claude-ide.ui.kept_words").give_back(text, "The chat is gone")
+  end
+  local now = text_of(prompt)
+  fill(prompt, vim.trim(now) == "" and text or text .. "\n\n" .. now)
+end
+
+---@param prompt claude-ide.chat.PromptBuffer
+---@param step 1|-1 1: older
+function M.recall(prompt, step)
+  local history = require("claude-ide.chat.history").list(prompt.chat.cwd)
+  local at = math.min(math.max(prompt.at + step, 0), #history)
+  if at == prompt.at then
+    return
+  end
+  if prompt.at == 0 then
+    prompt.draft = text_of(prompt)
+  end
+  prompt.at = at
+  fill(prompt, at == 0 and prompt.draft or history[#history + 1 - at])
+end
+
+---Breaks the turn off; where nothing runs, what the key does anyway.
+---@param prompt claude-ide.chat.PromptBuffer
+---@return boolean done
+local function interrupt(prompt)
+  if prompt.chat:is_busy() then
+    prompt.chat:interrupt()
+    return true
+  end
+  return false
+end
+
+---Takes the last prompt that waits back into the buffer.
+---@param prompt claude-ide.chat.PromptBuffer
+function M.take_back(prompt)
+  local waiting = prompt.chat:waiting()
+  local last = waiting[#waiting]
+  if not last then
+    return require("claude-ide.ui.notice").info("Nothing waits to be said.")
+  end
+  if prompt.chat:take_back(last) then
+    M.give_back(prompt, last.text)
+  end
+end
+
+---@param prompt claude-ide.chat.PromptBuffer
+local function map(prompt)
+  local keys = require("claude-ide.config").get().chat.keymaps
+  local key_list, safely = require("claude-ide.ui.key_list"), require("claude-ide.safely")
+  local function on(modes, option, desc, run, fallback)
+    for _, lhs in ipairs(key_list.keys(option)) do
+      local guarded = safely.wrap(desc, run)
+      vim.keymap.set(modes, lhs, function()
+        if guarded() == false and fallback then
+          vim.api.nvim_feedkeys(vim.keycode(lhs), "n", false)
+        end
+      end, { buffer = prompt.buf, nowait = true, silent = true, desc = "Claude Code: " .. desc })
+    end
+  end
+  local function send()
+    if vim.fn.mode():find("^i") and vim.fn.pumvisible() == 1 then
+      vim.api.nvim_feedkeys(vim.keycode("<C-e>"), "n", false)
+    end
+    M.send(prompt)
+  end
+  on("n", keys.send, "send the prompt", send)
+  on({ "n", "i" }, keys.send_at_once, "send the prompt", send)
+  on({ "n", "i" }, keys.interrupt, "interrupt", function()
+    return interrupt(prompt)
+  end, true)
+  on("n", keys.older, "older prompt", function()
+    M.recall(prompt, 1)
+  end)
+  on("n", keys.newer, "newer prompt", function()
+    M.recall(prompt, -1)
+  end)
+  on("n", keys.take_back, "take back the prompt that waits", function()
+    M.take_back(prompt)
+  end)
+  on("n", keys.mode, "next permission mode", function()
+    require("claude-ide.chat.settings").next_mode(prompt.chat)
+  end)
+  on("n", keys.model, "choose a model", function()
+    require("claude-ide.chat.settings").choose_model(prompt.chat)
+  end)
+  on("n", keys.close, "hide the chat", function()
+    prompt.hide()
+  end)
+  on("n", keys.help, "these keys", function()
+    require("claude-ide.chat.keys").help()
+  end)
+end
+
+---@param chat claude-ide.chat.Chat
+---@param hide fun() hides the chat
+---@return integer buf
+function M.create(chat, hide)
+  local buf = vim.api.nvim_create_buf(false, true)
+  local prompt = { buf = buf, chat = chat, at = 0, hide = hide } ---@type claude-ide.chat.PromptBuffer
+  prompts[buf] = prompt
+  local bo = vim.bo[buf]
+  bo.buftype, bo.bufhidden, bo.swapfile = "nofile", "hide", false
+  pcall(vim.api.nvim_buf_set_name, buf, ("claude://prompt/%s"):format(chat.session))
+  require("claude-ide.ui.ours").mark(buf, "prompt")
+  vim.b[buf].claude_private = true
+  bo.filetype = "markdown"
+  bo.completefunc = "v:lua.require'claude-ide.chat.complete'.func"
+  bo.omnifunc = bo.completefunc
+  map(prompt)
+  require("claude-ide.chat.complete").attach(buf)
+  chat.give_back = function(text)
+    M.give_back(prompt, text)
+  end
+  vim.api.nvim_create_autocmd("BufWipeout", {
+    buffer = buf,
+    desc = "Claude Code: what was written to Claude is kept",
+    callback = function()
+      local text = text_of(prompt)
+      prompts[buf] = nil
+      if vim.trim(text) ~= "" then
+        require("claude-ide.chat.history").keep_draft(chat.cwd, text)
+      end
+    end,
+  })
+  local draft = require("claude-ide.chat.history").take_draft(chat.cwd)
+  if draft then
+    fill(prompt, draft)
+  end
+  return buf
+end
+
+---Neovim leaves: what was not sent is kept for the next chat of the project.
+function M.keep_drafts()
+  for _, prompt in pairs(prompts) do
+    local text = vim.api.nvim_buf_is_valid(prompt.buf) and text_of(prompt) or ""
+    if vim.trim(text) ~= "" then
+      require("claude-ide.chat.history").keep_draft(prompt.chat.cwd, text)
+    end
+  end
+end
+
+return M

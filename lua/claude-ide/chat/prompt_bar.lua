@@ -1,0 +1,66 @@
+-- The line above the prompt of a chat: what waits to be said or to be decided, and the keys.
+local M = {}
+
+local RANKS = { help = 1, send = 2, state = 3 }
+
+---@param chat claude-ide.chat.Chat
+---@return string text
+---@return string group
+local function state_of(chat)
+  local asked = require("claude-ide.chat.asks").count(chat)
+  local waiting = chat:waiting()
+  if asked > 0 then
+    return asked == 1 and "Claude asks you something" or ("Claude asks you %d things"):format(asked),
+      "ClaudeTranscriptWaiting"
+  elseif #waiting > 0 then
+    local words = require("claude-ide.sessions.phrases")
+    local first = words.fit(words.one_line(waiting[1].text), 30)
+    local text = #waiting == 1 and ("next: %s"):format(first) or ("%d wait, next: %s"):format(#waiting, first)
+    return text, "ClaudeTranscriptWaiting"
+  elseif chat.state == "ended" then
+    return "ended; what you send starts it again", "ClaudeTranscriptFailed"
+  elseif chat:is_busy() then
+    return "Claude works", "ClaudeTranscriptWorking"
+  end
+  return "Prompt", "ClaudeTranscriptTitle"
+end
+
+---@param chat claude-ide.chat.Chat
+---@param win integer
+---@return string
+local function of(chat, win)
+  local fit, key_list = require("claude-ide.ui.winbar_text"), require("claude-ide.ui.key_list")
+  local keys = require("claude-ide.config").get().chat.keymaps
+  local state, group = state_of(chat)
+  local pieces = { { rank = RANKS.state, texts = { { group, " " .. state } } } }
+  local function key(rank, option, words)
+    local lhs = key_list.keys(option)[1]
+    if lhs then
+      pieces[#pieces + 1] = {
+        rank = rank,
+        right = true,
+        texts = { { "ClaudeTranscriptKey", " " .. lhs }, { "ClaudeTranscriptFact", " " .. words .. " " } },
+      }
+    end
+  end
+  if chat:is_busy() then
+    key(RANKS.send, keys.interrupt, "interrupt")
+  else
+    key(RANKS.send, vim.fn.mode():find("^i") and keys.send_at_once or keys.send, "send")
+  end
+  key(RANKS.help, keys.help, "keys")
+  return fit.winbar(pieces, vim.api.nvim_win_get_width(win))
+end
+
+---'winbar' of a prompt's window.
+---@return string
+function M.text()
+  local win = vim.g.statusline_winid or vim.api.nvim_get_current_win()
+  local prompt = require("claude-ide.chat.open_prompts").of(vim.api.nvim_win_get_buf(win))
+  local ok, text = pcall(function()
+    return prompt and of(prompt.chat, win) or ""
+  end)
+  return ok and text --[[@as string]] or ""
+end
+
+return M

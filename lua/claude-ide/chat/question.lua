@@ -1,0 +1,232 @@
+-- AskUserQuestion: questions with choices, one after the other; one or several of them, or words of the person's own.
+local M = {}
+
+local KIND = "question"
+
+---@class claude-ide.chat.Question : claude-ide.Decision
+---@field questions table[] question, header, options {label, description}, multiSelect
+---@field at integer the one that is shown
+---@field chosen table<integer, table<integer, true>> options by question
+---@field own table<integer, string> own words by question
+---@field panel claude-ide.chat.Panel
+
+---@param question claude-ide.chat.Question
+---@param at integer
+---@return string? nil: not answered
+local function answer_of(question, at)
+  local labels = {}
+  for index, option in ipairs(question.questions[at].options or {}) do
+    if (question.chosen[at] or {})[index] then
+      labels[#labels + 1] = option.label
+    end
+  end
+  if question.own[at] then
+    labels[#labels + 1] = question.own[at]
+  end
+  return #labels > 0 and table.concat(labels, ", ") or nil
+end
+
+---@param question claude-ide.chat.Question
+---@param answer claude-ide.chat.Answer
+local function settle(question, answer)
+  if require("claude-ide.decisions").settle(question, answer) then
+    require("claude-ide.chat.panel").close(question)
+  end
+end
+
+---To the next one, or all are answered.
+---@param question claude-ide.chat.Question
+local function go_on(question)
+  if question.at < #question.questions then
+    question.at = question.at + 1
+    return require("claude-ide.chat.panel").draw(question.panel)
+  end
+  local answers = {}
+  for at, one in ipairs(question.questions) do
+    answers[one.question] = answer_of(question, at)
+  end
+  if next(answers) then
+    settle(question, { outcome = "accepted", changes = { answers = answers } })
+  end
+end
+
+---@param question claude-ide.chat.Question
+---@param index integer
+local function pick(question, index)
+  local one = question.questions[question.at]
+  if not (one.options or {})[index] then
+    return
+  end
+  if one.multiSelect then
+    local chosen = question.chosen[question.at] or {}
+    chosen[index] = not chosen[index] or nil
+    question.chosen[question.at] = chosen
+    return require("claude-ide.chat.panel").draw(question.panel)
+  end
+  question.chosen[question.at], question.own[question.at] = { [index] = true }, nil
+  go_on(question)
+end
+
+---@param question claude-ide.chat.Question
+local function own_words(question)
+  local at = question.at
+  vim.ui.input({ prompt = "Your answer: ", default = question.own[at] }, function(text)
+    if not text or vim.trim(text) == "" then
+      return
+    elseif question.state ~= "pending" then
+      return require("claude-ide.ui.kept_words").give_back(text, "The question is gone")
+    end
+    question.own[at] = vim.trim(text)
+    if not question.questions[at].multiSelect then
+      question.chosen[at] = nil
+      return go_on(question)
+    end
+    require("claude-ide.chat.panel").draw(question.panel)
+  end)
+end
+
+---@param question claude-ide.chat.Question
+---@return { [1]: string, [2]: string? }[] lines
+---@return table<integer, integer> option by line
+local function lines_of(question)
+  local one = question.questions[question.at]
+  local chosen, own = question.chosen[question.at] or {}, question.own[question.at]
+  local lines = { { tostring(one.question), "ClaudeTranscriptTitle" }, { "" } }
+  local options = {}
+  for index, option in ipairs(one.options or {}) do
+    local mark = one.multiSelect and (chosen[index] and "[x] " or "[ ] ") or ""
+    lines[#lines + 1] = { ("%d %s%s"):format(index, mark, tostring(option.label)), "ClaudeTranscriptInput" }
+    options[#lines] = index
+    if type(option.description) == "string" and option.description ~= "" then
+      lines[#lines + 1] = { "  " .. option.description, "ClaudeTranscriptDim" }
+      options[#lines] = index
+    end
+  end
+  if own then
+    lines[#lines + 1] = { "  " .. own, "ClaudeTranscriptYou" }
+  end
+  return lines, options
+end
+
+---@param question claude-ide.chat.Question
+---@return claude-ide.chat.panel.Text
+local function text_of(question)
+  local one = question.questions[question.at]
+  local panel = require("claude-ide.chat.panel")
+  local lines, options = lines_of(question)
+  local function pick_here()
+    local index = options[vim.fn.line(".")]
+    if index then
+      pick(question, index)
+    end
+  end
+  local actions = {
+    {
+      keys = { "<CR>" },
+      desc = one.multiSelect and "done" or "choose",
+      run = function()
+        if question.questions[question.at].multiSelect then
+          if answer_of(question, question.at) then
+            go_on(question)
+          else
+            require("claude-ide.ui.notice").info("Choose something first, or give an answer of your own.")
+          end
+        else
+          pick_here()
+        end
+      end,
+    },
+    { keys = { "<Space>", "x" }, desc = "mark", hidden = not one.multiSelect, run = pick_here },
+    {
+      keys = { "o" },
+      desc = "other …",
+      run = function()
+        own_words(question)
+      end,
+    },
+    {
+      keys = { "<BS>" },
+      desc = "back",
+      hidden = #question.questions == 1,
+      run = function()
+        question.at = math.max(question.at - 1, 1)
+        panel.draw(question.panel)
+      end,
+    },
+    {
+      keys = { "n" },
+      desc = "do not answer",
+      run = function()
+        settle(question, { outcome = "rejected" })
+      end,
+    },
+    {
+      keys = { "q", "<Esc>" },
+      desc = "later",
+      run = function()
+        panel.hide()
+      end,
+    },
+  }
+  for index = 1, 9 do
+    actions[#actions + 1] = {
+      keys = { tostring(index) },
+      desc = "choose " .. index,
+      hidden = true,
+      run = function()
+        pick(question, index)
+      end,
+    }
+  end
+  local count = #question.questions > 1 and (" (%d of %d)"):format(question.at, #question.questions) or ""
+  return {
+    title = ("%s asks: %s%s"):format(question.source.name, one.header or "", count),
+    lines = lines,
+    actions = actions,
+    row = 3,
+  }
+end
+
+local registered = false
+
+local function register()
+  if registered then
+    return
+  end
+  registered = true
+  require("claude-ide.decisions").register(KIND, {
+    one = "question",
+    many = "questions",
+    present = function(decision)
+      ---@cast decision claude-ide.chat.Question
+      decision.panel = {
+        decision = decision,
+        text = function()
+          return text_of(decision)
+        end,
+      }
+      require("claude-ide.chat.panel").open(decision.panel)
+    end,
+    withdraw = function(decision)
+      require("claude-ide.chat.panel").close(decision)
+    end,
+  })
+end
+
+---Asks the person.
+---@param request claude-ide.chat.Request
+function M.ask(request)
+  local questions = (request.ask.input or {}).questions
+  if type(questions) ~= "table" or #questions == 0 then
+    return require("claude-ide.chat.permission").ask(request)
+  end
+  register()
+  require("claude-ide.decisions").ask(KIND, request.chat.asker, request, {
+    questions = questions,
+    at = 1,
+    chosen = {},
+    own = {},
+  })
+end
+
+return M

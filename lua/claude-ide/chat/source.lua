@@ -1,0 +1,246 @@
+-- A chat as a transcript: what was said before, where it goes on with a session, and what is said now.
+-- What was before is read from the session's file as it was when the chat began; what is added to that file is what the chat
+-- tells itself.
+
+---@class claude-ide.chat.Source : claude-ide.transcript.Source
+---@field private store claude-ide.chat.Store
+---@field private file? claude-ide.transcript.Source the session's
+---@field private before_len integer rows of it that were there before
+---@field private agents? claude-ide.sessions.Agent[] as last told
+---@field private looking? boolean
+---@field private listener? claude-ide.transcript.Listener
+---@field private facts_of fun(): claude-ide.transcript.Fact[]
+---@field private runs_now fun(): boolean
+local Source = {}
+Source.__index = Source
+
+---Numbers of messages from here on are those of the chat.
+local OWN = 2 ^ 40
+---A text that is longer has rows of its own (store.lua).
+local MAX_TEXT, MAX_LINES = 4 * 1024 * 1024, 1000000
+
+---@class claude-ide.chat.source.Fields
+---@field number integer of the chat
+---@field session string
+---@field title string
+---@field cwd string
+---@field store claude-ide.chat.Store
+---@field file? claude-ide.transcript.Source where it goes on with a session
+---@field facts fun(): claude-ide.transcript.Fact[]
+---@field runs fun(): boolean
+
+---@param fields claude-ide.chat.source.Fields
+---@return claude-ide.chat.Source
+function Source.new(fields)
+  return setmetatable({
+    key = "chat " .. fields.number,
+    id = fields.session,
+    session = fields.session,
+    is_agent = false,
+    title = fields.title,
+    cwd = fields.cwd,
+    max_text = MAX_TEXT,
+    max_lines = MAX_LINES,
+    store = fields.store,
+    file = fields.file,
+    before_len = 0,
+    facts_of = fields.facts,
+    runs_now = fields.runs,
+  }, Source)
+end
+
+---@private
+---@param listener claude-ide.transcript.Listener
+function Source:tell_own(listener)
+  self.store:listen({
+    changed = function(from, len, changed)
+      local shift = self.before_len
+      listener.changed({
+        reset = false,
+        from = shift + from,
+        len = shift + len,
+        changed = vim.tbl_map(function(row)
+          return row + shift
+        end, changed),
+      })
+    end,
+    appended = listener.appended,
+  })
+end
+
+---The session's file has more to say.
+---@private
+---@param delta claude-ide.sessions.Delta
+---@param listener claude-ide.transcript.Listener
+function Source:file_changed(delta, listener)
+  if delta.reset and delta.shift and self.before_len > 0 then
+    -- All of a huge file is known now. What else is new there the chat tells itself.
+    self.before_len = self.before_len + delta.shift
+    local len = self.before_len + #self.store.messages
+    return listener.changed({ reset = true, shift = delta.shift, from = 0, len = len, changed = {} })
+  end
+  local info = self.file and self.file:info() --[[@as claude-ide.sessions.Info?]]
+  local agents = info and info.agents
+  if agents ~= self.agents then
+    self.agents = agents
+    local len = self:info().len
+    listener.changed({ reset = false, from = len, len = len, changed = {} })
+  end
+end
+
+---@private
+---@param listener claude-ide.transcript.Listener
+---@param done fun() it is open, or cannot be
+function Source:open_file(listener, done)
+  local file = self.file --[[@as claude-ide.transcript.Source]]
+  file:open({
+    opened = done,
+    failed = function(err)
+      -- Without it the chat goes on all the same.
+      require("claude-ide.log").warn("the session's file cannot be read: %s", err)
+      if self.file == file then
+        self.file = nil
+        done()
+      end
+    end,
+    changed = function(delta)
+      self:file_changed(delta, listener)
+    end,
+    appended = function() end,
+  })
+end
+
+---@param listener claude-ide.transcript.Listener
+function Source:open(listener)
+  self.listener = listener
+  local function opened()
+    self:tell_own(listener)
+    listener.opened()
+  end
+  if not self.file then
+    return opened()
+  end
+  local is_open = false
+  self:open_file(listener, function()
+    if is_open then
+      return
+    end
+    is_open = true
+    self.before_len = (self.file and self.file:info() or { len = 0 }).len
+    opened()
+  end)
+end
+
+---The session has a file by now, perhaps: it knows of subagents, and of files before and after edits.
+function Source:look_for_file()
+  if self.file or self.looking or not self.listener then
+    return
+  end
+  self.looking = true
+  require("claude-ide.sessions").find(self.id, function(path)
+    self.looking = false
+    if path and not self.file and self.listener then
+      self.file = require("claude-ide.transcript.source.file").new(path, self.cwd)
+      self:open_file(self.listener, function() end)
+    end
+  end)
+end
+
+function Source:close()
+  self.store:listen(nil)
+  self.listener = nil
+  if self.file then
+    self.file:close()
+  end
+end
+
+---@return claude-ide.transcript.Info
+function Source:info()
+  local file = self.file and self.file:info()
+  return {
+    len = self.before_len + #self.store.messages,
+    complete = self.before_len == 0 or not file or file.complete,
+    last_reply = self.store.last_reply or file and file.last_reply,
+    total_usage = file and file.total_usage,
+  }
+end
+
+function Source:rows(from, count, done)
+  local own =
+    self.store:rows(math.max(from - self.before_len, 0), count - math.max(self.before_len - from, 0))
+  for _, row in ipairs(own) do
+    row.id = row.id + OWN
+  end
+  if not self.file or from >= self.before_len then
+    return done(own)
+  end
+  self.file:rows(from, math.min(count, self.before_len - from), function(rows, err)
+    done(rows and vim.list_extend(rows, own), err)
+  end)
+end
+
+function Source:messages(ids, max_text, done)
+  local own, before = {}, {}
+  for _, id in ipairs(ids) do
+    if id > OWN then
+      local message = self.store:message(id - OWN, max_text > MAX_TEXT)
+      if message then
+        message.id = id
+        own[#own + 1] = message
+      end
+    else
+      before[#before + 1] = id
+    end
+  end
+  if #before == 0 or not self.file then
+    return done(own)
+  end
+  self.file:messages(before, max_text > MAX_TEXT and max_text or self.file.max_text, function(messages, err)
+    done(messages and vim.list_extend(messages, own), err)
+  end)
+end
+
+function Source:describe(done)
+  require("claude-ide.sessions.catalogue").find(self.id, function(item)
+    done(item and {
+      title = require("claude-ide.sessions.phrases").title(item.summary),
+      cwd = item.summary.cwd,
+    })
+  end)
+end
+
+function Source:edit_texts(tool_id, done)
+  if self.file and self.file.edit_texts then
+    self.file:edit_texts(tool_id, done)
+  else
+    done()
+  end
+end
+
+function Source:agent_of(tool_id)
+  return self.file and self.file.agent_of and self.file:info() and self.file:agent_of(tool_id) or nil
+end
+
+function Source:subagent(agent, cwd)
+  return require("claude-ide.transcript.source.file").new(agent.file, cwd)
+end
+
+function Source:facts()
+  return self.facts_of()
+end
+
+function Source:runs()
+  return self.runs_now()
+end
+
+---The session is another one now: after `/clear`.
+---@param id string
+function Source:renew(id)
+  self.id, self.session = id, id
+  if self.file and self.before_len == 0 then
+    self.file:close()
+    self.file, self.agents = nil, nil
+  end
+end
+
+return Source

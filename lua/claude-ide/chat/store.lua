@@ -1,0 +1,420 @@
+-- The messages of a chat as it goes on, in the shapes of a transcript: a row for each block, so that a text that grows is the
+-- last one. Rows and numbers count from what was there before it (source.lua adds that).
+-- Invariants: what is added costs what it is long, however long the rest is. A text is put together only when it is asked for.
+
+---@class claude-ide.chat.Message
+---@field id integer
+---@field kind claude-ide.sessions.RowKind
+---@field block claude-ide.sessions.Block of a text: without its text
+---@field parts? string[] of a text: its pieces
+---@field fence? string the mark of the code that a text is within
+---@field rest? string its last line so far, where code may begin or end
+---@field partial? boolean it was not said in full yet
+---@field key? string of a text: which block of the replies it is
+---@field start integer
+---@field model? string
+---@field usage? claude-ide.sessions.Usage
+---@field more? claude-ide.sessions.Block[] what else a prompt consists of
+
+---@class claude-ide.chat.Store
+---@field messages claude-ide.chat.Message[]
+---@field total claude-ide.sessions.Usage
+---@field last_reply? claude-ide.sessions.Row
+---@field private calls table<string, claude-ide.chat.Message> by call
+---@field private streamed table<string, integer> rows of the text of a block that goes on: the first one
+---@field private listener? claude-ide.chat.store.Listener
+local Store = {}
+Store.__index = Store
+
+---@class claude-ide.chat.store.Listener
+---@field changed fun(from: integer, len: integer, changed: integer[]) rows, counted from 0
+---@field appended fun(text: string, bytes: integer)
+
+---A text that is longer goes on in a row of its own, at the next empty line.
+local SPLIT_AT = 48 * 1024
+---Results are shown up to here; the rest is behind a line that shows all of it.
+local MAX_RESULT = 16 * 1024
+local MAX_SHOWN = 8 * 1024 * 1024
+
+---@return claude-ide.chat.Store
+function Store.new()
+  return setmetatable({
+    messages = {},
+    total = { input = 0, output = 0, cache_write = 0, cache_read = 0 },
+    calls = {},
+    streamed = {},
+  }, Store)
+end
+
+---@param listener? claude-ide.chat.store.Listener
+function Store:listen(listener)
+  self.listener = listener
+end
+
+---@return integer milliseconds
+local function now()
+  local seconds, microseconds = vim.uv.gettimeofday()
+  return seconds * 1000 + math.floor(microseconds / 1000) --[[@as integer]]
+end
+
+---@private
+---@param from integer row
+---@param changed? integer[]
+function Store:tell(from, changed)
+  if self.listener then
+    self.listener.changed(from, #self.messages, changed or {})
+  end
+end
+
+---@private
+---@param fields table
+---@return claude-ide.chat.Message
+function Store:add(fields)
+  local message = vim.tbl_extend("keep", fields, { id = #self.messages + 1, start = now() })
+  self.messages[message.id] = message
+  return message --[[@as claude-ide.chat.Message]]
+end
+
+---@param message claude-ide.chat.Message
+---@return string
+local function text_of(message)
+  local parts = message.parts or {}
+  if #parts > 1 then
+    message.parts = { table.concat(parts) }
+  end
+  return (message.parts or {})[1] or ""
+end
+
+---Follows whether the end of a text is within a block of code, line by line.
+---@param message claude-ide.chat.Message
+---@param text string what is added
+local function follow_fences(message, text)
+  local lines = (message.rest or "") .. text
+  local from = 1
+  while true do
+    local stop = lines:find("\n", from, true)
+    if not stop then
+      break
+    end
+    local mark = lines:match("^ ? ? ?(```+)", from) or lines:match("^ ? ? ?(~~~+)", from)
+    if mark and not message.fence then
+      message.fence = mark
+    elseif mark and vim.startswith(mark, message.fence or mark) then
+      message.fence = nil
+    end
+    from = stop + 1
+  end
+  message.rest = lines:sub(from)
+end
+
+---Where a long text may be cut in two: after an empty line, outside of code.
+---@param message claude-ide.chat.Message
+---@param text string what is added
+---@return integer? last byte that still belongs to the first
+local function cut_of(message, text)
+  if message.block.bytes < SPLIT_AT or message.fence then
+    return nil
+  end
+  local _, last = text:find("\n\n", 1, true)
+  -- A block of code that begins or ends in the same piece would have to be told apart: the next piece will do.
+  if not last or text:find("```", 1, true) or text:find("~~~", 1, true) then
+    return nil
+  end
+  return last
+end
+
+---A text goes on.
+---@param key string names its block
+---@param kind "text"|"thinking"
+---@param text string
+---@param model? string
+function Store:append(key, kind, text, model)
+  local last = self.messages[#self.messages]
+  if not last or last.key ~= key or not last.partial then
+    if text == "" then
+      return
+    end
+    last = self:add({
+      kind = "reply",
+      block = { type = kind, bytes = 0 },
+      parts = {},
+      partial = true,
+      key = key,
+      model = model,
+    })
+    self.streamed[key] = self.streamed[key] or last.id
+    last.parts[1], last.block.bytes = text, #text
+    follow_fences(last, text)
+    return self:tell(last.id - 1)
+  end
+  local cut = kind == "text" and cut_of(last, text) or nil
+  local first = cut and text:sub(1, cut) or text
+  last.parts[#last.parts + 1] = first
+  last.block.bytes = last.block.bytes + #first
+  follow_fences(last, first)
+  if self.listener then
+    self.listener.appended(first, last.block.bytes)
+  end
+  if cut then
+    local rest = text:sub(cut + 1)
+    local next_one = self:add({
+      kind = "reply",
+      block = { type = kind, bytes = #rest },
+      parts = { rest },
+      partial = true,
+      key = key,
+      model = model,
+    })
+    follow_fences(next_one, rest)
+    self:tell(next_one.id - 1)
+  end
+end
+
+---A call is being written down.
+---@param id string
+---@param name string
+---@param model? string
+function Store:calling(id, name, model)
+  if self.calls[id] then
+    return
+  end
+  local block =
+    { type = "tool_use", id = id, name = name, input = vim.empty_dict(), status = "running", start = now() }
+  self.calls[id] = self:add({ kind = "reply", block = block, partial = true, model = model })
+  self:tell(#self.messages - 1)
+end
+
+---What is not said in full is void.
+function Store:void()
+  local len = #self.messages
+  while len > 0 and self.messages[len].partial do
+    local message = self.messages[len]
+    self.messages[len] = nil
+    if message.block.type == "tool_use" then
+      self.calls[message.block.id] = nil
+    end
+    if message.key then
+      self.streamed[message.key] = nil
+    end
+    len = len - 1
+  end
+  self:tell(len)
+end
+
+---Nothing more comes of what was being said: it stays as it is.
+function Store:settle()
+  for at = #self.messages, 1, -1 do
+    if not self.messages[at].partial then
+      break
+    end
+    self.messages[at].partial = nil
+  end
+  self.streamed = {}
+end
+
+---@private
+---The rows that hold what was streamed of a text, and whether they say this.
+---@param block claude-ide.sessions.Block
+---@return integer? first
+---@return boolean same
+function Store:streamed_text(block)
+  local first = #self.messages
+  while first > 0 and self.messages[first].partial and self.messages[first].block.type == block.type do
+    first = first - 1
+  end
+  first = first + 1
+  local texts = {}
+  for at = first, #self.messages do
+    texts[#texts + 1] = text_of(self.messages[at])
+  end
+  if #texts == 0 then
+    return nil, false
+  end
+  return first, table.concat(texts) == block.text
+end
+
+---@private
+---@param block claude-ide.sessions.Block text or thinking
+---@param fields table
+---@return integer? row that changed
+function Store:say_text(block, fields)
+  local first, same = self:streamed_text(block)
+  if first and same then
+    for at = first, #self.messages do
+      self.messages[at].partial = nil
+      self.messages[at].usage = fields.usage
+    end
+    return nil
+  end
+  for at = #self.messages, first or #self.messages + 1, -1 do
+    self.messages[at] = nil
+  end
+  if vim.trim(block.text or "") == "" then
+    return first and first - 1 or nil
+  end
+  local message = self:add(vim.tbl_extend("error", fields, {
+    block = { type = block.type, bytes = block.bytes or #block.text },
+    parts = { block.text },
+  }))
+  return message.id - 1
+end
+
+---A reply, in full.
+---@param told claude-ide.chat.Told
+function Store:said(told)
+  local changed, from = {}, nil ---@type integer[], integer?
+  local fields = { kind = told.kind, model = told.model, usage = told.usage }
+  for _, block in ipairs(told.blocks or {}) do
+    local row
+    if block.type == "text" or block.type == "thinking" then
+      row = self:say_text(block, fields)
+    elseif block.type == "tool_use" and self.calls[block.id] then
+      local message = self.calls[block.id]
+      message.block.input, message.block.name, message.partial = block.input, block.name, nil
+      message.usage = told.usage
+      changed[#changed + 1] = message.id - 1
+    else
+      if block.type == "tool_use" then
+        block.start = now()
+      end
+      local message = self:add(vim.tbl_extend("error", fields, { block = block }))
+      if block.type == "tool_use" then
+        self.calls[block.id] = message
+      end
+      row = message.id - 1
+    end
+    from = row and math.min(from or row, row) or from
+  end
+  if told.usage then
+    self.last_reply = { id = 0, kind = "reply", usage = told.usage, model = told.model } --[[@as any]]
+  end
+  if from or #changed > 0 then
+    self:tell(from or #self.messages, changed)
+  end
+end
+
+---Calls came to an end.
+---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
+---@param rejected fun(call: string): boolean
+function Store:results(results, rejected)
+  local changed = {}
+  for _, pair in ipairs(results) do
+    local message = self.calls[pair[1]]
+    if message then
+      local block = message.block
+      block.result, block["end"] = pair[2], now()
+      block.status = rejected(pair[1]) and "rejected" or pair[2].is_error and "failed" or "done"
+      changed[#changed + 1] = message.id - 1
+    end
+  end
+  if #changed > 0 then
+    self:tell(#self.messages, changed)
+  end
+end
+
+---A prompt of the person, a notice, a rule: a message that is whole.
+---@param kind claude-ide.sessions.RowKind
+---@param text string
+---@param more? claude-ide.sessions.Block[] images
+function Store:put(kind, text, more)
+  self:settle()
+  local message =
+    self:add({ kind = kind, block = { type = "text", bytes = #text }, parts = { text }, more = more })
+  self:tell(message.id - 1)
+end
+
+---@param message claude-ide.chat.Message
+---@return claude-ide.sessions.Row
+local function row_of(message)
+  local block = message.block
+  local tools ---@type claude-ide.sessions.ToolRow[]?
+  if block.type == "tool_use" then
+    local tool = { name = block.name, status = block.status, start = block.start, ["end"] = block["end"] }
+    tools = {
+      tool --[[@as claude-ide.sessions.ToolRow]],
+    }
+  end
+  return {
+    id = message.id,
+    kind = message.kind,
+    start = message.start,
+    model = message.model,
+    usage = message.usage,
+    tools = tools,
+    has_text = block.type == "text",
+    has_thinking = block.type == "thinking",
+    bytes = block.bytes or 1024,
+  }
+end
+
+---@param from integer
+---@param count integer
+---@return claude-ide.sessions.Row[]
+function Store:rows(from, count)
+  local rows = {}
+  for at = from + 1, math.min(from + count, #self.messages) do
+    rows[#rows + 1] = row_of(self.messages[at])
+  end
+  return rows
+end
+
+---@param text? string
+---@param most integer
+---@return string?
+local function cut(text, most)
+  if text and #text > most then
+    return (require("claude-ide.position").valid(text:sub(1, most)):gsub("\239\191\189+$", ""))
+  end
+  return text
+end
+
+---@param block claude-ide.sessions.Block
+---@param most integer
+---@return claude-ide.sessions.Block
+local function shown(block, most)
+  local copy = vim.tbl_extend("force", {}, block)
+  if copy.result then
+    copy.result = vim.tbl_extend("force", {}, copy.result)
+    copy.result.content = vim.tbl_map(function(part)
+      local of_part = vim.tbl_extend("force", {}, part)
+      of_part.text = cut(part.text, most)
+      return of_part
+    end, copy.result.content or {})
+  end
+  return copy --[[@as claude-ide.sessions.Block]]
+end
+
+---@param id integer
+---@param all boolean results too, however long
+---@return claude-ide.sessions.Message?
+function Store:message(id, all)
+  local message = self.messages[id]
+  if not message then
+    return nil
+  end
+  local block = shown(message.block, all and MAX_SHOWN or MAX_RESULT)
+  if message.parts then
+    block.text = text_of(message)
+  end
+  local blocks = { block }
+  vim.list_extend(blocks, message.more or {})
+  return {
+    id = id,
+    kind = message.kind,
+    uuid = "",
+    start = message.start,
+    model = message.model,
+    usage = message.usage,
+    blocks = blocks,
+  }
+end
+
+---Whether a call is known, and what it was given.
+---@param id string
+---@return claude-ide.sessions.Block?
+function Store:call(id)
+  local message = self.calls[id]
+  return message and message.block
+end
+
+return Store

@@ -1,0 +1,119 @@
+-- What an agent says of itself: how a turn ended, that it tries again, that it compacts; how the chat ended.
+local M = {}
+
+---@param self claude-ide.chat.Chat
+---@param words string
+local function note(self, words)
+  self.store:put("notice", words)
+end
+
+---@param text any
+---@return string?
+local function text_of(text)
+  return type(text) == "string" and vim.trim(text) ~= "" and vim.trim(text) or nil
+end
+
+---A turn is over. Judged by what it says of itself, not by its name: an error of the API is a "success", too.
+---@param self claude-ide.chat.Chat
+---@param about table
+function M.over(self, about)
+  self.store:settle()
+  self.retry, self.doing = nil, nil
+  self.cost = tonumber(about.total_cost_usd) or self.cost
+  for _, usage in pairs(type(about.modelUsage) == "table" and about.modelUsage or {}) do
+    self.window_size = tonumber(usage.contextWindow) or self.window_size
+  end
+  local reason = text_of(about.terminal_reason) or ""
+  local last = self.store.messages[#self.store.messages]
+  local is_said = last and (last.kind == "output" or last.kind == "notice" or last.kind == "interrupted")
+  if about.is_error and not reason:find("^aborted") and not is_said then
+    local errors = type(about.errors) == "table" and text_of(table.concat(about.errors, " ")) or nil
+    note(self, text_of(about.result) or errors or "The turn failed.")
+  end
+  -- Those that came meanwhile begin a turn of their own at once, which is told.
+  self.state = self.state ~= "ended" and "idle" or self.state
+  require("claude-ide.chat.asks").turn_over(self)
+  self.source:look_for_file()
+end
+
+---@type table<string, fun(self: claude-ide.chat.Chat, about: table)>
+local STATUS = {}
+
+function STATUS.api_retry(self, about)
+  self.retry = {
+    attempt = tonumber(about.attempt) or 1,
+    most = tonumber(about.max_retries) or 0,
+    at = vim.uv.now() + (tonumber(about.retry_delay_ms) or 0),
+    status = tonumber(about.error_status),
+    error = text_of(about.error),
+  } --[[@as claude-ide.chat.Retry]]
+end
+
+function STATUS.status(self, about)
+  self.doing = about.status == "compacting" and "compacting" or nil
+  self.mode = text_of(about.permissionMode) or self.mode
+end
+
+function STATUS.compact_boundary(self)
+  self.store:put("compaction", "")
+end
+
+function STATUS.conversation_reset(self, about)
+  if text_of(about.new_conversation_id) then
+    self:renew(about.new_conversation_id)
+  end
+end
+
+function STATUS.commands_changed(self, about)
+  self.commands = type(about.commands) == "table" and about.commands or self.commands
+end
+
+function STATUS.problem(self, about)
+  note(self, text_of(about.text) or "Claude did not begin.")
+end
+
+---@param self claude-ide.chat.Chat
+---@param subject string
+---@param about table
+function M.status(self, subject, about)
+  local take = STATUS[subject]
+  if take then
+    take(self, about)
+  end
+end
+
+---How it ended, in a sentence.
+---@param told claude-ide.chat.Told
+---@return string
+local function how(told)
+  local words = text_of(told.words)
+  if told.signal then
+    return ("Claude was ended by signal %d."):format(told.signal)
+  elseif told.code == 0 then
+    return "Claude ended."
+  elseif told.code then
+    return ("Claude ended with code %d%s"):format(told.code, words and ": " .. words or ".")
+  end
+  return words or "Claude ended."
+end
+
+---@param self claude-ide.chat.Chat
+---@param told claude-ide.chat.Told
+function M.ended(self, told)
+  self.store:settle()
+  self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
+  self.words = how(told)
+  require("claude-ide.decisions").gone(self.asker, "that Claude is gone")
+  local waiting = self.queue
+  self.queue = {}
+  if not self.closing then
+    note(self, self.words .. "\nWhat you send next starts it again.")
+  end
+  for _, prompt in ipairs(waiting) do
+    if self.give_back then
+      self.give_back(prompt.text)
+    end
+  end
+end
+
+return M
