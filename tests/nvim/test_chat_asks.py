@@ -27,7 +27,7 @@ def test_a_command_is_allowed_once(begin_chat):
     nvim = begin_chat(call("Bash", command="echo made > made.txt", description="Makes a file"))
     wait_asked(nvim, "echo made > made.txt")
     nvim.wait_screen("Makes a file")
-    assert nvim.lua("return require('claude-ide.statusline').text()").endswith("1 permission")
+    assert "1 permission" in nvim.lua("return require('claude-ide.statusline').text()")
     nvim.keys("y")
     wait_idle(nvim)
     assert (nvim.project / "made.txt").read_text() == "made\n"
@@ -38,7 +38,7 @@ def test_a_command_is_denied_with_a_word_that_the_model_hears(begin_chat, mock_a
     nvim = begin_chat(f"{call('Bash', command='touch made.txt')} THEN SAY understood")
     wait_asked(nvim, "touch made.txt")
     nvim.keys("rnot in this folder<CR>")
-    wait_text(nvim, "understood")
+    wait_text(nvim, "\nunderstood")
     assert mock_api.seen("not in this folder")
     assert not (nvim.project / "made.txt").exists()
 
@@ -92,7 +92,7 @@ def test_a_question_with_choices_several_and_own_words(begin_chat, mock_api):
     nvim.keys("12oHuge<CR>")
     nvim.wait_screen("Huge")
     nvim.keys("<CR>")
-    wait_text(nvim, "thanks")
+    wait_text(nvim, "\nthanks")
     assert mock_api.seen("Blue") and mock_api.seen("Small, Large, Huge")
 
 
@@ -101,7 +101,7 @@ def test_a_plan_that_was_changed_is_the_one_that_is_carried_out(begin_chat, mock
     wait_idle(nvim)
     plan = nvim.home / ".claude/plans"
     say(nvim, "SAY where")
-    wait_text(nvim, "where")
+    wait_text(nvim, "\nwhere")
     wait_idle(nvim)
     told = str(mock_api.conversation()) + str(mock_api.requests[-1].get("system", ""))
     path = next(part for part in told.replace("\\n", " ").split() if part.startswith(str(plan)) and ".md" in part)
@@ -113,7 +113,7 @@ def test_a_plan_that_was_changed_is_the_one_that_is_carried_out(begin_chat, mock
     nvim.wait("vim.fn.bufname():find('claude://plan/') ~= nil", what="the plan")
     assert nvim.lines() == ["# Plan", "do it"]
     nvim.keys("Godo it well<Esc><CR>")
-    wait_text(nvim, "going")
+    wait_text(nvim, "\ngoing")
     assert mock_api.seen("do it well")
     assert chat(nvim, "return chat.mode") == "default"
 
@@ -125,13 +125,3 @@ def test_a_question_that_is_taken_back_leaves_the_screen(begin_chat):
     wait_idle(nvim)
     nvim.wait("#require('claude-ide.decisions').pending() == 0")
     nvim.wait(lambda: "wants to use" not in "\n".join(nvim.screen()), what="the question to go")
-
-
-def test_a_key_on_its_way_decides_nothing(begin_chat):
-    nvim = begin_chat(call("Bash", command="touch made.txt"))
-    nvim.wait("#require('claude-ide.decisions').pending() == 1")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'")
-    nvim.lua("vim.api.nvim_feedkeys('y', 'xt', false)")
-    assert nvim.lua("return #require('claude-ide.decisions').pending()") in (0, 1)
-    if nvim.lua("return #require('claude-ide.decisions').pending()") == 1:
-        assert not (nvim.project / "made.txt").exists()

@@ -40,11 +40,11 @@
 ---@field give_back? fun(text: string) puts text at the prompt that was not taken
 ---@field closing? boolean the person ended it
 ---@field has_spoken? boolean its session has a file
----@field private args? string[]
+---@field package args? string[]
 ---@field package answers table<integer, fun(result: any, err?: string)> by number
----@field private last_ask integer
----@field private current_model? string of the reply that comes
----@field private on_change fun()
+---@field package last_ask integer
+---@field package current_model? string of the reply that comes
+---@field package on_change fun()
 local Chat = {}
 Chat.__index = Chat
 
@@ -107,7 +107,7 @@ function Chat.new(begin)
   return self
 end
 
----@private
+---@package
 ---@param opts claude-ide.chat.ProgramOpts
 ---@return boolean? ok
 ---@return string? err
@@ -132,7 +132,7 @@ function Chat:is_busy()
   return self.state == "working"
 end
 
----@private
+---@package
 ---@param command table|string
 ---@return boolean
 function Chat:send(command)
@@ -143,7 +143,7 @@ function Chat:send(command)
   return ok == true
 end
 
----@private
+---@package
 ---@param prompt claude-ide.chat.Prompt
 function Chat:show_prompt(prompt)
   if prompt.shown then
@@ -375,7 +375,7 @@ end
 ---What a subagent says is read from its own file.
 local OF_SUBAGENTS_TOO = { asks = true, withdrawn = true }
 
----@private
+---@package
 ---@param told claude-ide.chat.Told[]
 function Chat:hear(told)
   for _, one in ipairs(told) do

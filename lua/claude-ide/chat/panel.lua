@@ -75,7 +75,7 @@ local function fill(panel, text, width)
   local lines, groups = {}, {}
   for _, line in ipairs(text.lines) do
     for _, part in ipairs(vim.split(line[1], "\n", { plain = true })) do
-      lines[#lines + 1] = (vim.fn.strtrans(part:gsub("\t", "    ")):gsub("\r", ""))
+      lines[#lines + 1] = vim.fn.strtrans((part:gsub("\t", "    "):gsub("\r", "")))
       groups[#lines] = line[2]
     end
   end
@@ -93,7 +93,13 @@ local function fill(panel, text, width)
   vim.bo[buf].modifiable = false
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   for row, group in pairs(groups) do
-    vim.api.nvim_buf_set_extmark(buf, namespace, row - 1 --[[@as integer]], 0, { end_col = #lines[row], hl_group = group })
+    vim.api.nvim_buf_set_extmark(
+      buf,
+      namespace,
+      row - 1 --[[@as integer]],
+      0,
+      { end_col = #lines[row], hl_group = group }
+    )
   end
   for at, chunks in ipairs(keys) do
     local col = 0
@@ -194,6 +200,9 @@ local function show(panel)
 end
 
 local function show_first()
+  while panels[1] and panels[1].decision.state ~= "pending" do
+    take_down(table.remove(panels, 1)) -- one that could not be shown
+  end
   local first = panels[1]
   if first then
     require("claude-ide.ui.typing").attach("chats")
@@ -207,7 +216,7 @@ end
 ---@param panel claude-ide.chat.Panel
 function M.open(panel)
   panels[#panels + 1] = panel
-  if #panels == 1 then
+  if #panels == 1 or panels[1].decision.state ~= "pending" then
     show_first()
   end
 end

@@ -76,7 +76,7 @@ local function lines_of(ask)
     lines[#lines + 1] = { "Asked because: " .. reason, "ClaudeTranscriptNotice" }
   end
   if ask.blocked_path then
-    lines[#lines + 1] = { "Outside of the project: " .. shown(ask.blocked_path), "ClaudeTranscriptNotice" }
+    lines[#lines + 1] = { "It needs: " .. shown(ask.blocked_path), "ClaudeTranscriptNotice" }
   end
   return lines
 end

@@ -10,7 +10,11 @@ function M.results(chat, results)
   for _, pair in ipairs(results) do
     local outcome = pair[2].outcome
     local is_change = outcome and outcome.type == "file_change" and not pair[2].is_error
-    if is_change and not chat.granted[pair[1]] and not UNASKED[chat.mode or "default"] then
+    -- A plan is the agent's own file: it may write that one while it plans.
+    local is_plan = is_change
+      and chat.mode == "plan"
+      and (outcome.path or ""):find("/plans/[^/]+%.md$") ~= nil
+    if is_change and not is_plan and not chat.granted[pair[1]] and not UNASKED[chat.mode or "default"] then
       local path = outcome.path or "a file"
       local name = vim.fs.basename(path)
       require("claude-ide.log").warn(

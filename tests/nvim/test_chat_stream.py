@@ -1,0 +1,139 @@
+"""A chat with an agent that is a script: much text, rubbish, a sudden end."""
+
+import json
+import sys
+
+import pytest
+from chat_steps import begin, chat, say, text, wait_idle, wait_text
+
+pytestmark = pytest.mark.dealt
+
+AGENT = """#!{python}
+import json, os, sys
+
+def write(**line):
+    sys.stdout.write(json.dumps(line) + "\\n")
+
+def event(**event):
+    write(type="stream_event", event=event, parent_tool_use_id=None)
+
+for line in sys.stdin:
+    said = json.loads(line)
+    if said["type"] == "control_request":
+        if said["request"]["subtype"] == "initialize":
+            answer = dict(commands=[], models=[])
+            write(type="control_response", response=dict(
+                subtype="success", request_id=said["request_id"], response=answer))
+    elif said["type"] == "user":
+        words = said["message"]["content"][-1]["text"].split()
+        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
+        if words[0] == "die":
+            sys.stderr.write("out of luck\\n")
+            sys.stderr.flush()
+            os._exit(7)
+        if words[0] == "rubbish":
+            sys.stdout.write("\\x1b[31mrubbish\\xff\\n{{}}\\n[1]\\n" + "{{" * 300 + "\\n")
+        count = int(words[1]) if words[0] == "much" else 1
+        event(type="message_start", message=dict(id="m", model="mock"))
+        event(type="content_block_start", index=0, content_block=dict(type="text", text=""))
+        texts = []
+        for number in range(count):
+            delta = f"word {{number}} of many " + ("\\n" if number % 7 == 6 else "") + ("\\n" if number % 70 == 69 else "")
+            texts.append(delta)
+            event(type="content_block_delta", index=0, delta=dict(type="text_delta", text=delta))
+        if words[0] == "cut":
+            write(type="system", subtype="api_retry", attempt=1, max_retries=10, retry_delay_ms=60000,
+                  error_status=529, error="overloaded")
+            sys.stdout.flush()
+            continue
+        block = dict(type="text", text="".join(texts))
+        write(type="assistant", message=dict(id="m", model="mock", content=[block], usage=dict(input_tokens=5)))
+        write(type="result", subtype="success", is_error=False, terminal_reason="completed")
+    sys.stdout.flush()
+"""
+
+
+@pytest.fixture
+def begin_chat(start_nvim, tmp_path):
+    agent = tmp_path / "agent"
+    agent.write_text(AGENT.format(python=sys.executable))
+    agent.chmod(0o755)
+
+    def begin_chat(words="", **more):
+        nvim = start_nvim(opts={"terminal": {"command": [str(agent)]}}, **more)
+        begin(nvim, words)
+        return nvim
+
+    return begin_chat
+
+
+def test_what_is_no_protocol_is_passed_over(begin_chat):
+    nvim = begin_chat("rubbish")
+    wait_text(nvim, "word 0 of many")
+    wait_idle(nvim)
+    assert "not its protocol" in nvim.log()
+
+
+def test_one_that_dies_says_why_and_goes_on_with_the_next_prompt(begin_chat):
+    nvim = begin_chat("hello")
+    wait_idle(nvim)
+    say(nvim, "die")
+    wait_text(nvim, "Claude ended with code 7: out of luck")
+    say(nvim, "once more")
+    nvim.wait(lambda: text(nvim).count("word 0 of many") == 2, what="another answer")
+
+
+def test_a_program_that_is_missing_is_one_sentence(start_nvim):
+    nvim = start_nvim(opts={"terminal": {"command": ["no-such-agent"]}})
+    begin(nvim, "hello")
+    nvim.wait_screen("`no-such-agent` was not found")
+
+
+def test_a_stream_that_was_cut_is_void_and_the_retry_is_told(begin_chat):
+    nvim = begin_chat("cut")
+    nvim.wait_screen("overloaded (529)")
+    nvim.wait(lambda: "word 0" not in text(nvim), what="the partial text to go")
+    assert "retry 1/10" in "\n".join(nvim.screen())
+
+
+def test_much_text_arrives_whole_in_rows_that_stay_short(begin_chat):
+    nvim = begin_chat("much 20000")
+    wait_idle(nvim)
+    messages = chat(
+        nvim,
+        """
+        local texts, most = {}, 0
+        for at = 2, #chat.store.messages do
+          local said = chat.store:message(at, true).blocks[1].text
+          texts[#texts + 1], most = said, math.max(most, #said)
+        end
+        return { table.concat(texts), most, #texts }
+        """,
+    )
+    expected = "".join(
+        f"word {n} of many " + ("\n" if n % 7 == 6 else "") + ("\n" if n % 70 == 69 else "") for n in range(20000)
+    )
+    assert messages[0] == expected
+    assert messages[2] > 3 and messages[1] < 200_000, messages[1:]
+
+
+def test_what_is_sent_while_it_works_and_never_taken_is_given_back(begin_chat):
+    nvim = begin_chat("cut")
+    nvim.wait_screen("overloaded (529)")
+    nvim.keys("idie<Esc><CR>")
+    nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the end")
+    assert nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)") == ["die"]
+
+
+def test_a_hidden_prompt_keeps_its_text_and_quitting_keeps_it_for_the_next(begin_chat, start_nvim, tmp_path):
+    nvim = begin_chat("hello")
+    wait_idle(nvim)
+    nvim.keys("iunfinished words<Esc>q")
+    nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 1", what="the chat to be hidden")
+    nvim.cmd("Claude chat")
+    nvim.wait("vim.api.nvim_get_current_line() == 'unfinished words'")
+    nvim.quit()
+    kept = list((tmp_path / "home").rglob("claude-ide/chat/*.json"))
+    assert json.loads(kept[0].read_text())["draft"] == "unfinished words"
+    again = begin_chat()
+    again.wait("vim.api.nvim_get_current_line() == 'unfinished words'")
