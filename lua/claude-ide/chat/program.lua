@@ -18,7 +18,7 @@ local FLAGS = {
 ---A random UUID, of version 4.
 ---@return string
 function M.uuid()
-  local bytes = { assert(vim.uv.random(16)):byte(1, 16) }
+  local bytes = { assert(vim.uv.random(16)):byte(1, 16) } ---@type table<integer, integer>
   bytes[7] = bytes[7] % 16 + 64
   bytes[9] = bytes[9] % 64 + 128
   return (
@@ -32,7 +32,7 @@ end
 ---@class claude-ide.chat.ProgramOpts
 ---@field session string the id that the session has, or is to have
 ---@field resume? string the session to go on with
----@field fork? boolean in a copy
+---@field fork? boolean go on with a copy of it
 ---@field cwd? string folder; otherwise as the options say
 ---@field args? string[] more arguments for the CLI
 

@@ -54,7 +54,8 @@ end
 ---@return integer milliseconds
 local function now()
   local seconds, microseconds = vim.uv.gettimeofday()
-  return seconds * 1000 + math.floor(microseconds / 1000) --[[@as integer]]
+  local milliseconds = seconds * 1000 + math.floor(microseconds / 1000)
+  return milliseconds --[[@as integer]]
 end
 
 ---@private
