@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use claude_ide_agent::stream_json::StreamJson;
 use claude_ide_agent::{Backend, Chat, Command, Held, Program, Sink, Told};

@@ -41,6 +41,8 @@
 ---@field closing? boolean the person ended it
 ---@field has_spoken? boolean its session has a file
 ---@field package args? string[]
+---@field package told (claude-ide.chat.Told|false)[] that is to be taken in
+---@field package next_told integer
 ---@field package answers table<integer, fun(result: any, err?: string)> by number
 ---@field package last_ask integer
 ---@field package current_model? string of the reply that comes
@@ -76,6 +78,8 @@ function Chat.new(begin)
     granted = {},
     answers = {},
     last_ask = 0,
+    told = {},
+    next_told = 1,
     args = begin.args,
     on_change = begin.on_change,
   }, Chat)
@@ -375,18 +379,74 @@ end
 ---What a subagent says is read from its own file.
 local OF_SUBAGENTS_TOO = { asks = true, withdrawn = true }
 
+---How long what is told may hold the main loop, and bytes of a text that are taken in at once.
+local BUDGET_NS, PIECE = 6 * 1000 * 1000, 4 * 1024
+---How soon it goes on: the screen and the keys get their turn between.
+local PAUSE_MS = 5
+
+---@param one claude-ide.chat.Told
+---@return claude-ide.chat.Told first
+---@return claude-ide.chat.Told? rest
+local function cut(one)
+  if one.type ~= "text" or #one.text <= PIECE then
+    return one
+  end
+  local at = PIECE
+  while at > 1 and one.text:byte(at + 1) >= 0x80 and one.text:byte(at + 1) < 0xc0 do
+    at = at - 1
+  end
+  local function with(text)
+    return vim.tbl_extend("force", one, { text = text })
+  end
+  return with(one.text:sub(1, at)), with(one.text:sub(at + 1))
+end
+
+---@package
+---@param one claude-ide.chat.Told
+function Chat:take_in(one)
+  if one.by and one.by.call and not OF_SUBAGENTS_TOO[one.type] then
+    return
+  end
+  local ok, trace = xpcall(HEAR[one.type] or function() end, debug.traceback, self, one)
+  if not ok then
+    require("claude-ide.log").error("a chat cannot take in %s: %s", one.type, trace)
+  end
+end
+
+---Takes in what was told, a little at a time.
+---@package
+function Chat:go_on()
+  local stop = vim.uv.hrtime() + BUDGET_NS
+  local told = self.told
+  repeat
+    local one = told[self.next_told]
+    local first, rest = cut(one)
+    if rest then
+      told[self.next_told] = rest
+    else
+      told[self.next_told] = false
+      self.next_told = self.next_told + 1
+    end
+    self:take_in(first)
+  until self.next_told > #told or vim.uv.hrtime() > stop
+  if self.next_told > #told then
+    self.told, self.next_told = {}, 1
+    self.on_change()
+  else
+    vim.defer_fn(function()
+      self:go_on()
+    end, PAUSE_MS)
+  end
+end
+
 ---@package
 ---@param told claude-ide.chat.Told[]
 function Chat:hear(told)
-  for _, one in ipairs(told) do
-    if not (one.by and one.by.call) or OF_SUBAGENTS_TOO[one.type] then
-      local ok, trace = xpcall(HEAR[one.type] or function() end, debug.traceback, self, one)
-      if not ok then
-        require("claude-ide.log").error("a chat cannot take in %s: %s", one.type, trace)
-      end
-    end
+  local is_going_on = #self.told > 0
+  vim.list_extend(self.told, told)
+  if not is_going_on and #told > 0 then
+    self:go_on()
   end
-  self.on_change()
 end
 
 ---It is to be drawn anew.

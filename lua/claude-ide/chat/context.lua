@@ -57,6 +57,8 @@ local function missing(at)
   end
 end
 
+local SEVERITIES = { "error", "warning", "information", "hint" }
+
 ---@param diagnostic vim.Diagnostic
 ---@return string
 local function diagnostic_line(diagnostic)
@@ -64,7 +66,9 @@ local function diagnostic_line(diagnostic)
     name_of(diagnostic.bufnr),
     diagnostic.lnum + 1,
     diagnostic.col + 1,
-    (vim.diagnostic.severity[diagnostic.severity] or "?"):lower(),
+    SEVERITIES[
+      diagnostic.severity --[[@as integer]]
+    ] or "?",
     (diagnostic.message:gsub("\n", " ")),
     diagnostic.source and (" (%s)"):format(diagnostic.source) or ""
   )
@@ -77,7 +81,8 @@ M.LIST = {
     doc = "the file beside the chat, unsaved changes too",
     read = function(at)
       local why = missing(at)
-      return not why and lines_of(at.buf, 1, vim.api.nvim_buf_line_count(at.buf)) or nil, why
+      local buf = at.buf --[[@as integer]]
+      return not why and lines_of(buf, 1, vim.api.nvim_buf_line_count(buf)) or nil, why
     end,
   },
   {
@@ -88,12 +93,12 @@ M.LIST = {
       if why then
         return nil, why
       end
-      local first = vim.api.nvim_buf_get_mark(at.buf, "<")[1]
-      local last = vim.api.nvim_buf_get_mark(at.buf, ">")[1]
+      local first = vim.api.nvim_buf_get_mark(at.buf --[[@as integer]], "<")[1]
+      local last = vim.api.nvim_buf_get_mark(at.buf --[[@as integer]], ">")[1]
       if first == 0 or last == 0 then
         return nil, "nothing was selected there"
       end
-      return lines_of(at.buf, math.min(first, last), math.max(first, last))
+      return lines_of(at.buf --[[@as integer]], math.min(first, last), math.max(first, last))
     end,
   },
   {
@@ -104,7 +109,7 @@ M.LIST = {
       if why or not at.win then
         return nil, why or "it is not on the screen"
       end
-      return lines_of(at.buf, vim.fn.line("w0", at.win), vim.fn.line("w$", at.win))
+      return lines_of(at.buf --[[@as integer]], vim.fn.line("w0", at.win), vim.fn.line("w$", at.win))
     end,
   },
   {
@@ -126,7 +131,7 @@ M.LIST = {
     read = function()
       local lines = {}
       for _, diagnostic in
-        ipairs(vim.diagnostic.get(nil, { severity = { min = vim.diagnostic.severity.WARN } }))
+        ipairs(vim.diagnostic.get(nil, { severity = { min = vim.diagnostic.severity.WARN } } --[[@as any]]))
       do
         if vim.api.nvim_buf_is_valid(diagnostic.bufnr) and may_tell(diagnostic.bufnr) and #lines < 200 then
           lines[#lines + 1] = diagnostic_line(diagnostic)
@@ -160,7 +165,7 @@ local function place(chat)
   local best ---@type integer?
   local previous = vim.fn.win_getid(vim.fn.winnr("#"))
   local wins = vim.api.nvim_tabpage_list_wins(0)
-  table.insert(wins, 1, vim.g.claude_chat_origin or previous)
+  table.insert(wins, 1, previous)
   for _, win in ipairs(wins) do
     local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
     if buf and not best and require("claude-ide.privacy").verdict(buf) ~= "elsewhere" then
@@ -171,7 +176,7 @@ local function place(chat)
 end
 
 ---@param text string
----@return string[] names, each once, in the order in which they stand there
+---@return string[] names in the order in which they stand there
 local function named(text)
   local names, seen = {}, {}
   for before, name in (" " .. text):gmatch("([^%w#])#(%l+)%f[^%w]") do
