@@ -171,6 +171,7 @@ impl Told {
     ///
     /// # Errors
     /// `later`, where they are not.
+    #[expect(clippy::result_large_err, reason = "what does not fit is handed back as it came")]
     pub fn join(&mut self, later: Self) -> Result<(), Self> {
         match (self, later) {
             (
