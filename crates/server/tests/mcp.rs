@@ -152,7 +152,6 @@ fn wrong_arguments_are_answered_32602_with_their_name() {
         (json!({}), "name"),
         (json!({ "name": 5 }), "name"),
         (json!({ "name": "noSuchTool" }), "name"),
-        (json!({ "name": "executeCode", "arguments": { "code": "1" } }), "name"),
         (json!({ "name": "openFile", "arguments": [] }), "arguments"),
         (json!({ "name": "openFile" }), "filePath"),
         (json!({ "name": "openFile", "arguments": { "filePath": 1 } }), "filePath"),
