@@ -342,13 +342,13 @@ def test_refuses_a_library_of_other_sources_with_the_same_version(
 @pytest.mark.one_nvim
 def test_sources_are_read_once(start_nvim, plugin_copy, copied_sources):
     opened = """
-    local open, count = io.open, 0
-    io.open = function(path, ...)
+    local open, count = vim.uv.fs_open, 0
+    vim.uv.fs_open = function(path, ...)
       if vim.endswith(path, ".rs") then count = count + 1 end
       return open(path, ...)
     end
     local hash = require("claude-ide.library_hash").hash(...)
-    io.open = open
+    vim.uv.fs_open = open
     return { hash, count }
     """
     first, read = start_nvim().lua(opened, str(plugin_copy))

@@ -16,7 +16,7 @@ vim.api.nvim_create_autocmd("User", {
   callback = function(event) events[#events + 1] = { event.match, event.data } end,
 })
 """
-SLEEPING = {"terminal": {"command": ["sleep", "600"]}}
+SLEEPING = {"terminal": {"command": ["sh", "-c", "exec sleep 600"]}}
 FOCUS_LOST, FOCUS_GAINED = b"\x1b[O", b"\x1b[I"
 
 

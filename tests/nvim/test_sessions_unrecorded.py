@@ -100,7 +100,7 @@ def test_a_text_before_a_call_is_not_the_end_of_the_turn(start, session):
 
 
 def test_one_notice_tells_of_the_end_and_of_a_question(start, session, connect):
-    nvim = start(opts={"terminal": {"command": ["sleep", "600"]}, "notify": {"min_turn_ms": 10000}})
+    nvim = start(opts={"terminal": {"command": ["sh", "-c", "exec sleep 600"]}, "notify": {"min_turn_ms": 10000}})
     nvim.keys(":Claude<CR>")
     nvim.wait("require('claude-ide.terminal').is_visible()", what="the terminal")
     pid = nvim.lua("return vim.b[require('claude-ide.terminal').bufnr()].terminal_job_pid")

@@ -546,7 +546,7 @@ def test_without_an_id_that_of_the_terminal_comes_before_another_clients(start_n
     """Although the other one was connected first and written to last."""
     other = Transcript(script.path.parents[3], script.cwd, "99999999-2222-4333-8444-555555555555")
     other.prompt("Of another client")
-    nvim = start_nvim(env=ENV, init_lua=NOTICES, opts={"terminal": {"command": ["sleep", "600"]}})
+    nvim = start_nvim(env=ENV, init_lua=NOTICES, opts={"terminal": {"command": ["sh", "-c", "exec sleep 600"]}})
     sessions.record(os.getpid(), other.id, "idle", script.cwd)
     connect(nvim)
     nvim.wait("(require('claude-ide.sessions').of_client(1) or {}).id ~= nil", what="the client's session")
