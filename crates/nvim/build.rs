@@ -1,5 +1,5 @@
 //! Compiles a hash of the sources into the library, so that Lua can tell whether it was built from those beside it.
-//! `lua/claude-ide/sources.lua` computes the same: change both. A test compares them.
+//! `lua/claude-ide/library_hash.lua` computes the same: change both. A test compares them.
 
 use std::env;
 use std::fs;
@@ -29,13 +29,16 @@ impl Hash {
     }
 }
 
-/// Every `*.rs` below a folder.
+/// What the library is compiled from: Rust, and the page that it serves.
+const KINDS: [&str; 4] = ["rs", "html", "css", "js"];
+
+/// Every source below a folder.
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
             collect(&path, found)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|extension| KINDS.iter().any(|kind| extension == *kind)) {
             found.push(path);
         }
     }
@@ -46,6 +49,9 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 fn sources(root: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let mut found = vec![root.join("Cargo.toml"), root.join("Cargo.lock")];
     let mut watched = found.clone();
+    let page = root.join("web");
+    collect(&page, &mut found)?;
+    watched.push(page);
     for entry in fs::read_dir(root.join("crates"))? {
         let member = entry?.path();
         for name in ["Cargo.toml", "build.rs"] {

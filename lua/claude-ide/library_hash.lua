@@ -18,6 +18,9 @@ local function key_of(path)
   return stat and require("claude-ide.buffer.stamp").key(stat) or "none"
 end
 
+-- What the library is compiled from: Rust, and the page that it serves.
+local KINDS = { rs = true, html = true, css = true, js = true }
+
 ---@param folder string
 ---@param files string[]
 ---@param folders string[]
@@ -26,7 +29,7 @@ local function collect(folder, files, folders)
   for name, kind in vim.fs.dir(folder) do
     if kind == "directory" then
       collect(folder .. "/" .. name, files, folders)
-    elseif name:sub(-3) == ".rs" then
+    elseif KINDS[name:match("%.(%w+)$")] then
       files[#files + 1] = folder .. "/" .. name
     end
   end
@@ -50,6 +53,7 @@ local function list(root)
       collect(member .. "/src", files, folders)
     end
   end
+  collect(root .. "/web", files, folders)
   table.sort(files)
   return files, folders
 end

@@ -15,6 +15,7 @@ LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin
 FUNCTIONS = ["version", "sources", "start", "stop", "poll", "respond", "fail"]
 FUNCTIONS += ["notify", "disconnect", "set_able", "agents_token", "resources_changed", "set_workspace", "status"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
+WEB_FUNCTIONS = ["web_start", "web_stop", "web_info", "web_code", "web_picture"]
 AGENT_FUNCTIONS = ["agent_open", "agent_command", "agent_close", "agents_stop"]
 
 OPEN = """
@@ -101,7 +102,7 @@ def test_says_which_argument_is_wrong(nvim):
 
 def test_exports_these_functions_and_no_others(nvim):
     exported = nvim.lua(OPEN + "return vim.tbl_keys(library)", str(LIBRARY))
-    assert sorted(exported) == sorted([*FUNCTIONS, *SESSION_FUNCTIONS, *AGENT_FUNCTIONS, "panic"])
+    assert sorted(exported) == sorted([*FUNCTIONS, *SESSION_FUNCTIONS, *WEB_FUNCTIONS, *AGENT_FUNCTIONS, "panic"])
 
 
 def test_a_panic_is_caught_and_logged(nvim):

@@ -40,7 +40,7 @@ def test_subcommands_are_completed_by_their_beginning(start_nvim):
     assert completions(nvim, "Claude ") == nvim.lua(
         "return vim.tbl_map(function(sub) return sub.name end, require('claude-ide.command.registry'))"
     )
-    assert completions(nvim, "Claude se") == ["send", "sessions", "selection"]
+    assert completions(nvim, "Claude se") == ["send", "sessions", "serve", "selection"]
     assert completions(nvim, "1,2Claude re") == ["restart", "reject", "review", "resolve"]
     assert completions(nvim, "silent Claude foc") == ["focus"]
 

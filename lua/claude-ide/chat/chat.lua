@@ -43,6 +43,7 @@
 ---@field package args? string[]
 ---@field package told (claude-ide.chat.Told|false)[] that is to be taken in
 ---@field package next_told integer
+---@field package next_byte integer of a text that is taken in by pieces
 ---@field package answers table<integer, fun(result: any, err?: string)> by number
 ---@field package last_ask integer
 ---@field package current_model? string of the reply that comes
@@ -80,6 +81,7 @@ function Chat.new(begin)
     last_ask = 0,
     told = {},
     next_told = 1,
+    next_byte = 1,
     args = begin.args,
     on_change = begin.on_change,
   }, Chat)
@@ -384,21 +386,29 @@ local BUDGET_NS, PIECE = 6 * 1000 * 1000, 4 * 1024
 ---How soon it goes on: the screen and the keys get their turn between.
 local PAUSE_MS = 5
 
----@param one claude-ide.chat.Told
----@return claude-ide.chat.Told first
----@return claude-ide.chat.Told? rest
-local function cut(one)
-  if one.type ~= "text" or #one.text <= PIECE then
-    return one
+---The next of what was told: a long text in pieces, which end where a character ends.
+---@package
+---@return claude-ide.chat.Told
+function Chat:next_piece()
+  local one = self.told[self.next_told] --[[@as claude-ide.chat.Told]]
+  local text, from = one.text or "", self.next_byte
+  ---@param last? integer
+  ---@return claude-ide.chat.Told
+  local function piece(last)
+    ---@diagnostic disable-next-line: return-type-mismatch -- it is what it was but for its text
+    return vim.tbl_extend("force", one, { text = text:sub(from, last) })
   end
-  local at = PIECE
-  while at > 1 and one.text:byte(at + 1) >= 0x80 and one.text:byte(at + 1) < 0xc0 do
-    at = at - 1
+  local last = from + PIECE - 1
+  if one.type ~= "text" or last >= #text then
+    self.told[self.next_told] = false
+    self.next_told, self.next_byte = self.next_told + 1, 1
+    return from == 1 and one or piece()
   end
-  local function with(text)
-    return vim.tbl_extend("force", one, { text = text })
+  while last > from and text:byte(last + 1) >= 0x80 and text:byte(last + 1) < 0xc0 do
+    last = last - 1
   end
-  return with(one.text:sub(1, at)), with(one.text:sub(at + 1))
+  self.next_byte = last + 1
+  return piece(last)
 end
 
 ---@package
@@ -419,15 +429,7 @@ function Chat:go_on()
   local stop = vim.uv.hrtime() + BUDGET_NS
   local told = self.told
   repeat
-    local one = told[self.next_told]
-    local first, rest = cut(one)
-    if rest then
-      told[self.next_told] = rest
-    else
-      told[self.next_told] = false
-      self.next_told = self.next_told + 1
-    end
-    self:take_in(first)
+    self:take_in(self:next_piece())
   until self.next_told > #told or vim.uv.hrtime() > stop
   if self.next_told > #told then
     self.told, self.next_told = {}, 1

@@ -72,7 +72,8 @@ end
 ---@param width integer
 ---@return integer rows on the screen
 local function fill(panel, text, width)
-  local lines, groups = {}, {}
+  local lines = {}
+  local groups = {} ---@type table<integer, string>
   for _, line in ipairs(text.lines) do
     for _, part in ipairs(vim.split(line[1], "\n", { plain = true })) do
       lines[#lines + 1] = vim.fn.strtrans((part:gsub("\t", "    "):gsub("\r", "")))
@@ -93,13 +94,8 @@ local function fill(panel, text, width)
   vim.bo[buf].modifiable = false
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   for row, group in pairs(groups) do
-    vim.api.nvim_buf_set_extmark(
-      buf,
-      namespace,
-      row - 1 --[[@as integer]],
-      0,
-      { end_col = #lines[row], hl_group = group }
-    )
+    local opts = { end_col = #lines[row], hl_group = group }
+    vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, 0, opts)
   end
   for at, chunks in ipairs(keys) do
     local col = 0

@@ -28,7 +28,7 @@ function M.next_mode(chat)
   for index, mode in ipairs(MODES) do
     at = mode == chat.mode and index or at
   end
-  M.set_mode(chat, assert(MODES[at % #MODES + 1]))
+  M.set_mode(chat, MODES[at % #MODES + 1] --[[@as string]])
 end
 
 ---@param chat claude-ide.chat.Chat

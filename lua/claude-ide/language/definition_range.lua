@@ -92,7 +92,7 @@ function M.find(task, args)
   local listed = #known > 0 and (" Its symbols: " .. table.concat(vim.list_slice(known, 1, 40), ", ") .. ".")
     or ""
   task:fail(("%s has no symbol `%s`.%s"):format(shown, args.symbol, listed))
-  error()
+  error("a task that failed has ended")
 end
 
 return M

@@ -101,7 +101,7 @@ function M.find(task, id)
     end
   end
   task:fail(("there is no code action %q; list them with code_actions"):format(id))
-  error()
+  error("a task that failed has ended")
 end
 
 ---@param client vim.lsp.Client
@@ -151,7 +151,7 @@ function M.edits(task, one)
   local client = vim.lsp.get_client_by_id(one.client)
   if not client then
     task:fail("the language server that offered it has ended")
-    error()
+    error("a task that failed has ended")
   end
   local action = one.action
   if type(action.disabled) == "table" then
@@ -176,7 +176,7 @@ function M.edits(task, one)
     return { { edit = action.edit, encoding = encoding } }, note
   elseif not command then
     task:fail("the language server offers it without saying what it would change")
-    error()
+    error("a task that failed has ended")
   end
   local edits, err = run_command(task, client, one.buf, command)
   if err then

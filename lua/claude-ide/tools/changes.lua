@@ -275,7 +275,7 @@ function M.propose(task, changes)
   local answer, failed = decide(task, proposal)
   if not answer then
     task:fail(failed or "nobody can be asked")
-    error()
+    error("a task that failed has ended")
   elseif answer.outcome == "rejected" then
     local why = answer.words and ("They say: " .. answer.words)
       or "They did not say why. Ask before you make these changes in another way."
