@@ -23,9 +23,9 @@ package.preload["claude-ide.transcript"] = function()
 end
 """
 # A CLI that says what it was started with, and where.
-ECHO = {
-    "terminal": {"command": ["sh", "-c", 'echo "args: $*"; echo "in: ${PWD##*/}"; exec sleep 600', "--"], "size": 100}
-}
+CLI = 'case $1 in --mcp-config=*) shift;; esac; echo "args: $*"; echo "in: ${PWD##*/}"; exec sleep 600'
+"""What it is given for the tools of the editor is left out."""
+ECHO = {"terminal": {"command": ["sh", "-c", CLI, "--"], "size": 100}}
 
 
 @pytest.fixture
