@@ -29,7 +29,7 @@ def health(start_nvim):
             """,
             timeout=120,
         )
-        return text[text.index("Sessions ~") : text.index("Surroundings ~")]
+        return text[text.index("Sessions ~") : text.index("Notebooks ~")]
 
     return health
 
