@@ -196,6 +196,7 @@ def test_a_kernel_that_ends_is_told_and_the_next_call_starts_anew(start, connect
     pid = int(code.text("os = __import__('os'); os.getpid()"))
     os.kill(nvim.lua(f"return {KERNEL}.bridge.process.pid"), 9)
     nvim.wait(lambda: not alive(pid), what="the kernel to end with its bridge")
+    nvim.wait(f"{KERNEL}.state == 'off'", what="the end of the bridge to be seen")
     assert code.text("'x' in globals()").endswith("False\n")
 
 

@@ -105,7 +105,8 @@ def test_scrolling_up_brings_what_was_said_before(page, browser, sessions, proje
           const seen = new Set();
           for (let turn = 0; turn < 400 && !seen.has('prompt 0.'); turn++) {
             scroller.scrollTop -= 600;
-            await new Promise((next) => setTimeout(next, 15));
+            // Two frames: in the first the page hears of it and draws, before the second all of that is in the document.
+            await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
             for (const node of document.querySelectorAll('.said')) seen.add(node.innerText.trim());
           }
           done([...seen]);
