@@ -33,7 +33,7 @@ end
 ---@param path string
 ---@return claude-ide.ui.Piece
 local function file(path)
-  return require("claude-ide.ui.winbar_text").name(RANKS.file, "ClaudeDiffFile", vim.fs.basename(path))
+  return require("claude-ide.ui.winbar_text").file(RANKS.file, path)
 end
 
 ---@param rank integer

@@ -27,18 +27,15 @@ end
 ---@param lhs string
 ---@param what string
 ---@param right? boolean
----@return claude-ide.ui.Piece? nil: there is no key for it
+---@return claude-ide.ui.Piece?
 local function hint(rank, lhs, what, right)
-  if lhs ~= "" then
-    local texts = { { "ClaudeDiffKey", " " .. lhs }, { "ClaudeDiffHint", " " .. what .. " " } }
-    return { rank = rank, right = right, texts = texts }
-  end
+  return require("claude-ide.ui.winbar_text").hint(rank, lhs, what, right)
 end
 
 ---@param path string
 ---@return claude-ide.ui.Piece
 local function name(path)
-  return require("claude-ide.ui.winbar_text").name(RANKS.file, "ClaudeDiffFile", vim.fs.basename(path))
+  return require("claude-ide.ui.winbar_text").file(RANKS.file, path)
 end
 
 ---@param pieces table<integer, claude-ide.ui.Piece?> with gaps
@@ -46,11 +43,7 @@ end
 ---@param width integer
 ---@return string
 local function winbar(pieces, count, width)
-  local there = {}
-  for i = 1, count do
-    there[#there + 1] = pieces[i]
-  end
-  return require("claude-ide.ui.winbar_text").winbar(there, width)
+  return require("claude-ide.ui.winbar_text").of_those(pieces, count, width)
 end
 
 ---@param width integer of the window

@@ -65,6 +65,27 @@ function M.name(rank, group, name)
   }
 end
 
+---The name of a file, without its folder.
+---@param rank integer
+---@param path string
+---@return claude-ide.ui.Piece
+function M.file(rank, path)
+  return M.name(rank, "ClaudeDiffFile", vim.fs.basename(path))
+end
+
+---A key and what it does.
+---@param rank integer
+---@param lhs string
+---@param what string
+---@param right? boolean
+---@return claude-ide.ui.Piece? nil: there is no key for it
+function M.hint(rank, lhs, what, right)
+  if lhs ~= "" then
+    local texts = { { "ClaudeDiffKey", " " .. lhs }, { "ClaudeDiffHint", " " .. what .. " " } }
+    return { rank = rank, right = right, texts = texts }
+  end
+end
+
 ---A piece that is cut between two words where there is no room, and says so.
 ---@param rank integer
 ---@param group string
@@ -119,6 +140,19 @@ function M.winbar(pieces, width)
     end
   end
   return table.concat(left) .. "%=" .. table.concat(right)
+end
+
+---The same, of those pieces that there are.
+---@param pieces table<integer, claude-ide.ui.Piece?> with gaps
+---@param count integer
+---@param width integer columns of the window
+---@return string winbar
+function M.of_those(pieces, count, width)
+  local there = {}
+  for i = 1, count do
+    there[#there + 1] = pieces[i]
+  end
+  return M.winbar(there, width)
 end
 
 return M
