@@ -2,6 +2,7 @@
 
 import shutil
 
+import chat_steps
 import pytest
 from session_files import Sessions
 
@@ -39,3 +40,15 @@ def bare(start_nvim, tmp_path):
         return start_nvim(args=["-u", str(init), *args], opts=None, **options)
 
     return start
+
+
+@pytest.fixture
+def begin_chat(start_nvim, mock_api, tmp_path):
+    """A Neovim with a chat in it, which may have something said to it at once."""
+
+    def begin_chat(words="", **more):
+        nvim = chat_steps.start(start_nvim, mock_api, tmp_path, **more)
+        chat_steps.begin(nvim, words)
+        return nvim
+
+    return begin_chat

@@ -6,19 +6,9 @@ import signal
 from pathlib import Path
 
 import pytest
-from chat_steps import begin, call, chat, say, start, text, wait_idle, wait_text
+from chat_steps import call, chat, say, text, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
-
-
-@pytest.fixture
-def begin_chat(start_nvim, mock_api, tmp_path):
-    def begin_chat(words="", **more):
-        nvim = start(start_nvim, mock_api, tmp_path, **more)
-        begin(nvim, words)
-        return nvim
-
-    return begin_chat
 
 
 @pytest.mark.every_nvim

@@ -1,26 +1,32 @@
 """What an agent asks in a chat: edits, tools, questions, plans; with the real CLI against the scripted model."""
 
 import pytest
-from chat_steps import begin, call, chat, say, start, text, wait_idle, wait_text
+from chat_steps import call, chat, say, text, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
-
-
-@pytest.fixture
-def begin_chat(start_nvim, mock_api, tmp_path):
-    def begin_chat(words="", **more):
-        nvim = start(start_nvim, mock_api, tmp_path, **more)
-        begin(nvim, words)
-        return nvim
-
-    return begin_chat
 
 
 def wait_asked(nvim, words):
     """A question is on the screen, and its keys count."""
     nvim.wait_screen(words)
     nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
-    nvim.lua("vim.uv.sleep(320)")  # what a key is held off for
+    nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 0")  # the window has come: keys count
+
+
+def test_a_key_that_was_on_its_way_decides_nothing(begin_chat):
+    nvim = begin_chat()
+    nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 1e9")
+    say(nvim, call("Bash", command="echo made > made.txt", description="Makes a file"))
+    nvim.wait_screen("echo made > made.txt")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.keys("y")
+    nvim.keys(":let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1", what="the keys to be read")
+    assert nvim.lua("return require('claude-ide.decisions').count('permission')") == 1
+    wait_asked(nvim, "echo made > made.txt")
+    nvim.keys("y")
+    wait_idle(nvim)
+    assert nvim.lua("return vim.fn.filereadable('made.txt')") == 1
 
 
 def test_a_command_is_allowed_once(begin_chat):

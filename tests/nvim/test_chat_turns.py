@@ -1,21 +1,11 @@
 """A chat over several turns: interrupted, queued, with what the editor has, resumed; with the real CLI."""
 
 import pytest
-from chat_steps import begin, call, chat, say, start, text, wait_idle, wait_text
+from chat_steps import call, chat, say, text, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
 UNASKED = {"terminal": {"command": ["claude", "--permission-mode", "bypassPermissions"]}}
-
-
-@pytest.fixture
-def begin_chat(start_nvim, mock_api, tmp_path):
-    def begin_chat(words="", **more):
-        nvim = start(start_nvim, mock_api, tmp_path, **more)
-        begin(nvim, words)
-        return nvim
-
-    return begin_chat
 
 
 def wait_diff(nvim):

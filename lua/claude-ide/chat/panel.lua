@@ -9,7 +9,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.chat.panel")
 local ZINDEX = 45
 local WIDTH, HEIGHT = 90, 0.6
 ---A key that was on its way when the window came decides nothing.
-local GRACE_NS = 300 * 1000 * 1000
+M.GRACE_MS = 300
 
 ---@class claude-ide.chat.panel.Action
 ---@field keys string[]
@@ -118,7 +118,7 @@ local function map(panel, text)
   for _, action in ipairs(text.actions) do
     for _, lhs in ipairs(action.keys) do
       vim.keymap.set("n", lhs, function()
-        if vim.uv.hrtime() - (panel.came or 0) > GRACE_NS and panel.decision.state == "pending" then
+        if vim.uv.hrtime() - (panel.came or 0) > M.GRACE_MS * 1e6 and panel.decision.state == "pending" then
           require("claude-ide.safely").wrap("answer a question", action.run)()
         end
       end, { buffer = panel.buf, nowait = true, silent = true, desc = "Claude Code: " .. action.desc })
@@ -149,7 +149,7 @@ end
 
 ---Draws what it shows now.
 ---@param panel claude-ide.chat.Panel
-function M.draw(panel)
+local function draw(panel)
   local text = panel.text()
   local width = math.max(math.min(WIDTH, vim.o.columns - 4), 10)
   local rows = fill(panel, text, width)
@@ -183,13 +183,13 @@ local function show(panel)
   bo.buftype, bo.swapfile, bo.undolevels = "nofile", false, -1
   require("claude-ide.ui.ours").mark(buf, "question", panel.decision.id)
   vim.b[buf].claude_private = true
-  M.draw(panel)
+  draw(panel)
   vim.api.nvim_create_autocmd("VimResized", {
     buffer = buf,
     desc = "Claude Code: a question stays on the screen",
     callback = function()
       if panel.win and vim.api.nvim_win_is_valid(panel.win) then
-        M.draw(panel)
+        draw(panel)
       end
     end,
   })
@@ -229,6 +229,37 @@ function M.close(decision)
     end
   end
   show_first()
+end
+
+---Draws a question anew: what it shows has changed.
+---@param decision claude-ide.Decision
+function M.redraw(decision)
+  for _, panel in ipairs(panels) do
+    if panel.decision == decision and panel.buf then
+      draw(panel)
+    end
+  end
+end
+
+---How decisions of a kind are shown here.
+---@param one string
+---@param many string
+---@param text_of fun(decision: any): claude-ide.chat.panel.Text
+---@return claude-ide.decisions.Presenter
+function M.presenter(one, many, text_of)
+  return {
+    one = one,
+    many = many,
+    present = function(decision)
+      M.open({
+        decision = decision,
+        text = function()
+          return text_of(decision)
+        end,
+      })
+    end,
+    withdraw = M.close,
+  }
 end
 
 ---Puts it aside: its window goes, and it waits. `M.focus` brings it back.

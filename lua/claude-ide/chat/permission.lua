@@ -175,35 +175,13 @@ local function text_of(permission)
   }
 end
 
-local registered = false
-
-local function register()
-  if registered then
-    return
-  end
-  registered = true
-  require("claude-ide.decisions").register(KIND, {
-    one = "permission",
-    many = "permissions",
-    present = function(decision)
-      ---@cast decision claude-ide.chat.Permission
-      require("claude-ide.chat.panel").open({
-        decision = decision,
-        text = function()
-          return text_of(decision)
-        end,
-      })
-    end,
-    withdraw = function(decision)
-      require("claude-ide.chat.panel").close(decision)
-    end,
-  })
-end
-
 ---Asks the person.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
-  register()
+  require("claude-ide.decisions").register(
+    KIND,
+    require("claude-ide.chat.panel").presenter("permission", "permissions", text_of)
+  )
   require("claude-ide.decisions").ask(KIND, request.chat.asker, request, { ask = request.ask })
 end
 

@@ -149,32 +149,25 @@ function M.focus()
   return plan ~= nil
 end
 
-local registered = false
-
-local function register()
-  if registered then
-    return
-  end
-  registered = true
-  require("claude-ide.decisions").register(KIND, {
-    one = "plan",
-    many = "plans",
-    present = function(decision)
-      ---@cast decision claude-ide.chat.Plan
-      require("claude-ide.ui.attention").when_free(decision.id, "a plan", function()
-        show(decision)
-      end, "Claude has a plan")
-    end,
-    withdraw = function(decision)
-      ---@cast decision claude-ide.chat.Plan
-      local text = text_of(decision)
-      if text ~= decision.text then
-        require("claude-ide.ui.kept_words").give_back(text, "The plan is gone")
-      end
-      take_down(decision)
-    end,
-  })
-end
+---@type claude-ide.decisions.Presenter
+local presenter = {
+  one = "plan",
+  many = "plans",
+  present = function(decision)
+    ---@cast decision claude-ide.chat.Plan
+    require("claude-ide.ui.attention").when_free(decision.id, "a plan", function()
+      show(decision)
+    end, "Claude has a plan")
+  end,
+  withdraw = function(decision)
+    ---@cast decision claude-ide.chat.Plan
+    local text = text_of(decision)
+    if text ~= decision.text then
+      require("claude-ide.ui.kept_words").give_back(text, "The plan is gone")
+    end
+    take_down(decision)
+  end,
+}
 
 ---Asks the person.
 ---@param request claude-ide.chat.Request
@@ -183,7 +176,7 @@ function M.ask(request)
   if type(plan) ~= "string" then
     return require("claude-ide.chat.permission").ask(request)
   end
-  register()
+  require("claude-ide.decisions").register(KIND, presenter)
   require("claude-ide.decisions").ask(KIND, request.chat.asker, request, { text = plan })
 end
 

@@ -8,7 +8,6 @@ local KIND = "question"
 ---@field at integer the one that is shown
 ---@field chosen table<integer, table<integer, true>> options by question
 ---@field own table<integer, string> own words by question
----@field panel claude-ide.chat.Panel
 
 ---@param question claude-ide.chat.Question
 ---@param at integer
@@ -39,7 +38,7 @@ end
 local function go_on(question)
   if question.at < #question.questions then
     question.at = question.at + 1
-    return require("claude-ide.chat.panel").draw(question.panel)
+    return require("claude-ide.chat.panel").redraw(question)
   end
   local answers = {}
   for at, one in ipairs(question.questions) do
@@ -61,7 +60,7 @@ local function pick(question, index)
     local chosen = question.chosen[question.at] or {}
     chosen[index] = not chosen[index] or nil
     question.chosen[question.at] = chosen
-    return require("claude-ide.chat.panel").draw(question.panel)
+    return require("claude-ide.chat.panel").redraw(question)
   end
   question.chosen[question.at], question.own[question.at] = { [index] = true }, nil
   go_on(question)
@@ -81,7 +80,7 @@ local function own_words(question)
       question.chosen[at] = nil
       return go_on(question)
     end
-    require("claude-ide.chat.panel").draw(question.panel)
+    require("claude-ide.chat.panel").redraw(question)
   end)
 end
 
@@ -150,7 +149,7 @@ local function text_of(question)
       hidden = #question.questions == 1,
       run = function()
         question.at = math.max(question.at - 1, 1)
-        panel.draw(question.panel)
+        panel.redraw(question)
       end,
     },
     {
@@ -187,32 +186,6 @@ local function text_of(question)
   }
 end
 
-local registered = false
-
-local function register()
-  if registered then
-    return
-  end
-  registered = true
-  require("claude-ide.decisions").register(KIND, {
-    one = "question",
-    many = "questions",
-    present = function(decision)
-      ---@cast decision claude-ide.chat.Question
-      decision.panel = {
-        decision = decision,
-        text = function()
-          return text_of(decision)
-        end,
-      }
-      require("claude-ide.chat.panel").open(decision.panel)
-    end,
-    withdraw = function(decision)
-      require("claude-ide.chat.panel").close(decision)
-    end,
-  })
-end
-
 ---Asks the person.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
@@ -220,7 +193,10 @@ function M.ask(request)
   if type(questions) ~= "table" or #questions == 0 then
     return require("claude-ide.chat.permission").ask(request)
   end
-  register()
+  require("claude-ide.decisions").register(
+    KIND,
+    require("claude-ide.chat.panel").presenter("question", "questions", text_of)
+  )
   require("claude-ide.decisions").ask(KIND, request.chat.asker, request, {
     questions = questions,
     at = 1,
