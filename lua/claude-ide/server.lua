@@ -267,14 +267,20 @@ function M.info()
   return running
 end
 
----The connected clients in the order in which they came. One that takes notifications has the state "ready".
+---@param those table<integer, claude-ide.Client>
 ---@return claude-ide.Client[]
-function M.clients()
-  local list = vim.tbl_values(clients)
+local function in_order(those)
+  local list = vim.tbl_values(those)
   table.sort(list, function(left, right)
     return left.id < right.id
   end)
   return list
+end
+
+---The connected clients in the order in which they came. One that takes notifications has the state "ready".
+---@return claude-ide.Client[]
+function M.clients()
+  return in_order(clients)
 end
 
 ---@param id integer
@@ -293,11 +299,7 @@ end
 ---The agents that are connected, in the order in which they came.
 ---@return claude-ide.Client[]
 function M.agents()
-  local list = vim.tbl_values(agents)
-  table.sort(list, function(left, right)
-    return left.id < right.id
-  end)
-  return list
+  return in_order(agents)
 end
 
 ---Notes that a client has called a tool.

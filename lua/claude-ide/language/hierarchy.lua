@@ -23,7 +23,7 @@ function M.follow(task, args, what)
     task:fail(why_not)
   end
   local all, items = {}, 0
-  local errors = require("claude-ide.language.navigate").each(task, clients, function(client)
+  require("claude-ide.language.navigate").each(task, clients, all, function(client)
     local prepared, err = send(task, client, what.prepare, locate.params(place, client), buf)
     for _, item in ipairs(type(prepared) == "table" and prepared or {}) do
       items = items + 1
@@ -34,12 +34,7 @@ function M.follow(task, args, what)
       end
     end
     return err
-  end, function()
-    return #all > 0
   end)
-  if #all == 0 and #errors > 0 then
-    task:fail(table.concat(errors, "; "))
-  end
   local notes = place.note and { place.note } or {}
   if #all == 0 then
     local where = ("`%s` at %s:%d"):format(place.name, locate.shown(args.path), place.row + 1)

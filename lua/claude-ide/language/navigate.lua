@@ -9,23 +9,25 @@ local M = {}
 ---@field context? table more parameters
 
 ---Asks every server of the file, once more where one that found nothing was still reading the project.
+---Ends the task where all that came is errors.
 ---@param task claude-ide.language.Task
 ---@param clients vim.lsp.Client[]
+---@param found any[] what `ask` adds to
 ---@param ask fun(client: vim.lsp.Client): string? err
----@param found fun(): boolean
----@return string[] errors
-function M.each(task, clients, ask, found)
+function M.each(task, clients, found, ask)
   local errors = {}
   for round = 1, 2 do
     errors = {}
     for _, client in ipairs(clients) do
       errors[#errors + 1] = ask(client)
     end
-    if found() or round == 2 or not require("claude-ide.language.servers").settle(task, clients) then
+    if #found > 0 or round == 2 or not require("claude-ide.language.servers").settle(task, clients) then
       break
     end
   end
-  return errors
+  if #found == 0 and #errors > 0 then
+    task:fail(table.concat(errors, "; "))
+  end
 end
 
 ---@param task claude-ide.language.Task
@@ -42,17 +44,12 @@ function M.locations(task, args, what)
     task:fail(why_not)
   end
   local all = {}
-  local errors = M.each(task, clients, function(client)
+  M.each(task, clients, all, function(client)
     local params = vim.tbl_extend("error", locate.params(place, client), what.context or {})
     local result, err = require("claude-ide.language.request").send(task, client, what.method, params, buf)
     hits.add_locations(all, result, client)
     return err
-  end, function()
-    return #all > 0
   end)
-  if #all == 0 and #errors > 0 then
-    task:fail(table.concat(errors, "; "))
-  end
   local notes = place.note and { place.note } or {}
   local names = require("claude-ide.language.servers").names(clients)
   if #all == 0 then

@@ -107,15 +107,8 @@ end
 ---Lets others have their turn, where it is time for that. To be called now and then in what may take long.
 function Task:breathe()
   if vim.uv.hrtime() - self.since > SLICE_NS then
-    self:await(function(resume)
-      -- Through the event loop: scheduled work alone would run before the next key is read.
-      local timer = vim.defer_fn(resume, 0)
-      return function()
-        if not timer:is_closing() then
-          timer:close()
-        end
-      end
-    end)
+    -- Through the event loop: scheduled work alone would run before the next key is read.
+    self:sleep(0)
   end
 end
 

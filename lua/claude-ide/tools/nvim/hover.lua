@@ -26,7 +26,7 @@ return require("claude-ide.language.task").tool(function(task, args)
     task:fail(why_not)
   end
   local texts = {}
-  local errors = require("claude-ide.language.navigate").each(task, clients, function(client)
+  require("claude-ide.language.navigate").each(task, clients, texts, function(client)
     local result, err =
       require("claude-ide.language.request").send(task, client, method, locate.params(place, client), buf)
     local text = result and vim.trim(text_of(result.contents)) or ""
@@ -34,12 +34,7 @@ return require("claude-ide.language.task").tool(function(task, args)
       texts[#texts + 1] = text
     end
     return err
-  end, function()
-    return #texts > 0
   end)
-  if #texts == 0 and #errors > 0 then
-    task:fail(table.concat(errors, "; "))
-  end
   local where = ("`%s` in %s:%d"):format(place.name, locate.shown(args.path), place.row + 1)
   if #texts == 0 then
     return { text = ("%s says nothing of %s."):format(servers.names(clients), where) }

@@ -63,7 +63,7 @@ return require("claude-ide.language.task").tool(function(task, args)
   local clients = vim.tbl_map(function(one)
     return one.client
   end, asked)
-  local errors = require("claude-ide.language.navigate").each(task, clients, function(client)
+  require("claude-ide.language.navigate").each(task, clients, all, function(client)
     local result, err = require("claude-ide.language.request").send(
       task,
       client,
@@ -87,12 +87,8 @@ return require("claude-ide.language.task").tool(function(task, args)
       task:breathe()
     end
     return err
-  end, function()
-    return #all > 0
   end)
-  if #all == 0 and #errors > 0 then
-    task:fail(table.concat(errors, "; "))
-  elseif #all == 0 then
+  if #all == 0 then
     local names = require("claude-ide.language.servers").names(clients)
     return { text = ("%s knows no symbol like `%s` here."):format(names, args.query) }
   end
