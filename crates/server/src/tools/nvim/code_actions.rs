@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    ask,
-    writes::{file_argument, file_schema},
-};
+use super::{ask, path_argument, writes::file_schema};
 use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work};
 
 pub(crate) const TOOL: Tool = Tool {
@@ -32,7 +29,7 @@ pub(crate) const TOOL: Tool = Tool {
 };
 
 fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
-    let mut asked = file_argument(&mut args, context)?;
+    let mut asked = path_argument(&mut args, context)?;
     for name in ["line", "end_line"] {
         if let Some(line) = args.optional_line(name)? {
             asked.insert(name.to_owned(), line.into());

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    ask,
-    writes::{file_argument, file_schema},
-};
+use super::{ask, path_argument, writes::file_schema};
 use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work};
 
 pub(crate) const TOOL: Tool = Tool {
@@ -25,5 +22,5 @@ pub(crate) const TOOL: Tool = Tool {
 };
 
 fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
-    Ok(ask(file_argument(&mut args, context)?))
+    Ok(ask(path_argument(&mut args, context)?))
 }

@@ -106,8 +106,7 @@ pub(crate) fn symbol_arguments(
     args: &mut Arguments,
     context: &Context<'_>,
 ) -> Result<Map<String, Value>, InvalidArgument> {
-    let mut asked = Map::new();
-    asked.insert("path".to_owned(), context.absolute(args.path("path")?).into());
+    let mut asked = path_argument(args, context)?;
     asked.insert("symbol".to_owned(), args.path("symbol")?.into());
     if let Some(line) = args.optional_line("line")? {
         asked.insert("line".to_owned(), line.into());
