@@ -3,8 +3,9 @@
 //! A web page can make a name of its own point here (DNS rebinding); it cannot make a browser send another `Host`. A page of
 //! another origin can send requests here; it cannot make a browser hide where they come from.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
+use claude_ide_system::host::{is_this_machine, without_port};
 use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 
 /// Why a request is refused before anything is looked at.
@@ -30,7 +31,7 @@ impl Door {
         let host = only(headers, &HOST).ok_or(Refusal::Host)?;
         let name = without_port(host);
         let is_named = self.names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if !is_named && !self.is_here(name, local) {
+        if !is_named && !is_this_machine(name, &self.host, local) {
             return Err(Refusal::Host);
         }
         let fits = |origin: &str| {
@@ -51,16 +52,6 @@ impl Door {
         let sites = headers.get_all(HeaderName::from_static("sec-fetch-site"));
         sites.iter().any(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"))
     }
-
-    fn is_here(&self, name: &str, local: Option<SocketAddr>) -> bool {
-        if name.eq_ignore_ascii_case("localhost") || name.eq_ignore_ascii_case(&self.host) {
-            return true;
-        }
-        name.parse::<IpAddr>().is_ok_and(|address| {
-            address.to_canonical().is_loopback()
-                || local.is_some_and(|local| local.ip().to_canonical() == address.to_canonical())
-        })
-    }
 }
 
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
@@ -69,14 +60,6 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
         (Some(value), None) => value.to_str().ok().map(str::trim),
         _ => None,
     }
-}
-
-/// `127.0.0.1:80` → `127.0.0.1`, `[::1]:80` → `::1`
-fn without_port(host: &str) -> &str {
-    if let Some(bracketed) = host.strip_prefix('[') {
-        return bracketed.split(']').next().unwrap_or_default();
-    }
-    host.split_once(':').map_or(host, |(name, _)| name)
 }
 
 #[cfg(test)]

@@ -8,13 +8,10 @@ mod header;
 mod refusal;
 mod route;
 
-use std::{
-    io,
-    net::{IpAddr, SocketAddr},
-    sync::Arc,
-};
+use std::{io, net::SocketAddr, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use claude_ide_system::host::{is_this_machine, without_port};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
@@ -167,14 +164,7 @@ impl Doorkeeper<'_> {
     /// A web page can make a name of its own point here (DNS rebinding); it cannot make a browser send another name.
     fn knows_host(&self, host: &[u8]) -> bool {
         let Ok(host) = std::str::from_utf8(host) else { return false };
-        let name = without_port(host.trim());
-        if name.eq_ignore_ascii_case("localhost") || name.eq_ignore_ascii_case(self.host) {
-            return true;
-        }
-        name.parse::<IpAddr>().is_ok_and(|address| {
-            address.to_canonical().is_loopback()
-                || self.local.is_some_and(|local| local.ip().to_canonical() == address.to_canonical())
-        })
+        is_this_machine(without_port(host.trim()), self.host, self.local)
     }
 }
 
@@ -193,14 +183,6 @@ fn post(headers: &Headers<'_, '_>, endpoint: &Endpoint) -> Result<(usize, bool),
         return Err(Refusal::TooLarge);
     }
     Ok((length, headers.lists("connection", "close")))
-}
-
-/// `127.0.0.1:80` → `127.0.0.1`, `[::1]:80` → `::1`
-fn without_port(host: &str) -> &str {
-    if let Some(bracketed) = host.strip_prefix('[') {
-        return bracketed.split(']').next().unwrap_or_default();
-    }
-    host.split_once(':').map_or(host, |(name, _)| name)
 }
 
 #[cfg(test)]
