@@ -41,17 +41,13 @@
 ---@field closing? boolean the person ended it
 ---@field has_spoken? boolean its session has a file
 ---@field package args? string[]
----@field package told (claude-ide.chat.Told|false)[] that is to be taken in
----@field package next_told integer
----@field package next_byte integer of a text that is taken in by pieces
----@field package answers table<integer, fun(result: any, err?: string)> by number
+---@field package inbox claude-ide.chat.Inbox
+---@field answers table<integer, fun(result: any, err?: string)> by number
 ---@field package last_ask integer
----@field package current_model? string of the reply that comes
+---@field current_model? string of the reply that comes
 ---@field package on_change fun()
 local Chat = {}
 Chat.__index = Chat
-
-local INTERRUPTED = "[Request interrupted by user"
 
 ---@class claude-ide.chat.Begin
 ---@field resume? string
@@ -79,12 +75,14 @@ function Chat.new(begin)
     granted = {},
     answers = {},
     last_ask = 0,
-    told = {},
-    next_told = 1,
-    next_byte = 1,
     args = begin.args,
     on_change = begin.on_change,
   }, Chat)
+  self.inbox = require("claude-ide.chat.inbox").new(function(told)
+    require("claude-ide.chat.hear").take_in(self, told)
+  end, function()
+    self.on_change()
+  end)
   self.asker = require("claude-ide.chat.asks").source(self)
   local ok, err = self:start({
     session = session,
@@ -149,7 +147,6 @@ function Chat:send(command)
   return ok == true
 end
 
----@package
 ---@param prompt claude-ide.chat.Prompt
 function Chat:show_prompt(prompt)
   if prompt.shown then
@@ -203,12 +200,13 @@ function Chat:say(text, content)
   return true
 end
 
+---Takes a prompt out of the queue.
 ---@param id string
 ---@return claude-ide.chat.Prompt?
-local function take(queue, id)
-  for at, prompt in ipairs(queue) do
+function Chat:take(id)
+  for at, prompt in ipairs(self.queue) do
     if prompt.id == id then
-      return table.remove(queue, at)
+      return table.remove(self.queue, at)
     end
   end
 end
@@ -217,7 +215,7 @@ end
 ---@param prompt claude-ide.chat.Prompt
 ---@return boolean
 function Chat:take_back(prompt)
-  if prompt.shown or not take(self.queue, prompt.id) then
+  if prompt.shown or not self:take(prompt.id) then
     return false
   end
   self:send({ cancel = { id = prompt.id } })
@@ -271,184 +269,10 @@ function Chat:close()
   require("claude-ide.chat.transport").close(self.number)
 end
 
----@type table<string, fun(self: claude-ide.chat.Chat, told: claude-ide.chat.Told)>
-local HEAR = {}
-
-function HEAR.started(self, told)
-  self.pid = told.pid
-end
-
-function HEAR.ready(self, told)
-  local about = told.about or {}
-  self.commands, self.models = about.commands or {}, about.models or {}
-  self.mode = about.current_permission_mode or self.mode
-  if self.state == "starting" then
-    self.state = #self.queue > 0 and "working" or "idle"
-  end
-end
-
-function HEAR.session(self, told)
-  local about = told.about or {}
-  self.mode, self.model = about.permissionMode or self.mode, about.model or self.model
-  if about.session_id and about.session_id ~= self.session then
-    self:renew(about.session_id)
-  end
-  self.has_spoken = true
-end
-
-function HEAR.begins(self, told)
-  self.retry, self.doing = nil, nil
-  self.current_model = told.model
-end
-
-function HEAR.text(self, told)
-  self.store:append(tostring(told.block), told.kind --[[@as any]], told.text or "", self.current_model)
-end
-
-function HEAR.calling(self, told)
-  self.store:calling(told.id or "", told.name or "", self.current_model)
-end
-
-function HEAR.void(self)
-  self.store:void()
-end
-
-function HEAR.said(self, told)
-  local first = (told.blocks or {})[1]
-  local text = first and first.type == "text" and first.text or ""
-  if told.kind == "reply" or told.kind == "output" then
-    self.store:said(told)
-  elseif vim.startswith(text, INTERRUPTED) then
-    self.store:put("interrupted", "")
-  elseif text:find("^<local%-command%-std") then
-    self.store:put("output", text)
-  end
-end
-
-function HEAR.results(self, told)
-  self.store:results(told.results or {}, function(call)
-    return self.rejected[call] == true
-  end)
-  require("claude-ide.chat.tripwire").results(self, told.results or {})
-end
-
-function HEAR.asks(self, told)
-  require("claude-ide.chat.asks").ask(self, told.request --[[@as string]], told.ask or {})
-end
-
-function HEAR.withdrawn(self, told)
-  require("claude-ide.chat.asks").withdraw(self, told.request --[[@as string]])
-end
-
-function HEAR.prompt(self, told)
-  if told.state == "started" then
-    self.state = "working"
-    local prompt = take(self.queue, told.id or "")
-    if prompt then
-      self:show_prompt(prompt)
-    end
-  elseif told.state == "cancelled" then
-    local prompt = take(self.queue, told.id or "")
-    if prompt and not prompt.shown and self.give_back then
-      self.give_back(prompt.text)
-    end
-  end
-end
-
-function HEAR.turn(self, told)
-  require("claude-ide.chat.turn").over(self, told.about or {})
-end
-
-function HEAR.status(self, told)
-  require("claude-ide.chat.turn").status(self, told.subject or "", told.about or {})
-end
-
-function HEAR.answer(self, told)
-  local done = self.answers[told.number]
-  self.answers[told.number] = nil
-  if done then
-    done(told.result, told.error)
-  end
-end
-
-function HEAR.ended(self, told)
-  local transport = require("claude-ide.chat.transport")
-  transport.forget(self.number)
-  transport.close(self.number)
-  require("claude-ide.chat.turn").ended(self, told)
-end
-
----What a subagent says is read from its own file.
-local OF_SUBAGENTS_TOO = { asks = true, withdrawn = true }
-
----How long what is told may hold the main loop, and bytes of a text that are taken in at once.
-local BUDGET_NS, PIECE = 6 * 1000 * 1000, 4 * 1024
----How soon it goes on: the screen and the keys get their turn between.
-local PAUSE_MS = 5
-
----The next of what was told: a long text in pieces, which end where a character ends.
----@package
----@return claude-ide.chat.Told
-function Chat:next_piece()
-  local one = self.told[self.next_told] --[[@as claude-ide.chat.Told]]
-  local text, from = one.text or "", self.next_byte
-  ---@param last? integer
-  ---@return claude-ide.chat.Told
-  local function piece(last)
-    ---@diagnostic disable-next-line: return-type-mismatch -- it is what it was but for its text
-    return vim.tbl_extend("force", one, { text = text:sub(from, last) })
-  end
-  local last = from + PIECE - 1
-  if one.type ~= "text" or last >= #text then
-    self.told[self.next_told] = false
-    self.next_told, self.next_byte = self.next_told + 1, 1
-    return from == 1 and one or piece()
-  end
-  while last > from and text:byte(last + 1) >= 0x80 and text:byte(last + 1) < 0xc0 do
-    last = last - 1
-  end
-  self.next_byte = last + 1
-  return piece(last)
-end
-
----@package
----@param one claude-ide.chat.Told
-function Chat:take_in(one)
-  if one.by and one.by.call and not OF_SUBAGENTS_TOO[one.type] then
-    return
-  end
-  local ok, trace = xpcall(HEAR[one.type] or function() end, debug.traceback, self, one)
-  if not ok then
-    require("claude-ide.log").error("a chat cannot take in %s: %s", one.type, trace)
-  end
-end
-
----Takes in what was told, a little at a time.
----@package
-function Chat:go_on()
-  local stop = vim.uv.hrtime() + BUDGET_NS
-  local told = self.told
-  repeat
-    self:take_in(self:next_piece())
-  until self.next_told > #told or vim.uv.hrtime() > stop
-  if self.next_told > #told then
-    self.told, self.next_told = {}, 1
-    self.on_change()
-  else
-    vim.defer_fn(function()
-      self:go_on()
-    end, PAUSE_MS)
-  end
-end
-
 ---@package
 ---@param told claude-ide.chat.Told[]
 function Chat:hear(told)
-  local is_going_on = #self.told > 0
-  vim.list_extend(self.told, told)
-  if not is_going_on and #told > 0 then
-    self:go_on()
-  end
+  self.inbox:put(told)
 end
 
 ---It is to be drawn anew.

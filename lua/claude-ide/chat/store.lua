@@ -30,11 +30,7 @@ Store.__index = Store
 ---@field changed fun(from: integer, len: integer, changed: integer[]) rows, counted from 0
 ---@field appended fun(text: string, bytes: integer)
 
----A text that is longer goes on in a row of its own, at the next empty line.
-local SPLIT_AT = 48 * 1024
----Results are shown up to here; the rest is behind a line that shows all of it.
-local MAX_RESULT = 16 * 1024
-local MAX_SHOWN = 8 * 1024 * 1024
+local growing, shape = require("claude-ide.chat.growing_text"), require("claude-ide.chat.shape")
 
 ---@return claude-ide.chat.Store
 function Store.new()
@@ -76,54 +72,6 @@ function Store:add(fields)
   return message --[[@as claude-ide.chat.Message]]
 end
 
----@param message claude-ide.chat.Message
----@return string
-local function text_of(message)
-  local parts = message.parts or {}
-  if #parts > 1 then
-    message.parts = { table.concat(parts) }
-  end
-  return (message.parts or {})[1] or ""
-end
-
----Follows whether the end of a text is within a block of code, line by line.
----@param message claude-ide.chat.Message
----@param text string what is added
-local function follow_fences(message, text)
-  local lines = (message.rest or "") .. text
-  local from = 1
-  while true do
-    local stop = lines:find("\n", from, true)
-    if not stop then
-      break
-    end
-    local mark = lines:match("^ ? ? ?(```+)", from) or lines:match("^ ? ? ?(~~~+)", from)
-    if mark and not message.fence then
-      message.fence = mark
-    elseif mark and vim.startswith(mark, message.fence or mark) then
-      message.fence = nil
-    end
-    from = stop + 1
-  end
-  message.rest = lines:sub(from)
-end
-
----Where a long text may be cut in two: after an empty line, outside of code.
----@param message claude-ide.chat.Message
----@param text string what is added
----@return integer? last byte that still belongs to the first
-local function cut_of(message, text)
-  if message.block.bytes < SPLIT_AT or message.fence then
-    return nil
-  end
-  local _, last = text:find("\n\n", 1, true)
-  -- A block of code that begins or ends in the same piece would have to be told apart: the next piece will do.
-  if not last or text:find("```", 1, true) or text:find("~~~", 1, true) then
-    return nil
-  end
-  return last
-end
-
 ---A text goes on.
 ---@param key string names its block
 ---@param kind "text"|"thinking"
@@ -145,14 +93,14 @@ function Store:append(key, kind, text, model)
     })
     self.streamed[key] = self.streamed[key] or last.id
     last.parts[1], last.block.bytes = text, #text
-    follow_fences(last, text)
+    growing.follow(last, text)
     return self:tell(last.id - 1)
   end
-  local cut = kind == "text" and cut_of(last, text) or nil
+  local cut = kind == "text" and growing.cut(last, text) or nil
   local first = cut and text:sub(1, cut) or text
   last.parts[#last.parts + 1] = first
   last.block.bytes = last.block.bytes + #first
-  follow_fences(last, first)
+  growing.follow(last, first)
   if self.listener then
     self.listener.appended(first, last.block.bytes)
   end
@@ -166,7 +114,7 @@ function Store:append(key, kind, text, model)
       key = key,
       model = model,
     })
-    follow_fences(next_one, rest)
+    growing.follow(next_one, rest)
     self:tell(next_one.id - 1)
   end
 end
@@ -226,7 +174,7 @@ function Store:streamed_text(block)
   first = first + 1
   local texts = {}
   for at = first, #self.messages do
-    texts[#texts + 1] = text_of(self.messages[at])
+    texts[#texts + 1] = growing.text(self.messages[at])
   end
   if #texts == 0 then
     return nil, false
@@ -324,65 +272,15 @@ function Store:put(kind, text, more)
   self:tell(message.id - 1)
 end
 
----@param message claude-ide.chat.Message
----@return claude-ide.sessions.Row
-local function row_of(message)
-  local block = message.block
-  local tools ---@type claude-ide.sessions.ToolRow[]?
-  if block.type == "tool_use" then
-    local tool = { name = block.name, status = block.status, start = block.start, ["end"] = block["end"] }
-    tools = {
-      tool --[[@as claude-ide.sessions.ToolRow]],
-    }
-  end
-  return {
-    id = message.id,
-    kind = message.kind,
-    start = message.start,
-    model = message.model,
-    usage = message.usage,
-    tools = tools,
-    has_text = block.type == "text",
-    has_thinking = block.type == "thinking",
-    bytes = block.bytes or 1024,
-  }
-end
-
 ---@param from integer
 ---@param count integer
 ---@return claude-ide.sessions.Row[]
 function Store:rows(from, count)
   local rows = {}
   for at = from + 1, math.min(from + count, #self.messages) do
-    rows[#rows + 1] = row_of(self.messages[at])
+    rows[#rows + 1] = shape.row(self.messages[at])
   end
   return rows
-end
-
----@param text? string
----@param most integer
----@return string?
-local function cut(text, most)
-  if text and #text > most then
-    return (require("claude-ide.position").valid(text:sub(1, most)):gsub("\239\191\189+$", ""))
-  end
-  return text
-end
-
----@param block claude-ide.sessions.Block
----@param most integer
----@return claude-ide.sessions.Block
-local function shown(block, most)
-  local copy = vim.tbl_extend("force", {}, block)
-  if copy.result then
-    copy.result = vim.tbl_extend("force", {}, copy.result)
-    copy.result.content = vim.tbl_map(function(part)
-      local of_part = vim.tbl_extend("force", {}, part)
-      of_part.text = cut(part.text, most)
-      return of_part
-    end, copy.result.content or {})
-  end
-  return copy --[[@as claude-ide.sessions.Block]]
 end
 
 ---@param id integer
@@ -390,24 +288,7 @@ end
 ---@return claude-ide.sessions.Message?
 function Store:message(id, all)
   local message = self.messages[id]
-  if not message then
-    return nil
-  end
-  local block = shown(message.block, all and MAX_SHOWN or MAX_RESULT)
-  if message.parts then
-    block.text = text_of(message)
-  end
-  local blocks = { block }
-  vim.list_extend(blocks, message.more or {})
-  return {
-    id = id,
-    kind = message.kind,
-    uuid = "",
-    start = message.start,
-    model = message.model,
-    usage = message.usage,
-    blocks = blocks,
-  }
+  return message and shape.message(message, all)
 end
 
 ---Whether a call is known, and what it was given.

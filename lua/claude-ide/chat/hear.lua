@@ -1,0 +1,129 @@
+-- What a chat does with each thing that its agent tells.
+local M = {}
+
+local INTERRUPTED = "[Request interrupted by user"
+
+---@type table<string, fun(self: claude-ide.chat.Chat, told: claude-ide.chat.Told)>
+local HEAR = {}
+
+function HEAR.started(self, told)
+  self.pid = told.pid
+end
+
+function HEAR.ready(self, told)
+  local about = told.about or {}
+  self.commands, self.models = about.commands or {}, about.models or {}
+  self.mode = about.current_permission_mode or self.mode
+  if self.state == "starting" then
+    self.state = #self.queue > 0 and "working" or "idle"
+  end
+end
+
+function HEAR.session(self, told)
+  local about = told.about or {}
+  self.mode, self.model = about.permissionMode or self.mode, about.model or self.model
+  if about.session_id and about.session_id ~= self.session then
+    self:renew(about.session_id)
+  end
+  self.has_spoken = true
+end
+
+function HEAR.begins(self, told)
+  self.retry, self.doing = nil, nil
+  self.current_model = told.model
+end
+
+function HEAR.text(self, told)
+  self.store:append(tostring(told.block), told.kind --[[@as any]], told.text or "", self.current_model)
+end
+
+function HEAR.calling(self, told)
+  self.store:calling(told.id or "", told.name or "", self.current_model)
+end
+
+function HEAR.void(self)
+  self.store:void()
+end
+
+function HEAR.said(self, told)
+  local first = (told.blocks or {})[1]
+  local text = first and first.type == "text" and first.text or ""
+  if told.kind == "reply" or told.kind == "output" then
+    self.store:said(told)
+  elseif vim.startswith(text, INTERRUPTED) then
+    self.store:put("interrupted", "")
+  elseif text:find("^<local%-command%-std") then
+    self.store:put("output", text)
+  end
+end
+
+function HEAR.results(self, told)
+  self.store:results(told.results or {}, function(call)
+    return self.rejected[call] == true
+  end)
+  require("claude-ide.chat.tripwire").results(self, told.results or {})
+end
+
+function HEAR.asks(self, told)
+  require("claude-ide.chat.asks").ask(self, told.request --[[@as string]], told.ask or {})
+end
+
+function HEAR.withdrawn(self, told)
+  require("claude-ide.chat.asks").withdraw(self, told.request --[[@as string]])
+end
+
+function HEAR.prompt(self, told)
+  if told.state == "started" then
+    self.state = "working"
+    local prompt = self:take(told.id or "")
+    if prompt then
+      self:show_prompt(prompt)
+    end
+  elseif told.state == "cancelled" then
+    local prompt = self:take(told.id or "")
+    if prompt and not prompt.shown and self.give_back then
+      self.give_back(prompt.text)
+    end
+  end
+end
+
+function HEAR.turn(self, told)
+  require("claude-ide.chat.turn").over(self, told.about or {})
+end
+
+function HEAR.status(self, told)
+  require("claude-ide.chat.turn").status(self, told.subject or "", told.about or {})
+end
+
+function HEAR.answer(self, told)
+  local done = self.answers[told.number]
+  self.answers[told.number] = nil
+  if done then
+    done(told.result, told.error)
+  end
+end
+
+function HEAR.ended(self, told)
+  local transport = require("claude-ide.chat.transport")
+  transport.forget(self.number)
+  transport.close(self.number)
+  require("claude-ide.chat.turn").ended(self, told)
+end
+
+---What a subagent says is read from its own file.
+local OF_SUBAGENTS_TOO = { asks = true, withdrawn = true }
+
+---@param chat claude-ide.chat.Chat
+---@param one claude-ide.chat.Told
+function M.take_in(chat, one)
+  if one.by and one.by.call and not OF_SUBAGENTS_TOO[one.type] then
+    return
+  end
+  local take = HEAR[one.type]
+  local ok, trace = xpcall(take or function() end, debug.traceback, chat, one)
+  if not ok then
+    require("claude-ide.log").error("a chat cannot take in %s: %s", one.type, trace)
+  end
+end
+
+return M

@@ -1,0 +1,78 @@
+-- What was told and is to be taken in, in order and a little at a time: nothing that an agent says holds the main loop up.
+
+---@class claude-ide.chat.Inbox
+---@field private told (claude-ide.chat.Told|false)[]
+---@field private next_told integer
+---@field private next_byte integer of a text that is taken in by pieces
+---@field private take_in fun(told: claude-ide.chat.Told)
+---@field private on_empty fun() all of it was taken in
+local Inbox = {}
+Inbox.__index = Inbox
+
+---How long what is told may hold the main loop, and bytes of a text that are taken in at once.
+local BUDGET_NS, PIECE = 6 * 1000 * 1000, 4 * 1024
+---How soon it goes on: the screen and the keys get their turn between.
+local PAUSE_MS = 5
+
+---@param take_in fun(told: claude-ide.chat.Told)
+---@param on_empty fun()
+---@return claude-ide.chat.Inbox
+function Inbox.new(take_in, on_empty)
+  return setmetatable(
+    { told = {}, next_told = 1, next_byte = 1, take_in = take_in, on_empty = on_empty },
+    Inbox
+  )
+end
+
+---The next of what was told: a long text in pieces, which end where a character ends.
+---@private
+---@return claude-ide.chat.Told
+function Inbox:next_piece()
+  local one = self.told[self.next_told] --[[@as claude-ide.chat.Told]]
+  local text, from = one.text or "", self.next_byte
+  ---@param last? integer
+  ---@return claude-ide.chat.Told
+  local function piece(last)
+    ---@diagnostic disable-next-line: return-type-mismatch -- it is what it was but for its text
+    return vim.tbl_extend("force", one, { text = text:sub(from, last) })
+  end
+  local last = from + PIECE - 1
+  if one.type ~= "text" or last >= #text then
+    self.told[self.next_told] = false
+    self.next_told, self.next_byte = self.next_told + 1, 1
+    return from == 1 and one or piece()
+  end
+  while last > from and text:byte(last + 1) >= 0x80 and text:byte(last + 1) < 0xc0 do
+    last = last - 1
+  end
+  self.next_byte = last + 1
+  return piece(last)
+end
+
+---@private
+function Inbox:go_on()
+  local stop = vim.uv.hrtime() + BUDGET_NS
+  local told = self.told
+  repeat
+    self.take_in(self:next_piece())
+  until self.next_told > #told or vim.uv.hrtime() > stop
+  if self.next_told > #told then
+    self.told, self.next_told = {}, 1
+    self.on_empty()
+  else
+    vim.defer_fn(function()
+      self:go_on()
+    end, PAUSE_MS)
+  end
+end
+
+---@param told claude-ide.chat.Told[]
+function Inbox:put(told)
+  local is_going_on = #self.told > 0
+  vim.list_extend(self.told, told)
+  if not is_going_on and #told > 0 then
+    self:go_on()
+  end
+end
+
+return Inbox
