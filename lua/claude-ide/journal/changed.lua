@@ -6,12 +6,26 @@ local TELL_MS = 30
 
 local told = true
 
----Counts what was told, so that others know whether what they worked out still holds.
-M.version = 0
+---Which histories changed since `take()`; nil: any may have.
+---@type table<claude-ide.journal.History, true>?
+local stale
+
+---Which histories are not what they were when this was asked last.
+---@return table<claude-ide.journal.History, true>? stale nil: any may be
+function M.take()
+  local taken = stale
+  stale = {}
+  return taken
+end
 
 ---Something may have changed.
-function M.tell()
-  M.version = M.version + 1
+---@param history? claude-ide.journal.History nothing but this one
+function M.tell(history)
+  if not history then
+    stale = nil
+  elseif stale then
+    stale[history] = true
+  end
   if not told then
     return
   end

@@ -36,17 +36,34 @@ local BINARY_BYTES = 8000
 ---@field moved_from? string path of another change: the file was there, with the same bytes
 ---@field moved_to? string
 
----The buffer in which the person has unsaved changes of a file.
----@param history claude-ide.journal.History
----@return integer? buf
-local function unsaved(history)
+---The buffers with unsaved changes of files, by name and by path with links followed. Worked out once for many files.
+---@alias claude-ide.journal.UnsavedBuffers table<string, integer|false> false: a buffer that is no file's
+
+---@return claude-ide.journal.UnsavedBuffers
+function M.unsaved()
+  local found = {} ---@type claude-ide.journal.UnsavedBuffers
   for _, info in ipairs(vim.fn.getbufinfo({ bufmodified = 1, bufloaded = 1 })) do
     local name = info.name
-    local same = name == history.path or name == history.real
-    if same or (name ~= "" and require("claude-ide.path").real(name) == history.real) then
-      return vim.bo[info.bufnr].buftype == "" and info.bufnr or nil
+    if name ~= "" then
+      local buf = vim.bo[info.bufnr].buftype == "" and info.bufnr
+      local real = require("claude-ide.path").real(name)
+      found[name] = found[name] == nil and buf or found[name]
+      found[real] = found[real] == nil and buf or found[real]
     end
   end
+  return found
+end
+
+---The buffer in which the person has unsaved changes of a file.
+---@param history claude-ide.journal.History
+---@param among claude-ide.journal.UnsavedBuffers
+---@return integer? buf
+local function unsaved(history, among)
+  local buf = among[history.path]
+  if buf == nil then
+    buf = among[history.real]
+  end
+  return buf or nil
 end
 
 ---Whether a buffer with unsaved changes does not know of what was written to its file since.
@@ -78,9 +95,10 @@ end
 
 ---Equal for the same history and the same text of now.
 ---@param history claude-ide.journal.History
+---@param among claude-ide.journal.UnsavedBuffers
 ---@return string
-local function key_of(history)
-  local buf, stat = unsaved(history), nil
+local function key_of(history, among)
+  local buf, stat = unsaved(history, among), nil
   if not buf then
     stat = vim.uv.fs_stat(history.path)
   end
@@ -167,13 +185,14 @@ end
 
 ---@param history claude-ide.journal.History
 ---@param scope claude-ide.journal.Scope
+---@param among? claude-ide.journal.UnsavedBuffers
 ---@return claude-ide.journal.View? nil: nothing of Claude's is there
-function M.view(history, scope)
+function M.view(history, scope, among)
   -- Asked first: most files have nothing, and then the disk need not be.
   if not view_at(history, scope, #history.steps) and not history.steps[#history.steps].mark then
     return nil
   end
-  local buf = unsaved(history)
+  local buf = unsaved(history, among or M.unsaved())
   local behind = is_behind(buf)
   local current, why_not = current_of(history, not behind and buf or nil)
   if why_not then
@@ -294,13 +313,15 @@ local known = setmetatable({}, { __mode = "k" })
 ---What Claude changed in a file.
 ---@param history claude-ide.journal.History
 ---@param scope claude-ide.journal.Scope
+---@param among? claude-ide.journal.UnsavedBuffers where many are asked for
 ---@return claude-ide.journal.Change? nil: nothing of it is there
-function M.of(history, scope)
-  local key = scope == "unreviewed" and key_of(history) or nil
+function M.of(history, scope, among)
+  among = among or M.unsaved()
+  local key = scope == "unreviewed" and key_of(history, among) or nil
   if key and known[history] and known[history].key == key then
     return known[history].change
   end
-  local view = M.view(history, scope)
+  local view = M.view(history, scope, among)
   local change = view and M.describe(view)
   if key then
     known[history] = { key = key, change = change }

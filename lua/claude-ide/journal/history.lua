@@ -51,6 +51,12 @@ function M.find(path)
   return histories[require("claude-ide.path").real(path)]
 end
 
+---@param history claude-ide.journal.History
+---@return boolean whether it was not forgotten
+function M.knows(history)
+  return histories[history.real] == history
+end
+
 ---@return claude-ide.journal.History[] by path
 function M.all()
   local list = vim.tbl_values(histories)
@@ -136,6 +142,7 @@ local function make_room()
         then
           forget_oldest(history)
           histories[key] = nil
+          require("claude-ide.journal.changed").tell(history)
         end
       end
     end

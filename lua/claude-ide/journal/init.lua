@@ -109,8 +109,9 @@ end
 ---@return claude-ide.journal.Change[] by path
 function M.changes(scope)
   local changes, found = require("claude-ide.journal.changes"), {}
+  local unsaved = changes.unsaved()
   for _, history in ipairs(require("claude-ide.journal.history").all()) do
-    found[#found + 1] = changes.of(history, scope or "unreviewed")
+    found[#found + 1] = changes.of(history, scope or "unreviewed", unsaved)
   end
   require("claude-ide.journal.moves").pair(found)
   return found
@@ -126,31 +127,9 @@ function M.change(path, scope)
 end
 
 ---How much of what Claude changed waits for a review.
----@class claude-ide.journal.Counts
----@field files integer
----@field hunks integer
----@field conflicts integer
-
----@type { version: integer, counts: claude-ide.journal.Counts }?
-local counted
-
----How much waits for a review. Asked often, so worked out once for each change.
 ---@return claude-ide.journal.Counts
 function M.counts()
-  local version = require("claude-ide.journal.changed").version
-  if counted and counted.version == version then
-    return vim.deepcopy(counted.counts)
-  end
-  local counts = { files = 0, hunks = 0, conflicts = 0 }
-  for _, change in ipairs(M.changes("unreviewed")) do
-    counts.files = counts.files + 1
-    counts.conflicts = counts.conflicts + change.conflicts
-    for _, hunk in ipairs(change.hunks) do
-      counts.hunks = counts.hunks + (hunk.state ~= "gone" and 1 or 0)
-    end
-  end
-  counted = { version = version, counts = counts }
-  return vim.deepcopy(counts)
+  return require("claude-ide.journal.counts").get()
 end
 
 ---Takes a hunk, or all of a file, as reviewed.

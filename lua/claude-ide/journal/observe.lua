@@ -42,7 +42,7 @@ end
 function M.note(history, bytes, actor, turn)
   if history.undoing then
     if histories().record(history, "undo", bytes, history.undoing) then
-      require("claude-ide.journal.changed").tell()
+      require("claude-ide.journal.changed").tell(history)
     end
     return
   end
@@ -61,7 +61,7 @@ function M.note(history, bytes, actor, turn)
   if who ~= "person" and turn then
     M.announce(history, turn, who)
   end
-  require("claude-ide.journal.changed").tell()
+  require("claude-ide.journal.changed").tell(history)
 end
 
 ---Looks what a file holds now, in the background.
