@@ -46,6 +46,8 @@ return {
   { "language" },
   { "diff", "review" },
   { "changeset" },
+  -- What a prompt may name of the editor.
+  { "context" },
   { "sessions.actions", "sessions.notify" },
   { "sessions.announce", "sessions.picker", "transcript" },
   { "chat", "sessions.grep" },

@@ -2,7 +2,7 @@
 local M = {}
 
 ---@param line string up to the cursor
----@return string? mark "/", "@" or "#"
+---@return string? mark "/" or "@"
 ---@return integer? from byte of the word behind it, from 1
 local function context_of(line)
   local before, command = line:match("^(%s*/)([%w_:-]*)$")
@@ -14,10 +14,6 @@ local function context_of(line)
   local file = last:match("@()[^@]*$") --[[@as integer?]]
   if file and not last:sub(1, file - 2):find("[%w]$") then
     return "@", start + file
-  end
-  local named = last:match("#()%l*$") --[[@as integer?]]
-  if named and not last:sub(1, named - 2):find("[%w#]$") then
-    return "#", start + named
   end
 end
 
@@ -39,18 +35,6 @@ local function commands(chat, word)
   table.sort(items, function(left, right)
     return left.word < right.word
   end)
-  return items
-end
-
----@param word string
----@return table[]
-local function contexts(word)
-  local items = {}
-  for _, context in ipairs(require("claude-ide.chat.context").LIST) do
-    if vim.startswith(context.name, word) then
-      items[#items + 1] = { word = context.name, menu = context.doc }
-    end
-  end
   return items
 end
 
@@ -91,6 +75,10 @@ end
 function M.now(buf)
   local prompt = require("claude-ide.chat.open_prompts").of(buf)
   local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
+  local items, start = require("claude-ide.context").complete(line, prompt and prompt.chat.cwd or "")
+  if prompt and items and start then
+    return show(buf, start, items)
+  end
   local mark, from = context_of(line)
   if not prompt or not mark or not from then
     return
@@ -98,8 +86,6 @@ function M.now(buf)
   local word = line:sub(from)
   if mark == "/" and vim.fn.line(".") == 1 then
     show(buf, from, commands(prompt.chat, word))
-  elseif mark == "#" then
-    show(buf, from, contexts(word))
   elseif mark == "@" then
     files(prompt.chat, buf, from, word)
   end
@@ -113,10 +99,14 @@ function M.func(find_start, base)
   local prompt = require("claude-ide.chat.open_prompts").of(buf)
   local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
   local mark, from = context_of(line)
+  local items, start = require("claude-ide.context").complete(line, prompt and prompt.chat.cwd or "")
   if find_start == 1 then
-    return mark and mark ~= "@" and from and from - 1 or -3
+    return start and start - 1 or mark == "/" and from and from - 1 or -3
+  elseif mark == "/" then
+    return prompt and commands(prompt.chat, base) or {}
   end
-  return prompt and (mark == "#" and contexts(base) or commands(prompt.chat, base)) or {}
+  -- The word is no longer in the line now.
+  return require("claude-ide.context").complete(line .. base, prompt and prompt.chat.cwd or "") or items or {}
 end
 
 ---@param buf integer

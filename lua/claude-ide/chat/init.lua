@@ -68,6 +68,8 @@ end
 
 ---@class claude-ide.chat.OpenOpts
 ---@field text? string what to say at once
+---@field at? claude-ide.context.At where the person works
+---@field begun? string what stands at its prompt, to be gone on with
 ---@field resume? string the session to go on with
 ---@field fork? boolean go on with a copy of it
 ---@field file? string its transcript
@@ -102,27 +104,34 @@ function M.open(opts)
   local shown = { chat = chat, prompt = new_prompt(chat) }
   chats[#chats + 1] = shown
   show(shown)
-  return M.say(chat, opts.text)
+  if opts.begun then
+    require("claude-ide.chat.prompt").add(shown.prompt, opts.begun)
+  end
+  return M.say(chat, opts.text, opts.at)
 end
 
 ---@param chat claude-ide.chat.Chat
 ---@param text? string
----@return boolean? ok
+---@param at? claude-ide.context.At where the person works
+---@return boolean? ok false-y only where that is known at once; later the text is given back and a notice says why
 ---@return string? err
-function M.say(chat, text)
+function M.say(chat, text, at)
   if not text or vim.trim(text) == "" then
     return true
   end
-  local content, problem = require("claude-ide.chat.content").of(text, chat)
-  if not content then
-    return nil, problem
-  end
-  local ok, err = chat:say(text, content)
-  if ok then
-    require("claude-ide.chat.history").add(chat.cwd, text)
-  elseif chat.give_back then
-    chat.give_back(text)
-  end
+  local returned, ok, err = false, true, nil ---@type boolean, boolean?, string?
+  require("claude-ide.chat.content").say(chat, text, at, function(was_said, why)
+    if was_said then
+      require("claude-ide.chat.history").add(chat.cwd, text)
+    elseif chat.give_back then
+      chat.give_back(text)
+    end
+    if not was_said and returned then
+      require("claude-ide.ui.notice").error(why or "The chat is over.")
+    end
+    ok, err = was_said, why
+  end)
+  returned = true
   return ok, err
 end
 
@@ -140,8 +149,9 @@ function M.current()
 end
 
 ---Shows the chat that was shown last.
+---@param begun? string put at its prompt, to be gone on with
 ---@return boolean there is one
-function M.show()
+function M.show(begun)
   local chat = M.current()
   local shown = chat and find(chat)
   if not shown then
@@ -151,6 +161,9 @@ function M.show()
     shown.prompt = new_prompt(shown.chat)
   end
   show(shown)
+  if begun then
+    require("claude-ide.chat.prompt").add(shown.prompt, begun)
+  end
   if not require("claude-ide.chat.panel").focus() then
     require("claude-ide.chat.plan").focus()
   end

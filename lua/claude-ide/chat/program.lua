@@ -29,6 +29,17 @@ function M.uuid()
   )
 end
 
+---The folder in which an agent works.
+---@param chosen? string
+---@return string
+function M.folder(chosen)
+  local wanted = chosen or require("claude-ide.config").get().terminal.cwd
+  if type(wanted) == "function" then
+    wanted = wanted()
+  end
+  return type(wanted) == "string" and vim.fs.normalize(wanted) or require("claude-ide.workspace").folders()[1]
+end
+
 ---@class claude-ide.chat.ProgramOpts
 ---@field session string the id that the session has, or is to have
 ---@field resume? string the session to go on with
@@ -45,12 +56,7 @@ function M.of(opts)
   if vim.fn.executable(command[1]) == 0 then
     return nil, ("`%s` was not found: see `:checkhealth claude-ide`."):format(command[1])
   end
-  local chosen = opts.cwd or options.cwd
-  if type(chosen) == "function" then
-    chosen = chosen()
-  end
-  local cwd = type(chosen) == "string" and vim.fs.normalize(chosen)
-    or require("claude-ide.workspace").folders()[1]
+  local cwd = M.folder(opts.cwd)
   if vim.fn.isdirectory(cwd) == 0 then
     return nil, ("The folder %s does not exist."):format(cwd)
   end

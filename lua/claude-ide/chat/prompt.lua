@@ -28,17 +28,17 @@ function M.send(prompt)
   if vim.trim(text) == "" then
     return
   end
-  local content, problem = require("claude-ide.chat.content").of(vim.trim(text), prompt.chat)
-  if not content then
-    return require("claude-ide.ui.notice").error(problem or "This cannot be sent.")
-  end
-  local ok, err = prompt.chat:say(vim.trim(text), content)
-  if not ok then
-    return require("claude-ide.ui.notice").error(err or "The chat is over.")
-  end
-  require("claude-ide.chat.history").add(prompt.chat.cwd, vim.trim(text))
+  -- What it names is perhaps read for a while. It is out of the buffer from now on, and comes back if it cannot be sent.
+  text = vim.trim(text)
+  require("claude-ide.chat.history").add(prompt.chat.cwd, text)
   prompt.at, prompt.draft = 0, nil
   fill(prompt, "")
+  require("claude-ide.chat.content").say(prompt.chat, text, nil, function(ok, err)
+    if not ok then
+      M.give_back(prompt, text)
+      require("claude-ide.ui.notice").error(err or "The chat is over.")
+    end
+  end)
 end
 
 ---Puts text back that was not taken: before what is being written.
@@ -50,6 +50,17 @@ function M.give_back(prompt, text)
   end
   local now = text_of(prompt)
   fill(prompt, vim.trim(now) == "" and text or text .. "\n\n" .. now)
+end
+
+---Puts more into what is being written: after it, where the person goes on.
+---@param buf integer
+---@param text string
+function M.add(buf, text)
+  local prompt = prompts[buf]
+  if prompt then
+    local now = text_of(prompt)
+    fill(prompt, vim.trim(now) == "" and text or now .. "\n" .. text)
+  end
 end
 
 ---@param prompt claude-ide.chat.PromptBuffer

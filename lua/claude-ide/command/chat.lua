@@ -3,22 +3,38 @@ local M = {}
 
 local FLAGS = { "--resume", "--continue", "--fork", "--new" }
 
+---What is said, and from where.
+---@class claude-ide.command.chat.Words
+---@field text string
+---@field lines? string the range, as a context
+---@field at claude-ide.context.At
+
+---@param words claude-ide.command.chat.Words
+---@return claude-ide.chat.OpenOpts
+local function said(words)
+  local both = words.lines and words.text ~= "" and ("%s %s"):format(words.text, words.lines)
+  return {
+    text = both or words.text,
+    begun = not both and words.lines or nil,
+    at = words.at,
+  }
+end
+
 ---Goes on with a session that was found.
 ---@param item claude-ide.sessions.Item
 ---@param fork boolean
----@param text? string
-local function go_on(item, fork, text)
+---@param words claude-ide.command.chat.Words
+local function go_on(item, fork, words)
   local summary = item.summary
   local live = require("claude-ide.sessions.catalogue").running(summary.id)
   local function open(in_a_copy)
-    local ok, err = require("claude-ide.chat").open({
+    local ok, err = require("claude-ide.chat").open(vim.tbl_extend("force", said(words), {
       resume = summary.id,
       fork = in_a_copy,
       file = summary.file,
       cwd = summary.cwd,
       title = require("claude-ide.sessions.phrases").title(summary),
-      text = text,
-    })
+    }))
     if not ok then
       require("claude-ide.ui.notice").error(err or "The chat did not begin.")
     end
@@ -40,10 +56,10 @@ end
 ---@param item? claude-ide.sessions.Item
 ---@param err? string
 ---@param fork boolean
----@param text? string
-local function found(item, err, fork, text)
+---@param words claude-ide.command.chat.Words
+local function found(item, err, fork, words)
   if item then
-    go_on(item, fork, text)
+    go_on(item, fork, words)
   else
     require("claude-ide.ui.notice").error(err or "This project has no sessions yet.")
   end
@@ -52,16 +68,19 @@ end
 ---@param flag string
 ---@param rest string[]
 ---@param at claude-ide.command.Context
+---@param words claude-ide.command.chat.Words
 ---@return boolean? ok
 ---@return string? err
-local function by_flag(flag, rest, at)
+local function by_flag(flag, rest, at, words)
   local catalogue = require("claude-ide.sessions.catalogue")
   local after = vim.trim(at.rest:sub(#flag + 1))
   if flag == "--new" then
-    return require("claude-ide.chat").open({ text = after })
+    words.text = after
+    return require("claude-ide.chat").open(said(words))
   elseif flag == "--continue" then
     catalogue.load({}, function(items, err)
-      found(items and items[1], err, false, after)
+      words.text = after
+      found(items and items[1], err, false, words)
     end)
     return true
   end
@@ -69,11 +88,19 @@ local function by_flag(flag, rest, at)
   if not id then
     return nil, ("`:Claude chat %s` needs the id of a session."):format(flag)
   end
-  local text = vim.trim(after:sub(#id + 1))
+  words.text = vim.trim(after:sub(#id + 1))
   catalogue.find(id, function(item, err)
-    found(item, err, flag == "--fork", text)
+    found(item, err, flag == "--fork", words)
   end)
   return true
+end
+
+---The folder of the chat that is shown or begun.
+---@param at claude-ide.command.Context
+---@return string
+local function folder_of(at)
+  local chat = at.rest == "" and require("claude-ide.chat").current() or nil
+  return chat and chat.cwd or require("claude-ide.chat.program").folder()
 end
 
 ---@param words string[]
@@ -82,11 +109,20 @@ end
 ---@return string? err
 function M.run(words, at)
   local chats = require("claude-ide.chat")
+  local place = require("claude-ide.context.place").here(folder_of(at))
+  local lines, withheld ---@type string?, string?
+  if at.range then
+    lines, withheld = require("claude-ide.command.range").reference(at, place)
+    if not lines then
+      return nil, withheld
+    end
+  end
+  local said_words = { text = at.rest, lines = lines, at = place } ---@type claude-ide.command.chat.Words
   if words[1] and vim.startswith(words[1], "--") then
     if not vim.list_contains(FLAGS, words[1]) then
       return nil, ("`:Claude chat %s`: expected %s."):format(words[1], table.concat(FLAGS, ", "))
     end
-    return by_flag(words[1], vim.list_slice(words, 2), at)
+    return by_flag(words[1], vim.list_slice(words, 2), at, said_words)
   elseif words[1] == "close" and not words[2] then
     local chat = chats.current()
     if not chat then
@@ -94,12 +130,10 @@ function M.run(words, at)
     end
     chats.close(chat)
     return true
-  elseif at.rest ~= "" then
-    return chats.open({ text = at.rest })
-  elseif chats.show() then
+  elseif at.rest == "" and chats.show(lines) then
     return true
   end
-  return chats.open()
+  return chats.open(said(said_words))
 end
 
 ---@param word string

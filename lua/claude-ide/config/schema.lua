@@ -375,6 +375,20 @@ return {
     },
   },
   {
+    "prompts",
+    kind = kind.map(kind.string),
+    default = {},
+    doc = "Texts to be said again and again, by name: `#prompt:name` stands for one wherever you write to Claude. What it names "
+      .. "with `#` goes along, see |claude-ide-contexts|.",
+  },
+  {
+    "prompt_folders",
+    kind = kind.list(kind.string),
+    default = { ".claude/prompts" },
+    doc = "Folders with more of them, one a Markdown file: `#prompt:review` is `review.md`. A name that is not absolute is below "
+      .. "the project's top folder.",
+  },
+  {
     "chat",
     doc = "`:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has "
       .. "the keys of a transcript.",

@@ -175,6 +175,8 @@
 ---@field diagnostics? claude-ide.Opts.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff? claude-ide.Opts.diff Edits that Claude proposes and waits for you to decide.
 ---@field review? claude-ide.Opts.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
+---@field prompts? table<string, string> Texts to be said again and again, by name: `#prompt:name` stands for one wherever you write to Claude. What it names with `#` goes along, see |claude-ide-contexts|.
+---@field prompt_folders? string[] Folders with more of them, one a Markdown file: `#prompt:review` is `review.md`. A name that is not absolute is below the project's top folder.
 ---@field chat? claude-ide.Opts.chat `:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has the keys of a transcript.
 ---@field transcript? claude-ide.Opts.transcript `:Claude transcript`: what was said and done in a session.
 ---@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
@@ -356,6 +358,8 @@
 ---@field diagnostics claude-ide.Config.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff claude-ide.Config.diff Edits that Claude proposes and waits for you to decide.
 ---@field review claude-ide.Config.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
+---@field prompts table<string, string> Texts to be said again and again, by name: `#prompt:name` stands for one wherever you write to Claude. What it names with `#` goes along, see |claude-ide-contexts|.
+---@field prompt_folders string[] Folders with more of them, one a Markdown file: `#prompt:review` is `review.md`. A name that is not absolute is below the project's top folder.
 ---@field chat claude-ide.Config.chat `:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has the keys of a transcript.
 ---@field transcript claude-ide.Config.transcript `:Claude transcript`: what was said and done in a session.
 ---@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.

@@ -1,0 +1,260 @@
+-- What `#…` in a prompt stands for: text of the editor and pictures, read when the prompt is sent, bounded, and never of what is
+-- withheld. Whoever lets a person write to an agent expands what they wrote here: the chat, `:Claude ask`, `edit`, `prompt`.
+local M = {}
+
+---Bytes of all texts together, and how many are read for one prompt.
+local MOST_BYTES, MOST_PARTS = 192 * 1024, 24
+---One that takes longer is left out.
+local TIMEOUT_MS = 20000
+
+---@class claude-ide.context.Kind
+---@field name string
+---@field doc string
+---@field argument? string what may follow a colon, for the help
+---@field read claude-ide.context.Read
+
+---@param module string
+---@param field? string
+---@return claude-ide.context.Read
+local function of(module, field)
+  return function(...)
+    return require("claude-ide.context." .. module)[field or "read"](...)
+  end
+end
+
+---@param pick fun(at: claude-ide.context.At): integer?, integer|string
+---@return claude-ide.context.Read
+local function beside(pick)
+  return function(...)
+    return require("claude-ide.context.lines").beside(pick)(...)
+  end
+end
+
+---@type claude-ide.context.Kind[]
+M.LIST = {
+  {
+    name = "buffer",
+    doc = "the file beside the chat, unsaved changes too",
+    read = beside(function(at)
+      return 1, vim.api.nvim_buf_line_count(at.buf --[[@as integer]])
+    end),
+  },
+  { name = "buffers", doc = "the names of the open files", read = of("problems", "buffers") },
+  {
+    name = "selection",
+    doc = "the lines that were selected last in that file",
+    read = beside(function(at)
+      local first = vim.api.nvim_buf_get_mark(at.buf --[[@as integer]], "<")[1]
+      local last = vim.api.nvim_buf_get_mark(at.buf --[[@as integer]], ">")[1]
+      if first == 0 or last == 0 then
+        return nil, "nothing was selected there"
+      end
+      return math.min(first, last), math.max(first, last)
+    end),
+  },
+  {
+    name = "lines",
+    argument = "file:3-9",
+    doc = "lines of a file, unsaved changes too",
+    read = of("lines"),
+  },
+  {
+    name = "visible",
+    doc = "what is on the screen of that file",
+    read = beside(function(at)
+      if not at.win then
+        return nil, "it is not on the screen"
+      end
+      return vim.fn.line("w0", at.win), vim.fn.line("w$", at.win)
+    end),
+  },
+  { name = "symbol", doc = "the function or class around the cursor", read = of("symbol") },
+  {
+    name = "diagnostics",
+    doc = "errors and warnings of open files",
+    read = of("problems", "diagnostics"),
+  },
+  { name = "quickfix", doc = "the quickfix list", read = of("problems", "quickfix") },
+  { name = "diff", doc = "what differs from the last commit", read = of("diff") },
+  { name = "terminal", doc = "the last lines of your terminal", read = of("terminal") },
+  {
+    name = "url",
+    argument = "https://…",
+    doc = "an address for Claude to read; alone: the one under the cursor",
+    read = of("url"),
+  },
+  { name = "image", argument = "file", doc = "a picture; alone: the clipboard's", read = of("image") },
+}
+
+---One thing that goes along with a prompt.
+---@class claude-ide.context.Part
+---@field name string
+---@field argument? string
+---@field text? string
+---@field image? claude-ide.context.Image
+---@field problem? string why there is nothing
+
+---@param name string
+---@return claude-ide.context.Kind?
+local function kind_of(name)
+  return vim.iter(M.LIST):find(function(kind)
+    return kind.name == name
+  end)
+end
+
+---The references of a text to what there is, each once.
+---@param text string
+---@return claude-ide.context.Reference[]
+function M.references(text)
+  local seen = {}
+  return vim.tbl_filter(function(reference)
+    local key = reference.name .. "\0" .. (reference.argument or "")
+    if seen[key] or not kind_of(reference.name) then
+      return false
+    end
+    seen[key] = true
+    return true
+  end, require("claude-ide.context.reference").find(text))
+end
+
+---Reads one.
+---@param reference { name: string, argument?: string }
+---@param at claude-ide.context.At
+---@param done fun(part: claude-ide.context.Part) once, perhaps before this returns
+function M.read(reference, at, done)
+  local part = { name = reference.name, argument = reference.argument } ---@type claude-ide.context.Part
+  local timer ---@type uv.uv_timer_t?
+  local is_over = false
+  local function finish(found, why)
+    if is_over then
+      return
+    end
+    is_over = true
+    if timer and not timer:is_closing() then
+      timer:close()
+    end
+    part.text, part.image = found and found.text, found and found.image
+    part.problem = not found and (why or "nothing is there") or nil
+    local most = require("claude-ide.context.lines").MOST_BYTES
+    if part.text and #part.text > most + 1024 then
+      local position = require("claude-ide.position")
+      part.text = position.valid(part.text:sub(1, most)) .. ("\n(cut: it has %d bytes)"):format(#part.text)
+    end
+    done(part)
+  end
+  local kind = kind_of(reference.name)
+  if not kind then
+    return finish(nil, "it is not known")
+  end
+  require("claude-ide.safely").catch(kind.read, function(trace)
+    require("claude-ide.log").error("#%s cannot be read: %s", reference.name, trace)
+    finish(nil, "it could not be read")
+  end)(at, reference.argument, finish)
+  if not is_over then
+    timer = vim.defer_fn(function()
+      finish(nil, "it took too long")
+    end, TIMEOUT_MS)
+  end
+end
+
+---@param parts claude-ide.context.Part[]
+local function bound(parts)
+  local size = 0
+  for _, part in ipairs(parts) do
+    size = size + #(part.text or "")
+    if part.text and size > MOST_BYTES then
+      size = size - #part.text
+      part.text, part.problem = nil, "it is left out: together it is too long"
+    end
+  end
+end
+
+---What the `#…` of a text stand for, in the order in which they stand there. One that has nothing to say says so.
+---@param text string
+---@param at claude-ide.context.At
+---@param done fun(parts: claude-ide.context.Part[]) once, perhaps before this returns
+function M.expand(text, at, done)
+  local references = vim.list_slice(M.references(text), 1, MOST_PARTS)
+  local parts, left = {}, #references
+  if left == 0 then
+    return done({})
+  end
+  for i, reference in ipairs(references) do
+    M.read(reference, at, function(part)
+      parts[i] = part
+      left = left - 1
+      if left == 0 then
+        bound(parts)
+        done(parts)
+      end
+    end)
+  end
+end
+
+---A part as the agent reads it.
+---@param part claude-ide.context.Part
+---@return string
+function M.written(part)
+  local of_what = part.argument and (' of="%s"'):format((part.argument:gsub('"', "'"))) or ""
+  local found = part.text or ("(nothing: %s)"):format(part.problem or "nothing is there")
+  if part.image then
+    found = ("(the picture %s)"):format(part.image.name)
+  end
+  return ('<editor_context name="%s"%s>\n%s\n</editor_context>'):format(part.name, of_what, found)
+end
+
+---@param part claude-ide.context.Part
+---@return string
+function M.size(part)
+  local size = require("claude-ide.context.size")
+  if part.image then
+    return ("%s %s"):format(part.image.name, size.of(part.image.bytes))
+  end
+  return part.text and size.of(#part.text) or part.problem or "nothing"
+end
+
+---What an agent is told: the parts, then the text.
+---@param text string
+---@param parts claude-ide.context.Part[]
+---@return table[] blocks
+function M.blocks(text, parts)
+  local position, blocks = require("claude-ide.position"), {}
+  for _, part in ipairs(parts) do
+    blocks[#blocks + 1] = { type = "text", text = position.valid(M.written(part)) }
+    if part.image then
+      blocks[#blocks + 1] = {
+        type = "image",
+        source = { type = "base64", media_type = part.image.media_type, data = part.image.data },
+      }
+    end
+  end
+  blocks[#blocks + 1] = { type = "text", text = position.valid(text) }
+  return blocks
+end
+
+---@param before string what stands before the cursor
+---@param cwd string
+---@return { word: string, menu: string }[]? items nil: no `#…` is being written there
+---@return integer? from byte of the word, from 1
+function M.complete(before, cwd)
+  local start, word = before:match("()#([%l]*:?[^%s#]*)$")
+  if not start or start > 1 and before:sub(start - 1, start - 1):find("[%w#&/]") then
+    return nil
+  end
+  local items = {}
+  if vim.startswith(word, "prompt:") then
+    for _, prompt in ipairs(require("claude-ide.context.prompts").list(cwd)) do
+      items[#items + 1] = { word = "prompt:" .. prompt.name, menu = prompt.doc }
+    end
+  else
+    for _, kind in ipairs(M.LIST) do
+      items[#items + 1] = { word = kind.name .. (kind.name == "lines" and ":" or ""), menu = kind.doc }
+    end
+    items[#items + 1] = { word = "prompt:", menu = "one of the prompt library" }
+  end
+  return vim.tbl_filter(function(item)
+    return vim.startswith(item.word, word)
+  end, items), start + 1
+end
+
+return M

@@ -1,0 +1,132 @@
+-- Lines of buffers as an agent reads them: numbered, bounded, and never of what is withheld.
+local M = {}
+
+---Bytes of one context.
+M.MOST_BYTES = 64 * 1024
+
+---@param buf integer loaded
+---@param first integer from 1
+---@param last integer
+---@return string
+function M.of(buf, first, last)
+  last = math.min(last, vim.api.nvim_buf_line_count(buf))
+  local lines, size = {}, 0
+  local from = first
+  while from <= last and size <= M.MOST_BYTES do
+    for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, from - 1, math.min(from + 999, last), false)) do
+      size = size + #line + 8
+      if size > M.MOST_BYTES then
+        lines[#lines + 1] = ("(cut: %d lines of %d)"):format(#lines, last - first + 1)
+        break
+      end
+      lines[#lines + 1] = ("%d\t%s"):format(first + #lines, line)
+    end
+    from = from + 1000
+  end
+  local unsaved = vim.bo[buf].modified and " (with unsaved changes)" or ""
+  return ("%s, lines %d-%d%s:\n%s"):format(
+    require("claude-ide.context.place").name(buf),
+    first,
+    last,
+    unsaved,
+    table.concat(lines, "\n")
+  )
+end
+
+---@param at claude-ide.context.At
+---@return string? why there is nothing
+local function missing(at)
+  if not at.buf then
+    return "there is no file beside it"
+  end
+  return require("claude-ide.context.place").withheld(at.buf)
+end
+
+---@alias claude-ide.context.Read fun(at: claude-ide.context.At, argument: string?, done: fun(found: claude-ide.context.Found?, why?: string))
+
+---@class claude-ide.context.Found
+---@field text? string
+---@field image? claude-ide.context.Image
+
+---Reads lines of the file beside.
+---@param pick fun(at: claude-ide.context.At): integer?, integer|string first and last; nil and why there are none
+---@return claude-ide.context.Read
+function M.beside(pick)
+  return function(at, _, done)
+    local why = missing(at)
+    if why then
+      return done(nil, why)
+    end
+    local first, last = pick(at)
+    if not first then
+      return done(nil, last --[[@as string]])
+    end
+    done({
+      text = M.of(at.buf --[[@as integer]], first, last --[[@as integer]]),
+    })
+  end
+end
+
+---How a range is written: `#lines:lua/a.lua:3-9`.
+---@param buf integer
+---@param first integer
+---@param last integer
+---@param cwd string
+---@return string
+function M.reference(buf, first, last, cwd)
+  local name = vim.api.nvim_buf_get_name(buf)
+  local shown = name == "" and ("buffer-%d"):format(buf) or require("claude-ide.path").relative(name, cwd)
+  return require("claude-ide.context.reference").written("lines", ("%s:%d-%d"):format(shown, first, last))
+end
+
+---@param path string
+---@return integer? buf
+local function loaded(path)
+  local buf = require("claude-ide.buffer").find(path)
+  return buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
+end
+
+---@param path string absolute
+---@param first integer
+---@param last integer
+---@param done fun(found: claude-ide.context.Found?, why?: string)
+local function of_disk(path, first, last, done)
+  if require("claude-ide.privacy").denied_by(path) then
+    return done(nil, vim.fs.basename(path) .. " is withheld (selection.deny)")
+  end
+  require("claude-ide.diff.present_text").read(path, function(disk)
+    if not disk.bytes then
+      return done(nil, disk.problem or vim.fs.basename(path) .. " does not exist")
+    end
+    local buf = vim.api.nvim_create_buf(false, true)
+    local text = require("claude-ide.buffer.bytes").decode(disk.bytes)
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, text)
+    local found = M.of(buf, first, last):gsub("^[^\n]*,", path:gsub("%%", "%%%%") .. ",", 1)
+    vim.api.nvim_buf_delete(buf, { force = true })
+    done({ text = found })
+  end)
+end
+
+---`#lines:{file}:{first}-{last}`.
+---@type claude-ide.context.Read
+function M.read(at, argument, done)
+  local name, first, last = (argument or ""):match("^(.+):(%d+)%-?(%d*)$")
+  if not name then
+    return done(nil, "it is written `#lines:file:3-9`")
+  end
+  local from = math.max(tonumber(first) --[[@as integer]], 1)
+  local to = math.max(tonumber(last) or from, from)
+  local path = require("claude-ide.path").normalize(name:sub(1, 1) == "/" and name or at.cwd .. "/" .. name)
+  local unnamed = tonumber(name:match("^buffer%-(%d+)$"))
+  local buf = loaded(path) or unnamed and vim.api.nvim_buf_is_loaded(unnamed) and unnamed or nil
+  if not buf then
+    return of_disk(path, from, to, done)
+  end
+  local why = require("claude-ide.context.place").withheld(buf)
+  if why then
+    return done(nil, why)
+  end
+  done({ text = M.of(buf, from, to) })
+end
+
+return M

@@ -1,0 +1,55 @@
+-- Where a person works while they write to an agent: the window and the file beside what they write in.
+local M = {}
+
+---@class claude-ide.context.At
+---@field win? integer a window that shows it
+---@field buf? integer the file
+---@field cwd string folder of the agent
+
+---Whether a buffer is a text of the person's: a file, or one that has no name yet.
+---@param buf integer
+---@return boolean
+local function is_text(buf)
+  if require("claude-ide.privacy").verdict(buf) ~= "elsewhere" then
+    return true
+  end
+  local is_plain = vim.bo[buf].buftype == "" and vim.api.nvim_buf_get_name(buf) == ""
+  return is_plain and (vim.bo[buf].modified or vim.api.nvim_buf_line_count(buf) > 1)
+end
+
+---The file that is meant: that of the current window, of the one that was left last, of any other of the tab page.
+---@param cwd string
+---@return claude-ide.context.At
+function M.here(cwd)
+  local wins = vim.api.nvim_tabpage_list_wins(0)
+  table.insert(wins, 1, vim.fn.win_getid(vim.fn.winnr("#")))
+  table.insert(wins, 1, vim.api.nvim_get_current_win())
+  for _, win in ipairs(wins) do
+    local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
+    if buf and is_text(buf) then
+      return { win = win, buf = buf, cwd = cwd }
+    end
+  end
+  return { cwd = cwd }
+end
+
+---Why the text of a buffer may not be told: it is withheld.
+---@param buf integer
+---@return string?
+function M.withheld(buf)
+  if
+    require("claude-ide.privacy").verdict(buf) == "private" or require("claude-ide.buffer").is_private(buf)
+  then
+    return vim.fs.basename(vim.api.nvim_buf_get_name(buf)) .. " is withheld (selection.deny)"
+  end
+end
+
+---What a buffer is called for the agent.
+---@param buf integer
+---@return string
+function M.name(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  return name ~= "" and name or ("unnamed buffer %d"):format(buf)
+end
+
+return M

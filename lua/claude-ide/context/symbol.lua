@@ -1,0 +1,64 @@
+-- `#symbol`: the function, class or section around the cursor, as a language server or the syntax tree knows it; and the names
+-- of all symbols of a file, for whoever edits a part of it.
+local M = {}
+
+local last_call = 0
+
+---The symbols of a buffer. Nothing is waited for that is not there yet.
+---@param buf integer
+---@param done fun(symbols?: claude-ide.language.Symbol[])
+function M.list(buf, done)
+  local outline, lsp = require("claude-ide.language.outline"), require("claude-ide.lsp")
+  last_call = last_call - 1 -- calls of clients count upwards
+  local call = { id = last_call, client = 0, name = "context.symbol" } --[[@as claude-ide.Call]]
+  require("claude-ide.language.task").start(call, done, function(task)
+    local found ---@type claude-ide.language.Symbol[]?
+    for _, client in ipairs(lsp.clients(buf, outline.METHOD)) do
+      found = outline.of_server(task, buf, client)
+      if #found > 0 then
+        return found
+      end
+    end
+    return outline.of_tree(task, buf) or found
+  end)
+end
+
+---@param symbols claude-ide.language.Symbol[]
+---@param lnum integer
+---@return claude-ide.language.Symbol? the innermost around a line
+function M.around(symbols, lnum)
+  local best ---@type claude-ide.language.Symbol?
+  for _, symbol in ipairs(symbols) do
+    local holds = symbol.first <= lnum and lnum <= symbol.last and symbol.last > symbol.first
+    if holds and (not best or symbol.last - symbol.first <= best.last - best.first) then
+      best = symbol
+    end
+  end
+  return best
+end
+
+---@type claude-ide.context.Read
+function M.read(at, _, done)
+  local buf = at.buf
+  local why = not buf and "there is no file beside it" or require("claude-ide.context.place").withheld(buf)
+  if not buf or why then
+    return done(nil, why)
+  end
+  local lnum = at.win and vim.api.nvim_win_get_buf(at.win) == buf and vim.api.nvim_win_get_cursor(at.win)[1]
+    or 1
+  M.list(buf, function(symbols)
+    if not vim.api.nvim_buf_is_loaded(buf) then
+      return done(nil, "the file is closed")
+    elseif not symbols then
+      return done(nil, "neither a language server nor a parser knows this language")
+    end
+    local symbol = M.around(symbols, lnum)
+    if not symbol then
+      return done(nil, ("no symbol is around line %d"):format(lnum))
+    end
+    local text = require("claude-ide.context.lines").of(buf, symbol.first, symbol.last)
+    done({ text = ("%s %s of %s"):format(symbol.kind, symbol.name, text) })
+  end)
+end
+
+return M

@@ -1,0 +1,192 @@
+"""What a prompt names of the editor: `#…`, a range, pictures, the prompt library; with the real CLI."""
+
+import base64
+import subprocess
+
+import pytest
+from chat_steps import begin, chat, say, start, text, wait_idle, wait_text
+
+pytestmark = pytest.mark.dealt
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+
+
+def expand(nvim, words):
+    """What the words name, as the agent reads it."""
+    nvim.lua(
+        """
+        local context = require("claude-ide.context")
+        _G.parts = nil
+        context.expand(..., require("claude-ide.context.place").here(vim.fn.getcwd()), function(parts)
+          _G.parts = vim.tbl_map(context.written, parts)
+        end)
+        """,
+        words,
+    )
+    nvim.wait("_G.parts ~= nil", what="what is named to be read")
+    return nvim.lua("return _G.parts")
+
+
+def git(project, *args):
+    command = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com", *args]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+
+
+@pytest.mark.every_nvim
+def test_a_range_goes_along_and_is_seen_in_the_prompt(start_nvim, mock_api, tmp_path):
+    nvim = start(start_nvim, mock_api, tmp_path, files={"a b.txt": "one\ntwo\nthree\nfour\n"}, args=["a b.txt"])
+    nvim.keys("ggjAmine<Esc>Vj:Claude chat SAY look<CR>")
+    wait_text(nvim, "\nlook")
+    assert "SAY look #lines:a\\ b.txt:2-3" in text(nvim)
+    assert mock_api.seen("2\\ttwomine\\n3\\tthree\\n") and not mock_api.seen("four")
+    wait_idle(nvim)
+    nvim.keys("<C-w>t:1Claude chat<CR>")
+    nvim.wait("vim.api.nvim_get_current_line() == '#lines:a\\\\ b.txt:1-1'", what="the range at the prompt")
+
+
+def test_a_range_of_what_is_withheld_stays_here(start_nvim, mock_api, tmp_path):
+    nvim = start(start_nvim, mock_api, tmp_path, files={".env": "SECRET=1\n"}, args=[".env"])
+    nvim.cmd("%Claude chat hello")
+    nvim.wait_screen(".env is withheld")
+    assert nvim.lua("return require('claude-ide.chat').current() == nil") and not mock_api.requests
+
+
+def test_what_the_editor_shows_can_be_named(start_nvim):
+    lines = "\n".join(f"line {i}" for i in range(1, 200))
+    nvim = start_nvim(files={"a.txt": lines + "\n", "b.txt": "see https://example.com/x?y=1#z.\n"}, args=["a.txt"])
+    nvim.keys("50Gzt")
+    nvim.wait("vim.fn.line('w0') == 50")
+    last = nvim.lua("return vim.fn.line('w$')")
+    (visible,) = expand(nvim, "what is #visible?")
+    assert f"lines 50-{last}:" in visible and "50\tline 50\n" in visible and f"line {last + 1}" not in visible
+    nvim.keys("3GVj<Esc>")
+    nvim.wait("vim.fn.line('.') == 4")
+    nvim.cmd("cexpr ['a.txt:7:1: broken']")
+    selection, quickfix, buffers = expand(nvim, "#selection, #quickfix #buffers #selection no#buffer ##buffer #bufferish")
+    assert "3\tline 3\n4\tline 4\n<" in selection
+    assert "a.txt:7:1: broken" in quickfix and "a.txt" in buffers
+    nvim.cmd("edit b.txt | normal! $")
+    (url,) = expand(nvim, "read #url")
+    assert "https://example.com/x?y=1#z\n" in url and "not fetched" in url
+    assert "name or a password" in expand(nvim, "#url:https://me:secret@example.com/")[0]
+    assert "no address" in expand(nvim, "#url:file:///etc/passwd")[0]
+    assert "3\tline 3\n<" in expand(nvim, "(#lines:a.txt:3)")[0]
+
+
+def test_lines_of_a_file_that_is_not_open_are_read_from_the_disk(start_nvim):
+    nvim = start_nvim(files={"a.txt": "one\ntwo\n", ".env": "SECRET=1\n"})
+    assert "a.txt, lines 2-2:\n2\ttwo\n<" in expand(nvim, "#lines:a.txt:2-2")[0]
+    assert "withheld" in expand(nvim, "#lines:.env:1-1")[0]
+    assert "does not exist" in expand(nvim, "#lines:gone.txt:1-1")[0]
+
+
+def test_the_symbol_around_the_cursor_is_known_by_the_syntax_tree(start_nvim):
+    source = "local a = 1\n\nlocal function outer()\n  if a then\n    return a\n  end\nend\n"
+    nvim = start_nvim(files={"a.lua": source}, args=["a.lua"])
+    nvim.keys("5G")
+    nvim.wait("vim.fn.line('.') == 5")
+    (symbol,) = expand(nvim, "explain #symbol")
+    assert "function outer" in symbol and "3\tlocal function outer()" in symbol and "7\tend" in symbol
+    nvim.keys("1G")
+    nvim.wait("vim.fn.line('.') == 1")
+    assert "no symbol" in expand(nvim, "#symbol")[0]
+
+
+def test_the_difference_from_the_last_commit_is_without_what_is_withheld(start_nvim):
+    nvim = start_nvim(files={"a.txt": "one\n", ".env": "A=1\n", "it's b.txt": "b\n"})
+    assert "git finds no commit" in expand(nvim, "#diff")[0]
+    git(nvim.project, "init", "-q")
+    git(nvim.project, "add", "-A")
+    git(nvim.project, "commit", "-q", "-m", "first")
+    assert "nothing differs" in expand(nvim, "#diff")[0]
+    (nvim.project / "a.txt").write_text("ONE\n")
+    (nvim.project / "it's b.txt").write_text("B\n")
+    (nvim.project / ".env").write_text("SECRET=2\n")
+    (diff,) = expand(nvim, "#diff")
+    assert "-one\n+ONE\n" in diff and "-b\n+B\n" in diff
+    assert "SECRET" not in diff and "1 files are withheld" in diff
+    (nvim.project / "a.txt").write_text("x" * 100 + "\n" + "y" * 200_000)
+    (diff,) = expand(nvim, "#diff")
+    assert len(diff) < 70_000 and "(cut: " in diff
+
+
+def test_the_last_lines_of_a_terminal_can_be_named_but_not_of_a_private_one(start_nvim):
+    nvim = start_nvim(files={"a.txt": "a\n"}, args=["a.txt"])
+    assert "no terminal" in expand(nvim, "#terminal")[0]
+    nvim.cmd("split | terminal printf 'fir%s\\nla%s\\n' st st; sleep 600")
+    nvim.wait_screen("last")
+    assert expand(nvim, "#terminal")[0].endswith("\nfirst\nlast\n</editor_context>")
+    nvim.lua("vim.b.claude_private = true")
+    assert "no terminal" in expand(nvim, "#terminal")[0]
+
+
+def test_pictures_go_along_by_path_and_from_the_clipboard(start_nvim, mock_api, tmp_path):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "pngpaste").write_text('#!/bin/sh\ncat "$PICTURE"\n')
+    (programs / "pngpaste").chmod(0o755)
+    picture = tmp_path / "picture.png"
+    files = {"shot one.png": PNG, "notes.txt": "no picture", "large.png": PNG + bytes(4_000_000)}
+    nvim = start(start_nvim, mock_api, tmp_path, files=files)
+    nvim.lua("vim.env.PATH = ... .. ':' .. vim.env.PATH", str(programs))
+    nvim.lua("vim.env.PICTURE, vim.env.WAYLAND_DISPLAY, vim.env.DISPLAY = ..., nil, nil", str(picture))
+    begin(nvim, "SAY seen #image:shot\\ one.png")
+    wait_text(nvim, "\nseen")
+    assert _images(mock_api) == [base64.b64encode(PNG).decode()]
+    wait_idle(nvim)
+    picture.write_bytes(PNG)
+    say(nvim, "SAY pasted #image")
+    wait_text(nvim, "\npasted")
+    assert len(_images(mock_api)) == 2
+    wait_idle(nvim)
+    for words, why in [
+        ("#image:notes.txt", "no PNG, JPEG, GIF or WebP"),
+        ("#image:gone.png", "there is no file gone.png"),
+        ("#image:large.png", "too large"),
+    ]:
+        nvim.keys(f"<Esc>ggVGcSAY never {words}<Esc><CR>")
+        nvim.wait_screen(why)
+        nvim.wait(lambda words=words: f"never {words}" in "".join(nvim.lines()), what="the prompt to be back")
+    assert not mock_api.seen("SAY never")
+
+
+def test_a_prompt_of_the_library_stands_for_its_text(start_nvim, mock_api, tmp_path):
+    files = {
+        "a.txt": "alpha\n",
+        ".claude/prompts/look.md": "---\ndescription: looks\n---\nSAY looked at #buffer\n",
+    }
+    opts = {"prompts": {"short": "SAY short {}"}}
+    nvim = start(start_nvim, mock_api, tmp_path, files=files, args=["a.txt"], opts=opts)
+    begin(nvim, "#prompt:look")
+    wait_text(nvim, "\nlooked at #buffer")
+    assert mock_api.seen("1\\talpha") and "You\nSAY looked at #buffer" in text(nvim)
+    wait_idle(nvim)
+    say(nvim, "#prompt:short")
+    wait_text(nvim, "\nshort {}")
+    wait_idle(nvim)
+    nvim.keys("<Esc>ggVGc#prompt:none<Esc><CR>")
+    nvim.wait_screen('no prompt "none"')
+    nvim.wait(lambda: nvim.lines() == ["#prompt:none"], what="the prompt to be back")
+    nvim.keys("ggVGc#pro")
+    nvim.wait("vim.fn.pumvisible() == 1")
+    nvim.keys("<C-n>s")
+    nvim.wait("vim.fn.complete_info({'items'}).items[1].word == 'prompt:short'", what="its prompts to be offered")
+
+
+def test_what_is_said_first_arrives_first_though_it_takes_longer_to_read(begin_chat, mock_api):
+    nvim = begin_chat(files={"a.txt": "a\n"}, args=["a.txt"])
+    wait_idle(nvim)
+    git(nvim.project, "init", "-q")
+    say(nvim, "SAY one #diff")
+    say(nvim, "SAY two")
+    wait_text(nvim, "SAY two")
+    wait_idle(nvim)
+    assert text(nvim).index("SAY one") < text(nvim).index("SAY two")
+    assert chat(nvim, "return #chat.queue") == 0
+
+
+def _images(mock_api):
+    blocks = [block for message in mock_api.conversation() for block in message["content"] if isinstance(block, dict)]
+    return [block["source"]["data"] for block in blocks if block.get("type") == "image"]
