@@ -115,7 +115,7 @@ def test_the_difference_from_the_last_commit_is_without_what_is_withheld(start_n
 def test_the_last_lines_of_a_terminal_can_be_named_but_not_of_a_private_one(start_nvim):
     nvim = start_nvim(files={"a.txt": "a\n"}, args=["a.txt"])
     assert "no terminal" in expand(nvim, "#terminal")[0]
-    nvim.cmd("split | terminal printf 'fir%s\\nla%s\\n' st st; sleep 600")
+    nvim.cmd("split | terminal echo fir''st; echo la''st; sleep 600")
     nvim.wait_screen("last")
     assert expand(nvim, "#terminal")[0].endswith("\nfirst\nlast\n</editor_context>")
     nvim.lua("vim.b.claude_private = true")
