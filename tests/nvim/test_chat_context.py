@@ -64,7 +64,9 @@ def test_what_the_editor_shows_can_be_named(start_nvim):
     nvim.keys("3GVj<Esc>")
     nvim.wait("vim.fn.line('.') == 4")
     nvim.cmd("cexpr ['a.txt:7:1: broken']")
-    selection, quickfix, buffers = expand(nvim, "#selection, #quickfix #buffers #selection no#buffer ##buffer #bufferish")
+    selection, quickfix, buffers = expand(
+        nvim, "#selection, #quickfix #buffers #selection no#buffer ##buffer #bufferish"
+    )
     assert "3\tline 3\n4\tline 4\n<" in selection
     assert "a.txt:7:1: broken" in quickfix and "a.txt" in buffers
     nvim.cmd("edit b.txt | normal! $")

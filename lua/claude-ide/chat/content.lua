@@ -15,7 +15,7 @@ local function say_those_that_are_ready(chat)
   local line = waiting[chat]
   while line[1] and line[1].parts do
     local first = table.remove(line, 1) --[[@as claude-ide.chat.content.Waiting]]
-    first.done(chat:say(first.text, require("claude-ide.context").blocks(first.text, first.parts)))
+    first.done(chat:say(first.text, require("claude-ide.context").blocks(first.text, first.parts or {})))
   end
 end
 

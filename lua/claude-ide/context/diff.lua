@@ -41,11 +41,13 @@ local function unsaved_and_withheld(withheld)
   return #notes > 0 and table.concat(notes, "\n") .. "\n" or ""
 end
 
----@type claude-ide.context.Read
+---@param at claude-ide.context.At
+---@param _ string?
+---@param done claude-ide.context.Done
 function M.read(at, _, done)
   local git = require("claude-ide.journal.git")
   local commands = '"$@" diff --no-ext-diff --no-textconv --ignore-submodules --relative'
-  local where = { cwd = at.cwd, options = OPTIONS }
+  local where = { cwd = at.cwd, options = OPTIONS, env = { GIT_LITERAL_PATHSPECS = "1" } }
   git.run(commands .. " --name-only -z HEAD --", where, function(names)
     if not names then
       return done(nil, "git finds no commit here to compare with")
@@ -55,7 +57,6 @@ function M.read(at, _, done)
       local why = withheld > 0 and "all that differs is withheld" or "nothing differs from the last commit"
       return done(nil, why)
     end
-    local env = { GIT_LITERAL_PATHSPECS = "1" }
     local paths = table.concat(
       vim.tbl_map(function(name)
         return vim.fn.shellescape(name)
@@ -63,7 +64,7 @@ function M.read(at, _, done)
       " "
     )
     local script = commands .. " --no-color HEAD -- " .. paths .. " | head -c 131072"
-    git.run(script, vim.tbl_extend("force", where, { env = env }), function(out)
+    git.run(script, where, function(out)
       if not out or out == "" then
         return done(nil, "git could not compare")
       end

@@ -48,7 +48,7 @@ end
 
 ---@param bytes string
 ---@param name string
----@param done fun(found: claude-ide.context.Found?, why?: string)
+---@param done claude-ide.context.Done
 local function judge(bytes, name, done)
   if #bytes > MOST_BYTES then
     return done(nil, too_large(#bytes))
@@ -64,7 +64,7 @@ local function judge(bytes, name, done)
 end
 
 ---@param path string absolute
----@param done fun(found: claude-ide.context.Found?, why?: string)
+---@param done claude-ide.context.Done
 local function of_file(path, done)
   local name = vim.fs.basename(path)
   if require("claude-ide.privacy").denied_by(path) then
@@ -88,7 +88,7 @@ local function of_file(path, done)
   )
 end
 
----@param done fun(found: claude-ide.context.Found?, why?: string)
+---@param done claude-ide.context.Done
 local function of_clipboard(done)
   for _, program in ipairs(PROGRAMS) do
     local argv, can = program[1], program[2]
@@ -124,7 +124,9 @@ local function of_clipboard(done)
   done(nil, "the clipboard's picture needs wl-paste, xclip or pngpaste: write `#image:file`")
 end
 
----@type claude-ide.context.Read
+---@param at claude-ide.context.At
+---@param argument string?
+---@param done claude-ide.context.Done
 function M.read(at, argument, done)
   if not argument then
     return of_clipboard(done)

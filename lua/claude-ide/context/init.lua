@@ -62,7 +62,7 @@ M.LIST = {
     name = "visible",
     doc = "what is on the screen of that file",
     read = beside(function(at)
-      if not at.win then
+      if not at.win or not vim.api.nvim_win_is_valid(at.win) then
         return nil, "it is not on the screen"
       end
       return vim.fn.line("w0", at.win), vim.fn.line("w$", at.win)
@@ -237,8 +237,8 @@ end
 ---@return { word: string, menu: string }[]? items nil: no `#…` is being written there
 ---@return integer? from byte of the word, from 1
 function M.complete(before, cwd)
-  local start, word = before:match("()#([%l]*:?[^%s#]*)$")
-  if not start or start > 1 and before:sub(start - 1, start - 1):find("[%w#&/]") then
+  local start, word = before:match("()#([%l]*:?[^%s#]*)$") --[[@as any]]
+  if not start or not word or start > 1 and before:sub(start - 1, start - 1):find("[%w#&/]") then
     return nil
   end
   local items = {}
@@ -252,9 +252,10 @@ function M.complete(before, cwd)
     end
     items[#items + 1] = { word = "prompt:", menu = "one of the prompt library" }
   end
-  return vim.tbl_filter(function(item)
+  local fitting = vim.tbl_filter(function(item)
     return vim.startswith(item.word, word)
-  end, items), start + 1
+  end, items)
+  return fitting, start + 1 --[[@as integer]]
 end
 
 return M

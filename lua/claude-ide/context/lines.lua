@@ -42,7 +42,8 @@ local function missing(at)
   return require("claude-ide.context.place").withheld(at.buf)
 end
 
----@alias claude-ide.context.Read fun(at: claude-ide.context.At, argument: string?, done: fun(found: claude-ide.context.Found?, why?: string))
+---@alias claude-ide.context.Done fun(found: claude-ide.context.Found?, why?: string)
+---@alias claude-ide.context.Read fun(at: claude-ide.context.At, argument: string?, done: claude-ide.context.Done)
 
 ---@class claude-ide.context.Found
 ---@field text? string
@@ -89,7 +90,7 @@ end
 ---@param path string absolute
 ---@param first integer
 ---@param last integer
----@param done fun(found: claude-ide.context.Found?, why?: string)
+---@param done claude-ide.context.Done
 local function of_disk(path, first, last, done)
   if require("claude-ide.privacy").denied_by(path) then
     return done(nil, vim.fs.basename(path) .. " is withheld (selection.deny)")
@@ -108,16 +109,18 @@ local function of_disk(path, first, last, done)
 end
 
 ---`#lines:{file}:{first}-{last}`.
----@type claude-ide.context.Read
+---@param at claude-ide.context.At
+---@param argument string?
+---@param done claude-ide.context.Done
 function M.read(at, argument, done)
   local name, first, last = (argument or ""):match("^(.+):(%d+)%-?(%d*)$")
   if not name then
     return done(nil, "it is written `#lines:file:3-9`")
   end
-  local from = math.max(tonumber(first) --[[@as integer]], 1)
-  local to = math.max(tonumber(last) or from, from)
+  local from = math.max(tonumber(first) --[[@as integer]], 1) --[[@as integer]]
+  local to = math.max(tonumber(last) or from, from) --[[@as integer]]
   local path = require("claude-ide.path").normalize(name:sub(1, 1) == "/" and name or at.cwd .. "/" .. name)
-  local unnamed = tonumber(name:match("^buffer%-(%d+)$"))
+  local unnamed = tonumber(name:match("^buffer%-(%d+)$")) --[[@as integer?]]
   local buf = loaded(path) or unnamed and vim.api.nvim_buf_is_loaded(unnamed) and unnamed or nil
   if not buf then
     return of_disk(path, from, to, done)

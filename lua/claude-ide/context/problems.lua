@@ -25,7 +25,9 @@ local function line_of(diagnostic)
   )
 end
 
----@type claude-ide.context.Read
+---@param _ claude-ide.context.At
+---@param _ string?
+---@param done claude-ide.context.Done
 function M.diagnostics(_, _, done)
   local lines = {}
   local filter = { severity = { min = vim.diagnostic.severity.WARN } } --[[@as any]]
@@ -62,7 +64,9 @@ function M.within(buf, first, last)
   return lines
 end
 
----@type claude-ide.context.Read
+---@param _ claude-ide.context.At
+---@param _ string?
+---@param done claude-ide.context.Done
 function M.quickfix(_, _, done)
   local lines = {}
   for _, item in ipairs(vim.fn.getqflist()) do
@@ -78,7 +82,9 @@ function M.quickfix(_, _, done)
   done({ text = table.concat(lines, "\n") })
 end
 
----@type claude-ide.context.Read
+---@param _ claude-ide.context.At
+---@param _ string?
+---@param done claude-ide.context.Done
 function M.buffers(_, _, done)
   local names = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do

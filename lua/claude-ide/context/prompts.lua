@@ -15,7 +15,7 @@ local MOST_FILES, MOST_BYTES = 200, 64 * 1024
 ---@return string? description
 local function without_front_matter(text)
   local head, body = text:match("^%-%-%-\r?\n(.-)\n%-%-%-\r?\n(.*)$")
-  if not head then
+  if not head or not body then
     return text, nil
   end
   return body, ("\n" .. head):match("\ndescription:%s*([^\r\n]+)")
@@ -61,7 +61,7 @@ function M.list(cwd)
   for name, text in pairs(options.prompts) do
     prompts[name] = {
       name = name,
-      doc = (text:match("^[^\n]*")),
+      doc = text:match("^[^\n]*") or "",
       text = function()
         return text
       end,
@@ -93,7 +93,7 @@ function M.put_in(text, cwd)
   for _, prompt in ipairs(M.list(cwd)) do
     by_name[prompt.name] = prompt
   end
-  local pieces, at = {}, 1
+  local pieces, at = {}, 1 ---@type string[], integer
   for _, reference in ipairs(references) do
     local prompt = by_name[reference.argument]
     local found = prompt and prompt.text()

@@ -33,12 +33,13 @@ local function argument(text, from)
 end
 
 ---@param text string
----@return claude-ide.context.Reference[] in the order in which they stand there
+---@return claude-ide.context.Reference[] found in the order in which they stand there
 function M.find(text)
   local found, at = {}, 1
   while true do
     local hash, last, name = text:find("#(%l+)", at)
-    if not hash or not last then
+    ---@cast last integer?
+    if not hash or not last or not name then
       return found
     end
     local before, after = text:sub(hash - 1, hash - 1), text:sub(last + 1, last + 1)

@@ -37,15 +37,19 @@ function M.around(symbols, lnum)
   return best
 end
 
----@type claude-ide.context.Read
+---@param at claude-ide.context.At
+---@param _ string?
+---@param done claude-ide.context.Done
 function M.read(at, _, done)
   local buf = at.buf
-  local why = not buf and "there is no file beside it" or require("claude-ide.context.place").withheld(buf)
+  local why = buf and require("claude-ide.context.place").withheld(buf)
   if not buf or why then
-    return done(nil, why)
+    return done(nil, why or "there is no file beside it")
   end
-  local lnum = at.win and vim.api.nvim_win_get_buf(at.win) == buf and vim.api.nvim_win_get_cursor(at.win)[1]
-    or 1
+  local lnum = 1
+  if at.win and vim.api.nvim_win_is_valid(at.win) and vim.api.nvim_win_get_buf(at.win) == buf then
+    lnum = vim.api.nvim_win_get_cursor(at.win)[1]
+  end
   M.list(buf, function(symbols)
     if not vim.api.nvim_buf_is_loaded(buf) then
       return done(nil, "the file is closed")

@@ -14,7 +14,7 @@ end
 
 ---@return integer? buf
 local function latest()
-  local best, used = nil, -1
+  local best, used = nil, -1 ---@type integer?, number
   for _, info in ipairs(vim.fn.getbufinfo({ bufloaded = 1 })) do
     local shown = #info.windows > 0 and 1e12 or 0
     if info.lastused + shown > used and is_theirs(info.bufnr) then
@@ -24,7 +24,9 @@ local function latest()
   return best
 end
 
----@type claude-ide.context.Read
+---@param _ claude-ide.context.At
+---@param _ string?
+---@param done claude-ide.context.Done
 function M.read(_, _, done)
   local buf = latest()
   if not buf then

@@ -8,7 +8,12 @@ local MOST_BYTES = 4096
 ---@param at claude-ide.context.At
 ---@return string?
 local function under_cursor(at)
-  if not at.win or not at.buf or require("claude-ide.context.place").withheld(at.buf) then
+  if
+    not at.win
+    or not at.buf
+    or not vim.api.nvim_win_is_valid(at.win)
+    or require("claude-ide.context.place").withheld(at.buf)
+  then
     return nil
   end
   local lnum, col = unpack(vim.api.nvim_win_get_cursor(at.win))
@@ -24,7 +29,9 @@ local function under_cursor(at)
   return first_of_line
 end
 
----@type claude-ide.context.Read
+---@param at claude-ide.context.At
+---@param argument string?
+---@param done claude-ide.context.Done
 function M.read(at, argument, done)
   local address = argument or under_cursor(at)
   if not address then
