@@ -44,6 +44,7 @@ pub struct Chat {
 #[derive(Debug)]
 enum Event {
     Line(Vec<u8>, Held),
+    /// Of one of its two.
     OutputEnds,
     Exited(Exit),
     Wants(Command),
@@ -186,7 +187,11 @@ fn serve(
     thread::Builder::new().spawn(move || read(stdout, &gate, &tell))?;
     let words = Arc::new(Mutex::new(String::new()));
     let kept = Arc::clone(&words);
-    thread::Builder::new().spawn(move || keep_words(&mut stderr, &kept))?;
+    let tell = wants.clone();
+    thread::Builder::new().spawn(move || {
+        keep_words(&mut stderr, &kept);
+        let _: Result<(), _> = tell.send(Event::OutputEnds);
+    })?;
     let (tell, waited) = (wants.clone(), Arc::clone(process));
     thread::Builder::new().spawn(move || {
         // Nobody waits once the chat is over.
@@ -195,7 +200,7 @@ fn serve(
 
     let mut out = Output::default();
     backend.begin(&mut out);
-    let (mut exit, mut is_drained): (Option<Exit>, bool) = (None, false);
+    let (mut exit, mut outputs): (Option<Exit>, u8) = (None, 2);
     let mut deadline: Option<Instant> = None;
     loop {
         for line in out.lines.drain(..) {
@@ -208,7 +213,7 @@ fn serve(
             teller.flush();
             continue;
         }
-        if exit.is_some() && is_drained {
+        if exit.is_some() && outputs == 0 {
             break;
         }
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
@@ -222,7 +227,7 @@ fn serve(
                 drop(held);
             }
             Ok(Event::Wants(command)) => backend.command(command, &mut out),
-            Ok(Event::OutputEnds) => is_drained = true,
+            Ok(Event::OutputEnds) => outputs = outputs.saturating_sub(1),
             Ok(Event::Exited(how)) => {
                 exit = Some(how);
                 deadline = Some(later(DRAIN));
