@@ -81,9 +81,8 @@ local HIDDEN = { code_span = true, emphasis = true, strong_emphasis = true, inli
 ---@return boolean
 function M.may_hide(node, source)
   local parent = node:parent()
-  local _, _, byte = node:start()
-  local line = source:sub(1, byte):match("[^\n]*$") or ""
-  if line:find("^%s*|") then
+  local _, column, byte = node:start()
+  if source:find("^%s*|", byte - column + 1) then
     return false
   end
   return parent ~= nil and HIDDEN[parent:type()] == true and M.is_meant(node, source)

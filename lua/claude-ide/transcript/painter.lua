@@ -177,8 +177,9 @@ function M.colour(view, done)
   local work = {} ---@type claude-ide.transcript.Colouring[]
   local function turn()
     view.colouring = false
-    local stop = slices.deadline()
+    local stop, last = slices.deadline(), 0
     repeat
+      local before = vim.uv.hrtime()
       local current = work[#work]
       if not current then
         local row = next_uncoloured(view)
@@ -191,7 +192,9 @@ function M.colour(view, done)
       elseif go_on(view, current) then
         work[#work] = nil
       end
-    until vim.uv.hrtime() > stop
+      -- Not one more that takes as long as the last one past the end.
+      last = math.max(last, vim.uv.hrtime() - before)
+    until vim.uv.hrtime() + last > stop
     view.colouring = true
     slices.later(view, turn)
   end

@@ -19,8 +19,8 @@
 local Pieces = {}
 Pieces.__index = Pieces
 
----Bytes parsed at once: some milliseconds.
-local PIECE = 1500
+---Bytes parsed at once: a millisecond, or a few where the parser has to guess (`**` without an end).
+local PIECE = 300
 ---From this size on a text stays plain.
 Pieces.MAX_TEXT = 64 * 1024
 

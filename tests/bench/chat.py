@@ -1,0 +1,163 @@
+"""A chat in Neovim, with an agent that is a script: how long Neovim stands still for it, and how soon a word is on the screen.
+
+What Neovim stands still is told in time of its main thread's own processor (`CLOCK_THREAD_CPUTIME_ID`): what other programs of the
+machine take is no part of it.
+"""
+
+import statistics
+import sys
+from pathlib import Path
+
+from bench import transcript
+from harness.nvim import Nvim
+
+AGENT = """#!{python}
+import json, os, sys, time
+
+def write(**line):
+    sys.stdout.write(json.dumps(line) + "\\n")
+
+def event(**event):
+    write(type="stream_event", event=event, parent_tool_use_id=None)
+
+def delta(text):
+    event(type="content_block_delta", index=0, delta=dict(type="text_delta", text=text))
+
+WORDS = "some **words** of `an` answer, one after the other; "
+
+for line in sys.stdin:
+    said = json.loads(line)
+    if said["type"] == "control_request":
+        write(type="control_response", response=dict(
+            subtype="success", request_id=said["request_id"], response=dict(commands=[], models=[])))
+    elif said["type"] == "user":
+        what, count = said["message"]["content"][-1]["text"].split()
+        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
+        event(type="message_start", message=dict(id="m", model="mock"))
+        event(type="content_block_start", index=0, content_block=dict(type="text", text=""))
+        texts = []
+        for number in range(int(count)):
+            if what == "tokens":
+                time.sleep(0.1)
+                text = f"at {{time.monotonic_ns()}}\\n"
+            elif what == "line":
+                text = WORDS
+            else:
+                ends = "\\n\\n" if number % 40 == 39 else "\\n" if number % 8 == 7 else ""
+                text = f"{{number}} {{WORDS[:number % 30]}}" + ends
+            if what == "code" and number % 400 == 0:
+                text = "\\n```lua\\n" if number % 800 == 0 else "\\n```\\n"
+            delta(text)
+            texts.append(text)
+            if what == "tokens":
+                sys.stdout.flush()
+        block = dict(type="text", text="".join(texts))
+        write(type="assistant", message=dict(id="m", model="mock", content=[block], usage=dict(input_tokens=5)))
+        write(type="result", subtype="success", is_error=False, terminal_reason="completed")
+    sys.stdout.flush()
+"""
+
+CLOCK = """
+local ffi = require("ffi")
+pcall(ffi.cdef, "typedef struct { long sec; long nsec; } bench_timespec; int clock_gettime(int clock, bench_timespec *at);")
+local at = ffi.new("bench_timespec")
+function bench_cpu() -- milliseconds that this thread had a processor
+  ffi.C.clock_gettime(3, at)
+  return tonumber(at.sec) * 1000 + tonumber(at.nsec) / 1e6
+end
+"""
+
+HEARTBEAT = """
+local timer, last = vim.uv.new_timer(), bench_cpu()
+bench_longest, bench_began = 0, last
+timer:start(0, 1, function()
+  local now = bench_cpu()
+  bench_longest = math.max(bench_longest, now - last)
+  last = now
+end)
+"""
+
+# When a line with a time in it is on the screen: a redraw has come to its end.
+SCREEN = """
+bench_seen = {}
+local waits = {}
+vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("bench"), {
+  on_line = function(_, _, buf, row)
+    local at = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1]:match("^at (%d+)$")
+    if at and not bench_seen[at] then
+      bench_seen[at] = 0
+      waits[#waits + 1] = at
+    end
+  end,
+  on_end = function()
+    for _, at in ipairs(waits) do
+      bench_seen[at] = (vim.uv.hrtime() - tonumber(at)) / 1e6
+    end
+    waits = {}
+  end,
+})
+"""
+
+IDLE = "local chat = require('claude-ide.chat').current() return chat ~= nil and chat.state == 'idle' and #chat.queue == 0"
+
+
+class Chat:
+    """A Neovim whose agent is that script."""
+
+    def __init__(self, directory: Path, version: str, path_of=None) -> None:
+        agent = directory / "agent"
+        agent.write_text(AGENT.format(python=sys.executable))
+        agent.chmod(0o755)
+        self.nvim = Nvim(directory, version, opts={"terminal": {"command": [str(agent)]}})
+        self.path = path_of(self.nvim.home, self.nvim.project) if path_of else None
+        self.nvim.lua(CLOCK)
+
+    def __enter__(self) -> "Chat":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.nvim.kill()
+
+    def open_ms(self) -> float:
+        """How long `:Claude chat` holds Neovim up."""
+        return self.nvim.lua("local start = bench_cpu() vim.cmd('Claude chat') return bench_cpu() - start")
+
+    def answer(self, prompt: str) -> tuple[float, float]:
+        """Asks for an answer; the main loop's time for all of it, and the longest it took at once."""
+        self.nvim.wait(IDLE, timeout=60, what="the chat")
+        self.nvim.lua(HEARTBEAT)
+        self.nvim.lua("local chats = require('claude-ide.chat') assert(chats.say(chats.current(), (...)))", prompt)
+        self.nvim.wait(IDLE, timeout=180, what="the answer")
+        total, longest = self.nvim.lua("return { bench_cpu() - bench_began, bench_longest }")
+        return total, longest
+
+    def token_ms(self, count: int) -> float:
+        """From a word that the agent writes to the screen, at the median."""
+        self.nvim.wait(IDLE, timeout=60, what="the chat")
+        self.nvim.lua(SCREEN)
+        self.nvim.lua("local chats = require('claude-ide.chat') assert(chats.say(chats.current(), (...)))", f"tokens {count}")
+        self.nvim.wait(f"vim.tbl_count(bench_seen) >= {count - 2}", timeout=60, what="the words on the screen")
+        return statistics.median(self.nvim.lua("return vim.tbl_values(bench_seen)"))
+
+    def resume_ms(self) -> float:
+        """From the command to the end of what was said before as text in the buffer."""
+        return self.nvim.lua(
+            """
+            local start, path = vim.uv.hrtime(), ...
+            assert(require("claude-ide.chat").open({ file = path, resume = "%s" }))
+            assert(vim.wait(60000, function()
+              for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+                local view = require("claude-ide.transcript.open_views").of_buffer(buf)
+                local last = view and view.canvas.heights:len() - 1 or -1
+                if last >= 0 and view.canvas.rows[last] then
+                  return true
+                end
+              end
+            end, 1), "no text after a minute")
+            vim.cmd("redraw")
+            return (vim.uv.hrtime() - start) / 1e6
+            """
+            % transcript.SESSION,
+            str(self.path),
+            timeout=90,
+        )
