@@ -48,6 +48,12 @@ local function activity(status)
   return #sessions > 0 and require("claude-ide.sessions.phrases").activities(sessions) or nil
 end
 
+---@return table[]
+local function chats()
+  local chat = package.loaded["claude-ide.chat"]
+  return type(chat) == "table" and chat.list() or {}
+end
+
 ---@param status claude-ide.Status
 ---@return string "Claude", and how it is connected or what it does
 local function head(status)
@@ -58,7 +64,7 @@ local function head(status)
   if doing then
     return "Claude " .. doing
   elseif ready == 0 then
-    return "Claude not connected"
+    return #chats() > 0 and "Claude" or "Claude not connected"
   end
   return ready > 1 and ("Claude %d"):format(ready) or "Claude"
 end
@@ -78,14 +84,14 @@ local PARTS = {
     return status.mentions > 0 and ("%d queued"):format(status.mentions) or nil
   end,
   function(status)
-    return not status.selection and "selection off" or nil
+    return status.running and not status.selection and "selection off" or nil
   end,
 }
 
 ---@return string
 local function build()
   local status = require("claude-ide.status").get()
-  if not status.running then
+  if not M.is_active() then
     return "Claude off"
   end
   local texts = {}
@@ -131,7 +137,7 @@ end
 ---@return boolean
 function M.is_active()
   local server = package.loaded["claude-ide.server"]
-  return type(server) == "table" and server.is_running()
+  return type(server) == "table" and server.is_running() or #chats() > 0
 end
 
 return M

@@ -115,7 +115,7 @@ def test_a_plan_that_was_changed_is_the_one_that_is_carried_out(begin_chat, mock
         nvim,
         f"{call('Write', file_path=path, content='# Plan' + chr(10) + 'do it')} THEN {call('ExitPlanMode')} THEN SAY going",
     )
-    nvim.wait("vim.fn.bufname():find('claude://plan/') ~= nil", what="the plan")
+    nvim.wait("vim.fn.bufname() == 'Claude (plan)'", what="the plan")
     assert nvim.lines() == ["# Plan", "do it"]
     nvim.keys("Godo it well<Esc><CR>")
     wait_text(nvim, "\ngoing")

@@ -49,6 +49,18 @@ local function attach()
   attached = true
   require("claude-ide.sessions").attach()
   require("claude-ide.ui.typing").attach("chats")
+  require("claude-ide.sessions.ours").also(function()
+    local running = {} ---@type claude-ide.sessions.Other[]
+    for _, shown in ipairs(chats) do
+      local chat = shown.chat
+      if chat.pid then
+        local visible = require("claude-ide.chat.windows").is_shown(shown)
+        running[#running + 1] = { pid = chat.pid, visible = visible, source = chat.asker }
+      end
+    end
+    return running
+  end)
+  require("claude-ide.sessions.announce").attach()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("claude-ide.chat.drafts", { clear = true }),
     desc = "Claude Code: keep what was not sent",

@@ -120,8 +120,8 @@ local function show(plan)
     plans[plan.buf] = plan
     local bo = vim.bo[plan.buf]
     bo.buftype, bo.bufhidden, bo.swapfile = "nofile", "hide", false
-    pcall(vim.api.nvim_buf_set_name, plan.buf, ("claude://plan/%d"):format(plan.id))
     require("claude-ide.ui.ours").mark(plan.buf, "plan", plan.id)
+    require("claude-ide.ui.ours").name(plan.buf, "Claude", "plan")
     vim.b[plan.buf].claude_private = true
     vim.api.nvim_buf_set_lines(plan.buf, 0, -1, false, vim.split(plan.text, "\n", { plain = true }))
     bo.filetype = "markdown"

@@ -159,8 +159,8 @@ function M.create(chat, hide)
   prompts[buf] = prompt
   local bo = vim.bo[buf]
   bo.buftype, bo.bufhidden, bo.swapfile = "nofile", "hide", false
-  pcall(vim.api.nvim_buf_set_name, buf, ("claude://prompt/%s"):format(chat.session))
   require("claude-ide.ui.ours").mark(buf, "prompt")
+  require("claude-ide.ui.ours").name(buf, "Claude", "prompt")
   vim.b[buf].claude_private = true
   bo.filetype = "markdown"
   bo.completefunc = "v:lua.require'claude-ide.chat.complete'.func"

@@ -29,7 +29,9 @@ end
 ---@param ours claude-ide.sessions.Ours
 ---@return boolean
 function M.is_elsewhere(ours)
-  if not ours.terminal then
+  if ours.other then
+    return not focused or not ours.other.visible
+  elseif not ours.terminal then
     return focused
   end
   return not focused or not require("claude-ide.terminal").is_visible()
@@ -39,12 +41,11 @@ end
 ---@param ours claude-ide.sessions.Ours
 ---@return boolean
 local function has_decision(ours)
-  local client = ours.client
-  return client ~= nil
-    and #require("claude-ide.decisions").pending(function(decision)
-        return decision.source.client == client.id
-      end)
-      > 0
+  local client, other = ours.client, ours.other
+  return #require("claude-ide.decisions").pending(function(decision)
+    return client ~= nil and decision.source.client == client.id
+      or other ~= nil and decision.source == other.source
+  end) > 0
 end
 
 ---Whether the person has answered already, in a diff that came after the wait began.

@@ -6,6 +6,21 @@ local M = {}
 ---@field session claude-ide.sessions.Live
 ---@field client? claude-ide.Client the connection of its CLI
 ---@field terminal boolean it runs in a terminal buffer of this Neovim
+---@field other? claude-ide.sessions.Other it is another part of this Neovim that runs it
+
+---@class claude-ide.sessions.Other
+---@field pid integer
+---@field visible boolean it is on the screen
+---@field source claude-ide.decisions.Source who asks for it
+
+---@type (fun(): claude-ide.sessions.Other[])[]
+local others = {}
+
+---Says who knows of sessions that are neither connected nor in the terminal.
+---@param known fun(): claude-ide.sessions.Other[]
+function M.also(known)
+  others[#others + 1] = known
+end
 
 ---@param module any
 ---@return table? module if it is in use
@@ -36,7 +51,17 @@ function M.list()
     end
   end
   if inside and inside.state.activity ~= "gone" and not seen[inside.pid] then
+    seen[inside.pid] = true
     list[#list + 1] = { session = inside, terminal = true }
+  end
+  for _, known in ipairs(others) do
+    for _, other in ipairs(known()) do
+      local session = not seen[other.pid] and require("claude-ide.sessions.live").of_pid(other.pid)
+      if session and session.state.activity ~= "gone" then
+        seen[other.pid] = true
+        list[#list + 1] = { session = session, terminal = false, other = other }
+      end
+    end
   end
   return list
 end

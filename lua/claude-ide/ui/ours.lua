@@ -103,6 +103,8 @@ local WORDS = {
   "now",
   "on disk",
   "output",
+  "plan",
+  "prompt",
 }
 
 ---Whether a buffer is what a saved session has made of one of ours: of such a name, empty, and no file.
