@@ -98,7 +98,9 @@ vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("bench"), {
 })
 """
 
-IDLE = "local chat = require('claude-ide.chat').current() return chat ~= nil and chat.state == 'idle' and #chat.queue == 0"
+IDLE = (
+    "local chat = require('claude-ide.chat').current() return chat ~= nil and chat.state == 'idle' and #chat.queue == 0"
+)
 
 
 class Chat:
@@ -122,6 +124,19 @@ class Chat:
         """How long `:Claude chat` holds Neovim up."""
         return self.nvim.lua("local start = bench_cpu() vim.cmd('Claude chat') return bench_cpu() - start")
 
+    def spawn_ms(self) -> float:
+        """How long starting the agent of another chat holds Neovim up."""
+        return self.nvim.lua(
+            """
+            local chat = assert(require("claude-ide.chat.chat").new({ on_change = function() end }))
+            local start = bench_cpu()
+            assert(chat:begin())
+            local took = bench_cpu() - start
+            chat:close()
+            return took
+            """
+        )
+
     def answer(self, prompt: str) -> tuple[float, float]:
         """Asks for an answer; the main loop's time for all of it, and the longest it took at once."""
         self.nvim.wait(IDLE, timeout=60, what="the chat")
@@ -135,7 +150,9 @@ class Chat:
         """From a word that the agent writes to the screen, at the median."""
         self.nvim.wait(IDLE, timeout=60, what="the chat")
         self.nvim.lua(SCREEN)
-        self.nvim.lua("local chats = require('claude-ide.chat') assert(chats.say(chats.current(), (...)))", f"tokens {count}")
+        self.nvim.lua(
+            "local chats = require('claude-ide.chat') assert(chats.say(chats.current(), (...)))", f"tokens {count}"
+        )
         self.nvim.wait(f"vim.tbl_count(bench_seen) >= {count - 2}", timeout=60, what="the words on the screen")
         return statistics.median(self.nvim.lua("return vim.tbl_values(bench_seen)"))
 
@@ -143,8 +160,8 @@ class Chat:
         """From the command to the end of what was said before as text in the buffer."""
         return self.nvim.lua(
             """
-            local start, path = vim.uv.hrtime(), ...
-            assert(require("claude-ide.chat").open({ file = path, resume = "%s" }))
+            local start, path, session = vim.uv.hrtime(), ...
+            assert(require("claude-ide.chat").open({ file = path, resume = session }))
             assert(vim.wait(60000, function()
               for _, buf in ipairs(vim.api.nvim_list_bufs()) do
                 local view = require("claude-ide.transcript.open_views").of_buffer(buf)
@@ -156,8 +173,8 @@ class Chat:
             end, 1), "no text after a minute")
             vim.cmd("redraw")
             return (vim.uv.hrtime() - start) / 1e6
-            """
-            % transcript.SESSION,
+            """,
             str(self.path),
+            transcript.SESSION,
             timeout=90,
         )

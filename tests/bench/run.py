@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import diffs, editor, journal, notebook, sessions, tools, transcript, wire  # noqa: E402
+from bench import chat, diffs, editor, journal, notebook, sessions, tools, transcript, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The machine's other work comes and goes; what the code takes is what is left when it is gone.
@@ -54,6 +54,7 @@ def main() -> int:
         reading,
         transcripts,
         growing,
+        chats,
         kernels,
         costs,
         idle,
@@ -271,6 +272,39 @@ def growing(directory: Path, version: str):
         figures[lines] = min(times)
         yield at_most(f"a word at the end of {lines:,} lines, p50", figures[lines], 1000, "µs")
     yield at_most("the same at 20,000 lines, beside 200", figures[20000] / figures[200], 2, "×")
+
+
+def chats(directory: Path, version: str):
+    """A chat: how long it holds Neovim up, in time of the main thread, and how soon a word is on the screen."""
+
+    def begun(name: str, run: int, path_of=None) -> chat.Chat:
+        place = directory / f"{name}-{run}"
+        place.mkdir()
+        return chat.Chat(place, version, path_of)
+
+    opens, words, spawns = [], [], []
+    for run in range(RUNS):
+        with begun("words", run) as nvim:
+            opens.append(nvim.open_ms())
+            words.append(nvim.token_ms(30))
+            spawns.append(nvim.spawn_ms())
+    yield at_most("`:Claude chat`, the first one", min(opens), 16, "ms")
+    yield at_most("starting its agent", min(spawns), 5, "ms")
+    yield at_most("a word of the agent's to the screen, p50", min(words), 20, "ms")
+    for what, count in (("much", 100_000), ("code", 40_000)):
+        answers = []
+        for run in range(RUNS):
+            with begun(what, run) as nvim:
+                nvim.open_ms()
+                nvim.answer(f"{what} 100")
+                answers.append(nvim.answer(f"{what} {count}"))
+        yield at_most(f"{count:,} pieces of an answer ({what}), all", min(answers)[0], 3000, "ms")
+        yield at_most("the longest of it at once", min(longest for _, longest in answers), 16, "ms")
+    times = []
+    for run in range(RUNS):
+        with begun("resume", run, lambda home, cwd: transcript.write_large(home, cwd, 100_000_000)) as nvim:
+            times.append(nvim.resume_ms())
+    yield at_most("a chat of 100 MB goes on", min(times), 300, "ms")
 
 
 def kernels(directory: Path, version: str):

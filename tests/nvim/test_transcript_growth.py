@@ -57,6 +57,35 @@ def test_a_word_is_coloured_with_its_paragraph_alone(nvim):
     assert any("strong" in group or "Bold" in group for group in groups if group), groups
 
 
+def test_a_mark_of_markdown_costs_its_line_not_the_text_before_it(nvim):
+    took = nvim.lua(
+        """
+        local source = ("word "):rep(20000) .. "**bold**\\n"
+        local parser = vim.treesitter.get_string_parser(source, "markdown_inline")
+        local node = parser:parse()[1]:root():named_child(0):child(0)
+        local start = vim.uv.hrtime()
+        for _ = 1, 20 do
+          assert(require("claude-ide.transcript.markup").may_hide(node, source))
+        end
+        return (vim.uv.hrtime() - start) / 1e6
+        """
+    )
+    assert took < 1000, f"{took} ms; the square of 100 kB would be minutes"
+
+
+def test_what_is_coloured_at_once_is_small(nvim):
+    sizes = nvim.lua(
+        """
+        local lines = {}
+        for number = 1, 500 do lines[number] = ("some **words** of an answer "):rep(3) .. number end
+        return vim.tbl_map(function(piece)
+          return #table.concat(piece.lines, "\\n")
+        end, require("claude-ide.transcript.pieces").of(lines, "markdown"))
+        """
+    )
+    assert max(sizes) < 1500, sizes
+
+
 TEXTS = {
     "prose": "# A title\n\nSome *words* and a `word`.\n\n- one **thing**\n- another\n\n" * 8 + "The end",
     "code": "Look:\n\n```lua\nlocal one = 1 -- a note\n\nreturn one\n```\n\nand\n\n~~~\nplain\n```\n~~~\n" * 6 + "so.",

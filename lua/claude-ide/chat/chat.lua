@@ -16,7 +16,7 @@
 ---@field error? string
 
 ---@class claude-ide.chat.Chat
----@field number integer of the library, as long as its process runs; then the last one
+---@field number? integer of the library, as long as its process runs; then the last one; nil: nothing was started yet
 ---@field session string
 ---@field cwd string
 ---@field store claude-ide.chat.Store
@@ -41,6 +41,8 @@
 ---@field closing? boolean the person ended it
 ---@field has_spoken? boolean its session has a file
 ---@field package args? string[]
+---@field package begin_with claude-ide.chat.ProgramOpts
+---@field package unsent? (table|string)[] what is said to it before it is started
 ---@field package inbox claude-ide.chat.Inbox
 ---@field answers table<integer, fun(result: any, err?: string)> by number
 ---@field package last_ask integer
@@ -58,14 +60,24 @@ Chat.__index = Chat
 ---@field args? string[]
 ---@field on_change fun() it is to be drawn anew
 
+---How many chats there were.
+local count = 0
+
+---A chat whose agent is not started yet (`begin`): what is said to it waits.
 ---@param begin claude-ide.chat.Begin
 ---@return claude-ide.chat.Chat?
 ---@return string? err
 function Chat.new(begin)
+  local cwd, why = require("claude-ide.chat.program").check(begin.cwd)
+  if not cwd then
+    return nil, why
+  end
+  count = count + 1
   local session = begin.resume and not begin.fork and begin.resume
     or require("claude-ide.chat.program").uuid()
   local self = setmetatable({
     session = session,
+    cwd = cwd,
     store = require("claude-ide.chat.store").new(),
     state = "starting",
     queue = {},
@@ -77,6 +89,14 @@ function Chat.new(begin)
     last_ask = 0,
     args = begin.args,
     on_change = begin.on_change,
+    unsent = {},
+    begin_with = {
+      session = session,
+      resume = begin.resume,
+      fork = begin.fork,
+      cwd = cwd,
+      args = begin.args,
+    },
   }, Chat)
   self.inbox = require("claude-ide.chat.inbox").new(function(told)
     require("claude-ide.chat.hear").take_in(self, told)
@@ -84,18 +104,8 @@ function Chat.new(begin)
     self.on_change()
   end)
   self.asker = require("claude-ide.chat.asks").source(self)
-  local ok, err = self:start({
-    session = session,
-    resume = begin.resume,
-    fork = begin.fork,
-    cwd = begin.cwd,
-    args = begin.args,
-  })
-  if not ok then
-    return nil, err
-  end
   self.source = require("claude-ide.chat.source").new({
-    number = self.number,
+    number = count,
     session = session,
     title = begin.title or "Chat",
     cwd = self.cwd,
@@ -131,6 +141,22 @@ function Chat:start(opts)
   return true
 end
 
+---Starts its agent, once.
+---@return boolean? ok
+---@return string? err
+function Chat:begin()
+  local unsent = self.unsent
+  if self.closing or not unsent then
+    return true
+  end
+  self.unsent = nil
+  local ok, err = self:start(self.begin_with)
+  for _, command in ipairs(ok and unsent or {}) do
+    self:send(command)
+  end
+  return ok, err
+end
+
 ---@return boolean
 function Chat:is_busy()
   return self.state == "working"
@@ -140,7 +166,11 @@ end
 ---@param command table|string
 ---@return boolean
 function Chat:send(command)
-  local ok, err = require("claude-ide.chat.transport").send(self.number, command)
+  if self.unsent then
+    table.insert(self.unsent, command)
+    return true
+  end
+  local ok, err = require("claude-ide.chat.transport").send(self.number --[[@as integer]], command)
   if not ok then
     require("claude-ide.log").warn("a chat takes no command: %s", err)
   end
@@ -266,7 +296,9 @@ end
 
 ---Ends it.
 function Chat:close()
-  require("claude-ide.chat.transport").close(self.number)
+  if self.number then
+    require("claude-ide.chat.transport").close(self.number)
+  end
 end
 
 ---@package

@@ -105,8 +105,9 @@ end
 
 function HEAR.ended(self, told)
   local transport = require("claude-ide.chat.transport")
-  transport.forget(self.number)
-  transport.close(self.number)
+  local number = self.number --[[@as integer]]
+  transport.forget(number)
+  transport.close(number)
   require("claude-ide.chat.turn").ended(self, told)
 end
 

@@ -1,6 +1,9 @@
 -- Chats with agents in buffers of this Neovim. The facade: what commands call.
 local M = {}
 
+---Milliseconds after which the next turn of the loop has come.
+local NEXT_MS = 1
+
 ---@type claude-ide.chat.Shown[] the one that was shown last last
 local chats = {}
 
@@ -38,6 +41,35 @@ local function show(shown)
     chats[#chats + 1] = shown
   end
   require("claude-ide.chat.windows").show(shown)
+  vim.defer_fn(function()
+    require("claude-ide.chat.windows").fill(shown)
+  end, NEXT_MS)
+end
+
+---Starts the agent of a chat that is shown, and what else a chat needs, each in a turn of its own: the prompt takes keys meanwhile.
+---@param shown claude-ide.chat.Shown
+local function begin(shown)
+  local steps = {
+    function()
+      local ok, err = shown.chat:begin()
+      if not ok then
+        require("claude-ide.ui.notice").error(err or "The chat did not begin.")
+        for _, prompt in ipairs(shown.chat.queue) do
+          shown.chat.give_back(prompt.text)
+        end
+        M.close(shown.chat)
+      end
+    end,
+    function()
+      require("claude-ide.chat.prompt").dress(shown.prompt)
+    end,
+    function()
+      require("claude-ide.sessions.announce").attach()
+    end,
+  }
+  for at, step in ipairs(steps) do
+    vim.defer_fn(require("claude-ide.safely").wrap("begin a chat", step), at * 2 * NEXT_MS)
+  end
 end
 
 local attached = false
@@ -47,7 +79,6 @@ local function attach()
     return
   end
   attached = true
-  require("claude-ide.sessions").attach()
   require("claude-ide.ui.typing").attach("chats")
   require("claude-ide.sessions.ours").also(function()
     local running = {} ---@type claude-ide.sessions.Other[]
@@ -60,7 +91,6 @@ local function attach()
     end
     return running
   end)
-  require("claude-ide.sessions.announce").attach()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("claude-ide.chat.drafts", { clear = true }),
     desc = "Claude Code: keep what was not sent",
@@ -116,6 +146,7 @@ function M.open(opts)
   local shown = { chat = chat, prompt = new_prompt(chat) }
   chats[#chats + 1] = shown
   show(shown)
+  begin(shown)
   if opts.begun then
     require("claude-ide.chat.prompt").add(shown.prompt, opts.begun)
   end
@@ -171,6 +202,7 @@ function M.show(begun)
   end
   if not vim.api.nvim_buf_is_valid(shown.prompt) then
     shown.prompt = new_prompt(shown.chat)
+    require("claude-ide.chat.prompt").dress(shown.prompt)
   end
   show(shown)
   if begun then

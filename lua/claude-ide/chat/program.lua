@@ -40,6 +40,22 @@ function M.folder(chosen)
   return type(wanted) == "string" and vim.fs.normalize(wanted) or require("claude-ide.workspace").folders()[1]
 end
 
+---Whether there is a program and a folder.
+---@param chosen? string
+---@return string? cwd
+---@return string? why it cannot run
+function M.check(chosen)
+  local program = require("claude-ide.config").get().terminal.command[1]
+  if vim.fn.executable(program) == 0 then
+    return nil, ("`%s` was not found: see `:checkhealth claude-ide`."):format(program)
+  end
+  local cwd = M.folder(chosen)
+  if vim.fn.isdirectory(cwd) == 0 then
+    return nil, ("The folder %s does not exist."):format(cwd)
+  end
+  return cwd
+end
+
 ---@class claude-ide.chat.ProgramOpts
 ---@field session string the id that the session has, or is to have
 ---@field resume? string the session to go on with
@@ -52,15 +68,11 @@ end
 ---@return string? why it cannot run
 function M.of(opts)
   local options = require("claude-ide.config").get().terminal
-  local command = options.command
-  if vim.fn.executable(command[1]) == 0 then
-    return nil, ("`%s` was not found: see `:checkhealth claude-ide`."):format(command[1])
+  local cwd, why = M.check(opts.cwd)
+  if not cwd then
+    return nil, why
   end
-  local cwd = M.folder(opts.cwd)
-  if vim.fn.isdirectory(cwd) == 0 then
-    return nil, ("The folder %s does not exist."):format(cwd)
-  end
-  local argv = vim.list_extend(vim.deepcopy(command), FLAGS)
+  local argv = vim.list_extend(vim.deepcopy(options.command), FLAGS)
   if opts.resume then
     vim.list_extend(argv, { "--resume", opts.resume })
   end

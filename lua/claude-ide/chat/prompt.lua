@@ -162,7 +162,6 @@ function M.create(chat, hide)
   require("claude-ide.ui.ours").mark(buf, "prompt")
   require("claude-ide.ui.ours").name(buf, "Claude", "prompt")
   vim.b[buf].claude_private = true
-  bo.filetype = "markdown"
   bo.completefunc = "v:lua.require'claude-ide.chat.complete'.func"
   bo.omnifunc = bo.completefunc
   map(prompt)
@@ -181,11 +180,22 @@ function M.create(chat, hide)
       end
     end,
   })
-  local draft = require("claude-ide.chat.history").take_draft(chat.cwd)
-  if draft then
-    fill(prompt, draft)
-  end
   return buf
+end
+
+---Puts what was not sent before into a prompt, and lets it be Markdown. Later than its window: what people and Neovim do for
+---Markdown takes a while.
+---@param buf integer
+function M.dress(buf)
+  local prompt = prompts[buf]
+  if not prompt or not vim.api.nvim_buf_is_valid(buf) then
+    return
+  end
+  local draft = require("claude-ide.chat.history").take_draft(prompt.chat.cwd)
+  if draft then
+    M.give_back(prompt, draft)
+  end
+  vim.bo[buf].filetype = "markdown"
 end
 
 ---Neovim leaves: what was not sent is kept for the next chat of the project.

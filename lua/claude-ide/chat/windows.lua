@@ -5,6 +5,7 @@ local M = {}
 ---@field chat claude-ide.chat.Chat
 ---@field prompt integer buffer
 ---@field view? claude-ide.transcript.View
+---@field waiting? integer the window that is to show its transcript
 ---@field origin? integer the window the person came from
 
 local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" }
@@ -58,10 +59,21 @@ local function open_prompt(shown, above)
   return win
 end
 
+---Makes the transcript of a chat that was shown without it, so that the prompt was there at once.
+---@param shown claude-ide.chat.Shown
+function M.fill(shown)
+  local win = shown.waiting
+  shown.waiting = nil
+  if win and vim.api.nvim_win_is_valid(win) then
+    shown.view = require("claude-ide.transcript").show_in(shown.chat.source, win)
+  end
+end
+
 ---Shows a chat in the current tab page and goes to its prompt, where no typing can be hit by that.
 ---@param shown claude-ide.chat.Shown
 function M.show(shown)
   local may_focus = require("claude-ide.ui.file_window").may_focus()
+  M.fill(shown)
   local view = shown.view
   local win = window_of(view and view.buf)
   if not win then
@@ -69,7 +81,7 @@ function M.show(shown)
     if view and vim.api.nvim_buf_is_valid(view.buf) then
       vim.api.nvim_win_set_buf(win, view.buf)
     else
-      shown.view = require("claude-ide.transcript").show_in(shown.chat.source, win)
+      shown.view, shown.waiting = nil, win
     end
   end
   local prompt = window_of(shown.prompt) or open_prompt(shown, win)
