@@ -51,6 +51,7 @@ return {
   { "sessions.actions", "sessions.notify" },
   { "sessions.announce", "sessions.picker", "transcript" },
   { "chat", "sessions.grep" },
+  { "inline" },
   { "sessions.api", "web" },
   -- What shows, asks or starts all of them.
   { "status", "tools" },

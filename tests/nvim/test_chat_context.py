@@ -118,8 +118,7 @@ def test_the_last_lines_of_a_terminal_can_be_named_but_not_of_a_private_one(star
     nvim = start_nvim(files={"a.txt": "a\n"}, args=["a.txt"])
     assert "no terminal" in expand(nvim, "#terminal")[0]
     nvim.cmd("split | terminal echo fir''st; echo la''st; sleep 600")
-    nvim.wait_screen("last")
-    assert expand(nvim, "#terminal")[0].endswith("\nfirst\nlast\n</editor_context>")
+    nvim.wait(lambda: expand(nvim, "#terminal")[0].endswith("\nfirst\nlast\n</editor_context>"), what="its lines")
     nvim.lua("vim.b.claude_private = true")
     assert "no terminal" in expand(nvim, "#terminal")[0]
 

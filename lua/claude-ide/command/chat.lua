@@ -110,12 +110,9 @@ end
 function M.run(words, at)
   local chats = require("claude-ide.chat")
   local place = require("claude-ide.context.place").here(folder_of(at))
-  local lines, withheld ---@type string?, string?
-  if at.range then
-    lines, withheld = require("claude-ide.command.range").reference(at, place)
-    if not lines then
-      return nil, withheld
-    end
+  local lines, withheld = require("claude-ide.command.range").reference(at, place.cwd)
+  if withheld then
+    return nil, withheld
   end
   local said_words = { text = at.rest, lines = lines, at = place } ---@type claude-ide.command.chat.Words
   if words[1] and vim.startswith(words[1], "--") then

@@ -75,13 +75,26 @@ return {
     name = "chat",
     args = "[--resume {id} | --continue | --fork {id}] [{prompt}]",
     doc = "Talk to Claude in a buffer instead of the terminal: show the chat there is, or begin one. With a prompt: begin "
-      .. "one and say that. `--resume`, `--continue`, `--fork` go on with a session, the newest of this project, or a copy. "
+      .. "one and say that. A range goes along. `--resume`, `--continue`, `--fork` go on with a session, the newest of this project, or a copy. "
       .. "`close` ends the chat. See |claude-ide-chat|.",
     run = function(words, at)
       return require("claude-ide.command.chat").run(words, at)
     end,
     complete = function(word, before)
       return require("claude-ide.command.chat").complete(word, before)
+    end,
+  },
+  {
+    name = "edit",
+    args = "{what} | cancel",
+    doc = "Have Claude propose other text for the lines of the range, or for the whole file: it is shown in place and becomes "
+      .. "yours when you accept it. Without words: asks for them. `cancel` takes back the edit that the cursor is in, else "
+      .. "those of the file. See |claude-ide-edit|.",
+    run = function(_, at)
+      return require("claude-ide.command.edit").run(at)
+    end,
+    complete = function(word)
+      return require("claude-ide.command.contexts").complete(word, { "cancel" })
     end,
   },
   {

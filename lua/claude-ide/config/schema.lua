@@ -389,6 +389,18 @@ return {
       .. "the project's top folder.",
   },
   {
+    "ask",
+    doc = "`:Claude ask` and `:Claude edit`: one question to a CLI of its own, which reads files of the project and does nothing else.",
+    fields = {
+      {
+        "args",
+        kind = kind.list(kind.string, nil, '{ "--model", "haiku" }'),
+        default = {},
+        doc = 'More arguments of that CLI, such as `{ "--model", "haiku", "--effort", "low" }`.',
+      },
+    },
+  },
+  {
     "chat",
     doc = "`:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has "
       .. "the keys of a transcript.",

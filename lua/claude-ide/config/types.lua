@@ -79,6 +79,9 @@
 ---@field checkpoints? boolean See what shell commands change, in git repositories: at each prompt, files that differ from the last commit are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.
 ---@field keymaps? claude-ide.Opts.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
 
+---@class claude-ide.Opts.ask
+---@field args? string[] More arguments of that CLI, such as `{ "--model", "haiku", "--effort", "low" }`.
+
 ---@class claude-ide.Opts.chat.keymaps
 ---@field send? string|string[]|false Send the prompt, in normal mode.
 ---@field send_at_once? string|string[]|false Send the prompt, in insert mode too.
@@ -177,6 +180,7 @@
 ---@field review? claude-ide.Opts.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
 ---@field prompts? table<string, string> Texts to be said again and again, by name: `#prompt:name` stands for one wherever you write to Claude. What it names with `#` goes along, see |claude-ide-contexts|.
 ---@field prompt_folders? string[] Folders with more of them, one a Markdown file: `#prompt:review` is `review.md`. A name that is not absolute is below the project's top folder.
+---@field ask? claude-ide.Opts.ask `:Claude ask` and `:Claude edit`: one question to a CLI of its own, which reads files of the project and does nothing else.
 ---@field chat? claude-ide.Opts.chat `:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has the keys of a transcript.
 ---@field transcript? claude-ide.Opts.transcript `:Claude transcript`: what was said and done in a session.
 ---@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
@@ -261,6 +265,9 @@
 ---@field signs boolean A sign beside each line that Claude changed and that you have not reviewed, in any buffer.
 ---@field checkpoints boolean See what shell commands change, in git repositories: at each prompt, files that differ from the last commit are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.
 ---@field keymaps claude-ide.Config.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
+
+---@class claude-ide.Config.ask
+---@field args string[] More arguments of that CLI, such as `{ "--model", "haiku", "--effort", "low" }`.
 
 ---@class claude-ide.Config.chat.keymaps
 ---@field send string|string[]|false Send the prompt, in normal mode.
@@ -360,6 +367,7 @@
 ---@field review claude-ide.Config.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
 ---@field prompts table<string, string> Texts to be said again and again, by name: `#prompt:name` stands for one wherever you write to Claude. What it names with `#` goes along, see |claude-ide-contexts|.
 ---@field prompt_folders string[] Folders with more of them, one a Markdown file: `#prompt:review` is `review.md`. A name that is not absolute is below the project's top folder.
+---@field ask claude-ide.Config.ask `:Claude ask` and `:Claude edit`: one question to a CLI of its own, which reads files of the project and does nothing else.
 ---@field chat claude-ide.Config.chat `:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has the keys of a transcript.
 ---@field transcript claude-ide.Config.transcript `:Claude transcript`: what was said and done in a session.
 ---@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.

@@ -7,15 +7,17 @@ M.MOST_BYTES = 64 * 1024
 ---@param buf integer loaded
 ---@param first integer from 1
 ---@param last integer
+---@param most? integer bytes
 ---@return string
-function M.of(buf, first, last)
+function M.of(buf, first, last, most)
+  most = most or M.MOST_BYTES
   last = math.min(last, vim.api.nvim_buf_line_count(buf))
   local lines, size = {}, 0
   local from = first
-  while from <= last and size <= M.MOST_BYTES do
+  while from <= last and size <= most do
     for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, from - 1, math.min(from + 999, last), false)) do
       size = size + #line + 8
-      if size > M.MOST_BYTES then
+      if size > most then
         lines[#lines + 1] = ("(cut: %d lines of %d)"):format(#lines, last - first + 1)
         break
       end

@@ -170,7 +170,7 @@ end
 ---@return boolean
 local function has_to_wait(entry, opts)
   local place = require("claude-ide.ui.places")
-  if not place.of(place.preferred()).shared then
+  if not place.of(entry.diff.place or place.preferred()).shared then
     return false
   end
   -- One that is decided makes room first; what comes next then may be another one.

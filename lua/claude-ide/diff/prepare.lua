@@ -66,12 +66,15 @@ function M.run(diff, is_wanted, done, failed)
 
   local read = guarded(require("claude-ide.diff.present_text").read)
   local begin = guarded(function(disk)
-    require("claude-ide.diff.reload").observed(diff.old_path, disk)
+    if not diff.base then
+      require("claude-ide.diff.reload").observed(diff.old_path, disk)
+    end
     local bytes = #diff.proposed + #(disk.bytes or "")
     large = bytes > LARGE_BYTES
     run({
       function(next_step)
-        prepared.now = require("claude-ide.diff.present_text").present(diff.old_path, disk)
+        local texts = require("claude-ide.diff.present_text")
+        prepared.now = diff.base and texts.of_base(diff.base) or texts.present(diff.old_path, disk)
         next_step()
       end,
       function(next_step)
@@ -105,7 +108,11 @@ function M.run(diff, is_wanted, done, failed)
       end,
     })
   end)
-  read(diff.old_path, begin)
+  if diff.base then
+    begin({})
+  else
+    read(diff.old_path, begin)
+  end
 end
 
 ---Makes the buffer of the present text once more: the person has deleted it.

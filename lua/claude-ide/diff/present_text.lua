@@ -12,7 +12,7 @@ local MAX_BYTES = 256 * 1024 * 1024
 ---@class claude-ide.diff.Now
 ---@field lines string[]
 ---@field format claude-ide.bytes.Format
----@field against "disk"|"buffer"|"nothing" buffer: it has unsaved changes and the diff is against those
+---@field against "disk"|"buffer"|"text"|"nothing" buffer: it has unsaved changes and the diff is against those; text: a buffer's, whatever is on the disk
 ---@field disk claude-ide.diff.Disk
 ---@field buf? integer the loaded buffer of the file
 
@@ -77,6 +77,15 @@ local function of_buffer(buf, disk)
     disk = disk,
     buf = buf,
   }
+end
+
+---The text of a buffer, as what an edit of that buffer is for.
+---@param buf integer loaded
+---@return claude-ide.diff.Now
+function M.of_base(buf)
+  local now = of_buffer(buf, {})
+  now.against = "text"
+  return now
 end
 
 ---What the file holds now for the person: its buffer's text where that has unsaved changes, else the disk's.

@@ -48,7 +48,7 @@ end
 function M.accept(diff)
   local entry = require("claude-ide.diff.on_screen").get(diff.id)
   local _, bytes = require("claude-ide.diff.rescued").typed(entry)
-  if bytes and require("claude-ide.position").valid(bytes) ~= bytes then
+  if bytes and not diff.base and require("claude-ide.position").valid(bytes) ~= bytes then
     return nil,
       "The proposal has bytes that are not UTF-8, which Claude cannot take. Mend them and accept again."
   end
@@ -72,7 +72,7 @@ function M.accept(diff)
     return true
   end
   if require("claude-ide.decisions").settle(diff, { outcome = "accepted", contents = contents }) then
-    if entry and entry.text then
+    if entry and entry.text and not diff.base then
       require("claude-ide.diff.reload").await(diff.path, contents, entry.text.now, afterwards)
     end
     after(diff)

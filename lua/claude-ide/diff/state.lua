@@ -9,12 +9,18 @@ local KIND = "edit"
 ---@field old_path string absolute; the file that the proposal began as, most often the same
 ---@field tab_name string what its source calls it; need not be unique
 ---@field proposed string the exact bytes that were proposed
+---@field base? integer buffer whose text it is for, whatever is on the disk; its source changes that text
+---@field layout? claude-ide.ui.LayoutName other than the next one
+---@field place? claude-ide.ui.PlaceName other than that of the options
 
 ---@class claude-ide.diff.Edit
 ---@field path string
 ---@field old_path? string default: the path
 ---@field tab_name? string default: the path
 ---@field contents string
+---@field base? integer
+---@field layout? claude-ide.ui.LayoutName
+---@field place? claude-ide.ui.PlaceName
 
 ---How a diff ends.
 ---@alias claude-ide.diff.Outcome "accepted"|"rejected"|"closed"
@@ -36,6 +42,9 @@ function M.propose(source, request, edit)
     old_path = paths.normalize(edit.old_path or path),
     tab_name = edit.tab_name or path,
     proposed = edit.contents,
+    base = edit.base,
+    layout = edit.layout,
+    place = edit.place,
   })
   return diff --[[@as claude-ide.Diff]]
 end

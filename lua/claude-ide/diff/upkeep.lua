@@ -66,7 +66,9 @@ local function layout_of(entry)
   if entry.view then
     return entry.view.layout
   end
-  return is_of_new_file(entry) and "unified" or require("claude-ide.ui.layout").preferred()
+  return entry.diff.layout
+    or is_of_new_file(entry) and "unified"
+    or require("claude-ide.ui.layout").preferred()
 end
 
 ---@param entry claude-ide.diff.Entry on the screen
@@ -139,7 +141,7 @@ function M.switch_layout(entry)
   if entry.view and entry.diff.state == "pending" then
     local layout = require("claude-ide.ui.layout")
     local name = layout.after(entry.view.layout)
-    if not is_of_new_file(entry) then
+    if not is_of_new_file(entry) and not entry.diff.layout then
       layout.prefer(name)
     end
     require("claude-ide.diff.view").switch(entry.view, name, winbars(entry))

@@ -35,7 +35,7 @@ function M.open(diff, bufs, opts)
     bufs = bufs,
     wins = {},
     layout = opts.layout,
-    place = require("claude-ide.ui.places").preferred(),
+    place = diff.place or require("claude-ide.ui.places").preferred(),
     hunks = opts.hunks,
     plain = opts.plain,
     screen = opts.screen or restore.remember(),

@@ -28,6 +28,7 @@ local M = {}
 ---| "prompt" # of a chat
 ---| "question" # of a chat
 ---| "plan" # of a chat
+---| "answer" # of Claude, over the screen
 
 ---@param buf integer
 ---@param kind claude-ide.ui.Kind

@@ -1,0 +1,369 @@
+-- `:Claude edit`: some lines of a buffer, what the person wants, and the proposal that comes of it. Several at once.
+-- Invariants: the buffer changes only by an accepted proposal, as one step of its undo history; what the person typed meanwhile
+-- is merged, or they see what becomes of it before it is so; no file is written.
+local M = {}
+
+---@class claude-ide.inline.Edit
+---@field buf integer
+---@field spot claude-ide.inline.Spot
+---@field what string
+---@field cwd string
+---@field region string[] the lines when Claude was asked
+---@field run? claude-ide.inline.Run while Claude works
+---@field base? string[] the whole text that the proposal is for
+---@field answer? string[] what Claude made of the region
+---@field words? string why the person rejects it
+---@field decision? claude-ide.Diff
+---@field source claude-ide.decisions.Source
+---@field is_over? boolean
+---@field group integer
+
+---@type claude-ide.inline.Edit[]
+local edits = {}
+local last_group = 0
+
+local function notice()
+  return require("claude-ide.ui.notice")
+end
+
+---@param edit claude-ide.inline.Edit
+---@return string
+local function name_of(edit)
+  local name =
+    vim.fs.basename(vim.api.nvim_buf_is_valid(edit.buf) and vim.api.nvim_buf_get_name(edit.buf) or "")
+  return name ~= "" and name or "This buffer"
+end
+
+---@param edit claude-ide.inline.Edit
+local function finish(edit)
+  if edit.is_over then
+    return
+  end
+  edit.is_over = true
+  if edit.run then
+    require("claude-ide.inline.run").cancel(edit.run)
+  end
+  require("claude-ide.inline.spot").remove(edit.spot)
+  pcall(vim.api.nvim_del_augroup_by_id, edit.group)
+  edits = vim.tbl_filter(function(other)
+    return other ~= edit
+  end, edits)
+end
+
+---Keeps an answer that has no place any more.
+---@param edit claude-ide.inline.Edit
+---@param lines string[]
+---@param why string
+local function keep(edit, lines, why)
+  finish(edit)
+  require("claude-ide.ui.kept_words").give_back(table.concat(lines, "\n"), why)
+end
+
+local propose ---@type fun(edit: claude-ide.inline.Edit, lines: string[])
+local ask ---@type fun(edit: claude-ide.inline.Edit)
+
+---Gives the buffer what was accepted.
+---@param edit claude-ide.inline.Edit
+---@param lines string[]
+---@param is_empty boolean
+local function apply(edit, lines, is_empty)
+  local buf = edit.buf
+  if not vim.api.nvim_buf_is_loaded(buf) or not vim.bo[buf].modifiable then
+    return keep(edit, lines, name_of(edit) .. " cannot be changed now")
+  end
+  local now = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  local merged, overlaps = lines, 0
+  if not vim.deep_equal(now, edit.base) then
+    merged, overlaps = require("claude-ide.merge").three_way(edit.base or now, now, lines)
+  end
+  if overlaps > 0 then
+    notice().warn(
+      name_of(edit) .. " has changed in the same lines. Look at what becomes of them, and accept again."
+    )
+    return propose(edit, merged)
+  end
+  local patch = require("claude-ide.buffer.patch")
+  patch.break_undo(buf)
+  patch.apply(buf, merged, is_empty or #merged == 0)
+  finish(edit)
+end
+
+---@param edit claude-ide.inline.Edit
+---@param answer? claude-ide.decisions.Answer
+---@param err? string
+local function answered(edit, answer, err)
+  edit.decision = nil
+  vim.schedule(function()
+    require("claude-ide.diff").end_of_turn(edit.source) -- no other comes that its windows could be for
+  end)
+  if edit.is_over then
+    return
+  elseif not answer then
+    keep(edit, edit.answer or {}, ("The edit cannot be shown (%s)"):format(err or "?"))
+  elseif answer.outcome == "accepted" then
+    local decoded, format = require("claude-ide.buffer.bytes").decode(answer.contents or "")
+    -- Not within the key that accepted it: the proposal's windows go first.
+    vim.schedule(function()
+      require("claude-ide.ui.quietly").when_buffers_may_change(function()
+        if not edit.is_over then
+          apply(edit, format.empty and {} or decoded, format.empty)
+        end
+      end)
+    end)
+  elseif edit.words then
+    ask(edit)
+  else
+    finish(edit)
+  end
+end
+
+---@param edit claude-ide.inline.Edit
+---@return claude-ide.decisions.Source
+local function source_of(edit)
+  return require("claude-ide.decisions").source({
+    name = "Claude",
+    writes = "editor",
+    takes_empty = true,
+    answer = answered,
+    tell = function(words)
+      edit.words = words
+    end,
+    cannot_hear = function()
+      return nil
+    end,
+  })
+end
+
+---Puts a new text of the whole buffer before the person.
+---@param edit claude-ide.inline.Edit
+---@param lines string[]
+function propose(edit, lines)
+  local buf = edit.buf
+  local now = require("claude-ide.diff.present_text").of_base(buf)
+  if vim.deep_equal(now.lines, lines) then
+    finish(edit)
+    return notice().info(("Claude would change nothing in %s."):format(name_of(edit)))
+  end
+  edit.base = now.lines
+  local format = vim.tbl_extend("force", now.format, { empty = #lines == 0 }) --[[@as claude-ide.bytes.Format]]
+  local name = vim.api.nvim_buf_get_name(buf)
+  require("claude-ide.ui.typing").attach("edits")
+  edit.decision = require("claude-ide.diff").propose(edit.source, edit, {
+    path = name ~= "" and name or ("%s/unnamed %d"):format(edit.cwd, buf),
+    tab_name = edit.what,
+    contents = require("claude-ide.buffer.bytes").encode(#lines > 0 and lines or { "" }, format),
+    base = buf,
+    layout = "unified",
+    place = "current",
+  })
+end
+
+---The whole text with the answer in the place of the region.
+---@param edit claude-ide.inline.Edit
+---@param answer string[]
+---@return string[]? lines nil: the region is gone
+local function with_answer(edit, answer)
+  local first, last = require("claude-ide.inline.spot").lines(edit.spot)
+  if not first or not last then
+    return nil
+  end
+  local lines = vim.api.nvim_buf_get_lines(edit.buf, 0, -1, true)
+  local present = vim.list_slice(lines, first, last)
+  local new, overlaps = answer, 0
+  if not vim.deep_equal(present, edit.region) then
+    new, overlaps = require("claude-ide.merge").three_way(edit.region, present, answer)
+  end
+  if overlaps > 0 then
+    notice().warn(
+      ("%s: you have changed lines that Claude changed, too. The proposal takes Claude's."):format(
+        name_of(edit)
+      )
+    )
+  end
+  local whole = vim.list_slice(lines, 1, first - 1)
+  vim.list_extend(whole, new)
+  return vim.list_extend(whole, lines, last + 1)
+end
+
+---@param edit claude-ide.inline.Edit
+---@param text string? of the answer
+---@param err? string
+local function came(edit, text, err)
+  edit.run = nil
+  require("claude-ide.inline.spot").say(edit.spot, nil)
+  local answer = text and require("claude-ide.inline.answer").lines(text)
+  if not text then
+    finish(edit)
+    return notice().error(
+      ("Claude could not edit %s: %s"):format(
+        name_of(edit),
+        require("claude-ide.ui.one_line").brief(err or "?")
+      )
+    )
+  elseif not answer then
+    finish(edit)
+    return require("claude-ide.inline.float").show(text, "Claude proposes no edit")
+  end
+  edit.answer = answer
+  local lines = with_answer(edit, answer)
+  if not lines then
+    return keep(edit, answer, ("The lines of %s that were to be edited are gone"):format(name_of(edit)))
+  end
+  propose(edit, lines)
+end
+
+---@param edit claude-ide.inline.Edit
+---@param request claude-ide.inline.Request
+local function start(edit, request)
+  local run, err = require("claude-ide.inline.run").start({
+    blocks = require("claude-ide.inline.request").blocks(request),
+    cwd = edit.cwd,
+    done = function(text, why)
+      if not edit.is_over then
+        came(edit, text, why)
+      end
+    end,
+  })
+  if not run then
+    finish(edit)
+    return notice().error(err or "Claude did not start.")
+  end
+  edit.run = run
+end
+
+---Asks Claude, for the first time or once more with what the person said to its proposal.
+---@param edit claude-ide.inline.Edit
+function ask(edit)
+  local spot, context = require("claude-ide.inline.spot"), require("claude-ide.context")
+  local before = edit.words and { lines = edit.answer or {}, words = edit.words } or nil
+  edit.words = nil
+  spot.say(edit.spot, before and before.words or edit.what)
+  local at = require("claude-ide.context.place").here(edit.cwd)
+  at.buf = edit.buf
+  require("claude-ide.context.symbol").list(edit.buf, function(symbols)
+    context.expand(edit.what, at, function(parts)
+      if edit.is_over then
+        return
+      end
+      local first, last = spot.lines(edit.spot)
+      if not first or not last then
+        finish(edit)
+        return notice().warn(("The lines of %s that were to be edited are gone."):format(name_of(edit)))
+      end
+      edit.region = vim.api.nvim_buf_get_lines(edit.buf, first - 1, last, true)
+      start(edit, {
+        buf = edit.buf,
+        first = first,
+        last = last,
+        what = edit.what,
+        parts = parts,
+        symbols = symbols,
+        before = before,
+      })
+    end)
+  end)
+end
+
+---Takes an edit back: Claude stops, and its proposal goes.
+---@param edit claude-ide.inline.Edit
+---@param why string
+local function cancel(edit, why)
+  local decision = edit.decision
+  finish(edit)
+  if decision then
+    require("claude-ide.decisions").cancel(decision, why)
+  end
+end
+
+---@param buf integer
+---@return string? why it cannot be edited
+local function problem_of(buf)
+  if vim.bo[buf].buftype ~= "" or not vim.bo[buf].modifiable then
+    return "This buffer cannot be edited."
+  end
+  local withheld = require("claude-ide.context.place").withheld(buf)
+  return withheld and withheld .. "."
+end
+
+---Has Claude propose other text for some lines.
+---@param buf integer
+---@param first integer from 1
+---@param last integer
+---@param what string
+---@return boolean? ok
+---@return string? err
+function M.start(buf, first, last, what)
+  local request = require("claude-ide.inline.request")
+  local why = problem_of(buf)
+  if why then
+    return nil, why
+  elseif request.is_too_large(buf, first, last) then
+    return nil, "These are too many lines for one edit: at most 64 kB."
+  end
+  local cwd = require("claude-ide.chat.program").folder()
+  local whole, missing = require("claude-ide.context.prompts").put_in(what, cwd)
+  if not whole then
+    return nil, missing
+  end
+  last_group = last_group + 1
+  ---@type claude-ide.inline.Edit
+  ---@diagnostic disable-next-line: missing-fields -- its source needs it
+  local edit = {
+    buf = buf,
+    spot = require("claude-ide.inline.spot").new(buf, first, last),
+    what = whole,
+    cwd = cwd,
+    region = {},
+    group = vim.api.nvim_create_augroup(("claude-ide.inline.%d"):format(last_group), { clear = true }),
+  }
+  edit.source = source_of(edit)
+  edits[#edits + 1] = edit
+  vim.api.nvim_create_autocmd({ "BufUnload" }, {
+    group = edit.group,
+    buffer = buf,
+    desc = "Claude Code: an edit goes with its buffer",
+    callback = function()
+      vim.schedule(function()
+        if not edit.is_over and not vim.api.nvim_buf_is_loaded(buf) then
+          cancel(edit, "its buffer is closed")
+        end
+      end)
+    end,
+  })
+  ask(edit)
+  return true
+end
+
+---Ends the edits that the cursor is in; else all of this buffer; else all.
+---@return boolean? ok
+---@return string? err
+function M.cancel()
+  local buf, lnum = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1]
+  local here, of_buffer = {}, {}
+  for _, edit in ipairs(edits) do
+    local first, last = require("claude-ide.inline.spot").lines(edit.spot)
+    if edit.buf == buf then
+      of_buffer[#of_buffer + 1] = edit
+      if first and last and first <= lnum and lnum <= last then
+        here[#here + 1] = edit
+      end
+    end
+  end
+  local ended = #here > 0 and here or #of_buffer > 0 and of_buffer or edits
+  if #ended == 0 then
+    return nil, "Claude edits nothing now."
+  end
+  for _, edit in ipairs(vim.list_extend({}, ended)) do
+    cancel(edit, "you have taken it back")
+  end
+  notice().info(#ended == 1 and "The edit is taken back." or ("%d edits are taken back."):format(#ended))
+  return true
+end
+
+---How many edits Claude works at, or that wait for a decision.
+---@return integer
+function M.count()
+  return #edits
+end
+
+return M

@@ -1,0 +1,64 @@
+-- A text of Claude's in a window over the screen: Markdown to read, which `q` closes.
+local M = {}
+
+local WIDTH, HEIGHT = 0.7, 0.7
+local ZINDEX = 45
+
+---Where such a window stands.
+---@param lines? integer it need have no more
+---@param title string
+---@return vim.api.keyset.win_config
+function M.place(lines, title)
+  local width = math.max(math.min(math.floor(vim.o.columns * WIDTH), 100), math.min(vim.o.columns - 4, 40))
+  local most = math.max(math.floor(vim.o.lines * HEIGHT), 3)
+  local height = math.max(math.min(lines or most, most), 3)
+  return {
+    relative = "editor",
+    width = width,
+    height = height,
+    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
+    col = math.max(math.floor((vim.o.columns - width) / 2), 0),
+    border = "rounded",
+    title = (" %s "):format(require("claude-ide.width").cut((title:gsub("%s+", " ")), width - 6)),
+    title_pos = "left",
+    zindex = ZINDEX,
+  }
+end
+
+---@param buf integer
+---@param title string
+---@param lines? integer
+---@return integer win
+function M.open(buf, title, lines)
+  local config = M.place(lines, title)
+  config.style = "minimal"
+  local win = vim.api.nvim_open_win(buf, require("claude-ide.ui.file_window").may_focus(), config)
+  local wo = vim.wo[win][0]
+  wo.wrap, wo.linebreak, wo.conceallevel = true, true, 2
+  return win
+end
+
+---Shows a text.
+---@param text string
+---@param title string
+---@return integer win
+function M.show(text, title)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  local lines = vim.split(require("claude-ide.position").valid(text), "\n", { plain = true })
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  require("claude-ide.ui.ours").mark(buf, "answer")
+  vim.bo[buf].modifiable = false
+  vim.bo[buf].filetype = "markdown"
+  local win = M.open(buf, title, #lines)
+  for _, lhs in ipairs({ "q", "<Esc>" }) do
+    vim.keymap.set("n", lhs, function()
+      if vim.api.nvim_win_is_valid(win) then
+        vim.api.nvim_win_close(win, true)
+      end
+    end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: close this" })
+  end
+  return win
+end
+
+return M

@@ -1,0 +1,114 @@
+-- One question to Claude that ends with its answer: a headless CLI of its own that can read files of the project and do nothing
+-- else. No windows, no buffers.
+-- Invariant: `done` is called once, unless it was cancelled. Whatever the CLI asks is refused.
+local M = {}
+
+---What every such CLI is started with. Measured with the CLI 2.1.329: tools that are not named cannot be called, those of MCP
+---servers are not there, reading outside the project is denied without a question, also where the command of `terminal` says
+---something else about permissions.
+M.READ_ONLY = {
+  "--tools",
+  "Read,Grep,Glob",
+  "--strict-mcp-config",
+  "--permission-mode",
+  "dontAsk",
+}
+
+---@class claude-ide.inline.Run
+---@field number integer of the library
+---@field is_over boolean
+
+---@class claude-ide.inline.RunOpts
+---@field blocks table[] what is said
+---@field cwd string
+---@field done fun(text?: string, err?: string)
+
+---@param about table
+---@param words string
+---@return string? err nil: it went well
+local function problem_of(about, words)
+  if not about.is_error then
+    return nil
+  end
+  local result = type(about.result) == "string" and about.result or words
+  return result ~= "" and result or "Claude gave no answer"
+end
+
+---@param opts claude-ide.inline.RunOpts
+---@return claude-ide.inline.Run?
+---@return string? err
+function M.start(opts)
+  local programs, transport = require("claude-ide.chat.program"), require("claude-ide.chat.transport")
+  local args = vim.list_extend({ "--no-session-persistence" }, M.READ_ONLY)
+  vim.list_extend(args, require("claude-ide.config").get().ask.args)
+  local program, why = programs.of({ session = programs.uuid(), cwd = opts.cwd, args = args })
+  if not program then
+    return nil, why
+  end
+  local run = { is_over = false } ---@type claude-ide.inline.Run
+  local said = {} ---@type string[]
+  local function finish(text, err)
+    if not run.is_over then
+      run.is_over = true
+      transport.forget(run.number)
+      transport.close(run.number)
+      opts.done(text, err)
+    end
+  end
+  ---@type table<string, fun(told: claude-ide.chat.Told)>
+  local hear = {
+    said = function(told)
+      for _, block in ipairs(told.kind == "reply" and told.blocks or {}) do
+        if block.type == "text" then
+          said[#said + 1] = block.text
+        elseif block.type ~= "thinking" then
+          said = {} -- what was said before a tool was called is no answer
+        end
+      end
+    end,
+    asks = function(told)
+      transport.send(run.number, {
+        deny = { request = told.request, message = "Nobody can be asked here.", interrupt = false },
+      })
+    end,
+    turn = function(told)
+      local text = table.concat(said, "\n")
+      local err = problem_of(told.about or {}, text)
+      finish(not err and text or nil, err)
+    end,
+    ended = function(told)
+      local words = vim.trim(told.words or "")
+      finish(nil, words ~= "" and words or "Claude ended without an answer")
+    end,
+  }
+  local number, err = transport.open(program, "stream_json", function(told)
+    for _, one in ipairs(told) do
+      if hear[one.type] and not run.is_over and not (one.by and one.by.call) then
+        hear[one.type](one)
+      end
+    end
+  end)
+  if not number then
+    return nil, err
+  end
+  run.number = number
+  local ok, not_sent = transport.send(number, { prompt = { id = programs.uuid(), content = opts.blocks } })
+  if not ok then
+    M.cancel(run)
+    return nil, not_sent
+  end
+  return run
+end
+
+---Ends it without an answer.
+---@param run claude-ide.inline.Run
+function M.cancel(run)
+  if not run.is_over then
+    run.is_over = true
+    local transport = require("claude-ide.chat.transport")
+    transport.forget(run.number)
+    transport.close(run.number)
+  end
+end
+
+return M

@@ -1,0 +1,227 @@
+"""`:Claude edit`: a proposal in place for some lines, with the real CLI against the scripted model."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from chat_steps import start
+
+from harness.mock_api import Reply
+
+pytestmark = pytest.mark.dealt
+
+TEXT = "one\ntwo\nthree\nfour\nfive\n"
+
+
+def replacement(*lines):
+    return Reply("Here it is.\n<replacement>\n" + "\n".join(lines) + "\n</replacement>\n")
+
+
+class Held:
+    """A model whose answer comes when the test says so."""
+
+    def __init__(self, api, *replies):
+        self._go = threading.Semaphore(0)
+        self._replies = list(replies)
+        api._model = self._answer
+
+    def _answer(self, _messages):
+        self._go.acquire(timeout=60)
+        return self._replies.pop(0)
+
+    def go(self):
+        self._go.release()
+
+
+@pytest.fixture
+def edit(start_nvim, mock_api, tmp_path):
+    def edit(command, *, text=TEXT, keys="", **more):
+        nvim = start(
+            start_nvim, mock_api, tmp_path, files={"a.txt": text, **more.pop("files", {})}, args=["a.txt"], **more
+        )
+        nvim.keys(keys)
+        if command:
+            nvim.keys(f":{command}<CR>")
+        return nvim
+
+    return edit
+
+
+def wait_asked(nvim, mock_api, count=1):
+    nvim.wait(lambda: mock_api.turns() >= count, what="Claude to be asked")
+
+
+def wait_proposal(nvim):
+    nvim.wait(
+        "require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a proposal"
+    )
+
+
+def lines(nvim):
+    return nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, false)")
+
+
+def accept(nvim):
+    assert nvim.lua("return require('claude-ide.diff').accept()")
+    nvim.wait("require('claude-ide.inline.edit').count() == 0", what="the edit to be over")
+
+
+@pytest.mark.every_nvim
+def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, mock_api):
+    mock_api.script(replacement("TWO", "THREE"))
+    nvim = edit("2,3Claude edit make it loud", keys="GAmine<Esc>")
+    wait_proposal(nvim)
+    assert nvim.lua("return require('claude-ide.diff').list()[1].path") == str(nvim.project / "a.txt")
+    nvim.wait_screen("three")  # what goes is drawn above what comes
+    nvim.wait_screen("+2 −2")
+    assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
+    assert lines(nvim) == ["one", "two", "three", "four", "fivemine"], "nothing changes before it is accepted"
+    said = str(mock_api.conversation())
+    assert "make it loud" in said and "5\\tfivemine" in said and "<region>\\ntwo\\nthree\\n</region>" in said
+    accept(nvim)
+    assert lines(nvim) == ["one", "TWO", "THREE", "four", "fivemine"]
+    assert (nvim.project / "a.txt").read_text() == TEXT, "nothing is written"
+    nvim.wait("vim.fn.bufname() == 'a.txt' and #vim.api.nvim_list_wins() == 1", what="the file to be back")
+    nvim.keys("u")
+    nvim.wait(lambda: lines(nvim) == ["one", "two", "three", "four", "fivemine"], what="one undo to take it back")
+    nvim.keys("u")
+    nvim.wait(lambda: lines(nvim)[-1] == "five", what="the person's own change to be another one")
+
+
+def test_a_change_can_be_dropped_and_the_rest_taken(edit, mock_api):
+    mock_api.script(replacement("ONE", "two", "THREE"))
+    nvim = edit("1,3Claude edit louder")
+    wait_proposal(nvim)
+    nvim.keys("gg" + nvim.lua("return require('claude-ide.config').get().diff.keymaps.hunk"))
+    nvim.wait_screen("1 of 2 kept")
+    accept(nvim)
+    assert lines(nvim) == ["one", "two", "THREE", "four", "five"]
+
+
+def test_what_is_typed_meanwhile_is_merged(edit, mock_api):
+    held = Held(mock_api, replacement("one", "TWO", "three"))
+    nvim = edit("1,3Claude edit louder")
+    wait_asked(nvim, mock_api)
+    nvim.wait_screen("Claude: louder")
+    nvim.keys("ggOabove<Esc>3jAmine<Esc>Gobelow<Esc>")
+    nvim.wait(lambda: lines(nvim) == ["above", "one", "two", "threemine", "four", "five", "below"])
+    held.go()
+    wait_proposal(nvim)
+    nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), -2, -1, false, { 'later' })")
+    accept(nvim)
+    assert lines(nvim) == ["above", "one", "TWO", "threemine", "four", "five", "later"]
+
+
+def test_lines_that_both_changed_are_shown_again_before_they_go(edit, mock_api):
+    mock_api.script(replacement("TWO"))
+    nvim = edit("2Claude edit louder")
+    wait_proposal(nvim)
+    nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 1, 2, false, { 'mine' })")
+    assert nvim.lua("return require('claude-ide.diff').accept()")
+    nvim.wait_screen("changed in the same lines")
+    wait_proposal(nvim)
+    assert lines(nvim)[1] == "mine", "what the person typed is there until they say so"
+    accept(nvim)
+    assert lines(nvim)[1] == "TWO"
+
+
+def test_an_answer_whose_lines_are_gone_is_kept_in_a_register(edit, mock_api):
+    held = Held(mock_api, replacement("TWO"))
+    nvim = edit("2,3Claude edit louder")
+    wait_asked(nvim, mock_api)
+    nvim.keys("2Gdj")
+    nvim.wait(lambda: lines(nvim) == ["one", "four", "five"])
+    held.go()
+    nvim.wait_screen("are gone")
+    assert nvim.lua("return vim.fn.getreg('\"')") == "TWO" and lines(nvim) == ["one", "four", "five"]
+
+
+def test_several_edits_at_once_each_have_their_lines(edit, mock_api):
+    held = Held(mock_api, replacement("ONE"), replacement("FIVE", "SIX"))
+    nvim = edit("1Claude edit first")
+    wait_asked(nvim, mock_api)
+    nvim.keys(":5Claude edit second<CR>")
+    wait_asked(nvim, mock_api, 2)
+    nvim.wait_screen("Claude: first")
+    nvim.wait_screen("Claude: second")
+    held.go()
+    wait_proposal(nvim)
+    held.go()
+    nvim.wait("require('claude-ide.diff').count() == 2")
+    for count in (1, 0):
+        nvim.wait("require('claude-ide.diff').list()[1].seen", what="the next one")
+        assert nvim.lua("return require('claude-ide.diff').accept()")
+        nvim.wait(f"require('claude-ide.inline.edit').count() == {count}")
+    assert lines(nvim) == ["ONE", "two", "three", "four", "FIVE", "SIX"]
+
+
+def test_an_edit_is_cancelled_and_leaves_no_process(edit, mock_api):
+    Held(mock_api, replacement("TWO"))
+    nvim = edit("2Claude edit louder")
+    wait_asked(nvim, mock_api)
+    nvim.cmd("Claude edit cancel")
+    nvim.wait_screen("taken back")
+    assert nvim.lua("return require('claude-ide.inline.edit').count()") == 0
+    assert nvim.lua("return #vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, {})") == 0
+    nvim.terminal.wait(lambda: not _claudes(nvim.project), 20, "the CLI to end")
+
+
+def test_a_reason_makes_another_proposal(edit, mock_api):
+    mock_api.script(replacement("TWO"), replacement("Two"))
+    nvim = edit("2Claude edit louder")
+    wait_proposal(nvim)
+    nvim.lua("require('claude-ide.diff').reject(nil, 'not so loud')")
+    nvim.wait("require('claude-ide.diff').count() == 0")
+    wait_proposal(nvim)
+    said = str(mock_api.conversation())
+    assert "not so loud" in said and "<rejected_proposal>\\nTWO\\n" in said
+    accept(nvim)
+    assert lines(nvim)[1] == "Two"
+
+
+def test_no_tool_but_those_that_read_is_there(edit, mock_api):
+    write = ("Write", {"file_path": "/tmp/never", "content": "x"})
+    mock_api.script(Reply("", [write, ("Bash", {"command": "touch never"})]), replacement("TWO"))
+    command = ["claude", "--permission-mode", "bypassPermissions"]
+    nvim = edit("2Claude edit louder", opts={"terminal": {"command": command}})
+    wait_proposal(nvim)
+    tools = {tool["name"] for tool in mock_api.requests[-1]["tools"]}
+    assert tools - {"DeferredToolPlaceholder"} == {"Read", "Glob", "Grep"}
+    assert mock_api.seen("No such tool available: Write") and mock_api.seen("No such tool available: Bash")
+    assert not (nvim.project / "never").exists()
+
+
+def test_an_answer_without_text_to_put_there_is_shown(edit, mock_api):
+    mock_api.script(Reply("I would rather **not**."))
+    nvim = edit("2Claude edit louder")
+    nvim.wait_screen("I would rather")
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_wins() == 1")
+    assert lines(nvim) == TEXT.splitlines()
+
+
+def test_bytes_that_nobody_changed_stay(edit, mock_api):
+    mock_api.script(replacement("TWO"))
+    nvim = edit("2Claude edit louder", text="one\r\ntwo\r\nthree")
+    wait_proposal(nvim)
+    accept(nvim)
+    nvim.lua("vim.api.nvim_buf_call(vim.fn.bufnr('a.txt'), function() vim.cmd('setl nofixeol | write') end)")
+    assert (nvim.project / "a.txt").read_bytes() == b"one\r\nTWO\r\nthree"
+
+
+def test_what_is_withheld_is_not_edited(edit, mock_api):
+    nvim = edit("", files={".env": "SECRET=1\n"})
+    nvim.cmd("edit .env | %Claude edit louder")
+    nvim.wait_screen(".env is withheld")
+    assert not mock_api.requests
+
+
+def _claudes(project):
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if entry.joinpath("cwd").resolve() == project and b"stream-json" in entry.joinpath("cmdline").read_bytes():
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
