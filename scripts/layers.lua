@@ -10,6 +10,7 @@ return {
     "file",
     "hunk",
     "json",
+    "kept_texts",
     "log",
     "path",
     "position",

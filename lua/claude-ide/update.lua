@@ -1,6 +1,6 @@
 -- An update while Neovim runs. Modules are loaded when they are first used, so files of another version would mix with those
--- that run. Therefore all modules are read into memory once the plugin is in use, compiled but not run, a few at a time while
--- Neovim is idle; and a person whose files are no longer those is told, once, that Neovim has to be restarted.
+-- that run. Therefore all modules are read once the plugin is in use and their texts kept (`kept_texts.lua`), a few at a time
+-- while Neovim is idle; and a person whose files are no longer those is told, once, that Neovim has to be restarted.
 
 local M = {}
 
@@ -71,6 +71,22 @@ local function load_from_disk(module)
   error(("module '%s' not found:%s"):format(module, table.concat(tried)), 0)
 end
 
+---Larger is no module.
+local MAX_BYTES = 1024 * 1024
+
+---@param file claude-ide.update.File
+---@return string? text nil: it is not what it was, or cannot be read
+local function read(file)
+  local fd = vim.uv.fs_open(file.path, "r", 0)
+  if not fd then
+    return nil
+  end
+  local same = stamp_of(vim.uv.fs_fstat(fd)) == file.stamp
+  local text = same and vim.uv.fs_read(fd, MAX_BYTES, 0) or nil
+  vim.uv.fs_close(fd)
+  return text
+end
+
 ---Keeps a module as it is on disk now, for the `require` to come.
 ---@param file claude-ide.update.File
 local function keep(file)
@@ -78,21 +94,19 @@ local function keep(file)
   if package.loaded[module] ~= nil or package.preload[module] ~= nil then
     return
   end
-  if stamp_of(vim.uv.fs_stat(file.path)) ~= file.stamp then
+  local text = read(file)
+  if not text then
     return M.tell()
   end
-  local chunk = loadfile(file.path)
-  if not chunk then
-    return
-  end
-  -- As bytes it takes three fifths of the memory.
-  local code = string.dump(chunk)
+  local kept = require("claude-ide.kept_texts").keep(text)
   package.preload[module] = function(...)
     package.preload[module] = nil
-    if package.loaded[MODULE] ~= M then
-      return load_from_disk(module) -- The plugin was loaded anew (`:Lazy reload`): that is to be the one on disk.
+    -- The plugin was loaded anew (`:Lazy reload`): that is to be the one on disk.
+    local own = package.loaded[MODULE] == M and kept()
+    if not own then
+      return load_from_disk(module)
     end
-    return assert(loadstring(code))(...)
+    return assert(loadstring(own, "@" .. file.path))(...)
   end
 end
 
@@ -179,7 +193,7 @@ function M.attach()
   })
 end
 
----Keeps all of the plugin in memory as it is now, once Neovim has nothing else to do. Cheap to call again.
+---Keeps all of the plugin as it is now, once Neovim has nothing else to do. Cheap to call again.
 function M.keep()
   if keeping then
     return

@@ -2,6 +2,8 @@
 
 import pytest
 
+from harness.nvim import ROOT
+
 pytestmark = pytest.mark.slow
 
 NEW = """
@@ -100,6 +102,17 @@ def test_what_is_kept_takes_no_part_in_a_plugin_that_is_loaded_anew(running, ins
         """
     )
     assert nvim.lua('return require("claude-ide.file").anew') is True
+
+
+def test_what_is_kept_takes_no_memory_of_this_neovim(start_nvim):
+    nvim = start_nvim()
+    memory = "collectgarbage() collectgarbage() return collectgarbage('count')"
+    nvim.lua("require('claude-ide.native')")
+    before = nvim.lua(memory)
+    nvim.lua("require('claude-ide.update').keep()")
+    nvim.wait(KEPT, what="all modules to be kept")
+    texts = sum(path.stat().st_size for path in (ROOT / "lua").rglob("*.lua")) / 1024
+    assert nvim.lua(memory) - before < texts / 2
 
 
 def test_an_update_before_the_plugin_is_used_is_told_and_no_trace_is_shown(bare, installed):
