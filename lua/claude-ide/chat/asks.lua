@@ -93,11 +93,9 @@ local TOOLS = {
 ---@param ask table
 function M.ask(chat, id, ask)
   local request = { chat = chat, id = id, ask = ask } ---@type claude-ide.chat.Request
-  if ask.subtype ~= "can_use_tool" then
-    -- A form of an MCP server: the CLI's own terminal shows those.
-    return chat:answer({ deny = { request = id, message = "", interrupt = false } })
-  end
-  local take = TOOLS[ask.tool_name] or require("claude-ide.chat.permission").ask
+  local take = ask.subtype ~= "can_use_tool" and require("claude-ide.chat.form").ask
+    or TOOLS[ask.tool_name]
+    or require("claude-ide.chat.permission").ask
   require("claude-ide.safely").catch(take, function(trace)
     require("claude-ide.log").error("a question of a chat failed: %s", trace)
     answer_to(request, nil, "the editor could not ask")

@@ -17,6 +17,7 @@
 
 ---@class claude-ide.chat.Chat
 ---@field number? integer of the library, as long as its process runs; then the last one; nil: nothing was started yet
+---@field count integer the chats that there were before it, and this one
 ---@field session string
 ---@field cwd string
 ---@field store claude-ide.chat.Store
@@ -28,9 +29,12 @@
 ---@field models table[]
 ---@field mode? string permission mode
 ---@field model? string
+---@field effort? string
 ---@field cost? number dollars
 ---@field window_size? integer tokens of the model's context
 ---@field retry? claude-ide.chat.Retry
+---@field limit? table how near the account is to its limit: the agent's own words
+---@field tasks table<string, claude-ide.chat.Task> what runs in the background, by its id
 ---@field doing? string what it says it does: "compacting"
 ---@field pid? integer
 ---@field words? string why it ended
@@ -39,6 +43,7 @@
 ---@field asker_words? string what the person says to its next answer
 ---@field give_back? fun(text: string) puts text at the prompt that was not taken
 ---@field closing? boolean the person ended it
+---@field on_ended? fun() once, when its process is gone
 ---@field has_spoken? boolean its session has a file
 ---@field package args? string[]
 ---@field package begin_with claude-ide.chat.ProgramOpts
@@ -77,6 +82,7 @@ function Chat.new(begin)
     or require("claude-ide.chat.program").uuid()
   local self = setmetatable({
     session = session,
+    count = count,
     cwd = cwd,
     store = require("claude-ide.chat.store").new(),
     state = "starting",
@@ -85,6 +91,7 @@ function Chat.new(begin)
     models = {},
     rejected = {},
     granted = {},
+    tasks = {},
     answers = {},
     last_ask = 0,
     args = begin.args,
@@ -187,7 +194,7 @@ function Chat:show_prompt(prompt)
     return block.type ~= "text"
   end, prompt.content)
   local kind = prompt.text:find("^/%w") and "command" or "prompt"
-  self.store:put(
+  local message = self.store:put(
     kind,
     prompt.text,
     vim.tbl_map(function(image)
@@ -195,6 +202,7 @@ function Chat:show_prompt(prompt)
       return { type = "image", media_type = (image.source or {}).media_type or "", encoded_bytes = #encoded }
     end, images)
   )
+  message.uuid = prompt.id
 end
 
 ---Says something to the agent: at once, or when its turn is over. One that ended begins again where it was.

@@ -19,6 +19,24 @@ function M.retry(retry)
   return ("%s%s · retry %s in %d s"):format(what, status, count, left)
 end
 
+---@type table<string, string>
+local LIMITS = {
+  five_hour = "5 hours' limit",
+  seven_day = "week's limit",
+  seven_day_opus = "week's limit of Opus",
+  seven_day_sonnet = "week's limit of Sonnet",
+  overage = "extra usage",
+}
+
+---@param limit table
+---@return string
+function M.limit(limit)
+  local which = LIMITS[limit.rateLimitType] or "limit"
+  local words = limit.status == "rejected" and which .. " reached" or "near the " .. which
+  local at = tonumber(limit.resetsAt)
+  return at and ("%s until %s"):format(words, os.date("%H:%M", at)) or words
+end
+
 ---@param chat claude-ide.chat.Chat
 ---@return claude-ide.transcript.Fact[]
 function M.of(chat)
@@ -34,6 +52,25 @@ function M.of(chat)
     add(chat.doing, "ClaudeTranscriptWorking")
   elseif chat.state == "starting" then
     add("starting", "ClaudeTranscriptWorking")
+  end
+  if chat.limit then
+    add(M.limit(chat.limit), "ClaudeTranscriptFailed")
+  end
+  local running = vim.tbl_count(chat.tasks)
+  if running > 0 then
+    add(running == 1 and "1 task" or ("%d tasks"):format(running), "ClaudeTranscriptWorking")
+  end
+  local reply = chat.store.last_reply
+  if chat.window_size and reply and reply.usage then
+    local usage = reply.usage
+    local used = usage.input + usage.cache_read + usage.cache_write + usage.output
+    local share = math.floor(used * 100 / chat.window_size + 0.5)
+    if share > 0 then
+      add(("%d%% full"):format(share), share >= 80 and "ClaudeTranscriptWaiting" or nil)
+    end
+  end
+  if chat.effort then
+    add(chat.effort .. " effort")
   end
   if chat.mode and chat.mode ~= "default" then
     add(chat.mode, chat.mode == "bypassPermissions" and "ClaudeTranscriptFailed" or "ClaudeTranscriptWaiting")

@@ -49,6 +49,7 @@ function HEAR.said(self, told)
   local first = (told.blocks or {})[1]
   local text = first and first.type == "text" and first.text or ""
   if told.kind == "reply" or told.kind == "output" then
+    require("claude-ide.chat.record").calls(self, told.blocks or {})
     self.store:said(told)
   elseif vim.startswith(text, INTERRUPTED) then
     self.store:put("interrupted", "")
@@ -62,6 +63,7 @@ function HEAR.results(self, told)
     return self.rejected[call] == true
   end)
   require("claude-ide.chat.tripwire").results(self, told.results or {})
+  require("claude-ide.chat.record").results(told.results or {})
 end
 
 function HEAR.asks(self, told)
@@ -74,6 +76,7 @@ end
 
 function HEAR.prompt(self, told)
   if told.state == "started" then
+    require("claude-ide.chat.record").turn_begins(self)
     self.state = "working"
     local prompt = self:take(told.id or "")
     if prompt then

@@ -86,7 +86,15 @@ local function attach()
       local chat = shown.chat
       if chat.pid then
         local visible = require("claude-ide.chat.windows").is_shown(shown)
-        running[#running + 1] = { pid = chat.pid, visible = visible, source = chat.asker }
+        running[#running + 1] = {
+          id = chat.session,
+          pid = chat.pid,
+          visible = visible,
+          source = chat.asker,
+          release = function(done)
+            M.release(chat, done)
+          end,
+        }
       end
     end
     return running
@@ -103,9 +111,14 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@return integer buf
 local function new_prompt(chat)
-  return require("claude-ide.chat.prompt").create(chat, function()
-    M.hide(chat)
-  end)
+  return require("claude-ide.chat.prompt").create(chat, {
+    hide = function()
+      M.hide(chat)
+    end,
+    to_terminal = function()
+      M.to_terminal(chat)
+    end,
+  })
 end
 
 ---@class claude-ide.chat.OpenOpts
@@ -237,6 +250,30 @@ function M.close(chat)
   for _, buf in ipairs({ shown.prompt, shown.view and shown.view.buf }) do
     require("claude-ide.ui.own_buffer").delete(buf)
   end
+end
+
+---Ends a chat for another to go on with its session: two processes that write to one session leave it with two ends.
+---@param chat claude-ide.chat.Chat
+---@param done fun() when its process is gone
+function M.release(chat, done)
+  if chat.state == "ended" then
+    M.close(chat)
+    return done()
+  end
+  chat.on_ended = vim.schedule_wrap(done)
+  M.close(chat)
+end
+
+---Goes on with a chat in the terminal.
+---@param chat claude-ide.chat.Chat
+function M.to_terminal(chat)
+  if not chat.has_spoken then
+    return require("claude-ide.ui.notice").info("Nothing was said in this chat yet.")
+  end
+  local id, cwd = chat.session, chat.cwd
+  M.release(chat, function()
+    require("claude-ide.terminal").open({ "--resume", id }, { cwd = cwd, purpose = "go on with the chat" })
+  end)
 end
 
 return M

@@ -11,6 +11,10 @@ local DOCS = {
   { "take_back", "take back the prompt that waits" },
   { "mode", "next permission mode" },
   { "model", "choose a model" },
+  { "effort", "choose how much effort it takes" },
+  { "rewind", "restore files as they were before a prompt" },
+  { "tasks", "stop what runs in the background" },
+  { "terminal", "go on in the terminal" },
   { "close", "hide the chat; it goes on" },
   { "help", "this help" },
 }

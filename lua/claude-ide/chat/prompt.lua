@@ -142,6 +142,18 @@ local function map(prompt)
   on("n", keys.model, "choose a model", function()
     require("claude-ide.chat.settings").choose_model(prompt.chat)
   end)
+  on("n", keys.effort, "choose how much effort", function()
+    require("claude-ide.chat.settings").choose_effort(prompt.chat)
+  end)
+  on("n", keys.rewind, "restore files as they were before a prompt", function()
+    require("claude-ide.chat.rewind").choose(prompt.chat)
+  end)
+  on("n", keys.tasks, "stop what runs in the background", function()
+    require("claude-ide.chat.tasks").choose(prompt.chat)
+  end)
+  on("n", keys.terminal, "go on in the terminal", function()
+    prompt.to_terminal()
+  end)
   on("n", keys.close, "hide the chat", function()
     prompt.hide()
   end)
@@ -151,11 +163,11 @@ local function map(prompt)
 end
 
 ---@param chat claude-ide.chat.Chat
----@param hide fun() hides the chat
+---@param acts { hide: fun(), to_terminal: fun() } what is done with the chat as a whole
 ---@return integer buf
-function M.create(chat, hide)
+function M.create(chat, acts)
   local buf = vim.api.nvim_create_buf(false, true)
-  local prompt = { buf = buf, chat = chat, at = 0, hide = hide } ---@type claude-ide.chat.PromptBuffer
+  local prompt = { buf = buf, chat = chat, at = 0, hide = acts.hide, to_terminal = acts.to_terminal } ---@type claude-ide.chat.PromptBuffer
   prompts[buf] = prompt
   local bo = vim.bo[buf]
   bo.buftype, bo.bufhidden, bo.swapfile = "nofile", "hide", false

@@ -56,4 +56,45 @@ function M.choose_model(chat)
   end)
 end
 
+---The effort levels of the model in use, as the agent told them.
+---@param chat claude-ide.chat.Chat
+---@return string[]
+local function efforts(chat)
+  local levels = {}
+  for _, model in ipairs(chat.models) do
+    local is_it = model.value == chat.model or model.resolvedModel == chat.model
+    if type(model.supportedEffortLevels) == "table" and (is_it or #levels == 0) then
+      levels = model.supportedEffortLevels
+      if is_it then
+        break
+      end
+    end
+  end
+  return levels
+end
+
+---@param chat claude-ide.chat.Chat
+function M.choose_effort(chat)
+  local levels = efforts(chat)
+  if #levels == 0 then
+    return require("claude-ide.ui.notice").info("This model has no levels of effort.")
+  end
+  require("claude-ide.ui.choose").select(levels, { prompt = "Effort" }, function(level)
+    if not level then
+      return
+    end
+    chat:ask("apply_flag_settings", { settings = { effortLevel = level } }, function(_, err)
+      if err then
+        return refused(err, "The effort")
+      end
+      chat:ask("get_settings", {}, function(result)
+        local applied = type(result) == "table" and type(result.applied) == "table" and result.applied or {}
+        chat.effort = type(applied.effort) == "string" and applied.effort or nil
+        require("claude-ide.ui.notice").info(("Effort: %s."):format(chat.effort or "as the model has it"))
+        chat:redraw()
+      end)
+    end)
+  end)
+end
+
 return M

@@ -12,6 +12,7 @@
 ---@field partial? boolean it was not said in full yet
 ---@field key? string of a text: which block of the replies it is
 ---@field start integer
+---@field uuid? string of a prompt
 ---@field model? string
 ---@field usage? claude-ide.sessions.Usage
 ---@field more? claude-ide.sessions.Block[] what else a prompt consists of
@@ -265,11 +266,13 @@ end
 ---@param kind claude-ide.sessions.RowKind
 ---@param text string
 ---@param more? claude-ide.sessions.Block[] images
+---@return claude-ide.chat.Message
 function Store:put(kind, text, more)
   self:settle()
   local message =
     self:add({ kind = kind, block = { type = "text", bytes = #text }, parts = { text }, more = more })
   self:tell(message.id - 1)
+  return message
 end
 
 ---@param from integer

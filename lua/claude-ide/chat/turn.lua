@@ -33,8 +33,26 @@ function M.over(self, about)
   -- Those that came meanwhile begin a turn of their own at once, which is told.
   self.state = self.state ~= "ended" and "idle" or self.state
   require("claude-ide.chat.asks").turn_over(self)
+  require("claude-ide.chat.record").turn_over(self)
   self.source:look_for_file()
 end
+
+---Lets the line above the chat count the seconds until the agent tries again.
+---@param self claude-ide.chat.Chat
+local function count_down(self)
+  local retry = self.retry
+  vim.defer_fn(function()
+    if retry and self.retry == retry and self.state ~= "ended" then
+      self:redraw()
+      count_down(self)
+    end
+  end, 1000)
+end
+
+---@class claude-ide.chat.Task what runs in the background
+---@field id string
+---@field words string
+---@field call? string that started it
 
 ---@type table<string, fun(self: claude-ide.chat.Chat, about: table)>
 local STATUS = {}
@@ -47,6 +65,38 @@ function STATUS.api_retry(self, about)
     status = tonumber(about.error_status),
     error = text_of(about.error),
   } --[[@as claude-ide.chat.Retry]]
+  count_down(self)
+end
+
+---How near the account is to its limit; what is allowed needs no word.
+function STATUS.rate_limit_event(self, about)
+  local info = type(about.rate_limit_info) == "table" and about.rate_limit_info or {}
+  self.limit = info.status ~= "allowed" and info.status and info or nil
+end
+
+---@param state string
+---@return boolean
+local function is_over(state)
+  return state == "completed" or state == "failed" or state == "killed" or state == "stopped"
+end
+
+function STATUS.task_started(self, about)
+  local id = text_of(about.task_id)
+  if id then
+    local words = text_of(about.description) or text_of(about.prompt) or text_of(about.subagent_type)
+    self.tasks[id] = { id = id, words = words or id, call = about.tool_use_id }
+  end
+end
+
+function STATUS.task_updated(self, about)
+  local patch = type(about.patch) == "table" and about.patch or about
+  if is_over(tostring(patch.status)) then
+    self.tasks[tostring(about.task_id)] = nil
+  end
+end
+
+function STATUS.task_notification(self, about)
+  self.tasks[tostring(about.task_id)] = nil
 end
 
 function STATUS.status(self, about)
@@ -102,8 +152,14 @@ end
 function M.ended(self, told)
   self.store:settle()
   self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
+  self.tasks = {}
   self.words = how(told)
   require("claude-ide.decisions").gone(self.asker, "that Claude is gone")
+  local done = self.on_ended
+  self.on_ended = nil
+  if done then
+    done()
+  end
   local waiting = self.queue
   self.queue = {}
   if not self.closing then

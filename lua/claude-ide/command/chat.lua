@@ -20,6 +20,24 @@ local function said(words)
   }
 end
 
+---How often it is looked whether a session's process is gone, and how long.
+local LOOK_MS, MOST_LOOKS = 100, 100
+
+---@param id string
+---@param done fun()
+---@param looks? integer
+local function when_gone(id, done, looks)
+  looks = looks or 0
+  if not require("claude-ide.sessions.catalogue").running(id) then
+    return done()
+  elseif looks == MOST_LOOKS then
+    return require("claude-ide.ui.notice").error("The CLI in the terminal does not end.")
+  end
+  vim.defer_fn(function()
+    when_gone(id, done, looks + 1)
+  end, LOOK_MS)
+end
+
 ---Goes on with a session that was found.
 ---@param item claude-ide.sessions.Item
 ---@param fork boolean
@@ -42,15 +60,43 @@ local function go_on(item, fork, words)
   if not live or fork then
     return open(fork)
   end
+  local terminal = require("claude-ide.terminal")
+  local inside = terminal.session()
+  local is_inside = inside ~= nil and inside.id == summary.id
   -- Two processes that write to one session leave it with two ends.
-  local copy, anyway = "Go on in a copy", "Go on with it here too"
-  require("claude-ide.ui.choose").select({ copy, anyway }, {
-    prompt = ("It runs elsewhere (pid %d)"):format(live.pid),
+  local copy = "Go on in a copy"
+  local here = is_inside and "End it there and go on with it here" or "Go on with it here too"
+  require("claude-ide.ui.choose").select({ copy, here }, {
+    prompt = is_inside and "It runs in the terminal" or ("It runs elsewhere (pid %d)"):format(live.pid),
   }, function(choice)
-    if choice then
+    if choice == here and is_inside then
+      terminal.close()
+      when_gone(summary.id, function()
+        open(false)
+      end)
+    elseif choice then
       open(choice == copy)
     end
   end)
+end
+
+---What is to go on with a session in the terminal ends the chat that has it first.
+---@param words string[] arguments for the CLI
+---@param done fun()
+function M.released(words, done)
+  if not package.loaded["claude-ide.chat"] then
+    return done()
+  end
+  local chats = require("claude-ide.chat")
+  for at, word in ipairs(words) do
+    local id = word:match("^%-%-resume=(.+)$") or (word == "--resume" or word == "-r") and words[at + 1]
+    for _, chat in ipairs(chats.list()) do
+      if id == chat.session then
+        return chats.release(chat, done)
+      end
+    end
+  end
+  done()
 end
 
 ---@param item? claude-ide.sessions.Item

@@ -30,7 +30,9 @@ return {
     args = "[CLI arguments]",
     doc = "Show the terminal and go to it. Starts the server and the CLI if they do not run.",
     run = function(words)
-      require("claude-ide.terminal").open(words)
+      require("claude-ide.command.chat").released(words, function()
+        require("claude-ide.terminal").open(words)
+      end)
     end,
     complete = function()
       return require("claude-ide.command.cli_flags")

@@ -91,6 +91,10 @@
 ---@field take_back? string|string[]|false Take back the prompt that waits.
 ---@field mode? string|string[]|false Go to the next permission mode.
 ---@field model? string|string[]|false Choose a model.
+---@field effort? string|string[]|false Choose how much effort the model takes.
+---@field rewind? string|string[]|false Restore files as they were before a prompt: shown first, then asked.
+---@field tasks? string|string[]|false Stop what Claude runs in the background.
+---@field terminal? string|string[]|false Go on with the session in the terminal.
 ---@field close? string|string[]|false Hide the chat. It goes on.
 ---@field help? string|string[]|false List the keys.
 
@@ -278,6 +282,10 @@
 ---@field take_back string|string[]|false Take back the prompt that waits.
 ---@field mode string|string[]|false Go to the next permission mode.
 ---@field model string|string[]|false Choose a model.
+---@field effort string|string[]|false Choose how much effort the model takes.
+---@field rewind string|string[]|false Restore files as they were before a prompt: shown first, then asked.
+---@field tasks string|string[]|false Stop what Claude runs in the background.
+---@field terminal string|string[]|false Go on with the session in the terminal.
 ---@field close string|string[]|false Hide the chat. It goes on.
 ---@field help string|string[]|false List the keys.
 

@@ -54,6 +54,12 @@ function RUN.resume(item)
   if is_in_terminal(item) then
     return require("claude-ide.terminal").open()
   end
+  local other = require("claude-ide.sessions.ours").other(id)
+  if other then
+    return other.release(function()
+      start(item, { "--resume", id }, "resume")
+    end)
+  end
   local live = require("claude-ide.sessions.catalogue").running(id)
   if not live then
     return start(item, { "--resume", id }, "resume")

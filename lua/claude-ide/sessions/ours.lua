@@ -9,12 +9,28 @@ local M = {}
 ---@field other? claude-ide.sessions.Other it is another part of this Neovim that runs it
 
 ---@class claude-ide.sessions.Other
+---@field id string the session's
 ---@field pid integer
 ---@field visible boolean it is on the screen
 ---@field source claude-ide.decisions.Source who asks for it
+---@field release fun(done: fun()) ends its process, for another to go on with the session
 
 ---@type (fun(): claude-ide.sessions.Other[])[]
 local others = {}
+
+---Who runs a session that is neither connected nor in the terminal.
+---@param id string
+---@return claude-ide.sessions.Other?
+function M.other(id)
+  for _, known in ipairs(others) do
+    for _, other in ipairs(known()) do
+      if other.id == id then
+        return other
+      end
+    end
+  end
+  return nil
+end
 
 ---Says who knows of sessions that are neither connected nor in the terminal.
 ---@param known fun(): claude-ide.sessions.Other[]

@@ -1,0 +1,54 @@
+-- What the turns of a chat change, told to the journal: so that `:Claude review` and `:Claude undo` know of it as of any session.
+-- A chat is a client of the journal by a number below zero, which no connection has.
+local M = {}
+
+---Tools that write the file they name.
+---@type table<string, string> the argument with its path
+local WRITES =
+  { Edit = "file_path", MultiEdit = "file_path", Write = "file_path", NotebookEdit = "notebook_path" }
+
+---@param chat claude-ide.chat.Chat
+---@return integer
+local function client(chat)
+  return -chat.count
+end
+
+---A prompt of the person is taken up.
+---@param chat claude-ide.chat.Chat
+function M.turn_begins(chat)
+  local journal = require("claude-ide.journal")
+  journal.attach()
+  journal.turn_started(client(chat))
+end
+
+---The agent is about to use tools: what they write is kept as it is.
+---@param chat claude-ide.chat.Chat
+---@param blocks claude-ide.sessions.Block[]
+function M.calls(chat, blocks)
+  for _, block in ipairs(blocks) do
+    local argument = block.type == "tool_use" and WRITES[block.name]
+    local path = argument and type(block.input) == "table" and block.input[argument]
+    if type(path) == "string" and path:sub(1, 1) == "/" then
+      require("claude-ide.journal").before_edit(client(chat), require("claude-ide.path").normalize(path))
+    end
+  end
+end
+
+---Calls came to an end.
+---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
+function M.results(results)
+  for _, pair in ipairs(results) do
+    local outcome = pair[2].outcome
+    if outcome and outcome.type == "file_change" and outcome.path and not pair[2].is_error then
+      require("claude-ide.journal").landed(require("claude-ide.path").normalize(outcome.path))
+    end
+  end
+end
+
+---A turn is over.
+---@param chat claude-ide.chat.Chat
+function M.turn_over(chat)
+  require("claude-ide.journal").edits_over(client(chat))
+end
+
+return M

@@ -1,0 +1,112 @@
+-- Files as they were before a prompt: what that would change is shown first, then asked, then done by the agent, which keeps them.
+-- Invariant: nothing is written before the person has seen which files, and said yes.
+local M = {}
+
+---The prompts of a chat that the agent can go back to, the latest first.
+---@param chat claude-ide.chat.Chat
+---@return claude-ide.chat.Message[]
+local function prompts(chat)
+  local found = {}
+  for at = #chat.store.messages, 1, -1 do
+    local message = chat.store.messages[at]
+    if message.uuid and message.kind == "prompt" then
+      found[#found + 1] = message
+    end
+  end
+  return found
+end
+
+---@param words string
+local function failed(words)
+  require("claude-ide.ui.notice").error("The files were not restored: " .. words)
+end
+
+---@param chat claude-ide.chat.Chat
+---@param message claude-ide.chat.Message
+---@param is_dry boolean
+---@param done fun(result: table)
+local function ask(chat, message, is_dry, done)
+  local fields = { user_message_id = message.uuid, dry_run = is_dry or nil }
+  chat:ask("rewind_files", fields, function(result, err)
+    if err or type(result) ~= "table" then
+      return failed(err or "no answer")
+    elseif result.canRewind == false then
+      return failed(tostring(result.error or "Claude has nothing kept of then."))
+    end
+    done(result)
+  end)
+end
+
+---@param chat claude-ide.chat.Chat
+---@param message claude-ide.chat.Message
+---@param paths string[]
+local function restore(chat, message, paths)
+  ask(chat, message, false, function()
+    for _, path in ipairs(paths) do
+      require("claude-ide.journal").landed(path)
+    end
+    vim.cmd("silent! checktime")
+    local words = ("Restored %s."):format(#paths == 1 and vim.fs.basename(paths[1]) or #paths .. " files")
+    chat.store:put("notice", words)
+    require("claude-ide.ui.notice").info(words)
+  end)
+end
+
+---@param path string
+---@param cwd string
+---@return string absolute
+local function absolute(path, cwd)
+  return require("claude-ide.path").normalize(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
+end
+
+---Shows what going back to a prompt would change, and asks.
+---@param chat claude-ide.chat.Chat
+---@param message claude-ide.chat.Message
+function M.to(chat, message)
+  ask(chat, message, true, function(result)
+    local paths = vim.tbl_map(function(path)
+      return absolute(tostring(path), chat.cwd)
+    end, type(result.filesChanged) == "table" and result.filesChanged or {})
+    if #paths == 0 then
+      return require("claude-ide.ui.notice").info("No file has changed since that prompt.")
+    end
+    local names = table.concat(vim.tbl_map(vim.fs.basename, paths), ", ")
+    local yes, no = ("Restore %s"):format(names), "Leave the files as they are"
+    require("claude-ide.ui.choose").select({ yes, no }, {
+      prompt = ("Back to before that prompt: %d file%s, +%d −%d"):format(
+        #paths,
+        #paths == 1 and "" or "s",
+        tonumber(result.insertions) or 0,
+        tonumber(result.deletions) or 0
+      ),
+    }, function(choice)
+      if choice == yes then
+        restore(chat, message, paths)
+      end
+    end)
+  end)
+end
+
+---Lets the person choose a prompt.
+---@param chat claude-ide.chat.Chat
+function M.choose(chat)
+  local found = prompts(chat)
+  if #found == 0 then
+    return require("claude-ide.ui.notice").info("Nothing was said in this chat yet.")
+  elseif chat:is_busy() then
+    return require("claude-ide.ui.notice").info("Claude works: interrupt it first.")
+  end
+  local words = require("claude-ide.sessions.phrases")
+  require("claude-ide.ui.choose").select(found, {
+    prompt = "Files as before",
+    format_item = function(message)
+      return words.fit(words.one_line(require("claude-ide.chat.growing_text").text(message)), 60)
+    end,
+  }, function(message)
+    if message then
+      M.to(chat, message)
+    end
+  end)
+end
+
+return M

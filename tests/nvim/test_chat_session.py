@@ -1,0 +1,194 @@
+"""A chat is a session like any other: statusline, review, undo, rewind, the terminal and back; with the real CLI."""
+
+import sys
+
+import pytest
+from chat_steps import call, chat, say, text, wait_idle, wait_text
+
+pytestmark = pytest.mark.dealt
+
+UNASKED = {"terminal": {"command": ["claude", "--permission-mode", "acceptEdits"]}}
+BYPASS = {"terminal": {"command": ["claude", "--permission-mode", "bypassPermissions"]}}
+
+CHOOSE_FIRST = """
+  vim.ui.select = function(items, options, done)
+    chosen = { prompt = options.prompt, items = vim.tbl_map(options.format_item or tostring, items) }
+    done(items[1], 1)
+  end
+"""
+
+
+# A server of tools that asks the person before it answers: MCP 2025-11-25, `elicitation/create`.
+ASKER = """
+import json, sys
+
+def write(**message):
+    sys.stdout.write(json.dumps(dict(jsonrpc="2.0", **message)) + "\\n")
+    sys.stdout.flush()
+
+SCHEMA = dict(
+    type="object",
+    properties=dict(
+        place=dict(type="string", description="Where to"),
+        nights=dict(type="integer", default=2),
+        quiet=dict(type="boolean"),
+    ),
+    required=["place"],
+)
+called = None
+for line in sys.stdin:
+    said = json.loads(line)
+    method = said.get("method")
+    if method == "initialize":
+        write(id=said["id"], result=dict(
+            protocolVersion=said["params"]["protocolVersion"], capabilities=dict(tools={}),
+            serverInfo=dict(name="asker", version="1")))
+    elif method == "tools/list":
+        tool = dict(name="plan", description="Plans", inputSchema=dict(type="object"))
+        write(id=said["id"], result=dict(tools=[tool]))
+    elif method == "tools/call":
+        called = said["id"]
+        write(id="ask", method="elicitation/create", params=dict(message="Which trip?", requestedSchema=SCHEMA))
+    elif said.get("id") == "ask":
+        text = json.dumps(said.get("result"), sort_keys=True)
+        write(id=called, result=dict(content=[dict(type="text", text=text)]))
+    elif "id" in said and method:
+        write(id=said["id"], error=dict(code=-32601, message="no"))
+"""
+
+
+def edit(path, old, new):
+    return (
+        f"{call('Read', file_path=str(path))} THEN {call('Edit', file_path=str(path), old_string=old, new_string=new)} "
+        "THEN SAY done"
+    )
+
+
+def test_what_a_turn_changed_is_reviewed_undone_and_rewound(begin_chat):
+    nvim = begin_chat(files={"a.txt": "one\ntwo\n"}, opts=UNASKED)
+    path = nvim.project / "a.txt"
+    wait_idle(nvim)
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="the statusline")
+    say(nvim, edit(path, "one", "ONE"))
+    wait_text(nvim, "\ndone")
+    wait_idle(nvim)
+    nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
+    nvim.wait("require('claude-ide.statusline').text():find('1 to review') ~= nil", what="the statusline")
+    nvim.lua(CHOOSE_FIRST)
+    nvim.lua("vim.fn.confirm = function() return 1 end")
+    nvim.cmd("Claude undo")
+    nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the turn to be undone")
+    say(nvim, edit(path, "two", "TWO"))
+    nvim.wait(lambda: text(nvim).count("\ndone") == 2, what="the second turn")
+    wait_idle(nvim)
+    assert path.read_text() == "one\nTWO\n"
+    nvim.lua(CHOOSE_FIRST)
+    # The choice is held back: nothing may be written before it.
+    nvim.lua("""
+      local select = vim.ui.select
+      vim.ui.select = function(items, options, done)
+        if options.prompt:find("1 file") then
+          go = function() select(items, options, done) end
+        else
+          select(items, options, done)
+        end
+      end
+    """)
+    chat(nvim, "require('claude-ide.chat.rewind').choose(chat)")
+    nvim.wait("go ~= nil", what="the dry run")
+    assert path.read_text() == "one\nTWO\n", "a dry run writes nothing"
+    nvim.lua("go()")
+    nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the file to be as before")
+    assert nvim.lua("return chosen.items[1]") == "Restore a.txt"
+    wait_text(nvim, "Restored a.txt")
+
+
+def test_it_goes_on_in_the_terminal_and_back(begin_chat):
+    nvim = begin_chat("SAY remember")
+    wait_text(nvim, "\nremember")
+    wait_idle(nvim)
+    session, pid = chat(nvim, "return { chat.session, chat.pid }")
+    nvim.cmd(f"Claude open --resume {session}")
+    nvim.wait("(require('claude-ide.terminal').session() or {}).id ~= nil", what="the terminal's session")
+    assert nvim.lua("return require('claude-ide.terminal').session().id") == session
+    assert nvim.lua("return #require('claude-ide.chat').list()") == 0
+    assert nvim.lua("return vim.uv.kill(...) == nil", pid, 0), "the chat's process is gone"
+    nvim.wait_screen("remember")
+    nvim.lua("""
+      vim.ui.select = function(items, options, done) chosen = options.prompt done(items[2], 2) end
+    """)
+    nvim.cmd("stopinsert")
+    nvim.cmd(f"Claude chat --resume {session} SAY again")
+    wait_text(nvim, "\nagain")
+    assert nvim.lua("return chosen") == "It runs in the terminal"
+    assert chat(nvim, "return chat.session") == session
+    assert not nvim.lua("return require('claude-ide.terminal').is_running()")
+
+
+def test_the_effort_is_read_back(begin_chat):
+    nvim = begin_chat()
+    wait_idle(nvim)
+    nvim.lua(CHOOSE_FIRST)
+    nvim.keys("gE")
+    nvim.wait("require('claude-ide.chat').current().effort == 'low'", what="the effort")
+    nvim.wait_screen("low effort")
+
+
+def test_a_model_is_chosen_and_the_mode_is_what_the_cli_says(begin_chat, mock_api):
+    nvim = begin_chat()
+    wait_idle(nvim)
+    nvim.lua("vim.ui.select = function(items, options, done) done(items[#items], #items) end")
+    nvim.keys("gm")
+    nvim.wait("(require('claude-ide.chat').current().model or ''):find('haiku') ~= nil", what="the model")
+    nvim.keys("<S-Tab>")
+    nvim.wait("require('claude-ide.chat').current().mode == 'acceptEdits'", what="the mode")
+    nvim.wait_screen("acceptEdits")
+    say(nvim, "SAY with it")
+    wait_text(nvim, "\nwith it")
+    assert "haiku" in mock_api.requests[-1]["model"]
+
+
+def test_the_model_is_told_of_the_editors_tools_and_uses_one(begin_chat, mock_api):
+    nvim = begin_chat(files={"a.txt": "one\n"}, args=["a.txt"], opts=BYPASS)
+    wait_idle(nvim)
+    say(nvim, f"{call('mcp__nvim__open_buffers')} THEN SAY seen")
+    wait_text(nvim, "\nseen")
+    assert mock_api.seen("a.txt")
+
+
+def test_a_task_in_the_background_is_listed_and_stopped(begin_chat):
+    nvim = begin_chat(opts=BYPASS)
+    wait_idle(nvim)
+    say(
+        nvim,
+        f"{call('Bash', command='touch begun; sleep 600', description='Sleeps long', run_in_background=True)} THEN SAY on",
+    )
+    wait_text(nvim, "\non")
+    nvim.wait("next(require('claude-ide.chat').current().tasks) ~= nil", what="the task")
+    nvim.wait_screen("1 task")
+    nvim.lua(CHOOSE_FIRST)
+    wait_idle(nvim)
+    nvim.keys("gB")
+    nvim.wait("next(require('claude-ide.chat').current().tasks) == nil", what="the task to be stopped")
+    assert nvim.lua("return chosen.items") == ["Sleeps long"]
+
+
+def test_a_form_of_a_server_is_filled_in_and_sent(begin_chat, tmp_path, mock_api):
+    server = tmp_path / "server.py"
+    server.write_text(ASKER)
+    config = '{"mcpServers":{"asker":{"command":"%s","args":["%s"]}}}' % (sys.executable, server)  # noqa: UP031
+    nvim = begin_chat(
+        opts={"terminal": {"command": ["claude", "--permission-mode", "bypassPermissions", f"--mcp-config={config}"]}}
+    )
+    wait_idle(nvim)
+    say(nvim, f"{call('mcp__asker__plan')} THEN SAY planned")
+    nvim.wait_screen("Which trip?")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 0")
+    nvim.keys("y")
+    nvim.wait_screen("is missing")
+    nvim.keys("<CR>Nowhere<CR>")
+    nvim.wait_screen("Nowhere")
+    nvim.keys("y")
+    wait_text(nvim, "\nplanned")
+    assert mock_api.seen('"content": {"nights": 2, "place": "Nowhere", "quiet": false}'.replace('"', '\\"'))
