@@ -15,6 +15,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from cell_outputs import CellOutputs
+
 MAX_IMAGES = 10
 MAX_IMAGE_BYTES = 1_500_000
 """A larger one is saved and named: Neovim would be busy with it for longer than a frame of the screen."""
@@ -59,7 +61,7 @@ class RunOutput:
 
     def __init__(self, limit: int, folder: str, name: str, tell: Callable[[dict[str, Any]], None]) -> None:
         self._limit, self._folder, self._name, self._tell = limit, folder, name, tell
-        self._cells: list[dict[str, Any]] = []
+        self._cells = CellOutputs(limit)
         self._lines = {"stdout": "", "stderr": ""}
         self._clear_next = False
         self._images = self._saved_bytes = 0
@@ -94,13 +96,7 @@ class RunOutput:
         """Something shown, or the result of the last expression with the number of the run."""
         self._clear_if_asked()
         self._end_lines()
-        kind = (
-            {"output_type": "display_data"}
-            if result is None
-            else {"output_type": "execute_result", "execution_count": result}
-        )
-        cell = {**kind, "data": data, "metadata": metadata}
-        self._cells.append(cell)
+        cell = self._cells.display(data, metadata, result)
         shown = self._show(data)
         if display_id:
             self._displays[display_id] = {"cell": cell, "shown": shown}
@@ -110,7 +106,7 @@ class RunOutput:
         earlier = self._displays.get(display_id or "")
         if not earlier:
             return
-        earlier["cell"].update(data=data, metadata=metadata)
+        self._cells.update(earlier["cell"], data, metadata)
         shown = earlier["shown"]
         text = best_text(data)
         if shown and shown["type"] == "text" and text and len(text) <= max(len(shown["text"]), 4096):
@@ -119,7 +115,7 @@ class RunOutput:
     def error(self, name: str, value: str, traceback: list[str]) -> None:
         self._clear_if_asked()
         self._end_lines()
-        self._cells.append({"output_type": "error", "ename": name, "evalue": value, "traceback": traceback})
+        self._cells.error(name, value, traceback)
         self._text("\n".join(traceback) if traceback else f"{name}: {value}")
 
     def clear(self, wait: bool) -> None:
@@ -148,9 +144,9 @@ class RunOutput:
                 merged.append(item)
         return merged
 
-    def cells(self) -> list[dict[str, Any]]:
-        """The outputs of a notebook's cell (nbformat 4)."""
-        return self._cells
+    def cells(self) -> str:
+        """The outputs of a notebook's cell, as JSON. After `content`."""
+        return self._cells.text()
 
     # How
 
@@ -176,12 +172,7 @@ class RunOutput:
 
     def _say(self, name: str, text: str, ended: bool = True) -> None:
         text = plain(text)
-        last = self._cells[-1] if self._cells else {}
-        if last.get("output_type") == "stream" and last["name"] == name:
-            room = self._limit - len(last["text"])
-            last["text"] += text[: max(room, 0)]
-        else:
-            self._cells.append({"output_type": "stream", "name": name, "text": text[: self._limit]})
+        self._cells.stream(name, text)
         if name != self._last_stream:
             self._last_stream = name
             self._text(f"[{name}]\n")

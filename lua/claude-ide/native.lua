@@ -29,6 +29,7 @@
 ---@field agent_command fun(number: integer, command_json: string): boolean?, string?
 ---@field agent_close fun(number: integer): boolean?, string?
 ---@field agents_stop fun(): boolean?, string?
+---@field notebook_read fun(text: string): table?, string?
 
 ---@class claude-ide.native : claude-ide.native.Functions
 local M = {}
@@ -67,6 +68,7 @@ local FUNCTIONS = {
   "agent_command",
   "agent_close",
   "agents_stop",
+  "notebook_read",
 }
 
 ---@class claude-ide.native.Library : claude-ide.native.Functions

@@ -8,16 +8,12 @@ import struct
 from pathlib import Path
 
 import pytest
+from kernel_steps import ENVIRONMENT, FIND, KERNEL, LOOK, Code, alive, failed, python, running, text
 
 from harness import PATIENCE
 from harness.client import RpcError, ToolError
-from harness.nvim import ROOT
 
 pytestmark = pytest.mark.dealt
-
-ENVIRONMENT = ROOT / ".deps" / "venv"
-LOOK = {"notebook": {}}
-KERNEL = "require('claude-ide.notebook').list()[1]"
 
 
 @pytest.fixture
@@ -28,44 +24,6 @@ def start(start_nvim):
         return start_nvim(opts={"notebook": notebook}, env={"VIRTUAL_ENV": str(ENVIRONMENT)})
 
     return start
-
-
-class Code:
-    """A client that runs code."""
-
-    def __init__(self, client):
-        self.client = client
-
-    def begin(self, code, **args):
-        return self.client.start_call("executeCode", code=code, **args)
-
-    def end(self, request):
-        return self.client.result(request, timeout=4 * PATIENCE)
-
-    def __call__(self, code, **args):
-        return self.end(self.begin(code, **args))
-
-    def text(self, code, **args):
-        return text(self(code, **args))
-
-
-def text(result):
-    return "".join(item["text"] for item in result["content"] if item["type"] == "text")
-
-
-def failed(result):
-    return result.get("isError", False)
-
-
-def alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def running(nvim):
-    nvim.wait(f"{KERNEL} and {KERNEL}.state == 'busy'", 4 * PATIENCE, what="code to run")
 
 
 def test_code_runs_and_its_state_stays(start, connect):
@@ -366,7 +324,7 @@ def test_cells_of_a_notebook_are_listed_and_run(start_nvim, connect_agent):
         ({"path": "a.ipynb", "index": 0}, "cell 0 is markdown, not code"),
         ({"path": "b.ipynb", "index": 0}, "b.ipynb: it is no notebook of nbformat 4"),
         ({"path": "other.py", "index": 0}, "other.py: it is no JSON"),
-        ({"path": "none.ipynb", "index": 0}, "none.ipynb cannot be read"),
+        ({"path": "none.ipynb", "index": 0}, "none.ipynb: it cannot be read"),
         ({"path": ".env.ipynb", "index": 0}, "the user keeps .env.ipynb private"),
         ({"path": "/etc/a.ipynb", "index": 0}, "/etc/a.ipynb is outside of the workspace"),
     ]:
@@ -376,28 +334,13 @@ def test_cells_of_a_notebook_are_listed_and_run(start_nvim, connect_agent):
         agent.call("run_cell", path="a.ipynb", index=7)
     nvim.cmd("edit a.ipynb")
     nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { (vim.fn.getline(1):gsub('x %+ 1', 'x + 10')) })")
-    assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE) == ["14\n"], "what is not saved counts"
+    assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE)[0] == "14\n", (
+        "what is not saved counts"
+    )
     assert agent.call("notebook_cells", path="a.ipynb")[0].startswith("3 cells, with unsaved changes of the user's:")
     request = agent.start_call("run_cell", path="a.ipynb", index=1)
     agent.cancel(request)
-    assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE) == ["14\n"]
-
-
-def python(folder: Path, has=("ipykernel", "jupyter_client")):
-    """An environment whose Python says that it has these."""
-    program = folder / "bin" / "python"
-    program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\necho 3.12.1 {' '.join(has)}\n")
-    program.chmod(0o755)
-    return program
-
-
-FIND = """
-local result
-require("claude-ide.notebook.interpreter").find(..., function(found, missing) result = { found or false, missing or false } end)
-vim.wait(20000, function() return result ~= nil end, 5)
-return result
-"""
+    assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE)[0] == "14\n"
 
 
 def test_the_environment_that_is_active_comes_first_then_that_of_the_project(start_nvim, tmp_path):

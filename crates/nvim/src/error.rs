@@ -1,5 +1,6 @@
 //! What a function answers to Lua when it could not do its work: the second value after nil.
 
+use claude_ide_notebook::NotebookError;
 use claude_ide_server::{NotifyError, ServerError};
 use claude_ide_session::{ServiceError, SessionError, chain};
 use claude_ide_web::WebError;
@@ -37,6 +38,8 @@ pub(crate) enum Error {
     NotServed,
     #[error("{}", chain(.0))]
     Web(#[from] WebError),
+    #[error(transparent)]
+    Notebook(#[from] NotebookError),
     #[error("this chat is over")]
     NoChat,
     #[error("this is a bug in claude-ide.nvim: the log file tells more")]

@@ -67,6 +67,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("agent_command", export(agent_command)),
     ("agent_close", export(agent_close)),
     ("agents_stop", export(agents_stop)),
+    ("notebook_read", export(notebook_read)),
     ("panic", export(panic)),
 ];
 
@@ -259,6 +260,11 @@ fn agent_close(mut arguments: Arguments) -> Result<Value, Error> {
 fn agents_stop(_arguments: Arguments) -> Result<Value, Error> {
     agents::stop();
     Ok(Value::Bool(true))
+}
+
+/// `notebook_read(text)` → its cells and its kernel, or nil and why it is no notebook.
+fn notebook_read(mut arguments: Arguments) -> Result<Value, Error> {
+    Ok(json(&claude_ide_notebook::read(&arguments.bytes("text")?)?))
 }
 
 /// `panic()` → nil and a message. For the test that shows that a panic ends in the log and goes no further.

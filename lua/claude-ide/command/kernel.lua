@@ -47,7 +47,7 @@ function M.run(action)
   elseif not vim.list_contains(M.ACTIONS, action) then
     return nil, ("`:Claude kernel %s`: expected start, interrupt, restart, stop or log."):format(action)
   end
-  local kernel, err = require("claude-ide.notebook").meant()
+  local kernel, err = require("claude-ide.notebook").meant(action == "start")
   if not kernel then
     return nil, err
   elseif action == "start" then

@@ -4,7 +4,7 @@
 local M = {}
 
 ---As in kernel/bridge.py.
-local PROTOCOL = 1
+local PROTOCOL = 2
 ---How much of what it says on stderr is kept for the log.
 local STDERR_BYTES = 4096
 
@@ -48,13 +48,14 @@ end
 
 ---Starts one.
 ---@param interpreter claude-ide.notebook.Interpreter
+---@param wanted? { kernel?: string, language?: string } by the notebook
 ---@param cwd string
 ---@param images string the folder for them
 ---@param on_event fun(event: claude-ide.notebook.Event) on the main loop
 ---@param on_exit fun(why: string) once, after the last event
 ---@return claude-ide.notebook.Bridge?
 ---@return string? err
-function M.start(interpreter, cwd, images, on_event, on_exit)
+function M.start(interpreter, wanted, cwd, images, on_event, on_exit)
   local self = setmetatable({}, Bridge)
   local stderr = ""
   local function exited(result)
@@ -91,7 +92,7 @@ function M.start(interpreter, cwd, images, on_event, on_exit)
     return nil, tostring(process)
   end
   self.process = process
-  self:send({ protocol = PROTOCOL, kernel = interpreter.kernel, cwd = cwd, images = images })
+  self:send({ protocol = PROTOCOL, kernel = interpreter.kernel, wanted = wanted, cwd = cwd, images = images })
   return self
 end
 

@@ -1,46 +1,55 @@
--- The cells of a notebook, as its file or its buffer has them (nbformat 4). Reads; changes nothing.
+-- The cells of a notebook's text (nbformat 4), as the library reads them. Changes nothing.
 local M = {}
+
+---First line, its byte, last line, the byte behind the end there: all from 0, of the text that was read.
+---@alias claude-ide.notebook.Place integer[]
 
 ---@class claude-ide.notebook.Cell
 ---@field index integer 0-based, as in the file
 ---@field kind string "code", "markdown" or "raw"
+---@field id? string since nbformat 4.5
 ---@field source string
 ---@field count? number when it was run last
 ---@field outputs integer how many it has
+---@field inside claude-ide.notebook.Place behind the brace that begins it
+---@field count_at? claude-ide.notebook.Place
+---@field outputs_at? claude-ide.notebook.Place
 
----@param value any a string, or a list of them
----@return string
-local function joined(value)
-  if type(value) == "table" then
-    return table.concat(vim.tbl_filter(function(part)
-      return type(part) == "string"
-    end, value))
-  end
-  return type(value) == "string" and value or ""
-end
+---@class claude-ide.notebook.Notebook
+---@field cells claude-ide.notebook.Cell[]
+---@field kernel? string the name of the kernel that it was made with
+---@field language? string
 
 ---@param text string
----@return claude-ide.notebook.Cell[]?
+---@return claude-ide.notebook.Notebook?
 ---@return string? err
 function M.parse(text)
-  local ok, notebook = pcall(vim.json.decode, text, { luanil = { object = true, array = true } })
-  if not ok or type(notebook) ~= "table" then
-    return nil, "it is no JSON"
-  elseif type(notebook.nbformat) ~= "number" or type(notebook.cells) ~= "table" then
-    return nil, "it is no notebook of nbformat 4"
+  local notebook, err = require("claude-ide.native").notebook_read(text)
+  if not notebook then
+    return nil, err
   end
-  local cells = {} ---@type claude-ide.notebook.Cell[]
   for index, cell in ipairs(notebook.cells) do
-    cell = type(cell) == "table" and cell or {}
-    cells[index] = {
-      index = index - 1,
-      kind = type(cell.cell_type) == "string" and cell.cell_type or "raw",
-      source = joined(cell.source),
-      count = type(cell.execution_count) == "number" and cell.execution_count or nil,
-      outputs = type(cell.outputs) == "table" and #cell.outputs or 0,
-    }
+    cell.index = index - 1
   end
-  return cells
+  return notebook --[[@as claude-ide.notebook.Notebook]]
+end
+
+---A cell in a later text of its notebook: by its id, else where it was, else the one that reads the same.
+---@param cells claude-ide.notebook.Cell[]
+---@param cell claude-ide.notebook.Cell
+---@return claude-ide.notebook.Cell?
+function M.find_again(cells, cell)
+  local function is_same(other)
+    return other ~= nil
+      and other.kind == "code"
+      and other.id == cell.id
+      and (cell.id or other.source == cell.source)
+  end
+  if is_same(cells[cell.index + 1]) then
+    return cells[cell.index + 1]
+  end
+  local found = vim.tbl_filter(is_same, cells)
+  return #found == 1 and found[1] or nil
 end
 
 return M

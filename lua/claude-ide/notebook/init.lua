@@ -42,7 +42,7 @@ function M.kernel(path)
     if count >= MAX_KERNELS then
       return nil, ("%d kernels run. `:Claude kernel stop` ends one."):format(count)
     end
-    kernels[key] = require("claude-ide.notebook.kernel").new(name, cwd)
+    kernels[key] = require("claude-ide.notebook.kernel").new(name, cwd, path and key)
   end
   return kernels[key]
 end
@@ -77,12 +77,16 @@ end
 
 ---The kernel that a person means who names none: of the notebook in the window, else the one that ran last, else that of the
 ---workspace.
+---@param new boolean one of the notebook in the window may be made
 ---@return claude-ide.notebook.Kernel?
 ---@return string? err
-function M.meant()
+function M.meant(new)
   local name = vim.api.nvim_buf_get_name(0)
-  local here = name:find("%.ipynb$") and kernels[require("claude-ide.path").real(name)]
-  local kernel = here or M.list()[1]
+  local path = name:find("%.ipynb$") and require("claude-ide.path").real(name) or nil
+  if path and (new or kernels[path]) then
+    return M.kernel(path)
+  end
+  local kernel = M.list()[1]
   if kernel then
     return kernel
   end

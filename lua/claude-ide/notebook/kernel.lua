@@ -7,30 +7,17 @@ local MAX_QUEUE = 64
 ---A Python that hangs before it says a word.
 local START_MS = 90000
 
----@alias claude-ide.notebook.Answer { content: table[], is_error?: boolean, outputs?: table[], count?: integer }
-
----@class claude-ide.notebook.Run
----@field code string
----@field who string for the person
----@field restart? boolean a fresh kernel first
----@field keep? boolean the outputs are wanted as a notebook has them
----@field done fun(answer?: claude-ide.notebook.Answer, err?: string) once, unless it is cancelled
----@field id? integer
----@field phase? "waiting"|"asking"|"starting"|"running"
----@field dropped? boolean nobody waits any more
----@field told_lost? string its answer says that the variables were gone before it
----@field overdue? boolean it was answered and goes on
----@field decision? claude-ide.Decision
-
 ---@class claude-ide.notebook.Kernel
 ---@field name string for the person
 ---@field cwd string
+---@field notebook? string the file that it is of
 ---@field state "off"|"starting"|"idle"|"busy"|"stubborn"
 ---@field bridge? claude-ide.notebook.Bridge
 ---@field about? string what kernel it is
 ---@field current? claude-ide.notebook.Run
 ---@field queue claude-ide.notebook.Run[]
 ---@field lost? string why the variables of before are gone
+---@field unlike? string how it is not the kernel that the notebook names; nobody was told yet
 ---@field used number when it last ran something
 ---@field failure? string why it cannot be started
 local Kernel = {}
@@ -40,15 +27,12 @@ local last_run = 0
 
 ---@param name string
 ---@param cwd string
+---@param notebook? string
 ---@return claude-ide.notebook.Kernel
-function M.new(name, cwd)
-  return setmetatable({ name = name, cwd = cwd, state = "off", queue = {}, used = vim.uv.now() }, Kernel)
-end
-
----@param text string
----@return table
-local function words(text)
-  return { type = "text", text = text }
+function M.new(name, cwd, notebook)
+  local fields =
+    { name = name, cwd = cwd, notebook = notebook, state = "off", queue = {}, used = vim.uv.now() }
+  return setmetatable(fields, Kernel)
 end
 
 ---@return claude-ide.Config.notebook
@@ -56,15 +40,15 @@ local function options()
   return require("claude-ide.config").get().notebook
 end
 
+local function changed()
+  require("claude-ide.hub").tell("kernels_changed")
+end
+
 ---@param run claude-ide.notebook.Run
 ---@param answer? claude-ide.notebook.Answer
 ---@param err? string
 local function finish(run, answer, err)
-  if run.done and not run.dropped then
-    local done = run.done
-    run.done = nil
-    require("claude-ide.safely").wrap("answer a run", done)(answer, err)
-  end
+  require("claude-ide.notebook.run").finish(run, answer, err)
 end
 
 -- The process
@@ -90,33 +74,17 @@ end
 function Kernel:on_started(event)
   self.about = ("%s, %s %s"):format(event.implementation, event.language, event.version)
   self.state = "idle"
-  require("claude-ide.hub").tell("kernels_changed")
+  self.unlike = event.instead_of
+    and ("The notebook names the kernel %s, which is not installed. This is %s."):format(
+      event.instead_of,
+      self.about
+    )
+  changed()
   if self.current and self.current.phase == "starting" then
     self:send_run()
   else
     self:pump()
   end
-end
-
----@param status string
----@param event table
----@return string?
-function Kernel:remark(status, event)
-  local seconds = ("%.0f s"):format(event.seconds or 0)
-  if status == "timeout" then
-    return ("Interrupted after %s: the time limit of the user's editor."):format(seconds)
-  elseif status == "interrupted" then
-    return ("The user interrupted it after %s."):format(seconds)
-  elseif status == "stubborn" then
-    return ("It was interrupted after %s and goes on all the same. Wait, or begin anew with restart: true."):format(
-      seconds
-    )
-  elseif status == "died" then
-    return "The kernel ended while this ran. All variables are gone; the next call starts a new kernel."
-  elseif status == "failed" then
-    return "The kernel could not run this: " .. tostring(event.message)
-  end
-  return nil
 end
 
 ---@param event table
@@ -125,37 +93,17 @@ function Kernel:on_done(event)
   if not run or run.id ~= event.id then
     return
   end
-  local remark = self:remark(event.status, event)
-  local content = {}
-  if run.told_lost then
-    content[1] = words(("[A new kernel: %s. Variables of before are gone.]\n"):format(run.told_lost))
-  end
-  vim.list_extend(content, event.content)
-  if remark then
-    content[#content + 1] = words(remark)
-  elseif #event.content == 0 then
-    content[#content + 1] = words("(no output)")
-  end
   if event.status == "died" and self.bridge then
     self.bridge:close()
     self.bridge = nil -- and no word of a loss: this answer says it
   end
-  require("claude-ide.notebook.log").ended(
-    self,
-    run,
-    remark or ("%s, %.2f s"):format(event.error or event.status, event.seconds)
-  )
-  finish(run, {
-    content = content,
-    is_error = event.status ~= "ok",
-    outputs = event.outputs,
-    count = event.count,
-  })
+  local runs = require("claude-ide.notebook.run")
+  local answer, line = runs.answer(run, event)
+  finish(run, answer)
+  require("claude-ide.notebook.log").ended(self, run, line)
   if event.status == "stubborn" then
     self.state, run.overdue = "stubborn", true
-    self:refuse_waiting(
-      "The kernel is still busy with code that ignores the interrupt. restart: true begins anew."
-    )
+    self:refuse_waiting(runs.STUBBORN)
   else
     self:become_idle()
   end
@@ -164,7 +112,7 @@ end
 function Kernel:become_idle()
   self.current = nil
   self.state = self.bridge and "idle" or "off"
-  require("claude-ide.hub").tell("kernels_changed")
+  changed()
   self:pump()
 end
 
@@ -211,13 +159,13 @@ function Kernel:on_exit(why)
   end
   local run = self.current
   self.current = nil
-  require("claude-ide.hub").tell("kernels_changed")
+  changed()
   if was ~= "starting" and not (run and run.phase == "running" and not run.overdue) then
     self.lost = self.lost or "the one before had ended"
   end
   if run and not run.overdue then
     local message = was == "starting" and "The kernel cannot be started: " .. failure .. "."
-      or "The kernel ended while this ran. All variables are gone; the next call starts a new kernel."
+      or require("claude-ide.notebook.run").DIED
     require("claude-ide.notebook.log").ended(self, run, message)
     finish(run, nil, message)
   end
@@ -225,10 +173,12 @@ function Kernel:on_exit(why)
 end
 
 ---@param interpreter claude-ide.notebook.Interpreter
-function Kernel:spawn(interpreter)
+---@param wanted? { kernel?: string, language?: string } by the notebook
+function Kernel:spawn(interpreter, wanted)
   local bridge, err
   bridge, err = require("claude-ide.notebook.bridge").start(
     interpreter,
+    wanted,
     self.cwd,
     require("claude-ide.notebook.log").images(),
     function(event)
@@ -259,12 +209,16 @@ function Kernel:start()
     return
   end
   self.state = "starting"
-  require("claude-ide.hub").tell("kernels_changed")
+  changed()
   require("claude-ide.notebook.workspace_python").interpreter(function(found, missing)
     if self.state ~= "starting" or self.bridge then
       return
     elseif found then
-      return self:spawn(found)
+      return require("claude-ide.notebook.document").wanted(self.notebook, function(wanted)
+        if self.state == "starting" and not self.bridge then
+          self:spawn(found, wanted)
+        end
+      end)
     end
     self.failure = missing and missing.what:gsub("%.$", "") or "no Python was found"
     self:on_exit("")
@@ -277,15 +231,16 @@ end
 function Kernel:begin(run)
   local log = require("claude-ide.notebook.log")
   run.phase = "starting"
-  log.began(self, run)
   if run.restart then
     self.current = nil
     self:end_process("", nil)
     self.current = run
   end
   if self.state == "idle" then
-    self:send_run()
+    self:send_run() -- it runs while the log is written
+    log.began(self, run)
   else
+    log.began(self, run)
     self:start()
   end
 end
@@ -296,8 +251,12 @@ function Kernel:send_run()
     return self:become_idle()
   end
   run.phase, self.state, self.used = "running", "busy", vim.uv.now()
-  run.told_lost, self.lost = not run.restart and self.lost or nil, nil
-  require("claude-ide.hub").tell("kernels_changed")
+  run.news = {}
+  if self.lost and not run.restart then
+    run.news[1] = ("A new kernel: %s. Variables of before are gone."):format(self.lost)
+  end
+  run.news[#run.news + 1] = self.unlike
+  self.lost, self.unlike = nil, nil
   self.bridge:send({
     ["do"] = "run",
     id = run.id,
@@ -306,6 +265,7 @@ function Kernel:send_run()
     limit = options().max_output,
     timeout = options().timeout_ms / 1000,
   })
+  changed()
 end
 
 ---Goes on with the next that waits.
@@ -341,7 +301,7 @@ function Kernel:add(run)
   if #self.queue >= MAX_QUEUE then
     return nil, ("%d runs wait for this kernel already."):format(MAX_QUEUE)
   elseif self.state == "stubborn" and not run.restart then
-    return nil, "The kernel is still busy with code that ignores the interrupt. restart: true begins anew."
+    return nil, require("claude-ide.notebook.run").STUBBORN
   end
   last_run = last_run + 1
   run.id, run.phase = last_run, "waiting"
@@ -396,7 +356,7 @@ function Kernel:stop()
   for _, run in ipairs(waiting) do
     finish(run, nil, "The user stopped the kernel.")
   end
-  require("claude-ide.hub").tell("kernels_changed")
+  changed()
 end
 
 return M

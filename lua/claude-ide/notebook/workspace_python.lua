@@ -2,6 +2,7 @@
 local M = {}
 
 ---@class claude-ide.notebook.Looked
+---@field chosen? string `notebook.kernel` at that time
 ---@field found? claude-ide.notebook.Interpreter
 ---@field missing? claude-ide.notebook.Missing
 
@@ -18,6 +19,18 @@ local function folder()
   return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
 end
 
+---@return string?
+local function chosen()
+  return require("claude-ide.config").get().notebook.kernel
+end
+
+---What is known, unless the person has chosen otherwise since.
+---@return claude-ide.notebook.Looked?
+local function known_now()
+  local known = looked[folder()]
+  return known and known.chosen == chosen() and known or nil
+end
+
 ---Looks for the Python of the workspace: something may have been installed, or is gone.
 ---@param done? fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing)
 function M.look(done)
@@ -27,9 +40,10 @@ function M.look(done)
     return table.insert(looking[of], done)
   end
   looking[of] = { done }
+  local wanted = chosen()
   require("claude-ide.notebook.interpreter").find(of, function(found, missing)
     local waiting = looking[of] or {}
-    looking[of], looked[of] = nil, { found = found, missing = missing }
+    looking[of], looked[of] = nil, { found = found, missing = missing, chosen = wanted }
     require("claude-ide.hub").tell("abilities_changed")
     for _, tell in ipairs(waiting) do
       require("claude-ide.safely").wrap("use a Python", tell)(found, missing)
@@ -40,7 +54,7 @@ end
 ---The Python of the workspace. Looks for it where none is known.
 ---@param done fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing)
 function M.interpreter(done)
-  local known = looked[folder()]
+  local known = known_now()
   if known and known.found then
     done(known.found)
   else
@@ -51,14 +65,14 @@ end
 ---Whether there is a Python to run code with, as far as it is known.
 ---@return boolean
 function M.is_able()
-  local known = looked[folder()]
+  local known = known_now()
   return known ~= nil and known.found ~= nil
 end
 
 ---Why there is none, as far as it is known.
 ---@return claude-ide.notebook.Missing?
 function M.missing()
-  local known = looked[folder()]
+  local known = known_now()
   return known and known.missing
 end
 

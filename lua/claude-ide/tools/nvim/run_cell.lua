@@ -1,4 +1,5 @@
--- run_cell: runs a cell of a notebook in the notebook's kernel. The file stays as it is.
+-- run_cell: runs a cell of a notebook in the notebook's kernel. Its outputs go into the notebook's
+-- buffer, where it has one; the file stays as it is.
 
 return require("claude-ide.language.task").tool(function(task, args)
   local cells = require("claude-ide.tools.notebook_file").cells(task, args.path)
@@ -11,7 +12,7 @@ return require("claude-ide.language.task").tool(function(task, args)
   local client = require("claude-ide.server").client(task.call.client)
   local answer, err = task:await(function(resume)
     ---@type claude-ide.notebook.Run
-    local run = { code = cell.source, who = client and client.name or "Claude", done = resume }
+    local run = { code = cell.source, keep = true, who = client and client.name or "Claude", done = resume }
     local kernel, problem = require("claude-ide.notebook").run(args.path, run)
     if not kernel then
       return resume(nil, problem)
@@ -22,6 +23,10 @@ return require("claude-ide.language.task").tool(function(task, args)
   end)
   if not answer then
     task:fail(err or "it did not run")
+  end
+  local remark = require("claude-ide.notebook.outputs").put(args.path, cell, answer)
+  if remark then
+    table.insert(answer.content, { type = "text", text = remark })
   end
   return { content = answer.content, is_error = answer.is_error }
 end)

@@ -7,7 +7,8 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 pub(crate) const TOOL: Tool = Tool {
     name: "run_cell",
     description: "Run a code cell of a Jupyter notebook (.ipynb) in the notebook's own kernel, whose variables stay for later \
-                  runs. Answers its output, figures as images. The file is not changed: its saved outputs stay.",
+                  runs. Answers its output, figures as images. Where the user has the notebook open, the outputs are put \
+                  into that buffer, unsaved; the file is not changed.",
     schema: || {
         schema(
             json!({

@@ -1,0 +1,242 @@
+//! Jupyter notebooks (nbformat 4) as texts: their cells, and where in the text each keeps what came of it.
+//!
+//! A notebook is never written as a whole from here: who changes one puts new text into the places that are told, and all
+//! that stands around them stays as somebody wrote it.
+//!
+//! Invariants: a place is what the parser has read as that value, to the byte; a text that is no JSON is said to be none, with
+//! line and column, and nothing is told of it.
+
+mod place;
+
+use std::borrow::Cow;
+
+use claude_ide_protocol::without_lone_surrogates;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+pub use place::Place;
+use place::Places;
+
+/// What a notebook holds.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+pub struct Notebook {
+    /// All cells, in their order.
+    pub cells: Vec<Cell>,
+    /// The name of the kernel that it was made with (`metadata.kernelspec.name`).
+    pub kernel: Option<String>,
+    /// The language of its code.
+    pub language: Option<String>,
+}
+
+/// One cell.
+#[derive(Debug, Serialize, PartialEq, Eq)]
+pub struct Cell {
+    /// "code", "markdown" or "raw".
+    pub kind: String,
+    /// Its name among the cells of its notebook, since nbformat 4.5.
+    pub id: Option<String>,
+    /// What stands in it.
+    pub source: String,
+    /// The number of its last run.
+    pub count: Option<u64>,
+    /// How many outputs it keeps.
+    pub outputs: usize,
+    /// Where its object begins, behind the brace.
+    pub inside: Place,
+    /// The value of `execution_count`.
+    pub count_at: Option<Place>,
+    /// The value of `outputs`.
+    pub outputs_at: Option<Place>,
+}
+
+/// Why a text is no notebook.
+#[derive(Debug, thiserror::Error)]
+pub enum NotebookError {
+    /// It is not even JSON.
+    #[error("it is no JSON ({0})")]
+    NoJson(serde_json::Error),
+    /// It is not even text.
+    #[error("it is no JSON (its byte {0} is not UTF-8)")]
+    NoText(usize),
+    /// It is JSON of something else, or of an older format.
+    #[error("it is no notebook of nbformat 4")]
+    OtherFormat,
+    /// One of its cells makes no sense.
+    #[error("its cell {index} is broken ({source})")]
+    BrokenCell {
+        /// Counted from 0.
+        index: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+#[derive(Deserialize)]
+struct RawNotebook<'a> {
+    #[serde(borrow)]
+    cells: Vec<&'a RawValue>,
+    nbformat: u64,
+    #[serde(borrow, default)]
+    metadata: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct RawCell<'a> {
+    cell_type: String,
+    #[serde(default)]
+    id: Option<String>,
+    source: Source,
+    #[serde(borrow, default, deserialize_with = "present")]
+    execution_count: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    outputs: Option<&'a RawValue>,
+}
+
+/// A value that is there, also where it is `null`.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+/// A text, whole or as its lines.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Source {
+    Whole(String),
+    Lines(Vec<String>),
+}
+
+/// What cannot be read of it counts as absent.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Metadata {
+    kernelspec: KernelSpec,
+    language_info: Language,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct KernelSpec {
+    name: Option<String>,
+    language: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Language {
+    name: Option<String>,
+}
+
+/// Reads a notebook.
+///
+/// # Errors
+/// Where the text is no notebook of nbformat 4.
+pub fn read(text: &[u8]) -> Result<Notebook, NotebookError> {
+    let text = std::str::from_utf8(text).map_err(|error| NotebookError::NoText(error.valid_up_to()))?;
+    let text: Cow<'_, str> = without_lone_surrogates(text); // as long as it was
+    let raw: RawNotebook<'_> = serde_json::from_str(&text)
+        .map_err(|error| if error.is_data() { NotebookError::OtherFormat } else { NotebookError::NoJson(error) })?;
+    if raw.nbformat != 4 {
+        return Err(NotebookError::OtherFormat);
+    }
+    let mut places = Places::new(&text);
+    let mut cells = Vec::with_capacity(raw.cells.len());
+    for (index, cell) in raw.cells.iter().enumerate() {
+        cells.push(read_cell(cell, &mut places).map_err(|source| NotebookError::BrokenCell { index, source })?);
+    }
+    let metadata: Metadata = raw.metadata.and_then(|json| serde_json::from_str(json.get()).ok()).unwrap_or_default();
+    let language = metadata.kernelspec.language.or(metadata.language_info.name);
+    Ok(Notebook { cells, kernel: metadata.kernelspec.name, language })
+}
+
+fn read_cell(json: &RawValue, places: &mut Places<'_>) -> Result<Cell, serde_json::Error> {
+    let raw: RawCell<'_> = serde_json::from_str(json.get())?;
+    let outputs: Vec<serde::de::IgnoredAny> = match raw.outputs {
+        Some(outputs) => serde_json::from_str(outputs.get())?,
+        None => Vec::new(),
+    };
+    Ok(Cell {
+        kind: raw.cell_type,
+        id: raw.id,
+        source: match raw.source {
+            Source::Whole(text) => text,
+            Source::Lines(lines) => lines.concat(),
+        },
+        count: raw.execution_count.and_then(|json| serde_json::from_str(json.get()).ok()),
+        outputs: outputs.len(),
+        inside: places.behind_brace(json.get()),
+        count_at: raw.execution_count.map(|json| places.of(json.get())),
+        outputs_at: raw.outputs.map(|json| places.of(json.get())),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r##"{
+ "cells": [
+  {
+   "cell_type": "markdown", "id": "a",
+   "metadata": {},
+   "source": ["# ü\n", "\ud83d half"]
+  },
+  {"cell_type": "code", "metadata": {}, "execution_count": 3,
+   "outputs": [
+    {"output_type": "stream", "name": "stdout", "text": []}
+   ], "source": "x"},
+  {"cell_type": "code", "source": "y", "execution_count": null}
+ ],
+ "metadata": {"kernelspec": {"name": "ir", "language": "R"}},
+ "nbformat": 4, "nbformat_minor": 5
+}
+"##;
+
+    fn at(text: &str, place: Place) -> String {
+        let lines: Vec<&str> = text.split('\n').collect();
+        let [row, column, end_row, end_column] = place.0;
+        let mut taken = lines.get(row..=end_row).unwrap().to_vec();
+        let last = taken.pop().unwrap();
+        taken.push(last.get(..end_column).unwrap());
+        taken.join("\n").get(column..).unwrap().to_owned()
+    }
+
+    #[test]
+    fn cells_say_where_their_outputs_are() {
+        let notebook = read(TEXT.as_bytes()).unwrap();
+        assert_eq!((notebook.kernel.as_deref(), notebook.language.as_deref()), (Some("ir"), Some("R")));
+        let [words, code, bare] = notebook.cells.as_slice() else { panic!("{notebook:?}") };
+        assert_eq!((words.kind.as_str(), words.source.as_str()), ("markdown", "# ü\n\u{fffd} half"));
+        assert_eq!((words.id.as_deref(), words.outputs_at), (Some("a"), None));
+        assert_eq!((code.source.as_str(), code.count, code.outputs), ("x", Some(3), 1));
+        assert_eq!(at(TEXT, code.count_at.unwrap()), "3");
+        let outputs = at(TEXT, code.outputs_at.unwrap());
+        assert!(outputs.starts_with("[\n    {") && outputs.ends_with("}\n   ]"), "{outputs}");
+        assert_eq!(at(TEXT, bare.count_at.unwrap()), "null");
+        assert_eq!((bare.count, bare.outputs_at), (None, None));
+        let [row, column, ..] = bare.inside.0;
+        assert!(
+            TEXT.split('\n')
+                .nth(row)
+                .unwrap()
+                .get(column..)
+                .unwrap()
+                .starts_with(r#""cell_type": "code", "source": "y""#)
+        );
+    }
+
+    #[test]
+    fn what_is_no_notebook_is_said_to_be_none() {
+        for (text, said) in [
+            ("", "it is no JSON (EOF while parsing a value at line 1 column 0)"),
+            ("{\n \"cells\": [,]\n}", "it is no JSON (expected value at line 2 column 12)"),
+            ("[]", "it is no notebook of nbformat 4"),
+            (r#"{"cells": [], "nbformat": 3}"#, "it is no notebook of nbformat 4"),
+            (r#"{"worksheets": [], "nbformat": 3}"#, "it is no notebook of nbformat 4"),
+        ] {
+            assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), said);
+        }
+        let error = read(br#"{"cells": [{"cell_type": "code", "source": 1}], "nbformat": 4}"#).unwrap_err().to_string();
+        assert!(error.starts_with("its cell 0 is broken (data did not match"), "{error}");
+        assert!(read(br#"{"cells": [], "metadata": {"kernelspec": 1}, "nbformat": 4}"#).unwrap().kernel.is_none());
+    }
+}

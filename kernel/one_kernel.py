@@ -1,0 +1,229 @@
+"""The process of a kernel and the sockets to it.
+
+Invariants: what is not signed with the kernel's key is not heard. The process, all that it started and the folder with the
+key go when this process goes, however it goes: a shell that waits for the end of a pipe sees to it where nobody else can.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from typing import Any
+
+START_SECONDS = 60
+ASK_SECONDS = 1
+GOODBYE_SECONDS = 2
+GENERIC = ("python3", "python", "")
+"""What notebooks are said to be made with that were made with whatever Python there was."""
+KEEPER = """
+read -r group && read -r _ && exit 0
+[ -n "$group" ] && kill -s KILL -- "-$group"
+rm -rf -- "$1"
+"""
+"""It ends when it is told to; should its pipe just end, it kills the group first."""
+
+
+class Problem(Exception):
+    """In words for a person."""
+
+
+class OneKernel:
+    def __init__(self, hear: Callable[[dict[str, Any]], None], died: Callable[[], None]) -> None:
+        self._hear, self._tell_died = hear, died
+        self._folder = tempfile.mkdtemp(prefix="claude-ide-kernel-")  # 0700
+        self._keeper = subprocess.Popen(
+            ["/bin/sh", "-c", KEEPER, "sh", self._folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._loop = asyncio.get_running_loop()
+        self._manager: Any = None
+        self._client: Any = None
+        self._info: dict[str, Any] | None = None
+        self._asked: set[str] = set()
+        self._ready = asyncio.Event()
+        self._gone = asyncio.Event()
+        self._is_heard = False
+        self.pid: int | None = None
+        self.is_dead = False
+        self.instead_of: str | None = None
+        """The kernel that the notebook names and that is not there."""
+
+    # Its beginning
+
+    async def start(self, order: dict[str, Any]) -> dict[str, Any]:
+        """What it says of itself."""
+        try:
+            await asyncio.wait_for(self._start(order), START_SECONDS)
+        except asyncio.TimeoutError:  # noqa: UP041 - before Python 3.11 it is one of its own
+            raise Problem(f"the kernel did not start within {START_SECONDS} seconds") from None
+        return self._info or {}
+
+    async def _start(self, order: dict[str, Any]) -> None:
+        try:
+            from jupyter_client.blocking import BlockingKernelClient
+            from jupyter_client.kernelspec import KernelSpec, KernelSpecManager, NoSuchKernel
+            from jupyter_client.manager import AsyncKernelManager
+        except ImportError as error:
+            raise Problem(f"{sys.executable} has no jupyter_client: {error}") from None
+
+        class OwnInterpreter(KernelSpecManager):
+            """Whatever kernels are installed for the user: this interpreter."""
+
+            def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+                from ipykernel.kernelspec import get_kernel_dict
+
+                # What runs here is no history of the person's; to write it takes as long as to run a line.
+                return KernelSpec(resource_dir="", **get_kernel_dict(["--HistoryManager.enabled=False"]))
+
+        kernel = order.get("kernel") or self._of_notebook(
+            order.get("wanted") or {}, KernelSpecManager().find_kernel_specs
+        )
+        manager = AsyncKernelManager(
+            kernel_name=kernel or "python3",
+            connection_file=os.path.join(self._folder, "kernel.json"),
+            # Sockets in our folder, which nobody else can open. A kernel that is not Python's may know only of ports.
+            **({} if kernel else {"transport": "ipc", "ip": os.path.join(self._folder, "s")}),
+        )
+        if not kernel:
+            manager.kernel_spec_manager = OwnInterpreter()
+        self._manager = manager
+        try:
+            await manager.start_kernel(
+                cwd=order["cwd"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=sys.stderr.fileno()
+            )
+        except NoSuchKernel:
+            raise Problem(
+                f"there is no kernel named {kernel}: `jupyter kernelspec list` names those there are"
+            ) from None
+        except ImportError as error:
+            raise Problem(f"{sys.executable} has no ipykernel: {error}") from None
+        except OSError as error:
+            raise Problem(f"the kernel cannot be started: {error}") from None
+        self.pid = manager.provisioner.pid
+        self._tell_keeper(f"{self.pid}\n")
+        threading.Thread(target=self._wait_for_its_end, daemon=True).start()
+        self._client = BlockingKernelClient()
+        self._client.load_connection_info(manager.get_connection_info())
+        self._client.start_channels(shell=True, iopub=True, stdin=False, hb=False, control=True)
+        await self._make_ready()
+
+    def _of_notebook(self, wanted: dict[str, str], installed: Callable[[], dict[str, str]]) -> str | None:
+        """The kernel that a notebook names, where it is another than this interpreter's own and is installed."""
+        name, language = wanted.get("kernel") or "", (wanted.get("language") or "python").lower()
+        if name in GENERIC:
+            return None
+        if name in installed():
+            return name
+        if language != "python":
+            raise Problem(
+                f"the notebook is for the kernel {name} ({language}), which is not installed: "
+                "`jupyter kernelspec list` names those there are"
+            )
+        self.instead_of = name
+        return None
+
+    async def _make_ready(self) -> None:
+        """Asks who it is until it says so on both channels: what is published before we are subscribed is lost."""
+        import zmq
+
+        for channel in (self._client.shell_channel, self._client.iopub_channel):
+            self._loop.add_reader(channel.socket.getsockopt(zmq.FD), self._read)
+        while not self._ready.is_set() and not self.is_dead:
+            self._asked.add(self._client.kernel_info())
+            self._loop.call_soon(self._read)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._ready.wait(), ASK_SECONDS)
+        if self.is_dead:
+            raise Problem("the kernel ended while it started")
+
+    def _wait_for_its_end(self) -> None:
+        """In a thread of its own. Leaves the body to be buried: until then its number is nobody else's."""
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._died)
+
+    def _died(self) -> None:
+        if self._client:
+            self._read()  # what it said at last
+        self.is_dead = True
+        self._gone.set()
+        if self._ready.is_set():
+            self._tell_died()
+        self._ready.set()
+
+    # What passes
+
+    def execute(self, code: str) -> str:
+        """Sends code; the id that answers carry."""
+        message = self._client.execute(code, allow_stdin=False, stop_on_error=False)
+        self._loop.call_soon(self._read)  # to send may have taken the news that something came
+        return message
+
+    def _read(self) -> None:
+        """All that there is, for sockets of ZeroMQ tell only that something came since."""
+        import zmq
+
+        for channel in (self._client.iopub_channel, self._client.shell_channel):
+            socket = channel.socket
+            while socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+                try:
+                    _, message = self._client.session.recv(socket, mode=zmq.NOBLOCK)
+                except (ValueError, TypeError, KeyError) as error:
+                    print(f"a message was ignored: {error}", file=sys.stderr)
+                    continue
+                if message:
+                    self._take(message)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if self._ready.is_set():
+            return self._hear(message)
+        kind = message["header"]["msg_type"]
+        if kind == "kernel_info_reply":
+            self._info = message["content"]
+        elif kind == "iopub_welcome" or message["parent_header"].get("msg_id") in self._asked:
+            self._is_heard = True
+        if self._info is not None and self._is_heard:
+            self._ready.set()
+        return None
+
+    async def interrupt(self) -> None:
+        if self._manager and not self.is_dead:
+            with contextlib.suppress(ProcessLookupError):
+                await self._manager.interrupt_kernel()
+
+    # Its end
+
+    def _tell_keeper(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self._keeper.stdin.write(text.encode())
+            self._keeper.stdin.flush()
+
+    async def end(self, gently: bool) -> None:
+        """The kernel is asked to end, then made to, with all that it started."""
+        if self.pid is None:  # it may have come while nobody waited for it any more
+            self.pid = getattr(getattr(self._manager, "provisioner", None), "pid", None)
+        if self.pid is not None:
+            if gently and not self.is_dead and self._client:
+                with contextlib.suppress(Exception):
+                    self._client.shutdown()
+                    await asyncio.wait_for(self._gone.wait(), GOODBYE_SECONDS)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(self._manager.shutdown_kernel(now=True), GOODBYE_SECONDS)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._tell_keeper("\n\n")
+        with contextlib.suppress(Exception):
+            self._keeper.communicate(timeout=GOODBYE_SECONDS)

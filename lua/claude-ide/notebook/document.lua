@@ -1,0 +1,58 @@
+-- A notebook as it is now: its buffer where one holds its JSON, else its file. A plugin may show a notebook as something else
+-- in its buffer (Markdown, a script): that is not ours to read or change.
+local M = {}
+
+local MAX_BYTES = 64 * 1024 * 1024
+
+---The buffer of a notebook, if it is loaded.
+---@param path string absolute
+---@return integer? buf
+---@return boolean is_json
+function M.buffer(path)
+  local buf = require("claude-ide.buffer").find(path)
+  if not buf or not vim.api.nvim_buf_is_loaded(buf) then
+    return nil, false
+  end
+  local first = vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] or ""
+  local is_json = first:find("^%s*{") ~= nil
+    or not require("claude-ide.buffer.stamp").others_listen("BufWriteCmd", buf)
+  return buf, is_json
+end
+
+---Its text, and whether that has changes that are not saved.
+---@param path string absolute
+---@param done fun(text?: string, err?: string, unsaved?: boolean) at once or later
+function M.text(path, done)
+  local buf, is_json = M.buffer(path)
+  if buf and is_json then
+    require("claude-ide.buffer.disk").reload(buf) -- nothing where it has unsaved changes
+    local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+    return done(table.concat(lines, "\n"), nil, vim.bo[buf].modified)
+  elseif buf and vim.bo[buf].modified then
+    return done(
+      nil,
+      "a plugin shows it as something else than its JSON, with changes that are not saved: `:w` first"
+    )
+  end
+  require("claude-ide.file").read_later(path, MAX_BYTES, function(bytes)
+    if not bytes then
+      return done(nil, "it cannot be read")
+    end
+    done(bytes:sub(1, 3) == "\239\187\191" and bytes:sub(4) or bytes, nil, false)
+  end)
+end
+
+---The kernel that a notebook names.
+---@param path? string
+---@param done fun(wanted?: { kernel?: string, language?: string }) at once or later
+function M.wanted(path, done)
+  if not path then
+    return done(nil)
+  end
+  M.text(path, function(text)
+    local notebook = text and require("claude-ide.notebook.cells").parse(text)
+    done(notebook and { kernel = notebook.kernel, language = notebook.language })
+  end)
+end
+
+return M

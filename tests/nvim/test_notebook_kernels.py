@@ -1,0 +1,175 @@
+"""Which kernel a notebook gets, who may speak to it, and that none is left behind."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from jupyter_client.blocking import BlockingKernelClient
+from kernel_steps import ENVIRONMENT, FIND, KERNEL, LOOK, Code, alive, failed, python, running, text
+
+from harness import PATIENCE
+
+pytestmark = pytest.mark.dealt
+
+PYTHON = ENVIRONMENT / "bin" / "python"
+
+
+def notebook(name, language="python"):
+    kernelspec = {"name": name, "display_name": name, "language": language}
+    return json.dumps({"cells": [], "metadata": {"kernelspec": kernelspec}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def install_kernel(home, name):
+    """What `ipykernel install --user --name` does, with a variable to know it by."""
+    folder = home / ".local" / "share" / "jupyter" / "kernels" / name
+    folder.mkdir(parents=True)
+    argv = [str(PYTHON), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": name, "language": "python", "env": {"THE_KERNEL": name}}
+    (folder / "kernel.json").write_text(json.dumps(spec))
+
+
+@pytest.fixture
+def start(start_nvim):
+    def start(files=None, **options):
+        nvim = start_nvim(opts={"notebook": options}, env={"VIRTUAL_ENV": str(ENVIRONMENT)}, files=files)
+        install_kernel(nvim.home, "mine")
+        return nvim
+
+    return start
+
+
+WHICH = "import os; os.environ.get('THE_KERNEL')"
+
+
+def test_a_notebook_gets_the_kernel_that_it_names(start, connect):
+    files = {
+        "mine.ipynb": notebook("mine"),
+        "usual.ipynb": notebook("python3"),
+        "gone.ipynb": notebook("gone"),
+        "other.ipynb": notebook("ir", "R"),
+    }
+    code = Code(connect(start(files)))
+    assert code.text(WHICH, notebook="mine.ipynb") == "'mine'\n"
+    assert code.text(WHICH, notebook="usual.ipynb") == "(no output)", "the project's Python"
+    said = code.text(WHICH, notebook="gone.ipynb")
+    assert re.match(
+        r"\[The notebook names the kernel gone, which is not installed. This is ipython \S+, python 3\S+\.\]\n", said
+    )
+    assert "names the kernel" not in code.text("1", notebook="gone.ipynb"), "it is said once"
+    refused = code("1", notebook="other.ipynb")
+    assert failed(refused)
+    assert text(refused) == (
+        "The kernel cannot be started: the notebook is for the kernel ir (r), which is not installed: "
+        "`jupyter kernelspec list` names those there are."
+    )
+
+
+def test_a_kernel_that_the_person_names_is_used_for_all(start, connect):
+    nvim = start({"usual.ipynb": notebook("python3")}, kernel="mine")
+    code = Code(connect(nvim))
+    assert code.text(WHICH, notebook="usual.ipynb") == "'mine'\n"
+    nvim.lua("require('claude-ide').setup({ notebook = { kernel = 'nowhere' } })")
+    refused = code("1")
+    assert text(refused).startswith("The kernel cannot be started: there is no kernel named nowhere:")
+
+
+def test_what_is_not_signed_is_not_heard(start, connect):
+    nvim = start()
+    code = Code(connect(nvim))
+    kernel = int(code.text("import os; os.getpid()"))
+    file = Path(re.search(r"/\S+/kernel\.json", Path(f"/proc/{kernel}/cmdline").read_text().replace("\0", " "))[0])
+    # To the kernel, from somebody who can reach its sockets and does not have the key.
+    client = BlockingKernelClient()
+    client.load_connection_info({**json.loads(file.read_text()), "key": "guessed"})
+    client.start_channels(iopub=False, stdin=False, hb=False, control=False)
+    client.execute("forged = 1")
+    client.stop_channels()
+    # To us, as if from the kernel.
+    said = code.text(
+        "kernel = get_ipython().kernel\n"
+        "parts = kernel.session.serialize(kernel.session.msg('stream', {'name': 'stdout', 'text': 'forged'},"
+        " parent=kernel.get_parent()), ident=b'stream')\n"
+        "good = list(parts); parts[parts.index(b'<IDS|MSG>') + 1] = b'0' * 64\n"
+        "socket = kernel.iopub_thread.socket\n"
+        "kernel.iopub_thread.schedule(lambda: socket.send_multipart(parts))\n"
+        "kernel.iopub_thread.schedule(lambda: socket.send_multipart(good))\n"
+        "'forged' in globals()"
+    )
+    assert said.count("forged") == 1, "the same message with the right signature is heard"
+    assert "False" in said
+
+
+def test_neovim_and_the_bridge_killed_together_leave_nothing_running(start, connect):
+    nvim = start()
+    code = Code(connect(nvim))
+    child = int(code.text("import os, subprocess; subprocess.Popen(['sleep', '1000']).pid"))
+    kernel = int(code.text("os.getpid()"))
+    command = Path(f"/proc/{kernel}/cmdline").read_text().replace("\0", " ")
+    folder = Path(re.search(r"/\S+/claude-ide-kernel-\w+", command)[0])
+    bridge = nvim.lua(f"return {KERNEL}.bridge.process.pid")
+    code.begin("while True: pass")
+    running(nvim)
+    for pid in (nvim.server_pid, bridge):
+        os.kill(pid, 9)
+    nvim.terminal.wait(lambda: not any(map(alive, (bridge, kernel, child))), 2 * PATIENCE, "all processes to end")
+    nvim.terminal.wait(lambda: not folder.exists(), 2 * PATIENCE, "the folder with the key to go")
+
+
+def test_the_history_of_the_person_is_not_written(start, connect):
+    nvim = start()
+    assert Code(connect(nvim)).text("secret = 1\nIn[1]") == "'secret = 1\\nIn[1]'\n"
+    nvim.cmd("Claude kernel stop")
+    for file in (nvim.home / ".ipython").rglob("*.sqlite"):
+        assert b"secret" not in file.read_bytes()
+
+
+def test_start_in_a_notebook_starts_its_own(start):
+    nvim = start({"a.ipynb": notebook("mine")})
+    nvim.lua("require('claude-ide.notebook').kernel()")
+    nvim.cmd("edit a.ipynb")
+    nvim.cmd("Claude kernel start")
+    nvim.wait_screen("a.ipynb starts")
+    nvim.wait(f"{KERNEL}.state == 'idle'", 4 * PATIENCE)
+
+
+def test_images_are_drawn_by_snacks_where_it_is(start, connect):
+    nvim = start()
+    # As snacks.nvim has it: Snacks.image.doc.attach(buf), which looks at the buffer's treesitter language.
+    nvim.lua("""
+      package.loaded["snacks"] = {
+        config = { image = { enabled = true } },
+        image = { doc = { attach = function(buf) _G.attached = { buf, vim.treesitter.language.get_lang(vim.bo[buf].filetype) } end } },
+      }
+    """)
+    Code(connect(nvim))("from IPython.display import *; display(Image(data=b'\\x89PNG', format='png'))")
+    nvim.cmd("Claude kernel log")
+    assert nvim.lua("return attached") == [nvim.lua("return vim.api.nvim_get_current_buf()"), "markdown"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "env", "from_where"),
+    [
+        ("active", {"VIRTUAL_ENV": "active"}, "$VIRTUAL_ENV"),
+        ("mine", {"CONDA_PREFIX": "mine", "CONDA_DEFAULT_ENV": "mine"}, "$CONDA_PREFIX"),
+        ("uvs", {"UV_PROJECT_ENVIRONMENT": "uvs"}, "$UV_PROJECT_ENVIRONMENT"),
+        ("project/.venv", {}, ".venv"),
+        ("project/venv", {}, "venv"),
+        ("project/env", {}, "env"),
+        ("project/.pixi/envs/default", {}, ".pixi/envs/default"),
+        ("path", {}, None),
+    ],
+)
+def test_each_kind_of_environment_is_found(start_nvim, tmp_path, folder, env, from_where):
+    env = {name: value if name == "CONDA_DEFAULT_ENV" else str(tmp_path / value) for name, value in env.items()}
+    if not from_where:
+        env["PATH"] = f"{tmp_path}/path/bin:{os.environ['PATH']}"
+    nvim = start_nvim(opts=LOOK, env=env, files={"pyproject.toml": ""})
+    root = nvim.project if folder.startswith("project/") else tmp_path
+    program = python(root / folder.removeprefix("project/"))
+    if not from_where:
+        program = program.rename(program.with_name("python3"))
+        from_where = "python3 on the PATH"
+    found = nvim.lua(FIND, str(nvim.project))[0]
+    assert [found["path"], found["from"]] == [str(program), from_where]

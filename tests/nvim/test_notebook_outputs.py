@@ -1,0 +1,236 @@
+"""run_cell puts what a cell brought into the notebook's buffer: as Jupyter would write it, and nothing else changes."""
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from kernel_steps import ENVIRONMENT
+
+from harness import PATIENCE
+from harness.client import ToolError
+
+pytestmark = pytest.mark.dealt
+
+CELLS = [
+    ("markdown", "# Title\nüß"),
+    (
+        "code",
+        "import sys\nfrom IPython.display import *\nprint('one')\nprint('two', end='')\nprint('bad', file=sys.stderr)\n6 * 7",
+    ),
+    ("code", "display(Image(data=b'\\x89PNG', format='png'), JSON({'b': [], 'a': {}}), HTML('<b>\\nh</b>'))"),
+    ("code", "1 / 0"),
+    ("code", "print('x' * 99999)"),
+    ("code", "pass"),
+]
+
+
+def notebook(**metadata):
+    """The text of a notebook as Jupyter writes it."""
+    cells = [
+        getattr(nbformat.v4, f"new_{kind}_cell")(source, id=f"cell-{number}")
+        for number, (kind, source) in enumerate(CELLS)
+    ]
+    return nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=metadata)) + "\n"
+
+
+@pytest.fixture
+def start(start_nvim, connect_agent):
+    def start(text=None, init_lua="", **options):
+        nvim = start_nvim(
+            opts={"notebook": {"max_output": 3000, **options}},
+            env={"VIRTUAL_ENV": str(ENVIRONMENT)},
+            files={"a.ipynb": text or notebook()},
+            init_lua=init_lua,
+        )
+        nvim.cmd("edit a.ipynb")
+        agent = connect_agent(nvim)
+        nvim.wait(lambda: "run_cell" in agent.tools(), what="the tools to be listed")
+        return nvim, agent
+
+    return start
+
+
+def run(agent, index):
+    """What was said; images are left out."""
+    result = agent.result(agent.start_call("run_cell", path="a.ipynb", index=index), timeout=4 * PATIENCE)
+    said = [item["text"] for item in result["content"] if item["type"] == "text"]
+    if result.get("isError"):
+        raise ToolError("".join(said))
+    return said
+
+
+def text(nvim):
+    return "\n".join(nvim.lines()) + "\n"
+
+
+def without_outputs(book):
+    return [{**cell, "outputs": None, "execution_count": None} for cell in book.cells]
+
+
+def test_the_buffer_is_what_jupyter_would_have_written(start):
+    nvim, agent = start()
+    path = nvim.project / "a.ipynb"
+    before = path.read_text()
+    nvim.keys("/Title<CR>")
+    nvim.wait("vim.fn.getline('.'):find('Title') ~= nil")
+    for index in (1, 2, 4, 5):
+        assert run(agent, index)[-1].endswith(
+            "[The outputs are in the user's buffer of the notebook, which is not saved.]"
+        )
+    with pytest.raises(ToolError, match="ZeroDivisionError"):
+        run(agent, 3)
+    assert path.read_text() == before, "the file is the person's to write"
+    assert nvim.lua("return vim.bo.modified")
+    assert "Title" in nvim.lua("return vim.fn.getline('.')"), "the cursor stays"
+    after = nbformat.reads(text(nvim), as_version=4)
+    nbformat.validate(after)
+    assert nbformat.writes(after) + "\n" == text(nvim), "to the byte"
+    assert without_outputs(after) == without_outputs(nbformat.reads(before, as_version=4))
+    assert [cell.get("execution_count") for cell in after.cells] == [None, 1, 2, 5, 3, 4]
+    assert after.cells[1].outputs == [
+        {"output_type": "stream", "name": "stdout", "text": "one\ntwo"},
+        {"output_type": "stream", "name": "stderr", "text": "bad\n"},
+        {"output_type": "execute_result", "execution_count": 1, "data": {"text/plain": "42"}, "metadata": {}},
+    ]
+    image, data, html = after.cells[2].outputs
+    assert image.data["image/png"].strip() == "iVBORw=="
+    assert data.data["application/json"] == {"b": [], "a": {}}
+    assert html.data["text/html"] == "<b>\nh</b>"
+    assert (after.cells[3].outputs[0].ename, after.cells[3].outputs[0].output_type) == ("ZeroDivisionError", "error")
+    long, note = after.cells[4].outputs
+    assert long.text == "x" * 3000
+    assert note.text == "[… 97,000 characters left out …]\n"
+    assert after.cells[5].outputs == []
+    nvim.cmd("write")
+    assert nbformat.reads(path.read_text(), as_version=4) == after
+
+
+def test_one_undo_takes_it_back_and_what_was_typed_stays(start):
+    nvim, agent = start()
+    nvim.keys("/Title<CR>ciwHeading<Esc>")
+    nvim.wait("not vim.fn.getline('.'):find('Title') and vim.fn.mode() == 'n'")
+    typed = text(nvim)
+    run(agent, 1)
+    assert '"two"' in text(nvim)
+    assert "Heading" in text(nvim)
+    nvim.keys("u")
+    nvim.wait("vim.fn.search('two\\\\n', 'nw') == 0", what="the outputs to go")
+    assert text(nvim) == typed, "they alone"
+    nvim.keys("<C-r>")
+    nvim.wait(lambda: '"two"' in text(nvim), what="the outputs to come again")
+    # The same cell again: its outputs are replaced.
+    run(agent, 1)
+    [cell] = [cell for cell in json.loads(text(nvim))["cells"] if cell["id"] == "cell-1"]
+    assert (cell["execution_count"], len(cell["outputs"])) == (2, 3)
+
+
+def test_a_cell_that_moves_while_it_runs_is_found_again(start):
+    nvim, agent = start()
+    moving = "import time\nprint('begun')\nwhile not __import__('os').path.exists('go'): time.sleep(0.01)"
+    book = json.loads(text(nvim))
+    book["cells"][5]["source"] = moving
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", json.dumps(book, indent=1))
+    request = agent.start_call("run_cell", path="a.ipynb", index=5)
+    nvim.wait("require('claude-ide.notebook').list()[1] ~= nil", what="a kernel")
+    nvim.wait("require('claude-ide.notebook').list()[1].state == 'busy'", 4 * PATIENCE, what="code to run")
+    del book["cells"][0]
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", json.dumps(book, indent=1))
+    (nvim.project / "go").touch()
+    agent.result(request, timeout=4 * PATIENCE)
+    cells = json.loads(text(nvim))["cells"]
+    assert [bool(cell.get("outputs")) for cell in cells] == [False, False, False, False, True]
+    assert cells[4]["outputs"][0]["text"] == ["begun\n"]
+
+
+BROKEN = '{\n "cells": [,\n "nbformat": 4\n}'
+
+
+def test_a_notebook_that_is_broken_by_hand_is_left_alone(start):
+    nvim, agent = start()
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", BROKEN)
+    with pytest.raises(ToolError, match=r"a.ipynb: it is no JSON \(expected value at line 2 column 12\)"):
+        run(agent, 1)
+    assert text(nvim) == BROKEN + "\n"
+    # Broken while it runs.
+    nvim.cmd("edit!")
+    request = agent.start_call("run_cell", path="a.ipynb", index=1)
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", BROKEN)
+    said = agent.result(request, timeout=4 * PATIENCE)["content"]
+    assert said[0]["text"].startswith("one\ntwo")
+    assert said[-1]["text"] == (
+        "[The outputs were not put into the user's buffer of the notebook: "
+        "it is no JSON (expected value at line 2 column 12).]"
+    )
+    assert text(nvim) == BROKEN + "\n"
+
+
+@pytest.mark.parametrize("indent", [None, 2, "\t"])
+def test_other_formatting_is_kept(start, indent):
+    before = json.dumps(json.loads(notebook()), indent=indent, ensure_ascii=False) + "\n"
+    nvim, agent = start(before)
+    run(agent, 1)
+    book = json.loads(text(nvim))
+    assert len(book["cells"][1]["outputs"]) == 3
+    assert text(nvim) == json.dumps(book, indent=indent, ensure_ascii=False) + "\n"
+
+
+def test_a_cell_without_outputs_gets_them(start):
+    book = json.loads(notebook())
+    for key in ("outputs", "execution_count"):
+        del book["cells"][1][key]
+    nvim, agent = start(json.dumps(book, indent=1) + "\n")
+    run(agent, 1)
+    nbformat.validate(nbformat.reads(text(nvim), as_version=4))
+    assert json.loads(text(nvim))["cells"][1]["execution_count"] == 1
+    assert json.dumps({"cells": [{"cell_type": "code", "source": "1"}], "nbformat": 4}) != text(nvim)
+    bare = '{"cells": [{"cell_type": "code", "metadata": {}, "source": "5"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}'
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { ... })", bare)
+    run(agent, 0)
+    assert json.loads(text(nvim))["cells"][0]["outputs"][0]["data"] == {"text/plain": ["5"]}
+    nbformat.validate(nbformat.reads(text(nvim), as_version=4))
+
+
+# What jupytext.nvim does: the buffer of the .ipynb file holds Markdown, and its own command writes the file.
+SHOWN_AS_MARKDOWN = """
+vim.api.nvim_create_autocmd("BufReadCmd", { pattern = "*.ipynb", callback = function()
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, { "# Title", "", "```python", "6 * 7", "```" })
+  vim.bo.modified = false
+end })
+vim.api.nvim_create_autocmd("BufWriteCmd", { pattern = "*.ipynb", callback = function() vim.bo.modified = false end })
+"""
+
+
+def test_a_buffer_that_a_plugin_shows_as_something_else_is_not_touched(start):
+    nvim, agent = start(init_lua=SHOWN_AS_MARKDOWN)
+    shown = text(nvim)
+    assert shown.startswith("# Title")
+    said = "".join(run(agent, 1))
+    assert said.startswith("one\ntwo"), "the file is read"
+    assert said.endswith("in the user's editor: the outputs were not put there.]")
+    assert text(nvim) == shown
+    assert not nvim.lua("return vim.bo.modified")
+    nvim.keys("Goadded<Esc>")
+    nvim.wait("vim.bo.modified")
+    with pytest.raises(ToolError, match="with changes that are not saved: `:w` first"):
+        run(agent, 1)
+
+
+def test_a_file_that_was_changed_since_is_read_anew(start):
+    nvim, agent = start()
+    path = Path(nvim.project / "a.ipynb")
+    path.write_text(path.read_text().replace("6 * 7", "6 * 8"))
+    assert "48" in "".join(run(agent, 1))
+    assert '"48"' in text(nvim)
+    assert "6 * 8" in text(nvim)
+
+
+def test_an_operator_that_was_begun_comes_first(start):
+    nvim, agent = start()
+    before = text(nvim)
+    nvim.keys("d")
+    nvim.wait(lambda: nvim.mode() == "no")
+    run(agent, 1)
+    assert text(nvim) == before
+    nvim.keys("<Esc>")
+    nvim.wait(lambda: '"two"' in text(nvim), what="the outputs")
