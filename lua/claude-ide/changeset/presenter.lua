@@ -213,7 +213,7 @@ end
 function M.withdraw(changeset, why)
   local view = views[changeset.id]
   local kept = rescue(changeset)
-  local is_seen_going = view ~= nil and require("claude-ide.changeset.view").is_current(view)
+  local is_seen_going = view ~= nil and require("claude-ide.ui.listed_pair").is_current(view)
   require("claude-ide.diff.closed_notice").say(
     { path = summary(changeset) } --[[@as claude-ide.Diff]],
     is_seen_going and why or nil,
@@ -245,7 +245,7 @@ end
 ---@return boolean
 function M.is_here(changeset)
   local view = views[changeset.id]
-  return view ~= nil and require("claude-ide.changeset.view").is_current(view)
+  return view ~= nil and require("claude-ide.ui.listed_pair").is_current(view)
 end
 
 ---Whether the person can have seen it.

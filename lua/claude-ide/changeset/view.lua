@@ -2,43 +2,24 @@
 -- Knows nothing of answers: what a key decides is handed to the verbs that it was opened with.
 local M = {}
 
----@class claude-ide.changeset.View
+local listed_pair = require("claude-ide.ui.listed_pair")
+local silently = require("claude-ide.ui.quietly").run
+
+---@class claude-ide.changeset.View: claude-ide.ui.ListedPair
 ---@field changeset claude-ide.Changeset
 ---@field entries claude-ide.changeset.Entry[]
 ---@field shown integer index of the file on the screen
 ---@field list integer buffer
 ---@field wins table<"list"|claude-ide.ui.Side, integer> without `now` in a layout that draws it within the proposal
----@field layout claude-ide.ui.LayoutName
 ---@field pair? claude-ide.compare.Pair
----@field tab integer
----@field screen claude-ide.ui.Screen what to go back to
 ---@field verbs table<claude-ide.changeset.Verb, fun()>
 ---@field group integer
 ---@field gone fun() the person has closed a window of it
 ---@field closing boolean
 
----@generic T
----@param fn fun(): T
----@return T
-local function silently(fn)
-  return require("claude-ide.ui.quietly").run(fn)
-end
-
 ---@return table
 local function texts()
   return require("claude-ide.changeset.texts")
-end
-
----@param view claude-ide.changeset.View
----@return boolean
-function M.is_current(view)
-  return vim.api.nvim_get_current_tabpage() == view.tab
-end
-
----@param view claude-ide.changeset.View
----@return boolean
-local function stands(view)
-  return vim.iter(vim.tbl_values(view.wins)):all(vim.api.nvim_win_is_valid)
 end
 
 ---The file that is shown.
@@ -56,31 +37,31 @@ end
 
 ---@param view claude-ide.changeset.View
 local function set_winbars(view)
-  local winbar, hold = require("claude-ide.changeset.winbar"), require("claude-ide.ui.winbar").hold
-  local entry = M.current(view)
-  local function width(side)
-    return vim.api.nvim_win_get_width(view.wins[side])
-  end
-  hold(view.wins.list, winbar.of_list(view.changeset, width("list")))
+  local winbar, entry = require("claude-ide.changeset.winbar"), M.current(view)
   local left, is_alone = texts().left(entry), view.wins.now == nil
-  hold(view.wins.proposal, winbar.of_proposal(entry, left, is_alone, width("proposal")))
-  if view.wins.now then
-    hold(view.wins.now, winbar.of_now(entry, width("now")))
-  end
+  listed_pair.set_winbars(view, {
+    list = function(width)
+      return winbar.of_list(view.changeset, width)
+    end,
+    proposal = function(width)
+      return winbar.of_proposal(entry, left, is_alone, width)
+    end,
+    now = function(width)
+      return winbar.of_now(entry, width)
+    end,
+  })
 end
 
 ---@param view claude-ide.changeset.View
 local function render_list(view)
   require("claude-ide.changeset.listing").render(view.list, view.entries, view.shown)
-  if vim.api.nvim_win_get_cursor(view.wins.list)[1] ~= view.shown then
-    vim.api.nvim_win_set_cursor(view.wins.list, { view.shown, 0 })
-  end
+  listed_pair.point_at(view, view.shown)
 end
 
 ---Shows what is true now.
 ---@param view claude-ide.changeset.View
 function M.refresh(view)
-  if view.closing or not stands(view) then
+  if view.closing or not listed_pair.stands(view) then
     return
   end
   silently(function()
@@ -92,30 +73,6 @@ function M.refresh(view)
     set_winbars(view)
     return true
   end)
-end
-
----@param view claude-ide.changeset.View
-local function fit(view)
-  vim.api.nvim_win_set_width(view.wins.list, list_width(view))
-  local direction = require("claude-ide.ui.layout").get(view.layout).now
-  if view.wins.now and direction then
-    require("claude-ide.ui.place").even(view.wins.now, view.wins.proposal, direction)
-  end
-end
-
----Makes the window of the present text, if the layout has one and there is room for it.
----@param view claude-ide.changeset.View
----@param buf integer
-local function open_now(view, buf)
-  local direction = require("claude-ide.ui.layout").get(view.layout).now
-  local ok, win = pcall(function()
-    return direction and vim.api.nvim_open_win(buf, false, { split = direction, win = view.wins.proposal })
-  end)
-  if not ok then
-    require("claude-ide.log").debug("no room for the %s layout: %s", view.layout, win)
-    view.layout = "unified"
-  end
-  view.wins.now = ok and win or nil
 end
 
 ---@param view claude-ide.changeset.View
@@ -154,7 +111,7 @@ end
 
 ---@param view claude-ide.changeset.View
 local function show_prepared(view)
-  if view.closing or not stands(view) then
+  if view.closing or not listed_pair.stands(view) then
     return
   end
   local bufs = M.current(view).bufs --[[@as table<claude-ide.ui.Side, integer>]]
@@ -182,7 +139,7 @@ end
 ---@param index integer
 function M.show(view, index)
   local entry = view.entries[index]
-  if not entry or view.closing or not stands(view) or view.shown == index and view.pair then
+  if not entry or view.closing or not listed_pair.stands(view) or view.shown == index and view.pair then
     return
   end
   view.shown = index
@@ -225,34 +182,17 @@ function M.switch(view, name)
     name = layout.after(view.layout)
     layout.prefer(name)
   end
-  local now = view.wins.now
-  silently(function()
-    local saved = vim.api.nvim_win_call(view.wins.proposal, vim.fn.winsaveview)
-    if now and vim.api.nvim_get_current_win() == now then
-      vim.api.nvim_set_current_win(view.wins.proposal)
-    end
-    stop_comparing(view)
-    view.layout, view.wins.now = name, nil
-    require("claude-ide.ui.place").keeping_sizes(function()
-      if now and vim.api.nvim_win_is_valid(now) then
-        vim.api.nvim_win_close(now, true)
-      end
-      open_now(view, M.current(view).bufs.now)
-      return true
-    end)
-    if view.wins.now then
-      require("claude-ide.ui.window_look").window(view.wins.now)
-    end
-    fit(view)
-    compare(view)
-    saved.topfill = nil
-    vim.api.nvim_win_call(view.wins.proposal, function()
-      vim.fn.winrestview(saved)
-      vim.cmd("normal! zv")
-    end)
-    require("claude-ide.compare.pair").align(view.pair)
-    return true
-  end)
+  listed_pair.turn(view, name, {
+    beside = M.current(view).bufs.now,
+    list_width = list_width(view),
+    stop = function()
+      stop_comparing(view)
+    end,
+    start = function()
+      compare(view)
+    end,
+  })
+  require("claude-ide.compare.pair").align(view.pair --[[@as claude-ide.compare.Pair]])
   M.refresh(view)
 end
 
@@ -260,26 +200,15 @@ end
 ---@param view claude-ide.changeset.View
 ---@param screen boolean
 function M.resized(view, screen)
-  if not view.closing and stands(view) and M.is_current(view) then
+  if not view.closing and listed_pair.stands(view) and listed_pair.is_current(view) then
     silently(function()
       if screen then
-        fit(view)
+        listed_pair.fit(view, list_width(view))
       end
       return true
     end)
     M.refresh(view)
   end
-end
-
----@param list integer buffer
----@param win integer
-local function dress_list(list, win)
-  require("claude-ide.ui.window_look").window(win)
-  local wo = vim.wo[win][0]
-  wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
-  wo.statuscolumn, wo.wrap, wo.cursorline, wo.list, wo.spell = "", false, true, false, false
-  wo.colorcolumn, wo.winfixwidth = "", true
-  require("claude-ide.diff.seen").watch(list)
 end
 
 ---@param changeset claude-ide.Changeset
@@ -288,37 +217,23 @@ end
 ---@param focus boolean go there
 ---@return claude-ide.changeset.View
 function M.open(changeset, verbs, gone, focus)
-  require("claude-ide.ui.highlights").define_shared()
-  local restore = require("claude-ide.ui.restore")
+  local blank, list = vim.api.nvim_create_buf(false, true), require("claude-ide.review.list").make()
+  vim.bo[blank].bufhidden = "wipe"
+  local width = require("claude-ide.changeset.listing").width(changeset.entries)
+  local frame = listed_pair.open({ text = "proposal", beside = "now" }, list, blank, width)
   ---@type claude-ide.changeset.View
-  ---@diagnostic disable-next-line: missing-fields -- made below
-  local view = {
+  local view = vim.tbl_extend("error", frame, {
     changeset = changeset,
     entries = changeset.entries,
     shown = 1,
-    list = require("claude-ide.review.list").make(),
-    wins = {},
-    layout = require("claude-ide.ui.layout").preferred(),
-    screen = restore.remember(),
+    list = list,
     verbs = verbs,
     gone = gone,
     closing = false,
-  }
+  })
+  require("claude-ide.diff.seen").watch(list)
   silently(function()
-    local blank = vim.api.nvim_create_buf(false, true)
-    vim.bo[blank].bufhidden = "wipe"
-    vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(view.list))
-    view.tab = vim.api.nvim_get_current_tabpage()
-    view.wins.list = vim.api.nvim_get_current_win()
-    view.wins.proposal = vim.api.nvim_open_win(blank, false, { split = "right", win = view.wins.list })
-    dress_list(view.list, view.wins.list)
     render_list(view)
-    require("claude-ide.ui.place").keeping_sizes(function()
-      vim.api.nvim_win_set_width(view.wins.list, list_width(view))
-      open_now(view, blank)
-      return true
-    end)
-    fit(view)
     return true
   end)
   require("claude-ide.changeset.keys").map(view.list, verbs, function()
@@ -339,7 +254,7 @@ function M.open(changeset, verbs, gone, focus)
   silently(function()
     vim.api.nvim_set_current_win(view.wins.proposal)
     if not focus then
-      restore.go(view.screen)
+      require("claude-ide.ui.restore").go(view.screen)
     end
     return true
   end)
@@ -359,39 +274,24 @@ end
 function M.close(view)
   view.closing = true
   pcall(vim.api.nvim_del_augroup_by_id, view.group)
-  require("claude-ide.ui.key_list").close()
   require("claude-ide.diff.seen").forget(view.list)
-  local restore = require("claude-ide.ui.restore")
-  local here = not vim.api.nvim_tabpage_is_valid(view.tab) or M.is_current(view)
   silently(function()
     stop_comparing(view)
-    local wins = vim.tbl_filter(vim.api.nvim_win_is_valid, vim.tbl_values(view.wins))
-    for _, win in ipairs(wins) do
-      require("claude-ide.ui.winbar").release(win)
-    end
-    if here then
-      restore.go(view.screen)
-    end
-    if #vim.api.nvim_list_tabpages() == 1 and #wins == #vim.api.nvim_tabpage_list_wins(0) then
-      local stays = table.remove(wins)
-      if stays then
-        vim.wo[stays][0].winfixbuf = false
-        vim.api.nvim_win_set_buf(stays, vim.api.nvim_create_buf(true, false))
+    for _, win in pairs(view.wins) do
+      if vim.api.nvim_win_is_valid(win) then
+        require("claude-ide.ui.winbar").release(win)
       end
     end
-    require("claude-ide.ui.file_window").close_all(wins)
     return true
   end)
-  for _, entry in ipairs(view.entries) do
-    texts().release(entry)
-  end
-  require("claude-ide.ui.own_buffer").delete(view.list)
-  if here then
-    silently(function()
-      restore.settle(view.screen)
-      return true
-    end)
-  end
+  listed_pair.close(view, function()
+    return true
+  end, function()
+    for _, entry in ipairs(view.entries) do
+      texts().release(entry)
+    end
+    require("claude-ide.ui.own_buffer").delete(view.list)
+  end)
 end
 
 return M

@@ -32,7 +32,7 @@ end
 
 ---@return claude-ide.review.Review? review if the person has it before them
 function M.here()
-  return review and require("claude-ide.review.view").is_current(review.view) and review or nil
+  return review and require("claude-ide.ui.listed_pair").is_current(review.view) and review or nil
 end
 
 ---@return table

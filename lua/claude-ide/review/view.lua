@@ -4,23 +4,16 @@ local M = {}
 
 ---@alias claude-ide.review.Side "list"|"before"|"file"
 
----@class claude-ide.review.View
+local listed_pair = require("claude-ide.ui.listed_pair")
+local silently = require("claude-ide.ui.quietly").run
+
+---@class claude-ide.review.View: claude-ide.ui.ListedPair
 ---@field bufs table<claude-ide.review.Side, integer>
 ---@field wins table<claude-ide.review.Side, integer> without `before` in a layout that draws it within the file
----@field layout claude-ide.ui.LayoutName
 ---@field pair? claude-ide.compare.Pair the two sides, as long as they are compared
----@field tab integer
----@field screen claude-ide.ui.Screen what to go back to
 ---@field lines string[] of the side before
 ---@field unmap? fun()
 ---@field options? table of the file's window, as they were
-
----@generic T
----@param fn fun(): T
----@return T
-local function silently(fn)
-  return require("claude-ide.ui.quietly").run(fn)
-end
 
 ---@return claude-ide.review.sides
 local function sides()
@@ -30,12 +23,6 @@ end
 ---@return claude-ide.review.comparison
 local function comparison()
   return require("claude-ide.review.comparison")
-end
-
----@param view claude-ide.review.View
----@return boolean
-function M.is_current(view)
-  return vim.api.nvim_get_current_tabpage() == view.tab
 end
 
 ---The side the cursor is on.
@@ -73,41 +60,16 @@ end
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 local function set_winbars(view, entry)
-  local winbar, hold = require("claude-ide.review.winbar"), require("claude-ide.ui.winbar").hold
-  local function width(side)
-    return vim.api.nvim_win_get_width(view.wins[side])
-  end
-  hold(view.wins.list, winbar.of_list(width("list")))
-  hold(view.wins.file, winbar.of_file(entry, width("file")))
-  if view.wins.before then
-    hold(view.wins.before, winbar.of_before(entry, width("before")))
-  end
-end
-
----Makes the window of the side before, if the layout has one and there is room for it.
----@param view claude-ide.review.View
-local function open_before(view)
-  local direction = require("claude-ide.ui.layout").get(view.layout).now
-  local ok, win = pcall(function()
-    return direction
-      and vim.api.nvim_open_win(view.bufs.before, false, { split = direction, win = view.wins.file })
-  end)
-  if not ok then
-    require("claude-ide.log").debug("no room for the %s layout: %s", view.layout, win)
-    view.layout = "unified"
-  end
-  view.wins.before = ok and win or nil
-end
-
----Gives the windows their sizes: the list what it needs, the sides half of the rest each.
----@param view claude-ide.review.View
----@param entries claude-ide.review.Entry[]
-local function fit(view, entries)
-  vim.api.nvim_win_set_width(view.wins.list, require("claude-ide.review.list").width(entries))
-  local direction = require("claude-ide.ui.layout").get(view.layout).now
-  if view.wins.before and direction then
-    require("claude-ide.ui.place").even(view.wins.before, view.wins.file, direction)
-  end
+  local winbar = require("claude-ide.review.winbar")
+  listed_pair.set_winbars(view, {
+    list = winbar.of_list,
+    file = function(width)
+      return winbar.of_file(entry, width)
+    end,
+    before = function(width)
+      return winbar.of_before(entry, width)
+    end,
+  })
 end
 
 ---The person changed the file: if it was read for the review alone, it is theirs now.
@@ -121,19 +83,11 @@ function M.touched(view)
 end
 
 ---@param view claude-ide.review.View
----@return boolean
-local function stands(view)
-  return vim.iter(vim.tbl_values(view.wins)):all(vim.api.nvim_win_is_valid)
-end
-
----@param view claude-ide.review.View
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
 local function list_files(view, entries, index)
   require("claude-ide.review.list").render(view.bufs.list, entries, index)
-  if vim.api.nvim_win_get_cursor(view.wins.list)[1] ~= index then
-    vim.api.nvim_win_set_cursor(view.wins.list, { index, 0 })
-  end
+  listed_pair.point_at(view, index)
 end
 
 ---Shows a buffer in a window. Unsaved changes of the one before stay in it, whatever 'hidden' says.
@@ -151,7 +105,7 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
 function M.show(view, entries, index)
-  if not stands(view) then
+  if not listed_pair.stands(view) then
     return
   end
   local entry = entries[index]
@@ -206,37 +160,25 @@ end
 ---@param index integer
 ---@param name claude-ide.ui.LayoutName
 function M.switch(view, entries, index, name)
-  if not stands(view) then
+  if not listed_pair.stands(view) then
     return
   end
-  local before, file = view.wins.before, view.wins.file
-  silently(function()
-    local saved = vim.api.nvim_win_call(file, vim.fn.winsaveview)
-    if before and vim.api.nvim_get_current_win() == before then
-      saved.lnum = comparison().beside(view, vim.api.nvim_win_get_cursor(before)[1])
+  listed_pair.turn(view, name, {
+    beside = view.bufs.before,
+    list_width = require("claude-ide.review.list").width(entries),
+    leave = function(saved)
+      saved.lnum = comparison().beside(view, vim.api.nvim_win_get_cursor(0)[1])
       saved.topline = math.max(saved.lnum - vim.fn.winline() + 1, 1)
-      vim.api.nvim_set_current_win(file)
-    end
-    comparison().stop(view)
-    view.layout = name
-    require("claude-ide.ui.place").keeping_sizes(function()
-      if before then
-        vim.api.nvim_win_close(before, true)
-      end
-      open_before(view)
-      return true
-    end)
-    if view.wins.before then
-      require("claude-ide.ui.window_look").window(view.wins.before)
-    end
-    fit(view, entries)
-    comparison().start(view, entries[index])
-    set_winbars(view, entries[index])
-    saved.topfill = nil
-    vim.api.nvim_win_call(file, function()
-      vim.fn.winrestview(saved)
-      vim.cmd("normal! zv")
-    end)
+    end,
+    stop = function()
+      comparison().stop(view)
+    end,
+    start = function()
+      comparison().start(view, entries[index])
+      set_winbars(view, entries[index])
+    end,
+  })
+  silently(function()
     comparison().align(view)
     return true
   end)
@@ -250,10 +192,10 @@ end
 ---@param index integer
 ---@param screen boolean
 function M.resized(view, entries, index, screen)
-  if stands(view) and M.is_current(view) then
+  if listed_pair.stands(view) and listed_pair.is_current(view) then
     silently(function()
       if screen then
-        fit(view, entries)
+        listed_pair.fit(view, require("claude-ide.review.list").width(entries))
       end
       set_winbars(view, entries[index])
       return true
@@ -267,7 +209,7 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
 function M.update(view, entries, index)
-  if not stands(view) then
+  if not listed_pair.stands(view) then
     return
   end
   local entry = entries[index]
@@ -298,34 +240,14 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@return claude-ide.review.View
 function M.open(entries)
-  local list, dress = require("claude-ide.review.list"), require("claude-ide.ui.window_look")
-  require("claude-ide.ui.highlights").define_shared()
-  local view = {
-    screen = require("claude-ide.ui.restore").remember(),
-    layout = require("claude-ide.ui.layout").preferred(),
-    bufs = {},
-    wins = {},
-    lines = {},
-  }
+  local list = require("claude-ide.review.list")
+  local bufs = { list = list.make(), before = sides().make("before Claude", entries[1].path) }
+  bufs.file = bufs.before
+  local frame =
+    listed_pair.open({ text = "file", beside = "before" }, bufs.list, bufs.before, list.width(entries))
+  ---@type claude-ide.review.View
+  local view = vim.tbl_extend("error", frame, { bufs = bufs, lines = {} })
   silently(function()
-    local bufs, wins = view.bufs, view.wins
-    bufs.list, bufs.before = list.make(), sides().make("before Claude", entries[1].path)
-    bufs.file = bufs.before
-    vim.cmd(("noautocmd keepalt tab sbuffer %d"):format(bufs.list))
-    view.tab = vim.api.nvim_get_current_tabpage()
-    wins.list = vim.api.nvim_get_current_win()
-    wins.file = vim.api.nvim_open_win(bufs.before, false, { split = "right", win = wins.list })
-    dress.window(wins.list)
-    local wo = vim.wo[wins.list][0]
-    wo.number, wo.relativenumber, wo.signcolumn, wo.foldcolumn = false, false, "no", "0"
-    wo.statuscolumn, wo.wrap, wo.cursorline, wo.list, wo.spell = "", false, true, false, false
-    wo.colorcolumn, wo.winfixwidth = "", true
-    require("claude-ide.ui.place").keeping_sizes(function()
-      vim.api.nvim_win_set_width(wins.list, list.width(entries))
-      open_before(view)
-      return true
-    end)
-    fit(view, entries)
     list.render(bufs.list, entries, 1)
     return true
   end)
@@ -338,40 +260,14 @@ end
 ---Takes the review off the screen; the person goes back to where they came from.
 ---@param view claude-ide.review.View
 function M.close(view)
-  require("claude-ide.ui.key_list").close()
-  local restore = require("claude-ide.ui.restore")
   M.release(view)
-  local here = not vim.api.nvim_tabpage_is_valid(view.tab) or M.is_current(view)
-  silently(function()
-    local wins = vim.tbl_filter(vim.api.nvim_win_is_valid, vim.tbl_values(view.wins))
-    if here then
-      restore.go(view.screen)
-    end
-    if #vim.api.nvim_list_tabpages() == 1 and #wins == #vim.api.nvim_tabpage_list_wins(0) then
-      -- There is nothing to go back to: the file stays.
-      local stays = vim.api.nvim_win_is_valid(view.wins.file) and view.wins.file or wins[1]
-      wins = vim.tbl_filter(function(win)
-        return win ~= stays
-      end, wins)
-      if stays and sides().is_ours(vim.api.nvim_win_get_buf(stays)) then
-        vim.wo[stays][0].winfixbuf = false
-        vim.api.nvim_win_set_buf(stays, vim.api.nvim_create_buf(true, false))
+  listed_pair.close(view, sides().is_ours, function()
+    for _, buf in pairs(view.bufs) do
+      if vim.api.nvim_buf_is_valid(buf) and sides().is_ours(buf) then
+        require("claude-ide.ui.own_buffer").delete(buf)
       end
     end
-    require("claude-ide.ui.file_window").close_all(wins)
-    return true
   end)
-  for _, buf in pairs(view.bufs) do
-    if vim.api.nvim_buf_is_valid(buf) and sides().is_ours(buf) then
-      require("claude-ide.ui.own_buffer").delete(buf)
-    end
-  end
-  if here then
-    silently(function()
-      restore.settle(view.screen)
-      return true
-    end)
-  end
 end
 
 return M
