@@ -79,6 +79,9 @@
 ---@field checkpoints? boolean See what shell commands change, in git repositories: at each prompt, files that differ from the last commit are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.
 ---@field keymaps? claude-ide.Opts.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
 
+---@class claude-ide.Opts.watch
+---@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
+
 ---@class claude-ide.Opts.ask
 ---@field args? string[] More arguments of that CLI, such as `{ "--model", "haiku", "--effort", "low" }`.
 
@@ -128,20 +131,17 @@
 ---@class claude-ide.Opts.transcript
 ---@field keymaps? claude-ide.Opts.transcript.keymaps Keys in a transcript. Each has a `<Plug>` there, too, see |claude-ide-transcript-plug|.
 
----@class claude-ide.Opts.watch
----@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
+---@class claude-ide.Opts.notify
+---@field channels? ("message"|"bell"|"osc9")[] How you are told. `message`: as any message of Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, where it knows OSC 9. An empty list: not at all.
+---@field waiting? boolean Tell when Claude waits for you.
+---@field finished? boolean Tell when Claude has finished.
+---@field min_turn_ms? integer A turn that took fewer milliseconds ends without a notice.
 
 ---@class claude-ide.Opts.notebook
 ---@field kernel? string The Python that runs the code, as a path, or the name of an installed kernel (`jupyter kernelspec list`). Not set: the environment that is active or lies in the project, else `python3` on the PATH.
 ---@field timeout_ms? integer What runs for more milliseconds is interrupted. 0: never.
 ---@field max_output? integer Most characters of output of one run. Of more, the beginning and the end are kept.
 ---@field confirm? boolean Ask you before each run, with the keys of a diff. The CLI asks itself, unless you have allowed the tool there.
-
----@class claude-ide.Opts.notify
----@field channels? ("message"|"bell"|"osc9")[] How you are told. `message`: as any message of Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, where it knows OSC 9. An empty list: not at all.
----@field waiting? boolean Tell when Claude waits for you.
----@field finished? boolean Tell when Claude has finished.
----@field min_turn_ms? integer A turn that took fewer milliseconds ends without a notice.
 
 ---@class claude-ide.Opts.terminal.keymaps
 ---@field back? string|string[]|false Go back to the window you came from.
@@ -182,14 +182,14 @@
 ---@field diagnostics? claude-ide.Opts.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff? claude-ide.Opts.diff Edits that Claude proposes and waits for you to decide.
 ---@field review? claude-ide.Opts.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
+---@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
 ---@field prompts? table<string, string> Texts to be said again and again, by name: `#prompt:name` stands for one wherever you write to Claude. What it names with `#` goes along, see |claude-ide-contexts|.
 ---@field prompt_folders? string[] Folders with more of them, one a Markdown file: `#prompt:review` is `review.md`. A name that is not absolute is below the project's top folder.
 ---@field ask? claude-ide.Opts.ask `:Claude ask` and `:Claude edit`: one question to a CLI of its own, which reads files of the project and does nothing else.
 ---@field chat? claude-ide.Opts.chat `:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has the keys of a transcript.
 ---@field transcript? claude-ide.Opts.transcript `:Claude transcript`: what was said and done in a session.
----@field watch? claude-ide.Opts.watch Buffers follow the disk while the server runs.
----@field notebook? claude-ide.Opts.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. See |claude-ide-notebooks|.
 ---@field notify? claude-ide.Opts.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
+---@field notebook? claude-ide.Opts.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. See |claude-ide-notebooks|.
 ---@field terminal? claude-ide.Opts.terminal Where `:Claude` runs the CLI.
 ---@field web? claude-ide.Opts.web Sessions on a page in your browser, see |claude-ide-web|. A change counts from the next start of Neovim or `:Claude serve stop` and `start`.
 
@@ -270,6 +270,9 @@
 ---@field checkpoints boolean See what shell commands change, in git repositories: at each prompt, files that differ from the last commit are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.
 ---@field keymaps claude-ide.Config.review.keymaps Keys in the windows of a review. In the list, the keys for a change are for the whole file.
 
+---@class claude-ide.Config.watch
+---@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
+
 ---@class claude-ide.Config.ask
 ---@field args string[] More arguments of that CLI, such as `{ "--model", "haiku", "--effort", "low" }`.
 
@@ -319,20 +322,17 @@
 ---@class claude-ide.Config.transcript
 ---@field keymaps claude-ide.Config.transcript.keymaps Keys in a transcript. Each has a `<Plug>` there, too, see |claude-ide-transcript-plug|.
 
----@class claude-ide.Config.watch
----@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
+---@class claude-ide.Config.notify
+---@field channels ("message"|"bell"|"osc9")[] How you are told. `message`: as any message of Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, where it knows OSC 9. An empty list: not at all.
+---@field waiting boolean Tell when Claude waits for you.
+---@field finished boolean Tell when Claude has finished.
+---@field min_turn_ms integer A turn that took fewer milliseconds ends without a notice.
 
 ---@class claude-ide.Config.notebook
 ---@field kernel? string The Python that runs the code, as a path, or the name of an installed kernel (`jupyter kernelspec list`). Not set: the environment that is active or lies in the project, else `python3` on the PATH.
 ---@field timeout_ms integer What runs for more milliseconds is interrupted. 0: never.
 ---@field max_output integer Most characters of output of one run. Of more, the beginning and the end are kept.
 ---@field confirm boolean Ask you before each run, with the keys of a diff. The CLI asks itself, unless you have allowed the tool there.
-
----@class claude-ide.Config.notify
----@field channels ("message"|"bell"|"osc9")[] How you are told. `message`: as any message of Neovim (|vim.notify()|). `bell`: the terminal's bell. `osc9`: a notification of the terminal, where it knows OSC 9. An empty list: not at all.
----@field waiting boolean Tell when Claude waits for you.
----@field finished boolean Tell when Claude has finished.
----@field min_turn_ms integer A turn that took fewer milliseconds ends without a notice.
 
 ---@class claude-ide.Config.terminal.keymaps
 ---@field back string|string[]|false Go back to the window you came from.
@@ -373,13 +373,13 @@
 ---@field diagnostics claude-ide.Config.diagnostics Errors and warnings of your language servers, which Claude asks for around each edit.
 ---@field diff claude-ide.Config.diff Edits that Claude proposes and waits for you to decide.
 ---@field review claude-ide.Config.review Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.
+---@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.
 ---@field prompts table<string, string> Texts to be said again and again, by name: `#prompt:name` stands for one wherever you write to Claude. What it names with `#` goes along, see |claude-ide-contexts|.
 ---@field prompt_folders string[] Folders with more of them, one a Markdown file: `#prompt:review` is `review.md`. A name that is not absolute is below the project's top folder.
 ---@field ask claude-ide.Config.ask `:Claude ask` and `:Claude edit`: one question to a CLI of its own, which reads files of the project and does nothing else.
 ---@field chat claude-ide.Config.chat `:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has the keys of a transcript.
 ---@field transcript claude-ide.Config.transcript `:Claude transcript`: what was said and done in a session.
----@field watch claude-ide.Config.watch Buffers follow the disk while the server runs.
----@field notebook claude-ide.Config.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. See |claude-ide-notebooks|.
 ---@field notify claude-ide.Config.notify The notice when Claude waits for you, or has finished, while you look elsewhere: at another program, or at Neovim with Claude's terminal out of sight. |claude-ide-states| says when exactly.
+---@field notebook claude-ide.Config.notebook The tool `executeCode`: Python code that Claude runs in a Jupyter kernel, where there is a Python with ipykernel. See |claude-ide-notebooks|.
 ---@field terminal claude-ide.Config.terminal Where `:Claude` runs the CLI.
 ---@field web claude-ide.Config.web Sessions on a page in your browser, see |claude-ide-web|. A change counts from the next start of Neovim or `:Claude serve stop` and `start`.

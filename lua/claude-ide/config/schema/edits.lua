@@ -1,0 +1,123 @@
+-- Options of what Claude changes: proposals, what has landed, files that change on disk.
+
+local kind = require("claude-ide.config.kind")
+
+---@type claude-ide.config.Entry[]
+return {
+  {
+    "diff",
+    doc = "Edits that Claude proposes and waits for you to decide.",
+    fields = {
+      {
+        "enabled",
+        kind = kind.boolean,
+        default = true,
+        doc = "Show them in Neovim. When false the CLI asks in its own terminal.",
+      },
+      {
+        "layout",
+        kind = kind.one_of({ "vertical", "horizontal", "unified", "auto" }),
+        default = "vertical",
+        doc = "How a diff is laid out: side by side, one above the other, or as one text with the removed lines drawn in "
+          .. "it. `auto`: side by side where the screen has 100 columns, else as one text. A key changes it for this diff and those that follow. `:Claude review` has the same layouts.",
+      },
+      {
+        "open_in",
+        kind = kind.one_of({ "tab", "current", "float" }),
+        default = "tab",
+        doc = "Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over "
+          .. "them. Your windows are as they were when it is decided. `:Claude review` has a tab page always.",
+      },
+      { "accept_on_write", kind = kind.boolean, default = true, doc = "Let `:w` in the proposal accept it." },
+      {
+        "focus",
+        kind = kind.boolean,
+        default = true,
+        doc = "Go to a new diff when it opens, unless you are typing.",
+      },
+      {
+        "keymaps",
+        doc = "Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.",
+        fields = {
+          {
+            "accept",
+            kind = kind.keys,
+            default = { "ZZ", "gA" },
+            doc = "Accept the proposal as it now stands. The second key does nothing in other windows, where `ZZ` closes a file.",
+          },
+          { "reject", kind = kind.keys, default = { "ZQ", "gX" }, doc = "Reject it." },
+          {
+            "reject_with_reason",
+            kind = kind.keys,
+            default = "ZW",
+            doc = "Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.",
+          },
+          {
+            "hunk",
+            kind = kind.keys,
+            default = "dx",
+            doc = "Drop the change under the cursor, or take it after all. `u` takes back either.",
+          },
+          {
+            "layout",
+            kind = kind.keys,
+            default = "gl",
+            doc = "Show the diff, or the review, in the next layout.",
+          },
+          { "help", kind = kind.keys, default = "g?", doc = "List the keys of the diff, or of the review." },
+        },
+      },
+    },
+  },
+  {
+    "review",
+    doc = "Edits that Claude has made already: `:Claude review` shows them, whether it asked before or not.",
+    fields = {
+      {
+        "signs",
+        kind = kind.boolean,
+        default = true,
+        doc = "A sign beside each line that Claude changed and that you have not reviewed, in any buffer.",
+      },
+      {
+        "checkpoints",
+        kind = kind.boolean,
+        default = true,
+        doc = "See what shell commands change, in git repositories: at each prompt, files that differ from the last commit "
+          .. "are copied into Neovim's state folder for as long as the CLI is connected. Never copied are files over 4 MB, "
+          .. "what `.gitignore` and `selection.deny` leave out, and more than 64 MB at a time.",
+      },
+      {
+        "keymaps",
+        doc = "Keys in the windows of a review. In the list, the keys for a change are for the whole file.",
+        fields = {
+          { "keep_hunk", kind = kind.keys, default = "ga", doc = "Keep the change under the cursor." },
+          { "undo_hunk", kind = kind.keys, default = "dx", doc = "Take the change under the cursor back." },
+          { "keep_file", kind = kind.keys, default = "gA", doc = "Keep all changes of the file." },
+          { "undo_file", kind = kind.keys, default = "dX", doc = "Take all changes of the file back." },
+          { "next_file", kind = kind.keys, default = "]f", doc = "Go to the next file that waits." },
+          { "previous_file", kind = kind.keys, default = "[f", doc = "Go to the one before." },
+          {
+            "close",
+            kind = kind.keys,
+            default = "q",
+            doc = "Close the review. `:q` in any of its windows does the same.",
+          },
+        },
+      },
+    },
+  },
+  {
+    "watch",
+    doc = "Buffers follow the disk while the server runs.",
+    fields = {
+      {
+        "enabled",
+        kind = kind.boolean,
+        default = true,
+        doc = "Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. "
+          .. "A modified one is never touched: you are told, and `:Claude resolve` decides.",
+      },
+    },
+  },
+}
