@@ -106,10 +106,12 @@ end
 ---@return string[]
 function M.folders()
   local configured = configured_folders()
-  local folders, seen = {}, {}
+  local folders, seen, looked_at = {}, {}, {}
   for _, folder in ipairs(configured or current_folders()) do
-    local path = configured and normalize(folder) or M.root(folder)
-    if not seen[path] then
+    -- Most windows are in the same one: the disk is looked at once for it.
+    local path = not looked_at[folder] and (configured and normalize(folder) or M.root(folder))
+    looked_at[folder] = true
+    if path and not seen[path] then
       seen[path] = true
       folders[#folders + 1] = path
     end

@@ -1,43 +1,74 @@
 """What the tools of agents add to the time that a language server takes, and whether they hold Neovim up."""
 
+import contextlib
 import statistics
 import time
 from pathlib import Path
 
-from harness.client import Client
+from harness.client import Client, ToolError
 
 from . import editor
 
 SERVER = """
-local function place(uri, line) return { uri = uri, range = { start = { line = line, character = 0 }, ["end"] = { line = line, character = 3 } } } end
+-- A language server inside Neovim whose answers are made beforehand: what stops Neovim meanwhile is not it.
+local function uri(name) return vim.uri_from_fname(vim.uv.cwd() .. "/" .. name) end
+local function range(line, from, last, to)
+  return { start = { line = line, character = from }, ["end"] = { line = last or line, character = to or from + 3 } }
+end
+local here, references, renames, tidy = uri("f0.py"), {}, {}, {}
+for row = 0, 999 do references[#references + 1] = { uri = uri("f" .. row % 40 .. ".py"), range = range(math.floor(row / 40), 0) } end
+for file = 0, 39 do
+  local edits = {}
+  for row = 0, 29 do edits[#edits + 1] = { range = range(row, 0), newText = "apply" } end
+  renames[uri("f" .. file .. ".py")] = edits
+end
+-- A formatter that says the whole text anew, and one that says each place.
+local lines = vim.fn.readfile("big.py")
+local whole = table.concat(vim.tbl_map(function(line) return (line:gsub(",", ", ")) end, lines), "\\n") .. "\\n"
+for row, line in ipairs(lines) do
+  local at = line:find(",")
+  if at then tidy[#tidy + 1] = { range = range(row - 1, at, row - 1, at), newText = " " } end
+end
+local actions = {}
+for number = 1, 50 do
+  actions[number] = { title = "Fix " .. number, kind = "quickfix", edit = { changes = { [here] = { { range = range(number % 30, 0), newText = "run" } } } } }
+end
+bench_formats = "places"
 local answers = {
   initialize = function()
-    return { capabilities = { definitionProvider = true, hoverProvider = true, referencesProvider = true } }
+    return { capabilities = {
+      definitionProvider = true, hoverProvider = true, referencesProvider = true, renameProvider = true,
+      documentFormattingProvider = true, codeActionProvider = true,
+    } }
   end,
-  ["textDocument/definition"] = function(params) return place(params.textDocument.uri, 0) end,
+  ["textDocument/definition"] = function() return { uri = here, range = range(0, 0) } end,
   ["textDocument/hover"] = function() return { contents = { kind = "markdown", value = "(function) use" } } end,
-  ["textDocument/references"] = function(params)
-    local found = {}
-    for row = 0, 999 do found[#found + 1] = place(vim.uri_from_fname(vim.fs.dirname(vim.uri_to_fname(params.textDocument.uri)) .. "/f" .. row % 40 .. ".py"), math.floor(row / 40)) end
-    return found
+  ["textDocument/references"] = function() return references end,
+  ["textDocument/rename"] = function() return { changes = renames } end,
+  ["textDocument/codeAction"] = function() return actions end,
+  ["textDocument/formatting"] = function()
+    return bench_formats == "places" and tidy or { { range = range(0, 0, #lines, 0), newText = whole } }
   end,
 }
-vim.lsp.start({
-  name = "bench",
-  root_dir = vim.uv.cwd(),
-  cmd = function()
-    return {
-      request = function(method, params, callback)
-        local answer = answers[method]
-        vim.schedule(function() callback(nil, answer and answer(params) or vim.NIL) end)
-        return true, 1
-      end,
-      notify = function() return true end,
-      is_closing = function() return false end,
-      terminate = function() end,
-    }
-  end,
-}, { bufnr = 0 })
+bench_attach = function(buf)
+  vim.lsp.start({
+    name = "bench",
+    root_dir = vim.uv.cwd(),
+    cmd = function()
+      return {
+        request = function(method, params, callback)
+          local answer = answers[method]
+          vim.schedule(function() callback(nil, answer and answer(params) or vim.NIL) end)
+          return true, 1
+        end,
+        notify = function() return true end,
+        is_closing = function() return false end,
+        terminate = function() end,
+      }
+    end,
+  }, { bufnr = buf })
+end
+bench_attach(0)
 """
 
 DIRECT = """
@@ -56,12 +87,16 @@ once()
 """
 
 ROUNDS = 200
+USES = "use(1)\n" * 30
+BIG = "".join(f"call_{number}(alpha,beta)  # a line like those of a real program\n" for number in range(20_000))
+FILES = {**{f"f{number}.py": USES for number in range(40)}, "big.py": BIG}
+SEEN = "vim.iter(require('claude-ide.changeset').pending()):any(require('claude-ide.changeset.presenter').is_seen)"
 
 
-def through_the_endpoint(directory: Path, version: str) -> dict[str, float]:
-    """Milliseconds: what definition, hover and 1,000 references take beyond the server, and the longest stop of Neovim."""
-    files = {f"f{number}.py": "use(1)\n" * 30 for number in range(40)}
-    with editor.Editor(directory, version, files=files) as nvim:
+@contextlib.contextmanager
+def agent(directory: Path, version: str):
+    """A Neovim with a language server that costs nothing, and an agent."""
+    with editor.Editor(directory, version, files=FILES) as nvim:
         nvim.edit("f0.py")
         nvim.lua(SERVER)
         nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", 20)
@@ -69,20 +104,63 @@ def through_the_endpoint(directory: Path, version: str) -> dict[str, float]:
         client = Client(int(nvim.port), None, path="/nvim", headers={"Authorization": f"Bearer {token}"})
         try:
             client.initialize()
-            asked = {"path": nvim.path("f0.py"), "symbol": "use", "line": 1}
-            figures = {}
-            for tool, method in [("definition", "textDocument/definition"), ("hover", "textDocument/hover")]:
-                nvim.lua(DIRECT, method, ROUNDS)
-                nvim.wait(f"#bench_times >= {ROUNDS}", 60)
-                direct = statistics.median(nvim.lua("return bench_times"))
-                figures[tool] = statistics.median(_timed(client, tool, asked) for _ in range(ROUNDS)) - direct
-            _timed(client, "references", asked)
-            nvim.lua(editor.HEARTBEAT)
-            figures["references"] = min(_timed(client, "references", asked) for _ in range(5))
-            figures["longest"] = nvim.lua("return bench_longest") / 1e6
-            return figures
+            yield nvim, client
         finally:
             client.close()
+
+
+def through_the_endpoint(directory: Path, version: str) -> dict[str, float]:
+    """Milliseconds: what definition, hover and 1,000 references take beyond the server, and the longest stop of Neovim."""
+    with agent(directory, version) as (nvim, client):
+        asked = {"path": nvim.path("f0.py"), "symbol": "use", "line": 1}
+        figures = {}
+        for tool, method in [("definition", "textDocument/definition"), ("hover", "textDocument/hover")]:
+            nvim.lua(DIRECT, method, ROUNDS)
+            nvim.wait(f"#bench_times >= {ROUNDS}", 60)
+            direct = statistics.median(nvim.lua("return bench_times"))
+            figures[tool] = statistics.median(_timed(client, tool, asked) for _ in range(ROUNDS)) - direct
+        _timed(client, "references", asked)
+        nvim.start_heartbeat()
+        figures["references"] = min(_timed(client, "references", asked) for _ in range(5))
+        figures["longest"] = nvim.longest_freeze_ms()
+        return figures
+
+
+def stops_of_writes(directory: Path, version: str) -> dict[str, float]:
+    """Milliseconds that Neovim stands still while tools that change files work out, show and write what they change."""
+    figures = {}
+    with agent(directory, version) as (nvim, client):
+        nvim.start_heartbeat()
+
+        def longest(name: str) -> None:
+            nvim.settle()
+            figures[name] = nvim.longest_freeze_ms()
+            nvim.lua("bench_longest = 0")
+
+        longest("nothing at all")
+        rename = {"path": nvim.path("f0.py"), "symbol": "use", "line": 1, "new_name": "apply"}
+        call = client.start_call("rename", **rename)
+        nvim.wait(SEEN, 60)
+        longest("rename over 40 files, until it is seen")
+        nvim.lua("require('claude-ide.changeset').accept()")
+        client.call_result(call)
+        longest("rename over 40 files, written and judged")
+        nvim.lua("require('claude-ide.journal')")
+        client.call("code_actions", path=nvim.path("f0.py"))
+        longest("code_actions")
+        nvim.edit("big.py")
+        nvim.lua("bench_attach(0)")
+        for form in ("places", "whole"):
+            nvim.lua("bench_formats = ...", form)
+            nvim.settle()
+            nvim.lua("bench_longest = 0")
+            call = client.start_call("format", path=nvim.path("big.py"))
+            nvim.wait(SEEN, 60)
+            longest(f"format of 20,000 lines ({form}), until it is seen")
+            nvim.lua("require('claude-ide.changeset').reject()")
+            with contextlib.suppress(ToolError):
+                client.call_result(call)
+    return figures
 
 
 def _timed(client: Client, tool: str, arguments: dict[str, object]) -> float:

@@ -48,9 +48,11 @@ end
 
 ---Why it cannot be done as things are, before anybody is asked.
 ---@param files claude-ide.changeset.File[]
+---@param pause fun() called between two files: others may have their turn
 ---@return string? err a sentence without its end
-function M.obstacle(files)
+function M.obstacle(files, pause)
   for _, file in ipairs(files) do
+    pause()
     local err = check({ file = file, text = file.after })
     if err then
       return err

@@ -57,6 +57,32 @@ function M.attach()
   })
 end
 
+---What the thread of a plan yields while it waits for a comparison; else it only lets others have their turn.
+local COMPARES = "compares"
+
+---Counts what becomes of a file. Large texts are compared on a thread of their own.
+---@param file claude-ide.changeset.File
+---@param go_on fun()
+local function count(file, go_on)
+  local texts = require("claude-ide.changeset.texts")
+  local before, after = texts.lines_of(file.before), texts.lines_of(file.after)
+  local is_waiting = false
+  local size = #table.concat(before) + #table.concat(after)
+  require("claude-ide.compare.xdiff").run(before, after, size, function(comparison)
+    file.counts = { added = comparison.added, removed = comparison.removed, total = #comparison.hunks }
+    if is_waiting then
+      go_on()
+    end
+  end, function(fn)
+    return require("claude-ide.safely").wrap("compare a file of a changeset", fn)
+  end)
+  if not file.counts then
+    is_waiting = true
+    ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on
+    coroutine.yield(COMPARES)
+  end
+end
+
 ---Works out what edits make of the files. Reads them, and changes nothing.
 ---@param edits claude-ide.changeset.ServerEdit[] of one server, or of several in turn
 ---@param done fun(files: claude-ide.changeset.File[]?, err: string?, notes: string[]) err: a sentence without its end
@@ -73,28 +99,35 @@ function M.plan(edits, done)
     encoding = one.encoding
   end
   local world, since = require("claude-ide.changeset.world"), vim.uv.hrtime()
+  local function pause()
+    if vim.uv.hrtime() - since > STEP_MS * 1e6 then
+      ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on
+      coroutine.yield()
+    end
+  end
+  local go_on ---@type fun()
   local thread = coroutine.create(function()
     local files, err = require("claude-ide.changeset.plan").make(steps, encoding, {
       read = world.read,
       list = world.list,
-      pause = function()
-        if vim.uv.hrtime() - since > STEP_MS * 1e6 then
-          ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on
-          coroutine.yield()
-          since = vim.uv.hrtime()
-        end
-      end,
+      pause = pause,
     })
-    return files, err or files and require("claude-ide.changeset.apply").obstacle(files)
+    err = err or files and require("claude-ide.changeset.apply").obstacle(files, pause)
+    for _, file in ipairs(not err and files or {}) do
+      pause()
+      count(file, go_on)
+    end
+    return files, err
   end)
-  local function go_on()
+  go_on = function()
+    since = vim.uv.hrtime()
     local ok, files, err = coroutine.resume(thread)
     if not ok then
       require("claude-ide.log").error("an edit cannot be worked out: %s", debug.traceback(thread, files))
       done(nil, "the editor could not work out the edit", {})
     elseif coroutine.status(thread) == "dead" then
       done(not err and files or nil, err, notes)
-    else
+    elseif files ~= COMPARES then
       vim.defer_fn(go_on, 1)
     end
   end

@@ -11,6 +11,7 @@ local M = {}
 ---@field after? claude-ide.changeset.Text nil: there is to be none
 ---@field source? claude-ide.changeset.Source as it was read; of `from` where it is moved
 ---@field replaced? claude-ide.changeset.Source what else is there and goes
+---@field counts? { added: integer, removed: integer, total: integer } lines, and hunks; once it is compared
 
 ---A file as it was found.
 ---@class claude-ide.changeset.Source
@@ -77,7 +78,12 @@ local function edit(tree, step, encoding)
   if step.version and source and source.version and source.version ~= step.version then
     return ("%s has changed since the server looked at it: ask again"):format(short(step.path))
   end
-  local text, why = require("claude-ide.changeset.text_edits").apply(node.text, step.edits or {}, encoding)
+  local text, why = require("claude-ide.changeset.text_edits").apply(
+    node.text,
+    step.edits or {},
+    encoding,
+    tree.world.pause
+  )
   if not text then
     return ("%s: the server's edit %s"):format(short(step.path), why)
   end

@@ -86,12 +86,10 @@ function M.outcome(entry)
 end
 
 ---@param path string
+---@param folder string of the workspace
 ---@return string as the model calls files of this workspace
-local function short(path)
-  local paths = require("claude-ide.path")
-  return require("claude-ide.position").valid(
-    paths.relative(path, require("claude-ide.workspace").folders()[1])
-  )
+local function short(path, folder)
+  return require("claude-ide.position").valid(require("claude-ide.path").relative(path, folder))
 end
 
 ---@param count integer
@@ -102,23 +100,25 @@ local function counted(count, one)
 end
 
 ---@param outcome claude-ide.changeset.Outcome
+---@param folder string
 ---@return string
-local function what(outcome)
+local function what(outcome, folder)
   if outcome.kind == "created" then
     return "created"
   elseif outcome.kind == "deleted" then
     return "deleted"
   elseif outcome.kind == "renamed" then
-    local moved = "moved from " .. short(outcome.from --[[@as string]])
+    local moved = "moved from " .. short(outcome.from --[[@as string]], folder)
     return outcome.total > 0 and ("%s, %s"):format(moved, counted(outcome.kept, "change")) or moved
   end
   return counted(outcome.kept, "change")
 end
 
 ---@param outcome claude-ide.changeset.Outcome
+---@param folder string
 ---@return string
-local function line_of_kept(outcome)
-  local line = ("  %s (%s)"):format(short(outcome.path), what(outcome))
+local function line_of_kept(outcome, folder)
+  local line = ("  %s (%s)"):format(short(outcome.path, folder), what(outcome, folder))
   if outcome.edited then
     line = line .. ", edited by the person: read it again"
   end
@@ -129,10 +129,11 @@ local function line_of_kept(outcome)
 end
 
 ---@param outcome claude-ide.changeset.Outcome
+---@param folder string
 ---@return string?
-local function line_of_dropped(outcome)
+local function line_of_dropped(outcome, folder)
   if outcome.dropped then
-    return ("  %s: all of it"):format(short(outcome.path))
+    return ("  %s: all of it"):format(short(outcome.path, folder))
   elseif outcome.kept == outcome.total then
     return nil
   end
@@ -144,7 +145,7 @@ local function line_of_dropped(outcome)
   if more > 0 then
     quoted[#quoted + 1] = ("%d more"):format(more)
   end
-  return ("  %s: %s"):format(short(outcome.path), table.concat(quoted, ", "))
+  return ("  %s: %s"):format(short(outcome.path, folder), table.concat(quoted, ", "))
 end
 
 ---As many lines as there is room for, and how many more there are.
@@ -169,12 +170,13 @@ end
 ---@return string
 function M.text(report, room)
   local kept, dropped, changes, files = {}, {}, 0, 0
+  local folder = require("claude-ide.workspace").folders()[1]
   for _, outcome in ipairs(report.files) do
     if not outcome.dropped then
-      kept[#kept + 1], files = line_of_kept(outcome), files + 1
+      kept[#kept + 1], files = line_of_kept(outcome, folder), files + 1
       changes = changes + (outcome.kind == "modified" and outcome.kept or 0)
     end
-    dropped[#dropped + 1] = line_of_dropped(outcome)
+    dropped[#dropped + 1] = line_of_dropped(outcome, folder)
   end
   local who = report.asked and (#dropped == 0 and "Accepted" or "Accepted in part") or "Applied"
   local lines = {

@@ -3,6 +3,9 @@
 -- LSP 3.17, "Text Documents", "Position", "TextEdit[]".
 local M = {}
 
+---So many edits are worked on before others may have their turn.
+local PAUSE_AFTER = 200
+
 ---A text as it lies in a file or a buffer.
 ---@class claude-ide.changeset.Text
 ---@field lines string[]
@@ -152,24 +155,44 @@ local function split(text, old)
   return { lines = lines, format = { bom = old.bom, eol = old.eol, final = final, empty = text == "" } }
 end
 
+---@param spans claude-ide.changeset.Span[]
+local function sort(spans)
+  for i = 2, #spans do
+    if before(spans[i], spans[i - 1]) then
+      return table.sort(spans, before)
+    end
+  end
+end
+
 ---@param text claude-ide.changeset.Text
 ---@param edits lsp.TextEdit[]
 ---@param encoding claude-ide.changeset.Encoding
+---@param pause? fun() called now and then: others may have their turn
 ---@return claude-ide.changeset.Text? after
 ---@return string? err as in "a.lua …"
-function M.apply(text, edits, encoding)
+function M.apply(text, edits, encoding, pause)
+  pause = pause or function() end
   local joined, spans = join(text), {} ---@type claude-ide.changeset.Joined, claude-ide.changeset.Span[]
+  pause()
   for i, edit in ipairs(edits) do
+    if i % PAUSE_AFTER == 0 then
+      pause()
+    end
     local span, err = span_of(joined, edit, encoding, i)
     if not span then
       return nil, err
     end
     spans[i] = span
   end
-  table.sort(spans, before)
+  pause()
+  sort(spans)
+  pause()
   local pieces, at = {}, 0
   local last ---@type claude-ide.changeset.Span?
-  for _, span in ipairs(spans) do
+  for i, span in ipairs(spans) do
+    if i % PAUSE_AFTER == 0 then
+      pause()
+    end
     local is_again = last ~= nil
       and last.last > last.first
       and last.first == span.first
@@ -185,6 +208,7 @@ function M.apply(text, edits, encoding)
     end
   end
   pieces[#pieces + 1] = joined.text:sub(at + 1)
+  pause()
   return split(table.concat(pieces), text.format)
 end
 

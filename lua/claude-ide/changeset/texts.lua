@@ -15,19 +15,14 @@ local NOTHING = { lines = { "" }, format = { bom = false, eol = "\n", final = fa
 
 ---@param text? claude-ide.changeset.Text
 ---@return string[] lines none where there is no text
-local function lines_of(text)
+function M.lines_of(text)
   return (not text or text.format.empty) and {} or text.lines
 end
 
 ---@param file claude-ide.changeset.File
 ---@return claude-ide.changeset.Entry
 function M.entry(file)
-  local hunks = require("claude-ide.buffer.patch").hunks(lines_of(file.before), lines_of(file.after))
-  local counts = { added = 0, removed = 0, total = #hunks }
-  for _, hunk in ipairs(hunks) do
-    counts.added, counts.removed = counts.added + hunk.new_count, counts.removed + hunk.old_count
-  end
-  return { file = file, dropped = false, counts = counts }
+  return { file = file, dropped = false, counts = file.counts or { added = 0, removed = 0, total = 0 } }
 end
 
 ---A file of a changeset as the buffers of a diff are named and marked after.
@@ -85,8 +80,8 @@ function M.prepare(changeset, entry, changed, done)
       end
       local size = #table.concat(before.lines) + #table.concat(after.lines)
       require("claude-ide.compare.xdiff").run(
-        lines_of(file.before),
-        lines_of(file.after),
+        M.lines_of(file.before),
+        M.lines_of(file.after),
         size,
         compared,
         guarded

@@ -19,14 +19,20 @@ function M.path_of(uri)
   return ok and require("claude-ide.path").normalize(path) or uri
 end
 
+---The last URI that was read, and its path: what a server lists it lists file by file.
+local last_uri, last_path = "", ""
+
 ---@param uri string
 ---@param range lsp.Range
 ---@param client vim.lsp.Client
 ---@param label? string
 ---@return claude-ide.language.Hit
 function M.hit(uri, range, client, label)
+  if uri ~= last_uri then
+    last_uri, last_path = uri, M.path_of(uri)
+  end
   return {
-    path = M.path_of(uri),
+    path = last_path,
     row = range.start.line,
     character = range.start.character,
     encoding = client.offset_encoding or "utf-16",
@@ -36,10 +42,11 @@ end
 
 ---What `textDocument/definition` and its like answer.
 ---LSP 3.17: Location | Location[] | LocationLink[].
+---@param task claude-ide.language.Task
 ---@param hits claude-ide.language.Hit[] are added to
 ---@param result any
 ---@param client vim.lsp.Client
-function M.add_locations(hits, result, client)
+function M.add_locations(task, hits, result, client)
   if type(result) ~= "table" then
     return
   end
@@ -50,29 +57,48 @@ function M.add_locations(hits, result, client)
     if type(uri) == "string" and type(range) == "table" then
       hits[#hits + 1] = M.hit(uri, range, client)
     end
+    task:breathe()
   end
 end
 
----In order, each place once.
+---@param left claude-ide.language.Hit
+---@param right claude-ide.language.Hit
+---@return boolean
+local function precedes(left, right)
+  if left.row ~= right.row then
+    return left.row < right.row
+  end
+  return left.character < right.character
+end
+
+---In order, each place once. File by file: to sort all of them takes too long in one go.
+---@param task claude-ide.language.Task
 ---@param hits claude-ide.language.Hit[]
 ---@return claude-ide.language.Hit[]
-function M.sorted(hits)
-  local seen, unique = {}, {}
+function M.sorted(task, hits)
+  local by_path, paths = {}, {} ---@type table<string, claude-ide.language.Hit[]>, string[]
   for _, hit in ipairs(hits) do
-    local key = ("%s\0%d\0%d"):format(hit.path, hit.row, hit.character)
-    if not seen[key] then
-      seen[key] = true
-      unique[#unique + 1] = hit
+    local list = by_path[hit.path]
+    if not list then
+      list = {}
+      by_path[hit.path], paths[#paths + 1] = list, hit.path
     end
+    list[#list + 1] = hit
+    task:breathe()
   end
-  table.sort(unique, function(left, right)
-    if left.path ~= right.path then
-      return left.path < right.path
-    elseif left.row ~= right.row then
-      return left.row < right.row
+  table.sort(paths)
+  local unique = {}
+  for _, path in ipairs(paths) do
+    local list, last = by_path[path], nil ---@type claude-ide.language.Hit[], claude-ide.language.Hit?
+    table.sort(list, precedes)
+    for _, hit in ipairs(list) do
+      if not last or hit.row ~= last.row or hit.character ~= last.character then
+        unique[#unique + 1] = hit
+        last = hit
+      end
     end
-    return left.character < right.character
-  end)
+    task:breathe()
+  end
   return unique
 end
 
@@ -112,12 +138,13 @@ end
 ---@param opts claude-ide.language.HitsOpts
 ---@return { text: string }
 function M.answer(task, found, opts)
-  local hits = opts.ordered and found or M.sorted(found)
+  local hits = opts.ordered and found or M.sorted(task, found)
   local lines = require("claude-ide.language.lines").new()
   local files, count = {}, 0
   for _, hit in ipairs(hits) do
     count = count + (files[hit.path] and 0 or 1)
     files[hit.path] = true
+    task:breathe()
   end
   return require("claude-ide.language.answer").pages(task, {
     head = opts.head(#hits, count),

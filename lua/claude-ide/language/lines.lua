@@ -16,7 +16,9 @@ Lines.__index = Lines
 
 ---@class claude-ide.language.Source
 ---@field buf? integer
----@field lines? string[]
+---@field text? string of the disk, of which lines are found as they are asked for
+---@field row integer 0-based: the line that was found last
+---@field at integer 1-based: where that begins in the text
 ---@field unsaved boolean
 ---@field withheld? "private"|"outside"
 
@@ -35,11 +37,24 @@ function M.new()
   }, Lines)
 end
 
----@param path string
----@return string[]
-local function read(path)
-  local text = require("claude-ide.file").read_start(path, MAX_READ_BYTES)
-  return text and vim.split(text, "\r?\n") or {}
+---A line of a text. Hits come in order, so it goes on from the last: to split large files takes too long.
+---@param source claude-ide.language.Source
+---@param row integer 0-based
+---@return string
+local function line_of(source, row)
+  local text = source.text or ""
+  if row < source.row then
+    source.row, source.at = 0, 1
+  end
+  while source.row < row do
+    local at = text:find("\n", source.at, true)
+    if not at then
+      return ""
+    end
+    source.row, source.at = source.row + 1, at + 1
+  end
+  local last = (text:find("\n", source.at, true) or #text + 1) - 1
+  return (text:sub(source.at, last):gsub("\r$", ""))
 end
 
 ---@private
@@ -54,13 +69,14 @@ function Lines:source(path)
   local locate = require("claude-ide.language.locate")
   local private = buf and require("claude-ide.buffer").is_private(buf)
     or require("claude-ide.privacy").denied_by(path) ~= nil
-  local source = { buf = buf, unsaved = buf ~= nil and vim.bo[buf].modified } ---@type claude-ide.language.Source
+  local unsaved = buf ~= nil and vim.bo[buf].modified
+  local source = { buf = buf, row = 0, at = 1, unsaved = unsaved } ---@type claude-ide.language.Source
   if private then
     source.withheld = "private"
   elseif not locate.is_inside(path, self.folders) then
     source.withheld = "outside"
   elseif not buf then
-    source.lines = read(path)
+    source.text = require("claude-ide.file").read_start(path, MAX_READ_BYTES)
   end
   self.sources[path] = source
   return source
@@ -90,7 +106,7 @@ function Lines:raw(path, row)
   elseif source.buf then
     return vim.api.nvim_buf_get_lines(source.buf, row, row + 1, false)[1] or ""
   end
-  return source.lines[row + 1] or ""
+  return line_of(source, row)
 end
 
 ---A line as it is shown: without its indent, and cut.

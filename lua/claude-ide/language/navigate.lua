@@ -47,7 +47,7 @@ function M.locations(task, args, what)
   M.each(task, clients, all, function(client)
     local params = vim.tbl_extend("error", locate.params(place, client), what.context or {})
     local result, err = require("claude-ide.language.request").send(task, client, what.method, params, buf)
-    hits.add_locations(all, result, client)
+    hits.add_locations(task, all, result, client)
     return err
   end)
   local notes = place.note and { place.note } or {}

@@ -93,7 +93,7 @@ return require("claude-ide.language.task").tool(function(task, args)
     return { text = ("%s knows no symbol like `%s` here."):format(names, args.query) }
   end
   -- Those of exactly that name first, each group in its order.
-  local ordered = hits.sorted(all)
+  local ordered = hits.sorted(task, all)
   local exact, rest = {}, {}
   for _, hit in ipairs(ordered) do
     table.insert(hit.rank == 0 and exact or rest, hit)
