@@ -26,7 +26,7 @@ mod wake;
 mod web;
 
 use claude_ide_agent::Command;
-use claude_ide_server::ClientId;
+use claude_ide_server::{ClientId, SYMBOL_KINDS};
 use claude_ide_session::Request;
 use serde_json::value::RawValue;
 
@@ -50,6 +50,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("notify", export(notify)),
     ("disconnect", export(disconnect)),
     ("set_able", export(set_able)),
+    ("symbol_kinds", export(symbol_kinds)),
     ("agents_token", export(agents_token)),
     ("resources_changed", export(resources_changed)),
     ("set_workspace", export(set_workspace)),
@@ -145,6 +146,12 @@ fn disconnect(mut arguments: Arguments) -> Result<Value, Error> {
     let client = ClientId::new(arguments.id("client")?);
     server::handle()?.disconnect(client)?;
     Ok(Value::Bool(true))
+}
+
+/// `symbol_kinds()` → the names of LSP's kinds of symbols, in the order of their numbers.
+#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
+fn symbol_kinds(_arguments: Arguments) -> Result<Value, Error> {
+    Ok(json(&SYMBOL_KINDS))
 }
 
 /// `set_able(endpoint, names_json)` → true; the tools of these names can run now, of those that cannot always.

@@ -10,5 +10,7 @@ pub mod jsonrpc;
 pub mod mcp;
 pub mod position;
 mod surrogates;
+mod symbol_kind;
 
 pub use surrogates::{replace_lone_surrogates, without_lone_surrogates};
+pub use symbol_kind::SYMBOL_KINDS;

@@ -66,6 +66,8 @@ pub(crate) struct Hub {
     pub(crate) services: Arc<Services>,
     pub(crate) identity: Identity,
     pub(crate) routes: Routes,
+    /// Those of agents that speak HTTP.
+    pub(crate) sessions: http::Sessions,
     /// When the server must be gone, once it is stopping.
     pub(crate) shutdown: watch::Sender<Option<Instant>>,
 }

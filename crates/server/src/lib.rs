@@ -37,6 +37,7 @@ mod workspace;
 mod write_order;
 mod writer;
 
+pub use claude_ide_protocol::SYMBOL_KINDS;
 pub use editor::{ClientEvent, ClientId, ClientInfo, ClientState, Editor, EditorCall, EditorError, EditorReply};
 pub use error::{NotifyError, ServerError};
 pub use options::{Identity, Keepalive, ServerOptions, Workspace, WriteFile};

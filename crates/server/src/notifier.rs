@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// MCP, "Progress".
-const PROGRESS: &str = "notifications/progress";
+pub(crate) const PROGRESS: &str = "notifications/progress";
 /// Tells the server whether a file is active in the editor. It is for the cached selection and does not go out.
 const ACTIVE_EDITOR: &str = "active_editor";
 /// Selected text is cut at 256 KiB by the editor; diagnostics of a file are capped. This is far beyond both.
@@ -143,7 +143,7 @@ impl Notifier {
         let message = jsonrpc::notification(method, Some(&params)).map(Bytes::from).unwrap_or_default();
         let about = match method {
             SELECTION_CHANGED => Some(SELECTION_CHANGED.to_owned()),
-            PROGRESS => serde_json::from_str::<OfCall>(params.get()).ok().map(|of| format!("progress {}", of.token)),
+            PROGRESS => serde_json::from_str::<OfCall>(params.get()).ok().map(|of| format!("{PROGRESS} {}", of.token)),
             DIAGNOSTICS_CHANGED => serde_json::from_str::<About>(params.get()).ok().map(|about| about.uri),
             _ => None,
         };

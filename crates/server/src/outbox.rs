@@ -159,6 +159,18 @@ impl Outbox {
         state.messages.drain(..).collect()
     }
 
+    /// For a client that is told of one thing alone: waits until there is news of that, whose name begins so, and takes it.
+    /// May be dropped and called again.
+    pub(crate) async fn next_about(&self, about: &str) -> Vec<Bytes> {
+        loop {
+            let news = self.state().take_about(about);
+            if !news.is_empty() {
+                return news;
+            }
+            self.filled.notified().await;
+        }
+    }
+
     /// For the writer: waits until there is something to send and moves all of it to `batch`. What it took before
     /// counts as sent. Returns false when there will be nothing more.
     pub(crate) async fn next_batch(&self, batch: &mut Vec<Outgoing>) -> bool {
@@ -183,6 +195,18 @@ impl Outbox {
 }
 
 impl State {
+    fn take_about(&mut self, about: &str) -> Vec<Bytes> {
+        let mut news = Vec::new();
+        self.latest.retain(|(other, notice)| {
+            let is_meant = other.starts_with(about);
+            if is_meant {
+                news.push(notice.clone());
+            }
+            !is_meant
+        });
+        news
+    }
+
     fn take(&mut self, batch: &mut Vec<Outgoing>) {
         if self.closed {
             return;
@@ -245,6 +269,18 @@ mod tests {
         outbox.push_latest("file:///a", notice("diagnostics"));
         outbox.push_latest("selection", notice("new"));
         assert_eq!(taken(&outbox), [text("diagnostics"), text("new")]);
+    }
+
+    #[test]
+    fn news_of_one_thing_is_taken_alone() {
+        let outbox = Outbox::default();
+        outbox.push_latest("progress 1", notice("old"));
+        outbox.push_latest("list", notice("changed"));
+        outbox.push_latest("progress 1", notice("new"));
+        assert_eq!(outbox.state().take_about("progress"), [notice("new")]);
+        assert!(outbox.state().take_about("progress").is_empty());
+        outbox.set_ready();
+        assert_eq!(taken(&outbox), [text("changed")]);
     }
 
     #[test]

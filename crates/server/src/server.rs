@@ -30,6 +30,7 @@ use crate::{
     editor::{ClientId, ClientInfo, Editor},
     endpoint::{Endpoint, NVIM},
     error::{NotifyError, ServerError},
+    http::Sessions,
     lock_file::{IdeName, LockFile},
     options::{Identity, ServerOptions, Workspace},
     router::Services,
@@ -112,6 +113,7 @@ impl Server {
         let hub = Arc::new(Hub {
             routes: routes(&options, &identity),
             identity,
+            sessions: Sessions::default(),
             shutdown: watch::Sender::new(None),
             services: Arc::new(Services::new(options, editor)),
         });

@@ -93,6 +93,11 @@ impl Client {
         self.can_be_asked = false;
     }
 
+    /// It has begun MCP's handshake.
+    pub(crate) fn speaks_mcp(&self) -> bool {
+        self.version.is_some()
+    }
+
     /// Resolves when somebody wants this client to leave.
     pub(crate) fn sent_away(&self) -> impl Future<Output = ()> + use<> {
         let send_away = Arc::clone(&self.send_away);

@@ -20,7 +20,7 @@ pub(crate) use self::{
     refusal::Refusal,
     route::{Route, Routes},
 };
-use crate::endpoint::Endpoint;
+use crate::{endpoint::Endpoint, http::Sessions};
 
 /// RFC 6455, 4.1: the nonce of the key.
 const KEY_BYTES: usize = 16;
@@ -58,6 +58,10 @@ pub(crate) struct Post {
     pub(crate) length: usize,
     /// The connection ends with its answer.
     pub(crate) close: bool,
+    /// The answer may come as events.
+    pub(crate) takes_events: bool,
+    /// The session it is of, where it says so.
+    pub(crate) session: Option<Box<str>>,
     /// What came after the header.
     pub(crate) rest: Vec<u8>,
 }
@@ -134,7 +138,9 @@ impl Doorkeeper<'_> {
             .is_some_and(|shown| token.matches(shown));
         if method == Some("POST") {
             let (length, close) = post(&headers, endpoint)?;
-            return Ok(Knock::Post(Post { endpoint: Arc::clone(endpoint), authorized, length, close, rest }));
+            let (takes_events, session) = (takes_events(&headers), session(&headers));
+            let endpoint = Arc::clone(endpoint);
+            return Ok(Knock::Post(Post { endpoint, authorized, length, close, takes_events, session, rest }));
         }
         if takes_posts && (method != Some("GET") || !headers.lists("upgrade", "websocket")) {
             return Err(Refusal::Method);
@@ -183,6 +189,20 @@ fn post(headers: &Headers<'_, '_>, endpoint: &Endpoint) -> Result<(usize, bool),
         return Err(Refusal::TooLarge);
     }
     Ok((length, headers.lists("connection", "close")))
+}
+
+/// MCP, "Sending Messages to the Server": a client names both forms of an answer.
+fn takes_events(headers: &Headers<'_, '_>) -> bool {
+    headers.list("accept").any(|kind| {
+        let kind = kind.split(|&byte| byte == b';').next().unwrap_or_default();
+        kind.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
+    })
+}
+
+/// MCP, "Session Management".
+fn session(headers: &Headers<'_, '_>) -> Option<Box<str>> {
+    let name = headers.only("mcp-session-id").filter(|name| Sessions::is_name(name))?;
+    std::str::from_utf8(name).ok().map(Into::into)
 }
 
 #[cfg(test)]

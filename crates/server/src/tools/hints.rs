@@ -34,6 +34,11 @@ pub(crate) enum Listed {
     Always,
     /// While the editor says that it can run.
     WhenAble,
+    /// The same; and of the words that an argument may be, these while the editor says so of `tool.word`.
+    WhenAbleInPart {
+        argument: &'static str,
+        words: &'static [&'static str],
+    },
 }
 
 impl Hints {

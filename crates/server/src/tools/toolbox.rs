@@ -66,16 +66,24 @@ impl Toolbox {
 fn listing(tools: &[&'static Tool], able: &BTreeSet<String>) -> Arc<RawValue> {
     let listed = tools.iter().filter(|tool| tool.hints.listed == Listed::Always || able.contains(tool.name));
     // One that could not be written would not empty the list.
-    let list = ListToolsResult { tools: listed.filter_map(|tool| to_raw_value(&describe(tool)).ok()).collect() };
+    let list = ListToolsResult { tools: listed.filter_map(|tool| to_raw_value(&describe(tool, able)).ok()).collect() };
     to_raw_value(&list).unwrap_or_default().into()
 }
 
-fn describe(tool: &Tool) -> ToolDescription {
+fn describe(tool: &Tool, able: &BTreeSet<String>) -> ToolDescription {
+    let mut input_schema = (tool.schema)();
+    if let Listed::WhenAbleInPart { argument, words } = tool.hints.listed {
+        let choices = input_schema.pointer_mut(&format!("/properties/{argument}/enum"));
+        if let Some(choices) = choices.and_then(serde_json::Value::as_array_mut) {
+            let cannot = |word: &str| words.contains(&word) && !able.contains(&format!("{}.{word}", tool.name));
+            choices.retain(|choice| !choice.as_str().is_some_and(cannot));
+        }
+    }
     ToolDescription {
         name: tool.name,
         title: tool.hints.title,
         description: tool.description,
-        input_schema: (tool.schema)(),
+        input_schema,
         annotations: tool.hints.annotations(),
         meta: tool.hints.meta(),
     }
@@ -137,6 +145,21 @@ mod tests {
         assert!(!toolbox.set_able(able), "nothing new");
         assert!(!toolbox.set_able(BTreeSet::from(["definition".to_owned()])), "nothing that anybody sees");
         assert!(toolbox.set_able(BTreeSet::new()));
+    }
+
+    #[test]
+    fn a_word_of_an_argument_is_listed_while_it_can_be_done() {
+        let toolbox = Toolbox::new(nvim::TOOLS, &BTreeSet::new());
+        let scopes = |able: &[&str]| {
+            toolbox.set_able(able.iter().map(ToString::to_string).collect());
+            let list: Value = serde_json::from_str(toolbox.list().get()).unwrap();
+            let tools = list["tools"].as_array().unwrap();
+            let tool = tools.iter().find(|tool| tool["name"] == "run_test").cloned();
+            tool.map(|tool| tool["inputSchema"]["properties"]["scope"]["enum"].clone())
+        };
+        assert_eq!(scopes(&[]), None);
+        assert_eq!(scopes(&["run_test"]), Some(serde_json::json!(["file", "last"])));
+        assert_eq!(scopes(&["run_test", "run_test.nearest"]), Some(serde_json::json!(["nearest", "file", "last"])));
     }
 
     #[test]

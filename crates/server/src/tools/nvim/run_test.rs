@@ -5,19 +5,23 @@ use serde_json::{Map, json};
 use super::ask;
 use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work, schema};
 
+const SCOPES: &[&str] = &["nearest", "file", "last"];
+
 pub(crate) const TOOL: Tool = Tool {
     name: "run_test",
-    description: "Run the tests of a file, or the last run again, with the command that the user's editor is set up with \
-                  ('makeprg'). Answers what failed, with file and line; the user sees the same in their quickfix list.",
+    description: "Run tests of the project as the user's editor is set up for it (neotest, else 'makeprg'): those of a file, \
+                  the one at a line of it, or the last run again. Answers what failed, with file and line; the user sees \
+                  the same in their quickfix list.",
     schema: || {
         schema(
             json!({
                 "scope": {
                     "type": "string",
-                    "enum": ["file", "last"],
-                    "description": "All tests of the \"file\", or the \"last\" run again",
+                    "enum": SCOPES,
+                    "description": "All tests of the \"file\", the one \"nearest\" to a line where that is offered, or the \"last\" run again",
                 },
-                "path": { "type": "string", "description": "The test file, absolute or relative to the workspace; for \"file\"" },
+                "path": { "type": "string", "description": "The test file, absolute or relative to the workspace; not for \"last\"" },
+                "line": { "type": "integer", "minimum": 1, "description": "A line of the test, counted from 1; for \"nearest\"" },
             }),
             &["scope"],
         )
@@ -25,21 +29,49 @@ pub(crate) const TOOL: Tool = Tool {
     hints: Hints {
         title: Some("Run tests"),
         touches: Some(Touches::World),
-        search: Some("run test tests of a file, last run again, pytest jest cargo test runner make"),
+        search: Some(
+            "run test tests of a file, single nearest test, last run again, pytest jest cargo test runner neotest make",
+        ),
         always_load: false,
-        listed: Listed::WhenAble,
+        listed: Listed::WhenAbleInPart { argument: "scope", words: &["nearest"] },
     },
     work: Work::Ask("nvim.run_test", prepare),
 };
 
 fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
     let mut asked = Map::new();
-    let scope = args.optional_choice("scope", &["file", "last"])?;
-    asked.insert("scope".to_owned(), scope.ok_or_else(|| InvalidArgument::new("scope", "missing"))?.into());
-    if let Some(path) = args.optional_path("path")? {
-        asked.insert("path".to_owned(), context.absolute(path).into());
-    } else if scope != Some("last") {
-        return Err(InvalidArgument::new("path", "missing"));
+    let scope = args.optional_choice("scope", SCOPES)?.ok_or_else(|| InvalidArgument::new("scope", "missing"))?;
+    asked.insert("scope".to_owned(), scope.into());
+    if scope != "last" {
+        asked.insert("path".to_owned(), context.absolute(args.path("path")?).into());
+    }
+    if scope == "nearest" {
+        let line = args.optional_line("line")?.ok_or_else(|| InvalidArgument::new("line", "missing"))?;
+        asked.insert("line".to_owned(), line.into());
     }
     Ok(ask(asked))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::ask;
+
+    #[test]
+    fn a_scope_needs_what_it_is_about() {
+        let asked = ask(&TOOL, &json!({ "scope": "nearest", "path": "t.py", "line": 3 })).unwrap();
+        assert_eq!(
+            serde_json::Value::from(asked.args),
+            json!({ "scope": "nearest", "path": "/project/t.py", "line": 3 })
+        );
+        assert!(ask(&TOOL, &json!({ "scope": "last" })).is_ok());
+        for wrong in [
+            json!({}),
+            json!({ "scope": "file" }),
+            json!({ "scope": "nearest", "path": "t.py" }),
+            json!({ "scope": "all" }),
+        ] {
+            assert!(ask(&TOOL, &wrong).is_err(), "{wrong}");
+        }
+    }
 }

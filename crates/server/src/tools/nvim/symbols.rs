@@ -2,6 +2,8 @@
 
 use serde_json::{Map, json};
 
+use claude_ide_protocol::SYMBOL_KINDS;
+
 use super::{ask, cursor_argument, cursor_property};
 use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work, schema};
 
@@ -11,7 +13,7 @@ pub(crate) const TOOL: Tool = Tool {
     schema: || {
         let properties = json!({
             "query": { "type": "string", "description": "The name, or a part of it; servers match loosely" },
-            "kind": { "type": "string", "enum": KINDS, "description": "Only symbols of this kind" },
+            "kind": { "type": "string", "enum": SYMBOL_KINDS, "description": "Only symbols of this kind" },
             "path": {
                 "type": "string",
                 "description": "Only symbols below this folder or in this file; it also says which language is meant",
@@ -30,31 +32,10 @@ pub(crate) const TOOL: Tool = Tool {
     work: Work::Ask("nvim.symbols", prepare),
 };
 
-const KINDS: &[&str] = &[
-    "file",
-    "module",
-    "namespace",
-    "package",
-    "class",
-    "method",
-    "property",
-    "field",
-    "constructor",
-    "enum",
-    "interface",
-    "function",
-    "variable",
-    "constant",
-    "struct",
-    "event",
-    "operator",
-    "type_parameter",
-];
-
 fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
     let mut asked = Map::new();
     asked.insert("query".to_owned(), args.path("query")?.into());
-    if let Some(kind) = args.optional_choice("kind", KINDS)? {
+    if let Some(kind) = args.optional_choice("kind", &SYMBOL_KINDS)? {
         asked.insert("kind".to_owned(), kind.into());
     }
     if let Some(path) = args.optional_path("path")? {

@@ -1,7 +1,12 @@
-//! One connection of an agent that speaks HTTP. MCP, "Streamable HTTP", in its plain form: each POST carries one message and is
-//! answered with JSON; there is no stream, so nothing is told unasked.
+//! One connection of an agent that speaks HTTP. MCP, "Streamable HTTP": each POST carries one message and is answered with
+//! JSON, or with events where there is something to tell of a call before its end and the agent takes them. There is no
+//! stream besides, so nothing is told unasked.
 //!
-//! The client is its connection: it may keep it for one request after another, and a request ends with it.
+//! The client is its connection: it may keep it for one request after another, and a request ends with it. What cancels a
+//! request may come on another connection of the same session.
+
+mod reply;
+mod sessions;
 
 use std::{
     io,
@@ -9,7 +14,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
 use tokio::{
     net::TcpStream,
     pin,
@@ -17,16 +21,27 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use claude_ide_protocol::without_lone_surrogates;
+use claude_ide_protocol::{
+    jsonrpc::{self, Incoming},
+    without_lone_surrogates,
+};
 
+pub(crate) use self::sessions::Sessions;
+use self::{
+    reply::{END_OF_EVENTS, Form, event},
+    sessions::Place,
+};
 use crate::{
     client::Client,
     connection::{Hub, stopping},
     door::{self, Doorkeeper, Knock, Post, Refusal},
     editor::ClientId,
+    notifier::PROGRESS,
     outbox::Outbox,
 };
 
+/// MCP, "Cancellation".
+const CANCELLED: &str = "notifications/cancelled";
 /// How long a message may take to arrive once its header has.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// How long a connection that asks for nothing is kept.
@@ -41,7 +56,7 @@ pub(crate) async fn serve(hub: &Arc<Hub>, id: ClientId, stream: &TcpStream, firs
     let mut shutdown = hub.shutdown.subscribe();
     let mut post = first;
     let reason = loop {
-        match exchange(&mut client, &outbox, stream, &mut post, &mut shutdown).await {
+        match exchange(hub, &mut client, &outbox, stream, &mut post, &mut shutdown).await {
             Ok(Next::Keep) => {}
             Ok(Next::End(reason)) => break reason.to_owned(),
             Err(error) => break format!("the connection broke: {error}"),
@@ -62,6 +77,7 @@ enum Next {
 
 /// One message and its answer.
 async fn exchange(
+    hub: &Hub,
     client: &mut Client,
     outbox: &Outbox,
     stream: &TcpStream,
@@ -77,7 +93,19 @@ async fn exchange(
     }
     let after = post.rest.split_off(post.length);
     let body = std::mem::replace(&mut post.rest, after);
-    client.receive(&without_lone_surrogates(&String::from_utf8_lossy(&body)));
+    let text = without_lone_surrogates(&String::from_utf8_lossy(&body)).into_owned();
+    let mut place = post.session.as_deref().map(|name| hub.sessions.join(name, client.id()));
+    if let Some(place) = &place
+        && is_cancellation(&text)
+    {
+        place.pass_on(&text);
+    }
+    let spoke_mcp = client.speaks_mcp();
+    client.receive(&text);
+    let begun = (!spoke_mcp && client.speaks_mcp() && place.is_none()).then(Sessions::new_name).flatten();
+    let form = Form { close: post.close, session: begun.as_deref() };
+    let waits = !client.is_idle();
+    let mut has_begun = false;
     let stop = stopping(shutdown);
     let gone = until_gone(stream);
     pin!(stop, gone);
@@ -90,16 +118,48 @@ async fn exchange(
                 break;
             }
             () = &mut gone => return Ok(Next::End("it left before it was answered")),
+            Some(cancelled) = told(place.as_mut()) => client.receive(&cancelled),
+            news = outbox.next_about(PROGRESS), if post.takes_events => {
+                if !std::mem::replace(&mut has_begun, true) {
+                    write(stream, &form.head_of_events()).await?;
+                }
+                for one in news {
+                    write(stream, &event(&one)).await?;
+                }
+            }
             () = client.settle() => {}
         }
     }
-    let mut answers = outbox.take_answers();
-    let last = answers.pop();
-    write(stream, &head(last.as_ref(), post.close)).await?;
-    if let Some(answer) = last {
-        write(stream, &answer).await?;
+    let answer = outbox.take_answers().pop();
+    if has_begun || (waits && answer.is_none() && post.takes_events) {
+        // What was cancelled has no answer, and its events end without one.
+        if !has_begun {
+            write(stream, &form.head_of_events()).await?;
+        }
+        if let Some(answer) = answer {
+            write(stream, &event(&answer)).await?;
+        }
+        write(stream, END_OF_EVENTS).await?;
+    } else {
+        write(stream, &form.head(answer.as_ref())).await?;
+        if let Some(answer) = answer {
+            write(stream, &answer).await?;
+        }
     }
     Ok(if post.close { Next::End("closed") } else { Next::Keep })
+}
+
+/// Whether it is of use to other connections of the session.
+fn is_cancellation(text: &str) -> bool {
+    matches!(jsonrpc::parse(text), Ok(Incoming::Notification { method, .. }) if method == CANCELLED)
+}
+
+/// What another connection of the session passes on.
+async fn told(place: Option<&mut Place<'_>>) -> Option<Arc<str>> {
+    match place {
+        Some(place) => place.told().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// The next request on the connection; nothing where none comes, or one that is refused.
@@ -128,18 +188,6 @@ async fn next(
     };
     write(stream, &refusal.response()).await?;
     Ok(None)
-}
-
-fn head(answer: Option<&Bytes>, close: bool) -> Vec<u8> {
-    let connection = if close { "close" } else { "keep-alive" };
-    match answer {
-        None => format!("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: {connection}\r\n\r\n"),
-        Some(answer) => format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: {connection}\r\n\r\n",
-            answer.len()
-        ),
-    }
-    .into_bytes()
 }
 
 /// Resolves when the other end is gone.

@@ -1,0 +1,31 @@
+//! What kind of thing a symbol of a language server is, in the words that models read and say.
+
+/// By the server's number, from 1. LSP 3.17, "SymbolKind".
+pub const SYMBOL_KINDS: [&str; 26] = [
+    "file",
+    "module",
+    "namespace",
+    "package",
+    "class",
+    "method",
+    "property",
+    "field",
+    "constructor",
+    "enum",
+    "interface",
+    "function",
+    "variable",
+    "constant",
+    "string",
+    "number",
+    "boolean",
+    "array",
+    "object",
+    "key",
+    "null",
+    "enum_member",
+    "struct",
+    "event",
+    "operator",
+    "type_parameter",
+];
