@@ -45,7 +45,7 @@ return {
   { "diagnostics", "journal", "mention", "notebook", "selection", "sessions.next_prompt", "sessions.ours" },
   -- What language servers know, for whoever asks.
   { "language" },
-  { "diff", "review" },
+  { "diff", "neotest", "review" },
   { "changeset" },
   -- What a prompt may name of the editor.
   { "context" },

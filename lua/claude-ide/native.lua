@@ -12,6 +12,7 @@
 ---@field notify fun(method: string, params_json: string, client_id?: integer): boolean?, string?
 ---@field disconnect fun(client_id: integer): boolean?, string?
 ---@field set_able fun(endpoint: string, names_json: string): boolean?, string?
+---@field symbol_kinds fun(): string[]?, string?
 ---@field agents_token fun(): string?, string?
 ---@field resources_changed fun(): boolean?, string?
 ---@field set_workspace fun(json: string): boolean?, string?
@@ -51,6 +52,7 @@ local FUNCTIONS = {
   "notify",
   "disconnect",
   "set_able",
+  "symbol_kinds",
   "agents_token",
   "resources_changed",
   "set_workspace",

@@ -78,12 +78,8 @@ local function edit(tree, step, encoding)
   if step.version and source and source.version and source.version ~= step.version then
     return ("%s has changed since the server looked at it: ask again"):format(short(step.path))
   end
-  local text, why = require("claude-ide.changeset.text_edits").apply(
-    node.text,
-    step.edits or {},
-    encoding,
-    tree.world.pause
-  )
+  local text, why =
+    require("claude-ide.changeset.text_edits").apply(node.text, step.edits or {}, encoding, tree.world.pause)
   if not text then
     return ("%s: the server's edit %s"):format(short(step.path), why)
   end

@@ -1,41 +1,15 @@
--- What kind of thing a symbol is, in words.
+-- What kind of thing a symbol is, in words. The library has the list, which it names in the schema of `symbols` as well.
 -- LSP 3.17, "SymbolKind".
 local M = {}
 
----@type string[]
-M.NAMES = {
-  "file",
-  "module",
-  "namespace",
-  "package",
-  "class",
-  "method",
-  "property",
-  "field",
-  "constructor",
-  "enum",
-  "interface",
-  "function",
-  "variable",
-  "constant",
-  "string",
-  "number",
-  "boolean",
-  "array",
-  "object",
-  "key",
-  "null",
-  "enum member",
-  "struct",
-  "event",
-  "operator",
-  "type_parameter",
-}
+---@type string[]?
+local names
 
 ---@param kind any
 ---@return string
 function M.name(kind)
-  return M.NAMES[kind] or "symbol"
+  names = names or require("claude-ide.native").symbol_kinds() or {}
+  return names[kind] or "symbol"
 end
 
 return M

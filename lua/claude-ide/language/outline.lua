@@ -163,6 +163,23 @@ function M.of_tree(task, buf)
   return symbols
 end
 
-M.METHOD = METHOD
+---Of a language server, else of the syntax tree.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@return claude-ide.language.Symbol[]? nil: neither knows the language
+---@return string source
+function M.of(task, buf)
+  local servers, lsp = require("claude-ide.language.servers"), require("claude-ide.lsp")
+  -- Where no server is there or on its way the tree is as good.
+  if #lsp.clients(buf) > 0 or lsp.is_starting(buf) then
+    for _, client in ipairs((servers.wait(task, buf, METHOD, "outline a file"))) do
+      local found = M.of_server(task, buf, client)
+      if #found > 0 then
+        return found, client.name
+      end
+    end
+  end
+  return M.of_tree(task, buf), "syntax tree"
+end
 
 return M

@@ -27,14 +27,30 @@ function M.program(buf)
   return set ~= "" and set ~= "make" and set or nil
 end
 
----@return boolean
-function M.is_able()
-  if M.program() then
+---@param fits fun(program: string): any
+---@return boolean whether such a command is set somewhere
+local function is_set(fits)
+  local program = M.program()
+  if program and fits(program) then
     return true
   end
   return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
-    return vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" and M.program(buf) ~= nil
+    local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+    program = is_file and M.program(buf) or nil
+    return program ~= nil and fits(program) ~= nil
   end)
+end
+
+---@return boolean
+function M.is_able()
+  return is_set(function()
+    return true
+  end)
+end
+
+---@return boolean whether one test can be run alone
+function M.is_able_nearest()
+  return is_set(require("claude-ide.tools.nearest_test").runner)
 end
 
 local attached = false
@@ -45,7 +61,13 @@ function M.attach()
     return
   end
   attached = true
-  require("claude-ide.tools.able").declare("nvim", "run_test", M.is_able)
+  local able, neotest = require("claude-ide.tools.able"), require("claude-ide.neotest")
+  able.declare("nvim", "run_test", function()
+    return neotest.is_there() or M.is_able()
+  end)
+  able.declare("nvim", "run_test.nearest", function()
+    return neotest.is_there() or M.is_able_nearest()
+  end)
   local group = vim.api.nvim_create_augroup("claude-ide.tools.test_command", { clear = true })
   local function look()
     require("claude-ide.hub").tell("abilities_changed")
@@ -74,7 +96,41 @@ function M.of_file(buf, path)
   end
   local cwd = require("claude-ide.workspace").folders()[1]
   local shown = require("claude-ide.path").relative(path, cwd)
-  local file = vim.fn.shellescape(shown)
+  return M.with(buf, program, vim.fn.shellescape(shown), path, cwd, "Tests of " .. shown)
+end
+
+---The run of the one test at a line.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@param path string absolute
+---@param lnum integer
+---@return claude-ide.tools.TestRun?
+---@return string? why_not
+function M.of_nearest(task, buf, path, lnum)
+  local nearest, program = require("claude-ide.tools.nearest_test"), M.program(buf)
+  local argument = program and nearest.runner(program)
+  if not program or not argument then
+    return nil, "how one test is run alone is not known here: neither neotest nor a known runner in 'makeprg'"
+  end
+  local names = nearest.names(task, buf, lnum)
+  local cwd = require("claude-ide.workspace").folders()[1]
+  local shown = require("claude-ide.path").relative(path, cwd)
+  if #names == 0 then
+    return nil, ("line %d of %s is in no function"):format(lnum, shown)
+  end
+  local title = ("Test %s of %s"):format(names[#names], shown)
+  return M.with(buf, program, argument(shown, names), path, cwd, title)
+end
+
+---A run of a command whose arguments are these.
+---@param buf integer
+---@param program string
+---@param file string the arguments, for the shell
+---@param path string absolute, for `%:h` and its like in the command
+---@param cwd string
+---@param title string
+---@return claude-ide.tools.TestRun
+function M.with(buf, program, file, path, cwd, title)
   local command, count = program:gsub("%%[:%w]*", function(word)
     return word == "%" and (file:gsub("%%", "%%%%"))
       or vim.fn.shellescape(vim.fn.fnamemodify(path, word:sub(2)))
@@ -85,7 +141,7 @@ function M.of_file(buf, path)
     command = count + arguments > 0 and filled or filled .. " " .. file,
     cwd = cwd,
     errorformat = errorformat ~= "" and errorformat or vim.go.errorformat,
-    title = "Tests of " .. shown,
+    title = title,
   }
 end
 

@@ -16,23 +16,8 @@ end
 
 return require("claude-ide.language.task").tool(function(task, args)
   local locate, outline = require("claude-ide.language.locate"), require("claude-ide.language.outline")
-  local servers, lsp = require("claude-ide.language.servers"), require("claude-ide.lsp")
   local buf = locate.buffer(task, args.path)
-  local symbols, source ---@type claude-ide.language.Symbol[]?, string
-  -- Where no server is there or on its way the tree is as good.
-  if #lsp.clients(buf) > 0 or lsp.is_starting(buf) then
-    local clients = servers.wait(task, buf, outline.METHOD, "outline a file")
-    for _, client in ipairs(clients) do
-      local found = outline.of_server(task, buf, client)
-      if #found > 0 then
-        symbols, source = found, client.name
-        break
-      end
-    end
-  end
-  if not symbols then
-    symbols, source = outline.of_tree(task, buf), "syntax tree"
-  end
+  local symbols, source = outline.of(task, buf)
   local shown = locate.shown(args.path)
   if not symbols then
     task:fail(("neither a language server nor a parser of the editor knows the language of %s"):format(shown))

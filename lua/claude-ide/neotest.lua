@@ -1,0 +1,128 @@
+-- A consumer of neotest: through it Claude runs tests as the person does. For `consumers` of `neotest.setup()`, which is how
+-- neotest gives its client away: `consumers = { claude = require("claude-ide.neotest") }`.
+-- Invariant: one that is cancelled is stopped.
+local M = {}
+
+---neotest's `neotest.Client`, as far as it is used here; its functions run in tasks of nio alone.
+---@class claude-ide.neotest.Client
+---@field get_position fun(self: table, id?: string, args: table): table?, string?
+---@field get_nearest fun(self: table, path: string, row: integer, args: table): table?, string?
+---@field run_tree fun(self: table, tree: table, args: table)
+---@field stop fun(self: table, tree: table, args: table)
+---@field get_results fun(self: table, adapter: string): table<string, claude-ide.neotest.Result>
+
+---@class claude-ide.neotest.Result
+---@field status "passed"|"failed"|"skipped"
+---@field short? string
+---@field output? string path
+---@field errors? { message: string, line?: integer }[]
+
+---@type claude-ide.neotest.Client?
+local client
+
+---@class claude-ide.neotest.Position
+---@field path string
+---@field row? integer 0-based; nil: all of the file
+
+---What "last" means.
+---@type claude-ide.neotest.Position?
+local last
+
+---One test that was run.
+---@class claude-ide.neotest.Test
+---@field name string
+---@field path string
+---@field lnum integer
+---@field status "passed"|"failed"|"skipped"
+---@field message? string
+---@field output? string path
+
+---@return boolean
+function M.is_there()
+  return client ~= nil
+end
+
+---@return claude-ide.neotest.Position?
+function M.last()
+  return last
+end
+
+---@param tree table neotest.Tree
+---@param results table<string, claude-ide.neotest.Result>
+---@return claude-ide.neotest.Test[]
+local function tests_of(tree, results)
+  local tests = {}
+  for _, position in tree:iter() do
+    local result = results[position.id]
+    if position.type == "test" and result then
+      local wrong = result.errors and result.errors[1]
+      tests[#tests + 1] = {
+        name = position.name,
+        path = position.path,
+        lnum = (wrong and wrong.line or position.range and position.range[1] or 0) + 1,
+        status = result.status,
+        message = wrong and wrong.message or result.status == "failed" and result.short or nil,
+        output = result.output,
+      }
+    end
+  end
+  return tests
+end
+
+---Runs the tests of a position and waits for their end.
+---@param task claude-ide.language.Task
+---@param position claude-ide.neotest.Position
+---@return claude-ide.neotest.Test[]
+---@return string title
+function M.run(task, position)
+  local asked = client --[[@as claude-ide.neotest.Client]]
+  ---@diagnostic disable-next-line: unresolved-require -- neotest brings it
+  local nio = require("nio")
+  last = position
+  local running ---@type { tree: table, adapter: string }?
+  local outcome, err = task:await(function(resume)
+    nio.run(function()
+      local tree, adapter = asked:get_position(position.path, {})
+      if tree and position.row then
+        tree, adapter = asked:get_nearest(position.path, position.row, { adapter = adapter })
+      end
+      local data = tree and tree:data()
+      if not tree or not adapter or position.row and data.type == "file" then
+        return nil
+      end
+      running = { tree = tree, adapter = adapter }
+      asked:run_tree(tree, { adapter = adapter })
+      return { title = data.name, tests = tests_of(tree, asked:get_results(adapter)) }
+    end, function(ok, found)
+      vim.schedule(function()
+        resume(ok and found or nil, not ok and tostring(found):match("^[^\n]*") or nil)
+      end)
+    end)
+    return function()
+      if running then
+        nio.run(function()
+          asked:stop(running.tree, { adapter = running.adapter })
+        end)
+      end
+    end
+  end)
+  if err then
+    task:fail("neotest failed: " .. err)
+  elseif not outcome then
+    local shown = require("claude-ide.language.locate").shown(position.path)
+    task:fail(
+      position.row and ("neotest knows no test at line %d of %s"):format(position.row + 1, shown)
+        or ("neotest knows no tests in %s"):format(shown)
+    )
+  end
+  return outcome.tests, outcome.title
+end
+
+return setmetatable(M, {
+  ---@param given claude-ide.neotest.Client
+  __call = function(_, given)
+    client = given
+    require("claude-ide.hub").tell("abilities_changed")
+    return {}
+  end,
+})
