@@ -50,6 +50,7 @@ def main() -> int:
         long_diffs,
         handlers,
         tools_of_agents,
+        tools_that_write,
         journal_of_turns,
         reading,
         transcripts,
@@ -151,6 +152,18 @@ def tools_of_agents(directory: Path, version: str):
         yield at_most(f"{tool}, beyond what the server takes, p50", best[tool], 2, "ms")
     yield at_most("1,000 references, the first page", best["references"], 50, "ms")
     yield at_most("longest stop of Neovim meanwhile", best["longest"], 16, "ms")
+
+
+def tools_that_write(directory: Path, version: str):
+    """How long Neovim stands still for tools that change files. What opens windows and draws them is Neovim's own, too."""
+    runs = []
+    for number in range(RUNS):
+        folder = directory / str(number)
+        folder.mkdir()
+        runs.append(tools.stops_of_writes(folder, version))
+    for name in runs[0]:
+        limit = 100 if "20,000" in name else 16
+        yield at_most(f"{name}: longest stop", min(run[name] for run in runs), limit, "ms")
 
 
 def pipeline(directory: Path, version: str):

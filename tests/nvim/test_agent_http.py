@@ -1,11 +1,14 @@
 """Agents that speak plain HTTP: one message a POST, answered with JSON."""
 
+import asyncio
 import http.client
 import json
 import socket
 
 import pytest
 from fake_lsp import LSP
+from mcp import ClientSession
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 pytestmark = pytest.mark.dealt
 
@@ -80,6 +83,97 @@ def test_a_connection_that_is_cut_cancels_its_call(post):
     connection.sock.shutdown(socket.SHUT_RDWR)
     nvim.wait("fake.withdrawn == 1", what="the request to be withdrawn")
     nvim.wait("#require('claude-ide.server').agents() == 0")
+
+
+CALL = {"name": "definition", "arguments": {"path": "a.py", "symbol": "x"}, "_meta": {"progressToken": 7}}
+
+
+def test_a_call_is_cancelled_on_another_connection_of_its_session(post):
+    nvim, send, connection = post
+    _, headers, _ = send(
+        message("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "curl"})
+    )
+    session = headers["Mcp-Session-Id"]
+    token = nvim.lua('return require("claude-ide.server").agent_access().token')
+    given = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Mcp-Session-Id": session}
+    connection.request("POST", "/nvim", json.dumps(message("tools/call", 5, **CALL)), given)
+    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/definition')", what="the server to be asked")
+    cancel = json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}})
+    for other, expected in [({**given, "Mcp-Session-Id": "another"}, 0), (given, 1)]:
+        second = http.client.HTTPConnection(connection.host, connection.port, timeout=60)
+        second.request("POST", "/nvim", cancel, other)
+        assert second.getresponse().status == 202
+        second.close()
+        nvim.wait(f"fake.withdrawn == {expected}", what="the request to be withdrawn")
+    assert (connection.getresponse().status, nvim.lua('return require("claude-ide.tools").pending()')) == (202, 0)
+
+
+def test_progress_is_told_as_events_where_they_are_taken(start_nvim):
+    late = LSP + HELD.replace('delay = "held"', 'slow_start = "held"')
+    nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=late)
+    nvim.lua('require("claude-ide").connect()')
+    access = nvim.lua('return require("claude-ide.server").agent_access()')
+    host, _, path = access["url"].partition("/")
+    connection = http.client.HTTPConnection(host, timeout=60)
+    given = {"Authorization": f"Bearer {access['token']}", "Content-Type": "application/json"}
+    accepts = {**given, "Accept": "application/json, text/event-stream"}
+    connection.request("POST", "/" + path, json.dumps(message("tools/call", 5, **CALL)), accepts)
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["Content-Type"]) == (200, "text/event-stream")
+    assert answer.readline() == b"event: message\n"
+    told = json.loads(answer.readline().removeprefix(b"data: "))
+    assert (told["method"], told["params"]["progressToken"]) == ("notifications/progress", 7)
+    nvim.lua("fake.release()")
+    last = [line for line in answer.read().decode().splitlines() if line.startswith("data: ")][-1]
+    assert json.loads(last.removeprefix("data: "))["id"] == 5
+    connection.request("POST", "/" + path, json.dumps(message("ping", 6)), accepts)
+    answer = connection.getresponse()
+    assert answer.headers["Content-Type"] == "application/json", "where there is nothing to tell it stays plain"
+    assert json.loads(answer.read()) == {"jsonrpc": "2.0", "id": 6, "result": {}}
+    connection.close()
+
+
+def test_the_sdk_hears_of_progress_and_cancels(start_nvim):
+    """The official SDK's own client of streamable HTTP."""
+    held = LSP + HELD.replace('"held", {', '"held", { slow_start = "held",', 1)
+    nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=held)
+    nvim.lua('require("claude-ide").connect()')
+    access = nvim.lua('return require("claude-ide.server").agent_access()')
+
+    async def until(condition):
+        for _ in range(2000):
+            if nvim.lua(f"return {condition}"):
+                return
+            await asyncio.sleep(0.01)
+        raise AssertionError(condition)
+
+    async def talk():
+        headers = {"Authorization": f"Bearer {access['token']}"}
+        heard = []
+
+        async def on_progress(_progress, _total, text):
+            heard.append(text)
+            nvim.lua("fake.release()")  # the server may be there now
+
+        async with (
+            create_mcp_http_client(headers=headers) as client,
+            streamable_http_client(f"http://{access['url']}", http_client=client) as (read, write, *_),
+            ClientSession(read, write) as session,
+        ):
+            await session.initialize()
+            call = asyncio.create_task(
+                session.call_tool("definition", {"path": "a.py", "symbol": "x"}, progress_callback=on_progress)
+            )
+            await until("vim.tbl_contains(fake.seen, 'textDocument/definition')")
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            await until("fake.withdrawn == 1")
+            assert "1 file open" in (await session.call_tool("open_buffers", {})).content[0].text
+        return heard
+
+    heard = asyncio.run(asyncio.wait_for(talk(), 120))
+    assert heard[0] == "Waiting for the language server"
 
 
 def test_mcp_shows_how_agents_get_in(start_nvim):
