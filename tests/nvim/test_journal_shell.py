@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -24,6 +25,12 @@ local compare = changes.compare
 changes.compare = function(from, to, wanted, each, done)
   compare(from, to, wanted, each, function(...) done(...) compared = compared + 1 end)
 end
+"""
+
+
+KEPT_TREE = """
+local repository = require("claude-ide.journal.repositories").all()[1]
+return repository and repository.tree ~= nil
 """
 
 
@@ -125,6 +132,37 @@ def test_what_a_shell_command_changed_is_found_and_taken_back(session):
     assert session.changes() == []
 
 
+SLOW_COPY = """#!/bin/sh
+case " $* " in
+  *" --add "*) touch "$MARKS/copying"; while [ ! -e "$MARKS/go" ]; do sleep 0.05; done ;;
+esac
+exec %s "$@"
+"""
+"""A git that takes long to copy files: until the test lets it."""
+
+
+def test_a_command_of_the_first_turn_waits_for_no_copy_of_what_was_there_before(start_nvim, connect, tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    (marks / "git").write_text(SLOW_COPY % shutil.which("git"))
+    (marks / "git").chmod(0o755)
+    nvim = start_nvim(
+        env={"PATH": f"{marks}:{os.environ['PATH']}", "MARKS": str(marks)}, files={"a.txt": TEXT, "b.txt": "b\n"}
+    )
+    git(nvim.project, "init", "-q")
+    session = Session(nvim, connect)
+    nvim.wait(lambda: (marks / "copying").exists(), what="the copy of what is there, before any prompt")
+    (marks / "go").touch()
+    nvim.wait(KEPT_TREE, what="the copy to be there")
+    (marks / "go").unlink()
+    session.prompt()  # the checkpoint of its start is there, though nothing can be copied
+    (session.project / "b.txt").write_text("by a command\n")
+    (marks / "go").touch()
+    session.status("idle")
+    nvim.wait("#require('claude-ide.journal').changes() == 1")
+    assert session.changes()[0]["before"] == "b\n"
+
+
 def test_a_turn_that_began_before_the_cli_was_connected_is_known_too(repository, connect):
     session = Session(repository, connect, status="busy")
     repository.wait("taken == 1")
@@ -220,8 +258,8 @@ def test_what_two_edits_of_a_turn_left_between_them_is_not_what_it_began_with(se
     assert path.read_text() == "b\n"
 
 
-def test_nothing_of_the_persons_repository_is_touched(session):
-    project = session.project
+def test_nothing_of_the_persons_repository_is_touched(repository, connect):
+    project = repository.project
     hook = project / ".git" / "hooks" / "post-index-change"
     hook.write_text("#!/bin/sh\ntouch hook-ran\n")
     hook.chmod(0o755)
@@ -246,6 +284,7 @@ def test_nothing_of_the_persons_repository_is_touched(session):
     )
     (project / "b.txt").write_text("not staged\n")
     before = fingerprint(project)
+    session = Session(repository, connect)
     session.prompt()
     assert session.nvim.lua("return last ~= nil")
     assert fingerprint(project) == before
@@ -445,6 +484,7 @@ def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_count
 
 def test_of_many_files_as_much_is_copied_as_there_is_room_for(session):
     session.nvim.lua("require('claude-ide.journal.candidates').MAX_BYTES = 100000")
+    session.nvim.wait(KEPT_TREE, what="the copy of what is there now")
     for number in range(30):
         (session.project / f"made{number:02}.bin").write_bytes(os.urandom(10_000))
     (session.project / "b.txt").write_text("what git knows comes first\n")
@@ -475,8 +515,9 @@ def test_copies_go_when_they_are_many_and_when_the_last_client_goes(session):
     assert (session.project / "b.txt").read_text() == "z\n"
 
 
-def test_without_checkpoints_nothing_is_copied(session):
-    session.nvim.lua("require('claude-ide').setup({ auto_start = false, review = { checkpoints = false } })")
+def test_without_checkpoints_nothing_is_copied(repository, connect):
+    repository.lua("require('claude-ide').setup({ auto_start = false, review = { checkpoints = false } })")
+    session = Session(repository, connect)
     session.prompt()
     assert session.nvim.lua("return last == nil")
     session.nvim.cmd("checkhealth claude-ide")

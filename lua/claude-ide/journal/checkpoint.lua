@@ -140,6 +140,26 @@ function M.take(folder, done, is_first)
   next_job()
 end
 
+---Copies what has to be copied of a repository before a checkpoint of it is needed: the first one of a turn then takes no longer
+---than those that follow. Nothing holds the CLI back, and what a command changes before that one is complete is not seen.
+---@param folder string
+function M.prepare(folder)
+  if not require("claude-ide.config").get().review.checkpoints then
+    return
+  end
+  jobs[#jobs + 1] = {
+    run = function(finished)
+      repositories().find(folder, function(repository)
+        if not repository or repository.failures >= MAX_FAILURES then
+          return finished()
+        end
+        write_tree(repository, finished)
+      end)
+    end,
+  }
+  next_job()
+end
+
 ---Throws all copies away, unless they are being read: nobody needs a checkpoint any more.
 function M.forget()
   jobs[#jobs + 1] = {

@@ -58,6 +58,7 @@ local function join(client)
     return
   end
   joined[client.id] = true
+  require("claude-ide.journal.shell").prepare(client)
   look_for_work(client)
 end
 

@@ -78,6 +78,12 @@ local function folder_of(client)
   return client and client.roots[1] or require("claude-ide.workspace").folders()[1]
 end
 
+---A client came: its first turn may begin at any moment.
+---@param client claude-ide.Client
+function M.prepare(client)
+  require("claude-ide.journal.checkpoint").prepare(folder_of(client))
+end
+
 ---Whether a client is known to work on its turn still.
 ---@param client integer
 ---@return boolean
