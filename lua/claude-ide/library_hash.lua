@@ -1,6 +1,7 @@
 -- What the library is built from, as one hash: the library says which sources it was made of, and those beside it may be
 -- others after an update whose build failed. `crates/nvim/build.rs` computes the same: change both.
--- Reading all of them takes some ten milliseconds, so the hash is kept with what the files looked like (size, time, inode).
+-- Reading all of them takes some ten milliseconds. The library says what the files looked like (size, time, inode) when it was
+-- built, too; and where they are others with the same text (a copy, a checkout) their hash is kept with how those look.
 
 local M = {}
 
@@ -22,11 +23,22 @@ end
 local KINDS = { rs = true, html = true, css = true, js = true }
 
 ---@param folder string
+---@return fun(): string?, string?
+local function entries(folder)
+  local found = vim.uv.fs_scandir(folder)
+  return function()
+    if found then
+      return vim.uv.fs_scandir_next(found)
+    end
+  end
+end
+
+---@param folder string
 ---@param files string[]
 ---@param folders string[]
 local function collect(folder, files, folders)
   folders[#folders + 1] = folder
-  for name, kind in vim.fs.dir(folder) do
+  for name, kind in entries(folder) do
     if kind == "directory" then
       collect(folder .. "/" .. name, files, folders)
     elseif KINDS[name:match("%.(%w+)$")] then
@@ -43,7 +55,7 @@ local function list(root)
   for _, name in ipairs({ "/Cargo.toml", "/Cargo.lock" }) do
     files[#files + 1] = root .. name
   end
-  for name, kind in vim.fs.dir(root .. "/crates") do
+  for name, kind in entries(root .. "/crates") do
     local member = root .. "/crates/" .. name
     if kind == "directory" then
       folders[#folders + 1] = member
@@ -104,6 +116,17 @@ local function hash_of(root, files)
   return bit.tohex(hash)
 end
 
+---@param root string
+---@param files string[]
+---@return string hash of what they look like
+local function look_of(root, files)
+  local hash = bit.tobit(0x811c9dc5)
+  for _, path in ipairs(files) do
+    hash = update(hash, ("%s\0%s\n"):format(path:sub(#root + 2), key_of(path)))
+  end
+  return bit.tohex(hash)
+end
+
 ---@return string
 local function cache_path()
   return vim.fn.stdpath("cache") .. "/claude-ide/sources.json"
@@ -139,11 +162,25 @@ local function remember(cache)
   end
 end
 
+---@param root string
+---@return boolean
+local function has_sources(root)
+  return vim.uv.fs_stat(root .. "/Cargo.lock") ~= nil and vim.uv.fs_stat(root .. "/crates") ~= nil
+end
+
+---Whether the sources below a folder are the very files that a library was built from, untouched since.
+---@param root string
+---@param seen string what the library says
+---@return boolean
+function M.untouched(root, seen)
+  return has_sources(root) and look_of(root, (list(root))) == seen
+end
+
 ---The hash of the sources below a folder.
 ---@param root string
 ---@return string? hash nil where there are none: the library came without them
 function M.hash(root)
-  if not vim.uv.fs_stat(root .. "/Cargo.lock") or not vim.uv.fs_stat(root .. "/crates") then
+  if not has_sources(root) then
     return nil
   end
   local known = cached(root)

@@ -44,6 +44,7 @@ local NAMES = { "claude_ide_native.so", "claude_ide_native.dylib" }
 ---@type string[]
 local FUNCTIONS = {
   "sources",
+  "sources_seen",
   "start",
   "stop",
   "poll",
@@ -76,6 +77,7 @@ local FUNCTIONS = {
 ---@class claude-ide.native.Library : claude-ide.native.Functions
 ---@field version fun(): string
 ---@field sources fun(): string
+---@field sources_seen fun(): string
 
 ---@type claude-ide.native.Library?
 local library
@@ -186,7 +188,11 @@ local function open()
       return nil, misfit("The library does not fit the plugin", ("%s has no %s()."):format(path, name))
     end
   end
-  local expected = require("claude-ide.library_hash").hash(M.plugin_root())
+  local hashes = require("claude-ide.library_hash")
+  if hashes.untouched(M.plugin_root(), functions.sources_seen()) then
+    return functions
+  end
+  local expected = hashes.hash(M.plugin_root())
   if expected and functions.sources() ~= expected then
     local detail = "%s was built from other sources (%s) than those in %s/crates (%s)."
     return nil,

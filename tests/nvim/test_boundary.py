@@ -1,5 +1,6 @@
 """The native library as Lua sees it: whatever is passed, nothing fails across and Neovim lives."""
 
+import filecmp
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from harness.nvim import ROOT
 
 LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
 
-FUNCTIONS = ["version", "sources", "start", "stop", "poll", "respond", "fail"]
+FUNCTIONS = ["version", "sources", "sources_seen", "start", "stop", "poll", "respond", "fail"]
 FUNCTIONS += ["notify", "disconnect", "set_able", "symbol_kinds", "agents_token", "resources_changed"]
 FUNCTIONS += ["set_workspace", "status"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
@@ -322,6 +323,25 @@ def test_the_library_and_lua_know_the_same_sources(nvim):
         return native.sources() == require("claude-ide.library_hash").hash(native.plugin_root())
         """
     )
+
+
+@pytest.mark.one_nvim
+def test_sources_that_lie_as_they_were_built_are_not_read(nvim):
+    looks = """
+    local hashes, seen = require("claude-ide.library_hash"), require("claude-ide.native").sources_seen()
+    local open, count = vim.uv.fs_open, 0
+    vim.uv.fs_open = function(...)
+      count = count + 1
+      return open(...)
+    end
+    local untouched = hashes.untouched(..., seen)
+    vim.uv.fs_open = open
+    return { untouched, count }
+    """
+    built = ROOT / "target" / "release" / "libclaude_ide_native.so"
+    if not built.exists() or not filecmp.cmp(built, LIBRARY, shallow=False):
+        pytest.skip("the library was built elsewhere")
+    assert nvim.lua(looks, str(ROOT)) == [True, 0]
 
 
 def test_refuses_a_library_of_other_sources_with_the_same_version(

@@ -42,6 +42,7 @@ use crate::value::Value;
 const FUNCTIONS: &[(&str, Function)] = &[
     ("version", export(version)),
     ("sources", export(sources)),
+    ("sources_seen", export(sources_seen)),
     ("start", export(start)),
     ("stop", export(stop)),
     ("poll", export(poll)),
@@ -87,6 +88,12 @@ fn version(_arguments: Arguments) -> Result<Value, Error> {
 #[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
 fn sources(_arguments: Arguments) -> Result<Value, Error> {
     Ok(Value::Text(env!("CLAUDE_IDE_SOURCES")))
+}
+
+/// `sources_seen()` → a hash of what their files looked like: where it is the same, they need not be read.
+#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
+fn sources_seen(_arguments: Arguments) -> Result<Value, Error> {
+    Ok(Value::Text(env!("CLAUDE_IDE_SOURCES_SEEN")))
 }
 
 /// `start(options_json, async)` → where the server listens.
