@@ -50,6 +50,7 @@ class MockApi:
         self._model = model or scripted_by_prompt
         self.requests: list[dict[str, object]] = []
         self._scripted: list[Reply] = []
+        self._failures: list[tuple[int, str]] = []
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -65,6 +66,16 @@ class MockApi:
         """Queues replies for the coming turns of the conversation, before what prompts ask for."""
         with self._lock:
             self._scripted += replies
+
+    def fail(self, status: int, kind: str, *, times: int = 1) -> None:
+        """The next requests of the conversation get that status and an error of that type."""
+        with self._lock:
+            self._failures += [(status, kind)] * times
+
+    def recover(self) -> None:
+        """Nothing fails any more."""
+        with self._lock:
+            self._failures.clear()
 
     def conversation(self) -> list[dict[str, object]]:
         """The messages of the latest request that offered tools (others are the CLI's housekeeping)."""
@@ -84,6 +95,10 @@ class MockApi:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+    def _failure(self, body: dict[str, object]) -> tuple[int, str] | None:
+        with self._lock:
+            return self._failures.pop(0) if self._failures and body.get("tools") else None
 
     def _reply(self, body: dict[str, object]) -> Reply:
         with self._lock:
@@ -108,6 +123,10 @@ class MockApi:
                     self._answer({"input_tokens": 10})
                 elif path == "/v1/messages":
                     body = json.loads(raw)
+                    if failure := api._failure(body):
+                        status, kind = failure
+                        self._answer({"type": "error", "error": {"type": kind, "message": f"mock {kind}"}}, status)
+                        return
                     message = _message(body.get("model", "mock"), api._reply(body))
                     if body.get("stream"):
                         self._stream(message)
@@ -122,9 +141,9 @@ class MockApi:
             def do_HEAD(self) -> None:
                 self._answer({})
 
-            def _answer(self, value: object) -> None:
+            def _answer(self, value: object, status: int = 200) -> None:
                 data = json.dumps(value).encode()
-                self.send_response(200)
+                self.send_response(status)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()

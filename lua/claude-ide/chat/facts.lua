@@ -46,10 +46,6 @@ function M.of(chat)
   end
   if chat.state == "ended" then
     add("ended", "ClaudeTranscriptFailed")
-  elseif chat.retry then
-    add(M.retry(chat.retry), "ClaudeTranscriptFailed")
-  elseif chat.doing then
-    add(chat.doing, "ClaudeTranscriptWorking")
   elseif chat.state == "starting" then
     add("starting", "ClaudeTranscriptWorking")
   end

@@ -139,8 +139,9 @@ local function text_of(permission)
   if ask.default_to_no then
     deny.keys = { "n", "<CR>" }
   end
+  local is_asked_each_time = ask.suppress_always_allow_rule or ask.requires_user_interaction
   local actions = { first, first == allow and deny or allow }
-  if type(suggestions) == "table" and #suggestions > 0 and not ask.suppress_always_allow_rule then
+  if type(suggestions) == "table" and #suggestions > 0 and not is_asked_each_time then
     table.insert(actions, 2, {
       keys = { "a" },
       desc = "allow always …",

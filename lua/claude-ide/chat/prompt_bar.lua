@@ -12,13 +12,17 @@ local function state_of(chat)
   if asked > 0 then
     return asked == 1 and "Claude asks you something" or ("Claude asks you %d things"):format(asked),
       "ClaudeTranscriptWaiting"
+  elseif chat.state == "ended" then
+    return "ended; what you send starts it again", "ClaudeTranscriptFailed"
+  elseif chat.retry then
+    return require("claude-ide.chat.facts").retry(chat.retry), "ClaudeTranscriptFailed"
+  elseif chat.doing then
+    return "Claude is " .. chat.doing, "ClaudeTranscriptWorking"
   elseif #waiting > 0 then
     local words = require("claude-ide.sessions.phrases")
     local first = words.fit(words.one_line(waiting[1].text), 30)
     local text = #waiting == 1 and ("next: %s"):format(first) or ("%d wait, next: %s"):format(#waiting, first)
     return text, "ClaudeTranscriptWaiting"
-  elseif chat.state == "ended" then
-    return "ended; what you send starts it again", "ClaudeTranscriptFailed"
   elseif chat:is_busy() then
     return "Claude works", "ClaudeTranscriptWorking"
   end

@@ -1,0 +1,105 @@
+"""What an agent says of its questions: which answer is the safe one, what may not be allowed for ever; with an agent that is a
+script, for the real CLI asks so only on some machines."""
+
+import json
+import sys
+
+import pytest
+from chat_steps import begin, chat, wait_idle
+
+pytestmark = pytest.mark.dealt
+
+AGENT = """#!{python}
+import json, sys
+
+ASK = json.loads({ask!r})
+MODE = {mode!r}
+
+def write(**line):
+    sys.stdout.write(json.dumps(line) + "\\n")
+    sys.stdout.flush()
+
+for line in sys.stdin:
+    said = json.loads(line)
+    if said["type"] == "control_request":
+        subtype = said["request"]["subtype"]
+        answer = dict(commands=[], models=[], current_permission_mode=MODE)
+        if subtype == "set_permission_mode":
+            answer = dict(mode=MODE)
+        write(type="control_response", response=dict(subtype="success", request_id=said["request_id"], response=answer))
+    elif said["type"] == "user":
+        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
+        write(type="control_request", request_id="q", request=dict(subtype="can_use_tool", **ASK))
+    elif said["type"] == "control_response":
+        open("answer.json", "w").write(json.dumps(said["response"]["response"]))
+        write(type="result", subtype="success", is_error=False, terminal_reason="completed")
+"""
+
+RULE = {"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "session"}
+
+
+@pytest.fixture
+def asked(start_nvim, tmp_path):
+    """A Neovim that is asked this, with the question on its screen."""
+
+    def asked(mode="default", **ask):
+        ask = {"tool_name": "Bash", "input": {"command": "make it"}, "tool_use_id": "t", **ask}
+        agent = tmp_path / "agent"
+        agent.write_text(AGENT.format(python=sys.executable, ask=json.dumps(ask), mode=mode))
+        agent.chmod(0o755)
+        nvim = start_nvim(opts={"terminal": {"command": [str(agent)]}})
+        begin(nvim, "go")
+        nvim.wait_screen("make it")
+        nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+        nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 0")
+        return nvim
+
+    return asked
+
+
+def answer(nvim):
+    wait_idle(nvim)
+    return json.loads((nvim.project / "answer.json").read_text())
+
+
+def test_enter_is_the_safe_answer_where_the_agent_says_so(asked):
+    nvim = asked(default_to_no=True, permission_suggestions=[RULE])
+    screen = "\n".join(nvim.screen())
+    assert screen.index("deny, and stop") < screen.index("allow once")
+    nvim.keys("<CR>")
+    assert answer(nvim)["behavior"] == "deny"
+
+
+def test_enter_alone_allows_nothing(asked):
+    nvim = asked(permission_suggestions=[RULE])
+    nvim.keys("<CR>")
+    nvim.keys(":let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1", what="the keys to be read")
+    assert nvim.lua("return require('claude-ide.decisions').count('permission')") == 1
+    nvim.keys("y")
+    assert answer(nvim) == {"behavior": "allow", "updatedInput": {"command": "make it"}}
+
+
+@pytest.mark.parametrize("said", ["suppress_always_allow_rule", "requires_user_interaction"])
+def test_what_is_to_be_asked_each_time_cannot_be_allowed_for_ever(asked, said):
+    nvim = asked(permission_suggestions=[RULE], **{said: True})
+    assert "allow always" not in "\n".join(nvim.screen())
+    nvim.keys("ay")
+    assert "updatedPermissions" not in answer(nvim)
+
+
+def test_a_rule_for_ever_is_the_agents_own_suggestion(asked):
+    nvim = asked(permission_suggestions=[RULE])
+    nvim.lua("vim.ui.select = function(items, options, done) done(items[1], 1) end")
+    nvim.keys("a")
+    assert answer(nvim)["updatedPermissions"] == [RULE]
+
+
+def test_the_mode_is_the_one_that_the_agent_tells(asked):
+    nvim = asked(mode="plan")
+    assert chat(nvim, "return chat.mode") == "plan"
+    nvim.keys("n")
+    wait_idle(nvim)
+    nvim.keys("<S-Tab>")
+    nvim.wait_screen("Permission mode: plan")
+    assert chat(nvim, "return chat.mode") == "plan", "not the one that was asked for"
