@@ -32,6 +32,11 @@ types() { # LuaCATS, with the runtime of a Neovim for the types of its API
   emmylua_check --warnings-as-errors .
 }
 
+page_types() { # JavaScript as it stands, with its types in comments
+  "$deps/node/node_modules/.bin/tsc" --noEmit --allowJs --checkJs --strict --target es2023 --lib es2023,dom,dom.iterable \
+    --module esnext --moduleResolution bundler web/*.js
+}
+
 check rustfmt cargo fmt --all --check
 check clippy cargo clippy --quiet --workspace --all-targets --all-features --locked -- --deny warnings
 check rustdoc env RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --workspace --no-deps --locked --document-private-items
@@ -39,6 +44,7 @@ check cargo-deny cargo-deny --log-level error check bans licenses sources
 check stylua stylua --check build.lua lua plugin tests demo scripts
 check selene selene --quiet build.lua lua plugin demo scripts tests/minimal_init.lua
 check luacats types
+check page-types page_types
 check ruff-format ruff format --quiet --check --diff tests demo kernel
 check ruff ruff check --quiet tests demo kernel
 check typos typos

@@ -184,6 +184,7 @@ check_nvim() { # VERSION
 lint() {
   venv
   node_package stylua "$stylua" "@johnnymorganz/stylua-bin@$stylua"
+  node_package typescript "$typescript" "typescript@$typescript" # checks the page
   cargo_tool selene "$selene" --no-default-features
   cargo_tool emmylua_check "$emmylua_check"
   cargo_tool cargo-deny "$cargo_deny"

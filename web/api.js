@@ -16,14 +16,40 @@ export async function logIn() {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
   if (!code) return;
   history.replaceState(null, "", "/#/");
-  await fetch("/api/login", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ code }) });
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch("/api/login", { method: "POST", headers, body: JSON.stringify({ code }) });
+  if (answer.ok) store("site", newId());
+}
+
+/** An id that nobody else has; also where the browser keeps its own way of making one to itself. */
+export const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Keeps something for as long as the tab is there. @param {string} name @param {string} value */
+export function store(name, value) {
+  try {
+    if (value) sessionStorage.setItem(name, value);
+    else sessionStorage.removeItem(name);
+  } catch {
+    // No room, or not allowed: it is kept as long as the page is.
+  }
+}
+
+/** @param {string} name */
+export function stored(name) {
+  try {
+    return sessionStorage.getItem(name) ?? "";
+  } catch {
+    return "";
+  }
 }
 
 /** @param {string} id */
-const path = (id) => `/api/claude/sessions/${encodeURIComponent(id)}`;
+export const path = (id) => `/api/claude/sessions/${encodeURIComponent(id)}`;
 
 export const listSessions = () => get("/api/claude/sessions").then((answer) => answer.sessions);
 /** @param {string} id */
 export const session = (id) => get(path(id));
+/** Its subagents. @param {string} id */
+export const agents = (id) => get(`${path(id)}/agents`).then((answer) => answer.agents);
 /** @param {string} id @param {string} before @param {number} limit */
 export const earlier = (id, before, limit) => get(`${path(id)}/messages?limit=${limit}&before=${encodeURIComponent(before)}`);

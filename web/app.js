@@ -1,9 +1,11 @@
 // The page: which session is shown, what the person does, what comes of it.
-import { Refused, earlier, listSessions, logIn, session } from "./api.js";
-import { Conversation } from "./conversation.js";
-import { draw } from "./draw.js";
+import { Refused, listSessions, logIn } from "./api.js";
+import { Composer } from "./composer.js";
+import { Decisions } from "./decisions.js";
+import { draw, grow } from "./draw.js";
 import { STATES, drawList } from "./list.js";
-import { SessionSocket } from "./socket.js";
+import { Notifier } from "./notify.js";
+import { Reader } from "./reader.js";
 import { short } from "./text.js";
 import { Window } from "./window.js";
 
@@ -11,36 +13,51 @@ import { Window } from "./window.js";
 const $ = (id) => document.getElementById(id);
 
 const LIST_PAUSE = 5000;
-const PAGE = 100;
 
-/** @type {{ id: string, title: string, state: string, conversation: Conversation, socket: SessionSocket, loading: boolean, done: boolean }|undefined} */
+/** @type {Reader|undefined} */
 let open;
 /** @type {any[]} */
 let sessions = [];
-let isHistory = true;
-/** What came since the last frame of the screen. @type {any[]} */
-let arrived = [];
 
 /** @param {import("./conversation.js").Item} item */
 const guess = (item) => (item.kind === "tool" || item.kind === "thinking" ? 46 : 40 + Math.ceil((item.text?.length ?? 0) / 90) * 24);
 
-const view = new Window($("scroller"), { before: $("before"), items: $("items"), after: $("after") }, draw, guess);
-view.onTop = () => void loadEarlier();
-view.onScroll = () => ($("newest").hidden = view.follows);
+/** @param {string} words for those who do not see the page */
+const say = (words) => ($("said").textContent = words);
+
+const view = new Window($("scroller"), { before: $("before"), items: $("items"), after: $("after") }, draw, guess, grow);
+view.onTop = () => void open?.loadEarlier();
+view.onEnd = () => ($("newest").hidden = view.follows);
+const composer = new Composer({ box: $("composer"), queue: $("queue"), field: $("prompt"), send: $("send"), hint: $("hint") }, say);
+const decisions = new Decisions($("cards"), (frame) => open?.socket.send(frame) ?? false, say);
+const notifier = new Notifier($("notify"), go);
+
+/** @param {string} id */
+function go(id) {
+  location.hash = `#/s/${encodeURIComponent(id)}`;
+}
 
 function refused() {
   if (!$("login").open) $("login").showModal();
 }
 
-/** @param {string} words for those who do not see the page */
-const say = (words) => ($("said").textContent = words);
-
-function showState() {
+/** @param {string} [trouble] why something is not so */
+function drawState(trouble = "") {
   const state = open?.state ?? "";
   $("state").className = `state ${state}`;
   $("state").textContent = STATES[state] ?? "";
-  const waiting = sessions.filter((one) => one.state === "waiting" && one.id !== open?.id).length + (state === "waiting" ? 1 : 0);
-  document.title = (waiting ? `(${waiting}) ` : "") + (open ? `${state === "waiting" ? "Waits: " : ""}${open.title}` : "Claude sessions");
+  $("main").classList.toggle("working", state === "working");
+  $("write").hidden = !open;
+  $("write").setAttribute("aria-checked", String(open?.canWrite ?? false));
+  $("write").setAttribute("aria-busy", String((open?.wants ?? false) && !open?.canWrite));
+  if (trouble || open?.canWrite || !open) $("trouble").textContent = open?.canWrite ? "" : trouble;
+  const waiting = sessions.filter((one) => one.state === "waiting" && one.id !== open?.id);
+  const all = state === "waiting" && open ? [...waiting, open] : waiting;
+  document.title = (all.length ? `(${all.length}) ` : "") + (open ? `${state === "waiting" ? "Waits: " : ""}${open.title}` : "Claude sessions");
+  notifier.look(
+    all.map((one) => ({ id: one.id, title: short(one.title ?? one.id, 100) })),
+    open?.id,
+  );
 }
 
 async function refreshList() {
@@ -49,121 +66,59 @@ async function refreshList() {
     drawList($("sessions"), sessions, $("filter").value, open?.id);
     const known = sessions.find((one) => one.id === open?.id);
     if (open && known?.title) $("title").textContent = open.title = short(known.title, 100);
-    showState();
+    drawState();
   } catch (error) {
     if (error instanceof Refused) refused();
-  }
-}
-
-/** Lines come in bursts: they are taken together, once a frame. @param {any} line */
-function take(line) {
-  if (arrived.push(line) === 1) requestAnimationFrame(takeArrived);
-}
-
-function takeArrived() {
-  const lines = arrived;
-  arrived = [];
-  if (!open) return;
-  const wasEmpty = !open.conversation.items.length;
-  /** @type {import("./conversation.js").Item[]} */
-  const changed = [];
-  for (const line of lines) {
-    const made = open.conversation.append(line);
-    changed.push(...made.changed);
-    const text = made.added.findLast((item) => item.kind === "claude");
-    if (text && !isHistory) say(`Claude: ${short(text.text, 200)}`);
-  }
-  if (wasEmpty) view.set(open.conversation.items);
-  else view.appended(changed);
-  $("newest").hidden = view.follows;
-}
-
-async function loadEarlier() {
-  const here = open;
-  if (!here || here.loading || here.done || isHistory || !here.conversation.first) return;
-  here.loading = true;
-  $("scroller").setAttribute("aria-busy", "true");
-  try {
-    const page = await earlier(here.id, here.conversation.first, PAGE);
-    if (here !== open) return;
-    here.done = !page.hasMore;
-    view.prepended(here.conversation.prepend(page.messages));
-  } catch (error) {
-    if (error instanceof Refused) refused();
-  } finally {
-    here.loading = false;
-    $("scroller").setAttribute("aria-busy", "false");
-  }
-}
-
-/** What the server tells beside lines. @param {any} frame */
-function takeFrame(frame) {
-  if (!open) return;
-  if (frame.type === "state") {
-    if (frame.state === "waiting" && open.state !== "waiting") say("Claude waits for you");
-    open.state = frame.state;
-    showState();
-  } else if (frame.type === "caught_up") {
-    takeArrived();
-    isHistory = false;
-    view.update();
-  } else if (frame.type === "session") {
-    // The same process, another session: after /clear.
-    history.replaceState(null, "", `#/s/${encodeURIComponent(frame.sessionId)}`);
-    show(frame.sessionId);
-  } else if (frame.type === "reset" || (frame.type === "subscribed" && !frame.found)) {
-    show(open.id);
   }
 }
 
 /** @param {string} id */
 function show(id) {
-  open?.socket.close();
-  arrived = [];
-  isHistory = true;
-  const conversation = new Conversation();
+  open?.close();
   const title = short(sessions.find((one) => one.id === id)?.title ?? id, 100);
-  const to = {
-    line: take,
-    frame: takeFrame,
-    online: (/** @type {boolean} */ is) => ($("offline").hidden = is),
-    refused: async () => {
-      $("offline").hidden = false;
-      try {
-        await session(id);
-      } catch (error) {
-        if (error instanceof Refused) return refused();
-        $("title").textContent = "Session not found";
-      }
-    },
-  };
-  const socket = new SessionSocket(id, to, () => conversation.last);
-  open = { id, title, state: "", conversation, socket, loading: false, done: false };
   $("title").textContent = title;
-  view.set(conversation.items);
+  $("offline").hidden = true;
+  $("trouble").textContent = "";
   document.body.classList.add("open");
+  open = new Reader(id, title, {
+    view,
+    scroller: $("scroller"),
+    composer,
+    decisions,
+    say,
+    drawState,
+    refused,
+    offline: (is) => ($("offline").hidden = !is),
+    missing: () => ($("title").textContent = "Session not found"),
+    go: (next) => {
+      // The same process, another session: after /clear.
+      history.replaceState(null, "", `#/s/${encodeURIComponent(next)}`);
+      show(next);
+      void refreshList();
+    },
+    again: () => show(id),
+  });
   drawList($("sessions"), sessions, $("filter").value, id);
-  showState();
+  drawState();
 }
 
 function route() {
   const id = /^#\/s\/(.+)$/.exec(location.hash)?.[1];
   if (id) return show(decodeURIComponent(id));
-  open?.socket.close();
+  open?.close();
   open = undefined;
-  arrived = [];
   view.set([]);
   $("title").textContent = "Choose a session";
   $("offline").hidden = true;
   document.body.classList.remove("open");
   drawList($("sessions"), sessions, $("filter").value, undefined);
-  showState();
+  drawState();
 }
 
 /** Moves from message to message. @param {KeyboardEvent} event */
 function onKey(event) {
   const target = /** @type {HTMLElement} */ (event.target);
-  if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input[type=text], input[type=search], textarea")) return;
   const here = Number(document.activeElement?.closest("article")?.getAttribute("aria-posinset") ?? NaN);
   const at = Number.isNaN(here) ? view.end : here - 1;
   const keys = /** @type {Record<string, () => void>} */ ({
@@ -172,6 +127,8 @@ function onKey(event) {
     g: () => view.focus(0),
     G: () => view.toEnd(),
     o: () => document.activeElement?.querySelector("summary")?.click(),
+    i: () => composer.focus(),
+    d: () => decisions.focus(),
     "/": () => $("filter").focus(),
     Escape: () => (location.hash = "#/"),
   });
@@ -179,11 +136,14 @@ function onKey(event) {
   if (action && open) {
     event.preventDefault();
     action();
+  } else if (/^[1-9]$/.test(event.key) && decisions.choose(event.key)) {
+    event.preventDefault();
   }
 }
 
 $("filter").addEventListener("input", () => drawList($("sessions"), sessions, $("filter").value, open?.id));
 $("newest").addEventListener("click", () => view.toEnd());
+$("write").addEventListener("click", () => open?.write(!open.canWrite));
 addEventListener("keydown", onKey);
 addEventListener("hashchange", () => void begin());
 
@@ -194,4 +154,5 @@ async function begin() {
 }
 
 await begin();
-setInterval(() => document.visibilityState === "visible" && void refreshList(), LIST_PAUSE);
+// Who asked to be told is told though the page is not in sight.
+setInterval(() => (document.visibilityState === "visible" || notifier.isOn) && void refreshList(), LIST_PAUSE);

@@ -1,8 +1,12 @@
 // Lines of a transcript as a conversation: what is shown, in which order, each once. Draws nothing.
+// Invariant: drafts stand behind all that lines made.
+import { Draft } from "./draft.js";
 
 /**
  * @typedef {{ key: string, kind: "user"|"claude"|"thinking"|"tool"|"note", uuid: string|undefined, time: string|undefined,
- *   model?: string, text?: string, images?: any[], tool?: any, result?: any, outcome?: any, nested: Item[] }} Item
+ *   model?: string, text?: string, images?: any[], tool?: any, result?: any, outcome?: any, nested: Item[],
+ *   live?: boolean, message?: string, json?: string }} Item
+ * @typedef {{ added: Item[], changed: Item[] }} Made
  */
 
 /** What machines put into prompts; nobody typed it. */
@@ -22,17 +26,49 @@ export class Conversation {
     this.last = undefined;
     /** @type {string|undefined} the first line that has a name */
     this.first = undefined;
+    this.draft = new Draft();
   }
 
   /**
    * Takes a line that comes after all others.
    * @param {any} line
-   * @returns {{ added: Item[], changed: Item[] }}
+   * @returns {Made}
    */
   append(line) {
     const made = this.#take(line, false);
+    if (line.type === "assistant") made.added = made.added.filter((item) => !this.#replaceDraft(item, line.message?.id, made));
+    this.items.splice(this.items.length - this.draft.items.length, 0, ...made.added);
+    return made;
+  }
+
+  /**
+   * Takes an event of what is being said.
+   * @param {any} event
+   * @returns {Made}
+   */
+  stream(event) {
+    const made = this.draft.take(event);
     this.items.push(...made.added);
     return made;
+  }
+
+  /** Takes back what was being said and never became a line. @returns {boolean} whether there was anything */
+  dropDrafts() {
+    const gone = this.draft.clear();
+    this.items.length -= gone.length;
+    return gone.length > 0;
+  }
+
+  /** Whether a line took the place of a draft: it stays the item that it is. @param {Item} item @param {string} message @param {Made} made */
+  #replaceDraft(item, message, made) {
+    const before = this.draft.items.length;
+    const { item: draft, gone } = this.draft.replace(item, message);
+    if (!draft) return false;
+    this.items.splice(this.items.length - before, gone.length);
+    Object.assign(draft, item, { live: false, message: undefined, json: undefined });
+    if (item.kind === "tool") this.calls.set(item.tool.id, draft);
+    made.changed.push(draft);
+    return true;
   }
 
   /**

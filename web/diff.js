@@ -14,6 +14,9 @@ function drawn(lines) {
   return el("pre", { class: "diff", tabindex: "0", "aria-label": "Changed lines" }, code);
 }
 
+/** A unified diff. @param {unknown} text @returns {HTMLElement} */
+export const unified = (text) => drawn(plain(text).replace(/\n$/, "").split("\n").filter((line) => !/^(?:---|\+\+\+) /.test(line)));
+
 /** @param {unknown} text @param {string} mark */
 const marked = (text, mark) => (text ? plain(text).replace(/\n$/, "").split("\n").map((line) => mark + line) : []);
 

@@ -1,5 +1,6 @@
 // One item of a conversation as an element. Text goes in as text: see text.js and markdown.js.
 import { diffOf } from "./diff.js";
+import { Growing } from "./growing.js";
 import { markdown } from "./markdown.js";
 import { codeBlock, el, plain, short } from "./text.js";
 
@@ -7,6 +8,8 @@ import { codeBlock, el, plain, short } from "./text.js";
 
 const MAX_SHOWN = 100_000;
 const PICTURES = /^image\/(?:png|jpeg|gif|webp)$/;
+/** What starts a subagent: what it says lies in a transcript of its own, see `agents.js`. */
+const AGENTS = new Set(["Agent", "Task"]);
 const WHO = { user: "You", claude: "Claude", thinking: "Thinking", tool: "Tool", note: "Note" };
 
 /** @param {any} source @returns {HTMLElement|null} */
@@ -40,7 +43,7 @@ function resultOf(result) {
   });
 }
 
-/** A fold whose inside is made when it is opened first. @param {HTMLElement[]} head @param {Record<string, string>} attributes @param {() => Node[]} inside */
+/** A fold whose inside is made when it is opened first. @param {(Node|string)[]} head @param {Record<string, string>} attributes @param {() => Node[]} inside */
 function fold(head, attributes, inside) {
   const details = el("details", attributes, el("summary", {}, ...head));
   let made = false;
@@ -70,6 +73,7 @@ function tool(item) {
     else if (typeof input?.prompt === "string") inside.push(markdown(input.prompt));
     else if (input && Object.keys(input).length) inside.push(code(JSON.stringify(input, null, 2), "json"));
     if (item.nested.length) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent" }, ...item.nested.map(draw)));
+    else if (AGENTS.has(name)) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent", "data-call": String(item.tool.id) }));
     if (item.result && !(diff && !failed)) inside.push(...resultOf(item.result));
     return inside;
   });
@@ -82,20 +86,42 @@ function bodyOf(item) {
     case "tool":
       return [tool(item)];
     case "thinking":
+      if (item.live) return [el("div", { class: "who" }, "Thinking"), grown(item)];
       return [fold([el("span", {}, item.model ?? "Thinking"), " ", el("span", { class: "arg" }, short(text, 80))], { class: "thinking" }, () => [markdown(text)])];
     case "user": {
       const pictures = (item.images ?? []).flatMap((image) => picture(image.source) ?? []);
       return [el("div", { class: "who" }, "You"), el("div", { class: "said" }, markdown(text), ...pictures)];
     }
     case "claude":
+      if (item.live) return [el("div", { class: "said" }, grown(item))];
       return [el("div", { class: "said" }, markdown(text.length > MAX_SHOWN ? text.slice(0, MAX_SHOWN) + "…" : text))];
     default:
       return [document.createTextNode(plain(text))];
   }
 }
 
+/** What is being said, as far as it is drawn. @type {WeakMap<Item, Growing>} */
+const growing = new WeakMap();
+
+/** @param {Item} item */
+function grown(item) {
+  const text = growing.get(item) ?? new Growing();
+  growing.set(item, text);
+  text.set((item.text ?? "").slice(0, MAX_SHOWN));
+  return text.node;
+}
+
+/** Draws what was added to an item where it stands; false if it is to be drawn anew. @param {Item} item @param {HTMLElement} node */
+export function grow(item, node) {
+  const text = growing.get(item);
+  if (!item.live || item.kind === "tool" || !text || !node.contains(text.node)) return false;
+  grown(item);
+  return true;
+}
+
 /** @param {Item} item @returns {HTMLElement} */
 export function draw(item) {
-  const label = `${WHO[item.kind]}: ${short(item.kind === "tool" ? `${item.tool?.name} ${argument(item.tool?.input)}` : item.text, 60)}`;
-  return el("article", { class: item.kind, tabindex: "-1", "aria-label": label, "data-key": item.key }, ...bodyOf(item));
+  const about = item.kind === "tool" ? `${item.tool?.name} ${argument(item.tool?.input)}` : item.live ? "" : item.text;
+  const label = `${WHO[item.kind]}: ${short(about, 60)}`;
+  return el("article", { class: item.live ? `${item.kind} live` : item.kind, tabindex: "-1", "aria-label": label, "data-key": item.key }, ...bodyOf(item));
 }

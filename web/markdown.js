@@ -137,7 +137,10 @@ function table(rows) {
   return el("table", {}, el("thead", {}, el("tr", {}, ...cells(rows[0], "th"))), el("tbody", {}, ...body));
 }
 
+/** @param {unknown} text @returns {HTMLElement[]} */
+export const blocksOf = (text) => blocks(plain(text).split("\n"), 0);
+
 /** @param {unknown} text @returns {HTMLElement} */
 export function markdown(text) {
-  return el("div", { class: "md", dir: "auto" }, ...blocks(plain(text).split("\n"), 0));
+  return el("div", { class: "md", dir: "auto" }, ...blocksOf(text));
 }

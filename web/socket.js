@@ -7,12 +7,12 @@ const BEGIN_WITH = 80;
 
 export class SessionSocket {
   /**
-   * @param {string} id
+   * @param {string} path of what is read
    * @param {{ line: (line: any) => void, frame: (frame: any) => void, online: (is: boolean) => void, refused: () => void }} to
    * @param {() => string|undefined} last the last line that came
    */
-  constructor(id, to, last) {
-    this.id = id;
+  constructor(path, to, last) {
+    this.path = path;
     this.to = to;
     this.last = last;
     this.pause = FIRST_PAUSE;
@@ -46,7 +46,7 @@ export class SessionSocket {
     const last = this.last();
     const query = last ? `fromUuid=${encodeURIComponent(last)}` : `last=${BEGIN_WITH}`;
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(`${scheme}//${location.host}/api/claude/sessions/${encodeURIComponent(this.id)}/subscribe?${query}`);
+    const socket = new WebSocket(`${scheme}//${location.host}${this.path}/subscribe?${query}`);
     this.socket = socket;
     socket.onopen = () => {
       this.pause = FIRST_PAUSE;
@@ -81,7 +81,7 @@ export class SessionSocket {
   async #try() {
     if (this.closed) return;
     try {
-      const answer = await fetch(`/api/claude/sessions/${encodeURIComponent(this.id)}`);
+      const answer = await fetch(this.path);
       if (this.closed) return;
       if (answer.status === 401 || answer.status === 404) {
         this.to.refused();
@@ -96,4 +96,6 @@ export class SessionSocket {
 }
 
 /** What the server tells beside lines of the transcript. */
-const OURS = new Set(["state", "typing", "ack", "subscribed", "caught_up", "session", "reset", "error"]);
+const OURS = new Set(
+  "state typing subscribed caught_up session reset error writing queued sent ack unqueued stream_event decision decision_closed".split(" "),
+);

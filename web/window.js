@@ -11,12 +11,14 @@ export class Window {
    * @param {{ before: HTMLElement, items: HTMLElement, after: HTMLElement }} boxes
    * @param {(item: T) => HTMLElement} draw
    * @param {(item: T) => number} guess its height before it was drawn
+   * @param {(item: T, node: HTMLElement) => boolean} grow draws what was added to an item, if its element can stay
    */
-  constructor(scroller, boxes, draw, guess) {
+  constructor(scroller, boxes, draw, guess, grow) {
     this.scroller = scroller;
     this.boxes = boxes;
     this.draw = draw;
     this.guess = guess;
+    this.grow = grow;
     /** @type {T[]} */
     this.items = [];
     /** @type {Map<T, number>} */
@@ -29,7 +31,8 @@ export class Window {
     this.follows = true;
     /** @type {() => void} called when the beginning is near */
     this.onTop = () => {};
-    this.onScroll = () => {};
+    /** @type {() => void} called when the end may have come into sight, or gone out of it */
+    this.onEnd = () => {};
     this.pending = false;
     /** @type {{ node: HTMLElement, top: number }|null} */
     this.held = null;
@@ -37,7 +40,7 @@ export class Window {
       this.follows = this.#fromEnd() < 40;
       this.held = this.#anchor();
       this.update();
-      this.onScroll();
+      this.onEnd();
     });
     this.watcher = new ResizeObserver(() => this.#resized());
     new ResizeObserver(() => this.update()).observe(scroller);
@@ -69,7 +72,7 @@ export class Window {
   appended(changed) {
     for (const item of changed) {
       const old = this.drawn.get(item);
-      if (!old) continue;
+      if (!old || this.grow(item, old)) continue;
       const made = this.draw(item);
       const wasOpen = [...old.querySelectorAll("details")].map((fold) => fold.open);
       this.drawn.set(item, made);
@@ -143,6 +146,7 @@ export class Window {
     this.boxes.after.style.height = `${this.#sum(end, items.length)}px`;
     this.#hold(anchor);
     if (scroller.scrollTop < room && items.length) this.onTop();
+    this.onEnd();
   }
 
   /** What is looked at first, and where it is. @returns {{ node: HTMLElement, top: number }|null} */
@@ -186,7 +190,7 @@ export class Window {
     }
     let next = box.firstElementChild;
     for (const node of wanted) {
-      if (node === next) next = next.nextElementSibling;
+      if (next && node === next) next = next.nextElementSibling;
       else {
         box.insertBefore(node, next);
         this.watcher.observe(node);

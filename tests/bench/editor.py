@@ -73,6 +73,10 @@ class Editor:
     def token(self) -> str:
         return self._nvim.locks()[0]["authToken"]
 
+    @property
+    def pid(self) -> int:
+        return self._nvim.server_pid
+
     def path(self, name: str) -> str:
         return str(self._nvim.project / name)
 

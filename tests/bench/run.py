@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import chat, diffs, editor, journal, notebook, sessions, tools, transcript, wire  # noqa: E402
+from bench import chat, diffs, editor, journal, notebook, sessions, tools, transcript, web, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The machine's other work comes and goes; what the code takes is what is left when it is gone.
@@ -53,6 +53,7 @@ def main() -> int:
         tools_that_write,
         journal_of_turns,
         reading,
+        served,
         transcripts,
         growing,
         chats,
@@ -222,6 +223,15 @@ def reading(directory: Path, version: str):
             yield Row(name, f"{measured:.0f} {unit}", f"≥ {-limit:.0f} {unit}", measured >= -limit)
         else:
             yield at_most(name, measured, limit, unit)
+
+
+def served(directory: Path, version: str):
+    """Sessions on a page: to those who read, and for Neovim meanwhile."""
+    for name, measured, limit, unit, note in web.measure(directory, version, RUNS):
+        if limit < 0:
+            yield Row(name, f"{measured:.0f} {unit}", f"≥ {-limit:.0f} {unit}", measured >= -limit)
+        else:
+            yield at_most(name, measured, limit, unit, note=note)
 
 
 def handlers(directory: Path, version: str):

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from websockets.sync.client import connect
@@ -92,9 +93,19 @@ class Browser:
     def text(self) -> str:
         return self.js("document.body.innerText")
 
-    def key(self, key: str) -> None:
+    def key(self, key: str, *, shift: bool = False) -> None:
+        text = "\r" if key == "Enter" else key if len(key) == 1 else ""
         for kind in ("keyDown", "keyUp"):
-            self.command("Input.dispatchKeyEvent", type=kind, key=key, text=key if len(key) == 1 else "")
+            self.command("Input.dispatchKeyEvent", type=kind, key=key, text=text, modifiers=8 if shift else 0)
+
+    def type(self, text: str) -> None:
+        """What a keyboard types into whatever has the focus, at once."""
+        self.command("Input.insertText", text=text)
+
+    def before_pages(self, script: str) -> Callable[[], None]:
+        """Runs a script in each page before its own, until what is given back is called."""
+        made = self.command("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
+        return lambda: self.command("Page.removeScriptToEvaluateOnNewDocument", identifier=made) and None
 
     def size(self, width: int, height: int, *, mobile: bool = False) -> None:
         self.command(

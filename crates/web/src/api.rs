@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
+use crate::agents;
 use crate::answer::{self, Answer};
 use crate::door::{Door, Refusal};
 use crate::files;
@@ -65,7 +66,8 @@ pub(crate) async fn answer(
         Some(Route::Login) if request.method() == Method::POST => log_in(&site, request).await,
         Some(Route::Login) => not_so(),
         Some(_) if request.method() != Method::GET => not_so(),
-        Some(Route::Subscribe(id)) => subscribe(&site, id, upgrade, request).await,
+        Some(Route::Subscribe(id)) => subscribe(&site, id, None, upgrade, request).await,
+        Some(Route::SubscribeAgent(id, agent)) => subscribe(&site, id, Some(agent), upgrade, request).await,
         Some(route) => match judge(&site, request.headers()) {
             Ok(()) => read(&site, &route, request.uri().query()).await,
             Err(refused) => refused.answer(),
@@ -149,13 +151,29 @@ async fn read(site: &Site, route: &Route<'_>, asked: Option<&str>) -> Answer {
             let limit = query(asked, "limit").and_then(|limit| limit.parse().ok());
             messages::before(channel, query(asked, "before").as_deref(), limit).await
         }
-        Route::Login | Route::Subscribe(_) => answer::error(StatusCode::NOT_FOUND, "Not found"),
+        Route::Agents(id) => match agents::all(&site.sessions, id).await {
+            Some(agents) => answer::json(StatusCode::OK, &json!({ "agents": agents })),
+            None => answer::not_found(),
+        },
+        Route::Agent(id, agent) => match agents::one(&site.sessions, id, agent).await {
+            Some(agent) => answer::json(StatusCode::OK, &agent),
+            None => answer::not_found(),
+        },
+        Route::Login | Route::Subscribe(_) | Route::SubscribeAgent(..) => {
+            answer::error(StatusCode::NOT_FOUND, "Not found")
+        }
     }
 }
 
 /// Judges a request for a socket before anything is upgraded. A client that shows nothing and is no page may say who it is in its
 /// first frame: it is told nothing before.
-async fn subscribe(site: &Site, id: &str, upgrade: Upgrade, mut request: Request<Incoming>) -> Answer {
+async fn subscribe(
+    site: &Site,
+    id: &str,
+    agent: Option<&str>,
+    upgrade: Upgrade,
+    mut request: Request<Incoming>,
+) -> Answer {
     let handshake = {
         let mut bare = Request::new(());
         *bare.method_mut() = request.method().clone();
@@ -171,7 +189,7 @@ async fn subscribe(site: &Site, id: &str, upgrade: Upgrade, mut request: Request
         Err(Outside::Nothing) if !request.headers().contains_key(ORIGIN) => true,
         Err(outside) => return outside.answer(),
     };
-    if !unknown && site.sessions.find(id).await.is_none() {
+    if !unknown && agents::transcript(&site.sessions, id, agent).await.is_none() {
         return answer::not_found();
     }
     let asked = request.uri().query();
@@ -180,7 +198,7 @@ async fn subscribe(site: &Site, id: &str, upgrade: Upgrade, mut request: Request
         last: query(asked, "last").and_then(|last| last.parse().ok()),
     };
     let wish = (wish != Wish::default()).then_some(wish);
-    let plan = Plan { id: id.to_owned(), wish, unknown };
+    let plan = Plan { id: id.to_owned(), agent: agent.map(str::to_owned), wish, unknown };
     *lock(&upgrade) = Some((hyper::upgrade::on(&mut request), plan));
     let (mut parts, ()) = handshake.into_parts();
     answer::dress(&mut parts.headers);

@@ -1,6 +1,6 @@
 //! One transcript on its way to all who read it: its file is read once for all of them who keep up, page by page.
 //!
-//! Invariants: one thread reads it at a time; pages that several want are kept, up to [`MAX_KEPT`]; nobody waits for another
+//! Invariants: one thread reads it at a time; pages that several want are kept, within a bound for each; nobody waits for another
 //! reader, only for the disk.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,6 +18,8 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 const PAGE: usize = 256 * 1024;
 /// Bytes of pages that are kept for others.
 const MAX_KEPT: usize = 4 * 1024 * 1024;
+/// So many more for each who reads: they are as far apart as what their sockets hold, and one who finds a page gone reads it again.
+const KEPT_FOR_EACH: usize = 1024 * 1024;
 
 /// Some lines that follow one another, ready to be sent.
 #[derive(Debug)]
@@ -92,6 +94,7 @@ struct Inner {
     kept: BTreeMap<usize, Arc<Page>>,
     oldest: VecDeque<usize>,
     kept_bytes: usize,
+    max_kept: usize,
     /// What `touched` was when the end of the file was reached last.
     at_end: u64,
 }
@@ -104,7 +107,14 @@ impl Channel {
         end: impl FnOnce() + Send + Sync + 'static,
     ) -> Self {
         let feed = Feed::new(&file);
-        let inner = Inner { feed, kept: BTreeMap::new(), oldest: VecDeque::new(), kept_bytes: 0, at_end: 0 };
+        let inner = Inner {
+            feed,
+            kept: BTreeMap::new(),
+            oldest: VecDeque::new(),
+            kept_bytes: 0,
+            max_kept: MAX_KEPT,
+            at_end: 0,
+        };
         Self { file, inner: Arc::new(Mutex::new(inner)), touched, readers, _end: End(Some(Box::new(end))) }
     }
 
@@ -139,6 +149,7 @@ impl Channel {
             if place.number >= inner.feed.len() && inner.at_end >= touched {
                 return Ok(Next::End);
             }
+            inner.max_kept = MAX_KEPT + KEPT_FOR_EACH * self.touched.receiver_count();
             inner = self.read(inner, move |inner| inner.fetch(place.number, touched)).await?;
         }
     }
@@ -273,7 +284,7 @@ impl Inner {
         if let Some(before) = self.kept.insert(page.from, page) {
             self.kept_bytes -= before.bytes;
         }
-        while self.kept_bytes > MAX_KEPT && self.oldest.len() > 1 {
+        while self.kept_bytes > self.max_kept && self.oldest.len() > 1 {
             let Some(page) = self.oldest.pop_front().and_then(|from| self.kept.remove(&from)) else { break };
             self.kept_bytes -= page.bytes;
         }

@@ -15,14 +15,23 @@ const FILES: &[(&str, &[u8])] = &[
     file!("app.css"),
     file!("app.js"),
     file!("api.js"),
+    file!("agents.js"),
+    file!("composer.js"),
     file!("conversation.js"),
+    file!("decisions.js"),
     file!("diff.js"),
+    file!("draft.js"),
     file!("draw.js"),
+    file!("growing.js"),
     file!("list.js"),
     file!("markdown.js"),
+    file!("notify.js"),
+    file!("outbox.js"),
+    file!("reader.js"),
     file!("socket.js"),
     file!("text.js"),
     file!("window.js"),
+    file!("write.css"),
 ];
 
 const PAGE: &[u8] = include_bytes!("../../../web/index.html");

@@ -9,6 +9,7 @@
 //! - A GET changes nothing.
 //! - What one reader does, or does not, slows and costs only itself: memory for it is bounded, whatever the transcript holds.
 
+mod agents;
 mod answer;
 mod api;
 mod channel;

@@ -10,6 +10,9 @@ pub(crate) enum Route<'a> {
     One(&'a str),
     Messages(&'a str),
     Subscribe(&'a str),
+    Agents(&'a str),
+    Agent(&'a str, &'a str),
+    SubscribeAgent(&'a str, &'a str),
 }
 
 /// What a path asks for; nothing if nothing is there.
@@ -21,11 +24,14 @@ pub(crate) fn route(path: &str) -> Option<Route<'_>> {
     if rest.is_empty() {
         return Some(Route::List);
     }
-    let mut parts = rest.strip_prefix('/')?.splitn(2, '/');
-    match (parts.next()?, parts.next()) {
-        (id, None) => Some(Route::One(id)),
-        (id, Some("messages")) => Some(Route::Messages(id)),
-        (id, Some("subscribe")) => Some(Route::Subscribe(id)),
+    let parts: Vec<_> = rest.strip_prefix('/')?.splitn(5, '/').collect();
+    match *parts.as_slice() {
+        [id] => Some(Route::One(id)),
+        [id, "messages"] => Some(Route::Messages(id)),
+        [id, "subscribe"] => Some(Route::Subscribe(id)),
+        [id, "agents"] => Some(Route::Agents(id)),
+        [id, "agents", agent] => Some(Route::Agent(id, agent)),
+        [id, "agents", agent, "subscribe"] => Some(Route::SubscribeAgent(id, agent)),
         _ => None,
     }
 }
@@ -73,9 +79,18 @@ mod tests {
         assert_eq!(route("/api/claude/sessions/a"), Some(Route::One("a")));
         assert_eq!(route("/api/claude/sessions/a/messages"), Some(Route::Messages("a")));
         assert_eq!(route("/api/claude/sessions/a/subscribe"), Some(Route::Subscribe("a")));
-        for path in
-            ["/", "/api", "/api/claude/sessionsx", "/api/claude/sessions/a/subscribe/b", "/api/claude/sessions/a/x"]
-        {
+        assert_eq!(route("/api/claude/sessions/a/agents"), Some(Route::Agents("a")));
+        assert_eq!(route("/api/claude/sessions/a/agents/b"), Some(Route::Agent("a", "b")));
+        assert_eq!(route("/api/claude/sessions/a/agents/b/subscribe"), Some(Route::SubscribeAgent("a", "b")));
+        for path in [
+            "/",
+            "/api",
+            "/api/claude/sessionsx",
+            "/api/claude/sessions/a/subscribe/b",
+            "/api/claude/sessions/a/x",
+            "/api/claude/sessions/a/agents/b/x",
+            "/api/claude/sessions/a/agents/b/subscribe/c",
+        ] {
             assert_eq!(route(path), None, "{path}");
         }
     }

@@ -12,6 +12,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use crate::agents;
 use crate::frames::{self, Inward, Outward};
 use crate::gate::{NotYet, Shown};
 use crate::server::Site;
@@ -26,6 +27,8 @@ const GRACE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) id: String,
+    /// The subagent that is read, and not the session itself.
+    pub(crate) agent: Option<String>,
     /// What the address asks for.
     pub(crate) wish: Option<Wish>,
     /// Whether it has yet to say who it is.
@@ -47,13 +50,13 @@ pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
     site: &Arc<Site>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let Plan { id, mut wish, unknown } = plan;
+    let Plan { id, agent, mut wish, unknown } = plan;
     if unknown && !say_who(&mut socket, site).await {
         let frame = CloseFrame { code: CloseCode::Policy, reason: "Unauthorized".into() };
         timeout(Duration::from_secs(1), socket.close(Some(frame))).await.ok();
         return;
     }
-    let channel = match site.sessions.find(&id).await {
+    let channel = match agents::transcript(&site.sessions, &id, agent.as_deref()).await {
         Some(file) => site.sessions.channel(&file),
         None => None,
     };
@@ -78,6 +81,8 @@ pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
             Err(words) => drop(order.try_send(Order::Say(Outward::Error { error: &words }.text()))),
         }
     }
+    // A subagent is no process, and so does nothing by itself that could be told.
+    let id = agent.unwrap_or(id);
     let mut stream = Stream::new(sink, &site.sessions, &site.limits, id, channel).await;
     let goodbye = tokio::select! {
         over = stream.run(wish, &mut orders) => match over {

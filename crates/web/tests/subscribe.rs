@@ -247,3 +247,35 @@ async fn a_line_larger_than_a_frame_arrives_whole() {
     assert_eq!(socket.next().await.unwrap(), big);
     assert_eq!(socket.uuids(1).await, ["u2"]);
 }
+
+#[tokio::test]
+async fn a_subagent_in_a_file_of_its_own_is_listed_and_read_as_it_is_written() {
+    let lab = Lab::new();
+    lab.append("s", &lines(0..2));
+    let folder = lab.transcript("s").with_extension("").join("subagents");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("agent-a1.meta.json"), r#"{"agentType":"Explore","toolUseId":"t1","description":"Look"}"#)
+        .unwrap();
+    let secret = json!({ "type": "attachment", "uuid": "x", "secret": "s3cr3t" }).to_string();
+    let write = |lines: &[String]| {
+        use std::io::Write as _;
+        let mut file = fs::File::options().append(true).create(true).open(folder.join("agent-a1.jsonl")).unwrap();
+        lines.iter().for_each(|line| file.write_all(format!("{line}\n").as_bytes()).unwrap());
+    };
+    write(&[line(10), secret, line(11)]);
+    let (status, listed) = lab.get("/api/claude/sessions/s/agents").await;
+    assert_eq!(status, 200);
+    assert_eq!((&listed["agents"][0]["id"], &listed["agents"][0]["toolUseId"]), (&json!("a1"), &json!("t1")));
+    assert!(!listed.to_string().contains("jsonl"), "no file is named");
+    let mut socket = lab.subscribe("s/agents/a1", "").await;
+    let history = socket.history().await;
+    assert_eq!(history, names(10..12), "and nothing that is not let out");
+    write(&lines(12..13));
+    assert_eq!(socket.uuids(1).await, names(12..13));
+    for path in ["s/agents/a2", "s/agents/..%2F..%2Fs", "s/agents/", "other/agents/a1", "other/agents"] {
+        let (status, body) = lab.get(&format!("/api/claude/sessions/{path}")).await;
+        assert_eq!((status, body), (404, json!({ "error": "Session not found" })), "{path}");
+        let refused = lab.knock(&format!("/api/claude/sessions/{path}/subscribe"), &[&lab.host(), &lab.bearer()]).await;
+        assert_eq!(refused.err(), Some(404), "{path}");
+    }
+}

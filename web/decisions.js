@@ -1,0 +1,223 @@
+// What waits for a person, each as a card: what it is about, the changes, the choices. A card is answered once and goes when the
+// session says that it is over, wherever that was decided. What was typed into it stays while the connection comes and goes.
+import { unified } from "./diff.js";
+import { markdown } from "./markdown.js";
+import { codeBlock, el, plain, short } from "./text.js";
+
+/** @typedef {{ frame: any, node: HTMLElement, stale: boolean, sent: boolean }} Card */
+
+const KINDS = /** @type {Record<string, string>} */ ({
+  permission: "Permission",
+  question: "Question",
+  plan: "Plan",
+  diff: "Changes",
+  code: "Code",
+});
+const OUTCOMES = /** @type {Record<string, string>} */ ({ accepted: "Accepted", rejected: "Rejected", closed: "Closed: nobody decided" });
+/** How long an outcome stays in sight. */
+const SEEN = 2500;
+/** How long a card may wait to be told again after the connection came back. */
+const TOLD_AGAIN = 3000;
+
+export class Decisions {
+  /**
+   * @param {HTMLElement} box
+   * @param {(frame: any) => boolean} send
+   * @param {(words: string) => void} say for those who do not see the page
+   */
+  constructor(box, send, say) {
+    this.box = box;
+    this.send = send;
+    this.say = say;
+    /** @type {Map<number|string, Card>} */
+    this.cards = new Map();
+    this.canWrite = false;
+    this.#show();
+  }
+
+  /** @param {any} frame */
+  hear(frame) {
+    const card = this.cards.get(frame.id);
+    if (frame.type === "decision") {
+      if (card && JSON.stringify(card.frame) === JSON.stringify(frame)) {
+        Object.assign(card, { stale: false, sent: false });
+        this.#enable(card);
+      } else {
+        this.#add(frame, card);
+      }
+    } else if (card && frame.type === "decision_closed") {
+      this.#close(card, OUTCOMES[frame.outcome] ?? short(frame.outcome, 60));
+    } else if (card && frame.type === "error") {
+      card.sent = false;
+      this.#enable(card);
+      tell(card, `Not decided: ${plain(frame.reason ?? frame.error)}`);
+    }
+  }
+
+  /** @param {boolean} can */
+  allow(can) {
+    this.canWrite = can;
+    for (const card of this.cards.values()) this.#enable(card);
+  }
+
+  /** The connection is gone: what still waits is told again. */
+  lost() {
+    this.canWrite = false;
+    for (const card of this.cards.values()) {
+      card.stale = true;
+      this.#enable(card);
+    }
+  }
+
+  /** It is back, and all has been told. */
+  back() {
+    const stale = [...this.cards.values()].filter((card) => card.stale);
+    setTimeout(() => stale.filter((card) => card.stale).forEach((card) => this.#close(card, "It is over")), TOLD_AGAIN);
+  }
+
+  clear() {
+    this.cards.clear();
+    this.box.replaceChildren();
+    this.#show();
+  }
+
+  /** Brings the keyboard to the first one. */
+  focus() {
+    /** @type {HTMLElement|null} */ (this.box.querySelector(".card"))?.focus();
+  }
+
+  /** Chooses by number in the card that has the keyboard; whether there is such a choice. @param {string} digit */
+  choose(digit) {
+    const card = document.activeElement?.closest(".card");
+    const button = /** @type {HTMLButtonElement|undefined} */ (card?.querySelectorAll("button.choice")[Number(digit) - 1]);
+    button?.click();
+    return button !== undefined;
+  }
+
+  /** @param {any} frame @param {Card|undefined} before */
+  #add(frame, before) {
+    const title = plain(frame.title ?? KINDS[frame.kind] ?? "Claude asks");
+    const head = el("header", {}, el("span", { class: "badge" }, KINDS[frame.kind] ?? "Decision"), el("strong", {}, title));
+    const node = el("section", { class: "card", tabindex: "-1", role: "group", "aria-label": `Claude waits: ${short(title)}` }, head);
+    const card = { frame, node, stale: false, sent: false };
+    node.append(el("div", { class: "about" }, ...aboutOf(frame)));
+    const choices = list(frame.choices);
+    if (choices.some((choice) => choice.message)) {
+      node.append(el("textarea", { class: "words", rows: "1", placeholder: "Words to Claude, if you like", "aria-label": "Words to Claude" }));
+    }
+    const buttons = choices.map((choice, at) => {
+      const number = at < 9 ? [el("kbd", { "aria-hidden": "true" }, String(at + 1))] : [];
+      const button = el("button", { type: "button", class: at ? "choice" : "choice first" }, ...number, short(choice.label ?? choice.id, 80));
+      button.addEventListener("click", () => this.#decide(card, choice));
+      return button;
+    });
+    node.append(el("footer", {}, ...buttons), el("p", { class: "hint", role: "status" }));
+    this.cards.set(frame.id, card);
+    if (before) before.node.replaceWith(node);
+    else this.box.append(node);
+    this.#enable(card);
+    this.#show();
+    this.say(`Claude waits for you: ${short(title, 200)}`);
+  }
+
+  /** @param {Card} card @param {any} choice */
+  #decide(card, choice) {
+    if (card.sent || card.stale) return;
+    const decided = /** @type {any} */ ({ type: "decide", id: card.frame.id, choice: choice.id });
+    const words = /** @type {HTMLTextAreaElement|null} */ (card.node.querySelector(".words"))?.value.trim();
+    if (choice.message && words) decided.message = words;
+    if (choice.answers) {
+      const { answers, missing } = answersOf(card.node);
+      if (missing) {
+        tell(card, "This one has no answer yet.");
+        missing.focus();
+        return;
+      }
+      decided.answers = answers;
+    }
+    if (!this.send(decided)) return;
+    card.sent = true;
+    this.#enable(card);
+  }
+
+  /** @param {Card} card */
+  #enable(card) {
+    const choices = card.node.querySelectorAll("button.choice");
+    const open = this.canWrite && !card.sent && !card.stale;
+    for (const button of choices) /** @type {HTMLButtonElement} */ (button).disabled = !open;
+    card.node.toggleAttribute("aria-busy", card.sent);
+    if (card.sent) tell(card, "Sent…");
+    else if (card.stale) tell(card, "Offline");
+    else if (!choices.length) tell(card, "This is decided in Neovim.");
+    else tell(card, open ? "" : "You only read here: switch Write on to answer, or answer in Neovim.");
+  }
+
+  /** @param {Card} card @param {string} outcome */
+  #close(card, outcome) {
+    this.cards.delete(card.frame.id);
+    const had = card.node.contains(document.activeElement);
+    card.node.classList.add("over");
+    card.node.querySelectorAll("button, textarea, input").forEach((one) => one.setAttribute("disabled", ""));
+    tell(card, outcome);
+    this.say(outcome);
+    if (had) /** @type {HTMLElement|null} */ (document.querySelector("#prompt:not([disabled])"))?.focus();
+    setTimeout(() => {
+      card.node.remove();
+      this.#show();
+    }, SEEN);
+  }
+
+  #show() {
+    this.box.hidden = !this.box.childElementCount;
+  }
+}
+
+/** @param {unknown} value @returns {any[]} */
+const list = (value) => (Array.isArray(value) ? value : []);
+
+/** @param {Card} card @param {string} words */
+function tell(card, words) {
+  const hint = card.node.querySelector(".hint");
+  if (hint && hint.textContent !== words) hint.textContent = words;
+}
+
+/** @param {any} frame @returns {Node[]} */
+function aboutOf(frame) {
+  /** @type {Node[]} */
+  const about = [];
+  if (frame.text) about.push(frame.kind === "plan" || frame.kind === "question" ? markdown(frame.text) : codeBlock(plain(frame.text)));
+  for (const file of list(frame.files)) {
+    about.push(el("h3", { class: "file" }, plain(file?.path)), unified(file?.diff));
+  }
+  list(frame.questions).forEach((question, at) => about.push(questionOf(question, `${frame.id}-${at}`)));
+  return about;
+}
+
+/** @param {any} question @param {string} name */
+function questionOf(question, name) {
+  const kind = question?.multiSelect ? "checkbox" : "radio";
+  const options = list(question?.options).map((option) => {
+    const input = el("input", { type: kind, name: `q-${name}`, value: plain(option?.label) });
+    const words = el("span", {}, el("strong", {}, plain(option?.label)), " ", el("small", {}, plain(option?.description)));
+    return el("label", { class: "option" }, input, words);
+  });
+  const other = el("input", { type: "text", class: "other", placeholder: "Another answer", "aria-label": "Another answer", autocomplete: "off" });
+  const legend = el("legend", {}, ...(question?.header ? [el("span", { class: "badge" }, plain(question.header))] : []), plain(question?.question));
+  const box = el("fieldset", {}, legend, ...options, other);
+  box.dataset.question = String(question?.question ?? "");
+  return box;
+}
+
+/** @param {HTMLElement} node @returns {{ answers: Record<string, string>, missing: HTMLElement|undefined }} */
+function answersOf(node) {
+  /** @type {Record<string, string>} */
+  const answers = {};
+  for (const box of node.querySelectorAll("fieldset")) {
+    const chosen = [...box.querySelectorAll("input:checked")].map((input) => /** @type {HTMLInputElement} */ (input).value);
+    const other = /** @type {HTMLInputElement} */ (box.querySelector(".other"));
+    if (other.value.trim()) chosen.push(other.value.trim());
+    if (!chosen.length) return { answers, missing: box.querySelector("input") ?? other };
+    answers[box.dataset.question ?? ""] = chosen.join(", ");
+  }
+  return { answers, missing: undefined };
+}

@@ -1,0 +1,127 @@
+// What Claude says while it says it: blocks of a message as stream events bring them. Each is an item of the conversation like any
+// other, until the line of the transcript takes its place: see `conversation.js`.
+
+/** @typedef {import("./conversation.js").Item} Item */
+
+const ARGUMENT = /"(?:description|command|file_path|notebook_path|pattern|path|query|url|prompt|skill)"\s*:\s*"((?:[^"\\]|\\.)*)/;
+const MAX_BLOCKS = 1000;
+
+let number = 0;
+
+export class Draft {
+  constructor() {
+    /** What no line has taken the place of, in order. @type {Item[]} */
+    this.items = [];
+    /** Those of the message that is being said, by their place in it. @type {Map<number, Item>} */
+    this.open = new Map();
+    this.message = "";
+  }
+
+  /**
+   * Takes an event of the Messages API.
+   * @param {any} event
+   * @returns {{ added: Item[], changed: Item[] }}
+   */
+  take(event) {
+    /** @type {{ added: Item[], changed: Item[] }} */
+    const made = { added: [], changed: [] };
+    const item = this.open.get(event?.index);
+    if (event?.type === "message_start") {
+      made.changed.push(...this.#end());
+      this.message = String(event.message?.id ?? "");
+    } else if (event?.type === "content_block_start" && this.items.length < MAX_BLOCKS) {
+      const block = this.#begin(event.content_block);
+      if (!block) return made;
+      this.open.set(event.index, block);
+      this.items.push(block);
+      made.added.push(block);
+    } else if (event?.type === "content_block_delta" && item) {
+      if (grow(item, event.delta)) made.changed.push(item);
+    } else if (event?.type === "content_block_stop" && item) {
+      item.live = false;
+      if (item.kind === "tool") finish(item);
+      made.changed.push(item);
+    } else if (event?.type === "message_stop") {
+      made.changed.push(...this.#end());
+    }
+    return made;
+  }
+
+  /** The message is over: nothing is added to its blocks. */
+  #end() {
+    const ended = [...this.open.values()].filter((item) => item.live);
+    for (const item of ended) item.live = false;
+    this.open.clear();
+    return ended;
+  }
+
+  /**
+   * The item whose place a block of a line takes; it is a draft no more, and those before it are over.
+   * @param {Item} final
+   * @param {string|undefined} message the id of the line's message
+   * @returns {{ item: Item|undefined, gone: Item[] }}
+   */
+  replace(final, message) {
+    const isSame = (/** @type {Item} */ one) =>
+      one.kind === final.kind &&
+      (one.kind === "tool" ? one.tool.id === final.tool.id : !one.message?.startsWith("msg_") || !message || one.message === message);
+    const at = this.items.findIndex(isSame);
+    if (at < 0) return { item: undefined, gone: [] };
+    const gone = this.items.splice(0, at + 1);
+    const item = gone.pop();
+    for (const [index, one] of this.open) if (one === item || gone.includes(one)) this.open.delete(index);
+    return { item, gone };
+  }
+
+  /** Nothing follows any more: what was a draft is taken back. @returns {Item[]} */
+  clear() {
+    this.open.clear();
+    return this.items.splice(0);
+  }
+
+  /** @param {any} block @returns {Item|undefined} */
+  #begin(block) {
+    const of = { key: `draft-${number++}`, uuid: undefined, time: undefined, nested: [], live: true, message: this.message };
+    if (block?.type === "text") return { ...of, kind: "claude", text: String(block.text ?? "") };
+    if (block?.type === "thinking") return { ...of, kind: "thinking", text: String(block.thinking ?? "") };
+    if (block?.type === "tool_use") {
+      return { ...of, kind: "tool", json: "", tool: { id: block.id, name: String(block.name ?? "?"), input: block.input ?? {} } };
+    }
+    return undefined;
+  }
+}
+
+/** @param {Item} item @param {any} delta @returns {boolean} whether that changed it */
+function grow(item, delta) {
+  const [kind, text] = [delta?.type, delta?.text ?? delta?.thinking ?? delta?.partial_json];
+  if (typeof text !== "string" || !text) return false;
+  if (kind === "input_json_delta" && item.kind === "tool") {
+    item.json += text;
+    const known = ARGUMENT.exec(item.json ?? "")?.[1];
+    if (known) item.tool = { ...item.tool, input: { description: unescaped(known) } };
+    return known !== undefined;
+  }
+  if ((kind === "text_delta" && item.kind === "claude") || (kind === "thinking_delta" && item.kind === "thinking")) {
+    item.text += text;
+    return true;
+  }
+  return false;
+}
+
+/** @param {string} text the inside of a JSON string, perhaps cut */
+function unescaped(text) {
+  try {
+    return JSON.parse(`"${text.replace(/\\(?:u[0-9a-fA-F]{0,3})?$/, "")}"`);
+  } catch {
+    return text;
+  }
+}
+
+/** @param {Item} item */
+function finish(item) {
+  try {
+    if (item.json) item.tool = { ...item.tool, input: JSON.parse(item.json) };
+  } catch {
+    // The line tells it.
+  }
+}

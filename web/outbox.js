@@ -1,0 +1,134 @@
+// What is on its way to a session: what the person sends, each message once, whatever happens to the connection; and what others
+// have put into the queue.
+// Invariant: a message of ours is kept, in the tab's storage too, until the session has it or the person knows that it has not.
+import { newId, store, stored } from "./api.js";
+
+/**
+ * @typedef {{ id: string, content: string, mine: boolean, state: "new"|"queued"|"sent"|"failed", position?: number,
+ *   reason?: string, uuid?: string, site?: string }} Message
+ */
+
+export class Outbox {
+  /**
+   * @param {string} session
+   * @param {(frame: any) => boolean} send
+   * @param {() => void} changed
+   */
+  constructor(session, send, changed) {
+    this.name = `outbox:${session}`;
+    this.send = send;
+    this.changed = changed;
+    /** @type {Map<string, Message>} */
+    this.messages = new Map();
+    this.isReady = false;
+    for (const message of restored(this.name)) this.messages.set(message.id, message);
+  }
+
+  /** In the order in which they go. */
+  get all() {
+    const rank = (/** @type {Message} */ one) => (one.state === "sent" ? 0 : one.state === "queued" ? (one.position ?? 1) : 1e6);
+    return [...this.messages.values()].sort((a, b) => rank(a) - rank(b));
+  }
+
+  /** @param {string} content */
+  add(content) {
+    const message = /** @type {Message} */ ({ id: newId(), content, mine: true, state: "new", site: stored("site") });
+    this.messages.set(message.id, message);
+    this.#keep();
+    if (this.isReady) this.#say(message);
+  }
+
+  /** @param {string} id */
+  cancel(id) {
+    return this.send({ type: "cancel_message", id });
+  }
+
+  /** Puts one away that will not be sent. @param {string} id @returns {string} what it said */
+  take(id) {
+    const content = this.messages.get(id)?.content ?? "";
+    this.#forget(id);
+    return content;
+  }
+
+  /** The connection may write: what has no end yet is said again, by its own id. */
+  ready() {
+    this.isReady = true;
+    for (const message of this.messages.values()) if (message.mine && message.state !== "failed") this.#say(message);
+  }
+
+  /** The connection is gone, or may write no more: what others queued will be told again. */
+  lost() {
+    this.isReady = false;
+    for (const message of this.messages.values()) if (!message.mine) this.messages.delete(message.id);
+    this.changed();
+  }
+
+  /**
+   * Takes news of a message.
+   * @param {any} frame
+   * @param {(uuid: string) => boolean} isShown
+   * @returns {string|undefined} the text of a message of ours that was taken back
+   */
+  hear(frame, isShown) {
+    const known = this.messages.get(frame.id);
+    if (frame.type === "queued") {
+      const message = known ?? { id: String(frame.id), content: String(frame.content ?? ""), mine: false };
+      this.messages.set(message.id, { ...message, state: "queued", position: Number(frame.position) || 1 });
+    } else if (!known) {
+      return undefined;
+    } else if (frame.type === "sent") {
+      known.state = "sent";
+    } else if (frame.type === "ack") {
+      // Until the line is there, it stands for it.
+      if (!frame.uuid || isShown(frame.uuid)) return void this.#forget(known.id);
+      Object.assign(known, { state: "sent", uuid: frame.uuid });
+    } else if (frame.type === "unqueued" && (frame.reason === "cancelled" || !known.mine)) {
+      this.#forget(known.id);
+      return known.mine ? known.content : undefined;
+    } else if (frame.type === "unqueued" || known.state === "new") {
+      Object.assign(known, { state: "failed", reason: frame.reason ?? frame.error });
+    }
+    this.#keep();
+    return undefined;
+  }
+
+  /** A line is shown. @param {string|undefined} uuid */
+  shown(uuid) {
+    if (!uuid || !this.messages.size) return;
+    for (const message of this.messages.values()) if (message.uuid === uuid) this.#forget(message.id);
+  }
+
+  /** @param {Message} message */
+  #say(message) {
+    this.send({ type: "user_message", id: message.id, content: message.content });
+  }
+
+  /** @param {string} id */
+  #forget(id) {
+    this.messages.delete(id);
+    this.#keep();
+  }
+
+  #keep() {
+    const mine = [...this.messages.values()].filter((message) => message.mine);
+    store(this.name, mine.length ? JSON.stringify(mine) : "");
+    this.changed();
+  }
+}
+
+/** What was on its way when the page was left. Another site would not know it: nobody knows whether it arrived. @param {string} name */
+function restored(name) {
+  /** @type {Message[]} */
+  let messages = [];
+  try {
+    messages = JSON.parse(stored(name) || "[]");
+  } catch {
+    // Nothing of ours.
+  }
+  for (const message of messages) {
+    if (message.site === stored("site") || message.state === "failed") continue;
+    const reason = message.state === "new" ? "It was not sent: Neovim ended." : "Neovim ended: perhaps Claude has it.";
+    Object.assign(message, { state: "failed", reason });
+  }
+  return messages;
+}

@@ -1,0 +1,202 @@
+// One session that is shown: its lines and what is being said, what waits, what is on its way to it.
+// Invariant: of what a connection told, nothing is shown that the next one did not tell again, but for lines.
+import { Refused, earlier, path, session, store, stored } from "./api.js";
+import { Agents } from "./agents.js";
+import { Conversation } from "./conversation.js";
+import { Outbox } from "./outbox.js";
+import { SessionSocket } from "./socket.js";
+import { short } from "./text.js";
+
+const PAGE = 100;
+/** A line may come a little after its session has become idle. */
+const LATE = 2000;
+const NEWS = new Set(["queued", "sent", "ack", "unqueued"]);
+
+/**
+ * What shows it.
+ * @typedef {{ view: import("./window.js").Window<import("./conversation.js").Item>, scroller: HTMLElement,
+ *   composer: import("./composer.js").Composer, decisions: import("./decisions.js").Decisions, say: (words: string) => void,
+ *   drawState: (trouble?: string) => void, offline: (is: boolean) => void, refused: () => void, missing: () => void, go: (id: string) => void,
+ *   again: () => void }} Stage
+ */
+
+export class Reader {
+  /** @param {string} id @param {string} title @param {Stage} stage */
+  constructor(id, title, stage) {
+    this.id = id;
+    this.title = title;
+    this.stage = stage;
+    this.state = "";
+    this.conversation = new Conversation();
+    this.isHistory = true;
+    this.loading = false;
+    this.done = false;
+    this.closed = false;
+    /** Whether the person wants to write here. */
+    this.wants = stored(`write:${id}`) === "on";
+    this.canWrite = false;
+    /** What came since the last frame of the screen: lines and events, in order. @type {any[]} */
+    this.arrived = [];
+    this.outbox = new Outbox(id, (frame) => this.socket.send(frame), () => stage.composer.draw());
+    this.agents = new Agents(id, stage.scroller);
+    stage.decisions.clear();
+    stage.composer.begin(id, this.outbox);
+    stage.view.set(this.conversation.items);
+    const to = {
+      line: (/** @type {any} */ line) => this.#take(line),
+      frame: (/** @type {any} */ frame) => this.#hear(frame),
+      online: (/** @type {boolean} */ is) => this.#online(is),
+      refused: () => this.#refused(),
+    };
+    this.socket = new SessionSocket(path(id), to, () => this.conversation.last);
+  }
+
+  close() {
+    this.closed = true;
+    this.socket.close();
+    this.agents.close();
+    this.stage.decisions.clear();
+    this.stage.composer.end();
+  }
+
+  /** Asks to write here, or to do so no more. @param {boolean} wants */
+  write(wants) {
+    this.wants = wants;
+    store(`write:${this.id}`, wants ? "on" : "");
+    this.socket.send({ type: "write", on: wants });
+    this.stage.drawState();
+  }
+
+  async loadEarlier() {
+    if (this.loading || this.done || this.isHistory || !this.conversation.first) return;
+    this.loading = true;
+    this.stage.scroller.setAttribute("aria-busy", "true");
+    try {
+      const page = await earlier(this.id, this.conversation.first, PAGE);
+      if (this.closed) return;
+      this.done = !page.hasMore;
+      this.stage.view.prepended(this.conversation.prepend(page.messages));
+    } catch (error) {
+      if (error instanceof Refused) this.stage.refused();
+    } finally {
+      this.loading = false;
+      this.stage.scroller.setAttribute("aria-busy", "false");
+    }
+  }
+
+  /** They come in bursts, and are taken together, once a frame. @param {any} line */
+  #take(line) {
+    if (this.arrived.push(line) === 1) requestAnimationFrame(() => this.#takeArrived());
+  }
+
+  #takeArrived() {
+    const lines = this.arrived.splice(0);
+    if (this.closed || !lines.length) return;
+    const { conversation, stage } = this;
+    const wasEmpty = !conversation.items.length;
+    /** @type {Set<import("./conversation.js").Item>} */
+    const changed = new Set();
+    for (const line of lines) {
+      const isEvent = line.type === "stream_event";
+      const made = isEvent ? conversation.stream(line.event) : conversation.append(line);
+      for (const item of made.changed) changed.add(item);
+      if (isEvent) continue;
+      this.outbox.shown(line.uuid);
+      const text = [...made.changed, ...made.added].findLast((item) => item.kind === "claude" && !item.live);
+      if (text && !this.isHistory) stage.say(`Claude: ${short(text.text, 200)}`);
+    }
+    if (wasEmpty) stage.view.set(conversation.items);
+    else stage.view.appended([...changed]);
+  }
+
+  /** What the server tells beside lines. @param {any} frame */
+  #hear(frame) {
+    if (this.closed) return;
+    const { stage } = this;
+    if (frame.type === "stream_event") this.#take(frame);
+    else if (frame.type === "state") this.#state(frame);
+    else if (frame.type === "decision" || frame.type === "decision_closed") stage.decisions.hear(frame);
+    else if (NEWS.has(frame.type)) this.#news(frame);
+    else if (frame.type === "error") this.#error(frame);
+    else if (frame.type === "writing") this.#writing(frame.on === true);
+    else if (frame.type === "caught_up") {
+      this.#takeArrived();
+      this.isHistory = false;
+      stage.view.update();
+      stage.decisions.back();
+    } else if (frame.type === "session") stage.go(frame.sessionId);
+    else if (frame.type === "reset" || (frame.type === "subscribed" && !frame.found)) stage.again();
+  }
+
+  /** @param {any} frame */
+  #state(frame) {
+    if (frame.state === "waiting" && this.state !== "waiting") this.stage.say("Claude waits for you");
+    this.state = frame.state;
+    if (frame.canWrite !== undefined) this.#writing(frame.canWrite === true);
+    if (frame.state === "idle" || frame.state === "gone") {
+      setTimeout(() => !this.closed && (this.state === "idle" || this.state === "gone") && this.#dropDrafts(), LATE);
+    }
+    this.stage.drawState();
+  }
+
+  /** @param {boolean} can */
+  #writing(can) {
+    const could = this.canWrite;
+    this.canWrite = can;
+    this.stage.composer.allow(can);
+    this.stage.decisions.allow(can);
+    if (can && !could) this.outbox.ready();
+    if (!can && could) this.outbox.lost();
+    this.stage.drawState();
+  }
+
+  /** @param {any} frame */
+  #news(frame) {
+    const back = this.outbox.hear(frame, (uuid) => this.conversation.seen.has(uuid));
+    if (back !== undefined) this.stage.composer.give(back);
+    if (frame.type === "unqueued") this.stage.say(back === undefined ? "A message was not sent" : "The message is back to be changed");
+  }
+
+  /** @param {any} frame */
+  #error(frame) {
+    const words = short(frame.reason ?? frame.error, 200);
+    if (typeof frame.id === "number") return this.stage.decisions.hear(frame);
+    if (frame.id !== undefined && frame.id !== null) return this.#news(frame);
+    if (this.wants && !this.canWrite) {
+      this.wants = false;
+      store(`write:${this.id}`, "");
+      this.stage.drawState(words);
+    }
+    this.stage.say(words);
+  }
+
+  /** @param {boolean} is */
+  #online(is) {
+    this.stage.offline(!is);
+    if (is) {
+      if (this.wants) this.socket.send({ type: "write", on: true });
+      return;
+    }
+    this.canWrite = false;
+    this.outbox.lost();
+    this.stage.decisions.lost();
+    this.stage.composer.allow(false);
+    this.#takeArrived();
+    this.#dropDrafts();
+    this.stage.drawState();
+  }
+
+  #dropDrafts() {
+    if (this.conversation.dropDrafts()) this.stage.view.update();
+  }
+
+  async #refused() {
+    this.stage.offline(true);
+    try {
+      await session(this.id);
+    } catch (error) {
+      if (error instanceof Refused) this.stage.refused();
+      else this.stage.missing();
+    }
+  }
+}
