@@ -45,7 +45,9 @@ timer:start(
   vim.schedule_wrap(function()
     if ready() and timer:is_active() then
       timer:stop()
-      vim.fn.writefile({}, "../ready")
+      -- For a picture of the page: where it is.
+      local url = vim.env.CLAUDE_IDE_DEMO_PAGE and assert(require("claude-ide.web").url())
+      vim.fn.writefile({ url }, "../ready")
     end
   end)
 )

@@ -1,4 +1,4 @@
-"""The pictures of the README (SVG) and of the help (text): real screens of Neovim with the real CLI connected to it.
+"""The pictures of the README (SVG; the page: PNG) and of the help (text): real screens of Neovim with the real CLI connected to it.
 
 Every scene is a project, a scripted turn of Claude, some keys, and a text that shows when the screen is complete.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from run import neovim_environment
 
+from harness.browser import Browser
 from harness.mock_api import MockApi, Reply
 from harness.terminal import Terminal
 from picture import write_svg
@@ -71,11 +72,13 @@ class Scene:
     rows: int = 34
     text: bool = False
     """A screen of text for the help, and not a picture."""
+    page: Callable[[Browser], None] | None = None
+    """Goes where the picture is to be taken: of the page in a browser, and not of the screen."""
 
     @property
     def file(self) -> str:
         """Where it goes, below the folder of the documents."""
-        return f"screens/{self.name}.txt" if self.text else f"{self.name}.svg"
+        return f"screens/{self.name}.txt" if self.text else f"{self.name}.png" if self.page else f"{self.name}.svg"
 
 
 def written_at_once(project: Path) -> list[tuple[str, dict[str, object]]]:
@@ -97,6 +100,33 @@ def edit_by_edit(project: Path) -> list[tuple[str, dict[str, object]]]:
         calls.append(("Edit", {"file_path": str(project / file), "old_string": old, "new_string": new}))
     calls.append(("Bash", {"command": "grep -c casefold shelf.py", "description": "Look that it is there"}))
     return calls
+
+
+def conversation(browser: Browser) -> None:
+    """One session beside the list, with an edit unfolded."""
+    browser.size(1180, 820)
+    browser.js("document.querySelector('#sessions a').click()")
+    browser.wait("document.querySelectorAll('article.tool').length == 7 && !document.querySelector('article.live')")
+    browser.js("document.querySelectorAll('article.tool summary')[3].click()")
+    browser.wait("document.querySelector('.diff .add') !== null")
+
+
+def in_the_dark(browser: Browser) -> None:
+    """The same where the person likes it dark."""
+    browser.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    conversation(browser)
+
+
+def on_a_phone(browser: Browser) -> None:
+    """The end of a session on a phone."""
+    browser.size(390, 760, mobile=True)
+    browser.js("document.querySelector('#sessions a').click()")
+    browser.wait("document.querySelectorAll('article.tool').length == 7")
+
+
+def list_on_a_phone(browser: Browser) -> None:
+    """The sessions on a phone."""
+    browser.size(390, 760, mobile=True)
 
 
 PENDING = "require('claude-ide.diff').count() == 1 and (vim.b.claude_ide or {}).kind == 'proposal'"
@@ -136,6 +166,10 @@ SCENES = (
         (":Claude transcript<CR>", "gg"),
         ("Searching should ignore case",),
     ),
+    Scene("page", "acceptEdits", edit_by_edit, LANDED, (), ("casefold", "ignores case now"), page=conversation),
+    Scene("page-dark", "acceptEdits", edit_by_edit, LANDED, (), ("casefold", "ignores case now"), page=in_the_dark),
+    Scene("page-phone", "acceptEdits", edit_by_edit, LANDED, (), ("ignores case now",), page=on_a_phone),
+    Scene("page-list", "acceptEdits", edit_by_edit, LANDED, (), ("Sessions",), page=list_on_a_phone),
 )
 
 
@@ -172,11 +206,16 @@ def take(scene: Scene, nvim: Path, claude: Path, path: Path) -> None:
             "CLAUDE_IDE_DEMO_PROMPT": PROMPT,
             "CLAUDE_IDE_DEMO_READY": scene.ready,
         }
+        if scene.page:
+            environment["CLAUDE_IDE_DEMO_PAGE"] = "1"
         home.mkdir(exist_ok=True)
         subprocess.run(["git", "init", "--quiet", str(project)], check=True)
         command = [str(nvim), "-u", str(HERE / "pictures.lua"), "-i", "NONE", "shelf.py"]
         terminal = Terminal(command, env=environment, cwd=project, rows=scene.rows, columns=scene.columns)
         terminal.wait((folder / "ready").exists, timeout=120, what=f"{scene.name}: {scene.ready}")
+        if scene.page:
+            take_page(scene, (folder / "ready").read_text().strip(), folder, path)
+            return
         for keys in scene.keys:
             terminal.keys(keys)
             terminal.wait_quiet()
@@ -193,6 +232,24 @@ def take(scene: Scene, nvim: Path, claude: Path, path: Path) -> None:
             terminal.kill()
         api.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def take_page(scene: Scene, url: str, folder: Path, path: Path) -> None:
+    """Takes a picture of the page, as a headless browser shows it."""
+    profile = folder / "browser"
+    profile.mkdir()
+    browser = Browser(profile)
+    try:
+        browser.open(url)
+        browser.wait("document.querySelector('#sessions a') !== null")
+        scene.page(browser)
+        for text in scene.shows:
+            browser.wait(f"document.body.innerText.includes({json.dumps(text)})")
+        browser.js("new Promise((done) => setTimeout(done, 300))")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(browser.picture())
+    finally:
+        browser.close()
 
 
 def main() -> int:

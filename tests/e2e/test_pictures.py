@@ -22,9 +22,11 @@ SHOWN = {
     "proposal": ["casefold"],
     "changes": ["2 files", "casefold"],
 }
+PAGES = ("page", "page-dark", "page-phone", "page-list")
+"""Pictures of the page: what is in them is waited for when they are taken."""
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.parametrize("name", [*SHOWN, "page-phone"])
 def test_takes_a_picture(name, tmp_path):
     command = [sys.executable, ROOT / "demo" / "pictures.py", "--nvim", nvim_binary("0.12"), "--claude", cli_binary()]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "tests"), "LANG": "C.UTF-8"}
@@ -33,6 +35,9 @@ def test_takes_a_picture(name, tmp_path):
     )
     assert run.returncode == 0, run.stdout + run.stderr
     (picture,) = [path for path in tmp_path.rglob("*") if path.is_file()]
+    if name in PAGES:
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        return
     text = picture.read_text()
     if picture.suffix == ".svg":
         text = unescape("".join(re.findall(r"<text[^>]*>([^<]*)", text)))
@@ -41,6 +46,6 @@ def test_takes_a_picture(name, tmp_path):
 
 
 def test_every_picture_that_is_shown_is_one_that_is_taken():
-    shown = re.findall(r"doc/([a-z-]+)\.svg", (ROOT / "README.md").read_text())
+    shown = re.findall(r"doc/([a-z-]+)\.(?:svg|png)", (ROOT / "README.md").read_text())
     shown += re.findall(r"{{screen:([a-z-]+)}}", (ROOT / "doc/claude-ide.txt.in").read_text())
-    assert set(shown) == set(SHOWN)
+    assert set(shown) == {*SHOWN, *PAGES}

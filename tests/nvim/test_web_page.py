@@ -233,6 +233,29 @@ def test_on_a_phone_one_thing_is_shown_at_a_time(page, browser, sessions, projec
     browser.wait(f"{visible}.join() == 'true,false'")
 
 
+def test_what_a_subagent_says_is_read_in_its_call(page, browser, sessions, project):
+    called = {"type": "tool_use", "id": "t1", "name": "Agent", "input": {"description": "Look", "prompt": "Look at it"}}
+    id = sessions.write(project, ("start", [called]))
+    folder = sessions.folder(project) / id / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1.meta.json").write_text(json.dumps({"agentType": "Explore", "toolUseId": "t1"}))
+    mine = {"isSidechain": True, "agentId": "a1", "sessionId": id}
+
+    def say(number, role, content):
+        with (folder / "agent-a1.jsonl").open("a") as transcript:
+            transcript.write(json.dumps(said(number, role, content, **mine)) + "\n")
+
+    say(1, "user", "Look at it")
+    inner = {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "ls"}}
+    say(2, "assistant", [{"type": "text", "text": "I **look**."}, inner])
+    page(id)
+    browser.js("document.querySelector('article.tool summary').click()")
+    browser.wait("document.querySelector('.agent article.claude strong')?.textContent == 'look'")
+    assert browser.js("document.querySelectorAll('#items > article').length") == 2, "it is no message of the session"
+    say(3, "user", [{"type": "tool_result", "tool_use_id": "t2", "content": "total 48"}])
+    browser.wait("document.querySelector('.agent .mark')?.textContent == '✓'", "what comes while it is open")
+
+
 def test_says_in_its_title_that_claude_waits(page, browser, sessions, project):
     id = sessions.write(project, ("start", "ok"), title="The parser")
     page(id)
