@@ -76,8 +76,8 @@ export class Composer {
 
   /** @param {import("./outbox.js").Message} message */
   #row(message) {
-    const states = { new: "Sending…", queued: `Queued, ${message.position}.`, sent: "Sent", failed: `Not sent: ${plain(message.reason)}` };
-    const words = states[message.state] + (message.mine ? "" : " (from elsewhere)");
+    const states = { new: "Sending…", queued: `Queued (${message.position})`, sent: "Sent", failed: `Not sent: ${plain(message.reason)}` };
+    const words = states[message.state] + (message.mine ? "" : ", from elsewhere");
     /** @param {string} label @param {() => void} action */
     const button = (label, action) => {
       const node = el("button", { type: "button", class: "small", "aria-label": `${label}: ${short(message.content, 40)}` }, label);
