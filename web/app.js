@@ -20,7 +20,7 @@ let open;
 let sessions = [];
 
 /** @param {import("./conversation.js").Item} item */
-const guess = (item) => (item.kind === "tool" || item.kind === "thinking" ? 46 : 40 + Math.ceil((item.text?.length ?? 0) / 90) * 24);
+const guess = (item) => (item.kind === "tool" || item.kind === "thinking" ? 36 : 40 + Math.ceil((item.text?.length ?? 0) / 90) * 24);
 
 /** @param {string} words for those who do not see the page */
 const say = (words) => ($("said").textContent = words);

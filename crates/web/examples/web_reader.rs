@@ -7,6 +7,7 @@
     clippy::as_conversions,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "a measurement may fail loudly"
 )]
