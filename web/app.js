@@ -90,13 +90,12 @@ function show(id) {
     refused,
     offline: (is) => ($("offline").hidden = !is),
     missing: () => ($("title").textContent = "Session not found"),
-    go: (next) => {
-      // The same process, another session: after /clear.
+    moved: (next) => {
       history.replaceState(null, "", `#/s/${encodeURIComponent(next)}`);
-      show(next);
       void refreshList();
+      drawState();
     },
-    again: () => show(id),
+    again: () => show(open?.id ?? id),
   });
   drawList($("sessions"), sessions, $("filter").value, id);
   drawState();

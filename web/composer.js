@@ -36,6 +36,13 @@ export class Composer {
     this.#fit();
   }
 
+  /** What was typed goes on with another session. @param {string} session */
+  move(session) {
+    store(this.name, "");
+    this.name = `typed:${session}`;
+    this.#typed();
+  }
+
   end() {
     this.outbox = undefined;
     this.parts.box.hidden = true;

@@ -30,6 +30,13 @@ export class Outbox {
     return [...this.messages.values()].sort((a, b) => rank(a) - rank(b));
   }
 
+  /** What is on its way goes on with another session. @param {string} session */
+  move(session) {
+    store(this.name, "");
+    this.name = `outbox:${session}`;
+    this.#keep();
+  }
+
   /** @param {string} content */
   add(content) {
     const message = /** @type {Message} */ ({ id: newId(), content, mine: true, state: "new", site: stored("site") });

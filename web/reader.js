@@ -16,7 +16,7 @@ const NEWS = new Set(["queued", "sent", "ack", "unqueued"]);
  * What shows it.
  * @typedef {{ view: import("./window.js").Window<import("./conversation.js").Item>, scroller: HTMLElement,
  *   composer: import("./composer.js").Composer, decisions: import("./decisions.js").Decisions, say: (words: string) => void,
- *   drawState: (trouble?: string) => void, offline: (is: boolean) => void, refused: () => void, missing: () => void, go: (id: string) => void,
+ *   drawState: (trouble?: string) => void, offline: (is: boolean) => void, refused: () => void, missing: () => void, moved: (id: string) => void,
  *   again: () => void }} Stage
  */
 
@@ -32,6 +32,8 @@ export class Reader {
     this.loading = false;
     this.done = false;
     this.closed = false;
+    /** Whether a session that is not there may yet come. */
+    this.mayCome = false;
     /** Whether the person wants to write here. */
     this.wants = stored(`write:${id}`) === "on";
     this.canWrite = false;
@@ -124,7 +126,7 @@ export class Reader {
       this.isHistory = false;
       stage.view.update();
       stage.decisions.back();
-    } else if (frame.type === "session") stage.go(frame.sessionId);
+    } else if (frame.type === "session") this.#moved(String(frame.sessionId));
     else if (frame.type === "reset" || (frame.type === "subscribed" && !frame.found)) stage.again();
   }
 
@@ -186,6 +188,25 @@ export class Reader {
     this.stage.drawState();
   }
 
+  /** The same process, another session, as after /clear; the connection goes along. Its transcript may come with the first prompt. @param {string} id */
+  #moved(id) {
+    this.#takeArrived();
+    this.id = id;
+    this.state = "";
+    this.mayCome = true;
+    this.socket.path = path(id);
+    this.conversation = new Conversation();
+    this.isHistory = true;
+    this.done = false;
+    this.agents.close();
+    this.agents = new Agents(id, this.stage.scroller);
+    this.stage.view.set(this.conversation.items);
+    this.outbox.move(id);
+    this.stage.composer.move(id);
+    store(`write:${id}`, this.wants ? "on" : "");
+    this.stage.moved(id);
+  }
+
   #dropDrafts() {
     if (this.conversation.dropDrafts()) this.stage.view.update();
   }
@@ -196,6 +217,7 @@ export class Reader {
       await session(this.id);
     } catch (error) {
       if (error instanceof Refused) this.stage.refused();
+      else if (this.mayCome) this.socket.again();
       else this.stage.missing();
     }
   }

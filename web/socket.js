@@ -71,6 +71,12 @@ export class SessionSocket {
     };
   }
 
+  /** Tries again after a while, though it was refused. */
+  again() {
+    if (!this.closed) this.#again(this.pause);
+    this.pause = Math.min(this.pause * 2, LONGEST_PAUSE);
+  }
+
   /** @param {number} pause */
   #again(pause) {
     clearTimeout(this.timer);

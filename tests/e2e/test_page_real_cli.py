@@ -6,8 +6,7 @@ import signal
 import pytest
 
 from harness.browser import PROGRAM, Browser
-from harness.cli import QUESTION
-from harness.mock_api import call
+from harness.cli import QUESTION, call
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim, pytest.mark.slow]
 

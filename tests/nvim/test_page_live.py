@@ -332,6 +332,25 @@ def test_a_message_that_is_refused_is_not_lost(page, site):
     assert len(site.heard) == 1
 
 
+def test_over_clear_the_page_goes_along_with_what_is_on_its_way(page, site):
+    typed = {}
+    answers_as_a_session_does(site, typed, at_once=False)
+    browser = page(write=True)
+    browser.key("i")
+    browser.type("after the clearing")
+    browser.key("Enter")
+    browser.wait("document.querySelector('#queue li.queued') !== null")
+    browser.type("half")
+    opened = site.opened
+    site.tell({"type": "session", "sessionId": "t", "previous": "s"}, {"type": "caught_up", "messages": 0})
+    browser.wait("location.hash == '#/s/t' && document.querySelectorAll('article').length == 0", "the other session")
+    assert browser.js("document.querySelector('#prompt').value") == "half"
+    (id,) = typed
+    site.tell({"type": "ack", "id": id, "uuid": "user-first"}, said("first", typed[id]))
+    browser.wait("document.querySelector('article.user')?.innerText.includes('after the clearing') && queue.hidden")
+    assert site.opened == opened, "on the same connection"
+
+
 def test_what_others_queued_is_seen(page, site):
     queued = {"type": "queued", "id": "other", "position": 1, "content": "from a phone"}
     site.standing = lambda: [queued]
