@@ -3,19 +3,24 @@ import { el, plain } from "./text.js";
 
 const MAX_LINES = 2000;
 
-/** @param {string[]} lines each begins with "+", "-", "@" or a blank @returns {HTMLElement} */
-function drawn(lines) {
+/** @param {string[]} lines each begins with "+", "-", "@" or a blank @param {number} [most] @returns {HTMLElement} */
+function drawn(lines, most = MAX_LINES) {
   const code = el("code");
-  for (const line of lines.slice(0, MAX_LINES)) {
+  for (const line of lines.slice(0, most)) {
     const kind = { "+": "add", "-": "del", "@": "hunk" }[line[0]];
     code.append(el("span", kind ? { class: kind } : {}, plain(line)));
   }
-  if (lines.length > MAX_LINES) code.append(el("span", { class: "hunk" }, `… ${lines.length - MAX_LINES} more lines`));
+  if (lines.length > most) code.append(el("span", { class: "hunk" }, `… ${lines.length - most} more lines`));
   return el("pre", { class: "diff", tabindex: "0", "aria-label": "Changed lines" }, code);
 }
 
-/** A unified diff. @param {unknown} text @returns {HTMLElement} */
-export const unified = (text) => drawn(plain(text).replace(/\n$/, "").split("\n").filter((line) => !/^(?:---|\+\+\+) /.test(line)));
+/** A unified diff of one file, without its head, and all of it: somebody decides by it. @param {unknown} text @returns {HTMLElement} */
+export function unified(text) {
+  const lines = plain(text).replace(/\n$/, "").split("\n");
+  // Only before the first hunk: a line that is taken out may begin so, too.
+  const first = lines.findIndex((line) => line.startsWith("@@"));
+  return drawn(lines.slice(Math.max(first, 0)), Infinity);
+}
 
 /** @param {unknown} text @param {string} mark */
 const marked = (text, mark) => (text ? plain(text).replace(/\n$/, "").split("\n").map((line) => mark + line) : []);

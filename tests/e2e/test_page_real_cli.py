@@ -6,7 +6,8 @@ import signal
 import pytest
 
 from harness.browser import PROGRAM, Browser
-from harness.cli import QUESTION, call
+from harness.cli import QUESTION, call, submitting
+from harness.mock_api import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim, pytest.mark.slow]
 
@@ -62,4 +63,58 @@ def test_a_turn_is_read_as_it_happens_over_clear_and_the_end_by_force(start_nvim
     os.kill(claude.pid, signal.SIGKILL)
     browser.wait("document.querySelector('#state').textContent == ''", "that it is gone")
     assert "After it" in browser.text(), "what was said stays"
+    assert browser.errors == []
+
+
+def test_a_message_from_the_page_reaches_the_cli_and_its_diff_is_accepted_there(start_with_claude, mock_api, browser):
+    nvim = start_with_claude(opts={"web": {"port": 0, "write": True}})
+    url = nvim.lua(
+        "return (require('claude-ide.web').url())"
+    )  # before the CLI: it tells what it shows to who serves it
+    nvim.keys(":Claude<CR>")
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
+    nvim.wait_screen("manual mode on")
+    mock_api.script(Reply(text="Hello."))
+    nvim.keys("begin")
+    nvim.wait_screen("begin")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    browser.size(1200, 1600)
+    browser.open(url)
+    browser.wait("document.querySelector('#sessions a') !== null", "the session in the list")
+    browser.js("document.querySelector('#sessions a').click()")
+    browser.wait("document.querySelector('article.claude')?.innerText.includes('Hello.')")
+    browser.wait("document.querySelector('#state').textContent == 'Idle'")
+    browser.js("document.querySelector('#write').click()")
+    browser.wait("!composer.hidden && !prompt.readOnly", "that it may write")
+
+    file = nvim.project / "a.txt"
+    file.write_text("one\ntwo\n")
+    change = ("Edit", {"file_path": str(file), "old_string": "two", "new_string": "TWO"})
+    mock_api.script(Reply(calls=[("Read", {"file_path": str(file)})]), Reply(calls=[change]), Reply(text="It is done."))
+    browser.key("i")
+    browser.type("change it")
+    browser.key("Enter")
+    browser.wait("document.querySelector('.card .add')?.textContent == '+TWO'", "the diff")
+    assert file.read_text() == "one\ntwo\n"
+    # While it waits, another message is queued and taken back, and one stays in the queue.
+    browser.key("i")
+    browser.type("never mind")
+    browser.key("Enter")
+    browser.wait("document.querySelector('#queue li.queued button') !== null")
+    browser.js("document.querySelector('#queue button').click()")
+    browser.wait("document.querySelector('#prompt').value == 'never mind' && queue.hidden")
+    browser.js("document.querySelector('#prompt').value = ''")
+    mock_api.script(Reply(text="And this."))
+    browser.type("and then")
+    browser.key("Enter")
+    browser.wait("document.querySelector('#queue li.queued') !== null")
+    browser.wait("!document.querySelector('.choice').disabled")
+    nvim.wait("(require('claude-ide.diff').list()[1] or {}).seen ~= nil", what="the diff to be read")
+    browser.js("document.querySelector('.choice').click()")
+    nvim.wait(lambda: file.read_text() == "one\nTWO\n", what="the file")
+    browser.wait("!document.querySelector('.card')", "that the card goes")
+    browser.wait("document.body.innerText.includes('And this.')", "the answer to what was queued")
+    browser.wait("queue.hidden && !document.querySelector('article.live')", "that nothing is on its way")
+    said = browser.js("[...document.querySelectorAll('article.user .said')].map((one) => one.innerText.trim())")
+    assert said == ["begin", "change it", "and then"], "each once"
     assert browser.errors == []

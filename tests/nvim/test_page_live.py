@@ -197,13 +197,14 @@ def test_what_never_became_a_line_is_taken_back(page, site):
 
 def test_a_decision_is_answered_once(page, site):
     browser = page(write=True)
-    diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-one\n+two\n"
+    diff = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1 @@\n-one\n--- a comment\n+two\n"
     files = [{"path": "a.py", "diff": diff}]
     site.standing = lambda: [decision(kind="diff", title="Edit a.py", files=files)]
     site.tell(*site.standing())
     browser.wait("document.querySelector('.card') !== null")
     assert browser.js("document.querySelector('.card .add').textContent") == "+two"
-    assert browser.js("document.querySelector('.card .del').textContent") == "-one"
+    removed = browser.js("[...document.querySelectorAll('.card .del')].map((one) => one.textContent)")
+    assert removed == ["-one", "--- a comment"], "all of it is shown"
     assert browser.js("document.querySelector('.card').getAttribute('aria-label')") == "Claude waits: Edit a.py"
     browser.js("document.activeElement.blur()")
     browser.key("d")
