@@ -237,3 +237,22 @@ def _is_gone(pid):
             return file.read().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
+
+
+LUA = 'local M = {}\n\n---Adds.\nfunction M.add(a, b)\n  return "é", a + b\nend\n\nlocal function other() return M.add(1, 2) end\n\nreturn M\n'
+
+
+def test_symbols_are_edited_by_the_syntax_tree_where_no_server_is(start_nvim, connect_agent):
+    nvim = start_nvim(args=["m.lua"], files={"m.lua": LUA})
+    agent = connect_agent(nvim)
+    agent.nvim = nvim
+    nvim.wait(lambda: "replace_symbol_body" in agent.tools(), what="the tool to be listed")
+    assert "rename" not in agent.tools(), "a tree knows no references"
+    assert "function other  8" in agent.call("outline", path="m.lua")[0]
+    accepted(agent, "replace_symbol_body", path="m.lua", symbol="M.add", body="function M.add(a, b)\n  return b\nend\n")
+    accepted(agent, "insert_after_symbol", path="m.lua", symbol="other", text="\nlocal x = 1")
+    assert (nvim.project / "m.lua").read_text() == (
+        LUA.replace('return "é", a + b', "return b").replace("(1, 2) end\n", "(1, 2) end\n\nlocal x = 1\n")
+    )
+    with pytest.raises(ToolError, match=r"m\.lua has no symbol `nope`\. Its symbols: M\.add, other\."):
+        agent.call("insert_before_symbol", path="m.lua", symbol="nope", text="x")

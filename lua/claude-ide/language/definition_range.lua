@@ -1,4 +1,5 @@
--- The whole of a symbol's definition, from its first line to its last, as its language server draws it.
+-- The whole of a symbol's definition, from its first line to its last, as its language server draws it; where no server lists
+-- symbols, as the syntax tree does.
 -- LSP 3.17, "textDocument/documentSymbol".
 local M = {}
 
@@ -6,8 +7,8 @@ local METHOD = "textDocument/documentSymbol"
 
 ---@class claude-ide.language.Definition
 ---@field name string
----@field range lsp.Range as the server counts columns
----@field client vim.lsp.Client
+---@field range lsp.Range
+---@field encoding claude-ide.changeset.Encoding how its columns count
 
 ---@param range lsp.Range
 ---@param row integer 0-based
@@ -43,6 +44,65 @@ local function size(range)
   return (range["end"].line - range.start.line) * 10000 + range["end"].character - range.start.character
 end
 
+---@class claude-ide.language.Listed what may be meant
+---@field name string
+---@field range lsp.Range
+---@field selection lsp.Range
+
+---The symbols of the syntax tree.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@return claude-ide.language.Listed[]?
+local function of_tree(task, buf)
+  local symbols = require("claude-ide.language.outline").of_tree(task, buf)
+  return symbols
+    and vim.tbl_map(function(symbol)
+      local at = { line = symbol.at, character = 0 }
+      return { name = symbol.name, range = symbol.range, selection = { start = at, ["end"] = at } }
+    end, symbols)
+end
+
+---The one that is called so, and nearest to the line.
+---@param symbols claude-ide.language.Listed[]
+---@param args { symbol: string, line?: integer }
+---@param wanted string
+---@param names table<string, true> is added to
+---@return claude-ide.language.Listed?
+local function best_of(symbols, args, wanted, names)
+  local best, best_score
+  for _, symbol in ipairs(symbols) do
+    names[symbol.name] = true
+    local is_named = symbol.name == args.symbol or symbol.name:match("^[%w_\128-\255~!?]+") == wanted
+    if is_named then
+      local row = symbol.selection.start.line
+      local far = args.line and math.abs(row - (args.line - 1)) or row
+      if args.line and holds(symbol.range, args.line - 1, 0) then
+        far = math.min(far, 1)
+      end
+      local score = far + size(symbol.range) / 1e9
+      if not best or score < best_score then
+        best, best_score = symbol, score
+      end
+    end
+  end
+  return best
+end
+
+---@param buf integer
+---@param best claude-ide.language.Listed
+---@param wanted string
+---@param encoding claude-ide.changeset.Encoding
+---@return claude-ide.language.Definition
+---@return claude-ide.language.Place
+local function found(buf, best, wanted, encoding)
+  local row = best.selection.start.line
+  local line = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
+  local col = require("claude-ide.language.encoding").byte(line, best.selection.start.character, encoding)
+  local at = line:find(wanted, col + 1, true) -- some servers select all of the definition
+  local place = { buf = buf, row = row, col = at and at - 1 or col, name = wanted }
+  return { name = best.name, range = best.range, encoding = encoding }, place
+end
+
 ---The definition whose name stands at a place. Where the place is a use of it, or within its body, it is not meant.
 ---@param task claude-ide.language.Task
 ---@param args { path: string, symbol: string, line?: integer }
@@ -52,8 +112,14 @@ function M.find(task, args)
   local servers, locate = require("claude-ide.language.servers"), require("claude-ide.language.locate")
   local buf = locate.buffer(task, args.path)
   local shown = locate.shown(args.path)
-  local clients, why_not = servers.wait(task, buf, METHOD, "list the symbols of a file")
-  if why_not then
+  local lsp = require("claude-ide.lsp")
+  local clients, why_not = {}, nil ---@type vim.lsp.Client[], string?
+  local may_parse = require("claude-ide.language.outline").has_parser(buf)
+  if not may_parse or #lsp.clients(buf) > 0 or lsp.is_starting(buf) then
+    clients, why_not = servers.wait(task, buf, METHOD, "list the symbols of a file")
+  end
+  local tree = #clients == 0 and may_parse and of_tree(task, buf) or nil
+  if why_not and not tree then
     task:fail(why_not)
   end
   local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
@@ -61,31 +127,14 @@ function M.find(task, args)
   local names = {} ---@type table<string, true>
   for _, client in ipairs(clients) do
     local symbols = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
-    local best, best_score
-    for _, symbol in ipairs(flat(type(symbols) == "table" and symbols or {}, {})) do
-      names[symbol.name] = true
-      local is_named = symbol.name == args.symbol or symbol.name:match("^[%w_\128-\255~!?]+") == wanted
-      if is_named then
-        local row = symbol.selection.start.line
-        local far = args.line and math.abs(row - (args.line - 1)) or row
-        if args.line and holds(symbol.range, args.line - 1, 0) then
-          far = math.min(far, 1)
-        end
-        local score = far + size(symbol.range) / 1e9
-        if not best or score < best_score then
-          best, best_score = symbol, score
-        end
-      end
-    end
+    local best = best_of(flat(type(symbols) == "table" and symbols or {}, {}), args, wanted, names)
     if best then
-      local row = best.selection.start.line
-      local line = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
-      local encoding = client.offset_encoding or "utf-16"
-      local col = require("claude-ide.language.encoding").byte(line, best.selection.start.character, encoding)
-      local at = line:find(wanted, col + 1, true) -- some servers select all of the definition
-      local place = { buf = buf, row = row, col = at and at - 1 or col, name = wanted }
-      return { name = best.name, range = best.range, client = client }, place
+      return found(buf, best, wanted, client.offset_encoding or "utf-16")
     end
+  end
+  local best = tree and best_of(tree, args, wanted, names)
+  if best then
+    return found(buf, best, wanted, "utf-8")
   end
   local known = vim.tbl_keys(names)
   table.sort(known)

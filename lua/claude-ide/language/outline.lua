@@ -10,6 +10,8 @@ local METHOD = "textDocument/documentSymbol"
 ---@field last integer
 ---@field depth integer
 ---@field detail? string
+---@field range? lsp.Range of the syntax tree: in bytes
+---@field at? integer 0-based row of its name, of the syntax tree
 
 ---@param symbols claude-ide.language.Symbol[]
 ---@param result any
@@ -143,9 +145,15 @@ function M.of_tree(task, buf)
     for child in node:iter_children() do
       local kind = child:named() and kind_of(child) or nil
       if kind then
-        local first, _, last, last_col = child:range()
+        local first, first_col, last, last_col = child:range()
+        local named = child:field("name")[1] or child
         symbols[#symbols + 1] = {
           name = name_of(child, buf),
+          range = {
+            start = { line = first, character = first_col },
+            ["end"] = { line = last, character = last_col },
+          },
+          at = (named:start()),
           kind = kind,
           first = first + 1,
           last = last_col == 0 and last > first and last or last + 1,
@@ -161,6 +169,13 @@ function M.of_tree(task, buf)
     walk(tree:root(), 0)
   end
   return symbols
+end
+
+---@param buf integer
+---@return boolean whether the editor has a parser for its language
+function M.has_parser(buf)
+  local lang = vim.treesitter.language.get_lang(vim.bo[buf].filetype)
+  return lang ~= nil and lang ~= "" and #vim.api.nvim_get_runtime_file("parser/" .. lang .. ".*", false) > 0
 end
 
 ---Of a language server, else of the syntax tree.
@@ -181,5 +196,7 @@ function M.of(task, buf)
   end
   return M.of_tree(task, buf), "syntax tree"
 end
+
+M.METHOD = METHOD
 
 return M

@@ -54,6 +54,14 @@ function M.declare(endpoint, name, able)
   checks[endpoint][name] = able
 end
 
+---@return boolean whether the editor can parse a file that is open
+local function can_parse()
+  return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
+    local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+    return is_file and require("claude-ide.language.outline").has_parser(buf)
+  end)
+end
+
 ---@param method string
 ---@return boolean whether some client that runs can do it
 local function is_served(method)
@@ -159,6 +167,10 @@ function M.attach()
     return
   end
   attached = true
+  -- A syntax tree tells from where to where a symbol goes, too.
+  for _, name in ipairs({ "replace_symbol_body", "insert_before_symbol", "insert_after_symbol" }) do
+    M.declare("nvim", name, can_parse)
+  end
   vim.api.nvim_create_autocmd({ "LspAttach", "LspDetach" }, {
     group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
     desc = "Claude: tools come and go with the language servers",

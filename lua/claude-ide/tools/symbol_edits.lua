@@ -1,5 +1,5 @@
 -- Edits that are addressed by a symbol: what is to stand in its place, before it, after it, or nothing.
--- Ranges are in the columns of the server that drew the symbol.
+-- Ranges are in the columns of whoever drew the symbol.
 local M = {}
 
 ---@param buf integer
@@ -37,7 +37,7 @@ end
 local function of_buffer(buf, definition, edit)
   return {
     edit = { changes = { [vim.uri_from_bufnr(buf)] = { edit } } },
-    encoding = definition.client.offset_encoding or "utf-16",
+    encoding = definition.encoding,
   }
 end
 
@@ -55,11 +55,7 @@ end
 function M.replace(buf, definition, body)
   local range = definition.range
   local first = line_at(buf, range.start.line)
-  local col = require("claude-ide.language.encoding").byte(
-    first,
-    range.start.character,
-    definition.client.offset_encoding or "utf-16"
-  )
+  local col = require("claude-ide.language.encoding").byte(first, range.start.character, definition.encoding)
   local lead = first:sub(1, col)
   -- What stands before it in its line stays: an indentation is not written twice.
   if lead:find("^%s+$") and vim.startswith(body, lead) then

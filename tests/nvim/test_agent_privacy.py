@@ -1,0 +1,107 @@
+"""No tool of agents tells or changes what the person keeps private, or what lies outside of the workspace: every tool there is,
+so that a new one cannot be forgotten."""
+
+import re
+
+import pytest
+from fake_lsp import LSP
+
+from harness.client import RpcError, ToolError
+from harness.nvim import ROOT
+
+pytestmark = pytest.mark.dealt
+
+SECRET = "hunter2"
+TEXT = f"def secret():\n    return '{SECRET}'\n\n\nsecret()\n"
+FILES = {"a.py": "from b import secret\n", "kept.py": TEXT, "vault/denied.py": TEXT, "book.ipynb": "{}"}
+
+# Tools by what they are asked. What has no entry here and is no tool of `NAMELESS` fails the test below.
+SYMBOL = {"symbol": "secret", "line": 1}
+NAMED = {
+    "definition": SYMBOL,
+    "references": SYMBOL,
+    "hover": SYMBOL,
+    "implementations": SYMBOL,
+    "call_hierarchy": {**SYMBOL, "direction": "incoming"},
+    "type_hierarchy": {**SYMBOL, "direction": "supertypes"},
+    "outline": {},
+    "diagnostics": {},
+    "notebook_cells": {},
+    "run_cell": {"index": 0},
+    "rename": {**SYMBOL, "new_name": "other"},
+    "code_actions": {"line": 1},
+    "organize_imports": {},
+    "format": {},
+    "replace_symbol_body": {**SYMBOL, "body": "x = 1\n"},
+    "insert_before_symbol": {**SYMBOL, "text": "x = 1\n"},
+    "insert_after_symbol": {**SYMBOL, "text": "x = 1\n"},
+    "safe_delete": SYMBOL,
+    "run_test": {"scope": "file"},
+}
+# They take no path, or need none: what they say of all files says nothing of these.
+NAMELESS = {
+    "symbols": {"query": "secret"},
+    "open_buffers": {},
+    "quickfix": {},
+    "apply_action": {"id": "1"},
+}
+SERVER = """
+local function place(params) return { uri = params.textDocument.uri, range = { start = { line = 1, character = 4 }, ["end"] = { line = 1, character = 10 } } } end
+local function everywhere()
+  local found = {}
+  for _, name in ipairs({ "kept.py", "vault/denied.py" }) do
+    found[#found + 1] = { name = "secret", kind = 12, location = place({ textDocument = { uri = vim.uri_from_fname(vim.uv.cwd() .. "/" .. name) } }) }
+  end
+  return found
+end
+local answers = { ["workspace/symbol"] = everywhere }
+for _, method in ipairs({ "definition", "references", "hover", "implementation", "rename", "formatting", "codeAction", "documentSymbol", "prepareCallHierarchy", "prepareTypeHierarchy" }) do
+  answers["textDocument/" .. method] = function(params) return { place(params) } end
+end
+fake.start("fake", { answers = answers, capabilities = {
+  definitionProvider = true, referencesProvider = true, hoverProvider = true, implementationProvider = true, renameProvider = true,
+  documentFormattingProvider = true, codeActionProvider = true, documentSymbolProvider = true, callHierarchyProvider = true,
+  typeHierarchyProvider = true, workspaceSymbolProvider = true,
+} })
+"""
+
+
+def every_tool():
+    """As the registry of the server has them."""
+    source = (ROOT / "crates/server/src/tools/nvim/mod.rs").read_text()
+    return re.findall(r"&(\w+)::TOOL", source)
+
+
+@pytest.fixture
+def kept(start_nvim, connect_agent, tmp_path):
+    """An agent, and the paths of what it may not have."""
+    outside = tmp_path / "outside.py"
+    outside.write_text(TEXT)
+    nvim = start_nvim(args=["a.py"], files=FILES, init_lua=LSP + SERVER, opts={"selection": {"deny": ["**/vault/**"]}})
+    nvim.lua("vim.o.makeprg = 'cat'")
+    nvim.cmd("edit kept.py")
+    nvim.lua("vim.b.claude_private = true")
+    nvim.lua(
+        "vim.fn.setqflist({}, ' ', { items = { { filename = 'vault/denied.py', lnum = 2, text = ... } } })", SECRET
+    )
+    nvim.cmd("buffer a.py")
+    return nvim, connect_agent(nvim), ["kept.py", "vault/denied.py", str(outside)]
+
+
+@pytest.mark.parametrize("tool", every_tool())
+def test_a_tool_tells_nothing_of_what_is_withheld_and_does_not_touch_it(kept, tool):
+    nvim, agent, paths = kept
+    assert tool in NAMED or tool in NAMELESS, "say here how it is asked"
+    said = []
+    for path in paths if tool in NAMED else [None]:
+        arguments = NAMELESS.get(tool) or {**NAMED.get(tool, {}), **({"path": path} if path else {})}
+        try:
+            said += agent.call(tool, **arguments)
+            assert tool in NAMELESS, f"{tool} did something with {path}"
+        except (ToolError, RpcError) as error:
+            said.append(str(error))
+            if tool in NAMED and "ipynb" not in str(error):
+                assert re.search("private|outside of the workspace|withheld", str(error)), error
+    assert SECRET not in "\n".join(said)
+    assert (nvim.project / "kept.py").read_text() == TEXT
+    assert not nvim.lua("return #vim.api.nvim_list_tabpages() > 1"), "nothing is proposed"
