@@ -105,6 +105,78 @@ def test_the_model_finds_and_calls_the_tools_of_the_editor(start, mock_api):
     assert "Prefer its tools to text search" in json.dumps(body), "the model is told what they are good for"
 
 
+AREA = {"path": "main.py", "symbol": "area", "line": 5}
+READS = [
+    ("references", AREA, "2 references of `area` in 2 files:"),
+    ("hover", AREA, "(method) def area() -> float"),
+    ("call_hierarchy", {**AREA, "direction": "incoming"}, "1 incoming call of `area`:"),
+    ("symbols", {"query": "Shape"}, "class Shape  class Shape:"),
+    ("outline", {"path": "shapes.py"}, "  method area  2-3"),
+    ("diagnostics", {"path": "main.py"}, "Nothing is wrong in main.py."),
+    ("quickfix", {}, "The quickfix list is empty."),
+    ("code_actions", {"path": "main.py", "line": 1}, ("code action", "nothing to do there")),
+    ("run_test", {"scope": "file", "path": "main.py"}, "Tests of main.py: passed."),
+]
+
+
+def test_the_cli_calls_each_tool_that_changes_nothing(start, mock_api):
+    nvim = start(PYRIGHT)
+    nvim.lua("vim.o.makeprg = 'true'")
+    nvim.wait("#vim.lsp.get_clients({ method = 'textDocument/hover' }) == 1", what="pyright to be ready")
+    for first in range(0, len(READS), 2):
+        calls = [call(f"mcp__nvim__{tool}", **arguments) for tool, arguments, _ in READS[first : first + 2]]
+        ask(nvim, mock_api, " THEN ".join([*calls, f"SAY done {first}"]))
+        wanted = min(first + 2, len(READS))
+        nvim.wait(lambda wanted=wanted: len(tool_results(mock_api)) >= wanted, what=f"{wanted} tools to have answered")
+        nvim.wait_screen(f"● done {first}")
+    for (tool, _, says), text in zip(READS, tool_results(mock_api), strict=True):
+        assert any(words in text for words in ([says] if isinstance(says, str) else says)), (tool, text)
+
+
+def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_undone(start_nvim, cli, mock_api):
+    core = "def add(a: int, b: int) -> int:\n    return a + b\n\n\ndef unused() -> None:\n    pass\n"
+    files = {"core.py": core, "m.py": "from core import add\n\nx = add(1, 2)\n"}
+    nvim = start_nvim(args=["core.py"], files=files, init_lua=PYRIGHT)
+    nvim.lua('require("claude-ide").connect()')
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/rename' }) == 1", what="it to rename")
+    argv, env = nvim.lua('return { require("claude-ide.terminal.agent_tools").of(false) }')
+    claude = cli(nvim, args=("--ide", *argv, "--allowedTools", "mcp__nvim"), env=env, mode="acceptEdits")
+    steps = [
+        (
+            "rename",
+            {"symbol": "add", "line": 1, "new_name": "plus"},
+            "Rename add to plus: applied, 3 changes in 2 files.",
+        ),
+        (
+            "replace_symbol_body",
+            {"symbol": "plus", "body": "def plus(a: int, b: int) -> int:\n    return b + a\n"},
+            "applied",
+        ),
+        ("insert_before_symbol", {"symbol": "plus", "text": "ONE = 1"}, "applied"),
+        ("insert_after_symbol", {"symbol": "plus", "text": "TWO = 2"}, "applied"),
+        ("safe_delete", {"symbol": "unused"}, "applied"),
+    ]
+    for number, (tool, arguments, says) in enumerate(steps):
+        claude.prompt(f"{call(f'mcp__nvim__{tool}', path='core.py', **arguments)} THEN SAY step {number}")
+        claude.wait_screen(f"● step {number}")
+        assert says in tool_results(mock_api)[-1]
+    assert nvim.lua("return #require('claude-ide.changeset').pending()") == 0
+    assert (nvim.project / "m.py").read_text() == files["m.py"].replace("add", "plus")
+    text = (nvim.project / "core.py").read_text()
+    assert text.startswith("ONE = 1\ndef plus(a: int, b: int) -> int:\n    return b + a\nTWO = 2\n")
+    assert "unused" not in text
+    for _ in steps:
+        nvim.lua("""
+          _G.undone = nil
+          local journal = require("claude-ide.journal")
+          journal.take_back_turn(journal.undoable_turn(), function(results) _G.undone = results end)
+        """)
+        nvim.wait("undone ~= nil", what="the turn to be taken back")
+        if (nvim.project / "core.py").read_text() == core:
+            break
+    assert {name: (nvim.project / name).read_text() for name in files} == files
+
+
 def test_escape_in_the_cli_ends_the_request_of_the_language_server(start, mock_api):
     nvim = start(SILENT)
     ask(nvim, mock_api, call("mcp__nvim__definition", path="main.py", symbol="Shape", line=1))
