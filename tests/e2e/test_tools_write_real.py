@@ -103,3 +103,26 @@ def test_the_cli_calls_rename_and_the_model_is_told(start_nvim, cli, mock_api):
     claude.wait_screen("● all renamed")
     assert mock_api.seen("Rename add to plus: accepted, 3 changes in 2 files.")
     assert texts(nvim, files) == {name: old.replace("add", "plus") for name, old in files.items()}
+
+
+def test_typescript_answers_what_is_asked_of_it(start_nvim, connect_agent):
+    files = {
+        "tsconfig.json": '{ "compilerOptions": { "strict": true }, "include": ["*.ts"] }\n',
+        "shape.ts": "export interface Shape {\n  area(): number;\n}\n",
+        "square.ts": 'import { Shape } from "./shape";\nexport class Square implements Shape {\n'
+        "  area(): number {\n    return 4;\n  }\n}\n",
+        "main.ts": 'import { Square } from "./square";\nexport const four = new Square().area();\n',
+    }
+    nvim, agent = start(start_nvim, connect_agent, TYPESCRIPT, files, "shape.ts")
+    nvim.wait(lambda: "Square" in agent.call("implementations", path="shape.ts", symbol="Shape", line=1)[0])
+    area = {"path": "shape.ts", "symbol": "area", "line": 2}
+    assert "square.ts\n  3:3  area(): number {" in agent.call("implementations", **area)[0]
+    assert "main.ts\n  2:34  export const four" in agent.call("references", **area)[0]
+    used = {"path": "main.ts", "symbol": "area", "line": 2}
+    assert agent.call("definition", **used)[0].splitlines()[1:] == ["square.ts", "  3:3  area(): number {"]
+    assert "(method) Square.area(): number" in agent.call("hover", **used)[0]
+    called = agent.call("call_hierarchy", path="square.ts", symbol="area", line=3, direction="incoming")[0]
+    assert called.startswith("1 incoming call of `area`:\nmain.ts\n")
+    assert "method area" in agent.call("outline", path="square.ts")[0]
+    assert "class Square" in agent.call("symbols", query="Square", path="square.ts")[0]
+    assert agent.call("diagnostics", path="main.ts") == ["Nothing is wrong in main.ts."]

@@ -326,3 +326,66 @@ def test_the_screen_and_the_buffer_list_stay_as_they_are(start_nvim, connect_age
     agent.call("references", path="shapes.py", symbol="area")
     assert (nvim.screen(), nvim.lua("return vim.fn.getbufinfo({ buflisted = 1 })[2]")) == before
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
+
+
+def test_a_neovim_that_quits_in_the_middle_of_a_call_answers_it_or_closes(start_nvim, connect_agent):
+    nvim, agent = opened(
+        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"], delay='"held"', silent="true")
+    )
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('VimLeave', { callback = function() vim.fn.writefile({ fake.withdrawn }, 'withdrawn') end })"
+    )
+    call = agent.start_call("references", path="shapes.py", symbol="area")
+    nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/references')", what="the server to be asked")
+    nvim.keys(":qa!<CR>")
+    with pytest.raises((RpcError, ToolError, ConnectionError), match="closing|exiting|closed|going away"):
+        agent.call_result(call)
+
+
+def test_a_call_that_waits_for_long_goes_on_telling(start_nvim, connect_agent):
+    """The CLI moves what takes over two minutes to the background; it is told how far the wait is."""
+    nvim, agent = opened(
+        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"], slow_start='"held"'), args=()
+    )
+    nvim.cmd("edit shapes.py")
+    # The clock of Neovim's loop, not the test's patience: minutes go by at once.
+    nvim.lua("""
+      local now, skipped = vim.uv.now, 0
+      vim.uv.now = function() return now() + skipped end
+      require("claude-ide.config").get().tools.server_wait_ms = 600 * 1000
+      function _G.skip() skipped = skipped + 130 * 1000 end
+    """)
+    asked = {"path": "shapes.py", "symbol": "area"}
+    call = agent.send("tools/call", {"name": "references", "arguments": asked, "_meta": {"progressToken": 1}})
+    assert agent.wait_notification("notifications/progress")["message"] == "Waiting for the language server"
+    nvim.lua("skip()")
+    for _ in range(20):
+        told = agent.wait_notification("notifications/progress")["message"]
+        if re.fullmatch(r"Waiting for the language server, 13\d s", told):
+            break
+    else:
+        raise AssertionError(told)
+    nvim.lua("fake.release()")
+    assert agent.call_result(call)[0].startswith("2 references of `area`:")
+
+
+def test_no_answer_is_longer_than_the_cli_takes(start_nvim, connect_agent):
+    """Over 25,000 tokens an answer is an error for the model: however much a server says, ours has 2,000 or so."""
+    long_word = '("x"):rep(300 * 1000)'
+    answers = {
+        "textDocument/hover": f"{{ contents = {long_word} }}",
+        "textDocument/references": many(20_000),
+        "textDocument/documentSymbol": "vim.tbl_map(function(row) return { name = ('n'):rep(200) .. row, kind = 12, "
+        "range = at(0, 0), selectionRange = at(0, 0) } end, vim.fn.range(1, 5000))",
+        "textDocument/codeAction": f"vim.tbl_map(function() return {{ title = {long_word} }} end, vim.fn.range(1, 50))",
+    }
+    capabilities = ["hoverProvider", "referencesProvider", "documentSymbolProvider", "codeActionProvider"]
+    _, agent = opened(start_nvim, connect_agent, server(answers, capabilities))
+    area = {"path": "shapes.py", "symbol": "area"}
+    said = {
+        "hover": agent.call("hover", **area),
+        "references": agent.call("references", **area),
+        "outline": agent.call("outline", path="shapes.py"),
+        "code_actions": agent.call("code_actions", path="shapes.py"),
+    }
+    assert {tool: len(text) <= 8000 for tool, (text,) in said.items()} == dict.fromkeys(said, True)
