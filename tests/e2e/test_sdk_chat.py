@@ -1,0 +1,160 @@
+"""The Agent SDK as a second opinion on the headless protocol: what it writes to the real CLI, and what our chat writes, have the
+same shapes."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import claude_agent_sdk as sdk
+import pytest
+
+from harness import cli
+
+pytestmark = pytest.mark.one_nvim
+
+WRITES = "CALL Write {} THEN SAY done"
+SLEEPS = 'CALL Bash {"command": "touch begun; sleep 20"}'
+
+
+def recorder(folder: Path) -> tuple[Path, dict[str, str]]:
+    """A CLI that keeps what is said to it, and its environment."""
+    folder.mkdir()
+    program = folder / "claude"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).parent / "recorder.py"}" "$@"\n')
+    program.chmod(0o755)
+    return program, {"RECORD": str(folder), "RECORDED": str(cli.binary())}
+
+
+def lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def shape(value: object, but: tuple[str, ...] = ()) -> object:
+    """What a value is made of, without what it says."""
+    if isinstance(value, dict):
+        return {key: shape(inner) for key, inner in sorted(value.items()) if key not in but}
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return type(value).__name__
+
+
+def asked(folder: Path) -> dict[str, dict]:
+    """The shape of each control request that was written, by its subtype; how it was answered stands beside it."""
+    answers = {
+        line["response"]["request_id"]: line["response"]
+        for line in lines(folder / "out.jsonl")
+        if line["type"] == "control_response"
+    }
+    found = {}
+    for line in lines(folder / "in.jsonl"):
+        if line["type"] == "control_request":
+            answer = answers.get(line["request_id"], {})
+            found.setdefault(
+                line["request"]["subtype"], (shape(line), answer.get("subtype"), shape(answer.get("response")))
+            )
+    return found
+
+
+def permissions(folder: Path) -> list[object]:
+    """The shapes of what was answered to `can_use_tool`."""
+    return [
+        shape(line["response"], but=("request_id",))
+        for line in lines(folder / "in.jsonl")
+        if line["type"] == "control_response" and "behavior" in (line["response"].get("response") or {})
+    ]
+
+
+async def by_the_sdk(program: Path, env: dict[str, str], project: Path) -> None:
+    async def allow(_name, given, _context):
+        return sdk.PermissionResultAllow(updated_input={**given, "content": "changed\n"})
+
+    options = sdk.ClaudeAgentOptions(
+        cli_path=str(program),
+        cwd=str(project),
+        env=env,
+        can_use_tool=allow,
+        include_partial_messages=True,
+        enable_file_checkpointing=True,
+        extra_args={"replay-user-messages": None, "allow-dangerously-skip-permissions": None},
+    )
+    async with sdk.ClaudeSDKClient(options) as client:
+        await client.query(WRITES.format(json.dumps({"file_path": str(project / "a.txt"), "content": "x\n"})))
+        prompt = None
+        async for message in client.receive_response():
+            if isinstance(message, sdk.UserMessage) and message.uuid and not prompt:
+                prompt = message.uuid
+        await client.set_model("haiku")
+        await client.rewind_files(prompt)
+        await client.set_permission_mode("bypassPermissions")
+        await client.query(SLEEPS)
+        while not (project / "begun").exists():
+            await asyncio.sleep(0.05)
+        await client.interrupt()
+        async for _ in client.receive_response():
+            pass
+
+
+def test_what_we_write_has_the_shapes_of_what_the_sdk_writes(start_nvim, mock_api, tmp_path):
+    home, project, theirs = tmp_path / "home", tmp_path / "project", tmp_path / "theirs"
+    theirs.mkdir()
+    cli.prepare_home(home, project, theirs)
+    program, record = recorder(tmp_path / "sdk")
+    args = ["--allow-dangerously-skip-permissions"]
+    asyncio.run(
+        asyncio.wait_for(by_the_sdk(program, {**os.environ, **cli.environment(home, mock_api), **record}, theirs), 120)
+    )
+    assert not (theirs / "a.txt").exists(), "the SDK has rewound it"
+
+    ours, record = recorder(tmp_path / "ours")
+    environment = {**cli.environment(home, mock_api), **record}
+    environment.pop("TERM")
+    nvim = start_nvim(opts={"terminal": {"command": [str(ours), *args]}}, env=environment)
+    nvim.cmd("Claude chat")
+    chat = "require('claude-ide.chat').current()"
+    nvim.wait(f"{chat}.state == 'idle'", what="the chat")
+    arguments = json.dumps({"file_path": str(project / "a.txt"), "content": "x\n"})
+    nvim.lua(f"assert(require('claude-ide.chat').say({chat}, (...)))", WRITES.format(arguments))
+    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="the diff")
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.wait(f"{chat}.state == 'idle'", what="the end of the turn")
+    assert (project / "a.txt").read_text() == "x\n"
+
+    def ask(subject, **fields):
+        nvim.lua(
+            f"answer = nil local subject, fields = ... {chat}:ask(subject, fields, function(result, err) answer = {{ result or true, err }} end)",
+            subject,
+            fields,
+        )
+        nvim.wait("answer ~= nil", what=f"the answer to {subject}")
+        return nvim.lua("return answer")
+
+    ask("set_model", model="haiku")
+    nvim.lua("vim.ui.select = function(items, _, done) done(items[1], 1) end")
+    nvim.lua(f"local chat = {chat} require('claude-ide.chat.rewind').to(chat, chat.store.messages[1])")
+    nvim.wait(lambda: not (project / "a.txt").exists(), what="the file to be rewound")
+    ask("set_permission_mode", mode="bypassPermissions")
+    nvim.lua(f"assert(require('claude-ide.chat').say({chat}, (...)))", SLEEPS)
+    nvim.wait(lambda: (project / "begun").exists(), what="the tool to run")
+    nvim.lua(f"{chat}:interrupt()")
+    nvim.wait(f"{chat}.state == 'idle'", what="the interrupt")
+
+    sdks, own = asked(tmp_path / "sdk"), asked(tmp_path / "ours")
+    for subtype in ("set_model", "set_permission_mode", "interrupt"):
+        assert own[subtype] == sdks[subtype], subtype
+    # A dry run comes first, and says so; the SDK has none.
+    request, outcome, answer = own["rewind_files"]
+    assert request["request"].pop("dry_run") == "bool"
+    assert (request, outcome) == sdks["rewind_files"][:2]
+    # It begins with what we leave out, and is answered alike.
+    request, outcome, answer = own["initialize"]
+    assert request.keys() == sdks["initialize"][0].keys()
+    assert request["request"].items() <= sdks["initialize"][0]["request"].items()
+    assert outcome == sdks["initialize"][1] == "success" and answer.keys() == sdks["initialize"][2].keys()
+    assert permissions(tmp_path / "ours")[0] == permissions(tmp_path / "sdk")[0]
+    said = [
+        next(shape(line) for line in lines(tmp_path / of / "in.jsonl") if line["type"] == "user")
+        for of in ("ours", "sdk")
+    ]
+    assert said[1].keys() <= said[0].keys() and said[0].keys() - said[1].keys() <= {"uuid"}
