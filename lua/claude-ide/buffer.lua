@@ -3,6 +3,16 @@
 -- for `foo.ts`.
 local M = {}
 
+local api = vim.api
+
+---An option of a buffer. `vim.bo[buf]` takes three times as long, and every call of a tool asks several.
+---@param buf integer
+---@param name string
+---@return any
+local function option(buf, name)
+  return api.nvim_get_option_value(name, { buf = buf })
+end
+
 ---Names of buffers with their links followed; a file's place changes too seldom to ask the disk each time.
 ---@type table<integer, { name: string, real: string }>
 local real_names = {}
@@ -23,12 +33,12 @@ end
 ---@param buf integer
 ---@return boolean
 function M.is_file(buf)
-  if not vim.api.nvim_buf_is_valid(buf) or vim.bo[buf].buftype ~= "" then
+  if not api.nvim_buf_is_valid(buf) or option(buf, "buftype") ~= "" then
     return false
-  elseif not vim.bo[buf].buflisted and not vim.api.nvim_buf_is_loaded(buf) then
+  elseif not api.nvim_buf_is_loaded(buf) and not option(buf, "buflisted") then
     return false
   end
-  local name = vim.api.nvim_buf_get_name(buf)
+  local name = api.nvim_buf_get_name(buf)
   return require("claude-ide.path").is_plain(name) and vim.fn.isdirectory(name) == 0
 end
 
@@ -37,9 +47,9 @@ end
 ---@return integer? buf
 local function pick(matches)
   local unloaded
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if matches(buf, vim.api.nvim_buf_get_name(buf)) and vim.bo[buf].buftype == "" then
-      if vim.api.nvim_buf_is_loaded(buf) then
+  for _, buf in ipairs(api.nvim_list_bufs()) do
+    if matches(buf, api.nvim_buf_get_name(buf)) and option(buf, "buftype") == "" then
+      if api.nvim_buf_is_loaded(buf) then
         return buf
       end
       unloaded = unloaded or buf

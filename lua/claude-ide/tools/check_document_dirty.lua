@@ -13,7 +13,7 @@ function M.run(args, respond)
   respond({
     success = true,
     filePath = args.filePath,
-    isDirty = vim.bo[buf].modified,
+    isDirty = vim.api.nvim_get_option_value("modified", { buf = buf }),
     isUntitled = false,
   })
 end
