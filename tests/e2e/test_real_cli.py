@@ -91,7 +91,6 @@ def test_tells_the_model_what_is_selected(nvim, cli, mock_api):
     assert mock_api.seen("The user selected the lines 2 to 2 from")
 
 
-@pytest.mark.every_nvim
 def test_takes_a_mention_of_lines(nvim, cli):
     claude = cli(nvim)
     until_it_listens(nvim, claude)
@@ -115,7 +114,6 @@ def test_takes_a_mention_that_waited_for_it(nvim, cli):
             nvim.wait("#require('claude-ide.server').clients() == 0", what="the CLI to be gone")
 
 
-@pytest.mark.every_nvim
 def test_writes_what_is_accepted_and_the_buffer_shows_it(nvim, cli):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))
@@ -130,7 +128,6 @@ def test_writes_what_is_accepted_and_the_buffer_shows_it(nvim, cli):
     assert nvim.lua("return vim.fn.bufname()") == "a.txt"
 
 
-@pytest.mark.every_nvim
 def test_leaves_the_file_when_the_change_is_rejected(nvim, cli):
     claude = cli(nvim)
     claude.prompt(change(nvim, "two", "TWO"))

@@ -22,9 +22,8 @@ def nvim(start_nvim):
     return nvim
 
 
-@pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
-def test_what_was_edited_without_asking_waits_and_can_be_undone(nvim, cli, mode):
-    claude = cli(nvim, mode=mode)
+def test_what_was_edited_without_asking_waits_and_can_be_undone(nvim, cli):
+    claude = cli(nvim, mode="acceptEdits")
     a, b, c = (str(nvim.project / name) for name in ("a.txt", "b.txt", "c.txt"))
     claude.prompt(
         " THEN ".join(

@@ -180,6 +180,7 @@ def eol_of(old, new):
     return "\r\n" if "\r\n" in new else "\n" if "\n" in new else "\r" if "\r" in new else "\n"
 
 
+@pytest.mark.dealt
 @pytest.mark.slow
 @pytest.mark.dealt
 @pytest.mark.parametrize("style", STYLES)

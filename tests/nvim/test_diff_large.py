@@ -41,6 +41,7 @@ def text(lines):
     return "".join(line + "\n" for line in lines)
 
 
+@pytest.mark.dealt
 def test_ten_megabytes_are_shown_and_answered_exactly(diffs):
     before = diffs.screen_state()
     old = [f"line {i} {'x' * 38}" for i in range(LINES)]

@@ -62,6 +62,7 @@ def layout(diffs):
     return diffs.nvim.lua("return require('claude-ide.ui.layout').preferred()")
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("place", ["current", "float"])
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS.values(), ids=ARRANGEMENTS)
 def test_all_is_as_it_was(start_nvim, place, arrangement):

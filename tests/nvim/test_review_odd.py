@@ -93,6 +93,7 @@ def test_a_conflict_is_shown_and_stays_in_every_layout(nvim, layout):
     nvim.wait(lambda: waiting(nvim) == [], what="the conflict to be taken as it is")
 
 
+@pytest.mark.dealt
 def test_very_many_files_open_without_a_long_wait(nvim):
     names = [f"f{number:03}.txt" for number in range(100)]
     for name in names:

@@ -39,6 +39,7 @@ def shown(nvim):
     return nvim.lua("return { vim.fn.line('.', vim.fn.win_getid(1)), vim.fn.winnr('$') - 1 }")
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("step", "window"), [("]f", "file"), ("[f", "file"), ("[f", "list")])
 def test_a_file_and_a_layout_in_one_breath(start_nvim, connect, layout, step, window):

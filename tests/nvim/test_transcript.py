@@ -153,6 +153,7 @@ def test_search_finds_what_is_folded(start_nvim, script):
     nvim.wait("vim.api.nvim_get_current_line():find('not ok 2', 1, true) and vim.fn.foldclosed('.') == -1")
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
@@ -212,6 +213,7 @@ def test_enter_on_an_edit_shows_the_file_before_and_after(start_nvim, script):
     )
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize(
     ("at", "move", "path", "lnum"),
     [

@@ -96,6 +96,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.dealt
 @pytest.mark.parametrize("name", TEXTS)
 def test_word_by_word_is_the_same_as_at_once(nvim, name):
     text = TEXTS[name]

@@ -76,6 +76,7 @@ def nvim(start_nvim, script):
     return nvim
 
 
+@pytest.mark.dealt
 def test_the_end_is_there_first_and_stays_when_the_rest_comes(nvim):
     wait_complete(nvim)
     assert nvim.cursor()[0] == nvim.lua("return vim.fn.line('$')")
@@ -85,6 +86,7 @@ def test_the_end_is_there_first_and_stays_when_the_rest_comes(nvim):
     assert text_lines(nvim) < 3000, "only what is near is text"
 
 
+@pytest.mark.dealt
 def test_a_place_in_the_middle_stays_when_the_rest_comes(start_nvim, script):
     nvim = start_nvim(
         env=ENV,
