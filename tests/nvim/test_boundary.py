@@ -15,7 +15,7 @@ LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin
 
 FUNCTIONS = ["version", "sources", "sources_seen", "start", "stop", "poll", "respond", "fail"]
 FUNCTIONS += ["notify", "disconnect", "set_able", "symbol_kinds", "agents_token", "resources_changed"]
-FUNCTIONS += ["set_workspace", "status"]
+FUNCTIONS += ["set_workspace", "status", "notebook_read"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 WEB_FUNCTIONS = ["web_start", "web_stop", "web_info", "web_code", "web_picture"]
 AGENT_FUNCTIONS = ["agent_open", "agent_command", "agent_close", "agents_stop"]
