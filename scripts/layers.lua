@@ -6,7 +6,6 @@ return {
   -- What needs nothing of ours.
   {
     "clock",
-    "elf",
     "file",
     "hunk",
     "json",
@@ -21,7 +20,7 @@ return {
     "sessions.types",
     "width",
   },
-  { "hub", "lsp", "safely", "ui.one_line" },
+  { "elf", "hub", "lsp", "safely", "ui.one_line" },
   { "ui.notice" },
   { "config", "decisions", "event" },
   -- Files, as buffers and on disk; the library.

@@ -32,16 +32,14 @@ end
 ---@param path string
 ---@return boolean whole true also for what is no ELF file: that is the loader's to refuse
 function M.is_whole(path)
-  local file = io.open(path, "rb")
-  if not file then
+  local header, stat = require("claude-ide.file").read_start(path, HEADER), vim.uv.fs_stat(path)
+  if not header or not stat then
     return true
   end
-  local header, size = file:read(HEADER) or "", file:seek("end", 0) or 0
-  file:close()
   if #header < HEADER then
     return false
   end
-  return header:sub(1, 4) ~= ELF or size >= promised(header)
+  return header:sub(1, 4) ~= ELF or stat.size >= promised(header)
 end
 
 return M

@@ -1,5 +1,13 @@
--- The bytes of files, at once or in the background. Bounded: what is too large is not read.
+-- The bytes of files, at once or in the background. Bounded: what is too large is not read. And small files of ours, written
+-- for their owner alone.
 local M = {}
+
+---Without O_NONBLOCK opening a pipe waits until somebody writes to it.
+local TO_READ = vim.uv.constants.O_RDONLY + vim.uv.constants.O_NONBLOCK
+local OWNER_ONLY = 384 -- 0600
+
+---How often a file may grow while it is read before what was there has to do.
+local MAX_ROUNDS = 3
 
 ---@alias claude-ide.file.WhyNot "missing"|"large"|"unreadable"
 
@@ -28,7 +36,7 @@ end
 ---@return uv.fs_stat.result? stat of the open file
 ---@return string? err in the system's words, where it has any
 function M.read_now(path, max_bytes)
-  local fd, err = vim.uv.fs_open(path, "r", 0)
+  local fd, err = vim.uv.fs_open(path, TO_READ, 0)
   if not fd then
     return nil, why_not_opened(err), nil, err
   end
@@ -58,26 +66,34 @@ function M.read_start(path, max_bytes)
   return bytes or ""
 end
 
----Reads a regular file in the background, for whoever goes on in a fast event.
+---Reads a regular file in the background, for whoever goes on in a fast event. One that grows meanwhile is read again.
 ---@param path string
 ---@param max_bytes integer
----@param done fun(bytes: string?, why_not: claude-ide.file.WhyNot?, stat: uv.fs_stat.result?) once, within a fast event
-function M.read_in_fast_event(path, max_bytes, done)
-  vim.uv.fs_open(path, "r", 0, function(err, fd)
+---@param done fun(bytes: string?, why_not: claude-ide.file.WhyNot?, stat: uv.fs_stat.result?, err: string?) once, within a fast event; err: in the system's words, where it has any
+---@param round? integer
+function M.read_in_fast_event(path, max_bytes, done, round)
+  round = round or 1
+  vim.uv.fs_open(path, TO_READ, 0, function(err, fd)
     if not fd then
-      return done(nil, why_not_opened(err))
+      return vim.uv.fs_stat(path, function(_, stat)
+        done(nil, why_not_opened(err), stat, err)
+      end)
     end
     vim.uv.fs_fstat(fd, function(_, stat)
-      local function close(bytes, why_not)
+      local function close(bytes, why_not, problem)
         vim.uv.fs_close(fd, function() end)
-        done(bytes, why_not, stat)
+        done(bytes, why_not, stat, problem)
       end
       local why_not = why_not_read(stat, max_bytes)
       if not stat or why_not then
         return close(nil, why_not)
       end
-      vim.uv.fs_read(fd, stat.size, 0, function(_, bytes)
-        close(bytes, not bytes and "unreadable" or nil)
+      vim.uv.fs_read(fd, stat.size + 1, 0, function(problem, bytes)
+        if bytes and #bytes > stat.size and round < MAX_ROUNDS then
+          vim.uv.fs_close(fd, function() end)
+          return M.read_in_fast_event(path, max_bytes, done, round + 1)
+        end
+        close(bytes and bytes:sub(1, stat.size), not bytes and "unreadable" or nil, problem)
       end)
     end)
   end)
@@ -86,9 +102,37 @@ end
 ---Reads a regular file in the background.
 ---@param path string
 ---@param max_bytes integer
----@param done fun(bytes: string?, why_not: claude-ide.file.WhyNot?) on the main loop, once
+---@param done fun(bytes: string?, why_not: claude-ide.file.WhyNot?, stat: uv.fs_stat.result?, err: string?) on the main loop, once
 function M.read_later(path, max_bytes, done)
   M.read_in_fast_event(path, max_bytes, vim.schedule_wrap(done))
+end
+
+---Writes a file that only its owner can read.
+---@param path string
+---@param text string
+---@param is_new boolean there must be none yet
+---@return boolean ok
+function M.write_private(path, text, is_new)
+  local fd = vim.uv.fs_open(path, is_new and "wx" or "w", OWNER_ONLY)
+  if not fd then
+    return false
+  end
+  local written = vim.uv.fs_write(fd, text, 0)
+  vim.uv.fs_close(fd)
+  return written == #text
+end
+
+---Puts such a file in the place of another, whole or not at all: somebody else may be reading that one.
+---@param path string
+---@param text string
+---@return boolean ok
+function M.replace_private(path, text)
+  local fresh = ("%s.%d"):format(path, vim.uv.os_getpid())
+  if M.write_private(fresh, text, false) and vim.uv.fs_rename(fresh, path) then
+    return true
+  end
+  vim.uv.fs_unlink(fresh)
+  return false
 end
 
 return M

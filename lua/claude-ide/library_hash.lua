@@ -152,14 +152,7 @@ end
 local function remember(cache)
   local path = cache_path()
   vim.fn.mkdir(vim.fs.dirname(path), "p")
-  -- By rename: another Neovim may be reading it.
-  local fresh = ("%s.%d"):format(path, vim.uv.os_getpid())
-  local file = io.open(fresh, "wb")
-  if file then
-    file:write(vim.json.encode(cache))
-    file:close()
-    vim.uv.fs_rename(fresh, path)
-  end
+  require("claude-ide.file").replace_private(path, vim.json.encode(cache))
 end
 
 ---@param root string

@@ -24,11 +24,7 @@ end
 ---@param path string
 ---@return string?
 local function read(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read(MOST_BYTES)
-  if file then
-    file:close()
-  end
+  local text = require("claude-ide.file").read_start(path, MOST_BYTES)
   return text and (text:gsub("\r\n", "\n")) or nil
 end
 

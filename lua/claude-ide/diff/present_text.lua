@@ -20,44 +20,16 @@ local MAX_BYTES = 256 * 1024 * 1024
 ---@param path string absolute
 ---@param done fun(disk: claude-ide.diff.Disk)
 function M.read(path, done)
-  local uv = vim.uv
-  local fd
-  local finish = vim.schedule_wrap(done)
-
-  ---@param disk claude-ide.diff.Disk
-  local function close(disk)
-    if fd then
-      uv.fs_close(fd, function() end)
+  require("claude-ide.file").read_later(path, MAX_BYTES, function(bytes, why_not, stat, err)
+    local problem = err
+    if why_not == "missing" then
+      problem = nil
+    elseif stat and stat.type ~= "file" then
+      problem = "not a file but a " .. stat.type
+    elseif why_not == "large" then
+      problem = "too large to be shown"
     end
-    finish(disk)
-  end
-
-  uv.fs_stat(path, function(stat_err, stat)
-    if not stat then
-      local missing = stat_err and (stat_err:find("^ENOENT") or stat_err:find("^ENOTDIR"))
-      return close({ problem = not missing and stat_err or nil })
-    elseif stat.type ~= "file" then
-      return close({ stat = stat, problem = "not a file but a " .. stat.type })
-    elseif stat.size > MAX_BYTES then
-      return close({ stat = stat, problem = "too large to be shown" })
-    end
-    uv.fs_open(path, "r", 0, function(open_err, opened)
-      if not opened then
-        return close({ stat = stat, problem = open_err })
-      end
-      fd = opened
-      -- One byte more than it had: a file that grew meanwhile is read again below.
-      uv.fs_read(fd, stat.size + 1, 0, function(read_err, bytes)
-        if not bytes then
-          return close({ stat = stat, problem = read_err })
-        elseif #bytes > stat.size then
-          uv.fs_close(fd, function() end)
-          fd = nil
-          return M.read(path, done)
-        end
-        close({ stat = stat, bytes = bytes })
-      end)
-    end)
+    done({ stat = stat, bytes = bytes, problem = problem })
   end)
 end
 

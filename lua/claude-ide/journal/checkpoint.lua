@@ -57,13 +57,8 @@ exec "$@" write-tree --missing-ok]]
 ---@param names string[]
 ---@return boolean ok
 local function write_list(repository, names)
-  local fd = vim.uv.fs_open(repository.env.GIT_INDEX_FILE .. ".list", "w", 384) -- 0600
-  local text = table.concat(names, "\0") .. "\0"
-  local ok = fd and vim.uv.fs_write(fd, text, 0) == #text
-  if fd then
-    vim.uv.fs_close(fd)
-  end
-  return ok == true
+  local path = repository.env.GIT_INDEX_FILE .. ".list"
+  return require("claude-ide.file").write_private(path, table.concat(names, "\0") .. "\0", false)
 end
 
 ---@param repository claude-ide.journal.Repository

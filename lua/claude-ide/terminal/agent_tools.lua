@@ -27,13 +27,7 @@ end
 ---@return string? path
 local function private_file(json)
   local path = vim.fn.tempname() .. ".json"
-  local file = vim.uv.fs_open(path, "wx", 384)
-  if not file then
-    return nil
-  end
-  local written = vim.uv.fs_write(file, json)
-  vim.uv.fs_close(file)
-  return written == #json and path or nil
+  return require("claude-ide.file").write_private(path, json, true) and path or nil
 end
 
 ---The arguments and the variables that hand the tools to a CLI; none where there are no tools.

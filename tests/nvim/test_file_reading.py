@@ -1,0 +1,42 @@
+"""Reading files of any kind: what cannot be read is said, and nothing waits for it."""
+
+import os
+
+import pytest
+
+pytestmark = pytest.mark.dealt
+
+READ = """
+local path = ...
+local file, result = require("claude-ide.file"), nil
+file.read_later(path, 1000, function(bytes, why_not, stat) result = { bytes or false, why_not or false, stat ~= nil } end)
+vim.wait(20000, function() return result ~= nil end, 5)
+local bytes, why_not = file.read_now(path, 1000)
+return { result, { bytes or false, why_not or false } }
+"""
+
+
+@pytest.mark.parametrize("kind", ["text", "pipe", "folder", "large", "gone"])
+def test_what_is_no_file_holds_nothing_up(nvim, kind):
+    path = nvim.project / "it"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind != "gone":
+        path.write_bytes(b"x\0y" if kind == "text" else b"x" * 1001)
+    later, now = nvim.lua(READ, str(path))
+    said = {"text": False, "gone": "missing", "large": "large"}.get(kind, "unreadable")
+    assert later == ["x\0y" if kind == "text" else False, said, kind != "gone"]
+    assert now == later[:2]
+
+
+def test_private_files_are_the_owners_and_whole(nvim):
+    write = "return require('claude-ide.file')[...](select(2, ...))"
+    path = nvim.project / "secret"
+    assert nvim.lua(write, "write_private", str(path), "a", True)
+    assert not nvim.lua(write, "write_private", str(path), "b", True), "there is one"
+    assert nvim.lua(write, "replace_private", str(path), "c")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("c", 0o600)
+    assert not nvim.lua(write, "replace_private", str(nvim.project / "none" / "x"), "c")
+    assert [entry.name for entry in nvim.project.iterdir()] == ["secret"], "nothing is left beside it"
