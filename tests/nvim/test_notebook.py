@@ -218,9 +218,10 @@ def test_the_person_starts_restarts_stops_and_reads(start, connect):
     nvim.cmd("Claude kernel wrong")
     nvim.wait_screen("expected start, interrupt, restart, stop or log")
     nvim.cmd("Claude kernel start")
-    nvim.wait(f"{KERNEL}.state == 'idle'", 4 * PATIENCE)
-    nvim.cmd("Claude kernel")
-    nvim.wait_screen("project waits (ipython")
+    nvim.wait_screen("The kernel of project is starting.")
+    nvim.wait_screen("The kernel of project is ready (ipython", 4 * PATIENCE)
+    nvim.cmd("Claude kernel start")
+    nvim.wait_screen("Kernel: project is idle (ipython")
     nvim.cmd("Claude kernel interrupt")
     nvim.wait_screen("Nothing runs in the kernel of project.")
     code = Code(connect(nvim))
@@ -246,6 +247,8 @@ def test_the_person_starts_restarts_stops_and_reads(start, connect):
     running(nvim)
     waiting = code.begin("1")
     nvim.wait(f"#{KERNEL}.queue == 1")
+    nvim.cmd("Claude kernel")
+    nvim.wait_screen("project is running code, 1 more waits (ipython")
     nvim.cmd("Claude kernel stop")
     for call in (request, waiting):
         result = code.end(call)
@@ -375,6 +378,8 @@ def test_without_ipykernel_one_command_is_named(start_nvim, connect, tmp_path):
     result = Code(client)("1")
     assert failed(result)
     assert text(result) == f"The kernel cannot be started: {program} ($VIRTUAL_ENV) has no ipykernel."
+    nvim.cmd("Claude kernel start")
+    nvim.wait_screen("The kernel cannot be started:")
     nvim.lua("vim.cmd.checkhealth('claude-ide')")
     health = " ".join(" ".join(nvim.lines()).split())
     assert "executeCode is not offered:" in health

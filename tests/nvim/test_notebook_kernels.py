@@ -130,7 +130,7 @@ def test_start_in_a_notebook_starts_its_own(start):
     nvim.lua("require('claude-ide.notebook').kernel()")
     nvim.cmd("edit a.ipynb")
     nvim.cmd("Claude kernel start")
-    nvim.wait_screen("a.ipynb starts")
+    nvim.wait_screen("The kernel of a.ipynb is starting.")
     nvim.wait(f"{KERNEL}.state == 'idle'", 4 * PATIENCE)
 
 

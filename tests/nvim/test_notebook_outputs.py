@@ -109,7 +109,7 @@ def test_the_buffer_is_what_jupyter_would_have_written(start):
 def test_one_undo_takes_it_back_and_what_was_typed_stays(start):
     nvim, agent = start()
     nvim.keys("/Title<CR>ciwHeading<Esc>")
-    nvim.wait("not vim.fn.getline('.'):find('Title') and vim.fn.mode() == 'n'")
+    nvim.wait("vim.fn.search('Heading', 'nw') ~= 0 and vim.fn.mode() == 'n'")
     typed = text(nvim)
     run(agent, 1)
     assert '"two"' in text(nvim)

@@ -12,15 +12,34 @@ end
 ---@return string
 local function describe(kernel)
   local states = {
-    off = "does not run",
-    starting = "starts",
-    idle = "waits",
-    busy = "runs code",
-    stubborn = "runs code that ignores the interrupt",
+    off = "not running",
+    starting = "starting",
+    idle = "idle",
+    busy = "running code",
+    stubborn = "running code that ignores the interrupt",
   }
-  local waiting = #kernel.queue > 0 and (", %d more wait"):format(#kernel.queue) or ""
+  local count = #kernel.queue
+  local waiting = count == 0 and "" or count == 1 and ", 1 more waits" or (", %d more wait"):format(count)
   local about = kernel.about and (" (%s)"):format(kernel.about) or ""
-  return ("%s %s%s%s"):format(kernel.name, states[kernel.state], waiting, about)
+  return ("%s is %s%s%s"):format(kernel.name, states[kernel.state], waiting, about)
+end
+
+---Starts one, and says when it is ready: that takes seconds.
+---@param kernel claude-ide.notebook.Kernel
+local function start(kernel)
+  if kernel.state ~= "off" then
+    return say("Kernel: " .. describe(kernel))
+  end
+  kernel:start(function(err)
+    if err then
+      require("claude-ide.ui.notice").warn(err)
+    else
+      say(("The kernel of %s is ready (%s)."):format(kernel.name, kernel.about))
+    end
+  end)
+  if kernel.state == "starting" then
+    say(("The kernel of %s is starting."):format(kernel.name))
+  end
 end
 
 ---Says how things stand.
@@ -51,8 +70,7 @@ function M.run(action)
   if not kernel then
     return nil, err
   elseif action == "start" then
-    kernel:start()
-    say(describe(kernel))
+    start(kernel)
   elseif action == "interrupt" then
     if not kernel:interrupt() then
       return nil, ("Nothing runs in the kernel of %s."):format(kernel.name)

@@ -18,6 +18,7 @@ local START_MS = 90000
 ---@field queue claude-ide.notebook.Run[]
 ---@field lost? string why the variables of before are gone
 ---@field unlike? string how it is not the kernel that the notebook names; nobody was told yet
+---@field tell_started? fun(err?: string) to whoever started it without a run
 ---@field used number when it last ran something
 ---@field failure? string why it cannot be started
 local Kernel = {}
@@ -58,7 +59,7 @@ end
 ---@param lost? string why the variables are gone; nil: nobody need be told
 function Kernel:end_process(why, lost)
   local bridge, run = self.bridge, self.current
-  self.bridge, self.about = nil, nil
+  self.bridge, self.about, self.tell_started = nil, nil, nil
   if bridge then
     self.state, self.lost = "off", lost
     bridge:close()
@@ -80,6 +81,7 @@ function Kernel:on_started(event)
       self.about
     )
   changed()
+  self:has_started()
   if self.current and self.current.phase == "starting" then
     self:send_run()
   else
@@ -157,15 +159,16 @@ function Kernel:on_exit(why)
   if was == "starting" then
     require("claude-ide.notebook.workspace_python").look() -- it may have gone
   end
+  local failed = "The kernel cannot be started: " .. failure .. "."
   local run = self.current
   self.current = nil
   changed()
+  self:has_started(failed)
   if was ~= "starting" and not (run and run.phase == "running" and not run.overdue) then
     self.lost = self.lost or "the one before had ended"
   end
   if run and not run.overdue then
-    local message = was == "starting" and "The kernel cannot be started: " .. failure .. "."
-      or require("claude-ide.notebook.run").DIED
+    local message = was == "starting" and failed or require("claude-ide.notebook.run").DIED
     require("claude-ide.notebook.log").ended(self, run, message)
     finish(run, nil, message)
   end
@@ -203,11 +206,22 @@ function Kernel:spawn(interpreter, wanted)
   end, START_MS)
 end
 
+---@param err? string
+function Kernel:has_started(err)
+  local tell = self.tell_started
+  self.tell_started = nil
+  if tell then
+    tell(err)
+  end
+end
+
 ---Starts the process, if there is none.
-function Kernel:start()
+---@param tell? fun(err?: string) when it is ready, or why it cannot be
+function Kernel:start(tell)
   if self.state ~= "off" then
     return
   end
+  self.tell_started = tell
   self.state = "starting"
   changed()
   require("claude-ide.notebook.workspace_python").interpreter(function(found, missing)

@@ -168,6 +168,7 @@ function M.open()
     vim.cmd("botright split")
     vim.api.nvim_win_set_buf(0, buf)
     vim.wo[0][0].wrap = true
+    vim.wo[0][0].conceallevel = 2 -- the fences around output
   end
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
   pcall(vim.treesitter.start, buf, "markdown")
