@@ -11,6 +11,7 @@ return {
     "json",
     "kept_texts",
     "log",
+    "option",
     "path",
     "position",
     "process",

@@ -3,7 +3,7 @@
 local M = {}
 
 ---Without O_NONBLOCK opening a pipe waits until somebody writes to it.
-local TO_READ = vim.uv.constants.O_RDONLY + vim.uv.constants.O_NONBLOCK
+local TO_READ = bit.bor(vim.uv.constants.O_RDONLY, vim.uv.constants.O_NONBLOCK)
 local OWNER_ONLY = 384 -- 0600
 
 ---How often a file may grow while it is read before what was there has to do.
@@ -75,9 +75,10 @@ function M.read_in_fast_event(path, max_bytes, done, round)
   round = round or 1
   vim.uv.fs_open(path, TO_READ, 0, function(err, fd)
     if not fd then
-      return vim.uv.fs_stat(path, function(_, stat)
+      vim.uv.fs_stat(path, function(_, stat)
         done(nil, why_not_opened(err), stat, err)
       end)
+      return
     end
     vim.uv.fs_fstat(fd, function(_, stat)
       local function close(bytes, why_not, problem)

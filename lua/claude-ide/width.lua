@@ -29,4 +29,15 @@ function M.cut(text, cells)
   return M.beginning(text, cells) .. "…"
 end
 
+---The cells that pieces of virtual text take.
+---@param chunks { [1]: string }[]
+---@return integer
+function M.of_chunks(chunks)
+  local cells = 0
+  for _, chunk in ipairs(chunks) do
+    cells = cells + vim.api.nvim_strwidth(chunk[1])
+  end
+  return cells
+end
+
 return M

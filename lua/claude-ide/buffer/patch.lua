@@ -202,31 +202,18 @@ function M.apply(buf, new, empty)
   return true
 end
 
----Runs with no autocommand waking up but those named.
----@param ignored string value of 'eventignore'
----@param fn fun()
-local function ignoring(ignored, fn)
-  local before = vim.o.eventignore
-  vim.o.eventignore = ignored
-  local ok, err = pcall(fn)
-  vim.o.eventignore = before
-  if not ok then
-    error(err, 0)
-  end
-end
-
 ---Gives a buffer other text in another format, also where 'nomodifiable' or 'readonly' keep people from doing so.
 ---@param buf integer
 ---@param lines string[]
 ---@param format claude-ide.buffer.Format
 function M.set_text(buf, lines, format)
-  local bo = vim.bo[buf]
+  local bo, during = vim.bo[buf], require("claude-ide.option").during
   local modifiable, readonly = bo.modifiable, bo.readonly
-  ignoring("all", function()
+  during("eventignore", "all", function()
     bo.modifiable, bo.readonly = true, false
   end)
   local ok, err = pcall(M.apply, buf, lines, format.empty)
-  ignoring("all", function()
+  during("eventignore", "all", function()
     if ok and not bo.binary then
       bo.fileformat, bo.bomb = format.fileformat, format.bomb
     end

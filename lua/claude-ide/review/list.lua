@@ -92,16 +92,6 @@ local function tally(entry)
   return chunks
 end
 
----@param chunks string[][]
----@return integer
-local function columns(chunks)
-  local count = 0
-  for _, chunk in ipairs(chunks) do
-    count = count + vim.fn.strdisplaywidth(chunk[1])
-  end
-  return count
-end
-
 ---So wide that names and numbers fit, within reason.
 ---@param entries claude-ide.review.Entry[]
 ---@return integer columns
@@ -169,7 +159,8 @@ function M.render(buf, entries, shown, words)
   for i, entry in ipairs(entries) do
     local name, folder = split(entry.path)
     local line = (" %s %s  %s"):format(icon(entry), name, folder):gsub("%s+$", "")
-    lines[i] = require("claude-ide.width").cut(line, width - columns(tally(entry)) - 1)
+    lines[i] =
+      require("claude-ide.width").cut(line, width - require("claude-ide.width").of_chunks(tally(entry)) - 1)
   end
   vim.bo[buf].modifiable = true
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)

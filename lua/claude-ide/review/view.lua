@@ -94,10 +94,10 @@ end
 ---@param win integer
 ---@param buf integer
 local function put(win, buf)
-  local hidden = vim.o.hidden
-  vim.o.hidden = hidden or vim.bo[vim.api.nvim_win_get_buf(win)].modified
-  vim.api.nvim_win_set_buf(win, buf)
-  vim.o.hidden = hidden
+  local hidden = vim.o.hidden or vim.bo[vim.api.nvim_win_get_buf(win)].modified
+  require("claude-ide.option").during("hidden", hidden, function()
+    vim.api.nvim_win_set_buf(win, buf)
+  end)
 end
 
 ---Shows the diff of one file.

@@ -47,18 +47,17 @@ function M.name(view)
   if before == name or vim.startswith(before, name .. "#") then
     return
   end
-  local eventignore = vim.o.eventignore
-  vim.o.eventignore = "all"
-  if not pcall(vim.api.nvim_buf_set_name, view.buf, name) then
-    -- Another file has the same name: a copy of the session elsewhere.
-    pcall(vim.api.nvim_buf_set_name, view.buf, ("%s#%d"):format(name, view.buf))
-  end
-  -- Neovim keeps a buffer of the name before.
-  local old = before ~= "" and vim.fn.bufnr("^" .. vim.fn.escape(before, "*?[]{},\\") .. "$") or -1
-  if old > 0 and old ~= view.buf and vim.api.nvim_buf_get_name(old) == before then
-    pcall(vim.api.nvim_buf_delete, old, { force = true })
-  end
-  vim.o.eventignore = eventignore
+  require("claude-ide.option").during("eventignore", "all", function()
+    if not pcall(vim.api.nvim_buf_set_name, view.buf, name) then
+      -- Another file has the same name: a copy of the session elsewhere.
+      pcall(vim.api.nvim_buf_set_name, view.buf, ("%s#%d"):format(name, view.buf))
+    end
+    -- Neovim keeps a buffer of the name before.
+    local old = before ~= "" and vim.fn.bufnr("^" .. vim.fn.escape(before, "*?[]{},\\") .. "$") or -1
+    if old > 0 and old ~= view.buf and vim.api.nvim_buf_get_name(old) == before then
+      pcall(vim.api.nvim_buf_delete, old, { force = true })
+    end
+  end)
 end
 
 ---@param win integer

@@ -68,16 +68,6 @@ function M.create_all(canvas, win)
   end)
 end
 
----@param chunks claude-ide.transcript.Chunk[]
----@return integer
-local function width_of(chunks)
-  local width = 0
-  for _, chunk in ipairs(chunks) do
-    width = width + vim.api.nvim_strwidth(chunk[1])
-  end
-  return width
-end
-
 ---Lines that say more than fits beside each other: the widest a folded line is spread.
 local WIDEST = 100
 
@@ -90,6 +80,7 @@ function M.spread(fold, width)
   width = math.min(width, WIDEST)
   local left = vim.list_slice(fold.left)
   local right = fold.right
+  local width_of = require("claude-ide.width").of_chunks
   local space = width - width_of(right) - (#right > 0 and 2 or 0)
   local over = width_of(left) - space
   if over > 0 and left[2] then

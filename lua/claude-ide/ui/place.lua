@@ -16,14 +16,7 @@ local M = {}
 ---@param fn fun(): T
 ---@return T
 function M.keeping_sizes(fn)
-  local equal = vim.o.equalalways
-  vim.o.equalalways = false
-  local ok, result = pcall(fn)
-  vim.o.equalalways = equal
-  if not ok then
-    error(result, 0)
-  end
-  return result
+  return require("claude-ide.option").during("equalalways", false, fn)
 end
 
 ---The windows of a diff that are still there.

@@ -6,14 +6,7 @@ local M = {}
 ---@param fn fun(): T
 ---@return T
 function M.run(fn)
-  local ignored = vim.o.eventignore
-  vim.o.eventignore = "all"
-  local ok, result = pcall(fn)
-  vim.o.eventignore = ignored
-  if not ok then
-    error(result, 0)
-  end
-  return result
+  return require("claude-ide.option").during("eventignore", "all", fn)
 end
 
 local passing_through = false

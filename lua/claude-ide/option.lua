@@ -1,0 +1,20 @@
+-- Another value of a global option, for as long as a function runs.
+local M = {}
+
+---@generic T
+---@param name string
+---@param value any
+---@param fn fun(): T?
+---@return T?
+function M.during(name, value, fn)
+  local before = vim.o[name]
+  vim.o[name] = value
+  local ok, result = pcall(fn)
+  vim.o[name] = before
+  if not ok then
+    error(result, 0)
+  end
+  return result
+end
+
+return M
