@@ -30,7 +30,7 @@ function M.cut(text, cells)
 end
 
 ---The cells that pieces of virtual text take.
----@param chunks { [1]: string }[]
+---@param chunks (string[]|{ [1]: string })[]
 ---@return integer
 function M.of_chunks(chunks)
   local cells = 0

@@ -346,28 +346,6 @@ def test_cells_of_a_notebook_are_listed_and_run(start_nvim, connect_agent):
     assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE)[0] == "14\n"
 
 
-def test_the_environment_that_is_active_comes_first_then_that_of_the_project(start_nvim, tmp_path):
-    active, conda = python(tmp_path / "active"), python(tmp_path / "conda")
-    nvim = start_nvim(opts=LOOK, env={"CONDA_PREFIX": str(tmp_path / "conda"), "CONDA_DEFAULT_ENV": "base"})
-    project = str(nvim.project)
-
-    def found():
-        interpreter = nvim.lua(FIND, project)[0]
-        return interpreter and [interpreter["path"], interpreter["from"]]
-
-    assert found() == [str(conda), "$CONDA_PREFIX"]
-    local = python(nvim.project / ".venv")
-    assert found() == [str(local), ".venv"], "conda's base is active everywhere"
-    nvim.lua("vim.env.CONDA_DEFAULT_ENV = 'mine'")
-    assert found() == [str(conda), "$CONDA_PREFIX"]
-    nvim.lua("vim.env.VIRTUAL_ENV = ...", str(tmp_path / "active"))
-    assert found() == [str(active), "$VIRTUAL_ENV"]
-    nvim.lua("require('claude-ide').setup({ notebook = { kernel = ... } })", str(local))
-    assert found() == [str(local), "notebook.kernel"]
-    nvim.lua("require('claude-ide').setup({ notebook = { kernel = 'julia-1.11' } })")
-    assert nvim.lua(FIND, project)[0]["kernel"] == "julia-1.11"
-
-
 def test_without_ipykernel_one_command_is_named(start_nvim, connect, tmp_path):
     program = python(tmp_path / "empty", has=())
     nvim = start_nvim(opts=LOOK, env={"VIRTUAL_ENV": str(tmp_path / "empty"), "PATH": "/nowhere"})

@@ -155,12 +155,11 @@ end
 ---@param shown integer index of the one whose diff is on the screen
 ---@param words? claude-ide.review.Words default: those of a review
 function M.render(buf, entries, shown, words)
-  local lines, width = {}, M.width(entries)
+  local lines, width, cells = {}, M.width(entries), require("claude-ide.width")
   for i, entry in ipairs(entries) do
     local name, folder = split(entry.path)
     local line = (" %s %s  %s"):format(icon(entry), name, folder):gsub("%s+$", "")
-    lines[i] =
-      require("claude-ide.width").cut(line, width - require("claude-ide.width").of_chunks(tally(entry)) - 1)
+    lines[i] = cells.cut(line, width - cells.of_chunks(tally(entry)) - 1)
   end
   vim.bo[buf].modifiable = true
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
