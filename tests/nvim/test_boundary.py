@@ -19,7 +19,6 @@ FUNCTIONS += ["set_workspace", "status", "notebook_read"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 WEB_FUNCTIONS = ["web_start", "web_stop", "web_info", "web_code", "web_picture"]
 AGENT_FUNCTIONS = ["agent_open", "agent_command", "agent_close", "agents_stop"]
-NOTEBOOK_FUNCTIONS = ["notebook_read"]
 
 OPEN = """
 local path, done = ...
@@ -105,7 +104,7 @@ def test_says_which_argument_is_wrong(nvim):
 
 def test_exports_these_functions_and_no_others(nvim):
     exported = nvim.lua(OPEN + "return vim.tbl_keys(library)", str(LIBRARY))
-    functions = [*FUNCTIONS, *SESSION_FUNCTIONS, *WEB_FUNCTIONS, *AGENT_FUNCTIONS, *NOTEBOOK_FUNCTIONS]
+    functions = [*FUNCTIONS, *SESSION_FUNCTIONS, *WEB_FUNCTIONS, *AGENT_FUNCTIONS]
     assert sorted(exported) == sorted([*functions, "panic"])
 
 
