@@ -21,10 +21,13 @@ const MAX_NAME_BYTES: usize = 128;
 /// So much may wait for one connection; it takes what comes at once.
 const MAX_WAITING: usize = 32;
 
+/// How each connection of a session is told.
+type Connections = BTreeMap<ClientId, mpsc::Sender<Arc<str>>>;
+
 /// Who is there of each session.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    here: Mutex<BTreeMap<Box<str>, BTreeMap<ClientId, mpsc::Sender<Arc<str>>>>>,
+    here: Mutex<BTreeMap<Box<str>, Connections>>,
 }
 
 /// The place of a connection in its session; it is given up when this is dropped.
@@ -36,7 +39,7 @@ pub(super) struct Place<'s> {
 }
 
 impl Sessions {
-    fn here(&self) -> MutexGuard<'_, BTreeMap<Box<str>, BTreeMap<ClientId, mpsc::Sender<Arc<str>>>>> {
+    fn here(&self) -> MutexGuard<'_, BTreeMap<Box<str>, Connections>> {
         // Every change is complete before anything that could panic.
         self.here.lock().unwrap_or_else(PoisonError::into_inner)
     }
