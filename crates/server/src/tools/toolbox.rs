@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_list_that_clients_see_changes_only_on_purpose() {
-        let list = ListToolsResult { tools: TOOLS.into_iter().map(describe).collect() };
+        let list = ListToolsResult { tools: TOOLS.into_iter().map(|tool| describe(tool, &BTreeSet::new())).collect() };
         let list = serde_json::to_string_pretty(&list).unwrap() + "\n";
         let all = all();
         all.set_able(TOOLS.into_iter().map(|tool| tool.name.to_owned()).collect());
