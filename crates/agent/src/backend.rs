@@ -1,5 +1,7 @@
 //! How an agent speaks: lines of JSON, whatever is in them.
 
+use std::time::Instant;
+
 use crate::command::Command;
 use crate::told::Told;
 
@@ -13,6 +15,14 @@ pub trait Backend: Send + 'static {
 
     /// The person wants something.
     fn command(&mut self, command: Command, out: &mut Output);
+
+    /// When [`Backend::overdue`] is to be called, if nothing happens before.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Something takes too long.
+    fn overdue(&mut self, _now: Instant, _out: &mut Output) {}
 }
 
 /// What a backend has to say: to the agent, and to the person.
@@ -34,6 +44,12 @@ impl Output {
             }
             Err(error) => tracing::error!(%error, "a message to an agent cannot be written"),
         }
+    }
+
+    /// Writes a message that is one already, without its end of line.
+    pub(crate) fn write_line(&mut self, mut line: Vec<u8>) {
+        line.push(b'\n');
+        self.lines.push(line);
     }
 
     /// Tells the person.

@@ -217,7 +217,12 @@ fn serve(
             break;
         }
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        let event = match patience.into_iter().chain(left).min() {
+        let until_overdue = backend.deadline().map(|at| at.saturating_duration_since(Instant::now()));
+        if until_overdue.is_some_and(|left| left.is_zero()) {
+            backend.overdue(Instant::now(), &mut out);
+            continue;
+        }
+        let event = match patience.into_iter().chain(left).chain(until_overdue).min() {
             Some(time) => events.recv_timeout(time),
             None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };

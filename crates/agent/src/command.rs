@@ -42,6 +42,17 @@ pub enum Command {
         #[serde(default)]
         interrupt: bool,
     },
+    /// Answers what was asked in the agent's own words.
+    Reply {
+        /// The question.
+        request: String,
+        /// What came of it.
+        #[serde(default)]
+        result: Option<Value>,
+        /// Why nothing did.
+        #[serde(default)]
+        error: Option<ReplyError>,
+    },
     /// Breaks the turn off.
     Interrupt,
     /// Asks the agent for something of its own: a model, a mode, files that match.
@@ -54,6 +65,38 @@ pub enum Command {
         #[serde(default)]
         fields: BTreeMap<String, Value>,
     },
+}
+
+/// Why a request of the agent's is not done.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplyError {
+    /// The kind of failure.
+    pub code: ReplyCode,
+    /// For the agent, and for who reads what it says.
+    pub message: String,
+}
+
+/// The kinds of failure.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyCode {
+    /// The arguments are wrong.
+    Invalid,
+    /// There is no such thing.
+    NotFound,
+    /// It was not done.
+    Failed,
+}
+
+impl From<ReplyCode> for claude_ide_protocol::jsonrpc::ErrorCode {
+    fn from(code: ReplyCode) -> Self {
+        match code {
+            ReplyCode::Invalid => Self::InvalidParams,
+            ReplyCode::NotFound => Self::NotFound,
+            ReplyCode::Failed => Self::InternalError,
+        }
+    }
 }
 
 /// Why a command came to nothing.

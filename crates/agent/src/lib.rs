@@ -1,7 +1,8 @@
 //! Chats with agents, each a process that is spoken to over its standard input and output. No Neovim.
 //!
 //! A [`Chat`] is one conversation with one process, which it starts, feeds and ends. How that process speaks is its
-//! [`Backend`]: today the Claude Code CLI, headless ([`stream_json`]). What it says reaches a [`Sink`] as [`Told`], in words that
+//! [`Backend`]: the Claude Code CLI, headless ([`stream_json`]), or
+//! an agent that speaks the Agent Client Protocol ([`acp`]). What it says reaches a [`Sink`] as [`Told`], in words that
 //! are not those of any wire; what a person wants goes the other way as a [`Command`].
 //!
 //! ```text
@@ -18,6 +19,7 @@
 //! - No process is left behind: it is in a group of its own, which a keeper ends should this process be killed.
 //! - stdin stays open until the end. What is written is one line of JSON each, made by serde.
 
+pub mod acp;
 mod backend;
 mod chat;
 mod command;
@@ -28,7 +30,7 @@ mod told;
 
 pub use backend::{Backend, Output};
 pub use chat::{Chat, Sink};
-pub use command::{Command, CommandError};
+pub use command::{Command, CommandError, ReplyCode, ReplyError};
 pub use gate::{Gate, Held};
 pub use process::Program;
 pub use told::{Speaker, TextKind, Told};

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use claude_ide_agent::acp::Acp;
 use claude_ide_agent::stream_json::StreamJson;
 use claude_ide_agent::{Backend, Chat, Command, Held, Program, Sink, Told};
 use once_cell::sync::Lazy;
@@ -28,14 +29,15 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AgentOptions {
     program: Program,
-    backend: BackendName,
+    backend: BackendOptions,
     log: LogOptions,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum BackendName {
+enum BackendOptions {
     StreamJson,
+    Acp(Box<claude_ide_agent::acp::Options>),
 }
 
 fn chats() -> MutexGuard<'static, HashMap<u64, Chat>> {
@@ -51,7 +53,8 @@ pub(crate) fn open(options: AgentOptions, wake: AsyncHandle) -> Result<u64, Erro
     logging::configure(&options.log);
     QUEUE.arm(Ringer::Agents, wake);
     let backend: Box<dyn Backend> = match options.backend {
-        BackendName::StreamJson => Box::new(StreamJson::new()),
+        BackendOptions::StreamJson => Box::new(StreamJson::new()),
+        BackendOptions::Acp(options) => Box::new(Acp::new(*options)),
     };
     let number = LAST.fetch_add(1, Ordering::Relaxed).saturating_add(1);
     let chat = Chat::open(number, options.program, backend, QUEUE.clone()).map_err(Error::Thread)?;

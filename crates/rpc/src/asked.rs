@@ -67,6 +67,11 @@ impl<T> Asked<T> {
         self.open.values().any(|entry| which(&entry.about))
     }
 
+    /// The ids of such requests, which stay open.
+    pub fn ids(&self, which: impl Fn(&T) -> bool) -> Vec<u64> {
+        self.open.iter().filter(|(_, entry)| which(&entry.about)).map(|(id, _)| *id).collect()
+    }
+
     /// Waits no longer for such requests: their answers will be nobody's. Returns their ids, for who wants to tell the
     /// other end.
     pub fn withdraw(&mut self, which: impl Fn(&T) -> bool) -> Vec<u64> {

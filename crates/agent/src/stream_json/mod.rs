@@ -121,6 +121,8 @@ impl Backend for StreamJson {
                 let fields = [("message_uuid".to_owned(), Value::String(id))];
                 self.request(OurRequest::Cancel, "cancel_async_message", fields, out);
             }
+            // Its questions have words of their own.
+            Command::Reply { .. } => {}
             Command::Interrupt => self.request(OurRequest::Interrupt, "interrupt", [], out),
             Command::Ask { number, subject, fields } => self.request(OurRequest::Asked(number), &subject, fields, out),
             Command::Allow { request, changes, always } => {

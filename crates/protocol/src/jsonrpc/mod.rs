@@ -73,6 +73,10 @@ pub enum ErrorCode {
     InternalError,
     /// Refused for now, for want of room; in the range that JSON-RPC leaves to servers.
     Busy,
+    /// There is no such thing; a code of the Agent Client Protocol.
+    NotFound,
+    /// Whoever asked took it back; a code of the Agent Client Protocol.
+    Cancelled,
 }
 
 impl ErrorCode {
@@ -86,6 +90,8 @@ impl ErrorCode {
             Self::InvalidParams => -32602,
             Self::InternalError => -32603,
             Self::Busy => -32000,
+            Self::NotFound => -32002,
+            Self::Cancelled => -32800,
         }
     }
 }

@@ -1,0 +1,253 @@
+//! Calls of an agent's tools, put together from what it tells of them piece by piece, in the shapes of a transcript.
+
+use std::collections::BTreeMap;
+
+use agent_client_protocol_schema::v1::{Diff, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind};
+use claude_ide_session::{Block, FileChange, Hunk, Image, Outcome, Part, Text, ToolResult, ToolStatus};
+use serde_json::{Map, Value, json};
+
+use super::updates::{in_text, raw};
+use crate::backend::Output;
+use crate::told::{Speaker, Told};
+
+/// Bytes of a result that are told.
+const MAX_RESULT: usize = 1024 * 1024;
+/// Lines around a change.
+const CONTEXT: usize = 3;
+/// Calls that are followed; the oldest is forgotten.
+const MOST: usize = 4096;
+
+/// The calls that were told, by their id.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    open: BTreeMap<String, ToolCall>,
+}
+
+impl Calls {
+    pub(super) fn begin(&mut self, call: ToolCall, out: &mut Output) {
+        if self.open.len() >= MOST {
+            self.open.pop_first();
+        }
+        tell(&call, out);
+        self.settle_or_keep(call, out);
+    }
+
+    pub(super) fn update(&mut self, update: ToolCallUpdate, out: &mut Output) {
+        let id = update.tool_call_id.0.to_string();
+        let mut call = self.open.remove(&id).unwrap_or_else(|| ToolCall::new(id.clone(), String::new()));
+        let before = shown(&call);
+        if let (Some(meta), known) = (update.meta, &mut call.meta) {
+            known.get_or_insert_default().extend(meta);
+        }
+        call.update(update.fields);
+        if shown(&call) != before {
+            tell(&call, out);
+        }
+        self.settle_or_keep(call, out);
+    }
+
+    fn settle_or_keep(&mut self, call: ToolCall, out: &mut Output) {
+        let id = call.tool_call_id.0.to_string();
+        let is_error = match call.status {
+            ToolCallStatus::Completed => false,
+            ToolCallStatus::Failed => true,
+            _ => {
+                self.open.insert(id, call);
+                return;
+            }
+        };
+        out.tell(Told::Results { by: Speaker::default(), results: vec![(id, result(&call, is_error))] });
+    }
+
+    /// Nothing more comes of those that run.
+    pub(super) fn end(&mut self, is_cancelled: bool, out: &mut Output) {
+        for (id, call) in std::mem::take(&mut self.open) {
+            out.tell(Told::Results { by: Speaker::default(), results: vec![(id, result(&call, is_cancelled))] });
+        }
+    }
+
+    /// A plan, as the CLI's list of what is to do.
+    #[expect(clippy::unused_self, reason = "a plan is no call that is followed")]
+    pub(super) fn plan(&self, id: String, input: &Value, is_over: bool, out: &mut Output) {
+        said(id.clone(), "TodoWrite".to_owned(), input, out);
+        if is_over {
+            let done = ToolResult { is_error: false, content: Vec::new(), outcome: None };
+            out.tell(Told::Results { by: Speaker::default(), results: vec![(id, done)] });
+        }
+    }
+}
+
+/// What of a call is on the screen before it ends.
+fn shown(call: &ToolCall) -> (String, Value) {
+    (name(call), input(call))
+}
+
+fn tell(call: &ToolCall, out: &mut Output) {
+    let (name, input) = shown(call);
+    said(call.tool_call_id.0.to_string(), name, &input, out);
+}
+
+fn said(id: String, name: String, input: &Value, out: &mut Output) {
+    let call = Block::ToolUse {
+        id,
+        name,
+        input: raw(input),
+        status: ToolStatus::Running,
+        start: None,
+        end: None,
+        background: false,
+        result: None,
+    };
+    out.tell(Told::Said {
+        by: Speaker::default(),
+        uuid: String::new(),
+        kind: "reply",
+        blocks: vec![call],
+        model: None,
+        usage: None,
+    });
+}
+
+/// What the tool is called: by its own name, as far as the agent tells it, else by what it does.
+fn name(call: &ToolCall) -> String {
+    let own = call.meta.as_ref().and_then(|meta| meta.get("claudeCode")?.get("toolName")?.as_str());
+    if let Some(own) = own.or(call.name.as_deref()).filter(|name| !name.is_empty()) {
+        return own.to_owned();
+    }
+    let word = match call.kind {
+        ToolKind::Read => "Read",
+        ToolKind::Edit => "Edit",
+        ToolKind::Delete => "Delete",
+        ToolKind::Move => "Move",
+        ToolKind::Search => "Search",
+        ToolKind::Execute => "Execute",
+        ToolKind::Think => "Think",
+        ToolKind::Fetch => "Fetch",
+        ToolKind::SwitchMode => "Mode",
+        _ => "Tool",
+    };
+    word.to_owned()
+}
+
+/// The arguments; what they do not say is said by the title and the places.
+fn input(call: &ToolCall) -> Value {
+    let mut fields = match &call.raw_input {
+        Some(Value::Object(fields)) => fields.clone(),
+        _ => Map::new(),
+    };
+    let place = diffs(call).next().map(|diff| &diff.path).or(call.locations.first().map(|location| &location.path));
+    let says_where = ["file_path", "path", "notebook_path"].iter().any(|key| fields.contains_key(*key));
+    if let (Some(place), false) = (place, says_where) {
+        fields.insert("file_path".to_owned(), json!(place));
+    }
+    let is_telling =
+        ["command", "pattern", "url", "query", "description", "prompt", "questions", "plan", "file_path", "path"];
+    if !call.title.is_empty() && !is_telling.iter().any(|key| fields.contains_key(*key)) {
+        let key = if call.kind == ToolKind::Execute { "command" } else { "description" };
+        fields.insert(key.to_owned(), json!(call.title));
+    }
+    Value::Object(fields)
+}
+
+fn diffs(call: &ToolCall) -> impl Iterator<Item = &Diff> {
+    call.content.iter().filter_map(|content| match content {
+        ToolCallContent::Diff(diff) => Some(diff),
+        _ => None,
+    })
+}
+
+fn result(call: &ToolCall, is_error: bool) -> ToolResult {
+    let mut content: Vec<Part> = call.content.iter().filter_map(part).collect();
+    if content.is_empty()
+        && diffs(call).next().is_none()
+        && let Some(output) = &call.raw_output
+    {
+        let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+        content.push(Part::Text(cut(text)));
+    }
+    let outcome = diffs(call).next().filter(|_| !is_error).map(|diff| {
+        Outcome::FileChange(FileChange {
+            path: diff.path.to_string_lossy().into_owned(),
+            created: diff.old_text.is_none(),
+            user_modified: false,
+            hunks: hunk(diff.old_text.as_deref().unwrap_or_default(), &diff.new_text).into_iter().collect(),
+        })
+    });
+    ToolResult { is_error, content, outcome }
+}
+
+fn part(content: &ToolCallContent) -> Option<Part> {
+    use agent_client_protocol_schema::v1::ContentBlock;
+    match content {
+        ToolCallContent::Content(content) => match &content.content {
+            ContentBlock::Image(image) => {
+                Some(Part::Image(Image { media_type: image.mime_type.clone(), encoded_bytes: image.data.len() }))
+            }
+            other => Some(Part::Text(cut(in_text(other)))),
+        },
+        ToolCallContent::Terminal(terminal) => {
+            Some(Part::Text(cut(format!("(in the terminal {})", terminal.terminal_id.0))))
+        }
+        _ => None,
+    }
+}
+
+fn cut(mut text: String) -> Text {
+    let bytes = text.len();
+    if bytes > MAX_RESULT {
+        let end = (0..=MAX_RESULT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+    }
+    Text { text, bytes }
+}
+
+/// What differs between two texts, as one hunk: what is the same before and behind it is left out but for a few lines.
+fn hunk(before: &str, after: &str) -> Option<Hunk> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let most = old.len().min(new.len()).saturating_sub(same);
+    let behind = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(old, new)| old == new).count();
+    let (old_end, new_end) = (old.len().saturating_sub(behind), new.len().saturating_sub(behind));
+    if same == old_end && same == new_end {
+        return None;
+    }
+    let first = same.saturating_sub(CONTEXT);
+    let tail = behind.min(CONTEXT);
+    let signed = |sign: char, lines: Option<&[&str]>| -> Vec<String> {
+        lines.unwrap_or_default().iter().map(|line| format!("{sign}{line}")).collect()
+    };
+    let mut lines = signed(' ', old.get(first..same));
+    lines.extend(signed('-', old.get(same..old_end)));
+    lines.extend(signed('+', new.get(same..new_end)));
+    lines.extend(signed(' ', old.get(old_end..old_end.saturating_add(tail))));
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    Some(Hunk {
+        old_start: number(first.saturating_add(1)),
+        old_lines: number(old_end.saturating_add(tail).saturating_sub(first)),
+        new_start: number(first.saturating_add(1)),
+        new_lines: number(new_end.saturating_add(tail).saturating_sub(first)),
+        lines,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_one_hunk_with_a_few_lines_around_it() {
+        let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        let found = hunk(before, "1\n2\n3\n4\nfive\nand\n6\n7\n8\n9\n").unwrap();
+        assert_eq!(found.lines, [" 2", " 3", " 4", "-5", "+five", "+and", " 6", " 7", " 8"]);
+        assert_eq!((found.old_start, found.old_lines, found.new_start, found.new_lines), (2, 7, 2, 8));
+        assert!(hunk(before, before).is_none());
+        assert_eq!(hunk("", "a\n").unwrap().lines, ["+a"]);
+        assert_eq!(hunk("a\na\n", "a\n").unwrap().lines, [" a", "-a"]);
+    }
+
+    #[test]
+    fn the_end_of_a_huge_result_is_left_out_at_a_character() {
+        let text = cut("ä".repeat(MAX_RESULT));
+        assert!(text.text.len() <= MAX_RESULT && text.bytes == 2 * MAX_RESULT);
+    }
+}

@@ -1,0 +1,93 @@
+//! A line of the agent's: a request, a notification, an answer, or rubbish.
+
+use claude_ide_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Incoming, RequestId};
+use claude_ide_rpc::encode;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::{Acp, Waits, questions};
+use crate::backend::Output;
+
+impl Acp {
+    pub(super) fn incoming(&mut self, line: &[u8], out: &mut Output) {
+        let Ok(text) = std::str::from_utf8(line) else { return self.rubbish(line, out) };
+        if text.trim().is_empty() {
+            return;
+        }
+        match jsonrpc::parse(text) {
+            Ok(Incoming::Request { id, method, params }) => self.asked(id, &method, params, out),
+            Ok(Incoming::Notification { method, params }) => self.notified(&method, params, out),
+            Ok(Incoming::Response { id, outcome }) => {
+                // Nobody's: a second answer, or one to what was withdrawn.
+                let Some(ours) = self.peer.asked.answered(id.as_ref()) else { return };
+                let outcome = outcome.map(value).map_err(value);
+                self.answered(ours, outcome, out);
+            }
+            Err(malformed) => match malformed.id {
+                Some(id) => out.write_line(encode::<Value, _>(&id, Err(malformed.error))),
+                None => self.rubbish(line, out),
+            },
+        }
+    }
+
+    fn asked(&mut self, id: RequestId, method: &str, params: Option<&RawValue>, out: &mut Output) {
+        let bytes = params.map_or(0, |params| params.get().len());
+        let refusal = self.peer.in_flight.is_free(&id).and_then(|()| self.peer.in_flight.has_room(bytes)).err();
+        if let Some(refusal) = refusal {
+            return out.write_line(encode::<Value, _>(&id, Err(refusal)));
+        }
+        let Some(method) = questions::served(method) else {
+            let message = format!("{method} is not served here").into();
+            let error = ErrorObject { code: ErrorCode::MethodNotFound, message };
+            return out.write_line(encode::<Value, _>(&id, Err(error)));
+        };
+        let params = params.map_or(Value::Null, value);
+        let is_ours = match (params.get("sessionId").and_then(Value::as_str), &self.session) {
+            (Some(theirs), Some(session)) => theirs == session,
+            // An agent may ask before it has told which session it began; a form may belong to a request.
+            _ => true,
+        };
+        let problem =
+            if is_ours { super::ours::wrong_params(method, &params) } else { Some("no such session".to_owned()) };
+        if let Some(problem) = problem {
+            let error = ErrorObject { code: ErrorCode::InvalidParams, message: problem.into() };
+            return out.write_line(encode::<Value, _>(&id, Err(error)));
+        }
+        if method == "session/request_permission" {
+            self.updates.of_permission(&params, out);
+        }
+        let answered = self.questions.ask(&id, method, params, out);
+        let gone = || ErrorObject { code: ErrorCode::InternalError, message: "the editor could not answer".into() };
+        let work = async move { answered.await.unwrap_or_else(|_| Err(gone())) };
+        self.peer.in_flight.begin(id, None, bytes, Box::new(move || Box::pin(work)), Waits);
+    }
+
+    fn notified(&mut self, method: &str, params: Option<&RawValue>, out: &mut Output) {
+        let params = params.map_or(Value::Null, value);
+        match method {
+            "session/update" => {
+                let session = params.get("sessionId").and_then(Value::as_str);
+                // Of another session, which this client did not begin: a subagent's.
+                if self.session.is_some() && session != self.session.as_deref() {
+                    return;
+                }
+                let Value::Object(mut params) = params else { return };
+                let update = params.remove("update").unwrap_or_default();
+                self.updates.take(update, out);
+            }
+            "$/cancel_request" => {
+                let id = params.get("requestId").unwrap_or(&Value::Null);
+                self.questions.withdraw(id, out);
+            }
+            "elicitation/complete" => {
+                let about = json!({ "id": params.get("elicitationId") });
+                out.tell(crate::told::Told::Status { subject: "elicitation_complete".to_owned(), about });
+            }
+            _ => tracing::debug!(method, "a notification of an agent is not known here"),
+        }
+    }
+}
+
+fn value(raw: &RawValue) -> Value {
+    serde_json::from_str(raw.get()).unwrap_or_default()
+}

@@ -1,0 +1,310 @@
+//! Agents that speak the Agent Client Protocol, version 1: JSON-RPC, a message a line.
+//!
+//! Types: `agent-client-protocol-schema` 1.15.1. A message is looked at as a value first and only then as one of its types, so
+//! that what this does not know is passed over instead of ending the conversation.
+//!
+//! Invariants: every request of the agent is answered once, by Lua or here, also where the turn is cancelled or the agent takes
+//! it back. One prompt is with the agent at a time, the others wait here. What an agent says of a session that is being loaded
+//! again is not told twice.
+
+mod calls;
+mod incoming;
+mod ours;
+mod questions;
+mod updates;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use agent_client_protocol_schema::v1::{AgentCapabilities, ContentBlock};
+use claude_ide_protocol::jsonrpc::{self, ErrorObject, RequestId};
+use claude_ide_rpc::{InFlight, Kind, Limits, Peer};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::backend::{Backend, Output};
+use crate::command::Command;
+use crate::told::Told;
+use ours::Ours;
+use questions::Questions;
+use updates::Updates;
+
+/// So long may an agent whose turn was cancelled go on.
+const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
+/// What an agent may have asked and not got an answer for: how many, and how large.
+const MOST_REQUESTS: usize = 64;
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// Requests of ours that may be open.
+const MOST_OURS: usize = 256;
+
+/// How a conversation with an agent begins.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// What the person calls it.
+    pub name: String,
+    /// The folder of the session.
+    pub cwd: PathBuf,
+    /// The session to go on with.
+    #[serde(default)]
+    pub resume: Option<String>,
+    /// Whether what was said in it is on the screen already.
+    #[serde(default)]
+    pub shown: bool,
+    /// The agent's sessions are listed instead of one begun: [`Command::Ask`] `session` begins it.
+    #[serde(default)]
+    pub list: bool,
+    /// Servers of tools that speak MCP by HTTP.
+    #[serde(default)]
+    pub mcp_servers: Vec<Value>,
+    /// Milliseconds that an answer may take before that is told.
+    pub patience_ms: u64,
+    /// The version of this client.
+    pub version: String,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Not greeted, or without a session.
+    Starting,
+    /// It takes prompts.
+    Ready,
+    /// It said what cannot be gone on from.
+    Failed,
+}
+
+/// What the agent waits for, when it asked something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Waits;
+
+impl Kind for Waits {
+    fn cost(self) -> usize {
+        0
+    }
+}
+
+/// A prompt that waits for its turn.
+#[derive(Debug)]
+struct Prompt {
+    id: String,
+    content: Vec<Value>,
+}
+
+/// An agent.
+pub struct Acp {
+    options: Options,
+    peer: Peer<Ours, Waits, Value, ErrorObject>,
+    questions: Questions,
+    updates: Updates,
+    stage: Stage,
+    session: Option<String>,
+    capabilities: AgentCapabilities,
+    auth_methods: Value,
+    waiting: VecDeque<Prompt>,
+    /// A prompt is with the agent.
+    is_prompted: bool,
+    /// It was asked to stop: when that is told if it has not.
+    stop_by: Option<Instant>,
+    /// While a prompt is with it: when its silence is told.
+    silent_at: Option<Instant>,
+    rubbish: u64,
+}
+
+impl std::fmt::Debug for Acp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Acp").field("name", &self.options.name).field("stage", &self.stage).finish_non_exhaustive()
+    }
+}
+
+impl Acp {
+    /// One that nothing was said to yet.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        let limits = Limits { requests: MOST_REQUESTS, bytes: MOST_BYTES, cost: usize::MAX, batch_bytes: MOST_BYTES };
+        Self {
+            options,
+            peer: Peer { asked: claude_ide_rpc::Asked::new(MOST_OURS), in_flight: InFlight::new(limits) },
+            questions: Questions::default(),
+            updates: Updates::default(),
+            stage: Stage::Starting,
+            session: None,
+            capabilities: AgentCapabilities::default(),
+            auth_methods: Value::Null,
+            waiting: VecDeque::new(),
+            is_prompted: false,
+            stop_by: None,
+            silent_at: None,
+            rubbish: 0,
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_millis(self.options.patience_ms)
+    }
+
+    /// So long may it say nothing while it works.
+    fn silence(&self) -> Duration {
+        self.patience().saturating_mul(2)
+    }
+
+    /// Tells something about the conversation in a sentence.
+    fn tell_problem(out: &mut Output, subject: &str, text: String) {
+        out.tell(Told::Status { subject: subject.to_owned(), about: json!({ "text": text }) });
+    }
+
+    fn notify(method: &str, params: &impl serde::Serialize, out: &mut Output) {
+        match jsonrpc::notification(method, Some(params)) {
+            Ok(line) => out.write_line(line),
+            Err(error) => tracing::error!(%error, method, "a notification cannot be written"),
+        }
+    }
+
+    /// Sends the answers that are there by now.
+    fn settle(&mut self, out: &mut Output) {
+        self.peer.in_flight.start_waiting();
+        while let Some(settled) = self.peer.in_flight.settle_now() {
+            if let Some(line) = settled {
+                out.write_line(line);
+            }
+        }
+    }
+
+    /// Gives the next prompt to the agent, where it waits for one.
+    fn prompt_next(&mut self, out: &mut Output) {
+        if self.stage != Stage::Ready || self.is_prompted {
+            return;
+        }
+        let (Some(session), Some(prompt)) = (self.session.clone(), self.waiting.pop_front()) else { return };
+        let takes = &self.capabilities.prompt_capabilities;
+        let blocks: Vec<ContentBlock> =
+            prompt.content.into_iter().filter_map(|block| ours::block(block, takes)).collect();
+        self.is_prompted = true;
+        self.stop_by = None;
+        self.silent_at = later(self.silence());
+        self.updates.begin_turn();
+        out.tell(Told::Prompt { id: prompt.id.clone(), state: "started".to_owned() });
+        let request = agent_client_protocol_schema::v1::PromptRequest::new(session, blocks);
+        self.ask("session/prompt", &request, Ours::Prompt(prompt.id), None, out);
+    }
+
+    /// The turn is to end: what the agent asked meanwhile is nobody's any more.
+    fn interrupt(&mut self, out: &mut Output) {
+        let Some(session) = self.session.clone().filter(|_| self.is_prompted) else { return };
+        Self::notify("session/cancel", &agent_client_protocol_schema::v1::CancelNotification::new(session), out);
+        self.stop_by = later(CANCEL_PATIENCE.min(self.patience()));
+        self.questions.cancel_all(out);
+        self.settle(out);
+    }
+
+    /// What takes too long.
+    fn look_at_clock(&mut self, now: Instant, out: &mut Output) {
+        let name = self.options.name.clone();
+        let late: Vec<Ours> = self.peer.asked.overdue(now).into_iter().cloned().collect();
+        for ours in late {
+            match ours {
+                Ours::Asked { number, .. } => {
+                    for id in self.peer.asked.withdraw(|other| *other == ours) {
+                        Self::notify("$/cancel_request", &json!({ "requestId": id }), out);
+                    }
+                    let error = Some(format!("{name} does not answer"));
+                    out.tell(Told::Answer { number, result: None, error });
+                }
+                ours => {
+                    let seconds = self.patience().as_secs_f32();
+                    let what = ours.doing();
+                    let text = format!(
+                        "{name} has been {what} for {seconds:.0} s without a word. `:Claude chat restart` starts it anew."
+                    );
+                    Self::tell_problem(out, "slow", text);
+                }
+            }
+        }
+        if self.stop_by.take_if(|at| *at <= now).is_some() && self.is_prompted {
+            for id in self.peer.asked.ids(|ours| matches!(ours, Ours::Prompt(_))) {
+                Self::notify("$/cancel_request", &json!({ "requestId": id }), out);
+            }
+            let text =
+                format!("{name} was asked to stop and goes on. `:Claude chat restart` ends it and starts it anew.");
+            Self::tell_problem(out, "slow", text);
+        }
+        if self.silent_at.take_if(|at| *at <= now).is_some() && self.is_prompted && self.questions.is_empty() {
+            let seconds = self.silence().as_secs();
+            let text = format!(
+                "{name} has said nothing for {seconds} s. It may be at work; `:Claude chat restart` ends it and starts it anew."
+            );
+            Self::tell_problem(out, "slow", text);
+        }
+    }
+
+    /// What the agent wrote that is not the protocol: told once.
+    fn rubbish(&mut self, line: &[u8], out: &mut Output) {
+        let words = String::from_utf8_lossy(line.get(..120).unwrap_or(line)).trim().to_owned();
+        if words.is_empty() {
+            return;
+        }
+        tracing::warn!(words, "an agent wrote a line that is not its protocol");
+        self.rubbish = self.rubbish.saturating_add(1);
+        if self.rubbish == 1 {
+            let name = &self.options.name;
+            let text = format!("{name} wrote a line that is not its protocol, and it was passed over: {words}");
+            Self::tell_problem(out, "rubbish", text);
+        }
+    }
+}
+
+impl Backend for Acp {
+    fn begin(&mut self, out: &mut Output) {
+        self.initialize(out);
+    }
+
+    fn line(&mut self, line: &[u8], out: &mut Output) {
+        if self.is_prompted && self.stop_by.is_none() {
+            self.silent_at = later(self.silence());
+        }
+        self.incoming(line, out);
+        self.settle(out);
+    }
+
+    fn command(&mut self, command: Command, out: &mut Output) {
+        match command {
+            Command::Prompt { id, content } => {
+                self.waiting.push_back(Prompt { id, content });
+                self.prompt_next(out);
+            }
+            Command::Cancel { id } => {
+                self.waiting.retain(|prompt| prompt.id != id);
+            }
+            Command::Interrupt => self.interrupt(out),
+            Command::Reply { request, result, error } => {
+                self.questions.reply(&request, result, error);
+                self.silent_at = if self.is_prompted { later(self.silence()) } else { None };
+                self.settle(out);
+            }
+            Command::Ask { number, subject, fields } => self.ask_for_lua(number, &subject, fields, out),
+            // Words of the CLI's own protocol.
+            Command::Allow { .. } | Command::Deny { .. } => {}
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        [self.peer.asked.next_deadline(), self.stop_by, self.silent_at].into_iter().flatten().min()
+    }
+
+    fn overdue(&mut self, now: Instant, out: &mut Output) {
+        self.look_at_clock(now, out);
+    }
+}
+
+fn later(time: Duration) -> Option<Instant> {
+    Instant::now().checked_add(time)
+}
+
+/// The id of a request, in words.
+fn in_words(id: &RequestId) -> String {
+    id.as_json().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! What the agent asked and nobody has answered yet.
+//!
+//! Invariant: an answer has the form that the schema gives it, or an error says that it had another one.
+
+use std::collections::BTreeMap;
+
+use agent_client_protocol_schema::v1 as schema;
+use claude_ide_protocol::jsonrpc::{ErrorCode, ErrorObject, RequestId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::in_words;
+use crate::backend::Output;
+use crate::command::ReplyError;
+use crate::told::Told;
+
+/// The methods that are served, all by Lua.
+const METHODS: [&str; 9] = [
+    "session/request_permission",
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "terminal/create",
+    "terminal/output",
+    "terminal/wait_for_exit",
+    "terminal/kill",
+    "terminal/release",
+    "elicitation/create",
+];
+
+pub(super) type Outcome = Result<Value, ErrorObject>;
+
+struct Question {
+    id: String,
+    method: &'static str,
+    answer: oneshot::Sender<Outcome>,
+}
+
+/// The open ones, by the name that Lua knows.
+#[derive(Default)]
+pub(super) struct Questions {
+    open: BTreeMap<String, Question>,
+    last: u64,
+}
+
+/// The name of a method, where it is one that is served.
+pub(super) fn served(method: &str) -> Option<&'static str> {
+    METHODS.into_iter().find(|known| *known == method)
+}
+
+impl Questions {
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Asks Lua; what is returned resolves with the answer.
+    pub(super) fn ask(
+        &mut self,
+        id: &RequestId,
+        method: &'static str,
+        params: Value,
+        out: &mut Output,
+    ) -> oneshot::Receiver<Outcome> {
+        self.last = self.last.saturating_add(1);
+        let (answer, answered) = oneshot::channel();
+        let request = format!("acp-{}", self.last);
+        self.open.insert(request.clone(), Question { id: in_words(id), method, answer });
+        out.tell(Told::Asks { request, ask: json!({ "subtype": "acp", "method": method, "params": params }) });
+        answered
+    }
+
+    /// Lua answers.
+    pub(super) fn reply(&mut self, request: &str, result: Option<Value>, error: Option<ReplyError>) {
+        let Some(question) = self.open.remove(request) else { return };
+        let outcome = match error {
+            Some(error) => Err(ErrorObject { code: error.code.into(), message: error.message.into() }),
+            None => typed(question.method, result.unwrap_or_default()),
+        };
+        // The agent may have taken it back meanwhile.
+        let _: Result<(), _> = question.answer.send(outcome);
+    }
+
+    /// The agent takes a request back: it is answered as cancelled.
+    pub(super) fn withdraw(&mut self, id: &Value, out: &mut Output) {
+        let id = id.to_string();
+        for (request, question) in self.open.extract_if(.., |_, question| question.id == id) {
+            out.tell(Told::Withdrawn { request });
+            let _: Result<(), _> = question.answer.send(Err(cancelled()));
+        }
+    }
+
+    /// The turn is cancelled: what needed the person is answered as such. Terminals go on: the agent ends them itself.
+    pub(super) fn cancel_all(&mut self, out: &mut Output) {
+        let of_turn = |question: &Question| !question.method.starts_with("terminal/");
+        for (request, question) in self.open.extract_if(.., |_, question| of_turn(question)) {
+            out.tell(Told::Withdrawn { request });
+            let outcome = match question.method {
+                "session/request_permission" => Ok(json!({ "outcome": { "outcome": "cancelled" } })),
+                "elicitation/create" => Ok(json!({ "action": "cancel" })),
+                _ => Err(cancelled()),
+            };
+            let _: Result<(), _> = question.answer.send(outcome);
+        }
+    }
+}
+
+fn cancelled() -> ErrorObject {
+    ErrorObject { code: ErrorCode::Cancelled, message: "cancelled".into() }
+}
+
+/// An answer of Lua's in the form that the method has.
+fn typed(method: &str, result: Value) -> Outcome {
+    match method {
+        "session/request_permission" => checked::<schema::RequestPermissionResponse>(result),
+        "fs/read_text_file" => checked::<schema::ReadTextFileResponse>(result),
+        "fs/write_text_file" => checked::<schema::WriteTextFileResponse>(result),
+        "terminal/create" => checked::<schema::CreateTerminalResponse>(result),
+        "terminal/output" => checked::<schema::TerminalOutputResponse>(result),
+        "terminal/wait_for_exit" => checked::<schema::WaitForTerminalExitResponse>(result),
+        "terminal/kill" => checked::<schema::KillTerminalResponse>(result),
+        "terminal/release" => checked::<schema::ReleaseTerminalResponse>(result),
+        _ => checked::<schema::CreateElicitationResponse>(result),
+    }
+}
+
+fn checked<T: DeserializeOwned + Serialize>(result: Value) -> Outcome {
+    serde_json::from_value::<T>(result).and_then(serde_json::to_value).map_err(|error| {
+        tracing::error!(%error, "an answer for an agent has another form than its method");
+        ErrorObject { code: ErrorCode::InternalError, message: "the editor could not answer".into() }
+    })
+}

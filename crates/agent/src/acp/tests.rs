@@ -1,0 +1,334 @@
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn options() -> Options {
+    serde_json::from_value(json!({
+        "name": "Robot", "cwd": "/p", "patience_ms": 20000, "version": "1",
+        "mcp_servers": [{"type": "http", "name": "nvim", "url": "http://127.0.0.1:1/nvim",
+            "headers": [{"name": "Authorization", "value": "Bearer t"}]}],
+    }))
+    .unwrap()
+}
+
+fn written(out: &mut Output) -> Vec<Value> {
+    out.lines.drain(..).map(|line| serde_json::from_slice(&line).unwrap()).collect()
+}
+
+fn hear(acp: &mut Acp, message: &Value) -> (Vec<Value>, Vec<Told>) {
+    let mut out = Output::default();
+    acp.line(message.to_string().as_bytes(), &mut out);
+    (written(&mut out), out.told)
+}
+
+fn want(acp: &mut Acp, command: &Value) -> (Vec<Value>, Vec<Told>) {
+    let mut out = Output::default();
+    acp.command(serde_json::from_value(command.clone()).unwrap(), &mut out);
+    (written(&mut out), out.told)
+}
+
+fn begun(options: Options, capabilities: &Value) -> (Acp, Vec<Value>, Vec<Told>) {
+    let mut acp = Acp::new(options);
+    let mut out = Output::default();
+    acp.begin(&mut out);
+    assert_eq!(written(&mut out)[0]["method"], "initialize");
+    let answer = json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":capabilities}});
+    let (lines, told) = hear(&mut acp, &answer);
+    (acp, lines, told)
+}
+
+/// One with a session named "s".
+fn ready() -> Acp {
+    let (mut acp, lines, _) = begun(options(), &json!({}));
+    assert_eq!(lines[0]["method"], "session/new");
+    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}));
+    assert!(matches!(&told[..], [Told::Session { .. }, Told::Ready { .. }]));
+    acp
+}
+
+fn prompt(acp: &mut Acp, id: &str) -> Vec<Value> {
+    want(acp, &json!({"prompt":{"id":id,"content":[{"type":"text","text":"hello"}]}})).0
+}
+
+fn update(update: Value) -> Value {
+    json!({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":update}})
+}
+
+fn asks(acp: &mut Acp, id: u64, method: &str, mut params: Value) -> (Vec<Value>, Vec<Told>) {
+    params["sessionId"] = json!("s");
+    hear(acp, &json!({"jsonrpc":"2.0","id":id,"method":method,"params":params}))
+}
+
+fn permission(acp: &mut Acp, id: u64) -> String {
+    let params = json!({"toolCall":{"toolCallId":"c","title":"t"},
+        "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
+    let (lines, told) = asks(acp, id, "session/request_permission", params);
+    assert!(lines.is_empty());
+    let Some(Told::Asks { request, .. }) = told.into_iter().last() else { panic!("nothing is asked") };
+    request
+}
+
+#[test]
+fn servers_of_tools_are_handed_over_where_the_agent_takes_them() {
+    let (_, lines, _) = begun(options(), &json!({}));
+    assert_eq!(lines[0]["params"]["mcpServers"], json!([]));
+    let (_, lines, _) = begun(options(), &json!({"mcpCapabilities":{"http":true}}));
+    let server = &lines[0]["params"]["mcpServers"][0];
+    assert_eq!((&server["type"], &server["name"]), (&json!("http"), &json!("nvim")));
+    assert_eq!(server["headers"][0]["value"], "Bearer t");
+}
+
+#[test]
+fn a_session_is_resumed_or_loaded_as_the_agent_can() {
+    let resume = |shown| Options { resume: Some("old".to_owned()), shown, ..options() };
+    let can_both = json!({"loadSession":true,"sessionCapabilities":{"resume":{}}});
+    assert_eq!(begun(resume(true), &can_both).1[0]["method"], "session/resume");
+    assert_eq!(begun(resume(false), &can_both).1[0]["method"], "session/load", "what was said is to be seen");
+    let can_load = json!({"loadSession":true});
+    for shown in [true, false] {
+        let (mut acp, lines, _) = begun(resume(shown), &can_load);
+        assert_eq!(lines[0]["method"], "session/load");
+        let said = |kind: &str, text: &str| {
+            json!({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"old",
+                "update":{"sessionUpdate":kind,"content":{"type":"text","text":text}}}})
+        };
+        let mut told = hear(&mut acp, &said("user_message_chunk", "what")).1;
+        told.extend(hear(&mut acp, &said("user_message_chunk", " now")).1);
+        told.extend(hear(&mut acp, &said("agent_message_chunk", "this")).1);
+        told.extend(hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{}})).1);
+        let has_prompt = told.iter().any(|one| matches!(one, Told::Said { kind: "prompt", .. }));
+        let has_text = told.iter().any(|one| matches!(one, Told::Text { .. }));
+        assert_eq!((has_prompt, has_text), (!shown, !shown), "{told:?}");
+    }
+    let (_, lines, told) = begun(resume(true), &json!({}));
+    assert_eq!(lines[0]["method"], "session/new");
+    assert!(told.iter().any(|one| matches!(one, Told::Status { subject, .. } if subject == "problem")));
+}
+
+#[test]
+fn a_session_that_is_gone_is_told_of_and_a_new_one_begun() {
+    let resume = Options { resume: Some("old".to_owned()), ..options() };
+    let (mut acp, _, _) = begun(resume, &json!({"loadSession":true}));
+    let gone = json!({"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"no such session"}});
+    let (lines, told) = hear(&mut acp, &gone);
+    assert_eq!(lines[0]["method"], "session/new");
+    assert!(matches!(&told[..], [Told::Status { subject, .. }] if subject == "problem"));
+}
+
+#[test]
+fn another_version_is_told_and_no_session_begun() {
+    for version in [json!(2), json!("1"), Value::Null] {
+        let mut acp = Acp::new(options());
+        acp.begin(&mut Output::default());
+        let answer = json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":version}});
+        let (lines, told) = hear(&mut acp, &answer);
+        assert!(lines.is_empty());
+        assert!(matches!(&told[..], [Told::Status { subject, .. }] if subject == "failed"), "{told:?}");
+    }
+}
+
+#[test]
+fn one_prompt_at_a_time_is_with_the_agent() {
+    let mut acp = ready();
+    assert_eq!(prompt(&mut acp, "a")[0]["method"], "session/prompt");
+    assert!(prompt(&mut acp, "b").is_empty() && prompt(&mut acp, "c").is_empty());
+    want(&mut acp, &json!({"cancel":{"id":"b"}}));
+    let over = json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}});
+    let (lines, told) = hear(&mut acp, &over);
+    assert_eq!(lines.len(), 1);
+    assert!(matches!(&told[..], [Told::Turn { .. }, Told::Prompt { id, .. }] if id == "c"), "{told:?}");
+    assert_eq!(hear(&mut acp, &over).1.len(), 0, "an answer counts once");
+}
+
+#[test]
+fn what_is_asked_is_answered_once_in_the_form_of_its_method() {
+    let mut acp = ready();
+    prompt(&mut acp, "a");
+    let request = permission(&mut acp, 70);
+    let reply = json!({"reply":{"request":request,"result":{"outcome":{"outcome":"selected","optionId":"yes"}}}});
+    let (lines, _) = want(&mut acp, &reply);
+    assert_eq!(lines[0]["id"], 70);
+    assert_eq!(lines[0]["result"]["outcome"]["optionId"], "yes");
+    assert!(want(&mut acp, &reply).0.is_empty());
+    let request = permission(&mut acp, 71);
+    let (lines, _) = want(&mut acp, &json!({"reply":{"request":request,"result":{"outcome":"nonsense"}}}));
+    assert_eq!(lines[0]["error"]["code"], -32603);
+}
+
+#[test]
+fn a_cancelled_turn_answers_what_the_person_was_asked() {
+    let mut acp = ready();
+    prompt(&mut acp, "a");
+    permission(&mut acp, 70);
+    asks(&mut acp, 71, "fs/write_text_file", json!({"path":"/p/a","content":"x"}));
+    asks(
+        &mut acp,
+        72,
+        "elicitation/create",
+        json!({"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}),
+    );
+    asks(&mut acp, 73, "terminal/wait_for_exit", json!({"terminalId":"t"}));
+    let (lines, told) = want(&mut acp, &json!("interrupt"));
+    assert_eq!(lines[0]["method"], "session/cancel");
+    let answer = |id: u64| lines.iter().find(|line| line["id"] == id).cloned();
+    assert_eq!(answer(70).unwrap()["result"]["outcome"]["outcome"], "cancelled");
+    assert_eq!(answer(71).unwrap()["error"]["code"], -32800);
+    assert_eq!(answer(72).unwrap()["result"]["action"], "cancel");
+    assert!(answer(73).is_none(), "a command that runs is the agent's to end");
+    assert_eq!(told.iter().filter(|one| matches!(one, Told::Withdrawn { .. })).count(), 3);
+    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}));
+    assert!(told.iter().any(|one| matches!(one, Told::Turn { about } if about["terminal_reason"] == "aborted")));
+}
+
+#[test]
+fn what_the_agent_takes_back_is_answered_as_cancelled() {
+    let mut acp = ready();
+    permission(&mut acp, 70);
+    let (lines, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":70}}));
+    assert_eq!((&lines[0]["id"], &lines[0]["error"]["code"]), (&json!(70), &json!(-32800)));
+    assert!(matches!(&told[..], [Told::Withdrawn { .. }]));
+}
+
+#[test]
+fn what_is_wrong_or_not_known_is_refused_at_once() {
+    let mut acp = ready();
+    let code = |answer: (Vec<Value>, Vec<Told>)| {
+        assert!(answer.1.is_empty());
+        answer.0[0]["error"]["code"].as_i64().unwrap()
+    };
+    assert_eq!(code(asks(&mut acp, 1, "fs/delete", json!({}))), -32601);
+    assert_eq!(code(asks(&mut acp, 2, "fs/read_text_file", json!({"path":7}))), -32602);
+    let other = json!({"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"sessionId":"other","path":"/p"}});
+    assert_eq!(code(hear(&mut acp, &other)), -32602);
+    permission(&mut acp, 70);
+    let again = json!({"jsonrpc":"2.0","id":70,"method":"terminal/kill","params":{"sessionId":"s","terminalId":"t"}});
+    assert_eq!(code(hear(&mut acp, &again)), -32600, "the id is in use");
+}
+
+#[test]
+fn what_is_unanswered_is_bounded() {
+    let mut acp = ready();
+    let mut refused = 0;
+    for id in 100..300 {
+        let (lines, _) = asks(&mut acp, id, "terminal/wait_for_exit", json!({"terminalId":"t"}));
+        refused += lines.len();
+    }
+    assert_eq!(refused, 200 - MOST_REQUESTS);
+}
+
+#[test]
+fn updates_that_are_not_known_are_passed_over() {
+    let mut acp = ready();
+    for odd in [
+        json!({"sessionUpdate":"state_update","state":"idle"}),
+        json!({"sessionUpdate":"tool_call","toolCallId":7}),
+        json!({"sessionUpdate":"agent_message_chunk","content":{"type":"hologram"}}),
+        json!(null),
+        json!([1]),
+    ] {
+        let (lines, told) = hear(&mut acp, &update(odd.clone()));
+        assert!(lines.is_empty() && told.is_empty(), "{odd}: {told:?}");
+    }
+    let other = json!({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other",
+        "update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}});
+    assert!(hear(&mut acp, &other).1.is_empty(), "of another session");
+}
+
+#[test]
+fn a_line_without_an_end_is_shown_in_several() {
+    let mut acp = ready();
+    let mut told_text = String::new();
+    for piece in ["ä".repeat(100_000), "b".repeat(1000), "\nc".to_owned()] {
+        let chunk = json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":piece}});
+        for one in hear(&mut acp, &update(chunk)).1 {
+            if let Told::Text { text, .. } = one {
+                told_text.push_str(&text);
+            }
+        }
+    }
+    assert!(told_text.lines().all(|line| line.len() <= 33 * 1024));
+    let all = format!("{}{}c", "ä".repeat(100_000), "b".repeat(1000));
+    assert_eq!(told_text.replace('\n', ""), all);
+}
+
+#[test]
+fn rubbish_is_told_once_and_ends_nothing() {
+    let mut acp = ready();
+    let mut told = 0;
+    for line in [b"npm warn: hello".as_slice(), b"{}", b"[1,2]", b"\xff\xfe", b"", b"  ", b"{\"jsonrpc\":\"2.0\"}"] {
+        let mut out = Output::default();
+        acp.line(line, &mut out);
+        told += out.told.len();
+    }
+    assert_eq!(told, 1);
+    assert_eq!(prompt(&mut acp, "a").len(), 1);
+}
+
+#[test]
+fn a_call_is_told_as_a_transcript_has_it() {
+    let mut acp = ready();
+    let began = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit a.txt","kind":"edit","status":"pending",
+        "_meta":{"claudeCode":{"toolName":"Edit"}}});
+    let (_, told) = hear(&mut acp, &update(began));
+    assert!(
+        matches!(&told[..], [Told::Said { blocks, .. }] if serde_json::to_value(blocks).unwrap()[0]["name"] == "Edit")
+    );
+    let diff = json!({"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed",
+        "content":[{"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"}]});
+    let (_, told) = hear(&mut acp, &update(diff));
+    let [Told::Said { blocks, .. }, Told::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(serde_json::to_value(blocks).unwrap()[0]["input"]["file_path"], "/p/a.txt");
+    let outcome = serde_json::to_value(&results[0].1).unwrap();
+    assert_eq!(outcome["outcome"]["hunks"][0]["lines"], json!(["-one", "+two"]));
+}
+
+#[test]
+fn what_takes_too_long_is_told_and_taken_back() {
+    let mut acp = Acp::new(Options { patience_ms: 1, ..options() });
+    acp.begin(&mut Output::default());
+    thread::sleep(Duration::from_millis(5));
+    let mut out = Output::default();
+    assert!(acp.deadline().unwrap() <= Instant::now());
+    acp.overdue(Instant::now(), &mut out);
+    assert!(matches!(&out.told[..], [Told::Status { subject, .. }] if subject == "slow"));
+    assert!(acp.deadline().is_none(), "told once");
+    // It answers late, and that counts.
+    let late = json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}});
+    assert_eq!(hear(&mut acp, &late).0[0]["method"], "session/new");
+    hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}));
+    want(&mut acp, &json!({"ask":{"number":9,"subject":"set_mode","fields":{"modeId":"x"}}}));
+    thread::sleep(Duration::from_millis(5));
+    let mut out = Output::default();
+    acp.overdue(Instant::now(), &mut out);
+    assert!(matches!(&out.told[..], [Told::Answer { number: 9, error: Some(_), .. }]));
+    assert_eq!(written(&mut out)[0]["method"], "$/cancel_request");
+}
+
+#[test]
+fn blocks_of_a_prompt_are_as_the_agent_takes_them() {
+    let image = json!({"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}});
+    let file = json!({"type":"resource","resource":{"uri":"file:///p/a","text":"content"}});
+    let takes = |image, embedded| {
+        agent_client_protocol_schema::v1::PromptCapabilities::new().image(image).embedded_context(embedded)
+    };
+    let as_json = |block: Option<ContentBlock>| serde_json::to_value(block.unwrap()).unwrap();
+    let taken = as_json(ours::block(image.clone(), &takes(true, true)));
+    assert_eq!((&taken["mimeType"], &taken["data"]), (&json!("image/png"), &json!("AA==")));
+    assert_eq!(as_json(ours::block(image, &takes(false, false)))["type"], "text");
+    assert_eq!(as_json(ours::block(file.clone(), &takes(true, true)))["resource"]["uri"], "file:///p/a");
+    assert_eq!(as_json(ours::block(file, &takes(false, false)))["text"], "content");
+}
+
+#[test]
+fn an_agent_that_wants_the_person_to_sign_in_says_how() {
+    let (mut acp, _, _) = begun(options(), &json!({}));
+    let error = json!({"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}});
+    let (_, told) = hear(&mut acp, &error);
+    assert!(matches!(&told[..], [Told::Status { subject, .. }] if subject == "auth"));
+    let (lines, _) = want(&mut acp, &json!({"ask":{"number":1,"subject":"authenticate","fields":{"methodId":"m"}}}));
+    assert_eq!(lines[0]["params"], json!({"methodId":"m"}));
+    let (lines, _) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{}}));
+    assert_eq!(lines[0]["method"], "session/new");
+}

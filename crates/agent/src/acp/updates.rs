@@ -1,0 +1,267 @@
+//! What an agent says while it works, update by update.
+
+use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, Plan, ToolCall, ToolCallUpdate};
+use claude_ide_session::{Block, Text};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::calls::Calls;
+use crate::backend::Output;
+use crate::told::{Speaker, TextKind, Told};
+
+/// Bytes of a line that is shown as one: each piece of a text costs its line.
+const MAX_LINE: usize = 32 * 1024;
+
+/// What becomes of the messages of a session that is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Replay {
+    /// None is.
+    #[default]
+    None,
+    /// They are told.
+    Shown,
+    /// They are on the screen already.
+    Hidden,
+}
+
+/// Follows what the agent says.
+#[derive(Debug, Default)]
+pub(super) struct Updates {
+    pub(super) replay: Replay,
+    /// As Lua knows commands.
+    pub(super) commands: Vec<Value>,
+    calls: Calls,
+    /// Which text goes on: its number, what it is, the agent's own name of it.
+    text: Option<(u64, TextKind, Option<String>)>,
+    last_text: u64,
+    /// Bytes of its last line so far.
+    column: usize,
+    /// What the person said, in a session that is loaded: it comes in pieces.
+    prompt: String,
+    turn: u64,
+    has_plan: bool,
+}
+
+impl Updates {
+    pub(super) fn begin_turn(&mut self) {
+        self.turn = self.turn.saturating_add(1);
+        self.has_plan = false;
+        self.text = None;
+    }
+
+    /// The turn is over: nothing more comes of calls that run.
+    pub(super) fn end_turn(&mut self, is_cancelled: bool, out: &mut Output) {
+        self.text = None;
+        self.calls.end(is_cancelled, out);
+        if is_cancelled {
+            out.tell(Told::Said {
+                by: Speaker::default(),
+                uuid: String::new(),
+                kind: "prompt",
+                blocks: vec![plain("[Request interrupted by user]")],
+                model: None,
+                usage: None,
+            });
+        }
+    }
+
+    /// All of a session that is loaded was told.
+    pub(super) fn end_replay(&mut self, out: &mut Output) {
+        self.tell_prompt(out);
+        self.calls.end(false, out);
+        self.text = None;
+        self.replay = Replay::None;
+    }
+
+    /// Takes an update. One of a kind that is not known is passed over.
+    pub(super) fn take(&mut self, update: Value, out: &mut Output) {
+        let kind = update.get("sessionUpdate").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is_said = matches!(
+            kind.as_str(),
+            "user_message_chunk"
+                | "agent_message_chunk"
+                | "agent_thought_chunk"
+                | "tool_call"
+                | "tool_call_update"
+                | "plan"
+        );
+        if is_said && self.replay == Replay::Hidden {
+            return;
+        }
+        if is_said && kind != "user_message_chunk" {
+            self.tell_prompt(out);
+        }
+        let known = match kind.as_str() {
+            "user_message_chunk" => self.user(update),
+            "agent_message_chunk" => self.agent(update, TextKind::Text, out),
+            "agent_thought_chunk" => self.agent(update, TextKind::Thinking, out),
+            "tool_call" => typed::<ToolCall>(update).map(|call| {
+                self.text = None;
+                self.calls.begin(call, out);
+            }),
+            "tool_call_update" => typed::<ToolCallUpdate>(update).map(|update| {
+                self.text = None;
+                self.calls.update(update, out);
+            }),
+            "plan" => typed::<Plan>(update).map(|plan| self.plan(&plan, out)),
+            "available_commands_update" => {
+                self.set_commands(&update, out);
+                Some(())
+            }
+            "current_mode_update" => pass("mode", &update, out),
+            "config_option_update" => pass("config_options", &update, out),
+            "session_info_update" => pass("session_info", &update, out),
+            "usage_update" => pass("usage", &update, out),
+            "notice" => pass("notice", &update, out),
+            "compaction_update" => pass("compaction", &update, out),
+            _ => None,
+        };
+        if known.is_none() {
+            tracing::debug!(kind, "an update of an agent is passed over");
+        }
+    }
+
+    /// A permission is asked for a call, which may not have been told before.
+    pub(super) fn of_permission(&mut self, params: &Value, out: &mut Output) {
+        if let Some(update) = params.get("toolCall").cloned().and_then(typed::<ToolCallUpdate>) {
+            self.text = None;
+            self.calls.update(update, out);
+        }
+    }
+
+    fn user(&mut self, update: Value) -> Option<()> {
+        let chunk = typed::<ContentChunk>(update)?;
+        // In a turn of ours some agents say back what we said.
+        if self.replay == Replay::Shown {
+            self.prompt.push_str(&in_text(&chunk.content));
+        }
+        Some(())
+    }
+
+    fn tell_prompt(&mut self, out: &mut Output) {
+        let text = std::mem::take(&mut self.prompt);
+        if !text.trim().is_empty() {
+            self.text = None;
+            out.tell(Told::Said {
+                by: Speaker::default(),
+                uuid: String::new(),
+                kind: "prompt",
+                blocks: vec![plain(&text)],
+                model: None,
+                usage: None,
+            });
+        }
+    }
+
+    fn agent(&mut self, update: Value, kind: TextKind, out: &mut Output) -> Option<()> {
+        let chunk = typed::<ContentChunk>(update)?;
+        let message = chunk.message_id.map(|id| id.0.to_string());
+        let block = match &self.text {
+            Some((block, known, name)) if *known == kind && *name == message => *block,
+            _ => {
+                self.last_text = self.last_text.saturating_add(1);
+                self.last_text
+            }
+        };
+        if self.text.as_ref().is_none_or(|(known, ..)| *known != block) {
+            self.column = 0;
+        }
+        self.text = Some((block, kind, message));
+        let text = self.in_lines(in_text(&chunk.content));
+        out.tell(Told::Text { by: Speaker::default(), block, kind, text });
+        Some(())
+    }
+
+    /// Breaks lines that nobody reads as one.
+    fn in_lines(&mut self, text: String) -> String {
+        let last = text.rfind('\n').map_or(0, |at| at.saturating_add(1));
+        let longest = text.split('\n').map(str::len).max().unwrap_or_default();
+        if self.column.saturating_add(longest) <= MAX_LINE {
+            let rest = text.len().saturating_sub(last);
+            self.column = if last == 0 { self.column.saturating_add(rest) } else { rest };
+            return text;
+        }
+        let mut broken = String::with_capacity(text.len().saturating_add(1024));
+        for character in text.chars() {
+            if character == '\n' {
+                self.column = 0;
+            } else if self.column >= MAX_LINE {
+                broken.push('\n');
+                self.column = 0;
+            }
+            broken.push(character);
+            self.column = self.column.saturating_add(character.len_utf8());
+        }
+        broken
+    }
+
+    fn set_commands(&mut self, update: &Value, out: &mut Output) {
+        let listed = update.get("availableCommands").and_then(Value::as_array);
+        self.commands = listed
+            .into_iter()
+            .flatten()
+            .map(|command| {
+                json!({
+                    "name": command.get("name"),
+                    "description": command.get("description"),
+                    "argumentHint": command.get("input").and_then(|input| input.get("hint")),
+                })
+            })
+            .collect();
+        let about = json!({ "commands": self.commands });
+        out.tell(Told::Status { subject: "commands_changed".to_owned(), about });
+    }
+
+    /// A plan is one row of its turn, which changes as the plan does.
+    fn plan(&mut self, plan: &Plan, out: &mut Output) {
+        let todos: Vec<Value> = plan
+            .entries
+            .iter()
+            .map(|entry| json!({ "content": entry.content, "status": entry.status, "priority": entry.priority }))
+            .collect();
+        let is_over = plan.entries.iter().all(|entry| json!(entry.status) == "completed");
+        let id = format!("plan-{}", self.turn);
+        if !self.has_plan {
+            self.text = None;
+        }
+        self.has_plan = true;
+        self.calls.plan(id, &json!({ "todos": todos }), is_over, out);
+    }
+}
+
+/// What is told as it came.
+fn pass(subject: &str, update: &Value, out: &mut Output) -> Option<()> {
+    out.tell(Told::Status { subject: subject.to_owned(), about: update.clone() });
+    Some(())
+}
+
+fn typed<T: DeserializeOwned>(value: Value) -> Option<T> {
+    serde_json::from_value(value)
+        .inspect_err(|error| tracing::debug!(%error, "an update has another form than its kind"))
+        .ok()
+}
+
+pub(super) fn plain(text: &str) -> Block {
+    Block::Text(Text { text: text.to_owned(), bytes: text.len() })
+}
+
+/// JSON as it stands.
+pub(super) fn raw(value: &Value) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// Content in text: what is none is named.
+pub(super) fn in_text(content: &ContentBlock) -> String {
+    match content {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => format!("[image {}]", image.mime_type),
+        ContentBlock::Audio(audio) => format!("[audio {}]", audio.mime_type),
+        ContentBlock::ResourceLink(link) => format!("[{}]({})", link.name, link.uri),
+        ContentBlock::Resource(resource) => match &resource.resource {
+            agent_client_protocol_schema::v1::EmbeddedResourceResource::TextResourceContents(text) => text.text.clone(),
+            _ => "[a file that is no text]".to_owned(),
+        },
+        _ => String::new(),
+    }
+}
