@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what development, tests and the demo need into .deps/, each tool once and with its version pinned.
-#   setup.sh [all | venv | cli | node | nvims | nvim-VERSION | chromium | lint | demo]...
+#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | chromium | lint | demo]...
 # Touches nothing outside .deps/ and needs no root. Deleting .deps/ undoes it.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
@@ -8,6 +8,7 @@ source "$(dirname "$0")/env.sh"
 claude_code=2.1.329
 mcp_sdk=1.32.2
 ws=8.23.0
+claude_agent_acp=0.100.0
 pyright=1.1.414
 typescript=5.9.3
 typescript_language_server=6.0.2
@@ -70,6 +71,18 @@ npm_install() {
   mkdir -p "$deps/node"
   [[ -f $deps/node/package.json ]] || echo '{ "private": true }' >"$deps/node/package.json"
   npm install --prefix "$deps/node" --save-exact --no-audit --no-fund --no-update-notifier --loglevel=error "$@" >/dev/null
+}
+
+# Agents that speak the Agent Client Protocol. Each in a folder of its own and without what is optional: of Claude's, that is the
+# CLI once more.
+agent() {
+  need npm "comes with Node.js"
+  once claude-agent-acp "$claude_agent_acp" install_agent acp "@agentclientprotocol/claude-agent-acp@$claude_agent_acp"
+}
+install_agent() { # FOLDER PACKAGE OPTION...
+  mkdir -p "$deps/$1"
+  npm install --prefix "$deps/$1" --save-exact --omit=optional --no-audit --no-fund --no-update-notifier --loglevel=error \
+    "${@:2}" >/dev/null
 }
 
 cli() { node_package claude-code "$claude_code" "@anthropic-ai/claude-code@$claude_code"; }
@@ -235,7 +248,7 @@ END
 }
 
 case ${1:-all} in
-  all) set -- venv cli node nvims chromium lint ;;
+  all) set -- venv cli agent node nvims chromium lint ;;
 esac
 for part in "$@"; do
   case $part in

@@ -3,7 +3,7 @@
 # `--fast` alone is the inner loop: unit tests of Rust, one case of each test that is not slow, one Neovim.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
-scripts/setup.sh venv nvims cli node chromium
+scripts/setup.sh venv nvims cli agent node chromium
 
 if (($# == 0)); then
   cargo test --quiet --workspace --all-features --locked

@@ -160,6 +160,7 @@ function M.check()
   require("claude-ide.health.sessions").check()
   require("claude-ide.health.journal").check()
   require("claude-ide.health.notebook").check()
+  require("claude-ide.health.agents").check()
   require("claude-ide.health.surroundings").check()
   check_plugins()
 end

@@ -6,6 +6,9 @@ local M = {}
 ---@field chat claude-ide.chat.Chat
 ---@field id string of the agent
 ---@field ask table the agent's own words
+---@field reply? fun(answer?: claude-ide.decisions.Answer, err?: string) takes the answer to an agent with words of its own
+---@field proposed? string of an edit: what is shown as proposed
+---@field otherwise? fun(request: claude-ide.chat.Request) asks where an edit cannot be shown
 ---@field changes? fun(answer: claude-ide.decisions.Answer): table? arguments that are to be others; nil: it cannot be
 
 ---The CLI's own words for a plain no.
@@ -21,6 +24,9 @@ local NO = "The user doesn't want to proceed with this tool use. The tool use wa
 ---@param answer? claude-ide.chat.Answer
 ---@param err? string
 local function answer_to(request, answer, err)
+  if request.reply then
+    return request.reply(answer, err)
+  end
   local chat, call = request.chat, request.ask.tool_use_id
   local function deny(message, interrupt)
     if call then
@@ -57,7 +63,7 @@ end
 ---@return claude-ide.decisions.Source
 function M.source(chat)
   return require("claude-ide.decisions").source({
-    name = "Claude",
+    name = chat.name,
     writes = "agent",
     takes_empty = true,
     answer = answer_to,
@@ -92,6 +98,9 @@ local TOOLS = {
 ---@param id string
 ---@param ask table
 function M.ask(chat, id, ask)
+  if ask.subtype == "acp" then
+    return require("claude-ide.chat.acp.asks").ask(chat, id, ask)
+  end
   local request = { chat = chat, id = id, ask = ask } ---@type claude-ide.chat.Request
   local take = ask.subtype ~= "can_use_tool" and require("claude-ide.chat.form").ask
     or TOOLS[ask.tool_name]
@@ -122,7 +131,7 @@ function M.withdraw(chat, id)
   require("claude-ide.chat.edit").forget(chat, id)
   cancel(chat, function(request)
     return request.id == id
-  end, "Claude has taken it back")
+  end, chat.name .. " has taken it back")
 end
 
 ---A turn is over: the edits of it are.

@@ -18,6 +18,8 @@
 ---@class claude-ide.chat.Chat
 ---@field number? integer of the library, as long as its process runs; then the last one; nil: nothing was started yet
 ---@field count integer the chats that there were before it, and this one
+---@field name string what the person calls who speaks there
+---@field acp? claude-ide.chat.acp.State nil: it is the CLI itself
 ---@field session string
 ---@field cwd string
 ---@field store claude-ide.chat.Store
@@ -45,6 +47,7 @@
 ---@field closing? boolean the person ended it
 ---@field on_ended? fun() once, when its process is gone
 ---@field has_spoken? boolean its session has a file
+---@field restarting? boolean it begins again as soon as it has ended
 ---@field package args? string[]
 ---@field package begin_with claude-ide.chat.ProgramOpts
 ---@field package unsent? (table|string)[] what is said to it before it is started
@@ -63,6 +66,8 @@ Chat.__index = Chat
 ---@field cwd? string
 ---@field title? string
 ---@field args? string[]
+---@field agent? claude-ide.chat.acp.Agent who it is with; nil: the CLI
+---@field list? boolean choose among the sessions of that agent first
 ---@field on_change fun() it is to be drawn anew
 
 ---How many chats there were.
@@ -73,7 +78,12 @@ local count = 0
 ---@return claude-ide.chat.Chat?
 ---@return string? err
 function Chat.new(begin)
-  local cwd, why = require("claude-ide.chat.program").check(begin.cwd)
+  local cwd, why
+  if begin.agent then
+    cwd, why = require("claude-ide.chat.acp.agents").check(begin.agent, begin.cwd)
+  else
+    cwd, why = require("claude-ide.chat.program").check(begin.cwd)
+  end
   if not cwd then
     return nil, why
   end
@@ -81,6 +91,8 @@ function Chat.new(begin)
   local session = begin.resume and not begin.fork and begin.resume
     or require("claude-ide.chat.program").uuid()
   local self = setmetatable({
+    name = begin.agent and begin.agent.name or "Claude",
+    acp = begin.agent and require("claude-ide.chat.acp").state(begin.agent, begin.list),
     session = session,
     count = count,
     cwd = cwd,
@@ -115,6 +127,7 @@ function Chat.new(begin)
     number = count,
     session = session,
     title = begin.title or "Chat",
+    speaker = self.name,
     cwd = self.cwd,
     store = self.store,
     file = begin.file and require("claude-ide.transcript.source.file").new(begin.file, self.cwd) or nil,
@@ -133,14 +146,23 @@ end
 ---@return boolean? ok
 ---@return string? err
 function Chat:start(opts)
-  local program, why = require("claude-ide.chat.program").of(opts)
+  local program, why, backend ---@type claude-ide.chat.Program?, string?, table?
+  if self.acp then
+    program, backend, why = require("claude-ide.chat.acp").program(self, opts)
+  else
+    program, why = require("claude-ide.chat.program").of(opts)
+  end
   if not program then
     return nil, why
   end
   self.cwd = program.cwd
-  local number, err = require("claude-ide.chat.transport").open(program, "stream_json", function(told)
-    self:hear(told)
-  end)
+  local number, err = require("claude-ide.chat.transport").open(
+    program,
+    backend or "stream_json",
+    function(told)
+      self:hear(told)
+    end
+  )
   if not number then
     return nil, err
   end
@@ -205,6 +227,18 @@ function Chat:show_prompt(prompt)
   message.uuid = prompt.id
 end
 
+---Starts the process again, with the session as it was.
+---@return boolean? ok
+---@return string? err
+function Chat:begin_again()
+  return self:start({
+    session = self.session,
+    resume = self.has_spoken and self.session or nil,
+    cwd = self.cwd,
+    args = self.args,
+  })
+end
+
 ---Says something to the agent: at once, or when its turn is over. One that ended begins again where it was.
 ---@param text string as the person sees it
 ---@param content table[] blocks for the agent
@@ -212,12 +246,7 @@ end
 ---@return string? err
 function Chat:say(text, content)
   if self.state == "ended" then
-    local ok, err = self:start({
-      session = self.session,
-      resume = self.has_spoken and self.session or nil,
-      cwd = self.cwd,
-      args = self.args,
-    })
+    local ok, err = self:begin_again()
     if not ok then
       return nil, err
     end
@@ -304,9 +333,33 @@ end
 
 ---Ends it.
 function Chat:close()
-  if self.number then
-    require("claude-ide.chat.transport").close(self.number)
+  local number = self.number
+  local function close()
+    if number then
+      require("claude-ide.chat.transport").close(number)
+    end
   end
+  if self.acp and not self.restarting then
+    require("claude-ide.chat.acp").close(self, close)
+  else
+    close()
+  end
+end
+
+---Ends it and begins it again where it was: it hangs, or is to know something new.
+---@return boolean? ok
+---@return string? err
+function Chat:restart()
+  if self.state == "ended" then
+    local ok, err = self:begin_again()
+    self.on_change()
+    return ok, err
+  end
+  if not self.unsent then
+    self.restarting = true
+    self:close()
+  end
+  return true
 end
 
 ---@package

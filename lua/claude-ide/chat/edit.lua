@@ -95,6 +95,13 @@ function M.arguments(before, after)
   return { old_string = piece(old, above, below), new_string = piece(new, above, below), replace_all = false }
 end
 
+---Asks in words, where the edit cannot be shown.
+---@param request claude-ide.chat.Request
+local function ask_otherwise(request)
+  local ask = request.otherwise or require("claude-ide.chat.permission").ask
+  ask(request)
+end
+
 ---What the call would make of the file.
 ---@param ask table
 ---@param before? string as the CLI reads it; nil: there is no such file
@@ -117,7 +124,7 @@ local function propose(request, disk)
   local before = disk.bytes and as_the_cli(disk.bytes)
   local after = not disk.problem and proposal(ask, before)
   if not after then
-    return require("claude-ide.chat.permission").ask(request)
+    return ask_otherwise(request)
   end
   local bom = before and vim.startswith(before, BOM) and not vim.startswith(after, BOM)
   if bom then
@@ -135,9 +142,10 @@ local function propose(request, disk)
     return M.arguments((bom and before and before:sub(#BOM + 1) or before) or "", accepted)
   end
   require("claude-ide.ui.typing").attach("chats")
+  request.proposed = crlf and as_the_cli(after):gsub("\n", "\r\n") or after
   require("claude-ide.diff").propose(request.chat.asker, request, {
     path = path,
-    contents = crlf and after:gsub("\n", "\r\n") or after,
+    contents = request.proposed,
   })
 end
 
@@ -147,7 +155,7 @@ function M.ask(request)
   local input = request.ask.input
   local path = type(input) == "table" and input.file_path
   if type(path) ~= "string" or path:sub(1, 1) ~= "/" then
-    return require("claude-ide.chat.permission").ask(request)
+    return ask_otherwise(request)
   end
   reading[request] = true
   require("claude-ide.diff.present_text").read(
@@ -159,7 +167,7 @@ function M.ask(request)
       end
     end, function(trace)
       require("claude-ide.log").error("an edit cannot be shown: %s", trace)
-      require("claude-ide.chat.permission").ask(request)
+      ask_otherwise(request)
     end)
   )
 end

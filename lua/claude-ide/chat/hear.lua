@@ -21,6 +21,9 @@ end
 
 function HEAR.session(self, told)
   local about = told.about or {}
+  if self.acp then
+    require("claude-ide.chat.acp").session(self, about)
+  end
   self.mode, self.model = about.permissionMode or self.mode, about.model or self.model
   if about.session_id and about.session_id ~= self.session then
     self:renew(about.session_id)
@@ -34,6 +37,9 @@ function HEAR.begins(self, told)
 end
 
 function HEAR.text(self, told)
+  if self.acp then
+    return require("claude-ide.chat.acp").text(self, told)
+  end
   self.store:append(tostring(told.block), told.kind --[[@as any]], told.text or "", self.current_model)
 end
 
@@ -55,10 +61,15 @@ function HEAR.said(self, told)
     self.store:put("interrupted", "")
   elseif text:find("^<local%-command%-std") then
     self.store:put("output", text)
+  elseif self.acp then
+    self.store:put("prompt", text) -- of a session that is loaded
   end
 end
 
 function HEAR.results(self, told)
+  if self.acp then
+    require("claude-ide.chat.acp").results(self, told.results or {})
+  end
   self.store:results(told.results or {}, function(call)
     return self.rejected[call] == true
   end)

@@ -131,6 +131,8 @@ end
 ---@field cwd? string
 ---@field title? string
 ---@field args? string[] more arguments for the CLI
+---@field agent? claude-ide.chat.acp.Agent who it is with; nil: the CLI
+---@field list? boolean choose among the sessions of that agent first
 
 ---Begins a chat and shows it.
 ---@param opts? claude-ide.chat.OpenOpts
@@ -147,6 +149,8 @@ function M.open(opts)
     cwd = opts.cwd,
     title = opts.title,
     args = opts.args,
+    agent = opts.agent,
+    list = opts.list,
     on_change = function()
       if chat then
         on_change(chat)
@@ -269,6 +273,11 @@ end
 function M.to_terminal(chat)
   if not chat.has_spoken then
     return require("claude-ide.ui.notice").info("Nothing was said in this chat yet.")
+  end
+  if chat.acp and chat.acp.agent.key ~= "claude" then
+    return require("claude-ide.ui.notice").info(
+      ("%s is no CLI that goes on in this terminal."):format(chat.name)
+    )
   end
   local id, cwd = chat.session, chat.cwd
   M.release(chat, function()

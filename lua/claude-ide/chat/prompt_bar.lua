@@ -10,7 +10,10 @@ local function state_of(chat)
   local asked = require("claude-ide.chat.asks").count(chat)
   local waiting = chat:waiting()
   if asked > 0 then
-    return asked == 1 and "Claude asks you something" or ("Claude asks you %d things"):format(asked),
+    return asked == 1 and chat.name .. " asks you something" or ("%s asks you %d things"):format(
+      chat.name,
+      asked
+    ),
       "ClaudeTranscriptWaiting"
   elseif chat.state == "ended" then
     return "ended; what you send starts it again", "ClaudeTranscriptFailed"
@@ -24,7 +27,7 @@ local function state_of(chat)
     local text = #waiting == 1 and ("next: %s"):format(first) or ("%d wait, next: %s"):format(#waiting, first)
     return text, "ClaudeTranscriptWaiting"
   elseif chat:is_busy() then
-    return "Claude works", "ClaudeTranscriptWorking"
+    return chat.name .. " works", "ClaudeTranscriptWorking"
   end
   return "Prompt", "ClaudeTranscriptTitle"
 end

@@ -24,6 +24,9 @@ end
 
 ---@param chat claude-ide.chat.Chat
 function M.next_mode(chat)
+  if chat.acp then
+    return require("claude-ide.chat.acp.options").next_mode(chat)
+  end
   local at = 1
   for index, mode in ipairs(MODES) do
     at = mode == chat.mode and index or at
@@ -33,6 +36,9 @@ end
 
 ---@param chat claude-ide.chat.Chat
 function M.choose_model(chat)
+  if chat.acp then
+    return require("claude-ide.chat.acp.options").choose(chat)
+  end
   if #chat.models == 0 then
     return require("claude-ide.ui.notice").info("Claude has not told yet which models there are.")
   end

@@ -23,6 +23,7 @@ local MAX_TEXT, MAX_LINES = 4 * 1024 * 1024, 1000000
 ---@field number integer of the chat
 ---@field session string
 ---@field title string
+---@field speaker string
 ---@field cwd string
 ---@field store claude-ide.chat.Store
 ---@field file? claude-ide.transcript.Source where it goes on with a session
@@ -38,6 +39,7 @@ function Source.new(fields)
     session = fields.session,
     is_agent = false,
     title = fields.title,
+    speaker = fields.speaker,
     cwd = fields.cwd,
     max_text = MAX_TEXT,
     max_lines = MAX_LINES,

@@ -60,7 +60,7 @@ end
 
 ---Begins a chat. Nothing waits: that its program cannot be run is told by `ended`.
 ---@param program claude-ide.chat.Program
----@param backend "stream_json"
+---@param backend "stream_json"|table `{ acp = … }`, see `crates/agent/src/acp/mod.rs`
 ---@param listener fun(told: claude-ide.chat.Told[])
 ---@return integer? number that names it
 ---@return string? err

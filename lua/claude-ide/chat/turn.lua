@@ -127,24 +127,27 @@ end
 ---@param about table
 function M.status(self, subject, about)
   local take = STATUS[subject]
-  if take then
+  if self.acp and require("claude-ide.chat.acp").status(self, subject, about) then
+    return
+  elseif take then
     take(self, about)
   end
 end
 
 ---How it ended, in a sentence.
+---@param name string
 ---@param told claude-ide.chat.Told
 ---@return string
-local function how(told)
+local function how(name, told)
   local words = text_of(told.words)
   if told.signal then
-    return ("Claude was ended by signal %d."):format(told.signal)
+    return ("%s was ended by signal %d."):format(name, told.signal)
   elseif told.code == 0 then
-    return "Claude ended."
+    return name .. " ended."
   elseif told.code then
-    return ("Claude ended with code %d%s"):format(told.code, words and ": " .. words or ".")
+    return ("%s ended with code %d%s"):format(name, told.code, words and ": " .. words or ".")
   end
-  return words or "Claude ended."
+  return words or name .. " ended."
 end
 
 ---@param self claude-ide.chat.Chat
@@ -153,8 +156,8 @@ function M.ended(self, told)
   self.store:settle()
   self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
   self.tasks = {}
-  self.words = how(told)
-  require("claude-ide.decisions").gone(self.asker, "that Claude is gone")
+  self.words = how(self.name, told)
+  require("claude-ide.decisions").gone(self.asker, ("that %s is gone"):format(self.name))
   local done = self.on_ended
   self.on_ended = nil
   if done then
@@ -162,12 +165,25 @@ function M.ended(self, told)
   end
   local waiting = self.queue
   self.queue = {}
-  if not self.closing then
+  if self.acp then
+    require("claude-ide.chat.acp").ended(self)
+  end
+  local is_restart = self.restarting and not self.closing
+  self.restarting = nil
+  if is_restart then
+    note(self, ("%s is started anew."):format(self.name))
+  elseif not self.closing then
     note(self, self.words .. "\nWhat you send next starts it again.")
   end
   for _, prompt in ipairs(waiting) do
     if self.give_back then
       self.give_back(prompt.text)
+    end
+  end
+  if is_restart then
+    local ok, err = self:begin_again()
+    if not ok then
+      note(self, err or "It could not be started.")
     end
   end
 end

@@ -1,7 +1,7 @@
 -- `:Claude chat`: which chat is meant, and what is said to it.
 local M = {}
 
-local FLAGS = { "--resume", "--continue", "--fork", "--new" }
+local FLAGS = { "--resume", "--continue", "--fork", "--new", "--agent" }
 
 ---What is said, and from where.
 ---@class claude-ide.command.chat.Words
@@ -111,6 +111,32 @@ local function found(item, err, fork, words)
   end
 end
 
+---Talks to another agent than the CLI.
+---@param rest string[] name, perhaps `--resume` and a session
+---@param after string what follows the flag
+---@param words claude-ide.command.chat.Words
+---@return boolean? ok
+---@return string? err
+local function with_agent(rest, after, words)
+  local agents = require("claude-ide.chat.acp.agents")
+  if not rest[1] then
+    return nil, ("`:Claude chat --agent` needs a name: %s."):format(table.concat(agents.names(), ", "))
+  end
+  local agent, err = agents.get(rest[1])
+  if not agent then
+    return nil, err
+  end
+  local session, list ---@type string?, boolean?
+  local text = vim.trim(after:sub(#rest[1] + 1))
+  if rest[2] == "--resume" then
+    session, list, text = rest[3], rest[3] == nil, ""
+  end
+  words.text = text
+  return require("claude-ide.chat").open(
+    vim.tbl_extend("force", said(words), { agent = agent, resume = session, list = list, title = agent.name })
+  )
+end
+
 ---@param flag string
 ---@param rest string[]
 ---@param at claude-ide.command.Context
@@ -120,7 +146,9 @@ end
 local function by_flag(flag, rest, at, words)
   local catalogue = require("claude-ide.sessions.catalogue")
   local after = vim.trim(at.rest:sub(#flag + 1))
-  if flag == "--new" then
+  if flag == "--agent" then
+    return with_agent(rest, after, words)
+  elseif flag == "--new" then
     words.text = after
     return require("claude-ide.chat").open(said(words))
   elseif flag == "--continue" then
@@ -166,6 +194,12 @@ function M.run(words, at)
       return nil, ("`:Claude chat %s`: expected %s."):format(words[1], table.concat(FLAGS, ", "))
     end
     return by_flag(words[1], vim.list_slice(words, 2), at, said_words)
+  elseif words[1] == "restart" and not words[2] then
+    local chat = chats.current()
+    if not chat then
+      return nil, "There is no chat."
+    end
+    return chat:restart()
   elseif words[1] == "close" and not words[2] then
     local chat = chats.current()
     if not chat then
@@ -184,7 +218,11 @@ end
 ---@return string[]
 function M.complete(word, before)
   if #before == 0 then
-    return vim.list_extend({ "close" }, vim.startswith(word, "-") and FLAGS or {})
+    return vim.list_extend({ "close", "restart" }, vim.startswith(word, "-") and FLAGS or {})
+  elseif before[1] == "--agent" then
+    return #before == 1 and require("claude-ide.chat.acp.agents").names()
+      or #before == 2 and { "--resume" }
+      or {}
   elseif before[1] == "--resume" or before[1] == "--fork" then
     return #before == 1 and require("claude-ide.command.sessions").complete_id() or {}
   end

@@ -113,6 +113,25 @@ function M.map(item)
   end)
 end
 
+---An agent that is run: its command, and what it is called.
+M.agent = kind(
+  "claude-ide.config.Agent",
+  'a table such as { cmd = { "gemini", "--acp" }, env = {}, name = "Gemini" }',
+  function(value)
+    if type(value) ~= "table" then
+      return false
+    end
+    for key in pairs(value) do
+      if key ~= "cmd" and key ~= "env" and key ~= "name" then
+        return false
+      end
+    end
+    return (value.cmd == nil or M.list(M.string, 1).accepts(value.cmd))
+      and (value.env == nil or M.map(M.string).accepts(value.env))
+      and (value.name == nil or M.string.accepts(value.name))
+  end
+)
+
 ---@param kinds claude-ide.config.Kind[]
 ---@return claude-ide.config.Kind
 function M.any_of(kinds)

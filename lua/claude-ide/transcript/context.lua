@@ -9,6 +9,7 @@ local M = {}
 ---@field max_lines integer lines of a text that are shown
 ---@field message integer
 ---@field agents? table<string, claude-ide.transcript.AgentView> by tool call
+---@field speaker? string who replies; nil: Claude
 ---@field of_agent? boolean it is said by a subagent, or to one
 ---@field ended? boolean the session, or the subagent, does not run any more
 ---@field waited? fun(start: integer, stop: integer): integer milliseconds that the session waited for the person
@@ -31,6 +32,7 @@ function M.of_row(view, known, row)
     max_lines = view.source.max_lines,
     message = known[row].id,
     agents = view.agents,
+    speaker = view.source.speaker,
     of_agent = view.source.is_agent,
     ended = require("claude-ide.transcript.state").is_ended(view),
     waited = require("claude-ide.transcript.state").waits_of(view),

@@ -190,7 +190,7 @@ local function said(message, context)
   elseif message.kind == "prompt" then
     items[1] = heading("You", "ClaudeTranscriptYou", context)
   elseif message.kind == "reply" and (not previous or previous.kind ~= "reply" or context.row.branch) then
-    local who = context.of_agent and "Subagent" or "Claude"
+    local who = context.of_agent and "Subagent" or context.speaker or "Claude"
     items[1] = heading(who, context.of_agent and "ClaudeTranscriptAgent" or "ClaudeTranscriptClaude", context)
   end
   local blocks = message.blocks

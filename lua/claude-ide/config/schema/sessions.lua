@@ -31,6 +31,14 @@ return {
     },
   },
   {
+    "agents",
+    kind = kind.map(kind.agent),
+    default = {},
+    doc = "Agents that `:Claude chat --agent {name}` talks to beside the CLI, by the Agent Client Protocol: `{ cmd = { \"gemini\", "
+      .. "\"--acp\" }, env = { … }, name = \"Gemini\" }`. `claude`, `codex` and `gemini` are known without it. See "
+      .. "|claude-ide-agents|.",
+  },
+  {
     "chat",
     doc = "`:Claude chat`: a conversation in a buffer. It runs the command of `terminal`, stands where the terminal would, and has "
       .. "the keys of a transcript.",

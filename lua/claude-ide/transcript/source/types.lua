@@ -7,6 +7,7 @@
 ---@field key string names it: of two with the same key one is shown
 ---@field id string the session's; a name of its own where it is a subagent's
 ---@field session string the id of its session, of a subagent too
+---@field speaker? string who replies; nil: Claude
 ---@field is_agent boolean it is what a subagent did
 ---@field title string what it is called until `describe` knows more
 ---@field cwd? string the session's, as far as it is known

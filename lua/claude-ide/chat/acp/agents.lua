@@ -1,0 +1,96 @@
+-- Which agents there are beside the CLI: those of the option `agents`, and those that are known anyway.
+local M = {}
+
+---@type table<string, { name: string, cmds: string[][], hint: string }> the command of now first, then what it was called before
+local KNOWN = {
+  claude = {
+    name = "Claude",
+    cmds = { { "claude-agent-acp" }, { "claude-code-acp" } },
+    hint = "npm install -g @agentclientprotocol/claude-agent-acp",
+  },
+  gemini = {
+    name = "Gemini",
+    cmds = { { "gemini", "--acp" } },
+    hint = "npm install -g @google/gemini-cli",
+  },
+  codex = {
+    name = "Codex",
+    cmds = { { "codex-acp" } },
+    hint = "npm install -g @agentclientprotocol/codex-acp",
+  },
+}
+
+---The names of all of them.
+---@return string[]
+function M.names()
+  local names = vim.tbl_keys(vim.tbl_extend("force", KNOWN, require("claude-ide.config").get().agents))
+  table.sort(names)
+  return names
+end
+
+---@param cmds string[][]
+---@return string[]
+local function first_there(cmds)
+  for _, cmd in ipairs(cmds) do
+    if vim.fn.executable(cmd[1]) == 1 then
+      return cmd
+    end
+  end
+  return cmds[1] --[[@as string[] ]]
+end
+
+---@param name string
+---@return claude-ide.chat.acp.Agent? agent
+---@return string? err
+function M.get(name)
+  local known, own = KNOWN[name], require("claude-ide.config").get().agents[name]
+  if not known and not own then
+    return nil, ("There is no agent `%s`: expected %s."):format(name, table.concat(M.names(), ", "))
+  end
+  own = own or {}
+  local cmd = own.cmd or known and first_there(known.cmds)
+  if not cmd then
+    return nil, ("The agent `%s` has no command: set `agents.%s.cmd`."):format(name, name)
+  end
+  return {
+    key = name,
+    name = own.name or known and known.name or name,
+    cmd = cmd,
+    env = own.env,
+    hint = known and known.hint,
+  }
+end
+
+---Whether there is a program and a folder.
+---@param agent claude-ide.chat.acp.Agent
+---@param chosen? string
+---@return string? cwd
+---@return string? why it cannot run
+function M.check(agent, chosen)
+  local cwd = require("claude-ide.chat.program").folder(chosen)
+  if vim.fn.executable(agent.cmd[1]) == 0 then
+    local hint = agent.hint and (" Install it (`%s`), or set `agents.%s.cmd`."):format(agent.hint, agent.key)
+      or ""
+    return nil, ("`%s` was not found.%s"):format(agent.cmd[1], hint)
+  elseif vim.fn.isdirectory(cwd) == 0 then
+    return nil, ("The folder %s does not exist."):format(cwd)
+  end
+  return cwd
+end
+
+---How it is run.
+---@param agent claude-ide.chat.acp.Agent
+---@param chosen? string
+---@return claude-ide.chat.Program? program
+---@return string? why it cannot run
+function M.program(agent, chosen)
+  local cwd, why = M.check(agent, chosen)
+  if not cwd then
+    return nil, why
+  end
+  local env = require("claude-ide.terminal.environment").of(nil, vim.fn.environ())
+  env.ENABLE_IDE_INTEGRATION = nil
+  return { argv = agent.cmd, cwd = cwd, env = vim.tbl_extend("force", env, agent.env or {}) }
+end
+
+return M

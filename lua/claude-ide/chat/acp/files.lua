@@ -1,0 +1,183 @@
+-- Files as an agent reads and writes them: it reads what the person sees, and what it writes is a proposal.
+-- Invariants: what the person withholds is not read. Nothing is written that was not accepted, but for what was accepted in those
+-- words when the agent asked for permission.
+local M = {}
+
+local MOST_BYTES = 16 * 1024 * 1024
+
+---@param path any
+---@param answer claude-ide.chat.acp.Answer
+---@return boolean ok
+local function is_usable(path, answer)
+  if type(path) ~= "string" or path:sub(1, 1) ~= "/" then
+    answer(nil, "invalid", "the path is not absolute")
+    return false
+  end
+  local glob = require("claude-ide.privacy").denied_by(path)
+  if glob then
+    answer(nil, "failed", ("%s is withheld by the person"):format(path))
+  end
+  return not glob
+end
+
+---@param path string
+---@return integer? buf loaded, of a file
+local function loaded(path)
+  local buffer = require("claude-ide.buffer")
+  local buf = buffer.find(path)
+  return buf and vim.api.nvim_buf_is_loaded(buf) and buffer.is_file(buf) and buf or nil
+end
+
+---@param text string
+---@param line? integer from 1
+---@param limit? integer
+---@return string
+local function part_of(text, line, limit)
+  if not line and not limit then
+    return text
+  end
+  local from = 1
+  for _ = 2, math.max(line or 1, 1) do
+    local stop = text:find("\n", from, true)
+    if not stop then
+      return ""
+    end
+    from = stop + 1
+  end
+  local last = limit and from - 1 or #text
+  for _ = 1, limit or 0 do
+    local stop = text:find("\n", last + 1, true)
+    last = stop or #text
+    if not stop then
+      break
+    end
+  end
+  return text:sub(from, last)
+end
+
+---@param _ claude-ide.chat.Chat
+---@param params { path: string, line?: integer, limit?: integer }
+---@param answer claude-ide.chat.acp.Answer
+function M.read(_, params, answer)
+  local path = params.path
+  if not is_usable(path, answer) then
+    return
+  end
+  local position = require("claude-ide.position")
+  local function give(text)
+    answer({ content = position.valid(part_of(text, params.line, params.limit)) })
+  end
+  local buf = loaded(path)
+  if buf and require("claude-ide.privacy").verdict(buf) == "tell" then
+    require("claude-ide.buffer.disk").reload(buf)
+    return give(require("claude-ide.buffer").text(buf))
+  elseif buf and require("claude-ide.buffer").is_private(buf) then
+    return answer(nil, "failed", ("%s is withheld by the person"):format(path))
+  end
+  require("claude-ide.diff.present_text").read(path, function(disk)
+    if disk.problem then
+      answer(nil, "failed", ("%s: %s"):format(path, disk.problem))
+    elseif not disk.bytes then
+      answer(nil, "not_found", "Resource not found: " .. path) -- these words: Gemini looks for them
+    elseif #disk.bytes > MOST_BYTES and not params.limit then
+      answer(nil, "failed", ("%s is too large: ask for a part of it"):format(path))
+    else
+      give(disk.bytes)
+    end
+  end)
+end
+
+---Gives a file the contents that were accepted.
+---@param chat claude-ide.chat.Chat
+---@param path string
+---@param contents string
+---@return boolean? ok
+---@return string? err
+function M.put(chat, path, contents)
+  local buf = loaded(path)
+  chat.acp.written[path] = true
+  if buf and vim.bo[buf].modified then
+    -- The buffer keeps what is not saved: the diff has worked out what it is to hold.
+    return require("claude-ide.journal.write").to_disk(path, contents)
+  end
+  local journal = require("claude-ide.journal").landing()
+  local landing = journal.begin(nil, true)
+  local ok, err = journal.write(landing, path, contents)
+  if ok then
+    journal.finish(landing)
+  else
+    journal.take_back(landing)
+  end
+  return ok, err
+end
+
+---@param chat claude-ide.chat.Chat
+---@param path string
+---@param contents string
+---@param answer claude-ide.chat.acp.Answer
+local function write_and_answer(chat, path, contents, answer)
+  local ok, err = M.put(chat, path, contents)
+  if ok then
+    answer({})
+  else
+    answer(nil, "failed", ("%s could not be written: %s"):format(path, err or "unknown"))
+  end
+end
+
+---Line ends do not tell texts apart: the file's own are kept.
+---@param text string
+---@return string
+local function with_lf(text)
+  return (text:gsub("\r\n", "\n"))
+end
+
+---@param chat claude-ide.chat.Chat
+---@param params { path: string, content: string }
+---@param answer claude-ide.chat.acp.Answer
+---@param id string
+function M.write(chat, params, answer, id)
+  local path, contents = params.path, params.content
+  if not is_usable(path, answer) then
+    return
+  end
+  local accepted = chat.acp.accepted[path]
+  if accepted and with_lf(accepted) == with_lf(contents) then
+    chat.acp.accepted[path] = nil
+    return write_and_answer(chat, path, accepted, answer)
+  end
+  local request = {
+    chat = chat,
+    id = id,
+    params = params,
+    ask = { tool_name = "Write", input = { file_path = path, content = contents } },
+    otherwise = function()
+      answer(nil, "failed", ("%s cannot be shown, so it was not written"):format(path))
+    end,
+  } --[[@as claude-ide.chat.acp.Request]]
+  request.reply = function(decided, err)
+    chat.asker_words = nil
+    if err or not decided or decided.outcome == "closed" then
+      return answer(nil, "failed", err or "nobody decided, and nothing was written")
+    elseif decided.outcome ~= "accepted" then
+      local words = decided.words and (": " .. decided.words) or ""
+      return answer(
+        nil,
+        "failed",
+        ("the user rejected this edit of %s, and nothing was written%s"):format(path, words)
+      )
+    end
+    local written = decided.contents or contents
+    write_and_answer(chat, path, written, answer)
+    if request.proposed and written ~= request.proposed then
+      require("claude-ide.chat.acp.changed").tell(chat, path, request.proposed, written)
+    end
+  end
+  require("claude-ide.diff.present_text").read(path, function(disk)
+    if disk.bytes == contents then
+      return answer({}) -- it is that already
+    end
+    require("claude-ide.chat.edit").ask(request)
+  end)
+end
+
+return M

@@ -1,0 +1,275 @@
+-- A chat with an agent that speaks the Agent Client Protocol: how it begins, and what only this protocol tells. What all chats
+-- have is in `chat/`.
+local M = {}
+
+---How long an answer may take before that is said.
+M.PATIENCE_MS = 30000
+---How long an agent may take to close its session before it is ended.
+local CLOSE_MS = 1000
+
+---What agents told of modes and options when a session was new: some do not say it again of one that is gone on with.
+---@type table<string, { modes?: table, models?: table, config_options: table[] }>
+local told_before = {}
+
+---What a chat with an agent knows more.
+---@param agent claude-ide.chat.acp.Agent
+---@param list? boolean
+---@return claude-ide.chat.acp.State
+function M.state(agent, list)
+  return {
+    agent = agent,
+    list = list,
+    capabilities = {},
+    config_options = {},
+    accepted = {},
+    written = {},
+    terminals = {},
+    outputs = {},
+    last_terminal = 0,
+  }
+end
+
+---The editor's tools, as a server that the agent may ask.
+---@return table[]
+local function servers()
+  local _, problem = require("claude-ide.server").start()
+  if problem then
+    require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
+  end
+  local access = require("claude-ide.server").agent_access()
+  if not access then
+    return {}
+  end
+  return {
+    {
+      type = "http",
+      name = "nvim",
+      url = "http://" .. access.url,
+      headers = { { name = "Authorization", value = "Bearer " .. access.token } },
+    },
+  }
+end
+
+---How the agent of a chat is run.
+---@param chat claude-ide.chat.Chat
+---@param opts claude-ide.chat.ProgramOpts
+---@return claude-ide.chat.Program? program
+---@return table? backend for the library
+---@return string? why it cannot run
+function M.program(chat, opts)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  local program, why = require("claude-ide.chat.acp.agents").program(acp.agent, opts.cwd)
+  if not program then
+    return nil, nil, why
+  end
+  local options = {
+    name = acp.agent.name,
+    cwd = program.cwd,
+    resume = opts.resume,
+    shown = #chat.store.messages > 0,
+    list = acp.list and not opts.resume or false,
+    mcp_servers = servers(),
+    patience_ms = M.PATIENCE_MS,
+    version = require("claude-ide.native").VERSION,
+  }
+  acp.accepted = {}
+  return program, { acp = options }
+end
+
+---@param value any
+---@return table?
+local function table_of(value)
+  return type(value) == "table" and next(value) ~= nil and value or nil
+end
+
+---A session began.
+---@param chat claude-ide.chat.Chat
+---@param about table
+function M.session(chat, about)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  local before = told_before[acp.agent.key]
+  acp.modes = table_of(about.modes) or acp.modes or not about.is_new and before and before.modes or nil
+  acp.models = table_of(about.models) or acp.models or not about.is_new and before and before.models or nil
+  acp.config_options = table_of(about.config_options)
+    or table_of(acp.config_options)
+    or not about.is_new and before and before.config_options
+    or {}
+  if about.is_new then
+    told_before[acp.agent.key] =
+      { modes = acp.modes, models = acp.models, config_options = acp.config_options }
+  end
+  acp.list = nil
+  require("claude-ide.chat.acp.options").read(chat)
+end
+
+---@type table<string, fun(chat: claude-ide.chat.Chat, about: table)>
+local STATUS = {}
+
+function STATUS.greeted(chat, about)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  acp.capabilities = table_of(about.capabilities) or {}
+  local agent = table_of(about.agent) or {}
+  if not acp.greeted then
+    acp.greeted = true
+    local version = type(agent.version) == "string" and " " .. agent.version or ""
+    chat.store:put(
+      "notice",
+      ("%s%s, by the Agent Client Protocol. It draws on the account that it is signed in with."):format(
+        acp.agent.name,
+        version
+      )
+    )
+  end
+end
+
+function STATUS.mode(chat, about)
+  require("claude-ide.chat.acp.options").set_mode(chat, about.currentModeId)
+end
+
+function STATUS.config_options(chat, about)
+  chat.acp.config_options = table_of(about.configOptions) or {}
+  require("claude-ide.chat.acp.options").read(chat)
+end
+
+function STATUS.session_info(chat, about)
+  if type(about.title) == "string" and about.title ~= "" then
+    chat.source.title = about.title
+  end
+end
+
+function STATUS.usage(chat, about)
+  chat.window_size = tonumber(about.size) or chat.window_size
+  local cost = table_of(about.cost)
+  if cost and cost.currency == "USD" then
+    chat.cost = tonumber(cost.amount) or chat.cost
+  end
+  local used = tonumber(about.used)
+  if used then
+    local usage = { input = used, output = 0, cache_write = 0, cache_read = 0 }
+    chat.store.last_reply = { id = 0, kind = "reply", usage = usage, model = chat.model } --[[@as any]]
+  end
+end
+
+function STATUS.notice(chat, about)
+  local description = type(about.description) == "string" and "\n" .. about.description or ""
+  chat.store:put("notice", tostring(about.title or "") .. description)
+end
+
+function STATUS.compaction(chat, about)
+  chat.doing = about.status == "in_progress" and "compacting" or nil
+  if about.status == "completed" then
+    chat.store:put("compaction", "")
+  end
+end
+
+function STATUS.slow(chat, about)
+  chat.store:put("notice", tostring(about.text))
+end
+
+STATUS.rubbish = STATUS.slow
+
+function STATUS.failed(chat, about)
+  chat.store:put("notice", tostring(about.text))
+  chat:close()
+end
+
+function STATUS.auth(chat, about)
+  require("claude-ide.chat.acp.sign_in").ask(chat, about)
+end
+
+function STATUS.choose_session(chat)
+  require("claude-ide.chat.acp.sessions").choose(chat)
+end
+
+---@param chat claude-ide.chat.Chat
+---@param subject string
+---@param about table
+---@return boolean taken
+function M.status(chat, subject, about)
+  local take = chat.acp and STATUS[subject]
+  if take then
+    take(chat, about)
+  end
+  return take ~= nil
+end
+
+---Bytes of a text that are one row: what grows costs what its row is long, and a text may be of 10 MB without an empty line.
+local MOST_OF_ROW = 64 * 1024
+
+---A text goes on.
+---@param chat claude-ide.chat.Chat
+---@param told claude-ide.chat.Told
+function M.text(chat, told)
+  local acp, text =
+    chat.acp, --[[@as claude-ide.chat.acp.State]]
+    told.text or ""
+  local row = acp.row
+  if not row or row.block ~= told.block then
+    row = { block = told.block, part = 0, bytes = 0 }
+    acp.row = row
+  end
+  local function append(piece)
+    row.bytes = row.bytes + #piece
+    chat.store:append(
+      ("%s:%d"):format(row.block, row.part),
+      told.kind --[[@as any]],
+      piece,
+      chat.current_model
+    )
+  end
+  local cut = row.bytes > MOST_OF_ROW and text:match(".*()\n") --[[@as integer?]]
+  if cut then
+    append(text:sub(1, cut))
+    row.part, row.bytes, text = row.part + 1, 0, text:sub(cut + 1)
+  end
+  if text ~= "" then
+    append(text)
+  end
+end
+
+---Calls ended: what was written after a review was not written unasked, and a terminal's text is in the terminal.
+---@param chat claude-ide.chat.Chat
+---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
+function M.results(chat, results)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  for _, pair in ipairs(results) do
+    local outcome = pair[2].outcome
+    if acp.unasked or outcome and outcome.path and acp.written[outcome.path] then
+      chat.granted[pair[1]] = true
+    end
+    for _, part in ipairs(pair[2].content or {}) do
+      local id = type(part.text) == "string" and part.text:match("^%(in the terminal (.-)%)$")
+      local text = id and require("claude-ide.chat.acp.terminals").text(chat, id)
+      part.text = text or part.text
+    end
+  end
+end
+
+---Ends an agent: it may close its session first.
+---@param chat claude-ide.chat.Chat
+---@param close fun()
+function M.close(chat, close)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  require("claude-ide.chat.acp.terminals").end_all(chat)
+  local can = table_of(acp.capabilities.sessionCapabilities)
+  if chat.state ~= "idle" or not can or not can.close then
+    return close()
+  end
+  local is_over = false
+  local function once()
+    if not is_over then
+      is_over = true
+      close()
+    end
+  end
+  chat:ask("close", {}, once)
+  vim.defer_fn(once, CLOSE_MS)
+end
+
+---The process is gone.
+---@param chat claude-ide.chat.Chat
+function M.ended(chat)
+  require("claude-ide.chat.acp.terminals").end_all(chat)
+end
+
+return M

@@ -1,0 +1,185 @@
+-- Modes, models and other options of an agent, as it tells them. What it answers counts, not what was asked for.
+local M = {}
+
+---@param chat claude-ide.chat.Chat
+---@param category string
+---@return table? option
+local function option_of(chat, category)
+  return vim.iter(chat.acp.config_options):find(function(option)
+    return option.category == category
+  end)
+end
+
+---@param chat claude-ide.chat.Chat
+---@param mode? string
+function M.set_mode(chat, mode)
+  if type(mode) == "string" then
+    chat.mode = mode
+    if chat.acp.modes then
+      chat.acp.modes.currentModeId = mode
+    end
+  end
+end
+
+---Takes over what is told of modes and models.
+---@param chat claude-ide.chat.Chat
+function M.read(chat)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  local mode, model = option_of(chat, "mode"), option_of(chat, "model")
+  M.set_mode(chat, mode and mode.currentValue or acp.modes and acp.modes.currentModeId)
+  local current = model and model.currentValue or acp.models and acp.models.currentModelId
+  chat.model = type(current) == "string" and current or chat.model
+end
+
+---@param what string
+---@param err? string
+local function refused(what, err)
+  require("claude-ide.ui.notice").error(("%s was not changed: %s."):format(what, err or "no answer"))
+end
+
+---The values of an option, in one list.
+---@param option table
+---@return { value: any, name: string, description?: string }[]
+local function values_of(option)
+  if option.type == "boolean" then
+    return { { value = true, name = "on" }, { value = false, name = "off" } }
+  end
+  local values = {}
+  for _, one in ipairs(type(option.options) == "table" and option.options or {}) do
+    if type(one.options) == "table" then
+      vim.list_extend(values, one.options)
+    else
+      values[#values + 1] = one
+    end
+  end
+  return values
+end
+
+---@param chat claude-ide.chat.Chat
+---@param option table
+---@param value any
+local function set_option(chat, option, value)
+  local fields = { configId = option.id, value = value }
+  if option.type == "boolean" then
+    fields.type = "boolean"
+  end
+  chat:ask("set_config_option", fields, function(result, err)
+    if err then
+      return refused(option.name, err)
+    end
+    if type(result) == "table" and type(result.configOptions) == "table" then
+      chat.acp.config_options = result.configOptions
+    else
+      option.currentValue = value
+    end
+    M.read(chat)
+    chat:redraw()
+  end)
+end
+
+---@param chat claude-ide.chat.Chat
+---@param mode string
+local function ask_for_mode(chat, mode)
+  chat:ask("set_mode", { modeId = mode }, function(_, err)
+    if err then
+      return refused("The mode", err)
+    end
+    M.set_mode(chat, mode)
+    require("claude-ide.ui.notice").info(("Mode: %s."):format(mode))
+    chat:redraw()
+  end)
+end
+
+---@param list table[]
+---@param key string
+---@param current any
+---@return any
+local function after(list, key, current)
+  local at = 0
+  for index, one in ipairs(list) do
+    at = one[key] == current and index or at
+  end
+  return list[at % #list + 1][key]
+end
+
+---@param chat claude-ide.chat.Chat
+function M.next_mode(chat)
+  local modes, option = chat.acp.modes, option_of(chat, "mode")
+  if modes and #(modes.availableModes or {}) > 0 then
+    return ask_for_mode(chat, after(modes.availableModes, "id", modes.currentModeId))
+  elseif option and #values_of(option) > 0 then
+    return set_option(chat, option, after(values_of(option), "value", option.currentValue))
+  end
+  require("claude-ide.ui.notice").info(("%s has told of no modes."):format(chat.name))
+end
+
+---@param option table
+local function choose_value(option)
+  require("claude-ide.ui.choose").select(values_of(option), {
+    prompt = option.name,
+    format_item = function(value)
+      local mark = value.value == option.currentValue and "* " or "  "
+      local about = type(value.description) == "string" and " · " .. value.description or ""
+      return mark .. tostring(value.name) .. about
+    end,
+  }, function(value)
+    if value then
+      option.set(value.value)
+    end
+  end)
+end
+
+---What can be chosen: the options, and what agents had before there were options.
+---@param chat claude-ide.chat.Chat
+---@return table[]
+local function all(chat)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  local options = vim.tbl_map(function(option)
+    return vim.tbl_extend("force", option, {
+      set = function(value)
+        set_option(chat, option, value)
+      end,
+    })
+  end, acp.config_options)
+  if acp.models and not option_of(chat, "model") then
+    table.insert(options, 1, {
+      name = "Model",
+      currentValue = acp.models.currentModelId,
+      options = vim.tbl_map(function(model)
+        return { value = model.modelId, name = model.name, description = model.description }
+      end, acp.models.availableModels or {}),
+      set = function(value)
+        chat:ask("set_model", { modelId = value }, function(_, err)
+          if err then
+            return refused("The model", err)
+          end
+          acp.models.currentModelId, chat.model = value, value
+          chat:redraw()
+        end)
+      end,
+    })
+  end
+  return options
+end
+
+---@param chat claude-ide.chat.Chat
+function M.choose(chat)
+  local options = all(chat)
+  if #options == 0 then
+    return require("claude-ide.ui.notice").info(("%s has told of no models."):format(chat.name))
+  elseif #options == 1 then
+    return choose_value(options[1])
+  end
+  require("claude-ide.ui.choose").select(options, {
+    prompt = "Set",
+    format_item = function(option)
+      return ("%s: %s"):format(option.name, tostring(option.currentValue))
+    end,
+  }, function(option)
+    if option then
+      choose_value(option)
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,274 @@
+-- Terminals that an agent runs commands in: real terminal buffers of this Neovim, hidden until somebody looks at them.
+-- Invariants: none outlives its chat. What is kept of the output is bounded.
+local M = {}
+
+local LIMIT, MOST_LIMIT = 1024 * 1024, 8 * 1024 * 1024
+---Buffers of commands that ended and were released; the oldest goes.
+local MOST_KEPT = 16
+
+---@type integer[]
+local kept = {}
+
+---@param params table
+---@return string[] argv
+local function argv_of(params)
+  local args = type(params.args) == "table" and params.args or {}
+  -- Some agents give a whole line as the command.
+  if #args == 0 and vim.fn.executable(params.command) == 0 then
+    return { "/bin/sh", "-c", params.command }
+  end
+  return vim.list_extend({ params.command }, args)
+end
+
+---@param buf integer
+---@param argv string[]
+---@param options table
+---@return integer? job
+---@return string? err
+local function spawn(buf, argv, options)
+  local ok, job = pcall(vim.api.nvim_buf_call, buf, function()
+    if vim.fn.has("nvim-0.11") == 1 then
+      options.term = true
+      return vim.fn.jobstart(argv, options)
+    end
+    return vim.fn.termopen(argv, options)
+  end)
+  if not ok or type(job) ~= "number" or job <= 0 then
+    return nil, ok and (argv[1] .. " could not be run") or tostring(job):gsub("^.-(E%d+: )", "%1")
+  end
+  return job --[[@as integer]]
+end
+
+---"term://…" as a name would make a saved session run the command again.
+---@param buf integer
+---@param title string
+local function name(buf, title)
+  local before = vim.api.nvim_buf_get_name(buf)
+  require("claude-ide.ui.ours").mark(buf, "terminal")
+  vim.b[buf].claude_private = true
+  local short = require("claude-ide.width").cut((title:gsub("[%c/]+", " ")), 40)
+  pcall(vim.api.nvim_buf_set_name, buf, ("claude://%s %d"):format(short, buf))
+  for _, other in ipairs(vim.api.nvim_list_bufs()) do
+    if other ~= buf and before ~= "" and vim.api.nvim_buf_get_name(other) == before then
+      pcall(vim.api.nvim_buf_delete, other, { force = true })
+    end
+  end
+end
+
+---@param terminal claude-ide.chat.acp.Terminal
+---@param data string[] as jobs tell it: the first goes on with the last line
+local function keep(terminal, data)
+  local text = table.concat(data, "\n")
+  terminal.pieces[#terminal.pieces + 1] = text
+  terminal.bytes = terminal.bytes + #text
+  -- Twice as much as is told, and some: what moves the cursor is not told.
+  local most = terminal.limit * 2 + 8192
+  if terminal.bytes > most * 2 then
+    local all = table.concat(terminal.pieces)
+    terminal.pieces = { all:sub(-most) }
+    terminal.bytes, terminal.truncated = most, true
+  end
+end
+
+---The output as text: without what moves the cursor and colours.
+---@param terminal claude-ide.chat.acp.Terminal
+---@return string text
+---@return boolean truncated
+local function text_of(terminal)
+  local all = table.concat(terminal.pieces)
+  terminal.pieces = { all }
+  local text = all
+    :gsub("\27%][^\7\27]*\27?[\7\\]?", "")
+    :gsub("\27%[[%d;:?<=>]*[ -/]*[@-~]", "")
+    :gsub("\27[%(%)][%w]", "")
+    :gsub("\27.", "")
+    :gsub("\r+\n", "\n")
+  if #text > terminal.limit then
+    text = text:sub(-terminal.limit):gsub("^[\128-\191]+", "")
+    return require("claude-ide.position").valid(text), true
+  end
+  return require("claude-ide.position").valid(text), terminal.truncated
+end
+
+---@param terminal claude-ide.chat.acp.Terminal
+---@param code integer
+local function ended(terminal, code)
+  terminal.job = nil
+  terminal.exit = terminal.killed and { signal = "SIGTERM" } or { exitCode = math.max(code, 0) }
+  local waiting = terminal.waiting
+  terminal.waiting = {}
+  for _, tell in ipairs(waiting) do
+    tell()
+  end
+end
+
+---@param chat claude-ide.chat.Chat
+---@param params table
+---@param answer claude-ide.chat.acp.Answer
+function M.create(chat, params, answer)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  local cwd = params.cwd or chat.cwd
+  if vim.fn.isdirectory(cwd) == 0 then
+    return answer(nil, "invalid", ("the folder %s does not exist"):format(cwd))
+  end
+  acp.last_terminal = acp.last_terminal + 1
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "hide"
+  local terminal = {
+    id = ("term-%d"):format(acp.last_terminal),
+    buf = buf,
+    pieces = {},
+    bytes = 0,
+    limit = math.min(math.max(tonumber(params.outputByteLimit) or LIMIT, 1), MOST_LIMIT) --[[@as integer]],
+    truncated = false,
+    waiting = {},
+  } ---@type claude-ide.chat.acp.Terminal
+  local env = {}
+  for _, variable in ipairs(type(params.env) == "table" and params.env or {}) do
+    env[variable.name] = variable.value
+  end
+  local job, err = spawn(buf, argv_of(params), {
+    cwd = cwd,
+    env = next(env) and env or nil,
+    on_stdout = function(_, data)
+      keep(terminal, data)
+    end,
+    on_exit = function(_, code)
+      ended(terminal, code)
+    end,
+  })
+  if not job then
+    vim.api.nvim_buf_delete(buf, { force = true })
+    return answer(nil, "failed", err)
+  end
+  terminal.job = job
+  name(buf, params.command)
+  acp.terminals[terminal.id] = terminal
+  answer({ terminalId = terminal.id })
+end
+
+---@param chat claude-ide.chat.Chat
+---@param params table
+---@param answer claude-ide.chat.acp.Answer
+---@return claude-ide.chat.acp.Terminal?
+local function find(chat, params, answer)
+  local terminal = chat.acp.terminals[params.terminalId]
+  if not terminal then
+    answer(nil, "not_found", ("there is no terminal %s"):format(tostring(params.terminalId)))
+  end
+  return terminal
+end
+
+---@param chat claude-ide.chat.Chat
+---@param params table
+---@param answer claude-ide.chat.acp.Answer
+function M.output(chat, params, answer)
+  local terminal = find(chat, params, answer)
+  if terminal then
+    local text, truncated = text_of(terminal)
+    answer({ output = text, truncated = truncated, exitStatus = terminal.exit })
+  end
+end
+
+---@param chat claude-ide.chat.Chat
+---@param params table
+---@param answer claude-ide.chat.acp.Answer
+function M.wait_for_exit(chat, params, answer)
+  local terminal = find(chat, params, answer)
+  if not terminal then
+    return
+  elseif terminal.exit then
+    return answer(terminal.exit)
+  end
+  table.insert(terminal.waiting, function()
+    answer(terminal.exit)
+  end)
+end
+
+---@param terminal claude-ide.chat.acp.Terminal
+local function stop(terminal)
+  if terminal.job then
+    terminal.killed = true
+    pcall(vim.fn.jobstop, terminal.job)
+  end
+end
+
+---@param chat claude-ide.chat.Chat
+---@param params table
+---@param answer claude-ide.chat.acp.Answer
+function M.kill(chat, params, answer)
+  local terminal = find(chat, params, answer)
+  if terminal then
+    stop(terminal)
+    answer({})
+  end
+end
+
+---@param terminal claude-ide.chat.acp.Terminal
+local function put_away(terminal)
+  kept[#kept + 1] = terminal.buf
+  while #kept > MOST_KEPT do
+    local oldest = table.remove(kept, 1)
+    if vim.api.nvim_buf_is_valid(oldest) and #vim.fn.win_findbuf(oldest) == 0 then
+      pcall(vim.api.nvim_buf_delete, oldest, { force = true })
+    end
+  end
+end
+
+---@param chat claude-ide.chat.Chat
+---@param params table
+---@param answer claude-ide.chat.acp.Answer
+function M.release(chat, params, answer)
+  local terminal = find(chat, params, answer)
+  if terminal then
+    stop(terminal)
+    local text = text_of(terminal)
+    chat.acp.outputs[terminal.id] = text:sub(-16 * 1024)
+    chat.acp.terminals[terminal.id] = nil
+    put_away(terminal)
+    answer({})
+  end
+end
+
+---What a terminal has shown.
+---@param chat claude-ide.chat.Chat
+---@param id string
+---@return string?
+function M.text(chat, id)
+  local terminal = chat.acp.terminals[id]
+  return terminal and text_of(terminal) or chat.acp.outputs[id]
+end
+
+---Ends all commands of a chat.
+---@param chat claude-ide.chat.Chat
+function M.end_all(chat)
+  for id, terminal in pairs(chat.acp.terminals) do
+    stop(terminal)
+    put_away(terminal)
+    chat.acp.terminals[id] = nil
+  end
+end
+
+---Runs a program of its own in a window, for the person.
+---@param argv string[]
+---@param opts { cwd: string, env: table<string, string>, title: string, on_exit: fun(code: integer) }
+function M.show_program(argv, opts)
+  vim.cmd("botright split")
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_win_set_buf(0, buf)
+  local job, err = spawn(buf, argv, {
+    cwd = opts.cwd,
+    env = next(opts.env) and opts.env or nil,
+    on_exit = function(_, code)
+      opts.on_exit(code)
+    end,
+  })
+  if not job then
+    require("claude-ide.ui.notice").error(err or "It could not be run.")
+    return
+  end
+  name(buf, opts.title)
+  vim.cmd.startinsert()
+end
+
+return M

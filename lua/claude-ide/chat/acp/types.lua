@@ -1,0 +1,49 @@
+---@meta
+-- What a chat with an agent of the Agent Client Protocol knows beside what every chat knows.
+
+---An agent as the option `agents` has it.
+---@class claude-ide.config.Agent
+---@field cmd string[] program and arguments
+---@field env? table<string, string> variables beside those of this Neovim
+---@field name? string what you call it
+
+---@class claude-ide.chat.acp.Agent : claude-ide.config.Agent
+---@field key string its name among the options
+---@field name string
+---@field hint? string how it is installed
+
+---What only the protocol has.
+---@class claude-ide.chat.acp.State
+---@field agent claude-ide.chat.acp.Agent
+---@field list? boolean its sessions are listed first
+---@field greeted? boolean it has said once who it is
+---@field capabilities table of the agent
+---@field modes? { currentModeId?: string, availableModes: table[] }
+---@field models? { currentModelId?: string, availableModels: table[] }
+---@field config_options table[]
+---@field accepted table<string, string> texts that were accepted before they are written, by path
+---@field written table<string, true> files that were written after a review
+---@field unasked? boolean the person has allowed something for ever
+---@field row? { block: integer, part: integer, bytes: integer } the text that goes on
+---@field terminals table<string, claude-ide.chat.acp.Terminal>
+---@field outputs table<string, string> the end of what released terminals have shown
+---@field last_terminal integer
+
+---A question of an agent in its own words.
+---@class claude-ide.chat.acp.Request : claude-ide.chat.Request
+---@field params table
+---@field reply fun(answer?: claude-ide.decisions.Answer, err?: string) takes what was decided to the agent
+---@field otherwise? fun(request: claude-ide.chat.Request) asks where an edit cannot be shown
+---@field proposed? string of an edit: what is shown as proposed
+
+---@class claude-ide.chat.acp.Terminal
+---@field id string
+---@field buf integer
+---@field job? integer nil: it ended
+---@field pieces string[]
+---@field bytes integer of the pieces
+---@field limit integer
+---@field truncated boolean
+---@field exit? { exitCode?: integer, signal?: string }
+---@field killed? boolean
+---@field waiting fun()[] who waits for its end

@@ -1,0 +1,35 @@
+"""A chat with the scripted agent (harness/acp_agent.py)."""
+
+import json
+import sys
+
+from chat_steps import say, text, wait_idle, wait_text
+
+from harness import nvim as harness_nvim
+
+AGENT = harness_nvim.ROOT / "tests/harness/acp_agent.py"
+
+__all__ = ["begin", "read", "say", "text", "update", "wait_idle", "wait_text"]
+
+
+def begin(start_nvim, tmp_path, *, setup=None, patience=None, args="", files=None, opts=None):
+    """A Neovim with a chat with that agent in it."""
+    environment = {"ACP_AGENT": json.dumps(setup or {}), "ACP_LOG": str(tmp_path / "acp.log")}
+    agents = {"scripted": {"cmd": [sys.executable, str(AGENT)], "env": environment, "name": "Robot"}}
+    nvim = start_nvim(files=files or {}, opts={"agents": agents, **(opts or {})})
+    if patience:
+        nvim.lua("require('claude-ide.chat.acp').PATIENCE_MS = ...", patience)
+    nvim.lua("vim.cmd('Claude chat --agent scripted ' .. ...)", args)
+    return nvim
+
+
+def read(tmp_path, method=None):
+    """What the agent was sent: all messages, or the parameters of one method."""
+    messages = [json.loads(line) for line in (tmp_path / "acp.log").read_text().splitlines()]
+    if method is None:
+        return messages
+    return [message.get("params") for message in messages if message.get("method") == method]
+
+
+def update(kind_, /, **fields):
+    return "UPDATE " + json.dumps({"sessionUpdate": kind_, **fields})

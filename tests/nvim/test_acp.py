@@ -1,0 +1,284 @@
+"""A chat with an agent of the Agent Client Protocol: what it says, and how it begins and ends."""
+
+import json
+
+import acp_steps
+import pytest
+from acp_steps import read, say, text, update, wait_idle, wait_text
+from chat_steps import chat
+
+pytestmark = pytest.mark.dealt
+
+
+@pytest.fixture
+def begin(start_nvim, tmp_path):
+    def begin(**more):
+        nvim = acp_steps.begin(start_nvim, tmp_path, **more)
+        nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+        return nvim
+
+    return begin
+
+
+@pytest.mark.every_nvim
+def test_what_an_agent_says_is_in_the_buffer(begin, tmp_path):
+    nvim = begin()
+    wait_idle(nvim)
+    call = {"toolCallId": "c1", "title": "Look at the weather", "kind": "fetch", "status": "pending"}
+    lines = [
+        "THINK let me see",
+        "SAY It is **fine**.",
+        update("tool_call", **call),
+        update("something_new", x=1),
+        update(
+            "tool_call_update",
+            toolCallId="c1",
+            status="completed",
+            content=[{"type": "content", "content": {"type": "text", "text": "sunny"}}],
+        ),
+        update("plan", entries=[{"content": "go out", "priority": "high", "status": "in_progress"}]),
+        update("usage_update", used=1000, size=200000, cost={"amount": 0.25, "currency": "USD"}),
+        "SAY done",
+    ]
+    say(nvim, "\n".join(lines))
+    wait_text(nvim, "\ndone")
+    wait_idle(nvim)
+    shown = text(nvim)
+    for words in ("scripted", "Robot", "It is **fine**.", "Look at the weather", "sunny", "[-] go out"):
+        assert words in shown or words == "scripted", (words, shown)
+    assert "\nClaude\n" not in shown
+    assert chat(nvim, "return { chat.cost, chat.window_size }") == [0.25, 200000]
+    greeting = read(tmp_path, "initialize")[0]
+    assert greeting["protocolVersion"] == 1 and greeting["clientCapabilities"]["terminal"] is True
+    assert read(tmp_path, "session/prompt")[0]["prompt"][0]["type"] == "text"
+
+
+def test_a_turn_is_interrupted_and_the_next_one_goes_on(begin, tmp_path):
+    nvim = begin()
+    say(nvim, "SAY begun\nWAIT")
+    wait_text(nvim, "\nbegun")
+    chat(nvim, "chat:interrupt()")
+    wait_idle(nvim)
+    assert "nterrupted" in text(nvim)
+    say(nvim, "SAY more")
+    wait_text(nvim, "\nmore")
+    assert len(read(tmp_path, "session/cancel")) == 1
+
+
+def test_prompts_wait_their_turn_and_can_be_taken_back(begin, tmp_path):
+    nvim = begin()
+    say(nvim, "SAY one\nWAIT")
+    wait_text(nvim, "\none")
+    say(nvim, "SAY two")
+    say(nvim, "SAY three")
+    assert chat(nvim, "return #chat:waiting()") == 2
+    assert chat(nvim, "return chat:take_back(chat:waiting()[1])") is True
+    chat(nvim, "chat:interrupt()")
+    wait_text(nvim, "\nthree")
+    wait_idle(nvim)
+    assert len(read(tmp_path, "session/prompt")) == 2
+
+
+def test_an_agent_that_dies_says_why_and_goes_on_where_it_was(begin, tmp_path):
+    nvim = begin(setup={"capabilities": {"loadSession": True, "sessionCapabilities": {"resume": {}}}})
+    say(nvim, "SAY before\nEXIT 3")
+    wait_text(nvim, "Robot ended with code 3: the last words")
+    assert "\nbefore" in text(nvim)
+    say(nvim, "SAY after")
+    wait_text(nvim, "\nafter")
+    assert read(tmp_path, "session/resume")[0]["sessionId"] == "one"
+
+
+def test_an_agent_that_hangs_is_told_of_and_restarted(begin):
+    nvim = begin(setup={"deaf": True}, patience=300)
+    say(nvim, "SAY busy\nHANG")
+    wait_text(nvim, "Robot has said nothing for 0 s")
+    chat(nvim, "chat:interrupt()")
+    wait_text(nvim, "Robot was asked to stop and goes on")
+    nvim.lua("vim.cmd('Claude chat restart')")
+    wait_text(nvim, "Robot is started anew.")
+    wait_idle(nvim)
+    assert "\nbusy" in text(nvim)
+    say(nvim, "SAY again")
+    wait_text(nvim, "\nagain")
+
+
+def test_one_that_never_answers_is_told_of(begin):
+    nvim = begin(setup={"silent": ["initialize"]}, patience=300)
+    wait_text(nvim, "Robot has been starting for 0 s without a word")
+
+
+@pytest.mark.parametrize(
+    ("setup", "words"),
+    [
+        ({"version": 2}, "Robot speaks version 2 of the protocol, and this speaks version 1."),
+        (
+            {"noise": "npm warn hello"},
+            "Robot wrote a line that is not its protocol, and it was passed over: npm warn hello",
+        ),
+    ],
+)
+def test_what_is_wrong_is_a_line_in_the_buffer(begin, setup, words):
+    nvim = begin(setup=setup)
+    wait_text(nvim, words)
+
+
+def test_a_program_that_is_not_there_is_a_clear_sentence(start_nvim):
+    nvim = start_nvim(opts={"agents": {"mine": {"cmd": ["/nowhere/agent"]}}})
+    for name, words in (("mine", "`/nowhere/agent` was not found"), ("other", "There is no agent `other`")):
+        said = nvim.lua(
+            "local ok, err = require('claude-ide.command.chat').run({ '--agent', ... }, { rest = '--agent ' .. ... }) return err",
+            name,
+        )
+        assert words in said, said
+
+
+def test_a_message_of_10_mb_holds_nobody_up(begin):
+    nvim = begin()
+    wait_idle(nvim)
+    say(nvim, "BIG 10000000")
+    nvim.wait("#require('claude-ide.chat').current().store.messages > 3", what="it to come")
+    slowest = nvim.lua(
+        """
+        local slowest, last = 0, vim.uv.hrtime()
+        for _ = 1, 50 do
+          vim.wait(10, function() return false end, 5)
+          slowest, last = math.max(slowest, vim.uv.hrtime() - last), vim.uv.hrtime()
+        end
+        return slowest / 1e6
+        """
+    )
+    assert slowest < 3000, slowest  # milliseconds, on whatever machine
+    nvim.lua("vim.cmd('Claude chat close')")
+
+
+def test_a_second_answer_counts_for_nothing(begin, tmp_path):
+    nvim = begin()
+    say(nvim, "TWICE\nSAY one")
+    wait_text(nvim, "\none")
+    say(nvim, "SAY two")
+    wait_text(nvim, "\ntwo")
+    wait_idle(nvim)
+    assert len(read(tmp_path, "session/prompt")) == 2
+
+
+def test_modes_models_and_options(begin, tmp_path):
+    setup = {
+        "modes": {
+            "currentModeId": "ask",
+            "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}],
+        },
+        "configOptions": [
+            {
+                "id": "model",
+                "name": "Model",
+                "category": "model",
+                "type": "select",
+                "currentValue": "a",
+                "options": [{"value": "a", "name": "A"}, {"value": "b", "name": "B"}],
+            }
+        ],
+        "capabilities": {"loadSession": True, "sessionCapabilities": {"resume": {}}},
+    }
+    nvim = begin(setup=setup)
+    wait_idle(nvim)
+    assert chat(nvim, "return { chat.mode, chat.model }") == ["ask", "a"]
+    nvim.keys("<S-Tab>")
+    nvim.wait("require('claude-ide.chat').current().mode == 'code'", what="the mode")
+    nvim.lua("vim.ui.select = function(items, _, done) done(items[2], 2) end")
+    nvim.keys("gm")
+    nvim.wait("require('claude-ide.chat').current().model == 'b'", what="the model")
+    assert read(tmp_path, "session/set_config_option")[0] == {"sessionId": "one", "configId": "model", "value": "b"}
+    say(nvim, update("current_mode_update", currentModeId="ask"))
+    nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="the mode that it told")
+
+
+def test_a_session_is_chosen_from_the_list_and_shown(begin, tmp_path):
+    said = [
+        {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "what was asked"}},
+        {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "what was answered"}},
+    ]
+    setup = {
+        "capabilities": {"loadSession": True, "sessionCapabilities": {"list": {}}},
+        "sessions": [{"sessionId": "old", "cwd": "/", "title": "An old one"}],
+        "history": said,
+    }
+    nvim = begin(setup={**setup, "capabilities": {}})
+    wait_idle(nvim)
+    nvim.lua("require('claude-ide.chat').close(require('claude-ide.chat').current())")
+    nvim.lua(
+        """
+        vim.ui.select = function(items, options, done)
+          shown = vim.tbl_map(options.format_item, items)
+          done(items[#items], #items)
+        end
+        local agents = require("claude-ide.config").get().agents
+        agents.scripted.env.ACP_AGENT = ...
+        vim.cmd("Claude chat --agent scripted --resume")
+        """,
+        json.dumps(setup),
+    )
+    wait_text(nvim, "what was answered")
+    assert "what was asked" in text(nvim) and nvim.lua("return shown")[-1] == "An old one"
+    assert read(tmp_path, "session/load")[0]["sessionId"] == "old"
+
+
+def test_signing_in_says_what_to_do_and_does_it(begin):
+    nvim = begin(
+        setup={"auth": True, "authMethods": [{"id": "key", "name": "With a key", "description": "asks for it"}]}
+    )
+    wait_text(nvim, "Robot wants you to sign in: Authentication required.")
+    assert "- With a key: asks for it" in text(nvim) and "`:Claude chat restart`" in text(nvim)
+    nvim.wait_screen("Sign in to Robot")
+    nvim.keys("1<CR>")
+    wait_idle(nvim)
+
+
+def test_what_is_completed(begin):
+    nvim = begin()
+    wait_idle(nvim)
+    assert nvim.lua("return vim.fn.getcompletion('Claude chat --agent ', 'cmdline')") == [
+        "claude",
+        "codex",
+        "gemini",
+        "scripted",
+    ]
+    say(nvim, update("available_commands_update", availableCommands=[{"name": "web", "description": "Search"}]))
+    nvim.wait("#require('claude-ide.chat').current().commands == 1", what="the commands")
+    assert chat(nvim, "return chat.commands[1].name") == "web"
+
+
+def test_the_chat_closes_its_session_and_leaves_no_process(begin, tmp_path):
+    nvim = begin(setup={"capabilities": {"sessionCapabilities": {"close": {}}}})
+    wait_idle(nvim)
+    pid = chat(nvim, "return chat.pid")
+    nvim.lua("require('claude-ide.chat').close(require('claude-ide.chat').current())")
+    nvim.wait(lambda: not (tmp_path / f"/proc/{pid}").exists(), what="the agent to end")
+    assert read(tmp_path, "session/close") == [{"sessionId": "one"}]
+
+
+def test_the_tools_of_the_editor_are_handed_over(begin, tmp_path):
+    nvim = begin()
+    wait_idle(nvim)
+    assert read(tmp_path, "session/new")[0]["mcpServers"] == []
+    nvim.lua("vim.cmd('Claude chat close') require('claude-ide.server').start()")
+    nvim.lua(
+        """
+        require("claude-ide.config").get().agents.scripted.env.ACP_AGENT = ...
+        vim.cmd("Claude chat --agent scripted")
+        """,
+        json.dumps({"capabilities": {"mcpCapabilities": {"http": True}}}),
+    )
+    nvim.wait(lambda: len(read(tmp_path, "session/new")) == 2, what="the session")
+    server = read(tmp_path, "session/new")[1]["mcpServers"][0]
+    assert server["name"] == "nvim" and server["url"].endswith("/nvim")
+    assert server["headers"][0]["value"].startswith("Bearer ")
+
+
+def test_the_health_check_says_which_agents_are_there(start_nvim):
+    nvim = start_nvim(opts={"agents": {"mine": {"cmd": ["/bin/sh"]}, "gone": {"cmd": ["/nowhere/agent"]}}})
+    nvim.lua("vim.cmd('checkhealth claude-ide')")
+    nvim.wait("vim.bo.filetype == 'checkhealth'", what="the report")
+    report = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
+    assert "mine: /bin/sh" in report and "gone: `/nowhere/agent` was not found" in report
+    assert "gemini" in report

@@ -1,0 +1,246 @@
+"""What an agent of the Agent Client Protocol asks of the person and of the editor: permissions, files, terminals, forms."""
+
+import json
+
+import acp_steps
+import pytest
+from acp_steps import say, text, wait_idle, wait_text
+from chat_steps import chat
+
+pytestmark = pytest.mark.dealt
+
+OPTIONS = [
+    {"optionId": "once", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "ever", "name": "Always allow", "kind": "allow_always"},
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+    {"optionId": "never", "name": "Always reject", "kind": "reject_always"},
+]
+
+
+@pytest.fixture
+def begin(start_nvim, tmp_path):
+    def begin(**more):
+        nvim = acp_steps.begin(start_nvim, tmp_path, **more)
+        nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+        wait_idle(nvim)
+        return nvim
+
+    return begin
+
+
+def request(method, **params):
+    return f"REQUEST {method} {json.dumps(params)}"
+
+
+def permission(**call):
+    return request("session/request_permission", toolCall={"toolCallId": "c1", **call}, options=OPTIONS)
+
+
+def answers(nvim):
+    return [json.loads(line[7:]) for line in text(nvim).splitlines() if line.startswith("ANSWER ")]
+
+
+def wait_answers(nvim, count=1):
+    nvim.wait(lambda: len(answers(nvim)) >= count, what="an answer")
+    return answers(nvim)
+
+
+def wait_asked(nvim, words):
+    nvim.wait_screen(words)
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 0")
+
+
+def wait_diff(nvim):
+    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
+
+
+def edit_proposal(nvim, first, last, lines):
+    nvim.lua(
+        """
+        local first, last, lines = ...
+        for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+          if (vim.b[buf].claude_ide or {}).kind == "proposal" then
+            vim.api.nvim_buf_set_lines(buf, first, last, false, lines)
+          end
+        end
+        """,
+        first,
+        last,
+        lines,
+    )
+
+
+@pytest.mark.parametrize(("key", "option"), [("y", "once"), ("a", "ever"), ("n", "no"), ("N", "never")])
+def test_all_four_answers_to_a_permission(begin, key, option):
+    nvim = begin()
+    say(nvim, permission(title="rm -rf build", kind="execute"))
+    wait_asked(nvim, "rm -rf build")
+    nvim.keys(key)
+    assert wait_answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": option}}]
+
+
+def test_an_interrupt_answers_what_is_asked(begin):
+    nvim = begin()
+    say(nvim, permission(title="rm -rf build"))
+    wait_asked(nvim, "rm -rf build")
+    chat(nvim, "chat:interrupt()")
+    assert wait_answers(nvim) == [{"outcome": {"outcome": "cancelled"}}]
+    wait_idle(nvim)
+    assert nvim.lua("return #require('claude-ide.decisions').pending()") == 0
+
+
+def test_what_the_agent_takes_back_is_gone_from_the_screen(begin, tmp_path):
+    nvim = begin()
+    asked = permission(title="rm -rf build").replace("REQUEST", "SEND")
+    say(nvim, f"{asked}\n" + request("terminal/create", command="true") + "\nWAIT")
+    wait_asked(nvim, "rm -rf build")
+    assert nvim.lua("return #require('claude-ide.decisions').pending()") == 1
+    chat(nvim, "chat:interrupt()")
+    wait_idle(nvim)
+    say(nvim, asked + "\nTAKE_BACK\nSAY back\nWAIT")
+    wait_text(nvim, "\nback")
+    nvim.wait("#require('claude-ide.decisions').pending() == 0", what="the question to be gone")
+    codes = [m["error"]["code"] for m in acp_steps.read(tmp_path) if "error" in m]
+    assert codes == [-32800]
+
+
+def test_an_edit_is_a_diff_and_the_agent_writes_it(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\ntwo\n"})
+    path = tmp_path / "project/a.txt"
+    diff = {"type": "diff", "path": str(path), "oldText": "one\ntwo\n", "newText": "one\nTWO\n"}
+    write = request("fs/write_text_file", path=str(path), content="one\nTWO\n")
+    say(nvim, permission(title="Edit", kind="edit", content=[diff]) + "\n" + write + "\nSAY done")
+    wait_diff(nvim)
+    assert nvim.lua("return require('claude-ide.diff').accept()") is True
+    wait_text(nvim, "\ndone")
+    assert wait_answers(nvim, 2) == [{"outcome": {"outcome": "selected", "optionId": "once"}}, {}]
+    assert path.read_text() == "one\nTWO\n", "it is asked once"
+
+
+def test_what_the_person_makes_of_an_edit_is_written_and_told(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\ntwo\n"})
+    path = tmp_path / "project/a.txt"
+    diff = {"type": "diff", "path": str(path), "oldText": "one\ntwo\n", "newText": "ONE\nTWO\n"}
+    say(nvim, permission(title="Edit", kind="edit", content=[diff]))
+    wait_diff(nvim)
+    edit_proposal(nvim, 0, 1, ["mine  "])
+    assert nvim.lua("return require('claude-ide.diff').accept()") is True
+    assert wait_answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": "no"}}]
+    assert path.read_text() == "mine  \nTWO\n"
+    nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
+    assert "+mine  " in acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
+
+
+def test_a_file_is_written_only_after_a_review(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\r\ntwo"})
+    path, new = tmp_path / "project/a.txt", tmp_path / "project/sub/new.txt"
+    say(nvim, request("fs/write_text_file", path=str(path), content="ONE\ntwo"))
+    wait_diff(nvim)
+    assert path.read_bytes() == b"one\r\ntwo"
+    nvim.lua("assert(require('claude-ide.diff').reject())")
+    assert "rejected" in wait_answers(nvim)[0]["message"]
+    assert path.read_bytes() == b"one\r\ntwo"
+    say(nvim, request("fs/write_text_file", path=str(new), content="new\n"))
+    wait_diff(nvim)
+    assert not new.exists()
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    assert wait_answers(nvim, 2)[1] == {}
+    assert new.read_text() == "new\n"
+
+
+def test_line_ends_stay_as_the_file_has_them(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\r\ntwo\r\n", "b.txt": "one\r\ntwo\r\n"})
+    for name, content in (("a.txt", "ONE\r\ntwo\r\n"), ("b.txt", "ONE\ntwo\n")):
+        path = tmp_path / "project" / name
+        say(nvim, request("fs/write_text_file", path=str(path), content=content))
+        wait_diff(nvim)
+        nvim.lua("assert(require('claude-ide.diff').accept())")
+        nvim.wait(lambda path=path: path.read_bytes() == b"ONE\r\ntwo\r\n", what="the file")
+        wait_idle(nvim)
+
+
+def test_files_are_read_as_the_person_sees_them(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\ntwo\nthree\n", ".env": "SECRET=1\n"})
+    project = tmp_path / "project"
+    nvim.lua("vim.cmd.split('a.txt') vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'unsaved' })")
+    lines = [
+        request("fs/read_text_file", path=str(project / "a.txt")),
+        request("fs/read_text_file", path=str(project / "a.txt"), line=2, limit=1),
+        request("fs/read_text_file", path=str(project / ".env")),
+        request("fs/read_text_file", path=str(project / "gone.txt")),
+        request("fs/read_text_file", path="a.txt"),
+    ]
+    say(nvim, "\n".join(lines))
+    whole, part, secret, gone, relative = wait_answers(nvim, 5)
+    assert whole == {"content": "unsaved\ntwo\nthree\n"} and part == {"content": "two\n"}
+    assert "withheld" in secret["message"] and gone["code"] == -32002 and relative["code"] == -32602
+
+
+def test_commands_run_in_terminals(begin):
+    nvim = begin()
+    lines = [
+        request("terminal/create", command="printf", args=["a\\nb\\n"]),
+        request("terminal/wait_for_exit", terminalId="term-1"),
+        request("terminal/output", terminalId="term-1"),
+        request("terminal/create", command="echo $X; sleep 100", env=[{"name": "X", "value": "why"}]),
+        request("terminal/kill", terminalId="term-2"),
+        request("terminal/wait_for_exit", terminalId="term-2"),
+        request("terminal/release", terminalId="term-2"),
+        request("terminal/output", terminalId="term-2"),
+        request("terminal/create", command="/nowhere/at/all"),
+        request("terminal/create", command="seq", args=["1", "9999"], outputByteLimit=9),
+        request("terminal/wait_for_exit", terminalId="term-4"),
+        request("terminal/output", terminalId="term-4"),
+    ]
+    say(nvim, "\n".join(lines))
+    answers_ = wait_answers(nvim, len(lines))
+    assert answers_[0] == {"terminalId": "term-1"} and answers_[1]["exitCode"] == 0
+    assert answers_[2]["output"] == "a\nb\n" and answers_[2]["truncated"] is False
+    assert answers_[2]["exitStatus"]["exitCode"] == 0
+    assert answers_[5]["signal"] == "SIGTERM" and answers_[7]["code"] == -32002
+    assert answers_[11] == {"output": "998\n9999\n", "truncated": True, "exitStatus": {"exitCode": 0}}
+    terminals = nvim.lua(
+        """
+        return #vim.tbl_filter(function(buf)
+          return vim.bo[buf].buftype == "terminal" and vim.api.nvim_buf_get_name(buf):find("^claude://") ~= nil
+        end, vim.api.nvim_list_bufs())
+        """
+    )
+    assert terminals >= 3
+
+
+def test_a_form_is_filled_in(begin):
+    nvim = begin()
+    schema = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "title": "Your name", "minLength": 2},
+            "count": {"type": "integer", "minimum": 1, "maximum": 9},
+            "sure": {"type": "boolean", "default": True},
+            "kind": {"type": "string", "oneOf": [{"const": "a", "title": "First"}, {"const": "b", "title": "Second"}]},
+        },
+        "required": ["name"],
+    }
+    say(nvim, request("elicitation/create", mode="form", message="Who are you?", requestedSchema=schema))
+    wait_asked(nvim, "Who are you?")
+    nvim.lua(
+        """
+        typed = { "x", "Ada", "12", "3" }
+        vim.ui.input = function(_, done) done(table.remove(typed, 1)) end
+        vim.ui.select = function(items, _, done) done(items[2], 2) end
+        """
+    )
+    nvim.keys("y")  # what is wanted is missing
+    nvim.keys("11")  # too short, then not
+    nvim.wait_screen("Your name: Ada")
+    nvim.keys("223")
+    nvim.wait_screen("kind: Second")
+    nvim.keys("y")
+    assert wait_answers(nvim) == [
+        {"action": "accept", "content": {"name": "Ada", "count": 3, "sure": True, "kind": "b"}}
+    ]
+    say(nvim, request("elicitation/create", mode="url", message="Look", url="https://example.org", elicitationId="e"))
+    wait_asked(nvim, "https://example.org")
+    nvim.keys("n")
+    assert wait_answers(nvim, 2)[1] == {"action": "decline"}
