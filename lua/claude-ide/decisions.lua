@@ -14,6 +14,7 @@ local M = {}
 ---@field answer fun(request: any, answer?: claude-ide.decisions.Answer, err?: string) takes it to where the question came from; err: nobody can be asked here
 ---@field tell fun(words: string) what the person says to it, who rejected what it asked
 ---@field cannot_hear fun(): string? why words cannot be told to it now: a sentence without its end
+---@field session? fun(): string? the session that it asks in, where its client does not tell
 
 ---@class claude-ide.decisions.Answer
 ---@field outcome string a word of the kind; "closed": nobody decided
@@ -35,6 +36,32 @@ local M = {}
 ---@field many string
 ---@field present fun(decision: claude-ide.Decision)
 ---@field withdraw fun(decision: claude-ide.Decision, why?: string) it was not the presenter that ended it
+---@field remote? fun(): claude-ide.decisions.Remote where somebody can decide who does not see this Neovim
+
+---How a kind is decided without its windows.
+---@class claude-ide.decisions.Remote
+---@field describe fun(decision: claude-ide.Decision): claude-ide.decisions.Described
+---@field answer fun(decision: claude-ide.Decision, answer: claude-ide.decisions.RemoteAnswer): string? why it could not be done
+---@field over? fun(decision: claude-ide.Decision) it has ended
+
+---@class claude-ide.decisions.Described
+---@field kind "permission"|"question"|"plan"|"diff"|"code"
+---@field title string
+---@field choices claude-ide.decisions.Choice[]
+---@field text? string
+---@field files? { path: string, diff: string }[]
+---@field questions? table[]
+
+---@class claude-ide.decisions.Choice
+---@field id string
+---@field label string
+---@field message? boolean words to Claude may go with it
+---@field answers? boolean it needs answers
+
+---@class claude-ide.decisions.RemoteAnswer
+---@field choice string
+---@field message? string
+---@field answers? table<string, string> by question
 
 ---@type table<string, claude-ide.decisions.Presenter>
 local presenters = {}
@@ -68,6 +95,7 @@ end
 ---@field answer fun(request: any, answer?: claude-ide.decisions.Answer, err?: string)
 ---@field tell fun(words: string)
 ---@field cannot_hear fun(): string?
+---@field session? fun(): string?
 
 ---@param fields claude-ide.decisions.SourceFields
 ---@return claude-ide.decisions.Source
@@ -139,6 +167,26 @@ end
 ---@param why? string for the person
 function M.close(decision, why)
   withdraw(decision, why, { outcome = "closed" })
+end
+
+---The person has decided, away from what shows it: that goes.
+---@param decision claude-ide.Decision
+---@param answer claude-ide.decisions.Answer
+---@return boolean settled false: it had ended before
+function M.settle_elsewhere(decision, answer)
+  local settled = finish(decision, answer.outcome, answer)
+  if settled then
+    safely("take an answered question away", presenters[decision.kind].withdraw, decision)
+  end
+  return settled
+end
+
+---How a decision is made without its windows; nil where only this Neovim can.
+---@param decision claude-ide.Decision
+---@return claude-ide.decisions.Remote?
+function M.remote(decision)
+  local presenter = presenters[decision.kind]
+  return presenter and presenter.remote and presenter.remote()
 end
 
 ---Closes those that match.

@@ -26,6 +26,7 @@
 ---@field web_info fun(): claude-ide.web.Info?, string?
 ---@field web_code fun(): string?, string?
 ---@field web_picture fun(text: string): string[]?, string?
+---@field web_tell fun(told_json: string): boolean?, string?
 ---@field agent_open fun(options_json: string, async: uv.uv_async_t): integer?, string?
 ---@field agent_command fun(number: integer, command_json: string): boolean?, string?
 ---@field agent_close fun(number: integer): boolean?, string?
@@ -67,6 +68,7 @@ local FUNCTIONS = {
   "web_info",
   "web_code",
   "web_picture",
+  "web_tell",
   "agent_open",
   "agent_command",
   "agent_close",

@@ -17,7 +17,7 @@ FUNCTIONS = ["version", "sources", "sources_seen", "start", "stop", "poll", "res
 FUNCTIONS += ["notify", "disconnect", "set_able", "symbol_kinds", "agents_token", "resources_changed"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
-WEB_FUNCTIONS = ["web_start", "web_stop", "web_info", "web_code", "web_picture"]
+WEB_FUNCTIONS = ["web_start", "web_stop", "web_info", "web_code", "web_picture", "web_tell"]
 AGENT_FUNCTIONS = ["agent_open", "agent_command", "agent_close", "agents_stop"]
 
 OPEN = """

@@ -32,6 +32,17 @@ pub struct Output {
     pub(crate) lines: Vec<Vec<u8>>,
     /// For the person.
     pub(crate) told: Vec<Told>,
+    /// For whoever reads along elsewhere.
+    pub(crate) streamed: Vec<Streamed>,
+}
+
+/// What an agent says while it says it, as it came: an event of the Messages API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Streamed {
+    /// Of the agent's own.
+    pub session: String,
+    /// The event's type; nothing: what was said of the present message is void.
+    pub event: Option<(String, String)>,
 }
 
 impl Output {
@@ -50,6 +61,11 @@ impl Output {
     pub(crate) fn write_line(&mut self, mut line: Vec<u8>) {
         line.push(b'\n');
         self.lines.push(line);
+    }
+
+    /// Tells whoever reads along.
+    pub fn stream(&mut self, streamed: Streamed) {
+        self.streamed.push(streamed);
     }
 
     /// Tells the person.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::backend::{Backend, Output};
+use crate::backend::{Backend, Output, Streamed};
 use crate::command::{Command, CommandError};
 use crate::gate::{Gate, Held};
 use crate::process::{Exit, Pipes, Process, Program};
@@ -31,6 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub trait Sink: Send + Sync + 'static {
     /// Something happened. `held` is to be dropped when that was taken.
     fn tell(&self, chat: u64, told: Vec<Told>, held: Held);
+
+    /// The agent says something, as it came, for whoever reads along elsewhere. Kept by nobody.
+    fn stream(&self, _streamed: Streamed) {}
 }
 
 /// A chat, as long as this is there.
@@ -206,6 +209,9 @@ fn serve(
         for line in out.lines.drain(..) {
             // An agent that reads no more is about to end.
             let _: Result<(), _> = lines.send(line);
+        }
+        for streamed in out.streamed.drain(..) {
+            teller.sink.stream(streamed);
         }
         teller.add(std::mem::take(&mut out.told));
         let patience = teller.patience();

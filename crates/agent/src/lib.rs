@@ -28,7 +28,7 @@ mod process;
 pub mod stream_json;
 mod told;
 
-pub use backend::{Backend, Output};
+pub use backend::{Backend, Output, Streamed};
 pub use chat::{Chat, Sink};
 pub use command::{Command, CommandError, ReplyCode, ReplyError};
 pub use gate::{Gate, Held};

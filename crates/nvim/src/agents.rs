@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use claude_ide_agent::acp::Acp;
 use claude_ide_agent::stream_json::StreamJson;
-use claude_ide_agent::{Backend, Chat, Command, Held, Program, Sink, Told};
+use claude_ide_agent::{Backend, Chat, Command, Held, Program, Sink, Streamed, Told};
 use once_cell::sync::Lazy;
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -20,6 +20,7 @@ use crate::queue::{QUEUE, Queue};
 use crate::value::Value;
 use crate::waiting::{Bound, Event, Turn};
 use crate::wake::Ringer;
+use crate::web;
 
 static CHATS: Lazy<Mutex<HashMap<u64, Chat>>> = Lazy::new(Mutex::default);
 static LAST: AtomicU64 = AtomicU64::new(0);
@@ -88,6 +89,10 @@ impl Sink for Queue {
         // Made ready here, on the chat's thread: Neovim only takes it.
         let told = told.into_iter().map(Piece::from).collect();
         self.put(ChatNews { chat, told, held });
+    }
+
+    fn stream(&self, streamed: Streamed) {
+        web::stream(&streamed);
     }
 }
 

@@ -28,6 +28,7 @@ mod web;
 use claude_ide_agent::Command;
 use claude_ide_server::{ClientId, SYMBOL_KINDS};
 use claude_ide_session::Request;
+use claude_ide_web::Told;
 use serde_json::value::RawValue;
 
 use crate::agents::AgentOptions;
@@ -65,6 +66,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("web_info", export(web_info)),
     ("web_code", export(web_code)),
     ("web_picture", export(web_picture)),
+    ("web_tell", export(web_tell)),
     ("agent_open", export(agent_open)),
     ("agent_command", export(agent_command)),
     ("agent_close", export(agent_close)),
@@ -248,6 +250,12 @@ fn web_code(_arguments: Arguments) -> Result<Value, Error> {
 /// `web_picture(text)` → rows of a QR code in half blocks, as JSON.
 fn web_picture(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&claude_ide_web::qr_rows(&arguments.text("text")?)))
+}
+
+/// `web_tell(json)` → true. What became of what a client wants, or what waits for a person.
+fn web_tell(mut arguments: Arguments) -> Result<Value, Error> {
+    let told: Told = parse("told", &arguments.bytes("told")?)?;
+    web::tell(told).map(|()| Value::Bool(true))
 }
 
 /// `agent_open(options_json, async)` → the number of a chat that begins.

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use claude_ide_server::{Keepalive, ServerOptions, Workspace, WriteFile};
-use claude_ide_web::WebOptions;
+use claude_ide_web::{WebOptions, Writing};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -75,11 +76,17 @@ pub(crate) struct ServeOptions {
     port: u16,
     /// Other names that it is reached by.
     names: Vec<String>,
+    /// Clients may write, and write commands.
+    write: bool,
+    commands: bool,
 }
 
-impl From<ServeOptions> for WebOptions {
-    fn from(options: ServeOptions) -> Self {
-        Self { host: options.host, port: options.port, names: options.names, ..Self::default() }
+impl ServeOptions {
+    /// With who does what clients write.
+    pub(crate) fn with(self, editor: Arc<dyn claude_ide_web::Editor>) -> WebOptions {
+        let Self { host, port, names, write, commands } = self;
+        let writing = write.then_some(Writing { editor, commands });
+        WebOptions { host, port, names, writing, ..WebOptions::default() }
     }
 }
 

@@ -2,10 +2,12 @@
 //!
 //! Invariant: at most one runs. It asks the sessions' service as Neovim does, and ends without it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use claude_ide_web::{Web, WebHandle};
+use claude_ide_agent::Streamed;
+use claude_ide_web::{Ask, Editor, Told, Web, WebHandle};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -29,6 +31,7 @@ pub(crate) struct Served {
     host: String,
     port: u16,
     token: String,
+    display: String,
 }
 
 /// It ended though nobody asked it to.
@@ -47,6 +50,62 @@ impl Event for WebEnded {
     }
 }
 
+/// Something that a client wants done.
+struct WebAsk(u64, Ask);
+
+/// Names each ask for the queue.
+static LAST_ASK: AtomicU64 = AtomicU64::new(0);
+
+impl Event for WebAsk {
+    const TURN: Turn = Turn::Calls;
+    const BOUND: Bound = Bound::Count { events: 256, bytes: 4 * 1024 * 1024 };
+
+    fn key(&self) -> u64 {
+        self.0
+    }
+
+    fn weight(&self) -> usize {
+        match &self.1 {
+            Ask::Deliver { text, .. } => text.len(),
+            Ask::TakeBack { .. } => 0,
+            Ask::Decide { message, .. } => message.as_ref().map_or(0, String::len),
+        }
+    }
+
+    fn into_value(self) -> Value {
+        let ask = serde_json::to_value(self.1).unwrap_or_default();
+        Value::Table(vec![("type", Value::Text("web_ask")), ("ask", Value::Json(ask))])
+    }
+}
+
+/// Lua, for what clients want.
+struct Wanted;
+
+impl Editor for Wanted {
+    fn ask(&self, ask: Ask) -> bool {
+        let key = LAST_ASK.fetch_add(1, Ordering::Relaxed);
+        QUEUE.change(|waiting| waiting.push(WebAsk(key, ask))).is_ok()
+    }
+}
+
+/// Lua tells what became of something, or what waits.
+///
+/// # Errors
+/// [`Error::NotServed`].
+pub(crate) fn tell(told: Told) -> Result<(), Error> {
+    handle()?.tell(told);
+    Ok(())
+}
+
+/// A chat says something: for those who read it elsewhere.
+pub(crate) fn stream(streamed: &Streamed) {
+    let Ok(handle) = handle() else { return };
+    match &streamed.event {
+        Some((kind, event)) => handle.say(&streamed.session, kind, event),
+        None => handle.break_off(&streamed.session),
+    }
+}
+
 fn slot() -> MutexGuard<'static, Option<(WebHandle, Running)>> {
     // The slot is only ever set and taken whole.
     WEB.lock().unwrap_or_else(PoisonError::into_inner)
@@ -61,7 +120,12 @@ fn handle() -> Result<WebHandle, Error> {
 
 fn served(handle: &WebHandle) -> Served {
     let address = handle.address();
-    Served { host: address.ip().to_string(), port: address.port(), token: handle.token().reveal().to_owned() }
+    Served {
+        host: address.ip().to_string(),
+        port: address.port(),
+        token: handle.token().reveal().to_owned(),
+        display: handle.display_token().reveal().to_owned(),
+    }
 }
 
 /// Begins to serve; where it is served already, that is the answer.
@@ -73,7 +137,7 @@ pub(crate) fn start(options: ServeOptions, wake: AsyncHandle) -> Result<Served, 
         return Ok(served(&handle));
     }
     let service = sessions::service()?;
-    let (web, handle) = Web::bind(options.into(), &service)?;
+    let (web, handle) = Web::bind(options.with(Arc::new(Wanted)), &service)?;
     QUEUE.arm(Ringer::Web, wake);
     let running = RUNTIME.run(web.run(), || QUEUE.put(WebEnded)).inspect_err(|_| QUEUE.disarm(Ringer::Web))?;
     let answer = served(&handle);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap, ORIGIN};
+use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderValue, ORIGIN};
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
@@ -15,6 +15,7 @@ use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
 use crate::agents;
 use crate::answer::{self, Answer};
+use crate::display;
 use crate::door::{Door, Refusal};
 use crate::files;
 use crate::gate::{NotYet, Shown};
@@ -64,7 +65,15 @@ pub(crate) async fn answer(
     match route(&path) {
         None => answer::error(StatusCode::NOT_FOUND, "Not found"),
         Some(Route::Login) if request.method() == Method::POST => log_in(&site, request).await,
-        Some(Route::Login) => not_so(),
+        Some(Route::Display) if request.method() == Method::POST => {
+            let token = request.headers().get(AUTHORIZATION).and_then(bearer);
+            if token.is_some_and(|token| site.gate.is_display(token)) {
+                display::take(&site, request).await
+            } else {
+                answer::no_permission()
+            }
+        }
+        Some(Route::Login | Route::Display) => not_so(),
         Some(_) if request.method() != Method::GET => not_so(),
         Some(Route::Subscribe(id)) => subscribe(&site, id, None, upgrade, request).await,
         Some(Route::SubscribeAgent(id, agent)) => subscribe(&site, id, Some(agent), upgrade, request).await,
@@ -99,13 +108,15 @@ impl Outside {
 /// Judges what a request shows.
 fn judge(site: &Site, headers: &HeaderMap) -> Result<(), Outside> {
     if let Some(shown) = headers.get(AUTHORIZATION) {
-        let token = shown.to_str().ok().and_then(|shown| shown.split_once(' '));
-        let token =
-            token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map_or("", |(_, token)| token.trim());
-        return site.gate.judge(Shown::Token(token)).map_err(Outside::Not);
+        return site.gate.judge(Shown::Token(bearer(shown).unwrap_or_default())).map_err(Outside::Not);
     }
     let cookie = cookie(headers, &site.cookie_name).ok_or(Outside::Nothing)?;
     site.gate.judge(Shown::Cookie(cookie)).map_err(Outside::Not)
+}
+
+fn bearer(shown: &HeaderValue) -> Option<&str> {
+    let (scheme, token) = shown.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -159,7 +170,7 @@ async fn read(site: &Site, route: &Route<'_>, asked: Option<&str>) -> Answer {
             Some(agent) => answer::json(StatusCode::OK, &agent),
             None => answer::not_found(),
         },
-        Route::Login | Route::Subscribe(_) | Route::SubscribeAgent(..) => {
+        Route::Login | Route::Display | Route::Subscribe(_) | Route::SubscribeAgent(..) => {
             answer::error(StatusCode::NOT_FOUND, "Not found")
         }
     }
@@ -198,7 +209,8 @@ async fn subscribe(
         last: query(asked, "last").and_then(|last| last.parse().ok()),
     };
     let wish = (wish != Wish::default()).then_some(wish);
-    let plan = Plan { id: id.to_owned(), agent: agent.map(str::to_owned), wish, unknown };
+    let is_page = !unknown && !request.headers().contains_key(AUTHORIZATION);
+    let plan = Plan { id: id.to_owned(), agent: agent.map(str::to_owned), wish, unknown, is_page };
     *lock(&upgrade) = Some((hyper::upgrade::on(&mut request), plan));
     let (mut parts, ()) = handshake.into_parts();
     answer::dress(&mut parts.headers);

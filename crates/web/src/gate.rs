@@ -75,6 +75,8 @@ pub(crate) enum NotYet {
 #[derive(Debug)]
 pub(crate) struct Gate {
     token: Secret,
+    /// Of CLIs, which tell what they show and may read nothing.
+    display: Secret,
     state: Mutex<State>,
 }
 
@@ -91,11 +93,21 @@ impl Gate {
     /// # Errors
     /// [`WebError::Random`].
     pub(crate) fn new() -> Result<Self, WebError> {
-        Ok(Self { token: Secret::random(TOKEN_BYTES)?, state: Mutex::default() })
+        let (token, display) = (Secret::random(TOKEN_BYTES)?, Secret::random(TOKEN_BYTES)?);
+        Ok(Self { token, display, state: Mutex::default() })
     }
 
     pub(crate) fn token(&self) -> &Secret {
         &self.token
+    }
+
+    pub(crate) fn display(&self) -> &Secret {
+        &self.display
+    }
+
+    /// Whether a CLI that we started shows this. A wrong one is not counted: one that outlived what it was told comes often.
+    pub(crate) fn is_display(&self, shown: &str) -> bool {
+        self.display.matches(shown)
     }
 
     /// A code that opens once.

@@ -6,28 +6,39 @@
 //! Invariants:
 //! - Nothing is told before the door (`door.rs`) and the gate (`gate.rs`) let somebody in; a token is in no address and no log.
 //! - Only lines that [`claude_ide_session::Feed`] lets out leave, and no file that a message names.
-//! - A GET changes nothing.
+//! - A GET changes nothing. A socket changes something only where [`Writing`] was given, and through an [`Editor`] alone.
 //! - What one reader does, or does not, slows and costs only itself: memory for it is bounded, whatever the transcript holds.
 
 mod agents;
 mod answer;
 mod api;
 mod channel;
+mod courier;
+mod desk;
+mod display;
 mod door;
+mod editor;
 mod error;
 mod files;
 mod frames;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod gate;
 mod listing;
 mod messages;
 mod options;
+mod outbox;
+mod pen;
 mod picture;
+mod room;
 mod router;
 mod server;
 mod sessions;
 mod socket;
 mod stream;
+mod words;
 
+pub use editor::{Ask, Choice, Decision, Editor, Told, Writing};
 pub use error::WebError;
 pub use gate::Secret;
 pub use options::{Limits, WebOptions};

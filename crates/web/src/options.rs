@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::editor::Writing;
+
 /// What the page and the socket are served with.
 #[derive(Clone, Debug)]
 pub struct WebOptions {
@@ -11,6 +13,8 @@ pub struct WebOptions {
     pub port: u16,
     /// Names beside the loopback's under which browsers may reach it: what a tunnel or a proxy is called.
     pub names: Vec<String>,
+    /// That clients may write; nothing: they only read.
+    pub writing: Option<Writing>,
     /// How much of everything.
     pub limits: Limits,
 }
@@ -28,11 +32,19 @@ pub struct Limits {
     pub ping: Duration,
     /// How long a socket may be silent, or take nothing, before it counts as dead.
     pub silence: Duration,
+    /// Bytes of one message that is written.
+    pub message_bytes: usize,
+    /// Messages of a session that wait.
+    pub messages: usize,
+    /// Messages and answers at once, of all clients; one more comes with each second.
+    pub burst: u32,
+    /// How long a message that Claude has may take to appear in the transcript.
+    pub ack: Duration,
 }
 
 impl Default for WebOptions {
     fn default() -> Self {
-        Self { host: "127.0.0.1".to_owned(), port: 12345, names: Vec::new(), limits: Limits::default() }
+        Self { host: "127.0.0.1".to_owned(), port: 12345, names: Vec::new(), writing: None, limits: Limits::default() }
     }
 }
 
@@ -44,6 +56,10 @@ impl Default for Limits {
             frame_bytes: 1024 * 1024,
             ping: Duration::from_secs(30),
             silence: Duration::from_secs(75),
+            message_bytes: 64 * 1024,
+            messages: 16,
+            burst: 30,
+            ack: Duration::from_secs(60),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
     Login,
+    Display,
     List,
     One(&'a str),
     Messages(&'a str),
@@ -19,6 +20,9 @@ pub(crate) enum Route<'a> {
 pub(crate) fn route(path: &str) -> Option<Route<'_>> {
     if path == "/api/login" {
         return Some(Route::Login);
+    }
+    if path == "/api/display" {
+        return Some(Route::Display);
     }
     let rest = path.strip_prefix("/api/claude/sessions")?;
     if rest.is_empty() {

@@ -13,14 +13,17 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::api::{self, Upgrade};
+use crate::courier;
+use crate::desk::Desk;
 use crate::door::Door;
+use crate::editor::Told;
 use crate::error::WebError;
 use crate::gate::{Gate, Secret};
 use crate::options::{Limits, WebOptions};
@@ -39,6 +42,7 @@ pub(crate) struct Site {
     pub(crate) door: Door,
     pub(crate) gate: Gate,
     pub(crate) sessions: Arc<Sessions>,
+    pub(crate) desk: Desk,
     pub(crate) limits: Limits,
     /// Cookies are kept by host, not by port: each port has a name of its own.
     pub(crate) cookie_name: String,
@@ -48,6 +52,7 @@ pub(crate) struct Site {
 pub struct Web {
     listener: std::net::TcpListener,
     site: Arc<Site>,
+    wanted: mpsc::Receiver<String>,
     stop: watch::Receiver<bool>,
 }
 
@@ -69,23 +74,29 @@ impl Web {
         let listener = bind(&options.host, options.port).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let (desk, wanted) = Desk::new(options.writing, options.limits.clone());
         let site = Arc::new(Site {
             door: Door { host: options.host.clone(), names: options.names },
             gate: Gate::new()?,
             sessions: Sessions::new(service),
+            desk,
             limits: options.limits,
             cookie_name: format!("claude_ide_{}", address.port()),
         });
         let (stop, stopped) = watch::channel(false);
         let handle = WebHandle { site: Arc::clone(&site), address, stop };
-        Ok((Self { listener, site, stop: stopped }, handle))
+        Ok((Self { listener, site, wanted, stop: stopped }, handle))
     }
 
     /// Serves until the handle says stop. To be awaited in a runtime with I/O and time.
     pub async fn run(self) {
-        let Self { listener, site, mut stop } = self;
+        let Self { listener, site, wanted, mut stop } = self;
         match TcpListener::from_std(listener) {
-            Ok(listener) => accept(&listener, &site, &mut stop).await,
+            Ok(listener) => tokio::select! {
+                () = accept(&listener, &site, &mut stop) => {}
+                // Never: the desk keeps the other end.
+                () = courier::run(&site, wanted) => {}
+            },
             Err(error) => tracing::error!(%error, "nothing can be served"),
         }
         site.sessions.leave();
@@ -105,12 +116,33 @@ impl WebHandle {
         self.site.gate.token()
     }
 
+    /// What CLIs show that tell what they show on their screens.
+    #[must_use]
+    pub fn display_token(&self) -> &Secret {
+        self.site.gate.display()
+    }
+
     /// A code that lets one browser in, once.
     ///
     /// # Errors
     /// [`WebError::Random`].
     pub fn code(&self) -> Result<Secret, WebError> {
         self.site.gate.code()
+    }
+
+    /// The editor tells what became of what it was asked, and what waits for a person.
+    pub fn tell(&self, told: Told) {
+        self.site.desk.take(told);
+    }
+
+    /// Claude says something in a session: an event of the Messages API, as it came. Told to who reads it now, and kept nowhere.
+    pub fn say(&self, session: &str, kind: &str, event: &str) {
+        self.site.desk.say(session, kind, event);
+    }
+
+    /// What Claude was saying in a session is void: it was broken off, or begins anew.
+    pub fn break_off(&self, session: &str) {
+        self.site.desk.break_off(session);
     }
 
     /// Asks it to end.

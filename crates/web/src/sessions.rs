@@ -57,6 +57,8 @@ struct Live {
     by_pid: BTreeMap<u32, LiveSession>,
     /// Which session a process went on with, by the one before, the newest last.
     moves: VecDeque<(SessionId, SessionId)>,
+    /// Sessions that a process ran and that ended with it, the newest last.
+    gone: VecDeque<SessionId>,
 }
 
 /// Nothing that is locked so is ever left half-changed.
@@ -92,7 +94,12 @@ impl Sink for Desk {
                 }
                 if session.state.activity == Activity::Gone {
                     live.by_pid.remove(&session.pid);
+                    if live.gone.len() >= MAX_MOVES {
+                        live.gone.pop_front();
+                    }
+                    live.gone.push_back(session.id);
                 } else {
+                    live.gone.retain(|gone| *gone != session.id);
                     live.by_pid.insert(session.pid, session);
                 }
                 drop(live);
@@ -230,6 +237,11 @@ impl Sessions {
         let live = lock(&self.desk.live);
         let running = live.by_pid.values().filter(|session| session.id.as_str() == id);
         running.max_by_key(|session| session.state.since).cloned()
+    }
+
+    /// Whether a process ran a session since this began, and ended.
+    pub(crate) fn has_gone(&self, id: &str) -> bool {
+        lock(&self.desk.live).gone.iter().any(|gone| gone.as_str() == id)
     }
 
     /// All that run.

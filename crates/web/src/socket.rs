@@ -15,6 +15,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use crate::agents;
 use crate::frames::{self, Inward, Outward};
 use crate::gate::{NotYet, Shown};
+use crate::pen::Part;
 use crate::server::Site;
 use crate::stream::{Order, Over, Stream, Wish};
 
@@ -33,6 +34,8 @@ pub(crate) struct Plan {
     pub(crate) wish: Option<Wish>,
     /// Whether it has yet to say who it is.
     pub(crate) unknown: bool,
+    /// A browser: it says that it wants to write before it may.
+    pub(crate) is_page: bool,
 }
 
 /// How sockets are read and written.
@@ -50,7 +53,7 @@ pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
     site: &Arc<Site>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let Plan { id, agent, mut wish, unknown } = plan;
+    let Plan { id, agent, mut wish, unknown, is_page } = plan;
     if unknown && !say_who(&mut socket, site).await {
         let frame = CloseFrame { code: CloseCode::Policy, reason: "Unauthorized".into() };
         timeout(Duration::from_secs(1), socket.close(Some(frame))).await.ok();
@@ -61,7 +64,7 @@ pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
         None => None,
     };
     let Some(channel) = channel else {
-        let text = Outward::Error { error: "Session not found" }.text();
+        let text = Outward::error("Session not found").text();
         let frame = CloseFrame { code: CloseCode::Policy, reason: "Session not found".into() };
         let goodbye = async {
             futures_util::SinkExt::send(&mut socket, Message::Text(text.into())).await.ok();
@@ -77,13 +80,18 @@ pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
     {
         match frames::read(&text) {
             Ok(Inward::Subscribe { from_uuid, last }) => wish = Some(Wish { from_uuid, last }),
-            Ok(Inward::Auth { .. }) => {}
-            Err(words) => drop(order.try_send(Order::Say(Outward::Error { error: &words }.text()))),
+            Ok(inward) => drop(order.try_send(Order::Hear(inward))),
+            Err(text) => drop(order.try_send(Order::Say(text))),
         }
     }
-    // A subagent is no process, and so does nothing by itself that could be told.
+    // A subagent is no process, and so does nothing by itself that could be told, and takes no words.
+    let part = match (&agent, is_page) {
+        (Some(_), _) => Part::OfAgent,
+        (None, true) => Part::Page,
+        (None, false) => Part::Client,
+    };
     let id = agent.unwrap_or(id);
-    let mut stream = Stream::new(sink, &site.sessions, &site.limits, id, channel).await;
+    let mut stream = Stream::new(sink, site, id, channel, part).await;
     let goodbye = tokio::select! {
         over = stream.run(wish, &mut orders) => match over {
             Over::Broken => None,
@@ -116,7 +124,7 @@ async fn say_who<T: AsyncRead + AsyncWrite + Unpin>(socket: &mut WebSocketStream
             Ok(()) => true,
             Err(NotYet::Wrong | NotYet::Wait(_)) => false,
         },
-        Ok(Inward::Subscribe { .. }) | Err(_) => false,
+        Ok(_) | Err(_) => false,
     }
 }
 
@@ -129,8 +137,8 @@ where
         let said = match timeout(site.limits.silence, source.next()).await {
             Ok(Some(Ok(Message::Text(text)))) => match frames::read(&text) {
                 Ok(Inward::Subscribe { from_uuid, last }) => Order::Read(Wish { from_uuid, last }),
-                Ok(Inward::Auth { .. }) => continue,
-                Err(words) => Order::Say(Outward::Error { error: &words }.text()),
+                Ok(inward) => Order::Hear(inward),
+                Err(text) => Order::Say(text),
             },
             Ok(Some(Ok(Message::Binary(_)))) => return Some((CloseCode::Unsupported, "text frames alone are read")),
             Ok(Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)))) => continue,

@@ -16,8 +16,11 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
 use crate::channel::{Channel, Next, Page, Place};
-use crate::frames::Outward;
+use crate::desk::Desk;
+use crate::frames::{Inward, Outward};
 use crate::options::Limits;
+use crate::pen::{Heard, Pen};
+use crate::server::Site;
 use crate::sessions::Sessions;
 
 /// A line that is longer goes in so many bytes a frame: a socket's buffer must not hold all of it.
@@ -35,6 +38,8 @@ pub(crate) struct Wish {
 pub(crate) enum Order {
     /// Begin anew from another place.
     Read(Wish),
+    /// Do what the client wants beside reading.
+    Hear(Inward),
     /// Tell the client something.
     Say(String),
 }
@@ -53,6 +58,8 @@ pub(crate) struct Stream<'a, S> {
     sink: S,
     sessions: &'a Sessions,
     limits: &'a Limits,
+    desk: &'a Desk,
+    pen: Pen,
     id: String,
     channel: Arc<Channel>,
     place: Place,
@@ -68,15 +75,11 @@ struct Told {
 }
 
 impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
-    pub(crate) async fn new(
-        sink: S,
-        sessions: &'a Sessions,
-        limits: &'a Limits,
-        id: String,
-        channel: Arc<Channel>,
-    ) -> Self {
+    pub(crate) async fn new(sink: S, site: &'a Site, id: String, channel: Arc<Channel>, may_write: bool) -> Self {
         let place = channel.start().await;
-        Self { sink, sessions, limits, id, channel, place, told: Told::default() }
+        let Site { sessions, limits, desk, .. } = site;
+        let pen = Pen::new(desk, may_write);
+        Self { sink, sessions, limits, desk, pen, id, channel, place, told: Told::default() }
     }
 
     /// Tells until the socket breaks.
@@ -112,6 +115,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         }
         lives.mark_unchanged();
         self.tell_state().await?;
+        self.listen().await?;
         loop {
             // What is seen as changed from here on is looked at again below.
             touched.mark_unchanged();
@@ -123,6 +127,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
                 biased;
                 order = orders.recv() => match order {
                     Some(Order::Read(wish)) => self.go_to(wish).await?,
+                    Some(Order::Hear(inward)) => self.hear(inward).await?,
                     Some(Order::Say(text)) => self.say(text).await?,
                     None => return Err(Over::Broken),
                 },
@@ -133,6 +138,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
                     }
                     self.tell_state().await?;
                 }
+                heard = self.pen.next() => self.pass_on(heard).await?,
                 _ = ping.tick() => self.send(Message::Ping(Bytes::new())).await?,
                 () = std::future::ready(()), if more => {}
                 changed = changed(&mut touched), if !more => changed?,
@@ -244,14 +250,43 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         self.place = self.channel.start().await;
         self.told.caught_up = false;
         self.say(Outward::Session { session_id: next.as_str(), previous: &previous }.text()).await?;
+        self.listen().await?;
         Ok(true)
+    }
+
+    /// Hears from now on what is told of this session.
+    async fn listen(&mut self) -> Result<(), Over> {
+        for text in self.pen.listen(self.desk, &self.id) {
+            self.send(Message::Text(text)).await?;
+        }
+        Ok(())
+    }
+
+    async fn pass_on(&mut self, heard: Heard) -> Result<(), Over> {
+        match heard {
+            Heard::Text(text) => self.send(Message::Text(text)).await,
+            Heard::Missed => {
+                for text in self.desk.again(&self.id) {
+                    self.say(text).await?;
+                }
+                Ok(())
+            }
+            Heard::Nothing => Ok(()),
+        }
+    }
+
+    async fn hear(&mut self, inward: Inward) -> Result<(), Over> {
+        if let Some(text) = self.pen.hear(self.desk, &self.id, inward) {
+            self.say(text).await?;
+        }
+        self.tell_state().await
     }
 
     /// What the session does, where that is not what was told.
     async fn tell_state(&mut self) -> Result<(), Over> {
         let running = self.sessions.running(&self.id);
         let is_typing = running.as_ref().is_some_and(|session| session.state.activity == Activity::Working);
-        let state = Outward::state_of(running.as_ref()).text();
+        let state = Outward::state_of(running.as_ref(), self.pen.may_write()).text();
         if self.told.state.as_ref() == Some(&state) {
             return Ok(());
         }

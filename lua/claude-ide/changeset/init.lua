@@ -47,6 +47,9 @@ function M.attach()
     withdraw = function(decision, why)
       presenter().withdraw(decision --[[@as claude-ide.Changeset]], why)
     end,
+    remote = function()
+      return require("claude-ide.changeset.remote") --[[@as claude-ide.decisions.Remote]]
+    end,
   })
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("claude-ide.changeset", { clear = true }),

@@ -73,6 +73,9 @@ function M.source(chat)
     cannot_hear = function()
       return nil
     end,
+    session = function()
+      return chat.session
+    end,
   })
 end
 

@@ -245,8 +245,9 @@ end
 ---@param one string
 ---@param many string
 ---@param text_of fun(decision: any): claude-ide.chat.panel.Text
+---@param remote fun(): claude-ide.decisions.Remote
 ---@return claude-ide.decisions.Presenter
-function M.presenter(one, many, text_of)
+function M.presenter(one, many, text_of, remote)
   return {
     one = one,
     many = many,
@@ -259,6 +260,7 @@ function M.presenter(one, many, text_of)
       })
     end,
     withdraw = M.close,
+    remote = remote,
   }
 end
 

@@ -167,6 +167,9 @@ local presenter = {
     end
     take_down(decision)
   end,
+  remote = function()
+    return require("claude-ide.chat.remote").plan
+  end,
 }
 
 ---Asks the person.

@@ -195,7 +195,9 @@ function M.ask(request)
   end
   require("claude-ide.decisions").register(
     KIND,
-    require("claude-ide.chat.panel").presenter("question", "questions", text_of)
+    require("claude-ide.chat.panel").presenter("question", "questions", text_of, function()
+      return require("claude-ide.chat.remote").question
+    end)
   )
   require("claude-ide.decisions").ask(KIND, request.chat.asker, request, {
     questions = questions,

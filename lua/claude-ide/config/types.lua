@@ -170,6 +170,8 @@
 ---@field host? string Address to listen on. Anything but a loopback address lets other machines knock; |claude-ide-web-remote| says how to reach it from another one without that.
 ---@field port? integer Port to listen on; if it is taken, the next free one, which is said. 0 takes any.
 ---@field names? string[] More names under which browsers may ask for it: that of a tunnel or a proxy on this machine, such as `box.tailnet.ts.net`. Requests for any other name are refused.
+---@field write? boolean Let who is let in write: prompts to Claude, and answers to what it asks. When false, they only read. See |claude-ide-web-write|.
+---@field commands? boolean With `write`: prompts may be commands, that is begin with `/`, `!`, `#` or `&`, or be words that end the CLI. `!` runs in a shell without a question.
 
 ---@class claude-ide.Opts
 ---@field auto_start? boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. Not in a Neovim that git or Claude Code started as an editor, nor in a pager. When false, `:ClaudeConnect` or `:Claude` starts it.
@@ -362,6 +364,8 @@
 ---@field host string Address to listen on. Anything but a loopback address lets other machines knock; |claude-ide-web-remote| says how to reach it from another one without that.
 ---@field port integer Port to listen on; if it is taken, the next free one, which is said. 0 takes any.
 ---@field names string[] More names under which browsers may ask for it: that of a tunnel or a proxy on this machine, such as `box.tailnet.ts.net`. Requests for any other name are refused.
+---@field write boolean Let who is let in write: prompts to Claude, and answers to what it asks. When false, they only read. See |claude-ide-web-write|.
+---@field commands boolean With `write`: prompts may be commands, that is begin with `/`, `!`, `#` or `&`, or be words that end the CLI. `!` runs in a shell without a question.
 
 ---@class claude-ide.Config
 ---@field auto_start boolean Start the server when Neovim's screen is up, so that a CLI in any terminal can connect. Not in a Neovim that git or Claude Code started as an editor, nor in a pager. When false, `:ClaudeConnect` or `:Claude` starts it.

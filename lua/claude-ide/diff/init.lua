@@ -204,6 +204,9 @@ function M.attach()
     withdraw = function(decision, why)
       require("claude-ide.diff.presenter").withdraw(decision --[[@as claude-ide.Diff]], why)
     end,
+    remote = function()
+      return require("claude-ide.diff.remote") --[[@as claude-ide.decisions.Remote]]
+    end,
   })
   local hub, keys = require("claude-ide.hub"), require("claude-ide.ui.typing")
   hub.on("decisions_changed", function()

@@ -96,6 +96,23 @@ local function show(question)
   })
 end
 
+---@type claude-ide.decisions.Remote
+local remote = {
+  describe = function(question)
+    ---@cast question claude-ide.notebook.Question
+    return {
+      kind = "code",
+      title = "Run code in " .. question.name,
+      text = question.code,
+      choices = { { id = "accept", label = "Run" }, { id = "reject", label = "Do not run" } },
+    }
+  end,
+  answer = function(question, answer)
+    ---@cast question claude-ide.notebook.Question
+    settle(question, answer.choice == "accept" and "accepted" or "rejected")
+  end,
+}
+
 ---@type claude-ide.decisions.Presenter
 local presenter = {
   one = "run of code",
@@ -109,6 +126,9 @@ local presenter = {
   withdraw = function(question)
     ---@cast question claude-ide.notebook.Question
     take_away(question)
+  end,
+  remote = function()
+    return remote
   end,
 }
 

@@ -206,7 +206,9 @@ function M.provider(host)
     local buf = vim.api.nvim_create_buf(false, false)
     vim.bo[buf].bufhidden = "hide"
     local handle = { buf = buf, closing = false } ---@type claude-ide.terminal.Handle
-    see_to_focus(handle)
+    if not spec.in_background then
+      see_to_focus(handle)
+    end
     local win = host.open_window(buf)
     window.dress(win)
     local job, err = spawn(win, spec, function(code)
@@ -224,7 +226,9 @@ function M.provider(host)
     require("claude-ide.terminal.keymaps").attach(buf)
     require("claude-ide.terminal.paste").attach(buf)
     vim.bo[buf].filetype = FILETYPE
-    provider.focus(handle)
+    if not spec.in_background then
+      provider.focus(handle)
+    end
     return handle
   end
 

@@ -10,6 +10,7 @@ local M = {}
 ---@field env table<string, string> variables beyond those of Neovim
 ---@field ide_env table<string, string> those of `env` without which the CLI does not find this Neovim
 ---@field title string for statuslines
+---@field in_background? boolean nobody here asked for it: it is shown, and the focus stays
 
 ---To be called once, when the CLI has ended. `closing`: its window is about to go, as it should after a clean end.
 ---@alias claude-ide.terminal.OnExit fun(code: integer, closing: boolean)
@@ -64,6 +65,18 @@ local function start_server()
   return info.port
 end
 
+---What others want a CLI to be started with: arguments and variables.
+---@alias claude-ide.terminal.More fun(command: string[]): string[], table<string, string>
+
+---@type table<string, claude-ide.terminal.More>
+local more = {}
+
+---@param name string whose it is
+---@param of claude-ide.terminal.More
+function M.start_with(name, of)
+  more[name] = of
+end
+
 ---@class claude-ide.terminal.OpenOptions
 ---@field cwd? string folder to start in; otherwise as the options say
 ---@field purpose? string what the arguments mean, for the question whether to end the CLI that runs
@@ -96,6 +109,12 @@ local function spec_of(args, folder)
     flags, tools_env = require("claude-ide.terminal.agent_tools").of(options.provider == "external")
     vim.list_extend(argv, flags)
   end
+  -- The environment does not reach a CLI outside of Neovim.
+  for _, of in pairs(options.provider ~= "none" and options.provider ~= "external" and more or {}) do
+    local flags, env = of(vim.list_extend(vim.deepcopy(argv), args))
+    vim.list_extend(argv, flags)
+    tools_env = vim.tbl_extend("force", tools_env, env)
+  end
   return {
     argv = vim.list_extend(argv, args),
     cwd = cwd,
@@ -107,7 +126,10 @@ end
 
 ---@param args string[]
 ---@param cwd? string
-local function start(args, cwd)
+---@param in_background? boolean
+---@return boolean? ok
+---@return string? err what was said, where nobody here asked for it
+local function start(args, cwd, in_background)
   require("claude-ide.terminal.keymaps").serve(M)
   local with = provider()
   local spec, why = spec_of(args, cwd)
@@ -116,9 +138,11 @@ local function start(args, cwd)
     ok, why = with.check(spec)
   end
   if not spec or not ok then
-    require("claude-ide.ui.notice").error(why or "The terminal cannot be opened here.")
-    return
+    why = why or "The terminal cannot be opened here."
+    require("claude-ide.ui.notice").error(why)
+    return nil, why
   end
+  spec.in_background = in_background
   if current and sessions[current] then
     sessions[current]:close() -- one that ended with an error, and whose last words are read
     sessions[current] = nil
@@ -127,10 +151,12 @@ local function start(args, cwd)
   next_id = id + 1
   local session, err = require("claude-ide.terminal.session").start(id, with, spec)
   if not session then
-    require("claude-ide.ui.notice").error("The terminal did not open: " .. err)
-    return
+    err = "The terminal did not open: " .. err
+    require("claude-ide.ui.notice").error(err)
+    return nil, err
   end
   sessions[id], current = session, id
+  return true
 end
 
 ---Ends a CLI and starts one anew in its place.
@@ -194,6 +220,20 @@ function M.open(args, options)
   else
     session:focus()
   end
+end
+
+---Starts the CLI for somebody who is not here: the person's keys stay where they are, and nothing that runs is ended.
+---@param args string[]
+---@param cwd? string
+---@return boolean? ok
+---@return string? err
+function M.open_in_background(args, cwd)
+  if live() then
+    return nil, "Neovim's terminal has another session"
+  elseif not provider().bufnr then
+    return nil, "Neovim's terminal is outside of it"
+  end
+  return start(args, cwd, true)
 end
 
 ---Shows the CLI, or hides it where it is in sight. With arguments: `open`.

@@ -69,14 +69,15 @@ end
 
 ---What is to be typed so that a text becomes a prompt of plain words.
 ---@param text string
+---@param is_command? boolean it is to be taken as one, if it is
 ---@return string? bytes nil: nothing is left of it
-function M.encode(text)
+function M.encode(text, is_command)
   local words = plain(text)
   if words == "" then
     return nil
   end
   -- `/` would be a command, `!` one of the shell, `#` a memory, `&` work in the background.
-  if words:find("^[/!#&]") or FAREWELLS[words:lower()] then
+  if not is_command and (words:find("^[/!#&]") or FAREWELLS[words:lower()]) then
     words = "Reason: " .. words
   end
   local bytes = {}
@@ -109,6 +110,18 @@ local function looks_empty(buf)
   end
 end
 
+---A key is on the screen of the CLI well within this time.
+local QUIET_MS = 1000
+
+---Whether the CLI's prompt is on its screen, nothing stands there, and nobody has just typed.
+---@param buf integer
+---@return boolean
+function M.is_ready(buf)
+  local typing = require("claude-ide.ui.typing")
+  local is_quiet = vim.api.nvim_get_current_buf() ~= buf or typing.quiet_for() > QUIET_MS
+  return is_quiet and looks_empty(buf) == true
+end
+
 ---Whether the person has begun to type there. What was typed and taken back, or was the answer to a question, shows on the
 ---screen only.
 ---@param buf integer
@@ -124,9 +137,10 @@ end
 ---Types a prompt and submits it. The CLI's prompt must be idle and empty.
 ---@param buf integer the terminal's
 ---@param text string
+---@param is_command? boolean as for `encode`
 ---@return boolean sent
-function M.submit(buf, text)
-  local bytes = M.encode(text)
+function M.submit(buf, text, is_command)
+  local bytes = M.encode(text, is_command)
   local channel = vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].channel or 0
   if not bytes or channel == 0 then
     return false

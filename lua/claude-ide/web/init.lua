@@ -8,6 +8,7 @@ local GROUP = "claude-ide.web"
 ---@field host string
 ---@field port integer
 ---@field token string what clients show that are no browsers: never logged, never in an address
+---@field display string what CLIs show that tell what stands on their screens
 
 ---@type claude-ide.web.Info?
 local running
@@ -16,17 +17,6 @@ local running
 ---@return boolean
 local function is_loopback(host)
   return host == "localhost" or host == "::1" or vim.startswith(host, "127.")
-end
-
----How a browser of this machine reaches it.
----@param info claude-ide.web.Info
----@return string
-local function address(info)
-  local host = info.host
-  if host == "0.0.0.0" or host == "::" then
-    host = "127.0.0.1"
-  end
-  return ("http://%s:%d/"):format(host:find(":", 1, true) and "[" .. host .. "]" or host, info.port)
 end
 
 local function stop_at_exit()
@@ -39,12 +29,19 @@ local function stop_at_exit()
   })
 end
 
+---Nobody is told anything any more.
+local function forget()
+  require("claude-ide.web.deliver").detach()
+  require("claude-ide.web.decisions").detach()
+end
+
 ---Nobody asked it to.
 local function on_end()
   if not running then
     return
   end
   running = nil
+  forget()
   require("claude-ide.log").error("what serves sessions ended by itself")
   require("claude-ide.ui.notice").error(
     "Sessions are not served any more. `:Claude log` tells why, `:Claude serve` tries again."
@@ -75,6 +72,8 @@ function M.start()
     host = config.host,
     port = config.port,
     names = #config.names > 0 and config.names or vim.empty_dict(),
+    write = config.write,
+    commands = config.commands,
   })
   options = options:gsub('"names":{}', '"names":[]')
   local info
@@ -83,6 +82,9 @@ function M.start()
     return nil, err
   end
   running = info --[[@as claude-ide.web.Info]]
+  require("claude-ide.web.deliver").attach()
+  require("claude-ide.web.decisions").attach()
+  require("claude-ide.web.display").attach()
   stop_at_exit()
   require("claude-ide.log").info("sessions are served on %s:%d", running.host, running.port)
   if config.port ~= 0 and running.port ~= config.port then
@@ -104,6 +106,7 @@ function M.stop()
     return false
   end
   running = nil
+  forget()
   local ok, err = require("claude-ide.native").web_stop()
   if not ok then
     require("claude-ide.log").warn("what serves sessions did not stop well: %s", err)
@@ -124,7 +127,7 @@ function M.url()
   if not code then
     return nil, err
   end
-  return address(info) .. "#code=" .. code
+  return require("claude-ide.web.url").of(info) .. "#code=" .. code
 end
 
 ---The server begins, and the options say that sessions are served from then on.

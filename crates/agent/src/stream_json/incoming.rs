@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::backend::Output;
+use crate::backend::{Output, Streamed as Passed};
 use crate::told::{Speaker, TextKind, Told};
 
 /// Bytes of a text that are told.
@@ -95,8 +95,14 @@ pub(super) struct Speech {
 #[derive(Deserialize)]
 struct Streamed<'a> {
     parent_tool_use_id: Option<String>,
+    session_id: Option<std::borrow::Cow<'a, str>>,
     #[serde(borrow)]
-    event: StreamEvent<'a>,
+    event: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Session {
+    session_id: String,
 }
 
 #[derive(Deserialize)]
@@ -187,6 +193,9 @@ impl Speech {
             ("system", Some("init")) => whole(line).map(|about| out.tell(Told::Session { about })),
             ("system", Some("api_retry")) => {
                 out.tell(Told::Void);
+                if let Ok(Session { session_id }) = serde_json::from_slice(line) {
+                    out.stream(Passed { session: session_id, event: None });
+                }
                 whole(line).map(|about| out.tell(Told::Status { subject: "api_retry".to_owned(), about }))
             }
             ("command_lifecycle", _) => serde_json::from_slice(line)
@@ -203,7 +212,13 @@ impl Speech {
     }
 
     fn streamed(&mut self, line: &[u8], out: &mut Output) -> Option<()> {
-        let Streamed { parent_tool_use_id, event } = serde_json::from_slice(line).ok()?;
+        let Streamed { parent_tool_use_id, session_id, event: raw } = serde_json::from_slice(line).ok()?;
+        let event: StreamEvent<'_> = serde_json::from_str(raw.get()).ok()?;
+        // What a subagent says is no part of the conversation.
+        if let (None, Some(session)) = (&parent_tool_use_id, session_id) {
+            let event = Some((event.kind.clone(), raw.get().to_owned()));
+            out.stream(Passed { session: session.into_owned(), event });
+        }
         let by = Speaker { call: parent_tool_use_id };
         let block = self.base.saturating_add(event.index);
         match event.kind.as_str() {

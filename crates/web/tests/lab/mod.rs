@@ -9,17 +9,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use claude_ide_session::{ConfigDir, Service};
-use claude_ide_web::{Limits, Web, WebHandle, WebOptions};
+use claude_ide_web::{Ask, Editor, Limits, Web, WebHandle, WebOptions, Writing};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
 pub const LONG: Duration = Duration::from_secs(60);
+
+/// An editor that only says what it was asked.
+struct Told(mpsc::UnboundedSender<Ask>);
+
+impl Editor for Told {
+    fn ask(&self, ask: Ask) -> bool {
+        self.0.send(ask).is_ok()
+    }
+}
 
 pub struct Lab {
     dir: tempfile::TempDir,
@@ -34,12 +44,23 @@ impl Lab {
     }
 
     pub fn with(limits: Limits) -> Self {
+        Self::written(limits, None)
+    }
+
+    /// One that clients may write to, and what they want done.
+    pub fn writable(limits: Limits, commands: bool) -> (Self, mpsc::UnboundedReceiver<Ask>) {
+        let (tell, asks) = mpsc::unbounded_channel();
+        let writing = Writing { editor: Arc::new(Told(tell)), commands };
+        (Self::written(limits, Some(writing)), asks)
+    }
+
+    fn written(limits: Limits, writing: Option<Writing>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("projects/-p")).unwrap();
         fs::create_dir_all(dir.path().join("sessions")).unwrap();
         let service = Service::start(ConfigDir::at(dir.path()), dir.path().join("cache.json")).unwrap();
         let options =
-            WebOptions { port: 0, names: vec!["box.tail.ts.net".to_owned()], limits, ..WebOptions::default() };
+            WebOptions { port: 0, names: vec!["box.tail.ts.net".to_owned()], limits, writing, ..WebOptions::default() };
         let (web, handle) = Web::bind(options, &service).unwrap();
         tokio::spawn(web.run());
         let at = handle.address();

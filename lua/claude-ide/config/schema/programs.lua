@@ -168,6 +168,20 @@ return {
         doc = "More names under which browsers may ask for it: that of a tunnel or a proxy on this machine, such as "
           .. "`box.tailnet.ts.net`. Requests for any other name are refused.",
       },
+      {
+        "write",
+        kind = kind.boolean,
+        default = false,
+        doc = "Let who is let in write: prompts to Claude, and answers to what it asks. When false, they only read. See "
+          .. "|claude-ide-web-write|.",
+      },
+      {
+        "commands",
+        kind = kind.boolean,
+        default = false,
+        doc = "With `write`: prompts may be commands, that is begin with `/`, `!`, `#` or `&`, or be words that end the "
+          .. "CLI. `!` runs in a shell without a question.",
+      },
     },
   },
 }

@@ -1,0 +1,232 @@
+//! Sees to the messages of one session, one after the other: hands each to the editor and looks for it in the transcript.
+//!
+//! Invariants: the next message begins when the one before it has ended; the transcript is looked through from where it ended
+//! before the message was handed on, so no earlier line of the same words is taken for it.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use crate::channel::{Channel, Next, Place};
+use crate::desk::Parcel;
+use crate::outbox::{End, Stage};
+use crate::server::Site;
+use crate::words;
+
+/// Starts couriers as they are wanted, for as long as this is awaited.
+pub(crate) async fn run(site: &Arc<Site>, mut wanted: mpsc::Receiver<String>) {
+    let mut couriers = JoinSet::new();
+    loop {
+        tokio::select! {
+            session = wanted.recv() => match session {
+                Some(session) => drop(couriers.spawn(see_to(Arc::clone(site), session))),
+                None => return,
+            },
+            Some(_) = couriers.join_next(), if !couriers.is_empty() => {}
+        }
+    }
+}
+
+async fn see_to(site: Arc<Site>, session: String) {
+    while let Some((parcel, changed)) = site.desk.next(&session) {
+        let Some(mut place) = Reader::at_the_end(&site, &session).await else {
+            site.desk.end(&session, parcel.key, dropped("the transcript cannot be read"));
+            continue;
+        };
+        site.desk.deliver(&session, &parcel);
+        let mut deadline = None;
+        let mut lives = site.sessions.lives();
+        loop {
+            let mut touched = place.channel.touched();
+            let stage = site.desk.stage(&session, parcel.key);
+            match stage {
+                None => break,
+                Some(Stage::Waiting | Stage::Offered) => {}
+                Some(Stage::Sent) => {
+                    let deadline = *deadline.get_or_insert_with(|| Instant::now() + site.limits.ack);
+                    if let Some(end) = place.look_for(&parcel, &site, &session, deadline).await {
+                        site.desk.end(&session, parcel.key, end);
+                        break;
+                    }
+                }
+            }
+            let sent = stage == Some(Stage::Sent);
+            let until = deadline.unwrap_or_else(Instant::now);
+            tokio::select! {
+                () = changed.notified() => {}
+                // The channel and the sessions are kept meanwhile: these do not end.
+                _ = touched.changed(), if sent => {}
+                _ = lives.changed(), if sent => {}
+                () = sleep_until(until), if deadline.is_some() => {}
+            }
+        }
+    }
+}
+
+fn dropped(reason: &str) -> End {
+    End::Dropped(reason.to_owned())
+}
+
+/// Reads on in the transcript of a session, and in that of the next one where its process goes on with another.
+struct Reader {
+    session: String,
+    channel: Arc<Channel>,
+    place: Place,
+}
+
+impl Reader {
+    async fn at_the_end(site: &Site, session: &str) -> Option<Self> {
+        let file = site.sessions.find(session).await?;
+        let channel = site.sessions.channel(&file)?;
+        channel.know_all().await.ok()?;
+        let place = channel.before_last(0).await;
+        Some(Self { session: session.to_owned(), channel, place })
+    }
+
+    /// How a message ended that Claude was given, if that can be told by now.
+    async fn look_for(&mut self, parcel: &Parcel, site: &Site, session: &str, deadline: Instant) -> Option<End> {
+        loop {
+            if let Some(uuid) = self.find(parcel).await {
+                return Some(End::Ack(uuid));
+            }
+            let Some(next) = site.sessions.went_on_as(&self.session) else { break };
+            let file = match site.sessions.find(next.as_str()).await {
+                Some(file) => file,
+                None => self.channel.file().parent()?.join(format!("{next}.jsonl")),
+            };
+            self.channel = site.sessions.channel(&file)?;
+            self.place = self.channel.start().await;
+            self.session = next.to_string();
+        }
+        if Instant::now() >= deadline {
+            return Some(dropped("it is not in the transcript: nobody knows whether Claude has taken it"));
+        }
+        // One that began only now is not known yet: the deadline holds for it.
+        let is_gone = site.sessions.running(&self.session).is_none() && site.sessions.has_gone(session);
+        is_gone.then(|| dropped("Claude has ended, and it is not in the transcript"))
+    }
+
+    async fn find(&mut self, parcel: &Parcel) -> Option<String> {
+        loop {
+            match self.channel.next(self.place).await {
+                Ok(Next::Page(page)) => {
+                    let told = self.place.number.saturating_sub(page.from);
+                    for line in page.lines.iter().skip(told) {
+                        self.place.number += 1;
+                        if let Some(uuid) = uuid_of(line, parcel) {
+                            return Some(uuid);
+                        }
+                    }
+                }
+                Ok(Next::Replaced) => {
+                    self.channel.know_all().await.ok()?;
+                    self.place = match self.channel.resume(self.place).await {
+                        Some(place) => place,
+                        None => self.channel.start().await,
+                    };
+                }
+                Ok(Next::End) | Err(_) => return None,
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    uuid: String,
+    message: Option<Said>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    content: Content,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Blocks(Vec<Block>),
+}
+
+#[derive(Deserialize)]
+struct Block {
+    text: Option<String>,
+}
+
+/// The uuid of a line, if it is this message.
+fn uuid_of(line: &str, parcel: &Parcel) -> Option<String> {
+    // Most lines are something else.
+    if !line.contains("\"user\"") && !line.contains("\"system\"") {
+        return None;
+    }
+    let line: Line = serde_json::from_str(line).ok()?;
+    if line.kind != "user" || line.uuid.is_empty() {
+        return None;
+    }
+    let wanted = words::squeezed(&parcel.text);
+    let says = |text: &str| words::squeezed(text) == wanted || parcel.is_command && of_command(text) == wanted;
+    let is_it = match line.message?.content {
+        Content::Text(text) => says(&text),
+        Content::Blocks(blocks) => blocks.iter().filter_map(|block| block.text.as_deref()).any(says),
+    };
+    is_it.then_some(line.uuid)
+}
+
+/// What was typed for a line that a command left: CLI 2.1.330.
+fn of_command(text: &str) -> String {
+    let tag = |name: &str| {
+        let (_, rest) = text.split_once(&format!("<{name}>"))?;
+        rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner)
+    };
+    let typed = match (tag("command-name"), tag("bash-input"), tag("user-memory-input")) {
+        (Some(name), ..) => format!("{name} {}", tag("command-args").unwrap_or_default()),
+        (_, Some(shell), _) => format!("!{shell}"),
+        (.., Some(memory)) => format!("#{memory}"),
+        (None, None, None) => String::new(),
+    };
+    words::squeezed(&typed)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parcel(text: &str) -> Parcel {
+        Parcel { key: 1, text: text.to_owned(), is_command: words::is_command(text) }
+    }
+
+    fn user(content: &serde_json::Value) -> String {
+        json!({ "type": "user", "uuid": "u", "message": { "role": "user", "content": content } }).to_string()
+    }
+
+    #[test]
+    fn a_message_is_known_by_its_words() {
+        let wanted = parcel("two\nwords");
+        for content in [json!("two words "), json!("two\n\twords"), json!([{ "type": "text", "text": "two\nwords" }])] {
+            assert_eq!(uuid_of(&user(&content), &wanted).as_deref(), Some("u"), "{content}");
+        }
+        for content in [json!("twowords"), json!("two words more"), json!([{ "type": "tool_result", "content": "x" }])]
+        {
+            assert_eq!(uuid_of(&user(&content), &wanted), None, "{content}");
+        }
+        let reply = r#"{"type":"assistant","uuid":"a","message":{"role":"user","content":"two words"}}"#;
+        assert_eq!(uuid_of(reply, &wanted), None);
+    }
+
+    #[test]
+    fn a_command_is_known_by_what_it_leaves() {
+        let clear = json!("<command-name>/model</command-name>\n<command-args>opus</command-args>");
+        assert_eq!(uuid_of(&user(&clear), &parcel("/model opus")).as_deref(), Some("u"));
+        assert_eq!(uuid_of(&user(&clear), &parcel("/model")), None);
+        assert_eq!(uuid_of(&user(&json!("<bash-input>ls</bash-input>")), &parcel("!ls")).as_deref(), Some("u"));
+    }
+}

@@ -1,0 +1,440 @@
+//! Where what clients write is judged and kept until somebody does it, and where what is told of it meets those who read.
+//!
+//! Invariants: nothing is taken unless writing is allowed; every frame that is not taken is answered with the reason; what waits
+//! is bounded, in number, in bytes and in time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+use tokio::sync::{Notify, mpsc};
+
+use crate::editor::{Ask, Decision, Told, Writing};
+use crate::frames::{MAX_ID, NOT_SENT, Outward};
+use crate::options::Limits;
+use crate::outbox::{End, Message, Stage, TakeBack};
+use crate::room::{Ears, Room};
+use crate::sessions::lock;
+use crate::words;
+
+/// Sessions that something may be told of at once.
+const MAX_ROOMS: usize = 256;
+/// Decisions that clients know of, and bytes of one.
+const MAX_DECISIONS: usize = 64;
+const MAX_DECISION: usize = 512 * 1024;
+/// Letters that a client may give as the reason for a no.
+const MAX_WORDS: usize = 16 * 1024;
+
+const READ_ONLY: &str = "only reading is allowed: web.write is false";
+
+pub(crate) struct Desk {
+    writing: Option<Writing>,
+    limits: Limits,
+    state: Mutex<State>,
+    /// Sessions whose messages somebody is to see to.
+    couriers: mpsc::Sender<String>,
+}
+
+struct State {
+    rooms: HashMap<String, Room>,
+    decisions: BTreeMap<u64, Decision>,
+    /// What the editor was asked, by its key: whom to tell.
+    asked: HashMap<u64, Asker>,
+    last_key: u64,
+    last_socket: u64,
+    bucket: Bucket,
+}
+
+/// Who waits for an answer.
+struct Asker {
+    session: String,
+    socket: u64,
+    /// The client's own name for it.
+    id: Json,
+}
+
+/// How much may come at once.
+struct Bucket {
+    left: u32,
+    since: Instant,
+}
+
+/// Who wants something, and for which session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct From<'a> {
+    pub(crate) session: &'a str,
+    pub(crate) socket: u64,
+}
+
+/// A message on its way.
+#[derive(Debug)]
+pub(crate) struct Parcel {
+    pub(crate) key: u64,
+    pub(crate) text: String,
+    pub(crate) is_command: bool,
+}
+
+impl Bucket {
+    fn take(&mut self, most: u32) -> bool {
+        let seconds = self.since.elapsed().as_secs();
+        if seconds > 0 {
+            self.left = u32::try_from(seconds).unwrap_or(u32::MAX).saturating_add(self.left).min(most);
+            self.since = Instant::now();
+        }
+        let Some(left) = self.left.checked_sub(1) else { return false };
+        self.left = left;
+        true
+    }
+}
+
+impl State {
+    fn room(&mut self, session: &str) -> Option<&mut Room> {
+        if !self.rooms.contains_key(session) {
+            if self.rooms.len() >= MAX_ROOMS {
+                self.rooms.retain(|_, room| !room.is_empty());
+            }
+            if self.rooms.len() >= MAX_ROOMS {
+                return None;
+            }
+        }
+        Some(self.rooms.entry(session.to_owned()).or_default())
+    }
+
+    fn key(&mut self) -> u64 {
+        self.last_key += 1;
+        self.last_key
+    }
+
+    /// The room where a message of this key waits.
+    fn room_of(&mut self, key: u64) -> Option<&mut Room> {
+        self.rooms.values_mut().find(|room| room.outbox.stage(key).is_some())
+    }
+}
+
+impl Desk {
+    pub(crate) fn new(writing: Option<Writing>, limits: Limits) -> (Self, mpsc::Receiver<String>) {
+        let (couriers, wanted) = mpsc::channel(MAX_ROOMS);
+        let state = State {
+            rooms: HashMap::new(),
+            decisions: BTreeMap::new(),
+            asked: HashMap::new(),
+            last_key: 0,
+            last_socket: 0,
+            bucket: Bucket { left: limits.burst, since: Instant::now() },
+        };
+        (Self { writing, limits, state: Mutex::new(state), couriers }, wanted)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// A number for a socket.
+    pub(crate) fn socket(&self) -> u64 {
+        let mut state = self.lock();
+        state.last_socket += 1;
+        state.last_socket
+    }
+
+    /// Whether anybody may write.
+    pub(crate) fn may_write(&self) -> bool {
+        self.writing.is_some()
+    }
+
+    /// Answers a wish to write from now on, or no longer; whether the socket may then.
+    pub(crate) fn write(&self, on: bool) -> (bool, String) {
+        match &self.writing {
+            Some(Writing { commands, .. }) => (on, Outward::Writing { on, commands: *commands }.text()),
+            None if on => (false, refusal("Failed to turn writing on", READ_ONLY, &Json::Null)),
+            None => (false, Outward::Writing { on, commands: false }.text()),
+        }
+    }
+
+    /// Where to hear what is told of a session, and what was told that counts.
+    pub(crate) fn listen(&self, session: &str) -> Option<(Ears, Vec<String>)> {
+        let mut state = self.lock();
+        let room = state.room(session)?;
+        let (ears, mut news) = (room.listen(), room.outbox.all_news());
+        news.extend(of_session(&state.decisions, session));
+        Some((ears, news))
+    }
+
+    /// All that counts of a session, for one who missed some of it.
+    pub(crate) fn again(&self, session: &str) -> Vec<String> {
+        let state = self.lock();
+        let mut news = state.rooms.get(session).map(|room| room.outbox.all_news_since_long()).unwrap_or_default();
+        news.extend(of_session(&state.decisions, session));
+        news
+    }
+
+    /// A client wants to say something to Claude; what to tell it alone.
+    pub(crate) fn post(&self, from: From<'_>, may: bool, content: &str, id: Option<String>) -> Option<String> {
+        let shown = id.as_deref().map_or(Json::Null, |id| json!(id.chars().take(MAX_ID).collect::<String>()));
+        self.try_post(from, may, content, id).unwrap_or_else(|reason| Some(refusal(NOT_SENT, &reason, &shown)))
+    }
+
+    fn try_post(
+        &self,
+        From { session, .. }: From<'_>,
+        may: bool,
+        content: &str,
+        id: Option<String>,
+    ) -> Result<Option<String>, String> {
+        let writing = self.judge(may)?;
+        if id.as_deref().is_some_and(|id| !is_id(id)) {
+            return Err(format!("an id is 1 to {MAX_ID} letters, digits, - and _"));
+        }
+        if content.len() > self.limits.message_bytes {
+            return Err(format!("a message has at most {} bytes", self.limits.message_bytes));
+        }
+        let words = words::plain(content);
+        if words.is_empty() {
+            return Err("nothing is left of it without control characters".to_owned());
+        }
+        let is_command = words::is_command(&words);
+        if is_command && !writing.commands {
+            return Err("commands are not allowed: web.commands is false".to_owned());
+        }
+        let mut state = self.lock();
+        if let Some(id) = &id
+            && let Some(news) = state.rooms.get(session).and_then(|room| room.outbox.news_of(id))
+        {
+            return Ok(Some(news));
+        }
+        if state.rooms.get(session).is_some_and(|room| room.outbox.len() >= self.limits.messages) {
+            return Err(format!("{} messages wait already", self.limits.messages));
+        }
+        if !state.bucket.take(self.limits.burst) {
+            return Err("too much at once: wait a moment".to_owned());
+        }
+        let key = state.key();
+        let id = id.unwrap_or_else(|| format!("nvim-{key}"));
+        let room = state.room(session).ok_or("too many sessions are written to")?;
+        room.outbox.push(Message { key, id, content: words, is_command, stage: Stage::Waiting });
+        let news = room.outbox.all_news().pop();
+        news.into_iter().for_each(|text| room.tell(text));
+        if !room.has_courier {
+            room.has_courier = self.couriers.try_send(session.to_owned()).is_ok();
+        }
+        Ok(None)
+    }
+
+    /// A client wants a message back; what to tell it alone.
+    pub(crate) fn cancel(&self, from: From<'_>, may: bool, id: &str) -> Option<String> {
+        let name = json!(id.chars().take(MAX_ID).collect::<String>());
+        let refused = |reason: &str| Some(refusal("Failed to cancel message", reason, &name));
+        let writing = match self.judge(may) {
+            Ok(writing) => writing,
+            Err(reason) => return refused(&reason),
+        };
+        let mut state = self.lock();
+        let Some(room) = state.rooms.get_mut(from.session) else { return refused("there is no such message") };
+        match room.outbox.take_back(id) {
+            TakeBack::Done(key) => {
+                end(room, key, End::Dropped("cancelled".to_owned()));
+                None
+            }
+            TakeBack::AskEditor(key) => {
+                state.asked.insert(key, Asker { session: from.session.to_owned(), socket: from.socket, id: name });
+                drop(state);
+                writing.editor.ask(Ask::TakeBack { key });
+                None
+            }
+            TakeBack::TooLate => refused("Claude has it already, or it is over"),
+            TakeBack::Unknown => refused("there is no such message"),
+        }
+    }
+
+    /// A client answers a decision; what to tell it alone.
+    pub(crate) fn decide(&self, from: From<'_>, may: bool, decision: u64, answer: Answer) -> Option<String> {
+        self.try_decide(from, may, decision, answer)
+            .err()
+            .map(|reason| refusal("Failed to decide", &reason, &json!(decision)))
+    }
+
+    fn try_decide(&self, from: From<'_>, may: bool, id: u64, answer: Answer) -> Result<(), String> {
+        let writing = self.judge(may)?;
+        let Answer { choice, message, answers } = answer;
+        let message = message.map(|words| words::plain(&words)).filter(|words| !words.is_empty());
+        let length = answers.iter().flatten().map(|(question, answer)| question.len() + answer.len()).sum::<usize>();
+        if length > MAX_WORDS || message.as_ref().is_some_and(|words| words.len() > MAX_WORDS) {
+            return Err(format!("words to Claude have at most {MAX_WORDS} bytes"));
+        }
+        let mut state = self.lock();
+        let decision = state.decisions.get(&id).filter(|decision| decision.session == from.session);
+        let decision = decision.ok_or("nothing of that number waits: it may have been answered")?;
+        let chosen = decision.choices.iter().find(|known| known.id == choice);
+        let chosen = chosen.ok_or("there is no such choice")?;
+        if message.is_some() && !chosen.message {
+            return Err("no words go with that choice".to_owned());
+        }
+        if chosen.answers && answers.is_none() {
+            return Err("that choice needs answers".to_owned());
+        }
+        if !state.bucket.take(self.limits.burst) {
+            return Err("too much at once: wait a moment".to_owned());
+        }
+        let key = state.key();
+        state.asked.insert(key, Asker { session: from.session.to_owned(), socket: from.socket, id: json!(id) });
+        drop(state);
+        let answers = answers.map(|answers| {
+            answers.into_iter().map(|(question, answer)| (question, words::plain(&answer))).collect::<BTreeMap<_, _>>()
+        });
+        if writing.editor.ask(Ask::Decide { key, decision: id, choice, message, answers }) {
+            return Ok(());
+        }
+        self.lock().asked.remove(&key);
+        Err("Neovim has too much to do".to_owned())
+    }
+
+    fn judge(&self, may: bool) -> Result<&Writing, String> {
+        let writing = self.writing.as_ref().ok_or(READ_ONLY)?;
+        if may { Ok(writing) } else { Err("writing is off here: send {\"type\":\"write\",\"on\":true}".to_owned()) }
+    }
+
+    /// The editor tells something.
+    pub(crate) fn take(&self, told: Told) {
+        let mut state = self.lock();
+        match told {
+            Told::Sent { key } => {
+                let Some(room) = state.room_of(key) else { return };
+                if let Some(message) = room.outbox.get_mut(key) {
+                    message.stage = Stage::Sent;
+                }
+                room.outbox.all_news().into_iter().for_each(|text| room.tell(text));
+                room.changed.notify_one();
+                if let Some(Asker { session, socket, id }) = state.asked.remove(&key)
+                    && let Some(room) = state.rooms.get(&session)
+                {
+                    let text = refusal("Failed to cancel message", "Claude has it already, or it is over", &id);
+                    room.tell_to(Some(socket), text);
+                }
+            }
+            Told::Failed { key, reason, all } => {
+                state.asked.remove(&key);
+                let Some(room) = state.room_of(key) else { return };
+                let others = if all { room.outbox.not_sent() } else { Vec::new() };
+                for key in std::iter::once(key).chain(others) {
+                    end(room, key, End::Dropped(reason.clone()));
+                }
+            }
+            Told::Decision(decision) => open(&mut state, decision),
+            Told::Closed { id, outcome } => {
+                let Some(decision) = state.decisions.remove(&id) else { return };
+                if let Some(room) = state.rooms.get(&decision.session) {
+                    room.tell(Outward::DecisionClosed { id, outcome: &outcome }.text());
+                }
+            }
+            Told::Decided { key, error } => {
+                let Some(Asker { session, socket, id }) = state.asked.remove(&key) else { return };
+                if let (Some(reason), Some(room)) = (error, state.rooms.get(&session)) {
+                    room.tell_to(Some(socket), refusal("Failed to decide", &reason, &id));
+                }
+            }
+        }
+    }
+
+    /// Claude says something in a session.
+    pub(crate) fn say(&self, session: &str, kind: &str, event: &str) {
+        let mut state = self.lock();
+        let Some(room) = state.room(session) else { return };
+        room.say(kind, event);
+        if room.is_empty() {
+            state.rooms.remove(session);
+        }
+    }
+
+    /// What Claude was saying in a session is void.
+    pub(crate) fn break_off(&self, session: &str) {
+        let mut state = self.lock();
+        if let Some(room) = state.rooms.get_mut(session) {
+            room.break_off();
+        }
+    }
+
+    /// The message of a session whose turn it is. Where there is none, its courier may go.
+    pub(crate) fn next(&self, session: &str) -> Option<(Parcel, Arc<Notify>)> {
+        let mut state = self.lock();
+        let room = state.rooms.get_mut(session)?;
+        let Some(message) = room.outbox.first() else {
+            room.has_courier = false;
+            return None;
+        };
+        let Message { key, content, is_command, .. } = message;
+        Some((Parcel { key: *key, text: content.clone(), is_command: *is_command }, Arc::clone(&room.changed)))
+    }
+
+    /// Hands a message to the editor.
+    pub(crate) fn deliver(&self, session: &str, parcel: &Parcel) {
+        let Some(writing) = &self.writing else { return };
+        {
+            let mut state = self.lock();
+            let Some(message) = state.room_of(parcel.key).and_then(|room| room.outbox.get_mut(parcel.key)) else {
+                return;
+            };
+            message.stage = Stage::Offered;
+        }
+        let Parcel { key, ref text, is_command: command } = *parcel;
+        if !writing.editor.ask(Ask::Deliver { key, session: session.to_owned(), text: text.clone(), command }) {
+            self.end(session, key, End::Dropped("Neovim has too much to do".to_owned()));
+        }
+    }
+
+    /// How far a message is; nothing once it is over.
+    pub(crate) fn stage(&self, session: &str, key: u64) -> Option<Stage> {
+        self.lock().rooms.get(session)?.outbox.stage(key)
+    }
+
+    /// A message is over.
+    pub(crate) fn end(&self, session: &str, key: u64, how: End) {
+        let mut state = self.lock();
+        if let Some(room) = state.rooms.get_mut(session) {
+            end(room, key, how);
+        }
+    }
+}
+
+/// How a decision is answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) choice: String,
+    pub(crate) message: Option<String>,
+    pub(crate) answers: Option<BTreeMap<String, String>>,
+}
+
+fn end(room: &mut Room, key: u64, how: End) {
+    let Some(text) = room.outbox.end(key, how) else { return };
+    room.tell(text);
+    // Those behind it moved up.
+    room.outbox.all_news().into_iter().for_each(|text| room.tell(text));
+    room.changed.notify_one();
+}
+
+fn open(state: &mut State, decision: Decision) {
+    let text = text_of(&decision);
+    if state.decisions.len() >= MAX_DECISIONS || text.len() > MAX_DECISION {
+        tracing::warn!(decision = decision.id, "too much waits for clients to be told of all of it");
+        return;
+    }
+    if let Some(room) = state.rooms.get(&decision.session) {
+        room.tell(text);
+    }
+    state.decisions.insert(decision.id, decision);
+}
+
+fn text_of(Decision { id, choices, about, .. }: &Decision) -> String {
+    Outward::Decision { id: *id, choices, about }.text()
+}
+
+fn of_session(decisions: &BTreeMap<u64, Decision>, session: &str) -> Vec<String> {
+    decisions.values().filter(|decision| decision.session == session).map(text_of).collect()
+}
+
+fn refusal(error: &str, reason: &str, id: &Json) -> String {
+    Outward::Error { error, reason: Some(reason), id: (!id.is_null()).then_some(id) }.text()
+}
+
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.len() <= MAX_ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}

@@ -1,0 +1,107 @@
+//! What a CLI in a terminal shows, as its hook `MessageDisplay` tells: batches of whole lines, told on as the pieces of a text that
+//! the Messages API would stream. Nothing is made up beside where a message begins and ends.
+//!
+//! Source: CLI 2.1.329, which posts `{session_id, message_id, index, final, delta, …}` and shows nothing where nobody answers.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper::{Request, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use crate::answer::{self, Answer};
+use crate::desk::Desk;
+use crate::server::Site;
+
+/// Bytes of one batch.
+const MAX_BATCH: usize = 256 * 1024;
+/// Letters of a text that go into one piece.
+const PIECE: usize = 2 * 1024;
+
+#[derive(Deserialize)]
+struct Batch {
+    session_id: String,
+    message_id: String,
+    index: u64,
+    #[serde(rename = "final")]
+    is_final: bool,
+    delta: String,
+}
+
+/// Takes a batch of who showed the hook's own token.
+pub(crate) async fn take(site: &Site, request: Request<Incoming>) -> Answer {
+    let body = tokio::time::timeout(site.limits.handshake, Limited::new(request.into_body(), MAX_BATCH).collect());
+    let Ok(Ok(body)) = body.await else { return answer::error(StatusCode::BAD_REQUEST, "Bad request") };
+    match read(&body.to_bytes()) {
+        Some(batch) => {
+            say(&site.desk, &batch);
+            // No word on what is shown.
+            answer::json(StatusCode::OK, &json!({}))
+        }
+        None => answer::error(StatusCode::BAD_REQUEST, "Bad request"),
+    }
+}
+
+fn read(body: &Bytes) -> Option<Batch> {
+    serde_json::from_slice(body).ok()
+}
+
+fn say(desk: &Desk, batch: &Batch) {
+    for event in events(batch) {
+        let kind = event["type"].as_str().unwrap_or_default();
+        desk.say(&batch.session_id, kind, &event.to_string());
+    }
+}
+
+fn events(Batch { message_id, index, is_final, delta, .. }: &Batch) -> Vec<Json> {
+    let mut events = Vec::new();
+    if *index == 0 {
+        events.push(json!({ "type": "message_start", "message": { "id": message_id, "role": "assistant" } }));
+        let block = json!({ "type": "text", "text": "" });
+        events.push(json!({ "type": "content_block_start", "index": 0, "content_block": block }));
+    }
+    let mut rest = delta.as_str();
+    while !rest.is_empty() {
+        let end = rest.char_indices().nth(PIECE).map_or(rest.len(), |(at, _)| at);
+        let (text, more) = rest.split_at(end);
+        let delta = json!({ "type": "text_delta", "text": text });
+        events.push(json!({ "type": "content_block_delta", "index": 0, "delta": delta }));
+        rest = more;
+    }
+    if *is_final {
+        events.push(json!({ "type": "content_block_stop", "index": 0 }));
+        events.push(json!({ "type": "message_stop" }));
+    }
+    events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(index: u64, is_final: bool, delta: &str) -> Vec<Json> {
+        let batch = json!({ "session_id": "s", "message_id": "m", "index": index, "final": is_final, "delta": delta });
+        events(&read(&Bytes::from(batch.to_string())).unwrap())
+    }
+
+    fn text(events: &[Json]) -> String {
+        events.iter().filter_map(|event| event["delta"]["text"].as_str()).collect()
+    }
+
+    #[test]
+    fn batches_are_one_message_with_a_start_and_an_end() {
+        let all = [batch(0, false, "one\n"), batch(1, false, "two\n"), batch(2, true, "end")].concat();
+        let kinds: Vec<_> = all.iter().map(|event| event["type"].as_str().unwrap()).collect();
+        assert_eq!(kinds[..2], ["message_start", "content_block_start"]);
+        assert_eq!(kinds[kinds.len() - 2..], ["content_block_stop", "message_stop"]);
+        assert_eq!(text(&all), "one\ntwo\nend");
+    }
+
+    #[test]
+    fn a_long_batch_goes_in_pieces_that_end_where_letters_end() {
+        let long = "ä".repeat(3 * PIECE + 1);
+        let all = batch(1, false, &long);
+        assert_eq!((all.len(), text(&all)), (4, long));
+    }
+}

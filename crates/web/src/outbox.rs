@@ -1,0 +1,220 @@
+//! The messages of one session on their way to Claude, in order: each is queued, handed to the editor, sent, and at last found in
+//! the transcript or given up. Nothing waits here and nothing is told: the desk does both.
+//!
+//! Invariants: one message at a time is with the editor or with Claude; each ends once; what a client calls a message names one
+//! message only, as long as it is remembered.
+
+use std::collections::VecDeque;
+
+use crate::frames::Outward;
+
+/// Messages that ended and are still known by their ids.
+const REMEMBERED: usize = 64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Others are before it, or nobody took it yet.
+    Waiting,
+    /// The editor has it.
+    Offered,
+    /// Claude has it.
+    Sent,
+}
+
+/// How a message ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It is this line.
+    Ack(String),
+    /// It is not sent, or nobody knows.
+    Dropped(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) key: u64,
+    pub(crate) id: String,
+    pub(crate) content: String,
+    pub(crate) is_command: bool,
+    pub(crate) stage: Stage,
+}
+
+/// What becomes of a wish to take a message back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum TakeBack {
+    /// It was not handed on yet: it is gone.
+    Done(u64),
+    /// The editor may still have it.
+    AskEditor(u64),
+    /// Claude has it.
+    TooLate,
+    /// There is none of that name.
+    Unknown,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    messages: VecDeque<Message>,
+    ended: VecDeque<(String, End)>,
+}
+
+impl End {
+    pub(crate) fn text(&self, id: &str) -> String {
+        match self {
+            Self::Ack(uuid) => Outward::Ack { id, uuid }.text(),
+            Self::Dropped(reason) => Outward::Unqueued { id, reason }.text(),
+        }
+    }
+}
+
+impl Outbox {
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, message: Message) {
+        self.messages.push_back(message);
+    }
+
+    /// The last news of a message, by the client's name for it.
+    pub(crate) fn news_of(&self, id: &str) -> Option<String> {
+        let waiting = self.messages.iter().enumerate().find(|(_, message)| message.id == id);
+        if let Some((at, message)) = waiting {
+            return Some(self.news(at, message));
+        }
+        let (_, end) = self.ended.iter().rev().find(|(known, _)| known == id)?;
+        Some(end.text(id))
+    }
+
+    fn news(&self, at: usize, Message { id, content, stage, .. }: &Message) -> String {
+        match stage {
+            Stage::Sent => Outward::Sent { id }.text(),
+            // What Claude has waits no more.
+            Stage::Waiting | Stage::Offered => {
+                let sent = self.messages.iter().filter(|message| message.stage == Stage::Sent).count();
+                Outward::Queued { id, position: at + 1 - sent, content }.text()
+            }
+        }
+    }
+
+    /// The last news of every message that has not ended.
+    pub(crate) fn all_news(&self) -> Vec<String> {
+        self.messages.iter().enumerate().map(|(at, message)| self.news(at, message)).collect()
+    }
+
+    /// The same, and of those that ended: for whoever missed some.
+    pub(crate) fn all_news_since_long(&self) -> Vec<String> {
+        let ended = self.ended.iter().map(|(id, end)| end.text(id));
+        ended.chain(self.all_news()).collect()
+    }
+
+    /// The one whose turn it is.
+    pub(crate) fn first(&self) -> Option<&Message> {
+        self.messages.front()
+    }
+
+    pub(crate) fn get_mut(&mut self, key: u64) -> Option<&mut Message> {
+        self.messages.iter_mut().find(|message| message.key == key)
+    }
+
+    pub(crate) fn stage(&self, key: u64) -> Option<Stage> {
+        self.messages.iter().find(|message| message.key == key).map(|message| message.stage)
+    }
+
+    /// Somebody wants a message back.
+    pub(crate) fn take_back(&self, id: &str) -> TakeBack {
+        match self.messages.iter().find(|message| message.id == id) {
+            Some(Message { stage: Stage::Waiting, key, .. }) => TakeBack::Done(*key),
+            Some(Message { stage: Stage::Offered, key, .. }) => TakeBack::AskEditor(*key),
+            Some(Message { stage: Stage::Sent, .. }) => TakeBack::TooLate,
+            None if self.ended.iter().any(|(known, _)| known == id) => TakeBack::TooLate,
+            None => TakeBack::Unknown,
+        }
+    }
+
+    /// A message ends; what is told of it, if it had not.
+    pub(crate) fn end(&mut self, key: u64, end: End) -> Option<String> {
+        let at = self.messages.iter().position(|message| message.key == key)?;
+        let message = self.messages.remove(at)?;
+        let text = end.text(&message.id);
+        if self.ended.len() >= REMEMBERED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((message.id, end));
+        Some(text)
+    }
+
+    /// The keys of all that Claude does not have.
+    pub(crate) fn not_sent(&self) -> Vec<u64> {
+        self.messages.iter().filter(|message| message.stage != Stage::Sent).map(|message| message.key).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+
+    fn outbox(count: u64) -> Outbox {
+        let mut outbox = Outbox::default();
+        for key in 1..=count {
+            let (id, content) = (format!("m{key}"), format!("text {key}"));
+            outbox.push(Message { key, id, content, is_command: false, stage: Stage::Waiting });
+        }
+        outbox
+    }
+
+    fn told(news: &[String]) -> Vec<Json> {
+        news.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn positions_count_those_that_still_wait() {
+        let mut outbox = outbox(3);
+        outbox.get_mut(1).unwrap().stage = Stage::Sent;
+        let expected = [
+            json!({ "type": "sent", "id": "m1" }),
+            json!({ "type": "queued", "id": "m2", "position": 1, "content": "text 2" }),
+            json!({ "type": "queued", "id": "m3", "position": 2, "content": "text 3" }),
+        ];
+        assert_eq!(told(&outbox.all_news()), expected);
+    }
+
+    #[test]
+    fn ends_once_and_is_still_known() {
+        let mut outbox = outbox(2);
+        let ack = outbox.end(1, End::Ack("u".to_owned())).unwrap();
+        assert_eq!(outbox.end(1, End::Dropped("late".to_owned())), None);
+        assert_eq!(outbox.news_of("m1"), Some(ack));
+        assert_eq!(outbox.take_back("m1"), TakeBack::TooLate);
+        for key in 10..10 + REMEMBERED as u64 {
+            outbox.push(Message {
+                key,
+                id: key.to_string(),
+                content: String::new(),
+                is_command: false,
+                stage: Stage::Waiting,
+            });
+            outbox.end(key, End::Dropped("x".to_owned()));
+        }
+        assert_eq!(outbox.news_of("m1"), None, "not for ever");
+        assert_eq!(outbox.ended.len(), REMEMBERED);
+    }
+
+    #[test]
+    fn only_what_claude_does_not_have_is_taken_back() {
+        let mut outbox = outbox(3);
+        outbox.get_mut(1).unwrap().stage = Stage::Sent;
+        outbox.get_mut(2).unwrap().stage = Stage::Offered;
+        assert_eq!(outbox.take_back("m1"), TakeBack::TooLate);
+        assert_eq!(outbox.take_back("m2"), TakeBack::AskEditor(2));
+        assert_eq!(outbox.take_back("m3"), TakeBack::Done(3));
+        assert_eq!(outbox.take_back("m4"), TakeBack::Unknown);
+        assert_eq!(outbox.not_sent(), [2, 3]);
+    }
+}

@@ -1,0 +1,114 @@
+//! One socket's part in its session: what it wants to write, and what it hears beside lines.
+
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use crate::desk::{Answer, Desk, From};
+use crate::frames::Inward;
+use crate::room::{Ears, Note, Piece};
+
+/// One socket's part in its session.
+pub(crate) struct Pen {
+    socket: u64,
+    /// This socket may write.
+    may_write: bool,
+    ears: Option<Ears>,
+    /// News of the session before, whose process went on with this one: what was on its way there still ends.
+    former: Option<broadcast::Receiver<Note>>,
+    /// The start of the message that is being said was heard.
+    heard_start: bool,
+}
+
+/// What a socket is to be told.
+pub(crate) enum Heard {
+    Text(Utf8Bytes),
+    /// Some of it was missed: all that counts is to be told again.
+    Missed,
+    Nothing,
+}
+
+impl Pen {
+    /// One that showed the token may write at once, if anybody may.
+    pub(crate) fn new(desk: &Desk, may_write: bool) -> Self {
+        let may_write = may_write && desk.may_write();
+        Self { socket: desk.socket(), may_write, ears: None, former: None, heard_start: false }
+    }
+
+    pub(crate) fn may_write(&self) -> bool {
+        self.may_write
+    }
+
+    /// Listens to a session from now on; what is to be told of it first.
+    pub(crate) fn listen(&mut self, desk: &Desk, session: &str) -> Vec<Utf8Bytes> {
+        self.former = self.ears.take().map(|ears| ears.news);
+        let Some((mut ears, news)) = desk.listen(session) else { return Vec::new() };
+        let said = std::mem::take(&mut ears.said);
+        self.heard_start = !said.is_empty();
+        self.ears = Some(ears);
+        news.into_iter().map(Utf8Bytes::from).chain(said).collect()
+    }
+
+    /// A client wants something; what to tell it.
+    pub(crate) fn hear(&mut self, desk: &Desk, session: &str, inward: Inward) -> Option<String> {
+        let from = From { session, socket: self.socket };
+        match inward {
+            Inward::Write { on } => {
+                let (may, text) = desk.write(on);
+                self.may_write = may;
+                Some(text)
+            }
+            Inward::UserMessage { content, id } => desk.post(from, self.may_write, &content, id),
+            Inward::CancelMessage { id } => desk.cancel(from, self.may_write, &id),
+            Inward::Decide { id, choice, message, answers } => {
+                desk.decide(from, self.may_write, id, Answer { choice, message, answers })
+            }
+            Inward::Auth { .. } | Inward::Subscribe { .. } => None,
+        }
+    }
+
+    /// The next thing that is told of its session; never, where it hears nothing.
+    pub(crate) async fn next(&mut self) -> Heard {
+        let Some(ears) = &mut self.ears else { return std::future::pending().await };
+        let former = async {
+            match &mut self.former {
+                Some(news) => news.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            note = former => match note {
+                Ok(Note { to, text }) if to.is_none_or(|to| to == self.socket) => Heard::Text(text),
+                Ok(_) | Err(RecvError::Lagged(_)) => Heard::Nothing,
+                Err(RecvError::Closed) => {
+                    self.former = None;
+                    Heard::Nothing
+                }
+            },
+            note = ears.news.recv() => match note {
+                Ok(Note { to, text }) if to.is_none_or(|to| to == self.socket) => Heard::Text(text),
+                Ok(_) => Heard::Nothing,
+                Err(RecvError::Lagged(_)) => Heard::Missed,
+                Err(RecvError::Closed) => self.deaf(),
+            },
+            piece = ears.speech.recv() => match piece {
+                Ok(Piece::Start(text)) => {
+                    self.heard_start = true;
+                    Heard::Text(text)
+                }
+                Ok(Piece::More(text)) if self.heard_start => Heard::Text(text),
+                Ok(Piece::More(_)) => Heard::Nothing,
+                Ok(Piece::Gap) | Err(RecvError::Lagged(_)) => {
+                    self.heard_start = false;
+                    Heard::Nothing
+                }
+                Err(RecvError::Closed) => self.deaf(),
+            },
+        }
+    }
+
+    fn deaf(&mut self) -> Heard {
+        self.ears = None;
+        Heard::Nothing
+    }
+}

@@ -1,0 +1,172 @@
+//! What all who read one session hear beside its lines: the messages on their way to Claude, what Claude is saying, what waits.
+//!
+//! Invariants: news reach everybody in one order, or they are told anew; what Claude says is told from the start of a message, or
+//! not at all, so nobody sees a text with a gap.
+
+use std::sync::Arc;
+
+use tokio::sync::{Notify, broadcast};
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use crate::outbox::Outbox;
+
+/// News that may wait for a reader, who is told anew what counts if he is slower.
+const MAX_NEWS: usize = 128;
+/// Pieces of what Claude says that may wait for a reader, and bytes of one: 4 MiB, shared by all of them.
+const MAX_SPEECH: usize = 512;
+const MAX_PIECE: usize = 8 * 1024;
+/// Bytes of the present message that are kept for those who come while it is said.
+const MAX_SAID: usize = 512 * 1024;
+
+/// Something to tell.
+#[derive(Debug, Clone)]
+pub(crate) struct Note {
+    /// To this socket alone.
+    pub(crate) to: Option<u64>,
+    pub(crate) text: Utf8Bytes,
+}
+
+/// A piece of what Claude says.
+#[derive(Debug, Clone)]
+pub(crate) enum Piece {
+    /// A message begins.
+    Start(Utf8Bytes),
+    More(Utf8Bytes),
+    /// Something is missing here: the rest of this message is of no use.
+    Gap,
+}
+
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub(crate) outbox: Outbox,
+    pub(crate) news: broadcast::Sender<Note>,
+    speech: broadcast::Sender<Piece>,
+    said: Said,
+    /// Something about its messages has changed.
+    pub(crate) changed: Arc<Notify>,
+    pub(crate) has_courier: bool,
+}
+
+/// The message that is being said, from its start.
+#[derive(Debug, Default)]
+struct Said {
+    pieces: Vec<Utf8Bytes>,
+    bytes: usize,
+    is_whole: bool,
+}
+
+/// What one reader hears.
+pub(crate) struct Ears {
+    pub(crate) news: broadcast::Receiver<Note>,
+    pub(crate) speech: broadcast::Receiver<Piece>,
+    /// Of the present message, what was said before.
+    pub(crate) said: Vec<Utf8Bytes>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            outbox: Outbox::default(),
+            news: broadcast::Sender::new(MAX_NEWS),
+            speech: broadcast::Sender::new(MAX_SPEECH),
+            said: Said::default(),
+            changed: Arc::default(),
+            has_courier: false,
+        }
+    }
+}
+
+impl Room {
+    pub(crate) fn listen(&self) -> Ears {
+        let said = if self.said.is_whole { self.said.pieces.clone() } else { Vec::new() };
+        Ears { news: self.news.subscribe(), speech: self.speech.subscribe(), said }
+    }
+
+    /// Nobody is here, and nothing is on its way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.outbox.is_empty()
+            && !self.has_courier
+            && self.said.pieces.is_empty()
+            && self.news.receiver_count() == 0
+            && self.speech.receiver_count() == 0
+    }
+
+    pub(crate) fn tell(&self, text: String) {
+        self.tell_to(None, text);
+    }
+
+    pub(crate) fn tell_to(&self, to: Option<u64>, text: String) {
+        // Nobody may be there.
+        self.news.send(Note { to, text: text.into() }).ok();
+    }
+
+    /// Claude says something: an event of the Messages API, as it came.
+    pub(crate) fn say(&mut self, kind: &str, event: &str) {
+        let text = Utf8Bytes::from(format!(r#"{{"type":"stream_event","event":{event}}}"#));
+        let is_start = kind == "message_start";
+        if is_start {
+            self.said = Said { is_whole: true, ..Said::default() };
+        }
+        let fits = text.len() <= MAX_PIECE;
+        self.said.bytes += text.len();
+        self.said.is_whole &= fits && self.said.bytes <= MAX_SAID;
+        if self.said.is_whole {
+            self.said.pieces.push(text.clone());
+        }
+        if kind == "message_stop" || !self.said.is_whole {
+            self.said.pieces = Vec::new();
+            self.said.is_whole = false;
+        }
+        let piece = match (fits, is_start) {
+            (true, true) => Piece::Start(text),
+            (true, false) => Piece::More(text),
+            (false, _) => Piece::Gap,
+        };
+        self.speech.send(piece).ok();
+    }
+
+    /// What was being said is void, or was broken off.
+    pub(crate) fn break_off(&mut self) {
+        self.said = Said::default();
+        self.speech.send(Piece::Gap).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(said: &[Utf8Bytes]) -> Vec<&str> {
+        said.iter().map(Utf8Bytes::as_str).collect()
+    }
+
+    #[test]
+    fn who_comes_late_hears_the_present_message_from_its_start() {
+        let mut room = Room::default();
+        room.say("content_block_delta", "1");
+        assert!(room.listen().said.is_empty(), "its start was not heard");
+        room.say("message_start", "2");
+        room.say("content_block_delta", "3");
+        let expected = [r#"{"type":"stream_event","event":2}"#, r#"{"type":"stream_event","event":3}"#];
+        assert_eq!(texts(&room.listen().said), expected);
+        room.say("message_stop", "4");
+        assert!(room.listen().said.is_empty() && room.is_empty());
+    }
+
+    #[test]
+    fn what_is_kept_of_a_message_is_bounded() {
+        let mut room = Room::default();
+        room.say("message_start", "0");
+        let long = "1".repeat(MAX_PIECE / 2);
+        for _ in 0..1000 {
+            room.say("content_block_delta", &long);
+            assert!(room.said.pieces.iter().map(|piece| piece.len()).sum::<usize>() <= MAX_SAID);
+        }
+        assert!(room.listen().said.is_empty());
+        room.say("message_start", "0");
+        let mut ears = room.listen();
+        room.say("content_block_delta", &"1".repeat(MAX_PIECE));
+        assert!(matches!(ears.speech.try_recv(), Ok(Piece::Gap)), "too much at once");
+        assert!(room.listen().said.is_empty());
+    }
+}

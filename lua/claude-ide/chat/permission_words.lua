@@ -1,0 +1,97 @@
+-- What an agent wants allowed, in words: the tool, its arguments, and the rules that it suggests.
+local M = {}
+
+---Where a rule is kept, for the person.
+---@type table<string, string>
+local DESTINATIONS = {
+  session = "this session",
+  localSettings = ".claude/settings.local.json",
+  projectSettings = ".claude/settings.json",
+  userSettings = "your settings",
+  cliArg = "this run",
+}
+
+---What a suggestion of the agent's would mean.
+---@param suggestion table
+---@return string
+function M.describe(suggestion)
+  local where = DESTINATIONS[suggestion.destination] or tostring(suggestion.destination or "?")
+  if suggestion.type == "setMode" then
+    return ("mode %s (%s)"):format(suggestion.mode, where)
+  elseif suggestion.type == "addDirectories" then
+    return ("work in %s (%s)"):format(table.concat(suggestion.directories or {}, ", "), where)
+  end
+  local rules = vim.tbl_map(function(rule)
+    return rule.ruleContent and ("%s(%s)"):format(rule.toolName, rule.ruleContent) or tostring(rule.toolName)
+  end, suggestion.rules or {})
+  return ("%s %s (%s)"):format(suggestion.behavior or "allow", table.concat(rules, ", "), where)
+end
+
+---@param ask table
+---@return string
+local function name_of(ask)
+  local server, tool = tostring(ask.tool_name):match("^mcp__(.-)__(.+)$")
+  return server and ("%s of %s"):format(tool, server) or ask.display_name or ask.tool_name
+end
+
+---@param value any
+---@return string
+local function shown(value)
+  if type(value) == "string" then
+    return value
+  end
+  local ok, text = pcall(vim.json.encode, value)
+  return ok and text or tostring(value)
+end
+
+---@param ask table
+---@return { [1]: string, [2]: string? }[]
+function M.lines(ask)
+  local lines, input = {}, type(ask.input) == "table" and ask.input or {}
+  local main = input.command or input.url or input.file_path or input.path or input.pattern
+  if main then
+    lines[1] = { shown(main), "ClaudeTranscriptInput" }
+  end
+  local names = vim.tbl_keys(input)
+  table.sort(names, function(left, right)
+    return tostring(left) < tostring(right)
+  end)
+  for _, name in ipairs(names) do
+    if input[name] ~= main and name ~= "description" then
+      lines[#lines + 1] = { ("%s: %s"):format(name, shown(input[name])), "ClaudeTranscriptArgument" }
+    end
+  end
+  local why = input.description or ask.description
+  if type(why) == "string" and why ~= main then
+    lines[#lines + 1] = { why, "ClaudeTranscriptDim" }
+  end
+  if type(ask.decision_reason) == "string" then
+    local reason = ask.decision_reason:gsub("\27%[[%d;]*m", "")
+    lines[#lines + 1] = { "Asked because: " .. reason, "ClaudeTranscriptNotice" }
+  end
+  if ask.blocked_path then
+    lines[#lines + 1] = { "It needs: " .. shown(ask.blocked_path), "ClaudeTranscriptNotice" }
+  end
+  return lines
+end
+
+---@param permission claude-ide.chat.Permission
+---@return string
+function M.title(permission)
+  local ask = permission.ask
+  return ("%s wants to use %s"):format(ask.agent_id and "A subagent" or permission.source.name, name_of(ask))
+end
+
+---What is to be allowed, as text.
+---@param permission claude-ide.chat.Permission
+---@return string
+function M.words(permission)
+  return vim
+    .iter(M.lines(permission.ask))
+    :map(function(line)
+      return line[1]
+    end)
+    :join("\n")
+end
+
+return M

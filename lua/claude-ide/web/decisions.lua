@@ -1,0 +1,133 @@
+-- What waits for a person, told to those who read its session over a socket, and their answers to it. The queue decides who was
+-- first (`claude-ide.decisions`); each kind knows how it is told and answered (`remote`).
+local M = {}
+
+---@type table<integer, claude-ide.Decision> that clients know of
+local known = {}
+local is_planned = false
+local unsubscribe = {} ---@type fun()[]
+
+---@param decision claude-ide.Decision
+---@return string?
+local function session_of(decision)
+  local source = decision.source
+  if source.session then
+    return source.session()
+  end
+  local live = source.client and require("claude-ide.sessions").of_client(source.client)
+  return live and live.id
+end
+
+---@param decision claude-ide.Decision
+local function open(decision)
+  local session = session_of(decision)
+  if not session then
+    return -- its session is not known yet, or never: looked at again when sessions change
+  end
+  known[decision.id] = decision
+  local remote = require("claude-ide.decisions").remote(decision)
+  local described ---@type claude-ide.decisions.Described
+  if remote then
+    local ok, told = xpcall(remote.describe, debug.traceback, decision)
+    if not ok then
+      return require("claude-ide.log").error("%s cannot be told to a page: %s", decision.kind, told)
+    end
+    described = told
+  else
+    described = { kind = "code", title = "Something waits in Neovim", choices = {} }
+  end
+  local told = vim.tbl_extend("force", described, { id = decision.id, session = session }) --[[@as table]]
+  if #described.choices == 0 then
+    told.choices = nil -- an empty table is an object in JSON
+  end
+  require("claude-ide.web.tell").tell({ decision = told })
+end
+
+---@param decision claude-ide.Decision
+local function close(decision)
+  known[decision.id] = nil
+  local remote = require("claude-ide.decisions").remote(decision)
+  if remote and remote.over then
+    remote.over(decision)
+  end
+  require("claude-ide.web.tell").tell({ closed = { id = decision.id, outcome = decision.state } })
+end
+
+local function look()
+  is_planned = false
+  for _, decision in pairs(vim.tbl_extend("force", {}, known)) do
+    if decision.state ~= "pending" then
+      close(decision)
+    end
+  end
+  for _, decision in ipairs(require("claude-ide.decisions").pending()) do
+    if not known[decision.id] then
+      open(decision)
+    end
+  end
+end
+
+---In a turn of its own: who changed the queue need not wait for it.
+local function plan()
+  if not is_planned then
+    is_planned = true
+    vim.schedule(function()
+      if #unsubscribe > 0 then
+        look()
+      end
+      is_planned = false
+    end)
+  end
+end
+
+---@param ask { key: integer, decision: integer, choice: string, message?: string, answers?: table<string, string> }
+---@return string? why not
+local function answer(ask)
+  local decision = known[ask.decision]
+  if not decision or decision.state ~= "pending" then
+    return "it was answered already"
+  end
+  local remote = require("claude-ide.decisions").remote(decision)
+  if not remote then
+    return "only Neovim can decide this"
+  end
+  local given = { choice = ask.choice, message = ask.message, answers = ask.answers }
+  local ok, err = xpcall(remote.answer, debug.traceback, decision, given)
+  if not ok then
+    require("claude-ide.log").error("a page's answer failed: %s", err)
+    return "this is a bug in claude-ide.nvim: `:Claude log` tells more"
+  end
+  return err
+end
+
+---A client answers.
+---@param ask { key: integer, decision: integer, choice: string, message?: string, answers?: table<string, string> }
+function M.decide(ask)
+  local err = answer(ask)
+  require("claude-ide.web.tell").tell({ decided = { key = ask.key, error = err } })
+end
+
+---Begins to tell.
+function M.attach()
+  if #unsubscribe == 0 then
+    local hub = require("claude-ide.hub")
+    unsubscribe = {
+      hub.on("decisions_changed", plan),
+      hub.on("session_changed", function()
+        if #require("claude-ide.decisions").pending() > 0 then
+          plan()
+        end
+      end),
+    }
+  end
+  plan()
+end
+
+function M.detach()
+  for _, stop in ipairs(unsubscribe) do
+    stop()
+  end
+  unsubscribe, known = {}, {}
+end
+
+return M

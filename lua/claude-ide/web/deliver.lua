@@ -1,0 +1,224 @@
+-- Takes what clients write to who can take it (route.lua), as soon as nobody else writes there: Claude is idle, nothing of the
+-- person's stands at its prompt, and nothing waits to be decided.
+-- Invariants: the library hands over one message of a session at a time, and hears once what became of it. What a person is
+-- typing is never mixed with it.
+local M = {}
+
+---How often is looked again while something waits: a draft that is taken back tells nobody.
+local LOOK_MS = 150
+---How long a CLI may take to go on with a session.
+local RESUME_MS = 90000
+---How long a message waits at most: the person may have gone.
+local PATIENCE_MS = 60 * 60 * 1000
+
+---@class claude-ide.web.Parcel
+---@field key integer
+---@field session string
+---@field text string
+---@field command boolean
+---@field since integer
+---@field ran boolean somebody ran the session when it came
+---@field resuming? "finding"|"started"
+
+---@type table<integer, claude-ide.web.Parcel>
+local waiting = {}
+local timer ---@type uv.uv_timer_t?
+local unsubscribe ---@type fun()?
+
+local function stop_looking()
+  if timer then
+    timer:stop()
+    timer:close()
+    timer = nil
+  end
+end
+
+---@param parcel claude-ide.web.Parcel
+---@param told table
+local function over(parcel, told)
+  if waiting[parcel.key] then
+    waiting[parcel.key] = nil
+    require("claude-ide.web.tell").tell(told)
+  end
+  if not next(waiting) then
+    stop_looking()
+  end
+end
+
+---@param parcel claude-ide.web.Parcel
+local function sent(parcel)
+  require("claude-ide.log").info("a message of a page was handed to session %s", parcel.session)
+  over(parcel, { sent = { key = parcel.key } })
+end
+
+---@param parcel claude-ide.web.Parcel
+---@param reason string
+---@param all? boolean nor will those be delivered that wait behind it
+local function failed(parcel, reason, all)
+  over(parcel, { failed = { key = parcel.key, reason = reason, all = all or false } })
+end
+
+---@param parcel claude-ide.web.Parcel
+---@param chat claude-ide.chat.Chat
+local function say(parcel, chat)
+  local is_free = chat.state == "idle" or chat.state == "ended"
+  if not is_free or #chat.queue > 0 or require("claude-ide.chat.asks").count(chat) > 0 then
+    return
+  end
+  local ok, err = chat:say(parcel.text, { { type = "text", text = parcel.text } })
+  if ok then
+    sent(parcel)
+  else
+    failed(parcel, err or "the chat takes no words")
+  end
+end
+
+---@param parcel claude-ide.web.Parcel
+---@param route claude-ide.web.Route
+local function type_it(parcel, route)
+  local state, prompt = route.live.state, require("claude-ide.terminal.prompt")
+  local is_idle = state.activity == "idle" and state.source == "record"
+  if not is_idle or not prompt.is_ready(route.buf) then
+    return
+  end
+  if prompt.submit(route.buf, parcel.text, parcel.command) then
+    sent(parcel)
+  else
+    failed(parcel, "Claude's terminal takes no words")
+  end
+end
+
+---No process runs the session: one is started, and what waits is typed when it is ready.
+---@param parcel claude-ide.web.Parcel
+local function resume(parcel)
+  if parcel.resuming then
+    local is_over = parcel.resuming == "started" and not require("claude-ide.terminal").is_running()
+    if is_over or vim.uv.now() - parcel.since > RESUME_MS then
+      failed(parcel, "Claude could not go on with this session")
+    end
+    return
+  end
+  if parcel.ran then
+    return failed(parcel, "Claude has ended", true)
+  end
+  parcel.resuming = "finding"
+  require("claude-ide.sessions.catalogue").find(parcel.session, function(item, err)
+    if waiting[parcel.key] ~= parcel then
+      return
+    elseif not item or item.summary.id ~= parcel.session then
+      return failed(parcel, err or "there is no such session any more")
+    elseif item.live then
+      return failed(parcel, ("it runs elsewhere (pid %d): write there"):format(item.live.pid))
+    end
+    local cwd = item.summary.cwd
+    if cwd and vim.fn.isdirectory(cwd) == 0 then
+      return failed(parcel, "the folder that it began in is gone")
+    end
+    local ok, why = require("claude-ide.terminal").open_in_background({ "--resume", parcel.session }, cwd)
+    if not ok then
+      return failed(parcel, why or "the terminal did not open")
+    end
+    parcel.resuming = "started"
+    require("claude-ide.ui.notice").info("A page wrote to a session: it goes on in the terminal.")
+  end)
+end
+
+---@param parcel claude-ide.web.Parcel
+local function try(parcel)
+  if vim.uv.now() - parcel.since > PATIENCE_MS then
+    return failed(parcel, "Claude was not free for an hour")
+  end
+  local route, why = require("claude-ide.web.route").of(parcel.session)
+  if not route then
+    return failed(parcel, why or "nobody can take it")
+  elseif route.kind == "dead" then
+    return resume(parcel)
+  end
+  parcel.ran = parcel.ran or not parcel.resuming
+  if route.kind == "chat" then
+    say(parcel, route.chat)
+  else
+    type_it(parcel, route)
+  end
+end
+
+local function look()
+  for _, parcel in pairs(vim.tbl_extend("force", {}, waiting)) do
+    local ok, trace = xpcall(try, debug.traceback, parcel)
+    if not ok then
+      require("claude-ide.log").error("a message of a page cannot be delivered: %s", trace)
+      failed(parcel, "this is a bug in claude-ide.nvim: `:Claude log` tells more")
+    end
+  end
+end
+
+local function look_again_and_again()
+  if not timer then
+    timer = assert(vim.uv.new_timer())
+    timer:start(LOOK_MS, LOOK_MS, vim.schedule_wrap(look))
+  end
+end
+
+---@type table<string, fun(ask: table)>
+local ASKS = {}
+
+function ASKS.deliver(ask)
+  waiting[ask.key] = {
+    key = ask.key,
+    session = ask.session,
+    text = ask.text,
+    command = ask.command,
+    since = vim.uv.now(),
+    ran = false,
+  }
+  look_again_and_again()
+  look()
+end
+
+function ASKS.take_back(ask)
+  local parcel = waiting[ask.key]
+  if parcel then
+    failed(parcel, "cancelled")
+  end
+end
+
+function ASKS.decide(ask)
+  require("claude-ide.web.decisions").decide(ask)
+end
+
+---@param change claude-ide.sessions.LiveChange
+local function session_changed(change)
+  for _, parcel in pairs(vim.tbl_extend("force", {}, waiting)) do
+    if change.previous == parcel.session then
+      failed(parcel, "Claude went on with another conversation", true)
+    elseif change.session.id == parcel.session and change.session.state.activity == "gone" and parcel.ran then
+      failed(parcel, "Claude has ended", true)
+    end
+  end
+  look()
+end
+
+---Begins to take what clients write.
+function M.attach()
+  require("claude-ide.ui.typing").attach("web")
+  require("claude-ide.wake").on({ "web_ask" }, function(event)
+    local take = ASKS[event.ask.type]
+    if take then
+      take(event.ask)
+    end
+  end)
+  unsubscribe = unsubscribe or require("claude-ide.hub").on("session_changed", session_changed)
+end
+
+---Nothing is taken any more, and nobody waits for what was.
+function M.detach()
+  waiting = {}
+  stop_looking()
+  require("claude-ide.ui.typing").detach("web")
+  if unsubscribe then
+    unsubscribe()
+    unsubscribe = nil
+  end
+end
+
+return M

@@ -1,0 +1,180 @@
+"""Writing over the subscribe socket, with the real CLI: a message reaches the CLI that runs, and is found in its transcript."""
+
+import os
+import signal
+
+import pytest
+
+from harness.cli import submitting
+from harness.mock_api import Reply
+from harness.site import Site
+
+pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
+
+OPTS = {"web": {"port": 0, "write": True}}
+IDLE = "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'"
+SESSION = "return require('claude-ide.terminal').session().id"
+
+
+def told(mock_api, words):
+    """How often the model was told these words as a prompt of its own."""
+    count = 0
+    for message in mock_api.conversation():
+        content = message["content"]
+        texts = [content] if isinstance(content, str) else [block.get("text", "") for block in content]
+        count += message["role"] == "user" and any(text.strip() == words for text in texts)
+    return count
+
+
+@pytest.fixture
+def nvim(start_with_claude, mock_api):
+    """A Neovim with the CLI in its terminal, which has answered once."""
+    nvim = start_with_claude(opts=OPTS)
+    Site(nvim)  # before the CLI: it tells what it shows to who serves it
+    nvim.keys(":Claude<CR>")
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
+    nvim.wait_screen("manual mode on")
+    mock_api.script(Reply(text="Hello."))
+    nvim.keys("begin")
+    nvim.wait_screen("begin")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    nvim.wait(IDLE, what="the turn to be over")
+    return nvim
+
+
+@pytest.fixture
+def site(nvim):
+    site = Site(nvim)
+    nvim.wait(lambda: site.has(nvim.lua(SESSION)), what="the session to be listed")
+    return site
+
+
+def test_a_message_reaches_the_terminals_cli_and_is_acknowledged(nvim, site, mock_api):
+    with site.read(nvim.lua(SESSION)) as reader:
+        reader.until({"type": "caught_up"})
+        assert [state["canWrite"] for state in reader.of_type("state")] == [True]
+        mock_api.script(Reply(text="It is four."))
+        reader.say(type="user_message", content="two and two?\x1b[31m", id="m1")
+        reader.until({"type": "sent", "id": "m1"})
+        ack = reader.until({"type": "ack", "id": "m1"})
+        reader.until(lambda frame: (frame.get("event") or {}).get("type") == "message_stop", what="all of what is shown")
+        events = [frame["event"] for frame in reader.of_type("stream_event")]
+        assert "".join(event.get("delta", {}).get("text", "") for event in events).strip() == "It is four."
+        assert events[0]["type"] == "message_start"
+        (line,) = [frame for frame in reader.frames if frame.get("uuid") == ack["uuid"]]
+        assert line["message"]["content"] == "two and two?"
+        assert told(mock_api, "two and two?") == 1
+
+
+def test_what_comes_while_claude_works_waits_and_goes_in_order_each_once(nvim, site, mock_api):
+    path = str(nvim.project / "slow.txt")
+    with site.read(nvim.lua(SESSION)) as reader:
+        reader.until({"type": "caught_up"})
+        mock_api.script(Reply(calls=[("Bash", {"command": f"sleep 3; echo done > {path}", "description": "wait"})]))
+        reader.say(type="user_message", id="m0", content="wait a moment")
+        # It asks for the permission to run that: Claude waits, and so does everything else.
+        reader.until(lambda frame: frame.get("type") == "state" and frame["state"] == "waiting")
+        for number in (1, 2, 3):
+            reader.say(type="user_message", id=f"m{number}", content=f"message {number}")
+            reader.until({"type": "queued", "id": f"m{number}"})
+        mock_api.script(*[Reply(text="Yes.") for _ in range(4)])
+        nvim.keys("1")
+        for number in (1, 2, 3):
+            reader.until({"type": "ack", "id": f"m{number}"})
+    acks = [ack["id"] for ack in reader.of_type("ack")]
+    assert acks == ["m0", "m1", "m2", "m3"]
+    assert [told(mock_api, f"message {number}") for number in (1, 2, 3)] == [1, 1, 1]
+
+
+def test_a_diff_of_the_cli_is_accepted_over_the_socket_and_written_once(nvim, site, mock_api):
+    file = nvim.project / "a.txt"
+    file.write_text("one\ntwo\n")
+    change = ("Edit", {"file_path": str(file), "old_string": "two", "new_string": "TWO"})
+    with site.read(nvim.lua(SESSION)) as reader, site.read(nvim.lua(SESSION), "?last=0") as other:
+        reader.until({"type": "caught_up"})
+        mock_api.script(Reply(calls=[("Read", {"file_path": str(file)})]), Reply(calls=[change]), Reply(text="Done."))
+        reader.say(type="user_message", id="m", content="change it")
+        decision = reader.until({"type": "decision"})
+        assert decision["kind"] == "diff" and "-two\n+TWO" in decision["files"][0]["diff"]
+        assert file.read_text() == "one\ntwo\n"
+        nvim.wait("require('claude-ide.diff').list()[1] ~= nil and require('claude-ide.diff').list()[1].seen ~= nil")
+        other.until({"type": "decision", "id": decision["id"]})
+        reader.say(type="decide", id=decision["id"], choice="accept")
+        for socket in (reader, other):
+            closed = socket.until({"type": "decision_closed", "id": decision["id"]})
+            assert closed["outcome"] == "accepted"
+        nvim.wait(lambda: file.read_text() == "one\nTWO\n", what="the file")
+        reader.until(lambda frame: "Done." in str(frame), what="the end of the turn")
+        other.say(type="decide", id=decision["id"], choice="accept")
+        assert "answered" in other.until({"type": "error"})["reason"]
+    assert file.read_text() == "one\nTWO\n"
+
+
+def test_after_clear_the_socket_goes_along_and_writes_to_the_new_session(nvim, site, mock_api):
+    before = nvim.lua(SESSION)
+    with site.read(before) as reader:
+        reader.until({"type": "caught_up"})
+        nvim.keys("/clear<CR>")
+        after = reader.until({"type": "session", "previous": before})["sessionId"]
+        nvim.wait(IDLE)
+        mock_api.script(Reply(text="Fresh."))
+        reader.say(type="user_message", id="m", content="who are you?")
+        reader.until({"type": "ack", "id": "m"})
+        reader.until(lambda frame: "Fresh." in str(frame), what="the answer")
+        assert nvim.lua(SESSION) == after
+
+
+def test_one_that_is_killed_takes_what_waits_along_and_then_goes_on_anew(nvim, site, mock_api):
+    session = nvim.lua(SESSION)
+    pid = nvim.lua("return require('claude-ide.terminal').session().pid")
+    with site.read(session) as reader:
+        reader.until({"type": "caught_up"})
+        mock_api.script(Reply(calls=[("Bash", {"command": "sleep 60; echo x > y", "description": "wait"})]))
+        reader.say(type="user_message", id="m0", content="wait a moment")
+        reader.until(lambda frame: frame.get("type") == "state" and frame["state"] == "waiting")
+        reader.say(type="user_message", id="m1", content="lost")
+        reader.until({"type": "queued", "id": "m1"})
+        os.kill(pid, signal.SIGKILL)
+        assert reader.until({"type": "unqueued", "id": "m1"})["reason"] == "Claude has ended"
+        reader.until({"type": "state", "state": "gone"})
+        # What is written now starts it again, where it was.
+        nvim.wait("not require('claude-ide.terminal').is_running()", what="the terminal to have seen the end")
+        mock_api.script(Reply(text="Back."))
+        reader.say(type="user_message", id="m2", content="are you there?")
+        reader.until({"type": "ack", "id": "m2"})
+        reader.until(lambda frame: "Back." in str(frame), what="the answer")
+        assert nvim.lua(SESSION) == session
+    assert told(mock_api, "lost") == 0 and told(mock_api, "are you there?") == 1
+
+
+def test_a_chat_is_written_to_and_read_as_it_speaks(start_with_claude, mock_api):
+    nvim = start_with_claude(opts=OPTS)
+    mock_api.script(Reply(text="Hello."))
+    nvim.lua("vim.cmd.Claude({ args = { 'chat', 'begin' } })")
+    nvim.wait("require('claude-ide.chat').current().state == 'idle'", what="the turn to be over")
+    site, session = Site(nvim), nvim.lua("return require('claude-ide.chat').current().session")
+    nvim.wait(lambda: site.has(session), what="the session to be listed")
+    file = nvim.project / "new.txt"
+    with site.read(session) as reader:
+        reader.until({"type": "caught_up"})
+        mock_api.script(Reply(text="It is four, I think."))
+        reader.say(type="user_message", id="m1", content="two and two?")
+        reader.until({"type": "ack", "id": "m1"})
+        reader.until(lambda frame: frame.get("type") == "assistant" and "four" in str(frame), what="the answer")
+        events = [frame["event"] for frame in reader.of_type("stream_event")]
+        assert events[0]["type"] == "message_start" and "content_block_delta" in [event["type"] for event in events]
+        text = "".join(event.get("delta", {}).get("text", "") for event in events)
+        assert text == "It is four, I think."
+        write = ("Write", {"file_path": str(file), "content": "new\n"})
+        mock_api.script(Reply(calls=[write]), Reply(text="Written."))
+        reader.say(type="user_message", id="m2", content="write it")
+        decision = reader.until({"type": "decision"})
+        assert decision["kind"] == "diff" and "+new" in decision["files"][0]["diff"]
+        reader.say(type="user_message", id="m3", content="and then?")
+        reader.until({"type": "queued", "id": "m3"})
+        nvim.wait("(require('claude-ide.diff').list()[1] or {}).seen ~= nil")
+        mock_api.script(Reply(text="Written."), Reply(text="Nothing."))
+        reader.say(type="decide", id=decision["id"], choice="accept")
+        reader.until({"type": "decision_closed", "id": decision["id"], "outcome": "accepted"})
+        reader.until({"type": "ack", "id": "m3"})
+        assert file.read_text() == "new\n"

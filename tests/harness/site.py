@@ -1,0 +1,85 @@
+"""A client of the page's socket that writes: what it is told, in order, until something comes."""
+
+import json
+import time
+import urllib.request
+
+from websockets.sync.client import connect as open_socket
+
+LONG = 60
+
+
+class Reader:
+    """One socket of a session."""
+
+    def __init__(self, site, session, query=""):
+        self.frames = []
+        self.connection = open_socket(
+            f"ws://{site.at}/api/claude/sessions/{session}/subscribe{query}",
+            additional_headers=site.headers,
+            open_timeout=LONG,
+            max_size=None,
+            compression=None,
+        )
+
+    def __enter__(self):
+        self.socket = self.connection.__enter__()
+        return self
+
+    def __exit__(self, *why):
+        self.connection.__exit__(*why)
+
+    def say(self, **frame):
+        self.socket.send(json.dumps(frame))
+
+    def until(self, matches, what="a frame"):
+        """Reads on to the first frame that matches; a dict: that has these fields."""
+        if isinstance(matches, dict):
+            wanted = matches
+            what = str(wanted)
+
+            def matches(frame):
+                return all(frame.get(key) == value for key, value in wanted.items())
+
+        deadline = time.monotonic() + LONG
+        seen = []
+        while time.monotonic() < deadline:
+            try:
+                frame = json.loads(self.socket.recv(timeout=max(deadline - time.monotonic(), 0.01)))
+            except TimeoutError:
+                break
+            self.frames.append(frame)
+            seen.append(frame)
+            if matches(frame):
+                return frame
+        tail = [str(frame)[:300] for frame in seen[-30:]]
+        raise AssertionError(f"no {what} came, but: {tail}")
+
+    def of_type(self, kind):
+        return [frame for frame in self.frames if frame.get("type") == kind]
+
+
+class Site:
+    """What a Neovim serves, for one who has its token."""
+
+    def __init__(self, nvim):
+        self.nvim = nvim
+        nvim.lua("assert(require('claude-ide.web').start())")
+        self.info = nvim.lua("return require('claude-ide.web').info()")
+        self.at = f"127.0.0.1:{self.info['port']}"
+        self.headers = {"Authorization": f"Bearer {self.info['token']}"}
+
+    def get(self, path):
+        request = urllib.request.Request(f"http://{self.at}{path}", headers=self.headers)
+        with urllib.request.urlopen(request, timeout=LONG) as answer:
+            return json.load(answer)
+
+    def has(self, session):
+        try:
+            self.get(f"/api/claude/sessions/{session}")
+        except OSError:
+            return False
+        return True
+
+    def read(self, session, query=""):
+        return Reader(self, session, query)

@@ -1,0 +1,209 @@
+"""Messages from a page: to whom they go, when, and why not. The CLI is a stand-in, its state a record that the test writes."""
+
+import time
+
+import pytest
+
+from harness.fake_cli import FakeCli
+from harness.site import Site
+
+pytestmark = pytest.mark.dealt
+
+WRITE = {"web": {"port": 0, "write": True}}
+PROMPT = "\x1b[2J\x1b[H\r\n" + "─" * 40 + "\r\n❯ {}\r\n" + "─" * 40 + "\r\n"
+
+
+def pasted(text):
+    return f"\x1b[200~{text} \x1b[201~\r".encode()
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def fake(tmp_path):
+    return FakeCli(tmp_path)
+
+
+@pytest.fixture
+def begin(start_nvim, fake, sessions, project):
+    """A Neovim that serves one session, and its id."""
+
+    def begin(opts=WRITE):
+        (sessions.config / "sessions").mkdir(parents=True, exist_ok=True)
+        session = sessions.write(project, ("one", "two"))
+        nvim = start_nvim(opts=opts, env=fake.environment())
+        return nvim, Site(nvim), session
+
+    return begin
+
+
+@pytest.fixture
+def inside(begin, fake, sessions, project):
+    """The same, with the session in Neovim's terminal, at an empty prompt."""
+
+    def inside(opts=WRITE):
+        nvim, site, session = begin(opts)
+        nvim.keys(":Claude<CR>")
+        nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
+        nvim.wait_screen("fake CLI ready")
+        pid = fake.starts()[0]["pid"]
+
+        def state(status, of=session):
+            sessions.record(pid, of, status, cwd=project)
+            words = {"idle": "idle", "busy": "working", "waiting": "waiting"}[status]
+            nvim.wait(
+                f"(require('claude-ide.terminal').session() or {{ state = {{}} }}).state.activity == '{words}'",
+                what=f"the session to be seen {words}",
+            )
+
+        fake.show(PROMPT.format(""))
+        state("idle")
+        return nvim, site, session, state
+
+    return inside
+
+
+def still(fake, before=b""):
+    """What must not happen has not, a while later."""
+    time.sleep(0.5)
+    assert fake.typed() == before
+
+
+def test_a_message_is_typed_into_the_terminal_and_acknowledged_with_its_line(inside, fake, sessions, project):
+    nvim, site, session, _ = inside()
+    with site.read(session) as reader:
+        reader.until({"type": "caught_up"})
+        reader.say(type="user_message", id="m", content="hello\x1b[201~\x03 there")
+        reader.until({"type": "sent", "id": "m"})
+        nvim.wait(lambda: fake.typed() == pasted("hello there"), what="what is typed")
+        with sessions.path(project, session).open("a") as file:
+            file.write('{"type":"user","uuid":"u9","message":{"role":"user","content":"hello there"}}\n')
+        assert reader.until({"type": "ack"}) == {"type": "ack", "id": "m", "uuid": "u9"}
+
+
+def test_it_waits_while_claude_works_or_asks_and_while_somebody_types(inside, fake):
+    nvim, site, session, state = inside()
+    with site.read(session) as reader:
+        for status in ("busy", "waiting"):
+            state(status)
+            reader.say(type="user_message", id=status, content=status)
+            assert reader.until({"type": "queued", "id": status})["position"] == 1
+            still(fake)
+            reader.say(type="cancel_message", id=status)
+            assert reader.until({"type": "unqueued", "id": status})["reason"] == "cancelled"
+        state("idle")
+        fake.show(PROMPT.format("half a sen"))
+        nvim.wait_screen("half a sen")
+        reader.say(type="user_message", id="m", content="wait for me")
+        reader.until({"type": "queued", "id": "m"})
+        still(fake)
+        fake.show(PROMPT.format(""))
+        reader.until({"type": "sent", "id": "m"})
+        nvim.wait(lambda: fake.typed() == pasted("wait for me"), what="what is typed")
+
+
+def test_it_waits_while_no_prompt_is_on_the_screen(inside, fake):
+    nvim, site, session, _ = inside()
+    fake.show("\x1b[2J\x1b[HDo you trust this folder?\r\n❯ 1. Yes\r\n")
+    nvim.wait_screen("Do you trust")
+    with site.read(session) as reader:
+        reader.say(type="user_message", id="m", content="yes")
+        reader.until({"type": "queued", "id": "m"})
+        still(fake)
+
+
+def test_one_that_runs_elsewhere_is_never_written_to_nor_started_again(begin, fake, sessions, project):
+    nvim, site, session = begin()
+    pid = sessions.sleeper()
+    sessions.record(pid, session, "idle", cwd=project)
+    with site.read(session) as reader:
+        reader.until({"type": "state", "state": "idle"})
+        reader.say(type="user_message", id="m", content="hello")
+        assert reader.until({"type": "unqueued"})["reason"] == f"it runs elsewhere (pid {pid}): write there"
+    assert fake.starts() == []
+
+
+def test_a_session_that_nobody_runs_goes_on_in_the_terminal_and_the_keys_stay_where_they_are(
+    begin, fake, sessions, project
+):
+    nvim, site, session = begin()
+    window = nvim.lua("return vim.api.nvim_get_current_win()")
+    with site.read(session) as reader:
+        reader.say(type="user_message", id="m", content="go on")
+        nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
+        (started,) = fake.starts()
+        assert started["argv"][-2:] == ["--resume", session] and started["cwd"] == str(project)
+        assert nvim.lua("return vim.api.nvim_get_current_win()") == window
+        assert nvim.lua("return vim.api.nvim_get_mode().mode") == "n"
+        nvim.wait_screen("fake CLI ready")
+        fake.show(PROMPT.format(""))
+        sessions.record(started["pid"], session, "idle", cwd=project)
+        reader.until({"type": "sent", "id": "m"})
+        nvim.wait(lambda: fake.typed() == pasted("go on"), what="what is typed")
+
+
+def test_what_the_terminal_runs_is_not_ended_for_another_session(inside, fake, sessions, project):
+    nvim, site, _, _ = inside()
+    other = sessions.write(project, ("three", "four"))
+    nvim.wait(lambda: site.has(other), what="the other session")
+    with site.read(other) as reader:
+        reader.say(type="user_message", id="m", content="go on")
+        assert reader.until({"type": "unqueued"})["reason"] == "Neovim's terminal has another session"
+    assert len(fake.starts()) == 1 and fake.typed() == b""
+
+
+def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, sessions, project):
+    nvim, site, session, state = inside()
+    state("busy")
+    with site.read(session) as reader:
+        for id in ("a", "b"):
+            reader.say(type="user_message", id=id, content=id)
+            reader.until({"type": "queued", "id": id})
+        new = sessions.write(project, ("five", "six"))
+        state("idle", of=new)
+        for id in ("a", "b"):
+            reason = reader.until({"type": "unqueued", "id": id})["reason"]
+            assert reason == "Claude went on with another conversation"
+    state("busy", of=new)
+    with site.read(new) as reader:
+        reader.say(type="user_message", id="c", content="c")
+        reader.until({"type": "queued", "id": "c"})
+        nvim.lua("require('claude-ide.terminal').close()")
+        assert reader.until({"type": "unqueued", "id": "c"})["reason"] == "Claude has ended"
+    assert len(fake.starts()) == 1 and fake.typed() == b""
+
+
+def test_commands_are_typed_only_where_they_are_allowed(inside, fake):
+    nvim, site, session, _ = inside()
+    with site.read(session) as reader:
+        reader.say(type="user_message", id="m", content="/clear")
+        assert reader.until({"type": "error"})["reason"] == "commands are not allowed: web.commands is false"
+        still(fake)
+
+
+def test_a_command_is_typed_as_it_is(inside, fake):
+    nvim, site, session, _ = inside({"web": {"port": 0, "write": True, "commands": True}})
+    with site.read(session) as reader:
+        reader.say(type="user_message", id="m", content="/clear")
+        reader.until({"type": "sent", "id": "m"})
+        nvim.wait(lambda: fake.typed() == pasted("/clear"), what="what is typed")
+
+
+def test_nothing_is_written_unless_the_options_say_so(inside, fake):
+    nvim, site, session, _ = inside({"web": {"port": 0}})
+    with site.read(session) as reader:
+        assert reader.until({"type": "state"})["canWrite"] is False
+        reader.say(type="user_message", id="m", content="hello")
+        error = reader.until({"type": "error"})
+        assert error == {
+            "type": "error",
+            "error": "Failed to send message to session",
+            "reason": "only reading is allowed: web.write is false",
+            "id": "m",
+        }
+        still(fake)
