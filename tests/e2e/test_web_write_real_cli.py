@@ -57,7 +57,9 @@ def test_a_message_reaches_the_terminals_cli_and_is_acknowledged(nvim, site, moc
         reader.say(type="user_message", content="two and two?\x1b[31m", id="m1")
         reader.until({"type": "sent", "id": "m1"})
         ack = reader.until({"type": "ack", "id": "m1"})
-        reader.until(lambda frame: (frame.get("event") or {}).get("type") == "message_stop", what="all of what is shown")
+        reader.until(
+            lambda frame: (frame.get("event") or {}).get("type") == "message_stop", what="all of what is shown"
+        )
         events = [frame["event"] for frame in reader.of_type("stream_event")]
         assert "".join(event.get("delta", {}).get("text", "") for event in events).strip() == "It is four."
         assert events[0]["type"] == "message_start"

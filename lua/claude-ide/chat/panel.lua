@@ -245,7 +245,7 @@ end
 ---@param one string
 ---@param many string
 ---@param text_of fun(decision: any): claude-ide.chat.panel.Text
----@param remote fun(): claude-ide.decisions.Remote
+---@param remote? fun(): claude-ide.decisions.Remote
 ---@return claude-ide.decisions.Presenter
 function M.presenter(one, many, text_of, remote)
   return {
