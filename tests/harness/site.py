@@ -55,6 +55,10 @@ class Reader:
         tail = [str(frame)[:300] for frame in seen[-30:]]
         raise AssertionError(f"no {what} came, but: {tail}")
 
+    def once(self, matches, what="a frame"):
+        """The first frame that matches, whether it came already or is yet to come."""
+        return next((frame for frame in self.frames if matches(frame)), None) or self.until(matches, what)
+
     def of_type(self, kind):
         return [frame for frame in self.frames if frame.get("type") == kind]
 

@@ -49,7 +49,7 @@ fn read(body: &Bytes) -> Option<Batch> {
 
 fn say(desk: &Desk, batch: &Batch) {
     for event in events(batch) {
-        let kind = event["type"].as_str().unwrap_or_default();
+        let kind = event.get("type").and_then(Json::as_str).unwrap_or_default();
         desk.say(&batch.session_id, kind, &event.to_string());
     }
 }

@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(outbox.end(1, End::Dropped("late".to_owned())), None);
         assert_eq!(outbox.news_of("m1"), Some(ack));
         assert_eq!(outbox.take_back("m1"), TakeBack::TooLate);
-        for key in 10..10 + REMEMBERED as u64 {
+        for key in (10..).take(REMEMBERED) {
             outbox.push(Message {
                 key,
                 id: key.to_string(),

@@ -3,6 +3,8 @@
 //! Invariants: nothing is taken unless writing is allowed; every frame that is not taken is answered with the reason; what waits
 //! is bounded, in number, in bytes and in time.
 
+mod decide;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
@@ -17,14 +19,11 @@ use crate::outbox::{End, Message, Stage, TakeBack};
 use crate::room::{Ears, Room};
 use crate::sessions::lock;
 use crate::words;
+pub(crate) use decide::Answer;
+use decide::{of_session, open};
 
 /// Sessions that something may be told of at once.
 const MAX_ROOMS: usize = 256;
-/// Decisions that clients know of, and bytes of one.
-const MAX_DECISIONS: usize = 64;
-const MAX_DECISION: usize = 512 * 1024;
-/// Letters that a client may give as the reason for a no.
-const MAX_WORDS: usize = 16 * 1024;
 
 const READ_ONLY: &str = "only reading is allowed: web.write is false";
 
@@ -246,48 +245,6 @@ impl Desk {
         }
     }
 
-    /// A client answers a decision; what to tell it alone.
-    pub(crate) fn decide(&self, from: From<'_>, may: bool, decision: u64, answer: Answer) -> Option<String> {
-        self.try_decide(from, may, decision, answer)
-            .err()
-            .map(|reason| refusal("Failed to decide", &reason, &json!(decision)))
-    }
-
-    fn try_decide(&self, from: From<'_>, may: bool, id: u64, answer: Answer) -> Result<(), String> {
-        let writing = self.judge(may)?;
-        let Answer { choice, message, answers } = answer;
-        let message = message.map(|words| words::plain(&words)).filter(|words| !words.is_empty());
-        let length = answers.iter().flatten().map(|(question, answer)| question.len() + answer.len()).sum::<usize>();
-        if length > MAX_WORDS || message.as_ref().is_some_and(|words| words.len() > MAX_WORDS) {
-            return Err(format!("words to Claude have at most {MAX_WORDS} bytes"));
-        }
-        let mut state = self.lock();
-        let decision = state.decisions.get(&id).filter(|decision| decision.session == from.session);
-        let decision = decision.ok_or("nothing of that number waits: it may have been answered")?;
-        let chosen = decision.choices.iter().find(|known| known.id == choice);
-        let chosen = chosen.ok_or("there is no such choice")?;
-        if message.is_some() && !chosen.message {
-            return Err("no words go with that choice".to_owned());
-        }
-        if chosen.answers && answers.is_none() {
-            return Err("that choice needs answers".to_owned());
-        }
-        if !state.bucket.take(self.limits.burst) {
-            return Err("too much at once: wait a moment".to_owned());
-        }
-        let key = state.key();
-        state.asked.insert(key, Asker { session: from.session.to_owned(), socket: from.socket, id: json!(id) });
-        drop(state);
-        let answers = answers.map(|answers| {
-            answers.into_iter().map(|(question, answer)| (question, words::plain(&answer))).collect::<BTreeMap<_, _>>()
-        });
-        if writing.editor.ask(Ask::Decide { key, decision: id, choice, message, answers }) {
-            return Ok(());
-        }
-        self.lock().asked.remove(&key);
-        Err("Neovim has too much to do".to_owned())
-    }
-
     fn judge(&self, may: bool) -> Result<&Writing, String> {
         let writing = self.writing.as_ref().ok_or(READ_ONLY)?;
         if may { Ok(writing) } else { Err("writing is off here: send {\"type\":\"write\",\"on\":true}".to_owned()) }
@@ -395,40 +352,12 @@ impl Desk {
     }
 }
 
-/// How a decision is answered.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) choice: String,
-    pub(crate) message: Option<String>,
-    pub(crate) answers: Option<BTreeMap<String, String>>,
-}
-
 fn end(room: &mut Room, key: u64, how: End) {
     let Some(text) = room.outbox.end(key, how) else { return };
     room.tell(text);
     // Those behind it moved up.
     room.outbox.all_news().into_iter().for_each(|text| room.tell(text));
     room.changed.notify_one();
-}
-
-fn open(state: &mut State, decision: Decision) {
-    let text = text_of(&decision);
-    if state.decisions.len() >= MAX_DECISIONS || text.len() > MAX_DECISION {
-        tracing::warn!(decision = decision.id, "too much waits for clients to be told of all of it");
-        return;
-    }
-    if let Some(room) = state.rooms.get(&decision.session) {
-        room.tell(text);
-    }
-    state.decisions.insert(decision.id, decision);
-}
-
-fn text_of(Decision { id, choices, about, .. }: &Decision) -> String {
-    Outward::Decision { id: *id, choices, about }.text()
-}
-
-fn of_session(decisions: &BTreeMap<u64, Decision>, session: &str) -> Vec<String> {
-    decisions.values().filter(|decision| decision.session == session).map(text_of).collect()
 }
 
 fn refusal(error: &str, reason: &str, id: &Json) -> String {
