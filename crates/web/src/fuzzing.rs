@@ -8,7 +8,7 @@ use crate::desk::Desk;
 use crate::editor::{Ask, Choice, Decision, Editor, Told, Writing};
 use crate::frames;
 use crate::options::Limits;
-use crate::pen::Pen;
+use crate::pen::{Part, Pen};
 use crate::words;
 
 /// Asserts what must hold of all that clients may ask for.
@@ -45,7 +45,7 @@ pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
     let choice = |id: &str, answers| Choice { id: id.to_owned(), label: String::new(), message: true, answers };
     let choices = vec![choice("allow", false), choice("answer", true)];
     desk.take(Told::Decision(Decision { id: 1, session: session.clone(), choices, about: serde_json::Map::new() }));
-    let mut pen = Pen::new(&desk, true);
+    let mut pen = Pen::new(&desk, Part::Client);
     for frame in frames {
         let answer = match frames::read(frame) {
             Ok(inward) => pen.hear(&desk, &session, inward),

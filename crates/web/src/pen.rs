@@ -1,15 +1,17 @@
 //! One socket's part in its session: what it wants to write, and what it hears beside lines.
 
+use serde_json::json;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::desk::{Answer, Desk, From};
-use crate::frames::Inward;
+use crate::frames::{Inward, NOT_SENT, Outward};
 use crate::room::{Ears, Note, Piece};
 
 /// One socket's part in its session.
 pub(crate) struct Pen {
     socket: u64,
+    part: Part,
     /// This socket may write.
     may_write: bool,
     ears: Option<Ears>,
@@ -17,6 +19,17 @@ pub(crate) struct Pen {
     former: Option<broadcast::Receiver<Note>>,
     /// The start of the message that is being said was heard.
     heard_start: bool,
+}
+
+/// Whose socket it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A browser: it says first that it wants to write.
+    Page,
+    /// One that showed the token.
+    Client,
+    /// It reads a subagent, which takes no words.
+    OfAgent,
 }
 
 /// What a socket is to be told.
@@ -29,9 +42,9 @@ pub(crate) enum Heard {
 
 impl Pen {
     /// One that showed the token may write at once, if anybody may.
-    pub(crate) fn new(desk: &Desk, may_write: bool) -> Self {
-        let may_write = may_write && desk.may_write();
-        Self { socket: desk.socket(), may_write, ears: None, former: None, heard_start: false }
+    pub(crate) fn new(desk: &Desk, part: Part) -> Self {
+        let may_write = part == Part::Client && desk.may_write();
+        Self { socket: desk.socket(), part, may_write, ears: None, former: None, heard_start: false }
     }
 
     pub(crate) fn may_write(&self) -> bool {
@@ -51,6 +64,9 @@ impl Pen {
     /// A client wants something; what to tell it.
     pub(crate) fn hear(&mut self, desk: &Desk, session: &str, inward: Inward) -> Option<String> {
         let from = From { session, socket: self.socket };
+        if self.part == Part::OfAgent {
+            return refuse(&inward);
+        }
         match inward {
             Inward::Write { on } => {
                 let (may, text) = desk.write(on);
@@ -111,4 +127,17 @@ impl Pen {
         self.ears = None;
         Heard::Nothing
     }
+}
+
+/// What somebody is told who wants to write to a subagent.
+fn refuse(inward: &Inward) -> Option<String> {
+    let id = match inward {
+        Inward::Auth { .. } | Inward::Subscribe { .. } => return None,
+        Inward::Write { .. } => None,
+        Inward::UserMessage { id, .. } => id.as_ref().map(|id| json!(id)),
+        Inward::CancelMessage { id } => Some(json!(id)),
+        Inward::Decide { id, .. } => Some(json!(id)),
+    };
+    let reason = Some("a subagent takes no words: write to its session");
+    Some(Outward::Error { error: NOT_SENT, reason, id: id.as_ref() }.text())
 }

@@ -19,7 +19,7 @@ use crate::channel::{Channel, Next, Page, Place};
 use crate::desk::Desk;
 use crate::frames::{Inward, Outward};
 use crate::options::Limits;
-use crate::pen::{Heard, Pen};
+use crate::pen::{Heard, Part, Pen};
 use crate::server::Site;
 use crate::sessions::Sessions;
 
@@ -75,10 +75,10 @@ struct Told {
 }
 
 impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
-    pub(crate) async fn new(sink: S, site: &'a Site, id: String, channel: Arc<Channel>, may_write: bool) -> Self {
+    pub(crate) async fn new(sink: S, site: &'a Site, id: String, channel: Arc<Channel>, part: Part) -> Self {
         let place = channel.start().await;
         let Site { sessions, limits, desk, .. } = site;
-        let pen = Pen::new(desk, may_write);
+        let pen = Pen::new(desk, part);
         Self { sink, sessions, limits, desk, pen, id, channel, place, told: Told::default() }
     }
 
