@@ -374,12 +374,13 @@ async fn what_claude_says_is_told_as_it_is_said_from_the_start_of_a_message() {
     say("message_start", json!({}));
     delta("Here ");
     let mut late = lab.subscribe("s", "?last=0").await;
-    late.frame("caught_up").await;
+    let its_start = late.frame("stream_event").await;
     delta("is ");
     delta("text");
     say("message_stop", json!({}));
-    for reader in [&mut socket, &mut late] {
-        let mut frames = vec![reader.frame("stream_event").await];
+    let start = socket.frame("stream_event").await;
+    for (reader, start) in [(&mut socket, start), (&mut late, its_start)] {
+        let mut frames = vec![start];
         while frames.last().unwrap()["event"]["type"] != "message_stop" {
             frames.push(reader.frame("stream_event").await);
         }
