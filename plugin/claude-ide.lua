@@ -62,6 +62,23 @@ plug(
 )
 plug("n", "claude-selection-toggle", "<Cmd>Claude selection toggle<CR>", "send the selection, or stop")
 
+-- Operators. The keys come from Lua each time, for `.` is to know that it was `.`.
+for _, mode in ipairs({ "n", "x" }) do
+  for _, name in ipairs({ "edit", "send" }) do
+    vim.api.nvim_set_keymap(
+      mode,
+      ("<Plug>(claude-%s-operator)"):format(name),
+      ("v:lua.require'claude-ide.command.operator'.keys('%s')"):format(name),
+      {
+        noremap = true,
+        silent = true,
+        expr = true,
+        desc = ("Claude Code: %s the lines of a motion"):format(name),
+      }
+    )
+  end
+end
+
 -- A transcript that is asked for by its name: `:edit`, or a saved session, which makes an empty buffer of that name.
 vim.api.nvim_create_autocmd({ "BufReadCmd", "SessionLoadPost" }, {
   group = vim.api.nvim_create_augroup("claude-ide.transcript.read", { clear = true }),

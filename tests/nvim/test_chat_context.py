@@ -118,7 +118,7 @@ def test_the_last_lines_of_a_terminal_can_be_named_but_not_of_a_private_one(star
     nvim = start_nvim(files={"a.txt": "a\n"}, args=["a.txt"])
     assert "no terminal" in expand(nvim, "#terminal")[0]
     nvim.cmd("split | terminal echo fir''st; echo la''st; sleep 600")
-    nvim.wait(lambda: expand(nvim, "#terminal")[0].endswith("\nfirst\nlast\n</editor_context>"), what="its lines")
+    nvim.wait(lambda: expand(nvim, "#terminal")[0].endswith("\nfirst\nlast\n</ide_selection>"), what="its lines")
     nvim.lua("vim.b.claude_private = true")
     assert "no terminal" in expand(nvim, "#terminal")[0]
 
@@ -174,6 +174,20 @@ def test_a_prompt_of_the_library_stands_for_its_text(start_nvim, mock_api, tmp_p
     nvim.wait("vim.fn.pumvisible() == 1")
     nvim.keys("<C-n>s")
     nvim.wait("vim.fn.complete_info({'items'}).items[1].word == 'prompt:short'", what="its prompts to be offered")
+
+
+def test_what_a_prompt_takes_along_is_seen_before_it_goes(begin_chat, mock_api):
+    nvim = begin_chat(files={"a.txt": "alpha\nbeta\n"}, args=["a.txt"])
+    wait_idle(nvim)
+    nvim.keys("i#buffer #lines:a.txt:2<Esc>")
+    nvim.wait_screen("#buffer ")
+    nvim.wait_screen("· #lines ")
+    nvim.keys("K")
+    nvim.wait("vim.api.nvim_win_get_config(0).relative == 'editor'", what="a float")
+    assert nvim.lines()[-1] == "2\tbeta"
+    nvim.keys("q")
+    nvim.wait("vim.api.nvim_win_get_config(0).relative == ''")
+    assert not mock_api.turns()
 
 
 def test_what_is_said_first_arrives_first_though_it_takes_longer_to_read(begin_chat, mock_api):

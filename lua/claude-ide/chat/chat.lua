@@ -49,6 +49,7 @@
 ---@field has_spoken? boolean its session has a file
 ---@field restarting? boolean it begins again as soon as it has ended
 ---@field package args? string[]
+---@field package alone? boolean
 ---@field package begin_with claude-ide.chat.ProgramOpts
 ---@field package unsent? (table|string)[] what is said to it before it is started
 ---@field package inbox claude-ide.chat.Inbox
@@ -68,6 +69,7 @@ Chat.__index = Chat
 ---@field args? string[]
 ---@field agent? claude-ide.chat.acp.Agent who it is with; nil: the CLI
 ---@field list? boolean choose among the sessions of that agent first
+---@field alone? boolean without the editor's tools
 ---@field on_change fun() it is to be drawn anew
 
 ---How many chats there were.
@@ -107,6 +109,7 @@ function Chat.new(begin)
     answers = {},
     last_ask = 0,
     args = begin.args,
+    alone = begin.alone,
     on_change = begin.on_change,
     unsent = {},
     begin_with = {
@@ -115,6 +118,7 @@ function Chat.new(begin)
       fork = begin.fork,
       cwd = cwd,
       args = begin.args,
+      alone = begin.alone,
     },
   }, Chat)
   self.inbox = require("claude-ide.chat.inbox").new(function(told)
@@ -236,6 +240,7 @@ function Chat:begin_again()
     resume = self.has_spoken and self.session or nil,
     cwd = self.cwd,
     args = self.args,
+    alone = self.alone,
   })
 end
 

@@ -15,6 +15,7 @@ local DOCS = {
   { "rewind", "restore files as they were before a prompt" },
   { "tasks", "stop what runs in the background" },
   { "terminal", "go on in the terminal" },
+  { "preview", "what the #… at the cursor would send" },
   { "close", "hide the chat; it goes on" },
   { "help", "this help" },
 }

@@ -62,6 +62,7 @@ end
 ---@field fork? boolean go on with a copy of it
 ---@field cwd? string folder; otherwise as the options say
 ---@field args? string[] more arguments for the CLI
+---@field alone? boolean without the editor's tools
 
 ---@param opts claude-ide.chat.ProgramOpts
 ---@return claude-ide.chat.Program? program
@@ -83,13 +84,17 @@ function M.of(opts)
     vim.list_extend(argv, { "--session-id", opts.session })
   end
   vim.list_extend(argv, opts.args or {})
-  -- The editor's tools, and what keeps an eye on files: without the server the chat goes on without them.
-  local _, problem = require("claude-ide.server").start()
-  if problem then
-    require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
+  local tools_env = {}
+  if not opts.alone then
+    -- The editor's tools, and what keeps an eye on files: without the server the chat goes on without them.
+    local _, problem = require("claude-ide.server").start()
+    if problem then
+      require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
+    end
+    local flags
+    flags, tools_env = require("claude-ide.terminal.agent_tools").of(false)
+    vim.list_extend(argv, flags)
   end
-  local flags, tools_env = require("claude-ide.terminal.agent_tools").of(false)
-  vim.list_extend(argv, flags)
   local env = require("claude-ide.terminal.environment").of(nil, vim.fn.environ())
   env.ENABLE_IDE_INTEGRATION = nil
   env.CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING = "1"

@@ -157,6 +157,9 @@ local function map(prompt)
   on("n", keys.close, "hide the chat", function()
     prompt.hide()
   end)
+  on("n", keys.preview, "what `#…` would send", function()
+    require("claude-ide.chat.preview").show(prompt.chat.cwd)
+  end)
   on("n", keys.help, "these keys", function()
     require("claude-ide.chat.keys").help()
   end)
@@ -208,6 +211,7 @@ function M.dress(buf)
     M.give_back(prompt, draft)
   end
   vim.bo[buf].filetype = "markdown"
+  require("claude-ide.chat.preview").attach(buf, prompt.chat.cwd)
 end
 
 ---Neovim leaves: what was not sent is kept for the next chat of the project.

@@ -14,7 +14,7 @@ end
 ---Asks the person what is wanted.
 ---@param done fun(what: string)
 function M.ask(done)
-  vim.ui.input({ prompt = "What should Claude do with it? " }, function(text)
+  vim.ui.input({ prompt = "Edit: " }, function(text)
     if text and vim.trim(text) ~= "" then
       done(vim.trim(text))
     end

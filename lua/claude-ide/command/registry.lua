@@ -101,6 +101,30 @@ return {
     end,
   },
   {
+    name = "ask",
+    args = "[{question}]",
+    doc = "Ask Claude something and read the answer in a window over the screen. It reads files of the project and does "
+      .. "nothing else. A range goes along. `q` closes it, `c` goes on as a chat. See |claude-ide-ask|.",
+    run = function(_, at)
+      return require("claude-ide.command.ask").ask(at)
+    end,
+    complete = function(word)
+      return require("claude-ide.command.contexts").complete(word)
+    end,
+  },
+  {
+    name = "prompt",
+    args = "[{text}]",
+    doc = "Put words, the lines of the range, and what the words name with `#` at the prompt of the CLI in the terminal, for you "
+      .. "to go on with and to send.",
+    run = function(_, at)
+      return require("claude-ide.command.ask").prompt(at)
+    end,
+    complete = function(word)
+      return require("claude-ide.command.contexts").complete(word)
+    end,
+  },
+  {
     name = "connect",
     doc = "Start the server and say where it listens and who is connected.",
     run = function()

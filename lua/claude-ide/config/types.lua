@@ -82,8 +82,13 @@
 ---@class claude-ide.Opts.watch
 ---@field enabled? boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
 
+---@class claude-ide.Opts.ask.keymaps
+---@field close? string|string[]|false Close it. That ends the CLI, too.
+---@field chat? string|string[]|false Go on as a chat, which may do what any other may.
+
 ---@class claude-ide.Opts.ask
 ---@field args? string[] More arguments of that CLI, such as `{ "--model", "haiku", "--effort", "low" }`.
+---@field keymaps? claude-ide.Opts.ask.keymaps Keys in the window with an answer, beside those of a transcript.
 
 ---@class claude-ide.Opts.chat.keymaps
 ---@field send? string|string[]|false Send the prompt, in normal mode.
@@ -94,6 +99,7 @@
 ---@field take_back? string|string[]|false Take back the prompt that waits.
 ---@field mode? string|string[]|false Go to the next permission mode.
 ---@field model? string|string[]|false Choose a model.
+---@field preview? string|string[]|false Show what the `#…` at the cursor would send.
 ---@field effort? string|string[]|false Choose how much effort the model takes.
 ---@field rewind? string|string[]|false Restore files as they were before a prompt: shown first, then asked.
 ---@field tasks? string|string[]|false Stop what Claude runs in the background.
@@ -276,8 +282,13 @@
 ---@class claude-ide.Config.watch
 ---@field enabled boolean Reload an unmodified buffer as soon as its file changes on disk, without a question and undoable with `u`. A modified one is never touched: you are told, and `:Claude resolve` decides.
 
+---@class claude-ide.Config.ask.keymaps
+---@field close string|string[]|false Close it. That ends the CLI, too.
+---@field chat string|string[]|false Go on as a chat, which may do what any other may.
+
 ---@class claude-ide.Config.ask
 ---@field args string[] More arguments of that CLI, such as `{ "--model", "haiku", "--effort", "low" }`.
+---@field keymaps claude-ide.Config.ask.keymaps Keys in the window with an answer, beside those of a transcript.
 
 ---@class claude-ide.Config.chat.keymaps
 ---@field send string|string[]|false Send the prompt, in normal mode.
@@ -288,6 +299,7 @@
 ---@field take_back string|string[]|false Take back the prompt that waits.
 ---@field mode string|string[]|false Go to the next permission mode.
 ---@field model string|string[]|false Choose a model.
+---@field preview string|string[]|false Show what the `#…` at the cursor would send.
 ---@field effort string|string[]|false Choose how much effort the model takes.
 ---@field rewind string|string[]|false Restore files as they were before a prompt: shown first, then asked.
 ---@field tasks string|string[]|false Stop what Claude runs in the background.

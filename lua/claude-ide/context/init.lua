@@ -191,7 +191,7 @@ function M.expand(text, at, done)
   end
 end
 
----A part as the agent reads it.
+---A part as the agent reads it. The tag is the one that editors use for what they add to a prompt: titles leave it out.
 ---@param part claude-ide.context.Part
 ---@return string
 function M.written(part)
@@ -200,7 +200,7 @@ function M.written(part)
   if part.image then
     found = ("(the picture %s)"):format(part.image.name)
   end
-  return ('<editor_context name="%s"%s>\n%s\n</editor_context>'):format(part.name, of_what, found)
+  return ('<ide_selection name="%s"%s>\n%s\n</ide_selection>'):format(part.name, of_what, found)
 end
 
 ---@param part claude-ide.context.Part

@@ -4,23 +4,34 @@ local M = {}
 
 local last_call = 0
 
----The symbols of a buffer. Nothing is waited for that is not there yet.
+---How long a server is waited for.
+local PATIENCE_MS = 3000
+
+---The symbols of a buffer.
 ---@param buf integer
----@param done fun(symbols?: claude-ide.language.Symbol[])
+---@param done fun(symbols?: claude-ide.language.Symbol[]) once
 function M.list(buf, done)
-  local outline, lsp = require("claude-ide.language.outline"), require("claude-ide.lsp")
   last_call = last_call - 1 -- calls of clients count upwards
   local call = { id = last_call, client = 0, name = "context.symbol" } --[[@as claude-ide.Call]]
-  require("claude-ide.language.task").start(call, done, function(task)
-    local found ---@type claude-ide.language.Symbol[]?
-    for _, client in ipairs(lsp.clients(buf, outline.METHOD)) do
-      found = outline.of_server(task, buf, client)
-      if #found > 0 then
-        return found
-      end
+  local is_over = false
+  local function finish(symbols)
+    if not is_over then
+      is_over = true
+      done(symbols)
     end
-    return outline.of_tree(task, buf) or found
+  end
+  local task = require("claude-ide.language.task")
+  task.start(call, finish, function(one)
+    return (require("claude-ide.language.outline").of(one, buf))
   end)
+  if not is_over then
+    vim.defer_fn(function()
+      if not is_over then
+        task.cancel(call)
+        finish(nil)
+      end
+    end, PATIENCE_MS)
+  end
 end
 
 ---@param symbols claude-ide.language.Symbol[]

@@ -202,7 +202,7 @@ local function came(edit, text, err)
     )
   elseif not answer then
     finish(edit)
-    return require("claude-ide.inline.float").show(text, "Claude proposes no edit")
+    return require("claude-ide.ui.text_float").show(text, "Claude proposes no edit")
   end
   edit.answer = answer
   local lines = with_answer(edit, answer)

@@ -41,7 +41,7 @@ function M.start(opts)
   local programs, transport = require("claude-ide.chat.program"), require("claude-ide.chat.transport")
   local args = vim.list_extend({ "--no-session-persistence" }, M.READ_ONLY)
   vim.list_extend(args, require("claude-ide.config").get().ask.args)
-  local program, why = programs.of({ session = programs.uuid(), cwd = opts.cwd, args = args })
+  local program, why = programs.of({ session = programs.uuid(), cwd = opts.cwd, args = args, alone = true })
   if not program then
     return nil, why
   end

@@ -134,6 +134,27 @@ function M.has_draft(buf)
   return require("claude-ide.ui.typing").has_unsent(buf)
 end
 
+---Whether the CLI's empty or filled prompt is what its screen shows, and no question.
+---@param buf integer
+---@return boolean
+function M.is_shown(buf)
+  return looks_empty(buf) ~= nil
+end
+
+---Puts words at the prompt without submitting them, after what stands there. The CLI's prompt must be idle.
+---@param buf integer the terminal's
+---@param text string
+---@return boolean done
+function M.paste(buf, text)
+  local words = plain(text)
+  local channel = vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].channel or 0
+  if words == "" or channel == 0 then
+    return false
+  end
+  require("claude-ide.ui.typing").note_paste(buf)
+  return (pcall(vim.api.nvim_chan_send, channel, "\27[200~" .. words .. "\27[201~"))
+end
+
 ---Types a prompt and submits it. The CLI's prompt must be idle and empty.
 ---@param buf integer the terminal's
 ---@param text string

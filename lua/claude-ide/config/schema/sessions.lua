@@ -28,6 +28,19 @@ return {
         default = {},
         doc = 'More arguments of that CLI, such as `{ "--model", "haiku", "--effort", "low" }`.',
       },
+      {
+        "keymaps",
+        doc = "Keys in the window with an answer, beside those of a transcript.",
+        fields = {
+          { "close", kind = kind.keys, default = "q", doc = "Close it. That ends the CLI, too." },
+          {
+            "chat",
+            kind = kind.keys,
+            default = "c",
+            doc = "Go on as a chat, which may do what any other may.",
+          },
+        },
+      },
     },
   },
   {
@@ -71,6 +84,12 @@ return {
           { "take_back", kind = kind.keys, default = "gu", doc = "Take back the prompt that waits." },
           { "mode", kind = kind.keys, default = "<S-Tab>", doc = "Go to the next permission mode." },
           { "model", kind = kind.keys, default = "gm", doc = "Choose a model." },
+          {
+            "preview",
+            kind = kind.keys,
+            default = "K",
+            doc = "Show what the `#…` at the cursor would send.",
+          },
           { "effort", kind = kind.keys, default = "gE", doc = "Choose how much effort the model takes." },
           {
             "rewind",

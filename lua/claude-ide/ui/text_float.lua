@@ -1,4 +1,4 @@
--- A text of Claude's in a window over the screen: Markdown to read, which `q` closes.
+-- A text to read, as Markdown, in a window over the screen, which `q` closes.
 local M = {}
 
 local WIDTH, HEIGHT = 0.7, 0.7

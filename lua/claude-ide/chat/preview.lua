@@ -1,0 +1,113 @@
+-- What the `#…` of a prompt would send: their sizes at the end of the line while it is written, and their texts on demand.
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("claude-ide.chat.preview")
+---After the last key; and how long what was read counts as it was.
+local PAUSE_MS, FRESH_MS = 250, 5000
+
+---@class claude-ide.chat.preview.Known
+---@field at integer
+---@field words? string nil: it is being read
+
+---@type table<integer, table<string, claude-ide.chat.preview.Known>> by buffer
+local known = {}
+
+---@param reference claude-ide.context.Reference
+---@return string
+local function key_of(reference)
+  return reference.name .. (reference.argument and ":" .. reference.argument or "")
+end
+
+---@param buf integer
+local function draw(buf)
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  local context = require("claude-ide.context")
+  for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
+    local pieces = {}
+    for _, reference in ipairs(line:find("#", 1, true) and context.references(line) or {}) do
+      local one = known[buf] and known[buf][key_of(reference)]
+      pieces[#pieces + 1] = one and one.words and ("#%s %s"):format(reference.name, one.words) or nil
+    end
+    if #pieces > 0 then
+      vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, 0, {
+        virt_text = { { "  " .. table.concat(pieces, " · "), "Comment" } },
+        virt_text_pos = "eol",
+      })
+    end
+  end
+end
+
+---@param buf integer
+---@param cwd string
+local function look(buf, cwd)
+  if not vim.api.nvim_buf_is_loaded(buf) or not known[buf] then
+    return
+  end
+  local context, at = require("claude-ide.context"), nil ---@type table, claude-ide.context.At?
+  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, 200, false), "\n")
+  for _, reference in ipairs(context.references(text)) do
+    local key = key_of(reference)
+    local one = known[buf][key]
+    if not one or vim.uv.now() - one.at > FRESH_MS then
+      at = at or require("claude-ide.context.place").here(cwd)
+      local words = one and one.words
+      known[buf][key] = { at = vim.uv.now(), words = words }
+      context.read(reference, at, function(part)
+        if known[buf] and vim.api.nvim_buf_is_loaded(buf) then
+          known[buf][key] = { at = vim.uv.now(), words = context.size(part) }
+          draw(buf)
+        end
+      end)
+    end
+  end
+  draw(buf)
+end
+
+---Shows sizes from now on.
+---@param buf integer a prompt's
+---@param cwd string
+function M.attach(buf, cwd)
+  known[buf] = {}
+  local waits = false
+  vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
+    buffer = buf,
+    desc = "Claude Code: how much a prompt takes along",
+    callback = function()
+      if not waits then
+        waits = true
+        vim.defer_fn(function()
+          waits = false
+          require("claude-ide.safely").wrap("preview a prompt", look)(buf, cwd)
+        end, PAUSE_MS)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufWipeout", {
+    buffer = buf,
+    desc = "Claude Code: a prompt is gone",
+    callback = function()
+      known[buf] = nil
+    end,
+  })
+end
+
+---Shows what the `#…` at the cursor, or the next one of its line, would send.
+---@param cwd string
+function M.show(cwd)
+  local context, col = require("claude-ide.context"), vim.fn.col(".")
+  local found ---@type claude-ide.context.Reference?
+  for _, reference in ipairs(context.references(vim.api.nvim_get_current_line())) do
+    if not found or found.last < col then
+      found = reference
+    end
+  end
+  if not found then
+    return require("claude-ide.ui.notice").info("No `#…` stands in this line.")
+  end
+  context.read(found, require("claude-ide.context.place").here(cwd), function(part)
+    local text = part.text or part.image and context.size(part) or part.problem or ""
+    require("claude-ide.ui.text_float").show(text, ("#%s · %s"):format(key_of(found), context.size(part)))
+  end)
+end
+
+return M

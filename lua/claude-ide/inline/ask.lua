@@ -1,0 +1,190 @@
+-- `:Claude ask`: a question, and its answer in a window over the screen, as it is written. It is a chat without a prompt, whose
+-- CLI reads files of the project and does nothing else; it goes on as a chat like any other where the person wants that.
+local M = {}
+
+---@class claude-ide.inline.Ask
+---@field chat claude-ide.chat.Chat
+---@field view? claude-ide.transcript.View
+---@field win? integer
+---@field then_chat boolean goes on as a chat as soon as its CLI has ended
+---@field question string
+
+---@type claude-ide.inline.Ask? the one that is on the screen
+local shown
+
+---@param ask claude-ide.inline.Ask
+local function close_window(ask)
+  local win, view = ask.win, ask.view
+  ask.win, ask.view = nil, nil
+  if shown == ask then
+    shown = nil
+  end
+  if win and vim.api.nvim_win_is_valid(win) then
+    vim.api.nvim_win_close(win, true)
+  end
+  if view then
+    require("claude-ide.ui.own_buffer").delete(view.buf)
+  end
+end
+
+---@param ask claude-ide.inline.Ask
+local function close(ask)
+  if ask.win then
+    close_window(ask)
+    ask.chat.closing = true
+    ask.chat:close()
+  end
+end
+
+---Goes on as a chat that may do what any other may.
+---@param ask claude-ide.inline.Ask
+local function go_on(ask)
+  ask.then_chat = false
+  local id = ask.chat.session
+  require("claude-ide.sessions.catalogue").find(id, function(item, err)
+    local ok = item ~= nil
+    if item then
+      ok, err = require("claude-ide.chat").open({
+        resume = id,
+        file = item.summary.file,
+        cwd = ask.chat.cwd,
+        title = require("claude-ide.sessions.phrases").title(item.summary),
+      })
+    end
+    if not ok then
+      require("claude-ide.ui.notice").error(err or "The chat did not begin.")
+    end
+  end)
+end
+
+---@param ask claude-ide.inline.Ask
+local function continue(ask)
+  if ask.chat.state == "working" or ask.chat.state == "starting" then
+    return require("claude-ide.ui.notice").info("Claude is still answering.")
+  elseif not ask.chat.has_spoken then
+    return require("claude-ide.ui.notice").info("There is no session to go on with.")
+  end
+  local has_ended = ask.chat.state == "ended"
+  ask.then_chat = has_ended == false -- two processes would write to one session
+  close(ask)
+  if has_ended then
+    go_on(ask)
+  end
+end
+
+---@param ask claude-ide.inline.Ask
+---@param buf integer
+local function map(ask, buf)
+  local config, keys = require("claude-ide.config").get(), require("claude-ide.ui.key_list").keys
+  local function on(option, desc, run)
+    for _, lhs in ipairs(keys(option)) do
+      vim.keymap.set("n", lhs, require("claude-ide.safely").wrap(desc, run), {
+        buffer = buf,
+        nowait = true,
+        silent = true,
+        desc = "Claude Code: " .. desc,
+      })
+    end
+  end
+  on(config.ask.keymaps.close, "close the answer", function()
+    close(ask)
+  end)
+  on(config.ask.keymaps.chat, "go on as a chat", function()
+    continue(ask)
+  end)
+  on(config.chat.keymaps.interrupt, "interrupt", function()
+    ask.chat:interrupt()
+  end)
+end
+
+---@param win integer
+local function hint(win)
+  local keys, pieces = require("claude-ide.config").get().ask.keymaps, {}
+  for _, one in ipairs({ { keys.close, "close" }, { keys.chat, "go on as a chat" } }) do
+    local lhs = require("claude-ide.ui.key_list").keys(one[1])[1]
+    pieces[#pieces + 1] = lhs and ("%s %s"):format(lhs, one[2]) or nil
+  end
+  if #pieces > 0 then
+    local footer = (" %s "):format(table.concat(pieces, " · "))
+    vim.api.nvim_win_set_config(win, { footer = footer, footer_pos = "right" })
+  end
+end
+
+---@param ask claude-ide.inline.Ask
+local function open_window(ask)
+  if shown then
+    close(shown)
+  end
+  shown = ask
+  local floats = require("claude-ide.ui.text_float")
+  local scratch = vim.api.nvim_create_buf(false, true)
+  vim.bo[scratch].bufhidden = "wipe"
+  local win = floats.open(scratch, ask.question)
+  ask.win = win
+  ask.view = require("claude-ide.transcript").show_in(ask.chat.source, win)
+  hint(win)
+  map(ask, ask.view.buf)
+  vim.api.nvim_create_autocmd({ "WinClosed" }, {
+    pattern = tostring(win),
+    once = true,
+    desc = "Claude Code: a question ends with its window",
+    callback = function()
+      vim.schedule(function()
+        close(ask)
+      end)
+    end,
+  })
+  vim.api.nvim_create_autocmd("VimResized", {
+    buffer = ask.view.buf,
+    desc = "Claude Code: an answer fits the screen",
+    callback = function()
+      if ask.win and vim.api.nvim_win_is_valid(ask.win) then
+        vim.api.nvim_win_set_config(ask.win, floats.place(nil, ask.question))
+        hint(ask.win)
+      end
+    end,
+  })
+end
+
+---Asks something.
+---@param question string
+---@param at claude-ide.context.At where the person works
+---@return boolean? ok
+---@return string? err
+function M.ask(question, at)
+  local ask ---@type claude-ide.inline.Ask
+  local args = vim.list_extend({}, require("claude-ide.inline.run").READ_ONLY)
+  vim.list_extend(args, require("claude-ide.config").get().ask.args)
+  local chat, err = require("claude-ide.chat.chat").new({
+    title = "Question",
+    cwd = at.cwd,
+    args = args,
+    alone = true,
+    on_change = function()
+      if ask and ask.view then
+        require("claude-ide.transcript.winbar").refresh(ask.view)
+      end
+      if ask and ask.then_chat and ask.chat.state == "ended" then
+        go_on(ask)
+      end
+    end,
+  })
+  if not chat then
+    return nil, err
+  end
+  ask = { chat = chat, question = question, then_chat = false }
+  local began, why = chat:begin()
+  if not began then
+    return nil, why
+  end
+  open_window(ask)
+  require("claude-ide.chat.content").say(chat, question, at, function(ok, problem)
+    if not ok then
+      close(ask)
+      require("claude-ide.ui.kept_words").give_back(question, problem or "Claude cannot be asked")
+    end
+  end)
+  return true
+end
+
+return M

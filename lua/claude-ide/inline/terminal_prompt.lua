@@ -1,0 +1,65 @@
+-- `:Claude prompt`: words and what they name put at the prompt of the CLI in our terminal, by paste. The person sends them.
+-- Invariant: nothing is typed while the CLI asks or works, where a key could answer a question.
+local M = {}
+
+---Why nothing can be put there now.
+---@return string?
+function M.problem()
+  local terminal = require("claude-ide.terminal")
+  local buf = terminal.bufnr()
+  if not buf then
+    return "No CLI runs in the terminal of `:Claude`: `:Claude open` starts it."
+  end
+  require("claude-ide.sessions").attach()
+  local live = terminal.session()
+  local is_idle ---@type boolean?
+  if live then
+    is_idle = live.state.activity == "idle"
+  else
+    is_idle = require("claude-ide.terminal.prompt").is_shown(buf)
+  end
+  return not is_idle and "Claude is not at its prompt: it works, or asks you something." or nil
+end
+
+---@param text string
+---@param parts claude-ide.context.Part[]
+---@return string? text
+---@return string? problem
+local function whole(text, parts)
+  local pieces = { text }
+  for _, part in ipairs(parts) do
+    if part.name == "image" then
+      return nil, "A picture cannot be put there: Ctrl-V in the terminal takes the clipboard's."
+    end
+    pieces[#pieces + 1] = require("claude-ide.context").written(part)
+  end
+  return table.concat(pieces, "\n\n")
+end
+
+---@param text string
+---@param at claude-ide.context.At
+---@return boolean? ok
+---@return string? err
+function M.put(text, at)
+  local context = require("claude-ide.context")
+  local words, missing = require("claude-ide.context.prompts").put_in(text, at.cwd)
+  if not words then
+    return nil, missing
+  end
+  context.expand(words, at, function(parts)
+    local all, problem = whole(words, parts)
+    problem = problem or M.problem()
+    local buf = require("claude-ide.terminal").bufnr()
+    local is_put = all and buf and not problem and require("claude-ide.terminal.prompt").paste(buf, all)
+    if not is_put then
+      local why = (problem or "The terminal takes no words"):gsub("%.$", "")
+      return require("claude-ide.ui.kept_words").give_back(text, why)
+    end
+    if require("claude-ide.ui.file_window").may_focus() then
+      require("claude-ide.terminal").open()
+    end
+  end)
+  return true
+end
+
+return M

@@ -1,0 +1,159 @@
+"""`:Claude ask`: an answer over the screen; and the operators. With the real CLI against the scripted model."""
+
+import pytest
+from chat_steps import chat, start, text, wait_idle, wait_text
+
+from harness.mock_api import Reply
+
+pytestmark = pytest.mark.dealt
+
+
+@pytest.fixture
+def nvim(start_nvim, mock_api, tmp_path):
+    files = {"a.txt": "one\ntwo\nthree\nfour\n"}
+    return start(start_nvim, mock_api, tmp_path, files=files, args=["a.txt"])
+
+
+def wait_proposal(nvim):
+    nvim.wait(
+        "require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a proposal"
+    )
+
+
+@pytest.mark.every_nvim
+def test_a_question_is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, mock_api):
+    nvim.keys("jVj:Claude ask SAY what **is** that?<CR>")
+    wait_text(nvim, "\nwhat **is** that?")
+    nvim.wait_screen("what is that?")
+    assert mock_api.seen("2\\ttwo\\n3\\tthree") and "#lines:a.txt:2-3" in text(nvim)
+    assert {tool["name"] for tool in mock_api.requests[-1]["tools"]} - {"DeferredToolPlaceholder"} == {
+        "Read",
+        "Glob",
+        "Grep",
+    }
+    nvim.wait("vim.api.nvim_win_get_config(0).relative == 'editor'", what="the answer to have the focus")
+    nvim.wait_screen("go on as a chat")
+    nvim.wait_screen("· idle")
+    nvim.keys("c")
+    nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+    wait_text(nvim, "\nwhat **is** that?")
+    nvim.keys("iSAY and more<Esc><CR>")
+    wait_text(nvim, "\nand more")
+    wait_idle(nvim)
+    assert "Write" in {tool["name"] for tool in mock_api.requests[-1]["tools"]}
+    assert nvim.lua(
+        "return vim.iter(vim.api.nvim_list_wins()):all(function(win) "
+        "return vim.api.nvim_win_get_config(win).relative == '' end)"
+    )
+    assert chat(nvim, "return chat.cwd") == str(nvim.project)
+
+
+def test_nothing_but_reading_is_done_for_a_question_and_q_ends_it(nvim, mock_api):
+    mock_api.script(
+        Reply("", [("Write", {"file_path": str(nvim.project / "never"), "content": "x"})]),
+        Reply("", [("Read", {"file_path": str(nvim.project / "a.txt")})]),
+        Reply("It says one."),
+    )
+    nvim.cmd("Claude ask what does a.txt say?")
+    wait_text(nvim, "It says one.")
+    assert mock_api.seen("No such tool available: Write") and mock_api.seen("1\\tone")
+    assert not (nvim.project / "never").exists()
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_list_wins() == 1 and vim.fn.bufname() == 'a.txt'")
+    assert nvim.lua("return require('claude-ide.chat').current() == nil")
+
+
+def test_the_answer_goes_with_its_window(nvim):
+    nvim.cmd("Claude ask SAY hello")
+    wait_text(nvim, "\nhello")
+    nvim.cmd("quit")
+    nvim.wait(lambda: text(nvim) == "", what="its buffer to go")
+    nvim.cmd("Claude ask SAY first")
+    wait_text(nvim, "\nfirst")
+    nvim.cmd("Claude ask SAY second")
+    wait_text(nvim, "\nsecond")
+    assert nvim.lua("return #vim.api.nvim_list_wins()") == 2, "one answer at a time"
+
+
+def test_a_question_is_asked_for_where_none_is_given(nvim):
+    nvim.lua("vim.keymap.set('x', '<C-t>', '<Cmd>Claude ask<CR>')")
+    nvim.keys("V<C-t>")
+    nvim.wait_screen("Ask Claude:")
+    nvim.keys("SAY this line<CR>")
+    wait_text(nvim, "\nthis line")
+    assert "#lines:a.txt:1-1" in text(nvim) and nvim.lua("return vim.fn.mode()") == "n"
+
+
+def test_the_words_at_the_command_line_are_completed(nvim):
+    names = nvim.lua("return vim.fn.getcompletion('Claude ask what is #diag', 'cmdline')")
+    assert names == ["#diagnostics"]
+    assert "cancel" in nvim.lua("return vim.fn.getcompletion('Claude edit c', 'cmdline')")
+
+
+@pytest.mark.every_nvim
+def test_an_operator_edits_the_lines_of_a_motion_and_a_dot_does_it_again(nvim, mock_api):
+    mock_api.script(Reply("<replacement>\nONE\nTWO\n</replacement>"), Reply("<replacement>\nTHREE\n</replacement>"))
+    nvim.lua("vim.keymap.set({ 'n', 'x' }, 'gy', '<Plug>(claude-edit-operator)')")
+    nvim.keys("gyj")
+    nvim.wait_screen("Edit:")
+    nvim.keys("louder<CR>")
+    wait_proposal(nvim)
+    nvim.keys("ZZ")
+    nvim.wait("require('claude-ide.inline.edit').count() == 0 and vim.fn.bufname() == 'a.txt'")
+    nvim.wait(lambda: nvim.lines() == ["ONE", "TWO", "three", "four"])
+    nvim.keys("3G.")
+    nvim.wait(lambda: mock_api.turns() == 2, what="the second edit, which asks for no words")
+    said = str(mock_api.conversation())
+    assert "<wanted>\\nlouder\\n" in said and "<region>\\nthree\\nfour\\n</region>" in said
+    wait_proposal(nvim)
+    nvim.keys("ZZ")
+    nvim.wait(lambda: nvim.lines() == ["ONE", "TWO", "THREE"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "region"),
+    [
+        ("2GlvjgyX", "two\\nthree"),
+        ("2GVkgyX", "one\\ntwo"),
+        ("l<C-v>2jgyX", "one\\ntwo\\nthree"),
+        ("2:Claude edit X<CR>", "one\\ntwo"),
+        ("3GVk<C-t>", "two\\nthree"),
+        ("GA!<C-g><Esc>", "three"),
+        ("2gy_X", "one\\ntwo"),
+        ("gyGX", "one\\ntwo\\nthree\\nfour"),
+    ],
+)
+def test_an_edit_is_begun_from_every_mode(nvim, mock_api, keys, region):
+    mock_api.script(Reply("<replacement>\nX\n</replacement>"))
+    nvim.lua("vim.keymap.set({ 'n', 'x' }, 'gy', '<Plug>(claude-edit-operator)')")
+    nvim.lua("vim.keymap.set('x', '<C-t>', '<Cmd>Claude edit X<CR>')")
+    nvim.lua("vim.keymap.set('i', '<C-g>', '<Cmd>3Claude edit X<CR>')")
+    if "gy" in keys:
+        nvim.keys(keys[:-1])
+        nvim.wait_screen("Edit:")
+        nvim.keys("X<CR>")
+    else:
+        nvim.keys(keys)
+    nvim.wait(lambda: mock_api.turns() == 1, what="Claude to be asked")
+    assert f"<region>\\n{region}\\n</region>" in str(mock_api.conversation())
+    wait_proposal(nvim)
+    nvim.lua("require('claude-ide.diff').reject()")
+    nvim.wait("require('claude-ide.inline.edit').count() == 0")
+
+
+def test_an_operator_mentions_the_lines_of_a_motion(nvim, connect):
+    nvim.lua("vim.keymap.set({ 'n', 'x' }, 'gs', '<Plug>(claude-send-operator)')")
+    client = connect(nvim)
+    nvim.keys("2Ggsj")
+    assert client.wait_notification("at_mentioned")["lineStart"] == 1
+    nvim.keys("1G.")
+    assert client.wait_notification("at_mentioned")["lineStart"] == 0
+
+
+def test_what_is_typed_at_an_operators_question_can_be_given_up(nvim, mock_api):
+    nvim.lua("vim.keymap.set('n', 'gy', '<Plug>(claude-edit-operator)')")
+    nvim.keys("gyj")
+    nvim.wait_screen("Edit:")
+    nvim.keys("<Esc>")
+    nvim.wait("vim.fn.mode() == 'n'")
+    assert nvim.lua("return require('claude-ide.inline.edit').count()") == 0 and not mock_api.requests
