@@ -43,7 +43,8 @@ local function look(buf, cwd)
   if not vim.api.nvim_buf_is_loaded(buf) or not known[buf] then
     return
   end
-  local context, at = require("claude-ide.context"), nil ---@type table, claude-ide.context.At?
+  local context = require("claude-ide.context")
+  local at ---@type claude-ide.context.At?
   local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, 200, false), "\n")
   for _, reference in ipairs(context.references(text)) do
     local key = key_of(reference)

@@ -23,6 +23,11 @@ local function complete_one_of(words)
   end
 end
 
+---@param word string
+local function complete_contexts(word)
+  return require("claude-ide.command.contexts").complete(word)
+end
+
 ---@type claude-ide.command.Sub[]
 return {
   {
@@ -103,26 +108,21 @@ return {
   {
     name = "ask",
     args = "[{question}]",
-    doc = "Ask Claude something and read the answer in a window over the screen. It reads files of the project and does "
-      .. "nothing else. A range goes along. `q` closes it, `c` goes on as a chat. See |claude-ide-ask|.",
+    doc = "Ask Claude something, about the range, and read the answer over the screen. It can read files and do nothing else. "
+      .. "`q` closes it, `c` goes on as a chat. See |claude-ide-ask|.",
     run = function(_, at)
       return require("claude-ide.command.ask").ask(at)
     end,
-    complete = function(word)
-      return require("claude-ide.command.contexts").complete(word)
-    end,
+    complete = complete_contexts,
   },
   {
     name = "prompt",
     args = "[{text}]",
-    doc = "Put words, the lines of the range, and what the words name with `#` at the prompt of the CLI in the terminal, for you "
-      .. "to go on with and to send.",
+    doc = "Put words, the range and what the words name at the prompt of the CLI in the terminal, for you to send.",
     run = function(_, at)
       return require("claude-ide.command.ask").prompt(at)
     end,
-    complete = function(word)
-      return require("claude-ide.command.contexts").complete(word)
-    end,
+    complete = complete_contexts,
   },
   {
     name = "connect",

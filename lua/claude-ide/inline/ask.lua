@@ -42,7 +42,7 @@ local function go_on(ask)
   ask.then_chat = false
   local id = ask.chat.session
   require("claude-ide.sessions.catalogue").find(id, function(item, err)
-    local ok = item ~= nil
+    local ok = item ~= nil ---@type boolean?
     if item then
       ok, err = require("claude-ide.chat").open({
         resume = id,
