@@ -18,6 +18,10 @@ LAST_OUTPUT_SECONDS = 2
 STUBBORN_SECONDS = 5
 """How long an interrupt may take."""
 INTERRUPT_SECONDS = 0.5
+BEGIN_SECONDS = 1
+"""How long an interrupt waits for the code to begin: ipykernel loses a request that is interrupted before that."""
+SETTLE_SECONDS = 0.1
+"""And from when the kernel says that it begins until it is at the code itself."""
 
 
 class OneRun:
@@ -37,7 +41,7 @@ class OneRun:
         self._loop = asyncio.get_running_loop()
         self._message: str | None = None
         self._reply: dict[str, Any] | None = None
-        self._is_idle = self._is_told = False
+        self._is_idle = self._is_told = self._has_begun = False
         self._why: str | None = None
         self._insists_until: float | None = None
         self._began = self._loop.time()
@@ -72,6 +76,8 @@ class OneRun:
                 self._is_idle = True
                 if self._reply is not None:
                     self._finish()
+        elif kind == "execute_input":
+            self._loop.call_later(SETTLE_SECONDS, self._begins)
         elif not self._is_told:
             self._take(kind, content)
 
@@ -105,18 +111,27 @@ class OneRun:
         else:
             self._finish("died")
 
+    def _begins(self) -> None:
+        self._has_begun = True
+        if self._why:
+            self.interrupt(self._why)
+
     def interrupt(self, why: str) -> None:
-        """Again and again: one that comes before the code begins is lost."""
+        """Again and again: one may come where nothing minds it."""
         if self._reply is not None or self._is_told:
             return
         now = self._loop.time()
+        is_first = self._why is None
         self._why = self._why or why
+        if is_first and not self._has_begun:
+            return self._wait(self._loop.call_later(BEGIN_SECONDS, self.interrupt, why))
         self._insists_until = self._insists_until or now + STUBBORN_SECONDS
         if now < self._insists_until:
             self._send_interrupt()
             self._wait(self._loop.call_later(INTERRUPT_SECONDS, self.interrupt, why))
         else:
             self._finish("stubborn")
+        return None
 
     def _finish(self, status: str | None = None) -> None:
         if self._is_told:

@@ -120,6 +120,15 @@ def test_what_is_cancelled_is_interrupted_and_the_state_stays(start, connect):
     assert code.text("x") == "5\n"
 
 
+def test_what_is_cancelled_before_it_has_begun_leaves_the_kernel_usable(start, connect):
+    client = connect(start())
+    code = Code(client)
+    assert code.text("x = 5") == "(no output)"
+    for _ in range(10):
+        client.cancel(code.begin("while True: pass"))
+    assert code.text("x") == "5\n"
+
+
 def test_a_time_limit_interrupts_and_code_that_ignores_it_is_told(start, connect):
     nvim = start(timeout_ms=1000)
     code = Code(connect(nvim))
