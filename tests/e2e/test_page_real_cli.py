@@ -97,7 +97,6 @@ def test_a_message_from_the_page_reaches_the_cli_and_its_diff_is_accepted_there(
     browser.wait("document.querySelector('.card .add')?.textContent == '+TWO'", "the diff")
     assert file.read_text() == "one\ntwo\n"
     # While it waits, another message is queued and taken back, and one stays in the queue.
-    browser.key("i")
     browser.type("never mind")
     browser.key("Enter")
     browser.wait("document.querySelector('#queue li.queued button') !== null")
