@@ -78,7 +78,7 @@ function M.read(_, params, answer)
     if disk.problem then
       answer(nil, "failed", ("%s: %s"):format(path, disk.problem))
     elseif not disk.bytes then
-      answer(nil, "not_found", "Resource not found: " .. path) -- these words: Gemini looks for them
+      answer(nil, "not_found", "Resource not found: " .. path)
     elseif #disk.bytes > MOST_BYTES and not params.limit then
       answer(nil, "failed", ("%s is too large: ask for a part of it"):format(path))
     else

@@ -9,15 +9,23 @@ local MOST_KEPT = 16
 ---@type integer[]
 local kept = {}
 
+---Neovim before 0.12 does not read what a terminal still holds when its command ends: the end of a long output is lost. So a shell
+---waits until it was read.
+local LINGER = '"$@"; code=$?; sleep 0.3; exit $code'
+
 ---@param params table
 ---@return string[] argv
 local function argv_of(params)
   local args = type(params.args) == "table" and params.args or {}
+  local argv = vim.list_extend({ params.command }, args)
   -- Some agents give a whole line as the command.
   if #args == 0 and vim.fn.executable(params.command) == 0 then
-    return { "/bin/sh", "-c", params.command }
+    argv = { "/bin/sh", "-c", params.command }
   end
-  return vim.list_extend({ params.command }, args)
+  if vim.fn.has("nvim-0.12") == 0 then
+    argv = vim.list_extend({ "/bin/sh", "-c", LINGER, "claude-ide" }, argv)
+  end
+  return argv
 end
 
 ---@param buf integer
@@ -90,10 +98,16 @@ local function text_of(terminal)
   return require("claude-ide.position").valid(text), terminal.truncated
 end
 
+---So long may output be on its way that came before the end.
+local DRAIN_MS = 500
+
+---It ended, and all of its output is there.
 ---@param terminal claude-ide.chat.acp.Terminal
----@param code integer
-local function ended(terminal, code)
-  terminal.job = nil
+local function ended(terminal)
+  local code = terminal.code
+  if terminal.exit or not code then
+    return
+  end
   terminal.exit = terminal.killed and { signal = "SIGTERM" } or { exitCode = math.max(code, 0) }
   local waiting = terminal.waiting
   terminal.waiting = {}
@@ -132,9 +146,20 @@ function M.create(chat, params, answer)
     env = next(env) and env or nil,
     on_stdout = function(_, data)
       keep(terminal, data)
+      if #data == 1 and data[1] == "" then
+        terminal.drained = true
+        ended(terminal)
+      end
     end,
     on_exit = function(_, code)
-      ended(terminal, code)
+      terminal.job, terminal.code = nil, code
+      if terminal.drained then
+        return ended(terminal)
+      end
+      -- What it started may hold its terminal.
+      vim.defer_fn(function()
+        ended(terminal)
+      end, DRAIN_MS)
     end,
   })
   if not job then

@@ -44,6 +44,8 @@
 ---@field bytes integer of the pieces
 ---@field limit integer
 ---@field truncated boolean
+---@field code? integer its process ended with that
+---@field drained? boolean all of its output is there
 ---@field exit? { exitCode?: integer, signal?: string }
 ---@field killed? boolean
 ---@field waiting fun()[] who waits for its end
