@@ -79,7 +79,14 @@ struct Reader {
 
 impl Reader {
     async fn at_the_end(site: &Site, session: &str) -> Option<Self> {
-        let file = site.sessions.find(session).await?;
+        let file = match site.sessions.find(session).await {
+            Some(file) => file,
+            // After `/clear` it comes only with the first prompt.
+            None => {
+                let before = site.sessions.find(site.sessions.came_from(session)?.as_str()).await?;
+                before.parent()?.join(format!("{session}.jsonl"))
+            }
+        };
         let channel = site.sessions.channel(&file)?;
         channel.know_all().await.ok()?;
         let place = channel.before_last(0).await;

@@ -239,6 +239,12 @@ impl Sessions {
         running.max_by_key(|session| session.state.since).cloned()
     }
 
+    /// The session that the process of this one had before.
+    pub(crate) fn came_from(&self, id: &str) -> Option<SessionId> {
+        let live = lock(&self.desk.live);
+        live.moves.iter().rev().find(|(_, next)| next.as_str() == id).map(|(before, _)| before.clone())
+    }
+
     /// Whether a process ran a session since this began, and ended.
     pub(crate) fn has_gone(&self, id: &str) -> bool {
         lock(&self.desk.live).gone.iter().any(|gone| gone.as_str() == id)

@@ -274,6 +274,20 @@ async fn an_ack_follows_the_process_over_clear() {
     assert_eq!(socket.frame("ack").await, json!({ "type": "ack", "id": "a", "uuid": "cleared" }));
 }
 
+#[tokio::test]
+async fn after_clear_it_goes_to_a_session_that_has_no_file_yet() {
+    let (lab, mut asks) = Lab::writable(Limits::default(), false);
+    lab.record("s", "idle", "");
+    let mut socket = open(&lab).await;
+    lab.record("t", "idle", "");
+    assert_eq!(socket.frame("session").await["sessionId"], "t");
+    socket.say(message("a", "first")).await;
+    let (key, _) = delivered(&mut asks).await;
+    lab.append("t", &[user("u-first", "first")]);
+    lab.handle.tell(Told::Sent { key });
+    assert_eq!(socket.frame("ack").await["uuid"], "u-first");
+}
+
 fn decision(id: u64, session: &str) -> Told {
     let choice = |id: &str, message: bool| Choice { id: id.to_owned(), label: id.to_owned(), message, answers: false };
     let about = json!({ "kind": "permission", "title": "Bash", "text": "ls" });
