@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what development, tests and the demo need into .deps/, each tool once and with its version pinned.
-#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | chromium | lint | demo]...
+#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | chromium | lint | demo | newest]...
 # Touches nothing outside .deps/ and needs no root. Deleting .deps/ undoes it.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
 
 claude_code=2.1.329
+newest_claude_code=2.1.330 # not in `all`: the same tests once more, by hand
 mcp_sdk=1.32.2
 ws=8.23.0
 claude_agent_acp=0.100.0
@@ -86,6 +87,16 @@ install_agent() { # FOLDER PACKAGE OPTION...
 }
 
 cli() { node_package claude-code "$claude_code" "@anthropic-ai/claude-code@$claude_code"; }
+newest() {
+  need npm "comes with Node.js"
+  once newest-claude-code "$newest_claude_code" newest_install
+}
+newest_install() {
+  mkdir -p "$deps/newest"
+  echo '{ "private": true }' >"$deps/newest/package.json"
+  npm install --prefix "$deps/newest" --save-exact --no-audit --no-fund --no-update-notifier --loglevel=error \
+    "@anthropic-ai/claude-code@$newest_claude_code" >/dev/null
+}
 node() {
   node_package mcp-sdk "$mcp_sdk, ws $ws" "@modelcontextprotocol/sdk@$mcp_sdk" "ws@$ws"
   node_package language-servers "$pyright, $typescript_language_server with $typescript, $vscode_language_servers" \
@@ -252,7 +263,7 @@ case ${1:-all} in
 esac
 for part in "$@"; do
   case $part in
-    venv | cli | node | nvims | chromium | lint | demo) "$part" ;;
+    venv | cli | node | nvims | chromium | lint | demo | newest) "$part" ;;
     nvim-*) venv && nvim "${part#nvim-}" ;;
     *) die "there is no part '$part'" ;;
   esac
