@@ -7,6 +7,17 @@ local NEXT_MS = 1
 ---@type claude-ide.chat.Shown[] the one that was shown last last
 local chats = {}
 
+---Processes that were told to end.
+---@type table<integer, true>
+local leaving = {}
+
+---Whether a process was one of a chat that is closed: it ends in a moment.
+---@param pid integer
+---@return boolean
+function M.is_leaving(pid)
+  return leaving[pid] == true
+end
+
 ---@param chat claude-ide.chat.Chat
 ---@return claude-ide.chat.Shown?, integer?
 local function find(chat)
@@ -248,6 +259,9 @@ function M.close(chat)
   end
   table.remove(chats, at)
   chat.closing = true
+  if chat.pid then
+    leaving[chat.pid] = true
+  end
   chat:close()
   require("claude-ide.decisions").gone(chat.asker, "the chat is closed")
   require("claude-ide.chat.windows").hide(shown)

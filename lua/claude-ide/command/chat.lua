@@ -31,7 +31,7 @@ local function when_gone(id, done, looks)
   if not require("claude-ide.sessions.catalogue").running(id) then
     return done()
   elseif looks == MOST_LOOKS then
-    return require("claude-ide.ui.notice").error("The CLI in the terminal does not end.")
+    return require("claude-ide.ui.notice").error("The process that had the session does not end.")
   end
   vim.defer_fn(function()
     when_gone(id, done, looks + 1)
@@ -59,6 +59,10 @@ local function go_on(item, fork, words)
   end
   if not live or fork then
     return open(fork)
+  elseif require("claude-ide.chat").is_leaving(live.pid) then
+    return when_gone(summary.id, function()
+      open(false)
+    end)
   end
   local terminal = require("claude-ide.terminal")
   local inside = terminal.session()
