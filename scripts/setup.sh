@@ -263,7 +263,7 @@ case ${1:-all} in
 esac
 for part in "$@"; do
   case $part in
-    venv | cli | node | nvims | chromium | lint | demo | newest) "$part" ;;
+    venv | cli | agent | node | nvims | chromium | lint | demo | newest) "$part" ;;
     nvim-*) venv && nvim "${part#nvim-}" ;;
     *) die "there is no part '$part'" ;;
   esac
