@@ -2,7 +2,7 @@
 //!
 //! Invariant: an answer has the form that the schema gives it, or an error says that it had another one.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use agent_client_protocol_schema::v1 as schema;
 use claude_ide_protocol::jsonrpc::{ErrorCode, ErrorObject, RequestId};
@@ -40,7 +40,7 @@ struct Question {
 /// The open ones, by the name that Lua knows.
 #[derive(Default)]
 pub(super) struct Questions {
-    open: BTreeMap<String, Question>,
+    open: HashMap<String, Question>,
     last: u64,
 }
 
@@ -84,7 +84,7 @@ impl Questions {
     /// The agent takes a request back: it is answered as cancelled.
     pub(super) fn withdraw(&mut self, id: &Value, out: &mut Output) {
         let id = id.to_string();
-        for (request, question) in self.open.extract_if(.., |_, question| question.id == id) {
+        for (request, question) in self.open.extract_if(|_, question| question.id == id) {
             out.tell(Told::Withdrawn { request });
             let _: Result<(), _> = question.answer.send(Err(cancelled()));
         }
@@ -93,7 +93,7 @@ impl Questions {
     /// The turn is cancelled: what needed the person is answered as such. Terminals go on: the agent ends them itself.
     pub(super) fn cancel_all(&mut self, out: &mut Output) {
         let of_turn = |question: &Question| !question.method.starts_with("terminal/");
-        for (request, question) in self.open.extract_if(.., |_, question| of_turn(question)) {
+        for (request, question) in self.open.extract_if(|_, question| of_turn(question)) {
             out.tell(Told::Withdrawn { request });
             let outcome = match question.method {
                 "session/request_permission" => Ok(json!({ "outcome": { "outcome": "cancelled" } })),

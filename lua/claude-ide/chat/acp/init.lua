@@ -204,8 +204,8 @@ function M.text(chat, told)
     chat.acp, --[[@as claude-ide.chat.acp.State]]
     told.text or ""
   local row = acp.row
-  if not row or row.block ~= told.block then
-    row = { block = told.block, part = 0, bytes = 0 }
+  if not row or row.block ~= (told.block or 0) then
+    row = { block = told.block or 0, part = 0, bytes = 0 }
     acp.row = row
   end
   local function append(piece)
