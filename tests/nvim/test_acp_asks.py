@@ -161,7 +161,7 @@ def test_line_ends_stay_as_the_file_has_them(begin, tmp_path):
 
 
 def test_files_are_read_as_the_person_sees_them(begin, tmp_path):
-    nvim = begin(files={"a.txt": "one\ntwo\nthree\n", ".env": "SECRET=1\n"})
+    nvim = begin(files={"a.txt": "one\ntwo\nthree\n", ".env": "SECRET=1\n", "kept.txt": "SECRET\n"})
     project = tmp_path / "project"
     nvim.lua("vim.cmd.split('a.txt') vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'unsaved' })")
     lines = [
@@ -170,9 +170,12 @@ def test_files_are_read_as_the_person_sees_them(begin, tmp_path):
         request("fs/read_text_file", path=str(project / ".env")),
         request("fs/read_text_file", path=str(project / "gone.txt")),
         request("fs/read_text_file", path="a.txt"),
+        request("fs/read_text_file", path=str(project / "kept.txt")),
     ]
+    nvim.lua("vim.cmd.split('kept.txt') vim.b.claude_private = true vim.cmd('close | bunload kept.txt')")
     say(nvim, "\n".join(lines))
-    whole, part, secret, gone, relative = wait_answers(nvim, 5)
+    whole, part, secret, gone, relative, private = wait_answers(nvim, 6)
+    assert "withheld" in private["message"], "a private buffer need not be loaded"
     assert whole == {"content": "unsaved\ntwo\nthree\n"} and part == {"content": "two\n"}
     assert "withheld" in secret["message"] and gone["code"] == -32002 and relative["code"] == -32602
 

@@ -84,6 +84,17 @@ def test_lines_of_a_file_that_is_not_open_are_read_from_the_disk(start_nvim):
     assert "does not exist" in expand(nvim, "#lines:gone.txt:1-1")[0]
 
 
+def test_a_file_stays_withheld_while_its_private_buffer_is_not_loaded(start_nvim):
+    nvim = start_nvim(files={"a.txt": "a\n", "kept.txt": "SECRET\n", "kept.png": PNG}, args=["a.txt"])
+    for name in ("kept.txt", "kept.png"):
+        nvim.cmd(f"edit {name}")
+        nvim.lua("vim.b.claude_private = true")
+        nvim.cmd("buffer a.txt")
+        nvim.cmd(f"bunload {name}")
+    assert "withheld" in expand(nvim, "#lines:kept.txt:1-1")[0]
+    assert "withheld" in expand(nvim, "#image:kept.png")[0]
+
+
 def test_the_symbol_around_the_cursor_is_known_by_the_syntax_tree(start_nvim):
     source = "local a = 1\n\nlocal function outer()\n  if a then\n    return a\n  end\nend\n"
     nvim = start_nvim(files={"a.lua": source}, args=["a.lua"])

@@ -67,7 +67,7 @@ end
 ---@param done claude-ide.context.Done
 local function of_file(path, done)
   local name = vim.fs.basename(path)
-  if require("claude-ide.privacy").denied_by(path) then
+  if require("claude-ide.privacy").withholds(path) then
     return done(nil, name .. " is withheld (selection.deny)")
   end
   vim.uv.fs_stat(

@@ -94,7 +94,7 @@ end
 ---@param last integer
 ---@param done claude-ide.context.Done
 local function of_disk(path, first, last, done)
-  if require("claude-ide.privacy").denied_by(path) then
+  if require("claude-ide.privacy").withholds(path) then
     return done(nil, vim.fs.basename(path) .. " is withheld (selection.deny)")
   end
   require("claude-ide.diff.present_text").read(path, function(disk)

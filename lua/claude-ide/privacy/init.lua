@@ -88,6 +88,15 @@ function M.denied_by(path)
   return real and real ~= path and denied_by(real) or nil
 end
 
+---Whether a file is withheld: by a glob, or by the buffer that holds it, which need not be loaded.
+---@param path string absolute
+---@return boolean
+function M.withholds(path)
+  local buffer = require("claude-ide.buffer")
+  local buf = buffer.find(path)
+  return buf ~= nil and buffer.is_private(buf) or M.denied_by(path) ~= nil
+end
+
 ---What may be told of a buffer.
 ---@param buf integer
 ---@return claude-ide.privacy.Verdict

@@ -71,7 +71,7 @@ function M.read(_, params, answer)
   if buf and require("claude-ide.privacy").verdict(buf) == "tell" then
     require("claude-ide.buffer.disk").reload(buf)
     return give(require("claude-ide.buffer").text(buf))
-  elseif buf and require("claude-ide.buffer").is_private(buf) then
+  elseif require("claude-ide.privacy").withholds(path) then
     return answer(nil, "failed", ("%s is withheld by the person"):format(path))
   end
   require("claude-ide.diff.present_text").read(path, function(disk)
