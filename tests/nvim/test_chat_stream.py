@@ -137,3 +137,17 @@ def test_a_hidden_prompt_keeps_its_text_and_quitting_keeps_it_for_the_next(begin
     assert json.loads(kept[0].read_text())["draft"] == "unfinished words"
     again = begin_chat()
     again.wait("vim.api.nvim_get_current_line() == 'unfinished words'")
+
+
+@pytest.mark.parametrize("end", ["Claude chat close", "bdelete"])
+def test_what_is_written_at_a_prompt_outlives_it(begin_chat, end):
+    nvim = begin_chat("hello")
+    wait_idle(nvim)
+    nvim.keys("iunfinished words<Esc>")
+    nvim.wait("vim.api.nvim_get_current_line() == 'unfinished words'")
+    nvim.cmd(end)
+    nvim.cmd("Claude chat")
+    nvim.wait("vim.api.nvim_get_current_line() == 'unfinished words'", what="the draft")
+    nvim.keys("dd")
+    nvim.keys("q")
+    nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 1", what="the keys of the prompt")

@@ -228,7 +228,8 @@ function M.show(begun)
   if not shown then
     return false
   end
-  if not vim.api.nvim_buf_is_valid(shown.prompt) then
+  if not require("claude-ide.chat.open_prompts").of(shown.prompt) then
+    require("claude-ide.ui.own_buffer").delete(shown.prompt) -- `:bdelete` leaves it empty, without its keys
     shown.prompt = new_prompt(shown.chat)
     require("claude-ide.chat.prompt").dress(shown.prompt)
   end
@@ -264,6 +265,7 @@ function M.close(chat)
   end
   chat:close()
   require("claude-ide.decisions").gone(chat.asker, "the chat is closed")
+  require("claude-ide.chat.prompt").retire(shown.prompt)
   require("claude-ide.chat.windows").hide(shown)
   for _, buf in ipairs({ shown.prompt, shown.view and shown.view.buf }) do
     require("claude-ide.ui.own_buffer").delete(buf)

@@ -87,9 +87,15 @@ function M.attach(buf, cwd)
     buffer = buf,
     desc = "Claude Code: a prompt is gone",
     callback = function()
-      known[buf] = nil
+      M.forget(buf)
     end,
   })
+end
+
+---A prompt is gone.
+---@param buf integer
+function M.forget(buf)
+  known[buf] = nil
 end
 
 ---Shows what the `#…` at the cursor, or the next one of its line, would send.

@@ -45,7 +45,7 @@ end
 ---@param prompt claude-ide.chat.PromptBuffer
 ---@param text string
 function M.give_back(prompt, text)
-  if not vim.api.nvim_buf_is_valid(prompt.buf) then
+  if not prompts[prompt.buf] or not vim.api.nvim_buf_is_loaded(prompt.buf) then
     return require("claude-ide.ui.kept_words").give_back(text, "The chat is gone")
   end
   local now = text_of(prompt)
@@ -184,18 +184,29 @@ function M.create(chat, acts)
   chat.give_back = function(text)
     M.give_back(prompt, text)
   end
-  vim.api.nvim_create_autocmd("BufWipeout", {
+  vim.api.nvim_create_autocmd({ "BufUnload", "BufWipeout" }, {
     buffer = buf,
     desc = "Claude Code: what was written to Claude is kept",
     callback = function()
-      local text = text_of(prompt)
-      prompts[buf] = nil
-      if vim.trim(text) ~= "" then
-        require("claude-ide.chat.history").keep_draft(chat.cwd, text)
-      end
+      M.retire(buf)
     end,
   })
   return buf
+end
+
+---A prompt ends: what was not sent is kept for the next chat of the project. Called before our own delete, which fires no event.
+---@param buf integer
+function M.retire(buf)
+  local prompt = prompts[buf]
+  if not prompt then
+    return
+  end
+  prompts[buf] = nil
+  require("claude-ide.chat.preview").forget(buf)
+  local text = vim.api.nvim_buf_is_valid(buf) and text_of(prompt) or ""
+  if vim.trim(text) ~= "" then
+    require("claude-ide.chat.history").keep_draft(prompt.chat.cwd, text)
+  end
 end
 
 ---Puts what was not sent before into a prompt, and lets it be Markdown. Later than its window: what people and Neovim do for
