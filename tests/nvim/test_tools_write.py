@@ -256,3 +256,13 @@ def test_symbols_are_edited_by_the_syntax_tree_where_no_server_is(start_nvim, co
     )
     with pytest.raises(ToolError, match=r"m\.lua has no symbol `nope`\. Its symbols: M\.add, other\."):
         agent.call("insert_before_symbol", path="m.lua", symbol="nope", text="x")
+
+
+def test_a_last_line_that_does_not_end_keeps_its_bytes(start_nvim, connect_agent):
+    text = 'local function first() return 1 end\nlocal function last() return "ééééé" end'
+    nvim = start_nvim(args=["m.lua"], files={"m.lua": text})
+    agent = connect_agent(nvim)
+    agent.nvim = nvim
+    nvim.wait(lambda: "insert_after_symbol" in agent.tools(), what="the tool to be listed")
+    accepted(agent, "insert_after_symbol", path="m.lua", symbol="last", text="local x = 1")
+    assert (nvim.project / "m.lua").read_text() == text + "\nlocal x = 1"

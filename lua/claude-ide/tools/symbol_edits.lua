@@ -84,6 +84,15 @@ local function last_row(range)
 end
 
 ---@param buf integer
+---@param row integer
+---@param definition claude-ide.language.Definition
+---@return integer character where the line ends, as columns of the definition count
+local function length(buf, row, definition)
+  local line = line_at(buf, row)
+  return require("claude-ide.language.encoding").character(line, #line, definition.encoding)
+end
+
+---@param buf integer
 ---@param definition claude-ide.language.Definition
 ---@param text string
 ---@return claude-ide.changeset.ServerEdit
@@ -92,7 +101,7 @@ function M.after(buf, definition, text)
   local is_open_ended = row + 1 >= vim.api.nvim_buf_line_count(buf) and not vim.bo[buf].endofline
   if is_open_ended then
     -- The file does not end its last line, and goes on not to.
-    local character = require("claude-ide.position").length(line_at(buf, row)) + 1
+    local character = length(buf, row, definition)
     local range =
       { start = { line = row, character = character }, ["end"] = { line = row, character = character } }
     return of_buffer(buf, definition, { range = range, newText = "\n" .. text:gsub("\n$", "") })
@@ -114,8 +123,7 @@ function M.delete(buf, definition)
   end
   local range = { start = { line = first, character = 0 }, ["end"] = { line = after, character = 0 } }
   if after >= count and not vim.bo[buf].endofline then
-    local length = require("claude-ide.position").length(line_at(buf, count - 1))
-    range["end"] = { line = count - 1, character = length }
+    range["end"] = { line = count - 1, character = length(buf, count - 1, definition) }
   end
   return of_buffer(buf, definition, { range = range, newText = "" })
 end
