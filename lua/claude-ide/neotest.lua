@@ -80,6 +80,7 @@ function M.run(task, position)
   local nio = require("nio")
   last = position
   local running ---@type { tree: table, adapter: string }?
+  local is_cancelled = false
   local outcome, err = task:await(function(resume)
     nio.run(function()
       local tree, adapter = asked:get_position(position.path, {})
@@ -90,6 +91,9 @@ function M.run(task, position)
       if not tree or not adapter or position.row and data.type == "file" then
         return nil
       end
+      if is_cancelled then
+        return nil -- while neotest looked for the tests
+      end
       running = { tree = tree, adapter = adapter }
       asked:run_tree(tree, { adapter = adapter })
       return { title = data.name, tests = tests_of(tree, asked:get_results(adapter)) }
@@ -99,6 +103,7 @@ function M.run(task, position)
       end)
     end)
     return function()
+      is_cancelled = true
       if running then
         nio.run(function()
           asked:stop(running.tree, { adapter = running.adapter })

@@ -66,6 +66,9 @@ local processes = {}
 local client = {}
 
 function client:get_position(id)
+  wait(function(resume)
+    resume() -- neotest parses the file in between
+  end)
   local tree = tree_of(id)
   return tree, tree and ADAPTER
 end

@@ -38,6 +38,14 @@ function M.runner(program)
   end
 end
 
+---Whether a runner that is content has run no test at all: where what it was told names none.
+---@param output string
+---@return boolean
+function M.ran_none(output)
+  return output:find("no tests to run", 1, true) ~= nil
+    or output:find("running 0 tests", 1, true) ~= nil and not output:find("running [1-9]%d* tests?")
+end
+
 ---What can be a test, or hold some.
 local HOLDS =
   { class = true, ["function"] = true, method = true, module = true, namespace = true, struct = true }
@@ -49,13 +57,15 @@ local HOLDS =
 ---@return string[]
 function M.names(task, buf, lnum)
   local outline, names, is_function = require("claude-ide.language.outline"), {}, false
+  local within = 0 ---@type integer the last line of the function that was met: what it holds is no test
   for _, symbol in ipairs(outline.of(task, buf) or {}) do
-    if HOLDS[symbol.kind] and symbol.first <= lnum and lnum <= symbol.last then
+    if HOLDS[symbol.kind] and within < lnum and symbol.first <= lnum and lnum <= symbol.last then
       names[symbol.depth + 1] = symbol.name:match("^[%w_\128-\255]+") or symbol.name
       for depth = #names, symbol.depth + 2, -1 do
         names[depth] = nil
       end
       is_function = symbol.kind == "function" or symbol.kind == "method"
+      within = is_function and symbol.last or 0
     end
   end
   return is_function and names or {}

@@ -118,6 +118,7 @@ return require("claude-ide.language.task").tool(function(task, args)
   local outcome = command.run(task, run)
   local items = command.to_quickfix(run, outcome.output)
   local ended = outcome.timed_out and "took too long and was ended"
+    or outcome.code == 0 and require("claude-ide.tools.nearest_test").ran_none(outcome.output) and "ran no test"
     or outcome.code == 0 and "passed"
     or ("failed (exit code %d)"):format(outcome.code)
   local lines = { ("%s: %s. Command: %s"):format(run.title, ended, run.command) }
