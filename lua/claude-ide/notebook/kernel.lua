@@ -19,6 +19,7 @@ local START_MS = 90000
 ---@field lost? string why the variables of before are gone
 ---@field unlike? string how it is not the kernel that the notebook names; nobody was told yet
 ---@field tell_started? fun(err?: string) to whoever started it without a run
+---@field starts integer goes up with each start and each end: whoever waited in between sees that it is another
 ---@field used number when it last ran something
 ---@field failure? string why it cannot be started
 local Kernel = {}
@@ -32,7 +33,7 @@ local last_run = 0
 ---@return claude-ide.notebook.Kernel
 function M.new(name, cwd, notebook)
   local fields =
-    { name = name, cwd = cwd, notebook = notebook, state = "off", queue = {}, used = vim.uv.now() }
+    { name = name, cwd = cwd, notebook = notebook, state = "off", starts = 0, queue = {}, used = vim.uv.now() }
   return setmetatable(fields, Kernel)
 end
 
@@ -60,8 +61,11 @@ end
 function Kernel:end_process(why, lost)
   local bridge, run = self.bridge, self.current
   self.bridge, self.about, self.tell_started = nil, nil, nil
+  if bridge or self.state == "starting" then
+    self.state, self.starts = "off", self.starts + 1
+  end
   if bridge then
-    self.state, self.lost = "off", lost
+    self.lost = lost
     bridge:close()
   end
   if run and (run.phase == "starting" or run.phase == "running") then
@@ -222,14 +226,15 @@ function Kernel:start(tell)
     return
   end
   self.tell_started = tell
-  self.state = "starting"
+  self.state, self.starts = "starting", self.starts + 1
+  local start = self.starts
   changed()
   require("claude-ide.notebook.workspace_python").interpreter(function(found, missing)
-    if self.state ~= "starting" or self.bridge then
-      return
+    if self.starts ~= start then
+      return -- it was stopped while Python was looked for
     elseif found then
       return require("claude-ide.notebook.document").wanted(self.notebook, function(wanted)
-        if self.state == "starting" and not self.bridge then
+        if self.starts == start then
           self:spawn(found, wanted)
         end
       end)
