@@ -1,6 +1,7 @@
 """What a prompt names of the editor: `#…`, a range, pictures, the prompt library; with the real CLI."""
 
 import base64
+import os
 import subprocess
 
 import pytest
@@ -185,6 +186,20 @@ def test_a_prompt_of_the_library_stands_for_its_text(start_nvim, mock_api, tmp_p
     nvim.wait("vim.fn.pumvisible() == 1")
     nvim.keys("<C-n>s")
     nvim.wait("vim.fn.complete_info({'items'}).items[1].word == 'prompt:short'", what="its prompts to be offered")
+
+
+def test_a_prompt_of_the_library_is_no_link_to_what_is_withheld_and_no_pipe(start_nvim):
+    nvim = start_nvim(files={".env": "SECRET=1\n", "good": "words\n", ".claude/prompts/plain.md": "plain\n"})
+    os.mkfifo(nvim.project / "pipe")
+    for name, to in [("secret", ".env"), ("pipe", "pipe"), ("link", "good")]:
+        (nvim.project / f".claude/prompts/{name}.md").symlink_to(nvim.project / to)
+    put_in = """
+    local text, problem = require("claude-ide.context.prompts").put_in(..., vim.fn.getcwd())
+    return text or problem
+    """
+    assert nvim.lua(put_in, "#prompt:link #prompt:plain") == "words plain"
+    assert 'no prompt "secret"' in nvim.lua(put_in, "#prompt:secret")
+    assert 'no prompt "pipe"' in nvim.lua(put_in, "#prompt:pipe")
 
 
 def test_what_a_prompt_takes_along_is_seen_before_it_goes(begin_chat, mock_api):

@@ -21,9 +21,14 @@ local function without_front_matter(text)
   return body, ("\n" .. head):match("\ndescription:%s*([^\r\n]+)")
 end
 
+---A prompt may be a link, to whatever: what is withheld is none, nor is what would keep the editor waiting.
 ---@param path string
 ---@return string?
 local function read(path)
+  local stat = vim.uv.fs_stat(path)
+  if not stat or stat.type ~= "file" or require("claude-ide.privacy").withholds(path) then
+    return nil
+  end
   local text = require("claude-ide.file").read_start(path, MOST_BYTES)
   return text and (text:gsub("\r\n", "\n")) or nil
 end
