@@ -216,6 +216,31 @@ def test_what_is_withheld_is_not_edited(edit, mock_api):
     assert not mock_api.requests
 
 
+def test_what_became_private_is_not_told_again_and_the_words_come_back(edit, mock_api):
+    mock_api.script(replacement("TWO"))
+    nvim = edit("2Claude edit louder")
+    wait_proposal(nvim)
+    asked = mock_api.turns()
+    nvim.lua("vim.b[vim.fn.bufnr('a.txt')].claude_private = true")
+    nvim.lua("require('claude-ide.diff').reject(nil, 'not so loud')")
+    nvim.wait("require('claude-ide.inline.edit').count() == 0", what="the edit to be over")
+    nvim.wait("vim.fn.getreg('\"') == 'not so loud'", what="the words to be back")
+    assert mock_api.turns() == asked
+
+
+def test_the_words_of_an_edit_that_fails_come_back(edit):
+    nvim = edit("2Claude edit louder", opts={"terminal": {"command": ["false"]}})
+    nvim.wait("vim.fn.getreg('\"') == 'louder'", what="the words to be back")
+
+
+def test_a_carriage_return_in_the_text_stays_where_a_proposal_leaves_one_in_every_line(edit, mock_api):
+    mock_api.script(replacement())
+    nvim = edit("3Claude edit drop it", text="one\r\ntwo\r\nthree\n")
+    wait_proposal(nvim)
+    accept(nvim)
+    assert lines(nvim) == ["one\r", "two\r"]
+
+
 def _claudes(project):
     found = []
     for entry in Path("/proc").glob("[0-9]*"):

@@ -51,12 +51,13 @@ local function end_of_line(text)
 end
 
 ---@param bytes string
+---@param known_eol? "\n"|"\r\n"|"\r" default: what the text looks like
 ---@return string[] lines at least one
 ---@return claude-ide.bytes.Format
-function M.decode(bytes)
+function M.decode(bytes, known_eol)
   local bom = bytes:sub(1, #BOM) == BOM
   local text = bom and bytes:sub(#BOM + 1) or bytes
-  local eol = end_of_line(text)
+  local eol = known_eol or end_of_line(text)
   local final = text:sub(-#eol) == eol
   if final then
     text = text:sub(1, -#eol - 1)

@@ -22,7 +22,7 @@ local function with_words(at, prompt, say)
     if text and vim.trim(text) ~= "" then
       local ok, err = both(vim.trim(text))
       if not ok and err then
-        require("claude-ide.ui.notice").error(err)
+        require("claude-ide.ui.kept_words").give_back(text, (err:gsub("%.$", "")))
       end
     end
   end)

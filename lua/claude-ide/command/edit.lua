@@ -37,7 +37,7 @@ function M.run(at)
   M.ask(function(what)
     local ok, err = M.begin(first, last, what, buf)
     if not ok then
-      require("claude-ide.ui.notice").error(err or "Claude did not start.")
+      require("claude-ide.ui.kept_words").give_back(what, ((err or "Claude did not start"):gsub("%.$", "")))
     end
   end)
   return true

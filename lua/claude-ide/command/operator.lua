@@ -40,7 +40,10 @@ function M.edit()
   is_called = false
   command.ask(function(what)
     last_words = what
-    say(command.begin(first, last, what, buf))
+    local ok, err = command.begin(first, last, what, buf)
+    if not ok then
+      require("claude-ide.ui.kept_words").give_back(what, ((err or "Claude did not start"):gsub("%.$", "")))
+    end
   end)
 end
 

@@ -7,10 +7,12 @@ local M = {}
 ---@field buf integer
 ---@field spot claude-ide.inline.Spot
 ---@field what string
+---@field said string what the person said last
 ---@field cwd string
 ---@field region string[] the lines when Claude was asked
 ---@field run? claude-ide.inline.Run while Claude works
 ---@field base? string[] the whole text that the proposal is for
+---@field eol? "\n" of that text: a CR is then part of its line, though every line has one
 ---@field answer? string[] what Claude made of the region
 ---@field words? string why the person rejects it
 ---@field decision? claude-ide.Diff
@@ -59,6 +61,15 @@ local function keep(edit, lines, why)
   require("claude-ide.ui.kept_words").give_back(table.concat(lines, "\n"), why)
 end
 
+---Ends an edit that comes to nothing, and gives back what was said.
+---@param edit claude-ide.inline.Edit
+---@param why string
+local function fail(edit, why)
+  finish(edit)
+  require("claude-ide.log").warn("an edit failed: %s", why)
+  require("claude-ide.ui.kept_words").give_back(edit.said, (why:gsub("%.$", "")))
+end
+
 local propose ---@type fun(edit: claude-ide.inline.Edit, lines: string[])
 local ask ---@type fun(edit: claude-ide.inline.Edit)
 
@@ -101,7 +112,7 @@ local function answered(edit, answer, err)
   elseif not answer then
     keep(edit, edit.answer or {}, ("The edit cannot be shown (%s)"):format(err or "?"))
   elseif answer.outcome == "accepted" then
-    local decoded, format = require("claude-ide.buffer.bytes").decode(answer.contents or "")
+    local decoded, format = require("claude-ide.buffer.bytes").decode(answer.contents or "", edit.eol)
     -- Not within the key that accepted it: the proposal's windows go first.
     vim.schedule(function()
       require("claude-ide.ui.quietly").when_buffers_may_change(function()
@@ -145,6 +156,7 @@ function propose(edit, lines)
     return notice().info(("Claude would change nothing in %s."):format(name_of(edit)))
   end
   edit.base = now.lines
+  edit.eol = now.format.eol == "\n" and "\n" or nil
   local format = vim.tbl_extend("force", now.format, { empty = #lines == 0 }) --[[@as claude-ide.bytes.Format]]
   local name = vim.api.nvim_buf_get_name(buf)
   require("claude-ide.ui.typing").attach("edits")
@@ -193,13 +205,7 @@ local function came(edit, text, err)
   require("claude-ide.inline.spot").say(edit.spot, nil)
   local answer = text and require("claude-ide.inline.answer").lines(text)
   if not text then
-    finish(edit)
-    return notice().error(
-      ("Claude could not edit %s: %s"):format(
-        name_of(edit),
-        require("claude-ide.ui.one_line").brief(err or "?")
-      )
-    )
+    return fail(edit, ("Claude could not edit %s: %s"):format(name_of(edit), err or "?"))
   elseif not answer then
     finish(edit)
     return require("claude-ide.ui.text_float").show(text, "Claude proposes no edit")
@@ -225,10 +231,19 @@ local function start(edit, request)
     end,
   })
   if not run then
-    finish(edit)
-    return notice().error(err or "Claude did not start.")
+    return fail(edit, err or "Claude did not start")
   end
   edit.run = run
+end
+
+---@param buf integer
+---@return string? why it cannot be edited
+local function problem_of(buf)
+  if vim.bo[buf].buftype ~= "" or not vim.bo[buf].modifiable then
+    return "This buffer cannot be edited."
+  end
+  local withheld = require("claude-ide.context.place").withheld(buf)
+  return withheld and withheld .. "."
 end
 
 ---Asks Claude, for the first time or once more with what the person said to its proposal.
@@ -236,6 +251,7 @@ end
 function ask(edit)
   local spot, context = require("claude-ide.inline.spot"), require("claude-ide.context")
   local before = edit.words and { lines = edit.answer or {}, words = edit.words } or nil
+  edit.said = before and before.words or edit.said
   edit.words = nil
   spot.say(edit.spot, before and before.words or edit.what)
   local at = require("claude-ide.context.place").here(edit.cwd)
@@ -247,8 +263,11 @@ function ask(edit)
       end
       local first, last = spot.lines(edit.spot)
       if not first or not last then
-        finish(edit)
-        return notice().warn(("The lines of %s that were to be edited are gone."):format(name_of(edit)))
+        return fail(edit, ("The lines of %s that were to be edited are gone"):format(name_of(edit)))
+      end
+      local why = problem_of(edit.buf) -- it may have become private since
+      if why then
+        return fail(edit, why)
       end
       edit.region = vim.api.nvim_buf_get_lines(edit.buf, first - 1, last, true)
       start(edit, {
@@ -273,16 +292,6 @@ local function cancel(edit, why)
   if decision then
     require("claude-ide.decisions").cancel(decision, why)
   end
-end
-
----@param buf integer
----@return string? why it cannot be edited
-local function problem_of(buf)
-  if vim.bo[buf].buftype ~= "" or not vim.bo[buf].modifiable then
-    return "This buffer cannot be edited."
-  end
-  local withheld = require("claude-ide.context.place").withheld(buf)
-  return withheld and withheld .. "."
 end
 
 ---Has Claude propose other text for some lines.
@@ -312,6 +321,7 @@ function M.start(buf, first, last, what)
     buf = buf,
     spot = require("claude-ide.inline.spot").new(buf, first, last),
     what = whole,
+    said = what,
     cwd = cwd,
     region = {},
     group = vim.api.nvim_create_augroup(("claude-ide.inline.%d"):format(last_group), { clear = true }),
