@@ -158,3 +158,19 @@ def test_an_edit_of_a_source_that_is_gone_goes_too(nvim):
     nvim.lua("ask('agent', 'b') require('claude-ide.decisions').gone(sources.chat, 'Chat has ended')")
     diffs.wait_clean()
     assert nvim.lua("return { told, texts() }") == [[], ["b"]]
+
+
+def test_a_diff_against_unsaved_text_is_not_accepted_from_afar_in_any_encoding(start_nvim):
+    nvim = start_nvim(files={"a.txt": b"caf\xe9\ntwo\n"})
+    diffs = Diffs(nvim)
+    nvim.cmd("edit ++enc=latin1 a.txt")
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 1, false, { 'unsaved' })")
+    diffs.open(1, "a.txt", "cafe\ntwo\n")
+    answer = """
+    local diff = require("claude-ide.decisions").pending()[1]
+    local remote = require("claude-ide.decisions").remote(diff)
+    remote.describe(diff)
+    return remote.answer(diff, { choice = "accept" })
+    """
+    assert "not saved" in nvim.lua(answer)
+    assert diffs.outcomes(1) == []

@@ -42,7 +42,7 @@ local function cannot_accept(diff)
   local buf = require("claude-ide.diff.rescued").typed(entry)
   if buf then
     return "it was changed in Neovim: decide there"
-  elseif entry.text.unsaved then
+  elseif entry.text.now.against == "buffer" then
     return "the file has changes in Neovim that are not saved: decide there"
   elseif on_disk(diff.path) ~= told[diff.id] then
     return "the file has changed since: decide in Neovim"
