@@ -207,3 +207,19 @@ def test_nothing_is_written_unless_the_options_say_so(inside, fake):
             "id": "m",
         }
         still(fake)
+
+
+def test_what_a_client_wrote_is_not_delivered_once_nothing_is_served(start_nvim):
+    nvim = start_nvim()
+    nvim.lua(
+        """
+        _G.routes = 0
+        require("claude-ide.web.route").of = function() routes = routes + 1 return nil, "nobody" end
+        require("claude-ide.wake").on = function(_, receive) _G.receive = receive end
+        local deliver = require("claude-ide.web.deliver")
+        deliver.attach()
+        deliver.detach()
+        receive({ type = "web_ask", ask = { type = "deliver", key = 1, session = "s", text = "words" } })
+        """
+    )
+    assert nvim.lua("return routes") == 0

@@ -202,6 +202,9 @@ end
 function M.attach()
   require("claude-ide.ui.typing").attach("web")
   require("claude-ide.wake").on({ "web_ask" }, function(event)
+    if not unsubscribe then
+      return -- it was asked before they stopped being served
+    end
     local take = ASKS[event.ask.type]
     if take then
       take(event.ask)
