@@ -151,3 +151,14 @@ def test_what_is_written_at_a_prompt_outlives_it(begin_chat, end):
     nvim.keys("dd")
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 1", what="the keys of the prompt")
+
+
+def test_a_closed_chat_is_not_begun_again_by_what_was_still_read(begin_chat):
+    nvim = begin_chat("hello")
+    wait_idle(nvim)
+    nvim.lua("require('claude-ide.context').expand = function(_, _, done) go_on = done end")
+    nvim.lua("closed = require('claude-ide.chat').current() require('claude-ide.chat').say(closed, 'late words')")
+    nvim.cmd("Claude chat close")
+    nvim.wait("closed.state == 'ended'", what="the end")
+    nvim.lua("go_on({})")
+    assert nvim.lua("return { closed.state, vim.fn.getreg('\"') }") == ["ended", "late words"]

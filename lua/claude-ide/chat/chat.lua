@@ -235,6 +235,9 @@ end
 ---@return boolean? ok
 ---@return string? err
 function Chat:begin_again()
+  if self.closing then
+    return nil, "The chat is closed."
+  end
   return self:start({
     session = self.session,
     resume = self.has_spoken and self.session or nil,
@@ -250,7 +253,10 @@ end
 ---@return boolean? ok
 ---@return string? err
 function Chat:say(text, content)
-  if self.state == "ended" then
+  if self.closing then
+    -- What it names was read meanwhile. Another process may have its session by now.
+    return nil, "The chat is closed."
+  elseif self.state == "ended" then
     local ok, err = self:begin_again()
     if not ok then
       return nil, err
