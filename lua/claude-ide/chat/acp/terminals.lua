@@ -31,18 +31,32 @@ end
 ---@param buf integer
 ---@param argv string[]
 ---@param options table
+---@param is_hidden? boolean it is in no window
 ---@return integer? job
 ---@return string? err
-local function spawn(buf, argv, options)
-  local ok, job = pcall(vim.api.nvim_buf_call, buf, function()
-    if vim.fn.has("nvim-0.11") == 1 then
-      options.term = true
-      return vim.fn.jobstart(argv, options)
-    end
-    return vim.fn.termopen(argv, options)
+local function spawn(buf, argv, options, is_hidden)
+  -- What people do for TermOpen, as to begin to type, would hit the window that they are in.
+  local ignored = vim.o.eventignore
+  if is_hidden then
+    ignored = ignored == "" and "TermOpen" or ignored .. ",TermOpen"
+  end
+  local ok, job = pcall(require("claude-ide.option").during, "eventignore", ignored, function()
+    return vim.api.nvim_buf_call(buf, function()
+      if vim.fn.has("nvim-0.11") == 1 then
+        options.term = true
+        return vim.fn.jobstart(argv, options)
+      end
+      return vim.fn.termopen(argv, options)
+    end)
   end)
   if not ok or type(job) ~= "number" or job <= 0 then
     return nil, ok and (argv[1] .. " could not be run") or tostring(job):gsub("^.-(E%d+: )", "%1")
+  end
+  if is_hidden then
+    -- What Neovim itself does for TermOpen, from 0.11 on.
+    local bo, rows = vim.bo[buf], vim.go.scrollback
+    bo.modifiable, bo.undolevels, bo.textwidth = false, -1, 0
+    bo.scrollback = rows < 0 and 10000 or math.max(rows, 1)
   end
   return job --[[@as integer]]
 end
@@ -161,7 +175,7 @@ function M.create(chat, params, answer)
         ended(terminal)
       end, DRAIN_MS)
     end,
-  })
+  }, true)
   if not job then
     vim.api.nvim_buf_delete(buf, { force = true })
     return answer(nil, "failed", err)
