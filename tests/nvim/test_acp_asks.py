@@ -213,6 +213,30 @@ def test_commands_run_in_terminals(begin):
     assert terminals >= 3
 
 
+def test_a_command_of_an_agent_leaves_the_person_where_they_are(begin):
+    nvim = begin()
+    nvim.cmd("autocmd TermOpen * let g:opened = 1 | startinsert")
+    say(nvim, request("terminal/create", command="true"))
+    assert wait_answers(nvim) == [{"terminalId": "term-1"}]
+    assert nvim.lua("return { vim.g.opened or 0, vim.api.nvim_get_mode().mode, vim.o.eventignore }") == [0, "n", ""]
+
+
+def test_the_reason_of_a_rejection_reaches_the_agent(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\n"})
+    path = tmp_path / "project/a.txt"
+    say(nvim, request("fs/write_text_file", path=str(path), content="ONE\n"))
+    wait_diff(nvim)
+    nvim.lua("require('claude-ide.diff').reject(nil, 'not so loud')")
+    assert "not so loud" in wait_answers(nvim)[0]["message"]
+    wait_idle(nvim)
+    diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "ONE\n"}
+    say(nvim, permission(title="Edit", kind="edit", content=[diff]))
+    wait_diff(nvim)
+    nvim.lua("require('claude-ide.diff').reject(nil, 'SAY quieter')")
+    wait_text(nvim, "\nquieter")
+    assert wait_answers(nvim, 2)[1] == {"outcome": {"outcome": "selected", "optionId": "no"}}
+
+
 def test_a_form_is_filled_in(begin):
     nvim = begin()
     schema = {

@@ -155,11 +155,13 @@ function M.write(chat, params, answer, id)
     end,
   } --[[@as claude-ide.chat.acp.Request]]
   request.reply = function(decided, err)
+    local told = chat.asker_words
     chat.asker_words = nil
     if err or not decided or decided.outcome == "closed" then
       return answer(nil, "failed", err or "nobody decided, and nothing was written")
     elseif decided.outcome ~= "accepted" then
-      local words = decided.words and (": " .. decided.words) or ""
+      local words = decided.words or told
+      words = words and (": " .. words) or ""
       return answer(
         nil,
         "failed",

@@ -164,12 +164,22 @@ local function answers_of(request, respond)
     respond(selected(option or option_of(options, { "allow_once", "allow_always" })))
   end
   return function(answer, err)
+    local words = chat.asker_words
     chat.asker_words = nil
     local option = answer and answer.option ---@diagnostic disable-line: undefined-field -- of our own panel
     if not answer or err or answer.outcome == "closed" then
       return respond(selected(nil))
     elseif answer.outcome ~= "accepted" then
-      return refuse(option)
+      refuse(option)
+      words = answer.words or words
+      if words and vim.trim(words) ~= "" then
+        -- No answer of this protocol takes words along: they are the next prompt.
+        local content = { { type = "text", text = require("claude-ide.position").valid(words) } }
+        if not chat:say(words, content) then
+          require("claude-ide.ui.kept_words").give_back(words, ("%s is gone"):format(chat.name))
+        end
+      end
+      return
     end
     local proposed, accepted = request.proposed, answer.contents
     if not proposed or not accepted or accepted == proposed then
