@@ -24,18 +24,24 @@ export async function logIn() {
 /** An id that nobody else has; also where the browser keeps its own way of making one to itself. */
 export const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
+/** What the browser does not keep. @type {Map<string, string>} */
+const unkept = new Map();
+
 /** Keeps something for as long as the tab is there. @param {string} name @param {string} value */
 export function store(name, value) {
+  unkept.delete(name);
   try {
     if (value) sessionStorage.setItem(name, value);
     else sessionStorage.removeItem(name);
   } catch {
-    // No room, or not allowed: it is kept as long as the page is.
+    unkept.set(name, value); // No room, or not allowed: it is kept as long as the page is.
   }
 }
 
 /** @param {string} name */
 export function stored(name) {
+  const value = unkept.get(name);
+  if (value !== undefined) return value;
   try {
     return sessionStorage.getItem(name) ?? "";
   } catch {
