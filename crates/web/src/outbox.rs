@@ -56,6 +56,7 @@ pub(crate) enum TakeBack {
 pub(crate) struct Outbox {
     messages: VecDeque<Message>,
     ended: VecDeque<(String, End)>,
+    last_ended: Option<u64>,
 }
 
 impl End {
@@ -72,8 +73,14 @@ impl Outbox {
         self.messages.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.messages.is_empty()
+    /// There are no messages, and none is remembered.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.messages.is_empty() && self.ended.is_empty()
+    }
+
+    /// The greatest key of those that ended: the greater, the later. Nothing: none has.
+    pub(crate) fn last_ended(&self) -> Option<u64> {
+        self.last_ended
     }
 
     pub(crate) fn push(&mut self, message: Message) {
@@ -145,6 +152,7 @@ impl Outbox {
             self.ended.pop_front();
         }
         self.ended.push_back((message.id, end));
+        self.last_ended = self.last_ended.max(Some(key));
         Some(text)
     }
 

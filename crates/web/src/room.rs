@@ -82,13 +82,17 @@ impl Room {
         Ears { news: self.news.subscribe(), speech: self.speech.subscribe(), said }
     }
 
-    /// Nobody is here, and nothing is on its way.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.outbox.is_empty()
+    /// Nobody is here, and nothing is on its way. What was said may be kept, and which messages there were.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.outbox.len() == 0
             && !self.has_courier
-            && self.said.pieces.is_empty()
             && self.news.receiver_count() == 0
             && self.speech.receiver_count() == 0
+    }
+
+    /// The same, and nothing is kept either: a new one would be no other.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.is_idle() && self.said.pieces.is_empty() && self.outbox.is_forgotten()
     }
 
     pub(crate) fn tell(&self, text: String) {
@@ -150,7 +154,7 @@ mod tests {
         let expected = [r#"{"type":"stream_event","event":2}"#, r#"{"type":"stream_event","event":3}"#];
         assert_eq!(texts(&room.listen().said), expected);
         room.say("message_stop", "4");
-        assert!(room.listen().said.is_empty() && room.is_empty());
+        assert!(room.listen().said.is_empty() && room.is_forgotten());
     }
 
     #[test]

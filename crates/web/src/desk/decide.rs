@@ -63,7 +63,7 @@ impl Desk {
             return Ok(());
         }
         self.lock().asked.remove(&key);
-        Err("Neovim has too much to do".to_owned())
+        Err(super::BUSY.to_owned())
     }
 }
 

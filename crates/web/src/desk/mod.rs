@@ -26,6 +26,7 @@ use decide::{of_session, open};
 const MAX_ROOMS: usize = 256;
 
 const READ_ONLY: &str = "only reading is allowed: web.write is false";
+const BUSY: &str = "Neovim has too much to do";
 
 pub(crate) struct Desk {
     writing: Option<Writing>,
@@ -91,10 +92,13 @@ impl State {
     fn room(&mut self, session: &str) -> Option<&mut Room> {
         if !self.rooms.contains_key(session) {
             if self.rooms.len() >= MAX_ROOMS {
-                self.rooms.retain(|_, room| !room.is_empty());
+                self.rooms.retain(|_, room| !room.is_forgotten());
             }
             if self.rooms.len() >= MAX_ROOMS {
-                return None;
+                let idle = self.rooms.iter().filter(|(_, room)| room.is_idle());
+                let (oldest, _) = idle.min_by_key(|(_, room)| room.outbox.last_ended())?;
+                let oldest = oldest.clone();
+                self.rooms.remove(&oldest);
             }
         }
         Some(self.rooms.entry(session.to_owned()).or_default())
@@ -237,8 +241,12 @@ impl Desk {
             TakeBack::AskEditor(key) => {
                 state.asked.insert(key, Asker { session: from.session.to_owned(), socket: from.socket, id: name });
                 drop(state);
-                writing.editor.ask(Ask::TakeBack { key });
-                None
+                if writing.editor.ask(Ask::TakeBack { key }) {
+                    return None;
+                }
+                // Unless that was told by now.
+                let Asker { id, .. } = self.lock().asked.remove(&key)?;
+                Some(refusal("Failed to cancel message", BUSY, &id))
             }
             TakeBack::TooLate => refused("Claude has it already, or it is over"),
             TakeBack::Unknown => refused("there is no such message"),
@@ -297,7 +305,7 @@ impl Desk {
         let mut state = self.lock();
         let Some(room) = state.room(session) else { return };
         room.say(kind, event);
-        if room.is_empty() {
+        if room.is_forgotten() {
             state.rooms.remove(session);
         }
     }
@@ -334,7 +342,7 @@ impl Desk {
         }
         let Parcel { key, ref text, is_command: command } = *parcel;
         if !writing.editor.ask(Ask::Deliver { key, session: session.to_owned(), text: text.clone(), command }) {
-            self.end(session, key, End::Dropped("Neovim has too much to do".to_owned()));
+            self.end(session, key, End::Dropped(BUSY.to_owned()));
         }
     }
 
@@ -367,3 +375,6 @@ fn refusal(error: &str, reason: &str, id: &Json) -> String {
 fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= MAX_ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
+
+#[cfg(test)]
+mod tests;
