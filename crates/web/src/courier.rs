@@ -1,7 +1,7 @@
 //! Sees to the messages of one session, one after the other: hands each to the editor and looks for it in the transcript.
 //!
 //! Invariants: the next message begins when the one before it has ended; the transcript is looked through from where it ended
-//! before the message was handed on, so no earlier line of the same words is taken for it.
+//! before the message was sent, so no earlier line of the same words is taken for it, nor one that a person typed while it waited.
 
 use std::sync::Arc;
 
@@ -44,7 +44,13 @@ async fn see_to(site: Arc<Site>, session: String) {
             let stage = site.desk.stage(&session, parcel.key);
             match stage {
                 None => break,
-                Some(Stage::Waiting | Stage::Offered) => {}
+                Some(Stage::Waiting | Stage::Offered) => {
+                    let end = place.end().await;
+                    // What came by then was there before it was sent.
+                    if site.desk.stage(&session, parcel.key) != Some(Stage::Sent) {
+                        place.place = end.unwrap_or(place.place);
+                    }
+                }
                 Some(Stage::Sent) => {
                     let deadline = *deadline.get_or_insert_with(|| Instant::now() + site.limits.ack);
                     if let Some(end) = place.look_for(&parcel, &site, &session, deadline).await {
@@ -58,7 +64,7 @@ async fn see_to(site: Arc<Site>, session: String) {
             tokio::select! {
                 () = changed.notified() => {}
                 // The channel and the sessions are kept meanwhile: these do not end.
-                _ = touched.changed(), if sent => {}
+                _ = touched.changed() => {}
                 _ = lives.changed(), if sent => {}
                 () = sleep_until(until), if deadline.is_some() => {}
             }
@@ -88,9 +94,16 @@ impl Reader {
             }
         };
         let channel = site.sessions.channel(&file)?;
-        channel.know_all().await.ok()?;
-        let place = channel.before_last(0).await;
-        Some(Self { session: session.to_owned(), channel, place })
+        let place = channel.start().await;
+        let mut reader = Self { session: session.to_owned(), channel, place };
+        reader.place = reader.end().await?;
+        Some(reader)
+    }
+
+    /// Where the transcript ends by now, if it can be read.
+    async fn end(&self) -> Option<Place> {
+        self.channel.know_all().await.ok()?;
+        Some(self.channel.before_last(0).await)
     }
 
     /// How a message ended that Claude was given, if that can be told by now.

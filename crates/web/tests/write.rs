@@ -262,6 +262,25 @@ async fn a_message_that_never_appears_is_given_up() {
 }
 
 #[tokio::test]
+async fn what_a_person_typed_while_it_waited_is_not_taken_for_it() {
+    let (lab, mut asks) = Lab::writable(Limits::default(), false);
+    let mut socket = open(&lab).await;
+    socket.say(message("a", "go on")).await;
+    let (key, _) = delivered(&mut asks).await;
+    for uuid in ["typed", "later"] {
+        lab.append("s", &[user(uuid, "go on")]);
+        while socket.next().await.expect("an open socket")["uuid"] != uuid {}
+    }
+    // Who sees to the message has heard of it as the socket has: it gets its turn.
+    for _ in 0..3 {
+        lab.get("/api/claude/sessions").await;
+    }
+    lab.handle.tell(Told::Sent { key });
+    lab.append("s", &[user("mine", "go on")]);
+    assert_eq!(socket.frame("ack").await["uuid"], "mine");
+}
+
+#[tokio::test]
 async fn an_ack_follows_the_process_over_clear() {
     let (lab, mut asks) = Lab::writable(Limits::default(), true);
     lab.record("s", "idle", "");
