@@ -237,6 +237,20 @@ def test_the_reason_of_a_rejection_reaches_the_agent(begin, tmp_path):
     assert wait_answers(nvim, 2)[1] == {"outcome": {"outcome": "selected", "optionId": "no"}}
 
 
+def test_what_was_accepted_ends_with_its_turn(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\n"})
+    path = tmp_path / "project/a.txt"
+    diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "ONE\n"}
+    say(nvim, permission(title="Edit", kind="edit", content=[diff]))
+    wait_diff(nvim)
+    assert nvim.lua("return require('claude-ide.diff').accept()") is True
+    wait_answers(nvim)
+    wait_idle(nvim)
+    say(nvim, request("fs/write_text_file", path=str(path), content="ONE\n"))
+    wait_diff(nvim)
+    assert path.read_text() == "one\n"
+
+
 def test_a_form_is_filled_in(begin):
     nvim = begin()
     schema = {

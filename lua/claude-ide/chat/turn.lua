@@ -34,6 +34,9 @@ function M.over(self, about)
   self.state = self.state ~= "ended" and "idle" or self.state
   require("claude-ide.chat.asks").turn_over(self)
   require("claude-ide.chat.record").turn_over(self)
+  if self.acp then
+    require("claude-ide.chat.acp").turn_over(self)
+  end
   self.source:look_for_file()
 end
 

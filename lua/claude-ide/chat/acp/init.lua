@@ -245,6 +245,13 @@ function M.results(chat, results)
   end
 end
 
+---A turn is over: what was accepted in it is not for the next one.
+---@param chat claude-ide.chat.Chat
+function M.turn_over(chat)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  acp.accepted, acp.written = {}, {}
+end
+
 ---Ends an agent: it may close its session first.
 ---@param chat claude-ide.chat.Chat
 ---@param close fun()
