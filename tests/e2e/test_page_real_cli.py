@@ -114,6 +114,7 @@ def test_a_message_from_the_page_reaches_the_cli_and_its_diff_is_accepted_there(
     browser.wait("!document.querySelector('.card')", "that the card goes")
     browser.wait("document.body.innerText.includes('And this.')", "the answer to what was queued")
     browser.wait("queue.hidden && !document.querySelector('article.live')", "that nothing is on its way")
-    said = browser.js("[...document.querySelectorAll('article.user .said')].map((one) => one.innerText.trim())")
-    assert said == ["begin", "change it", "and then"], "each once"
+    said = "[...document.querySelectorAll('article.user .said')].map((one) => one.innerText.trim())"
+    browser.wait(f"{said}.length >= 3", "what was queued to stand in the session")
+    assert browser.js(said) == ["begin", "change it", "and then"], "each once"
     assert browser.errors == []

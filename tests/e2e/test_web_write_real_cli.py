@@ -78,6 +78,7 @@ def test_what_comes_while_claude_works_waits_and_goes_in_order_each_once(nvim, s
             reader.say(type="user_message", id=f"m{number}", content=f"message {number}")
             reader.until({"type": "queued", "id": f"m{number}"})
         mock_api.script(*[Reply(text="Yes.") for _ in range(4)])
+        nvim.wait_screen("Do you want to proceed?")
         nvim.keys("1")
         for number in (1, 2, 3):
             reader.until({"type": "ack", "id": f"m{number}"})

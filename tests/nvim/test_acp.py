@@ -227,11 +227,11 @@ def test_signing_in_says_what_to_do_and_does_it(begin):
     nvim = begin(
         setup={"auth": True, "authMethods": [{"id": "key", "name": "With a key", "description": "asks for it"}]}
     )
-    wait_text(nvim, "Robot wants you to sign in: Authentication required.")
-    assert "- With a key: asks for it" in text(nvim) and "`:Claude chat restart`" in text(nvim)
-    nvim.wait_screen("Sign in to Robot")
+    nvim.wait_screen("Type number and <Enter>")
     nvim.keys("1<CR>")
     wait_idle(nvim)
+    assert "Robot wants you to sign in: Authentication required." in text(nvim)
+    assert "- With a key: asks for it" in text(nvim) and "`:Claude chat restart`" in text(nvim)
 
 
 def test_what_is_completed(begin):
