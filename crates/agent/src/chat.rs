@@ -64,7 +64,7 @@ impl Chat {
         let gate = Arc::new(Gate::default());
         let running = Arc::default();
         let chat = Self { wants: wants.clone(), running: Arc::clone(&running), gate: Arc::clone(&gate) };
-        let teller = Teller { number, sink, gate, waiting: Vec::new(), last: None };
+        let teller = Teller { number, sink, gate, waiting: Vec::new(), of_lines: None, last: None };
         thread::Builder::new()
             .name(format!("claude-chat-{number}"))
             .spawn(move || run(&program, backend, teller, &wants, &events, &running))?;
@@ -102,6 +102,8 @@ struct Teller {
     sink: Arc<dyn Sink>,
     gate: Arc<Gate>,
     waiting: Vec<Told>,
+    /// What the lines weigh that it was told in: about what it holds, whatever it is.
+    of_lines: Option<Held>,
     /// When something was last told.
     last: Option<Instant>,
 }
@@ -115,6 +117,14 @@ impl Teller {
             };
             self.waiting.extend(rest);
         }
+    }
+
+    /// What is added next comes of a line of this weight.
+    fn keep(&mut self, line: Held) {
+        self.of_lines = Some(match self.of_lines.take() {
+            Some(held) => held.and(line),
+            None => line,
+        });
     }
 
     /// How long what waits may wait on; none: nothing does.
@@ -132,7 +142,14 @@ impl Teller {
             return;
         }
         let told = std::mem::take(&mut self.waiting);
-        let held = self.gate.hold(told.iter().map(Told::weight).sum());
+        let weight = told.iter().map(Told::weight).sum();
+        let held = match self.of_lines.take() {
+            Some(held) => {
+                let more = self.gate.hold(usize::saturating_sub(weight, held.bytes()));
+                held.and(more)
+            }
+            None => self.gate.hold(weight),
+        };
         self.last = Some(Instant::now());
         self.sink.tell(self.number, told, held);
     }
@@ -235,7 +252,9 @@ fn serve(
         match event {
             Ok(Event::Line(line, held)) => {
                 backend.line(&line, &mut out);
-                drop(held);
+                if !out.told.is_empty() {
+                    teller.keep(held);
+                }
             }
             Ok(Event::Wants(command)) => backend.command(command, &mut out),
             Ok(Event::OutputEnds) => outputs = outputs.saturating_sub(1),

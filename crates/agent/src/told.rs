@@ -152,7 +152,7 @@ pub enum Told {
 }
 
 impl Told {
-    /// About how many bytes it holds.
+    /// About how many bytes it holds, beside what the line weighs that it comes of.
     pub(crate) fn weight(&self) -> usize {
         /// Of what has no text to speak of.
         const SMALL: usize = 256;

@@ -1,6 +1,7 @@
 //! Calls of an agent's tools, put together from what it tells of them piece by piece, in the shapes of a transcript.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use agent_client_protocol_schema::v1::{Diff, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind};
 use claude_ide_session::{Block, FileChange, Hunk, Image, Outcome, Part, Text, ToolResult, ToolStatus};
@@ -35,12 +36,21 @@ impl Calls {
     pub(super) fn update(&mut self, update: ToolCallUpdate, out: &mut Output) {
         let id = update.tool_call_id.0.to_string();
         let mut call = self.open.remove(&id).unwrap_or_else(|| ToolCall::new(id.clone(), String::new()));
-        let before = shown(&call);
+        let (name_before, place_before) = (name(&call), place(&call).cloned());
+        // An input may be large and most updates do not touch it: it is put together only where they do.
+        let fields = &update.fields;
+        let is_other = is_other(fields.raw_input.as_ref(), call.raw_input.as_ref())
+            || is_other(fields.title.as_ref(), Some(&call.title))
+            || is_other(fields.kind.as_ref(), Some(&call.kind));
+        let input_before = is_other.then(|| input(&call));
         if let (Some(meta), known) = (update.meta, &mut call.meta) {
             known.get_or_insert_default().extend(meta);
         }
         call.update(update.fields);
-        if shown(&call) != before {
+        if name(&call) != name_before
+            || place(&call) != place_before.as_ref()
+            || input_before.is_some_and(|before| input(&call) != before)
+        {
             tell(&call, out);
         }
         self.settle_or_keep(call, out);
@@ -77,14 +87,14 @@ impl Calls {
     }
 }
 
-/// What of a call is on the screen before it ends.
-fn shown(call: &ToolCall) -> (String, Value) {
-    (name(call), input(call))
+/// Whether an update has another value than there is.
+fn is_other<T: PartialEq>(new: Option<&T>, old: Option<&T>) -> bool {
+    new.is_some() && new != old
 }
 
+/// Tells what of a call is on the screen before it ends.
 fn tell(call: &ToolCall, out: &mut Output) {
-    let (name, input) = shown(call);
-    said(call.tool_call_id.0.to_string(), name, &input, out);
+    said(call.tool_call_id.0.to_string(), name(call), &input(call), out);
 }
 
 fn said(id: String, name: String, input: &Value, out: &mut Output) {
@@ -135,9 +145,7 @@ fn input(call: &ToolCall) -> Value {
         Some(Value::Object(fields)) => fields.clone(),
         _ => Map::new(),
     };
-    let place = diffs(call).next().map(|diff| &diff.path).or(call.locations.first().map(|location| &location.path));
-    let says_where = ["file_path", "path", "notebook_path"].iter().any(|key| fields.contains_key(*key));
-    if let (Some(place), false) = (place, says_where) {
+    if let Some(place) = place(call) {
         fields.insert("file_path".to_owned(), json!(place));
     }
     let is_telling =
@@ -147,6 +155,15 @@ fn input(call: &ToolCall) -> Value {
         fields.insert(key.to_owned(), json!(call.title));
     }
     Value::Object(fields)
+}
+
+/// The file, where the arguments do not say it.
+fn place(call: &ToolCall) -> Option<&PathBuf> {
+    let says_where = |input: &Value| ["file_path", "path", "notebook_path"].iter().any(|key| input.get(key).is_some());
+    if call.raw_input.as_ref().is_some_and(says_where) {
+        return None;
+    }
+    diffs(call).next().map(|diff| &diff.path).or(call.locations.first().map(|location| &location.path))
 }
 
 fn diffs(call: &ToolCall) -> impl Iterator<Item = &Diff> {

@@ -56,6 +56,11 @@ impl Acp {
         if method == "session/request_permission" {
             self.updates.of_permission(&params, out);
         }
+        if self.is_cancelled
+            && let Some(outcome) = questions::cancelled(method)
+        {
+            return out.write_line(encode(&id, outcome));
+        }
         let answered = self.questions.ask(&id, method, params, out);
         let gone = || ErrorObject { code: ErrorCode::InternalError, message: "the editor could not answer".into() };
         let work = async move { answered.await.unwrap_or_else(|_| Err(gone())) };

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use agent_client_protocol_schema::v1::{AgentCapabilities, ContentBlock};
-use claude_ide_protocol::jsonrpc::{self, ErrorObject, RequestId};
+use claude_ide_protocol::jsonrpc::{self, ErrorObject};
 use claude_ide_rpc::{InFlight, Kind, Limits, Peer};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -105,6 +105,8 @@ pub struct Acp {
     waiting: VecDeque<Prompt>,
     /// A prompt is with the agent.
     is_prompted: bool,
+    /// The turn was cancelled and is not over: what the agent asks until then may have crossed that.
+    is_cancelled: bool,
     /// It was asked to stop: when that is told if it has not.
     stop_by: Option<Instant>,
     /// While a prompt is with it: when its silence is told.
@@ -134,6 +136,7 @@ impl Acp {
             auth_methods: Value::Null,
             waiting: VecDeque::new(),
             is_prompted: false,
+            is_cancelled: false,
             stop_by: None,
             silent_at: None,
             rubbish: 0,
@@ -181,6 +184,7 @@ impl Acp {
         let blocks: Vec<ContentBlock> =
             prompt.content.into_iter().filter_map(|block| ours::block(block, takes)).collect();
         self.is_prompted = true;
+        self.is_cancelled = false;
         self.stop_by = None;
         self.silent_at = later(self.silence());
         self.updates.begin_turn();
@@ -194,6 +198,7 @@ impl Acp {
         let Some(session) = self.session.clone().filter(|_| self.is_prompted) else { return };
         Self::notify("session/cancel", &agent_client_protocol_schema::v1::CancelNotification::new(session), out);
         self.stop_by = later(CANCEL_PATIENCE.min(self.patience()));
+        self.is_cancelled = true;
         self.questions.cancel_all(out);
         self.settle(out);
     }
@@ -299,11 +304,6 @@ impl Backend for Acp {
 
 fn later(time: Duration) -> Option<Instant> {
     Instant::now().checked_add(time)
-}
-
-/// The id of a request, in words.
-fn in_words(id: &RequestId) -> String {
-    id.as_json().to_owned()
 }
 
 #[cfg(test)]

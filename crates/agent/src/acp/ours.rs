@@ -95,9 +95,10 @@ impl Acp {
         deadline: Option<Instant>,
         out: &mut Output,
     ) {
-        match self.peer.asked.ask(method, Some(params), about, deadline) {
+        match self.peer.asked.ask(method, Some(params), about.clone(), deadline) {
             Ok(line) => out.write_line(line),
-            Err(error) => Self::tell_problem(out, "problem", format!("{method}: {error}.")),
+            // Nobody else will ever answer.
+            Err(error) => self.answered(about, Err(json!({ "message": format!("{method}: {error}") })), out),
         }
     }
 
@@ -247,6 +248,7 @@ impl Acp {
 
     fn turn_over(&mut self, outcome: Result<Value, Value>, out: &mut Output) {
         self.is_prompted = false;
+        self.is_cancelled = false;
         self.stop_by = None;
         self.silent_at = None;
         self.questions.cancel_all(out);

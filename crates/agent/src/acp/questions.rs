@@ -11,7 +11,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::in_words;
 use crate::backend::Output;
 use crate::command::ReplyError;
 use crate::told::Told;
@@ -32,7 +31,8 @@ const METHODS: [&str; 9] = [
 pub(super) type Outcome = Result<Value, ErrorObject>;
 
 struct Question {
-    id: String,
+    /// As a value: one text may be written in several ways.
+    id: Value,
     method: &'static str,
     answer: oneshot::Sender<Outcome>,
 }
@@ -65,7 +65,10 @@ impl Questions {
         self.last = self.last.saturating_add(1);
         let (answer, answered) = oneshot::channel();
         let request = format!("acp-{}", self.last);
-        self.open.insert(request.clone(), Question { id: in_words(id), method, answer });
+        self.open.insert(
+            request.clone(),
+            Question { id: serde_json::from_str(id.as_json()).unwrap_or_default(), method, answer },
+        );
         out.tell(Told::Asks { request, ask: json!({ "subtype": "acp", "method": method, "params": params }) });
         answered
     }
@@ -83,29 +86,33 @@ impl Questions {
 
     /// The agent takes a request back: it is answered as cancelled.
     pub(super) fn withdraw(&mut self, id: &Value, out: &mut Output) {
-        let id = id.to_string();
-        for (request, question) in self.open.extract_if(|_, question| question.id == id) {
+        for (request, question) in self.open.extract_if(|_, question| question.id == *id) {
             out.tell(Told::Withdrawn { request });
-            let _: Result<(), _> = question.answer.send(Err(cancelled()));
+            let _: Result<(), _> = question.answer.send(Err(taken_back()));
         }
     }
 
-    /// The turn is cancelled: what needed the person is answered as such. Terminals go on: the agent ends them itself.
+    /// The turn is cancelled: what needed the person is answered as such.
     pub(super) fn cancel_all(&mut self, out: &mut Output) {
-        let of_turn = |question: &Question| !question.method.starts_with("terminal/");
-        for (request, question) in self.open.extract_if(|_, question| of_turn(question)) {
+        for (request, question) in self.open.extract_if(|_, question| cancelled(question.method).is_some()) {
             out.tell(Told::Withdrawn { request });
-            let outcome = match question.method {
-                "session/request_permission" => Ok(json!({ "outcome": { "outcome": "cancelled" } })),
-                "elicitation/create" => Ok(json!({ "action": "cancel" })),
-                _ => Err(cancelled()),
-            };
+            let outcome = cancelled(question.method).unwrap_or_else(|| Err(taken_back()));
             let _: Result<(), _> = question.answer.send(outcome);
         }
     }
 }
 
-fn cancelled() -> ErrorObject {
+/// The answer to what is asked in a turn that is cancelled. Terminals go on: the agent ends them itself.
+pub(super) fn cancelled(method: &str) -> Option<Outcome> {
+    match method {
+        "session/request_permission" => Some(Ok(json!({ "outcome": { "outcome": "cancelled" } }))),
+        "elicitation/create" => Some(Ok(json!({ "action": "cancel" }))),
+        _ if method.starts_with("terminal/") => None,
+        _ => Some(Err(taken_back())),
+    }
+}
+
+fn taken_back() -> ErrorObject {
     ErrorObject { code: ErrorCode::Cancelled, message: "cancelled".into() }
 }
 

@@ -183,12 +183,52 @@ fn a_cancelled_turn_answers_what_the_person_was_asked() {
 }
 
 #[test]
+fn what_crosses_a_cancel_is_answered_as_cancelled_until_the_turn_is_over() {
+    let mut acp = ready();
+    prompt(&mut acp, "a");
+    want(&mut acp, &json!("interrupt"));
+    let params = json!({"toolCall":{"toolCallId":"c","title":"t"},
+        "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
+    let (lines, told) = asks(&mut acp, 70, "session/request_permission", params);
+    assert_eq!((&lines[0]["id"], &lines[0]["result"]["outcome"]["outcome"]), (&json!(70), &json!("cancelled")));
+    assert!(!told.iter().any(|one| matches!(one, Told::Asks { .. })), "the person is not asked");
+    let (lines, _) = asks(&mut acp, 71, "fs/write_text_file", json!({"path":"/p/a","content":"x"}));
+    assert_eq!(lines[0]["error"]["code"], -32800);
+    assert!(asks(&mut acp, 72, "terminal/release", json!({"terminalId":"t"})).0.is_empty(), "it tidies up");
+    hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}));
+    prompt(&mut acp, "b");
+    permission(&mut acp, 73);
+}
+
+#[test]
+fn what_cannot_be_asked_of_the_agent_is_answered_with_the_error() {
+    let mut acp = ready();
+    // Nobody signs in.
+    let sign_in = |number: usize| json!({"ask":{"number":number,"subject":"authenticate","fields":{"methodId":"m"}}});
+    for number in 0..MOST_OURS {
+        assert_eq!(want(&mut acp, &sign_in(number)).0.len(), 1);
+    }
+    let (_, told) = want(&mut acp, &sign_in(MOST_OURS));
+    assert!(matches!(&told[..], [Told::Answer { error: Some(_), .. }]), "{told:?}");
+    for id in ["a", "b"] {
+        let (lines, told) = want(&mut acp, &json!({"prompt":{"id":id,"content":[{"type":"text","text":"hello"}]}}));
+        let has_failed = |one: &Told| matches!(one, Told::Turn { about } if about["is_error"] == true);
+        assert!(lines.is_empty() && told.iter().any(has_failed), "{told:?}");
+    }
+}
+
+#[test]
 fn what_the_agent_takes_back_is_answered_as_cancelled() {
     let mut acp = ready();
     permission(&mut acp, 70);
     let (lines, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":70}}));
     assert_eq!((&lines[0]["id"], &lines[0]["error"]["code"]), (&json!(70), &json!(-32800)));
     assert!(matches!(&told[..], [Told::Withdrawn { .. }]));
+    let ask =
+        r#"{"jsonrpc":"2.0","id":"\u0061b","method":"terminal/kill","params":{"sessionId":"s","terminalId":"t"}}"#;
+    acp.line(ask.as_bytes(), &mut Output::default());
+    let (lines, _) = hear(&mut acp, &json!({"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"ab"}}));
+    assert_eq!((&lines[0]["id"], &lines[0]["error"]["code"]), (&json!("ab"), &json!(-32800)), "the same id");
 }
 
 #[test]
@@ -282,6 +322,27 @@ fn a_call_is_told_as_a_transcript_has_it() {
     assert_eq!(serde_json::to_value(blocks).unwrap()[0]["input"]["file_path"], "/p/a.txt");
     let outcome = serde_json::to_value(&results[0].1).unwrap();
     assert_eq!(outcome["outcome"]["hunks"][0]["lines"], json!(["-one", "+two"]));
+}
+
+#[test]
+fn a_call_is_told_again_only_where_something_that_is_shown_changes() {
+    let mut acp = ready();
+    let mut says = |mut fields: Value| {
+        fields["toolCallId"] = json!("c");
+        hear(&mut acp, &update(fields)).1.len()
+    };
+    let mut change = |name: &str, value: Value| says(json!({"sessionUpdate":"tool_call_update", name: value}));
+    assert_eq!(change("title", json!("one")), 1);
+    assert_eq!(change("title", json!("one")), 0);
+    assert_eq!(change("status", json!("in_progress")), 0);
+    assert_eq!(change("content", json!([{"type":"content","content":{"type":"text","text":"x"}}])), 0);
+    assert_eq!(change("locations", json!([{"path":"/p/a"}])), 1);
+    assert_eq!(change("kind", json!("read")), 1);
+    assert_eq!(change("rawInput", json!({"file_path":"/p/a","limit":1})), 1);
+    assert_eq!(change("rawInput", json!({"file_path":"/p/a","limit":1})), 0);
+    assert_eq!(change("locations", json!([{"path":"/p/b"}])), 0, "the arguments say which");
+    assert_eq!(change("title", json!("two")), 0, "nor is it shown");
+    assert_eq!(change("_meta", json!({"claudeCode":{"toolName":"Look"}})), 1);
 }
 
 #[test]

@@ -147,3 +147,41 @@ fn a_line_without_its_end_and_one_that_is_too_long() {
     assert!(matches!(read_line(&mut reader, &mut line), Ok(Line::Whole)));
     assert_eq!(line, b"next");
 }
+
+/// Tells each line as what the agent says of itself.
+struct OfItself;
+
+impl Backend for OfItself {
+    fn begin(&mut self, _out: &mut Output) {}
+
+    fn line(&mut self, line: &[u8], out: &mut Output) {
+        let about = String::from_utf8_lossy(line).into();
+        out.tell(Told::Status { subject: "notice".to_owned(), about });
+    }
+
+    fn command(&mut self, _command: Command, _out: &mut Output) {}
+}
+
+struct Weighs(Mutex<mpsc::Sender<(bool, usize)>>);
+
+impl Sink for Weighs {
+    fn tell(&self, _chat: u64, told: Vec<Told>, held: Held) {
+        let has_line = told.iter().any(|one| matches!(one, Told::Status { .. }));
+        let _: Result<(), _> = self.0.lock().unwrap().send((has_line, held.bytes()));
+    }
+}
+
+#[test]
+fn what_is_told_of_a_line_weighs_as_much_as_the_line() {
+    let (tell, told) = mpsc::channel();
+    let argv = ["/bin/sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo; read a"].map(str::to_owned).to_vec();
+    let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
+    let _chat = Chat::open(1, program, Box::new(OfItself), Arc::new(Weighs(Mutex::new(tell)))).unwrap();
+    loop {
+        let (has_line, bytes) = told.recv_timeout(LONG).unwrap();
+        if has_line {
+            assert!((300_000..400_000).contains(&bytes), "{bytes}");
+            break;
+        }
+    }
+}
