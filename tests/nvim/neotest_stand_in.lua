@@ -45,14 +45,26 @@ local function tree_of(path)
     return nil
   end
   local file = setmetatable({
-    position = { type = "file", path = path, name = vim.fs.basename(path), id = path, range = { 0, 0, 99, 0 } },
+    position = {
+      type = "file",
+      path = path,
+      name = vim.fs.basename(path),
+      id = path,
+      range = { 0, 0, 99, 0 },
+    },
     children = {},
   }, Tree)
   for row, line in ipairs(vim.split(assert(io.open(path)):read("a"), "\n")) do
     local name = line:match("^(test_%w+)%(%)")
     if name then
       file.children[#file.children + 1] = setmetatable({
-        position = { type = "test", path = path, name = name, id = path .. "::" .. name, range = { row - 1, 0, row + 1, 1 } },
+        position = {
+          type = "test",
+          path = path,
+          name = name,
+          id = path .. "::" .. name,
+          range = { row - 1, 0, row + 1, 1 },
+        },
         children = {},
       }, Tree)
     end
@@ -91,7 +103,10 @@ function client:run_tree(tree)
     end
   end
   local path = tree:data().path
-  local script = (". %s; for t in %s; do if $t; then echo PASS $t; else echo FAIL $t; fi; done"):format(path, table.concat(names, " "))
+  local script = (". %s; for t in %s; do if $t; then echo PASS $t; else echo FAIL $t; fi; done"):format(
+    path,
+    table.concat(names, " ")
+  )
   local output = vim.fn.tempname()
   local ended = wait(function(resume)
     processes[tree:data().id] = vim.system({ "sh", "-c", script }, { text = true, detach = true }, resume)

@@ -161,7 +161,7 @@ def test_an_edit_of_a_source_that_is_gone_goes_too(nvim):
 
 
 def test_a_diff_against_unsaved_text_is_not_accepted_from_afar_in_any_encoding(start_nvim):
-    nvim = start_nvim(files={"a.txt": b"caf\xe9\ntwo\n"})
+    nvim = start_nvim(files={"a.txt": b"na\xefve\ntwo\n"})
     diffs = Diffs(nvim)
     nvim.cmd("edit ++enc=latin1 a.txt")
     nvim.lua("vim.api.nvim_buf_set_lines(0, 1, 1, false, { 'unsaved' })")

@@ -38,7 +38,7 @@ M.permission = {
     }
   end,
   answer = function(decision, answer)
-    local always = tonumber(answer.choice:match("^always:(%d+)$"))
+    local always = tonumber(answer.choice:match("^always:(%d+)$")) --[[@as integer?]]
     if answer.choice == "reject" then
       settle(decision, { outcome = "rejected", message = answer.message })
     else

@@ -32,8 +32,15 @@ local last_run = 0
 ---@param notebook? string
 ---@return claude-ide.notebook.Kernel
 function M.new(name, cwd, notebook)
-  local fields =
-    { name = name, cwd = cwd, notebook = notebook, state = "off", starts = 0, queue = {}, used = vim.uv.now() }
+  local fields = {
+    name = name,
+    cwd = cwd,
+    notebook = notebook,
+    state = "off",
+    starts = 0,
+    queue = {},
+    used = vim.uv.now(),
+  }
   return setmetatable(fields, Kernel)
 end
 

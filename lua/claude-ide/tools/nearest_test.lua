@@ -65,7 +65,7 @@ function M.names(task, buf, lnum)
         names[depth] = nil
       end
       is_function = symbol.kind == "function" or symbol.kind == "method"
-      within = is_function and symbol.last or 0
+      within = is_function and symbol.last --[[@as integer]] or 0
     end
   end
   return is_function and names or {}

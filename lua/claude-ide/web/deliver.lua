@@ -78,10 +78,11 @@ end
 local function type_it(parcel, route)
   local state, prompt = route.live.state, require("claude-ide.terminal.prompt")
   local is_idle = state.activity == "idle" and state.source == "record"
-  if not is_idle or not prompt.is_ready(route.buf) then
+  local buf = route.buf --[[@as integer]]
+  if not is_idle or not prompt.is_ready(buf) then
     return
   end
-  if prompt.submit(route.buf, parcel.text, parcel.command) then
+  if prompt.submit(buf, parcel.text, parcel.command) then
     sent(parcel)
   else
     failed(parcel, "Claude's terminal takes no words")
@@ -136,7 +137,7 @@ local function try(parcel)
   end
   parcel.ran = parcel.ran or not parcel.resuming
   if route.kind == "chat" then
-    say(parcel, route.chat)
+    say(parcel, route.chat --[[@as claude-ide.chat.Chat]])
   else
     type_it(parcel, route)
   end
