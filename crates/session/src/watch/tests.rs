@@ -293,8 +293,8 @@ fn news_of_a_transcript_are_its_growth_and_its_subagents_but_not_their_lines() {
             other => panic!("{other:?}"),
         }
     }
-    // At most that it is there, where its folder was watched too late to tell.
-    assert!(told <= 1, "{told}");
+    // At most that the folder and its two files are there, where it was watched too late to tell.
+    assert!(told <= 3, "{told}");
 }
 
 #[test]
