@@ -153,12 +153,18 @@ async fn says_what_the_session_does() {
     let lab = Lab::new();
     lab.append("s", &lines(0..1));
     let mut socket = lab.subscribe("s", "").await;
-    assert_eq!(socket.frame("state").await, json!({ "type": "state", "state": "gone", "waitingFor": null }));
+    assert_eq!(
+        socket.frame("state").await,
+        json!({ "type": "state", "state": "gone", "waitingFor": null, "canWrite": false })
+    );
     lab.record("s", "busy", "");
     assert_eq!(socket.frame("state").await["state"], "working");
     assert_eq!(socket.frame("typing").await["isTyping"], true);
     lab.record("s", "waiting", r#","waitingFor":"permission prompt""#);
-    assert_eq!(socket.frame("state").await, json!({ "type": "state", "state": "waiting", "waitingFor": "permission" }));
+    assert_eq!(
+        socket.frame("state").await,
+        json!({ "type": "state", "state": "waiting", "waitingFor": "permission", "canWrite": false })
+    );
     assert_eq!(socket.frame("typing").await["isTyping"], false);
 }
 
