@@ -51,4 +51,10 @@ function M.when_free(key, fn, in_the_way)
   vim.schedule(look)
 end
 
+---Whether something waits.
+---@return boolean
+function M.is_waited_for()
+  return next(waiting) ~= nil
+end
+
 return M
