@@ -282,6 +282,8 @@ fn news_of_a_transcript_are_its_growth_and_its_subagents_but_not_their_lines() {
     bench.watcher.watch_folder(bench.file(""));
     bench.catch_up("another.jsonl");
     bench.watcher.follow(bench.file("s/subagents/agent-a.jsonl"), From::End).unwrap();
+    // What a busy machine tells late of the folder and its files comes before the lines.
+    bench.catch_up("third.jsonl");
     for n in 0..40 {
         bench.append("s/subagents/agent-a.jsonl", &format!("{{\"n\":{n}}}\n"));
     }
@@ -293,8 +295,8 @@ fn news_of_a_transcript_are_its_growth_and_its_subagents_but_not_their_lines() {
             other => panic!("{other:?}"),
         }
     }
-    // At most that the folder and its two files are there, where it was watched too late to tell.
-    assert!(told <= 3, "{told}");
+    // At most that it is there, where its folder was watched too late to tell.
+    assert!(told <= 1, "{told}");
 }
 
 #[test]
