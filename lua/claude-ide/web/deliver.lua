@@ -130,7 +130,9 @@ local function try(parcel)
     return failed(parcel, "Claude was not free for an hour")
   end
   local route, why = require("claude-ide.web.route").of(parcel.session)
-  if not route then
+  if not route and parcel.ran then
+    return failed(parcel, "Claude has ended", true) -- its process may outlive its terminal for a moment
+  elseif not route then
     return failed(parcel, why or "nobody can take it")
   elseif route.kind == "dead" then
     return resume(parcel)
