@@ -171,8 +171,19 @@ def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, s
             assert reason == "Claude went on with another conversation"
     state("busy", of=new)
     with site.read(new) as reader:
+        nvim.lua(
+            """
+            local route = require("claude-ide.web.route")
+            local of = route.of
+            route.of = function(session)
+              _G.asked_of = session
+              return of(session)
+            end
+            """
+        )
         reader.say(type="user_message", id="c", content="c")
         reader.until({"type": "queued", "id": "c"})
+        nvim.wait(f"_G.asked_of == '{new}'", what="Neovim to know of the message")
         nvim.lua("require('claude-ide.terminal').close()")
         assert reader.until({"type": "unqueued", "id": "c"})["reason"] == "Claude has ended"
     assert len(fake.starts()) == 1 and fake.typed() == b""
