@@ -214,13 +214,7 @@ local function text_of(form)
           settle(form, { outcome = "rejected", message = "declined" })
         end,
       },
-      {
-        keys = { "q", "<Esc>" },
-        desc = "later",
-        run = function()
-          require("claude-ide.chat.panel").hide()
-        end,
-      },
+      require("claude-ide.chat.panel").later(),
     },
     row = first_open(form, at),
   }

@@ -271,6 +271,12 @@ function M.hide()
   end
 end
 
+---What every panel offers.
+---@return claude-ide.chat.panel.Action
+function M.later()
+  return { keys = { "q", "<Esc>" }, desc = "later", run = M.hide }
+end
+
 ---Goes to the question that waits.
 ---@return boolean there is one
 function M.focus()

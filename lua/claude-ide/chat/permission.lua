@@ -84,13 +84,7 @@ local function text_of(permission)
         deny_with_words(permission)
       end,
     },
-    {
-      keys = { "q", "<Esc>" },
-      desc = "later",
-      run = function()
-        require("claude-ide.chat.panel").hide()
-      end,
-    },
+    require("claude-ide.chat.panel").later(),
   })
   return {
     title = require("claude-ide.chat.permission_words").title(permission),

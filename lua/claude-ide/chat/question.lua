@@ -159,13 +159,7 @@ local function text_of(question)
         settle(question, { outcome = "rejected" })
       end,
     },
-    {
-      keys = { "q", "<Esc>" },
-      desc = "later",
-      run = function()
-        panel.hide()
-      end,
-    },
+    panel.later(),
   }
   for index = 1, 9 do
     actions[#actions + 1] = {

@@ -253,13 +253,7 @@ local function text_of(form)
         settle(form, "rejected", "decline")
       end,
     },
-    {
-      keys = { "q", "<Esc>" },
-      desc = "later",
-      run = function()
-        require("claude-ide.chat.panel").hide()
-      end,
-    },
+    require("claude-ide.chat.panel").later(),
   })
   for number, field in ipairs(vim.list_slice(form.fields, 1, 9)) do
     actions[#actions + 1] = {

@@ -122,13 +122,7 @@ local function text_of(permission)
       end,
     }
   end
-  actions[#actions + 1] = {
-    keys = { "q", "<Esc>" },
-    desc = "later",
-    run = function()
-      require("claude-ide.chat.panel").hide()
-    end,
-  }
+  actions[#actions + 1] = require("claude-ide.chat.panel").later()
   return {
     title = ("%s asks for permission"):format(permission.chat.name),
     lines = lines_of(permission.call),
