@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from harness.cli import submitting
+from harness.cli import QUESTION, answering, submitting
 from harness.mock_api import Reply
 from harness.site import Site
 
@@ -78,8 +78,8 @@ def test_what_comes_while_claude_works_waits_and_goes_in_order_each_once(nvim, s
             reader.say(type="user_message", id=f"m{number}", content=f"message {number}")
             reader.until({"type": "queued", "id": f"m{number}"})
         mock_api.script(*[Reply(text="Yes.") for _ in range(4)])
-        nvim.wait_screen("Do you want to proceed?")
-        nvim.keys("1")
+        nvim.wait_screen(QUESTION)
+        nvim.wait(answering(nvim.terminal.text, lambda: nvim.keys("1")), what="the CLI to take the answer")
         for number in (1, 2, 3):
             reader.until({"type": "ack", "id": f"m{number}"})
     acks = [ack["id"] for ack in reader.of_type("ack")]
@@ -106,7 +106,7 @@ def test_a_diff_of_the_cli_is_accepted_over_the_socket_and_written_once(nvim, si
             closed = socket.until({"type": "decision_closed", "id": decision["id"]})
             assert closed["outcome"] == "accepted"
         nvim.wait(lambda: file.read_text() == "one\nTWO\n", what="the file")
-        reader.until(lambda frame: "Done." in str(frame), what="the end of the turn")
+        reader.once(lambda frame: "Done." in str(frame), what="the end of the turn")
         other.say(type="decide", id=decision["id"], choice="accept")
         assert "answered" in other.until({"type": "error"})["reason"]
     assert file.read_text() == "one\nTWO\n"
@@ -122,7 +122,7 @@ def test_after_clear_the_socket_goes_along_and_writes_to_the_new_session(nvim, s
         mock_api.script(Reply(text="Fresh."))
         reader.say(type="user_message", id="m", content="who are you?")
         reader.until({"type": "ack", "id": "m"})
-        reader.until(lambda frame: "Fresh." in str(frame), what="the answer")
+        reader.once(lambda frame: "Fresh." in str(frame), what="the answer")
         assert nvim.lua(SESSION) == after
 
 
@@ -146,7 +146,7 @@ def test_one_that_is_killed_takes_what_waits_along_and_then_goes_on_anew(nvim, s
         mock_api.script(Reply(text="Back."))
         reader.say(type="user_message", id="m2", content="are you there?")
         reader.until({"type": "ack", "id": "m2"})
-        reader.until(lambda frame: "Back." in str(frame), what="the answer")
+        reader.once(lambda frame: "Back." in str(frame), what="the answer")
         assert nvim.lua(SESSION) == session
     nvim.wait(lambda: told(mock_api, "are you there?") == 1, what="the model to be told")
     assert told(mock_api, "lost") == 0
@@ -165,7 +165,8 @@ def test_a_chat_is_written_to_and_read_as_it_speaks(start_with_claude, mock_api)
         mock_api.script(Reply(text="It is four, I think."))
         reader.say(type="user_message", id="m1", content="two and two?")
         reader.until({"type": "ack", "id": "m1"})
-        reader.until(lambda frame: frame.get("type") == "assistant" and "four" in str(frame), what="the answer")
+        reader.once(lambda frame: frame.get("type") == "assistant" and "four" in str(frame), what="the answer")
+        reader.once(lambda frame: "message_stop" in str(frame.get("event")), what="all of what is told")
         events = [frame["event"] for frame in reader.of_type("stream_event")]
         assert events[0]["type"] == "message_start" and "content_block_delta" in [event["type"] for event in events]
         text = "".join(event.get("delta", {}).get("text", "") for event in events)

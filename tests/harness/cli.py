@@ -87,6 +87,25 @@ def submitting(api: MockApi, enter: Callable[[], None]) -> Callable[[], bool]:
     return asked
 
 
+def answering(screen: Callable[[], str], press: Callable[[], None], question: str = QUESTION) -> Callable[[], bool]:
+    """A condition to wait for: a question on the screen is answered.
+
+    The CLI ignores keys for a moment after it has put a question; so the key is pressed again while it still asks.
+    """
+    pressed = 0.0
+
+    def answered() -> bool:
+        nonlocal pressed
+        if question not in screen():
+            return True
+        if time.monotonic() - pressed > 0.5:
+            pressed = time.monotonic()
+            press()
+        return False
+
+    return answered
+
+
 class Cli:
     """One CLI in a terminal of its own."""
 
@@ -135,22 +154,9 @@ class Cli:
             self.terminal.wait(submitting(self._api, self.enter), PATIENCE, "the CLI to ask the model")
 
     def answer(self, choice: str = "1", question: str = QUESTION) -> None:
-        """Answers the permission question on the screen, or another one that shows this text until it is answered.
-
-        The CLI ignores keys for a moment after it has put a question; so the key is pressed again while it still asks.
-        """
+        """Answers the permission question on the screen, or another one that shows this text until it is answered."""
         self.wait_screen(question)
-        pressed = 0.0
-
-        def answered() -> bool:
-            nonlocal pressed
-            if question not in self.screen():
-                return True
-            if time.monotonic() - pressed > 0.5:
-                pressed = time.monotonic()
-                self.terminal.write(choice)
-            return False
-
+        answered = answering(self.screen, lambda: self.terminal.write(choice), question)
         self.terminal.wait(answered, PATIENCE, "the CLI to take the answer")
 
     def keys(self, keys: str) -> None:
