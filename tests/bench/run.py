@@ -328,6 +328,15 @@ def chats(directory: Path, version: str):
         with begun("resume", run, lambda home, cwd: transcript.write_large(home, cwd, 100_000_000)) as nvim:
             times.append(nvim.resume_ms())
     yield at_most("a chat of 100 MB goes on", min(times), 300, "ms")
+    alone = []
+    for run in range(RUNS):
+        place = directory / f"alone-{run}"
+        place.mkdir()
+        with transcript.Reader(
+            place, version, lambda home, cwd: transcript.write_large(home, cwd, 100_000_000)
+        ) as reader:
+            alone.append(reader.open_ms())
+    yield at_most("the same, beside its transcript alone", min(times) / min(alone), 1.25, "×")
 
 
 def kernels(directory: Path, version: str):

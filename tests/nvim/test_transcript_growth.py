@@ -189,3 +189,28 @@ def test_5000_messages_cost_as_much_each_as_the_first_ones(nvim):
     )
     assert nvim.lua("return live.view().canvas.count") == 5000
     assert spent[1] < 1.5 * spent[0], spent
+
+
+def test_what_is_made_while_the_collector_waits_is_freed(nvim):
+    most = nvim.lua("""
+      local garbage = require("claude-ide.transcript.garbage")
+      local most, before = 0, collectgarbage("count")
+      for number = 1, 200 do
+        local ok, err = garbage.paced(function()
+          local made = {}
+          for at = 1, 2000 do
+            made[at] = { number, at }
+          end
+          assert(number ~= 100, "odd")
+        end)
+        assert(ok == (number ~= 100) and (ok or err:find("odd")))
+        most = math.max(most, collectgarbage("count") - before)
+      end
+      local made = 0
+      while collectgarbage("count") - before < most + 20000 and made < 2000000 do -- it runs by itself again
+        made = #{ made } + made
+      end
+      return { most, made }
+    """)
+    assert most[0] < 30_000, "kilobytes of the 40 MB that were made"
+    assert most[1] == 2_000_000

@@ -3,6 +3,8 @@ local M = {}
 
 ---Milliseconds after which the next turn of the loop has come.
 local NEXT_MS = 1
+---How long a chat may wait with all else until what was said before is on the screen.
+local FIRST_MS = 500
 
 ---@type claude-ide.chat.Shown[] the one that was shown last last
 local chats = {}
@@ -57,32 +59,6 @@ local function show(shown)
   end, NEXT_MS)
 end
 
----Starts the agent of a chat that is shown, and what else a chat needs, each in a turn of its own: the prompt takes keys meanwhile.
----@param shown claude-ide.chat.Shown
-local function begin(shown)
-  local steps = {
-    function()
-      local ok, err = shown.chat:begin()
-      if not ok then
-        require("claude-ide.ui.notice").error(err or "The chat did not begin.")
-        for _, prompt in ipairs(shown.chat.queue) do
-          shown.chat.give_back(prompt.text)
-        end
-        M.close(shown.chat)
-      end
-    end,
-    function()
-      require("claude-ide.chat.prompt").dress(shown.prompt)
-    end,
-    function()
-      require("claude-ide.sessions.announce").attach()
-    end,
-  }
-  for at, step in ipairs(steps) do
-    vim.defer_fn(require("claude-ide.safely").wrap("begin a chat", step), at * 2 * NEXT_MS)
-  end
-end
-
 local attached = false
 
 local function attach()
@@ -119,6 +95,49 @@ local function attach()
   })
 end
 
+---Starts the agent of a chat that is shown, and what else a chat needs, each in a turn of its own: the prompt takes keys meanwhile.
+---@param shown claude-ide.chat.Shown
+local function begin(shown)
+  local steps = {
+    function()
+      local chat = shown.chat
+      attach()
+      local ok, err = false, nil ---@type boolean?, string?
+      if not chat.closing then
+        ok, err = chat:begin()
+      end
+      if not ok then
+        for _, prompt in ipairs(chat.queue) do
+          chat.give_back(prompt.text)
+        end
+      end
+      if not ok and not chat.closing then
+        require("claude-ide.ui.notice").error(err or "The chat did not begin.")
+        M.close(chat)
+      end
+    end,
+    function()
+      require("claude-ide.chat.prompt").dress(shown.prompt)
+    end,
+    function()
+      require("claude-ide.sessions.announce").attach()
+    end,
+  }
+  local has_begun = false
+  local function go_on()
+    if has_begun then
+      return
+    end
+    has_begun = true
+    for at, step in ipairs(steps) do
+      vim.defer_fn(require("claude-ide.safely").wrap("begin a chat", step), at * 2 * NEXT_MS)
+    end
+  end
+  -- What was said before is there first, as soon as in a transcript.
+  shown.chat.source:when_shown(go_on)
+  vim.defer_fn(go_on, FIRST_MS)
+end
+
 ---@param chat claude-ide.chat.Chat
 ---@return integer buf
 local function new_prompt(chat)
@@ -151,7 +170,6 @@ end
 ---@return string? err
 function M.open(opts)
   opts = opts or {}
-  attach()
   local chat, err ---@type claude-ide.chat.Chat?, string?
   chat, err = require("claude-ide.chat.chat").new({
     resume = opts.resume,
@@ -276,7 +294,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param done fun() when its process is gone
 function M.release(chat, done)
-  if chat.state == "ended" then
+  if chat.state == "ended" or not chat.number then
     M.close(chat)
     return done()
   end
@@ -296,9 +314,13 @@ function M.to_terminal(chat)
     )
   end
   local id, cwd = chat.session, chat.cwd
-  M.release(chat, function()
-    require("claude-ide.terminal").open({ "--resume", id }, { cwd = cwd, purpose = "go on with the chat" })
-  end)
+  require("claude-ide.terminal").open({ "--resume", id }, {
+    cwd = cwd,
+    purpose = "go on with the chat",
+    before = function(go_on)
+      M.release(chat, go_on)
+    end,
+  })
 end
 
 return M

@@ -180,7 +180,6 @@ function M.create(chat, acts)
   bo.completefunc = "v:lua.require'claude-ide.chat.complete'.func"
   bo.omnifunc = bo.completefunc
   map(prompt)
-  require("claude-ide.chat.complete").attach(buf)
   chat.give_back = function(text)
     M.give_back(prompt, text)
   end
@@ -209,8 +208,8 @@ function M.retire(buf)
   end
 end
 
----Puts what was not sent before into a prompt, and lets it be Markdown. Later than its window: what people and Neovim do for
----Markdown takes a while.
+---Puts what was not sent before into a prompt, and lets it be Markdown with completion. Later than its window: what people and
+---Neovim do for Markdown takes a while.
 ---@param buf integer
 function M.dress(buf)
   local prompt = prompts[buf]
@@ -222,6 +221,7 @@ function M.dress(buf)
     M.give_back(prompt, draft)
   end
   vim.bo[buf].filetype = "markdown"
+  require("claude-ide.chat.complete").attach(buf)
   require("claude-ide.chat.preview").attach(buf, prompt.chat.cwd)
 end
 

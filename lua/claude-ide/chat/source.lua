@@ -8,6 +8,7 @@
 ---@field private before_len integer rows of it that were there before
 ---@field private agents? claude-ide.sessions.Agent[] as last told
 ---@field private looking? boolean
+---@field private on_shown? fun() what was said before is on the screen
 ---@field private listener? claude-ide.transcript.Listener
 ---@field private facts_of fun(): claude-ide.transcript.Fact[]
 ---@field private runs_now fun(): boolean
@@ -103,6 +104,7 @@ function Source:open_file(listener, done)
       if self.file == file then
         self.file = nil
         done()
+        self:shown()
       end
     end,
     changed = function(delta)
@@ -110,6 +112,24 @@ function Source:open_file(listener, done)
     end,
     appended = function() end,
   })
+end
+
+---@private
+function Source:shown()
+  local fn = self.on_shown
+  self.on_shown = nil
+  if fn then
+    fn()
+  end
+end
+
+---Runs something once the end of what was said before is on the screen, or where there is none.
+---@param fn fun()
+function Source:when_shown(fn)
+  self.on_shown = fn
+  if not self.file then
+    self:shown()
+  end
 end
 
 ---@param listener claude-ide.transcript.Listener
@@ -199,6 +219,7 @@ function Source:messages(ids, max_text, done)
   end
   self.file:messages(before, max_text > MAX_TEXT and max_text or self.file.max_text, function(messages, err)
     done(messages and vim.list_extend(messages, own), err)
+    self:shown()
   end)
 end
 

@@ -198,7 +198,7 @@ function M.spans(piece)
   end
   local source = table.concat(piece.lines, "\n") .. "\n"
   local spans = {}
-  local ok = pcall(function()
+  local ok = require("claude-ide.transcript.garbage").paced(function()
     local parser = vim.treesitter.get_string_parser(source, language)
     parser:parse(language == "markdown" or nil)
     parser:for_each_tree(function(tree, of)

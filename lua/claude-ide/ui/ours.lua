@@ -85,7 +85,10 @@ function M.name(buf, path, words)
     count = count + 1
   end
   local short = called(shown, words, count)
-  vim.api.nvim_buf_set_name(buf, short)
+  -- No file: what looks at files (EditorConfig, for one) need not look.
+  require("claude-ide.option").during("eventignore", "BufFilePre,BufFilePost", function()
+    vim.api.nvim_buf_set_name(buf, short)
+  end)
   local mark = M.of(buf) or {}
   mark.name, mark.short = vim.api.nvim_buf_get_name(buf), short
   vim.b[buf].claude_ide = mark
