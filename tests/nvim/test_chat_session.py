@@ -125,6 +125,47 @@ def test_it_goes_on_in_the_terminal_and_back(begin_chat):
     assert not nvim.lua("return require('claude-ide.terminal').is_running()")
 
 
+def test_it_goes_on_where_another_session_in_the_terminal_is_kept(begin_chat):
+    nvim = begin_chat("SAY remember")
+    wait_text(nvim, "\nremember")
+    wait_idle(nvim)
+    session, pid = chat(nvim, "return { chat.session, chat.pid }")
+    nvim.lua("require('claude-ide.terminal').open_in_background({})")
+    nvim.wait("(require('claude-ide.terminal').session() or {}).id ~= nil", what="the terminal's session")
+    other = nvim.lua("return require('claude-ide.terminal').session().id")
+    nvim.lua("""
+      answers = {}
+      vim.ui.select = function(items, options, done)
+        answers[#answers + 1] = items
+        local keep = #answers < 3
+        done(keep and items[1] or items[2], keep and 1 or 2)
+      end
+      current = require("claude-ide.chat").current()
+    """)
+    for ask in ("require('claude-ide.chat').to_terminal(current)", f"vim.cmd('Claude open --resume {session}')"):
+        nvim.lua(ask)
+        assert chat(nvim, "return { chat.session, chat.pid, chat.state }") == [session, pid, "idle"]
+    assert nvim.lua("return #answers") == 2
+    nvim.cmd("stopinsert")
+    say(nvim, "SAY still here")
+    wait_text(nvim, "\nstill here")
+    wait_idle(nvim)
+    assert nvim.lua("return require('claude-ide.terminal').session().id") == other
+    nvim.lua("require('claude-ide.chat').to_terminal(current)")  # "End it and go on with the chat"
+    nvim.wait(f"(require('claude-ide.terminal').session() or {{}}).id == '{session}'", what="the chat in the terminal")
+    assert nvim.lua("return #require('claude-ide.chat').list()") == 0
+
+
+def test_what_is_said_to_a_chat_that_is_closed_before_it_begins_is_kept(start_nvim):
+    nvim = start_nvim(opts={"terminal": {"command": ["/bin/cat"]}})
+    nvim.lua("""
+      local chats = require("claude-ide.chat")
+      assert(chats.open({ text = "not to be lost" }))
+      chats.close(chats.current())
+    """)
+    nvim.wait("vim.fn.getreg('\"'):find('not to be lost', 1, true) ~= nil", what="the words where they are kept")
+
+
 def test_the_effort_is_read_back(begin_chat):
     nvim = begin_chat()
     wait_idle(nvim)

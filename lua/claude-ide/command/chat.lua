@@ -87,7 +87,7 @@ end
 ---What is to go on with a session in the terminal ends the chat that has it first.
 ---@param words string[] arguments for the CLI
 ---@param done fun()
-function M.released(words, done)
+local function release(words, done)
   if not package.loaded["claude-ide.chat"] then
     return done()
   end
@@ -101,6 +101,17 @@ function M.released(words, done)
     end
   end
   done()
+end
+
+---How the terminal is opened with them: a chat ends once it is sure that the CLI is started.
+---@param words string[] arguments for the CLI
+---@return claude-ide.terminal.OpenOptions
+function M.releasing(words)
+  return {
+    before = function(done)
+      release(words, done)
+    end,
+  }
 end
 
 ---@param item? claude-ide.sessions.Item

@@ -35,9 +35,7 @@ return {
     args = "[CLI arguments]",
     doc = "Show the terminal and go to it. Starts the server and the CLI if they do not run.",
     run = function(words)
-      require("claude-ide.command.chat").released(words, function()
-        require("claude-ide.terminal").open(words)
-      end)
+      require("claude-ide.terminal").open(words, require("claude-ide.command.chat").releasing(words))
     end,
     complete = function()
       return require("claude-ide.command.cli_flags")
@@ -48,7 +46,7 @@ return {
     args = "[CLI arguments]",
     doc = "As |:Claude| alone: show the terminal, or hide it where it is in sight.",
     run = function(words)
-      require("claude-ide.terminal").toggle(words)
+      require("claude-ide.terminal").toggle(words, require("claude-ide.command.chat").releasing(words))
     end,
     complete = function()
       return require("claude-ide.command.cli_flags")

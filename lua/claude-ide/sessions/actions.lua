@@ -18,7 +18,8 @@ end
 ---@param item claude-ide.sessions.Item
 ---@param args string[] for the CLI
 ---@param doing string "resume", "fork"
-local function start(item, args, doing)
+---@param before? fun(go_on: fun()) ends what else has the session
+local function start(item, args, doing, before)
   local summary = item.summary
   local words = require("claude-ide.sessions.phrases")
   if summary.cwd and vim.fn.isdirectory(summary.cwd) == 0 then
@@ -34,6 +35,7 @@ local function start(item, args, doing)
   require("claude-ide.terminal").open(args, {
     cwd = summary.cwd,
     purpose = ("%s “%s”"):format(doing, words.fit(words.title(summary), 40)),
+    before = before,
   })
 end
 
@@ -56,9 +58,7 @@ function RUN.resume(item)
   end
   local other = require("claude-ide.sessions.ours").other(id)
   if other then
-    return other.release(function()
-      start(item, { "--resume", id }, "resume")
-    end)
+    return start(item, { "--resume", id }, "resume", other.release)
   end
   local live = require("claude-ide.sessions.catalogue").running(id)
   if not live then

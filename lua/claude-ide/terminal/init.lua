@@ -80,6 +80,7 @@ end
 ---@class claude-ide.terminal.OpenOptions
 ---@field cwd? string folder to start in; otherwise as the options say
 ---@field purpose? string what the arguments mean, for the question whether to end the CLI that runs
+---@field before? fun(go_on: fun()) what has to be done before a CLI is started with them: called once that is sure
 
 ---@param args string[]
 ---@param folder? string to start in
@@ -191,6 +192,16 @@ local function running_words()
   return "Claude is already running" .. doing
 end
 
+---@param options claude-ide.terminal.OpenOptions
+---@param go_on fun()
+local function before(options, go_on)
+  if options.before then
+    options.before(go_on)
+  else
+    go_on()
+  end
+end
+
 ---The CLI takes arguments only when it starts, so a running one is ended for them only if the person says so.
 ---@param session claude-ide.terminal.Session
 ---@param args string[]
@@ -201,7 +212,13 @@ local function replace(session, args, options)
     or "End it and start anew with " .. table.concat(args, " ")
   require("claude-ide.ui.choose").select({ keep, again }, { prompt = running_words() }, function(choice)
     if choice == again then
-      restart(session, args, options.cwd)
+      before(options, function()
+        if live() == session then
+          restart(session, args, options.cwd)
+        else
+          M.open(args, { cwd = options.cwd, purpose = options.purpose })
+        end
+      end)
     elseif choice == keep then
       session:focus()
     end
@@ -213,10 +230,16 @@ end
 ---@param options? claude-ide.terminal.OpenOptions
 function M.open(args, options)
   local session = live()
+  options = options or {}
   if not session then
-    start(args or {}, options and options.cwd)
+    before(options, function()
+      if live() then
+        return M.open(args, { cwd = options.cwd, purpose = options.purpose })
+      end
+      start(args or {}, options.cwd)
+    end)
   elseif args and #args > 0 then
-    replace(session, args, options or {})
+    replace(session, args, options)
   else
     session:focus()
   end
@@ -238,12 +261,13 @@ end
 
 ---Shows the CLI, or hides it where it is in sight. With arguments: `open`.
 ---@param args? string[]
-function M.toggle(args)
+---@param options? claude-ide.terminal.OpenOptions
+function M.toggle(args, options)
   local session = live()
   if session and not (args and #args > 0) then
     session:toggle()
   else
-    M.open(args)
+    M.open(args, options)
   end
 end
 
