@@ -9,6 +9,7 @@
 ---@field name? string clientInfo.name, e.g. "claude-code"
 ---@field version? string clientInfo.version
 ---@field pid? integer process id, from `ide_connected`
+---@field run? string which of the programs that we started it is: "terminal:1", "chat:1"
 ---@field protocol? string negotiated MCP version
 ---@field roots string[] absolute folders the client works in, from `roots/list`
 

@@ -88,7 +88,10 @@ def test_a_cli_is_handed_the_tools_and_the_token_in_its_environment(start_nvim, 
     server = json.loads(started["tools"])["mcpServers"]["nvim"]
     port = nvim.lua('return require("claude-ide.server").info().port')
     assert server["url"] == f"ws://127.0.0.1:{port}/nvim"
-    assert server["headers"] == {"Authorization": "Bearer ${CLAUDE_IDE_NVIM_TOKEN}"}
+    assert server["headers"] == {
+        "Authorization": "Bearer ${CLAUDE_IDE_NVIM_TOKEN}",
+        "X-Claude-Ide-Run": "terminal:1",
+    }
     token = nvim.lua('return require("claude-ide.server").agent_access().token')
     assert started["env"]["CLAUDE_IDE_NVIM_TOKEN"] == token
     assert token not in json.dumps(started["argv"]) + started["tools"]

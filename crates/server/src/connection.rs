@@ -224,7 +224,8 @@ impl Connection {
                 writer.write(&outbox).await
             })
         };
-        let client = Client::new(Arc::clone(&hub.services), upgrade.endpoint, id, Arc::clone(&outbox));
+        let Upgrade { endpoint, run, .. } = upgrade;
+        let client = Client::new(Arc::clone(&hub.services), endpoint, id, run, Arc::clone(&outbox));
         let end_of_writer = AbortOnDrop(writer.abort_handle());
         Self { hub, client, inbox, outbox, liveness, writer, _end_of_writer: end_of_writer }
     }

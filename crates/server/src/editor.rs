@@ -104,6 +104,9 @@ pub struct ClientInfo {
     /// Its process, from `ide_connected`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+    /// Which of the programs that the editor started it is, by the editor's own name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<Box<str>>,
     /// The negotiated version of MCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<&'static str>,

@@ -18,6 +18,7 @@
 ---@class claude-ide.chat.Chat
 ---@field number? integer of the library, as long as its process runs; then the last one; nil: nothing was started yet
 ---@field count integer the chats that there were before it, and this one
+---@field run string what it is called where it uses the editor's tools
 ---@field name string what the person calls who speaks there
 ---@field acp? claude-ide.chat.acp.State nil: it is the CLI itself
 ---@field session string
@@ -97,6 +98,7 @@ function Chat.new(begin)
     acp = begin.agent and require("claude-ide.chat.acp").state(begin.agent, begin.list),
     session = session,
     count = count,
+    run = ("chat:%d"):format(count),
     cwd = cwd,
     store = require("claude-ide.chat.store").new(),
     state = "starting",
@@ -154,7 +156,7 @@ function Chat:start(opts)
   if self.acp then
     program, backend, why = require("claude-ide.chat.acp").program(self, opts)
   else
-    program, why = require("claude-ide.chat.program").of(opts)
+    program, why = require("claude-ide.chat.program").of(opts, self.run)
   end
   if not program then
     return nil, why

@@ -76,6 +76,7 @@ local function attach()
         running[#running + 1] = {
           id = chat.session,
           pid = chat.pid,
+          run = chat.run,
           visible = visible,
           source = chat.asker,
           release = function(done)

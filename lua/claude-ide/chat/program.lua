@@ -65,9 +65,10 @@ end
 ---@field alone? boolean without the editor's tools
 
 ---@param opts claude-ide.chat.ProgramOpts
+---@param run? string what it is called where it uses the editor's tools
 ---@return claude-ide.chat.Program? program
 ---@return string? why it cannot run
-function M.of(opts)
+function M.of(opts, run)
   local options = require("claude-ide.config").get().terminal
   local cwd, why = M.check(opts.cwd)
   if not cwd then
@@ -92,7 +93,7 @@ function M.of(opts)
       require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
     end
     local flags
-    flags, tools_env = require("claude-ide.terminal.agent_tools").of(false)
+    flags, tools_env = require("claude-ide.terminal.agent_tools").of(false, run)
     vim.list_extend(argv, flags)
   end
   local env = require("claude-ide.terminal.environment").of(nil, vim.fn.environ())

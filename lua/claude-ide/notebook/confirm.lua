@@ -11,8 +11,7 @@ local MAX_HEIGHT = 20
 ---@field name string of the kernel
 ---@field win? integer
 
----@type claude-ide.decisions.Source?
-local source
+local is_registered = false
 
 ---@param question claude-ide.notebook.Question
 local function attention_id(question)
@@ -132,24 +131,26 @@ local presenter = {
   end,
 }
 
+---@param run claude-ide.notebook.Run
 ---@return claude-ide.decisions.Source
-local function the_source()
-  if not source then
+local function source_of(run)
+  if not is_registered then
+    is_registered = true
     require("claude-ide.decisions").register(KIND, presenter)
-    source = require("claude-ide.decisions").source({
-      name = "Claude",
-      writes = "agent",
-      answer = function(request, answer, err)
-        local may_run = answer ~= nil and answer.outcome == "accepted"
-        request(may_run, err or (not may_run and "The user did not let this run." or nil))
-      end,
-      tell = function() end,
-      cannot_hear = function()
-        return nil
-      end,
-    })
   end
-  return source
+  return require("claude-ide.decisions").source({
+    name = "Claude",
+    writes = "agent",
+    answer = function(request, answer, err)
+      local may_run = answer ~= nil and answer.outcome == "accepted"
+      request(may_run, err or (not may_run and "The user did not let this run." or nil))
+    end,
+    tell = function() end,
+    cannot_hear = function()
+      return nil
+    end,
+    session = run.session or function() end,
+  })
 end
 
 ---@param kernel claude-ide.notebook.Kernel
@@ -157,7 +158,7 @@ end
 ---@param done fun(may_run: boolean, err?: string) once, unless it is taken back
 function M.ask(kernel, run, done)
   run.decision =
-    require("claude-ide.decisions").ask(KIND, the_source(), done, { code = run.code, name = kernel.name })
+    require("claude-ide.decisions").ask(KIND, source_of(run), done, { code = run.code, name = kernel.name })
 end
 
 return M

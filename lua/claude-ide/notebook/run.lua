@@ -7,6 +7,7 @@ local M = {}
 ---@class claude-ide.notebook.Run
 ---@field code string
 ---@field who string for the person
+---@field session? fun(): string? the session that it is asked for in
 ---@field restart? boolean a fresh kernel first
 ---@field keep? boolean the outputs are wanted as a notebook has them, as JSON
 ---@field done fun(answer?: claude-ide.notebook.Answer, err?: string) once, unless it is cancelled

@@ -13,6 +13,7 @@ local M = {}
 ---@field pid integer
 ---@field visible boolean it is on the screen
 ---@field source claude-ide.decisions.Source who asks for it
+---@field run? string what its CLI is called where it uses the editor's tools
 ---@field release fun(done: fun()) ends its process, for another to go on with the session
 
 ---@type (fun(): claude-ide.sessions.Other[])[]
@@ -42,6 +43,37 @@ end
 ---@return table? module if it is in use
 local function used(module)
   return type(module) == "table" and module or nil
+end
+
+---The session of a program that we started, by the name that it got for the editor's tools.
+---@param run string
+---@return string?
+local function of_run(run)
+  local terminal = used(package.loaded["claude-ide.terminal"])
+  if terminal and terminal.is_run(run) then
+    local inside = terminal.session()
+    return inside and inside.id
+  end
+  for _, known in ipairs(others) do
+    for _, other in ipairs(known()) do
+      if other.run == run then
+        return other.id
+      end
+    end
+  end
+end
+
+---The session that somebody calls from: a CLI by its process, a user of the editor's tools by the name that we gave it.
+---@param caller integer claude-ide.Client.id
+---@return string? id nil where that is not known
+function M.of_caller(caller)
+  local server = require("claude-ide.server")
+  local agent = server.agent(caller)
+  if agent then
+    return agent.run and of_run(agent.run)
+  end
+  local live = server.client(caller) and require("claude-ide.sessions").of_client(caller)
+  return live and live.id
 end
 
 ---First the one whose CLI connected first.

@@ -9,14 +9,15 @@ local VARIABLE = "CLAUDE_IDE_NVIM_TOKEN"
 
 ---@param access { url: string, token: string }
 ---@param token string what stands for the token
+---@param run? string
 ---@return string json
-local function config(access, token)
+local function config(access, token, run)
   return vim.json.encode({
     mcpServers = {
       [NAME] = {
         type = "ws",
         url = "ws://" .. access.url,
-        headers = { Authorization = "Bearer " .. token },
+        headers = { Authorization = "Bearer " .. token, ["X-Claude-Ide-Run"] = run },
       },
     },
   })
@@ -32,19 +33,20 @@ end
 
 ---The arguments and the variables that hand the tools to a CLI; none where there are no tools.
 ---@param by_file boolean the environment does not reach the CLI
+---@param run? string by what name its session is found: `sessions.ours.of_caller`
 ---@return string[] argv
 ---@return table<string, string> env
-function M.of(by_file)
+function M.of(by_file, run)
   local access = require("claude-ide.server").agent_access()
   if not access then
     return {}, {}
   end
   -- With `=`: the flag takes all words that follow it otherwise, a prompt too.
   if by_file then
-    local path = private_file(config(access, access.token))
+    local path = private_file(config(access, access.token, run))
     return path and { "--mcp-config=" .. path } or {}, {}
   end
-  return { "--mcp-config=" .. config(access, ("${%s}"):format(VARIABLE)) }, { [VARIABLE] = access.token }
+  return { "--mcp-config=" .. config(access, ("${%s}"):format(VARIABLE), run) }, { [VARIABLE] = access.token }
 end
 
 return M

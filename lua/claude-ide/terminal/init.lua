@@ -32,6 +32,8 @@ local next_id = 1
 ---The one that `:Claude` toggles.
 ---@type integer?
 local current
+---What a terminal's CLI is called where it uses the editor's tools.
+local RUN = "terminal:%d"
 
 ---@return claude-ide.terminal.Session?
 local function live()
@@ -107,7 +109,8 @@ local function spec_of(args, folder)
   local argv, tools_env = vim.deepcopy(options.command), {}
   if options.provider ~= "none" then
     local flags
-    flags, tools_env = require("claude-ide.terminal.agent_tools").of(options.provider == "external")
+    local by_file = options.provider == "external"
+    flags, tools_env = require("claude-ide.terminal.agent_tools").of(by_file, RUN:format(next_id))
     vim.list_extend(argv, flags)
   end
   -- The environment does not reach a CLI outside of Neovim.
@@ -327,6 +330,14 @@ end
 function M.bufnr()
   local session = live()
   return session and session:bufnr()
+end
+
+---Whether the CLI of that name (`claude-ide.Client.run`) is the one that runs in it.
+---@param run string
+---@return boolean
+function M.is_run(run)
+  local session = live()
+  return session ~= nil and run == RUN:format(session.id)
 end
 
 ---The session that runs in it, as far as sessions are watched.

@@ -20,6 +20,9 @@ function M.run(args, respond, call)
   local run = {
     code = args.code,
     who = client and client.name or "Claude",
+    session = function()
+      return require("claude-ide.sessions.ours").of_caller(call.client)
+    end,
     restart = args.restart == true,
     done = function(answer, err)
       running[call.id] = nil

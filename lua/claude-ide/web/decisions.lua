@@ -14,8 +14,7 @@ local function session_of(decision)
   if source.session then
     return source.session()
   end
-  local live = source.client and require("claude-ide.sessions").of_client(source.client)
-  return live and live.id
+  return source.client and require("claude-ide.sessions.ours").of_caller(source.client)
 end
 
 ---@param decision claude-ide.Decision

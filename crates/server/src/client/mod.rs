@@ -51,7 +51,13 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(services: Arc<Services>, endpoint: Arc<Endpoint>, id: ClientId, outbox: Arc<Outbox>) -> Self {
+    pub(crate) fn new(
+        services: Arc<Services>,
+        endpoint: Arc<Endpoint>,
+        id: ClientId,
+        run: Option<Box<str>>,
+        outbox: Arc<Outbox>,
+    ) -> Self {
         let info = ClientInfo {
             id,
             endpoint: endpoint.name,
@@ -59,6 +65,7 @@ impl Client {
             name: None,
             version: None,
             pid: None,
+            run,
             protocol: None,
             roots: Vec::new(),
         };

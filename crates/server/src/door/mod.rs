@@ -34,6 +34,8 @@ pub(crate) struct Upgrade {
     accept: String,
     /// Whether it showed the token.
     pub(crate) authorized: bool,
+    /// Which run of the editor's it is, where it says so.
+    pub(crate) run: Option<Box<str>>,
     /// What came after the header.
     pub(crate) rest: Vec<u8>,
 }
@@ -62,6 +64,8 @@ pub(crate) struct Post {
     pub(crate) takes_events: bool,
     /// The session it is of, where it says so.
     pub(crate) session: Option<Box<str>>,
+    /// Which run of the editor's it is, where it says so.
+    pub(crate) run: Option<Box<str>>,
     /// What came after the header.
     pub(crate) rest: Vec<u8>,
 }
@@ -138,9 +142,9 @@ impl Doorkeeper<'_> {
             .is_some_and(|shown| token.matches(shown));
         if method == Some("POST") {
             let (length, close) = post(&headers, endpoint)?;
-            let (takes_events, session) = (takes_events(&headers), session(&headers));
+            let (takes_events, session, run) = (takes_events(&headers), session(&headers), run(&headers));
             let endpoint = Arc::clone(endpoint);
-            return Ok(Knock::Post(Post { endpoint, authorized, length, close, takes_events, session, rest }));
+            return Ok(Knock::Post(Post { endpoint, authorized, length, close, takes_events, session, run, rest }));
         }
         if takes_posts && (method != Some("GET") || !headers.lists("upgrade", "websocket")) {
             return Err(Refusal::Method);
@@ -163,6 +167,7 @@ impl Doorkeeper<'_> {
             subprotocol: policy.subprotocol,
             accept: derive_accept_key(key),
             authorized,
+            run: run(&headers),
             rest,
         }))
     }
@@ -203,6 +208,16 @@ fn takes_events(headers: &Headers<'_, '_>) -> bool {
 fn session(headers: &Headers<'_, '_>) -> Option<Box<str>> {
     let name = headers.only("mcp-session-id").filter(|name| Sessions::is_name(name))?;
     std::str::from_utf8(name).ok().map(Into::into)
+}
+
+/// Which of the programs that the editor started this is, by the editor's own name for it.
+const RUN: &str = "x-claude-ide-run";
+const MAX_RUN: usize = 64;
+
+fn run(headers: &Headers<'_, '_>) -> Option<Box<str>> {
+    let name = std::str::from_utf8(headers.only(RUN)?).ok()?;
+    let fits = (1..=MAX_RUN).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
+    fits.then(|| name.into())
 }
 
 #[cfg(test)]
@@ -275,6 +290,16 @@ mod tests {
         assert!(response.starts_with("HTTP/1.1 101 "), "{response}");
         assert!(response.contains("Sec-WebSocket-Protocol: mcp\r\n"), "{response}");
         assert!(!response.contains("Extensions"), "no extension is negotiated: {response}");
+    }
+
+    #[test]
+    fn a_program_that_the_editor_started_says_which() {
+        let named = |line: &str| with("Upgrade", &format!("Upgrade: websocket\r\n{line}")).unwrap().run;
+        assert_eq!(named("X-Claude-Ide-Run: terminal:7").as_deref(), Some("terminal:7"));
+        let long = format!("X-Claude-Ide-Run: {}", "x".repeat(65));
+        for line in ["X-Other: 1", "X-Claude-Ide-Run:", "X-Claude-Ide-Run: a b", &long] {
+            assert_eq!(named(line), None, "{line}");
+        }
     }
 
     #[test]

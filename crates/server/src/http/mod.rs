@@ -51,7 +51,8 @@ const WRITE_TIME: Duration = Duration::from_secs(30);
 /// Serves requests until the connection ends; returns why it did.
 pub(crate) async fn serve(hub: &Arc<Hub>, id: ClientId, stream: &TcpStream, first: Post) {
     let outbox = Arc::new(Outbox::default());
-    let mut client = Client::new(Arc::clone(&hub.services), Arc::clone(&first.endpoint), id, Arc::clone(&outbox));
+    let (services, endpoint) = (Arc::clone(&hub.services), Arc::clone(&first.endpoint));
+    let mut client = Client::new(services, endpoint, id, first.run.clone(), Arc::clone(&outbox));
     client.cannot_be_asked();
     let mut shutdown = hub.shutdown.subscribe();
     let mut post = first;

@@ -30,8 +30,9 @@ function M.state(agent, list)
 end
 
 ---The editor's tools, as a server that the agent may ask.
+---@param run string what it is called there
 ---@return table[]
-local function servers()
+local function servers(run)
   local _, problem = require("claude-ide.server").start()
   if problem then
     require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
@@ -45,7 +46,10 @@ local function servers()
       type = "http",
       name = "nvim",
       url = "http://" .. access.url,
-      headers = { { name = "Authorization", value = "Bearer " .. access.token } },
+      headers = {
+        { name = "Authorization", value = "Bearer " .. access.token },
+        { name = "X-Claude-Ide-Run", value = run },
+      },
     },
   }
 end
@@ -68,7 +72,7 @@ function M.program(chat, opts)
     resume = opts.resume,
     shown = #chat.store.messages > 0,
     list = acp.list and not opts.resume or false,
-    mcp_servers = servers(),
+    mcp_servers = servers(chat.run),
     patience_ms = M.PATIENCE_MS,
     version = require("claude-ide.native").VERSION,
   }

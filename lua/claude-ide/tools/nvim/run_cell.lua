@@ -12,7 +12,15 @@ return require("claude-ide.language.task").tool(function(task, args)
   local client = require("claude-ide.server").client(task.call.client)
   local answer, err = task:await(function(resume)
     ---@type claude-ide.notebook.Run
-    local run = { code = cell.source, keep = true, who = client and client.name or "Claude", done = resume }
+    local run = {
+      code = cell.source,
+      keep = true,
+      who = client and client.name or "Claude",
+      session = function()
+        return require("claude-ide.sessions.ours").of_caller(task.call.client)
+      end,
+      done = resume,
+    }
     local kernel, problem = require("claude-ide.notebook").run(args.path, run)
     if not kernel then
       return resume(nil, problem)
