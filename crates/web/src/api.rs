@@ -21,6 +21,7 @@ use crate::files;
 use crate::gate::{NotYet, Shown};
 use crate::listing;
 use crate::messages;
+use crate::permission;
 use crate::router::{Route, query, route};
 use crate::server::Site;
 use crate::sessions::lock;
@@ -65,15 +66,15 @@ pub(crate) async fn answer(
     match route(&path) {
         None => answer::error(StatusCode::NOT_FOUND, "Not found"),
         Some(Route::Login) if request.method() == Method::POST => log_in(&site, request).await,
-        Some(Route::Display) if request.method() == Method::POST => {
+        Some(hook @ (Route::Display | Route::Permission)) if request.method() == Method::POST => {
             let token = request.headers().get(AUTHORIZATION).and_then(bearer);
-            if token.is_some_and(|token| site.gate.is_display(token)) {
-                display::take(&site, request).await
-            } else {
-                answer::no_permission()
+            match hook {
+                _ if !token.is_some_and(|token| site.gate.is_display(token)) => answer::no_permission(),
+                Route::Permission => permission::take(&site, request).await,
+                _ => display::take(&site, request).await,
             }
         }
-        Some(Route::Login | Route::Display) => not_so(),
+        Some(Route::Login | Route::Display | Route::Permission) => not_so(),
         Some(_) if request.method() != Method::GET => not_so(),
         Some(Route::Subscribe(id)) => subscribe(&site, id, None, upgrade, request).await,
         Some(Route::SubscribeAgent(id, agent)) => subscribe(&site, id, Some(agent), upgrade, request).await,
@@ -170,7 +171,7 @@ async fn read(site: &Site, route: &Route<'_>, asked: Option<&str>) -> Answer {
             Some(agent) => answer::json(StatusCode::OK, &agent),
             None => answer::not_found(),
         },
-        Route::Login | Route::Display | Route::Subscribe(_) | Route::SubscribeAgent(..) => {
+        Route::Login | Route::Display | Route::Permission | Route::Subscribe(_) | Route::SubscribeAgent(..) => {
             answer::error(StatusCode::NOT_FOUND, "Not found")
         }
     }

@@ -1,10 +1,11 @@
-//! What the fuzz target runs (`fuzz/`): frames of one socket that may write, against an editor that checks what it is asked.
+//! What the fuzz target runs (`fuzz/`), and a test with frames of its own: frames of one socket that may write, against an editor
+//! that checks what it is asked.
 
 use std::sync::Arc;
 
 use claude_ide_session::SessionId;
 
-use crate::desk::Desk;
+use crate::desk::{Answer, Desk};
 use crate::editor::{Ask, Choice, Decision, Editor, Told, Writing};
 use crate::frames;
 use crate::options::Limits;
@@ -23,18 +24,18 @@ impl Editor for Strict {
                 assert!(!command && !words::is_command(&text));
             }
             Ask::TakeBack { .. } => {}
-            Ask::Decide { choice, message, answers, .. } => {
-                assert!(choice == "allow" || choice == "answer");
-                assert!(
-                    message
-                        .iter()
-                        .chain(answers.iter().flat_map(|answers| answers.values()))
-                        .all(|text| is_plain(text))
-                );
-            }
+            Ask::Decide { choice, message, answers, .. } => check(&Answer { choice, message, answers }),
         }
         true
     }
+}
+
+/// Asserts what must hold of every answer to a decision.
+fn check(Answer { choice, message, answers }: &Answer) {
+    assert!(choice == "allow" || choice == "answer");
+    assert!(choice != "answer" || answers.iter().flatten().any(|(_, text)| !text.is_empty()));
+    let texts = message.iter().chain(answers.iter().flat_map(|answers| answers.values()));
+    assert!(texts.into_iter().all(|text| words::plain(text) == *text));
 }
 
 /// Hears frames, one after the other.
@@ -44,8 +45,12 @@ pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
     let (desk, _wanted) = Desk::new(Some(writing), Limits::default());
     let choice = |id: &str, answers| Choice { id: id.to_owned(), label: String::new(), message: true, answers };
     let choices = vec![choice("allow", false), choice("answer", true)];
-    desk.take(Told::Decision(Decision { id: 1, session: session.clone(), choices, about: serde_json::Map::new() }));
+    let about = serde_json::Map::new();
+    desk.take(Told::Decision(Decision { id: 1, session: session.clone(), choices: choices.clone(), about }));
     let mut pen = Pen::new(&desk, Part::Client);
+    pen.listen(&desk, &session);
+    let mut held = desk.hold(&session, choices, serde_json::Map::new());
+    assert!(held.is_some(), "there is one who may write");
     for frame in frames {
         let answer = match frames::read(frame) {
             Ok(inward) => pen.hear(&desk, &session, inward),
@@ -54,9 +59,69 @@ pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
         if let Some(text) = answer {
             assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
         }
+        if let Some(answer) = held.as_mut().and_then(|held| held.answer.try_recv().ok()) {
+            check(&answer);
+            held = None;
+        }
         while let Some((parcel, _)) = desk.next(&session) {
             desk.deliver(&session, &parcel);
             desk.take(Told::Failed { key: parcel.key, reason: "no".to_owned(), all: false });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::hear;
+
+    /// Texts that come near to what is taken, and texts that do not.
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof![
+            prop::sample::select(vec!["a", "nvim-1", "allow", "answer", "/clear", "quit", "", " ", "\u{1b}[201~\r!ls"])
+                .prop_map(str::to_owned),
+            "(\\PC|[\\x00-\\x1f\\x7f-\\x9f]|\u{1b}\\[|\u{1b}\\]|\u{feff}|\u{202e}){0,40}",
+            (0_usize..70_000).prop_map(|count| "x".repeat(count)),
+        ]
+    }
+
+    fn value() -> impl Strategy<Value = serde_json::Value> {
+        prop_oneof![
+            4 => text().prop_map(|text| json!(text)),
+            2 => prop::sample::select(vec![json!(1), json!(1_u64 << 40 | 1), json!(-1), json!(1e300), json!(null), json!(true)]),
+            1 => (text(), text()).prop_map(|(name, text)| json!({ name: text })),
+            1 => vec(text(), 0..3).prop_map(|texts| json!(texts)),
+        ]
+    }
+
+    /// Frames of every type, with fields of every type in their places; and frames that are none.
+    fn frame() -> impl Strategy<Value = String> {
+        let kinds = vec!["user_message", "cancel_message", "decide", "write", "subscribe", "auth", "eval"];
+        let names = vec!["content", "id", "choice", "message", "answers", "on", "fromUuid", "last", "token", "type"];
+        let fields = vec((prop::sample::select(names), value()), 0..5);
+        let decide = (prop::sample::select(vec![json!(1), json!((1_u64 << 40) + 1)]), text(), text(), text());
+        prop_oneof![
+            4 => (prop::sample::select(kinds), fields).prop_map(|(kind, fields)| {
+                let mut frame = json!({ "type": kind });
+                fields.into_iter().for_each(|(name, value)| frame[name] = value);
+                frame.to_string()
+            }),
+            2 => (text(), text()).prop_map(|(id, content)| json!({ "type": "user_message", "id": id, "content": content }).to_string()),
+            2 => decide.prop_map(|(id, choice, question, answer)| {
+                json!({ "type": "decide", "id": id, "choice": choice, "answers": { question: answer } }).to_string()
+            }),
+            1 => text(),
+            1 => vec(any::<u8>(), 0..200).prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_sent_words_alone_reach_the_editor(frames in vec(frame(), 1..40)) {
+            hear(frames.iter().map(String::as_str));
         }
     }
 }

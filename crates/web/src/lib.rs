@@ -21,7 +21,7 @@ mod editor;
 mod error;
 mod files;
 mod frames;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod gate;
 mod listing;
@@ -29,6 +29,7 @@ mod messages;
 mod options;
 mod outbox;
 mod pen;
+mod permission;
 mod picture;
 mod room;
 mod router;

@@ -1,5 +1,7 @@
 //! One socket's part in its session: what it wants to write, and what it hears beside lines.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -15,6 +17,8 @@ pub(crate) struct Pen {
     /// This socket may write.
     may_write: bool,
     ears: Option<Ears>,
+    /// Says so to the session's room, as long as it may.
+    writes: Option<Arc<()>>,
     /// News of the session before, whose process went on with this one: what was on its way there still ends.
     former: Option<broadcast::Receiver<Note>>,
     /// The start of the message that is being said was heard.
@@ -44,7 +48,7 @@ impl Pen {
     /// One that showed the token may write at once, if anybody may.
     pub(crate) fn new(desk: &Desk, part: Part) -> Self {
         let may_write = part == Part::Client && desk.may_write();
-        Self { socket: desk.socket(), part, may_write, ears: None, former: None, heard_start: false }
+        Self { socket: desk.socket(), part, may_write, ears: None, writes: None, former: None, heard_start: false }
     }
 
     pub(crate) fn may_write(&self) -> bool {
@@ -54,10 +58,12 @@ impl Pen {
     /// Listens to a session from now on; what is to be told of it first.
     pub(crate) fn listen(&mut self, desk: &Desk, session: &str) -> Vec<Utf8Bytes> {
         self.former = self.ears.take().map(|ears| ears.news);
+        self.writes = None;
         let Some((mut ears, news)) = desk.listen(session) else { return Vec::new() };
         let said = std::mem::take(&mut ears.said);
         self.heard_start = !said.is_empty();
         self.ears = Some(ears);
+        self.show_that_it_writes();
         news.into_iter().map(Utf8Bytes::from).chain(said).collect()
     }
 
@@ -71,6 +77,7 @@ impl Pen {
             Inward::Write { on } => {
                 let (may, text) = desk.write(on);
                 self.may_write = may;
+                self.show_that_it_writes();
                 Some(text)
             }
             Inward::UserMessage { content, id } => desk.post(from, self.may_write, &content, id),
@@ -121,6 +128,11 @@ impl Pen {
                 Err(RecvError::Closed) => self.deaf(),
             },
         }
+    }
+
+    fn show_that_it_writes(&mut self) {
+        let ears = self.ears.as_ref().filter(|_| self.may_write);
+        self.writes = ears.and_then(|ears| ears.writers.upgrade());
     }
 
     fn deaf(&mut self) -> Heard {

@@ -3,7 +3,7 @@
 //! Invariants: news reach everybody in one order, or they are told anew; what Claude says is told from the start of a message, or
 //! not at all, so nobody sees a text with a gap.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tokio::sync::{Notify, broadcast};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -45,6 +45,8 @@ pub(crate) struct Room {
     /// Something about its messages has changed.
     pub(crate) changed: Arc<Notify>,
     pub(crate) has_courier: bool,
+    /// Held by each socket that reads it and may write.
+    writers: Arc<()>,
 }
 
 /// The message that is being said, from its start.
@@ -61,6 +63,8 @@ pub(crate) struct Ears {
     pub(crate) speech: broadcast::Receiver<Piece>,
     /// Of the present message, what was said before.
     pub(crate) said: Vec<Utf8Bytes>,
+    /// To be held by one that may write.
+    pub(crate) writers: Weak<()>,
 }
 
 impl Default for Room {
@@ -72,6 +76,7 @@ impl Default for Room {
             said: Said::default(),
             changed: Arc::default(),
             has_courier: false,
+            writers: Arc::default(),
         }
     }
 }
@@ -79,7 +84,13 @@ impl Default for Room {
 impl Room {
     pub(crate) fn listen(&self) -> Ears {
         let said = if self.said.is_whole { self.said.pieces.clone() } else { Vec::new() };
-        Ears { news: self.news.subscribe(), speech: self.speech.subscribe(), said }
+        let writers = Arc::downgrade(&self.writers);
+        Ears { news: self.news.subscribe(), speech: self.speech.subscribe(), said, writers }
+    }
+
+    /// Somebody reads it who may write.
+    pub(crate) fn has_writer(&self) -> bool {
+        Arc::strong_count(&self.writers) > 1
     }
 
     /// Nobody is here, and nothing is on its way. What was said may be kept, and which messages there were.

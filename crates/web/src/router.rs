@@ -7,6 +7,7 @@ use std::borrow::Cow;
 pub(crate) enum Route<'a> {
     Login,
     Display,
+    Permission,
     List,
     One(&'a str),
     Messages(&'a str),
@@ -23,6 +24,9 @@ pub(crate) fn route(path: &str) -> Option<Route<'_>> {
     }
     if path == "/api/display" {
         return Some(Route::Display);
+    }
+    if path == "/api/permission" {
+        return Some(Route::Permission);
     }
     let rest = path.strip_prefix("/api/claude/sessions")?;
     if rest.is_empty() {

@@ -1,4 +1,4 @@
-//! What a socket may write, what comes of it, and what it is told: with an editor that the test is.
+//! What a socket may write and what comes of its messages: with an editor that the test is.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -11,46 +11,9 @@ mod lab;
 
 use std::time::Duration;
 
-use claude_ide_web::{Ask, Choice, Decision, Limits, Told};
-use lab::{LONG, Lab, Socket, body, line, lines};
-use serde_json::{Value as Json, json};
-use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::timeout;
-
-async fn asked(asks: &mut UnboundedReceiver<Ask>) -> Ask {
-    timeout(LONG, asks.recv()).await.expect("the editor is asked").unwrap()
-}
-
-/// The next message that the editor is to deliver.
-async fn delivered(asks: &mut UnboundedReceiver<Ask>) -> (u64, String) {
-    match asked(asks).await {
-        Ask::Deliver { key, text, .. } => (key, text),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn user(uuid: &str, content: &str) -> String {
-    json!({ "type": "user", "uuid": uuid, "message": { "role": "user", "content": content } }).to_string()
-}
-
-async fn open(lab: &Lab) -> Socket {
-    lab.append("s", &lines(0..2));
-    let mut socket = lab.subscribe("s", "").await;
-    socket.history().await;
-    socket
-}
-
-async fn refused(socket: &mut Socket, frame: Json) -> (String, String) {
-    socket.say(frame.clone()).await;
-    let error = socket.frame("error").await;
-    assert_eq!(error.get("id"), frame.get("id"), "{frame}");
-    let text = |name: &str| error[name].as_str().unwrap().to_owned();
-    (text("error"), text("reason"))
-}
-
-fn message(id: &str, content: &str) -> Json {
-    json!({ "type": "user_message", "id": id, "content": content })
-}
+use claude_ide_web::{Ask, Limits, Told};
+use lab::{Lab, asked, body, delivered, lines, message, open, refused, user};
+use serde_json::json;
 
 #[tokio::test]
 async fn nothing_is_taken_unless_writing_is_allowed() {
@@ -305,146 +268,6 @@ async fn after_clear_it_goes_to_a_session_that_has_no_file_yet() {
     lab.append("t", &[user("u-first", "first")]);
     lab.handle.tell(Told::Sent { key });
     assert_eq!(socket.frame("ack").await["uuid"], "u-first");
-}
-
-fn decision(id: u64, session: &str) -> Told {
-    let choice = |id: &str, message: bool| Choice { id: id.to_owned(), label: id.to_owned(), message, answers: false };
-    let about = json!({ "kind": "permission", "title": "Bash", "text": "ls" });
-    Told::Decision(Decision {
-        id,
-        session: session.to_owned(),
-        choices: vec![choice("allow", false), choice("reject", true)],
-        about: about.as_object().unwrap().clone(),
-    })
-}
-
-#[tokio::test]
-async fn a_decision_is_told_to_its_session_answered_and_closed_for_all() {
-    let (lab, mut asks) = Lab::writable(Limits::default(), false);
-    let mut socket = open(&lab).await;
-    lab.append("t", &lines(0..1));
-    let mut elsewhere = lab.subscribe("t", "").await;
-    elsewhere.history().await;
-    lab.handle.tell(decision(7, "s"));
-    let told = socket.frame("decision").await;
-    assert_eq!(
-        (&told["id"], &told["kind"], &told["choices"][0]["id"]),
-        (&json!(7), &json!("permission"), &json!("allow"))
-    );
-    let mut late = lab.subscribe("s", "?last=0").await;
-    assert_eq!(late.frame("decision").await, told);
-    let decide = |choice: &str| json!({ "type": "decide", "id": 7, "choice": choice });
-    for (frame, why) in [
-        (decide("destroy"), "there is no such choice"),
-        (json!({ "type": "decide", "id": 7, "choice": "allow", "message": "x" }), "no words go with that choice"),
-        (json!({ "type": "decide", "id": 8, "choice": "allow" }), "nothing of that number waits"),
-    ] {
-        assert!(refused(&mut socket, frame).await.1.starts_with(why), "{why}");
-    }
-    refused(&mut elsewhere, decide("allow")).await;
-    socket.say(json!({ "type": "decide", "id": 7, "choice": "reject", "message": "no\u{1b}[0m!" })).await;
-    let Ask::Decide { key, decision, choice, message, .. } = asked(&mut asks).await else { panic!() };
-    assert_eq!((decision, choice.as_str(), message.as_deref()), (7, "reject", Some("no!")));
-    lab.handle.tell(Told::Closed { id: 7, outcome: "rejected".to_owned() });
-    lab.handle.tell(Told::Decided { key, error: None });
-    for reader in [&mut socket, &mut late] {
-        let closed = json!({ "type": "decision_closed", "id": 7, "outcome": "rejected" });
-        assert_eq!(reader.frame("decision_closed").await, closed);
-    }
-    assert!(refused(&mut late, decide("allow")).await.1.starts_with("nothing of that number"));
-    lab.append("t", &[line(1)]);
-    assert_eq!(elsewhere.uuids(1).await, ["u1"], "and heard of none of it");
-}
-
-#[tokio::test]
-async fn who_answered_too_late_is_told_so_alone() {
-    let (lab, mut asks) = Lab::writable(Limits::default(), false);
-    let (mut socket, mut other) = (open(&lab).await, lab.subscribe("s", "?last=0").await);
-    other.frame("caught_up").await;
-    lab.handle.tell(decision(7, "s"));
-    for reader in [&mut socket, &mut other] {
-        reader.frame("decision").await;
-        reader.say(json!({ "type": "decide", "id": 7, "choice": "allow" })).await;
-    }
-    for error in [None, Some("it was answered already".to_owned())] {
-        let Ask::Decide { key, .. } = asked(&mut asks).await else { panic!() };
-        lab.handle.tell(Told::Decided { key, error });
-    }
-    lab.handle.tell(Told::Closed { id: 7, outcome: "accepted".to_owned() });
-    let mut errors = 0;
-    for reader in [&mut socket, &mut other] {
-        loop {
-            let frame = reader.next().await.unwrap();
-            match frame["type"].as_str() {
-                Some("error") => errors += 1,
-                Some("decision_closed") => break,
-                _ => {}
-            }
-        }
-    }
-    assert_eq!(errors, 1);
-}
-
-fn text_of(frames: &[Json]) -> String {
-    frames.iter().filter_map(|frame| frame["event"]["delta"]["text"].as_str()).collect()
-}
-
-#[tokio::test]
-async fn what_claude_says_is_told_as_it_is_said_from_the_start_of_a_message() {
-    let lab = Lab::new();
-    let mut socket = open(&lab).await;
-    let say = |kind: &str, more: Json| {
-        let mut event = json!({ "type": kind });
-        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        lab.handle.say("s", kind, &event.to_string());
-    };
-    let delta = |text: &str| say("content_block_delta", json!({ "delta": { "type": "text_delta", "text": text } }));
-    delta("of a message whose start nobody heard ");
-    say("message_start", json!({}));
-    delta("Here ");
-    let mut late = lab.subscribe("s", "?last=0").await;
-    let its_start = late.frame("stream_event").await;
-    delta("is ");
-    delta("text");
-    say("message_stop", json!({}));
-    let start = socket.frame("stream_event").await;
-    for (reader, start) in [(&mut socket, start), (&mut late, its_start)] {
-        let mut frames = vec![start];
-        while frames.last().unwrap()["event"]["type"] != "message_stop" {
-            frames.push(reader.frame("stream_event").await);
-        }
-        assert_eq!(frames[0]["event"]["type"], "message_start");
-        assert_eq!(text_of(&frames), "Here is text");
-    }
-}
-
-#[tokio::test]
-async fn a_reader_that_is_too_slow_never_sees_a_text_with_a_gap() {
-    let lab = Lab::new();
-    let mut socket = open(&lab).await;
-    let delta = |number: usize| {
-        let text = format!("{number:06} {}", "x".repeat(4000));
-        let event = json!({ "type": "content_block_delta", "delta": { "type": "text_delta", "text": text } });
-        lab.handle.say("s", "content_block_delta", &event.to_string());
-    };
-    lab.handle.say("s", "message_start", r#"{"type":"message_start"}"#);
-    (0..5000).for_each(delta);
-    lab.handle.say("s", "message_stop", r#"{"type":"message_stop"}"#);
-    lab.handle.say("s", "message_start", r#"{"type":"message_start","second":true}"#);
-    delta(0);
-    lab.handle.say("s", "message_stop", r#"{"type":"message_stop"}"#);
-    let mut expected = 0;
-    loop {
-        let event = socket.frame("stream_event").await["event"].clone();
-        if event["second"] == true {
-            break;
-        }
-        if let Some(text) = event["delta"]["text"].as_str() {
-            assert_eq!(text.split(' ').next().unwrap().parse::<usize>().unwrap(), expected);
-            expected += 1;
-        }
-    }
-    assert!(text_of(&[socket.frame("stream_event").await]).starts_with("000000 "));
 }
 
 #[tokio::test]

@@ -1,11 +1,15 @@
--- What Claude says in our terminal while it says it: a CLI that starts while sessions are served is given a hook that tells the
--- library what it shows.
--- Source: CLI 2.1.329. `MessageDisplay` comes for each batch of whole lines; where nobody answers, nothing is shown of it. Of
+-- What a CLI in our terminal tells the library, and asks it: one that starts while sessions are served is given hooks. What it
+-- shows while Claude says it, and, where clients may write, what it asks its person.
+-- Source: CLI 2.1.330. `MessageDisplay` comes for each batch of whole lines; where nobody answers, nothing is shown of it.
+-- `PermissionRequest` comes beside the CLI's own dialog, which stays until one of both is answered; failures of it are silent. Of
 -- `--settings` given twice only the last counts, so the person's own stays alone.
 local M = {}
 
 local VARIABLE = "CLAUDE_IDE_DISPLAY_TOKEN"
-local TIMEOUT_S = 2
+local SHOW_TIMEOUT_S, ASK_TIMEOUT_S = 2, 3600
+
+---Edits are asked for as diffs of ours.
+local NOT_EDITS = "^(?!(Edit|MultiEdit|Write|NotebookEdit)$).*"
 
 ---@param command string[]
 ---@return boolean
@@ -13,6 +17,20 @@ local function has_settings(command)
   return vim.iter(command):any(function(word)
     return word == "--settings" or vim.startswith(word, "--settings=")
   end)
+end
+
+---@param info claude-ide.web.Info
+---@param path string
+---@param timeout_s integer
+---@return table
+local function hook(info, path, timeout_s)
+  return {
+    type = "http",
+    url = require("claude-ide.web.url").of(info) .. path,
+    headers = { Authorization = ("Bearer ${%s}"):format(VARIABLE) },
+    allowedEnvVars = { VARIABLE },
+    timeout = timeout_s,
+  }
 end
 
 ---@param command string[]
@@ -23,18 +41,16 @@ local function more(command)
   if not info or has_settings(command) then
     return {}, {}
   end
-  local hook = {
-    type = "http",
-    url = require("claude-ide.web.url").of(info) .. "api/display",
-    headers = { Authorization = ("Bearer ${%s}"):format(VARIABLE) },
-    allowedEnvVars = { VARIABLE },
-    timeout = TIMEOUT_S,
-  }
-  local settings = { hooks = { MessageDisplay = { { hooks = { hook } } } } }
-  return { "--settings=" .. vim.json.encode(settings) }, { [VARIABLE] = info.display }
+  local hooks = { MessageDisplay = { { hooks = { hook(info, "api/display", SHOW_TIMEOUT_S) } } } }
+  if require("claude-ide.config").get().web.write then
+    hooks.PermissionRequest = {
+      { matcher = NOT_EDITS, hooks = { hook(info, "api/permission", ASK_TIMEOUT_S) } },
+    }
+  end
+  return { "--settings=" .. vim.json.encode({ hooks = hooks }) }, { [VARIABLE] = info.display }
 end
 
----CLIs that start from now on tell what they show, as long as sessions are served.
+---CLIs that start from now on tell and ask, as long as sessions are served.
 function M.attach()
   require("claude-ide.terminal").start_with("web", more)
 end

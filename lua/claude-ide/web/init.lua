@@ -84,7 +84,7 @@ function M.start()
   running = info --[[@as claude-ide.web.Info]]
   require("claude-ide.web.deliver").attach()
   require("claude-ide.web.decisions").attach()
-  require("claude-ide.web.display").attach()
+  require("claude-ide.web.hooks").attach()
   stop_at_exit()
   require("claude-ide.log").info("sessions are served on %s:%d", running.host, running.port)
   if config.port ~= 0 and running.port ~= config.port then

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Asker, Desk, From, State, refusal};
+use super::{Asker, Desk, From, State, held, refusal};
 use crate::editor::{Ask, Decision};
 use crate::frames::Outward;
 use crate::words;
@@ -12,6 +12,7 @@ use crate::words;
 /// Decisions that clients know of, and bytes of one.
 const MAX_DECISIONS: usize = 64;
 const MAX_DECISION: usize = 512 * 1024;
+const GONE: &str = "nothing of that number waits: it may have been answered";
 /// Letters that a client may give as the reason for a no.
 const MAX_WORDS: usize = 16 * 1024;
 
@@ -41,7 +42,7 @@ impl Desk {
         }
         let mut state = self.lock();
         let decision = state.decisions.get(&id).filter(|decision| decision.session == from.session);
-        let decision = decision.ok_or("nothing of that number waits: it may have been answered")?;
+        let decision = decision.ok_or(GONE)?;
         let chosen = decision.choices.iter().find(|known| known.id == choice);
         let chosen = chosen.ok_or("there is no such choice")?;
         if message.is_some() && !chosen.message {
@@ -50,15 +51,22 @@ impl Desk {
         if chosen.answers && answers.is_none() {
             return Err("that choice needs answers".to_owned());
         }
+        let answers = answers.map(|answers| {
+            answers.into_iter().map(|(question, answer)| (question, words::plain(&answer))).collect::<BTreeMap<_, _>>()
+        });
+        if chosen.answers && answers.iter().flatten().all(|(_, answer)| answer.is_empty()) {
+            return Err("no question of it is answered".to_owned());
+        }
         if !state.bucket.take(self.limits.burst) {
             return Err("too much at once: wait a moment".to_owned());
+        }
+        if state.held.contains_key(&id) {
+            let is_taken = held::answer(&mut state, id, Answer { choice, message, answers });
+            return is_taken.then_some(()).ok_or_else(|| GONE.to_owned());
         }
         let key = state.key();
         state.asked.insert(key, Asker { session: from.session.to_owned(), socket: from.socket, id: json!(id) });
         drop(state);
-        let answers = answers.map(|answers| {
-            answers.into_iter().map(|(question, answer)| (question, words::plain(&answer))).collect::<BTreeMap<_, _>>()
-        });
         if writing.editor.ask(Ask::Decide { key, decision: id, choice, message, answers }) {
             return Ok(());
         }

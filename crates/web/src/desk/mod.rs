@@ -4,6 +4,7 @@
 //! is bounded, in number, in bytes and in time.
 
 mod decide;
+mod held;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -39,6 +40,9 @@ pub(crate) struct Desk {
 struct State {
     rooms: HashMap<String, Room>,
     decisions: BTreeMap<u64, Decision>,
+    /// Of these, what a CLI waits for itself.
+    held: BTreeMap<u64, held::Waiting>,
+    last_held: u64,
     /// What the editor was asked, by its key: whom to tell.
     asked: HashMap<u64, Asker>,
     last_key: u64,
@@ -121,6 +125,8 @@ impl Desk {
         let state = State {
             rooms: HashMap::new(),
             decisions: BTreeMap::new(),
+            held: BTreeMap::new(),
+            last_held: 0,
             asked: HashMap::new(),
             last_key: 0,
             last_socket: 0,

@@ -219,3 +219,43 @@ pub fn lines(range: std::ops::Range<usize>) -> Vec<String> {
 pub fn names(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|number| format!("u{number}")).collect()
 }
+
+/// What the editor is asked next.
+pub async fn asked(asks: &mut mpsc::UnboundedReceiver<Ask>) -> Ask {
+    timeout(LONG, asks.recv()).await.expect("the editor is asked").unwrap()
+}
+
+/// The next message that the editor is to deliver.
+pub async fn delivered(asks: &mut mpsc::UnboundedReceiver<Ask>) -> (u64, String) {
+    match asked(asks).await {
+        Ask::Deliver { key, text, .. } => (key, text),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A line.
+pub fn user(uuid: &str, content: &str) -> String {
+    json!({ "type": "user", "uuid": uuid, "message": { "role": "user", "content": content } }).to_string()
+}
+
+/// A socket that has read the two lines of a session.
+pub async fn open(lab: &Lab) -> Socket {
+    lab.append("s", &lines(0..2));
+    let mut socket = lab.subscribe("s", "").await;
+    socket.history().await;
+    socket
+}
+
+/// What a socket is told whose frame is refused.
+pub async fn refused(socket: &mut Socket, frame: Json) -> (String, String) {
+    socket.say(frame.clone()).await;
+    let error = socket.frame("error").await;
+    assert_eq!(error.get("id"), frame.get("id"), "{frame}");
+    let text = |name: &str| error[name].as_str().unwrap().to_owned();
+    (text("error"), text("reason"))
+}
+
+/// A frame.
+pub fn message(id: &str, content: &str) -> Json {
+    json!({ "type": "user_message", "id": id, "content": content })
+}

@@ -1,0 +1,84 @@
+//! What a CLI in a terminal waits to hear, beside the person at that terminal: see `permission.rs`.
+//!
+//! Invariants: each is answered once, or let go; of a session that asks for several things at once none is offered, since what the
+//! person at the terminal answers then cannot be told apart.
+
+use tokio::sync::oneshot;
+
+use super::decide::{Answer, open};
+use super::{Desk, State};
+use crate::editor::{Choice, Decision};
+use crate::frames::Outward;
+
+/// So many at one time: each has a connection.
+const MAX_HELD: usize = 8;
+/// Their numbers begin here: those of the editor are counted from one.
+const FIRST: u64 = 1 << 40;
+
+/// One that a CLI waits for.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    session: String,
+    /// To the CLI; nothing where it is not offered.
+    answer: Option<oneshot::Sender<Answer>>,
+}
+
+/// Ends what is held, however its request ends.
+pub(crate) struct Held<'a> {
+    desk: &'a Desk,
+    id: u64,
+    pub(crate) answer: oneshot::Receiver<Answer>,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut state = self.desk.lock();
+        state.held.remove(&self.id);
+        close(&mut state, self.id, "closed");
+    }
+}
+
+impl Desk {
+    /// Offers something that a CLI waits for to those who may write to its session; nothing where there are none.
+    pub(crate) fn hold(
+        &self,
+        session: &str,
+        choices: Vec<Choice>,
+        about: serde_json::Map<String, serde_json::Value>,
+    ) -> Option<Held<'_>> {
+        self.writing.as_ref()?;
+        let mut state = self.lock();
+        let has_writer = state.rooms.get(session).is_some_and(|room| room.has_writer());
+        if !has_writer || state.held.len() >= MAX_HELD {
+            return None;
+        }
+        state.last_held = state.last_held.max(FIRST) + 1;
+        let id = state.last_held;
+        let others: Vec<_> = state.held.iter_mut().filter(|(_, waiting)| waiting.session == session).collect();
+        let is_alone = others.is_empty();
+        let others: Vec<_> = others.into_iter().map(|(id, waiting)| (*id, waiting.answer = None).0).collect();
+        others.into_iter().for_each(|id| close(&mut state, id, "closed"));
+        let (answer, wanted) = oneshot::channel();
+        state.held.insert(id, Waiting { session: session.to_owned(), answer: is_alone.then_some(answer) });
+        if is_alone {
+            open(&mut state, Decision { id, session: session.to_owned(), choices, about });
+        }
+        Some(Held { desk: self, id, answer: wanted })
+    }
+}
+
+/// Gives an answer to the CLI that waits for it; false where it does no longer.
+pub(super) fn answer(state: &mut State, id: u64, answer: Answer) -> bool {
+    let sender = state.held.get_mut(&id).and_then(|waiting| waiting.answer.take());
+    let outcome = if answer.choice == "reject" { "rejected" } else { "accepted" };
+    let is_taken = sender.is_some_and(|sender| sender.send(answer).is_ok());
+    close(state, id, if is_taken { outcome } else { "closed" });
+    is_taken
+}
+
+fn close(state: &mut State, id: u64, outcome: &str) {
+    let Some(decision) = state.decisions.remove(&id) else { return };
+    if let Some(room) = state.rooms.get(&decision.session) {
+        room.tell(Outward::DecisionClosed { id, outcome }.text());
+    }
+}

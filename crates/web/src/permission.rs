@@ -1,0 +1,143 @@
+//! What a CLI in a terminal asks its person, as its hook `PermissionRequest` tells: offered to those who read its session and may
+//! write, beside the CLI's own dialog. The first answer counts, there or here.
+//!
+//! Source: CLI 2.1.330, which posts `{session_id, tool_name, tool_input, …}` and shows its dialog at once. The answer `{}`, like
+//! none, leaves it to the dialog. A no at the terminal ends the request; a yes is seen only by what the session does then. The
+//! dialog of a subagent waits for the hook, so that one is answered at once.
+
+use std::time::Duration;
+
+use claude_ide_session::{Activity, SessionId};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper::{Request, StatusCode};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use tokio::time::{Instant, sleep_until};
+
+use crate::answer::{self, Answer};
+use crate::desk;
+use crate::editor::Choice;
+use crate::server::Site;
+
+/// Bytes of what is asked for; the text of a plan is the longest of it.
+const MAX_ASKED: usize = 512 * 1024;
+/// The CLI waits no longer than its hook's timeout: `lua/claude-ide/web/hooks.lua`.
+const PATIENCE: Duration = Duration::from_secs(3600);
+/// How long it may take until the session is seen to wait.
+const UNSEEN: Duration = Duration::from_secs(30);
+/// What Claude is told of a no without words.
+const NO: &str = "The user does not want this.";
+
+#[derive(Deserialize)]
+struct Asked {
+    session_id: String,
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Map<String, Json>,
+    /// A subagent's.
+    agent_id: Option<Json>,
+}
+
+/// Takes a question of who showed the hooks' own token, and answers it when somebody does.
+pub(crate) async fn take(site: &Site, request: Request<Incoming>) -> Answer {
+    let body = tokio::time::timeout(site.limits.handshake, Limited::new(request.into_body(), MAX_ASKED).collect());
+    let Ok(Ok(body)) = body.await else { return answer::error(StatusCode::BAD_REQUEST, "Bad request") };
+    let Ok(asked) = serde_json::from_slice::<Asked>(&body.to_bytes()) else {
+        return answer::error(StatusCode::BAD_REQUEST, "Bad request");
+    };
+    let given = if asked.agent_id.is_some() { None } else { wait(site, &asked).await };
+    answer::json(StatusCode::OK, &given.map_or_else(|| json!({}), |given| output(&asked, given)))
+}
+
+async fn wait(site: &Site, asked: &Asked) -> Option<desk::Answer> {
+    let (choices, about) = asked.describe();
+    let mut lives = site.sessions.lives();
+    let mut held = site.desk.hold(&asked.session_id, choices, about)?;
+    let session = SessionId::new(&asked.session_id);
+    let mut was_seen = false;
+    let (end, mut unseen) = (Instant::now() + PATIENCE, Instant::now() + UNSEEN);
+    let mut is_offered = true;
+    loop {
+        let activity = site.sessions.running(session.as_str()).map(|running| running.state.activity);
+        if activity == Some(Activity::Waiting) {
+            (was_seen, unseen) = (true, end);
+        } else if was_seen {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            given = &mut held.answer, if is_offered => match given {
+                Ok(given) => return Some(given),
+                // Another question of this session came: nobody here can tell which one is answered there.
+                Err(_) => is_offered = false,
+            },
+            changed = lives.changed() => if changed.is_err() { return None },
+            () = sleep_until(unseen) => return None,
+        }
+    }
+}
+
+impl Asked {
+    /// What can be chosen, and what is told of it.
+    fn describe(&self) -> (Vec<Choice>, Map<String, Json>) {
+        let choice = |id: &str, label: &str| Choice {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            message: id == "reject",
+            answers: id == "answer",
+        };
+        let (choices, about) = match self.tool_name.as_str() {
+            "AskUserQuestion" => {
+                let questions = self.tool_input.get("questions").cloned().unwrap_or_default();
+                let choices = vec![choice("answer", "Answer"), choice("reject", "Do not answer")];
+                (choices, json!({ "kind": "question", "title": "Claude asks", "questions": questions }))
+            }
+            "ExitPlanMode" => {
+                let text = self.tool_input.get("plan").and_then(Json::as_str).unwrap_or("It is shown in the terminal.");
+                let choices = vec![choice("accept", "Approve"), choice("reject", "Send back")];
+                (choices, json!({ "kind": "plan", "title": "A plan", "text": text }))
+            }
+            tool => {
+                let title = match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+                    Some((server, tool)) => format!("Claude wants to use {tool} of {server}"),
+                    None => format!("Claude wants to use {tool}"),
+                };
+                let choices = vec![choice("allow", "Allow once"), choice("reject", "Deny")];
+                (choices, json!({ "kind": "permission", "title": title, "text": self.words() }))
+            }
+        };
+        let Json::Object(about) = about else { return (choices, Map::new()) };
+        (choices, about)
+    }
+
+    /// What the tool is to be used with, as text: what counts most first.
+    fn words(&self) -> String {
+        const FIRST: [&str; 5] = ["command", "url", "file_path", "path", "pattern"];
+        let shown = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let first = FIRST.into_iter().find(|name| self.tool_input.contains_key(*name));
+        let mut lines: Vec<_> = first.and_then(|name| self.tool_input.get(name)).map(shown).into_iter().collect();
+        let rest = self.tool_input.iter().filter(|(name, _)| Some(name.as_str()) != first);
+        lines.extend(rest.map(|(name, value)| format!("{name}: {}", shown(value))));
+        lines.join("\n")
+    }
+}
+
+/// What the CLI takes for that answer. A question and a plan want an input of the tool with it.
+fn output(asked: &Asked, desk::Answer { choice, message, answers }: desk::Answer) -> Json {
+    let decision = if choice == "reject" {
+        // With words Claude goes on; without it stops, as it does for a no at the terminal.
+        json!({ "behavior": "deny", "message": message.as_deref().unwrap_or(NO), "interrupt": message.is_none() })
+    } else {
+        match asked.tool_name.as_str() {
+            "AskUserQuestion" => {
+                let mut input = asked.tool_input.clone();
+                input.insert("answers".to_owned(), json!(answers.unwrap_or_default()));
+                json!({ "behavior": "allow", "updatedInput": input })
+            }
+            "ExitPlanMode" => json!({ "behavior": "allow", "updatedInput": {} }),
+            _ => json!({ "behavior": "allow" }),
+        }
+    };
+    json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } })
+}

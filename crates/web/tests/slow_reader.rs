@@ -1,0 +1,70 @@
+//! Readers that take nothing cost little and slow nobody. Alone in its program: what the program holds is counted.
+#![allow(
+    unsafe_code,
+    clippy::as_conversions,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests may fail loudly"
+)]
+
+mod lab;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use lab::{Lab, names};
+use serde_json::json;
+
+/// Bytes that are held now.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: the system's allocator does all of it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+#[tokio::test]
+async fn readers_that_take_nothing_are_bounded_and_slow_nobody() {
+    const LINES: usize = 6000;
+    const READERS: usize = 8;
+    const MOST: usize = 4 * 1024 * 1024;
+    let lab = Lab::new();
+    let line = |number: usize| {
+        json!({ "type": "user", "uuid": format!("u{number}"), "message": { "content": "x".repeat(10_000) } })
+            .to_string()
+    };
+    // One line that is larger than what a reader may hold, too.
+    let large = json!({ "type": "user", "uuid": "u0", "message": { "content": "x".repeat(MOST) } }).to_string();
+    lab.append("s", &[large]);
+    for from in (1..LINES).step_by(500) {
+        lab.append("s", &(from..LINES.min(from + 500)).map(line).collect::<Vec<_>>());
+    }
+    lab.subscribe("s", "?last=1").await.history().await;
+    let before = HELD.load(Relaxed);
+    let mut slow = Vec::new();
+    for _ in 0..READERS {
+        slow.push(lab.subscribe("s", "").await);
+    }
+    let mut quick = lab.subscribe("s", "?last=5000").await;
+    assert_eq!(quick.history().await.len(), 5000);
+    let held = HELD.load(Relaxed).saturating_sub(before);
+    assert!(held <= READERS * MOST, "{READERS} readers hold {held} bytes");
+    assert_eq!(slow[3].history().await, names(0..LINES), "who was slow misses nothing");
+}
