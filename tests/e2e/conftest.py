@@ -10,10 +10,10 @@ def start_with_claude(start_nvim, mock_api, tmp_path):
     """A factory like `start_nvim`: the terminal of `:Claude` runs the real CLI, in manual mode."""
     prepare_home(tmp_path / "home", tmp_path / "project")
 
-    def start(terminal=None, opts=None, **more):
+    def start(terminal=None, opts=None, env=None, **more):
         command = ["claude", "--permission-mode", "default"]
         return start_nvim(
-            env=environment(tmp_path / "home", mock_api),
+            env={**environment(tmp_path / "home", mock_api), **(env or {})},
             opts={"terminal": {"command": command, **(terminal or {})}, **(opts or {})},
             **more,
         )

@@ -1,0 +1,206 @@
+"""What Claude waits for, answered over the socket, each kind as the real CLI asks it: once, and what was answered is what is done."""
+
+import pytest
+from e2e_servers import PYRIGHT
+
+from harness.cli import QUESTION, answering, submitting
+from harness.mock_api import Reply
+from harness.nvim import ROOT
+from harness.site import Site
+
+pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
+
+WRITE = {"web": {"port": 0, "write": True}}
+SESSION = "return require('claude-ide.terminal').session().id"
+IDLE = "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'"
+PENDING = "#require('claude-ide.decisions').pending()"
+QUESTIONS = [
+    {
+        "question": "Which colour?",
+        "header": "Colour",
+        "multiSelect": False,
+        "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}],
+    }
+]
+
+
+@pytest.fixture
+def terminal(start_with_claude, mock_api):
+    """A Neovim whose terminal runs the CLI, which has answered once; and its site."""
+
+    def begin(command=(), **more):
+        opts = {**WRITE, **more.pop("opts", {})}
+        command = ["claude", "--permission-mode", "default", *command]
+        nvim = start_with_claude(terminal={"command": command}, opts=opts, **more)
+        site = Site(nvim)  # before the CLI: it is told then whom to ask
+        nvim.keys(":Claude<CR>")
+        nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
+        nvim.wait_screen("manual mode on")
+        mock_api.script(Reply(text="Hello."))
+        nvim.keys("begin")
+        nvim.wait_screen("begin")
+        nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+        nvim.wait(IDLE, what="the turn to be over")
+        nvim.wait(lambda: site.has(nvim.lua(SESSION)), what="the session to be listed")
+        return nvim, site
+
+    return begin
+
+
+def say(reader, mock_api, *calls, answer="Done."):
+    """Has the model make these calls, one turn each; what is asked of the person first."""
+    mock_api.script(*[Reply(calls=[call]) for call in calls], Reply(text=answer))
+    reader.say(type="user_message", content="go on")
+    return reader.until({"type": "decision"})
+
+
+def decide(reader, decision, outcome, **answer):
+    """Answers it; another answer is refused."""
+    reader.say(type="decide", id=decision["id"], **answer)
+    assert reader.until({"type": "decision_closed", "id": decision["id"]})["outcome"] == outcome
+    reader.say(type="decide", id=decision["id"], **answer)
+    refused = reader.until({"type": "error"})
+    assert refused["error"] == "Failed to decide" and "answered" in refused["reason"]
+
+
+def choices(decision):
+    return [choice["id"] for choice in decision["choices"]]
+
+
+def test_what_the_terminals_own_dialog_asks_is_answered_by_the_first(terminal, mock_api):
+    nvim, site = terminal()
+    made = nvim.project / "made.txt"
+    touch = ("Bash", {"command": f"touch {made}", "description": "make a file"})
+    with site.read(nvim.lua(SESSION)) as reader:
+        reader.until({"type": "caught_up"})
+        # From the socket, while the dialog stands in the terminal.
+        asked = say(reader, mock_api, touch)
+        assert (asked["kind"], asked["title"]) == ("permission", "Claude wants to use Bash")
+        assert asked["text"].startswith(f"touch {made}") and choices(asked) == ["allow", "reject"]
+        nvim.wait_screen(QUESTION)
+        assert not made.exists()
+        decide(reader, asked, "accepted", choice="allow")
+        nvim.wait(made.exists, what="what was allowed")
+        nvim.wait(lambda: QUESTION not in nvim.terminal.text(), what="the dialog to go")
+        nvim.wait(IDLE)
+        made.unlink()
+        # A no with words: Claude is told them and goes on.
+        asked = say(reader, mock_api, touch, answer="As you like.")
+        decide(reader, asked, "rejected", choice="reject", message="not there")
+        reader.once(lambda frame: "As you like." in str(frame), what="that Claude goes on")
+        assert mock_api.seen("not there") and not made.exists()
+        nvim.wait(IDLE)
+        # At the terminal: the card goes, and who answers it is too late.
+        asked = say(reader, mock_api, touch)
+        nvim.wait_screen(QUESTION)
+        nvim.wait(answering(nvim.terminal.text, lambda: nvim.keys("1")), what="the CLI to take the answer")
+        assert reader.until({"type": "decision_closed", "id": asked["id"]})["outcome"] == "closed"
+        nvim.wait(made.exists, what="what was allowed")
+        reader.say(type="decide", id=asked["id"], choice="reject")
+        assert "answered" in reader.until({"type": "error"})["reason"]
+        nvim.wait(IDLE)
+        # A question of Claude's.
+        asked = say(reader, mock_api, ("AskUserQuestion", {"questions": QUESTIONS}))
+        assert (asked["kind"], asked["questions"][0]["question"]) == ("question", "Which colour?")
+        decide(reader, asked, "accepted", choice="answer", answers={"Which colour?": "Blue"})
+        nvim.wait(lambda: mock_api.seen("Blue"), what="the model to be told")
+        assert nvim.lua(f"return {PENDING}") == 0
+
+
+def test_a_changeset_is_accepted_over_the_socket_and_written_whole(terminal, mock_api):
+    core = "def add(a: int, b: int) -> int:\n    return a + b\n"
+    files = {"core.py": core, "m.py": "from core import add\n\nx = add(1, 2)\n"}
+    nvim, site = terminal(["--allowedTools", "mcp__nvim"], args=["core.py"], files=files, init_lua=PYRIGHT)
+    nvim.wait("#vim.lsp.get_clients({ method = 'textDocument/rename' }) == 1", what="it to rename")
+    rename, again = [
+        ("mcp__nvim__rename", {"path": "core.py", "symbol": old, "line": 1, "new_name": new})
+        for old, new in (("add", "plus"), ("plus", "total"))
+    ]
+    with site.read(nvim.lua(SESSION)) as reader:
+        reader.until({"type": "caught_up"})
+        asked = say(reader, mock_api, rename, again, answer="Renamed once.")
+        assert (asked["kind"], choices(asked)) == ("diff", ["accept", "reject"])
+        assert {file["path"].rsplit("/", 1)[-1] for file in asked["files"]} == set(files)
+        assert "+def plus(a: int, b: int) -> int:" in str(asked["files"])
+        assert (nvim.project / "core.py").read_text() == core
+        decide(reader, asked, "accepted", choice="accept")
+        first = asked["id"]
+        asked = reader.once(
+            lambda frame: frame.get("type") == "decision" and frame["id"] > first, what="the second one"
+        )
+        assert mock_api.seen("Rename add to plus: accepted, 3 changes in 2 files.")
+        decide(reader, asked, "rejected", choice="reject", message="plus is fine")
+        reader.once(lambda frame: "Renamed once." in str(frame), what="the end of the turn")
+        assert mock_api.seen("plus is fine")
+        for name, old in files.items():
+            assert (nvim.project / name).read_text() == old.replace("add", "plus")
+        nvim.wait(f"{PENDING} == 0 and #vim.api.nvim_list_tabpages() == 1", what="what showed them to go")
+
+
+def test_code_runs_once_it_is_allowed_over_the_socket(terminal, mock_api):
+    nvim, site = terminal(
+        ["--allowedTools", "mcp__ide__executeCode"],
+        opts={"notebook": {"confirm": True}},
+        env={"VIRTUAL_ENV": str(ROOT / ".deps" / "venv")},
+    )
+    nvim.wait("require('claude-ide.notebook.workspace_python').is_able()", what="the Python to be found")
+    made = nvim.project / "made.txt"
+    code = f"open({str(made)!r}, 'w').write('made')"
+    with site.read(nvim.lua(SESSION)) as reader:
+        reader.until({"type": "caught_up"})
+        asked = say(reader, mock_api, ("mcp__ide__executeCode", {"code": code}))
+        assert (asked["kind"], asked["text"], choices(asked)) == ("code", code, ["accept", "reject"])
+        decide(reader, asked, "rejected", choice="reject")
+        nvim.wait(lambda: mock_api.seen("The user did not let this run."), what="the model to be told")
+        assert not made.exists()
+        nvim.wait(IDLE)
+        windows = nvim.lua("return #vim.api.nvim_list_wins()")
+        asked = say(reader, mock_api, ("mcp__ide__executeCode", {"code": code}))
+        nvim.keys("<C-\\><C-n>")
+        nvim.wait_screen("Claude wants to run this")
+        decide(reader, asked, "accepted", choice="accept")
+        nvim.wait(lambda: made.exists() and made.read_text() == "made", what="what the code makes")
+        nvim.wait(f"#vim.api.nvim_list_wins() == {windows}", what="the window to go")
+
+
+def test_a_chats_question_plan_and_permission_are_answered_over_the_socket(start_with_claude, mock_api):
+    nvim = start_with_claude(terminal={"command": ["claude", "--permission-mode", "plan"]}, opts=WRITE)
+    mock_api.script(Reply(text="Hello."))
+    nvim.lua("vim.cmd.Claude({ args = { 'chat', 'begin' } })")
+    nvim.wait("require('claude-ide.chat').current().state == 'idle'", what="the turn to be over")
+    site, session = Site(nvim), nvim.lua("return require('claude-ide.chat').current().session")
+    nvim.wait(lambda: site.has(session), what="the session to be listed")
+    told = str(mock_api.conversation()) + str(mock_api.requests[-1].get("system", ""))
+    folder = str(nvim.home / ".claude/plans")
+    path = next(part for part in told.replace("\\n", " ").split() if part.startswith(folder) and ".md" in part)
+    path = path[: path.index(".md") + 3]
+    idle = "require('claude-ide.chat').current().state == 'idle'"
+    with site.read(session) as reader:
+        reader.until({"type": "caught_up"})
+        asked = say(reader, mock_api, ("AskUserQuestion", {"questions": QUESTIONS}))
+        assert (asked["kind"], choices(asked)) == ("question", ["option:1", "option:2", "answer", "reject"])
+        nvim.wait_screen("Which colour?")
+        decide(reader, asked, "accepted", choice="option:2")
+        nvim.wait(lambda: mock_api.seen("Blue"), what="the model to be told")
+        nvim.wait(lambda: "Which colour?" not in "\n".join(nvim.screen()[-12:]), what="the question to go")
+        nvim.wait(idle)
+        write = ("Write", {"file_path": path, "content": "# Plan\ndo it"})
+        asked = say(reader, mock_api, write, ("ExitPlanMode", {}))
+        assert (asked["kind"], asked["text"], choices(asked)) == ("plan", "# Plan\ndo it", ["accept", "reject"])
+        nvim.wait("vim.fn.bufnr('Claude (plan)') ~= -1", what="the plan in Neovim")
+        decide(reader, asked, "accepted", choice="accept")
+        nvim.wait("vim.fn.bufwinid('Claude (plan)') == -1", what="the plan to go")
+        nvim.wait("require('claude-ide.chat').current().mode == 'default'", what="the mode after a plan")
+        nvim.wait(idle)
+        made = nvim.project / "made.txt"
+        touch = ("Bash", {"command": f"touch {made}", "description": "make a file"})
+        asked = say(reader, mock_api, touch, answer="As you like.")
+        assert asked["kind"] == "permission" and str(made) in asked["text"]
+        decide(reader, asked, "rejected", choice="reject", message="not there")
+        reader.once(lambda frame: "As you like." in str(frame), what="that Claude goes on")
+        assert mock_api.seen("not there") and not made.exists()
+        nvim.wait(idle)
+        asked = say(reader, mock_api, touch)
+        decide(reader, asked, "accepted", choice="allow")
+        nvim.wait(made.exists, what="what was allowed")
+        nvim.wait(f"{PENDING} == 0")
