@@ -69,9 +69,10 @@ SEEN = "vim.iter(require('claude-ide.changeset').pending()):any(require('claude-
 
 @pytest.fixture
 def agent(start_nvim, connect_agent):
-    nvim = start_nvim(args=["a.py"], files=FILES, init_lua=LSP + SERVER)
+    nvim = start_nvim(files=FILES, init_lua=LSP + SERVER)
+    agent = connect_agent(nvim)  # before the file: what its language server says first is heard, and not waited for
+    nvim.cmd("edit a.py")
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")
-    agent = connect_agent(nvim)
     agent.nvim = nvim
     return agent
 
