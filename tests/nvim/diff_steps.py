@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from held_timers import know_timers, pass_time
+
 from harness.nvim import Nvim
 
 _PREPARE = """
@@ -90,6 +92,7 @@ class Diffs:
     def __init__(self, nvim: Nvim) -> None:
         self.nvim = nvim
         nvim.lua(_PREPARE)
+        know_timers(nvim, "diff/linger.lua", "diff/landing.lua")
 
     def propose(self, id: int, path: str | Path, contents: str, client: int = 1, name: str | None = None) -> None:
         """Sends an edit as request `id`; `path` is relative to the project. Does not wait.
@@ -140,8 +143,16 @@ class Diffs:
         return self.nvim.lua(_TRACES)
 
     def wait_clean(self) -> None:
-        """Waits until nothing is left of any diff, in a Neovim that had one window."""
-        self.nvim.wait(lambda: self.traces() == CLEAN, what="no trace of a diff")
+        """Waits until nothing is left of any diff, in a Neovim that had one window.
+
+        For how long an accepted one stays, and the keys of one that is gone do nothing, is let pass.
+        """
+
+        def is_clean() -> bool:
+            pass_time(self.nvim)
+            return self.traces() == CLEAN
+
+        self.nvim.wait(is_clean, what="no trace of a diff")
 
     def screen_state(self) -> dict[str, object]:
         """Windows, sizes, views, mode and focus, to be compared."""

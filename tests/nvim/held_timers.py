@@ -1,4 +1,7 @@
-"""Timers of the product in the hands of a test: those of some modules end when it says so, however long it takes to get there."""
+"""Timers of the product in the hands of a test: those of some modules end when it says so, however long it takes to get there.
+
+Two ways: timers that are held never end but by the test; timers that are known end by themselves, or sooner by `pass_time`.
+"""
 
 from harness.nvim import Nvim
 
@@ -63,3 +66,38 @@ def run_timers(nvim: Nvim) -> None:
 def let_timers_go(nvim: Nvim) -> None:
     """Ends the timers that were held, and holds no further ones."""
     nvim.lua("let_timers_go()")
+
+
+_KNOW = """
+local sources, new_timer = ..., vim.uv.new_timer
+local known = setmetatable({}, { __mode = "k" })
+function _G.pass_time()
+  for timer in pairs(known) do
+    if timer.real:is_active() then timer.real:start(0, 0, timer.fn) end
+  end
+end
+vim.uv.new_timer = function()
+  local real, caller = new_timer(), debug.getinfo(2, "S").source
+  if not vim.iter(sources):any(function(source) return vim.endswith(caller, source) end) then return real end
+  local timer = { real = real }
+  function timer:start(ms, again, fn)
+    self.fn = fn
+    return real:start(ms, again, fn)
+  end
+  for _, name in ipairs({ "stop", "close", "is_active", "is_closing" }) do
+    timer[name] = function() return real[name](real) end
+  end
+  known[timer] = true
+  return timer
+end
+"""
+
+
+def know_timers(nvim: Nvim, *sources: str) -> None:
+    """From now on the time that timers of these files of the plugin wait can be let pass at once."""
+    nvim.lua(_KNOW, [f"claude-ide/{source}" for source in sources])
+
+
+def pass_time(nvim: Nvim) -> None:
+    """Lets the time pass that timers which are known still have to wait."""
+    nvim.lua("pass_time()")

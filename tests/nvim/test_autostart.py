@@ -4,6 +4,8 @@ import pytest
 
 from harness.nvim import binary
 
+pytestmark = pytest.mark.dealt
+
 STARTS = {"auto_start": True}
 
 
@@ -13,6 +15,7 @@ def settled(nvim):
     return nvim.lua("return require('claude-ide.server').is_running()")
 
 
+@pytest.mark.every_nvim
 def test_an_editor_of_a_person_starts_one(start_nvim):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts=STARTS)
     nvim.wait("require('claude-ide.server').is_running()")

@@ -11,6 +11,8 @@ import pytest
 from harness.client import ToolError
 from harness.nvim import ROOT
 
+pytestmark = pytest.mark.dealt
+
 LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
 
 FUNCTIONS = ["version", "sources", "sources_seen", "start", "stop", "poll", "respond", "fail"]
@@ -119,6 +121,7 @@ def test_a_panic_is_caught_and_logged(nvim):
     assert nvim.screen()[0] == "" or "panicked" not in "".join(nvim.screen())
 
 
+@pytest.mark.every_nvim
 def test_works_when_loaded_in_a_coroutine_that_is_gone(nvim):
     """Plugin managers run builds and configurations in coroutines; Lua's state there dies with them."""
     nvim.lua(
@@ -135,6 +138,7 @@ def test_works_when_loaded_in_a_coroutine_that_is_gone(nvim):
     )
 
 
+@pytest.mark.every_nvim
 def test_takes_events_in_a_coroutine(nvim, connect):
     client = connect(nvim)
     nvim.lua(
@@ -154,6 +158,7 @@ def test_takes_events_in_a_coroutine(nvim, connect):
     assert nvim.lua("return name") == "get_open_editors"
 
 
+@pytest.mark.every_nvim
 def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):
     """Any push of a value may run the garbage collector, and that may run anybody's `__gc`."""
     nvim.lua(
@@ -175,6 +180,7 @@ def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):
     assert nvim.lua("return 1 + 1") == 2
 
 
+@pytest.mark.every_nvim
 def test_runs_deep_in_the_lua_stack(nvim):
     nvim.lua(
         OPEN
@@ -193,6 +199,7 @@ def test_runs_deep_in_the_lua_stack(nvim):
     )
 
 
+@pytest.mark.every_nvim
 def test_survives_that_somebody_closes_every_handle(nvim, connect):
     """A plugin that closes all libuv handles takes ours too: events wait, Neovim lives."""
     client = connect(nvim)
@@ -243,6 +250,7 @@ def copied_library(plugin_copy):
     return library
 
 
+@pytest.mark.every_nvim
 def test_explains_a_missing_library(nvim, plugin_copy):
     err, detail = load_copy(nvim, plugin_copy)
     root = str(plugin_copy).replace("'", "'\\''")

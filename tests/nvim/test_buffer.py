@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+pytestmark = pytest.mark.dealt
+
 FIND = "local b = require('claude-ide.buffer').find(...) return b and vim.api.nvim_buf_get_name(b) or false"
 TEXT = "return require('claude-ide.buffer').text(vim.api.nvim_get_current_buf())"
 RELOAD = "local did, why = require('claude-ide.buffer.disk').reload(... or vim.api.nvim_get_current_buf()) return { did, why }"
@@ -68,7 +70,6 @@ def test_only_ordinary_buffers_are_files(start_nvim):
 
 
 @pytest.mark.shared
-@pytest.mark.dealt
 @pytest.mark.parametrize(
     ("path", "normal"),
     [
@@ -125,7 +126,6 @@ FILES = {
 }
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES.keys())
 def test_text_is_what_a_write_would_give(start_nvim, content):
     nvim = start_nvim(files={"a.txt": content}, init_lua="vim.o.fixendofline = false")
@@ -209,6 +209,7 @@ def test_a_change_that_keeps_size_and_time_is_seen_the_first_time(opened):
     assert opened.lua(RELOAD) == [True]
 
 
+@pytest.mark.every_nvim
 def test_reload_is_one_undo_step_and_undoing_it_modifies(opened):
     opened.keys("ggIown <Esc>:w<CR>")
     opened.wait("not vim.bo.modified and vim.fn.getline(1) == 'own line 1'")
@@ -238,6 +239,7 @@ def test_a_deleted_file_leaves_the_buffer(opened):
     assert opened.lines() == LINES
 
 
+@pytest.mark.every_nvim
 def test_reload_keeps_cursor_and_view_in_every_window(opened):
     opened.cmd("split | normal! 80Gzt")
     opened.cmd("wincmd p | normal! 50Gzz2l")
@@ -250,6 +252,7 @@ def test_reload_keeps_cursor_and_view_in_every_window(opened):
     assert opened.lua(views) == moved
 
 
+@pytest.mark.every_nvim
 def test_reload_keeps_marks_jumps_extmarks_and_folds(opened):
     opened.lua("""
       vim.cmd("10mark a | 20mark b | 30mark c | 40mark Q")
@@ -284,7 +287,6 @@ def test_only_the_part_of_a_line_that_differs_changes(opened):
     assert opened.lua(at) == [[4, 2], [4, 10]]
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES.keys())
 def test_reload_takes_over_the_format(opened, content):
     opened.cmd("set nofixendofline")
@@ -348,6 +350,7 @@ def test_somebody_elses_file_changed_shell_decides(opened, choice, reloaded):
     assert opened.lines() == (LINES[:5] if reloaded else LINES)
 
 
+@pytest.mark.every_nvim
 def test_reload_tells_file_changed_shell_post(opened):
     opened.lua("vim.api.nvim_create_autocmd('FileChangedShellPost', { callback = function(e) vim.g.post = e.buf end })")
     change(opened, LINES[:5])
@@ -355,6 +358,7 @@ def test_reload_tells_file_changed_shell_post(opened):
     assert opened.lua("return vim.g.post == vim.api.nvim_get_current_buf()") is True
 
 
+@pytest.mark.every_nvim
 def test_reload_is_told_to_linters_and_moves_no_cursor_and_sets_nothing_up_again(opened):
     opened.lua("""
       linted, set_up = {}, 0
@@ -388,6 +392,7 @@ def test_an_autocommand_that_writes_files_itself_is_not_asked_to(opened):
     assert opened.lua("return vim.g.wrote") is None
 
 
+@pytest.mark.every_nvim
 def test_reload_runs_while_the_person_types_elsewhere(opened):
     opened.cmd("new")
     opened.keys("ihello")
@@ -452,6 +457,7 @@ def load_hidden(nvim, path):
     )
 
 
+@pytest.mark.every_nvim
 def test_a_hidden_file_is_loaded_unseen(start_nvim):
     nvim = start_nvim(files={"a.py": "# vim: set tabstop=3 :\nx = 1\n"}, init_lua="vim.o.modeline = true")
     nvim.lua(
@@ -471,6 +477,7 @@ def test_a_hidden_file_is_loaded_unseen(start_nvim):
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
 
 
+@pytest.mark.every_nvim
 def test_a_hidden_file_becomes_ordinary_when_it_is_shown(start_nvim):
     nvim = start_nvim(files={"a.py": "x = 1\n"})
     (buf,) = load_hidden(nvim, nvim.project / "a.py")
@@ -490,6 +497,7 @@ def test_a_hidden_file_gets_what_it_missed_when_it_is_shown(start_nvim):
     assert nvim.lua("return { vim.bo.tabstop, vim.wo.wrap }") == [3, False]
 
 
+@pytest.mark.every_nvim
 def test_a_glimpse_of_a_hidden_file_in_a_float_changes_nothing(start_nvim):
     nvim = start_nvim(files={"a.py": "x = 1\n"})
     (buf,) = load_hidden(nvim, nvim.project / "a.py")
@@ -509,6 +517,7 @@ def test_a_hidden_file_goes_when_nobody_used_it_for_long(start_nvim):
     assert nvim.lua(sweep % (idle, shown), 3_600_000) == [False, True]
 
 
+@pytest.mark.every_nvim
 def test_a_swap_file_stops_no_hidden_load(start_nvim):
     nvim = start_nvim(files={"a.txt": "x\n"})
     swap = nvim.lua("vim.cmd('edit a.txt') vim.cmd('preserve') return vim.fn.swapname(0)")

@@ -6,7 +6,7 @@ import re
 import pytest
 from fake_lsp import LSP
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 RUN = """
 local args, client = ...
@@ -84,6 +84,7 @@ def edit_and_settle(nvim, name):
     nvim.wait("fake.release() or judged > 0")
 
 
+@pytest.mark.every_nvim
 def test_a_diagnostic_has_every_field_in_utf16(project):
     nvim = project(files={"a.py": "s = '😀ü'; ERROR = 1\n"})
     edit_and_settle(nvim, "a.py")
@@ -110,7 +111,6 @@ def test_the_severities_are_the_clis_words(project):
     assert [item["severity"] for item in file["diagnostics"]] == ["Error", "Warning", "Info", "Hint"]
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("name", ["with space.py", "100%.py", "a%20b.py", "ünï.py", "[x]*.py", "#?.py"])
 def test_the_uri_comes_back_as_it_was_sent(project, name):
     nvim = project(files={name: "ERROR\n"})
@@ -137,7 +137,6 @@ def test_a_file_that_is_clean_now_is_named_to_who_asked_for_it(project):
     assert diagnostics(nvim, client=2) == []
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("uri", ["_claude_fs_right:/p/a.py", "_claude_fs_left:/p/a.py", "https://x/y", "file:///none"])
 def test_what_has_no_diagnostics_is_answered_at_once(project, uri):
     nvim = project()
@@ -154,6 +153,7 @@ def test_an_unchanged_file_is_answered_at_once(project):
     assert took(nvim) < AT_ONCE
 
 
+@pytest.mark.every_nvim
 def test_an_edit_on_disk_is_reloaded_and_judged_before_the_answer(project):
     nvim = project("{ delay = 60 }")
     edit_and_settle(nvim, "a.py")
@@ -223,6 +223,7 @@ def test_all_servers_of_a_file_are_heard(project):
     assert {item["source"] for item in file["diagnostics"]} == {"fake", "second"}
 
 
+@pytest.mark.every_nvim
 def test_servers_that_are_asked_for_diagnostics_are_asked(project):
     nvim = project("{ pull = true, delay = 30 }")
     nvim.cmd("edit a.py")
@@ -233,6 +234,7 @@ def test_servers_that_are_asked_for_diagnostics_are_asked(project):
     assert took(nvim) < AT_ONCE
 
 
+@pytest.mark.every_nvim
 def test_an_answer_is_of_the_text_that_was_asked_about(project):
     nvim = project("{ pull = true, delay = 'held' }")
     nvim.cmd("edit a.py")
@@ -256,6 +258,7 @@ def test_an_answer_is_of_the_text_that_was_asked_about(project):
     assert messages(answer(nvim)) == {"a.py": ["ERROR in line 1"]}
 
 
+@pytest.mark.every_nvim
 def test_a_file_that_is_not_open_is_loaded_for_its_server(project):
     nvim = project("{ delay = 20, slow_start = 50 }", files={"a.py": "ERROR\n"})
     nvim.wait_screen(re.compile(r"\[No Name\].*All"))
@@ -431,6 +434,7 @@ def test_a_watcher_that_was_quicker_hides_no_judgement(project):
     assert messages(diagnostics(nvim))["a.py"] == ["no module util"]
 
 
+@pytest.mark.every_nvim
 def test_a_server_that_works_on_save_judges_an_edit_on_disk(project):
     nvim = project("{ on_save = true, delay = 120 }")
     edit_and_settle(nvim, "a.py")
@@ -492,6 +496,7 @@ def test_a_server_that_does_not_repeat_itself_is_waited_for_as_long_as_it_takes(
     assert messages(diagnostics(nvim)) == {"a.py": []}
 
 
+@pytest.mark.every_nvim
 def test_a_server_that_neovim_asks_at_the_same_time_is_not_waited_for_in_vain(project):
     nvim = project("{ pull = true, delay = 200 }")
     nvim.cmd("edit a.py")
@@ -501,6 +506,7 @@ def test_a_server_that_neovim_asks_at_the_same_time_is_not_waited_for_in_vain(pr
     assert took(nvim) < AT_ONCE
 
 
+@pytest.mark.every_nvim
 def test_a_file_that_is_loaded_unseen_runs_neovims_filetype_plugin_when_it_is_shown(project):
     nvim = project()
     diagnostics(nvim, nvim.uri("a.py"))

@@ -3,6 +3,8 @@
 import pytest
 from diff_steps import Diffs
 
+pytestmark = pytest.mark.dealt
+
 OLD = "one\ntwo\nthree\nfour\n"
 NEW = "one\ntwo\nTHREE\nfour\n"
 
@@ -12,6 +14,7 @@ def diffs(start_nvim):
     return Diffs(start_nvim(files={"a.txt": OLD, "b.txt": "b\n"}, args=["a.txt"]))
 
 
+@pytest.mark.every_nvim
 def test_shows_both_sides_in_a_tab_of_its_own(diffs):
     diffs.open(1, "a.txt", NEW)
     nvim = diffs.nvim
@@ -75,6 +78,7 @@ def test_rejects(diffs, keys):
     assert diffs.screen_state() == before
 
 
+@pytest.mark.every_nvim
 def test_rejects_with_the_mapped_plug(start_nvim):
     diffs = Diffs(start_nvim(init_lua='vim.keymap.set("n", "gx", "<Plug>(claude-diff-reject)")', files={"a.txt": OLD}))
     diffs.open(1, "a.txt", NEW)
@@ -82,6 +86,7 @@ def test_rejects_with_the_mapped_plug(start_nvim):
     assert diffs.answer(1) == {"outcome": "rejected"}
 
 
+@pytest.mark.every_nvim
 def test_accepts_with_the_mapped_plug(start_nvim):
     diffs = Diffs(start_nvim(init_lua='vim.keymap.set("n", "ga", "<Plug>(claude-diff-accept)")', files={"a.txt": OLD}))
     diffs.open(1, "a.txt", NEW)
@@ -89,6 +94,7 @@ def test_accepts_with_the_mapped_plug(start_nvim):
     assert diffs.answer(1) == {"outcome": "saved", "contents": NEW}
 
 
+@pytest.mark.every_nvim
 def test_accepts_what_the_person_made_of_it(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("cwdrei<Esc>ZZ")
@@ -102,6 +108,7 @@ def test_accepts_the_proposal_after_the_edits_are_undone(diffs):
     assert diffs.answer(1) == {"outcome": "saved", "contents": NEW}
 
 
+@pytest.mark.every_nvim
 def test_edit_bang_brings_the_proposal_back(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("ggdG:e!<CR>")
@@ -120,6 +127,7 @@ def test_a_second_write_is_no_error(diffs):
     assert diffs.nvim.lua("return vim.v.errmsg") == ""
 
 
+@pytest.mark.every_nvim
 def test_a_new_file_stands_alone(diffs):
     before = diffs.screen_state()
     diffs.open(1, "gone/deep/new.py", "print()\n")
@@ -148,6 +156,7 @@ def test_the_keys_can_be_chosen(start_nvim):
     assert diffs.answer(1)["outcome"] == "saved"
 
 
+@pytest.mark.every_nvim
 def test_writing_does_not_accept_where_that_is_switched_off(start_nvim):
     diffs = Diffs(start_nvim(opts={"diff": {"accept_on_write": False}}, files={"a.txt": OLD}))
     diffs.open(1, "a.txt", NEW)
@@ -169,7 +178,6 @@ _G.mend = function() broken[name] = whole end
 """
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize(
     ("module", "name", "lines"),
     [

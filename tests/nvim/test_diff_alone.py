@@ -3,7 +3,7 @@
 import pytest
 from diff_steps import Diffs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 OLD = "one\ntwo\nthree\n"
 NEW = "one\nTWO\nthree\n"
@@ -31,6 +31,7 @@ def wait_alone(diffs, id):
     assert diffs.outcomes(id) == []
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("place", ["tab", "current"])
 def test_losing_the_present_text_leaves_a_unified_diff(start_nvim, place):
     diffs = make(start_nvim, place)
@@ -77,6 +78,7 @@ def test_a_diff_that_stands_alone_says_nothing_of_the_next_ones(start_nvim):
     assert diffs.nvim.lua(WINDOWS, 2) == ["vertical", 2, True]
 
 
+@pytest.mark.every_nvim
 def test_a_second_window_of_the_proposal_takes_over_from_the_first(start_nvim):
     diffs = make(start_nvim)
     diffs.open(1, "a.txt", NEW)

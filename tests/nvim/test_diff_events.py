@@ -3,6 +3,8 @@
 import pytest
 from diff_steps import Diffs
 
+pytestmark = pytest.mark.dealt
+
 RECORD = """
 _G.seen = {}
 vim.api.nvim_create_autocmd("User", { pattern = "Claude*", callback = function(event)
@@ -39,6 +41,7 @@ def test_a_diff_tells_when_it_is_there_and_how_it_ended(diffs, outcome, end):
     assert seen(diffs, 2)[1] == ["ClaudeDiffClosed", {**about, "outcome": outcome}]
 
 
+@pytest.mark.every_nvim
 def test_at_the_event_the_diff_is_what_it_says(diffs):
     diffs.nvim.lua("""
       vim.api.nvim_create_autocmd("User", { pattern = "ClaudeDiffOpened", callback = function()
@@ -65,6 +68,7 @@ def test_one_that_was_never_on_the_screen_tells_its_end_only(diffs):
     assert (name, data["id"], data["client"], data["outcome"]) == ("ClaudeDiffClosed", 1, 3, "closed")
 
 
+@pytest.mark.every_nvim
 def test_a_client_tells_when_it_comes_and_why_it_went(diffs, connect):
     nvim = diffs.nvim
     client = connect(nvim)

@@ -5,7 +5,7 @@ from diff_steps import Diffs
 from held_timers import hold_timers
 from review_steps import turn, windows
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 # The order in which Lua goes through a table is another one in each Neovim.
 ORDERED = """
@@ -50,6 +50,7 @@ def decide(diffs, id):
     diffs.wait_clean()
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("forward", ["true", "false"])
 def test_opens_at_the_first_change_on_both_sides(start_nvim, forward):
     init = ORDERED % forward + "vim.o.diffopt = 'internal,filler,context:3'"
@@ -84,6 +85,7 @@ def test_shows_where_a_long_removed_part_begins(start_nvim):
         decide(diffs, id)
 
 
+@pytest.mark.every_nvim
 def test_shows_a_change_far_to_the_right(start_nvim):
     before, after = "x" * 2020 + "before\n", "x" * 2020 + "after\n"
     diffs = make(start_nvim, a_txt=before, b_txt=text(LINES) * 150 + before)

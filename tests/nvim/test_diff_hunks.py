@@ -5,6 +5,8 @@ import random
 import pytest
 from diff_steps import Diffs
 
+pytestmark = pytest.mark.dealt
+
 OLD = "".join(f"line {i}\n" for i in range(1, 31))
 NEW = OLD.replace("line 3\n", "LINE 3\n").replace("line 10\n", "").replace("line 20\n", "line 20\nmore\nand more\n")
 
@@ -42,7 +44,7 @@ def wait_kept(diffs, kept):
     diffs.nvim.wait(lambda: any(f"{kept} kept" in line for line in diffs.drawn()), what=f"{kept} kept")
 
 
-@pytest.mark.dealt
+@pytest.mark.every_nvim
 def test_a_dropped_change_is_not_in_the_answer(diffs):
     diffs.open(1, "a.txt", NEW)
     assert diffs.nvim.cursor() == (3, 0)
@@ -52,7 +54,7 @@ def test_a_dropped_change_is_not_in_the_answer(diffs):
     assert diffs.accepted(1, "a.txt") == NEW.replace("LINE 3", "line 3")
 
 
-@pytest.mark.dealt
+@pytest.mark.every_nvim
 def test_undo_brings_a_dropped_change_back(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("20Gdx")
@@ -65,7 +67,6 @@ def test_undo_brings_a_dropped_change_back(diffs):
     assert diffs.accepted(1, "a.txt") == NEW
 
 
-@pytest.mark.dealt
 def test_the_same_key_takes_a_dropped_change_after_all(diffs):
     diffs.open(1, "a.txt", NEW)
     for lnum in (3, 10, 20):
@@ -77,7 +78,6 @@ def test_the_same_key_takes_a_dropped_change_after_all(diffs):
         diffs.nvim.wait(lambda: not any(" kept" in line for line in diffs.drawn()))
 
 
-@pytest.mark.dealt
 def test_with_every_change_dropped_accepting_rejects_and_asks_nothing(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("20Gdx")
@@ -91,7 +91,6 @@ def test_with_every_change_dropped_accepting_rejects_and_asks_nothing(diffs):
     diffs.wait_clean()
 
 
-@pytest.mark.dealt
 def test_what_the_person_types_besides_is_answered_too(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("dx")
@@ -100,6 +99,7 @@ def test_what_the_person_types_besides_is_answered_too(diffs):
     assert diffs.accepted(1, "a.txt") == NEW.replace("LINE 3", "line 3") + "MINE\n"
 
 
+@pytest.mark.every_nvim
 def test_neovims_own_diffget_counts(start_nvim):
     diffs = Diffs(start_nvim(files={"a.txt": OLD}))
     diffs.open(1, "a.txt", NEW)
@@ -109,7 +109,6 @@ def test_neovims_own_diffget_counts(start_nvim):
     assert diffs.accepted(1, "a.txt") == NEW.replace("LINE 3", "line 3")
 
 
-@pytest.mark.dealt
 def test_where_nothing_changes_the_key_does_nothing(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("30Gdx")
@@ -180,9 +179,7 @@ def eol_of(old, new):
     return "\r\n" if "\r\n" in new else "\n" if "\n" in new else "\r" if "\r" in new else "\n"
 
 
-@pytest.mark.dealt
 @pytest.mark.slow
-@pytest.mark.dealt
 @pytest.mark.parametrize("style", STYLES)
 def test_the_answer_is_exactly_what_is_kept(start_nvim, style):
     rng = random.Random(f"kept {style}")
@@ -219,6 +216,7 @@ def test_the_answer_is_exactly_what_is_kept(start_nvim, style):
         tried += 1
 
 
+@pytest.mark.every_nvim
 def test_dropping_the_end_of_a_text_restores_its_final_newline(start_nvim):
     texts = {"a.txt": "one\ntwo\nthree\n", "b.txt": "one\ntwo\nthree"}
     diffs = Diffs(start_nvim(opts={"diff": {"layout": "unified"}}, files=texts))

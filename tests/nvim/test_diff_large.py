@@ -6,7 +6,7 @@ import pytest
 from diff_steps import Diffs
 from held_timers import hold_timers
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 LINES = 200_000
 
@@ -41,7 +41,6 @@ def text(lines):
     return "".join(line + "\n" for line in lines)
 
 
-@pytest.mark.dealt
 def test_ten_megabytes_are_shown_and_answered_exactly(diffs):
     before = diffs.screen_state()
     old = [f"line {i} {'x' * 38}" for i in range(LINES)]
@@ -134,6 +133,7 @@ def long(diffs):
     return diffs
 
 
+@pytest.mark.every_nvim
 def test_many_lines_look_and_move_as_in_diff_mode_without_it(long):
     nvim = long.nvim
     wait_sides(long, line=(51, 51), folded=(False, False))
@@ -158,6 +158,7 @@ def test_many_lines_look_and_move_as_in_diff_mode_without_it(long):
     wait_sides(long, line=(1006, 1009))
 
 
+@pytest.mark.every_nvim
 def test_folds_of_both_sides_open_and_close_together_without_diff_mode(long):
     nvim = long.nvim
     nvim.keys("ggzo")
@@ -170,6 +171,7 @@ def test_folds_of_both_sides_open_and_close_together_without_diff_mode(long):
     wait_sides(long, folded=(True, True))
 
 
+@pytest.mark.every_nvim
 def test_do_and_dp_work_without_diff_mode(long):
     nvim = long.nvim
     nvim.keys("do")
@@ -194,6 +196,7 @@ def test_drawn_sides_leave_nothing_behind_when_the_layout_changes(long):
     assert nvim.lua("return vim.fn.foldclosed(1)") == 1
 
 
+@pytest.mark.every_nvim
 def test_filler_stands_for_what_only_the_other_side_has(long):
     nvim = long.nvim
     nvim.keys("]c")

@@ -4,6 +4,8 @@ import pytest
 from diff_steps import Diffs
 from held_timers import hold_timers
 
+pytestmark = pytest.mark.dealt
+
 OLD = "one\ntwo\nthree\nfour\nfive\n"
 NEW = "one\nTWO words\nthree\nfive\nsix\n"
 
@@ -32,6 +34,7 @@ def wait_rows(diffs, *expected):
     diffs.nvim.wait(stand, what=f"the rows {expected}")
 
 
+@pytest.mark.every_nvim
 def test_unified_draws_the_removed_lines_in_the_proposal(start_nvim):
     diffs = make(start_nvim, "unified")
     diffs.open(1, "a.txt", NEW)
@@ -43,6 +46,7 @@ def test_unified_draws_the_removed_lines_in_the_proposal(start_nvim):
     diffs.wait_clean()
 
 
+@pytest.mark.every_nvim
 def test_horizontal_shows_one_above_the_other(start_nvim):
     diffs = make(start_nvim, "horizontal")
     diffs.open(1, "a.txt", NEW)
@@ -53,6 +57,7 @@ def test_horizontal_shows_one_above_the_other(start_nvim):
     diffs.wait_clean()
 
 
+@pytest.mark.every_nvim
 def test_unified_follows_what_is_typed(start_nvim):
     diffs = make(start_nvim, "unified")
     diffs.open(1, "a.txt", NEW)
@@ -62,6 +67,7 @@ def test_unified_follows_what_is_typed(start_nvim):
     wait_rows(diffs, "one", "two", "TWO words", "three", "four", "five", "six")
 
 
+@pytest.mark.every_nvim
 def test_lines_removed_at_both_ends_are_in_sight(start_nvim):
     diffs = make(start_nvim, "unified", old="a\nb\nc\nd\ne\n")
     diffs.open(1, "a.txt", "c\n")
@@ -88,6 +94,7 @@ def test_a_new_file_and_crlf_and_no_final_newline(start_nvim):
     assert diffs.accepted(2, "new.txt") == "x\n"
 
 
+@pytest.mark.every_nvim
 def test_removed_lines_are_wrapped_and_wide_as_text_is(start_nvim):
     diffs = make(start_nvim, "unified", old="x\n" + "日本" * 60 + "\ty\n")
     diffs.open(1, "a.txt", "x\n")
@@ -122,6 +129,7 @@ return found
 """
 
 
+@pytest.mark.every_nvim
 def test_changed_words_are_marked(start_nvim):
     diffs = make(start_nvim, "unified", old="the quick brown fox jumps\nab\n")
     diffs.open(1, "a.txt", "the quick red fox läuft\nxyz\n")
@@ -141,6 +149,7 @@ def test_colours_are_made_again_with_the_colour_scheme(start_nvim):
     assert diffs.nvim.lua(of)["bg"] == 0x123456
 
 
+@pytest.mark.every_nvim
 def test_a_key_changes_the_layout_and_it_is_remembered(start_nvim):
     diffs = make(start_nvim, "vertical")
     diffs.open(1, "a.txt", NEW)
@@ -262,6 +271,7 @@ def test_winbars_side_by_side_fit_a_small_terminal(start_nvim, columns, lines, p
     diffs.nvim.wait(lambda: winbars(diffs, columns, lines) == ["a.txt · now", proposal])
 
 
+@pytest.mark.every_nvim
 def test_a_narrow_winbar_follows_a_window_that_the_person_resizes(start_nvim):
     diffs = make(start_nvim, "vertical")
     diffs.open(1, "a.txt", NEW)
@@ -283,6 +293,7 @@ def test_a_long_name_gives_way_to_the_keys_and_a_warning_is_cut_between_words(st
 SHUFFLED = ("caaaccedacea", "addadababdab")
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize(
     "algorithm", ["", ",algorithm:patience", ",algorithm:histogram,indent-heuristic", ",linematch:60"]
 )
@@ -303,7 +314,6 @@ def test_changes_are_the_lines_that_diff_mode_shows(start_nvim, algorithm):
     assert shown == changed and any(shown)
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("diffopt", ["iwhite", "iwhiteall", "iblank,iwhiteeol", "followwrap,context:2"])
 @pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
 def test_what_the_person_does_not_want_to_see_is_written_all_the_same(start_nvim, layout, diffopt):
@@ -342,6 +352,7 @@ def test_every_group_is_made_again_with_the_colour_scheme(start_nvim, layout):
     assert before["ClaudeDiffKey"] != after["ClaudeDiffKey"]
 
 
+@pytest.mark.every_nvim
 def test_auto_is_one_text_where_two_have_no_room(start_nvim):
     diffs = make(start_nvim, "auto")
     for id, columns, expected in [(1, 99, "leaf"), (2, 100, "row")]:

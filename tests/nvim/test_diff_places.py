@@ -5,6 +5,8 @@ from diff_steps import Diffs
 
 from harness.fake_cli import FakeCli
 
+pytestmark = pytest.mark.dealt
+
 FILES = {
     "a.txt": "".join(f"line {i}\n" for i in range(1, 201)),
     "b.txt": "one\ntwo\nthree\nfour\nfive\n",
@@ -62,7 +64,6 @@ def layout(diffs):
     return diffs.nvim.lua("return require('claude-ide.ui.layout').preferred()")
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("place", ["current", "float"])
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS.values(), ids=ARRANGEMENTS)
 def test_all_is_as_it_was(start_nvim, place, arrangement):
@@ -105,7 +106,7 @@ def our_windows(diffs):
     """)
 
 
-@pytest.mark.dealt
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_is_in_every_place(start_nvim, place, layout):
@@ -156,6 +157,7 @@ def test_one_after_the_other_in_the_same_place(start_nvim, place):
     assert [event[0] for event in diffs.events()].count("ClaudeDiffOpened") == 3
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("place", ["current", "float"])
 def test_one_that_was_put_aside_can_be_answered_elsewhere(start_nvim, place):
     diffs = make(start_nvim, place)
@@ -225,6 +227,7 @@ def test_a_client_that_goes_takes_its_diffs_along_wherever_the_person_is(start_n
     nvim.wait(lambda: state(diffs)[1] == before, what="the windows as they were")
 
 
+@pytest.mark.every_nvim
 def test_only_and_tabclose_among_the_persons_windows(start_nvim):
     diffs = make(start_nvim, "current")
     nvim = diffs.nvim
@@ -246,6 +249,7 @@ def test_only_and_tabclose_among_the_persons_windows(start_nvim):
     assert nvim.lua("return vim.fn.expand('%')") == "a.txt"
 
 
+@pytest.mark.every_nvim
 def test_only_and_tabclose_over_the_persons_windows(start_nvim):
     diffs = make(start_nvim, "float")
     nvim = diffs.nvim
@@ -307,7 +311,7 @@ def test_without_room_it_has_a_tab_page_of_its_own(start_nvim):
     diffs.nvim.wait(lambda: state(diffs) == before, what="the screen as it was")
 
 
-@pytest.mark.dealt
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_after_the_screen_was_small_the_sides_are_even_again(start_nvim, place, layout):

@@ -7,7 +7,7 @@ import pytest
 from diff_steps import Diffs
 from held_timers import hold_timers, let_timers_go
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 OLD = "one\ntwo\n"
 FILES = {"a.txt": OLD, "b.txt": OLD, "c.txt": OLD}
@@ -25,6 +25,7 @@ def press(nvim, keys, pause):
         time.sleep(pause)
 
 
+@pytest.mark.every_nvim
 def test_a_key_for_a_diff_that_was_just_decided_is_no_error(start_nvim):
     diffs = Diffs(start_nvim(files=FILES, args=["a.txt"], opts={"diff": {"layout": "unified"}}))
     nvim = diffs.nvim
@@ -103,6 +104,7 @@ def test_slow_keys_keep_their_meaning(diffs):
     assert nvim.terminal.wait_exit() == 0
 
 
+@pytest.mark.every_nvim
 def test_in_another_window_the_keys_keep_their_meaning_at_once(diffs):
     diffs.nvim.cmd("split c.txt | wincmd p")
     diffs.open(1, "b.txt", "B\n")
@@ -113,6 +115,7 @@ def test_in_another_window_the_keys_keep_their_meaning_at_once(diffs):
     assert diffs.nvim.lines() == ["xone", "two"]
 
 
+@pytest.mark.every_nvim
 def test_a_terminal_gets_no_key_too_many(diffs):
     nvim = diffs.nvim
     nvim.cmd("vsplit | terminal cat")
@@ -198,6 +201,7 @@ return found
 """
 
 
+@pytest.mark.every_nvim
 def test_a_diff_takes_no_key_that_was_on_its_way_when_it_came(diffs):
     nvim = diffs.nvim
     nvim.lua(PRESS_WHEN_DRAWN)

@@ -5,6 +5,8 @@ from diff_steps import Diffs
 
 from harness.fake_cli import FakeCli
 
+pytestmark = pytest.mark.dealt
+
 FILES = {"a.txt": "".join(f"line {i}\n" for i in range(1, 201)), "b.txt": "b\n", "c.txt": "c\n"}
 
 
@@ -31,7 +33,6 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("keys", ["ZZ", ":q<CR>", ":tabclose<CR>"])
 def test_the_screen_is_as_it_was(diffs, layout, keys):
@@ -56,6 +57,7 @@ def test_the_screen_is_as_it_was(diffs, layout, keys):
     assert diffs.drawn() == lines
 
 
+@pytest.mark.every_nvim
 def test_a_floating_window_stays_and_is_the_current_one_again(diffs):
     nvim = diffs.nvim
     nvim.lua("""
@@ -108,6 +110,7 @@ def test_the_tab_that_was_left_may_be_gone(diffs):
     ]
 
 
+@pytest.mark.every_nvim
 def test_other_diff_views_are_left_alone(diffs):
     nvim = diffs.nvim
     nvim.cmd("tabnew b.txt | diffthis | vsplit c.txt | diffthis | 1tabnext")
@@ -143,7 +146,6 @@ BUSY = {
 }
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("keys, busy, back", BUSY.values(), ids=BUSY)
 def test_waits_while_the_person_is_busy(diffs, keys, busy, back):
     nvim = diffs.nvim
@@ -166,7 +168,6 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("keys, question, answer", QUESTIONS.values(), ids=QUESTIONS)
 def test_a_question_on_the_screen_stays_there(diffs, keys, question, answer):
     nvim = diffs.nvim
@@ -191,7 +192,6 @@ WAITS_FOR_A_KEY = {
 }
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("mapping", WAITS_FOR_A_KEY.values(), ids=WAITS_FOR_A_KEY)
 def test_waits_while_something_waits_for_the_persons_next_key(diffs, mapping):
     nvim = diffs.nvim
@@ -235,6 +235,7 @@ def test_one_that_ends_where_nothing_may_change_goes_when_it_may(diffs, state):
     assert diffs.current() is None and nvim.lua("return vim.fn.expand('%:t')") == "a.txt"
 
 
+@pytest.mark.every_nvim
 def test_going_to_one_from_the_command_line_window_says_what_is_in_the_way(diffs):
     nvim = diffs.nvim
     nvim.keys("q:")
@@ -252,6 +253,7 @@ def test_going_to_one_from_the_command_line_window_says_what_is_in_the_way(diffs
     assert diffs.answer(1)["outcome"] == "saved"
 
 
+@pytest.mark.every_nvim
 def test_the_key_that_ends_a_message_is_not_for_the_diff(diffs):
     nvim = diffs.nvim
     nvim.keys(':echo "one\\ntwo\\nthree"<CR>')
@@ -273,6 +275,7 @@ def test_says_that_a_diff_waits(diffs):
     assert diffs.nvim.lines(1)[0] == "hello worldline 1"
 
 
+@pytest.mark.every_nvim
 def test_waits_for_a_pause_in_typing(diffs):
     nvim = diffs.nvim
     diffs.propose(1, "b.txt", "B\n")
@@ -317,6 +320,7 @@ def test_one_that_waits_does_not_keep_neovim_from_quitting(diffs, prepared):
     assert nvim.terminal.wait_exit() == 0
 
 
+@pytest.mark.every_nvim
 def test_without_focus_it_opens_behind(start_nvim):
     diffs = Diffs(start_nvim(opts={"diff": {"focus": False}}, files=FILES, args=["a.txt"]))
     before = diffs.screen_state()
@@ -336,6 +340,7 @@ def test_without_focus_it_opens_behind(start_nvim):
 TERMINAL = "vsplit | terminal cat"
 
 
+@pytest.mark.every_nvim
 def test_a_terminal_that_waits_gives_way_and_is_typed_in_again(diffs):
     nvim = diffs.nvim
     nvim.cmd(TERMINAL)
@@ -390,7 +395,6 @@ return vim.tbl_filter(function(line) return line:find("^size") ~= nil end, lines
 """
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("keys", ["ZZ", ":q<CR>", ":tabclose<CR>", ":Claude reject<CR>", "<C-w>c"])
 def test_the_cli_is_told_of_no_other_size_than_it_has(start_nvim, tmp_path, keys):
     program = FakeCli(tmp_path)
@@ -413,6 +417,7 @@ def test_the_cli_is_told_of_no_other_size_than_it_has(start_nvim, tmp_path, keys
     assert nvim.lua("return vim.o.showtabline") == 1
 
 
+@pytest.mark.every_nvim
 def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(diffs):
     nvim = diffs.nvim
     nvim.lua("require('claude-ide.ui.typing').attach('test')")

@@ -5,6 +5,8 @@ import re
 import pytest
 from diff_steps import Diffs
 
+pytestmark = pytest.mark.dealt
+
 OLD, NEW = "one\ntwo\n", "ONE\ntwo\n"
 
 
@@ -25,7 +27,6 @@ PERSONS = {
 }
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("mapping", PERSONS.values(), ids=PERSONS)
 def test_a_key_that_writes_accepts(diffs, mapping):
     diffs.nvim.lua(f"local map = vim.keymap.set {mapping}")
@@ -36,6 +37,7 @@ def test_a_key_that_writes_accepts(diffs, mapping):
     diffs.wait_clean()
 
 
+@pytest.mark.every_nvim
 def test_a_key_that_writes_in_insert_mode_accepts(diffs):
     diffs.nvim.lua('vim.keymap.set("i", "<C-s>", "<Cmd>write<CR>")')
     diffs.open(1, "a.txt", NEW)
@@ -100,7 +102,6 @@ AUTOSAVE_MS = 30
 """The longest that one of them waits."""
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("plugin", AUTOSAVE.values(), ids=AUTOSAVE)
 def test_autosave_does_not_accept(start_nvim, plugin):
     init = f"""
@@ -136,7 +137,6 @@ vim.cmd("autocmd FocusLost,BufLeave * ++nested silent! wall")
 """
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("autowriteall", [False, True])
 @pytest.mark.parametrize("keys", ["<C-w>h", "gt", ":split b.txt<CR>", "<C-w>s"])
 def test_going_elsewhere_does_not_accept_whatever_saves_then(start_nvim, keys, autowriteall):
@@ -151,7 +151,6 @@ def test_going_elsewhere_does_not_accept_whatever_saves_then(start_nvim, keys, a
     assert diffs.outcomes(1) == []
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("autowriteall", [False, True])
 @pytest.mark.parametrize("keys", [":q<CR>", "<C-w>c", "<C-w>q", ":close<CR>", ":tabclose<CR>", ":bdelete<CR>"])
 def test_closing_rejects_whatever_saves_then(start_nvim, keys, autowriteall):
@@ -172,7 +171,6 @@ def test_closing_rejects_whatever_saves_then(start_nvim, keys, autowriteall):
     assert outcome.read_text() == "rejected\n"
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("keys", [":edit b.txt<CR>", ":next<CR>", ":enew<CR>", "<C-^>", ":buffer 1<CR>", "gf"])
 def test_what_would_take_its_place_does_not_accept(diffs, keys):
     diffs.nvim.cmd("set autowriteall hidden | args a.txt b.txt")
@@ -182,7 +180,6 @@ def test_what_would_take_its_place_does_not_accept(diffs, keys):
     assert "saved" not in diffs.outcomes(1)
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize(
     "keys",
     [
@@ -204,6 +201,7 @@ def test_writing_everything_accepts_nothing(diffs, keys):
     assert diffs.outcomes(1) == []
 
 
+@pytest.mark.every_nvim
 def test_writing_everything_writes_the_files_of_the_person(diffs):
     diffs.nvim.keys("Anew<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == ["onenew", "two"] and diffs.nvim.mode() == "n")
@@ -213,6 +211,7 @@ def test_writing_everything_writes_the_files_of_the_person(diffs):
     assert diffs.outcomes(1) == [] and diffs.nvim.lua("return vim.v.errmsg") == ""
 
 
+@pytest.mark.every_nvim
 def test_a_write_from_another_window_does_not_accept(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.lua("""
@@ -250,6 +249,7 @@ COPIES = {
 }
 
 
+@pytest.mark.every_nvim
 def test_every_way_of_writing_a_copy_writes_it_and_decides_nothing(diffs):
     nvim = diffs.nvim
     copy = nvim.project / "copy"
@@ -304,7 +304,6 @@ def test_a_copy_and_away_rejects(diffs):
     diffs.wait_clean()
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("keys", [":qa<CR>", ":wqa<CR>", ":xa<CR>", ":1tabclose<CR>:q<CR>"])
 def test_quitting_does_not_lose_what_was_typed_into_a_proposal(start_nvim, keys):
     diffs = Diffs(start_nvim(files={"a.txt": OLD}, opts={"diff": {"layout": "unified"}}))
@@ -335,6 +334,7 @@ WAYS_OUT = [
 ]
 
 
+@pytest.mark.every_nvim
 def test_every_way_out_but_a_rejection_keeps_what_was_typed(diffs):
     nvim = diffs.nvim
     for id, keys in enumerate(WAYS_OUT, 1):
@@ -353,6 +353,7 @@ def test_every_way_out_but_a_rejection_keeps_what_was_typed(diffs):
         diffs.wait_clean()
 
 
+@pytest.mark.every_nvim
 def test_no_language_server_is_attached(start_nvim):
     init = """
       vim.api.nvim_create_autocmd({ "FileType", "BufEnter" }, { callback = function(event)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.dealt
+
 ROOT = Path(__file__).resolve().parents[2]
 HELP = ROOT / "doc" / "claude-ide.txt"
 TAG = re.compile(r"(?:^|(?<=\s))\*([^*\s|]+)\*(?=\s|$)")
@@ -70,6 +72,7 @@ def test_every_link_leads_somewhere(start_nvim, tmp_path):
     assert len(links) > 30
 
 
+@pytest.mark.every_nvim
 def test_help_opens_and_fits_its_width(start_nvim, tmp_path):
     doc = tmp_path / "help" / "doc"
     doc.mkdir(parents=True)

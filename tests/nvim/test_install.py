@@ -8,7 +8,7 @@ import pytest
 
 from harness.nvim import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 LIBRARY = ROOT / "build" / "claude_ide_native.so"
 CARGO = """#!/bin/sh
@@ -23,6 +23,7 @@ cp "$FAKE_LIBRARY" target/release/libclaude_ide_native.dylib
 """
 
 
+@pytest.mark.every_nvim
 def test_a_package_needs_no_more_than_to_lie_there(bare, installed):
     nvim = bare()
     lock = nvim.wait(lambda: next(iter(nvim.locks()), None), what="the server to start by itself")
@@ -49,6 +50,7 @@ def cargo(tmp_path):
     return folder
 
 
+@pytest.mark.every_nvim
 def test_a_build_beside_a_running_neovim_leaves_it_unharmed(bare, installed, cargo, connect, tmp_path):
     nvim = bare()
     client = connect(nvim)

@@ -3,6 +3,8 @@
 import pytest
 from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, review, turn, waiting, windows
 
+pytestmark = pytest.mark.dealt
+
 
 @pytest.fixture
 def changed(start_nvim, connect):
@@ -13,6 +15,7 @@ def changed(start_nvim, connect):
     return nvim
 
 
+@pytest.mark.every_nvim
 def test_it_shows_the_files_beside_the_diff_of_the_first(changed):
     review(changed)
     listed, before, file = windows(changed)
@@ -23,6 +26,7 @@ def test_it_shows_the_files_beside_the_diff_of_the_first(changed):
     changed.wait_screen("3 files")
 
 
+@pytest.mark.every_nvim
 def test_a_kept_change_is_gone_from_both_sides_and_the_cursor_goes_on(changed):
     review(changed)
     changed.keys("ga")
@@ -36,6 +40,7 @@ def test_a_kept_change_is_gone_from_both_sides_and_the_cursor_goes_on(changed):
     assert (changed.project / "a.txt").read_text() == A_CLAUDE
 
 
+@pytest.mark.every_nvim
 def test_an_undone_change_is_written_and_u_brings_it_back(changed):
     review(changed)
     changed.keys("dx")
@@ -55,6 +60,7 @@ def test_an_undone_change_is_written_and_u_brings_it_back(changed):
     assert path.read_text() == A_CLAUDE
 
 
+@pytest.mark.every_nvim
 def test_a_change_that_has_no_line_left_can_be_undone_where_it_was(changed):
     review(changed)
     changed.keys("]f")
@@ -84,6 +90,7 @@ def test_a_change_that_the_person_has_changed_too_is_shown_and_stays(changed):
     changed.wait(lambda: windows(changed)[2]["lines"] == expected, what="the other change taken back")
 
 
+@pytest.mark.every_nvim
 def test_what_is_typed_in_the_review_is_the_persons(changed):
     review(changed)
     changed.keys("Gomine<Esc>")
@@ -182,6 +189,7 @@ def test_reviewed_changes_are_there_when_all_of_the_turn_is_asked_for(changed):
         changed.wait(lambda: len(windows(changed)) == 1, what="the review to go")
 
 
+@pytest.mark.every_nvim
 def test_sides_lie_above_each_other_in_the_horizontal_layout(start_nvim, connect):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": A})
     nvim.lua("require('claude-ide.config').get().diff.layout = 'horizontal'")
@@ -217,6 +225,7 @@ def test_a_map_of_the_person_is_there_again_afterwards(changed):
     assert changed.lua("return vim.fn.maparg('dx', 'n')") == ""
 
 
+@pytest.mark.every_nvim
 def test_in_other_windows_of_the_file_keys_do_what_they_did(changed):
     changed.lua("""
       did = {}
@@ -246,6 +255,7 @@ def test_a_map_that_others_make_during_the_review_stays(changed):
     assert changed.lua("return vim.fn.maparg(']c', 'n', false, true).desc") == "of a plugin"
 
 
+@pytest.mark.every_nvim
 def test_with_nohidden_unsaved_edits_go_along_from_file_to_file(changed):
     changed.lua("vim.o.hidden = false")
     review(changed)
@@ -303,6 +313,7 @@ def test_a_turn_that_comes_during_the_review_joins_the_list(start_nvim, connect)
     assert nvim.lua("return vim.api.nvim_win_get_cursor(vim.fn.win_getid(1))[1]") == 2
 
 
+@pytest.mark.every_nvim
 def test_on_a_narrow_screen_names_and_numbers_do_not_run_into_each_other(start_nvim, connect):
     name = "a_folder_of_some_length/and_another/a_file_with_a_long_name.txt"
     nvim = start_nvim(files={name: A})

@@ -3,6 +3,8 @@
 import pytest
 from review_steps import A_CLAUDE, NOTICES, A, B, Turn, review, turn, waiting, windows
 
+pytestmark = pytest.mark.dealt
+
 SELECT = "vim.ui.select = function(items, _, done) asked = items answer = function() done(items[1], 1) end end"
 
 
@@ -46,6 +48,7 @@ def test_a_created_file_that_nobody_looked_at_goes_with_its_buffer_and_its_folde
     assert nvim.lua("return vim.fn.bufexists(...)", str(path)) == 0
 
 
+@pytest.mark.every_nvim
 def test_a_created_file_that_is_shown_is_brought_back_by_u(nvim):
     turn(nvim, nvim.client, new_txt="one\ntwo\n")
     path = nvim.project / "new.txt"
@@ -103,6 +106,7 @@ def test_a_moved_file_is_one_matter(nvim):
     nvim.wait(lambda: waiting(nvim) == [], what="nothing to wait")
 
 
+@pytest.mark.every_nvim
 def test_a_binary_file_is_called_one(nvim):
     path = nvim.project / "image.bin"
     path.write_bytes(bytes(range(256)))

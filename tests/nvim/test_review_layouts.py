@@ -3,6 +3,8 @@
 import pytest
 from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, turn, windows
 
+pytestmark = pytest.mark.dealt
+
 LAYOUTS = ["vertical", "horizontal", "unified"]
 
 
@@ -76,6 +78,7 @@ def test_changes_are_kept_and_undone_in_every_layout(start_nvim, connect, layout
     nvim.wait(lambda: (nvim.project / "b.txt").read_text() == B, what="the undo on disk")
 
 
+@pytest.mark.every_nvim
 def test_unified_draws_what_was_before_in_the_file(start_nvim, connect):
     nvim = start(start_nvim, connect, "unified")
     open_review(nvim, "unified")
@@ -87,6 +90,7 @@ def test_unified_draws_what_was_before_in_the_file(start_nvim, connect):
     nvim.wait(lambda: rows(nvim)[1:4] == ["alpha", "beta", "gamma"], what="the line that is gone")
 
 
+@pytest.mark.every_nvim
 def test_the_key_goes_through_the_layouts_from_every_window(start_nvim, connect):
     nvim = start(start_nvim, connect, "vertical")
     before = nvim.lua(LAYOUT)
@@ -106,6 +110,7 @@ def test_the_key_goes_through_the_layouts_from_every_window(start_nvim, connect)
     assert shape(nvim) == "leaf"
 
 
+@pytest.mark.every_nvim
 def test_what_is_typed_is_drawn(start_nvim, connect):
     nvim = start(start_nvim, connect, "unified")
     open_review(nvim, "unified")
@@ -115,6 +120,7 @@ def test_what_is_typed_is_drawn(start_nvim, connect):
     nvim.wait(lambda: rows(nvim)[1:4] == ["Xone", "two", "TWO"], what="the drawing to follow")
 
 
+@pytest.mark.every_nvim
 def test_do_takes_a_change_back_in_every_layout(start_nvim, connect):
     for layout in LAYOUTS:
         nvim = start(start_nvim, connect, layout)

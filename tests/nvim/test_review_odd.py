@@ -3,7 +3,7 @@
 import pytest
 from review_steps import A_CLAUDE, NOTICES, A, B, review, turn, waiting, windows
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -13,6 +13,7 @@ def nvim(start_nvim, connect):
     return nvim
 
 
+@pytest.mark.every_nvim
 def test_a_file_that_is_deleted_during_the_review_is_shown_as_such(nvim):
     turn(nvim, nvim.client, a_txt=A_CLAUDE, b_txt=B.upper())
     review(nvim)
@@ -47,6 +48,7 @@ def test_a_file_whose_folder_is_gone_comes_back_with_it(nvim):
     assert path.read_text() == "see\n"
 
 
+@pytest.mark.every_nvim
 def test_binary_files_are_reviewed_by_the_byte(nvim):
     image, other = bytes(range(256)) * 3, bytes(reversed(range(256))) * 3
     path = nvim.project / "image.bin"
@@ -93,7 +95,6 @@ def test_a_conflict_is_shown_and_stays_in_every_layout(nvim, layout):
     nvim.wait(lambda: waiting(nvim) == [], what="the conflict to be taken as it is")
 
 
-@pytest.mark.dealt
 def test_very_many_files_open_without_a_long_wait(nvim):
     names = [f"f{number:03}.txt" for number in range(100)]
     for name in names:

@@ -3,7 +3,7 @@
 import pytest
 from review_steps import A_CLAUDE, LAYOUT, NOTICES, A, B, turn, windows
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 LAYOUTS = ["vertical", "horizontal", "unified"]
 # By name: changed, made without a line, made, removed.
@@ -39,7 +39,6 @@ def shown(nvim):
     return nvim.lua("return { vim.fn.line('.', vim.fn.win_getid(1)), vim.fn.winnr('$') - 1 }")
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("step", "window"), [("]f", "file"), ("[f", "file"), ("[f", "list")])
 def test_a_file_and_a_layout_in_one_breath(start_nvim, connect, layout, step, window):

@@ -3,6 +3,8 @@
 import pytest
 from review_steps import A_CLAUDE, NOTICES, A, B, signs, turn, waiting, windows
 
+pytestmark = pytest.mark.dealt
+
 MARKS = [[2, "▌", "ClaudeSignChanged"], [9, "▌", "ClaudeSignAdded"]]
 SELECT = """
 vim.ui.select = function(items, opts, done)
@@ -24,6 +26,7 @@ def where(nvim):
     return nvim.lua('return { vim.fn.expand("%:t"), vim.fn.line(".") }')
 
 
+@pytest.mark.every_nvim
 def test_a_sign_stays_until_its_line_is_kept(changed):
     changed.lua("vim.api.nvim_win_set_cursor(0, { 2, 0 })")
     changed.lua("assert(require('claude-ide.review').keep_hunk())")
@@ -60,6 +63,7 @@ UNDERLINED = """(function()
 end)()"""
 
 
+@pytest.mark.every_nvim
 def test_where_one_sign_has_room_that_of_git_is_underlined(changed):
     def said(lines, text):
         changed.wait(lambda: changed.lua(f"return {UNDERLINED}") == lines, what=f"the signs of {lines}")
@@ -88,6 +92,7 @@ def test_where_one_sign_has_room_that_of_git_is_underlined(changed):
     said([], "┃   2 TWO")
 
 
+@pytest.mark.every_nvim
 def test_of_two_windows_the_narrower_column_counts(changed):
     changed.lua(GITSIGNS)
     changed.cmd("set signcolumn=yes | split | setlocal signcolumn=yes:2")
@@ -132,6 +137,7 @@ def test_jumps_go_through_all_files(changed):
     changed.wait(lambda: where(changed) == ["b.txt", 1], what="the jump back")
 
 
+@pytest.mark.every_nvim
 def test_undo_shows_what_will_happen_and_asks(changed):
     changed.cmd("Claude undo")
     changed.wait_screen("1 change taken back")

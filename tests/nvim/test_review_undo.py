@@ -3,6 +3,8 @@
 import pytest
 from review_steps import A_CLAUDE, A, Turn
 
+pytestmark = pytest.mark.dealt
+
 NAMES = [f"file-{number}-with-a-rather-long-name.txt" for number in range(30)]
 
 
@@ -22,6 +24,7 @@ def waits_for_nothing(nvim):
     return not any("ENTER" in line or "-- More --" in line for line in nvim.screen())
 
 
+@pytest.mark.every_nvim
 def test_undo_ends_without_a_further_key(nvim, connect):
     going = Turn(nvim, connect(nvim))
     for name in ("a.txt", *NAMES):

@@ -4,6 +4,8 @@ import pytest
 
 from harness.fake_server import FakeServer
 
+pytestmark = pytest.mark.dealt
+
 CONTENT = "one two three\n\nthree öü four\nfive 😀 six\n\tsev\ten\nlast\n"
 
 
@@ -56,7 +58,6 @@ def test_tells_a_cursor_column_in_utf16_units(editor):
     assert sent["selection"]["isEmpty"] is True
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize(
     ("keys", "text", "start", "end"),
     [
@@ -88,11 +89,13 @@ def test_tells_a_linewise_selection_to_the_end_of_its_last_line(editor, keys, te
     assert (told, start["character"], stop) == (text, 0, position(*end))
 
 
+@pytest.mark.every_nvim
 def test_an_empty_last_line_of_a_linewise_selection_still_counts(editor):
     # A reader does not count the line of an end at character 0.
     assert selected(editor(), "ggVj", "one two three\n\n") == ("one two three\n\n", position(0, 0), position(2, 0))
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize(
     ("keys", "text", "start", "end"),
     [
@@ -110,6 +113,7 @@ def test_a_part_of_a_tab_in_a_block_is_spaces(editor):
     assert selected(editor("abcd\n\tx\nabcd\n"), "ggl<C-v>jjl", "bc\n  \nbc")[1:] == (position(0, 1), position(2, 3))
 
 
+@pytest.mark.every_nvim
 def test_selection_exclusive_leaves_the_character_under_the_cursor_out(editor):
     nvim = editor(init_lua="vim.o.selection = 'exclusive'")
     assert selected(nvim, "ggvw", "one ") == ("one ", position(0, 0), position(0, 4))
@@ -117,12 +121,14 @@ def test_selection_exclusive_leaves_the_character_under_the_cursor_out(editor):
     assert selected(nvim, "0wv0", "one ") == ("one ", position(0, 0), position(0, 4))
 
 
+@pytest.mark.every_nvim
 def test_virtualedit_does_not_reach_past_the_text(editor):
     nvim = editor("ab\nabcdef\n", init_lua="vim.o.virtualedit = 'all'")
     assert selected(nvim, "gglv5l", "b") == ("b", position(0, 1), position(0, 2))
     assert selected(nvim, "<Esc>gg04l<C-v>jl", "\nef") == ("\nef", position(0, 2), position(1, 6))
 
 
+@pytest.mark.every_nvim
 def test_select_mode_selects_too(editor):
     assert selected(editor(), "gggh<C-o>e", "one")[0] == "one"
 

@@ -6,6 +6,8 @@ import pytest
 
 from harness.fake_server import FakeServer
 
+pytestmark = pytest.mark.dealt
+
 FILES = {
     "a.txt": "one two three\nfour five six\nseven\n",
     "b.txt": "bee\n",
@@ -64,6 +66,7 @@ def settle(nvim):
 # --- how long a selection lasts
 
 
+@pytest.mark.every_nvim
 def test_a_selection_outlives_visual_mode_until_the_cursor_moves(editor):
     nvim = editor()
     nvim.keys("ve")
@@ -81,6 +84,7 @@ def test_a_selection_made_faster_than_the_pause_is_not_lost(editor):
     wait_text(nvim, "two")
 
 
+@pytest.mark.every_nvim
 def test_a_selection_that_goes_straight_to_the_command_line_is_told(editor):
     nvim = editor()
     nvim.keys("Vj:")
@@ -88,6 +92,7 @@ def test_a_selection_that_goes_straight_to_the_command_line_is_told(editor):
     nvim.keys("<C-c>")
 
 
+@pytest.mark.every_nvim
 def test_a_yank_keeps_the_selection_although_the_cursor_jumps_to_its_start(editor):
     nvim = editor()
     nvim.keys("wviwy")
@@ -111,6 +116,7 @@ def test_a_change_of_the_text_ends_the_selection(editor):
     wait_cursor(nvim, 0, 0)
 
 
+@pytest.mark.every_nvim
 def test_going_to_a_terminal_keeps_the_selection(editor):
     nvim = editor()
     nvim.cmd("vsplit | terminal cat")
@@ -127,6 +133,7 @@ def test_going_to_a_terminal_keeps_the_selection(editor):
     wait_cursor(nvim, 1, 6)
 
 
+@pytest.mark.every_nvim
 def test_a_terminal_entered_from_visual_mode_by_a_mapping_keeps_the_selection(editor):
     nvim = editor(init_lua="vim.keymap.set('x', 'Q', function() vim.api.nvim_set_current_win(Other) end)")
     nvim.lua("vim.cmd('vsplit | terminal cat') Other = vim.api.nvim_get_current_win() vim.cmd('wincmd p')")
@@ -137,6 +144,7 @@ def test_a_terminal_entered_from_visual_mode_by_a_mapping_keeps_the_selection(ed
     assert settle(nvim)[-1]["text"] == "two"
 
 
+@pytest.mark.every_nvim
 def test_a_terminal_in_the_same_window_keeps_the_selection(editor):
     nvim = editor()
     nvim.keys("ve<Esc>:terminal cat<CR>")
@@ -155,6 +163,7 @@ def test_another_file_ends_the_selection(editor):
     assert nvim.server.sent("active_editor")[-1] == {"filePath": sent["filePath"]}
 
 
+@pytest.mark.every_nvim
 def test_closing_the_last_window_of_the_file_takes_it_back(editor):
     nvim = editor()
     nvim.cmd("vsplit | terminal cat")
@@ -226,6 +235,7 @@ def test_moving_in_the_pause_costs_no_look_at_the_buffer(editor):
     assert count <= 20  # the timer may end a pause meanwhile
 
 
+@pytest.mark.every_nvim
 def test_typing_tells_the_cursor(editor):
     nvim = editor()
     nvim.keys("ihé😀")
@@ -235,7 +245,6 @@ def test_typing_tells_the_cursor(editor):
 # --- what is told of
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize(
     "command",
     [
@@ -314,7 +323,6 @@ def test_entering_a_file_that_is_denied_takes_back_what_was_told(editor, name):
     wait_cursor(nvim, 0, 0)
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize(
     "glob",
     ["conf/**", "inner/*", "**/conf/**/x.txt", "X.TXT*", "conf/inner/{x,y}.txt", "[!a].?xt", "**/x.txt", "*/x.txt"],

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.dealt
+
 
 @pytest.fixture
 def editor(start_nvim):
@@ -14,6 +16,7 @@ def current(client):
     return json.loads(client.call("getCurrentSelection")[0])
 
 
+@pytest.mark.every_nvim
 def test_a_client_gets_what_is_selected_and_can_ask_for_it(editor, connect):
     client = connect(editor)
     editor.keys("wve")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = 'vim.tbl_filter(function(n) return vim.startswith(n, "claude-ide") end, vim.tbl_keys(package.loaded))'
@@ -23,6 +23,7 @@ def headless(nvim_program, tmp_path, *args):
     )
 
 
+@pytest.mark.every_nvim
 def test_nothing_is_required_at_startup(start_nvim, tmp_path):
     nvim = start_nvim(
         init_lua=f"vim.api.nvim_create_autocmd('VimEnter', {{ callback = function() _G.loaded = {LOADED} end }})",
@@ -32,11 +33,13 @@ def test_nothing_is_required_at_startup(start_nvim, tmp_path):
     assert nvim.lua("return _G.loaded") == []
 
 
+@pytest.mark.every_nvim
 def test_setup_loads_nothing_but_the_options_reader(start_nvim):
     nvim = start_nvim(init_lua=f"_G.loaded = {LOADED}")
     assert sorted(nvim.lua("return _G.loaded")) == ["claude-ide", "claude-ide.config"]
 
 
+@pytest.mark.every_nvim
 def test_commands_and_maps_are_there_without_setup(start_nvim):
     nvim = start_nvim(opts=None, init_lua="vim.g.claude_ide = { auto_start = false }")
     commands = nvim.lua("return vim.tbl_keys(vim.api.nvim_get_commands({}))")
@@ -73,6 +76,7 @@ def test_no_key_of_the_person_is_taken(start_nvim):
     assert taken == []
 
 
+@pytest.mark.every_nvim
 def test_it_starts_by_itself_once_there_is_a_screen(start_nvim):
     nvim = start_nvim(opts=None)
     nvim.wait("require('claude-ide.server').is_running()", what="the server")
@@ -95,6 +99,7 @@ def test_it_does_not_start_by_itself_when_told_not_to(start_nvim):
     assert nvim.locks() == []
 
 
+@pytest.mark.every_nvim
 def test_a_neovim_without_a_screen_starts_no_server(start_nvim, tmp_path):
     program = start_nvim().lua("return vim.v.progpath")
     ended = headless(

@@ -10,6 +10,8 @@ import pytest
 
 from harness.fake_cli import FakeCli
 
+pytestmark = pytest.mark.dealt
+
 
 @pytest.fixture
 def cli(tmp_path):
@@ -130,6 +132,7 @@ def test_arguments_for_a_cli_that_runs_are_asked_about(start, cli):
 # ── its window ──
 
 
+@pytest.mark.every_nvim
 def test_toggle_hides_the_window_keeps_the_cli_and_comes_back(start, cli):
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.keys(":Claude<CR>")
@@ -145,6 +148,7 @@ def test_toggle_hides_the_window_keeps_the_cli_and_comes_back(start, cli):
     assert len(cli.starts()) == 1
 
 
+@pytest.mark.every_nvim
 def test_the_window_is_bare_and_its_buffer_unlisted(start):
     nvim = start(init_lua="vim.o.number, vim.o.signcolumn, vim.o.list = true, 'yes', true")
     nvim.keys(":Claude<CR>")
@@ -185,6 +189,7 @@ def test_it_takes_the_side_and_the_size_that_are_asked_for(start, side, size, ex
     assert (column > 0, row > 0) == (side == "right", side == "bottom")
 
 
+@pytest.mark.every_nvim
 def test_the_program_sees_the_size_of_its_window_from_the_start_and_after_a_resize(start):
     nvim = start(opts={"terminal": {"size": 60}})
     nvim.keys(":Claude<CR>")
@@ -195,6 +200,7 @@ def test_the_program_sees_the_size_of_its_window_from_the_start_and_after_a_resi
     nvim.wait_screen("size 44x")
 
 
+@pytest.mark.every_nvim
 def test_a_share_of_the_screen_follows_the_screen(start):
     nvim = start(opts={"terminal": {"size": 0.5}})
     nvim.keys(":Claude<CR>")
@@ -204,6 +210,7 @@ def test_a_share_of_the_screen_follows_the_screen(start):
     nvim.wait("vim.api.nvim_win_get_width(0) == 50", what="half of the new width")
 
 
+@pytest.mark.every_nvim
 def test_a_width_given_by_hand_comes_back(start):
     nvim = start()
     nvim.keys(":Claude<CR>")
@@ -244,6 +251,7 @@ def test_the_other_windows_get_their_sizes_back(start):
     assert (nvim.lua("return vim.fn.winlayout()"), nvim.lua("return vim.fn.winrestcmd()")) == before
 
 
+@pytest.mark.every_nvim
 def test_hiding_the_last_window_leaves_a_file_in_it(start):
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.keys(":Claude<CR>")
@@ -296,6 +304,7 @@ def test_in_a_tab_page_of_its_own_it_is_gone_to(start):
 # ── focus, keys, scrolling ──
 
 
+@pytest.mark.every_nvim
 def test_focus_goes_there_and_back_to_the_exact_window(start):
     nvim = start(files={"a.txt": "one\ntwo\nthree\n"}, args=["a.txt"])
     nvim.cmd("split | vsplit | wincmd w | normal! 2G")
@@ -339,6 +348,7 @@ def test_the_keys_of_the_cli_reach_it(start, cli):
     assert cli.typed() == b"\x1b\x1b\x03\x1d\x17\x0f\x12j"
 
 
+@pytest.mark.every_nvim
 def test_one_key_toggles_from_normal_insert_and_terminal_mode(start, cli):
     nvim = start(
         files={"a.txt": "one\n"},
@@ -360,6 +370,7 @@ def test_one_key_toggles_from_normal_insert_and_terminal_mode(start, cli):
     assert len(cli.starts()) == 1
 
 
+@pytest.mark.every_nvim
 def test_window_keys_work_where_they_are_asked_for(start):
     nvim = start(opts={"terminal": {"keymaps": {"left": ["<C-h>", "<M-h>"], "hide": "<C-q>", "back": False}}})
     nvim.keys(":Claude<CR>")
@@ -373,6 +384,7 @@ def test_window_keys_work_where_they_are_asked_for(start):
     assert nvim.lua("return require('claude-ide.terminal').is_running()") is True
 
 
+@pytest.mark.every_nvim
 def test_what_is_printed_while_the_person_is_elsewhere_stays_in_sight(start):
     nvim = start()
     nvim.keys(":Claude<CR>")
@@ -383,6 +395,7 @@ def test_what_is_printed_while_the_person_is_elsewhere_stays_in_sight(start):
     nvim.wait_screen("line 199")
 
 
+@pytest.mark.every_nvim
 def test_a_place_scrolled_back_to_survives_hiding(start):
     nvim = start()
     nvim.keys(":Claude<CR>")
@@ -430,6 +443,7 @@ def test_a_paste_elsewhere_is_neovims_own_business(start):
 # ── its end ──
 
 
+@pytest.mark.every_nvim
 def test_a_clean_end_takes_the_window_away(start, cli):
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.keys(":Claude<CR>")
@@ -485,6 +499,7 @@ def test_closing_the_window_by_hand_only_hides_it_and_wiping_the_buffer_ends_it(
     nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
 
 
+@pytest.mark.every_nvim
 def test_a_saved_session_starts_no_cli_of_its_own(start, cli):
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.keys(":Claude<CR>")
@@ -502,6 +517,7 @@ def test_a_saved_session_starts_no_cli_of_its_own(start, cli):
     assert len(cli.starts()) == 1
 
 
+@pytest.mark.every_nvim
 def test_quitting_neovim_is_not_held_up_by_the_cli(start, cli):
     nvim = start()
     nvim.keys(":Claude<CR>")
@@ -679,6 +695,7 @@ def test_a_provider_of_ones_own_is_a_table_of_functions(start):
     assert nvim.lua("return _G.calls") == ["open claude", "hide h", "show h", "focus h", "open claude", "close h"]
 
 
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("event", ["WinNew", "WinEnter"])
 def test_a_plugin_that_takes_the_focus_back_once_does_not_get_what_is_typed(start, event):
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])

@@ -7,6 +7,8 @@ import pytest
 from transcript_files import Transcript, conversation
 from transcript_steps import ENV, NOTICES, go_to, press, show, wait_named, wait_rendered
 
+pytestmark = pytest.mark.dealt
+
 
 @pytest.fixture
 def script(tmp_path):
@@ -49,6 +51,7 @@ def test_what_they_asked_for_opens_at_once_unless_they_have_gone_on(start_nvim, 
     assert nvim.lua("return vim.fn.getbufline('a.txt', 1, '$')") == ["second"]
 
 
+@pytest.mark.every_nvim
 def test_a_conversation_reads_well(start_nvim, script):
     nvim = show(start_nvim, script)
     assert (
@@ -133,6 +136,7 @@ def test_the_cursor_is_at_the_end_and_q_goes_back(start_nvim, script):
     assert nvim.lua("return { vim.wo.winbar, vim.wo.foldmethod, vim.wo.conceallevel }") == ["", "manual", 0]
 
 
+@pytest.mark.every_nvim
 def test_folds_open_and_close_as_in_vim(start_nvim, script):
     nvim = show(start_nvim, script)
     lnum = go_to(nvim, "  Bash make test")
@@ -147,13 +151,14 @@ def test_folds_open_and_close_as_in_vim(start_nvim, script):
     press(nvim, "<CR>", "vim.fn.foldclosed('.') > 0")
 
 
+@pytest.mark.every_nvim
 def test_search_finds_what_is_folded(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.keys("gg/not ok 2<CR>")
     nvim.wait("vim.api.nvim_get_current_line():find('not ok 2', 1, true) and vim.fn.foldclosed('.') == -1")
 
 
-@pytest.mark.dealt
+@pytest.mark.every_nvim
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
@@ -190,6 +195,7 @@ def test_a_motion_with_nowhere_to_go_says_so(start_nvim, script):
     press(nvim, "gg[c", "notices[2] == 'No edit above.'")
 
 
+@pytest.mark.every_nvim
 def test_enter_on_an_edit_shows_the_file_before_and_after(start_nvim, script):
     nvim = show(start_nvim, script)
     lnum = go_to(nvim, "    +for i = 0, n - 1 do")
@@ -213,7 +219,6 @@ def test_enter_on_an_edit_shows_the_file_before_and_after(start_nvim, script):
     )
 
 
-@pytest.mark.dealt
 @pytest.mark.parametrize(
     ("at", "move", "path", "lnum"),
     [
@@ -240,6 +245,7 @@ def test_gf_says_what_is_not_there(start_nvim, script):
     press(nvim, "gf", "notices[1] == 'There is no What.'")
 
 
+@pytest.mark.every_nvim
 def test_a_subagent_is_shown_within_and_in_a_buffer_of_its_own(start_nvim, script):
     nvim = show(start_nvim, script)
     go_to(nvim, "  Agent look around")
@@ -406,6 +412,7 @@ def test_the_keys_are_listed(start_nvim, script):
     press(nvim, "q", "#vim.api.nvim_list_wins() == 1 and vim.bo.filetype == 'claude-transcript'")
 
 
+@pytest.mark.every_nvim
 def test_a_narrow_window_keeps_how_calls_went(start_nvim, script):
     nvim = show(start_nvim, script, init_lua=" vim.o.columns = 140")
     nvim.cmd("vsplit | vertical resize 40")
@@ -455,6 +462,7 @@ def test_edit_reads_it_again(start_nvim, script):
     assert nvim.lua("return vim.fn.foldclosed('.')") > 0
 
 
+@pytest.mark.every_nvim
 def test_a_deleted_buffer_comes_back_with_its_keys(start_nvim, script):
     nvim = show(start_nvim, script)
     before = nvim.lines()
@@ -465,6 +473,7 @@ def test_a_deleted_buffer_comes_back_with_its_keys(start_nvim, script):
     press(nvim, "q", "vim.bo.filetype == ''")
 
 
+@pytest.mark.every_nvim
 def test_the_buffer_has_the_title_for_a_name_and_comes_back_with_a_saved_session(start_nvim, script):
     nvim = show(start_nvim, script)
     name = f"claude://transcript/{script.id}/Fix the parser"
@@ -596,6 +605,7 @@ def test_a_hit_of_a_search_is_gone_to(start_nvim, script):
     nvim.wait("vim.fn.getline(vim.fn.line('.') + 1):find('Ask somebody', 1, true) ~= nil")
 
 
+@pytest.mark.every_nvim
 def test_edits_have_the_two_colours_of_the_unified_layout(start_nvim, script):
     nvim = show(start_nvim, script)
     groups = """
@@ -607,6 +617,7 @@ def test_edits_have_the_two_colours_of_the_unified_layout(start_nvim, script):
     assert "ClaudeDiffAddedLine" in nvim.lua(groups, "^    +for i")
 
 
+@pytest.mark.every_nvim
 def test_markdown_is_coloured_and_one_message_does_not_spill_into_the_next(start_nvim, empty):
     empty.prompt("an open fence:\n```lua\nlocal x = 1")
     empty.reply("# A heading\n\nsome **bold** and `code`")

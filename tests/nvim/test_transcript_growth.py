@@ -6,6 +6,8 @@ import pytest
 
 from harness import live_source
 
+pytestmark = pytest.mark.dealt
+
 PARAGRAPH = "The handler reads the **frame**, checks its length against `MAX_FRAME`, and only then decodes it."
 
 
@@ -96,7 +98,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.dealt
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("name", TEXTS)
 def test_word_by_word_is_the_same_as_at_once(nvim, name):
     text = TEXTS[name]
@@ -120,6 +122,7 @@ def test_word_by_word_is_the_same_as_at_once(nvim, name):
     assert nvim.lua("return live.shown()") == whole
 
 
+@pytest.mark.every_nvim
 def test_the_cursor_and_the_view_stay_unless_they_are_at_the_end(nvim):
     say(nvim, "prompt", "Tell me all")
     say(nvim, "reply", "\n".join(f"line {number}" for number in range(200)))
@@ -137,6 +140,7 @@ def test_the_cursor_and_the_view_stay_unless_they_are_at_the_end(nvim):
     assert nvim.lua("return vim.fn.line('.') == vim.fn.line('$')")
 
 
+@pytest.mark.every_nvim
 def test_words_wait_while_a_selection_or_an_operator_does(nvim):
     say(nvim, "reply", "one\ntwo")
     nvim.keys("ggd")

@@ -4,6 +4,8 @@ import pytest
 from transcript_files import Transcript
 from transcript_steps import show, wait_rendered
 
+pytestmark = pytest.mark.dealt
+
 
 @pytest.fixture
 def script(tmp_path):
@@ -48,6 +50,7 @@ def line(nvim, text):
     return nvim.wait(found, what=f"the call of {text!r}")
 
 
+@pytest.mark.every_nvim
 def test_a_wait_for_permission_is_told_apart(nvim, script):
     call = script.call("Bash", command="make slow")
     script.reply(call)

@@ -4,7 +4,7 @@ import pytest
 
 from harness.nvim import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 NEW = """
 return setmetatable({}, { __index = function(_, key) error("new internals: " .. key) end })
@@ -53,6 +53,7 @@ def diff_call(client, path, text):
     )
 
 
+@pytest.mark.every_nvim
 def test_what_runs_goes_on_when_the_plugin_is_updated_beneath_it(running, installed, connect):
     nvim = running(files={"a.txt": "one\n", "b.txt": "one\n"})
     path = nvim.project / "a.txt"

@@ -4,6 +4,8 @@ ending them."""
 import pytest
 from diff_steps import Diffs
 
+pytestmark = pytest.mark.dealt
+
 # As Snacks.zen does it.
 ZEN = """
 _G.zen = vim.api.nvim_open_win(0, true, { relative = "editor", row = 0, col = 0, width = 60, height = 18 })
