@@ -1,6 +1,6 @@
 // The official MCP SDK as an agent: lists everything, calls every tool. Prints what it got as one line of JSON.
 // usage: node sdk_agent.mjs NODE_MODULES http|ws HOST:PORT/PATH TOKEN CALLS
-// CALLS is JSON: the arguments of each tool, by name.
+// CALLS is JSON: a list of tools, each with its arguments.
 
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ const client = new Client({ name: "sdk-agent", version: "1.0.0" }, { capabilitie
 await client.connect(transport);
 const tools = (await client.listTools()).tools;
 const answers = {};
-for (const [name, args] of Object.entries(JSON.parse(calls))) {
+for (const [name, args] of JSON.parse(calls)) {
   answers[name] = await client.callTool({ name, arguments: args });
 }
 const resources = (await client.listResources()).resources;

@@ -2,23 +2,15 @@
 
 import json
 
+import every_tool
 import pytest
+from e2e_servers import PYRIGHT, RUFF
 
 from harness import PATIENCE
 from harness.cli import call, submitting
-from harness.nvim import ROOT
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
-BIN = ROOT / ".deps" / "node" / "node_modules" / ".bin"
-PYRIGHT = f"""
-vim.api.nvim_create_autocmd("FileType", {{
-  pattern = "python",
-  callback = function(event)
-    vim.lsp.start({{ name = "pyright", cmd = {{ "{BIN / "pyright-langserver"}", "--stdio" }}, root_dir = vim.uv.cwd() }}, {{ bufnr = event.buf }})
-  end,
-}})
-"""
 FILES = {
     "shapes.py": "class Shape:\n    def area(self) -> float:\n        return 0.0\n",
     "main.py": "from shapes import Shape\n\n\ndef total(shapes: list[Shape]) -> float:\n    return sum(s.area() for s in shapes)\n",
@@ -105,38 +97,27 @@ def test_the_model_finds_and_calls_the_tools_of_the_editor(start, mock_api):
     assert "Prefer its tools to text search" in json.dumps(body), "the model is told what they are good for"
 
 
-AREA = {"path": "main.py", "symbol": "area", "line": 5}
-READS = [
-    ("references", AREA, "2 references of `area` in 2 files:"),
-    ("hover", AREA, "(method) def area() -> float"),
-    ("call_hierarchy", {**AREA, "direction": "incoming"}, "1 incoming call of `area`:"),
-    ("symbols", {"query": "Shape"}, "class Shape  class Shape:"),
-    ("outline", {"path": "shapes.py"}, "  method area  2-3"),
-    ("diagnostics", {"path": "main.py"}, "Nothing is wrong in main.py."),
-    ("quickfix", {}, "The quickfix list is empty."),
-    ("code_actions", {"path": "main.py", "line": 1}, ("code action", "nothing to do there")),
-    ("run_test", {"scope": "file", "path": "main.py"}, "Tests of main.py: passed."),
-]
-
-
-def test_the_cli_calls_each_tool_that_changes_nothing(start, mock_api):
-    nvim = start(PYRIGHT)
-    nvim.lua("vim.o.makeprg = 'true'")
-    nvim.wait("#vim.lsp.get_clients({ method = 'textDocument/hover' }) == 1", what="pyright to be ready")
-    for first in range(0, len(READS), 2):
-        calls = [call(f"mcp__nvim__{tool}", **arguments) for tool, arguments, _ in READS[first : first + 2]]
-        ask(nvim, mock_api, " THEN ".join([*calls, f"SAY done {first}"]))
-        wanted = min(first + 2, len(READS))
-        nvim.wait(lambda wanted=wanted: len(tool_results(mock_api)) >= wanted, what=f"{wanted} tools to have answered")
-        nvim.wait_screen(f"● done {first}")
-    for (tool, _, says), text in zip(READS, tool_results(mock_api), strict=True):
-        assert any(words in text for words in ([says] if isinstance(says, str) else says)), (tool, text)
+def test_the_cli_calls_each_tool_that_changes_no_file(start_nvim, cli, mock_api):
+    reads = every_tool.READS
+    nvim = every_tool.start(start_nvim)
+    argv, env = nvim.lua('return { require("claude-ide.terminal.agent_tools").of(false) }')
+    claude = cli(nvim, args=("--ide", *argv, "--allowedTools", "mcp__nvim"), env=env)
+    for first in range(0, len(reads), 3):
+        calls = [call(f"mcp__nvim__{tool}", **arguments) for tool, arguments, _ in reads[first : first + 3]]
+        claude.prompt(" THEN ".join([*calls, f"SAY done {first}"]))
+        claude.wait_screen(f"● done {first}")
+    for (tool, _, says), text in zip(reads, tool_results(mock_api), strict=True):
+        assert says in text, (tool, text)
 
 
 def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_undone(start_nvim, cli, mock_api):
     core = "def add(a: int, b: int) -> int:\n    return a + b\n\n\ndef unused() -> None:\n    pass\n"
-    files = {"core.py": core, "m.py": "from core import add\n\nx = add(1, 2)\n"}
-    nvim = start_nvim(args=["core.py"], files=files, init_lua=PYRIGHT)
+    files = {
+        "core.py": core,
+        "m.py": "from core import add\n\nx = add(1, 2)\n",
+        "untidy.py": "import sys\nimport re\nimport os\nx = [ os.name,re.escape('.') ]\n",
+    }
+    nvim = start_nvim(args=["core.py"], files=files, init_lua=PYRIGHT + RUFF)
     nvim.lua('require("claude-ide").connect()')
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/rename' }) == 1", what="it to rename")
     argv, env = nvim.lua('return { require("claude-ide.terminal.agent_tools").of(false) }')
@@ -155,9 +136,18 @@ def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_
         ("insert_before_symbol", {"symbol": "plus", "text": "ONE = 1"}, "applied"),
         ("insert_after_symbol", {"symbol": "plus", "text": "TWO = 2"}, "applied"),
         ("safe_delete", {"symbol": "unused"}, "applied"),
+        (
+            "code_actions",
+            {"path": "untidy.py", "line": 1, "kind": "quickfix"},
+            "  1: Ruff (F401): Remove unused import",
+        ),
+        ("apply_action", {"path": None, "id": "1"}, "applied, 1 change in 1 file."),
+        ("organize_imports", {"path": "untidy.py"}, "Organize the imports of untidy.py: applied, "),
+        ("format", {"path": "untidy.py"}, "Format untidy.py: applied, "),
     ]
     for number, (tool, arguments, says) in enumerate(steps):
-        claude.prompt(f"{call(f'mcp__nvim__{tool}', path='core.py', **arguments)} THEN SAY step {number}")
+        arguments = {name: value for name, value in {"path": "core.py", **arguments}.items() if value}
+        claude.prompt(f"{call(f'mcp__nvim__{tool}', **arguments)} THEN SAY step {number}")
         claude.wait_screen(f"● step {number}")
         assert says in tool_results(mock_api)[-1]
     assert nvim.lua("return #require('claude-ide.changeset').pending()") == 0
@@ -165,6 +155,8 @@ def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_
     text = (nvim.project / "core.py").read_text()
     assert text.startswith("ONE = 1\ndef plus(a: int, b: int) -> int:\n    return b + a\nTWO = 2\n")
     assert "unused" not in text
+    tidy = 'import os\nimport re\n\nx = [os.name, re.escape(".")]\n'
+    assert (nvim.project / "untidy.py").read_text() == tidy
     for _ in steps:
         nvim.lua("""
           _G.undone = nil
@@ -172,7 +164,7 @@ def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_
           journal.take_back_turn(journal.undoable_turn(), function(results) _G.undone = results end)
         """)
         nvim.wait("undone ~= nil", what="the turn to be taken back")
-        if (nvim.project / "core.py").read_text() == core:
+        if {name: (nvim.project / name).read_text() for name in files} == files:
             break
     assert {name: (nvim.project / name).read_text() for name in files} == files
 

@@ -8,6 +8,9 @@ local METHOD = "textDocument/codeAction"
 ---So many are remembered, of all agents together.
 local MAX_KEPT = 200
 
+---How long a server has to say what is wrong in the file: quick fixes are offered for what it has said.
+local JUDGED_MS = 5000
+
 ---How long a command may go on to send its edits after it has answered.
 local AFTER_MS = 100
 
@@ -43,6 +46,9 @@ function M.offered(task, buf, range, only)
     return {}, why_not
   end
   servers.settle(task, clients)
+  task:await(function(resume)
+    require("claude-ide.diagnostics.fresh").wait({ buf }, JUDGED_MS, resume)
+  end)
   local found, problem = {}, nil ---@type claude-ide.tools.Action[], string?
   for _, client in ipairs(clients) do
     local wanted = range(client)

@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 
 use claude_ide_protocol::mcp::{ListToolsResult, ToolDescription};
 
@@ -65,16 +68,28 @@ impl Toolbox {
 
 fn listing(tools: &[&'static Tool], able: &BTreeSet<String>) -> Arc<RawValue> {
     let listed = tools.iter().filter(|tool| tool.hints.listed == Listed::Always || able.contains(tool.name));
-    // One that could not be written would not empty the list.
-    let list = ListToolsResult { tools: listed.filter_map(|tool| to_raw_value(&describe(tool, able)).ok()).collect() };
+    let list = ListToolsResult { tools: listed.filter_map(|tool| written(tool, able)).collect() };
     to_raw_value(&list).unwrap_or_default().into()
+}
+
+/// One tool as clients read it. A client may refuse the whole list for one schema that is none (the SDKs do), so a tool with such
+/// a schema is left out, and the log says which.
+fn written(tool: &Tool, able: &BTreeSet<String>) -> Option<Box<RawValue>> {
+    let described = describe(tool, able);
+    if described.input_schema.get("type").and_then(Value::as_str) != Some("object")
+        || !described.input_schema.get("properties").is_none_or(Value::is_object)
+    {
+        tracing::error!(tool = tool.name, "not listed: its schema is no object with properties");
+        return None;
+    }
+    to_raw_value(&described).inspect_err(|error| tracing::error!(tool = tool.name, %error, "not listed")).ok()
 }
 
 fn describe(tool: &Tool, able: &BTreeSet<String>) -> ToolDescription {
     let mut input_schema = (tool.schema)();
     if let Listed::WhenAbleInPart { argument, words } = tool.hints.listed {
         let choices = input_schema.pointer_mut(&format!("/properties/{argument}/enum"));
-        if let Some(choices) = choices.and_then(serde_json::Value::as_array_mut) {
+        if let Some(choices) = choices.and_then(Value::as_array_mut) {
             let cannot = |word: &str| words.contains(&word) && !able.contains(&format!("{}.{word}", tool.name));
             choices.retain(|choice| !choice.as_str().is_some_and(cannot));
         }
@@ -93,10 +108,9 @@ fn describe(tool: &Tool, able: &BTreeSet<String>) -> ToolDescription {
 mod tests {
     use std::path::Path;
 
-    use serde_json::Value;
-
     use super::*;
-    use crate::tools::{TOOLS, Work, nvim};
+    use crate::tools::{Hints, TOOLS, Work, no_arguments, nvim};
+    use claude_ide_protocol::mcp::CallToolResult;
 
     fn all() -> Toolbox {
         Toolbox::new(&TOOLS, &BTreeSet::new())
@@ -160,6 +174,53 @@ mod tests {
         assert_eq!(scopes(&[]), None);
         assert_eq!(scopes(&["run_test"]), Some(serde_json::json!(["file", "last"])));
         assert_eq!(scopes(&["run_test", "run_test.nearest"]), Some(serde_json::json!(["nearest", "file", "last"])));
+    }
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Log {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    /// A tool whose schema is what a mistake makes it.
+    fn with_schema(name: &'static str, schema: fn() -> Value) -> &'static Tool {
+        let work = Work::Answer(|_, _| Ok(CallToolResult::text(String::new())));
+        Box::leak(Box::new(Tool { name, description: "", schema, hints: Hints::NONE, work }))
+    }
+
+    #[test]
+    fn one_bad_schema_does_not_empty_the_list() {
+        let tools = [
+            with_schema("good", no_arguments),
+            with_schema("null", || Value::Null),
+            with_schema("list", || serde_json::json!([{ "type": "object" }])),
+            with_schema("text", || serde_json::json!({ "type": "string" })),
+            with_schema("odd", || serde_json::json!({ "type": "object", "properties": ["path"] })),
+            with_schema("also_good", || serde_json::json!({ "type": "object" })),
+        ];
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        let toolbox = tracing::subscriber::with_default(subscriber, || Toolbox::new(&tools, &BTreeSet::new()));
+        assert_eq!(names(&toolbox), ["good", "also_good"]);
+        let said = log.text();
+        for bad in ["null", "list", "text", "odd"] {
+            assert!(said.contains(&format!("tool=\"{bad}\"")), "{said}");
+        }
+        assert!(!said.contains("good"), "{said}");
     }
 
     #[test]
