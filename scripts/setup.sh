@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what development, tests and the demo need into .deps/, each tool once and with its version pinned.
-#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | chromium | lint | demo | newest]...
+#   setup.sh [all | venv | cli | agent | node | nvims | nvim-VERSION | chromium | lint | demo | newest | serena]...
 # Touches nothing outside .deps/ and needs no root. Deleting .deps/ undoes it.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
@@ -10,6 +10,7 @@ newest_claude_code=2.1.330 # not in `all`: the same tests once more, by hand
 mcp_sdk=1.32.2
 ws=8.23.0
 claude_agent_acp=0.100.0
+serena=2.1.0 # not in `all`: `make bench` measures ours beside it
 pyright=1.1.414
 typescript=5.9.3
 typescript_language_server=6.0.2
@@ -96,6 +97,13 @@ newest_install() {
   echo '{ "private": true }' >"$deps/newest/package.json"
   npm install --prefix "$deps/newest" --save-exact --no-audit --no-fund --no-update-notifier --loglevel=error \
     "@anthropic-ai/claude-code@$newest_claude_code" >/dev/null
+}
+serena() { once serena "$serena" serena_install; }
+serena_install() {
+  need python3 "3.11 or newer"
+  rm -rf "$deps/serena"
+  python3 -m venv "$deps/serena"
+  "$deps/serena/bin/python" -m pip install --quiet --disable-pip-version-check "serena-agent==$serena"
 }
 node() {
   node_package mcp-sdk "$mcp_sdk, ws $ws" "@modelcontextprotocol/sdk@$mcp_sdk" "ws@$ws"
@@ -263,7 +271,7 @@ case ${1:-all} in
 esac
 for part in "$@"; do
   case $part in
-    venv | cli | agent | node | nvims | chromium | lint | demo | newest) "$part" ;;
+    venv | cli | agent | node | nvims | chromium | lint | demo | newest | serena) "$part" ;;
     nvim-*) venv && nvim "${part#nvim-}" ;;
     *) die "there is no part '$part'" ;;
   esac

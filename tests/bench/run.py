@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import chat, diffs, editor, journal, notebook, sessions, tools, transcript, web, wire  # noqa: E402
+from bench import beside, chat, diffs, editor, journal, notebook, sessions, tools, transcript, web, wire  # noqa: E402
 from harness.nvim import VERSIONS  # noqa: E402
 
 # The machine's other work comes and goes; what the code takes is what is left when it is gone.
@@ -51,6 +51,8 @@ def main() -> int:
         handlers,
         tools_of_agents,
         tools_that_write,
+        tokens_of_tools,
+        tools_beside_others,
         journal_of_turns,
         reading,
         served,
@@ -165,6 +167,18 @@ def tools_that_write(directory: Path, version: str):
     for name in runs[0]:
         limit = 100 if "20,000" in name else 16
         yield at_most(f"{name}: longest stop", min(run[name] for run in runs), limit, "ms")
+
+
+def tokens_of_tools(directory: Path, version: str):
+    """What each tool of agents costs a model: to know of it, and its answer in a small project."""
+    for row in beside.costs(directory, version):
+        yield Row(*row)
+
+
+def tools_beside_others(directory: Path, version: str):
+    """The same tasks by our tools, by the CLI's own LSP tool and by Serena's."""
+    for row in beside.compare(directory, version, RUNS):
+        yield Row(*row)
 
 
 def pipeline(directory: Path, version: str):
