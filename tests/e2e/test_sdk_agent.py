@@ -8,8 +8,6 @@ from pathlib import Path
 import every_tool
 import pytest
 from jsonschema import Draft202012Validator
-from mcp import ClientSession
-from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 from harness.nvim import ROOT
 
@@ -60,6 +58,9 @@ def test_the_typescript_sdk(access, kind):
 
 
 def test_the_python_sdk(access):
+    from mcp import ClientSession  # here, for it takes every worker a second to load
+    from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
     async def talk():
         headers = {"Authorization": f"Bearer {access['token']}"}
         async with (

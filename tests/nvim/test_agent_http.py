@@ -7,8 +7,6 @@ import socket
 
 import pytest
 from fake_lsp import LSP
-from mcp import ClientSession
-from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 pytestmark = pytest.mark.dealt
 
@@ -135,6 +133,9 @@ def test_progress_is_told_as_events_where_they_are_taken(start_nvim):
 
 def test_the_sdk_hears_of_progress_and_cancels(start_nvim):
     """The official SDK's own client of streamable HTTP."""
+    from mcp import ClientSession  # here, for it takes every worker a second to load
+    from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
     held = LSP + HELD.replace('"held", {', '"held", { slow_start = "held",', 1)
     nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=held)
     nvim.lua('require("claude-ide").connect()')
