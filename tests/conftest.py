@@ -27,7 +27,11 @@ _clis = pytest.StashKey[list[Cli]]()
 
 def pytest_addoption(parser):
     parser.addoption("--nvim", action="append", choices=VERSIONS, help="run only on this Neovim (may be repeated)")
-    parser.addoption("--fast", action="store_true", help="the first case of each test that is not slow, on one Neovim")
+    parser.addoption(
+        "--fast",
+        action="store_true",
+        help="without the CLI: the first case of each test that is not slow, on one Neovim",
+    )
     parser.addoption("--update-screens", action="store_true", help="record the screens of tests/nvim/screens anew")
 
 
@@ -54,7 +58,8 @@ def pytest_collection_modifyitems(config, items):
 def _all_but_the_fast(items):
     first = {}
     for item in items:
-        if not item.get_closest_marker("slow"):
+        runs_the_cli = "mock_api" in item.fixturenames  # which takes a second to start
+        if not runs_the_cli and not item.get_closest_marker("slow"):
             first.setdefault((item.path, getattr(item, "originalname", item.name)), item)
     return set(items) - set(first.values())
 

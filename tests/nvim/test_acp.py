@@ -89,6 +89,7 @@ def test_an_agent_that_dies_says_why_and_goes_on_where_it_was(begin, tmp_path):
     assert read(tmp_path, "session/resume")[0]["sessionId"] == "one"
 
 
+@pytest.mark.slow
 def test_an_agent_that_hangs_is_told_of_and_restarted(begin):
     nvim = begin(setup={"deaf": True}, patience=300)
     say(nvim, "SAY busy\nHANG")
@@ -133,6 +134,7 @@ def test_a_program_that_is_not_there_is_a_clear_sentence(start_nvim):
         assert words in said, said
 
 
+@pytest.mark.slow
 def test_a_message_of_10_mb_holds_nobody_up(begin):
     nvim = begin()
     wait_idle(nvim)

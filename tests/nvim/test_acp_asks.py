@@ -90,6 +90,7 @@ def test_an_interrupt_answers_what_is_asked(begin):
     assert nvim.lua("return #require('claude-ide.decisions').pending()") == 0
 
 
+@pytest.mark.slow
 def test_what_the_agent_takes_back_is_gone_from_the_screen(begin, tmp_path):
     nvim = begin()
     asked = permission(title="rm -rf build").replace("REQUEST", "SEND")
@@ -160,6 +161,7 @@ def test_line_ends_stay_as_the_file_has_them(begin, tmp_path):
         wait_idle(nvim)
 
 
+@pytest.mark.slow
 def test_files_are_read_as_the_person_sees_them(begin, tmp_path):
     nvim = begin(files={"a.txt": "one\ntwo\nthree\n", ".env": "SECRET=1\n", "kept.txt": "SECRET\n"})
     project = tmp_path / "project"
@@ -180,6 +182,7 @@ def test_files_are_read_as_the_person_sees_them(begin, tmp_path):
     assert "withheld" in secret["message"] and gone["code"] == -32002 and relative["code"] == -32602
 
 
+@pytest.mark.slow
 def test_commands_run_in_terminals(begin):
     nvim = begin()
     lines = [
@@ -213,6 +216,7 @@ def test_commands_run_in_terminals(begin):
     assert terminals >= 3
 
 
+@pytest.mark.slow
 def test_a_command_of_an_agent_leaves_the_person_where_they_are(begin):
     nvim = begin()
     nvim.cmd("autocmd TermOpen * let g:opened = 1 | startinsert")
@@ -221,6 +225,7 @@ def test_a_command_of_an_agent_leaves_the_person_where_they_are(begin):
     assert nvim.lua("return { vim.g.opened or 0, vim.api.nvim_get_mode().mode, vim.o.eventignore }") == [0, "n", ""]
 
 
+@pytest.mark.slow
 def test_the_reason_of_a_rejection_reaches_the_agent(begin, tmp_path):
     nvim = begin(files={"a.txt": "one\n"})
     path = tmp_path / "project/a.txt"
@@ -237,6 +242,7 @@ def test_the_reason_of_a_rejection_reaches_the_agent(begin, tmp_path):
     assert wait_answers(nvim, 2)[1] == {"outcome": {"outcome": "selected", "optionId": "no"}}
 
 
+@pytest.mark.slow
 def test_what_was_accepted_ends_with_its_turn(begin, tmp_path):
     nvim = begin(files={"a.txt": "one\n"})
     path = tmp_path / "project/a.txt"
@@ -251,6 +257,7 @@ def test_what_was_accepted_ends_with_its_turn(begin, tmp_path):
     assert path.read_text() == "one\n"
 
 
+@pytest.mark.slow
 def test_a_form_is_filled_in(begin):
     nvim = begin()
     schema = {

@@ -131,6 +131,7 @@ def test_progress_is_told_as_events_where_they_are_taken(start_nvim):
     connection.close()
 
 
+@pytest.mark.slow
 def test_the_sdk_hears_of_progress_and_cancels(start_nvim):
     """The official SDK's own client of streamable HTTP."""
     from mcp import ClientSession  # here, for it takes every worker a second to load

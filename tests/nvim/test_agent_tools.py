@@ -369,6 +369,7 @@ def test_a_call_that_waits_for_long_goes_on_telling(start_nvim, connect_agent):
     assert agent.call_result(call)[0].startswith("2 references of `area`:")
 
 
+@pytest.mark.slow
 def test_no_answer_is_longer_than_the_cli_takes(start_nvim, connect_agent):
     """Over 25,000 tokens an answer is an error for the model: however much a server says, ours has 2,000 or so."""
     long_word = '("x"):rep(300 * 1000)'

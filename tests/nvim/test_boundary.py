@@ -41,6 +41,7 @@ local odd = {
 """
 
 
+@pytest.mark.slow
 def test_answers_odd_arguments_with_nil_and_a_message(nvim):
     """Each function, each position, each kind of value: an error that crossed would end Neovim."""
     answered = nvim.lua(
@@ -158,6 +159,7 @@ def test_takes_events_in_a_coroutine(nvim, connect):
     assert nvim.lua("return name") == "get_open_editors"
 
 
+@pytest.mark.slow
 @pytest.mark.every_nvim
 def test_a_failing_finalizer_of_another_plugin_does_not_end_neovim(nvim):
     """Any push of a value may run the garbage collector, and that may run anybody's `__gc`."""
@@ -287,6 +289,7 @@ def test_a_library_that_was_written_in_part_does_not_end_neovim(nvim, plugin_cop
     assert nvim.lua('return require("claude-ide.native").load() ~= nil')
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "darwin", reason="writes an ELF header")
 @pytest.mark.one_nvim
 def test_explains_a_library_for_another_processor(nvim, plugin_copy, copied_library):

@@ -200,6 +200,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 def test_what_no_edit_touches_stays_byte_for_byte(sets):
     sets = sets()
     for opened in (False, True):

@@ -88,6 +88,7 @@ def test_what_is_to_be_asked_each_time_cannot_be_allowed_for_ever(asked, said):
     assert "updatedPermissions" not in answer(nvim)
 
 
+@pytest.mark.slow
 def test_a_rule_for_ever_is_the_agents_own_suggestion(asked):
     nvim = asked(permission_suggestions=[RULE])
     nvim.lua("vim.ui.select = function(items, options, done) done(items[1], 1) end")

@@ -96,6 +96,7 @@ def test_a_stream_that_was_cut_is_void_and_the_retry_is_told(begin_chat):
     assert "retry 1/10" in "\n".join(nvim.screen())
 
 
+@pytest.mark.slow
 def test_much_text_arrives_whole_in_rows_that_stay_short(begin_chat):
     nvim = begin_chat("much 20000")
     wait_idle(nvim)
@@ -125,6 +126,7 @@ def test_what_is_sent_while_it_works_and_never_taken_is_given_back(begin_chat):
     assert nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)") == ["die"]
 
 
+@pytest.mark.slow
 def test_a_hidden_prompt_keeps_its_text_and_quitting_keeps_it_for_the_next(begin_chat, start_nvim, tmp_path):
     nvim = begin_chat("hello")
     wait_idle(nvim)

@@ -44,6 +44,7 @@ def test_setup_wins_over_the_global_variable_which_wins_over_the_defaults(start_
     assert config(nvim, "server.handshake_timeout_ms") == 5000
 
 
+@pytest.mark.slow
 def test_the_global_variable_may_be_a_function(start_nvim):
     nvim = start_nvim(opts=None, init_lua="vim.g.claude_ide = function() return { terminal = { side = 'left' } } end")
     assert config(nvim, "terminal.side") == "left"

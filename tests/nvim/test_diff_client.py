@@ -79,6 +79,7 @@ def test_the_terminal_answers_first(nvim, connect):
     assert Diffs(nvim).screen_state() == before
 
 
+@pytest.mark.slow
 def test_a_diff_that_vanishes_says_why(nvim, connect):
     client = connect(nvim)
     for ends, why in {

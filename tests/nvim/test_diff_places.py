@@ -374,6 +374,7 @@ return win and { win, vim.api.nvim_win_get_position(win), vim.api.nvim_win_get_w
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("from_terminal", [False, True], ids=["from the file", "from the terminal"])
 def test_the_terminal_of_claude_stays_in_sight_beside_a_diff(start_nvim, tmp_path, from_terminal):
     cli = FakeCli(tmp_path)

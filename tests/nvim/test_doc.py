@@ -110,6 +110,7 @@ def test_every_subcommand_option_and_function_is_in_the_help(start_nvim):
     assert set(names) <= set(TAG.findall(prose()))
 
 
+@pytest.mark.slow
 @pytest.mark.one_nvim
 def test_every_highlight_group_and_every_plug_is_named(start_nvim):
     """Also those that only a transcript, a review or a diff defines: as the sources have them."""

@@ -24,6 +24,7 @@ def test_types_keys_and_sees_the_screen(nvim):
     assert nvim.mode() == "n"
 
 
+@pytest.mark.slow
 def test_the_screen_is_the_one_that_pyte_draws():
     rng = random.Random("screen")
     pieces = [

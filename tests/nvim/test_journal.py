@@ -367,6 +367,7 @@ def test_the_journal_adds_little_to_an_answer(claude):
     assert took < 10  # 2 ms and less where nothing else runs
 
 
+@pytest.mark.slow
 def test_old_texts_go_to_a_private_folder_and_with_neovim(claude):
     nvim = claude.nvim
     nvim.lua("""

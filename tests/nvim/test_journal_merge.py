@@ -225,6 +225,7 @@ return seen
 """
 
 
+@pytest.mark.slow
 def test_undoing_turn_after_turn_gives_each_text_before(nvim):
     for seed in range(int(nvim.version[2:]) % 3, 81, 3):  # each Neovim takes a third of them
         chance = random.Random(seed)

@@ -270,6 +270,7 @@ def test_a_transcript_that_is_only_begun_with_the_first_prompt_is_found(start_nv
     claude.wait(a_txt=(1, 1))
 
 
+@pytest.mark.slow
 def test_each_edit_of_a_long_turn_is_asked_for_once(claude):
     claude.nvim.lua("""
       asked = { edit_texts = 0, bytes = 0 }

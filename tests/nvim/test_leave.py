@@ -1,5 +1,6 @@
 """Leaving Neovim: what is ours is in no saved session, and what a session brought of ours goes."""
 
+import pytest
 from diff_steps import Diffs
 from review_steps import review, turn
 from transcript_files import conversation
@@ -63,6 +64,7 @@ def test_the_terminal_is_in_no_session(start_nvim, tmp_path):
     assert "claude" not in saved.replace(str(nvim.project), "")
 
 
+@pytest.mark.slow
 def test_nothing_of_ours_is_in_the_session_of_one_who_came_before_us(start_nvim, connect, tmp_path):
     script = conversation(tmp_path / "home", tmp_path / "project")
     nvim = start_nvim(

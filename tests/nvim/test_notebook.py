@@ -13,7 +13,7 @@ from kernel_steps import ENVIRONMENT, FIND, KERNEL, LOOK, Code, alive, failed, p
 from harness import PATIENCE
 from harness.client import RpcError, ToolError
 
-pytestmark = pytest.mark.dealt
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from kernel_steps import ENVIRONMENT, FIND, KERNEL, LOOK, Code, alive, failed, p
 
 from harness import PATIENCE
 
-pytestmark = pytest.mark.dealt
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 PYTHON = ENVIRONMENT / "bin" / "python"
 

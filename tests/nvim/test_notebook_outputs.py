@@ -10,7 +10,7 @@ from kernel_steps import ENVIRONMENT
 from harness import PATIENCE
 from harness.client import ToolError
 
-pytestmark = pytest.mark.dealt
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 CELLS = [
     ("markdown", "# Title\nüß"),

@@ -97,6 +97,7 @@ def test_what_is_typed_in_the_review_is_the_persons(changed):
     changed.wait(lambda: windows(changed)[1]["lines"][-1] == "mine", what="the line on both sides")
 
 
+@pytest.mark.slow
 def test_in_the_list_the_keys_are_for_the_file_and_go_on(changed):
     review(changed)
     changed.keys("<C-w>t")
@@ -174,6 +175,7 @@ def test_nothing_to_review_is_said(start_nvim, connect):
     assert "Nothing to undo" in nvim.lua("return notices[#notices]")
 
 
+@pytest.mark.slow
 def test_reviewed_changes_are_there_when_all_of_the_turn_is_asked_for(changed):
     changed.lua(
         "for _, change in ipairs(require('claude-ide.review').changes()) do "
@@ -216,6 +218,7 @@ def test_what_was_opened_only_for_the_review_is_not_listed(changed):
     assert changed.lua("return vim.fn.getcompletion('', 'buffer')") == ["a.txt"]
 
 
+@pytest.mark.slow
 def test_a_map_of_the_person_is_there_again_afterwards(changed):
     changed.lua("vim.keymap.set('n', 'ga', 'yy', { buffer = true, desc = 'mine' })")
     review(changed)
@@ -225,6 +228,7 @@ def test_a_map_of_the_person_is_there_again_afterwards(changed):
     assert changed.lua("return vim.fn.maparg('dx', 'n')") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.every_nvim
 def test_in_other_windows_of_the_file_keys_do_what_they_did(changed):
     changed.lua("""
@@ -255,6 +259,7 @@ def test_a_map_that_others_make_during_the_review_stays(changed):
     assert changed.lua("return vim.fn.maparg(']c', 'n', false, true).desc") == "of a plugin"
 
 
+@pytest.mark.slow
 @pytest.mark.every_nvim
 def test_with_nohidden_unsaved_edits_go_along_from_file_to_file(changed):
     changed.lua("vim.o.hidden = false")
@@ -293,6 +298,7 @@ def test_a_file_that_the_person_changes_in_the_review_becomes_theirs(changed):
     assert changed.lua("return vim.bo[vim.fn.bufnr('b.txt')].modified")
 
 
+@pytest.mark.slow
 def test_closing_the_only_tab_leaves_the_file(changed):
     review(changed)
     changed.keys(":tabonly<CR>")
@@ -302,6 +308,7 @@ def test_closing_the_only_tab_leaves_the_file(changed):
     assert changed.lua("return { vim.wo.diff, vim.wo.winfixbuf, vim.wo.winbar }") == [False, False, ""]
 
 
+@pytest.mark.slow
 def test_a_turn_that_comes_during_the_review_joins_the_list(start_nvim, connect):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B}, init_lua=NOTICES)
     client = connect(nvim)

@@ -89,6 +89,7 @@ def test_empty_files_are_reviewed_and_undone(nvim):
     assert not (nvim.project / "__init__.py").exists()
 
 
+@pytest.mark.slow
 def test_a_moved_file_is_one_matter(nvim):
     going = Turn(nvim, nvim.client)
     going.edit("b.txt", None)

@@ -120,6 +120,7 @@ def test_what_is_typed_is_drawn(start_nvim, connect):
     nvim.wait(lambda: rows(nvim)[1:4] == ["Xone", "two", "TWO"], what="the drawing to follow")
 
 
+@pytest.mark.slow
 @pytest.mark.every_nvim
 def test_do_takes_a_change_back_in_every_layout(start_nvim, connect):
     for layout in LAYOUTS:
@@ -152,6 +153,7 @@ def test_keys_of_the_persons_own_are_back_after_the_unified_layout(start_nvim, c
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_long_file_is_drawn_and_leaves_as_it_came(start_nvim, connect, layout):
     old = "".join(f"line {i}\n" for i in range(50_000))

@@ -24,6 +24,7 @@ def waits_for_nothing(nvim):
     return not any("ENTER" in line or "-- More --" in line for line in nvim.screen())
 
 
+@pytest.mark.slow
 @pytest.mark.every_nvim
 def test_undo_ends_without_a_further_key(nvim, connect):
     going = Turn(nvim, connect(nvim))

@@ -35,6 +35,7 @@ def scopes(agent):
     return tool["inputSchema"]["properties"]["scope"]["enum"]
 
 
+@pytest.mark.slow
 def test_the_nearest_test_is_run_alone_by_a_runner_that_is_known(start_nvim, connect_agent):
     nvim = start_nvim(args=["test_a.py"], files=PYTEST_FILES, init_lua=LSP + SYMBOLS)
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")

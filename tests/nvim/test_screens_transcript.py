@@ -24,6 +24,7 @@ def test_a_conversation(nvim, screen):  # noqa: F811
     screen("transcript").check(nvim, "A transcript: thinking and calls are folded, the edit is not.")
 
 
+@pytest.mark.slow
 def test_a_subagent_within_it(nvim, screen):  # noqa: F811
     nvim.keys("[mzoj<CR>zt")
     nvim.wait_screen("Subagent Explore · 3 messages")

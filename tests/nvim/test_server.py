@@ -153,6 +153,7 @@ def test_locks_that_are_not_ours_are_left_alone(start_nvim):
     assert sorted(path.name for path in lock_paths(nvim)) == ["4711.lock", "4712.lock"]
 
 
+@pytest.mark.slow
 def test_two_neovims_serve_at_once(start_nvim, connect):
     first, second = start_nvim(), start_nvim()
     first.lua(START)

@@ -272,6 +272,7 @@ def test_nothing_found_is_said_and_no_window_opens(start_nvim, sessions, project
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
 
 
+@pytest.mark.slow
 def test_a_search_ends_at_a_thousand_hits_and_says_so(start_nvim, sessions, project):
     sessions.write(project, *[(f"needle {number}", "ok") for number in range(1100)])
     nvim = start_nvim(init_lua=SETUP)

@@ -457,6 +457,7 @@ def test_a_clean_end_takes_the_window_away(start, cli):
     nvim.wait(lambda: len(cli.starts()) == 2, what="a new start")
 
 
+@pytest.mark.slow
 def test_after_an_error_the_last_words_stay_until_the_next_start(start, cli):
     nvim = start()
     nvim.keys(":Claude<CR>")

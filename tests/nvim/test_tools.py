@@ -585,6 +585,7 @@ def test_nobody_to_format_is_said(formatting):
     assert nvim.path.read_text() == "def one(): pass\n"
 
 
+@pytest.mark.slow
 def test_a_formatter_that_never_answers_is_given_up(formatting):
     nvim = formatting("fake.start('fake', { format = 'never' })")
     assert "took too long" in run(nvim, "reformat_file", file_path=str(nvim.path))

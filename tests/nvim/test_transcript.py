@@ -20,6 +20,7 @@ def empty(tmp_path):
     return Transcript(tmp_path / "home", tmp_path / "project")
 
 
+@pytest.mark.slow
 def test_what_they_asked_for_opens_at_once_unless_they_have_gone_on(start_nvim, script):
     nvim = start_nvim(env=ENV, init_lua=NOTICES, args=["a.txt"], files={"a.txt": "first\nsecond\n"})
     nvim.lua(
@@ -421,6 +422,7 @@ def test_a_narrow_window_keeps_how_calls_went(start_nvim, script):
     nvim.wait_screen(re.compile(r"^  Bash for i in 1 2; do .*…  ok   2 min│", re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_the_same_transcript_has_one_buffer_and_several_can_be_open(start_nvim, script, tmp_path):
     other = Transcript(tmp_path / "home", tmp_path / "project", "99999999-2222-4333-8444-555555555555")
     other.prompt("Another one")
@@ -473,6 +475,7 @@ def test_a_deleted_buffer_comes_back_with_its_keys(start_nvim, script):
     press(nvim, "q", "vim.bo.filetype == ''")
 
 
+@pytest.mark.slow
 @pytest.mark.every_nvim
 def test_the_buffer_has_the_title_for_a_name_and_comes_back_with_a_saved_session(start_nvim, script):
     nvim = show(start_nvim, script)
@@ -553,6 +556,7 @@ def test_without_an_id_the_newest_session_is_shown(start_nvim, script):
     nvim.wait_screen("see src/parser.lua:3")
 
 
+@pytest.mark.slow
 def test_without_an_id_that_of_the_terminal_comes_before_another_clients(start_nvim, connect, script, sessions):
     """Although the other one was connected first and written to last."""
     other = Transcript(script.path.parents[3], script.cwd, "99999999-2222-4333-8444-555555555555")

@@ -34,6 +34,7 @@ def test_a_word_at_the_end_of_2000_lines_sets_one_line(nvim):
     assert nvim.lua("return live.asked") == asked, "the message is not read again"
 
 
+@pytest.mark.slow
 def test_a_word_is_coloured_with_its_paragraph_alone(nvim):
     say(nvim, "reply", "\n\n".join([PARAGRAPH * 20] * 25))
     nvim.lua("""
@@ -98,6 +99,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("name", TEXTS)
 def test_word_by_word_is_the_same_as_at_once(nvim, name):
@@ -161,6 +163,7 @@ def test_a_word_that_was_missed_is_there_with_the_next(nvim):
     nvim.wait(lambda: nvim.lines() == ["Claude", "one two three", ""])
 
 
+@pytest.mark.slow
 @pytest.mark.one_nvim
 def test_5000_messages_cost_as_much_each_as_the_first_ones(nvim):
     """Counts what Lua does, not how long it takes."""

@@ -73,6 +73,7 @@ def test_a_search_that_an_operator_or_a_selection_waits_for(start_nvim, script, 
     nvim.wait(lambda: "    slow" in nvim.lines(), what="the result, in the end")
 
 
+@pytest.mark.slow
 def test_an_operator_takes_a_motion_over_what_is_not_text_yet(start_nvim, tmp_path):
     """The lines that a motion brings above the cursor do not move its beginning."""
     script = Transcript(tmp_path / "home", tmp_path / "project")

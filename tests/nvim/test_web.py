@@ -186,6 +186,7 @@ def test_leaving_neovim_is_quick_while_somebody_reads(serve, sessions, project):
                 socket.recv(timeout=LONG)
 
 
+@pytest.mark.slow
 def test_the_client_of_the_seed_reads_one_tree_and_knows_who_works(serve, sessions, project):
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
     id = sessions.write(project, ("List it", [call], {"t1": "total 48"}), ("And?", "Done."))

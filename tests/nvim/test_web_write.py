@@ -1,7 +1,5 @@
 """Messages from a page: to whom they go, when, and why not. The CLI is a stand-in, its state a record that the test writes."""
 
-import time
-
 import pytest
 
 from harness.fake_cli import FakeCli
@@ -63,15 +61,45 @@ def inside(begin, fake, sessions, project):
 
         fake.show(PROMPT.format(""))
         state("idle")
+        nvim.lua(COUNT_LOOKS)
         return nvim, site, session, state
 
     return inside
 
 
-def still(fake, before=b""):
-    """What must not happen has not, a while later."""
-    time.sleep(0.5)
-    assert fake.typed() == before
+MARK = b"<mark>"
+COUNT_LOOKS = """
+local route, of = require("claude-ide.web.route"), require("claude-ide.web.route").of
+_G.looks = 0
+route.of = function(...) looks = looks + 1 return of(...) end
+"""
+SEND_MARK = """
+local mark = ...
+vim.schedule(function()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.bo[buf].buftype == "terminal" then vim.api.nvim_chan_send(vim.bo[buf].channel, mark) end
+  end
+end)
+"""
+
+
+def typed(fake):
+    """What was typed besides our marks."""
+    return fake.typed().replace(MARK, b"")
+
+
+def still(nvim, fake, waits=True):
+    """Nothing was typed: a mark of ours, sent later to the same terminal, is all that has come.
+
+    For a message that `waits`, Neovim has looked three times more whether it may be typed.
+    """
+    if waits:
+        looked = nvim.lua("return looks")
+        nvim.wait(f"looks > {looked + 2}", what="Neovim to look whether it may type")
+    marks = fake.typed().count(MARK)
+    nvim.lua(SEND_MARK, MARK)
+    nvim.wait(lambda: fake.typed().count(MARK) > marks, what="the mark to be typed")
+    assert typed(fake) == b""
 
 
 def test_a_message_is_typed_into_the_terminal_and_acknowledged_with_its_line(inside, fake, sessions, project):
@@ -93,7 +121,7 @@ def test_it_waits_while_claude_works_or_asks_and_while_somebody_types(inside, fa
             state(status)
             reader.say(type="user_message", id=status, content=status)
             assert reader.until({"type": "queued", "id": status})["position"] == 1
-            still(fake)
+            still(nvim, fake)
             reader.say(type="cancel_message", id=status)
             assert reader.until({"type": "unqueued", "id": status})["reason"] == "cancelled"
         state("idle")
@@ -101,10 +129,10 @@ def test_it_waits_while_claude_works_or_asks_and_while_somebody_types(inside, fa
         nvim.wait_screen("half a sen")
         reader.say(type="user_message", id="m", content="wait for me")
         reader.until({"type": "queued", "id": "m"})
-        still(fake)
+        still(nvim, fake)
         fake.show(PROMPT.format(""))
         reader.until({"type": "sent", "id": "m"})
-        nvim.wait(lambda: fake.typed() == pasted("wait for me"), what="what is typed")
+        nvim.wait(lambda: typed(fake) == pasted("wait for me"), what="what is typed")
 
 
 def test_it_waits_while_no_prompt_is_on_the_screen(inside, fake):
@@ -114,7 +142,7 @@ def test_it_waits_while_no_prompt_is_on_the_screen(inside, fake):
     with site.read(session) as reader:
         reader.say(type="user_message", id="m", content="yes")
         reader.until({"type": "queued", "id": "m"})
-        still(fake)
+        still(nvim, fake)
 
 
 def test_one_that_runs_elsewhere_is_never_written_to_nor_started_again(begin, fake, sessions, project):
@@ -194,7 +222,7 @@ def test_commands_are_typed_only_where_they_are_allowed(inside, fake):
     with site.read(session) as reader:
         reader.say(type="user_message", id="m", content="/clear")
         assert reader.until({"type": "error"})["reason"] == "commands are not allowed: web.commands is false"
-        still(fake)
+        still(nvim, fake, waits=False)
 
 
 def test_a_command_is_typed_as_it_is(inside, fake):
@@ -217,7 +245,7 @@ def test_nothing_is_written_unless_the_options_say_so(inside, fake):
             "reason": "only reading is allowed: web.write is false",
             "id": "m",
         }
-        still(fake)
+        still(nvim, fake, waits=False)
 
 
 def test_what_a_client_wrote_is_not_delivered_once_nothing_is_served(start_nvim):

@@ -1,5 +1,6 @@
 """Plugins that write the winbar of every window again and again do not win in windows of ours, and have theirs back afterwards."""
 
+import pytest
 from diff_steps import Diffs
 from review_steps import A_CLAUDE, NOTICES, A, turn, windows
 
@@ -40,6 +41,7 @@ def wait_ours(nvim, *words):
     nvim.terminal.wait(lambda: "THEIRS" not in nvim.terminal.text(), what="nothing of theirs on the screen")
 
 
+@pytest.mark.slow
 def test_a_diff_has_its_own_line_in_every_layout(start_nvim):
     nvim = start_nvim(["a.txt"], opts={"diff": {"layout": "vertical"}}, files={"a.txt": A}, init_lua=OTHERS)
     nvim.wait_screen("THEIRS")
@@ -74,6 +76,7 @@ def test_a_diff_among_the_persons_windows_leaves_theirs_alone(start_nvim):
     nvim.wait(lambda: nvim.lua(BARS) == ["THEIRS 1"])
 
 
+@pytest.mark.slow
 def test_a_review_has_its_own_lines_and_the_file_has_theirs_afterwards(start_nvim, connect):
     nvim = start_nvim(["a.txt"], opts={"diff": {"layout": "vertical"}}, files={"a.txt": A}, init_lua=OTHERS + NOTICES)
     turn(nvim, connect(nvim), a_txt=A_CLAUDE)
