@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs all tests; the first part that fails ends the run. Arguments go to pytest:  scripts/test.sh -k diff --nvim 0.11
-# `--fast` alone is the inner loop: unit tests of Rust, one case of each test that is not slow, one Neovim.
+# `--fast` alone is the inner loop: unit tests of Rust; one case of the first tests of each module that are not slow, on one Neovim.
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
 scripts/setup.sh venv nvims cli agent node chromium

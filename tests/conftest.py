@@ -55,13 +55,17 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in left_out]
 
 
+_OF_A_MODULE = 10
+"""So many tests of each module are its inner loop: what a module is for stands at its top."""
+
+
 def _all_but_the_fast(items):
     first = {}
     for item in items:
         runs_the_cli = "mock_api" in item.fixturenames  # which takes a second to start
         if not runs_the_cli and not item.get_closest_marker("slow"):
-            first.setdefault((item.path, getattr(item, "originalname", item.name)), item)
-    return set(items) - set(first.values())
+            first.setdefault(item.path, {}).setdefault(getattr(item, "originalname", item.name), item)
+    return set(items) - {item for of_module in first.values() for item in list(of_module.values())[:_OF_A_MODULE]}
 
 
 def _dealt_to_others(items):
