@@ -130,6 +130,22 @@ def test_files_are_made_moved_and_removed_and_all_of_it_is_undone(sets):
     assert all(result["ok"] for result in sets.undo())
     assert {name: sets.bytes(name) for name in files} == before
     assert [sets.bytes(name) for name in ("moved.py", "new/f.py", "x/y/z.py")] == [None, None, None]
+    assert sets.nvim.lua("return vim.api.nvim_buf_get_name(buf)").endswith("/d/e.py"), "it goes back, too"
+    assert sets.nvim.lines() == ["e = 1"]
+    assert not sets.nvim.lua("return vim.bo[buf].modified")
+    assert not (sets.nvim.project / "new").exists()
+
+
+def test_a_moved_file_that_was_changed_since_is_not_moved_back(sets):
+    sets = sets({"a.py": A}, args=("a.py",))
+    sets.show('{ documentChanges = { { kind = "rename", oldUri = uri("a.py"), newUri = uri("m.py") } } }')
+    sets.nvim.keys("ZZ")
+    sets.answer()
+    sets.wait_clean()
+    sets.nvim.keys("Omine = 1<Esc>")
+    sets.nvim.cmd("write")
+    sets.undo()
+    assert b"mine = 1" in sets.bytes("m.py")
 
 
 REFUSED = {

@@ -142,6 +142,29 @@ def test_a_cell_that_moves_while_it_runs_is_found_again(start):
     assert cells[4]["outputs"][0]["text"] == ["begun\n"]
 
 
+def test_a_cell_that_is_cancelled_leaves_what_it_has_put_out(start):
+    nvim, agent = start()
+    book = json.loads(text(nvim))
+    book["cells"][5]["source"] = "print('begun', flush=True)\nopen('runs', 'w').close()\nwhile True: pass"
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", json.dumps(book, indent=1))
+    request = agent.start_call("run_cell", path="a.ipynb", index=5)
+    nvim.wait(lambda: (nvim.project / "runs").exists(), 4 * PATIENCE, what="the cell to run")
+    agent.cancel(request)
+    nvim.wait(lambda: json.loads(text(nvim))["cells"][5]["outputs"], what="its outputs to come")
+    cell = json.loads(text(nvim))["cells"][5]
+    assert cell["outputs"][0]["text"] == ["begun\n"]
+    assert cell["outputs"][1]["ename"] == "KeyboardInterrupt"
+    assert not agent.answered(request)
+    nbformat.validate(nbformat.reads(text(nvim), as_version=4))
+
+
+def test_the_question_before_a_cell_is_in_the_language_of_the_notebook(start):
+    nvim, agent = start(notebook(kernelspec={"name": "ir", "display_name": "R", "language": "R"}), confirm=True)
+    agent.start_call("run_cell", path="a.ipynb", index=5)
+    nvim.wait_screen("Claude wants to run this (a.ipynb)")
+    assert nvim.lua("return vim.bo.syntax") == "r"
+
+
 BROKEN = '{\n "cells": [,\n "nbformat": 4\n}'
 
 

@@ -271,6 +271,7 @@ local STEP_NS = 8 * 1000 * 1000
 ---@return claude-ide.journal.Undoing
 function M.take_back_turn(id, done)
   local rest, turn = require("claude-ide.journal.rest"), require("claude-ide.journal.turns").get(id)
+  require("claude-ide.journal.landing").move_back(id)
   local list, results, stopped, at = histories_of_turn(id), {}, false, 0
   ---@type claude-ide.journal.Undoing
   local undoing = {

@@ -11,6 +11,12 @@ local NEVER = 4503599627370496
 ---@field histories table<claude-ide.journal.History, true>
 ---@field done { path: string, bytes?: string, text?: claude-ide.journal.Unsaved, moved_to?: string, mode?: integer }[]
 
+---A file that was moved.
+---@class claude-ide.journal.Move
+---@field from string
+---@field to string
+---@field digest? string of what it held when the landing was over
+
 ---What an unsaved buffer is to hold.
 ---@class claude-ide.journal.Unsaved
 ---@field buf integer
@@ -26,6 +32,13 @@ end
 ---@return string?
 local function bytes_of(path)
   return (require("claude-ide.file").read_now(path, require("claude-ide.journal.observe").MAX_BYTES))
+end
+
+---@param path string
+---@return string? nil: no such file
+local function digest(path)
+  local bytes = bytes_of(path)
+  return bytes and vim.fn.sha256(bytes) or nil
 end
 
 ---@param client? integer
@@ -200,13 +213,48 @@ function M.move(landing, from, to)
   if ok then
     require("claude-ide.journal.observe").look_now(source)
     require("claude-ide.journal.observe").look_now(target)
+    local turn = require("claude-ide.journal.turns").get(landing.turn)
+    if turn then
+      turn.moves = vim.list_extend(turn.moves or {}, { { from = from, to = to } })
+    end
   end
   return ok, err
+end
+
+---Moves the files that a turn has moved back, with the buffers that show them: taking back their texts comes after it. One that
+---somebody has changed since, or whose buffer is not loaded, is left: it is taken back as a file that came and one that went.
+---@param id integer
+function M.move_back(id)
+  local turn, observe = require("claude-ide.journal.turns").get(id), require("claude-ide.journal.observe")
+  local moves = turn and turn.moves or {}
+  for i = #moves, 1, -1 do
+    local one = moves[i]
+    local buf, there = loaded(one.to), vim.uv.fs_lstat(one.from) or loaded(one.from)
+    if turn and buf and not there and not vim.bo[buf].modified and one.digest == digest(one.to) then
+      local landing = { actor = "claude", turn = id, histories = {}, done = {} }
+      local source, target = keep(landing, one.to, bytes_of(one.to)), keep(landing, one.from, nil)
+      local ok, err = move(one.to, one.from)
+      if not ok then
+        require("claude-ide.log").warn("%s could not be moved back: %s", one.to, err)
+      end
+      observe.look_now(source)
+      observe.look_now(target)
+      source.landing, target.landing = nil, nil
+      require("claude-ide.journal.write").remove_folders(one.to, turn.started)
+    end
+  end
+  if turn then
+    turn.moves = nil
+  end
 end
 
 ---It is over: what others write from now on is theirs.
 ---@param landing claude-ide.journal.Landing
 function M.finish(landing)
+  local turn = require("claude-ide.journal.turns").get(landing.turn)
+  for _, one in ipairs(turn and turn.moves or {}) do
+    one.digest = digest(one.to)
+  end
   for history in pairs(landing.histories) do
     history.landing = nil
   end

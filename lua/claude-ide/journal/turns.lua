@@ -11,6 +11,7 @@ local MAX_TURNS = 200
 ---@field started integer seconds since the epoch
 ---@field ended? integer nil: it goes on
 ---@field files string[] paths that Claude changed in it
+---@field moves? claude-ide.journal.Move[] files that this editor moved in it, in order
 ---@field left_out integer files that commands changed in it and that are not known well enough to be taken back
 
 ---@type claude-ide.journal.Turn[] oldest first

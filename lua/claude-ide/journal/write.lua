@@ -44,7 +44,7 @@ end
 ---Removes the folders that became empty, as far up as they were made since.
 ---@param path string of a file that was removed
 ---@param since integer seconds since the epoch
-local function remove_folders(path, since)
+function M.remove_folders(path, since)
   for folder in vim.fs.parents(path) do
     local stat = vim.uv.fs_stat(folder)
     if not stat or stat.birthtime.sec < since or not vim.uv.fs_rmdir(folder) then
@@ -76,7 +76,7 @@ local function remove(path, buf, since)
     stamp.agree(buf)
     stamp.settle(buf, "keep") -- or Neovim would miss the file the next time it looks
   end
-  remove_folders(path, since)
+  M.remove_folders(path, since)
   return true
 end
 
@@ -104,7 +104,7 @@ function M.replace(path, target, since)
     end
   end
   if not target then
-    remove_folders(path, since)
+    M.remove_folders(path, since)
     return true
   end
   vim.fn.mkdir(vim.fs.dirname(path), "p")

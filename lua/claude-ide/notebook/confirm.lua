@@ -9,6 +9,8 @@ local MAX_HEIGHT = 20
 ---@class claude-ide.notebook.Question: claude-ide.Decision
 ---@field code string
 ---@field name string of the kernel
+---@field notebook? string
+---@field language? string that of the kernel, where it runs
 ---@field win? integer
 
 local is_registered = false
@@ -35,6 +37,21 @@ local function settle(question, outcome)
   take_away(question)
 end
 
+---Names of languages that are no names of file types.
+local FILETYPES = { ["c++"] = "cpp", ["c++17"] = "cpp", ["c#"] = "cs", ["f#"] = "fsharp", ipython = "python" }
+
+---Colours code as its language, where the editor knows that.
+---@param buf integer
+---@param language string
+local function colour(buf, language)
+  language = language:lower()
+  local filetype = FILETYPES[language] or language
+  local parser = vim.treesitter.language.get_lang(filetype) or filetype
+  if not pcall(vim.treesitter.start, buf, parser) then
+    vim.bo[buf].syntax = filetype:match("^[%w_]+$") or ""
+  end
+end
+
 ---@param question claude-ide.notebook.Question
 ---@return integer
 local function new_buffer(question)
@@ -43,9 +60,7 @@ local function new_buffer(question)
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(question.code, "\n", { plain = true }))
   vim.bo[buf].modifiable = false
   require("claude-ide.ui.ours").mark(buf, "code", question.id)
-  if not pcall(vim.treesitter.start, buf, "python") then
-    vim.bo[buf].syntax = "python"
-  end
+  colour(buf, question.language or "python")
   local keymaps = require("claude-ide.config").get().diff.keymaps
   local key_list = require("claude-ide.ui.key_list")
   for outcome, option in pairs({ accepted = keymaps.accept, rejected = keymaps.reject }) do
@@ -59,8 +74,8 @@ local function new_buffer(question)
 end
 
 ---@param question claude-ide.notebook.Question
-local function show(question)
-  if question.state ~= "pending" then
+local function open(question)
+  if question.state ~= "pending" or question.win then
     return
   end
   local buf = new_buffer(question)
@@ -93,6 +108,17 @@ local function show(question)
       settle(question, "rejected")
     end,
   })
+end
+
+---@param question claude-ide.notebook.Question
+local function show(question)
+  if question.language then
+    return open(question)
+  end
+  require("claude-ide.notebook.document").wanted(question.notebook, function(wanted)
+    question.language = wanted and wanted.language or "python"
+    open(question)
+  end)
 end
 
 ---@type claude-ide.decisions.Remote
@@ -157,8 +183,12 @@ end
 ---@param run claude-ide.notebook.Run
 ---@param done fun(may_run: boolean, err?: string) once, unless it is taken back
 function M.ask(kernel, run, done)
-  run.decision =
-    require("claude-ide.decisions").ask(KIND, source_of(run), done, { code = run.code, name = kernel.name })
+  run.decision = require("claude-ide.decisions").ask(
+    KIND,
+    source_of(run),
+    done,
+    { code = run.code, notebook = kernel.notebook, language = kernel.language, name = kernel.name }
+  )
 end
 
 return M

@@ -14,6 +14,7 @@ local START_MS = 90000
 ---@field state "off"|"starting"|"idle"|"busy"|"stubborn"
 ---@field bridge? claude-ide.notebook.Bridge
 ---@field about? string what kernel it is
+---@field language? string of the kernel that runs
 ---@field current? claude-ide.notebook.Run
 ---@field queue claude-ide.notebook.Run[]
 ---@field lost? string why the variables of before are gone
@@ -67,7 +68,7 @@ end
 ---@param lost? string why the variables are gone; nil: nobody need be told
 function Kernel:end_process(why, lost)
   local bridge, run = self.bridge, self.current
-  self.bridge, self.about, self.tell_started = nil, nil, nil
+  self.bridge, self.about, self.language, self.tell_started = nil, nil, nil, nil
   if bridge or self.state == "starting" then
     self.state, self.starts = "off", self.starts + 1
   end
@@ -84,6 +85,7 @@ end
 
 ---@param event table
 function Kernel:on_started(event)
+  self.language = event.language
   self.about = ("%s, %s %s"):format(event.implementation, event.language, event.version)
   self.state = "idle"
   self.unlike = event.instead_of

@@ -11,6 +11,7 @@ local M = {}
 ---@field restart? boolean a fresh kernel first
 ---@field keep? boolean the outputs are wanted as a notebook has them, as JSON
 ---@field done fun(answer?: claude-ide.notebook.Answer, err?: string) once, unless it is cancelled
+---@field left? fun(answer: claude-ide.notebook.Answer) in its place, where a run that is cancelled has put something out
 ---@field id? integer
 ---@field phase? "waiting"|"asking"|"starting"|"running"
 ---@field dropped? boolean nobody waits any more
@@ -29,6 +30,10 @@ function M.finish(run, answer, err)
     local done = run.done
     run.done = nil
     require("claude-ide.safely").wrap("answer a run", done)(answer, err)
+  elseif run.dropped and run.left and answer then
+    local left = run.left
+    run.left = nil
+    require("claude-ide.safely").wrap("keep what a cancelled run has put out", left)(answer)
   end
 end
 

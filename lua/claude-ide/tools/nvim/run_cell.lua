@@ -20,6 +20,9 @@ return require("claude-ide.language.task").tool(function(task, args)
         return require("claude-ide.sessions.ours").of_caller(task.call.client)
       end,
       done = resume,
+      left = function(so_far)
+        require("claude-ide.notebook.outputs").put(args.path, cell, so_far)
+      end,
     }
     local kernel, problem = require("claude-ide.notebook").run(args.path, run)
     if not kernel then
