@@ -36,6 +36,16 @@ function M.split(text, separator)
   end
 end
 
+---@param lines string[]
+---@return integer bytes without the ends of lines
+function M.size(lines)
+  local bytes = 0
+  for i = 1, #lines do
+    bytes = bytes + #lines[i]
+  end
+  return bytes
+end
+
 ---@param text string
 ---@return "\n"|"\r\n"|"\r"
 local function end_of_line(text)

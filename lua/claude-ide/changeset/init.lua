@@ -70,8 +70,9 @@ local function count(file, go_on)
   local texts = require("claude-ide.changeset.texts")
   local before, after = texts.lines_of(file.before), texts.lines_of(file.after)
   local is_waiting = false
-  local size = #table.concat(before) + #table.concat(after)
-  require("claude-ide.compare.xdiff").run(before, after, size, function(comparison)
+  local size = require("claude-ide.buffer.bytes").size
+  require("claude-ide.compare.xdiff").run(before, after, size(before) + size(after), function(comparison)
+    file.comparison = comparison
     file.counts = { added = comparison.added, removed = comparison.removed, total = #comparison.hunks }
     if is_waiting then
       go_on()

@@ -279,7 +279,13 @@ function M.present(changeset)
   require("claude-ide.ui.typing").attach("clients")
   require("claude-ide.ui.attention").when_free(changeset.id, summary(changeset), function()
     local focus = require("claude-ide.config").get().diff.focus
-    require("claude-ide.safely").catch(M.show, failing(changeset))(changeset, focus)
+    local show = require("claude-ide.safely").catch(M.show, failing(changeset))
+    -- In a turn of its own: what worked it out has taken its time.
+    vim.schedule(function()
+      require("claude-ide.ui.quietly").when_windows_may_change(function()
+        show(changeset, focus)
+      end)
+    end)
   end)
 end
 

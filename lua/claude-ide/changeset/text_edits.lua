@@ -5,6 +5,7 @@ local M = {}
 
 ---So many edits are worked on before others may have their turn.
 local PAUSE_AFTER = 200
+local LINES_AT_ONCE = 2000
 
 ---A text as it lies in a file or a buffer.
 ---@class claude-ide.changeset.Text
@@ -78,8 +79,9 @@ end
 ---@field lines string[]
 
 ---@param text claude-ide.changeset.Text
+---@param pause fun()
 ---@return claude-ide.changeset.Joined
-local function join(text)
+local function join(text, pause)
   local lines, final = text.lines, text.format.final
   if text.format.empty then
     lines, final = {}, false
@@ -89,6 +91,7 @@ local function join(text)
     starts[i] = at
     at = at + #line + 1
   end
+  pause()
   if #lines == 0 or final then
     starts[#starts + 1] = at
   end
@@ -128,7 +131,10 @@ local function span_of(joined, edit, encoding, order)
   if not first or not last or last < first then
     return nil, ("has an edit at line %d, where the file has no such place"):format(range.start.line + 1)
   end
-  local text = edit.newText:gsub("\r\n?", "\n")
+  local text = edit.newText
+  if text:find("\r", 1, true) then
+    text = text:gsub("\r\n?", "\n")
+  end
   return { first = first, last = last, text = text, order = order, line = range.start.line }
 end
 
@@ -147,11 +153,30 @@ local function before(left, right)
 end
 
 ---@param text string
+---@param pause fun()
+---@return string[]
+local function lines_of(text, pause)
+  local lines, from = {}, 1
+  while true do
+    local at = text:find("\n", from, true)
+    lines[#lines + 1] = text:sub(from, at and at - 1)
+    if not at then
+      return lines
+    end
+    from = at + 1
+    if #lines % LINES_AT_ONCE == 0 then
+      pause()
+    end
+  end
+end
+
+---@param text string
 ---@param old claude-ide.bytes.Format
+---@param pause fun()
 ---@return claude-ide.changeset.Text
-local function split(text, old)
+local function split(text, old, pause)
   local final = text:sub(-1) == "\n"
-  local lines = require("claude-ide.buffer.bytes").split(final and text:sub(1, -2) or text, "\n")
+  local lines = lines_of(final and text:sub(1, -2) or text, pause)
   return { lines = lines, format = { bom = old.bom, eol = old.eol, final = final, empty = text == "" } }
 end
 
@@ -172,7 +197,7 @@ end
 ---@return string? err as in "a.lua …"
 function M.apply(text, edits, encoding, pause)
   pause = pause or function() end
-  local joined, spans = join(text), {} ---@type claude-ide.changeset.Joined, claude-ide.changeset.Span[]
+  local joined, spans = join(text, pause), {} ---@type claude-ide.changeset.Joined, claude-ide.changeset.Span[]
   pause()
   for i, edit in ipairs(edits) do
     if i % PAUSE_AFTER == 0 then
@@ -209,7 +234,7 @@ function M.apply(text, edits, encoding, pause)
   end
   pieces[#pieces + 1] = joined.text:sub(at + 1)
   pause()
-  return split(table.concat(pieces), text.format)
+  return split(table.concat(pieces), text.format, pause)
 end
 
 ---@param left claude-ide.changeset.Text

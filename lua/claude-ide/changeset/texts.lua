@@ -78,11 +78,14 @@ function M.prepare(changeset, entry, changed, done)
       for _, buf in pairs(entry.bufs) do
         require("claude-ide.ui.own_buffer").highlight(buf, source)
       end
-      local size = #table.concat(before.lines) + #table.concat(after.lines)
+      if file.comparison then
+        return compared(file.comparison)
+      end
+      local size = require("claude-ide.buffer.bytes").size
       require("claude-ide.compare.xdiff").run(
         M.lines_of(file.before),
         M.lines_of(file.after),
-        size,
+        size(before.lines) + size(after.lines),
         compared,
         guarded
       )

@@ -79,7 +79,8 @@ end
 local function compare(view)
   local entry = M.current(view)
   local hunks = entry.hunks --[[@as claude-ide.compare.Hunks]]
-  local bytes = #table.concat(hunks.old) + #table.concat(hunks.proposed)
+  local size = require("claude-ide.buffer.bytes").size
+  local bytes = size(hunks.old) + size(hunks.proposed)
   local plain = entry.file.after == nil
     or hunks.format.empty
     or require("claude-ide.compare.shape").is_emptied(hunks)
@@ -250,7 +251,6 @@ function M.open(changeset, verbs, gone, focus)
       M.show(view, index)
     end,
   })
-  M.show(view, 1)
   silently(function()
     vim.api.nvim_set_current_win(view.wins.proposal)
     if not focus then
@@ -258,6 +258,12 @@ function M.open(changeset, verbs, gone, focus)
     end
     return true
   end)
+  -- Windows take their time, and so do texts: keys that are typed meanwhile come between the two.
+  vim.schedule(require("claude-ide.safely").wrap("show the first file of a changeset", function()
+    if not view.pair and not view.closing then
+      M.show(view, view.shown)
+    end
+  end))
   return view
 end
 

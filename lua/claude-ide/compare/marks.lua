@@ -10,7 +10,7 @@ local MAX_BYTES = 4 * 1024 * 1024
 local MAX_INLINE_LINES = 2000
 
 ---What diff mode takes, in milliseconds on a small machine: so much for a line, so much for a line of each hunk, at most.
-local MS_PER_LINE, MS_PER_LINE_AND_HUNK, MAX_MS = 0.6e-3, 3.3e-6, 35
+local MS_PER_LINE, MS_PER_LINE_AND_HUNK, MAX_MS = 0.6e-3, 3.3e-6, 12
 
 ---Columns of the longest row of filler.
 local FILLER_COLUMNS = 500

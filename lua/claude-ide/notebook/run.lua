@@ -11,7 +11,7 @@ local M = {}
 ---@field restart? boolean a fresh kernel first
 ---@field keep? boolean the outputs are wanted as a notebook has them, as JSON
 ---@field done fun(answer?: claude-ide.notebook.Answer, err?: string) once, unless it is cancelled
----@field left? fun(answer: claude-ide.notebook.Answer) in its place, where a run that is cancelled has put something out
+---@field left? fun(answer: claude-ide.notebook.Answer) where it was cancelled and has put something out
 ---@field id? integer
 ---@field phase? "waiting"|"asking"|"starting"|"running"
 ---@field dropped? boolean nobody waits any more
