@@ -90,7 +90,8 @@ def submitting(api: MockApi, enter: Callable[[], None]) -> Callable[[], bool]:
 def answering(screen: Callable[[], str], press: Callable[[], None], question: str = QUESTION) -> Callable[[], bool]:
     """A condition to wait for: a question on the screen is answered.
 
-    The CLI ignores keys for a moment after it has put a question; so the key is pressed again while it still asks.
+    The CLI ignores keys for a moment after it has put a question; so the key is pressed again while it still asks. Not soon: a
+    busy CLI shows a question for a while that is answered, and the second key would be typed into its prompt.
     """
     pressed = 0.0
 
@@ -98,7 +99,7 @@ def answering(screen: Callable[[], str], press: Callable[[], None], question: st
         nonlocal pressed
         if question not in screen():
             return True
-        if time.monotonic() - pressed > 0.5:
+        if time.monotonic() - pressed > 3:
             pressed = time.monotonic()
             press()
         return False

@@ -125,3 +125,29 @@ def test_a_call_of_any_tool_has_a_line(nvim):
     for block, expected in calls:
         line = nvim.lua('return require("claude-ide.transcript.tool_line").of((...), "/p")', block)
         assert "|".join([line["name"], line["argument"], line["status"], line["duration"]]) == expected
+
+
+def test_what_a_chat_does_stays_above_it_beside_a_long_prompt(nvim):
+    texts = nvim.lua("""
+      local winbar = require("claude-ide.transcript.winbar")
+      local buf = vim.api.nvim_create_buf(false, true)
+      local heights = { len = function() return 0 end }
+      local source = {
+        info = function() return { len = 0, complete = true } end,
+        facts = function() return { { "1 task", "ClaudeTranscriptWorking" }, { "bypassPermissions" } } end,
+      }
+      local view = { buf = buf, title = ("long "):rep(20), canvas = { heights = heights }, source = source }
+      view.live = { state = { activity = "idle" } }
+      local texts = {}
+      for _, width in ipairs({ 80, 56, 45 }) do
+        local win = vim.api.nvim_open_win(buf, false, { relative = "editor", row = 0, col = 0, width = width, height = 1 })
+        local text = winbar.of(view, win)
+        texts[#texts + 1] = vim.api.nvim_eval_statusline(text, { winid = win, use_winbar = true, maxwidth = width }).str
+        vim.api.nvim_win_close(win, true)
+      end
+      vim.api.nvim_buf_delete(buf, { force = true })
+      return texts
+    """)
+    for shown in texts[:2]:
+        assert "long" in shown and "idle" in shown and "1 task" in shown and "bypassPermissions" in shown, texts
+    assert "1 task" in texts[2] and "bypassPermissions" not in texts[2], "the last one gives way first"

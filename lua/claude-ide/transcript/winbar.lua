@@ -8,6 +8,9 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.transcript.end")
 ---What gives way where there is no room, the first one first.
 local RANKS = { keys = 1, total = 2, model = 3, position = 4, context = 5, fact = 6, title = 7, state = 8 }
 
+---Columns that a title has at least.
+local MIN_TITLE = 16
+
 ---@param tokens integer
 ---@return string
 function M.tokens(tokens)
@@ -77,12 +80,11 @@ function M.of(view, win)
   local fit = require("claude-ide.ui.winbar_text")
   local width = vim.api.nvim_win_get_width(win)
   local words = require("claude-ide.sessions.phrases")
-  -- A first prompt may be long: what else there is to say has half of the line.
-  local title = words.fit(view.title or "Transcript", math.max(math.floor(width / 2), 16))
-  local pieces = { fit.name(RANKS.title, "ClaudeTranscriptTitle", title) }
+  local pieces, needed = {}, 0 ---@type claude-ide.ui.Piece[], integer
   local function add(rank, group, text, right)
     if text and text ~= "" then
       pieces[#pieces + 1] = { rank = rank, texts = { { group, text } }, right = right }
+      needed = needed + (rank > RANKS.context and vim.fn.strdisplaywidth(text) or 0)
     end
   end
   local state, group = state_of(view)
@@ -95,8 +97,9 @@ function M.of(view, win)
     local function fact(rank, text, its_group)
       add(rank, its_group or "ClaudeTranscriptFact", text and " " .. text .. " ", true)
     end
-    for _, one in ipairs(view.source.facts and view.source:facts() or {}) do
-      fact(RANKS.fact, one[1], one[2])
+    for at, one in ipairs(view.source.facts and view.source:facts() or {}) do
+      -- The last one gives way first.
+      fact(RANKS.fact - at / 100, one[1], one[2])
     end
     fact(RANKS.model, model)
     fact(RANKS.context, context)
@@ -112,6 +115,10 @@ function M.of(view, win)
       texts = { { "ClaudeTranscriptKey", " " .. help }, { "ClaudeTranscriptFact", " keys " } },
     }
   end
+  -- A first prompt may be long: it has half of the line, and less where a source has something to say of its own.
+  local room = math.max(math.min(math.floor(width / 2), width - needed - 1), MIN_TITLE)
+  local title = words.fit(view.title or "Transcript", room)
+  table.insert(pieces, 1, fit.name(RANKS.title, "ClaudeTranscriptTitle", title))
   return fit.winbar(pieces, width)
 end
 
