@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from held_timers import know_timers, pass_time
+from held_timers import know_clock, know_timers, pass_clock, pass_time
 
 from harness.nvim import Nvim
 
@@ -49,6 +49,9 @@ local id = ...
 return vim.iter(require("claude-ide.diff").list()):any(function(diff) return diff.id == id and diff.seen end)
 """
 
+LOOK_MS = 250
+"""As `diff/seen.lua` has it."""
+
 CLEAN = {"buffers": [], "autocmds": [], "tabs": 1, "wins": 1, "pending": 0}
 
 _SCREEN = """
@@ -93,6 +96,7 @@ class Diffs:
         self.nvim = nvim
         nvim.lua(_PREPARE)
         know_timers(nvim, "diff/linger.lua", "diff/landing.lua")
+        know_clock(nvim, "diff/seen.lua")
 
     def propose(self, id: int, path: str | Path, contents: str, client: int = 1, name: str | None = None) -> None:
         """Sends an edit as request `id`; `path` is relative to the project. Does not wait.
@@ -112,10 +116,18 @@ class Diffs:
         return mark["id"] if mark and mark["kind"] == "proposal" else None
 
     def wait_current(self, id: int | None) -> None:
-        """Waits until the cursor is in that proposal and a person can have seen it, or until it is in none."""
+        """Waits until the cursor is in that proposal and a person can have seen it, or until it is in none.
+
+        How long a person needs to look at what comes right after a decision is let pass.
+        """
+
+        def is_seen() -> bool:
+            pass_clock(self.nvim, LOOK_MS)
+            return self.nvim.lua(_SEEN, id)
+
         self.nvim.wait(lambda: self.current() == id, what=f"the cursor in diff {id}")
         if id is not None:
-            self.nvim.wait(lambda: self.nvim.lua(_SEEN, id), what=f"diff {id} to have been seen")
+            self.nvim.wait(is_seen, what=f"diff {id} to have been seen")
 
     def outcomes(self, id: int) -> list[str]:
         """The answers that a request got."""

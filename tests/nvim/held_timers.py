@@ -101,3 +101,25 @@ def know_timers(nvim: Nvim, *sources: str) -> None:
 def pass_time(nvim: Nvim) -> None:
     """Lets the time pass that timers which are known still have to wait."""
     nvim.lua("pass_time()")
+
+
+_KNOW_CLOCK = """
+local sources, now = ..., vim.uv.now
+local passed = 0
+function _G.pass_clock(ms) passed = passed + ms end
+vim.uv.now = function()
+  local caller = debug.getinfo(2, "S").source
+  local is_known = vim.iter(sources):any(function(source) return vim.endswith(caller, source) end)
+  return is_known and now() + passed or now()
+end
+"""
+
+
+def know_clock(nvim: Nvim, *sources: str) -> None:
+    """From now on time can be let pass for these files of the plugin, which look at the clock."""
+    nvim.lua(_KNOW_CLOCK, [f"claude-ide/{source}" for source in sources])
+
+
+def pass_clock(nvim: Nvim, milliseconds: int) -> None:
+    """Lets time pass for the files that know of it."""
+    nvim.lua("pass_clock(...)", milliseconds)
