@@ -108,7 +108,8 @@ class PageSite:
             answer = {"sessions": [self.listed]}
         elif path == "/api/claude/sessions/s":
             answer = self.listed
-        elif path in ("/api/claude/sessions/s/messages", "/api/claude/sessions/t/messages"):  # `t` follows `s` over /clear
+        elif path in ("/api/claude/sessions/s/messages", "/api/claude/sessions/t/messages"):
+            # `t` follows `s` over /clear.
             names = [line.get("uuid") for line in self.lines] if "/s/" in path else []
             before = names.index(query["before"][0]) if names else 0
             first = max(0, before - int(query["limit"][0]))
