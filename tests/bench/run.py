@@ -165,8 +165,7 @@ def tools_that_write(directory: Path, version: str):
         folder.mkdir()
         runs.append(tools.stops_of_writes(folder, version))
     for name in runs[0]:
-        limit = 100 if "20,000" in name else 16
-        yield at_most(f"{name}: longest stop", min(run[name] for run in runs), limit, "ms")
+        yield at_most(f"{name}: longest stop", min(run[name] for run in runs), 16, "ms")
 
 
 def tokens_of_tools(directory: Path, version: str):

@@ -60,6 +60,7 @@ local function node_at(tree, path)
     tree.sources[path] = source or false
     tree.now[path] = source and { text = source.text, origin = source } or false
     tree.order[#tree.order + 1] = path
+    tree.world.pause()
   end
   return tree.now[path] or nil
 end
