@@ -102,6 +102,24 @@ def test_rename_answers_what_was_written(agent):
     assert texts(agent) == {name: text.replace("add", "plus") for name, text in FILES.items()}
 
 
+@pytest.mark.slow
+def test_a_server_that_has_run_for_long_is_not_waited_for(start_nvim, connect_agent):
+    nvim = start_nvim(args=["a.py"], files=FILES, init_lua=LSP + SERVER)
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")
+    agent = connect_agent(nvim)  # what the language server says of the file was said before
+    agent.nvim = nvim
+    nvim.lua("""
+      require("claude-ide.tools.changes").YOUNG_MS = -1
+      local fresh = require("claude-ide.diagnostics.fresh")
+      waits, wait = {}, fresh.wait
+      fresh.wait = function(bufs, ms, resume) waits[#waits + 1] = ms; return wait(bufs, ms, resume) end
+    """)
+    client = "vim.lsp.get_clients({ bufnr = 0 })[1].id"
+    nvim.wait(f"require('claude-ide.diagnostics.servers').is_settled({client}, vim.api.nvim_get_current_buf())")
+    assert accepted(agent, "rename", path="a.py", line=4, symbol="add", new_name="plus").startswith("Rename add to plus")
+    assert max(nvim.lua("return waits")) <= 5000, "for what it says of the new text, and not for the project"
+
+
 def test_a_rejected_rename_is_an_error_with_the_words_of_the_person(agent):
     call = agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
     agent.nvim.wait(SEEN)

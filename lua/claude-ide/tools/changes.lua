@@ -153,11 +153,44 @@ local function diagnostics(task, paths)
   return { head, text }
 end
 
+---A server that was started so recently may still find out about files of the project.
+M.YOUNG_MS = 30000
+local AGAIN_MS, MAX_ROUNDS = 1000, 8
+
+---When each server was first seen, in `vim.uv.now()` time.
+---@type table<integer, integer>
+local seen = {}
+
+---@param client vim.lsp.Client
+---@return boolean
+local function is_young(client)
+  vim.uv.update_time()
+  return not seen[client.id] or vim.uv.now() - seen[client.id] <= M.YOUNG_MS
+end
+
+---Follows from now on which servers are started. How long those run that are there already, nobody knows.
+function M.attach()
+  local function see(client_id)
+    seen[client_id] = seen[client_id] or vim.uv.now()
+  end
+  vim.api.nvim_create_autocmd("LspAttach", {
+    group = vim.api.nvim_create_augroup("claude-ide.tools.changes", { clear = true }),
+    desc = "Claude: know which language servers have just been started",
+    callback = function(event)
+      see(event.data.client_id)
+    end,
+  })
+  for _, client in ipairs(package.loaded["vim.lsp"] and vim.lsp.get_clients() or {}) do
+    see(client.id)
+  end
+end
+
 ---How long a server has to read the project before it is believed.
 local READY_MS = 15000
 
 ---Waits until servers know the project: one that has said nothing of the file yet may know no other file, and what it would
----change then is a part of it. (typescript-language-server answers from a syntax server while it loads.)
+---change then is a part of it. (typescript-language-server answers from a syntax server while it loads.) One that runs for long
+---may have spoken before anybody listened; that it has nothing more to say of a file that it has had for a while is enough.
 ---@param task claude-ide.language.Task
 ---@param clients vim.lsp.Client[]
 ---@param buf integer
@@ -165,7 +198,10 @@ function M.settle(task, clients, buf)
   local servers, known = require("claude-ide.language.servers"), require("claude-ide.diagnostics.servers")
   servers.settle(task, clients)
   local is_new = vim.iter(clients):any(function(client)
-    return not known.has_judged(client.id, buf)
+    if is_young(client) then
+      return not known.has_judged(client.id, buf)
+    end
+    return not known.is_settled(client.id, buf)
   end)
   if is_new then
     task:progress("Waiting for the language server to read the project")
@@ -174,25 +210,6 @@ function M.settle(task, clients, buf)
     end)
     servers.settle(task, clients)
   end
-end
-
----A server that was started so recently may still find out about files of the project.
-local YOUNG_MS = 30000
-local AGAIN_MS, MAX_ROUNDS = 1000, 8
-
----When each server was first seen, in `vim.uv.now()` time.
----@type table<integer, integer>
-local seen = {}
-
----Follows from now on which servers are started.
-function M.attach()
-  vim.api.nvim_create_autocmd("LspAttach", {
-    group = vim.api.nvim_create_augroup("claude-ide.tools.changes", { clear = true }),
-    desc = "Claude: know which language servers have just been started",
-    callback = function(event)
-      seen[event.data.client_id] = seen[event.data.client_id] or vim.uv.now()
-    end,
-  })
 end
 
 ---Asks a server; one that was just started again and again, until it says the same twice: while it reads the project it may
@@ -207,8 +224,7 @@ function M.steady(task, client, buf, ask)
   M.settle(task, { client }, buf)
   local result, err = ask()
   for _ = 1, MAX_ROUNDS do
-    vim.uv.update_time()
-    if err or seen[client.id] and vim.uv.now() - seen[client.id] > YOUNG_MS then
+    if err or not is_young(client) then
       break
     end
     local before = result
