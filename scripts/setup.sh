@@ -11,6 +11,7 @@ mcp_sdk=1.32.2
 ws=8.23.0
 claude_agent_acp=0.100.0
 serena=2.1.0 # not in `all`: `make bench` measures ours beside it
+claude_agent_sdk=0.3.330
 pyright=1.1.414
 typescript=5.9.3
 typescript_language_server=6.0.2
@@ -75,11 +76,12 @@ npm_install() {
   npm install --prefix "$deps/node" --save-exact --no-audit --no-fund --no-update-notifier --loglevel=error "$@" >/dev/null
 }
 
-# Agents that speak the Agent Client Protocol. Each in a folder of its own and without what is optional: of Claude's, that is the
-# CLI once more.
+# Agents that speak the Agent Client Protocol, and the Agent SDK. Each in a folder of its own and without what is optional: of
+# Claude's, that is the CLI once more.
 agent() {
   need npm "comes with Node.js"
   once claude-agent-acp "$claude_agent_acp" install_agent acp "@agentclientprotocol/claude-agent-acp@$claude_agent_acp"
+  once claude-agent-sdk "$claude_agent_sdk" install_agent agent-sdk "@anthropic-ai/claude-agent-sdk@$claude_agent_sdk"
 }
 install_agent() { # FOLDER PACKAGE OPTION...
   mkdir -p "$deps/$1"

@@ -1,9 +1,10 @@
-"""The Agent SDK as a second opinion on the headless protocol: what it writes to the real CLI, and what our chat writes, have the
-same shapes."""
+"""The Agent SDK, Python's and TypeScript's, as a second opinion on the headless protocol: what they write to the real CLI, and what
+our chat writes, have the same shapes."""
 
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import claude_agent_sdk as sdk
 import pytest
 
 from harness import cli
+from harness.nvim import ROOT
 
 pytestmark = pytest.mark.one_nvim
 
@@ -66,7 +68,21 @@ def permissions(folder: Path) -> list[object]:
     ]
 
 
-async def by_the_sdk(program: Path, env: dict[str, str], project: Path) -> None:
+NODE_MODULES = ROOT / ".deps" / "agent-sdk" / "node_modules"
+
+
+def by_typescript(program: Path, env: dict[str, str], project: Path) -> None:
+    writes = WRITES.format(json.dumps({"file_path": str(project / "a.txt"), "content": "x\n"}))
+    script = Path(__file__).parent / "sdk_chat.mjs"
+    command = ["node", str(script), str(NODE_MODULES), str(program), str(project), writes, SLEEPS]
+    subprocess.run(command, env=env, check=True, timeout=120)
+
+
+def by_python(program: Path, env: dict[str, str], project: Path) -> None:
+    asyncio.run(asyncio.wait_for(in_python(program, env, project), 120))
+
+
+async def in_python(program: Path, env: dict[str, str], project: Path) -> None:
     async def allow(_name, given, _context):
         return sdk.PermissionResultAllow(updated_input={**given, "content": "changed\n"})
 
@@ -96,17 +112,26 @@ async def by_the_sdk(program: Path, env: dict[str, str], project: Path) -> None:
             pass
 
 
-def test_what_we_write_has_the_shapes_of_what_the_sdk_writes(start_nvim, mock_api, tmp_path):
-    home, project, theirs = tmp_path / "home", tmp_path / "project", tmp_path / "theirs"
-    theirs.mkdir()
-    cli.prepare_home(home, project, theirs)
-    program, record = recorder(tmp_path / "sdk")
-    args = ["--allow-dangerously-skip-permissions"]
-    asyncio.run(
-        asyncio.wait_for(by_the_sdk(program, {**os.environ, **cli.environment(home, mock_api), **record}, theirs), 120)
-    )
-    assert not (theirs / "a.txt").exists(), "the SDK has rewound it"
+@pytest.fixture
+def theirs(mock_api, tmp_path) -> list[Path]:
+    """What each SDK wrote."""
+    folders = []
+    for drive in (by_python, by_typescript):
+        project = tmp_path / drive.__name__ / "project"
+        project.mkdir(parents=True)
+        cli.prepare_home(tmp_path / "home", project)
+        program, record = recorder(project.parent / "recorded")
+        environment = {**os.environ, **cli.environment(tmp_path / "home", mock_api), **record}
+        drive(program, environment, project)
+        assert not (project / "a.txt").exists(), "the SDK has rewound it"
+        folders.append(project.parent / "recorded")
+    return folders
 
+
+def test_what_we_write_has_the_shapes_of_what_the_sdks_write(start_nvim, mock_api, tmp_path, theirs):
+    home, project = tmp_path / "home", tmp_path / "project"
+    cli.prepare_home(home, project)
+    args = ["--allow-dangerously-skip-permissions"]
     ours, record = recorder(tmp_path / "ours")
     environment = {**cli.environment(home, mock_api), **record}
     environment.pop("TERM")
@@ -140,21 +165,32 @@ def test_what_we_write_has_the_shapes_of_what_the_sdk_writes(start_nvim, mock_ap
     nvim.lua(f"{chat}:interrupt()")
     nvim.wait(f"{chat}.state == 'idle'", what="the interrupt")
 
-    sdks, own = asked(tmp_path / "sdk"), asked(tmp_path / "ours")
+    for recorded in theirs:
+        compare(tmp_path / "ours", recorded)
+
+
+def compare(ours: Path, theirs: Path) -> None:
+    sdks, own = asked(theirs), asked(ours)
     for subtype in ("set_model", "set_permission_mode", "interrupt"):
         assert own[subtype] == sdks[subtype], subtype
-    # A dry run comes first, and says so; the SDK has none.
+    # A dry run comes first, and says so; the SDK has none, or says that it is none.
     request, outcome, answer = own["rewind_files"]
     assert request["request"].pop("dry_run") == "bool"
+    sdks["rewind_files"][0]["request"].pop("dry_run", None)
     assert (request, outcome) == sdks["rewind_files"][:2]
     # It begins with what we leave out, and is answered alike.
     request, outcome, answer = own["initialize"]
     assert request.keys() == sdks["initialize"][0].keys()
-    assert request["request"].items() <= sdks["initialize"][0]["request"].items()
+    assert request["request"].keys() - {"hooks"} <= sdks["initialize"][0]["request"].keys()
     assert outcome == sdks["initialize"][1] == "success" and answer.keys() == sdks["initialize"][2].keys()
-    assert permissions(tmp_path / "ours")[0] == permissions(tmp_path / "sdk")[0]
-    said = [
-        next(shape(line) for line in lines(tmp_path / of / "in.jsonl") if line["type"] == "user")
-        for of in ("ours", "sdk")
-    ]
+    # Each says more of how it was decided, or less: what we say is said by both.
+    assert shared(permissions(ours)[0], permissions(theirs)[0]) == permissions(ours)[0]
+    said = [next(shape(line) for line in lines(of / "in.jsonl") if line["type"] == "user") for of in (ours, theirs)]
     assert said[1].keys() <= said[0].keys() and said[0].keys() - said[1].keys() <= {"uuid"}
+
+
+def shared(left: object, right: object) -> object:
+    """What two shapes have in common."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return {key: shared(left[key], right[key]) for key in left.keys() & right.keys()}
+    return left if left == right else None
