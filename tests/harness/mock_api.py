@@ -13,6 +13,7 @@ Wire format: Anthropic Messages API, streaming and not.
 import json
 import re
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -49,6 +50,10 @@ class MockApi:
     def __init__(self, model: Callable[[list[dict[str, object]]], Reply] | None = None) -> None:
         self._model = model or scripted_by_prompt
         self.requests: list[dict[str, object]] = []
+        self.headers: dict[str, str] = {}
+        """Sent along with each answer."""
+        self.delay = 0.0
+        """Seconds that each answer of the model takes."""
         self._scripted: list[Reply] = []
         self._failures: list[tuple[int, str]] = []
         self._lock = threading.Lock()
@@ -127,6 +132,7 @@ class MockApi:
                         status, kind = failure
                         self._answer({"type": "error", "error": {"type": kind, "message": f"mock {kind}"}}, status)
                         return
+                    time.sleep(api.delay)
                     message = _message(body.get("model", "mock"), api._reply(body))
                     if body.get("stream"):
                         self._stream(message)
@@ -140,6 +146,11 @@ class MockApi:
 
             def do_HEAD(self) -> None:
                 self._answer({})
+
+            def end_headers(self) -> None:
+                for name, value in api.headers.items():
+                    self.send_header(name, value)
+                super().end_headers()
 
             def _answer(self, value: object, status: int = 200) -> None:
                 data = json.dumps(value).encode()

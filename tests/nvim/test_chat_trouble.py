@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,52 @@ def test_the_api_that_is_busy_is_told_with_the_time_of_the_next_try(begin_chat, 
     wait_text(nvim, "\nat last")
     wait_idle(nvim)
     assert chat(nvim, "return chat.retry") is None
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [("allowed_warning", "93% of the 5 hours' limit until "), ("rejected", "5 hours' limit reached")],
+)
+def test_the_limit_of_the_account_is_above_the_chat_while_it_is_near(begin_chat, mock_api, status, words):
+    name = "anthropic-ratelimit-unified"
+    near = {
+        f"{name}-status": status,
+        f"{name}-representative-claim": "five_hour",
+        f"{name}-reset": str(int(time.time()) + 3600),
+        f"{name}-5h-status": status,
+        f"{name}-5h-utilization": "0.93",
+        f"{name}-5h-surpassed-threshold": "0.9",
+        f"{name}-5h-reset": str(int(time.time()) + 3600),
+    }
+    mock_api.headers = near
+    # The CLI looks at these where it is logged in to an account.
+    account = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": f"sk-ant-oat01-{'x' * 40}"}
+    nvim = begin_chat("SAY one", env=account)
+    wait_text(nvim, "\none")
+    nvim.wait_screen(words)
+    wait_idle(nvim)
+    far = {f"{name}-status": "allowed", f"{name}-5h-status": "allowed", f"{name}-5h-utilization": "0.1"}
+    mock_api.headers = {key: value for key, value in near.items() if "surpassed" not in key} | far
+    say(nvim, "SAY two")
+    wait_text(nvim, "\ntwo")
+    wait_idle(nvim)
+    nvim.wait(lambda: chat(nvim, "return chat.limit") is None, timeout=20, what="the limit to be far again")
+    nvim.wait(lambda: "hours' limit" not in "\n".join(nvim.screen()), what="nothing of it on the screen")
+
+
+def test_a_compaction_is_above_the_chat_while_it_goes_on_and_a_line_in_it(begin_chat, mock_api):
+    nvim = begin_chat("SAY one")
+    wait_text(nvim, "\none")
+    wait_idle(nvim)
+    mock_api.delay = 2.0
+    say(nvim, "/compact")
+    nvim.wait_screen("compacting")
+    mock_api.delay = 0.0
+    wait_text(nvim, "compacted")
+    wait_idle(nvim)
+    nvim.wait(lambda: "compacting" not in "\n".join(nvim.screen()), what="nothing of it above the chat")
+    say(nvim, "SAY two")
+    wait_text(nvim, "\ntwo")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,10 @@ local LIMITS = {
 ---@return string
 function M.limit(limit)
   local which = LIMITS[limit.rateLimitType] or "limit"
-  local words = limit.status == "rejected" and which .. " reached" or "near the " .. which
+  local used = tonumber(limit.utilization)
+  local words = limit.status == "rejected" and which .. " reached"
+    or used and ("%d%% of the %s"):format(math.floor(used * 100 + 0.5), which)
+    or "near the " .. which
   local at = tonumber(limit.resetsAt)
   return at and ("%s until %s"):format(words, os.date("%H:%M", at)) or words
 end
@@ -49,7 +52,11 @@ function M.of(chat)
   elseif chat.state == "starting" then
     add("starting", "ClaudeTranscriptWorking")
   end
-  if chat.limit then
+  if chat.doing then
+    add(chat.doing, "ClaudeTranscriptWorking")
+  end
+  local limit_ends = chat.limit and tonumber(chat.limit.resetsAt)
+  if chat.limit and not (limit_ends and limit_ends < os.time()) then
     add(M.limit(chat.limit), "ClaudeTranscriptFailed")
   end
   local running = vim.tbl_count(chat.tasks)
