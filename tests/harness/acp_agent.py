@@ -108,6 +108,8 @@ class Agent:
             for update in SETUP.get("history", []) if method == "session/load" else []:
                 self.update(update)
             return {}
+        if method == "session/fork":
+            return {"sessionId": "copy", **self.begin("copy")}
         if method == "session/list":
             return {"sessions": SETUP.get("sessions", [])}
         if method == "session/set_config_option":

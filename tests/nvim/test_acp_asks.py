@@ -257,6 +257,110 @@ def test_what_was_accepted_ends_with_its_turn(begin, tmp_path):
     assert path.read_text() == "one\n"
 
 
+def test_a_second_change_of_a_file_in_a_turn_is_not_excused_by_the_first(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\n"})
+    path = tmp_path / "project/a.txt"
+
+    def done(call, old, new):
+        diff = {"type": "diff", "path": str(path), "oldText": old, "newText": new}
+        fields = {"toolCallId": call, "title": "Edit", "kind": "edit", "content": [diff]}
+        begun = acp_steps.update("tool_call", **fields, status="in_progress")
+        return begun + "\n" + acp_steps.update("tool_call_update", toolCallId=call, status="completed")
+
+    lines = [
+        request("fs/write_text_file", path=str(path), content="ONE\n"),
+        done("c1", "one\n", "ONE\n"),
+        "SAY and more",
+        done("c2", "ONE\n", "TWO\n"),
+        "SAY over",
+    ]
+    say(nvim, "\n".join(lines))
+    wait_diff(nvim)
+    assert nvim.lua("return require('claude-ide.diff').accept()") is True
+    wait_text(nvim, "\nover")
+    told = f"{path} was changed without asking you"
+    wait_text(nvim, told)
+    assert text(nvim).count(told) == 1
+    assert text(nvim).index(told) > text(nvim).index("and more")
+
+
+def test_asking_for_the_output_again_and_again_costs_what_is_new(nvim):
+    told = nvim.lua(
+        r"""
+        local output = require("claude-ide.chat.acp.output").new(1000)
+        local red, told = "\27[31mred\27[0m", {}
+        local function add(text)
+          output:add(text)
+          told[#told + 1] = { output:text() }
+        end
+        add("one\r\n" .. red .. "\27[3")
+        add("2mgreen\27[0m\r")
+        add("\nend\27")
+        add("]0;title\7 of it")
+        add(("x"):rep(1500) .. "é")
+        -- What a poll reads is what came since: a text of 8 MB that was read is not looked at again.
+        local large = require("claude-ide.chat.acp.output").new(8 * 1024 * 1024)
+        for _ = 1, 80 do
+          large:add(("some words\27[0m of output\r\n"):rep(4096))
+          large:text()
+        end
+        local read, concat = 0, table.concat
+        table.concat = function(list, ...)
+          local text = concat(list, ...)
+          read = read + #text
+          return text
+        end
+        for _ = 1, 50 do
+          large:add("a line\r\n")
+          large:text()
+        end
+        table.concat = concat
+        return { told, read, #large:text(), (large:text():sub(-14)) }
+        """
+    )
+    texts, read, length, last = told
+    assert [text for text, _ in texts[:4]] == [
+        "one\nred",
+        "one\nredgreen",
+        "one\nredgreen\nend",
+        "one\nredgreen\nend of it",
+    ]
+    assert len(texts[4][0].encode()) == 1000 and texts[4][0].endswith("xé") and texts[4][1] is True
+    assert not any(truncated for _, truncated in texts[:4])
+    assert read == 50 * len("a line\r\n")
+    assert length == 80 * 4096 * len("some words of output\n") + 50 * 7 and last == "a line\na line\n"
+
+
+def test_files_that_a_prompt_names_are_linked(begin, tmp_path):
+    files = {"a.txt": "one\n", "b.txt": "two\n", "dir/c.txt": "three\n", ".env": "SECRET=1\n"}
+    nvim = begin(files=files, setup={"capabilities": {"promptCapabilities": {"embeddedContext": True}}})
+    project = tmp_path / "project"
+    nvim.cmd(f"edit {project}/b.txt")
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'unsaved' })")
+    say(nvim, "SAY Look at @a.txt, @b.txt and (@dir/c.txt). Not @missing, me@a.txt, @.env or @a.txt again.")
+    wait_text(nvim, "again.")
+    wait_idle(nvim)
+    sent = acp_steps.read(tmp_path, "session/prompt")[0]["prompt"]
+    assert sent[1:] == [
+        {"type": "resource_link", "uri": f"file://{project}/a.txt", "name": "a.txt"},
+        {"type": "resource", "resource": {"uri": f"file://{project}/b.txt", "text": "unsaved\n"}},
+        {"type": "resource_link", "uri": f"file://{project}/dir/c.txt", "name": "c.txt"},
+    ]
+    found = nvim.lua("return require('claude-ide.chat.acp.links').complete(...)", str(project), "d")
+    assert found == ["dir/"]
+
+
+def test_an_agent_that_takes_no_texts_gets_links_alone(begin, tmp_path):
+    nvim = begin(files={"b.txt": "two\n"})
+    nvim.cmd(f"edit {tmp_path}/project/b.txt")
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'unsaved' })")
+    say(nvim, "SAY @b.txt")
+    wait_text(nvim, "@b.txt")
+    wait_idle(nvim)
+    sent = acp_steps.read(tmp_path, "session/prompt")[0]["prompt"]
+    assert [block["type"] for block in sent] == ["text", "resource_link"]
+
+
 @pytest.mark.slow
 def test_a_form_is_filled_in(begin):
     nvim = begin()

@@ -57,6 +57,15 @@ end
 ---@param from integer
 ---@param word string
 local function files(chat, buf, from, word)
+  if chat.acp then
+    return show(
+      buf,
+      from,
+      vim.tbl_map(function(path)
+        return { word = path }
+      end, require("claude-ide.chat.acp.links").complete(chat.cwd, word))
+    )
+  end
   chat:ask("file_suggestions", { query = word }, function(result)
     local items = {}
     for _, one in ipairs(type(result) == "table" and result.suggestions or {}) do

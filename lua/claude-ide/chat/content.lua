@@ -15,7 +15,11 @@ local function say_those_that_are_ready(chat)
   local line = waiting[chat]
   while line[1] and line[1].parts do
     local first = table.remove(line, 1) --[[@as claude-ide.chat.content.Waiting]]
-    first.done(chat:say(first.text, require("claude-ide.context").blocks(first.text, first.parts or {})))
+    local blocks = require("claude-ide.context").blocks(first.text, first.parts or {})
+    if chat.acp then
+      vim.list_extend(blocks, require("claude-ide.chat.acp.links").of(chat, first.text))
+    end
+    first.done(chat:say(first.text, blocks))
   end
 end
 

@@ -1,57 +1,204 @@
--- What an MCP server of the agent's asks the person: a form, field by field, or a page to open. A kind of decision.
+-- An agent, or a server of tools of its, asks for something to be filled in, or for a page to be opened: a kind of decision. Each
+-- field of the form is a line.
 local M = {}
 
 local KIND = "form"
 
----@class claude-ide.chat.form.Field
----@field name string
----@field title string
----@field about? string
----@field type string of JSON Schema
----@field choices? string[]
----@field names? string[] what the choices are called
----@field required boolean
-
 ---@class claude-ide.chat.Form : claude-ide.Decision
----@field ask table the agent's own words
+---@field name string of who asks
+---@field message string
+---@field url? string
 ---@field fields claude-ide.chat.form.Field[]
 ---@field values table<string, any>
 
----@param list any
----@return string[]?
-local function strings(list)
-  return type(list) == "table" and #list > 0 and vim.tbl_map(tostring, list) or nil
+---@class claude-ide.chat.form.Field
+---@field key string
+---@field schema table
+---@field required boolean
+---@field choices? { value: any, name: string, description?: string }[]
+---@field many? boolean
+
+---@param schema table
+---@return { value: any, name: string, description?: string }[]?
+local function choices_of(schema)
+  local items = schema.type == "array" and (schema.items or {}) or schema
+  local titled = items.oneOf or items.anyOf
+  if type(titled) == "table" then
+    return vim.tbl_map(function(option)
+      return { value = option.const, name = option.title or option.const, description = option.description }
+    end, titled)
+  elseif type(items.enum) == "table" then
+    local names = type(items.enumNames) == "table" and items.enumNames or {}
+    local choices = {}
+    for at, value in ipairs(items.enum) do
+      choices[at] = { value = value, name = names[at] or value }
+    end
+    return choices
+  elseif schema.type == "boolean" then
+    return { { value = true, name = "yes" }, { value = false, name = "no" } }
+  end
 end
 
----@param ask table
+---@param requested table a schema
+---@param order? string[] of the fields, where the asker has one
 ---@return claude-ide.chat.form.Field[]
----@return table<string, any> values that stand there already
-local function fields_of(ask)
-  local schema = type(ask.requested_schema) == "table" and ask.requested_schema or {}
-  local properties = type(schema.properties) == "table" and schema.properties or {}
-  local required = strings(schema.required) or {}
-  local order = strings(ask.property_order)
-  if not order then
-    order = vim.tbl_keys(properties)
-    table.sort(order)
-  end
-  local fields, values = {}, {}
-  for _, name in ipairs(order) do
-    local property = properties[name]
-    if type(property) == "table" then
+local function fields_of(requested, order)
+  local fields, required = {}, type(requested.required) == "table" and requested.required or {}
+  for key, schema in pairs(type(requested.properties) == "table" and requested.properties or {}) do
+    if type(schema) == "table" then
       fields[#fields + 1] = {
-        name = name,
-        title = tostring(property.title or name),
-        about = type(property.description) == "string" and property.description or nil,
-        type = type(property.type) == "string" and property.type or "string",
-        choices = strings(property.enum),
-        names = strings(property.enumNames),
-        required = vim.list_contains(required, name),
+        key = key,
+        schema = schema,
+        required = vim.list_contains(required, key),
+        choices = choices_of(schema),
+        many = schema.type == "array",
       }
-      values[name] = property.default
     end
   end
-  return fields, values
+  local places = {} ---@type table<string, integer>
+  for at, key in ipairs(type(order) == "table" and order or {}) do
+    places[key] = at
+  end
+  table.sort(fields, function(left, right)
+    local left_at, right_at = places[left.key] or math.huge, places[right.key] or math.huge
+    if left_at ~= right_at then
+      return left_at < right_at
+    elseif left.required ~= right.required then
+      return left.required
+    end
+    return left.key < right.key
+  end)
+  return fields
+end
+
+---What is wrong with what was written for a field.
+---@param schema table
+---@param text string
+---@return any value
+---@return string? problem
+local function read(schema, text)
+  if schema.type == "number" or schema.type == "integer" then
+    local number = tonumber(text)
+    if not number or schema.type == "integer" and number % 1 ~= 0 then
+      return nil, schema.type == "integer" and "a whole number is wanted" or "a number is wanted"
+    elseif schema.minimum and number < schema.minimum or schema.maximum and number > schema.maximum then
+      return nil,
+        ("a number from %s to %s is wanted"):format(schema.minimum or "any", schema.maximum or "any")
+    end
+    return number
+  elseif schema.minLength and vim.fn.strchars(text) < schema.minLength then
+    return nil, ("at least %d characters are wanted"):format(schema.minLength)
+  elseif schema.maxLength and vim.fn.strchars(text) > schema.maxLength then
+    return nil, ("at most %d characters are wanted"):format(schema.maxLength)
+  end
+  return text
+end
+
+---@param form claude-ide.chat.Form
+local function redraw(form)
+  require("claude-ide.chat.panel").redraw(form)
+end
+
+---@param form claude-ide.chat.Form
+---@param field claude-ide.chat.form.Field
+local function choose(form, field)
+  require("claude-ide.ui.choose").select(field.choices --[[@as table]], {
+    prompt = field.schema.title or field.key,
+    format_item = function(choice)
+      local now = form.values[field.key]
+      local is_chosen = now == choice.value or type(now) == "table" and vim.list_contains(now, choice.value)
+      local about = type(choice.description) == "string" and " · " .. choice.description or ""
+      return (is_chosen and "* " or "  ") .. tostring(choice.name) .. about
+    end,
+  }, function(choice)
+    if not choice or form.state ~= "pending" then
+      return
+    elseif not field.many then
+      form.values[field.key] = choice.value
+      return redraw(form)
+    end
+    local list = form.values[field.key] or {}
+    local without = vim.tbl_filter(function(value)
+      return value ~= choice.value
+    end, list)
+    form.values[field.key] = #without == #list and vim.list_extend(without, { choice.value }) or without
+    redraw(form)
+  end)
+end
+
+---@param form claude-ide.chat.Form
+---@param field claude-ide.chat.form.Field
+local function fill_in(form, field)
+  if field.choices then
+    return choose(form, field)
+  end
+  local now = form.values[field.key]
+  vim.ui.input({
+    prompt = (field.schema.title or field.key) .. ": ",
+    default = now ~= nil and tostring(now) or nil,
+  }, function(text)
+    if not text then
+      return
+    elseif form.state ~= "pending" then
+      return require("claude-ide.ui.kept_words").give_back(text, "The question is gone")
+    elseif text == "" then
+      form.values[field.key] = nil
+      return redraw(form)
+    end
+    local value, problem = read(field.schema, text)
+    if problem then
+      return require("claude-ide.ui.notice").warn(
+        ("%s: %s."):format(field.schema.title or field.key, problem)
+      )
+    end
+    form.values[field.key] = value
+    redraw(form)
+  end)
+end
+
+---@param form claude-ide.chat.Form
+---@param field claude-ide.chat.form.Field
+---@return string
+local function value_of(form, field)
+  local value = form.values[field.key]
+  local function named(one)
+    for _, choice in ipairs(field.choices or {}) do
+      if choice.value == one then
+        return tostring(choice.name)
+      end
+    end
+    return tostring(one)
+  end
+  if value == nil then
+    return field.required and "(wanted)" or ""
+  end
+  return type(value) == "table" and table.concat(vim.tbl_map(named, value), ", ") or named(value)
+end
+
+---@param form claude-ide.chat.Form
+---@return { [1]: string, [2]: string? }[]
+---@return table<integer, claude-ide.chat.form.Field> by line
+local function lines_of(form)
+  local lines, at = {}, {}
+  for _, line in ipairs(vim.split(form.message, "\n", { plain = true })) do
+    lines[#lines + 1] = { line, "ClaudeTranscriptTitle" }
+  end
+  lines[#lines + 1] = { "" }
+  if form.url then
+    lines[#lines + 1] = { form.url, "ClaudeTranscriptInput" }
+  end
+  for number, field in ipairs(form.fields) do
+    lines[#lines + 1] = {
+      ("%d %s: %s"):format(number, field.schema.title or field.key, value_of(form, field)),
+      "ClaudeTranscriptInput",
+    }
+    at[#lines] = field
+    if type(field.schema.description) == "string" then
+      lines[#lines + 1] = { "  " .. (field.schema.description:gsub("\n", " ")), "ClaudeTranscriptDim" }
+      at[#lines] = field
+    end
+  end
+  return lines, at
 end
 
 ---@param form claude-ide.chat.Form
@@ -62,160 +209,91 @@ local function settle(form, answer)
   end
 end
 
----What was typed, in the type that the field has.
----@param field claude-ide.chat.form.Field
----@param text string
----@return any value
----@return string? problem
-local function value_of(field, text)
-  if field.type == "number" or field.type == "integer" then
-    local number = tonumber(text)
-    if not number or field.type == "integer" and number % 1 ~= 0 then
-      return nil,
-        ("%s is to be a %s."):format(field.title, field.type == "integer" and "whole number" or "number")
-    end
-    return number
-  end
-  return text
-end
-
 ---@param form claude-ide.chat.Form
----@param field claude-ide.chat.form.Field
-local function fill(form, field)
-  local function put(value)
-    form.values[field.name] = value
-    require("claude-ide.chat.panel").redraw(form)
-  end
-  if field.type == "boolean" then
-    return put(not form.values[field.name])
-  elseif field.choices then
-    return require("claude-ide.ui.choose").select(field.choices, {
-      prompt = field.title,
-      format_item = function(choice)
-        for at, one in ipairs(field.choices) do
-          if one == choice and field.names and field.names[at] then
-            return field.names[at]
-          end
-        end
-        return choice
-      end,
-    }, function(choice)
-      if choice and form.state == "pending" then
-        put(choice)
-      end
-    end)
-  end
-  local before = form.values[field.name]
-  vim.ui.input(
-    { prompt = field.title .. ": ", default = before ~= nil and tostring(before) or nil },
-    function(text)
-      if not text then
-        return
-      elseif form.state ~= "pending" then
-        return require("claude-ide.ui.kept_words").give_back(text, "The question is gone")
-      end
-      local value, problem = value_of(field, text)
-      if problem then
-        return require("claude-ide.ui.notice").error(problem)
-      end
-      put(value)
-    end
-  )
-end
-
----@param form claude-ide.chat.Form
-local function submit(form)
+local function send(form)
   for _, field in ipairs(form.fields) do
-    local value = form.values[field.name]
-    if field.type == "boolean" and value == nil then
-      form.values[field.name] = false
-    elseif field.required and (value == nil or value == "") then
-      return require("claude-ide.ui.notice").info(("%s is missing."):format(field.title))
+    if field.schema.type == "boolean" and form.values[field.key] == nil then
+      form.values[field.key] = false
+    elseif field.required and form.values[field.key] == nil then
+      return require("claude-ide.ui.notice").info(("%s is missing."):format(field.schema.title or field.key))
     end
   end
   settle(form, { outcome = "accepted", changes = form.values })
 end
 
----@param form claude-ide.chat.Form
----@return { [1]: string, [2]: string? }[] lines
----@return table<integer, claude-ide.chat.form.Field> by line
-local function lines_of(form)
-  local lines, at = {}, {} ---@type { [1]: string, [2]: string? }[], table<integer, claude-ide.chat.form.Field>
-  lines[1] = { tostring(form.ask.message or ""), "ClaudeTranscriptTitle" }
-  if form.ask.url then
-    lines[#lines + 1] = { tostring(form.ask.url), "ClaudeTranscriptInput" }
-  end
-  lines[#lines + 1] = { "" }
-  for _, field in ipairs(form.fields) do
-    local value = form.values[field.name]
-    local shown = value == nil and "…"
-      or type(value) == "boolean" and (value and "yes" or "no")
-      or tostring(value)
-    lines[#lines + 1] =
-      { ("%s%s: %s"):format(field.title, field.required and " *" or "", shown), "ClaudeTranscriptInput" }
-    at[#lines] = field
-    if field.about then
-      lines[#lines + 1] = { "  " .. field.about, "ClaudeTranscriptDim" }
-      at[#lines] = field
-    end
-  end
-  return lines, at
-end
-
----The first field that has no value yet.
+---The first field that has no value yet, else the first.
 ---@param form claude-ide.chat.Form
 ---@param at table<integer, claude-ide.chat.form.Field>
 ---@return integer? line
 local function first_open(form, at)
-  local first ---@type integer?
-  for line, field in pairs(at) do
-    local is_before = not first or line < first
-    if form.values[field.name] == nil and is_before then
-      first = line
+  local lines = vim.tbl_keys(at)
+  table.sort(lines)
+  for _, line in ipairs(lines) do
+    if form.values[at[line].key] == nil then
+      return line
     end
   end
-  return first
+  return lines[1]
 end
 
 ---@param form claude-ide.chat.Form
 ---@return claude-ide.chat.panel.Text
 local function text_of(form)
   local lines, at = lines_of(form)
-  local url = form.ask.mode == "url" and form.ask.url or nil
-  return {
-    title = ("%s asks"):format(tostring(form.ask.display_name or form.ask.mcp_server_name or "A server")),
-    lines = lines,
-    actions = {
-      {
-        keys = { "<CR>" },
-        desc = url and "open it" or "fill in",
-        run = function()
-          if url then
-            return vim.ui.open(tostring(url))
-          end
-          local _, fields = lines_of(form)
-          local field = fields[vim.fn.line(".")]
-          if field then
-            fill(form, field)
-          end
-        end,
-      },
-      {
-        keys = { "y" },
-        desc = url and "done" or "send",
-        run = function()
-          submit(form)
-        end,
-      },
-      {
-        keys = { "n" },
-        desc = "decline",
-        run = function()
-          settle(form, { outcome = "rejected", message = "declined" })
-        end,
-      },
-      require("claude-ide.chat.panel").later(),
+  local actions = {} ---@type claude-ide.chat.panel.Action[]
+  if form.url then
+    actions[1] = {
+      keys = { "<CR>", "o" },
+      desc = "open the page",
+      run = function()
+        vim.ui.open(form.url)
+        settle(form, { outcome = "accepted", changes = {} })
+      end,
+    }
+  else
+    actions[1] = {
+      keys = { "<CR>" },
+      desc = "fill in",
+      run = function()
+        local _, fields = lines_of(form)
+        local field = fields[vim.fn.line(".")]
+        if field then
+          fill_in(form, field)
+        end
+      end,
+    }
+  end
+  actions[2] = {
+    keys = { "y" },
+    desc = form.url and "it is open" or "send",
+    run = function()
+      send(form)
+    end,
+  }
+  vim.list_extend(actions, {
+    {
+      keys = { "n" },
+      desc = "decline",
+      run = function()
+        settle(form, { outcome = "rejected", message = "declined" })
+      end,
     },
+    require("claude-ide.chat.panel").later(),
+  })
+  for number, field in ipairs(vim.list_slice(form.fields, 1, 9)) do
+    actions[#actions + 1] = {
+      keys = { tostring(number) },
+      desc = "fill in " .. number,
+      hidden = true,
+      run = function()
+        fill_in(form, field)
+      end,
+    }
+  end
+  return {
+    title = ("%s asks you something"):format(form.name),
+    lines = lines,
+    actions = actions,
     row = first_open(form, at),
   }
 end
@@ -223,13 +301,19 @@ end
 ---Asks the person.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
-  local fields, values = fields_of(request.ask)
-  require("claude-ide.decisions").register(
-    KIND,
-    require("claude-ide.chat.panel").presenter("question of a server", "questions of servers", text_of)
-  )
-  require("claude-ide.decisions").ask(KIND, request.chat.asker, request, {
-    ask = request.ask,
+  local decisions, ask = require("claude-ide.decisions"), request.ask
+  local schema = type(ask.requested_schema) == "table" and ask.requested_schema or {}
+  local url = type(ask.url) == "string" and ask.url or nil
+  local fields = url and {} or fields_of(schema, ask.property_order)
+  local values = {}
+  for _, field in ipairs(fields) do
+    values[field.key] = field.schema.default
+  end
+  decisions.register(KIND, require("claude-ide.chat.panel").presenter("question", "questions", text_of))
+  decisions.ask(KIND, request.chat.asker, request, {
+    name = tostring(ask.display_name or ask.mcp_server_name or "A server"),
+    message = tostring(ask.message or ""),
+    url = url,
     fields = fields,
     values = values,
   })

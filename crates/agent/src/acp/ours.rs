@@ -26,6 +26,8 @@ pub(super) enum Ours {
     Load {
         session: String,
     },
+    /// Goes on with a copy of a session.
+    Fork,
     Prompt(String),
     Asked {
         number: u64,
@@ -40,6 +42,7 @@ impl Ours {
             Self::Initialize => "starting",
             Self::New => "beginning a session",
             Self::Load { .. } => "loading the session",
+            Self::Fork => "copying the session",
             Self::Prompt(_) => "working",
             Self::Asked { .. } => "asked for something",
         }
@@ -148,6 +151,12 @@ impl Acp {
         self.ask("session/load", &request, about, deadline, out);
     }
 
+    /// Goes on with a copy of a session. The method is not of the stable schema: its fields are written here.
+    fn fork_session(&mut self, session: &str, out: &mut Output) {
+        let request = json!({ "sessionId": session, "cwd": self.options.cwd, "mcpServers": self.servers() });
+        self.ask("session/fork", &request, Ours::Fork, later(self.patience()), out);
+    }
+
     /// The servers of tools, where the agent reaches servers by HTTP.
     fn servers(&self) -> Vec<schema::McpServer> {
         if !self.capabilities.mcp_capabilities.http {
@@ -160,10 +169,10 @@ impl Acp {
     pub(super) fn answered(&mut self, ours: Ours, outcome: Result<Value, Value>, out: &mut Output) {
         match (ours, outcome) {
             (Ours::Initialize, Ok(result)) => self.greeted(&result, out),
-            (Ours::New, Ok(result)) => {
+            (about @ (Ours::New | Ours::Fork), Ok(result)) => {
                 let session = result.get("sessionId").and_then(Value::as_str).map(str::to_owned);
                 match session {
-                    Some(session) => self.began(session, &result, true, out),
+                    Some(session) => self.began(session, &result, about == Ours::New, out),
                     None => self.fail(out, "began a session without a name".to_owned()),
                 }
             }
@@ -184,6 +193,7 @@ impl Acp {
                 out.tell(Told::Status { subject: "auth".to_owned(), about });
             }
             (Ours::New, Err(error)) => self.fail(out, format!("began no session: {}", message(&error))),
+            (Ours::Fork, Err(error)) => self.fail(out, format!("copied no session: {}", message(&error))),
             (Ours::Load { .. }, Err(error)) => {
                 self.updates.replay = Replay::None;
                 let name = &self.options.name;
@@ -289,8 +299,13 @@ impl Acp {
         if subject == "session" {
             // Which of the sessions that were listed; none: a new one.
             let session = params.get("sessionId").and_then(Value::as_str).map(str::to_owned);
-            self.options.resume.clone_from(&session);
-            self.begin_session(session, out);
+            match session {
+                Some(session) if params.get("fork") == Some(&Value::Bool(true)) => self.fork_session(&session, out),
+                session => {
+                    self.options.resume.clone_from(&session);
+                    self.begin_session(session, out);
+                }
+            }
             return out.tell(Told::Answer { number, result: Some(json!({})), error: None });
         }
         let method = match subject {

@@ -4,6 +4,33 @@ local M = {}
 
 ---@alias claude-ide.chat.acp.Answer fun(result?: table, code?: "invalid"|"not_found"|"failed", message?: string)
 
+---Something is to be filled in, or a page to be opened.
+---@param chat claude-ide.chat.Chat
+---@param params table
+---@param answer claude-ide.chat.acp.Answer
+---@param id string
+local function elicit(chat, params, answer, id)
+  if params.mode ~= "url" and params.mode ~= "form" then
+    return answer({ action = "decline" })
+  end
+  local ask = {
+    display_name = chat.name,
+    message = params.message,
+    url = params.mode == "url" and params.url or nil,
+    requested_schema = params.requestedSchema,
+  }
+  local request = { chat = chat, id = id, ask = ask, params = params } --[[@as claude-ide.chat.acp.Request]]
+  local actions = { accepted = "accept", rejected = "decline" }
+  request.reply = function(decided)
+    local content = decided and decided.outcome == "accepted" and decided.changes or {} ---@diagnostic disable-line: undefined-field -- of a form
+    answer({
+      action = decided and actions[decided.outcome] or "cancel",
+      content = next(content) ~= nil and content or nil,
+    })
+  end
+  require("claude-ide.chat.form").ask(request)
+end
+
 ---@type table<string, fun(chat: claude-ide.chat.Chat, params: table, answer: claude-ide.chat.acp.Answer, id: string)>
 local METHODS = {
   ["session/request_permission"] = function(...)
@@ -30,9 +57,7 @@ local METHODS = {
   ["terminal/release"] = function(...)
     require("claude-ide.chat.acp.terminals").release(...)
   end,
-  ["elicitation/create"] = function(...)
-    require("claude-ide.chat.acp.form").ask(...)
-  end,
+  ["elicitation/create"] = elicit,
 }
 
 ---@param chat claude-ide.chat.Chat

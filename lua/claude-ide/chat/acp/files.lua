@@ -95,7 +95,7 @@ end
 ---@return string? err
 function M.put(chat, path, contents)
   local buf = loaded(path)
-  chat.acp.written[path] = true
+  chat.acp.written[path] = (chat.acp.written[path] or 0) + 1
   if buf and vim.bo[buf].modified then
     -- The buffer keeps what is not saved: the diff has worked out what it is to hold.
     return require("claude-ide.journal.write").to_disk(path, contents)

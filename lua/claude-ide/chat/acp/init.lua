@@ -231,6 +231,20 @@ function M.text(chat, told)
   end
 end
 
+---Whether a change is the one that was written after a review. Each excuses one call: a second change of the file was not reviewed.
+---@param acp claude-ide.chat.acp.State
+---@param call string
+---@param granted table<string, true>
+---@param outcome table
+---@return boolean
+local function was_reviewed(acp, call, granted, outcome)
+  local left = not granted[call] and outcome.path and acp.written[outcome.path] or 0
+  if left > 0 then
+    acp.written[outcome.path] = left - 1
+  end
+  return left > 0
+end
+
 ---Calls ended: what was written after a review was not written unasked, and a terminal's text is in the terminal.
 ---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
@@ -238,7 +252,7 @@ function M.results(chat, results)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
   for _, pair in ipairs(results) do
     local outcome = pair[2].outcome
-    if acp.unasked or outcome and outcome.path and acp.written[outcome.path] then
+    if acp.unasked or outcome and was_reviewed(acp, pair[1], chat.granted, outcome) then
       chat.granted[pair[1]] = true
     end
     for _, part in ipairs(pair[2].content or {}) do

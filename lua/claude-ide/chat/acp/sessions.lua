@@ -5,8 +5,32 @@ local MOST_PAGES = 10
 
 ---@param chat claude-ide.chat.Chat
 ---@param session? string
-local function begin(chat, session)
-  chat:ask("session", { sessionId = session }, function() end)
+---@param fork? boolean
+local function begin(chat, session, fork)
+  if fork then
+    chat.store:put("notice", "This is a copy of that session: what was said in it is not shown here.")
+  end
+  chat:ask("session", { sessionId = session, fork = fork }, function() end)
+end
+
+---@param chat claude-ide.chat.Chat
+---@return table what it says that it can do with sessions
+local function abilities(chat)
+  local can = chat.acp.capabilities.sessionCapabilities
+  return type(can) == "table" and can or {}
+end
+
+---Goes on with one, or with a copy where the agent makes copies.
+---@param chat claude-ide.chat.Chat
+---@param session string
+local function go_on(chat, session)
+  if not abilities(chat).fork then
+    return begin(chat, session)
+  end
+  local same, copy = "Go on with it", "Go on in a copy"
+  require("claude-ide.ui.choose").select({ same, copy }, { prompt = "Which?" }, function(choice)
+    begin(chat, choice and session, choice == copy)
+  end)
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -21,14 +45,17 @@ local function choose(chat, sessions)
       return when .. (type(item.title) == "string" and item.title ~= "" and item.title or item.sessionId)
     end,
   }, function(item)
-    begin(chat, item and item.sessionId or nil)
+    if item and item.sessionId then
+      go_on(chat, item.sessionId)
+    else
+      begin(chat)
+    end
   end)
 end
 
 ---@param chat claude-ide.chat.Chat
 function M.choose(chat)
-  local can = chat.acp.capabilities.sessionCapabilities
-  if type(can) ~= "table" or not can.list then
+  if not abilities(chat).list then
     chat.store:put("notice", ("%s does not list its sessions: this is a new one."):format(chat.name))
     return begin(chat)
   end

@@ -77,41 +77,6 @@ local function name(buf, title)
   end
 end
 
----@param terminal claude-ide.chat.acp.Terminal
----@param data string[] as jobs tell it: the first goes on with the last line
-local function keep(terminal, data)
-  local text = table.concat(data, "\n")
-  terminal.pieces[#terminal.pieces + 1] = text
-  terminal.bytes = terminal.bytes + #text
-  -- Twice as much as is told, and some: what moves the cursor is not told.
-  local most = terminal.limit * 2 + 8192
-  if terminal.bytes > most * 2 then
-    local all = table.concat(terminal.pieces)
-    terminal.pieces = { all:sub(-most) }
-    terminal.bytes, terminal.truncated = most, true
-  end
-end
-
----The output as text: without what moves the cursor and colours.
----@param terminal claude-ide.chat.acp.Terminal
----@return string text
----@return boolean truncated
-local function text_of(terminal)
-  local all = table.concat(terminal.pieces)
-  terminal.pieces = { all }
-  local text = all
-    :gsub("\27%][^\7\27]*\27?[\7\\]?", "")
-    :gsub("\27%[[%d;:?<=>]*[ -/]*[@-~]", "")
-    :gsub("\27[%(%)][%w]", "")
-    :gsub("\27.", "")
-    :gsub("\r+\n", "\n")
-  if #text > terminal.limit then
-    text = text:sub(-terminal.limit):gsub("^[\128-\191]+", "")
-    return require("claude-ide.position").valid(text), true
-  end
-  return require("claude-ide.position").valid(text), terminal.truncated
-end
-
 ---So long may output be on its way that came before the end.
 local DRAIN_MS = 500
 
@@ -145,10 +110,9 @@ function M.create(chat, params, answer)
   local terminal = {
     id = ("term-%d"):format(acp.last_terminal),
     buf = buf,
-    pieces = {},
-    bytes = 0,
-    limit = math.min(math.max(tonumber(params.outputByteLimit) or LIMIT, 1), MOST_LIMIT) --[[@as integer]],
-    truncated = false,
+    output = require("claude-ide.chat.acp.output").new(
+      math.min(math.max(tonumber(params.outputByteLimit) or LIMIT, 1), MOST_LIMIT) --[[@as integer]]
+    ),
     waiting = {},
   } ---@type claude-ide.chat.acp.Terminal
   local env = {}
@@ -159,7 +123,7 @@ function M.create(chat, params, answer)
     cwd = cwd,
     env = next(env) and env or nil,
     on_stdout = function(_, data)
-      keep(terminal, data)
+      terminal.output:add(table.concat(data, "\n"))
       if #data == 1 and data[1] == "" then
         terminal.drained = true
         ended(terminal)
@@ -204,7 +168,7 @@ end
 function M.output(chat, params, answer)
   local terminal = find(chat, params, answer)
   if terminal then
-    local text, truncated = text_of(terminal)
+    local text, truncated = terminal.output:text()
     answer({ output = text, truncated = truncated, exitStatus = terminal.exit })
   end
 end
@@ -261,7 +225,7 @@ function M.release(chat, params, answer)
   local terminal = find(chat, params, answer)
   if terminal then
     stop(terminal)
-    local text = text_of(terminal)
+    local text = terminal.output:text()
     chat.acp.outputs[terminal.id] = text:sub(-16 * 1024)
     chat.acp.terminals[terminal.id] = nil
     put_away(terminal)
@@ -275,7 +239,7 @@ end
 ---@return string?
 function M.text(chat, id)
   local terminal = chat.acp.terminals[id]
-  return terminal and text_of(terminal) or chat.acp.outputs[id]
+  return terminal and (terminal.output:text()) or chat.acp.outputs[id]
 end
 
 ---Ends all commands of a chat.

@@ -22,7 +22,7 @@
 ---@field models? { currentModelId?: string, availableModels: table[] }
 ---@field config_options table[]
 ---@field accepted table<string, string> texts that were accepted before they are written, by path
----@field written table<string, true> files that were written after a review
+---@field written table<string, integer> files that were written after a review: how often, and no call has told of it yet
 ---@field unasked? boolean the person has allowed something for ever
 ---@field row? { block: integer, part: integer, bytes: integer } the text that goes on
 ---@field terminals table<string, claude-ide.chat.acp.Terminal>
@@ -40,10 +40,7 @@
 ---@field id string
 ---@field buf integer
 ---@field job? integer nil: it ended
----@field pieces string[]
----@field bytes integer of the pieces
----@field limit integer
----@field truncated boolean
+---@field output claude-ide.chat.acp.Output
 ---@field code? integer its process ended with that
 ---@field drained? boolean all of its output is there
 ---@field exit? { exitCode?: integer, signal?: string }

@@ -1,0 +1,73 @@
+-- Files that a prompt names with `@`, as blocks of the protocol: a link, which every agent takes, or the text itself where it is not
+-- saved and the agent takes texts.
+-- Invariant: what the person withholds is neither linked nor told.
+local M = {}
+
+---Files of one prompt, and bytes of a text that goes along.
+local MOST_LINKS, MOST_BYTES = 32, 256 * 1024
+
+---@param path string
+---@return string? text nil: the file says it itself
+local function unsaved(path)
+  local buffer = require("claude-ide.buffer")
+  local buf = buffer.find(path)
+  if not buf or not vim.api.nvim_buf_is_loaded(buf) or not vim.bo[buf].modified then
+    return nil
+  end
+  local text = buffer.text(buf)
+  return #text <= MOST_BYTES and require("claude-ide.position").valid(text) or nil
+end
+
+---@param path string
+---@param name string
+---@param takes_text boolean
+---@return table? block
+local function block_of(path, name, takes_text)
+  local buf = require("claude-ide.buffer").find(path)
+  local privacy = require("claude-ide.privacy")
+  if privacy.withholds(path) or buf and privacy.verdict(buf) ~= "tell" then
+    return nil
+  end
+  local uri = vim.uri_from_fname(path)
+  local text = takes_text and unsaved(path) or nil
+  if text then
+    return { type = "resource", resource = { uri = uri, text = text } }
+  end
+  return { type = "resource_link", uri = uri, name = name }
+end
+
+---The files that a text names.
+---@param chat claude-ide.chat.Chat
+---@param text string
+---@return table[] blocks
+function M.of(chat, text)
+  local can = chat.acp.capabilities.promptCapabilities
+  local takes_text = type(can) == "table" and can.embeddedContext == true
+  local blocks, seen = {}, {} ---@type table[], table<string, true>
+  for before, word in (" " .. text):gmatch("([^%w])@([^%s@]+)") do
+    local path = vim.fs.normalize(word:sub(1, 1) == "/" and word or chat.cwd .. "/" .. word)
+    if not vim.uv.fs_stat(path) then
+      path = path:gsub("[%.,;:!?%)%]]+$", "") -- the end of a sentence
+    end
+    local stat = before and not seen[path] and #blocks < MOST_LINKS and vim.uv.fs_stat(path)
+    if stat and (stat.type == "file" or stat.type == "directory") then
+      seen[path] = true
+      blocks[#blocks + 1] = block_of(path, vim.fs.basename(path), takes_text)
+    end
+  end
+  return blocks
+end
+
+---Files whose names begin so, for completion: such agents do not tell which there are.
+---@param cwd string
+---@param word string
+---@return string[]
+function M.complete(cwd, word)
+  local from = word:sub(1, 1) == "/" and 1 or #cwd + 2
+  local wanted = from == 1 and word or cwd .. "/" .. word
+  return vim.tbl_map(function(path)
+    return path:sub(from)
+  end, vim.fn.getcompletion(vim.fn.fnameescape(wanted), "file"))
+end
+
+return M

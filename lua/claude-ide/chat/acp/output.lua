@@ -1,0 +1,82 @@
+-- What a terminal of an agent has put out, as text: the end of it. An agent asks again and again while a command runs, so what came
+-- before is neither read nor cleaned again.
+-- Invariant: what is kept is bounded, and adding costs what is added.
+
+---@class claude-ide.chat.acp.Output
+---@field private limit integer bytes that are told
+---@field private clean string the end of the text so far
+---@field private truncated boolean
+---@field private raw string[] what came since
+---@field private bytes integer of that
+local Output = {}
+Output.__index = Output
+
+---What moves the cursor is longer than what is told of it: so much more is kept of what is not read yet.
+local MORE = 8192
+---The longest sequence that may go on in the next piece.
+local SEQUENCE = 256
+
+---@param limit integer
+---@return claude-ide.chat.acp.Output
+function Output.new(limit)
+  return setmetatable({ limit = limit, clean = "", truncated = false, raw = {}, bytes = 0 }, Output)
+end
+
+---@param text string
+function Output:add(text)
+  self.raw[#self.raw + 1] = text
+  self.bytes = self.bytes + #text
+  local most = self.limit * 2 + MORE
+  if self.bytes > most * 2 then
+    self.raw = { table.concat(self.raw):sub(-most) }
+    self.bytes, self.truncated, self.clean = most, true, ""
+  end
+end
+
+---Where a sequence begins that may go on in the next piece.
+---@param text string
+---@return integer? from byte
+local function open_sequence(text)
+  local from = #text - math.min(#text, SEQUENCE) + 1
+  local start = text:sub(from):match(".*()\27") --[[@as integer?]]
+  local last = start and text:sub(from + start - 1) or ""
+  local is_whole = last:find("^\27%[[%d;:?<=>]*[ -/]*[@-~]")
+    or last:find("^\27%].*[\7\27]")
+    or last:find("^\27[^%[%]%(%)]")
+    or last:find("^\27[%(%)].")
+  if start and not is_whole then
+    return from + start - 1
+  end
+  return text:match("()\r+$") --[[@as integer?]]
+end
+
+---Without what moves the cursor and colours.
+---@param text string
+---@return string
+local function cleaned(text)
+  return (
+    text
+      :gsub("\27%][^\7\27]*\27?[\7\\]?", "")
+      :gsub("\27%[[%d;:?<=>]*[ -/]*[@-~]", "")
+      :gsub("\27[%(%)][%w]", "")
+      :gsub("\27.", "")
+      :gsub("\r+\n", "\n")
+  )
+end
+
+---@return string text
+---@return boolean truncated
+function Output:text()
+  local new = table.concat(self.raw)
+  local open = open_sequence(new)
+  self.raw = open and { new:sub(open) } or {}
+  self.bytes = open and #new - open + 1 or 0
+  self.clean = self.clean .. cleaned(open and new:sub(1, open - 1) or new)
+  if #self.clean > self.limit then
+    self.clean = self.clean:sub(-self.limit):gsub("^[\128-\191]+", "")
+    self.truncated = true
+  end
+  return require("claude-ide.position").valid(self.clean), self.truncated
+end
+
+return Output
