@@ -95,6 +95,7 @@ export class Window {
   focus(index) {
     const at = Math.max(0, Math.min(index, this.items.length - 1));
     if (at < this.first || at >= this.end) {
+      this.follows = false; // the newest is not what is wanted now
       this.scroller.scrollTop = this.#sum(0, at);
       this.#draw();
     }

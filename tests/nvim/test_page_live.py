@@ -1,17 +1,12 @@
 """The page with what a session says, asks and is told while it goes on: a site of the test plays the session."""
 
-import itertools
 import json
 
 import pytest
+from page_steps import answers_as_a_session_does, begins, browser, decision, delta, ends, event, page, said, site  # noqa: F401
 
-from harness.browser import PROGRAM, Browser
-from harness.page_site import PageSite
-
+# ruff: noqa: F811 (fixtures)
 pytestmark = pytest.mark.slow
-
-QUICK = "const later = setTimeout; setTimeout = (work, time, ...more) => later(work, time / 100, ...more);"
-"""Pauses of the page are as short as a test wants them."""
 
 ATTACKS = [
     "<script>window.hit = 1</script>",
@@ -20,103 +15,6 @@ ATTACKS = [
     "\x1b[31mred\x1b[0m \x1b]8;;javascript:window.hit=1\x07link\x1b]8;;\x07 access\u202elevel\u2066",
     "```\n</code></pre><iframe srcdoc='<script>parent.hit=1</script>'></iframe>",
 ]
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    assert PROGRAM.exists(), "scripts/setup.sh chromium"
-    browser = Browser(tmp_path_factory.mktemp("browser"))
-    yield browser
-    browser.close()
-
-
-@pytest.fixture
-def site():
-    site = PageSite()
-    yield site
-    site.close()
-
-
-@pytest.fixture
-def page(browser, site):
-    """Opens the session; what the page threw, or the browser refused, fails the test."""
-    undo = []
-
-    def page(*, write=False, quick=False):
-        if quick:
-            undo.append(browser.before_pages(QUICK))
-        browser.size(1200, 800)
-        browser.errors.clear()
-        browser.open(f"{site.url}#/s/s")
-        browser.wait("document.querySelectorAll('article').length > 0", "the conversation")
-        if write:
-            browser.js("document.querySelector('#write').click()")
-            browser.wait("!composer.hidden && !prompt.readOnly", "the prompt")
-        return browser
-
-    site.append(said(0))
-    yield page
-    for one in undo:
-        one()
-    errors = list(browser.errors)
-    browser.open("about:blank")
-    browser.wait("location.href == 'about:blank'")
-    assert errors == []
-
-
-def said(number, text=None, role="user", **more):
-    content = text if text is not None else f"prompt {number}"
-    if role == "assistant":
-        content = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return {"type": role, "uuid": f"{role}-{number}", "message": {"role": role, "content": content, **more}}
-
-
-def event(kind, **more):
-    return {"type": "stream_event", "event": {"type": kind, **more}}
-
-
-def begins(id, block, index=0):
-    return [
-        event("message_start", message={"id": id, "role": "assistant", "content": []}),
-        event("content_block_start", index=index, content_block=block),
-    ]
-
-
-def delta(text, index=0, kind="text_delta", name="text"):
-    return event("content_block_delta", index=index, delta={"type": kind, name: text})
-
-
-def ends(index=0):
-    return [event("content_block_stop", index=index), event("message_stop")]
-
-
-def decision(id=7, kind="permission", title="Bash", **more):
-    choices = [{"id": "allow", "label": "Allow"}, {"id": "deny", "label": "Deny", "message": True}]
-    return {"type": "decision", "id": id, "kind": kind, "title": title, "choices": choices, **more}
-
-
-def answers_as_a_session_does(site, typed, *, at_once=True):
-    """Takes messages as the library does: each id once, and says again what was said of it last."""
-    news, names = {}, itertools.count()
-
-    def land(id):
-        line = said(f"typed-{next(names)}", typed[id])
-        news[id] = {"type": "ack", "id": id, "uuid": line["uuid"]}
-        site.append(line)
-
-    def answer(frame):
-        if frame["type"] == "user_message" and frame["id"] not in typed:
-            typed[frame["id"]] = frame["content"]
-            news[frame["id"]] = {"type": "queued", "id": frame["id"], "position": 1, "content": frame["content"]}
-            if at_once:
-                land(frame["id"])
-        elif frame["type"] == "cancel_message":
-            news[frame["id"]] = {"type": "unqueued", "id": frame["id"], "reason": "cancelled"}
-        return [news[frame["id"]]] if "id" in frame else []
-
-    site.answers = answer
-    site.standing = lambda: [one for one in news.values() if one["type"] == "queued"]
-    return land
 
 
 def test_words_are_drawn_as_they_come_and_their_line_takes_their_place(page, site):

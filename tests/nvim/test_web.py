@@ -170,6 +170,17 @@ def test_a_taken_port_gives_the_next_one_and_says_so(serve, start_nvim):
     assert f"Port {taken} is taken: sessions are served on {port}." in other.lua("return notices")
 
 
+def test_another_host_than_the_loopback_is_served_only_where_it_is_asked_for_and_warned_of(start_nvim):
+    remember = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
+    nvim = start_nvim(opts={"web": {"port": 0, "host": "0.0.0.0"}}, init_lua=remember)
+    nvim.cmd("Claude serve start")
+    nvim.wait("#notices > 0")
+    assert "Sessions are served on 0.0.0.0: whoever reaches this machine can knock." in nvim.lua("return notices")
+    assert nvim.lua("return require('claude-ide.web').info().host") == "0.0.0.0"
+    nvim.cmd("Claude serve url")
+    nvim.wait_screen("http://127.0.0.1:")
+
+
 def test_another_word_is_an_error(nvim):
     nvim.cmd("Claude serve everything")
     nvim.wait_screen("expected start, stop or url")

@@ -11,6 +11,7 @@ mod lab;
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 use std::time::Instant;
 
 use lab::{LONG, Lab, line, lines, names};
@@ -108,6 +109,43 @@ async fn what_is_not_on_the_list_never_leaves_and_leaves_no_hole() {
     assert_eq!(messages[1]["parentUuid"], "u0");
     let (_, page) = lab.get("/api/claude/sessions/s/messages").await;
     assert!(!page.to_string().contains("s3cr3t"));
+}
+
+#[tokio::test]
+async fn of_a_real_transcript_nothing_leaves_but_what_is_on_the_list_and_it_stays_one_tree() {
+    const SHOWN: [&str; 6] = ["user", "assistant", "system", "progress", "queue-operation", "summary"];
+    let lab = Lab::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sessions/fixtures");
+    for name in ["terminal", "forked", "cleared", "headless"] {
+        let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).unwrap();
+        let mut lines: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let is_shown = |line: &Json| SHOWN.contains(&line["type"].as_str().unwrap());
+        let shown: Vec<_> = lines.iter().filter(|line| is_shown(line)).map(|line| line["uuid"].clone()).collect();
+        // What these held was taken out of the fixtures: something else stands for it.
+        lines.iter_mut().filter(|line| !is_shown(line)).for_each(|line| line["secret"] = json!("s3cr3t"));
+        assert!(lines.iter().any(|line| line["type"].as_str().unwrap().starts_with("api-request")), "{name}");
+        lab.append(name, &lines.iter().map(Json::to_string).collect::<Vec<_>>());
+        let mut socket = lab.subscribe(name, "").await;
+        let mut told = Vec::new();
+        loop {
+            let frame = socket.next().await.unwrap();
+            match frame["type"].as_str().unwrap() {
+                "caught_up" => break,
+                "state" | "typing" => {}
+                _ => told.push(frame),
+            }
+        }
+        assert_eq!(told.iter().map(|line| line["uuid"].clone()).collect::<Vec<_>>(), shown, "{name}");
+        let text = json!(told).to_string();
+        assert!(
+            !text.contains("s3cr3t") && !text.contains("api-request") && !text.contains("\"attachment\""),
+            "{name}"
+        );
+        let known: HashSet<_> = told.iter().filter_map(|line| line["uuid"].as_str()).collect();
+        for line in told.iter().filter(|line| line["parentUuid"].is_string()) {
+            assert!(known.contains(line["parentUuid"].as_str().unwrap()), "{name}: no hole above {}", line["uuid"]);
+        }
+    }
 }
 
 #[tokio::test]

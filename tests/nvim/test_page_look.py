@@ -1,0 +1,121 @@
+"""What the page is to hands, eyes and screen readers: keys, names, colours, pictures, code."""
+
+import pytest
+from page_steps import browser, decision, page, said, site  # noqa: F401
+
+# ruff: noqa: F811 (fixtures)
+pytestmark = pytest.mark.slow
+
+HERE = "Number(document.activeElement.closest('article')?.getAttribute('aria-posinset') ?? 0)"
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_everything_is_reached_by_keys(page, site):
+    browser = page(write=True)
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    site.append(said(1, [call], "assistant"), *(said(number, "words " * 80) for number in range(2, 30)))
+    browser.wait("document.querySelector('article')?.ariaSetSize == '30'", "all of it")
+    browser.key("g")
+    browser.wait(f"{HERE} == 1", "the first message")
+    browser.key("j")
+    browser.wait(f"{HERE} == 2", "the next one")
+    browser.key("o")
+    browser.wait("document.activeElement.closest('article').querySelector('details').open", "the fold to open")
+    browser.key("k")
+    browser.wait(f"{HERE} == 1", "the one before")
+    browser.key("G")
+    browser.wait("scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 5", "the newest")
+    browser.key("i")
+    browser.wait("document.activeElement.id == 'prompt'")
+    browser.type("j")
+    browser.key("Escape")
+    browser.wait("document.activeElement.id != 'prompt'")
+    assert browser.js("document.querySelector('#prompt').value") == "j", "there a letter is a letter"
+    site.tell(decision())
+    browser.wait("document.querySelector('.card .choice') !== null")
+    browser.key("d")
+    browser.wait("document.activeElement.closest('.card') !== null", "what waits")
+    browser.key("/")
+    browser.wait("document.activeElement.id == 'filter'")
+    browser.type("no such session")
+    browser.wait("document.querySelectorAll('#sessions a').length == 0", "the list to be filtered")
+    browser.js("filter.value = ''; filter.dispatchEvent(new Event('input')); filter.blur()")
+    browser.key("Escape")
+    browser.wait("location.hash == '#/'", "the list")
+
+
+def test_everything_has_a_name(page, site):
+    browser = page(write=True)
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    site.append(said(1, "See:\n\n```sh\nls\n```", "assistant"), said(2, [call], "assistant"))
+    site.tell(decision(files=[{"path": "a", "diff": "@@ -1 +1 @@\n-a\n+b"}]))
+    site.tell({"type": "queued", "id": "other", "position": 1, "content": "later"})
+    browser.wait('document.querySelector(".card .choice") !== null && document.querySelector("#queue li") !== null')
+    browser.wait("document.querySelectorAll('article').length == 3")
+    browser.command("Accessibility.enable")
+    nodes = browser.command("Accessibility.getFullAXTree")["nodes"]
+    named = [
+        (node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node.get("ignored")
+    ]
+    wanted = {
+        "button",
+        "link",
+        "textbox",
+        "searchbox",
+        "switch",
+        "article",
+        "feed",
+        "navigation",
+        "list",
+        "img",
+        "group",
+    }
+    roles = {role for role, _ in named}
+    assert {"button", "link", "textbox", "searchbox", "switch", "article", "feed", "navigation", "main"} <= roles
+    unnamed = [role for role, name in named if role in wanted - {"list", "group"} and not name.strip()]
+    assert unnamed == []
+    assert ("feed", "Conversation") in named and ("navigation", "Sessions") in named
+    assert [name for role, name in named if role == "article"][1].startswith("Claude: See:")
+    assert browser.js("document.documentElement.lang") == "en"
+    assert browser.js(
+        "[...document.querySelectorAll('article')].every((one) => one.ariaPosInSet && one.ariaSetSize == '3')"
+    )
+
+
+def test_light_and_dark_are_both_readable(page, site):
+    browser = page(write=True)
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    site.append(said(1, "A [link](https://a.example) and `code`.", "assistant"), said(2, [call], "assistant"))
+    site.tell(decision(files=[{"path": "a", "diff": "@@ -1 +1 @@\n-a\n+b"}]))
+    site.tell_state("waiting", "permission")
+    browser.wait('document.querySelector(".card .add") !== null && document.querySelector("article a") !== null')
+    # The contrast of each text with what is behind it (WCAG 2.2, 1.4.3), as the browser computes both.
+    contrast = """(() => {
+      const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+      const rgba = (text) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };
+      const light = (text) => { const [r, g, b] = [...rgba(text)].map((one) => one / 255).map((one) => one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+      const behind = (node) => { for (; node; node = node.parentElement) { const back = getComputedStyle(node).backgroundColor; if (rgba(back)[3] == 255) return back; } return "white"; };
+      const texts = [...document.querySelectorAll("article *, .card *, #state, #sessions *, .hint")].filter((one) => one.checkVisibility() && [...one.childNodes].some((child) => child.nodeType == 3 && child.data.trim()));
+      return texts.map((one) => { const [a, b] = [light(getComputedStyle(one).color), light(behind(one))]; return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), one.className || one.tagName, one.innerText.slice(0, 20)]; });
+    })()"""
+    backs = []
+    for scheme in ("light", "dark"):
+        browser.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        backs.append(browser.js("getComputedStyle(document.body).backgroundColor"))
+        found = browser.js(contrast)
+        assert len(found) > 8
+        assert [one for one in found if one[0] < 4.5] == [], scheme
+    browser.command("Emulation.setEmulatedMedia", features=[])
+    assert backs[0] != backs[1]
+
+
+def test_code_is_copied_and_a_picture_is_shown(page, site):
+    browser = page()
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DOT}}
+    site.append(said(1, [{"type": "text", "text": "This:"}, image]), said(2, "So:\n\n```sh\nls  -l\n```", "assistant"))
+    browser.wait("document.querySelector('article img')?.naturalWidth == 1", "the picture")
+    assert browser.js("document.querySelector('article img').alt") != ""
+    browser.js("navigator.clipboard.writeText = async (text) => { copied = text; }")
+    browser.js("document.querySelector('.code .copy').click()")
+    browser.wait("document.querySelector('.code .copy').textContent == 'Copied'")
+    assert browser.js("copied") == "ls  -l"
