@@ -6,10 +6,11 @@ vim.opt.number = true
 vim.opt.termguicolors = true
 vim.opt.ruler = false
 vim.opt.showmode = false
+vim.opt.showcmd = false
 
-require("claude-ide").setup({
+require("claude-ide").setup(vim.tbl_deep_extend("error", {
   terminal = { command = vim.json.decode(vim.env.CLAUDE_IDE_DEMO_COMMAND) },
-})
+}, vim.json.decode(vim.env.CLAUDE_IDE_DEMO_OPTIONS)))
 
 vim.api.nvim_create_autocmd("User", {
   pattern = "ClaudeTurnEnded",
@@ -22,6 +23,10 @@ vim.api.nvim_create_autocmd("User", {
 vim.api.nvim_create_autocmd("UIEnter", {
   once = true,
   callback = vim.schedule_wrap(function()
+    if vim.env.CLAUDE_IDE_DEMO_CHAT then
+      vim.opt.laststatus = 3
+      return vim.cmd.Claude({ args = { "chat", vim.env.CLAUDE_IDE_DEMO_PROMPT } })
+    end
     local terminal = require("claude-ide.terminal")
     terminal.open({})
     terminal.hide()

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from run import neovim_environment
@@ -70,6 +70,10 @@ class Scene:
     """Texts that the finished screen shows."""
     columns: int = 120
     rows: int = 34
+    options: dict[str, object] = field(default_factory=dict)
+    """For `setup()`."""
+    chat: bool = False
+    """In a chat, and not in the terminal."""
     text: bool = False
     """A screen of text for the help, and not a picture."""
     page: Callable[[Browser], None] | None = None
@@ -102,6 +106,18 @@ def edit_by_edit(project: Path) -> list[tuple[str, dict[str, object]]]:
     return calls
 
 
+def one_edit(project: Path) -> list[tuple[str, dict[str, object]]]:
+    """A look at two files and one short edit, for a screen that is shared with the chat."""
+    old = '    found = []\n    for book in load():\n        if word in book["title"]:\n'
+    new = (
+        '    word, found = word.casefold(), []\n    for book in load():\n        if word in book["title"].casefold():\n'
+    )
+    return [
+        *(("Read", {"file_path": str(project / name)}) for name in ("README.txt", "shelf.py")),
+        ("Edit", {"file_path": str(project / "shelf.py"), "old_string": old, "new_string": new}),
+    ]
+
+
 def conversation(browser: Browser) -> None:
     """One session beside the list, with an edit unfolded."""
     browser.size(1180, 820)
@@ -130,6 +146,7 @@ def list_on_a_phone(browser: Browser) -> None:
 
 
 PENDING = "require('claude-ide.diff').count() == 1 and (vim.b.claude_ide or {}).kind == 'proposal'"
+ASKED = "require('claude-ide.diff').count() == 1"
 LANDED = "#require('claude-ide').review.changes() == 2 and vim.g.claude_demo_idle"
 
 SCENES = (
@@ -165,6 +182,17 @@ SCENES = (
         LANDED,
         (":Claude transcript<CR>", "gg"),
         ("Searching should ignore case",),
+    ),
+    Scene(
+        "chat",
+        "default",
+        one_edit,
+        ASKED,
+        ("<C-w>b", "iThen let it look in the authors, too.<CR>They are printed by #lines:shelf.py:33-35"),
+        ("casefold", "asks you something", "#lines:shelf.py:33-35   #lines"),
+        options={"diff": {"open_in": "current", "layout": "unified"}},
+        chat=True,
+        rows=28,
     ),
     Scene("page", "acceptEdits", edit_by_edit, LANDED, (), ("casefold", "ignores case now"), page=conversation),
     Scene("page-dark", "acceptEdits", edit_by_edit, LANDED, (), ("casefold", "ignores case now"), page=in_the_dark),
@@ -203,11 +231,14 @@ def take(scene: Scene, nvim: Path, claude: Path, path: Path) -> None:
         environment = neovim_environment(folder, claude, api, project) | {
             "CLAUDE_IDE_ROOT": str(HERE.parent),
             "CLAUDE_IDE_DEMO_COMMAND": json.dumps([str(claude), "--permission-mode", scene.mode]),
+            "CLAUDE_IDE_DEMO_OPTIONS": json.dumps(scene.options),
             "CLAUDE_IDE_DEMO_PROMPT": PROMPT,
             "CLAUDE_IDE_DEMO_READY": scene.ready,
         }
         if scene.page:
             environment["CLAUDE_IDE_DEMO_PAGE"] = "1"
+        if scene.chat:
+            environment["CLAUDE_IDE_DEMO_CHAT"] = "1"
         home.mkdir(exist_ok=True)
         subprocess.run(["git", "init", "--quiet", str(project)], check=True)
         command = [str(nvim), "-u", str(HERE / "pictures.lua"), "-i", "NONE", "shelf.py"]

@@ -19,6 +19,7 @@ SHOWN = {
     "diff-unified": ["2 of 3 kept", "dropped", "found.append"],
     "review": ["2 files", "README.txt", "casefold", "before Claude"],
     "transcript": ["Searching should ignore case", "Edit shelf.py", "casefold"],
+    "chat": ["casefold", "accept", "Read shelf.py", "waits for your permission", "#lines:shelf.py:33-35"],
     "proposal": ["casefold"],
     "changes": ["2 files", "casefold"],
 }
