@@ -67,6 +67,8 @@ FOREGROUNDS = {
     "I": "ClaudeTranscriptTitle",
     "i": "ClaudeTranscriptFact",
     "K": "ClaudeTranscriptKey",
+    "w": "ClaudeTranscriptWorking",
+    "u": "ClaudeTranscriptWaiting",
 }
 # What else would be coloured is plain text, so that one snapshot serves all versions of Neovim.
 _PLAIN = ("Normal", "NormalFloat", "FloatBorder", "WinBar", "WinBarNC", "SignColumn", "MsgArea", "Directory", "Title")
