@@ -102,6 +102,8 @@ impl Inbox {
             None => self.wake.wait_while(work, |work| work.is_empty()).unwrap_or_else(PoisonError::into_inner),
         };
         #[cfg(test)]
+        self.sleeps.store(false, Ordering::Relaxed);
+        #[cfg(test)]
         if !work.changed.is_empty() || work.all {
             self.wakes.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
