@@ -40,9 +40,11 @@ end
 ---@param word string
 ---@return claude-ide.command.Sub? sub
 local function find(word)
-  return vim.iter(require("claude-ide.command.registry")):find(function(sub)
-    return sub.name == word
-  end)
+  for _, sub in ipairs(require("claude-ide.command.registry")) do
+    if sub.name == word then
+      return sub
+    end
+  end
 end
 
 ---@param word string
@@ -83,7 +85,7 @@ end
 ---`:ClaudeConnect`
 function M.connect()
   guarded(function()
-    return assert(find("connect")).run({}, { range = false, first = 0, last = 0, rest = "" })
+    return require("claude-ide.command.server").connect()
   end)
 end
 
@@ -91,7 +93,7 @@ end
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.send(args)
   guarded(function()
-    return assert(find("send")).run({}, context(args))
+    return require("claude-ide.command.server").send(context(args))
   end)
 end
 

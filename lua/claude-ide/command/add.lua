@@ -23,10 +23,9 @@ local function expand(name)
 end
 
 ---@param words string[]
----@param start_server fun(): boolean?, string?
 ---@return boolean? ok
 ---@return string? err
-function M.run(words, start_server)
+function M.run(words)
   if #words == 0 then
     return nil, "`:Claude add` needs a file or a folder, e.g. `:Claude add %`."
   end
@@ -46,7 +45,7 @@ function M.run(words, start_server)
       return nil, ("`:Claude add`: there is no %s."):format(path)
     end
   end
-  local ok, err = start_server()
+  local ok, err = require("claude-ide.command.server").start()
   if not ok then
     return nil, err
   end

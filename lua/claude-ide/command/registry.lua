@@ -7,13 +7,6 @@
 ---@field run fun(words: string[], at: claude-ide.command.Context): any, string? nil and a sentence if it failed
 ---@field complete? fun(word: string, before: string[]): string[]
 
----@return boolean? ok
----@return string? err
-local function start_server()
-  local info, err = require("claude-ide.server").start()
-  return info and true or nil, err
-end
-
 ---Completes the one word that a subcommand takes.
 ---@param words string[]
 ---@return fun(word: string, before: string[]): string[]
@@ -126,12 +119,7 @@ return {
     name = "connect",
     doc = "Start the server and say where it listens and who is connected.",
     run = function()
-      local info, err = require("claude-ide.server").start()
-      if not info then
-        return nil, err
-      end
-      require("claude-ide.ui.notice").info(require("claude-ide.command.status").connection(info))
-      return true
+      return require("claude-ide.command.server").connect()
     end,
   },
   {
@@ -171,14 +159,7 @@ return {
     name = "send",
     doc = "As |:ClaudeSend|.",
     run = function(_, at)
-      local ok, err = start_server()
-      if not ok then
-        return nil, err
-      end
-      if at.range then
-        return require("claude-ide.mention").send_range(at.first, at.last)
-      end
-      return require("claude-ide.mention").from_here()
+      return require("claude-ide.command.server").send(at)
     end,
   },
   {
@@ -187,7 +168,7 @@ return {
     doc = "Mention files or folders to Claude, or some lines of one file. `%` is the current file. "
       .. "A blank in a name is written `\\ ` or within quotes.",
     run = function(words)
-      return require("claude-ide.command.add").run(words, start_server)
+      return require("claude-ide.command.add").run(words)
     end,
     complete = function(word)
       return require("claude-ide.command.add").complete(word)
