@@ -26,7 +26,7 @@ return {
   { "config", "decisions", "event" },
   -- Files, as buffers and on disk; the library.
   { "buffer" },
-  { "format", "library_hash", "merge", "update" },
+  { "format", "merge", "update" },
   { "native" },
   { "wake" },
   -- What draws for any feature.

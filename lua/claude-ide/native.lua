@@ -45,7 +45,7 @@ local NAMES = { "claude_ide_native.so", "claude_ide_native.dylib" }
 ---@type string[]
 local FUNCTIONS = {
   "sources",
-  "sources_seen",
+  "sources_beside",
   "start",
   "stop",
   "poll",
@@ -79,7 +79,7 @@ local FUNCTIONS = {
 ---@class claude-ide.native.Library : claude-ide.native.Functions
 ---@field version fun(): string
 ---@field sources fun(): string
----@field sources_seen fun(): string
+---@field sources_beside fun(root: string): string?, string? nil: there are none, or they cannot be read
 
 ---@type claude-ide.native.Library?
 local library
@@ -190,11 +190,8 @@ local function open()
       return nil, misfit("The library does not fit the plugin", ("%s has no %s()."):format(path, name))
     end
   end
-  local hashes = require("claude-ide.library_hash")
-  if hashes.untouched(M.plugin_root(), functions.sources_seen()) then
-    return functions
-  end
-  local expected = hashes.hash(M.plugin_root())
+  -- Those beside it may be others after an update whose build failed.
+  local expected = functions.sources_beside(M.plugin_root())
   if expected and functions.sources() ~= expected then
     local detail = "%s was built from other sources (%s) than those in %s/crates (%s)."
     return nil,

@@ -1,6 +1,5 @@
 """The native library as Lua sees it: whatever is passed, nothing fails across and Neovim lives."""
 
-import filecmp
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,7 @@ pytestmark = pytest.mark.dealt
 
 LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
 
-FUNCTIONS = ["version", "sources", "sources_seen", "start", "stop", "poll", "respond", "fail"]
+FUNCTIONS = ["version", "sources", "sources_beside", "start", "stop", "poll", "respond", "fail"]
 FUNCTIONS += ["notify", "disconnect", "set_able", "symbol_kinds", "agents_token", "resources_changed"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
@@ -328,39 +327,17 @@ def copied_sources(plugin_copy):
     return plugin_copy / "crates"
 
 
-def test_the_library_and_lua_know_the_same_sources(nvim):
-    assert nvim.lua(
-        """
-        local native = require("claude-ide.native")
-        return native.sources() == require("claude-ide.library_hash").hash(native.plugin_root())
-        """
-    )
-
-
-@pytest.mark.one_nvim
-def test_sources_that_lie_as_they_were_built_are_not_read(nvim):
-    looks = """
-    local hashes, seen = require("claude-ide.library_hash"), require("claude-ide.native").sources_seen()
-    local open, count = vim.uv.fs_open, 0
-    vim.uv.fs_open = function(...)
-      count = count + 1
-      return open(...)
-    end
-    local untouched = hashes.untouched(..., seen)
-    vim.uv.fs_open = open
-    return { untouched, count }
-    """
-    built = ROOT / "target" / "release" / "libclaude_ide_native.so"
-    if not built.exists() or not filecmp.cmp(built, LIBRARY, shallow=False):
-        pytest.skip("the library was built elsewhere")
-    assert nvim.lua(looks, str(ROOT)) == [True, 0]
+def test_the_library_knows_the_sources_beside_it(nvim, tmp_path):
+    known = 'local native = require("claude-ide.native") return native.sources_beside(...) == native.sources()'
+    assert nvim.lua(known, str(ROOT))
+    assert nvim.lua('return require("claude-ide.native").sources_beside(...) == nil', str(tmp_path))
 
 
 def test_refuses_a_library_of_other_sources_with_the_same_version(
     start_nvim, plugin_copy, copied_library, copied_sources
 ):
     nvim = start_nvim()
-    hint = 'return require("claude-ide.library_hash").hash(...) == require("claude-ide.native").sources()'
+    hint = 'return require("claude-ide.native").sources_beside(...) == require("claude-ide.native").sources()'
     assert nvim.lua(hint, str(plugin_copy))
     source = copied_sources / "nvim" / "src" / "lib.rs"
     source.write_text(source.read_text() + "\n// changed by an update\n")
@@ -377,24 +354,6 @@ def test_refuses_a_library_of_other_sources_with_the_same_version(
     assert nvim.lua(hint, str(plugin_copy))
     (plugin_copy / "web" / "app.js").write_text("// another page\n")
     assert not nvim.lua(hint, str(plugin_copy)), "and a change of the page, which is compiled in"
-
-
-@pytest.mark.one_nvim
-def test_sources_are_read_once(start_nvim, plugin_copy, copied_sources):
-    opened = """
-    local open, count = vim.uv.fs_open, 0
-    vim.uv.fs_open = function(path, ...)
-      if vim.endswith(path, ".rs") then count = count + 1 end
-      return open(path, ...)
-    end
-    local hash = require("claude-ide.library_hash").hash(...)
-    vim.uv.fs_open = open
-    return { hash, count }
-    """
-    first, read = start_nvim().lua(opened, str(plugin_copy))
-    again, read_again = start_nvim().lua(opened, str(plugin_copy))
-    assert first == again
-    assert read > 50 and read_again == 0
 
 
 def test_the_library_and_lua_have_one_version():

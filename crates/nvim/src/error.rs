@@ -34,6 +34,8 @@ pub(crate) enum Error {
     NoSessions,
     #[error(transparent)]
     Sessions(#[from] ServiceError),
+    #[error("the sources of the library cannot be read: {0}")]
+    SourcesOfLibrary(std::io::Error),
     #[error("sessions are not served")]
     NotServed,
     #[error("{}", chain(.0))]

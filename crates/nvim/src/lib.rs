@@ -10,6 +10,7 @@
 
 mod agents;
 mod boundary;
+mod built;
 mod clients;
 mod editor;
 mod error;
@@ -20,10 +21,15 @@ mod queue;
 mod runtime;
 mod server;
 mod sessions;
+mod sources;
 mod value;
 mod waiting;
 mod wake;
 mod web;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use claude_ide_agent::Command;
 use claude_ide_server::{ClientId, SYMBOL_KINDS};
@@ -43,7 +49,7 @@ use crate::value::Value;
 const FUNCTIONS: &[(&str, Function)] = &[
     ("version", export(version)),
     ("sources", export(sources)),
-    ("sources_seen", export(sources_seen)),
+    ("sources_beside", export(sources_beside)),
     ("start", export(start)),
     ("stop", export(stop)),
     ("poll", export(poll)),
@@ -86,16 +92,17 @@ fn version(_arguments: Arguments) -> Result<Value, Error> {
     Ok(Value::Text(env!("CARGO_PKG_VERSION")))
 }
 
-/// `sources()` → a hash of what it was built from (`build.rs`), which Lua compares with what lies beside it.
+/// `sources()` → a hash of what it was built from (`build.rs`).
 #[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
 fn sources(_arguments: Arguments) -> Result<Value, Error> {
-    Ok(Value::Text(env!("CLAUDE_IDE_SOURCES")))
+    Ok(Value::Text(built::THIS.hash))
 }
 
-/// `sources_seen()` → a hash of what their files looked like: where it is the same, they need not be read.
-#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
-fn sources_seen(_arguments: Arguments) -> Result<Value, Error> {
-    Ok(Value::Text(env!("CLAUDE_IDE_SOURCES_SEEN")))
+/// `sources_beside(root)` → the same of what lies in that folder, or nil: there are none.
+fn sources_beside(mut arguments: Arguments) -> Result<Value, Error> {
+    let root = arguments.bytes("root")?;
+    let found = built::THIS.beside(Path::new(OsStr::from_bytes(&root))).map_err(Error::SourcesOfLibrary)?;
+    Ok(found.map_or(Value::Nil, |hash| Value::Json(hash.into())))
 }
 
 /// `start(options_json, async)` → where the server listens.

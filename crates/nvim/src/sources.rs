@@ -1,0 +1,113 @@
+//! What the library is made of: which files, a hash of their text, and one of what they look like. `build.rs` compiles both into
+//! the library (it has this file as a module of its own), and the library compares them with what lies beside it.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// What the library is compiled from: Rust, and the page that it serves.
+const KINDS: [&str; 4] = ["rs", "html", "css", "js"];
+
+/// FNV-1a over words of four bytes. It tells sources apart and protects nothing.
+struct Hash(u32);
+
+impl Hash {
+    fn new() -> Self {
+        Self(0x811c_9dc5)
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        let mut words = bytes.chunks_exact(4);
+        for word in words.by_ref() {
+            self.mix(word.try_into().map_or(0, u32::from_le_bytes));
+        }
+        for byte in words.remainder() {
+            self.mix(u32::from(*byte));
+        }
+    }
+
+    fn mix(&mut self, word: u32) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x0100_0193);
+    }
+
+    fn text(&self) -> String {
+        format!("{:08x}", self.0)
+    }
+}
+
+/// The sources below one folder, in the order of their names.
+pub(crate) struct Sources {
+    files: Vec<(String, PathBuf)>,
+    /// Where a change of them shows; for cargo.
+    #[allow(dead_code, reason = "build.rs alone asks for it")]
+    pub(crate) watched: Vec<PathBuf>,
+}
+
+impl Sources {
+    /// Nothing where there are none: a library may come without them.
+    pub(crate) fn below(root: &Path) -> io::Result<Option<Self>> {
+        if !root.join("Cargo.lock").is_file() || !root.join("crates").is_dir() {
+            return Ok(None);
+        }
+        let mut found = vec![root.join("Cargo.toml"), root.join("Cargo.lock")];
+        let mut watched = found.clone();
+        let page = root.join("web");
+        collect(&page, &mut found)?;
+        watched.push(page);
+        for entry in fs::read_dir(root.join("crates"))? {
+            let member = entry?.path();
+            for name in ["Cargo.toml", "build.rs"] {
+                let path = member.join(name);
+                if path.is_file() {
+                    watched.push(path.clone());
+                    found.push(path);
+                }
+            }
+            let folder = member.join("src");
+            if folder.is_dir() {
+                collect(&folder, &mut found)?;
+                watched.push(folder);
+            }
+        }
+        let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+        let mut files: Vec<_> = found.into_iter().map(|path| (name(&path), path)).collect();
+        files.sort();
+        Ok(Some(Self { files, watched }))
+    }
+
+    /// A hash of all names and texts.
+    pub(crate) fn hash(&self) -> io::Result<String> {
+        let mut hash = Hash::new();
+        for (name, path) in &self.files {
+            hash.update(&[name.as_bytes(), b"\0", &fs::read(path)?, b"\0"].concat());
+        }
+        Ok(hash.text())
+    }
+
+    /// A hash of what the files look like (size, time, inode): where it is the same they are those very files, and need not be
+    /// read.
+    pub(crate) fn look(&self) -> io::Result<String> {
+        let mut hash = Hash::new();
+        for (name, path) in &self.files {
+            let looks = fs::metadata(path)?;
+            let (seconds, nanoseconds) = (looks.mtime(), looks.mtime_nsec());
+            hash.update(format!("{name}\0{seconds}.{nanoseconds} {} {}\n", looks.size(), looks.ino()).as_bytes());
+        }
+        Ok(hash.text())
+    }
+}
+
+/// Every source below a folder.
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            collect(&path, found)?;
+        } else if path.extension().is_some_and(|extension| KINDS.iter().any(|kind| extension == *kind)) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
