@@ -11,6 +11,8 @@ Inbox.__index = Inbox
 
 ---How long what is told may hold the main loop, and bytes of a text that are taken in at once.
 local BUDGET_NS, PIECE = 6 * 1000 * 1000, 4 * 1024
+---Bytes of text that come at once and are taken in from the next turn on.
+local LARGE = 1024 * 1024
 ---How soon it goes on: the screen and the keys get their turn between.
 local PAUSE_MS = 5
 
@@ -60,17 +62,31 @@ function Inbox:go_on()
     self.told, self.next_told = {}, 1
     self.on_empty()
   else
-    vim.defer_fn(function()
-      self:go_on()
-    end, PAUSE_MS)
+    self:go_on_later()
   end
+end
+
+---@private
+function Inbox:go_on_later()
+  vim.defer_fn(function()
+    self:go_on()
+  end, PAUSE_MS)
 end
 
 ---@param told claude-ide.chat.Told[]
 function Inbox:put(told)
   local is_going_on = #self.told > 0
   vim.list_extend(self.told, told)
-  if not is_going_on and #told > 0 then
+  if is_going_on or #told == 0 then
+    return
+  end
+  local bytes = 0
+  for _, one in ipairs(told) do
+    bytes = bytes + #(one.text or "")
+  end
+  if bytes > LARGE then
+    self:go_on_later() -- to take it from the library was long enough for one turn
+  else
     self:go_on()
   end
 end
