@@ -191,7 +191,10 @@ local function open()
     end
   end
   -- Those beside it may be others after an update whose build failed.
-  local expected = functions.sources_beside(M.plugin_root())
+  local expected, unread = functions.sources_beside(M.plugin_root())
+  if unread then
+    require("claude-ide.log").warn("whether the library fits the plugin is not known: %s", unread)
+  end
   if expected and functions.sources() ~= expected then
     local detail = "%s was built from other sources (%s) than those in %s/crates (%s)."
     return nil,

@@ -72,6 +72,9 @@ mod tests {
         assert_eq!(hash(copy.path()), before);
         fs::write(copy.path().join("Cargo.lock"), "other versions").unwrap();
         assert_ne!(hash(copy.path()), before, "a changed one");
+        fs::remove_dir_all(copy.path().join("web")).unwrap();
+        fs::remove_file(copy.path().join("Cargo.toml")).unwrap();
+        assert_ne!(hash(copy.path()), before, "what is missing is a change, too");
     }
 
     #[test]

@@ -50,11 +50,14 @@ impl Sources {
         if !root.join("Cargo.lock").is_file() || !root.join("crates").is_dir() {
             return Ok(None);
         }
-        let mut found = vec![root.join("Cargo.toml"), root.join("Cargo.lock")];
+        let mut found = ["Cargo.toml", "Cargo.lock"].map(|name| root.join(name)).to_vec();
+        found.retain(|path| path.is_file());
         let mut watched = found.clone();
         let page = root.join("web");
-        collect(&page, &mut found)?;
-        watched.push(page);
+        if page.is_dir() {
+            collect(&page, &mut found)?;
+            watched.push(page);
+        }
         for entry in fs::read_dir(root.join("crates"))? {
             let member = entry?.path();
             for name in ["Cargo.toml", "build.rs"] {
