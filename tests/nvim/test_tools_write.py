@@ -209,6 +209,15 @@ def test_code_actions_are_listed_and_done_by_their_id(agent):
         agent.call("apply_action", id=ids["Lazy"])
 
 
+def test_a_code_action_is_done_for_an_agent_that_came_back_on_another_connection(agent, connect_agent):
+    (text,) = agent.call("code_actions", path="a.py", line=4)
+    (line,) = [line for line in text.splitlines() if line.endswith(": Lazy (quickfix)")]
+    again = connect_agent(agent.nvim)
+    again.nvim = agent.nvim
+    accepted(again, "apply_action", id=line.split(":")[0].strip())
+    assert texts(agent)["b.py"].endswith("y = add(1, 2)\n")
+
+
 RUNNER = """
 import sys
 print("ran", sys.argv[1:])

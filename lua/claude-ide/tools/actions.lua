@@ -16,7 +16,6 @@ local AFTER_MS = 100
 
 ---@class claude-ide.tools.Action
 ---@field id string
----@field agent integer
 ---@field client integer of vim.lsp
 ---@field buf integer
 ---@field tick integer
@@ -73,7 +72,6 @@ function M.offered(task, buf, range, only)
         last_id = last_id + 1
         found[#found + 1] = {
           id = tostring(last_id),
-          agent = task.call.client,
           client = client.id,
           buf = buf,
           tick = vim.api.nvim_buf_get_changedtick(buf),
@@ -94,12 +92,13 @@ function M.keep(actions)
   end
 end
 
+---No two have one id, and an agent that speaks HTTP may come back on another connection: it is not asked who it was shown to.
 ---@param task claude-ide.language.Task
 ---@param id string
 ---@return claude-ide.tools.Action
 function M.find(task, id)
   for _, one in ipairs(kept) do
-    if one.id == id and one.agent == task.call.client then
+    if one.id == id then
       if not vim.api.nvim_buf_is_loaded(one.buf) or vim.api.nvim_buf_get_changedtick(one.buf) ~= one.tick then
         task:fail("the file has changed since; list its code actions again")
       end
