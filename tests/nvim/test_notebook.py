@@ -29,7 +29,7 @@ def start(start_nvim):
 def test_code_runs_and_its_state_stays(start, connect):
     code = Code(connect(start()))
     assert (
-        code.text("import sys; x = 20\nprint('ünï'); print('bad', file=sys.stderr)\nx + 1")
+        code.text("import sys; x = 20\nprint('ünï', flush=True); print('bad', file=sys.stderr)\nx + 1")
         == "ünï\n[stderr]\nbad\n21\n"
     )
     assert code.text("x") == "20\n"

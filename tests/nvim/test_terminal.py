@@ -628,7 +628,7 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     )
     token = nvim.lua("return require('claude-ide.server').agent_access().token")
     server = json.loads(config.read_text())["mcpServers"]["nvim"]
-    assert server["headers"] == {"Authorization": f"Bearer {token}"}
+    assert server["headers"] == {"Authorization": f"Bearer {token}", "X-Claude-Ide-Run": "terminal:1"}
     command = [
         "env",
         f"CLAUDE_CODE_SSE_PORT={port}",
