@@ -53,6 +53,7 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+    items[:] = _mixed(items)
 
 
 _OF_A_MODULE = 10
@@ -80,6 +81,22 @@ def _dealt_to_others(items):
         for turn, runs in enumerate(of_module.values()):
             left_out.update(run for at, run in enumerate(runs) if at != turn % len(runs))
     return left_out
+
+
+def _mixed(items):
+    """The dear ones (a CLI, language servers) among the others: workers begin with as much of both, and none is left with all."""
+    kinds = {True: {}, False: {}}
+    for item in items:
+        is_dear = "mock_api" in item.fixturenames or item.path.parent.name == "e2e"
+        of_modules = kinds[is_dear]
+        of_modules.setdefault(item.path, []).append(item)
+    placed = []
+    for of_modules in kinds.values():
+        count, before = sum(map(len, of_modules.values())), 0
+        for path, of_module in of_modules.items():
+            placed.append(((before + len(of_module) / 2) / count, path, of_module))
+            before += len(of_module)
+    return [item for _, _, of_module in sorted(placed, key=lambda one: one[:2]) for item in of_module]
 
 
 def pytest_collection_finish(session):
