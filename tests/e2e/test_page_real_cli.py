@@ -4,9 +4,10 @@ import os
 import signal
 
 import pytest
+from terminal_steps import begin
 
 from harness.browser import PROGRAM, Browser
-from harness.cli import QUESTION, call, submitting
+from harness.cli import QUESTION, call
 from harness.mock_api import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim, pytest.mark.slow]
@@ -71,13 +72,7 @@ def test_a_message_from_the_page_reaches_the_cli_and_its_diff_is_accepted_there(
     url = nvim.lua(
         "return (require('claude-ide.web').url())"
     )  # before the CLI: it tells what it shows to who serves it
-    nvim.keys(":Claude<CR>")
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
-    nvim.wait_screen("manual mode on")
-    mock_api.script(Reply(text="Hello."))
-    nvim.keys("begin")
-    nvim.wait_screen("begin")
-    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    begin(nvim, mock_api)
     browser.size(1200, 1600)
     browser.open(url)
     browser.wait("document.querySelector('#sessions a') !== null", "the session in the list")

@@ -2,8 +2,9 @@
 
 import pytest
 from e2e_servers import PYRIGHT
+from terminal_steps import IDLE, SESSION, begin
 
-from harness.cli import QUESTION, answering, submitting
+from harness.cli import QUESTION, answering
 from harness.mock_api import Reply
 from harness.nvim import ROOT
 from harness.site import Site
@@ -11,8 +12,6 @@ from harness.site import Site
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 WRITE = {"web": {"port": 0, "write": True}}
-SESSION = "return require('claude-ide.terminal').session().id"
-IDLE = "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'"
 PENDING = "#require('claude-ide.decisions').pending()"
 QUESTIONS = [
     {
@@ -28,23 +27,16 @@ QUESTIONS = [
 def terminal(start_with_claude, mock_api):
     """A Neovim whose terminal runs the CLI, which has answered once; and its site."""
 
-    def begin(command=(), **more):
+    def start(command=(), **more):
         opts = {**WRITE, **more.pop("opts", {})}
         command = ["claude", "--permission-mode", "default", *command]
         nvim = start_with_claude(terminal={"command": command}, opts=opts, **more)
         site = Site(nvim)  # before the CLI: it is told then whom to ask
-        nvim.keys(":Claude<CR>")
-        nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
-        nvim.wait_screen("manual mode on")
-        mock_api.script(Reply(text="Hello."))
-        nvim.keys("begin")
-        nvim.wait_screen("begin")
-        nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
-        nvim.wait(IDLE, what="the turn to be over")
+        begin(nvim, mock_api)
         nvim.wait(lambda: site.has(nvim.lua(SESSION)), what="the session to be listed")
         return nvim, site
 
-    return begin
+    return start
 
 
 def say(reader, mock_api, *calls, answer="Done."):

@@ -4,16 +4,15 @@ import os
 import signal
 
 import pytest
+from terminal_steps import IDLE, SESSION, begin
 
-from harness.cli import QUESTION, answering, submitting
+from harness.cli import QUESTION, answering
 from harness.mock_api import Reply
 from harness.site import Site
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
 OPTS = {"web": {"port": 0, "write": True}}
-IDLE = "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'"
-SESSION = "return require('claude-ide.terminal').session().id"
 
 
 def told(mock_api, words):
@@ -31,14 +30,7 @@ def nvim(start_with_claude, mock_api):
     """A Neovim with the CLI in its terminal, which has answered once."""
     nvim = start_with_claude(opts=OPTS)
     Site(nvim)  # before the CLI: it tells what it shows to who serves it
-    nvim.keys(":Claude<CR>")
-    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
-    nvim.wait_screen("manual mode on")
-    mock_api.script(Reply(text="Hello."))
-    nvim.keys("begin")
-    nvim.wait_screen("begin")
-    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
-    nvim.wait(IDLE, what="the turn to be over")
+    begin(nvim, mock_api)
     return nvim
 
 

@@ -1,0 +1,19 @@
+"""What tests of the CLI in Neovim's own terminal begin with."""
+
+from harness.cli import submitting
+from harness.mock_api import Reply
+
+SESSION = "return require('claude-ide.terminal').session().id"
+IDLE = "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'"
+
+
+def begin(nvim, mock_api):
+    """Starts the CLI, which answers once: "Hello."."""
+    nvim.keys(":Claude<CR>")
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid", what="the CLI to connect")
+    nvim.wait_screen("manual mode on")
+    mock_api.script(Reply(text="Hello."))
+    nvim.keys("begin")
+    nvim.wait_screen("begin")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    nvim.wait(IDLE, what="the turn to be over")
