@@ -148,6 +148,25 @@ def test_a_moved_file_that_was_changed_since_is_not_moved_back(sets):
     assert b"mine = 1" in sets.bytes("m.py")
 
 
+def test_what_the_turn_does_later_elsewhere_changes_nothing_about_it(sets):
+    sets = sets({"a.py": A, "b.py": A}, args=("a.py",))
+    sets.nvim.lua("""
+      local landing, path = require("claude-ide.journal.landing"), vim.uv.cwd() .. "/"
+      local first = landing.begin(nil, true)
+      assert(landing.move(first, path .. "a.py", path .. "m.py"))
+      landing.finish(first)
+      turn = first.turn
+    """)
+    sets.nvim.keys("Omine = 1<Esc>")
+    sets.nvim.cmd("write")
+    sets.nvim.lua("""
+      local landing = require("claude-ide.journal.landing")
+      landing.finish({ actor = "claude", turn = turn, histories = {}, done = {} })
+      landing.move_back(turn)
+    """)
+    assert b"mine = 1" in (sets.bytes("m.py") or b""), "it is not moved back"
+
+
 REFUSED = {
     "overlap": (
         "{ changes = { [uri('a.py')] = { edit(0, 4, 0, 7, 'x'), edit(0, 5, 0, 9, 'y') } } }",

@@ -252,8 +252,15 @@ end
 ---@param landing claude-ide.journal.Landing
 function M.finish(landing)
   local turn = require("claude-ide.journal.turns").get(landing.turn)
+  local written = {} ---@type table<string, true>
+  for _, done in ipairs(landing.done) do
+    written[done.path] = true
+  end
+  -- Those that an earlier landing of the turn has moved may hold what the person has written since.
   for _, one in ipairs(turn and turn.moves or {}) do
-    one.digest = digest(one.to)
+    if not one.digest or written[one.to] then
+      one.digest = digest(one.to)
+    end
   end
   for history in pairs(landing.histories) do
     history.landing = nil
