@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use claude_ide_system::signal::block_sigpipe;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
@@ -106,11 +107,15 @@ impl Runtime {
         if let Some(host) = slot.upgrade() {
             return Ok(host);
         }
-        let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(Error::Thread)?;
+        let mut builder = Builder::new_current_thread();
+        // The hook is for the threads of disk work; the one that is begun here sees to itself.
+        let runtime =
+            builder.enable_io().enable_time().on_thread_start(block_sigpipe).build().map_err(Error::Thread)?;
         let handle = runtime.handle().clone();
         let (over, is_over) = oneshot::channel::<Infallible>();
         let (alive, done) = mpsc::channel();
         let body = move || {
+            block_sigpipe();
             let _alive: Sender<Infallible> = alive;
             // Nothing is ever sent: it ends when the last service has.
             let _: Result<Infallible, _> = runtime.block_on(is_over);
@@ -176,7 +181,10 @@ fn is_gone_by(alive: &Receiver<Infallible>, deadline: Instant) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{ErrorKind, Write as _, pipe};
     use std::thread::ThreadId;
+
+    use claude_ide_system::testing::where_sigpipe_ends;
 
     use super::*;
 
@@ -217,6 +225,26 @@ mod tests {
         assert_ne!(fourth_thread, third_thread, "a new beginning");
         drop(end);
         runtime.wait(&fourth, LONG).unwrap();
+    }
+
+    #[test]
+    fn a_write_that_nobody_reads_ends_nobody() {
+        fn write() -> Option<ErrorKind> {
+            let (reader, mut writer) = pipe().unwrap();
+            drop(reader);
+            writer.write_all(b"x").err().map(|error| error.kind())
+        }
+        where_sigpipe_ends("runtime::tests::a_write_that_nobody_reads_ends_nobody", || {
+            let runtime = runtime();
+            let (tell, told) = mpsc::channel();
+            let service = async move {
+                tell.send(write()).unwrap();
+                tell.send(tokio::task::spawn_blocking(write).await.unwrap()).unwrap();
+            };
+            let running = runtime.run(service, || ()).unwrap();
+            assert_eq!(told.iter().collect::<Vec<_>>(), [Some(ErrorKind::BrokenPipe); 2]);
+            runtime.wait(&running, LONG).unwrap();
+        });
     }
 
     #[test]
