@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use claude_ide_system::signal::block_sigpipe;
+
 use crate::backend::{Backend, Output, Streamed};
 use crate::command::{Command, CommandError};
 use crate::gate::{Gate, Held};
@@ -289,6 +291,7 @@ fn later(time: Duration) -> Instant {
 
 /// Writes lines as they come. Ends, and with it the agent's input, when the chat does.
 fn write(mut stdin: ChildStdin, lines: &Receiver<Vec<u8>>) {
+    block_sigpipe();
     while let Ok(line) = lines.recv() {
         if let Err(error) = stdin.write_all(&line).and_then(|()| stdin.flush()) {
             tracing::debug!(%error, "an agent takes no more input");

@@ -32,10 +32,16 @@ impl Gate {
     }
 
     /// Counts so many bytes more.
-    pub(crate) fn hold(self: &Arc<Self>, bytes: usize) -> Held {
+    pub fn hold(self: &Arc<Self>, bytes: usize) -> Held {
         let mut state = self.lock();
         state.bytes = state.bytes.saturating_add(bytes);
         Held { gate: Arc::clone(self), bytes }
+    }
+
+    /// How many bytes wait.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.lock().bytes
     }
 
     /// Waits until there is room.
@@ -59,6 +65,14 @@ impl Held {
     pub fn and(mut self, mut other: Self) -> Self {
         self.bytes = self.bytes.saturating_add(std::mem::take(&mut other.bytes));
         self
+    }
+
+    /// So many bytes of it, or all that there are, as one of their own.
+    #[must_use]
+    pub fn part(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes = self.bytes.saturating_sub(bytes);
+        Self { gate: Arc::clone(&self.gate), bytes }
     }
 
     /// How many bytes.
@@ -103,6 +117,18 @@ mod tests {
         drop(held);
         told.recv_timeout(Duration::from_secs(30)).unwrap();
         waiting.join().unwrap();
+    }
+
+    #[test]
+    fn what_is_held_is_given_back_in_parts() {
+        let gate = Arc::new(Gate::default());
+        let mut held = gate.hold(10);
+        let part = held.part(4);
+        assert_eq!((part.bytes(), held.bytes(), gate.lock().bytes), (4, 6, 10));
+        drop(part);
+        assert_eq!(gate.lock().bytes, 6);
+        assert_eq!(held.part(7).bytes(), 6);
+        assert_eq!((held.bytes(), gate.lock().bytes), (0, 0));
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(crate) struct Exit {
 }
 
 impl Process {
-    /// Starts it.
+    /// Starts it. What this thread blocks of signals, it and its keeper would block as well: nothing, then.
     pub(crate) fn start(program: &Program) -> io::Result<(Arc<Self>, Pipes)> {
         let Some((path, args)) = program.argv.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program to run"));
@@ -94,6 +94,12 @@ impl Process {
 
     pub(crate) fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// The number of its keeper.
+    #[cfg(test)]
+    pub(crate) fn keeper(&self) -> Option<u32> {
+        self.lock().keeper.as_ref().map(Child::id)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

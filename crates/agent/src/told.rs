@@ -88,6 +88,9 @@ pub enum Told {
         /// Tokens of the request behind a reply.
         #[serde(skip_serializing_if = "Option::is_none")]
         usage: Option<claude_ide_session::Usage>,
+        /// Files that a call among the blocks may change, beside those of its arguments.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        places: Vec<String>,
     },
     /// Calls came to an end.
     Results {
@@ -95,6 +98,9 @@ pub enum Told {
         by: Speaker,
         /// By call.
         results: Vec<(String, ToolResult)>,
+        /// Files that the call may have changed, where there is one and it tells.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        places: Vec<String>,
     },
     /// The person is asked.
     Asks {
@@ -153,7 +159,8 @@ pub enum Told {
 
 impl Told {
     /// About how many bytes it holds, beside what the line weighs that it comes of.
-    pub(crate) fn weight(&self) -> usize {
+    #[must_use]
+    pub fn weight(&self) -> usize {
         /// Of what has no text to speak of.
         const SMALL: usize = 256;
         match self {
@@ -165,6 +172,42 @@ impl Told {
     /// Whether it is to be told without waiting for more.
     pub(crate) fn is_urgent(&self) -> bool {
         !matches!(self, Self::Text { .. } | Self::Calling { .. } | Self::Begins { .. } | Self::Status { .. })
+    }
+
+    /// The same in pieces of at most so many bytes, which end where a character ends: of a text. All else is one piece.
+    #[must_use]
+    pub fn in_pieces(self, most: usize) -> Vec<Self> {
+        match self {
+            Self::Text { by, block, kind, text } if text.len() > most => {
+                let mut pieces = Vec::new();
+                let mut rest = text.as_str();
+                while !rest.is_empty() {
+                    // A character is of four bytes at most.
+                    let end = (1..=most.max(4)).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(rest.len());
+                    let (piece, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
+                    pieces.push(Self::Text { by: by.clone(), block, kind, text: piece.to_owned() });
+                    rest = behind;
+                }
+                pieces
+            }
+            other => vec![other],
+        }
+    }
+
+    /// Takes `later` in, where both are pieces of one text that are no longer than `most` bytes together.
+    ///
+    /// # Errors
+    /// `later`, where they are not.
+    #[expect(clippy::result_large_err, reason = "what does not fit is handed back as it came")]
+    pub fn join_up_to(&mut self, later: Self, most: usize) -> Result<(), Self> {
+        match (&*self, &later) {
+            (Self::Text { text, .. }, Self::Text { text: more, .. })
+                if text.len().saturating_add(more.len()) > most =>
+            {
+                Err(later)
+            }
+            _ => self.join(later),
+        }
     }
 
     /// Takes `later` in, where both are pieces of one text.
@@ -202,5 +245,36 @@ mod tests {
         assert!(first.join(text(2, "other")).is_err());
         assert!(first.join(Told::Void).is_err());
         assert!(Told::Void.join(text(1, "x")).is_err());
+    }
+
+    #[test]
+    fn a_text_is_cut_where_a_character_ends_and_nothing_of_it_is_lost() {
+        let whole = "aä€🦀".repeat(1_000);
+        for most in [1, 4, 5, 7, 64, 9_999, 10_000, 10_001] {
+            let pieces = text(3, &whole).in_pieces(most);
+            let texts: Vec<&str> = pieces
+                .iter()
+                .map(|piece| match piece {
+                    Told::Text { block: 3, kind: TextKind::Text, text, .. } => text.as_str(),
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            assert!(
+                texts.concat() == whole && texts.iter().all(|text| (1..=most.max(4)).contains(&text.len())),
+                "{most}"
+            );
+            assert_eq!(texts.len() == 1, most >= 10_000);
+        }
+        assert_eq!(Told::Void.in_pieces(1).len(), 1);
+        assert_eq!(text(1, "").in_pieces(1).len(), 1);
+    }
+
+    #[test]
+    fn pieces_are_joined_up_to_a_size() {
+        let mut first = text(1, "one");
+        first.join_up_to(text(1, " two"), 7).unwrap();
+        assert!(first.join_up_to(text(1, "!"), 7).is_err());
+        assert!(first.join_up_to(Told::Void, 7).is_err());
+        assert!(matches!(&first, Told::Text { text, .. } if text == "one two"));
     }
 }

@@ -1,6 +1,6 @@
 //! Calls of an agent's tools, put together from what it tells of them piece by piece, in the shapes of a transcript.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 
 use agent_client_protocol_schema::v1::{Diff, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind};
@@ -15,19 +15,44 @@ use crate::told::{Speaker, Told};
 const MAX_RESULT: usize = 1024 * 1024;
 /// Lines around a change.
 const CONTEXT: usize = 3;
-/// Calls that are followed; the oldest is forgotten.
+/// Calls that are followed, and calls that ended which are known for that; of one more the first ends, or is forgotten.
 const MOST: usize = 4096;
+/// Files of a call that are told.
+const MOST_PLACES: usize = 1000;
 
 /// The calls that were told, by their id.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     open: BTreeMap<String, ToolCall>,
+    ended: Ended,
+}
+
+/// Calls that ended, and whether they failed.
+#[derive(Debug, Default)]
+struct Ended {
+    failed: HashMap<String, bool>,
+    order: VecDeque<String>,
+}
+
+impl Ended {
+    fn push(&mut self, id: &str, is_error: bool) {
+        if self.failed.insert(id.to_owned(), is_error).is_none() {
+            self.order.push_back(id.to_owned());
+        }
+        if self.order.len() > MOST
+            && let Some(first) = self.order.pop_front()
+        {
+            self.failed.remove(&first);
+        }
+    }
 }
 
 impl Calls {
     pub(super) fn begin(&mut self, call: ToolCall, out: &mut Output) {
-        if self.open.len() >= MOST {
-            self.open.pop_first();
+        if self.open.len() >= MOST
+            && let Some((_, first)) = self.open.pop_first()
+        {
+            self.end_one(&first, false, out);
         }
         tell(&call, out);
         self.settle_or_keep(call, out);
@@ -35,8 +60,12 @@ impl Calls {
 
     pub(super) fn update(&mut self, update: ToolCallUpdate, out: &mut Output) {
         let id = update.tool_call_id.0.to_string();
-        let mut call = self.open.remove(&id).unwrap_or_else(|| ToolCall::new(id.clone(), String::new()));
-        let (name_before, place_before) = (name(&call), place(&call).cloned());
+        let known = self.open.remove(&id);
+        if let (None, Some(&has_failed)) = (&known, self.ended.failed.get(&id)) {
+            return self.late(id, update, has_failed, out);
+        }
+        let mut call = known.unwrap_or_else(|| ToolCall::new(id.clone(), String::new()));
+        let (name_before, place_before, places_before) = (name(&call), place(&call).cloned(), places(&call));
         // An input may be large and most updates do not touch it: it is put together only where they do.
         let fields = &update.fields;
         let is_other = is_other(fields.raw_input.as_ref(), call.raw_input.as_ref())
@@ -49,6 +78,7 @@ impl Calls {
         call.update(update.fields);
         if name(&call) != name_before
             || place(&call) != place_before.as_ref()
+            || places(&call) != places_before
             || input_before.is_some_and(|before| input(&call) != before)
         {
             tell(&call, out);
@@ -56,33 +86,55 @@ impl Calls {
         self.settle_or_keep(call, out);
     }
 
-    fn settle_or_keep(&mut self, call: ToolCall, out: &mut Output) {
+    /// All that was told of a call that has not ended.
+    pub(super) fn known(&self, id: &str) -> Option<Value> {
+        self.open.get(id).and_then(|call| serde_json::to_value(call).ok())
+    }
+
+    /// What is told of a call that ended adds to its result. Some agents tell nothing but that it ended, again; that takes nothing
+    /// back.
+    fn late(&mut self, id: String, update: ToolCallUpdate, has_failed: bool, out: &mut Output) {
+        let mut call = ToolCall::new(id, String::new());
+        let is_error = update.fields.status.map_or(has_failed, |status| status == ToolCallStatus::Failed);
+        call.update(update.fields);
+        if !call.content.is_empty() || call.raw_output.is_some() {
+            self.end_one(&call, is_error, out);
+        }
+    }
+
+    fn end_one(&mut self, call: &ToolCall, is_error: bool, out: &mut Output) {
         let id = call.tool_call_id.0.to_string();
+        self.ended.push(&id, is_error);
+        let results = vec![(id, result(call, is_error))];
+        out.tell(Told::Results { by: Speaker::default(), results, places: places(call) });
+    }
+
+    fn settle_or_keep(&mut self, call: ToolCall, out: &mut Output) {
         let is_error = match call.status {
             ToolCallStatus::Completed => false,
             ToolCallStatus::Failed => true,
             _ => {
-                self.open.insert(id, call);
+                self.open.insert(call.tool_call_id.0.to_string(), call);
                 return;
             }
         };
-        out.tell(Told::Results { by: Speaker::default(), results: vec![(id, result(&call, is_error))] });
+        self.end_one(&call, is_error, out);
     }
 
     /// Nothing more comes of those that run.
     pub(super) fn end(&mut self, is_cancelled: bool, out: &mut Output) {
-        for (id, call) in std::mem::take(&mut self.open) {
-            out.tell(Told::Results { by: Speaker::default(), results: vec![(id, result(&call, is_cancelled))] });
+        for call in std::mem::take(&mut self.open).into_values() {
+            self.end_one(&call, is_cancelled, out);
         }
     }
 
     /// A plan, as the CLI's list of what is to do.
     #[expect(clippy::unused_self, reason = "a plan is no call that is followed")]
     pub(super) fn plan(&self, id: String, input: &Value, is_over: bool, out: &mut Output) {
-        said(id.clone(), "TodoWrite".to_owned(), input, out);
+        said(id.clone(), "TodoWrite".to_owned(), input, Vec::new(), out);
         if is_over {
             let done = ToolResult { is_error: false, content: Vec::new(), outcome: None };
-            out.tell(Told::Results { by: Speaker::default(), results: vec![(id, done)] });
+            out.tell(Told::Results { by: Speaker::default(), results: vec![(id, done)], places: Vec::new() });
         }
     }
 }
@@ -94,10 +146,10 @@ fn is_other<T: PartialEq>(new: Option<&T>, old: Option<&T>) -> bool {
 
 /// Tells what of a call is on the screen before it ends.
 fn tell(call: &ToolCall, out: &mut Output) {
-    said(call.tool_call_id.0.to_string(), name(call), &input(call), out);
+    said(call.tool_call_id.0.to_string(), name(call), &input(call), places(call), out);
 }
 
-fn said(id: String, name: String, input: &Value, out: &mut Output) {
+fn said(id: String, name: String, input: &Value, places: Vec<String>, out: &mut Output) {
     let call = Block::ToolUse {
         id,
         name,
@@ -115,6 +167,7 @@ fn said(id: String, name: String, input: &Value, out: &mut Output) {
         blocks: vec![call],
         model: None,
         usage: None,
+        places,
     });
 }
 
@@ -166,6 +219,15 @@ fn place(call: &ToolCall) -> Option<&PathBuf> {
     diffs(call).next().map(|diff| &diff.path).or(call.locations.first().map(|location| &location.path))
 }
 
+/// Files that a call may change, as far as it tells: those of its diffs, and those that one is at which edits, deletes or moves.
+fn places(call: &ToolCall) -> Vec<String> {
+    let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+    let located = call.locations.iter().filter(|_| changes).map(|location| &location.path);
+    let paths = diffs(call).map(|diff| &diff.path).chain(located).take(MOST_PLACES);
+    let paths: BTreeSet<String> = paths.map(|path| path.to_string_lossy().into_owned()).collect();
+    paths.into_iter().collect()
+}
+
 fn diffs(call: &ToolCall) -> impl Iterator<Item = &Diff> {
     call.content.iter().filter_map(|content| match content {
         ToolCallContent::Diff(diff) => Some(diff),
@@ -182,7 +244,8 @@ fn result(call: &ToolCall, is_error: bool) -> ToolResult {
         let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
         content.push(Part::Text(cut(text)));
     }
-    let outcome = diffs(call).next().filter(|_| !is_error).map(|diff| {
+    // Also of one that failed or was refused: it is what was to be.
+    let outcome = diffs(call).next().map(|diff| {
         Outcome::FileChange(FileChange {
             path: diff.path.to_string_lossy().into_owned(),
             created: diff.old_text.is_none(),

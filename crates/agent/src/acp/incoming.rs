@@ -1,6 +1,7 @@
 //! A line of the agent's: a request, a notification, an answer, or rubbish.
 
 use claude_ide_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Incoming, RequestId};
+use claude_ide_protocol::without_lone_surrogates;
 use claude_ide_rpc::encode;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -14,7 +15,9 @@ impl Acp {
         if text.trim().is_empty() {
             return;
         }
-        match jsonrpc::parse(text) {
+        // Half a character, as a program in JavaScript cuts texts, is no JSON string here.
+        let text = without_lone_surrogates(text);
+        match jsonrpc::parse(&text) {
             Ok(Incoming::Request { id, method, params }) => self.asked(id, &method, params, out),
             Ok(Incoming::Notification { method, params }) => self.notified(&method, params, out),
             Ok(Incoming::Response { id, outcome }) => {
@@ -41,7 +44,7 @@ impl Acp {
             let error = ErrorObject { code: ErrorCode::MethodNotFound, message };
             return out.write_line(encode::<Value, _>(&id, Err(error)));
         };
-        let params = params.map_or(Value::Null, value);
+        let mut params = params.map_or(Value::Null, value);
         let is_ours = match (params.get("sessionId").and_then(Value::as_str), &self.session) {
             (Some(theirs), Some(session)) => theirs == session,
             // An agent may ask before it has told which session it began; a form may belong to a request.
@@ -54,7 +57,7 @@ impl Acp {
             return out.write_line(encode::<Value, _>(&id, Err(error)));
         }
         if method == "session/request_permission" {
-            self.updates.of_permission(&params, out);
+            self.updates.of_permission(&mut params, out);
         }
         if self.is_cancelled
             && let Some(outcome) = questions::cancelled(method)

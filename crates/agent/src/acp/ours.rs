@@ -339,7 +339,7 @@ fn code(error: &Value) -> Option<i64> {
     error.get("code").and_then(Value::as_i64)
 }
 
-/// What an error says, with its data where that says more.
+/// What an error says, with its data where that says more. No full stop ends it: it goes into sentences.
 fn message(error: &Value) -> String {
     let words = error.get("message").and_then(Value::as_str).unwrap_or("it did not say why");
     let data = error.get("data");
@@ -347,8 +347,10 @@ fn message(error: &Value) -> String {
         let nested = data.get("details").or_else(|| data.get("message")).unwrap_or(data);
         nested.as_str().map(str::to_owned)
     });
-    match more {
+    let mut text = match more {
         Some(more) if !words.contains(&more) => format!("{words}: {more}"),
         _ => words.to_owned(),
-    }
+    };
+    text.truncate(text.trim_end_matches(['.', ' ', '\n']).len());
+    text
 }

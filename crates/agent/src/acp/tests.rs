@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod calls;
+
 fn options() -> Options {
     serde_json::from_value(json!({
         "name": "Robot", "cwd": "/p", "patience_ms": 20000, "version": "1",
@@ -68,6 +70,16 @@ fn permission(acp: &mut Acp, id: u64) -> String {
     assert!(lines.is_empty());
     let Some(Told::Asks { request, .. }) = told.into_iter().last() else { panic!("nothing is asked") };
     request
+}
+
+#[test]
+fn why_a_session_is_not_gone_on_with_is_one_sentence() {
+    let resume = Options { resume: Some("old".to_owned()), ..options() };
+    let (mut acp, _, _) = begun(resume, &json!({"loadSession":true}));
+    let error = json!({"code":-32603,"message":"Internal error","data":{"details":"No sessions found.\n"}});
+    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"error":error}));
+    let said = serde_json::to_string(&told).unwrap();
+    assert!(said.contains("session: Internal error: No sessions found. This is a new one"), "{said}");
 }
 
 #[test]
@@ -307,42 +319,13 @@ fn rubbish_is_told_once_and_ends_nothing() {
 }
 
 #[test]
-fn a_call_is_told_as_a_transcript_has_it() {
+fn half_a_character_is_told_as_one_that_is_none() {
     let mut acp = ready();
-    let began = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit a.txt","kind":"edit","status":"pending",
-        "_meta":{"claudeCode":{"toolName":"Edit"}}});
-    let (_, told) = hear(&mut acp, &update(began));
-    assert!(
-        matches!(&told[..], [Told::Said { blocks, .. }] if serde_json::to_value(blocks).unwrap()[0]["name"] == "Edit")
-    );
-    let diff = json!({"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed",
-        "content":[{"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"}]});
-    let (_, told) = hear(&mut acp, &update(diff));
-    let [Told::Said { blocks, .. }, Told::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
-    assert_eq!(serde_json::to_value(blocks).unwrap()[0]["input"]["file_path"], "/p/a.txt");
-    let outcome = serde_json::to_value(&results[0].1).unwrap();
-    assert_eq!(outcome["outcome"]["hunks"][0]["lines"], json!(["-one", "+two"]));
-}
-
-#[test]
-fn a_call_is_told_again_only_where_something_that_is_shown_changes() {
-    let mut acp = ready();
-    let mut says = |mut fields: Value| {
-        fields["toolCallId"] = json!("c");
-        hear(&mut acp, &update(fields)).1.len()
-    };
-    let mut change = |name: &str, value: Value| says(json!({"sessionUpdate":"tool_call_update", name: value}));
-    assert_eq!(change("title", json!("one")), 1);
-    assert_eq!(change("title", json!("one")), 0);
-    assert_eq!(change("status", json!("in_progress")), 0);
-    assert_eq!(change("content", json!([{"type":"content","content":{"type":"text","text":"x"}}])), 0);
-    assert_eq!(change("locations", json!([{"path":"/p/a"}])), 1);
-    assert_eq!(change("kind", json!("read")), 1);
-    assert_eq!(change("rawInput", json!({"file_path":"/p/a","limit":1})), 1);
-    assert_eq!(change("rawInput", json!({"file_path":"/p/a","limit":1})), 0);
-    assert_eq!(change("locations", json!([{"path":"/p/b"}])), 0, "the arguments say which");
-    assert_eq!(change("title", json!("two")), 0, "nor is it shown");
-    assert_eq!(change("_meta", json!({"claudeCode":{"toolName":"Look"}})), 1);
+    let line = br#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":
+        {"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"half \ud83d here"}}}}"#;
+    let mut out = Output::default();
+    acp.line(line, &mut out);
+    assert!(matches!(&out.told[..], [Told::Text { text, .. }] if text == "half \u{fffd} here"), "{:?}", out.told);
 }
 
 #[test]

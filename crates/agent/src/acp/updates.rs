@@ -62,6 +62,7 @@ impl Updates {
                 blocks: vec![plain("[Request interrupted by user]")],
                 model: None,
                 usage: None,
+                places: Vec::new(),
             });
         }
     }
@@ -122,11 +123,21 @@ impl Updates {
         }
     }
 
-    /// A permission is asked for a call, which may not have been told before.
-    pub(super) fn of_permission(&mut self, params: &Value, out: &mut Output) {
-        if let Some(update) = params.get("toolCall").cloned().and_then(typed::<ToolCallUpdate>) {
-            self.text = None;
-            self.calls.update(update, out);
+    /// A permission is asked for a call, which may not have been told before. Of one that was, the request need not say again
+    /// what it is about: Codex tells the diff with the call alone. What the person is to see is put together here.
+    pub(super) fn of_permission(&mut self, params: &mut Value, out: &mut Output) {
+        let Some(asked) = params.get_mut("toolCall") else { return };
+        let Some(update) = typed::<ToolCallUpdate>(asked.clone()) else { return };
+        let id = update.tool_call_id.0.to_string();
+        self.text = None;
+        self.calls.update(update, out);
+        if let (Some(Value::Object(known)), Some(asked)) = (self.calls.known(&id), asked.as_object_mut()) {
+            for (field, value) in known {
+                let said = asked.entry(field).or_insert(Value::Null);
+                if said.is_null() {
+                    *said = value;
+                }
+            }
         }
     }
 
@@ -150,6 +161,7 @@ impl Updates {
                 blocks: vec![plain(&text)],
                 model: None,
                 usage: None,
+                places: Vec::new(),
             });
         }
     }

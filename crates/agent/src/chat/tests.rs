@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 
+use claude_ide_system::testing::where_sigpipe_ends;
+
 use super::*;
 use crate::told::{Speaker, TextKind};
 
@@ -127,6 +129,37 @@ fn one_that_does_not_listen_to_the_end_is_ended_all_the_same() {
     while !told.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Told::Text { .. })) {}
     chat.close();
     assert_eq!(until_end(&told).2, Some(9));
+}
+
+#[test]
+fn what_is_written_to_one_that_ended_ends_nobody() {
+    where_sigpipe_ends("chat::tests::what_is_written_to_one_that_ended_ends_nobody", || {
+        let mut ended = std::process::Command::new("true").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let stdin = ended.stdin.take().unwrap();
+        ended.wait().unwrap();
+        let (lines, to_write) = mpsc::channel();
+        lines.send(b"a line\n".to_vec()).unwrap();
+        // It ends though there may be more to write.
+        thread::spawn(move || write(stdin, &to_write)).join().unwrap();
+        assert!(lines.send(Vec::new()).is_err());
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn sigpipe_ends_an_agent_and_its_keeper_as_it_ends_any_program() {
+    /// Those that are blocked or ignored.
+    fn signals(pid: u32) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let masks = status.lines().filter_map(|line| line.strip_prefix("SigBlk:").or(line.strip_prefix("SigIgn:")));
+        masks.map(|mask| u64::from_str_radix(mask.trim(), 16).unwrap()).fold(0, |all, one| all | one)
+    }
+    let (chat, told) = open("echo ready; exec cat");
+    while !told.recv_timeout(LONG).unwrap().iter().any(|one| matches!(one, Told::Text { .. })) {}
+    let process = chat.running.lock().unwrap().clone().unwrap();
+    for pid in [process.pid(), process.keeper().unwrap()] {
+        assert_eq!(signals(pid) >> (13 - 1) & 1, 0);
+    }
 }
 
 #[test]

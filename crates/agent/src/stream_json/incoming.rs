@@ -1,5 +1,6 @@
 //! What the CLI writes: what it asks and answers, and what it says.
 
+use claude_ide_protocol::without_lone_surrogates;
 use claude_ide_session::{Spoken, Usage};
 use serde::Deserialize;
 use serde_json::Value;
@@ -52,25 +53,27 @@ struct Response {
 struct Request {
     subtype: String,
     input: Option<Box<RawValue>>,
-    permission_suggestions: Option<Vec<Value>>,
 }
 
 pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
     let envelope: Envelope<'_> = serde_json::from_slice(line).ok()?;
     match (envelope.kind.as_str(), envelope.request, envelope.response, envelope.request_id) {
         ("control_request", Some(raw), _, Some(id)) => {
+            // Half a character is none for whoever is asked; what goes back is as it came.
             let request: Request = serde_json::from_str(raw.get()).ok()?;
+            let ask: Value = serde_json::from_str(&without_lone_surrogates(raw.get())).ok()?;
+            let suggestions = ask.get("permission_suggestions").and_then(Value::as_array).cloned().unwrap_or_default();
             Some(Incoming::Asked(Box::new(Asked {
                 id,
                 subtype: request.subtype,
-                ask: serde_json::from_str(raw.get()).ok()?,
+                ask,
                 input: request.input,
-                suggestions: request.permission_suggestions.unwrap_or_default(),
+                suggestions,
             })))
         }
         ("control_cancel_request", _, _, Some(id)) => Some(Incoming::Withdrawn(id)),
         ("control_response", _, Some(raw), _) => {
-            let response: Response = serde_json::from_str(raw.get()).ok()?;
+            let response: Response = serde_json::from_str(&without_lone_surrogates(raw.get())).ok()?;
             let is_success = response.subtype == "success";
             let error = response.error.map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
             Some(Incoming::Answered {
@@ -185,6 +188,8 @@ const SYNTHETIC: &str = "<synthetic>";
 impl Speech {
     /// A line that is neither a question nor an answer.
     pub(super) fn line(&mut self, line: &[u8], out: &mut Output) {
+        let whole_characters = std::str::from_utf8(line).map(without_lone_surrogates);
+        let line = whole_characters.as_ref().map_or(line, |text| text.as_bytes());
         let Ok(Kind { kind, subtype }) = serde_json::from_slice::<Kind>(line) else { return };
         let known = match (kind.as_str(), subtype.as_deref()) {
             ("stream_event", _) => self.streamed(line, out),
@@ -258,7 +263,7 @@ fn said(line: &[u8], kind: &str, out: &mut Output) -> Option<()> {
     let by = Speaker { call: parent_tool_use_id };
     let spoken = Spoken::parse(line, MAX_TEXT)?;
     if !spoken.results.is_empty() {
-        out.tell(Told::Results { by: by.clone(), results: spoken.results });
+        out.tell(Told::Results { by: by.clone(), results: spoken.results, places: Vec::new() });
     }
     if spoken.blocks.is_empty() || is_replay {
         return Some(());
@@ -276,6 +281,7 @@ fn said(line: &[u8], kind: &str, out: &mut Output) -> Option<()> {
         cache_write: usage.cache_creation_input_tokens,
         cache_read: usage.cache_read_input_tokens,
     });
-    out.tell(Told::Said { by, uuid, kind, blocks: spoken.blocks, model: message.model.filter(|_| !is_own), usage });
+    let model = message.model.filter(|_| !is_own);
+    out.tell(Told::Said { by, uuid, kind, blocks: spoken.blocks, model, usage, places: Vec::new() });
     Some(())
 }

@@ -45,6 +45,24 @@ fn what_is_not_changed_of_the_arguments_stays_byte_for_byte() {
 }
 
 #[test]
+fn half_a_character_is_told_as_one_that_is_none_and_handed_back_as_it_came() {
+    let (mut backend, mut out) = (StreamJson::new(), Output::default());
+    let asked = br#"{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash",
+        "input":{"command":"echo \ud83d"},"permission_suggestions":[{"type":"setMode","mode":"\ude00"}]}}"#;
+    backend.line(asked, &mut out);
+    let [Told::Asks { ask, .. }] = &out.told[..] else { panic!("{:?}", out.told) };
+    assert_eq!(ask["input"]["command"], "echo \u{fffd}");
+    backend.command(serde_json::from_value(serde_json::json!({"allow":{"request":"r"}})).unwrap(), &mut out);
+    let answer = String::from_utf8(out.lines.pop().unwrap()).unwrap();
+    assert!(answer.contains(r#"{"command":"echo \ud83d"}"#), "{answer}");
+    out.told.clear();
+    let delta = br#"{"type":"stream_event","parent_tool_use_id":null,"event":{"type":"content_block_delta","index":0,
+        "delta":{"type":"text_delta","text":"half \ud83d"}}}"#;
+    backend.line(delta, &mut out);
+    assert!(matches!(&out.told[..], [Told::Text { text, .. }] if text == "half \u{fffd}"), "{:?}", out.told);
+}
+
+#[test]
 fn a_question_is_answered_once() {
     let mut backend = StreamJson::new();
     asks(&mut backend, "{}");

@@ -1,0 +1,128 @@
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn a_call_is_told_as_a_transcript_has_it() {
+    let mut acp = ready();
+    let began = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit a.txt","kind":"edit","status":"pending",
+        "_meta":{"claudeCode":{"toolName":"Edit"}}});
+    let (_, told) = hear(&mut acp, &update(began));
+    assert!(
+        matches!(&told[..], [Told::Said { blocks, .. }] if serde_json::to_value(blocks).unwrap()[0]["name"] == "Edit")
+    );
+    let diff = json!({"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed",
+        "content":[{"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"}]});
+    let (_, told) = hear(&mut acp, &update(diff));
+    let [Told::Said { blocks, .. }, Told::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(serde_json::to_value(blocks).unwrap()[0]["input"]["file_path"], "/p/a.txt");
+    let outcome = serde_json::to_value(&results[0].1).unwrap();
+    assert_eq!(outcome["outcome"]["hunks"][0]["lines"], json!(["-one", "+two"]));
+}
+
+#[test]
+fn a_call_is_told_again_only_where_something_that_is_shown_changes() {
+    let mut acp = ready();
+    let mut says = |mut fields: Value| {
+        fields["toolCallId"] = json!("c");
+        hear(&mut acp, &update(fields)).1.len()
+    };
+    let mut change = |name: &str, value: Value| says(json!({"sessionUpdate":"tool_call_update", name: value}));
+    assert_eq!(change("title", json!("one")), 1);
+    assert_eq!(change("title", json!("one")), 0);
+    assert_eq!(change("status", json!("in_progress")), 0);
+    assert_eq!(change("content", json!([{"type":"content","content":{"type":"text","text":"x"}}])), 0);
+    assert_eq!(change("locations", json!([{"path":"/p/a"}])), 1);
+    assert_eq!(change("kind", json!("read")), 1);
+    assert_eq!(change("rawInput", json!({"file_path":"/p/a","limit":1})), 1);
+    assert_eq!(change("rawInput", json!({"file_path":"/p/a","limit":1})), 0);
+    assert_eq!(change("locations", json!([{"path":"/p/b"}])), 0, "the arguments say which");
+    assert_eq!(change("title", json!("two")), 0, "nor is it shown");
+    assert_eq!(change("_meta", json!({"claudeCode":{"toolName":"Look"}})), 1);
+}
+
+#[test]
+fn what_comes_of_a_call_that_ended_adds_to_its_result_alone() {
+    let mut acp = ready();
+    prompt(&mut acp, "a");
+    let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
+    let text = |text: &str| json!([{"type":"content","content":{"type":"text","text":text}}]);
+    says(json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Look","kind":"fetch"}));
+    says(json!({"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","content":text("sunny")}));
+    for late in [json!({"status":"completed"}), json!({"_meta":{"a":1}}), json!({"title":"Other"})] {
+        let mut late = late;
+        (late["sessionUpdate"], late["toolCallId"]) = (json!("tool_call_update"), json!("c"));
+        assert!(says(late).is_empty());
+    }
+    let told =
+        says(json!({"sessionUpdate":"tool_call_update","toolCallId":"c","content":text("rain"),"status":"failed"}));
+    let [Told::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
+    assert!(results[0].1.is_error && results[0].1.content.len() == 1);
+    // Nothing is left that the end of the turn would end.
+    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}));
+    assert!(!told.iter().any(|told| matches!(told, Told::Results { .. })), "{told:?}");
+}
+
+#[test]
+fn a_call_says_all_files_that_it_may_change() {
+    let mut acp = ready();
+    let mut says = |fields: Value| hear(&mut acp, &update(fields)).1;
+    let places = |told: &[Told]| match told {
+        [Told::Said { places, .. }, Told::Results { places: at_the_end, .. }] => (places.clone(), at_the_end.clone()),
+        other => panic!("{other:?}"),
+    };
+    let mut call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit","kind":"edit","status":"completed",
+        "locations":[{"path":"/p/b"},{"path":"/p/a"}],
+        "content":[{"type":"diff","path":"/p/a","oldText":"1","newText":"2"},
+            {"type":"diff","path":"/p/c","oldText":null,"newText":"2"}]});
+    let all = vec!["/p/a".to_owned(), "/p/b".to_owned(), "/p/c".to_owned()];
+    assert_eq!(places(&says(call.clone())), (all.clone(), all));
+    // What it looks at it does not change.
+    call["kind"] = json!("read");
+    assert_eq!(places(&says(call.clone())).1, ["/p/a", "/p/c"]);
+    // Nor is it known what one that failed did.
+    (call["kind"], call["status"]) = (json!("move"), json!("failed"));
+    assert_eq!(places(&says(call)).1, ["/p/a", "/p/b", "/p/c"]);
+}
+
+#[test]
+fn a_call_that_is_one_too_many_ends_the_first_of_them() {
+    let mut acp = ready();
+    let mut ended = 0;
+    for number in 0..5000 {
+        let call = json!({"sessionUpdate":"tool_call","toolCallId":format!("c{number:05}"),"title":"Look"});
+        ended += hear(&mut acp, &update(call)).1.iter().filter(|told| matches!(told, Told::Results { .. })).count();
+    }
+    assert_eq!(ended, 5000 - 4096);
+}
+
+#[test]
+fn a_permission_shows_all_that_was_told_of_its_call() {
+    let mut acp = ready();
+    let diff = json!({"type":"diff","path":"/p/a.txt","oldText":"one","newText":"two"});
+    hear(
+        &mut acp,
+        &update(json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Editing","kind":"edit","content":[diff],
+            "rawInput":{"a":1}})),
+    );
+    let params = json!({"toolCall":{"toolCallId":"c","title":"Edit files","content":null,"rawInput":{"b":2}},
+        "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
+    let (_, told) = asks(&mut acp, 7, "session/request_permission", params);
+    let Some(Told::Asks { ask, .. }) = told.into_iter().last() else { panic!("nothing is asked") };
+    let ask = serde_json::to_value(ask).unwrap();
+    let call = &ask["params"]["toolCall"];
+    assert_eq!((&call["title"], &call["kind"]), (&json!("Edit files"), &json!("edit")), "{ask}");
+    assert_eq!((&call["content"], &call["rawInput"]), (&json!([diff]), &json!({"b":2})));
+}
+
+#[test]
+fn a_call_that_failed_shows_what_was_to_be() {
+    let mut acp = ready();
+    let diff = json!({"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"});
+    let call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"failed","content":[diff]});
+    let (_, told) = hear(&mut acp, &update(call));
+    let Some(Told::Results { results, .. }) = told.last() else { panic!("{told:?}") };
+    let result = serde_json::to_value(&results[0].1).unwrap();
+    assert_eq!(result["is_error"], true, "{result}");
+    assert_eq!(result["outcome"]["hunks"][0]["lines"], json!(["-one", "+two"]));
+}
