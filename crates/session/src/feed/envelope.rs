@@ -1,12 +1,13 @@
 //! What a line says of itself: its type, its name, its place in the tree. Its content is passed over.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::lenient::Scalar;
+use crate::lenient::{Object, Scalar};
 
 /// The lines that may be shown elsewhere (seed 003, "Message Types"). Whatever else there is or will be stays here: requests to
-/// the model, attachments with prompts and schemas, bookkeeping.
+/// the model, attachments with prompts and schemas, bookkeeping. But for one: a prompt that a person typed while Claude worked
+/// is written as an attachment, and nowhere else (CLI 2.1.329).
 const SHOWN: [&str; 6] = ["user", "assistant", "system", "progress", "queue-operation", "summary"];
 
 #[derive(Debug, Default, Deserialize)]
@@ -20,6 +21,45 @@ pub(super) struct Envelope<'a> {
     parent: Option<&'a RawValue>,
     #[serde(borrow, rename = "logicalParentUuid")]
     pub(super) logical_parent: Scalar<'a>,
+    #[serde(borrow)]
+    attachment: Object<Attachment<'a>>,
+    #[serde(borrow, rename = "sessionId")]
+    session: Option<&'a RawValue>,
+    #[serde(borrow)]
+    timestamp: Option<&'a RawValue>,
+}
+
+/// Of an attachment, what tells whether it is a prompt that a person typed while Claude worked.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Attachment<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Scalar<'a>,
+    #[serde(borrow, rename = "humanTurn")]
+    human_turn: Scalar<'a>,
+    #[serde(borrow)]
+    prompt: Option<&'a RawValue>,
+}
+
+/// Such a prompt, as any other one stands in a transcript. Of what the file has beside it nothing leaves.
+#[derive(Serialize)]
+struct Prompt<'a> {
+    #[serde(rename = "parentUuid")]
+    parent: Option<&'a RawValue>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    message: Said<'a>,
+    uuid: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<&'a RawValue>,
+    #[serde(rename = "sessionId", skip_serializing_if = "Option::is_none")]
+    session: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+struct Said<'a> {
+    role: &'static str,
+    content: &'a RawValue,
 }
 
 /// As it stands in the line, `null` too.
@@ -40,7 +80,13 @@ impl<'a> Envelope<'a> {
     }
 
     pub(super) fn may_be_shown(&self) -> bool {
-        SHOWN.contains(&self.kind.text())
+        SHOWN.contains(&self.kind.text()) || self.queued_prompt().is_some()
+    }
+
+    fn queued_prompt(&self) -> Option<&'a RawValue> {
+        let attachment = self.attachment.0.as_ref().filter(|_| self.kind.text() == "attachment")?;
+        let is_typed = attachment.kind.text() == "queued_command" && attachment.human_turn.is_true();
+        attachment.prompt.filter(|_| is_typed)
     }
 
     pub(super) fn parent_text(&self) -> Option<&'a str> {
@@ -48,8 +94,32 @@ impl<'a> Envelope<'a> {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Writes `line` with another parent.
-    pub(super) fn write_with_parent(&self, line: &[u8], parent: Option<&str>, into: &mut Vec<u8>) {
+    /// Writes `line` as it is shown, perhaps with another parent.
+    pub(super) fn write(&self, line: &[u8], parent: Option<&Option<Box<str>>>, into: &mut Vec<u8>) {
+        match (self.queued_prompt(), parent) {
+            (Some(content), parent) => self.write_prompt(content, parent, into),
+            (None, Some(parent)) => self.write_with_parent(line, parent.as_deref(), into),
+            (None, None) => into.extend_from_slice(line),
+        }
+    }
+
+    fn write_prompt(&self, content: &'a RawValue, parent: Option<&Option<Box<str>>>, into: &mut Vec<u8>) {
+        // As it stood in another line, escapes included.
+        let named = parent.and_then(Option::as_deref).map(|parent| format!("\"{parent}\""));
+        let other = named.and_then(|json| RawValue::from_string(json).ok());
+        let prompt = Prompt {
+            parent: if parent.is_some() { other.as_deref() } else { self.parent },
+            kind: "user",
+            message: Said { role: "user", content },
+            uuid: self.uuid.text(),
+            timestamp: self.timestamp,
+            session: self.session,
+        };
+        // A buffer takes everything, and what was read can be written.
+        serde_json::to_writer(into, &prompt).ok();
+    }
+
+    fn write_with_parent(&self, line: &[u8], parent: Option<&str>, into: &mut Vec<u8>) {
         let Some(stands) = self.parent.map(RawValue::get) else {
             into.extend_from_slice(line);
             return;

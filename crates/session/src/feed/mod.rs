@@ -2,7 +2,7 @@
 //! is found by its uuid.
 //!
 //! Invariants: the file is read through once, whoever reads along; a line comes as the file has it, but for its parent where that
-//! is a line that is passed over; numbers of lines are of one epoch: a file that was replaced begins the next one.
+//! is a line that is passed over, and for a prompt that the file has as an attachment, which comes as the others do; numbers of lines are of one epoch: a file that was replaced begins the next one.
 
 mod envelope;
 
@@ -73,10 +73,7 @@ impl FeedPage {
     }
 
     fn push(&mut self, line: &[u8], envelope: &Envelope<'_>, parent: Option<&Option<Box<str>>>) {
-        match parent {
-            Some(parent) => envelope.write_with_parent(line, parent.as_deref(), &mut self.text),
-            None => self.text.extend_from_slice(line),
-        }
+        envelope.write(line, parent, &mut self.text);
         self.ends.push(self.text.len());
     }
 }

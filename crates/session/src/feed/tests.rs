@@ -72,6 +72,34 @@ fn only_what_the_list_allows_comes_out_as_it_stands() {
     assert_eq!(texts(&lab.feed.page(0, ALL, ALL).unwrap()), shown, "and again when asked for");
 }
 
+/// As CLI 2.1.329 writes what a person types while Claude works.
+#[test]
+fn a_prompt_that_was_typed_while_claude_worked_comes_as_any_other_and_nothing_beside_it() {
+    let queued = |uuid: &str, parent: &str, more: &str| {
+        format!(
+            r#"{{"parentUuid":"{parent}","attachment":{{"type":"queued_command","prompt":"and \"this\"","note":"secret"{more}}},"type":"attachment","uuid":"{uuid}","timestamp":"t","rendered":[{{"content":"secret"}}],"sessionId":"s"}}"#
+        )
+    };
+    let mut lab = Lab::new(&[
+        &user("a", ""),
+        r#"{"type":"attachment","uuid":"b","parentUuid":"a"}"#,
+        &queued("c", "b", r#","humanTurn":true"#),
+        // What the CLI tells itself: the end of a task.
+        &queued("d", "c", ""),
+        &queued("e", "c", r#","humanTurn":true"#),
+        &user("f", "d"),
+    ]);
+    let prompt = |uuid: &str, parent: &str| {
+        format!(
+            r#"{{"parentUuid":"{parent}","type":"user","message":{{"role":"user","content":"and \"this\""}},"uuid":"{uuid}","timestamp":"t","sessionId":"s"}}"#
+        )
+    };
+    let expected = [user("a", ""), prompt("c", "a"), prompt("e", "c"), user("f", "c")];
+    assert_eq!(lab.advance(), expected);
+    assert_eq!(texts(&lab.feed.page(0, ALL, ALL).unwrap()), expected, "and again when asked for");
+    assert_eq!(lab.feed.find("c"), Some(1));
+}
+
 #[test]
 fn what_is_passed_over_leaves_no_hole_in_the_tree() {
     let mut lab = Lab::new(&[

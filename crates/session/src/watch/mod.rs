@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use claude_ide_system::signal::block_sigpipe;
 use notify::RecommendedWatcher;
 use serde::Serialize;
 
@@ -130,7 +131,12 @@ impl Watcher {
     ) -> Result<Self, SessionError> {
         inbox.waits_for(None);
         let worker = Worker::new(config, Arc::clone(&inbox), system, Box::new(receive));
-        let thread = std::thread::Builder::new().name("claude-ide-sessions".into()).spawn(move || worker.run());
+        let body = move || {
+            // It wakes the one that waits for processes to end, which may have ended itself.
+            block_sigpipe();
+            worker.run();
+        };
+        let thread = std::thread::Builder::new().name("claude-ide-sessions".into()).spawn(body);
         let thread = thread.map_err(SessionError::Watcher)?;
         Ok(Self { inbox, next: 1.into(), thread: Some(thread) })
     }

@@ -3,6 +3,8 @@ use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use claude_ide_system::testing::where_sigpipe_ends;
+
 use super::*;
 use crate::state::Activity;
 
@@ -308,4 +310,22 @@ fn nothing_is_said_of_what_never_leaves() {
     assert_eq!(bench.lines().0, Vec::<String>::new());
     drop(bench.watcher);
     assert!(matches!(bench.updates.recv_timeout(DEADLINE), Err(RecvTimeoutError::Disconnected)));
+}
+
+#[test]
+fn a_write_of_its_thread_that_nobody_reads_ends_nobody() {
+    where_sigpipe_ends("watch::tests::a_write_of_its_thread_that_nobody_reads_ends_nobody", || {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a"), "").unwrap();
+        let (sender, kinds) = channel();
+        let receive = move |_| {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            drop(reader);
+            sender.send(writer.write_all(b"x").unwrap_err().kind()).ok();
+        };
+        let watcher = Watcher::start_polling(ConfigDir::at(dir.path()), receive).unwrap();
+        watcher.follow(dir.path().join("a"), From::Start).unwrap();
+        fs::write(dir.path().join("a"), "{}\n").unwrap();
+        assert_eq!(kinds.recv_timeout(DEADLINE).unwrap(), std::io::ErrorKind::BrokenPipe);
+    });
 }
