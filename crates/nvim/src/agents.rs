@@ -11,16 +11,16 @@ use claude_ide_agent::stream_json::StreamJson;
 use claude_ide_agent::{Backend, Chat, Command, Held, Program, Sink, Streamed, Told};
 use once_cell::sync::Lazy;
 use serde::Deserialize;
-use serde_json::Value as Json;
 
 use crate::error::Error;
 use crate::logging::{self, LogOptions};
 use crate::lua::AsyncHandle;
 use crate::queue::{QUEUE, Queue};
-use crate::value::Value;
-use crate::waiting::{Bound, Event, Turn};
 use crate::wake::Ringer;
 use crate::web;
+use news::ChatNews;
+
+mod news;
 
 static CHATS: Lazy<Mutex<HashMap<u64, Chat>>> = Lazy::new(Mutex::default);
 static LAST: AtomicU64 = AtomicU64::new(0);
@@ -87,76 +87,10 @@ pub(crate) fn stop() {
 impl Sink for Queue {
     fn tell(&self, chat: u64, told: Vec<Told>, held: Held) {
         // Made ready here, on the chat's thread: Neovim only takes it.
-        let told = told.into_iter().map(Piece::from).collect();
-        self.put(ChatNews { chat, told, held });
+        self.put(ChatNews::new(chat, told, held));
     }
 
     fn stream(&self, streamed: Streamed) {
         web::stream(&streamed);
-    }
-}
-
-/// A text goes on, or anything else.
-enum Piece {
-    Text(Told),
-    Other(Json),
-}
-
-impl From<Told> for Piece {
-    fn from(told: Told) -> Self {
-        if matches!(told, Told::Text { .. }) {
-            return Self::Text(told);
-        }
-        Self::Other(json(&told))
-    }
-}
-
-fn json(told: &Told) -> Json {
-    serde_json::to_value(told).unwrap_or_default()
-}
-
-/// What a chat told since Lua looked. Bounded by what the chat may have waiting (`claude_ide_agent::Gate`).
-struct ChatNews {
-    chat: u64,
-    told: Vec<Piece>,
-    held: Held,
-}
-
-impl Event for ChatNews {
-    const TURN: Turn = Turn::News;
-    const BOUND: Bound = Bound::Latest;
-
-    fn key(&self) -> u64 {
-        self.chat
-    }
-
-    fn weight(&self) -> usize {
-        self.held.bytes()
-    }
-
-    fn then(mut self, later: Self) -> Self {
-        let mut more = later.told.into_iter();
-        if let Some(first) = more.next() {
-            let rest = match (self.told.last_mut(), first) {
-                (Some(Piece::Text(last)), Piece::Text(text)) => last.join(text).err().map(Piece::Text),
-                (_, first) => Some(first),
-            };
-            self.told.extend(rest);
-        }
-        self.told.extend(more);
-        self.held = self.held.and(later.held);
-        self
-    }
-
-    fn into_value(self) -> Value {
-        let told = self.told.into_iter().map(|piece| match piece {
-            Piece::Text(told) => json(&told),
-            Piece::Other(told) => told,
-        });
-        Value::Table(vec![
-            ("type", Value::Text("chat_news")),
-            ("id", Value::Id(self.chat)),
-            ("told", Value::Json(Json::Array(told.collect()))),
-        ])
     }
 }

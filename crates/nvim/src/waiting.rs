@@ -1,7 +1,7 @@
 //! What waits for Lua to look: events of several sources, in order, each source within the bound that it declares.
 //!
 //! A new source of events is a type that implements [`Event`]; nothing here names one. Invariants: an event comes after all
-//! that came before it of its turn; what was removed leaves no trace.
+//! that came before it of its turn, also where it is taken in parts; what was removed leaves no trace.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
@@ -24,6 +24,12 @@ pub(crate) trait Event: Any + Send + Sized {
     /// This one, which nobody saw, and then a later one of the same key, as one.
     fn then(self, later: Self) -> Self {
         later
+    }
+
+    /// What of it is taken at one look, and what then waits in its place: of one that Neovim would stand still for while it
+    /// becomes values of Lua. The rest has the same key. Called under a lock: nothing large is copied.
+    fn part(self) -> (Self, Option<Self>) {
+        (self, None)
     }
 
     /// What Lua is told.
@@ -57,6 +63,7 @@ trait Erased: Send {
     fn weight(&self) -> usize;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
     fn as_any(&mut self) -> &mut dyn Any;
+    fn part(self: Box<Self>) -> (Box<dyn Erased>, Option<Box<dyn Erased>>);
     fn into_value(self: Box<Self>) -> Value;
 }
 
@@ -77,12 +84,17 @@ impl<E: Event> Erased for E {
         self
     }
 
+    fn part(self: Box<Self>) -> (Box<dyn Erased>, Option<Box<dyn Erased>>) {
+        let (part, rest) = Event::part(*self);
+        (Box::new(part), rest.map(|rest| -> Box<dyn Erased> { Box::new(rest) }))
+    }
+
     fn into_value(self: Box<Self>) -> Value {
         Event::into_value(*self)
     }
 }
 
-/// An event that nobody waits with any more.
+/// An event, or a part of one, that nobody waits with any more.
 pub(crate) struct Taken(Box<dyn Erased>);
 
 impl Taken {
@@ -132,29 +144,33 @@ impl Waiting {
                     return Err(Full);
                 }
                 let now = self.next::<E>();
-                self.insert(now, event);
+                self.insert(now, Box::new(event));
             }
             (Bound::Latest | Bound::LatestAtEnd, None) => {
                 let now = self.next::<E>();
-                self.insert(now, event);
+                self.insert(now, Box::new(event));
             }
             (Bound::Latest, Some(moment)) => {
                 let event = self.join(moment, event);
-                self.insert(moment, event);
+                self.insert(moment, Box::new(event));
             }
             (Bound::LatestAtEnd, Some(moment)) => {
                 let event = self.join(moment, event);
                 let now = self.next::<E>();
-                self.insert(now, event);
+                self.insert(now, Box::new(event));
             }
         }
         Ok(())
     }
 
-    /// Takes what comes first.
+    /// Takes what comes first, or a part of it.
     pub(crate) fn pop(&mut self) -> Option<Taken> {
         let moment = *self.events.first_key_value()?.0;
-        self.take(moment).map(Taken)
+        let (part, rest) = self.take(moment)?.part();
+        if let Some(rest) = rest {
+            self.insert(moment, rest);
+        }
+        Some(Taken(part))
     }
 
     /// Removes an event that nobody saw. Whether there was one.
@@ -207,13 +223,13 @@ impl Waiting {
         }
     }
 
-    fn insert<E: Event>(&mut self, moment: Moment, event: E) {
-        let place = event.place();
+    fn insert(&mut self, moment: Moment, event: Box<dyn Erased>) {
+        let place = event.as_ref().place();
         let tally = self.tallies.entry(place.0).or_default();
         tally.events += 1;
-        tally.bytes = tally.bytes.saturating_add(Event::weight(&event));
+        tally.bytes = tally.bytes.saturating_add(event.as_ref().weight());
         self.moments.insert(place, moment);
-        self.events.insert(moment, Box::new(event));
+        self.events.insert(moment, event);
     }
 
     fn take(&mut self, moment: Moment) -> Option<Box<dyn Erased>> {
@@ -235,113 +251,4 @@ impl std::fmt::Debug for Waiting {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Declares a source of the tests: a key and a number, which add up.
-    macro_rules! source {
-        ($name:ident, $turn:ident, $bound:expr) => {
-            struct $name(u64, usize);
-
-            impl Event for $name {
-                const TURN: Turn = Turn::$turn;
-                const BOUND: Bound = $bound;
-
-                fn key(&self) -> u64 {
-                    self.0
-                }
-
-                fn weight(&self) -> usize {
-                    self.1
-                }
-
-                fn then(self, later: Self) -> Self {
-                    Self(self.0, self.1 + later.1)
-                }
-
-                fn into_value(self) -> Value {
-                    Value::Table(vec![
-                        ("type", Value::Text(stringify!($name))),
-                        ("key", Value::Id(self.0)),
-                        ("sum", Value::Json(self.1.into())),
-                    ])
-                }
-            }
-        };
-    }
-
-    source!(Asked, Calls, Bound::Count { events: 3, bytes: 100 });
-    source!(Latest, News, Bound::Latest);
-    source!(AtEnd, News, Bound::LatestAtEnd);
-
-    fn told(name: &'static str, key: u64, sum: usize) -> Value {
-        Value::Table(vec![("type", Value::Text(name)), ("key", Value::Id(key)), ("sum", Value::Json(sum.into()))])
-    }
-
-    fn drain(waiting: &mut Waiting) -> Vec<Value> {
-        std::iter::from_fn(|| waiting.pop()).map(Taken::into_value).collect()
-    }
-
-    #[test]
-    fn whoever_waits_for_an_answer_comes_first_and_the_rest_in_order() {
-        let mut waiting = Waiting::default();
-        waiting.push(Latest(1, 1)).unwrap();
-        waiting.push(AtEnd(1, 1)).unwrap();
-        waiting.push(Asked(7, 1)).unwrap();
-        waiting.push(Latest(2, 1)).unwrap();
-        waiting.push(Asked(3, 1)).unwrap();
-        assert_eq!((waiting.len(Turn::Calls), waiting.len(Turn::News)), (2, 3));
-        let expected = [("Asked", 7), ("Asked", 3), ("Latest", 1), ("AtEnd", 1), ("Latest", 2)];
-        assert_eq!(drain(&mut waiting), expected.map(|(name, key)| told(name, key, 1)));
-        assert!(waiting.is_empty() && waiting.moments.is_empty());
-    }
-
-    #[test]
-    fn a_later_one_of_a_key_joins_the_older_in_its_place_or_at_the_end() {
-        let mut waiting = Waiting::default();
-        for number in 1..=1_000 {
-            waiting.push(Latest(1, number)).unwrap();
-            waiting.push(AtEnd(1, number)).unwrap();
-            waiting.push(Latest(2, 1)).unwrap();
-        }
-        let expected = [told("Latest", 1, 500_500), told("Latest", 2, 1_000), told("AtEnd", 1, 500_500)];
-        assert_eq!(drain(&mut waiting), expected);
-    }
-
-    #[test]
-    fn at_the_end_is_after_all_that_waits() {
-        let mut waiting = Waiting::default();
-        waiting.push(AtEnd(1, 1)).unwrap();
-        waiting.push(Latest(1, 1)).unwrap();
-        waiting.push(AtEnd(1, 1)).unwrap();
-        assert_eq!(drain(&mut waiting), [told("Latest", 1, 1), told("AtEnd", 1, 2)]);
-    }
-
-    #[test]
-    fn counts_and_weighs_and_refuses_one_more() {
-        let mut waiting = Waiting::default();
-        waiting.push(Asked(1, 500)).unwrap();
-        assert_eq!(waiting.push(Asked(2, 1)), Err(Full), "heavy, and not the only one");
-        assert!(waiting.remove::<Asked>(1));
-        assert!(!waiting.remove::<Asked>(1));
-        for key in 1..=3 {
-            waiting.push(Asked(key, 1)).unwrap();
-        }
-        assert_eq!(waiting.push(Asked(4, 1)), Err(Full));
-        waiting.pop().unwrap();
-        waiting.push(Asked(4, 1)).unwrap();
-        assert_eq!(waiting.tally::<Asked>(), Tally { events: 3, bytes: 3 });
-        waiting.clear(Turn::Calls);
-        assert_eq!(waiting.tally::<Asked>(), Tally::default());
-        assert!(waiting.is_empty() && waiting.moments.is_empty());
-    }
-
-    #[test]
-    fn what_one_source_removes_another_of_that_key_keeps() {
-        let mut waiting = Waiting::default();
-        waiting.push(Latest(1, 1)).unwrap();
-        waiting.push(AtEnd(1, 1)).unwrap();
-        assert!(waiting.remove::<Latest>(1));
-        assert_eq!(drain(&mut waiting), [told("AtEnd", 1, 1)]);
-    }
-}
+mod tests;

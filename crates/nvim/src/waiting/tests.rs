@@ -1,0 +1,148 @@
+//! What waits, without a Neovim.
+
+use super::*;
+
+/// Declares a source of the tests: a key and a number, which add up.
+macro_rules! source {
+    ($name:ident, $turn:ident, $bound:expr) => {
+        struct $name(u64, usize);
+
+        impl Event for $name {
+            const TURN: Turn = Turn::$turn;
+            const BOUND: Bound = $bound;
+
+            fn key(&self) -> u64 {
+                self.0
+            }
+
+            fn weight(&self) -> usize {
+                self.1
+            }
+
+            fn then(self, later: Self) -> Self {
+                Self(self.0, self.1 + later.1)
+            }
+
+            fn part(self) -> (Self, Option<Self>) {
+                match self.1.checked_sub(AT_ONCE).filter(|rest| *rest > 0) {
+                    Some(rest) => (Self(self.0, AT_ONCE), Some(Self(self.0, rest))),
+                    None => (self, None),
+                }
+            }
+
+            fn into_value(self) -> Value {
+                Value::Table(vec![
+                    ("type", Value::Text(stringify!($name))),
+                    ("key", Value::Id(self.0)),
+                    ("sum", Value::Json(self.1.into())),
+                ])
+            }
+        }
+    };
+}
+
+/// Is taken so much at a time.
+const AT_ONCE: usize = 1_000_000;
+
+source!(Asked, Calls, Bound::Count { events: 3, bytes: 100 });
+source!(Latest, News, Bound::Latest);
+source!(AtEnd, News, Bound::LatestAtEnd);
+
+fn told(name: &'static str, key: u64, sum: usize) -> Value {
+    Value::Table(vec![("type", Value::Text(name)), ("key", Value::Id(key)), ("sum", Value::Json(sum.into()))])
+}
+
+fn drain(waiting: &mut Waiting) -> Vec<Value> {
+    std::iter::from_fn(|| waiting.pop()).map(Taken::into_value).collect()
+}
+
+#[test]
+fn whoever_waits_for_an_answer_comes_first_and_the_rest_in_order() {
+    let mut waiting = Waiting::default();
+    waiting.push(Latest(1, 1)).unwrap();
+    waiting.push(AtEnd(1, 1)).unwrap();
+    waiting.push(Asked(7, 1)).unwrap();
+    waiting.push(Latest(2, 1)).unwrap();
+    waiting.push(Asked(3, 1)).unwrap();
+    assert_eq!((waiting.len(Turn::Calls), waiting.len(Turn::News)), (2, 3));
+    let expected = [("Asked", 7), ("Asked", 3), ("Latest", 1), ("AtEnd", 1), ("Latest", 2)];
+    assert_eq!(drain(&mut waiting), expected.map(|(name, key)| told(name, key, 1)));
+    assert!(waiting.is_empty() && waiting.moments.is_empty());
+}
+
+#[test]
+fn a_later_one_of_a_key_joins_the_older_in_its_place_or_at_the_end() {
+    let mut waiting = Waiting::default();
+    for number in 1..=1_000 {
+        waiting.push(Latest(1, number)).unwrap();
+        waiting.push(AtEnd(1, number)).unwrap();
+        waiting.push(Latest(2, 1)).unwrap();
+    }
+    let expected = [told("Latest", 1, 500_500), told("Latest", 2, 1_000), told("AtEnd", 1, 500_500)];
+    assert_eq!(drain(&mut waiting), expected);
+}
+
+#[test]
+fn at_the_end_is_after_all_that_waits() {
+    let mut waiting = Waiting::default();
+    waiting.push(AtEnd(1, 1)).unwrap();
+    waiting.push(Latest(1, 1)).unwrap();
+    waiting.push(AtEnd(1, 1)).unwrap();
+    assert_eq!(drain(&mut waiting), [told("Latest", 1, 1), told("AtEnd", 1, 2)]);
+}
+
+#[test]
+fn counts_and_weighs_and_refuses_one_more() {
+    let mut waiting = Waiting::default();
+    waiting.push(Asked(1, 500)).unwrap();
+    assert_eq!(waiting.push(Asked(2, 1)), Err(Full), "heavy, and not the only one");
+    assert!(waiting.remove::<Asked>(1));
+    assert!(!waiting.remove::<Asked>(1));
+    for key in 1..=3 {
+        waiting.push(Asked(key, 1)).unwrap();
+    }
+    assert_eq!(waiting.push(Asked(4, 1)), Err(Full));
+    waiting.pop().unwrap();
+    waiting.push(Asked(4, 1)).unwrap();
+    assert_eq!(waiting.tally::<Asked>(), Tally { events: 3, bytes: 3 });
+    waiting.clear(Turn::Calls);
+    assert_eq!(waiting.tally::<Asked>(), Tally::default());
+    assert!(waiting.is_empty() && waiting.moments.is_empty());
+}
+
+#[test]
+fn what_one_source_removes_another_of_that_key_keeps() {
+    let mut waiting = Waiting::default();
+    waiting.push(Latest(1, 1)).unwrap();
+    waiting.push(AtEnd(1, 1)).unwrap();
+    assert!(waiting.remove::<Latest>(1));
+    assert_eq!(drain(&mut waiting), [told("AtEnd", 1, 1)]);
+}
+
+#[test]
+fn a_large_one_is_taken_in_parts_in_its_place_and_the_others_come_where_they_were() {
+    let mut waiting = Waiting::default();
+    waiting.push(Latest(1, 2 * AT_ONCE + 5)).unwrap();
+    waiting.push(AtEnd(1, AT_ONCE + 1)).unwrap();
+    waiting.push(Latest(2, 1)).unwrap();
+    let pop = |waiting: &mut Waiting| waiting.pop().map(Taken::into_value).unwrap();
+    assert_eq!(pop(&mut waiting), told("Latest", 1, AT_ONCE));
+    assert_eq!((waiting.len(Turn::News), waiting.tally::<Latest>().bytes), (3, AT_ONCE + 6));
+    waiting.push(Latest(1, 2)).unwrap();
+    waiting.push(Asked(1, 1)).unwrap();
+    for expected in [told("Asked", 1, 1), told("Latest", 1, AT_ONCE), told("Latest", 1, 7), told("AtEnd", 1, AT_ONCE)] {
+        assert_eq!(pop(&mut waiting), expected, "what came later is behind its rest");
+    }
+    waiting.push(AtEnd(1, 3)).unwrap();
+    assert_eq!(drain(&mut waiting), [told("Latest", 2, 1), told("AtEnd", 1, 4)], "at the end, as ever");
+    assert!(waiting.is_empty() && waiting.moments.is_empty());
+    assert_eq!(waiting.tally::<Latest>(), Tally::default());
+}
+
+#[test]
+fn the_rest_of_one_can_be_removed() {
+    let mut waiting = Waiting::default();
+    waiting.push(Latest(1, AT_ONCE + 1)).unwrap();
+    waiting.pop().unwrap();
+    assert!(waiting.remove::<Latest>(1) && waiting.is_empty() && waiting.moments.is_empty());
+}
