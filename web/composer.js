@@ -83,7 +83,8 @@ export class Composer {
 
   /** @param {import("./outbox.js").Message} message */
   #row(message) {
-    const states = { new: "Sending…", queued: `Queued (${message.position})`, sent: "Sent", failed: `Not sent: ${plain(message.reason)}` };
+    const queued = message.back ? "Taking it back…" : `Queued (${message.position})`;
+    const states = { new: "Sending…", queued, sent: "Sent", failed: `Not sent: ${plain(message.reason)}` };
     const words = states[message.state] + (message.mine ? "" : ", from elsewhere");
     /** @param {string} label @param {() => void} action */
     const button = (label, action) => {

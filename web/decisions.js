@@ -193,18 +193,31 @@ function aboutOf(frame) {
   return about;
 }
 
-/** @param {any} question @param {string} name */
+/**
+ * A question: with options, with room for words of one's own unless `own` is false, or both. One that is `optional` may stay
+ * without an answer; `value` and the options of `chosen` are there from the beginning.
+ * @param {any} question @param {string} name
+ */
 function questionOf(question, name) {
   const kind = question?.multiSelect ? "checkbox" : "radio";
+  const chosen = list(question?.chosen);
   const options = list(question?.options).map((option) => {
-    const input = el("input", { type: kind, name: `q-${name}`, value: plain(option?.label) });
+    const id = option?.id ?? option?.label;
+    const input = el("input", { type: kind, name: `q-${name}`, value: plain(id), ...(chosen.includes(id) ? { checked: "" } : {}) });
     const words = el("span", {}, el("strong", {}, plain(option?.label)), " ", el("small", {}, plain(option?.description)));
     return el("label", { class: "option" }, input, words);
   });
-  const other = el("input", { type: "text", class: "other", placeholder: "Another answer", "aria-label": "Another answer", autocomplete: "off" });
-  const legend = el("legend", {}, ...(question?.header ? [el("span", { class: "badge" }, plain(question.header))] : []), plain(question?.question));
-  const box = el("fieldset", {}, legend, ...options, other);
-  box.dataset.question = String(question?.question ?? "");
+  const badge = question?.header ? [el("span", { class: "badge" }, plain(question.header))] : [];
+  const about = question?.description ? [" ", el("small", {}, plain(question.description))] : [];
+  const legend = el("legend", {}, ...badge, plain(question?.question), ...about);
+  const box = el("fieldset", {}, legend, ...options);
+  if (question?.own !== false) {
+    const hint = options.length ? "Another answer" : "Answer";
+    const value = plain(question?.value);
+    box.append(el("input", { type: "text", class: "other", placeholder: hint, "aria-label": hint, autocomplete: "off", value }));
+  }
+  box.dataset.question = String(question?.key ?? question?.question ?? "");
+  box.toggleAttribute("data-optional", question?.optional === true);
   return box;
 }
 
@@ -214,10 +227,10 @@ function answersOf(node) {
   const answers = {};
   for (const box of node.querySelectorAll("fieldset")) {
     const chosen = [...box.querySelectorAll("input:checked")].map((input) => /** @type {HTMLInputElement} */ (input).value);
-    const other = /** @type {HTMLInputElement} */ (box.querySelector(".other"));
-    if (other.value.trim()) chosen.push(other.value.trim());
-    if (!chosen.length) return { answers, missing: box.querySelector("input") ?? other };
-    answers[box.dataset.question ?? ""] = chosen.join(", ");
+    const other = /** @type {HTMLInputElement|null} */ (box.querySelector(".other"))?.value.trim();
+    if (other) chosen.push(other);
+    if (chosen.length) answers[box.dataset.question ?? ""] = chosen.join(", ");
+    else if (!box.hasAttribute("data-optional")) return { answers, missing: box.querySelector("input") ?? box };
   }
   return { answers, missing: undefined };
 }

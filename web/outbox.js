@@ -5,7 +5,7 @@ import { newId, store, stored } from "./api.js";
 
 /**
  * @typedef {{ id: string, content: string, mine: boolean, state: "new"|"queued"|"sent"|"failed", position?: number,
- *   reason?: string, uuid?: string, site?: string }} Message
+ *   reason?: string, uuid?: string, site?: string, back?: boolean }} Message `back`: the person wants it back
  */
 
 export class Outbox {
@@ -45,9 +45,14 @@ export class Outbox {
     if (this.isReady) this.#say(message);
   }
 
-  /** @param {string} id */
+  /** Asks for a message back; one of ours is asked for again where the connection was gone meanwhile. @param {string} id */
   cancel(id) {
-    return this.send({ type: "cancel_message", id });
+    const message = this.messages.get(id);
+    if (message?.mine) {
+      message.back = true;
+      this.#keep();
+    }
+    this.#takeBack(id);
   }
 
   /** Puts one away that will not be sent. @param {string} id @returns {string} what it said */
@@ -60,7 +65,11 @@ export class Outbox {
   /** The connection may write: what has no end yet is said again, by its own id. */
   ready() {
     this.isReady = true;
-    for (const message of this.messages.values()) if (message.mine && message.state !== "failed") this.#say(message);
+    for (const message of this.messages.values()) {
+      if (!message.mine || message.state === "failed") continue;
+      this.#say(message);
+      if (message.back) this.#takeBack(message.id);
+    }
   }
 
   /** The connection is gone, or may write no more: what others queued will be told again. */
@@ -94,6 +103,8 @@ export class Outbox {
       return known.mine ? known.content : undefined;
     } else if (frame.type === "unqueued" || known.state === "new") {
       Object.assign(known, { state: "failed", reason: frame.reason ?? frame.error });
+    } else {
+      known.back = false; // It is too late for that.
     }
     this.#keep();
     return undefined;
@@ -103,6 +114,11 @@ export class Outbox {
   shown(uuid) {
     if (!uuid || !this.messages.size) return;
     for (const message of this.messages.values()) if (message.uuid === uuid) this.#forget(message.id);
+  }
+
+  /** @param {string} id */
+  #takeBack(id) {
+    this.send({ type: "cancel_message", id });
   }
 
   /** @param {Message} message */

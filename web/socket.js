@@ -17,6 +17,7 @@ export class SessionSocket {
     this.last = last;
     this.pause = FIRST_PAUSE;
     this.closed = false;
+    this.trying = false;
     /** @type {WebSocket|undefined} */
     this.socket = undefined;
     this.#open();
@@ -83,11 +84,13 @@ export class SessionSocket {
     this.timer = setTimeout(() => this.#try(), pause);
   }
 
-  /** A browser does not say why a socket was refused: a plain request does. */
+  /** A browser does not say why a socket was refused: a plain request does. One try at a time: each opens a socket. */
   async #try() {
-    if (this.closed) return;
+    if (this.closed || this.trying || this.socket?.readyState !== WebSocket.CLOSED) return;
+    this.trying = true;
     try {
       const answer = await fetch(this.path);
+      this.trying = false;
       if (this.closed) return;
       if (answer.status === 401 || answer.status === 404) {
         this.to.refused();
@@ -95,6 +98,7 @@ export class SessionSocket {
       }
       this.#open();
     } catch {
+      this.trying = false;
       this.#again(this.pause);
       this.pause = Math.min(this.pause * 2, LONGEST_PAUSE);
     }

@@ -4,15 +4,13 @@ import os
 import signal
 
 import pytest
-from terminal_steps import begin
+from terminal_steps import IDLE, begin
 
 from harness.browser import PROGRAM, Browser
-from harness.cli import QUESTION, call
-from harness.mock_api import Reply
+from harness.cli import QUESTION, answering, submitting
+from harness.scripted_model import Reply
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim, pytest.mark.slow]
-
-OPTS = {"web": {"port": 0}}
 
 
 @pytest.fixture
@@ -25,60 +23,56 @@ def browser(tmp_path):
     browser.close()
 
 
-def test_a_turn_is_read_as_it_happens_over_clear_and_the_end_by_force(start_nvim, cli, browser):
-    nvim = start_nvim(opts=OPTS)
-    nvim.lua('require("claude-ide").connect()')
-    claude = cli(nvim)
-    claude.prompt("SAY Hello **there**")
-    claude.wait_screen("Hello")
-    browser.size(1200, 2000)
-    browser.open(nvim.lua("return (require('claude-ide.web').url())"))
-    browser.wait("document.querySelector('#sessions a') !== null", "the session in the list")
-    browser.js("document.querySelector('#sessions a').click()")
-    browser.wait("document.querySelector('article.claude strong')?.textContent == 'there'")
-    first = browser.js("location.hash")
-    browser.wait("document.querySelector('#state').textContent == 'Idle'")
-
-    claude.prompt(call("Bash", command="touch made-by-claude") + " THEN SAY All is done")
-    claude.wait_screen(QUESTION)
-    browser.wait("document.title.startsWith('(1) Waits: ')", "that it waits")
-    browser.wait("document.querySelector('article.tool .mark')?.textContent == '…'")
-    claude.answer()
-    browser.wait("document.querySelector('article.tool .mark')?.textContent == '✓'")
-    browser.wait("document.body.innerText.includes('All is done')")
-
-    agent = call("Agent", description="Look", prompt="SAY I have looked.", subagent_type="general-purpose")
-    claude.prompt(agent)
-    browser.wait("document.querySelectorAll('article.tool').length == 2", "the call of the subagent")
-    browser.js("[...document.querySelectorAll('article.tool summary')].at(-1).click()")
-    browser.wait("document.querySelector('.agent article.claude')?.innerText.includes('I have looked.')")
-
-    claude.wait_ready()
-    browser.wait("document.querySelector('#state').textContent == 'Idle'")
-    claude.prompt("/clear")
-    browser.wait(f"location.hash != '{first}' && location.hash.startsWith('#/s/')", "that the page goes along")
-    claude.prompt("SAY After it")
-    browser.wait("document.querySelector('article.claude')?.innerText.includes('After it')")
-    assert "there" not in browser.js("document.querySelector('#items').innerText")
-
-    os.kill(claude.pid, signal.SIGKILL)
-    browser.wait("document.querySelector('#state').textContent == ''", "that it is gone")
-    assert "After it" in browser.text(), "what was said stays"
-    assert browser.errors == []
+def ask(nvim, mock_api, text, *replies):
+    """Types a prompt into Neovim's terminal, and has the model answer like this."""
+    mock_api.script(*replies)
+    nvim.keys(text)
+    nvim.wait_screen(text)
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
 
 
-def test_a_message_from_the_page_reaches_the_cli_and_its_diff_is_accepted_there(start_with_claude, mock_api, browser):
+def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_the_end_by_force(
+    start_with_claude, mock_api, browser
+):
     nvim = start_with_claude(opts={"web": {"port": 0, "write": True}})
-    url = nvim.lua(
-        "return (require('claude-ide.web').url())"
-    )  # before the CLI: it tells what it shows to who serves it
+    # Before the CLI: it tells what it shows to who serves it.
+    url = nvim.lua("return (require('claude-ide.web').url())")
     begin(nvim, mock_api)
-    browser.size(1200, 1600)
+    pid = nvim.lua("return require('claude-ide.terminal').session().pid")
+    browser.size(1200, 2000)
     browser.open(url)
     browser.wait("document.querySelector('#sessions a') !== null", "the session in the list")
     browser.js("document.querySelector('#sessions a').click()")
     browser.wait("document.querySelector('article.claude')?.innerText.includes('Hello.')")
+    first = browser.js("location.hash")
     browser.wait("document.querySelector('#state').textContent == 'Idle'")
+    ask(nvim, mock_api, "and now", Reply("Hello **there**"))
+    browser.wait("[...document.querySelectorAll('article.claude strong')].at(-1)?.textContent == 'there'")
+    browser.wait("document.querySelector('#state').textContent == 'Idle'")
+
+    # A permission question of the terminal.
+    touch = Reply(calls=[("Bash", {"command": "touch made-by-claude"})])
+    ask(nvim, mock_api, "make it", touch, Reply("All is done"))
+    nvim.wait_screen(QUESTION)
+    browser.wait("document.title.startsWith('(1) Waits: ')", "that it waits")
+    browser.wait("document.querySelector('article.tool .mark')?.textContent == '…'")
+    nvim.wait(answering(lambda: "\n".join(nvim.screen()), lambda: nvim.keys("1")), what="the CLI to take the answer")
+    browser.wait("document.querySelector('article.tool .mark')?.textContent == '✓'")
+    browser.wait("document.body.innerText.includes('All is done')")
+
+    # What a subagent says.
+    # Not in the background: its end would begin a turn by itself, beside what is asked here next.
+    agent = {"description": "Look", "prompt": "SAY I have looked.", "subagent_type": "general-purpose"}
+    agent["run_in_background"] = False
+    nvim.wait(IDLE)
+    ask(nvim, mock_api, "look at it", Reply(calls=[("Agent", agent)]))
+    browser.wait("document.querySelectorAll('article.tool').length == 2", "the call of the subagent")
+    browser.js("[...document.querySelectorAll('article.tool summary')].at(-1).click()")
+    browser.wait("document.querySelector('.agent article.claude')?.innerText.includes('I have looked.')")
+    nvim.wait(IDLE)
+    browser.wait("document.querySelector('#state').textContent == 'Idle'")
+
+    # A message from the page reaches the CLI, and its diff is accepted there.
     browser.js("document.querySelector('#write').click()")
     browser.wait("!composer.hidden && !prompt.readOnly", "that it may write")
 
@@ -103,13 +97,31 @@ def test_a_message_from_the_page_reaches_the_cli_and_its_diff_is_accepted_there(
     browser.key("Enter")
     browser.wait("document.querySelector('#queue li.queued') !== null")
     browser.wait("!document.querySelector('.choice').disabled")
-    nvim.wait("(require('claude-ide.diff').list()[1] or {}).seen ~= nil", what="the diff to be read")
+    nvim.wait("(require('claude-ide.diff').list()[1] or {}).against ~= nil", what="the diff to be read")
     browser.js("document.querySelector('.choice').click()")
     nvim.wait(lambda: file.read_text() == "one\nTWO\n", what="the file")
     browser.wait("!document.querySelector('.card')", "that the card goes")
     browser.wait("document.body.innerText.includes('And this.')", "the answer to what was queued")
     browser.wait("queue.hidden && !document.querySelector('article.live')", "that nothing is on its way")
-    said = "[...document.querySelectorAll('article.user .said')].map((one) => one.innerText.trim())"
-    browser.wait(f"{said}.length >= 3", "what was queued to stand in the session")
-    assert browser.js(said) == ["begin", "change it", "and then"], "each once"
+    users = "[...document.querySelectorAll('article.user .said')].filter((one) => !one.closest('.agent'))"
+    said = f"{users}.map((one) => one.innerText.trim())"
+    browser.wait(f"{said}.length >= 6", "what was queued to stand in the session")
+    assert browser.js(said) == ["begin", "and now", "make it", "look at it", "change it", "and then"], "each once"
+
+    # The page goes along over `/clear`, and what was said stays when the CLI is killed.
+    nvim.wait(IDLE)
+    nvim.keys("/clear")
+    nvim.wait_screen("/clear")
+    nvim.keys("<CR>")
+    browser.wait(f"location.hash != '{first}' && location.hash.startsWith('#/s/')", "that the page goes along")
+    ask(nvim, mock_api, "go on", Reply("After it"))
+    browser.wait("document.querySelector('article.claude')?.innerText.includes('After it')")
+    assert "there" not in browser.js("document.querySelector('#items').innerText")
+    # The page has it before the file has: what was said and never written is taken back.
+    transcripts = nvim.home / ".claude" / "projects"  # what else is in its home comes and goes
+    written = lambda: any("After it" in path.read_text() for path in transcripts.rglob("*.jsonl"))  # noqa: E731
+    nvim.wait(written, what="the line")
+    os.kill(pid, signal.SIGKILL)
+    browser.wait("document.querySelector('#state').textContent == ''", "that it is gone")
+    browser.wait("document.querySelector('article.claude')?.innerText.includes('After it')", "that what was said stays")
     assert browser.errors == []

@@ -5,8 +5,8 @@ from e2e_servers import PYRIGHT
 from terminal_steps import IDLE, SESSION, begin
 
 from harness.cli import QUESTION, answering
-from harness.mock_api import Reply
 from harness.nvim import ROOT
+from harness.scripted_model import Reply
 from harness.site import Site
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
@@ -21,22 +21,6 @@ QUESTIONS = [
         "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}],
     }
 ]
-
-
-@pytest.fixture
-def terminal(start_with_claude, mock_api):
-    """A Neovim whose terminal runs the CLI, which has answered once; and its site."""
-
-    def start(command=(), **more):
-        opts = {**WRITE, **more.pop("opts", {})}
-        command = ["claude", "--permission-mode", "default", *command]
-        nvim = start_with_claude(terminal={"command": command}, opts=opts, **more)
-        site = Site(nvim)  # before the CLI: it is told then whom to ask
-        begin(nvim, mock_api)
-        nvim.wait(lambda: site.has(nvim.lua(SESSION)), what="the session to be listed")
-        return nvim, site
-
-    return start
 
 
 def say(reader, mock_api, *calls, answer="Done."):
@@ -59,100 +43,111 @@ def choices(decision):
     return [choice["id"] for choice in decision["choices"]]
 
 
-def test_what_the_terminals_own_dialog_asks_is_answered_by_the_first(terminal, mock_api):
-    nvim, site = terminal()
+CORE = "def add(a: int, b: int) -> int:\n    return a + b\n"
+FILES = {"core.py": CORE, "m.py": "from core import add\n\nx = add(1, 2)\n"}
+
+
+def test_what_the_cli_asks_in_the_terminal_is_answered_over_the_socket(start_with_claude, mock_api):
+    command = ["claude", "--permission-mode", "default", "--allowedTools", "mcp__nvim,mcp__ide__executeCode"]
+    nvim = start_with_claude(
+        terminal={"command": command},
+        opts={**WRITE, "notebook": {"confirm": True}},
+        env={"VIRTUAL_ENV": str(ROOT / ".deps" / "venv")},
+        args=["core.py"],
+        files=FILES,
+        init_lua=PYRIGHT,
+    )
+    site = Site(nvim)  # before the CLI: it is told then whom to ask
+    begin(nvim, mock_api)
+    nvim.wait(lambda: site.has(nvim.lua(SESSION)), what="the session to be listed")
+    for step in (
+        what_the_terminals_own_dialog_asks_is_answered_by_the_first,
+        a_changeset_is_accepted_over_the_socket_and_written_whole,
+        code_runs_once_it_is_allowed_over_the_socket,
+    ):
+        nvim.wait(IDLE, what="the turn to be over")
+        with site.read(nvim.lua(SESSION)) as reader:
+            reader.until({"type": "caught_up"})
+            step(nvim, reader, mock_api)
+
+
+def what_the_terminals_own_dialog_asks_is_answered_by_the_first(nvim, reader, mock_api):
     made = nvim.project / "made.txt"
     touch = ("Bash", {"command": f"touch {made}", "description": "make a file"})
-    with site.read(nvim.lua(SESSION)) as reader:
-        reader.until({"type": "caught_up"})
-        # From the socket, while the dialog stands in the terminal.
-        asked = say(reader, mock_api, touch)
-        assert (asked["kind"], asked["title"]) == ("permission", "Claude wants to use Bash")
-        assert asked["text"].startswith(f"touch {made}") and choices(asked) == ["allow", "reject"]
-        nvim.wait_screen(QUESTION)
-        assert not made.exists()
-        decide(reader, asked, "accepted", choice="allow")
-        nvim.wait(made.exists, what="what was allowed")
-        nvim.wait(lambda: QUESTION not in nvim.terminal.text(), what="the dialog to go")
-        nvim.wait(IDLE)
-        made.unlink()
-        # A no with words: Claude is told them and goes on.
-        asked = say(reader, mock_api, touch, answer="As you like.")
-        decide(reader, asked, "rejected", choice="reject", message="not there")
-        reader.once(lambda frame: "As you like." in str(frame), what="that Claude goes on")
-        assert mock_api.seen("not there") and not made.exists()
-        nvim.wait(IDLE)
-        # At the terminal: the card goes, and who answers it is too late.
-        asked = say(reader, mock_api, touch)
-        nvim.wait_screen(QUESTION)
-        nvim.wait(answering(nvim.terminal.text, lambda: nvim.keys("1")), what="the CLI to take the answer")
-        assert reader.until({"type": "decision_closed", "id": asked["id"]})["outcome"] == "closed"
-        nvim.wait(made.exists, what="what was allowed")
-        reader.say(type="decide", id=asked["id"], choice="reject")
-        assert "answered" in reader.until({"type": "error"})["reason"]
-        nvim.wait(IDLE)
-        # A question of Claude's.
-        asked = say(reader, mock_api, ("AskUserQuestion", {"questions": QUESTIONS}))
-        assert (asked["kind"], asked["questions"][0]["question"]) == ("question", "Which colour?")
-        decide(reader, asked, "accepted", choice="answer", answers={"Which colour?": "Blue"})
-        nvim.wait(lambda: mock_api.seen("Blue"), what="the model to be told")
-        assert nvim.lua(f"return {PENDING}") == 0
+    # From the socket, while the dialog stands in the terminal.
+    asked = say(reader, mock_api, touch)
+    assert (asked["kind"], asked["title"]) == ("permission", "Claude wants to use Bash")
+    assert asked["text"].startswith(f"touch {made}") and choices(asked) == ["allow", "reject"]
+    nvim.wait_screen(QUESTION)
+    assert not made.exists()
+    decide(reader, asked, "accepted", choice="allow")
+    nvim.wait(made.exists, what="what was allowed")
+    nvim.wait(lambda: QUESTION not in nvim.terminal.text(), what="the dialog to go")
+    nvim.wait(IDLE)
+    made.unlink()
+    # A no with words: Claude is told them and goes on.
+    asked = say(reader, mock_api, touch, answer="As you like.")
+    decide(reader, asked, "rejected", choice="reject", message="not there")
+    reader.once(lambda frame: "As you like." in str(frame), what="that Claude goes on")
+    assert mock_api.seen("not there") and not made.exists()
+    nvim.wait(IDLE)
+    # At the terminal: the card goes, and who answers it is too late.
+    asked = say(reader, mock_api, touch)
+    nvim.wait_screen(QUESTION)
+    nvim.wait(answering(nvim.terminal.text, lambda: nvim.keys("1")), what="the CLI to take the answer")
+    assert reader.until({"type": "decision_closed", "id": asked["id"]})["outcome"] == "closed"
+    nvim.wait(made.exists, what="what was allowed")
+    reader.say(type="decide", id=asked["id"], choice="reject")
+    assert "answered" in reader.until({"type": "error"})["reason"]
+    nvim.wait(IDLE)
+    # A question of Claude's.
+    asked = say(reader, mock_api, ("AskUserQuestion", {"questions": QUESTIONS}))
+    assert (asked["kind"], asked["questions"][0]["question"]) == ("question", "Which colour?")
+    decide(reader, asked, "accepted", choice="answer", answers={"Which colour?": "Blue"})
+    nvim.wait(lambda: mock_api.seen("Blue"), what="the model to be told")
+    assert nvim.lua(f"return {PENDING}") == 0
 
 
-def test_a_changeset_is_accepted_over_the_socket_and_written_whole(terminal, mock_api):
-    core = "def add(a: int, b: int) -> int:\n    return a + b\n"
-    files = {"core.py": core, "m.py": "from core import add\n\nx = add(1, 2)\n"}
-    nvim, site = terminal(["--allowedTools", "mcp__nvim"], args=["core.py"], files=files, init_lua=PYRIGHT)
+def a_changeset_is_accepted_over_the_socket_and_written_whole(nvim, reader, mock_api):
     nvim.wait("#vim.lsp.get_clients({ method = 'textDocument/rename' }) == 1", what="it to rename")
     rename, again = [
         ("mcp__nvim__rename", {"path": "core.py", "symbol": old, "line": 1, "new_name": new})
         for old, new in (("add", "plus"), ("plus", "total"))
     ]
-    with site.read(nvim.lua(SESSION)) as reader:
-        reader.until({"type": "caught_up"})
-        asked = say(reader, mock_api, rename, again, answer="Renamed once.")
-        assert (asked["kind"], choices(asked)) == ("diff", ["accept", "reject"])
-        assert {file["path"].rsplit("/", 1)[-1] for file in asked["files"]} == set(files)
-        assert "+def plus(a: int, b: int) -> int:" in str(asked["files"])
-        assert (nvim.project / "core.py").read_text() == core
-        decide(reader, asked, "accepted", choice="accept")
-        first = asked["id"]
-        asked = reader.once(
-            lambda frame: frame.get("type") == "decision" and frame["id"] > first, what="the second one"
-        )
-        assert mock_api.seen("Rename add to plus: accepted, 3 changes in 2 files.")
-        decide(reader, asked, "rejected", choice="reject", message="plus is fine")
-        reader.once(lambda frame: "Renamed once." in str(frame), what="the end of the turn")
-        assert mock_api.seen("plus is fine")
-        for name, old in files.items():
-            assert (nvim.project / name).read_text() == old.replace("add", "plus")
-        nvim.wait(f"{PENDING} == 0 and #vim.api.nvim_list_tabpages() == 1", what="what showed them to go")
+    asked = say(reader, mock_api, rename, again, answer="Renamed once.")
+    assert (asked["kind"], choices(asked)) == ("diff", ["accept", "reject"])
+    assert {file["path"].rsplit("/", 1)[-1] for file in asked["files"]} == set(FILES)
+    assert "+def plus(a: int, b: int) -> int:" in str(asked["files"])
+    assert (nvim.project / "core.py").read_text() == CORE
+    decide(reader, asked, "accepted", choice="accept")
+    first = asked["id"]
+    asked = reader.once(lambda frame: frame.get("type") == "decision" and frame["id"] > first, what="the second one")
+    assert mock_api.seen("Rename add to plus: accepted, 3 changes in 2 files.")
+    decide(reader, asked, "rejected", choice="reject", message="plus is fine")
+    reader.once(lambda frame: "Renamed once." in str(frame), what="the end of the turn")
+    assert mock_api.seen("plus is fine")
+    for name, old in FILES.items():
+        assert (nvim.project / name).read_text() == old.replace("add", "plus")
+    nvim.wait(f"{PENDING} == 0 and #vim.api.nvim_list_tabpages() == 1", what="what showed them to go")
 
 
-def test_code_runs_once_it_is_allowed_over_the_socket(terminal, mock_api):
-    nvim, site = terminal(
-        ["--allowedTools", "mcp__ide__executeCode"],
-        opts={"notebook": {"confirm": True}},
-        env={"VIRTUAL_ENV": str(ROOT / ".deps" / "venv")},
-    )
+def code_runs_once_it_is_allowed_over_the_socket(nvim, reader, mock_api):
     nvim.wait("require('claude-ide.notebook.workspace_python').is_able()", what="the Python to be found")
-    made = nvim.project / "made.txt"
+    made = nvim.project / "by-code.txt"
     code = f"open({str(made)!r}, 'w').write('made')"
-    with site.read(nvim.lua(SESSION)) as reader:
-        reader.until({"type": "caught_up"})
-        asked = say(reader, mock_api, ("mcp__ide__executeCode", {"code": code}))
-        assert (asked["kind"], asked["text"], choices(asked)) == ("code", code, ["accept", "reject"])
-        decide(reader, asked, "rejected", choice="reject")
-        nvim.wait(lambda: mock_api.seen("The user did not let this run."), what="the model to be told")
-        assert not made.exists()
-        nvim.wait(IDLE)
-        windows = nvim.lua("return #vim.api.nvim_list_wins()")
-        asked = say(reader, mock_api, ("mcp__ide__executeCode", {"code": code}))
-        nvim.keys("<C-\\><C-n>")
-        nvim.wait_screen("Claude wants to run this")
-        decide(reader, asked, "accepted", choice="accept")
-        nvim.wait(lambda: made.exists() and made.read_text() == "made", what="what the code makes")
-        nvim.wait(f"#vim.api.nvim_list_wins() == {windows}", what="the window to go")
+    asked = say(reader, mock_api, ("mcp__ide__executeCode", {"code": code}))
+    assert (asked["kind"], asked["text"], choices(asked)) == ("code", code, ["accept", "reject"])
+    decide(reader, asked, "rejected", choice="reject")
+    nvim.wait(lambda: mock_api.seen("The user did not let this run."), what="the model to be told")
+    assert not made.exists()
+    nvim.wait(IDLE)
+    windows = nvim.lua("return #vim.api.nvim_list_wins()")
+    asked = say(reader, mock_api, ("mcp__ide__executeCode", {"code": code}))
+    nvim.keys("<C-\\><C-n>")
+    nvim.wait_screen("Claude wants to run this")
+    decide(reader, asked, "accepted", choice="accept")
+    nvim.wait(lambda: made.exists() and made.read_text() == "made", what="what the code makes")
+    nvim.wait(f"#vim.api.nvim_list_wins() == {windows}", what="the window to go")
 
 
 def test_a_chats_question_plan_and_permission_are_answered_over_the_socket(start_with_claude, mock_api):

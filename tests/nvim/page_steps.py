@@ -5,19 +5,10 @@ import itertools
 
 import pytest
 
-from harness.browser import PROGRAM, Browser
 from harness.page_site import PageSite
 
 QUICK = "const later = setTimeout; setTimeout = (work, time, ...more) => later(work, time / 100, ...more);"
 """Pauses of the page are as short as a test wants them."""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    assert PROGRAM.exists(), "scripts/setup.sh chromium"
-    browser = Browser(tmp_path_factory.mktemp("browser"))
-    yield browser
-    browser.close()
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from page_steps import answers_as_a_session_does, begins, browser, decision, delta, ends, event, page, said, site  # noqa: F401
+from page_steps import answers_as_a_session_does, begins, decision, delta, ends, event, page, said, site  # noqa: F401
 
 # ruff: noqa: F811 (fixtures)
 pytestmark = pytest.mark.slow
@@ -169,6 +169,31 @@ def test_a_question_wants_an_answer_to_each(page, site):
     assert site.heard[0]["answers"] == {"Which store?": "SQLite", "Which tests?": "JSON, by hand"}
 
 
+def test_a_form_has_what_it_came_with_and_its_optional_fields_may_stay_empty(page, site):
+    browser = page(write=True)
+    kinds = [{"id": "1", "label": "First, or so"}, {"id": "2", "label": "Second"}]
+    questions = [
+        {"key": "name", "question": "Your name", "description": "in full"},
+        {"key": "count", "question": "count", "optional": True, "value": "2"},
+        {"key": "ratio", "question": "ratio", "optional": True},
+        {"key": "kind", "question": "kind", "options": kinds, "chosen": ["1"], "own": False},
+        {"key": "tags", "question": "tags", "options": kinds, "multiSelect": True, "own": False, "optional": True},
+    ]
+    choices = [{"id": "answer", "label": "Send", "answers": True}]
+    site.tell({**decision(kind="question", questions=questions), "choices": choices})
+    browser.wait("document.querySelectorAll('.card fieldset').length == 5")
+    assert "in full" in browser.js("document.querySelector('.card fieldset').textContent")
+    assert browser.js("document.querySelectorAll('.card .other').length") == 3, "no words where there are only choices"
+    browser.js("document.querySelector('.choice').click()")
+    browser.wait("document.querySelector('.card .hint').textContent.includes('no answer')")
+    browser.wait("document.activeElement == document.querySelector('.card .other')", "the field that is missing")
+    browser.type("Ada")
+    browser.js("document.querySelectorAll('.card [type=checkbox]').forEach((one) => one.click())")
+    browser.js("document.querySelector('.choice').click()")
+    site.wait(lambda: site.heard, "the answers")
+    assert site.heard[0]["answers"] == {"name": "Ada", "count": "2", "kind": "1", "tags": "1, 2"}
+
+
 def test_who_only_reads_sees_what_waits_and_decides_nothing(page, site):
     site.may_write = False
     browser = page()
@@ -214,6 +239,47 @@ def test_a_queued_message_is_taken_back_to_be_changed(page, site):
     browser.js("document.querySelector('#queue button').click()")
     browser.wait("document.querySelector('#prompt').value == 'wrong\\n\\ntyped since' && queue.hidden")
     assert [frame["type"] for frame in site.heard] == ["user_message", "cancel_message"]
+
+
+SOCKETS = (
+    "sockets = []; WebSocket = class extends WebSocket { constructor(...of) { super(...of); sockets.push(this); } };"
+)
+
+
+def test_a_message_that_is_wanted_back_while_the_connection_drops_is_asked_for_again(page, site, browser):
+    undo = browser.before_pages(SOCKETS)
+    answers_as_a_session_does(site, {}, at_once=False)
+    page(write=True, quick=True)
+    undo()
+    browser.key("i")
+    browser.type("wrong")
+    browser.key("Enter")
+    browser.wait("document.querySelector('#queue li.queued button') !== null")
+    browser.js("sockets.at(-1).close(), document.querySelector('#queue button').click()")
+    browser.wait("document.querySelector('#prompt').value == 'wrong' && queue.hidden", "it to be taken back")
+    assert [frame["type"] for frame in site.heard] == ["user_message", "user_message", "cancel_message"]
+    browser.errors.clear()
+
+
+def test_who_is_woken_again_and_again_while_it_comes_back_has_one_connection(page, site, browser):
+    undo = browser.before_pages(SOCKETS)
+    page()
+    undo()
+    browser.js("""
+      held = [];
+      fetch = ((fetch) => (...of) => new Promise((go) => held.push(() => go(fetch(...of)))))(fetch);
+      sockets.at(-1).close();
+      new Promise((next) => sockets.at(-1).addEventListener("close", next));
+    """)
+    for _ in range(3):
+        # Timers of one length come in their order.
+        browser.js("dispatchEvent(new Event('online')), new Promise((next) => setTimeout(next))")
+    browser.wait("held.length")
+    browser.js("held.forEach((go) => go())")
+    site.wait(lambda: site.opened > 1, "the page to come back")
+    browser.wait("offline.hidden")
+    assert browser.js("sockets.length") == 2
+    browser.errors.clear()
 
 
 def test_a_message_that_is_refused_is_not_lost(page, site):
@@ -305,17 +371,17 @@ def test_what_is_said_asked_or_queued_does_nothing(page, site):
     assert not set(browser.text()) & set("\x1b\u202e\u2066")
 
 
-def test_over_two_hundred_drops_nothing_is_lost_and_a_queued_message_is_sent_once(page, site):
+def test_over_a_hundred_drops_nothing_is_lost_and_a_queued_message_is_sent_once(page, site):
     typed = {}
     land = answers_as_a_session_does(site, typed, at_once=False)
     browser = page(write=True, quick=True)
     sends = "document.querySelector('#prompt').value = '{}'; document.querySelector('#send').click()"
-    for number in range(200):
-        if number % 20 == 0:
+    for number in range(100):
+        if number % 10 == 0:
             browser.wait("!document.querySelector('#send').disabled", "that it may write")
             browser.js(sends.format(f"message {number}"))
-        if number % 20 == 10:
-            site.wait(lambda number=number: len(typed) > number // 20, "the message, in spite of all")
+        if number % 10 == 5:
+            site.wait(lambda number=number: len(typed) > number // 10, "the message, in spite of all")
             land(list(typed)[-1])
         opened = site.opened
         site.append(said(1000 + number))
@@ -323,12 +389,12 @@ def test_over_two_hundred_drops_nothing_is_lost_and_a_queued_message_is_sent_onc
         site.append(said(2000 + number))
         site.wait(lambda opened=opened: site.opened > opened, "the page to come back")
     browser.wait("!document.querySelector('#queue li')", "that all is sent")
-    browser.size(1200, 30000)  # all of it is in sight
-    browser.wait("document.querySelectorAll('article').length >= 411", "all of it")
+    browser.size(1200, 15000)  # all of it is in sight
+    browser.wait("document.querySelectorAll('article').length >= 211", "all of it")
     expected = [line["message"]["content"] for line in site.lines]
     shown = browser.js("[...document.querySelectorAll('article .said')].map((one) => one.innerText)")
     assert shown == expected
-    assert list(typed.values()) == [f"message {number}" for number in range(0, 200, 20)]
+    assert list(typed.values()) == [f"message {number}" for number in range(0, 100, 10)]
     browser.errors.clear()
 
 

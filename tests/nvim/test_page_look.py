@@ -1,7 +1,7 @@
 """What the page is to hands, eyes and screen readers: keys, names, colours, pictures, code."""
 
 import pytest
-from page_steps import browser, decision, page, said, site  # noqa: F401
+from page_steps import decision, page, said, site  # noqa: F401
 
 # ruff: noqa: F811 (fixtures)
 pytestmark = pytest.mark.slow
@@ -116,6 +116,7 @@ def test_code_is_copied_and_a_picture_is_shown(page, site):
     browser.wait("document.querySelector('article img')?.naturalWidth == 1", "the picture")
     assert browser.js("document.querySelector('article img').alt") != ""
     browser.js("navigator.clipboard.writeText = async (text) => { copied = text; }")
+    browser.wait("document.querySelector('.code .copy') !== null", "the code, which is another line")
     browser.js("document.querySelector('.code .copy').click()")
     browser.wait("document.querySelector('.code .copy').textContent == 'Copied'")
     assert browser.js("copied") == "ls  -l"

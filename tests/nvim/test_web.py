@@ -37,6 +37,7 @@ class Site:
             f"ws://{self.at}/api/claude/sessions/{id}/subscribe{query}",
             additional_headers=self.headers,
             open_timeout=LONG,
+            ping_interval=None,
             max_size=None,
             compression=None,
         )

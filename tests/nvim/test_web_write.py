@@ -217,6 +217,29 @@ def test_what_waits_is_given_up_where_claude_ends_or_begins_anew(inside, fake, s
     assert len(fake.starts()) == 1 and fake.typed() == b""
 
 
+HEAR_LATER = """
+local wake = require("claude-ide.wake")
+local _, receivers = debug.getupvalue(wake.on, 1)
+held, take = {}, receivers.web_ask
+wake.on({ "web_ask" }, function(event) table.insert(held, event) end)
+"""
+
+
+def test_what_came_before_claude_ended_starts_nothing_though_neovim_hears_of_it_later(inside, fake):
+    nvim, site, session, state = inside()
+    state("busy")
+    with site.read(session) as reader:
+        reader.until({"type": "state", "state": "working"})
+        nvim.lua(HEAR_LATER)
+        reader.say(type="user_message", id="m", content="lost")
+        nvim.wait("#held == 1", what="the message")
+        nvim.lua("require('claude-ide.terminal').close()")
+        nvim.wait("not require('claude-ide.terminal').is_running()", what="the end of the CLI")
+        nvim.lua("take(held[1])")
+        assert reader.until({"type": "unqueued", "id": "m"})["reason"] == "Claude has ended"
+    assert len(fake.starts()) == 1
+
+
 def test_commands_are_typed_only_where_they_are_allowed(inside, fake):
     nvim, site, session, _ = inside()
     with site.read(session) as reader:

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use claude_ide_session::Activity;
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -52,7 +53,11 @@ async fn see_to(site: Arc<Site>, session: String) {
                     }
                 }
                 Some(Stage::Sent) => {
-                    let deadline = *deadline.get_or_insert_with(|| Instant::now() + site.limits.ack);
+                    // One that came into a turn is in no transcript before a call or the turn is over.
+                    deadline = match place.is_busy(&site) {
+                        true => None,
+                        false => deadline.or_else(|| Some(Instant::now() + site.limits.ack)),
+                    };
                     if let Some(end) = place.look_for(&parcel, &site, &session, deadline).await {
                         site.desk.end(&session, parcel.key, end);
                         break;
@@ -106,8 +111,20 @@ impl Reader {
         Some(self.channel.before_last(0).await)
     }
 
+    /// Whether Claude is in the middle of a turn.
+    fn is_busy(&self, site: &Site) -> bool {
+        let running = site.sessions.running(&self.session);
+        running.is_some_and(|session| matches!(session.state.activity, Activity::Working | Activity::Waiting))
+    }
+
     /// How a message ended that Claude was given, if that can be told by now.
-    async fn look_for(&mut self, parcel: &Parcel, site: &Site, session: &str, deadline: Instant) -> Option<End> {
+    async fn look_for(
+        &mut self,
+        parcel: &Parcel,
+        site: &Site,
+        session: &str,
+        deadline: Option<Instant>,
+    ) -> Option<End> {
         loop {
             if let Some(uuid) = self.find(parcel).await {
                 return Some(End::Ack(uuid));
@@ -121,7 +138,7 @@ impl Reader {
             self.place = self.channel.start().await;
             self.session = next.to_string();
         }
-        if Instant::now() >= deadline {
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Some(dropped("it is not in the transcript: nobody knows whether Claude has taken it"));
         }
         // One that began only now is not known yet: the deadline holds for it.
@@ -221,7 +238,7 @@ mod tests {
     use super::*;
 
     fn parcel(text: &str) -> Parcel {
-        Parcel { key: 1, text: text.to_owned(), is_command: words::is_command(text) }
+        Parcel { key: 1, text: text.to_owned(), is_command: words::is_command(text), ran: true }
     }
 
     fn user(content: &serde_json::Value) -> String {

@@ -23,6 +23,8 @@ pub enum Ask {
         text: String,
         /// It is to be a command.
         command: bool,
+        /// A process ran the session when it was written: it is for that one, and starts nothing where that has ended.
+        ran: bool,
     },
     /// Do not deliver it, if it was not: [`Told::Failed`] says that it is not.
     TakeBack {

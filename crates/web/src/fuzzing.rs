@@ -9,7 +9,7 @@ use crate::desk::{Answer, Desk};
 use crate::editor::{Ask, Choice, Decision, Editor, Told, Writing};
 use crate::frames;
 use crate::options::Limits;
-use crate::pen::{Part, Pen};
+use crate::pen::{Of, Part, Pen};
 use crate::words;
 
 /// Asserts what must hold of all that clients may ask for.
@@ -48,12 +48,12 @@ pub fn hear<'a>(frames: impl Iterator<Item = &'a str>) {
     let about = serde_json::Map::new();
     desk.take(Told::Decision(Decision { id: 1, session: session.clone(), choices: choices.clone(), about }));
     let mut pen = Pen::new(&desk, Part::Client);
-    pen.listen(&desk, &session);
+    pen.listen(&desk, &session, None);
     let mut held = desk.hold(&session, choices, serde_json::Map::new());
     assert!(held.is_some(), "there is one who may write");
     for frame in frames {
         let answer = match frames::read(frame) {
-            Ok(inward) => pen.hear(&desk, &session, inward),
+            Ok(inward) => pen.hear(&desk, Of { session: &session, before: None, runs: true }, inward),
             Err(text) => Some(text),
         };
         if let Some(text) = answer {

@@ -36,6 +36,8 @@ pub(crate) struct Message {
     pub(crate) id: String,
     pub(crate) content: String,
     pub(crate) is_command: bool,
+    /// A process ran the session when it was written.
+    pub(crate) ran: bool,
     pub(crate) stage: Stage,
 }
 
@@ -172,7 +174,7 @@ mod tests {
         let mut outbox = Outbox::default();
         for key in 1..=count {
             let (id, content) = (format!("m{key}"), format!("text {key}"));
-            outbox.push(Message { key, id, content, is_command: false, stage: Stage::Waiting });
+            outbox.push(Message { key, id, content, is_command: false, ran: true, stage: Stage::Waiting });
         }
         outbox
     }
@@ -206,6 +208,7 @@ mod tests {
                 id: key.to_string(),
                 content: String::new(),
                 is_command: false,
+                ran: true,
                 stage: Stage::Waiting,
             });
             outbox.end(key, End::Dropped("x".to_owned()));

@@ -25,6 +25,16 @@ pub(crate) struct Pen {
     heard_start: bool,
 }
 
+/// What is known of the session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Of<'a> {
+    pub(crate) session: &'a str,
+    /// The one that its process had before.
+    pub(crate) before: Option<&'a str>,
+    /// A process runs it.
+    pub(crate) runs: bool,
+}
+
 /// Whose socket it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -55,9 +65,10 @@ impl Pen {
         self.may_write
     }
 
-    /// Listens to a session from now on; what is to be told of it first.
-    pub(crate) fn listen(&mut self, desk: &Desk, session: &str) -> Vec<Utf8Bytes> {
-        self.former = self.ears.take().map(|ears| ears.news);
+    /// Listens to a session from now on, and to the one that its process had before; what is to be told of it first.
+    pub(crate) fn listen(&mut self, desk: &Desk, session: &str, before: Option<&str>) -> Vec<Utf8Bytes> {
+        let heard = self.ears.take().map(|ears| ears.news);
+        self.former = heard.or_else(|| desk.overhear(before?));
         self.writes = None;
         let Some((mut ears, news)) = desk.listen(session) else { return Vec::new() };
         let said = std::mem::take(&mut ears.said);
@@ -68,8 +79,8 @@ impl Pen {
     }
 
     /// A client wants something; what to tell it.
-    pub(crate) fn hear(&mut self, desk: &Desk, session: &str, inward: Inward) -> Option<String> {
-        let from = From { session, socket: self.socket };
+    pub(crate) fn hear(&mut self, desk: &Desk, of: Of<'_>, inward: Inward) -> Option<String> {
+        let from = From { session: of.session, before: of.before, socket: self.socket, runs: of.runs };
         if self.part == Part::OfAgent {
             return refuse(&inward);
         }

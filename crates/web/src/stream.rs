@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use claude_ide_session::Activity;
+use claude_ide_session::{Activity, SessionId};
 use futures_util::{Sink, SinkExt as _};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, interval_at, timeout};
@@ -19,7 +19,7 @@ use crate::channel::{Channel, Next, Page, Place};
 use crate::desk::Desk;
 use crate::frames::{Inward, Outward};
 use crate::options::Limits;
-use crate::pen::{Heard, Part, Pen};
+use crate::pen::{Heard, Of, Part, Pen};
 use crate::server::Site;
 use crate::sessions::Sessions;
 
@@ -256,7 +256,8 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
 
     /// Hears from now on what is told of this session.
     async fn listen(&mut self) -> Result<(), Over> {
-        for text in self.pen.listen(self.desk, &self.id) {
+        let before = self.sessions.came_from(&self.id);
+        for text in self.pen.listen(self.desk, &self.id, before.as_ref().map(SessionId::as_str)) {
             self.send(Message::Text(text)).await?;
         }
         Ok(())
@@ -276,7 +277,9 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
     }
 
     async fn hear(&mut self, inward: Inward) -> Result<(), Over> {
-        if let Some(text) = self.pen.hear(self.desk, &self.id, inward) {
+        let (before, runs) = (self.sessions.came_from(&self.id), self.sessions.running(&self.id).is_some());
+        let of = Of { session: &self.id, before: before.as_ref().map(SessionId::as_str), runs };
+        if let Some(text) = self.pen.hear(self.desk, of, inward) {
             self.say(text).await?;
         }
         self.tell_state().await

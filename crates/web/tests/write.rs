@@ -224,6 +224,41 @@ async fn a_message_that_never_appears_is_given_up() {
     assert!(given_up["reason"].as_str().unwrap().contains("nobody knows"), "{given_up}");
 }
 
+/// A task that ends in the background begins a turn by itself: what is typed just then waits in the CLI for the end of a call.
+#[tokio::test]
+async fn a_message_that_came_into_a_turn_is_looked_for_until_the_turn_is_over() {
+    let limits = Limits { ack: Duration::ZERO, ..Limits::default() };
+    let (lab, mut asks) = Lab::writable(limits, false);
+    lab.record("s", "busy", "");
+    let mut socket = open(&lab).await;
+    for id in ["a", "b"] {
+        socket.say(message(id, &format!("text {id}"))).await;
+    }
+    let (key, text) = delivered(&mut asks).await;
+    lab.handle.tell(Told::Sent { key });
+    let attachment = json!({ "type": "queued_command", "prompt": text, "humanTurn": true });
+    let line = json!({ "type": "attachment", "uuid": "q", "parentUuid": "u1", "attachment": attachment });
+    lab.append("s", &[user("other", "somebody else's"), line.to_string()]);
+    let (mut ended, mut lines) = (Vec::new(), Vec::new());
+    while ended.is_empty() || lines.len() < 2 {
+        let frame = socket.next().await.unwrap();
+        match frame["type"].as_str().unwrap() {
+            "ack" | "unqueued" => ended.push(frame),
+            "user" => lines.push(frame),
+            _ => {}
+        }
+    }
+    assert_eq!(ended, [json!({ "type": "ack", "id": "a", "uuid": "q" })]);
+    assert_eq!(
+        lines[1],
+        json!({ "type": "user", "uuid": "q", "parentUuid": "u1", "message": { "role": "user", "content": text } })
+    );
+    let (key, _) = delivered(&mut asks).await;
+    lab.handle.tell(Told::Sent { key });
+    lab.record("s", "idle", "");
+    assert_eq!(socket.frame("unqueued").await["id"], "b");
+}
+
 #[tokio::test]
 async fn what_a_person_typed_while_it_waited_is_not_taken_for_it() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
@@ -244,6 +279,22 @@ async fn what_a_person_typed_while_it_waited_is_not_taken_for_it() {
 }
 
 #[tokio::test]
+async fn the_editor_is_told_whether_a_process_ran_the_session_when_it_was_written() {
+    let (lab, mut asks) = Lab::writable(Limits::default(), false);
+    let mut socket = open(&lab).await;
+    for (id, status) in [("a", None), ("b", Some("busy"))] {
+        if let Some(status) = status {
+            lab.record("s", status, "");
+            socket.frame("state").await;
+        }
+        socket.say(message(id, id)).await;
+        let Ask::Deliver { key, ran, .. } = asked(&mut asks).await else { panic!("no message") };
+        assert_eq!(ran, status.is_some());
+        lab.handle.tell(Told::Failed { key, reason: "x".to_owned(), all: false });
+    }
+}
+
+#[tokio::test]
 async fn an_ack_follows_the_process_over_clear() {
     let (lab, mut asks) = Lab::writable(Limits::default(), true);
     lab.record("s", "idle", "");
@@ -254,6 +305,28 @@ async fn an_ack_follows_the_process_over_clear() {
     lab.record("t", "idle", "");
     lab.append("t", &[user("cleared", "<command-name>/clear</command-name><command-args></command-args>")]);
     assert_eq!(socket.frame("ack").await, json!({ "type": "ack", "id": "a", "uuid": "cleared" }));
+}
+
+#[tokio::test]
+async fn who_was_away_over_clear_does_not_send_a_message_again() {
+    let (lab, mut asks) = Lab::writable(Limits::default(), true);
+    lab.record("s", "idle", "");
+    let mut socket = open(&lab).await;
+    socket.say(message("a", "/clear")).await;
+    let (key, _) = delivered(&mut asks).await;
+    lab.handle.tell(Told::Sent { key });
+    lab.record("t", "idle", "");
+    assert_eq!(socket.frame("session").await["sessionId"], "t");
+    drop(socket);
+    lab.append("t", &[user("first", "something else")]);
+    let mut socket = lab.subscribe("t", "").await;
+    socket.history().await;
+    socket.say(message("a", "/clear")).await;
+    assert_eq!(socket.frame("sent").await["id"], "a");
+    lab.append("t", &[user("cleared", "<command-name>/clear</command-name><command-args></command-args>")]);
+    assert_eq!(socket.frame("ack").await, json!({ "type": "ack", "id": "a", "uuid": "cleared" }));
+    socket.say(message("b", "last")).await;
+    assert_eq!(delivered(&mut asks).await.1, "last", "and nothing between");
 }
 
 #[tokio::test]

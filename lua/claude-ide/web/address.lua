@@ -64,6 +64,7 @@ function M.show(url)
     width = math.max(width, vim.api.nvim_strwidth(line))
   end
   local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].modifiable = true
   vim.bo[buf].bufhidden = "wipe"
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   vim.bo[buf].modifiable = false

@@ -17,7 +17,7 @@ local PATIENCE_MS = 60 * 60 * 1000
 ---@field text string
 ---@field command boolean
 ---@field since integer
----@field ran boolean somebody ran the session when it came
+---@field ran boolean somebody ran the session when it was written, or has since
 ---@field resuming? "finding"|"started"
 
 ---@type table<integer, claude-ide.web.Parcel>
@@ -100,7 +100,10 @@ local function resume(parcel)
     return
   end
   if parcel.ran then
-    return failed(parcel, "Claude has ended", true)
+    -- By its session: a terminal whose process was killed still counts as one that runs for a moment.
+    local inside = require("claude-ide.terminal").session()
+    local goes_on = inside and inside.id ~= parcel.session and inside.state.activity ~= "gone"
+    return failed(parcel, goes_on and "Claude went on with another conversation" or "Claude has ended", true)
   end
   parcel.resuming = "finding"
   require("claude-ide.sessions.catalogue").find(parcel.session, function(item, err)
@@ -130,8 +133,9 @@ local function try(parcel)
     return failed(parcel, "Claude was not free for an hour")
   end
   local route, why = require("claude-ide.web.route").of(parcel.session)
-  if not route and parcel.ran then
-    return failed(parcel, "Claude has ended", true) -- its process may outlive its terminal for a moment
+  local chat = route and route.chat
+  if parcel.ran and chat and chat.state == "ended" then
+    return failed(parcel, "Claude has ended", true) -- it was for the one that ran when it came
   elseif not route then
     return failed(parcel, why or "nobody can take it")
   elseif route.kind == "dead" then
@@ -139,7 +143,7 @@ local function try(parcel)
   end
   parcel.ran = parcel.ran or not parcel.resuming
   if route.kind == "chat" then
-    say(parcel, route.chat --[[@as claude-ide.chat.Chat]])
+    say(parcel, chat --[[@as claude-ide.chat.Chat]])
   else
     type_it(parcel, route)
   end
@@ -172,7 +176,7 @@ function ASKS.deliver(ask)
     text = ask.text,
     command = ask.command,
     since = vim.uv.now(),
-    ran = false,
+    ran = ask.ran,
   }
   look_again_and_again()
   look()
@@ -191,6 +195,7 @@ end
 
 ---@param change claude-ide.sessions.LiveChange
 local function session_changed(change)
+  require("claude-ide.web.route").note()
   for _, parcel in pairs(vim.tbl_extend("force", {}, waiting)) do
     if change.previous == parcel.session then
       failed(parcel, "Claude went on with another conversation", true)

@@ -19,6 +19,16 @@ local function chat_of(session)
   end
 end
 
+---The process that our terminal had last: it may outlive the terminal for a moment, and runs nowhere else then.
+local own ---@type integer?
+
+---Takes note of the process in our terminal.
+function M.note()
+  local terminal = package.loaded["claude-ide.terminal"]
+  local inside = type(terminal) == "table" and terminal.session()
+  own = inside and inside.pid or own
+end
+
 ---@param session string
 ---@return claude-ide.web.Route?
 ---@return string? why nobody can
@@ -36,7 +46,7 @@ function M.of(session)
   local sessions = require("claude-ide.sessions")
   local problem = sessions.problem()
   local live = require("claude-ide.sessions.catalogue").running(session)
-  if live then
+  if live and live.pid ~= own then
     return nil, ("it runs elsewhere (pid %d): write there"):format(live.pid)
   elseif problem then
     return nil, "whether it runs elsewhere cannot be seen"

@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::editor::{Ask, Decision, Told, Writing};
 use crate::frames::{MAX_ID, NOT_SENT, Outward};
 use crate::options::Limits;
 use crate::outbox::{End, Message, Stage, TakeBack};
-use crate::room::{Ears, Room};
+use crate::room::{Ears, Note, Room};
 use crate::sessions::lock;
 use crate::words;
 pub(crate) use decide::Answer;
@@ -68,7 +68,11 @@ struct Bucket {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct From<'a> {
     pub(crate) session: &'a str,
+    /// The session that its process had before (`/clear`).
+    pub(crate) before: Option<&'a str>,
     pub(crate) socket: u64,
+    /// A process runs it.
+    pub(crate) runs: bool,
 }
 
 /// A message on its way.
@@ -77,6 +81,7 @@ pub(crate) struct Parcel {
     pub(crate) key: u64,
     pub(crate) text: String,
     pub(crate) is_command: bool,
+    pub(crate) ran: bool,
 }
 
 impl Bucket {
@@ -111,6 +116,12 @@ impl State {
     fn key(&mut self) -> u64 {
         self.last_key += 1;
         self.last_key
+    }
+
+    /// Of which session a message is that somebody names who may have been away while its process went on with another one.
+    fn session_of<'a>(&self, from: From<'a>, id: &str) -> &'a str {
+        let is_known = |session: &str| self.rooms.get(session).is_some_and(|room| room.outbox.news_of(id).is_some());
+        from.before.filter(|before| is_known(before) && !is_known(from.session)).unwrap_or(from.session)
     }
 
     /// The room where a message of this key waits.
@@ -169,6 +180,11 @@ impl Desk {
         Some((ears, news))
     }
 
+    /// News of a session that something is on its way to still, or was.
+    pub(crate) fn overhear(&self, session: &str) -> Option<broadcast::Receiver<Note>> {
+        self.lock().rooms.get(session).map(|room| room.news.subscribe())
+    }
+
     /// All that counts of a session, for one who missed some of it.
     pub(crate) fn again(&self, session: &str) -> Vec<String> {
         let state = self.lock();
@@ -183,13 +199,7 @@ impl Desk {
         self.try_post(from, may, content, id).unwrap_or_else(|reason| Some(refusal(NOT_SENT, &reason, &shown)))
     }
 
-    fn try_post(
-        &self,
-        From { session, .. }: From<'_>,
-        may: bool,
-        content: &str,
-        id: Option<String>,
-    ) -> Result<Option<String>, String> {
+    fn try_post(&self, from: From<'_>, may: bool, content: &str, id: Option<String>) -> Result<Option<String>, String> {
         let writing = self.judge(may)?;
         if id.as_deref().is_some_and(|id| !is_id(id)) {
             return Err(format!("an id is 1 to {MAX_ID} letters, digits, - and _"));
@@ -206,8 +216,9 @@ impl Desk {
             return Err("commands are not allowed: web.commands is false".to_owned());
         }
         let mut state = self.lock();
+        let From { session, runs, .. } = from;
         if let Some(id) = &id
-            && let Some(news) = state.rooms.get(session).and_then(|room| room.outbox.news_of(id))
+            && let Some(news) = state.rooms.get(state.session_of(from, id)).and_then(|room| room.outbox.news_of(id))
         {
             return Ok(Some(news));
         }
@@ -220,7 +231,7 @@ impl Desk {
         let key = state.key();
         let id = id.unwrap_or_else(|| format!("nvim-{key}"));
         let room = state.room(session).ok_or("too many sessions are written to")?;
-        room.outbox.push(Message { key, id, content: words, is_command, stage: Stage::Waiting });
+        room.outbox.push(Message { key, id, content: words, is_command, ran: runs, stage: Stage::Waiting });
         let news = room.outbox.all_news().pop();
         news.into_iter().for_each(|text| room.tell(text));
         if !room.has_courier {
@@ -238,7 +249,8 @@ impl Desk {
             Err(reason) => return refused(&reason),
         };
         let mut state = self.lock();
-        let Some(room) = state.rooms.get_mut(from.session) else { return refused("there is no such message") };
+        let session = state.session_of(from, id);
+        let Some(room) = state.rooms.get_mut(session) else { return refused("there is no such message") };
         match room.outbox.take_back(id) {
             TakeBack::Done(key) => {
                 end(room, key, End::Dropped("cancelled".to_owned()));
@@ -332,8 +344,8 @@ impl Desk {
             room.has_courier = false;
             return None;
         };
-        let Message { key, content, is_command, .. } = message;
-        Some((Parcel { key: *key, text: content.clone(), is_command: *is_command }, Arc::clone(&room.changed)))
+        let Message { key, ref content, is_command, ran, .. } = *message;
+        Some((Parcel { key, text: content.clone(), is_command, ran }, Arc::clone(&room.changed)))
     }
 
     /// Hands a message to the editor.
@@ -346,8 +358,8 @@ impl Desk {
             };
             message.stage = Stage::Offered;
         }
-        let Parcel { key, ref text, is_command: command } = *parcel;
-        if !writing.editor.ask(Ask::Deliver { key, session: session.to_owned(), text: text.clone(), command }) {
+        let Parcel { key, ref text, is_command: command, ran } = *parcel;
+        if !writing.editor.ask(Ask::Deliver { key, session: session.to_owned(), text: text.clone(), command, ran }) {
             self.end(session, key, End::Dropped(BUSY.to_owned()));
         }
     }

@@ -33,7 +33,7 @@ fn desk(editor: &Arc<Takes>) -> (Desk, mpsc::Receiver<String>) {
 }
 
 fn from(session: &str) -> From<'_> {
-    From { session, socket: 1 }
+    From { session, before: None, socket: 1, runs: true }
 }
 
 /// Posts a message and sees it through to its line, as a courier does.

@@ -1,0 +1,188 @@
+"""What an agent of the Agent Client Protocol asks, answered over the socket: by the first, once, and as the agent is told it."""
+
+import json
+import os
+import signal
+
+import acp_steps
+import pytest
+from acp_steps import say, text, wait_idle
+from chat_steps import chat
+from test_acp_asks import OPTIONS, permission, request, wait_answers, wait_asked
+
+from harness.site import Site
+
+pytestmark = pytest.mark.dealt
+
+WRITE = {"web": {"port": 0, "write": True}}
+PENDING = "#require('claude-ide.decisions').pending()"
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Your name", "description": "in full", "minLength": 2},
+        "count": {"type": "integer", "minimum": 1, "maximum": 9, "default": 2},
+        "ratio": {"type": "number"},
+        "sure": {"type": "boolean", "default": True},
+        "kind": {
+            "type": "string",
+            "oneOf": [{"const": "a", "title": "First"}, {"const": "b", "title": "Second, or so"}],
+        },
+        "tags": {"type": "array", "items": {"type": "string", "enum": ["x", "y", "z"]}},
+    },
+    "required": ["name", "kind"],
+}
+
+
+@pytest.fixture
+def reader(start_nvim, sessions, tmp_path):
+    """A Neovim with a chat, whose session somebody reads who may write."""
+    project = tmp_path / "project"
+    project.mkdir()
+    session = sessions.write(project, ("one", "two"))
+    nvim = acp_steps.begin(start_nvim, tmp_path, setup={"session": session}, opts=WRITE)
+    nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+    wait_idle(nvim)
+    site = Site(nvim)
+    nvim.wait(lambda: site.has(session), what="the session to be listed")
+    with site.read(session) as reader:
+        reader.nvim = nvim
+        reader.until({"type": "caught_up"})
+        reader.say(type="write", on=True)
+        yield reader
+
+
+def ask(reader, what):
+    say(reader.nvim, what)
+    return reader.until({"type": "decision"})
+
+
+def decide(reader, decision, outcome, **answer):
+    reader.say(type="decide", id=decision["id"], **answer)
+    assert reader.until({"type": "decision_closed", "id": decision["id"]})["outcome"] == outcome
+    reader.nvim.wait(f"{PENDING} == 0", what="the question to be over")
+
+
+def refused(reader, decision, words, **answer):
+    reader.say(type="decide", id=decision["id"], **answer)
+    assert words in reader.until({"type": "error"})["reason"]
+
+
+def test_each_answer_of_a_permission_is_a_choice(reader):
+    for at, option in enumerate(OPTIONS):
+        asked = ask(reader, permission(title="rm -r x", kind="execute", rawInput={"command": "rm -r x"}))
+        assert (asked["kind"], asked["title"], asked["text"]) == ("permission", "Robot asks for permission", "rm -r x")
+        assert [choice["label"] for choice in asked["choices"]] == [one["name"] for one in OPTIONS]
+        is_yes = option["kind"].startswith("allow")
+        decide(reader, asked, "accepted" if is_yes else "rejected", choice=asked["choices"][at]["id"])
+        said = wait_answers(reader.nvim, at + 1)[-1]
+        assert said == {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
+        wait_idle(reader.nvim)
+    assert reader.nvim.lua("return #vim.api.nvim_list_wins()") == 3, "the panel is gone"
+
+
+def test_words_that_go_with_a_no_are_the_next_prompt(reader, tmp_path):
+    asked = ask(reader, permission(title="rm -r x"))
+    assert [bool(choice.get("message")) for choice in asked["choices"]] == [False, False, True, True]
+    decide(reader, asked, "rejected", choice="option:3", message="SAY never so")
+    reader.nvim.wait(lambda: "\nnever so" in text(reader.nvim), what="what was said then")
+    assert acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"] == "SAY never so"
+
+
+def test_who_is_first_decides(reader):
+    asked = ask(reader, permission(title="rm -r x"))
+    wait_asked(reader.nvim, "rm -r x")
+    reader.nvim.keys("n")
+    assert reader.until({"type": "decision_closed", "id": asked["id"]})["outcome"] == "rejected"
+    refused(reader, asked, "answered", choice="option:1")
+    assert wait_answers(reader.nvim)[0]["outcome"]["optionId"] == "no"
+
+
+def test_a_form_is_filled_in_away_from_its_window(reader):
+    asked = ask(reader, request("elicitation/create", mode="form", message="Who?", requestedSchema=SCHEMA))
+    assert (asked["kind"], asked["text"]) == ("question", "Who?")
+    fields = {one["key"]: one for one in asked["questions"]}
+    assert [one["key"] for one in asked["questions"]][:2] == ["kind", "name"], "what is wanted is first"
+    assert fields["name"]["question"] == "Your name" and fields["name"]["description"] == "in full"
+    assert not fields["name"].get("optional") and fields["count"]["optional"] and fields["count"]["value"] == "2"
+    assert [one["label"] for one in fields["kind"]["options"]] == ["First", "Second, or so"]
+    assert fields["kind"]["own"] is False and fields["tags"]["multiSelect"] is True
+    assert fields["sure"]["chosen"] == ["1"] and [one["label"] for one in fields["sure"]["options"]] == ["yes", "no"]
+    assert [choice["id"] for choice in asked["choices"]] == ["answer", "reject"]
+    good = {"name": "Ada", "kind": "2", "sure": "2", "tags": "1, 3", "ratio": "0.5", "count": "3"}
+    for wrong, words in (
+        ({"name": "A"}, "Your name: at least 2 characters are wanted"),
+        ({"name": ""}, "Your name is missing"),
+        ({"count": "12"}, "count: a number from 1 to 9 is wanted"),
+        ({"ratio": "half"}, "ratio: a number is wanted"),
+        ({"kind": "3"}, "kind: `3` is no choice"),
+        ({"kind": "1, 2"}, "kind: one choice is wanted"),
+    ):
+        refused(reader, asked, words, choice="answer", answers={**good, **wrong})
+    decide(reader, asked, "accepted", choice="answer", answers=good)
+    content = {"name": "Ada", "kind": "b", "sure": False, "tags": ["x", "z"], "ratio": 0.5, "count": 3}
+    assert wait_answers(reader.nvim) == [{"action": "accept", "content": content}]
+
+
+def test_what_is_left_empty_is_left_out(reader):
+    asked = ask(reader, request("elicitation/create", mode="form", message="Who?", requestedSchema=SCHEMA))
+    decide(reader, asked, "accepted", choice="answer", answers={"name": "Ada", "kind": "1"})
+    assert wait_answers(reader.nvim) == [{"action": "accept", "content": {"name": "Ada", "kind": "a", "sure": False}}]
+
+
+@pytest.mark.parametrize(
+    ("schema", "choices", "content"),
+    [
+        ({"properties": {"count": {"type": "integer", "default": 2}}}, ["answer", "as_it_is", "reject"], {"count": 2}),
+        ({}, ["as_it_is", "reject"], None),
+    ],
+)
+def test_a_form_that_wants_nothing_is_sent_as_it_came(reader, schema, choices, content):
+    asked = ask(reader, request("elicitation/create", mode="form", message="Sure?", requestedSchema=schema))
+    assert [choice["id"] for choice in asked["choices"]] == choices
+    decide(reader, asked, "accepted", choice="as_it_is")
+    assert wait_answers(reader.nvim) == [{"action": "accept", **({"content": content} if content else {})}]
+
+
+def test_a_form_is_declined_and_a_page_is_opened(reader):
+    asked = ask(reader, request("elicitation/create", mode="form", message="Who?", requestedSchema=SCHEMA))
+    decide(reader, asked, "rejected", choice="reject")
+    page = request("elicitation/create", mode="url", message="Look", url="https://example.org", elicitationId="e")
+    wait_idle(reader.nvim)
+    asked = ask(reader, page)
+    assert "https://example.org" in asked["text"]
+    decide(reader, asked, "accepted", choice="as_it_is")
+    assert [one["action"] for one in wait_answers(reader.nvim, 2)] == ["decline", "accept"]
+
+
+def test_a_form_with_what_a_page_cannot_ask_is_left_to_the_editor(reader):
+    schema = json.loads(json.dumps(SCHEMA))
+    schema["properties"]["more"] = {"type": "object"}
+    asked = ask(reader, request("elicitation/create", mode="form", message="Who?", requestedSchema=schema))
+    assert asked["text"] == "Who?" and not asked["choices"] and "questions" not in asked
+    wait_asked(reader.nvim, "Who?")
+    reader.nvim.keys("n")
+    assert reader.until({"type": "decision_closed", "id": asked["id"]})["outcome"] == "rejected"
+
+
+def test_what_waits_for_an_agent_is_told_to_no_other(reader, sessions):
+    nvim = reader.nvim
+    (sessions.config / "sessions").mkdir()  # that it runs nowhere else can be seen
+    say(nvim, "WAIT")
+    nvim.wait("require('claude-ide.chat').current().state == 'working'")
+    number, pid = chat(nvim, "return { chat.number, chat.pid }")
+    nvim.lua(
+        """
+        local route, of = require("claude-ide.web.route"), require("claude-ide.web.route").of
+        _G.looks = 0
+        route.of = function(...) looks = looks + 1 return of(...) end
+        """
+    )
+    reader.say(type="user_message", id="a", content="SAY unasked")
+    nvim.wait("looks > 0", what="Neovim to know of the message")
+    os.kill(pid, signal.SIGKILL)
+    assert reader.until({"type": "unqueued", "id": "a"})["reason"] == "Claude has ended"
+    assert chat(nvim, "return { chat.state, chat.number }") == ["ended", number]
+    reader.say(type="user_message", id="b", content="SAY asked")
+    nvim.wait(
+        f"require('claude-ide.chat').current().number > {number}", what="the agent to be started for one that comes now"
+    )
