@@ -153,6 +153,36 @@ def test_words_wait_while_a_selection_or_an_operator_does(nvim):
     nvim.wait(lambda: nvim.lines() == ["Claude", "one", "two", "three and", "", "You", "Then", ""])
 
 
+def test_much_that_waited_comes_a_little_at_a_time(nvim):
+    say(nvim, "reply", "one")
+    nvim.keys("ggd")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'no'")
+    nvim.lua("""
+      local slices, growth = require("claude-ide.transcript.slices"), require("claude-ide.transcript.growth")
+      local later, show, now = slices.later, growth.show, 0
+      most = 0
+      slices.deadline = function() return 0 end
+      slices.later = function(view, fn)
+        later(view, function()
+          now = 0
+          fn()
+        end)
+      end
+      growth.show = function(...)
+        now = now + 1
+        most = math.max(most, now)
+        return show(...)
+      end
+      for number = 1, 300 do live.append("\\nmore " .. number) end
+    """)
+    nvim.keys("<Esc>")
+    nvim.wait("#vim.api.nvim_buf_get_lines(0, 0, -1, false) > 100", what="some of it")
+    nvim.lua('live.append("\\nthe last")')  # it comes after those that still wait
+    nvim.wait("vim.api.nvim_buf_get_lines(0, -3, -2, false)[1] == 'the last'", what="all of it")
+    assert nvim.lines()[1:-1] == ["one"] + [f"more {number}" for number in range(1, 301)] + ["the last"]
+    assert nvim.lua("return most") == 1
+
+
 def test_a_word_that_was_missed_is_there_with_the_next(nvim):
     say(nvim, "reply", "one")
     nvim.lua("""

@@ -169,11 +169,7 @@ def test_paging_shows_every_message_once(nvim):
 
 def test_what_is_far_is_forgotten(nvim):
     wait_complete(nvim)
-    nvim.lua("""
-      local near = require("claude-ide.transcript.render_order")
-      local far = near.far
-      near.far = function(canvas, ranges) return far(canvas, ranges, 1000) end
-    """)
+    nvim.lua("require('claude-ide.transcript.loader').KEPT_LINES = 1000")
     for percent in (20, 40, 60, 80):
         nvim.cmd(f"normal! {percent}%")
         wait_rendered(nvim)

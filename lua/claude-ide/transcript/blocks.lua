@@ -26,13 +26,15 @@ function KINDS.text(block, at, context)
     return folded.item("note", tag:gsub("_", " "), at, text.paragraphs(inner or ""), "ClaudeTranscriptResult")
   end
   local shown = block.text or ""
-  local lines = text.paragraphs(shown)
+  local goes_on = block.continues
+  local lines = goes_on and text.lines(shown) or text.paragraphs(shown)
   if #lines == 0 then
     return nil
   end
   local item = item_of("text", "text:" .. at)
   local left = item:block(lines, 0, nil, kind == "prompt" and "prompt" or "markdown", context.max_lines)
-  local note = text.cut_note(block) or (left > 0 and ("… %d more lines"):format(left)) or nil
+  item.prose[1].fence = goes_on and goes_on.fence
+  local note = text.cut_note(block) or text.left_note(left, 0)
   item:more(context, at, note, 0)
   if not note and kind == "reply" then
     item.open_end = require("claude-ide.transcript.open_end").of(shown, #lines)

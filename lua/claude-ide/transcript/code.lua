@@ -2,6 +2,9 @@
 
 local M = {}
 
+---Rows of one text that are looked at, each way.
+local MOST = 512
+
 ---@param item claude-ide.transcript.Item
 ---@param offset integer
 ---@return claude-ide.transcript.Prose?
@@ -19,7 +22,9 @@ end
 ---@return string[]?
 local function of_call(item)
   if not item.edit then
-    return item.code
+    -- As the agent runs it: what is shown of it may be less.
+    local code = item.code and item.code:gsub("\r\n", "\n"):gsub("%z", "^@"):gsub("%s+$", "")
+    return code and vim.split(code, "\n", { plain = true })
   end
   local lines = {}
   for _, line in ipairs(item.lines) do
@@ -32,44 +37,148 @@ end
 ---@param item claude-ide.transcript.Item
 ---@param offset integer of the line, from 0
 ---@return string[]?
+---@return boolean from_before it began in the row before
+---@return boolean goes_on it does not end in this row
 function M.at(item, offset)
   local prose = prose_at(item, offset)
   if not prose or (prose.language ~= "markdown" and prose.language ~= "prompt") then
-    return item.kind == "tool" and of_call(item) or nil
+    return item.kind == "tool" and of_call(item) or nil, false, false
   end
   local lines = {}
   for at = prose.row + 1, prose.row + prose.count do
     lines[#lines + 1] = item.lines[at]:sub(prose.indent + 1)
   end
   local row = offset - prose.row
-  local block ---@type string[]? of the fence that is open
-  for _, piece in ipairs(require("claude-ide.transcript.pieces").of(lines, prose.language)) do
+  local block = prose.fence and {} or nil ---@type string[]? of the fence that is open
+  local from_before = block ~= nil
+  for _, piece in ipairs(require("claude-ide.transcript.pieces").of(lines, prose.language, prose.fence)) do
     if not piece.fence then
       vim.list_extend(block or {}, piece.lines)
     elseif block and row <= piece.row then
-      return block
+      return block, from_before, false
     elseif block then
-      block = nil
+      block, from_before = nil, false
     elseif row < piece.row then
-      return nil -- it begins below
+      return nil, false, false -- it begins below
     else
       block = {}
     end
   end
-  return block
+  return block, from_before, block ~= nil
+end
+
+---The rows of the text that a row is part of.
+---@param rows claude-ide.sessions.Row[]
+---@param at integer which of them, from 1
+---@return integer first
+---@return integer last
+local function text_around(rows, at)
+  local first, last = at, at
+  while first > 1 and rows[first].continues do
+    first = first - 1
+  end
+  while rows[last + 1] and rows[last + 1].continues do
+    last = last + 1
+  end
+  return first, last
+end
+
+---@param items table<integer, claude-ide.transcript.Item[]> by row
+---@param row integer
+---@return claude-ide.transcript.Item? nil: it has empty lines alone
+local function text_of(items, row)
+  return items[row][#items[row]]
+end
+
+---@param items table<integer, claude-ide.transcript.Item[]> by row
+---@param row integer where it is looked for
+---@param offset integer
+---@return string[]
+local function put_together(items, row, offset)
+  local item = text_of(items, row) --[[@as claude-ide.transcript.Item]]
+  local code, from_before, goes_on = M.at(item, offset)
+  local all = { code or {} }
+  local before, after = row - 1, row + 1
+  while from_before and items[before] do
+    local above = text_of(items, before)
+    if above then
+      local lines
+      lines, from_before = M.at(above, #above.lines - 1)
+      table.insert(all, 1, lines or {})
+    end
+    before = before - 1
+  end
+  while goes_on and items[after] do
+    local below = text_of(items, after)
+    if below then
+      local lines
+      lines, _, goes_on = M.at(below, 0)
+      all[#all + 1] = lines or {}
+    end
+    after = after + 1
+  end
+  return vim.iter(all):flatten():totable()
+end
+
+---The code at a line, where it is in several rows, for it is long.
+---@param view claude-ide.transcript.View
+---@param row integer
+---@param offset integer of the line in the row's text
+---@param done fun(lines: string[])
+local function of_rows(view, row, offset, done)
+  local from = math.max(row - MOST, 0)
+  view.source:rows(from, row - from + MOST, function(rows)
+    if not rows or not rows[row - from + 1] then
+      return
+    end
+    local first, last = text_around(rows, row - from + 1)
+    local items, missing = {}, {}
+    for each = from + first - 1, from + last - 1 do
+      local rendered = view.canvas.rows[each]
+      items[each] = rendered and rendered.items
+      missing[#missing + 1] = not rendered and each or nil
+    end
+    require("claude-ide.transcript.offscreen").visit(view, missing, function(each, of_row)
+      items[each] = of_row
+    end, function(finished)
+      if finished then
+        done(put_together(items, row, offset))
+      end
+    end)
+  end)
+end
+
+---@param lines? string[]
+---@param register string
+local function into_register(lines, register)
+  if not lines or #lines == 0 then
+    require("claude-ide.ui.notice").info("There is no code here.")
+    return
+  end
+  vim.fn.setreg(register, lines, "V")
+  local count = #lines == 1 and "1 line" or ("%d lines"):format(#lines)
+  require("claude-ide.ui.notice").info(("%s of code yanked."):format(count))
 end
 
 ---@param view claude-ide.transcript.View
 function M.yank(view)
   local spot, item = view.canvas:spot(vim.api.nvim_win_get_cursor(0)[1])
-  local lines = item and M.at(item, spot.offset)
-  if not lines or #lines == 0 then
-    require("claude-ide.ui.notice").info("There is no code here.")
-    return
+  local register = vim.v.register -- of now: what is not in the text is read first
+  if not item then
+    return into_register(nil, register)
   end
-  vim.fn.setreg(vim.v.register, lines, "V")
-  local count = #lines == 1 and "1 line" or ("%d lines"):format(#lines)
-  require("claude-ide.ui.notice").info(("%s of code yanked."):format(count))
+  local lines, from_before, goes_on = M.at(item, spot.offset)
+  local next_row = view.known[spot.row + 1] -- nil: it was not read yet, or is the end
+  local may_go_on = goes_on
+    and spot.row + 1 < view.canvas.heights:len()
+    and (not next_row or next_row.continues)
+  local is_part = lines and (from_before or may_go_on)
+  if not is_part then
+    return into_register(lines, register)
+  end
+  of_rows(view, spot.row, spot.offset, function(all)
+    into_register(all, register)
+  end)
 end
 
 return M

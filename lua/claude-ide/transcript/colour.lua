@@ -4,6 +4,8 @@
 
 local M = {}
 
+local queries = require("claude-ide.transcript.queries")
+
 local LINKS = {
   ClaudeTranscriptYou = "Title",
   ClaudeTranscriptYouLine = "CursorLine",
@@ -64,41 +66,25 @@ local function parser_for(name)
   return languages[name] or nil
 end
 
----@type table<string, vim.treesitter.Query|false>
-local queries = {}
-
----Neovim 0.10 takes a millisecond to give back a query that it has.
----@param language string
----@return vim.treesitter.Query?
-local function query_of(language)
-  if queries[language] == nil then
-    local ok, query = pcall(vim.treesitter.query.get, language, "highlights")
-    queries[language] = ok and query or false
-  end
-  return queries[language] or nil
-end
-
 ---What is left to be loaded of a language, by the name of its fence: each takes Neovim some milliseconds, once.
----@type table<string, (fun())[]>
+---@type table<string, (fun(): boolean)[]> each says whether it is to be called again
 local loading = {}
 
 ---@param name string
----@return (fun())[]
+---@return (fun(): boolean)[]
 local function steps_for(name)
   local steps = {}
   for _, each in ipairs(name == "markdown" and { "markdown", "markdown_inline" } or { name }) do
-    local function load(fn)
+    local language = parser_for(each)
+    if language then
       steps[#steps + 1] = function()
-        local language = parser_for(each)
-        if language then
-          fn(language)
-        end
+        return queries.load(language)
+      end
+      steps[#steps + 1] = function()
+        pcall(vim.treesitter.query.get, language, "injections")
+        return false
       end
     end
-    load(query_of)
-    load(function(language)
-      pcall(vim.treesitter.query.get, language, "injections")
-    end)
   end
   return steps
 end
@@ -107,10 +93,13 @@ end
 ---@param name string of its fence
 ---@return boolean more there was something to load: look at the time
 function M.load(name)
-  loading[name] = loading[name] or steps_for(name)
-  local step = table.remove(loading[name], 1)
-  if step then
-    step()
+  if not loading[name] then
+    loading[name] = steps_for(name)
+    return true
+  end
+  local step = loading[name][1]
+  if step and not step() then
+    table.remove(loading[name], 1)
   end
   return step ~= nil
 end
@@ -124,22 +113,20 @@ end
 ---@field hidden? boolean
 
 ---@param spans claude-ide.transcript.Span[]
+---@param query vim.treesitter.Query
 ---@param tree TSTree
 ---@param language string
 ---@param source string
-local function add_tree(spans, tree, language, source)
-  local query = query_of(language)
-  if not query then
-    return
-  end
+local function add_captures(spans, query, tree, language, source)
   local markup = language == "markdown_inline" and require("claude-ide.transcript.markup") or nil
   for id, node, metadata in query:iter_captures(tree:root(), source) do
     local name = query.captures[id]
     local own = metadata[id] or {}
     local is_hidden = markup and (own.conceal or metadata.conceal) == "" and markup.may_hide(node, source)
     local is_group = name:sub(1, 1) ~= "_" and name ~= "spell" and name ~= "nospell" and name ~= "conceal"
-    if is_hidden or (is_group and (not markup or markup.is_meant(node, source))) then
-      local row, col, end_row, end_col = node:range()
+    local row, col, end_row, end_col = node:range()
+    local is_empty = row == end_row and col == end_col -- what the parser found missing
+    if not is_empty and (is_hidden or (is_group and (not markup or markup.is_meant(node, source)))) then
       spans[#spans + 1] = {
         row = row,
         col = col,
@@ -150,6 +137,45 @@ local function add_tree(spans, tree, language, source)
       }
     end
   end
+end
+
+---Whether the whole query would capture one before another: by where they begin, the outer one first, then by pattern. Of two at
+---one place the later one is seen.
+---@param one claude-ide.transcript.Span
+---@param other claude-ide.transcript.Span
+---@param is_of_earlier boolean pattern
+---@return boolean
+local function precedes(one, other, is_of_earlier)
+  if one.row ~= other.row then
+    return one.row < other.row
+  elseif one.col ~= other.col then
+    return one.col < other.col
+  elseif one.end_row ~= other.end_row then
+    return one.end_row > other.end_row
+  elseif one.end_col ~= other.end_col then
+    return one.end_col > other.end_col
+  end
+  return is_of_earlier
+end
+
+---@param spans claude-ide.transcript.Span[]
+---@param tree TSTree
+---@param language string
+---@param source string
+local function add_tree(spans, tree, language, source)
+  local own, order, parts = {}, {}, queries.of(language)
+  for _, query in ipairs(parts) do
+    add_captures(own, query, tree, language, source)
+  end
+  for at, span in ipairs(#parts > 1 and own or {}) do
+    order[span] = at
+  end
+  if #parts > 1 then
+    table.sort(own, function(one, other)
+      return precedes(one, other, order[one] < order[other])
+    end)
+  end
+  vim.list_extend(spans, own)
 end
 
 ---What stands out where there is no parser for Markdown.

@@ -26,6 +26,7 @@ end
 ---@return integer buf
 local function make(side, path, lines)
   local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].modifiable = true
   local bo = vim.bo[buf]
   bo.swapfile, bo.undolevels, bo.modeline = false, -1, false
   local ours = require("claude-ide.ui.ours")

@@ -12,7 +12,11 @@ local M = {}
 function M.item(kind, summary, at, lines, group, language)
   local item = require("claude-ide.transcript.item").new(kind, kind .. ":" .. at)
   item:line("  " .. summary, "ClaudeTranscriptDim", 2)
-  item:block(lines, 4, group, language)
+  local left = item:block(lines, 4, group, language)
+  local note = require("claude-ide.transcript.text").left_note(left, 0)
+  if note then
+    item:line("    " .. note, "ClaudeTranscriptDim", 4)
+  end
   local preview = lines[1] and " " .. require("claude-ide.transcript.text").one_line(lines[1]) or ""
   item:fold(
     kind,

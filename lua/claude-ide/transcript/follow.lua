@@ -4,6 +4,7 @@
 local M = {}
 
 local painter = require("claude-ide.transcript.painter")
+local slices = require("claude-ide.transcript.slices")
 
 ---@param view claude-ide.transcript.View
 ---@param from integer row
@@ -68,7 +69,7 @@ local function change(view, delta)
   end
 end
 
----Changes the text when lines may come and go, one after the other.
+---Changes the text when lines may come and go, one after the other. What waited comes a few a turn, for it may be much.
 ---@param view claude-ide.transcript.View
 ---@param apply fun()
 local function when_free(view, apply)
@@ -77,9 +78,13 @@ local function when_free(view, apply)
   end
   local held = view.held_changes
   local function go_on()
-    local changes = view.held_changes or {}
+    local changes, stop = view.held_changes or {}, slices.deadline()
     view.held_changes = nil
-    for _, one in ipairs(changes) do
+    for at, one in ipairs(changes) do
+      if at > 1 and not view.held_changes and vim.uv.hrtime() > stop then
+        view.held_changes = vim.list_slice(changes, at)
+        return slices.later(view, go_on)
+      end
       when_free(view, one)
     end
   end

@@ -27,6 +27,7 @@
 ---@field count integer lines
 ---@field indent integer bytes before each line
 ---@field language string "markdown", "prompt" (see `pieces`), or that of code
+---@field fence? claude-ide.transcript.Fence the code that it begins in, where a text goes on from another row
 ---@field painted? integer pieces that are coloured
 ---@field is_done? boolean all are
 ---@field pieces? claude-ide.transcript.Pieces kept where the text may go on
@@ -41,6 +42,7 @@
 ---@field source? string more: the key of the source that has it all
 ---@field message? integer more
 ---@field block? integer more: which of the message's blocks, from 1
+---@field argument? string more: which of a call's, where it is no result
 ---@field agent? claude-ide.sessions.Agent agent
 ---@field call? boolean agent: the line of the call that started it
 ---@field first? integer agent: first message, where it lies in the same file
@@ -49,7 +51,7 @@
 ---@field key string names it when its message is shown anew
 ---@field kind "gap"|"heading"|"text"|"thinking"|"tool"|"note"
 ---@field edit? boolean
----@field code? string[] the command of a call
+---@field code? string the command of a call
 ---@field lines string[]
 ---@field marks claude-ide.transcript.Mark[]
 ---@field folds claude-ide.transcript.Fold[] inner ones before those around them
@@ -140,11 +142,18 @@ end
 ---@param block integer which of the message, from 1
 ---@param note? string what is cut; nil: nothing is
 ---@param indent integer
-function Item:more(context, block, note, indent)
+---@param argument? string of a call
+function Item:more(context, block, note, indent, argument)
   if note then
     local row =
       self:line((" "):rep(indent) .. note .. " · Enter shows it all", "ClaudeTranscriptDim", indent)
-    self.targets[row] = { type = "more", source = context.source, message = context.message, block = block }
+    self.targets[row] = {
+      type = "more",
+      source = context.source,
+      message = context.message,
+      block = block,
+      argument = argument,
+    }
   end
 end
 

@@ -110,6 +110,8 @@ local function leave(view)
   view.came_from[win] = nil
   if before and vim.api.nvim_buf_is_valid(before) then
     vim.api.nvim_win_set_buf(win, before)
+  elseif view.source.hide and #vim.fn.win_findbuf(view.buf) == 1 then
+    view.source.hide()
   elseif not pcall(vim.api.nvim_win_close, win, false) then
     vim.cmd("enew")
   end

@@ -68,8 +68,9 @@ function show(view, rows, messages, from)
   end
   local at = from
   view.canvas:edit(function()
-    local stop = slices.deadline()
+    local stop, last = slices.deadline(), 0
     repeat
+      local before = vim.uv.hrtime()
       local row = rows[at]
       local known = view.known[row]
       local message = known and messages[known.id]
@@ -78,7 +79,9 @@ function show(view, rows, messages, from)
         painter.want(view, row)
       end
       at = at + 1
-    until at > #rows or vim.uv.hrtime() > stop
+      -- Not one more that takes as long as the longest past the end.
+      last = math.max(last, vim.uv.hrtime() - before)
+    until at > #rows or vim.uv.hrtime() + last > stop
   end)
   if at <= #rows then
     from = at
@@ -191,20 +194,38 @@ local function ask_rows(view, rows)
   end)
 end
 
+---Makes what is far empty lines again where there is too much: until half of it is left, so that this is not to be done again at
+---once, and a few rows a turn, for each takes its marks along.
 ---@param view claude-ide.transcript.View
 ---@param ranges claude-ide.transcript.Range[]
 local function forget_far(view, ranges)
-  local far = require("claude-ide.transcript.render_order").far(view.canvas, ranges, M.KEPT_LINES)
+  if not view.forgetting and view.canvas.lines <= M.KEPT_LINES then
+    return
+  end
+  local far = require("claude-ide.transcript.render_order").far(view.canvas, ranges, M.KEPT_LINES / 2)
+  view.forgetting = #far > 0
   if #far == 0 then
     return
   end
   view.full = true
   view.canvas:edit(function()
+    local stop, longest = slices.deadline(), 0
     for _, row in ipairs(far) do
+      local before = vim.uv.hrtime()
       view.canvas:drop(row)
       view.known[row], view.uncoloured[row] = nil, nil
+      longest = math.max(longest, vim.uv.hrtime() - before)
+      if vim.uv.hrtime() + longest > stop then
+        break
+      end
     end
   end)
+  local function go_on()
+    if M.may_change(view, "far", go_on) then
+      M.update(view)
+    end
+  end
+  slices.later(view, go_on)
 end
 
 ---Rows that are far and can be rendered now.

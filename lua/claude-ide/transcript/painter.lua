@@ -50,6 +50,9 @@ end
 ---@param last integer exclusive
 local function add_lines(item, prose, first, pieces, last)
   for at = prose.row + first + 1, prose.row + last do
+    if pieces.bytes > pieces.MAX_TEXT then
+      return -- it stays plain
+    end
     pieces:add(item.lines[at]:sub(prose.indent + 1))
   end
 end
@@ -58,7 +61,7 @@ end
 ---@param prose claude-ide.transcript.Prose
 ---@return claude-ide.transcript.Pieces
 local function pieces_of(item, prose)
-  local pieces = require("claude-ide.transcript.pieces").new(prose.language)
+  local pieces = require("claude-ide.transcript.pieces").new(prose.language, prose.fence)
   local open_end = item.open_end
   if open_end then
     add_lines(item, prose, 0, pieces, open_end.first)

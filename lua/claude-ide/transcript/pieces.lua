@@ -14,8 +14,7 @@
 ---@field private language string "markdown", "prompt", or that of code
 ---@field private open? claude-ide.transcript.Piece the next line may belong to it
 ---@field private open_bytes integer
----@field private fence? string the one that is open
----@field private fence_language string
+---@field private fence? claude-ide.transcript.Fence the code that the next line is within
 local Pieces = {}
 Pieces.__index = Pieces
 
@@ -25,15 +24,16 @@ local PIECE = 300
 Pieces.MAX_TEXT = 64 * 1024
 
 ---@param language string
+---@param fence? claude-ide.transcript.Fence the code that it begins in
 ---@return claude-ide.transcript.Pieces
-function Pieces.new(language)
+function Pieces.new(language, fence)
   return setmetatable({
     list = {},
     rows = 0,
     bytes = 0,
     language = language,
     open_bytes = 0,
-    fence_language = "",
+    fence = fence,
   }, Pieces)
 end
 
@@ -62,19 +62,12 @@ end
 ---@private
 ---@param line string
 function Pieces:put_prose(line)
-  local ticks, info = line:match("^%s*(```+)%s*([^`]*)$")
-  if not ticks then
-    ticks, info = line:match("^%s*(~~~+)%s*(.*)$")
-  end
-  local fence = self.fence
-  if not fence and ticks then
+  local is_mark
+  self.fence, is_mark = require("claude-ide.transcript.fences").after(self.fence, line)
+  if is_mark then
     self:put_fence(line)
-    self.fence, self.fence_language = ticks, ((info or ""):match("^[%w_+#-]+") or ""):lower()
-  elseif fence and ticks and info == "" and #ticks >= #fence and ticks:sub(1, 1) == fence:sub(1, 1) then
-    self:put_fence(line)
-    self.fence = nil
-  elseif fence then
-    self:put(line, self.fence_language, false)
+  elseif self.fence then
+    self:put(line, self.fence.language, false)
   elseif self.language == "markdown" then
     self:put(line, "markdown", true)
   end
@@ -97,8 +90,7 @@ end
 ---@field package open? claude-ide.transcript.Piece
 ---@field package open_lines integer
 ---@field package open_bytes integer
----@field package fence? string
----@field package fence_language string
+---@field package fence? claude-ide.transcript.Fence
 
 ---@return claude-ide.transcript.PiecesMark
 function Pieces:mark()
@@ -110,7 +102,6 @@ function Pieces:mark()
     open_lines = self.open and #self.open.lines or 0,
     open_bytes = self.open_bytes,
     fence = self.fence,
-    fence_language = self.fence_language,
   }
 end
 
@@ -126,16 +117,17 @@ function Pieces:rewind(mark)
   end
   self.rows, self.bytes = mark.rows, mark.bytes
   self.open, self.open_bytes = mark.open, mark.open_bytes
-  self.fence, self.fence_language = mark.fence, mark.fence_language
+  self.fence = mark.fence
   return mark.open and mark.count - 1 or mark.count
 end
 
 ---The pieces of a text that is whole; none of one that is too large.
 ---@param lines string[]
 ---@param language string "markdown", "prompt", or that of code
+---@param fence? claude-ide.transcript.Fence the code that it begins in
 ---@return claude-ide.transcript.Piece[]
-function Pieces.of(lines, language)
-  local pieces = Pieces.new(language)
+function Pieces.of(lines, language, fence)
+  local pieces = Pieces.new(language, fence)
   for _, line in ipairs(lines) do
     pieces:add(line)
   end

@@ -189,7 +189,11 @@ local function said(message, context)
     items[1] = heading("Claude asks", "ClaudeTranscriptClaude", context)
   elseif message.kind == "prompt" then
     items[1] = heading("You", "ClaudeTranscriptYou", context)
-  elseif message.kind == "reply" and (not previous or previous.kind ~= "reply" or context.row.branch) then
+  elseif
+    message.kind == "reply"
+    and not context.row.continues
+    and (not previous or previous.kind ~= "reply" or context.row.branch)
+  then
     local who = context.of_agent and "Subagent" or context.speaker or "Claude"
     items[1] = heading(who, context.of_agent and "ClaudeTranscriptAgent" or "ClaudeTranscriptClaude", context)
   end
@@ -216,10 +220,10 @@ end
 ---@return boolean
 local function is_close(items, context)
   local previous = context.previous
-  if not previous then
+  local first, row = items[1], context.row
+  if not previous or row.continues then
     return true
   end
-  local first, row = items[1], context.row
   local called = previous.kind == "reply" and previous.tools and #previous.tools > 0
   if row.kind == "reply" then
     return first.kind == "tool" and called == true

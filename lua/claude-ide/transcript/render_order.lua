@@ -113,7 +113,7 @@ end
 ---again at once.
 ---@param canvas claude-ide.transcript.Canvas
 ---@param ranges claude-ide.transcript.Range[]
----@param most integer lines
+---@param most integer lines that are to be left
 ---@return integer[] rows
 function M.far(canvas, ranges, most)
   if canvas.lines <= most then
@@ -143,8 +143,7 @@ function M.far(canvas, ranges, most)
   end)
   local far, left = {}, canvas.lines
   for _, row in ipairs(rows) do
-    -- Half of it, so that this is not to be done again at once.
-    if left <= most / 2 then
+    if left <= most then
       break
     end
     left = left - canvas.rows[row].height

@@ -197,7 +197,7 @@ function M.again(view, key)
   if require("claude-ide.transcript.offscreen").has_gaps(view) then
     after(view, origin, forward)
   elseif not ok then
-    require("claude-ide.ui.notice").warn((tostring(err):gsub("^.-Vim%b():", "")))
+    require("claude-ide.ui.notice").warn((tostring(err):gsub("^.-Vim%b():", ""):gsub("^Vim:", "")))
   end
 end
 

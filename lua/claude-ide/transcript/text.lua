@@ -31,18 +31,30 @@ local function size(bytes)
   return require("claude-ide.sessions.phrases").size(bytes)
 end
 
----As much of a line as is shown: a cut does not part a character.
----@param line string
+---The beginning of a text: a cut does not part a character.
+---@param text string
+---@param most integer bytes
 ---@return string
-local function shortened(line)
-  if #line <= MAX_LINE then
-    return line
+---@return integer left bytes behind it
+function M.head(text, most)
+  if #text <= most then
+    return text, 0
   end
-  local stop = MAX_LINE
-  while stop > 0 and line:byte(stop + 1) and line:byte(stop + 1) >= 0x80 and line:byte(stop + 1) < 0xC0 do
+  local stop = most
+  while stop > most - 4 and stop > 0 and text:byte(stop + 1) >= 0x80 and text:byte(stop + 1) < 0xC0 do
     stop = stop - 1
   end
-  return ("%s … (%s more on this line)"):format(line:sub(1, stop), size(#line - stop))
+  return text:sub(1, stop), #text - stop
+end
+
+---As much of a line as is shown.
+---@param line string
+---@param behind? integer bytes of it that are cut already
+---@return string
+local function shortened(line, behind)
+  local head, left = M.head(line, MAX_LINE)
+  left = left + (behind or 0)
+  return left > 0 and ("%s … (%s more on this line)"):format(head, size(left)) or line
 end
 
 ---A line as a terminal leaves it: what follows a carriage return stands over what was before.
@@ -59,8 +71,9 @@ local function overwritten(line)
 end
 
 ---@param line string
+---@param behind? integer bytes of it that are cut already
 ---@return string
-local function settled(line)
+local function settled(line, behind)
   if line:find("[%z\1-\8\11-\31\127]") then
     line = line:gsub("[%z\1-\8\11-\31\127]", function(char)
       local byte = char:byte()
@@ -68,7 +81,7 @@ local function settled(line)
     end)
   end
   -- U+0080 to U+009F are control characters too.
-  return shortened((line:gsub("\194[\128-\159]", "")))
+  return shortened(line:gsub("\194[\128-\159]", ""), behind)
 end
 
 ---@param text string
@@ -81,8 +94,14 @@ function M.lines(text, is_output)
     text = text:gsub("\r", "\n")
   end
   local lines = vim.split(text, "\n", { plain = true })
-  for at, line in ipairs(lines) do
-    lines[at] = settled(is_output and line:find("\r", 1, true) and overwritten(line) or line)
+  if text:find("[%z\1-\8\11-\31\127\194]") then
+    for at, line in ipairs(lines) do
+      lines[at] = settled(is_output and line:find("\r", 1, true) and overwritten(line) or line)
+    end
+  else -- as nearly all are: looked at once, not line by line
+    for at, line in ipairs(lines) do
+      lines[at] = #line > MAX_LINE and shortened(line) or line
+    end
   end
   while #lines > 0 and not lines[#lines]:find("%S") do
     lines[#lines] = nil
@@ -94,7 +113,9 @@ end
 ---@param line string
 ---@return string
 function M.line(line)
-  return settled((M.strip(line):gsub("\r$", "")))
+  local head, behind = M.head(line, 4 * MAX_LINE) -- what is not shown is not looked at either
+  head = M.strip(head)
+  return settled(behind > 0 and head or head:gsub("\r$", ""), behind)
 end
 
 ---The same without empty lines at the beginning.
@@ -109,6 +130,27 @@ end
 ---@return string the same on one line
 function M.one_line(text)
   return require("claude-ide.sessions.phrases").one_line(M.strip(text))
+end
+
+---Bytes of a text that are looked at for a line that tells it.
+local SUMMED_UP = 4 * 1024
+
+---A text, however long, in a line: its beginning.
+---@param text string
+---@return string
+function M.summary(text)
+  return M.one_line((M.head(text, SUMMED_UP)))
+end
+
+---What is not shown of a text.
+---@param lines integer that are not
+---@param bytes integer behind those lines, which nobody counted the lines of
+---@return string? nil: nothing
+function M.left_note(lines, bytes)
+  if bytes > 0 then
+    return ("… %s more"):format(size(bytes))
+  end
+  return lines > 0 and ("… %d more line%s"):format(lines, lines == 1 and "" or "s") or nil
 end
 
 ---@param text { text?: string, bytes?: integer }

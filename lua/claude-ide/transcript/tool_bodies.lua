@@ -7,6 +7,8 @@ local results = require("claude-ide.transcript.tool_result")
 local BODY = 4
 ---Diffs of so many lines stand open.
 local OPEN_DIFF = 40
+---Lines of a diff that are shown, and edits of one call.
+local MOST_LINES, MOST_EDITS = 1000, 200
 
 ---@class claude-ide.transcript.Call
 ---@field block claude-ide.sessions.Block a tool_use
@@ -32,17 +34,51 @@ local function add_diff_line(item, text, sign)
 end
 
 ---@param item claude-ide.transcript.Item
+---@param note? string what of a change is not shown
+local function add_note(item, note)
+  if note then
+    item:line((" "):rep(BODY) .. note, "ClaudeTranscriptDim", BODY)
+  end
+end
+
 ---@param text string
+---@return string[]
+local function raw_lines(text)
+  return text == "" and {} or vim.split((text:gsub("\n$", "")), "\n", { plain = true })
+end
+
+---@param item claude-ide.transcript.Item
+---@param text any
 ---@param sign string
-local function add_signed(item, text, sign)
-  local lines = vim.split((text:gsub("\n$", "")), "\n", { plain = true })
-  for at, line in ipairs(lines) do
-    if at > 1000 then
-      item:line(("%s… %d more lines"):format((" "):rep(BODY), #lines - 1000), "ClaudeTranscriptDim", BODY)
-      return
-    end
+---@param room claude-ide.transcript.Room
+local function add_signed(item, text, sign, room)
+  if type(text) ~= "string" or text == "" then
+    return
+  end
+  local lines, note = room:lines(text, raw_lines)
+  for _, line in ipairs(lines) do
     add_diff_line(item, line, sign)
   end
+  add_note(item, note)
+end
+
+---@param item claude-ide.transcript.Item
+---@param hunks claude-ide.sessions.Hunk[]
+local function add_hunks(item, hunks)
+  local shown, left = 0, 0
+  for _, hunk in ipairs(hunks) do
+    if shown < MOST_LINES then
+      local header = require("claude-ide.sessions.phrases").hunk_header(hunk)
+      item:line((" "):rep(BODY) .. header, "ClaudeTranscriptHunk", BODY)
+    end
+    local count = math.max(math.min(#hunk.lines, MOST_LINES - shown), 0)
+    for at = 1, count do
+      local line = hunk.lines[at]
+      add_diff_line(item, line:sub(2), line:sub(1, 1))
+    end
+    shown, left = shown + count, left + #hunk.lines - count
+  end
+  add_note(item, require("claude-ide.transcript.text").left_note(left, 0))
 end
 
 ---@param item claude-ide.transcript.Item
@@ -51,27 +87,19 @@ local function add_diff(item, block)
   local outcome = block.result and block.result.outcome
   local input = type(block.input) == "table" and block.input or {}
   local hunks = outcome and outcome.type == "file_change" and outcome.hunks or {}
+  local room = require("claude-ide.transcript.room").new()
   if #hunks > 0 then
-    for _, hunk in ipairs(hunks) do
-      local header = require("claude-ide.sessions.phrases").hunk_header(hunk)
-      item:line((" "):rep(BODY) .. header, "ClaudeTranscriptHunk", BODY)
-      for _, line in ipairs(hunk.lines) do
-        add_diff_line(item, line:sub(2), line:sub(1, 1))
-      end
-    end
+    add_hunks(item, hunks)
   elseif type(input.content) == "string" then
-    add_signed(item, input.content, "+")
+    add_signed(item, input.content, "+", room)
   else
     local edits = type(input.edits) == "table" and input.edits or { input }
-    for _, edit in ipairs(edits) do
-      if type(edit) == "table" then
-        local before, after = edit.old_string, edit.new_string
-        if type(before) == "string" and before ~= "" then
-          add_signed(item, before, "-")
-        end
-        if type(after) == "string" and after ~= "" then
-          add_signed(item, after, "+")
-        end
+    for at, edit in ipairs(edits) do
+      if at > MOST_EDITS then
+        return add_note(item, ("… %d more edits"):format(#edits - MOST_EDITS))
+      elseif type(edit) == "table" then
+        add_signed(item, edit.old_string, "-", room)
+        add_signed(item, edit.new_string, "+", room)
       end
     end
   end
@@ -148,7 +176,7 @@ local AGENT = {
     local agent = call.agent --[[@as claude-ide.transcript.AgentView]]
     add_agent(item, agent)
     if not agent.open then
-      require("claude-ide.transcript.tool_inputs").add(item, call.block, call.line)
+      require("claude-ide.transcript.tool_inputs").add(item, call)
     end
     -- That of one in the background says only that it began.
     if not call.block.background then
@@ -182,7 +210,7 @@ local ANY = {
     return true
   end,
   add = function(item, call)
-    require("claude-ide.transcript.tool_inputs").add(item, call.block, call.line)
+    require("claude-ide.transcript.tool_inputs").add(item, call)
     add_result(item, call)
     lead_to_file(item, call.line)
     return true

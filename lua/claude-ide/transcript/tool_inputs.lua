@@ -2,24 +2,44 @@
 
 local M = {}
 
-local text = require("claude-ide.transcript.text")
-
 local BODY = 4
+
+---Arguments that are looked at.
+local MOST_NAMES = 200
 
 ---@class claude-ide.transcript.ToolInput
 ---@field is fun(input: table, block: claude-ide.sessions.Block): boolean
----@field add fun(item: claude-ide.transcript.Item, input: table, line: claude-ide.transcript.ToolLine)
+---@field add fun(item: claude-ide.transcript.Item, input: table, call: claude-ide.transcript.Call, room: claude-ide.transcript.Room)
+
+---@class claude-ide.transcript.Argument
+---@field name string
+---@field indent integer
+---@field group? string
+---@field language? string
+
+---Adds lines of an argument, and what is left out of it.
+---@param item claude-ide.transcript.Item
+---@param lines string[]
+---@param note? string
+---@param argument claude-ide.transcript.Argument
+---@param call claude-ide.transcript.Call
+local function add_lines(item, lines, note, argument, call)
+  item:block(lines, argument.indent, argument.group, argument.language)
+  item:more(call.context, call.at, note, argument.indent, argument.name)
+end
 
 ---@type claude-ide.transcript.ToolInput
 local COMMAND = {
   is = function(input)
     return type(input.command) == "string"
   end,
-  add = function(item, input, line)
-    local lines = text.lines(input.command)
-    item.code = lines
-    if #lines > 1 or require("claude-ide.transcript.tool_line").fitted(line.argument) ~= line.argument then
-      item:block(lines, BODY, "ClaudeTranscriptInput", "sh")
+  add = function(item, input, call, room)
+    item.code = input.command
+    local lines, note = room:lines(input.command)
+    local argument = call.line.argument
+    if #lines > 1 or note or require("claude-ide.transcript.tool_line").fitted(argument) ~= argument then
+      local shown = { name = "command", indent = BODY, group = "ClaudeTranscriptInput", language = "sh" }
+      add_lines(item, lines, note, shown, call)
     end
   end,
 }
@@ -29,8 +49,9 @@ local PLAN = {
   is = function(input)
     return type(input.plan) == "string"
   end,
-  add = function(item, input)
-    item:block(text.lines(input.plan), BODY, nil, "markdown")
+  add = function(item, input, call, room)
+    local lines, note = room:lines(input.plan)
+    add_lines(item, lines, note, { name = "plan", indent = BODY, language = "markdown" }, call)
   end,
 }
 
@@ -39,8 +60,9 @@ local AGENT = {
   is = function(input)
     return type(input.prompt) == "string" and input.subagent_type ~= nil
   end,
-  add = function(item, input)
-    item:block(text.lines(input.prompt), BODY, "ClaudeTranscriptInput")
+  add = function(item, input, call, room)
+    local lines, note = room:lines(input.prompt)
+    add_lines(item, lines, note, { name = "prompt", indent = BODY, group = "ClaudeTranscriptInput" }, call)
   end,
 }
 
@@ -51,10 +73,13 @@ local TODOS = {
   is = function(input, block)
     return block.name == "TodoWrite" and type(input.todos) == "table"
   end,
-  add = function(item, input)
-    for _, todo in ipairs(input.todos) do
-      if type(todo) == "table" then
-        local what = text.one_line(tostring(todo.content or ""))
+  add = function(item, input, call)
+    local text = require("claude-ide.transcript.text")
+    for at, todo in ipairs(input.todos) do
+      if at > MOST_NAMES then
+        return item:more(call.context, call.at, text.left_note(#input.todos - MOST_NAMES, 0), BODY, "todos")
+      elseif type(todo) == "table" then
+        local what = text.summary(tostring(todo.content or ""))
         local group = todo.status == "completed" and "ClaudeTranscriptDim" or "ClaudeTranscriptInput"
         item:line(("%s%s %s"):format((" "):rep(BODY), SIGNS[todo.status] or "[ ]", what), group, BODY)
       end
@@ -62,11 +87,23 @@ local TODOS = {
   end,
 }
 
----@param value any
----@return string
-local function json(value)
-  local ok, encoded = pcall(vim.json.encode, value)
-  return ok and encoded or tostring(value)
+---The names of the arguments, in their order.
+---@param input table
+---@return string[] names
+---@return integer left how many more there are
+local function names_of(input)
+  local names, left = {}, 0
+  for name in pairs(input) do
+    if #names < MOST_NAMES then
+      names[#names + 1] = name
+    else
+      left = left + 1
+    end
+  end
+  table.sort(names, function(one, other)
+    return tostring(one) < tostring(other)
+  end)
+  return names, left
 end
 
 ---@type claude-ide.transcript.ToolInput
@@ -74,23 +111,30 @@ local ANY = {
   is = function()
     return true
   end,
-  add = function(item, input, line)
-    local names = vim.tbl_keys(input)
-    table.sort(names, function(left, right)
-      return tostring(left) < tostring(right)
-    end)
+  add = function(item, input, call, room)
+    local text, line = require("claude-ide.transcript.text"), call.line
+    local names, more = names_of(input)
     for _, name in ipairs(names) do
       local value = input[name]
-      local shown = type(value) == "string" and value or json(value)
-      local lines = text.lines(shown)
-      local said = line.path or line.argument:find(text.one_line(shown), 1, true)
+      local shown, cut = value, nil
+      if type(value) ~= "string" then
+        shown, cut = room:json(value)
+      end
+      local lines, note = room:lines(shown)
+      note = cut or note
+      local label = (" "):rep(BODY) .. text.summary(tostring(name)) .. ":"
+      local said = not note and (line.path or line.argument:find(text.summary(shown), 1, true))
       if #lines == 1 and not said then
-        local row = item:line(("%s%s: %s"):format((" "):rep(BODY), name, lines[1]))
-        item:mark(row, "ClaudeTranscriptDim", BODY, BODY + #tostring(name) + 1)
-      elseif #lines > 1 then
-        item:line(("%s%s:"):format((" "):rep(BODY), name), "ClaudeTranscriptDim", BODY)
+        local row = item:line(label .. " " .. lines[1])
+        item:mark(row, "ClaudeTranscriptDim", BODY, #label)
+      elseif #lines > 1 or note then
+        item:line(label, "ClaudeTranscriptDim", BODY)
         item:block(lines, BODY + 2, "ClaudeTranscriptInput")
       end
+      item:more(call.context, call.at, note, BODY + 2, name)
+    end
+    if more > 0 then
+      item:line(("%s… %d more arguments"):format((" "):rep(BODY), more), "ClaudeTranscriptDim", BODY)
     end
   end,
 }
@@ -98,16 +142,15 @@ local ANY = {
 local KINDS = { COMMAND, PLAN, AGENT, TODOS, ANY }
 
 ---@param item claude-ide.transcript.Item
----@param block claude-ide.sessions.Block
----@param line claude-ide.transcript.ToolLine
-function M.add(item, block, line)
-  local input = block.input
+---@param call claude-ide.transcript.Call
+function M.add(item, call)
+  local input = call.block.input
   if type(input) ~= "table" then
     return
   end
   for _, kind in ipairs(KINDS) do
-    if kind.is(input, block) then
-      return kind.add(item, input, line)
+    if kind.is(input, call.block) then
+      return kind.add(item, input, call, require("claude-ide.transcript.room").new())
     end
   end
 end

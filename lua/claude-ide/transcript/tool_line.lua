@@ -18,6 +18,7 @@ local STATUS = {
   done = { "ok", "ClaudeTranscriptOk" },
   failed = { "failed", "ClaudeTranscriptFailed" },
   rejected = { "rejected", "ClaudeTranscriptRejected" },
+  changed = { "changed by you", "ClaudeTranscriptOk" },
   running = { "running", "ClaudeTranscriptRunning" },
 }
 
@@ -48,7 +49,7 @@ local function text_of(value)
   if type(value) ~= "string" then
     return nil
   end
-  local text = require("claude-ide.transcript.text").one_line(value)
+  local text = require("claude-ide.transcript.text").summary(value)
   return text ~= "" and text or nil
 end
 
@@ -84,6 +85,8 @@ function M.shown_path(path, cwd)
   return path
 end
 
+local PLUS, MINUS = ("+-"):byte(1, 2)
+
 ---@param hunks claude-ide.sessions.Hunk[]
 ---@return integer added
 ---@return integer removed
@@ -91,19 +94,27 @@ local function counts(hunks)
   local added, removed = 0, 0
   for _, hunk in ipairs(hunks) do
     for _, line in ipairs(hunk.lines) do
-      local sign = line:sub(1, 1)
-      added = added + (sign == "+" and 1 or 0)
-      removed = removed + (sign == "-" and 1 or 0)
+      local sign = line:byte(1)
+      added = added + (sign == PLUS and 1 or 0)
+      removed = removed + (sign == MINUS and 1 or 0)
     end
   end
   return added, removed
 end
 
----@param text string
----@return integer
-local function line_count(text)
-  local _, breaks = text:gsub("\n", "")
-  return breaks + (text:sub(-1) == "\n" and 0 or 1)
+---Bytes of a new file whose lines are counted.
+local MOST_COUNTED = 512 * 1024
+
+---@param content any of a new file
+---@return string
+local function new_detail(content)
+  if type(content) ~= "string" then
+    return "new"
+  elseif #content > MOST_COUNTED then
+    return "new, " .. require("claude-ide.sessions.phrases").size(#content)
+  end
+  local _, breaks = content:gsub("\n", "")
+  return ("new, +%d"):format(breaks + (content:sub(-1) == "\n" and 0 or 1))
 end
 
 ---What a change of a file amounts to.
@@ -115,8 +126,7 @@ local function change_detail(block)
   if not outcome or outcome.type ~= "file_change" then
     return ""
   elseif outcome.created then
-    local content = type(block.input) == "table" and block.input.content
-    return type(content) == "string" and ("new, +%d"):format(line_count(content)) or "new"
+    return new_detail(type(block.input) == "table" and block.input.content)
   end
   local hunks = outcome.hunks or {}
   local added, removed = counts(hunks)
@@ -193,17 +203,15 @@ local function any_argument(input)
       return text
     end
   end
-  local names = vim.tbl_keys(input)
-  table.sort(names, function(left, right)
-    return tostring(left) < tostring(right)
-  end)
-  for _, name in ipairs(names) do
-    local text = text_of(input[name])
+  local first, said = nil, nil ---@type string?, string?
+  for name, value in pairs(input) do
+    name = tostring(name)
+    local text = (not first or name < first) and text_of(value)
     if text then
-      return text
+      first, said = name, text
     end
   end
-  return ""
+  return said or ""
 end
 
 ---As much of an argument as a line has room for.

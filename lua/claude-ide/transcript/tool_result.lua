@@ -25,7 +25,7 @@ function M.add(item, result, context, at, language)
       local shown = (part.text or ""):gsub("</?tool_use_error>", "")
       local lines = text.lines(shown, true)
       local left = item:block(lines, BODY, not language and group or nil, language)
-      local note = text.cut_note(part) or (left > 0 and ("… %d more lines"):format(left)) or nil
+      local note = text.cut_note(part) or text.left_note(left, 0)
       item:more(context, at, note, BODY)
     elseif part.type == "image" then
       item:line((" "):rep(BODY) .. M.image(part), "ClaudeTranscriptImage", BODY)

@@ -29,6 +29,7 @@
 ---@field subagent? fun(self: claude-ide.transcript.Source, agent: claude-ide.sessions.Agent, cwd?: string): claude-ide.transcript.Source what it did
 ---@field sidechain? fun(self: claude-ide.transcript.Source, first: integer, done: claude-ide.sessions.Done<claude-ide.sessions.Row[]>) what a subagent did whose messages are among those of the session
 ---@field facts? fun(self: claude-ide.transcript.Source): claude-ide.transcript.Fact[] what else the line above it says
+---@field hide? fun() takes it off the screen together with what belongs to it; nil: its window goes
 ---@field runs? fun(self: claude-ide.transcript.Source): boolean whether its session runs; otherwise as the CLI's records tell
 
 ---@class claude-ide.transcript.Fact

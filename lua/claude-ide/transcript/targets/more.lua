@@ -7,9 +7,13 @@ local M = {}
 local MOST = 8 * 1024 * 1024
 
 ---@param block claude-ide.sessions.Block
+---@param argument? string
 ---@return string
-local function text_of(block)
-  if block.text then
+local function text_of(block, argument)
+  if argument then
+    local value = type(block.input) == "table" and block.input[argument]
+    return type(value) == "string" and value or vim.json.encode(value)
+  elseif block.text then
     return block.text
   end
   local texts = {}
@@ -20,8 +24,12 @@ local function text_of(block)
 end
 
 ---@param block claude-ide.sessions.Block
-local function show_text(block)
-  local lines = require("claude-ide.transcript.text").lines(text_of(block))
+---@param argument? string
+local function show_text(block, argument)
+  local text = require("claude-ide.transcript.text").head(text_of(block, argument), MOST)
+  -- An argument is shown as the agent has it, to the byte.
+  local lines = argument and vim.split(text, "\n", { plain = true })
+    or require("claude-ide.transcript.text").lines(text)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = "wipe"
   vim.b[buf].claude_private = true
@@ -49,7 +57,7 @@ function M.enter(view, target)
   source:messages({ id }, MOST, function(messages, err)
     local block = messages and messages[1] and messages[1].blocks[at]
     if block then
-      show_text(block)
+      show_text(block, target.argument)
     else
       require("claude-ide.ui.notice").error("This text cannot be read: " .. (err or "it is gone"))
     end

@@ -1,0 +1,28 @@
+-- Code in fences, line by line: whether a line begins it, ends it or belongs to it. Pure.
+local M = {}
+
+---Code that a line is within.
+---@class claude-ide.transcript.Fence
+---@field mark string that began it
+---@field language string
+
+---@param open? claude-ide.transcript.Fence before the line
+---@param line string
+---@return claude-ide.transcript.Fence? open after it
+---@return boolean is_mark it begins or ends code
+function M.after(open, line)
+  local mark, info = line:match("^%s*(```+)%s*([^`]*)$")
+  if not mark then
+    mark, info = line:match("^%s*(~~~+)%s*(.*)$")
+  end
+  if not mark then
+    return open, false
+  elseif not open then
+    return { mark = mark, language = ((info or ""):match("^[%w_+#-]+") or ""):lower() }, true
+  elseif info == "" and #mark >= #open.mark and mark:sub(1, 1) == open.mark:sub(1, 1) then
+    return nil, true
+  end
+  return open, false
+end
+
+return M
