@@ -108,6 +108,76 @@ function M.read_later(path, max_bytes, done)
   M.read_in_fast_event(path, max_bytes, vim.schedule_wrap(done))
 end
 
+---Bytes of a large file that are looked at together.
+local PIECE = 512 * 1024
+
+---Some lines out of pieces of a text.
+---@param first integer from 1
+---@param count number
+---@return fun(piece: string): part: string, is_over: boolean
+local function lines_out_of(first, count)
+  local before = first - 1
+  return function(piece)
+    local from = 1
+    while before > 0 do
+      local stop = piece:find("\n", from, true)
+      if not stop then
+        return "", false
+      end
+      from, before = stop + 1, before - 1
+    end
+    local last = from - 1
+    while count > 0 and last < #piece do
+      local stop = piece:find("\n", last + 1, true)
+      last, count = stop or #piece, stop and count - 1 or count
+    end
+    return piece:sub(from, last), count <= 0
+  end
+end
+
+---Reads some lines of a regular file in the background, a piece at a time, however large it is.
+---@param path string
+---@param first integer from 1
+---@param count number `math.huge`: all that there are
+---@param max_bytes integer of these lines
+---@param done fun(bytes: string?, why_not: claude-ide.file.WhyNot?, stat: uv.fs_stat.result?, err: string?) on the main loop, once
+function M.read_lines_later(path, first, count, max_bytes, done)
+  done = vim.schedule_wrap(done)
+  vim.uv.fs_open(path, TO_READ, 0, function(err, fd)
+    if not fd then
+      return done(nil, why_not_opened(err), nil, err)
+    end
+    local take, parts, size, offset = lines_out_of(first, count), {}, 0, 0
+    vim.uv.fs_fstat(fd, function(_, stat)
+      local function close(bytes, why_not, problem)
+        vim.uv.fs_close(fd, function() end)
+        done(bytes, why_not, stat, problem)
+      end
+      local function go_on()
+        vim.uv.fs_read(fd, PIECE, offset, function(problem, piece)
+          if not piece then
+            return close(nil, "unreadable", problem)
+          end
+          offset = offset + #piece
+          local part, is_over = take(piece)
+          parts[#parts + 1], size = part, size + #part
+          if size > max_bytes then
+            close(nil, "large")
+          elseif is_over or piece == "" then
+            close(table.concat(parts))
+          else
+            go_on()
+          end
+        end)
+      end
+      if not stat or stat.type ~= "file" then
+        return close(nil, "unreadable")
+      end
+      go_on()
+    end)
+  end)
+end
+
 ---Writes a file that only its owner can read.
 ---@param path string
 ---@param text string

@@ -330,6 +330,25 @@ def test_what_others_write_between_turns_is_not_claudes(claude):
     assert change["without"] == "b\nsomebody else\n"
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("name", ["a.txt", "b.txt"])
+def test_what_others_write_after_a_turn_stays_however_often_it_is_undone(claude, name):
+    path = claude.project / name
+    path.write_text(TEXT)
+    claude.nvim.cmd("checktime")
+    claude.turn((name, "line 3\n", "LINE 3\n"))
+    claude.turn((name, "line 5\n", "LINE 5\n"))
+    path.write_text(claude.text(name).replace("line 7\n", "somebody else\n"))
+    others = TEXT.replace("line 7\n", "somebody else\n")
+    undo = "return require('claude-ide.journal').undo_turn()"
+    for left in (others.replace("line 3\n", "LINE 3\n"), others):
+        assert [result["ok"] for result in claude.nvim.lua(undo)] == [True]
+        assert claude.text(name) == left
+    assert claude.nvim.lua(undo) == []
+    assert claude.changes("all") == []
+    assert claude.text(name) == others
+
+
 def test_a_client_that_goes_ends_its_turn(claude):
     claude.prompt()
     claude.edit("b.txt", "b", "c")

@@ -17,8 +17,19 @@ BASE = list("abcdefgh")
         ("abTdefgh", "aMcdefgh", "aMTdefgh", 0),
         ("aMcdefgh", "aTcdefgh", "aTcdefgh", 1),  # theirs
         ("aScdefgh", "aScdefgh", "aScdefgh", 0),  # the same
-        ("abMcdefgh", "abTcdefgh", "abTcdefgh", 1),  # two insertions in one place
-        ("abMcdefgh", "abTdefgh", "abTdefgh", 1),  # an insertion beside a change: before or after it?
+        ("abMcdefgh", "abTcdefgh", "abMTcdefgh", 1),  # two insertions in one place
+        ("abMcdefgh", "abTdefgh", "abMTdefgh", 1),  # an insertion beside a change: before or after it?
+        ("abcMdefgh", "abTdefgh", "abTMdefgh", 1),
+        ("abMdefgh", "abTcdefgh", "abTMdefgh", 1),
+        ("abMdefgh", "abcTdefgh", "abMTdefgh", 1),
+        ("abMcNdefgh", "abTdefgh", "abMTNdefgh", 1),
+        ("abcdefghM", "abcdefghT", "abcdefghMT", 1),
+        ("abcdefghM", "abcdefgT", "abcdefgTM", 1),
+        ("abMcdefgh", "abMTdefgh", "abMTdefgh", 1),  # the same line, and more
+        ("abcMdefgh", "abTMdefgh", "abTMdefgh", 1),
+        ("abMcdefgh", "abTUfgh", "abMTUfgh", 1),
+        ("abcMdefgh", "abTUfgh", None, 1),  # among lines that they changed
+        ("aMcdNefgh", "aTcdefgh", "aTcdNefgh", 1),  # a clash, and something else
         ("adefgh", "abcdTefgh", "adTefgh", 0),
         ("afgh", "abXdefgh", None, 1),
         ("cdefghMN", "abcdXefgh", "cdXefghMN", 0),

@@ -40,6 +40,24 @@ def test_a_file_that_is_opened_later_has_its_signs(changed):
     changed.wait(lambda: signs(changed, "b.txt") == [[1, "▁▁", "ClaudeSignRemoved"]], what="the sign")
 
 
+@pytest.mark.every_nvim
+def test_a_file_that_somebody_puts_back_has_no_sign_any_more(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A}, init_lua=NOTICES)
+    client = connect(nvim)
+    turn(nvim, client, a_txt=A_CLAUDE)
+    nvim.wait(lambda: signs(nvim, "a.txt") == MARKS, what="the signs")
+    client.close()
+    nvim.wait("#require('claude-ide').status().clients == 0", what="the client to be gone")
+    count = "return require('claude-ide').status().review.hunks"
+    assert nvim.lua(count) == 2
+    (nvim.project / "a.txt").write_text(A)
+    nvim.wait(lambda: nvim.lines() == A.splitlines(), what="a.txt to be reloaded")
+    nvim.wait(lambda: signs(nvim, "a.txt") == [], what="no sign")
+    assert nvim.lua(count) == 0
+    (nvim.project / "a.txt").write_text(A_CLAUDE)
+    nvim.wait(lambda: signs(nvim, "a.txt") == MARKS, what="the signs again")
+
+
 def test_without_the_option_there_is_none(start_nvim, connect):
     nvim = start_nvim(args=["a.txt"], opts={"review": {"signs": False}}, files={"a.txt": A}, init_lua=NOTICES)
     turn(nvim, connect(nvim), a_txt=A_CLAUDE)

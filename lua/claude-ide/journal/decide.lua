@@ -127,14 +127,12 @@ local function undo_view(view, only)
       left > 0 and "You have changed the same lines since, so they stay." or "Nothing is left to undo.",
       left
   end
-  local history = view.history
+  local history, bytes = view.history, undone(view, chosen)
+  -- What others wrote since nobody looked is no part of what is taken back.
+  require("claude-ide.journal.observe").look_now(history)
   history.undoing = view.turns
-  local ok, err = require("claude-ide.journal.write").through_buffer(
-    history.path,
-    undone(view, chosen),
-    history.mode,
-    began(view)
-  )
+  local ok, err =
+    require("claude-ide.journal.write").through_buffer(history.path, bytes, history.mode, began(view))
   if ok then
     require("claude-ide.journal.observe").look_now(history)
   end

@@ -216,6 +216,16 @@ function M.attach()
       observe().person_wrote(vim.api.nvim_buf_get_name(event.buf))
     end,
   })
+  vim.api.nvim_create_autocmd("FileChangedShellPost", {
+    group = group,
+    desc = "Claude: what is left of its changes, where somebody else wrote a file",
+    callback = function(event)
+      local history = require("claude-ide.journal.history").find(vim.api.nvim_buf_get_name(event.buf))
+      if history then
+        require("claude-ide.journal.changed").tell(history)
+      end
+    end,
+  })
   if not follows_server then
     follows_server = true
     require("claude-ide.hub").on("client_ready", function(client)

@@ -186,7 +186,10 @@ end
 ---@return boolean? ok
 ---@return string? err
 local function move(from, to)
-  vim.fn.mkdir(vim.fs.dirname(to), "p")
+  local can, why = require("claude-ide.journal.write").make_folders(to)
+  if not can then
+    return nil, why
+  end
   local buf = loaded(from)
   local ok, err = vim.uv.fs_rename(from, to)
   if not ok then

@@ -4,6 +4,15 @@ local M = {}
 
 local ORDINARY = 420 -- 0644
 
+---Makes the folders that a file needs.
+---@param path string of the file
+---@return boolean? ok
+---@return string? err
+function M.make_folders(path)
+  local ok, err = pcall(vim.fn.mkdir, vim.fs.dirname(path), "p")
+  return ok or nil, not ok and tostring(err):gsub("^Vim:E%d+: ", "") or nil
+end
+
 ---@param path string
 ---@param bytes string
 ---@param mode? integer permissions of a file that is made again
@@ -11,7 +20,10 @@ local ORDINARY = 420 -- 0644
 ---@return string? err
 local function write_file(path, bytes, mode)
   local stat = vim.uv.fs_stat(path)
-  vim.fn.mkdir(vim.fs.dirname(path), "p")
+  local can, why = M.make_folders(path)
+  if not can then
+    return nil, why
+  end
   local fd, err = vim.uv.fs_open(path, "w", stat and stat.mode % 4096 or mode or ORDINARY)
   if not fd then
     return nil, err
@@ -107,7 +119,10 @@ function M.replace(path, target, since)
     M.remove_folders(path, since)
     return true
   end
-  vim.fn.mkdir(vim.fs.dirname(path), "p")
+  local can, why = M.make_folders(path)
+  if not can then
+    return nil, why
+  end
   local ok, err = vim.uv.fs_symlink(target, path)
   return ok or nil, err
 end
