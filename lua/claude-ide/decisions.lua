@@ -50,7 +50,7 @@ local M = {}
 ---@field choices claude-ide.decisions.Choice[]
 ---@field text? string
 ---@field files? { path: string, diff: string }[]
----@field questions? table[]
+---@field questions? table[] as AskUserQuestion has them; what more one may have: `questionOf` in web/decisions.js
 
 ---@class claude-ide.decisions.Choice
 ---@field id string

@@ -19,6 +19,13 @@ local function close_key_list()
   end
 end
 
+local function stop_server()
+  local server = used(package.loaded["claude-ide.server"])
+  if server then
+    server.stop()
+  end
+end
+
 local function close_decisions()
   local decisions = used(package.loaded["claude-ide.decisions"])
   if decisions then
@@ -75,16 +82,26 @@ local function forget_kept()
   end
 end
 
----Neovim leaves: nothing can stop it. One thing that fails must not keep the others on the screen.
-function M.now()
-  local steps =
-    { close_key_list, close_decisions, take_diffs_down, take_review_down, close_windows, forget_kept }
+---One thing that fails must not keep the others on the screen.
+---@param steps fun()[]
+local function run(steps)
   for _, step in ipairs(steps) do
     local ok, err = pcall(step)
     if not ok then
       require("claude-ide.log").warn("not everything of ours went off the screen: %s", tostring(err))
     end
   end
+end
+
+---Neovim leaves: nothing can stop it.
+function M.now()
+  run({ close_key_list, close_decisions, take_diffs_down, take_review_down, close_windows, forget_kept })
+end
+
+---Another copy of the plugin takes over: what would go to this one, or hold Neovim back from leaving, goes. The CLI's terminal
+---stays.
+function M.for_another()
+  run({ close_key_list, stop_server, close_decisions, take_diffs_down, take_review_down })
 end
 
 ---Buffers of ours that a session saved by others brings are dead: they go. Transcripts can be read again.

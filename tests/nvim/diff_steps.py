@@ -118,7 +118,7 @@ class Diffs:
     def wait_current(self, id: int | None) -> None:
         """Waits until the cursor is in that proposal and a person can have seen it, or until it is in none.
 
-        How long a person needs to look at what comes right after a decision is let pass.
+        How long a person needs to look at what comes right after a decision, or while they type, is let pass.
         """
 
         def is_seen() -> bool:
@@ -128,6 +128,7 @@ class Diffs:
         self.nvim.wait(lambda: self.current() == id, what=f"the cursor in diff {id}")
         if id is not None:
             self.nvim.wait(is_seen, what=f"diff {id} to have been seen")
+            self.nvim.lua("require('claude-ide.ui.came').forget(vim.api.nvim_get_current_buf())")
 
     def outcomes(self, id: int) -> list[str]:
         """The answers that a request got."""

@@ -274,3 +274,50 @@ def test_the_text_of_a_crlf_file_typed_back_as_lf_is_a_rejection_and_said_so(nvi
     assert client.call_result(request) == ["DIFF_REJECTED"]
     assert nvim.lua("return notices") == ["crlf.txt: nothing is left to change, so it counts as rejected."]
     wait_gone(nvim)
+
+
+# What a plugin manager does (`:Lazy reload`).
+RELOAD = """
+require("claude-ide").deactivate()
+for name in pairs(package.loaded) do
+  if vim.startswith(name, "claude-ide") then package.loaded[name] = nil end
+end
+vim.g.loaded_claude_ide = nil
+vim.cmd("runtime! plugin/claude-ide.lua")
+"""
+
+
+@pytest.mark.every_nvim
+def test_a_plugin_that_is_loaded_anew_leaves_no_diff_that_nobody_can_decide(nvim, connect):
+    client = connect(nvim)
+    request = ask(client, nvim)
+    wait_open(nvim)
+    nvim.keys("omine<Esc>")
+    nvim.wait(lambda: nvim.lines() == ["ONE", "mine", "two"] and nvim.mode() == "n")
+    nvim.lua(RELOAD)
+    assert client.call_result(request) == ["DIFF_REJECTED"]
+    wait_gone(nvim)
+    assert nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt (kept)'), 0, -1, true)")[1] == "mine"
+    again = connect(nvim)
+    request = ask(again, nvim)
+    wait_open(nvim)
+    nvim.keys("ZZ")
+    assert again.call_result(request) == ["FILE_SAVED", NEW]
+    again.close()
+    nvim.keys(":qa<CR>")
+    assert nvim.terminal.wait_exit() == 0
+
+
+@pytest.mark.every_nvim
+def test_where_nothing_may_be_changed_what_was_typed_into_a_proposal_is_kept_too(start_nvim, connect):
+    nvim = start_nvim(files={"a.txt": OLD, "b.txt": OLD}, args=["-M", "b.txt"])
+    client = connect(nvim)
+    ask(client, nvim)
+    wait_open(nvim)
+    nvim.keys("omine<Esc>g?")
+    nvim.wait_screen("Keys of a diff")
+    nvim.keys("q")
+    client.drop()
+    wait_gone(nvim)
+    nvim.wait_screen("Your edits to the proposal are kept")
+    assert nvim.lines(nvim.lua("return vim.fn.bufnr('a.txt (kept)')")) == ["ONE", "mine", "two"]

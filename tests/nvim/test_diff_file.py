@@ -155,6 +155,17 @@ def test_an_unsaved_line_that_claude_changes_too_is_replaced_and_can_be_had_back
     diffs.nvim.wait(lambda: text(diffs) == mine)
 
 
+def test_unsaved_lines_beside_what_claude_changes_stay(diffs):
+    diffs.nvim.keys("50GOmine<Esc>joalso mine<Esc>")
+    diffs.nvim.wait(lambda: "also mine" in diffs.nvim.lines() and diffs.nvim.mode() == "n")
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("ZZ")
+    assert diffs.accepted(1, "a.txt") == NEW
+    diffs.nvim.wait(lambda: text(diffs) == NEW.replace("LINE FIFTY\n", "mine\nLINE FIFTY\nalso mine\n"))
+    assert diffs.nvim.lua("return vim.bo[1].modified") is True
+    diffs.wait_clean()
+
+
 def test_a_hook_that_formats_leaves_unsaved_text_alone(diffs):
     diffs.nvim.keys("ggOunsaved<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines()[0] == "unsaved" and diffs.nvim.mode() == "n")
@@ -264,8 +275,9 @@ def test_a_second_edit_of_an_unsaved_file_is_against_the_first(diffs):
 
 def test_a_buffer_in_another_encoding_is_compared_as_text(start_nvim):
     diffs = Diffs(start_nvim(files={"a.txt": "\ufefföl\n".encode("utf-16-le")}))
-    diffs.open(1, "a.txt", "öl\nmore\n")
+    diffs.open(1, "a.txt", "\ufefföl\nmore\n")  # as the CLI has it
     diffs.nvim.wait_screen("+1 −0")
+    assert "BOM" not in "\n".join(diffs.nvim.screen())
 
 
 def test_a_folder_or_an_unreadable_file_is_said(diffs):
@@ -335,3 +347,14 @@ def test_quitting_still_stops_for_unsaved_files_and_the_diff_stays_one(diffs):
     diffs.nvim.wait("vim.bo.modified")
     diffs.nvim.keys(":x<CR>")
     assert diffs.accepted(1, "b.txt") == "B\n"
+
+
+def test_a_neovim_in_which_nothing_may_be_changed_shows_diffs_all_the_same(start_nvim):
+    diffs = Diffs(start_nvim(files={"a.txt": OLD}, args=["-M", "a.txt"]))
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("otyped<Esc>")
+    diffs.nvim.wait_screen("+2 −1")
+    diffs.nvim.keys("ZZ")
+    accepted = diffs.accepted(1, "a.txt")
+    assert accepted == NEW.replace("FIFTY\n", "FIFTY\ntyped\n")
+    diffs.nvim.wait(lambda: text(diffs) == accepted)

@@ -397,3 +397,20 @@ def test_the_terminal_of_claude_stays_in_sight_beside_a_diff(start_nvim, tmp_pat
         diffs.answer(id)
     diffs.nvim.wait(lambda: diffs.traces()["pending"] == 0 and diffs.current() is None)
     assert nvim.lua(TERMINAL) == before
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_frame_on_a_tiny_screen_is_no_error(start_nvim, layout):
+    diffs = make(start_nvim, "float", layout)
+    nvim = diffs.nvim
+    nvim.cmd("set columns=30 lines=8")
+    diffs.open(1, "b.txt", NEW)
+    for size in ("columns=30 lines=7", "columns=12 lines=5", "columns=80 lines=24", "columns=30 lines=8"):
+        nvim.cmd(f"set {size}")
+        nvim.keys("gl")
+    nvim.cmd("set columns=80 lines=24")
+    nvim.keys("ZZ")
+    assert diffs.accepted(1, "b.txt") == NEW
+    diffs.wait_clean()
+    assert nvim.lua("return vim.fn.execute('messages')") == ""

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from chat_steps import keys_count
 
 from harness.fake_cli import FakeCli
 
@@ -33,6 +34,7 @@ class Talk:
         nvim.wait(lambda: nvim.mode() == "n")
         self.request = self.propose(self.ours)
         nvim.wait(SEEN, what="the diff to have been seen")
+        keys_count(nvim)
 
     def propose(self, client, name="a.txt"):
         path = str(self.nvim.project / name)

@@ -43,6 +43,27 @@ def test_a_key_for_a_diff_that_was_just_decided_is_no_error(start_nvim):
         nvim.wait("vim.fn.maparg('ZZ', 'n') == ''", what="the keys to be the person's again")
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", [":w<CR>", "ZZ", "gA"])
+def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_meanwhile(diffs, keys):
+    """`<Esc>`, and then `:w`: the diff comes between, and was not meant."""
+    nvim = diffs.nvim
+    nvim.lua("require('claude-ide.ui.came').GRACE_MS = 1e9")
+    nvim.keys("i")
+    nvim.wait("vim.fn.mode() == 'i'")
+    diffs.propose(1, "b.txt", "B\n")
+    nvim.wait_screen("opens when you leave insert mode")
+    nvim.keys("<Esc>")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'", what="the diff")
+    nvim.keys(keys)
+    nvim.keys(":let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    assert nvim.lua("return require('claude-ide.diff').count()") == 1
+    nvim.lua("local came = require('claude-ide.ui.came') came.GRACE_MS, came.GAP_MS = 0, 0")
+    nvim.keys(keys)
+    assert diffs.answer(1)["outcome"] == "saved"
+
+
 def test_a_key_after_the_decision_is_for_the_screen_below(diffs):
     diffs.nvim.lua("vim.keymap.set('n', 'gl', function() vim.cmd('normal! Gcclast') end)")
     diffs.open(1, "b.txt", "B\n")

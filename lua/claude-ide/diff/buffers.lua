@@ -49,6 +49,7 @@ function M.make(diff, side, format, source)
     local bo = vim.bo[buf]
     bo.swapfile = false
     bo.modeline = false
+    bo.modifiable, bo.readonly = true, false -- as `nvim -M` does not have it
     bo.undolevels = -1
     bo.fileformat = require("claude-ide.buffer.bytes").fileformat(format)
     bo.bufhidden = "hide"

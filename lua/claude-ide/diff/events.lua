@@ -45,6 +45,11 @@ local function on_write(listener, event)
     return
   end
   if not require("claude-ide.diff.seen").takes_key(buf) then
+    if not require("claude-ide.ui.came").takes_key(buf) then
+      require("claude-ide.ui.notice").info(
+        "Not accepted: this proposal has only just come. `:w` again accepts it."
+      )
+    end
     return
   end
   -- 'modified' stays on, so that `:wq` does not close a window of its own: the diff takes itself down as a whole.

@@ -75,7 +75,8 @@ function M.present(path, disk)
   local bytes = disk.bytes or ""
   local encoding = bytes:find("^\255\254") and "utf-16le" or bytes:find("^\254\255") and "utf-16be"
   if encoding then
-    bytes = vim.iconv(bytes:sub(3), encoding, "utf-8") or bytes
+    local text = vim.iconv(bytes:sub(3), encoding, "utf-8")
+    bytes = text and "\239\187\191" .. text or bytes -- its byte order mark is in the proposal, too
   end
   local lines, format = require("claude-ide.buffer.bytes").decode(bytes)
   return {

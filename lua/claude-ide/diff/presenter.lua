@@ -149,8 +149,11 @@ function M.present(diff)
   require("claude-ide.diff.prepare").run(diff, is_wanted, function(text)
     entry.text = text
     entry.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
-    require("claude-ide.ui.attention").when_free(diff.id, vim.fs.basename(diff.path), function()
+    require("claude-ide.ui.attention").when_free(diff.id, vim.fs.basename(diff.path), function(typed)
       M.show(entry)
+      if typed and diff.state == "pending" then
+        require("claude-ide.diff.seen").came_under_hands(text.bufs)
+      end
     end)
   end, failing(diff))
 end

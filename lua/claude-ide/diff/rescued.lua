@@ -31,6 +31,7 @@ function M.put(diff, proposal)
   local filetype = vim.bo[proposal].filetype
   local buf = require("claude-ide.ui.quietly").run(function()
     local kept = vim.api.nvim_create_buf(true, true)
+    vim.bo[kept].modifiable = true
     vim.api.nvim_buf_set_lines(kept, 0, -1, false, lines)
     local ours = require("claude-ide.ui.ours")
     ours.mark(kept, "kept", diff.id)

@@ -37,9 +37,19 @@ function M.watch(buf)
   sights[buf] = {}
 end
 
+---It came by itself, in a pause of somebody who types (`<Esc>`, and then `:w`): their next keys are not for it.
+---@param bufs table<claude-ide.ui.Side, integer>
+function M.came_under_hands(bufs)
+  if vim.uv.now() - last_decision < 2 * RUSH_MS then
+    return -- these keys were for the diff before: `in_rush`
+  end
+  require("claude-ide.ui.came").note(vim.tbl_values(bufs))
+end
+
 ---@param buf integer
 function M.forget(buf)
   sights[buf] = nil
+  require("claude-ide.ui.came").forget(buf)
   if not next(sights) then
     vim.api.nvim_set_decoration_provider(namespace, {})
   end
@@ -70,7 +80,7 @@ end
 ---@param buf integer of the proposal
 ---@return boolean
 function M.takes_key(buf)
-  local seen = M.is_seen(buf)
+  local seen = M.is_seen(buf) and require("claude-ide.ui.came").takes_key(buf)
   if not seen and sights[buf] then
     sights[buf].key_at = vim.uv.now()
   end

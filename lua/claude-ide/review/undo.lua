@@ -75,6 +75,7 @@ end
 ---@return fun() close
 local function show(preview, title, others, rest)
   local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].modifiable = true
   vim.bo[buf].bufhidden = "wipe"
   local lines, widest, marks = {}, 0, {}
   local room = math.max(vim.o.lines - 12, 2) - (others > 0 and 1 or 0) - (rest > 0 and 1 or 0)

@@ -14,9 +14,12 @@ local LOOK_AGAIN_MS = 50
 
 ---@class claude-ide.ui.attention.Entry
 ---@field id any
----@field show fun()
+---@field show fun(typed: boolean) typed: the person was at the keys a moment ago, and may go on
 ---@field name? string of the file that a diff waits for; nil: no diff, it waits only for what is over in a moment
 ---@field words? string what waits, where it is no diff: "Claude wants to run code"
+
+---So long after a key the hands may go on with what they do, whatever comes on the screen.
+local AT_KEYS_MS = 1000
 
 ---@type claude-ide.ui.attention.Entry[]
 local waiting = {}
@@ -90,6 +93,12 @@ function M.may_focus()
   return mode.mode ~= "t" and begun(mode) == nil
 end
 
+---Whether the hands may go on with what they did a moment ago. What comes after a line was sent in a terminal is its answer.
+---@return boolean
+local function is_at_keys()
+  return vim.api.nvim_get_mode().mode ~= "t" and require("claude-ide.ui.typing").quiet_for() < AT_KEYS_MS
+end
+
 ---Whether this is enough to keep something waiting.
 ---@param entry claude-ide.ui.attention.Entry
 ---@param busy? claude-ide.ui.attention.Busy
@@ -149,6 +158,7 @@ function M.look()
     return
   end
   local busy = M.busy()
+  local typed = is_at_keys() -- before `stop` forgets it
   local ready, rest = {}, {} ---@type claude-ide.ui.attention.Entry[], claude-ide.ui.attention.Entry[]
   for _, entry in ipairs(waiting) do
     local list = holds_up(entry, busy) and rest or ready
@@ -164,7 +174,7 @@ function M.look()
     end
   end
   for _, entry in ipairs(ready) do
-    entry.show()
+    entry.show(typed)
   end
 end
 
@@ -189,7 +199,7 @@ end
 local function show_in_time(entry)
   local busy = M.busy()
   if #waiting == 0 and not holds_up(entry, busy) then
-    return entry.show()
+    return entry.show(is_at_keys())
   end
   require("claude-ide.log").debug("%s waits: %s", entry.id, busy and busy.reason or "others do")
   waiting[#waiting + 1] = entry
@@ -204,7 +214,7 @@ end
 ---Calls `show` as soon as the screen may change: at once, or when the person is back in normal mode and still.
 ---@param id any names the entry for `forget`
 ---@param name string of the file, for the person
----@param show fun()
+---@param show fun(typed: boolean) typed: they were at the keys a moment ago, and may go on
 ---@param words? string what waits, where it is no diff
 function M.when_free(id, name, show, words)
   show_in_time({ id = id, name = name, show = show, words = words })

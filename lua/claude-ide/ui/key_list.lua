@@ -67,6 +67,7 @@ end
 ---@return integer buf
 local function fill(lines, column, group)
   local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].modifiable = true
   vim.bo[buf].bufhidden = "wipe"
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   vim.bo[buf].modifiable = false

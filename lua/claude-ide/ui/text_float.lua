@@ -44,6 +44,7 @@ end
 ---@return integer win
 function M.show(text, title)
   local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].modifiable = true
   vim.bo[buf].bufhidden = "wipe"
   local lines = vim.split(require("claude-ide.position").valid(text), "\n", { plain = true })
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)

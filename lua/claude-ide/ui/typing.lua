@@ -6,7 +6,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.ui.typing")
 
 ---@type table<string, true> who needs the keys
 local users = {}
-local last_at ---@type number? `vim.uv.now()` of the last key
+local last_at ---@type number? `vim.uv.now()` of the last key that was pressed
 local pressed = 0 ---@type integer how many keys
 local last_key = "" ---@type string
 local last_typed = "" ---@type string the keys that were pressed for it
@@ -84,9 +84,9 @@ end
 ---@param key string what mappings made of it
 ---@param typed? string the keys as they were pressed
 local function note(key, typed)
-  last_at, last_key, last_win = vim.uv.now(), key, vim.api.nvim_get_current_win()
-  if typed ~= "" then
-    pressed = pressed + 1
+  last_key, last_win = key, vim.api.nvim_get_current_win()
+  if typed ~= "" then -- else of `:normal`, ours among them
+    last_at, pressed = vim.uv.now(), pressed + 1
   end
   last_typed = typed or ""
   if key ~= "" and vim.api.nvim_get_mode().mode == "t" then

@@ -11,6 +11,7 @@ local function scratch(buf, words, bytes)
     require("claude-ide.buffer.format").decode(bytes, require("claude-ide.buffer.disk").decoding(buf))
   lines = lines or vim.split(bytes:gsub("\n$", ""), "\n", { plain = true })
   local side = vim.api.nvim_create_buf(false, true)
+  vim.bo[side].modifiable = true
   vim.bo[side].bufhidden = "wipe"
   for i, line in ipairs(lines) do
     lines[i] = line:gsub("\n", "\0")

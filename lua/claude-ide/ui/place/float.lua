@@ -11,6 +11,9 @@ local ZINDEX = 40
 local WIDTH, HEIGHT = 0.9, 0.88
 local ROOMY_COLUMNS, ROOMY_LINES = 100, 30
 
+---Neovim refuses a window that has no line beside its 'winbar' (E36).
+local MIN_HEIGHT = 2
+
 ---Characters of a frame: corners and sides from the top left on, then the joints of a line within it.
 local FRAMES = {
   rounded = { "╭", "─", "╮", "│", "╯", "─", "╰", "│", "┬", "┴", "├", "┤" },
@@ -83,7 +86,7 @@ local function configs(view)
       row = at.row + row,
       col = at.col + col,
       width = math.max(width, 1),
-      height = math.max(height, 1),
+      height = math.max(height, MIN_HEIGHT),
       border = border,
       zindex = ZINDEX,
     }
