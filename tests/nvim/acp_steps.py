@@ -9,7 +9,7 @@ from harness import nvim as harness_nvim
 
 AGENT = harness_nvim.ROOT / "tests/harness/acp_agent.py"
 
-__all__ = ["begin", "read", "say", "text", "update", "wait_idle", "wait_text"]
+__all__ = ["answers", "begin", "begin_idle", "read", "request", "say", "text", "update", "wait_idle", "wait_text"]
 
 
 def begin(start_nvim, tmp_path, *, setup=None, patience=None, args="", files=None, opts=None):
@@ -23,6 +23,14 @@ def begin(start_nvim, tmp_path, *, setup=None, patience=None, args="", files=Non
     return nvim
 
 
+def begin_idle(start_nvim, tmp_path, **more):
+    """As `begin`, with a session."""
+    nvim = begin(start_nvim, tmp_path, **more)
+    nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
+    wait_idle(nvim)
+    return nvim
+
+
 def read(tmp_path, method=None):
     """What the agent was sent: all messages, or the parameters of one method."""
     messages = [json.loads(line) for line in (tmp_path / "acp.log").read_text().splitlines()]
@@ -33,3 +41,12 @@ def read(tmp_path, method=None):
 
 def update(kind_, /, **fields):
     return "UPDATE " + json.dumps({"sessionUpdate": kind_, **fields})
+
+
+def request(method, **params):
+    return f"REQUEST {method} {json.dumps(params)}"
+
+
+def answers(nvim):
+    """What its requests were answered, so far."""
+    return [json.loads(line[7:]) for line in text(nvim).splitlines() if line.startswith("ANSWER ")]

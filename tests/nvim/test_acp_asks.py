@@ -1,11 +1,11 @@
 """What an agent of the Agent Client Protocol asks of the person and of the editor: permissions, files, terminals, forms."""
 
-import json
+import functools
 
 import acp_steps
 import pytest
-from acp_steps import say, text, wait_idle, wait_text
-from chat_steps import chat
+from acp_steps import answers, request, say, text, wait_idle, wait_text
+from chat_steps import chat, edit_proposal, wait_asked, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -19,25 +19,11 @@ OPTIONS = [
 
 @pytest.fixture
 def begin(start_nvim, tmp_path):
-    def begin(**more):
-        nvim = acp_steps.begin(start_nvim, tmp_path, **more)
-        nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
-        wait_idle(nvim)
-        return nvim
-
-    return begin
-
-
-def request(method, **params):
-    return f"REQUEST {method} {json.dumps(params)}"
+    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
 
 
 def permission(**call):
     return request("session/request_permission", toolCall={"toolCallId": "c1", **call}, options=OPTIONS)
-
-
-def answers(nvim):
-    return [json.loads(line[7:]) for line in text(nvim).splitlines() if line.startswith("ANSWER ")]
 
 
 def wait_answers(nvim, count=1):
@@ -45,39 +31,16 @@ def wait_answers(nvim, count=1):
     return answers(nvim)
 
 
-def wait_asked(nvim, words):
-    nvim.wait_screen(words)
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
-    nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 0")
-
-
-def wait_diff(nvim):
-    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
-
-
-def edit_proposal(nvim, first, last, lines):
-    nvim.lua(
-        """
-        local first, last, lines = ...
-        for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-          if (vim.b[buf].claude_ide or {}).kind == "proposal" then
-            vim.api.nvim_buf_set_lines(buf, first, last, false, lines)
-          end
-        end
-        """,
-        first,
-        last,
-        lines,
-    )
-
-
-@pytest.mark.parametrize(("key", "option"), [("y", "once"), ("a", "ever"), ("n", "no"), ("N", "never")])
-def test_all_four_answers_to_a_permission(begin, key, option):
+def test_all_four_answers_to_a_permission(begin):
     nvim = begin()
-    say(nvim, permission(title="rm -rf build", kind="execute"))
-    wait_asked(nvim, "rm -rf build")
-    nvim.keys(key)
-    assert wait_answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": option}}]
+    options = []
+    for key, option in (("y", "once"), ("a", "ever"), ("n", "no"), ("N", "never")):
+        say(nvim, permission(title=f"rm -rf build/{option}", kind="execute"))
+        wait_asked(nvim, f"rm -rf build/{option}")
+        nvim.keys(key)
+        options.append({"outcome": {"outcome": "selected", "optionId": option}})
+        assert wait_answers(nvim, len(options)) == options
+        wait_idle(nvim)
 
 
 def test_an_interrupt_answers_what_is_asked(begin):
@@ -298,10 +261,10 @@ def test_asking_for_the_output_again_and_again_costs_what_is_new(nvim):
         add("\nend\27")
         add("]0;title\7 of it")
         add(("x"):rep(1500) .. "é")
-        -- What a poll reads is what came since: a text of 8 MB that was read is not looked at again.
-        local large = require("claude-ide.chat.acp.output").new(8 * 1024 * 1024)
-        for _ = 1, 80 do
-          large:add(("some words\27[0m of output\r\n"):rep(4096))
+        -- What a poll reads is what came since: a text of a megabyte that was read is not looked at again.
+        local large = require("claude-ide.chat.acp.output").new(1024 * 1024)
+        for _ = 1, 40 do
+          large:add(("some words\27[0m of output\r\n"):rep(1024))
           large:text()
         end
         local read, concat = 0, table.concat
@@ -328,7 +291,7 @@ def test_asking_for_the_output_again_and_again_costs_what_is_new(nvim):
     assert len(texts[4][0].encode()) == 1000 and texts[4][0].endswith("xé") and texts[4][1] is True
     assert not any(truncated for _, truncated in texts[:4])
     assert read == 50 * len("a line\r\n")
-    assert length == 80 * 4096 * len("some words of output\n") + 50 * 7 and last == "a line\na line\n"
+    assert length == 40 * 1024 * len("some words of output\n") + 50 * 7 and last == "a line\na line\n"
 
 
 def test_files_that_a_prompt_names_are_linked(begin, tmp_path):

@@ -1,11 +1,14 @@
-"""The chat with the real `claude-agent-acp` and the real CLI behind it, against the scripted model."""
+"""The chat with the real `claude-agent-acp` and the real CLI behind it, against the scripted model.
+
+All in one session, for to start the two takes some seconds: each step is a function, named after what it holds.
+"""
 
 import os
 import signal
 from pathlib import Path
 
 import pytest
-from chat_steps import call, chat, say, text, wait_idle, wait_text
+from chat_steps import call, chat, edit_proposal, say, text, wait_asked, wait_diff, wait_idle, wait_text
 
 from harness import cli
 
@@ -30,77 +33,61 @@ def begin(start_nvim, mock_api, tmp_path):
     return begin
 
 
-def wait_asked(nvim, words):
-    nvim.wait_screen(words)
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
-    nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 0")
+def made(name, words):
+    return f"{call('Bash', command='touch ' + name, description='Makes it')} THEN SAY {words}"
 
 
-@pytest.mark.every_nvim
-def test_text_tool_and_permission(begin, tmp_path):
-    nvim = begin(f"{call('Bash', command='touch made.txt', description='Makes it')} THEN SAY **done** then")
+def text_tool_and_permission(nvim):
     wait_asked(nvim, "touch made.txt")
     nvim.keys("y")
     wait_text(nvim, "\n**done** then")
     wait_idle(nvim)
-    assert (tmp_path / "project/made.txt").exists()
+    assert (nvim.project / "made.txt").exists()
     assert "touch made.txt" in text(nvim)
 
 
-def test_a_permission_is_denied(begin, tmp_path):
-    nvim = begin(f"{call('Bash', command='touch made.txt', description='Makes it')} THEN SAY after")
-    wait_asked(nvim, "touch made.txt")
+def a_permission_is_denied(nvim):
+    say(nvim, made("denied.txt", "after"))
+    wait_asked(nvim, "touch denied.txt")
     nvim.keys("n")
     wait_idle(nvim)
-    assert not (tmp_path / "project/made.txt").exists()
+    assert not (nvim.project / "denied.txt").exists()
     say(nvim, "SAY next")
     wait_text(nvim, "\nnext")
+    wait_idle(nvim)
 
 
-def edit(path):
+def edit(path, words):
     return (
         f"{call('Read', file_path=str(path))} THEN "
-        f"{call('Edit', file_path=str(path), old_string='two', new_string='TWO')} THEN SAY **done** then"
+        f"{call('Edit', file_path=str(path), old_string='two', new_string='TWO')} THEN SAY {words}"
     )
 
 
-def wait_diff(nvim):
-    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", 60, "a diff")
-
-
-def test_an_edit_goes_through_the_review(begin, tmp_path):
-    path = tmp_path / "project/a.txt"
-    nvim = begin(files={"a.txt": "one\ntwo\nthree\n"})
-    wait_idle(nvim)
-    say(nvim, edit(path))
+def an_edit_goes_through_the_review(nvim):
+    path = nvim.project / "a.txt"
+    say(nvim, edit(path, "**edited** then"))
     wait_diff(nvim)
     assert path.read_text() == "one\ntwo\nthree\n"
     nvim.lua("assert(require('claude-ide.diff').accept())")
-    wait_text(nvim, "\n**done** then")
+    wait_text(nvim, "\n**edited** then")
     assert path.read_text() == "one\nTWO\nthree\n"
-
-
-def test_what_the_person_makes_of_an_edit_is_what_is_written(begin, tmp_path, mock_api):
-    path = tmp_path / "project/a.txt"
-    nvim = begin(files={"a.txt": "one\ntwo\nthree\n"})
     wait_idle(nvim)
-    say(nvim, edit(path))
+
+
+def what_the_person_makes_of_an_edit_is_what_is_written(nvim, mock_api):
+    path = nvim.project / "b.txt"
+    say(nvim, edit(path, "over"))
     wait_diff(nvim)
-    nvim.lua("""
-      for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-        if (vim.b[buf].claude_ide or {}).kind == "proposal" then
-          vim.api.nvim_buf_set_lines(buf, 1, 2, false, { "mine  ", "\\tand more" })
-        end
-      end
-      assert(require("claude-ide.diff").accept())
-    """)
-    nvim.wait(lambda: mock_api.seen("+mine  "), 60, "the model to be told")
+    edit_proposal(nvim, 1, 2, ["mine  ", "\tand more"])
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.wait(lambda: mock_api.seen("+mine  "), what="the model to be told")
     wait_idle(nvim)
     assert path.read_text() == "one\nmine  \n\tand more\nthree\n"
 
 
-def test_killed_it_goes_on_with_its_session(begin, tmp_path, mock_api):
-    nvim = begin("SAY the first thing")
+def killed_it_goes_on_with_its_session(nvim, mock_api):
+    say(nvim, "SAY the first thing")
     wait_text(nvim, "\nthe first thing")
     wait_idle(nvim)
     os.kill(chat(nvim, "return chat.pid"), signal.SIGKILL)
@@ -108,17 +95,32 @@ def test_killed_it_goes_on_with_its_session(begin, tmp_path, mock_api):
     say(nvim, "SAY the second thing")
     wait_text(nvim, "\nthe second thing")
     assert "the first thing" in str(mock_api.conversation())
+    wait_idle(nvim)
+
+
+def closed_it_goes_on_with_its_session(nvim):
     session = chat(nvim, "return chat.session")
     nvim.lua("vim.cmd('Claude chat close')")
     nvim.lua("vim.cmd('Claude chat --agent claude --resume ' .. ...)", session)
-    nvim.wait("(require('claude-ide.chat').current() or {}).state == 'idle'", 60, "the session")
+    nvim.wait("(require('claude-ide.chat').current() or {}).state == 'idle'", what="the session")
     wait_text(nvim, "\nthe second thing")
     assert "the first thing" in text(nvim)
 
 
-def test_quitting_leaves_no_process_behind(begin):
-    nvim = begin("SAY hello")
-    wait_idle(nvim)
+def quitting_leaves_no_process_behind(nvim):
     pid = chat(nvim, "return chat.pid")
+    assert Path(f"/proc/{pid}").exists()
     nvim.quit()
     nvim.terminal.wait(lambda: not Path(f"/proc/{pid}").exists(), 20, "the agent to end")
+
+
+def test_a_session_with_claude_behind_the_protocol(begin, mock_api):
+    lines = "one\ntwo\nthree\n"
+    nvim = begin(made("made.txt", "**done** then"), files={"a.txt": lines, "b.txt": lines})
+    text_tool_and_permission(nvim)
+    a_permission_is_denied(nvim)
+    an_edit_goes_through_the_review(nvim)
+    what_the_person_makes_of_an_edit_is_what_is_written(nvim, mock_api)
+    killed_it_goes_on_with_its_session(nvim, mock_api)
+    closed_it_goes_on_with_its_session(nvim)
+    quitting_leaves_no_process_behind(nvim)

@@ -21,13 +21,13 @@ local function elicit(chat, params, answer, id)
   }
   local request = { chat = chat, id = id, ask = ask, params = params } --[[@as claude-ide.chat.acp.Request]]
   local actions = { accepted = "accept", rejected = "decline" }
-  request.reply = function(decided)
+  request.reply = require("claude-ide.chat.acp.answered").anyway(answer, "a form", function(decided)
     local content = decided and decided.outcome == "accepted" and decided.changes or {} ---@diagnostic disable-line: undefined-field -- of a form
     answer({
       action = decided and actions[decided.outcome] or "cancel",
       content = next(content) ~= nil and content or nil,
     })
-  end
+  end)
   require("claude-ide.chat.form").ask(request)
 end
 
@@ -78,12 +78,11 @@ function M.ask(chat, id, ask)
     end
     chat:answer({ reply = reply })
   end
-  require("claude-ide.safely").catch(METHODS[ask.method] or function()
+  local serve = METHODS[ask.method] or function()
     answer(nil, "failed", "this is not served here")
-  end, function(trace)
-    require("claude-ide.log").error("%s of %s failed: %s", ask.method, chat.name, trace)
-    answer(nil, "failed", "the editor could not do it")
-  end)(chat, ask.params or {}, answer, id)
+  end
+  local doing = ("%s of %s"):format(ask.method, chat.name)
+  require("claude-ide.chat.acp.answered").anyway(answer, doing, serve)(chat, ask.params or {}, answer, id)
 end
 
 return M

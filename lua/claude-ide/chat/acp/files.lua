@@ -5,6 +5,10 @@ local M = {}
 
 local MOST_BYTES = 16 * 1024 * 1024
 
+---What Gemini calls itself. It reads a file before it writes it, and takes each error for a reason not to, also that there is no
+---such file yet (0.61.0; google-gemini/gemini-cli#17588): no new file would ever be made.
+local READS_BEFORE_IT_CREATES = "gemini-cli"
+
 ---@param path any
 ---@param answer claude-ide.chat.acp.Answer
 ---@return boolean ok
@@ -55,36 +59,51 @@ local function part_of(text, line, limit)
   return text:sub(from, last)
 end
 
----@param _ claude-ide.chat.Chat
+---@param chat claude-ide.chat.Chat
 ---@param params { path: string, line?: integer, limit?: integer }
 ---@param answer claude-ide.chat.acp.Answer
-function M.read(_, params, answer)
+function M.read(chat, params, answer)
   local path = params.path
   if not is_usable(path, answer) then
     return
   end
-  local position = require("claude-ide.position")
   local function give(text)
-    answer({ content = position.valid(part_of(text, params.line, params.limit)) })
+    if #text > MOST_BYTES then
+      return answer(nil, "failed", ("%s is too large: ask for a part of it"):format(path))
+    end
+    answer({ content = require("claude-ide.position").valid(text) })
   end
   local buf = loaded(path)
   if buf and require("claude-ide.privacy").verdict(buf) == "tell" then
     require("claude-ide.buffer.disk").reload(buf)
-    return give(require("claude-ide.buffer").text(buf))
+    return give(part_of(require("claude-ide.buffer").text(buf), params.line, params.limit))
   elseif require("claude-ide.privacy").withholds(path) then
     return answer(nil, "failed", ("%s is withheld by the person"):format(path))
   end
-  require("claude-ide.diff.present_text").read(path, function(disk)
-    if disk.problem then
-      answer(nil, "failed", ("%s: %s"):format(path, disk.problem))
-    elseif not disk.bytes then
-      answer(nil, "not_found", "Resource not found: " .. path)
-    elseif #disk.bytes > MOST_BYTES and not params.limit then
-      answer(nil, "failed", ("%s is too large: ask for a part of it"):format(path))
-    else
-      give(disk.bytes)
+  local take = require("claude-ide.chat.acp.answered").anyway(
+    answer,
+    "reading " .. path,
+    function(bytes, why_not, stat, err)
+      if bytes then
+        return give(bytes)
+      elseif why_not == "missing" and chat.acp.program == READS_BEFORE_IT_CREATES then
+        return answer({ content = "" })
+      elseif why_not == "missing" then
+        return answer(nil, "not_found", "Resource not found: " .. path)
+      elseif why_not == "large" then
+        return answer(nil, "failed", ("%s is too large: ask for a part of it"):format(path))
+      end
+      err = stat and stat.type ~= "file" and "not a file but a " .. stat.type or err or "it cannot be read"
+      answer(nil, "failed", ("%s: %s"):format(path, err))
     end
-  end)
+  )
+  local file = require("claude-ide.file")
+  if params.line or params.limit then
+    local first, count = math.max(params.line or 1, 1), params.limit or math.huge
+    file.read_lines_later(path, first, count, MOST_BYTES, take)
+  else
+    file.read_later(path, MOST_BYTES, take)
+  end
 end
 
 ---Gives a file the contents that were accepted.
@@ -95,16 +114,21 @@ end
 ---@return string? err
 function M.put(chat, path, contents)
   local buf = loaded(path)
-  chat.acp.written[path] = (chat.acp.written[path] or 0) + 1
+  local written = require("claude-ide.chat.acp.written")
   if buf and vim.bo[buf].modified then
     -- The buffer keeps what is not saved: the diff has worked out what it is to hold.
-    return require("claude-ide.journal.write").to_disk(path, contents)
+    local ok, err = require("claude-ide.journal.write").to_disk(path, contents)
+    if ok then
+      written.reviewed(chat, path)
+    end
+    return ok, err
   end
   local journal = require("claude-ide.journal").landing()
   local landing = journal.begin(nil, true)
   local ok, err = journal.write(landing, path, contents)
   if ok then
     journal.finish(landing)
+    written.reviewed(chat, path)
   else
     journal.take_back(landing)
   end
@@ -154,7 +178,8 @@ function M.write(chat, params, answer, id)
       answer(nil, "failed", ("%s cannot be shown, so it was not written"):format(path))
     end,
   } --[[@as claude-ide.chat.acp.Request]]
-  request.reply = function(decided, err)
+  local anyway = require("claude-ide.chat.acp.answered").anyway
+  request.reply = anyway(answer, "writing " .. path, function(decided, err)
     local told = chat.asker_words
     chat.asker_words = nil
     if err or not decided or decided.outcome == "closed" then
@@ -173,13 +198,14 @@ function M.write(chat, params, answer, id)
     if request.proposed and written ~= request.proposed then
       require("claude-ide.chat.acp.changed").tell(chat, path, request.proposed, written)
     end
-  end
-  require("claude-ide.diff.present_text").read(path, function(disk)
+  end)
+  local function ask(disk)
     if disk.bytes == contents then
       return answer({}) -- it is that already
     end
     require("claude-ide.chat.edit").ask(request)
-  end)
+  end
+  require("claude-ide.diff.present_text").read(path, anyway(answer, "writing " .. path, ask))
 end
 
 return M

@@ -91,19 +91,19 @@ end
 ---@param about table
 function M.session(chat, about)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
-  local before = told_before[acp.agent.key]
-  acp.modes = table_of(about.modes) or acp.modes or not about.is_new and before and before.modes or nil
-  acp.models = table_of(about.models) or acp.models or not about.is_new and before and before.models or nil
-  acp.config_options = table_of(about.config_options)
-    or table_of(acp.config_options)
-    or not about.is_new and before and before.config_options
-    or {}
+  local options = require("claude-ide.chat.acp.options")
+  local before = not about.is_new and told_before[acp.agent.key] or {}
+  local told = options.told(about.config_options)
+  acp.modes = options.told_choice(about.modes, "availableModes", "id") or acp.modes or before.modes
+  acp.models = options.told_choice(about.models, "availableModels", "modelId") or acp.models or before.models
+  acp.config_options = #told > 0 and told or table_of(acp.config_options) or before.config_options or {}
   if about.is_new then
     told_before[acp.agent.key] =
       { modes = acp.modes, models = acp.models, config_options = acp.config_options }
   end
   acp.list = nil
-  require("claude-ide.chat.acp.options").read(chat)
+  acp.signed_in = acp.signed_in or acp.signing_in
+  options.read(chat)
 end
 
 ---@type table<string, fun(chat: claude-ide.chat.Chat, about: table)>
@@ -113,6 +113,7 @@ function STATUS.greeted(chat, about)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
   acp.capabilities = table_of(about.capabilities) or {}
   local agent = table_of(about.agent) or {}
+  acp.program = agent.name
   if not acp.greeted then
     acp.greeted = true
     local version = type(agent.version) == "string" and " " .. agent.version or ""
@@ -131,7 +132,7 @@ function STATUS.mode(chat, about)
 end
 
 function STATUS.config_options(chat, about)
-  chat.acp.config_options = table_of(about.configOptions) or {}
+  chat.acp.config_options = require("claude-ide.chat.acp.options").told(about.configOptions)
   require("claude-ide.chat.acp.options").read(chat)
 end
 
@@ -197,70 +198,22 @@ function M.status(chat, subject, about)
   return take ~= nil
 end
 
----Bytes of a text that are one row: what grows costs what its row is long, and a text may be of 10 MB without an empty line.
-local MOST_OF_ROW = 64 * 1024
-
----A text goes on.
----@param chat claude-ide.chat.Chat
----@param told claude-ide.chat.Told
-function M.text(chat, told)
-  local acp, text =
-    chat.acp, --[[@as claude-ide.chat.acp.State]]
-    told.text or ""
-  local row = acp.row
-  if not row or row.block ~= (told.block or 0) then
-    row = { block = told.block or 0, part = 0, bytes = 0 }
-    acp.row = row
-  end
-  local function append(piece)
-    row.bytes = row.bytes + #piece
-    chat.store:append(
-      ("%s:%d"):format(row.block, row.part),
-      told.kind --[[@as any]],
-      piece,
-      chat.current_model
-    )
-  end
-  local cut = row.bytes > MOST_OF_ROW and text:match(".*()\n") --[[@as integer?]]
-  if cut then
-    append(text:sub(1, cut))
-    row.part, row.bytes, text = row.part + 1, 0, text:sub(cut + 1)
-  end
-  if text ~= "" then
-    append(text)
-  end
-end
-
----Whether a change is the one that was written after a review. Each excuses one call: a second change of the file was not reviewed.
----@param acp claude-ide.chat.acp.State
----@param call string
----@param granted table<string, true>
----@param outcome table
----@return boolean
-local function was_reviewed(acp, call, granted, outcome)
-  local left = not granted[call] and outcome.path and acp.written[outcome.path] or 0
-  if left > 0 then
-    acp.written[outcome.path] = left - 1
-  end
-  return left > 0
-end
-
 ---Calls ended: what was written after a review was not written unasked, and a terminal's text is in the terminal.
 ---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
-function M.results(chat, results)
-  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+---@param places string[] that they may have changed
+---@return string[] paths that were changed unasked, beside those of the outcomes
+function M.results(chat, results, places)
+  local unasked = {}
   for _, pair in ipairs(results) do
-    local outcome = pair[2].outcome
-    if acp.unasked or outcome and was_reviewed(acp, pair[1], chat.granted, outcome) then
-      chat.granted[pair[1]] = true
-    end
+    vim.list_extend(unasked, require("claude-ide.chat.acp.written").judge(chat, pair[1], pair[2], places))
     for _, part in ipairs(pair[2].content or {}) do
       local id = type(part.text) == "string" and part.text:match("^%(in the terminal (.-)%)$")
       local text = id and require("claude-ide.chat.acp.terminals").text(chat, id)
       part.text = text or part.text
     end
   end
+  return unasked
 end
 
 ---A turn is over: what was accepted in it is not for the next one.

@@ -1,5 +1,41 @@
 -- Modes, models and other options of an agent, as it tells them. What it answers counts, not what was asked for.
+-- Invariant: what has not the form that it should have is passed over where it is told, so that nothing trips over it later.
 local M = {}
+
+---The entries of a list of an agent's that can be named.
+---@param list any
+---@param key string what names one
+---@return table[]
+local function named(list, key)
+  local entries = {}
+  for _, one in ipairs(type(list) == "table" and list or {}) do
+    if type(one) == "table" and type(one[key]) == "string" then
+      one.name = type(one.name) == "string" and one.name ~= "" and one.name or one[key]
+      entries[#entries + 1] = one
+    end
+  end
+  return entries
+end
+
+---Options as an agent tells them.
+---@param list any
+---@return table[]
+function M.told(list)
+  return named(list, "id")
+end
+
+---Modes, or models, as an agent tells them.
+---@param told any
+---@param list "availableModes"|"availableModels"
+---@param key string what names one
+---@return table?
+function M.told_choice(told, list, key)
+  if type(told) ~= "table" then
+    return nil
+  end
+  local entries = named(told[list], key)
+  return #entries > 0 and vim.tbl_extend("force", told, { [list] = entries }) or nil
+end
 
 ---@param chat claude-ide.chat.Chat
 ---@param category string
@@ -46,11 +82,8 @@ local function values_of(option)
   end
   local values = {}
   for _, one in ipairs(type(option.options) == "table" and option.options or {}) do
-    if type(one.options) == "table" then
-      vim.list_extend(values, one.options)
-    else
-      values[#values + 1] = one
-    end
+    local is_group = type(one) == "table" and type(one.options) == "table"
+    vim.list_extend(values, named(is_group and one.options or { one }, "value"))
   end
   return values
 end
@@ -68,7 +101,7 @@ local function set_option(chat, option, value)
       return refused(option.name, err)
     end
     if type(result) == "table" and type(result.configOptions) == "table" then
-      chat.acp.config_options = result.configOptions
+      chat.acp.config_options = M.told(result.configOptions)
     else
       option.currentValue = value
     end
@@ -134,13 +167,17 @@ end
 ---@return table[]
 local function all(chat)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
-  local options = vim.tbl_map(function(option)
-    return vim.tbl_extend("force", option, {
-      set = function(value)
-        set_option(chat, option, value)
-      end,
-    })
-  end, acp.config_options)
+  local options = {}
+  for _, option in ipairs(acp.config_options) do
+    -- One of a kind that is not known here has no values to choose from.
+    if #values_of(option) > 0 then
+      options[#options + 1] = vim.tbl_extend("force", option, {
+        set = function(value)
+          set_option(chat, option, value)
+        end,
+      })
+    end
+  end
   if acp.models and not option_of(chat, "model") then
     table.insert(options, 1, {
       name = "Model",

@@ -30,11 +30,25 @@ local function option_of(options, kinds)
   end
 end
 
+---@param option table
+---@return boolean
+local function is_allowing(option)
+  return tostring(option.kind):find("^allow") ~= nil
+end
+
+---@param options table[]
 ---@param option? table
 ---@return table result
-local function selected(option)
+local function selected(options, option)
+  -- One that refuses and is named as one that allows could be taken for that.
+  local is_doubtful = option
+    and not is_allowing(option)
+    and vim.iter(options):any(function(other)
+      return is_allowing(other) and other.optionId == option.optionId
+    end)
   return {
-    outcome = option and { outcome = "selected", optionId = option.optionId } or { outcome = "cancelled" },
+    outcome = option and not is_doubtful and { outcome = "selected", optionId = option.optionId }
+      or { outcome = "cancelled" },
   }
 end
 
@@ -46,79 +60,122 @@ local function diffs_of(call)
   end, type(call.content) == "table" and call.content or {})
 end
 
----@param lines { [1]: string, [2]: string? }[]
----@param text string
----@param sign string
----@param group? string
-local function add_lines(lines, text, sign, group)
-  local all = vim.split((text:gsub("\n$", "")), "\n", { plain = true })
-  for at, line in ipairs(all) do
-    if at > 200 then
-      lines[#lines + 1] = { ("… %d more lines"):format(#all - 200), "ClaudeTranscriptDim" }
-      return
-    end
-    lines[#lines + 1] = { sign .. line, group }
+---Places of a call that are named.
+local MOST_PLACES = 20
+
+---@param asked claude-ide.chat.AskedLines
+---@param content table
+local function add_content(asked, content)
+  local inner = type(content.content) == "table" and content.content or {}
+  if content.type == "diff" then
+    asked:add(tostring(content.path), "ClaudeTranscriptNotice")
+    asked:add_change(
+      type(content.oldText) == "string" and content.oldText or nil,
+      tostring(content.newText or "")
+    )
+  elseif content.type == "content" and type(inner.text) == "string" then
+    asked:add(inner.text)
   end
 end
 
 ---@param call table
 ---@return { [1]: string, [2]: string? }[]
 local function lines_of(call)
-  local lines = {}
+  local asked = require("claude-ide.chat.asked_lines").new()
   local input = type(call.rawInput) == "table" and call.rawInput or {}
   if type(call.title) == "string" and call.title ~= "" then
-    add_lines(lines, call.title, "", "ClaudeTranscriptInput")
+    asked:add(call.title, "ClaudeTranscriptInput")
   end
   local command = input.command
   command = type(command) == "table" and table.concat(vim.tbl_map(tostring, command), " ") or command
   if type(command) == "string" and command ~= call.title then
-    add_lines(lines, command, "", "ClaudeTranscriptInput")
+    asked:add(command, "ClaudeTranscriptInput")
   end
   for _, content in ipairs(type(call.content) == "table" and call.content or {}) do
-    if content.type == "diff" then
-      lines[#lines + 1] = { tostring(content.path), "ClaudeTranscriptNotice" }
-      if type(content.oldText) == "string" then
-        add_lines(lines, content.oldText, "-", "ClaudeTranscriptRemoved")
-      end
-      add_lines(lines, tostring(content.newText or ""), "+", "ClaudeTranscriptAdded")
-    elseif content.type == "content" and type((content.content or {}).text) == "string" then
-      add_lines(lines, content.content.text, "")
+    if type(content) == "table" then
+      add_content(asked, content)
     end
   end
-  for _, location in ipairs(type(call.locations) == "table" and call.locations or {}) do
-    lines[#lines + 1] = { tostring(location.path), "ClaudeTranscriptDim" }
+  local places = type(call.locations) == "table" and call.locations or {}
+  for at, location in ipairs(places) do
+    if at > MOST_PLACES then
+      asked:add(("… and %d more places"):format(#places - MOST_PLACES), "ClaudeTranscriptDim")
+      break
+    end
+    asked:add(tostring(type(location) == "table" and location.path or "?"), "ClaudeTranscriptDim")
   end
   for _, name in ipairs({ "description", "url", "query", "pattern", "path" }) do
     if type(input[name]) == "string" and input[name] ~= call.title then
-      lines[#lines + 1] = { ("%s: %s"):format(name, input[name]), "ClaudeTranscriptArgument" }
+      asked:add_argument(name .. ": ", input[name], "ClaudeTranscriptArgument")
     end
   end
-  return lines
+  return asked.lines
+end
+
+---An agent that offers no way to refuse is told that nobody chose.
+local NEITHER = { name = "None of these", kind = "reject_once" }
+
+---The answers that a person has.
+---@param options table[] of the agent
+---@return table[]
+local function choices_of(options)
+  local can_refuse = vim.iter(options):any(function(option)
+    return not is_allowing(option)
+  end)
+  return can_refuse and options or vim.list_extend(vim.list_slice(options), { NEITHER })
+end
+
+---Answers that have a key.
+local MOST_KEYS = 9
+
+---@param permission claude-ide.chat.acp.Permission
+---@param settle fun(option: table)
+local function choose_among_the_rest(permission, settle)
+  require("claude-ide.ui.choose").select(vim.list_slice(permission.options, MOST_KEYS + 1), {
+    prompt = ("%s asks for permission"):format(permission.chat.name),
+    format_item = function(option)
+      return tostring(option.name)
+    end,
+  }, function(option)
+    if option then
+      settle(option)
+    end
+  end)
 end
 
 ---@param permission claude-ide.chat.acp.Permission
 ---@return claude-ide.chat.panel.Text
 local function text_of(permission)
   local actions, taken = {}, {} ---@type claude-ide.chat.panel.Action[], table<string, true>
-  for at, option in ipairs(permission.options) do
+  ---@param option table
+  local function settle(option)
+    local answer = { outcome = is_allowing(option) and "accepted" or "rejected", option = option } ---@type claude-ide.chat.Answer
+    if require("claude-ide.decisions").settle(permission, answer) then
+      require("claude-ide.chat.panel").close(permission)
+    end
+  end
+  for at, option in ipairs(vim.list_slice(permission.options, 1, MOST_KEYS)) do
     local keys = {}
     for _, key in ipairs(KEYS[option.kind] or {}) do
       if not taken[key] then
         taken[key], keys[#keys + 1] = true, key
       end
     end
-    if at <= 9 then
-      keys[#keys + 1] = tostring(at)
-    end
+    keys[#keys + 1] = tostring(at)
     actions[#actions + 1] = {
       keys = keys,
       desc = tostring(option.name),
       run = function()
-        local is_allowed = tostring(option.kind):find("^allow") ~= nil
-        local answer = { outcome = is_allowed and "accepted" or "rejected", option = option } ---@type claude-ide.chat.Answer
-        if require("claude-ide.decisions").settle(permission, answer) then
-          require("claude-ide.chat.panel").close(permission)
-        end
+        settle(option)
+      end,
+    }
+  end
+  if #permission.options > MOST_KEYS then
+    actions[#actions + 1] = {
+      keys = { "m" },
+      desc = ("%d more …"):format(#permission.options - MOST_KEYS),
+      run = function()
+        choose_among_the_rest(permission, settle)
       end,
     }
   end
@@ -130,14 +187,55 @@ local function text_of(permission)
   }
 end
 
+---For somebody who does not see the panel.
+---@type claude-ide.decisions.Remote
+local remote = {
+  describe = function(decision)
+    ---@cast decision claude-ide.chat.acp.Permission
+    local choices, words = {}, {} ---@type claude-ide.decisions.Choice[], string[]
+    for at, option in ipairs(decision.options) do
+      -- Words that go with a no are the next prompt.
+      choices[at] =
+        { id = "option:" .. at, label = tostring(option.name), message = not is_allowing(option) or nil }
+    end
+    for at, line in ipairs(lines_of(decision.call)) do
+      words[at] = line[1]
+    end
+    return {
+      kind = "permission",
+      title = ("%s asks for permission"):format(decision.chat.name),
+      text = table.concat(words, "\n"),
+      choices = choices,
+    }
+  end,
+  answer = function(decision, answer)
+    ---@cast decision claude-ide.chat.acp.Permission
+    local at = tonumber(answer.choice:match("^option:(%d+)$")) --[[@as integer]]
+    local option = decision.options[at]
+    if not option then
+      return "there is no such choice"
+    end
+    require("claude-ide.decisions").settle_elsewhere(decision, {
+      outcome = is_allowing(option) and "accepted" or "rejected",
+      option = option,
+      words = answer.message,
+    } --[[@as claude-ide.chat.Answer]])
+  end,
+}
+
 ---@param request claude-ide.chat.acp.Request
 local function ask_in_panel(request)
   local decisions = require("claude-ide.decisions")
-  decisions.register(KIND, require("claude-ide.chat.panel").presenter("permission", "permissions", text_of))
+  decisions.register(
+    KIND,
+    require("claude-ide.chat.panel").presenter("permission", "permissions", text_of, function()
+      return remote
+    end)
+  )
   decisions.ask(KIND, request.chat.asker, request, {
     chat = request.chat,
     call = request.params.toolCall or {},
-    options = request.params.options or {},
+    options = choices_of(request.params.options or {}),
   })
 end
 
@@ -148,21 +246,27 @@ local function answers_of(request, respond)
   local chat, params = request.chat, request.params
   local call, options = params.toolCall or {}, params.options or {}
   local path = (diffs_of(call)[1] or {}).path
-  local function refuse(option)
-    chat.rejected[call.toolCallId or ""] = true
-    respond(selected(option or option_of(options, { "reject_once", "reject_always" })))
+  local function refuse(option, status)
+    chat.refused[call.toolCallId or ""] = status or "rejected"
+    option = option or option_of(options, { "reject_once", "reject_always" })
+    respond(selected(options, option ~= NEITHER and option or nil))
   end
   local function allow(option)
     chat.granted[call.toolCallId or ""] = true
     chat.acp.unasked = chat.acp.unasked or option and option.kind == "allow_always" or nil
-    respond(selected(option or option_of(options, { "allow_once", "allow_always" })))
+    option = option or option_of(options, { "allow_once", "allow_always" })
+    if not option then
+      chat.granted[call.toolCallId or ""] = nil
+      require("claude-ide.ui.notice").error(("%s offers no way to allow it: nothing was."):format(chat.name))
+    end
+    respond(selected(options, option))
   end
   return function(answer, err)
     local words = chat.asker_words
     chat.asker_words = nil
     local option = answer and answer.option ---@diagnostic disable-line: undefined-field -- of our own panel
     if not answer or err or answer.outcome == "closed" then
-      return respond(selected(nil))
+      return respond(selected(options, nil))
     elseif answer.outcome ~= "accepted" then
       refuse(option)
       words = answer.words or words
@@ -185,9 +289,9 @@ local function answers_of(request, respond)
     local ok, why = require("claude-ide.chat.acp.files").put(chat, path, accepted)
     if not ok then
       require("claude-ide.ui.notice").error(("%s was not written: %s."):format(path, why or "unknown"))
-      return respond(selected(nil))
+      return respond(selected(options, nil))
     end
-    refuse()
+    refuse(nil, "changed")
     require("claude-ide.chat.acp.changed").tell(chat, path, proposed, accepted)
   end
 end
@@ -219,7 +323,8 @@ function M.ask(chat, params, respond, id)
       },
     },
   } --[[@as claude-ide.chat.acp.Request]]
-  request.reply = answers_of(request, respond)
+  request.reply =
+    require("claude-ide.chat.acp.answered").anyway(respond, "a permission", answers_of(request, respond))
   if #diffs == 1 then
     return require("claude-ide.chat.edit").ask(request)
   end

@@ -67,7 +67,11 @@ function M.choose(chat)
         chat.store:put("notice", ("%s did not list its sessions: %s."):format(chat.name, err or "no answer"))
         return begin(chat)
       end
-      vim.list_extend(sessions, type(result.sessions) == "table" and result.sessions or {})
+      for _, one in ipairs(type(result.sessions) == "table" and result.sessions or {}) do
+        if type(one) == "table" and type(one.sessionId) == "string" then
+          sessions[#sessions + 1] = one
+        end
+      end
       if type(result.nextCursor) == "string" and pages < MOST_PAGES then
         return page(result.nextCursor)
       end

@@ -8,7 +8,7 @@ local function program_of(chat, method)
   if method.type ~= "terminal" then
     return nil
   end
-  return vim.list_extend(vim.deepcopy(chat.acp.agent.cmd), method.args or {})
+  return vim.list_extend(vim.deepcopy(chat.acp.agent.cmd), type(method.args) == "table" and method.args or {})
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -27,7 +27,7 @@ end
 local function run_in_terminal(chat, argv, env)
   require("claude-ide.chat.acp.terminals").show_program(argv, {
     cwd = chat.cwd,
-    env = vim.tbl_extend("force", chat.acp.agent.env or {}, env or {}),
+    env = vim.tbl_extend("force", chat.acp.agent.env or {}, type(env) == "table" and env or {}),
     title = "sign in",
     on_exit = function(code)
       if code == 0 then
@@ -37,14 +37,18 @@ local function run_in_terminal(chat, argv, env)
   })
 end
 
----@param chat claude-ide.chat.Chat
+---Whether a method takes a key in its request, as Gemini's and Codex's do: the protocol has no field for it.
 ---@param method table
-local function sign_in(chat, method)
-  local argv = program_of(chat, method)
-  if argv then
-    return run_in_terminal(chat, argv, method.env)
-  end
-  chat:ask("authenticate", { methodId = method.id }, function(_, err)
+---@return boolean
+local function wants_key(method)
+  return type(method._meta) == "table" and type(method._meta["api-key"]) == "table"
+end
+
+---@param chat claude-ide.chat.Chat
+---@param fields table
+local function authenticate(chat, fields)
+  chat.acp.signing_in = fields
+  chat:ask("authenticate", fields, function(_, err)
     if err then
       chat.store:put("notice", ("%s could not sign in: %s."):format(chat.name, err))
     end
@@ -52,17 +56,45 @@ local function sign_in(chat, method)
 end
 
 ---@param chat claude-ide.chat.Chat
+---@param method table
+local function sign_in(chat, method)
+  local argv = program_of(chat, method)
+  if argv then
+    return run_in_terminal(chat, argv, method.env)
+  end
+  local fields = { methodId = method.id }
+  if wants_key(method) then
+    local ok, key = pcall(vim.fn.inputsecret, ("API key, for %s alone: "):format(chat.name))
+    if not ok or vim.trim(key) == "" then
+      return require("claude-ide.ui.notice").info(("Not signed in to %s."):format(chat.name))
+    end
+    fields._meta = { ["api-key"] = vim.trim(key) }
+  end
+  authenticate(chat, fields)
+end
+
+---@param chat claude-ide.chat.Chat
 ---@param about { methods?: table[], text?: string }
 function M.ask(chat, about)
-  local methods = type(about.methods) == "table" and about.methods or {}
-  local lines = { ("%s wants you to sign in: %s."):format(chat.name, (about.text or "it did not say why")) }
-  for _, method in ipairs(methods) do
-    lines[#lines + 1] = "- " .. line_of(chat, method)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  local before = acp.signed_in
+  if before then
+    -- It was started anew. What let it in before is tried once.
+    acp.signed_in = nil
+    return authenticate(chat, before)
   end
-  local own = table.concat(chat.acp.agent.cmd, " ")
-  lines[#lines + 1] = ("Or sign in by its own program in a terminal (`%s`), then `:Claude chat restart`."):format(
-    (own:gsub(" %-%-acp$", ""))
-  )
+  local methods = vim.tbl_filter(function(method)
+    return type(method) == "table" and type(method.id) == "string"
+  end, type(about.methods) == "table" and about.methods or {})
+  local lines = { ("%s wants you to sign in: %s."):format(chat.name, (about.text or "it did not say why")) }
+  if not acp.signing_in then
+    for _, method in ipairs(methods) do
+      lines[#lines + 1] = "- " .. line_of(chat, method)
+    end
+    lines[#lines + 1] = ("Or sign in by its own program in a terminal (`%s`), then `:Claude chat restart`."):format(
+      (table.concat(acp.agent.cmd, " "):gsub(" %-%-acp$", ""))
+    )
+  end
   chat.store:put("notice", table.concat(lines, "\n"))
   if #methods == 0 then
     return

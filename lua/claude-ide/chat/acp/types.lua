@@ -16,15 +16,18 @@
 ---@class claude-ide.chat.acp.State
 ---@field agent claude-ide.chat.acp.Agent
 ---@field list? boolean its sessions are listed first
+---@field program? string what it calls itself: agents have faults of their own
 ---@field greeted? boolean it has said once who it is
 ---@field capabilities table of the agent
 ---@field modes? { currentModeId?: string, availableModes: table[] }
 ---@field models? { currentModelId?: string, availableModels: table[] }
 ---@field config_options table[]
 ---@field accepted table<string, string> texts that were accepted before they are written, by path
----@field written table<string, integer> files that were written after a review: how often, and no call has told of it yet
+---@field written table<string, claude-ide.chat.acp.Written> files that were written after a review, by path
+---@field turn_began? number seconds since the epoch
+---@field signing_in? table what it was last asked to sign in with
+---@field signed_in? table what let it in: kept while the chat lives, for the agent that is started anew
 ---@field unasked? boolean the person has allowed something for ever
----@field row? { block: integer, part: integer, bytes: integer } the text that goes on
 ---@field terminals table<string, claude-ide.chat.acp.Terminal>
 ---@field outputs table<string, string> the end of what released terminals have shown
 ---@field last_terminal integer

@@ -1,0 +1,154 @@
+"""What single agents do in their own way, as the real ones showed it (test_acp_others.py), by the scripted one."""
+
+import functools
+import json
+import os
+import signal
+
+import acp_steps
+import pytest
+from acp_steps import request, say, text, update, wait_idle, wait_text
+from chat_steps import chat, edit_proposal, wait_diff
+
+pytestmark = pytest.mark.dealt
+
+OPTIONS = [
+    {"optionId": "once", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+]
+BEFORE, AFTER = "one\ntwo\nthree\n", "one\nTWO\nthree\n"
+
+
+@pytest.fixture
+def begin(start_nvim, tmp_path):
+    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path, files={"a.txt": BEFORE})
+
+
+def edit(path, status):
+    """A call that tells its diff, and a question about it that does not say it again."""
+    diff = {"type": "diff", "path": str(path), "oldText": BEFORE, "newText": AFTER}
+    asked = {"toolCallId": "c1", "title": "Edit files", "kind": "edit", "locations": [{"path": str(path)}]}
+    return "\n".join(
+        [
+            update("tool_call", toolCallId="c1", title="Editing files", kind="edit", status=status, content=[diff]),
+            request("session/request_permission", toolCall=asked, options=OPTIONS),
+        ]
+    )
+
+
+@pytest.mark.every_nvim
+def test_a_diff_that_was_told_before_the_question_is_reviewed(begin, tmp_path):
+    nvim = begin()
+    say(nvim, edit(tmp_path / "project/a.txt", "in_progress"))
+    wait_diff(nvim)
+    nvim.wait_screen("TWO")
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    wait_text(nvim, '"optionId": "once"')
+    wait_idle(nvim)
+
+
+def test_what_the_person_made_of_an_edit_is_not_called_rejected(begin, tmp_path):
+    nvim = begin()
+    path = tmp_path / "project/a.txt"
+    say(nvim, edit(path, "in_progress"))
+    wait_diff(nvim)
+    edit_proposal(nvim, 1, 2, ["mine"])
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    wait_text(nvim, "· changed by you")
+    assert path.read_text() == "one\nmine\nthree\n"
+    assert '"optionId": "no"' in text(nvim), "the agent is not to write its own"
+    assert "without asking" not in text(nvim)
+
+
+def test_of_an_edit_of_several_files_what_differs_is_shown(begin):
+    nvim = begin()
+    old = "".join(f"line {number}\n" for number in range(100))
+    diffs = [
+        {
+            "type": "diff",
+            "path": f"/p/{name}.txt",
+            "oldText": old,
+            "newText": old.replace("line 50\n", f"other {name}\n"),
+        }
+        for name in ("a", "b")
+    ]
+    asked = {"toolCallId": "c1", "title": "Edit files", "kind": "edit", "content": diffs}
+    say(nvim, request("session/request_permission", toolCall=asked, options=OPTIONS))
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    shown = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
+    for name in ("a", "b"):
+        assert (
+            f"/p/{name}.txt\n@@ -48,7 +48,7 @@\n line 47\n line 48\n line 49\n-line 50\n+other {name}\n line 51"
+            in shown
+        )
+    assert "line 20" not in shown
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_a_refused_edit_that_is_never_mentioned_again_is_no_change(begin, tmp_path, is_written):
+    nvim = begin()
+    path = tmp_path / "project/a.txt"
+    script = edit(path, "pending")
+    if is_written:
+        script += f"\nWRITE {path} {json.dumps(AFTER)}"
+    say(nvim, script)
+    wait_diff(nvim)
+    nvim.lua("assert(require('claude-ide.diff').reject())")
+    wait_text(nvim, "· rejected")
+    wait_idle(nvim)
+    assert ("was changed without asking you" in text(nvim)) is is_written
+
+
+def test_gemini_reads_a_file_before_it_makes_it(begin, tmp_path):
+    missing = request("fs/read_text_file", path=str(tmp_path / "project/new.txt"))
+    for name, answer in (("gemini-cli", {"content": ""}), ("another", -32002)):
+        nvim = begin(setup={"name": name})
+        say(nvim, missing)
+        wait_text(nvim, "ANSWER ")
+        line = next(line for line in text(nvim).splitlines() if line.startswith("ANSWER "))
+        told = json.loads(line.removeprefix("ANSWER "))
+        assert told.get("code", told) == answer
+        nvim.quit()
+
+
+def test_the_prompt_is_called_after_the_agent_and_lists_what_it_can(begin):
+    nvim = begin()
+    nvim.wait_screen("Robot (prompt)")
+    nvim.keys("g?")
+    nvim.wait_screen("interrupt Robot")
+    shown = "\n".join(nvim.screen())
+    assert "go on in the terminal" not in shown and "restore files" not in shown
+
+
+def test_a_key_that_a_method_takes_is_asked_for_once_and_shown_nowhere(start_nvim, tmp_path):
+    method = {"id": "key", "name": "API key", "description": "Use a key", "_meta": {"api-key": {"provider": "robots"}}}
+    nvim = acp_steps.begin(
+        start_nvim, tmp_path, setup={"auth": True, "authMethods": [{"id": "web", "name": "Web"}, method]}
+    )
+    nvim.wait_screen("Type number and <Enter>")
+    nvim.keys("2<CR>")
+    nvim.wait_screen("API key, for Robot alone:")
+    nvim.keys(" sesame<CR>")
+    wait_idle(nvim)
+    os.kill(chat(nvim, "return chat.pid"), signal.SIGKILL)
+    wait_text(nvim, "Robot was ended by signal 9.")
+    say(nvim, "SAY again")
+    wait_text(nvim, "\nagain")
+    wait_idle(nvim)
+    sent = {"methodId": "key", "_meta": {"api-key": "sesame"}}
+    assert acp_steps.read(tmp_path, "authenticate") == [sent, sent]
+    assert text(nvim).count("wants you to sign in") == 1
+    assert "sesame" not in text(nvim) + nvim.log() + "".join(nvim.screen())
+
+
+@pytest.mark.parametrize("keys", ["<CR>", "<C-c>"])
+def test_no_key_is_no_answer(start_nvim, tmp_path, keys):
+    method = {"id": "key", "name": "API key", "_meta": {"api-key": {}}}
+    nvim = acp_steps.begin(start_nvim, tmp_path, setup={"auth": True, "authMethods": [method]})
+    nvim.wait_screen("Type number and <Enter>")
+    nvim.keys("1<CR>")
+    nvim.wait_screen("API key, for Robot alone:")
+    nvim.keys(keys)
+    nvim.wait_screen("Not signed in to Robot.")
+    assert acp_steps.read(tmp_path, "authenticate") == []
+    assert nvim.lua("return vim.v.errmsg") == ""

@@ -1,0 +1,369 @@
+"""An agent of the Agent Client Protocol that does odd things: what it says goes by or is shown, and nothing trips over it."""
+
+import functools
+import json
+import os
+
+import acp_steps
+import main_thread
+import pytest
+from acp_steps import answers, request, say, text, update, wait_idle, wait_text
+from chat_steps import chat, keys_count
+
+pytestmark = pytest.mark.dealt
+
+SUNNY = [{"type": "content", "content": {"type": "text", "text": "sunny"}}]
+
+
+@pytest.fixture
+def begin(start_nvim, tmp_path):
+    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
+
+
+def shown(nvim, *lines):
+    """What is there of a turn behind its prompt."""
+    say(nvim, "\n".join([*lines, "SAY over"]))
+    wait_text(nvim, "\nover")
+    wait_idle(nvim)
+    assert "cannot take in" not in nvim.log()
+    return text(nvim).rpartition("SAY over\n")[2]
+
+
+def tool(id_, title="Look", **fields):
+    return update("tool_call", toolCallId=id_, title=title, kind="fetch", **fields)
+
+
+def more(id_, **fields):
+    return update("tool_call_update", toolCallId=id_, **fields)
+
+
+def chunk(content, **fields):
+    return update("agent_message_chunk", content=content, **fields)
+
+
+def raw_update(**params):
+    return "RAW " + json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params})
+
+
+def asked(nvim, *lines, count=None):
+    """The answers to requests."""
+    before, count = len(answers(nvim)), count or len(lines)
+    say(nvim, "\n".join(lines))
+    nvim.wait(lambda: len(answers(nvim)) >= before + count, what="the answers")
+    return answers(nvim)[before:]
+
+
+def test_what_comes_late_of_a_call_takes_nothing_back(begin):
+    nvim = begin()
+    late = [more("a", status="completed"), more("a", _meta={"x": 1}), more("a", title="Other")]
+    said = shown(nvim, tool("a"), more("a", status="completed", content=SUNNY), *late)
+    assert "Fetch Look · ok" in said and "sunny" in said and "Other" not in said
+    say(nvim, "SAY another turn")
+    wait_text(nvim, "\nanother turn")
+    wait_idle(nvim)
+    assert text(nvim).count("sunny") == said.count("sunny") + 1, "the prompt and the result"
+
+
+def test_what_comes_after_the_end_of_a_turn_is_shown(begin):
+    nvim = begin()
+    said = shown(
+        nvim, tool("a"), "END", "SAY late words", more("a", status="completed", content=SUNNY), tool("b", "Late")
+    )
+    assert "late words" in said and "Late" in said and "sunny" in said
+    assert "running" not in shown(nvim), "the next turn's end ends what began between"
+    assert chat(nvim, "return chat.state") == "idle"
+
+
+def test_what_is_not_known_is_passed_over(begin):
+    nvim = begin()
+    said = shown(
+        nvim,
+        more("never", status="completed", content=SUNNY),
+        more("nor this"),
+        chunk({"type": "hologram", "x": 1}),
+        chunk({"type": "image", "data": "AAAA", "mimeType": "image/png"}),
+        tool("a", content=[{"type": "hologram"}, *SUNNY], status="weird"),
+        raw_update(sessionId="another", update={"sessionUpdate": "agent_message_chunk", "content": "FOREIGN"}),
+        raw_update(
+            sessionId="another",
+            update={"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "FOREIGN"}},
+        ),
+        raw_update(),
+        raw_update(sessionId=None, update=None),
+        'RAW {"jsonrpc":"2.0","method":"session/update"}',
+    )
+    assert "[image image/png]" in said and said.count("sunny") == 1 and "FOREIGN" not in said
+
+
+def test_fields_that_are_null_or_empty(begin):
+    nvim = begin()
+    nulls = {"title": None, "kind": None, "content": None, "locations": None, "rawInput": None, "status": None}
+    said = shown(
+        nvim,
+        update("tool_call", toolCallId="a", **nulls),
+        more("a", **nulls),
+        more("b", **nulls),
+        chunk(None),
+        chunk({"type": "text", "text": None}),
+        chunk({"type": "text", "text": ""}),
+        chunk({"type": "text", "text": "some words\n"}, messageId=None),
+        *(update(kind) for kind in ("plan", "current_mode_update", "config_option_update", "usage_update")),
+        update("plan", entries=None),
+        update("plan", entries=[]),
+        update("current_mode_update", currentModeId=None),
+        update("config_option_update", configOptions=None),
+        update("usage_update", used=None, size=None, cost=None),
+        update("available_commands_update", availableCommands=[None, {"name": None}, "web"]),
+        update("session_info_update", title=None),
+        tool("", "", status="completed"),
+        tool("c", "", rawInput={"command": ""}, content=[{"type": "content", "content": {"type": "text", "text": ""}}]),
+    )
+    assert "some words" in said
+    assert nvim.lua("return vim.fn.getcompletion('Claude chat ', 'cmdline')") is not None
+
+
+def test_half_a_character(begin):
+    nvim = begin()
+    said = shown(
+        nvim, chunk({"type": "text", "text": "half \ud83d here\n"}), tool("a", "half \ude00 title", status="completed")
+    )
+    assert "half � here" in said and "half � title" in said
+    given = asked(nvim, request("fs/read_text_file", path="/nowhere/\ud83d"))
+    assert given[0]["code"] == -32002
+
+
+def test_ids_that_are_there_already(begin):
+    nvim = begin()
+    said = shown(nvim, tool("a", "first"), tool("a", "second"), more("a", status="completed", content=SUNNY))
+    assert "first" not in said and "Fetch second · ok" in said and said.count("sunny") == 1
+    twice = json.dumps(
+        {"jsonrpc": "2.0", "id": "x", "method": "terminal/output", "params": {"sessionId": "one", "terminalId": "no"}}
+    )
+    assert "over" in shown(nvim, f"RAW {twice}", f"RAW {twice}")
+
+
+@pytest.mark.every_nvim
+def test_modes_and_options_of_any_form(begin):
+    setup = {
+        "modes": {
+            "currentModeId": "ask",
+            "availableModes": [{"id": "ask"}, None, "x", {"name": "none"}, {"id": "code"}],
+        },
+        "configOptions": [{"id": "s", "name": "Slide", "type": "slider", "currentValue": {"a": 1}, "min": 0}, 7, None],
+    }
+    nvim = begin(setup=setup)
+    shown(nvim, update("current_mode_update", currentModeId="gone"))
+    assert chat(nvim, "return chat.mode") == "gone"
+    nvim.lua(
+        """
+        vim.ui.select = function(items, options, done)
+          asked = vim.tbl_map(options.format_item, items)
+          done(asked_for and items[1], asked_for)
+        end
+        options = require("claude-ide.chat.acp.options")
+        """
+    )
+    chat(nvim, "options.next_mode(chat)")
+    nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="a mode that there is")
+    chat(nvim, "options.choose(chat)")
+    assert nvim.lua("return asked") is None, "what cannot be chosen is not offered"
+    values = [{"value": "v"}, None, "text", {"name": "group", "options": [{"value": "w", "name": "W"}, 1]}]
+    odd = [
+        {"id": "x", "type": "slider"},
+        "no table",
+        7,
+        {"name": "no id"},
+        {"id": "n", "name": None, "type": "select", "options": None},
+        {"id": "y", "category": "model", "type": "select", "currentValue": {"v": 1}, "options": values},
+    ]
+    shown(nvim, update("config_option_update", configOptions=odd))
+    chat(nvim, "options.choose(chat)")
+    assert nvim.lua("return asked") == ["  v", "  W"]
+    for none in ([], "text", {"a": 1}):
+        shown(nvim, update("config_option_update", configOptions=none))
+        chat(nvim, "options.choose(chat)")
+
+
+def permission(options, **call):
+    return request(
+        "session/request_permission", toolCall={"toolCallId": "p", "title": "Do it", **call}, options=options
+    )
+
+
+def decide(nvim, words, key):
+    """Answers a permission by a key."""
+    before = len(answers(nvim))
+    say(nvim, words)
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    keys_count(nvim)
+    nvim.keys(key)
+    nvim.wait(lambda: len(answers(nvim)) > before, what="the answer")
+    wait_idle(nvim)
+    return answers(nvim)[-1]["outcome"]
+
+
+def test_permissions_with_odd_answers(begin):
+    nvim = begin()
+    allow, reject = ({"optionId": "x", "name": name, "kind": f"{name}_once"} for name in ("allow", "reject"))
+    assert decide(nvim, permission([]), "n") == {"outcome": "cancelled"}, "there is always a way to refuse"
+    assert decide(nvim, permission([allow]), "n") == {"outcome": "cancelled"}
+    assert decide(nvim, permission([allow, reject]), "n") == {"outcome": "cancelled"}, "it could be taken for a yes"
+    assert decide(nvim, permission([allow, reject]), "y") == {"outcome": "selected", "optionId": "x"}
+    assert decide(nvim, permission([reject]), "n") == {"outcome": "selected", "optionId": "x"}
+    many = [{"optionId": f"o{number}", "name": f"N\n{number}", "kind": "allow_once"} for number in range(30)]
+    assert decide(nvim, permission(many), "9") == {"outcome": "selected", "optionId": "o8"}
+    nulls = {"rawInput": "rm", "content": [{"type": "hologram"}], "locations": None, "kind": None}
+    assert decide(nvim, permission([allow], **nulls), "y") == {"outcome": "selected", "optionId": "x"}
+    assert asked(nvim, permission([{"optionId": "x", "name": "A", "kind": "perhaps"}]))[0]["code"] == -32602
+
+
+def test_an_edit_that_cannot_be_allowed_is_not_written(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\n"})
+    path = tmp_path / "project/a.txt"
+    diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "two\n"}
+    say(nvim, permission([], kind="edit", content=[diff]))
+    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "cancelled"}}], what="the answer")
+    nvim.wait("vim.fn.execute('messages'):find('Robot offers no way to allow it') ~= nil", what="the notice")
+    assert path.read_text() == "one\n"
+
+
+@pytest.mark.slow
+def test_terminals_ended_and_released_in_any_order(begin, tmp_path):
+    nvim = begin()
+    of = {"terminalId": "term-1"}
+    given = asked(
+        nvim,
+        request("terminal/create", command="sleep", args=["100"]),
+        request("terminal/kill", **of),
+        request("terminal/wait_for_exit", **of),
+        request("terminal/kill", **of),
+        request("terminal/release", **of),
+        *(request(f"terminal/{name}", **of) for name in ("release", "wait_for_exit", "output", "kill")),
+    )
+    assert given[1] == {} and given[2]["signal"] == "SIGTERM" and given[3:5] == [{}, {}]
+    assert [one["code"] for one in given[5:]] == [-32002] * 4
+    # One that is waited for when it is released.
+    lines = [
+        request("terminal/create", command="sleep", args=["100"]),
+        "SEND terminal/wait_for_exit " + json.dumps({"terminalId": "term-2"}),
+        request("terminal/release", terminalId="term-2"),
+        request("terminal/create", command="true", env=[{"name": "", "value": "x"}, {"name": "A=B", "value": "y"}]),
+        request("terminal/create", command="", args=None),
+        request("terminal/create", command="true", cwd="/nowhere"),
+        request("terminal/create", command="printf 'a\\nb'", outputByteLimit=0),
+    ]
+    given = asked(nvim, *lines, count=6)
+    assert given[1] == {} and given[4]["code"] == -32602 and given[5]["terminalId"]
+
+    def ended():
+        return [message for message in acp_steps.read(tmp_path) if (message.get("result") or {}).get("signal")]
+
+    nvim.wait(lambda: len(ended()) == 2, what="who waits for one that is released to be told")
+    wait_idle(nvim)
+
+
+@pytest.mark.slow
+def test_files_of_any_kind_are_read_or_refused(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\ntwo\nthree", "folder/b.txt": "b\n"})
+    project = tmp_path / "project"
+    os.mkfifo(project / "fifo")
+
+    def read(path=str(project / "a.txt"), **params):
+        return request("fs/read_text_file", path=path, **params)
+
+    parts = [{"line": 0}, {"line": 0, "limit": 1}, {"limit": 0}, {"line": 3}, {"line": 4}, {"line": 99, "limit": 9}]
+    most = 2**32 - 1
+    given = asked(nvim, *(read(**part) for part in parts), read(line=most, limit=most), read(line=2, limit=most))
+    whole = "one\ntwo\nthree"
+    assert [one["content"] for one in given] == [whole, "one\n", "", "three", "", "", "", "two\nthree"]
+    given = asked(nvim, *(read(**part) for part in ({"line": -1}, {"line": 1.5}, {"path": ""}, {"path": None})))
+    assert [one["code"] for one in given] == [-32602] * 4
+    given = asked(
+        nvim, *(read(str(path)) for path in (project / "folder", project / "fifo", "/dev/zero", project / "no"))
+    )
+    assert [one["message"].rpartition(" ")[2] for one in given[:3]] == ["directory", "fifo", "char"]
+    given += asked(nvim, *(read(str(path), limit=1) for path in (project / "folder", project / "fifo", project / "no")))
+    assert [one["code"] for one in given] == [-32603] * 3 + [-32002] + [-32603] * 2 + [-32002]
+
+
+@pytest.mark.slow
+def test_a_file_of_200_mb_is_read_in_part_and_holds_nobody_up(begin, tmp_path):
+    nvim = begin(files={})
+    path = tmp_path / "project/large.txt"
+    with path.open("wb") as file:
+        for number in range(200):
+            file.write(b"".join(b"%099d\n" % (number * 10_000 + line) for line in range(10_000)))
+    main_thread.watch(nvim)
+    read = {"path": str(path)}
+    given = asked(
+        nvim,
+        request("fs/read_text_file", **read),
+        request("fs/read_text_file", **read, line=1_900_001, limit=2),
+        request("fs/read_text_file", **read, line=1_999_999),
+        request("fs/read_text_file", **read, line=3_000_000),
+        request("fs/read_text_file", **read, limit=4_000_000),
+    )
+    longest = main_thread.longest(nvim)
+    assert "too large" in given[0]["message"] and "too large" in given[4]["message"]
+    assert given[1]["content"] == f"{1_900_000:099}\n{1_900_001:099}\n"
+    assert given[2]["content"] == f"{1_999_998:099}\n{1_999_999:099}\n" and given[3]["content"] == ""
+    assert longest < 60, "it was 150 for a part, and more than a second for all of it"
+
+
+@pytest.mark.slow
+def test_what_cannot_be_written_is_said(begin, tmp_path):
+    nvim = begin(files={"folder/b.txt": "b\n"})
+    project = tmp_path / "project"
+    os.mkfifo(project / "fifo")
+
+    def write(path):
+        return request("fs/write_text_file", path=str(path), content="new\n")
+
+    given = asked(nvim, write(project / "folder"), write(project / "fifo"))
+    assert all("cannot be shown, so it was not written" in one["message"] for one in given)
+    for path in ("/proc/version", project / "folder/b.txt/c.txt"):
+        say(nvim, write(path))
+        nvim.wait(
+            "require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff"
+        )
+        before = len(answers(nvim))
+        nvim.lua("assert(require('claude-ide.diff').accept())")
+        nvim.wait(lambda before=before: len(answers(nvim)) > before, what="the answer")
+        assert "could not be written" in answers(nvim)[-1]["message"]
+        wait_idle(nvim)
+
+
+def test_what_is_not_saved_is_what_an_edit_is_shown_against(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\n"})
+    path = tmp_path / "project/a.txt"
+    nvim.lua("vim.cmd.split('a.txt') vim.api.nvim_buf_set_lines(0, 1, 1, false, { 'typed' })")
+    say(nvim, request("fs/write_text_file", path=str(path), content="ONE\ntyped\n"))
+    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
+    assert path.read_text() == "one\n"
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
+    lines = "vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, false)"
+    nvim.wait(lambda: nvim.lua(f"return {lines}") == ["ONE", "typed"], what="the buffer to hold it")
+    assert path.read_text() == "ONE\ntyped\n"
+
+
+@pytest.mark.slow
+def test_what_5000_calls_of_a_turn_cost_grows_with_their_number_alone(begin):
+    nvim = begin()
+    took = {}
+    for count in (1250, 5000):
+        main_thread.watch(nvim)
+        before = chat(nvim, "return #chat.store.messages")
+        say(nvim, f"CALLS {count}")
+        nvim.wait(
+            lambda before=before, count=count: chat(nvim, "return #chat.store.messages") > before + count,
+            what="all of them",
+            timeout=60,
+        )
+        wait_idle(nvim)
+        took[count] = nvim.lua("return main_thread_ms() - began")
+        assert main_thread.longest(nvim) < 60
+    assert took[5000] < 8 * took[1250] and took[5000] < 5000, f"{took}: it was 4 ms each"
+    wait_text(nvim, "Call 4999")

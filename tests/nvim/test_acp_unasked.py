@@ -1,0 +1,161 @@
+"""What an agent of the Agent Client Protocol writes by itself is told and can be undone, however little it says of it."""
+
+import functools
+import json
+
+import acp_steps
+import pytest
+from acp_steps import say, text, update, wait_idle, wait_text
+from chat_steps import keys_count
+
+pytestmark = pytest.mark.dealt
+
+TOLD = "was changed without asking you"
+
+
+@pytest.fixture
+def begin(start_nvim, tmp_path):
+    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
+
+
+def write(path, contents):
+    return f"WRITE {path} {json.dumps(contents)}"
+
+
+def call(id_, kind, places=(), diffs=(), status="completed", does=()):
+    """A call that is told, what it does, and its end."""
+    locations = [{"path": str(path)} for path in places]
+    content = [
+        {"type": "diff", "path": str(path), "oldText": "one\n", "newText": new} for path, new in dict(diffs).items()
+    ]
+    begun = update("tool_call", toolCallId=id_, title="", kind=kind, status="in_progress", locations=locations)
+    ended = update("tool_call_update", toolCallId=id_, status=status, **({"content": content} if content else {}))
+    return "\n".join([begun, 'REQUEST fs/read_text_file {"path": "/nowhere"}', *does, ended])
+
+
+def does(nvim, *lines):
+    say(nvim, "\n".join([*lines, "SAY over"]))
+    wait_text(nvim, "\nover")
+    wait_idle(nvim)
+    return [line.strip().split(" was ")[0] for line in text(nvim).splitlines() if TOLD in line and "/" in line]
+
+
+def changes(nvim):
+    nvim.wait("#require('claude-ide.journal').changes('all') > 0", what="the journal")
+    return nvim.lua(
+        "return vim.tbl_map(function(change) return vim.fs.basename(change.path) end, require('claude-ide.journal').changes('all'))"
+    )
+
+
+@pytest.mark.every_nvim
+def test_an_edit_that_names_its_file_alone_is_told_and_undone(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\n"})
+    path = tmp_path / "project/a.txt"
+    assert does(nvim, call("c1", "edit", [path], does=[write(path, "two\n")])) == [str(path)]
+    assert changes(nvim) == ["a.txt"]
+    nvim.lua("require('claude-ide.journal').undo_turn()")
+    assert path.read_text() == "one\n"
+
+
+def test_all_files_of_a_call_are_told(begin, tmp_path):
+    project = tmp_path / "project"
+    nvim = begin(files={f"{name}.txt": "one\n" for name in "abcd"})
+    a, b, c, d = (project / f"{name}.txt" for name in "abcd")
+    writes = [write(path, "two\n") for path in (a, b, c, d)]
+    assert does(nvim, call("c1", "edit", [c, d, c], {a: "two\n", b: "two\n"}, does=writes)) == [
+        str(path) for path in (a, b, c, d)
+    ]
+    # What a call names before it writes is kept; the rest only a git repository has.
+    nvim.wait(lambda: sorted(changes(nvim)) == ["c.txt", "d.txt"], what="the journal")
+
+
+def test_a_file_that_is_only_looked_at_or_left_as_it_was_is_not_told(begin, tmp_path):
+    path = tmp_path / "project/a.txt"
+    nvim = begin(files={"a.txt": "one\n", "folder/b.txt": "two\n"})
+    nvim.lua("vim.wait(50)")  # the file is older than the turn
+    assert does(nvim, call("c1", "edit", [path, path.parent / "folder"]), call("c2", "read", [path])) == []
+
+
+def test_what_is_deleted_or_moved_is_told(begin, tmp_path):
+    project = tmp_path / "project"
+    nvim = begin(files={"a.txt": "one\n", "b.txt": "one\n"})
+    a, b = project / "a.txt", project / "b.txt"
+    calls = [
+        call("c1", "delete", [a], does=[write(a, None)]),
+        call("c2", "move", [b, project / "c.txt"], does=[write(b, None), write(project / "c.txt", "one\n")]),
+        call("c3", "delete", [project / "never.txt"], status="failed"),
+    ]
+    assert does(nvim, *calls) == [str(a), str(b), str(project / "c.txt")]
+
+
+@pytest.mark.parametrize("has_diff", [False, True])
+def test_a_failed_call_that_wrote_all_the_same_is_told(begin, tmp_path, has_diff):
+    path = tmp_path / "project/a.txt"
+    nvim = begin(files={"a.txt": "one\n"})
+    diffs = {path: "two\n"} if has_diff else {}
+    assert does(nvim, call("c1", "edit", [path], diffs, status="failed", does=[write(path, "half")])) == [str(path)]
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_what_was_reviewed_is_not_told_and_excuses_nothing_else(begin, tmp_path, is_told):
+    """The call that brings a reviewed edit about may say little of it; what is written after it was not reviewed."""
+    path = tmp_path / "project/a.txt"
+    nvim = begin(files={"a.txt": "one\n"})
+    asked = "REQUEST fs/write_text_file " + json.dumps({"path": str(path), "content": "two\n"})
+    lines = [call("c1", "edit", [path], does=[asked])]
+    if is_told:
+        lines = [asked, call("c2", "edit", [], {path: "three\n"}, does=[write(path, "three\n")])]
+    say(nvim, "\n".join([*lines, "SAY over"]))
+    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    wait_text(nvim, "\nover")
+    wait_idle(nvim)
+    assert (f"{path} {TOLD}" in text(nvim)) is is_told
+
+
+@pytest.mark.parametrize("option", ["once", "ever"])
+def test_what_was_allowed_is_not_told(begin, tmp_path, option):
+    path = tmp_path / "project/a.txt"
+    nvim = begin(files={"a.txt": "one\n"})
+    kinds = {"once": "allow_once", "ever": "allow_always"}
+    options = [{"optionId": option, "name": "Allow", "kind": kinds[option]}]
+    params = {"toolCall": {"toolCallId": "c1", "title": "Edit", "kind": "edit"}, "options": options}
+    say(nvim, "REQUEST session/request_permission " + json.dumps(params))
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    keys_count(nvim)
+    nvim.keys("1")
+    wait_idle(nvim)
+    told = does(nvim, call("c1" if option == "once" else "c2", "edit", [path], does=[write(path, "two\n")]))
+    assert told == []
+
+
+def test_what_a_session_did_before_is_not_told_again(begin, tmp_path):
+    path = tmp_path / "project/a.txt"
+    diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "two\n"}
+    said = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "old",
+        "title": "Edit",
+        "kind": "edit",
+        "status": "completed",
+        "content": [diff],
+        "locations": [{"path": str(path)}],
+    }
+    setup = {
+        "capabilities": {"loadSession": True, "sessionCapabilities": {"list": {}}},
+        "sessions": [{"sessionId": "old", "cwd": "/", "title": "An old one"}],
+        "history": [said],
+    }
+    nvim = begin(setup={**setup, "capabilities": {}}, files={"a.txt": "two\n"})
+    nvim.lua("require('claude-ide.chat').close(require('claude-ide.chat').current())")
+    nvim.lua(
+        """
+        vim.ui.select = function(items, _, done) done(items[#items], #items) end
+        require("claude-ide.config").get().agents.scripted.env.ACP_AGENT = ...
+        vim.cmd("Claude chat --agent scripted --resume")
+        """,
+        json.dumps(setup),
+    )
+    wait_text(nvim, "Edit ")
+    wait_idle(nvim)
+    assert does(nvim) == []
