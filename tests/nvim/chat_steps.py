@@ -1,17 +1,22 @@
-"""A chat in Neovim with the real CLI, headless, against the scripted model."""
+"""A chat in Neovim against the scripted model: with the real CLI, headless, or a stand-in for it."""
 
 import json
 
-from harness import cli
+from harness import cli, headless_cli
 
 
-def start(start_nvim, mock_api, tmp_path, *, files=None, args=(), opts=None, env=None, **more):
-    """A Neovim whose CLI is the real one, offline."""
+def start(start_nvim, api, tmp_path, *, files=None, args=(), opts=None, env=None, executable=None, **more):
+    """A Neovim whose CLI is the real one, offline; or another `executable`."""
     home, project = tmp_path / "home", tmp_path / "project"
     cli.prepare_home(home, project)
-    environment = {**cli.environment(home, mock_api), **(env or {})}
+    environment = {**cli.environment(home, api, executable), **(env or {})}
     environment.pop("TERM")
     return start_nvim(args=args, files=files, opts=opts or {}, env=environment, **more)
+
+
+def start_with_stand_in(start_nvim, model, tmp_path, **more):
+    """A Neovim whose CLI is a stand-in (harness/headless_cli.py)."""
+    return start(start_nvim, model, tmp_path, executable=headless_cli.install(tmp_path), **more)
 
 
 def text(nvim):
@@ -40,6 +45,40 @@ def wait_text(nvim, words):
 
 def wait_idle(nvim):
     nvim.wait("require('claude-ide.chat').current().state == 'idle'", what="the turn to be over")
+
+
+def keys_count(nvim):
+    """What has come has been there for long, and nobody goes on typing: the next key is meant for it."""
+    nvim.lua("local came = require('claude-ide.ui.came') came.GRACE_MS, came.GAP_MS = 0, 0")
+
+
+def wait_asked(nvim, words):
+    """A question of the agent is there, and takes a key."""
+    nvim.wait_screen(words)
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    keys_count(nvim)
+
+
+def wait_diff(nvim):
+    """A diff is on the screen, and can have been seen."""
+    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
+
+
+def edit_proposal(nvim, first, last, lines):
+    """The person makes something else of lines of the proposal, counted from 0."""
+    nvim.lua(
+        """
+        local first, last, lines = ...
+        for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+          if (vim.b[buf].claude_ide or {}).kind == "proposal" then
+            vim.api.nvim_buf_set_lines(buf, first, last, false, lines)
+          end
+        end
+        """,
+        first,
+        last,
+        lines,
+    )
 
 
 def say(nvim, words):

@@ -1,66 +1,87 @@
-"""What an agent asks in a chat: edits, tools, questions, plans; with the real CLI against the scripted model."""
+"""What an agent asks in a chat: edits, tools, questions, plans; with the real CLI against the scripted model.
+
+One session asks it all, for to start a CLI takes longer than any of it: each step is a function, named after what it holds.
+"""
 
 import pytest
-from chat_steps import call, chat, say, text, wait_idle, wait_text
+from chat_steps import call, chat, keys_count, say, text, wait_asked, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
 
-def wait_asked(nvim, words):
-    """A question is on the screen, and its keys count."""
-    nvim.wait_screen(words)
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
-    nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 0")  # the window has come: keys count
+def all_is_over(nvim):
+    wait_idle(nvim)
+    assert nvim.lua("return #require('claude-ide.decisions').pending()") == 0
 
 
-def test_a_key_that_was_on_its_way_decides_nothing(begin_chat):
-    nvim = begin_chat()
-    nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 1e9")
-    say(nvim, call("Bash", command="echo made > made.txt", description="Makes a file"))
-    nvim.wait_screen("echo made > made.txt")
+def a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api):
+    plan = nvim.home / ".claude/plans"
+    say(nvim, "SAY where")
+    wait_text(nvim, "\nwhere")
+    wait_idle(nvim)
+    told = str(mock_api.conversation()) + str(mock_api.requests[-1].get("system", ""))
+    path = next(part for part in told.replace("\\n", " ").split() if part.startswith(str(plan)) and ".md" in part)
+    path = path[: path.index(".md") + 3]
+    say(
+        nvim,
+        f"{call('Write', file_path=path, content='# Plan' + chr(10) + 'do it')} THEN {call('ExitPlanMode')} THEN SAY going",
+    )
+    nvim.wait("vim.fn.bufname() == 'Claude (plan)'", what="the plan")
+    assert nvim.lines() == ["# Plan", "do it"]
+    keys_count(nvim)
+    nvim.keys("Godo it well<Esc><CR>")
+    wait_text(nvim, "\ngoing")
+    assert mock_api.seen("do it well")
+    assert chat(nvim, "return chat.mode") == "default"
+
+
+def a_key_that_was_on_its_way_decides_nothing(nvim):
+    nvim.lua("require('claude-ide.ui.came').GRACE_MS = 1e9")
+    say(nvim, call("Bash", command="echo made > way.txt", description="Makes a file"))
+    nvim.wait_screen("echo made > way.txt")
     nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
     nvim.keys("y")
     nvim.keys(":let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1", what="the keys to be read")
     assert nvim.lua("return require('claude-ide.decisions').count('permission')") == 1
-    wait_asked(nvim, "echo made > made.txt")
+    wait_asked(nvim, "echo made > way.txt")
     nvim.keys("y")
-    wait_idle(nvim)
-    assert nvim.lua("return vim.fn.filereadable('made.txt')") == 1
+    all_is_over(nvim)
+    assert nvim.lua("return vim.fn.filereadable('way.txt')") == 1
 
 
-def test_a_command_is_allowed_once(begin_chat):
-    nvim = begin_chat(call("Bash", command="echo made > made.txt", description="Makes a file"))
-    wait_asked(nvim, "echo made > made.txt")
-    nvim.wait_screen("Makes a file")
+def a_command_is_allowed_once(nvim):
+    say(nvim, call("Bash", command="echo made > once.txt", description="Makes a file once"))
+    wait_asked(nvim, "echo made > once.txt")
+    nvim.wait_screen("Makes a file once")
     nvim.keys("y")
-    wait_idle(nvim)
-    assert (nvim.project / "made.txt").read_text() == "made\n"
-    assert nvim.lua("return #require('claude-ide.decisions').pending()") == 0
+    all_is_over(nvim)
+    assert (nvim.project / "once.txt").read_text() == "made\n"
 
 
-def test_a_command_is_denied_with_a_word_that_the_model_hears(begin_chat, mock_api):
-    nvim = begin_chat(f"{call('Bash', command='touch made.txt')} THEN SAY understood")
-    wait_asked(nvim, "touch made.txt")
+def a_command_is_denied_with_a_word_that_the_model_hears(nvim, mock_api):
+    say(nvim, f"{call('Bash', command='touch word.txt')} THEN SAY understood")
+    wait_asked(nvim, "touch word.txt")
     nvim.keys("rnot in this folder<CR>")
     wait_text(nvim, "\nunderstood")
     assert mock_api.seen("not in this folder")
-    assert not (nvim.project / "made.txt").exists()
+    assert not (nvim.project / "word.txt").exists()
+    all_is_over(nvim)
 
 
-def test_a_plain_no_ends_the_turn(begin_chat, mock_api):
-    nvim = begin_chat(f"{call('Bash', command='touch made.txt')} THEN SAY more")
-    wait_asked(nvim, "touch made.txt")
-    turns = mock_api.turns()
+def a_plain_no_ends_the_turn(nvim, mock_api):
+    say(nvim, f"{call('Bash', command='touch no.txt')} THEN SAY more")
+    wait_asked(nvim, "touch no.txt")
+    turns, rejected = mock_api.turns(), text(nvim).count("rejected")
     nvim.keys("n")
-    wait_idle(nvim)
+    all_is_over(nvim)
     assert mock_api.turns() == turns
-    assert not (nvim.project / "made.txt").exists()
-    assert "rejected" in text(nvim)
+    assert not (nvim.project / "no.txt").exists()
+    assert text(nvim).count("rejected") > rejected
 
 
-def test_always_keeps_the_rule_where_it_says(begin_chat):
-    nvim = begin_chat(call("Bash", command="curl -s http://127.0.0.1:9/one"))
+def always_keeps_the_rule_where_it_says(nvim):
+    say(nvim, call("Bash", command="curl -s http://127.0.0.1:9/one"))
     wait_asked(nvim, "curl -s")
     nvim.lua("""
       vim.ui.select = function(items, options, done)
@@ -69,13 +90,13 @@ def test_always_keeps_the_rule_where_it_says(begin_chat):
       end
     """)
     nvim.keys("a")
-    wait_idle(nvim)
+    all_is_over(nvim)
     asked = nvim.lua("return asked")
     assert "Bash(" in asked[0] and ".claude/settings.local.json" in asked[0], asked
     assert "curl" in (nvim.project / ".claude/settings.local.json").read_text()
 
 
-def test_a_question_with_choices_several_and_own_words(begin_chat, mock_api):
+def a_question_with_choices_several_and_own_words(nvim, mock_api):
     questions = [
         {
             "question": "Which colour?",
@@ -90,7 +111,7 @@ def test_a_question_with_choices_several_and_own_words(begin_chat, mock_api):
             "options": [{"label": "Small", "description": "s"}, {"label": "Large", "description": "l"}],
         },
     ]
-    nvim = begin_chat(f"{call('AskUserQuestion', questions=questions)} THEN SAY thanks")
+    say(nvim, f"{call('AskUserQuestion', questions=questions)} THEN SAY thanks")
     wait_asked(nvim, "Which colour?")
     nvim.keys("2")
     nvim.wait_screen("Which sizes?")
@@ -99,34 +120,31 @@ def test_a_question_with_choices_several_and_own_words(begin_chat, mock_api):
     nvim.keys("<CR>")
     wait_text(nvim, "\nthanks")
     assert mock_api.seen("Blue") and mock_api.seen("Small, Large, Huge")
+    all_is_over(nvim)
 
 
-def test_a_plan_that_was_changed_is_the_one_that_is_carried_out(begin_chat, mock_api):
-    nvim = begin_chat(opts={"terminal": {"command": ["claude", "--permission-mode", "plan"]}})
-    wait_idle(nvim)
-    plan = nvim.home / ".claude/plans"
-    say(nvim, "SAY where")
-    wait_text(nvim, "\nwhere")
-    wait_idle(nvim)
-    told = str(mock_api.conversation()) + str(mock_api.requests[-1].get("system", ""))
-    path = next(part for part in told.replace("\\n", " ").split() if part.startswith(str(plan)) and ".md" in part)
-    path = path[: path.index(".md") + 3]
-    say(
-        nvim,
-        f"{call('Write', file_path=path, content='# Plan' + chr(10) + 'do it')} THEN {call('ExitPlanMode')} THEN SAY going",
-    )
-    nvim.wait("vim.fn.bufname() == 'Claude (plan)'", what="the plan")
-    assert nvim.lines() == ["# Plan", "do it"]
-    nvim.keys("Godo it well<Esc><CR>")
-    wait_text(nvim, "\ngoing")
-    assert mock_api.seen("do it well")
-    assert chat(nvim, "return chat.mode") == "default"
-
-
-def test_a_question_that_is_taken_back_leaves_the_screen(begin_chat):
-    nvim = begin_chat(call("Bash", command="touch made.txt"))
-    wait_asked(nvim, "touch made.txt")
+def a_question_that_is_taken_back_leaves_the_screen_and_the_next_turn_works(nvim):
+    say(nvim, call("Bash", command="touch back.txt"))
+    wait_asked(nvim, "touch back.txt")
     chat(nvim, "chat:interrupt()")
     wait_idle(nvim)
     nvim.wait("#require('claude-ide.decisions').pending() == 0")
     nvim.wait(lambda: "wants to use" not in "\n".join(nvim.screen()), what="the question to go")
+    say(nvim, "SAY onwards")
+    wait_text(nvim, "\nonwards")
+    wait_idle(nvim)
+    assert not (nvim.project / "back.txt").exists()
+
+
+def test_what_an_agent_asks_is_answered_in_every_way(begin_chat, mock_api):
+    nvim = begin_chat(opts={"terminal": {"command": ["claude", "--permission-mode", "plan"]}})
+    wait_idle(nvim)
+    a_plan_that_was_changed_is_the_one_that_is_carried_out(nvim, mock_api)
+    wait_idle(nvim)
+    a_key_that_was_on_its_way_decides_nothing(nvim)
+    a_command_is_allowed_once(nvim)
+    a_command_is_denied_with_a_word_that_the_model_hears(nvim, mock_api)
+    a_plain_no_ends_the_turn(nvim, mock_api)
+    a_question_that_is_taken_back_leaves_the_screen_and_the_next_turn_works(nvim)
+    a_question_with_choices_several_and_own_words(nvim, mock_api)
+    always_keeps_the_rule_where_it_says(nvim)

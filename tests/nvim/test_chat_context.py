@@ -1,11 +1,14 @@
-"""What a prompt names of the editor: `#…`, a range, pictures, the prompt library; with the real CLI."""
+"""What a prompt names of the editor: `#…`, a range, pictures, the prompt library.
+
+What is said to the model, with the real CLI; what is for Neovim alone, with a stand-in for it.
+"""
 
 import base64
 import os
 import subprocess
 
 import pytest
-from chat_steps import begin, chat, say, start, text, wait_idle, wait_text
+from chat_steps import begin, chat, say, start, start_with_stand_in, text, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -35,23 +38,30 @@ def git(project, *args):
     subprocess.run(command, cwd=project, check=True, capture_output=True)
 
 
-@pytest.mark.every_nvim
-def test_a_range_goes_along_and_is_seen_in_the_prompt(start_nvim, mock_api, tmp_path):
-    nvim = start(start_nvim, mock_api, tmp_path, files={"a b.txt": "one\ntwo\nthree\nfour\n"}, args=["a b.txt"])
+RANGE = {"a b.txt": "one\ntwo\nthree\nfour\n"}
+
+
+def a_range_goes_along_and_is_seen_in_the_prompt(nvim, api):
     nvim.keys("ggjAmine<Esc>Vj:Claude chat SAY look<CR>")
     wait_text(nvim, "\nlook")
     assert "SAY look #lines:a\\ b.txt:2-3" in text(nvim)
-    assert mock_api.seen("2\\ttwomine\\n3\\tthree\\n") and not mock_api.seen("four")
+    assert api.seen("2\\ttwomine\\n3\\tthree\\n") and not api.seen("four")
     wait_idle(nvim)
     nvim.keys("<C-w>t:1Claude chat<CR>")
     nvim.wait("vim.api.nvim_get_current_line() == '#lines:a\\\\ b.txt:1-1'", what="the range at the prompt")
 
 
-def test_a_range_of_what_is_withheld_stays_here(start_nvim, mock_api, tmp_path):
-    nvim = start(start_nvim, mock_api, tmp_path, files={".env": "SECRET=1\n"}, args=[".env"])
+@pytest.mark.every_nvim
+def test_a_range_goes_along_and_is_seen_in_the_prompt(start_nvim, model, tmp_path):
+    nvim = start_with_stand_in(start_nvim, model, tmp_path, files=RANGE, args=["a b.txt"])
+    a_range_goes_along_and_is_seen_in_the_prompt(nvim, model)
+
+
+def test_a_range_of_what_is_withheld_stays_here(start_nvim, model, tmp_path):
+    nvim = start_with_stand_in(start_nvim, model, tmp_path, files={".env": "SECRET=1\n"}, args=[".env"])
     nvim.cmd("%Claude chat hello")
     nvim.wait_screen(".env is withheld")
-    assert nvim.lua("return require('claude-ide.chat').current() == nil") and not mock_api.requests
+    assert nvim.lua("return require('claude-ide.chat').current() == nil") and not model.requests
 
 
 def test_what_the_editor_shows_can_be_named(start_nvim):
@@ -135,17 +145,20 @@ def test_the_last_lines_of_a_terminal_can_be_named_but_not_of_a_private_one(star
     assert "no terminal" in expand(nvim, "#terminal")[0]
 
 
-def test_pictures_go_along_by_path_and_from_the_clipboard(start_nvim, mock_api, tmp_path):
+def test_a_range_and_pictures_by_path_and_from_the_clipboard_reach_the_model(start_nvim, mock_api, tmp_path):
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "pngpaste").write_text('#!/bin/sh\ncat "$PICTURE"\n')
     (programs / "pngpaste").chmod(0o755)
     picture = tmp_path / "picture.png"
     files = {"shot one.png": PNG, "notes.txt": "no picture", "large.png": PNG + bytes(4_000_000)}
-    nvim = start(start_nvim, mock_api, tmp_path, files=files)
+    nvim = start(start_nvim, mock_api, tmp_path, files=files | RANGE, args=["a b.txt"])
+    a_range_goes_along_and_is_seen_in_the_prompt(nvim, mock_api)
+    nvim.keys("dd")
+    nvim.wait("vim.api.nvim_get_current_line() == ''", what="an empty prompt")
     nvim.lua("vim.env.PATH = ... .. ':' .. vim.env.PATH", str(programs))
     nvim.lua("vim.env.PICTURE, vim.env.WAYLAND_DISPLAY, vim.env.DISPLAY = ..., nil, nil", str(picture))
-    begin(nvim, "SAY seen #image:shot\\ one.png")
+    say(nvim, "SAY seen #image:shot\\ one.png")
     wait_text(nvim, "\nseen")
     assert _images(mock_api) == [base64.b64encode(PNG).decode()]
     wait_idle(nvim)
@@ -165,16 +178,16 @@ def test_pictures_go_along_by_path_and_from_the_clipboard(start_nvim, mock_api, 
     assert not mock_api.seen("SAY never")
 
 
-def test_a_prompt_of_the_library_stands_for_its_text(start_nvim, mock_api, tmp_path):
+def test_a_prompt_of_the_library_stands_for_its_text(start_nvim, model, tmp_path):
     files = {
         "a.txt": "alpha\n",
         ".claude/prompts/look.md": "---\ndescription: looks\n---\nSAY looked at #buffer\n",
     }
     opts = {"prompts": {"short": "SAY short {}"}}
-    nvim = start(start_nvim, mock_api, tmp_path, files=files, args=["a.txt"], opts=opts)
+    nvim = start_with_stand_in(start_nvim, model, tmp_path, files=files, args=["a.txt"], opts=opts)
     begin(nvim, "#prompt:look")
     wait_text(nvim, "\nlooked at #buffer")
-    assert mock_api.seen("1\\talpha") and "You\nSAY looked at #buffer" in text(nvim)
+    assert model.seen("1\\talpha") and "You\nSAY looked at #buffer" in text(nvim)
     wait_idle(nvim)
     say(nvim, "#prompt:short")
     wait_text(nvim, "\nshort {}")
@@ -202,8 +215,8 @@ def test_a_prompt_of_the_library_is_no_link_to_what_is_withheld_and_no_pipe(star
     assert 'no prompt "pipe"' in nvim.lua(put_in, "#prompt:pipe")
 
 
-def test_what_a_prompt_takes_along_is_seen_before_it_goes(begin_chat, mock_api):
-    nvim = begin_chat(files={"a.txt": "alpha\nbeta\n"}, args=["a.txt"])
+def test_what_a_prompt_takes_along_is_seen_before_it_goes(begin_chat_with_stand_in, model):
+    nvim = begin_chat_with_stand_in(files={"a.txt": "alpha\nbeta\n"}, args=["a.txt"])
     wait_idle(nvim)
     nvim.keys("i#buffer #lines:a.txt:2<Esc>")
     nvim.wait_screen("#buffer ")
@@ -213,11 +226,11 @@ def test_what_a_prompt_takes_along_is_seen_before_it_goes(begin_chat, mock_api):
     assert nvim.lines()[-1] == "2\tbeta"
     nvim.keys("q")
     nvim.wait("vim.api.nvim_win_get_config(0).relative == ''")
-    assert not mock_api.turns()
+    assert not model.turns()
 
 
-def test_what_is_said_first_arrives_first_though_it_takes_longer_to_read(begin_chat, mock_api):
-    nvim = begin_chat(files={"a.txt": "a\n"}, args=["a.txt"])
+def test_what_is_said_first_arrives_first_though_it_takes_longer_to_read(begin_chat_with_stand_in, model):
+    nvim = begin_chat_with_stand_in(files={"a.txt": "a\n"}, args=["a.txt"])
     wait_idle(nvim)
     git(nvim.project, "init", "-q")
     say(nvim, "SAY one #diff")

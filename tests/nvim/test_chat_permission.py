@@ -5,7 +5,7 @@ import json
 import sys
 
 import pytest
-from chat_steps import begin, chat, wait_idle
+from chat_steps import begin, chat, keys_count, wait_idle
 
 pytestmark = pytest.mark.dealt
 
@@ -50,8 +50,8 @@ def asked(start_nvim, tmp_path):
         nvim = start_nvim(opts={"terminal": {"command": [str(agent)]}})
         begin(nvim, "go")
         nvim.wait_screen("make it")
-        nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
-        nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 0")
+        nvim.wait("vim.list_contains({ 'question', 'plan' }, (vim.b.claude_ide or {}).kind)", what="the focus")
+        keys_count(nvim)
         return nvim
 
     return asked
@@ -104,3 +104,53 @@ def test_the_mode_is_the_one_that_the_agent_tells(asked):
     nvim.keys("<S-Tab>")
     nvim.wait_screen("Permission mode: plan")
     assert chat(nvim, "return chat.mode") == "plan", "not the one that was asked for"
+
+
+TYPE = """
+local came = require("claude-ide.ui.came")
+came.GRACE_MS, came.GAP_MS = 600, 300
+local now = 0
+came.now = function() return now end
+came.note(vim.api.nvim_get_current_buf())
+function _G.at(ms) now = ms end
+"""
+
+
+def type_at(nvim, ms, keys):
+    nvim.lua("at(...)", ms)
+    nvim.keys(f"{keys}:let g:read = {ms}<CR>")
+    nvim.wait(f"vim.g.read == {ms}", what="the keys to be read")
+
+
+def waits(nvim, kind):
+    return nvim.lua("return require('claude-ide.decisions').count(...)", kind) == 1
+
+
+PLAN = {"tool_name": "ExitPlanMode", "input": {"plan": "make it\nwell"}}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(("kind", "key", "ask"), [("permission", "y", {}), ("plan", "<CR>", PLAN)])
+def test_what_somebody_goes_on_typing_decides_nothing(asked, kind, key, ask):
+    """The window comes in a pause of the hands; the eyes are not there yet."""
+    nvim = asked(**ask)
+    nvim.lua(TYPE)
+    for ms in (100, 350, 590, 700, 900):
+        type_at(nvim, ms, key)
+        assert waits(nvim, kind), f"after {ms} ms, {key} was typed without looking"
+    nvim.lua("at(1300)")
+    nvim.keys(key)
+    assert answer(nvim)["behavior"] == "allow"
+
+
+@pytest.mark.parametrize("end", ["edit", "edit!", "bdelete", "bwipeout!", "quit"])
+def test_what_was_changed_in_a_plan_outlives_its_buffer(asked, end):
+    nvim = asked(**PLAN)
+    nvim.keys("Goas I want it<Esc>")
+    nvim.wait("vim.api.nvim_get_current_line() == 'as I want it'")
+    nvim.cmd(end)
+    nvim.cmd("Claude chat")
+    assert nvim.lines() == ["make it", "well", "as I want it"]
+    keys_count(nvim)
+    nvim.keys("<CR>")
+    assert answer(nvim)["updatedInput"]["plan"] == "make it\nwell\nas I want it"

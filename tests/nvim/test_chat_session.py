@@ -1,14 +1,14 @@
-"""A chat is a session like any other: statusline, review, undo, rewind, the terminal and back; with the real CLI."""
+"""A chat is a session like any other: statusline, review, undo, rewind, the terminal and back; with the real CLI.
+
+What can be asked of one CLI is one test: to start another takes longer. Each step is a function, named after what it holds.
+"""
 
 import sys
 
 import pytest
-from chat_steps import call, chat, say, text, wait_idle, wait_text
+from chat_steps import call, chat, keys_count, say, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
-
-UNASKED = {"terminal": {"command": ["claude", "--permission-mode", "acceptEdits"]}}
-BYPASS = {"terminal": {"command": ["claude", "--permission-mode", "bypassPermissions"]}}
 
 CHOOSE_FIRST = """
   vim.ui.select = function(items, options, done)
@@ -57,19 +57,75 @@ for line in sys.stdin:
 """
 
 
-def edit(path, old, new):
+def the_effort_is_read_back(nvim):
+    nvim.lua(CHOOSE_FIRST)
+    nvim.keys("gE")
+    nvim.wait("require('claude-ide.chat').current().effort == 'low'", what="the effort")
+    nvim.wait_screen("low effort")
+
+
+def the_model_is_told_of_the_editors_tools_and_uses_one(nvim, mock_api):
+    say(nvim, f"{call('mcp__nvim__open_buffers')} THEN SAY seen")
+    wait_text(nvim, "\nseen")
+    assert mock_api.seen("open.txt")
+    wait_idle(nvim)
+
+
+def a_task_in_the_background_is_listed_and_stopped(nvim):
+    say(
+        nvim,
+        f"{call('Bash', command='touch begun; sleep 600', description='Sleeps long', run_in_background=True)} THEN SAY on",
+    )
+    wait_text(nvim, "\non")
+    nvim.wait("next(require('claude-ide.chat').current().tasks) ~= nil", what="the task")
+    nvim.wait_screen("1 task")
+    nvim.lua(CHOOSE_FIRST)
+    wait_idle(nvim)
+    nvim.keys("gB")
+    nvim.wait("next(require('claude-ide.chat').current().tasks) == nil", what="the task to be stopped")
+    assert nvim.lua("return chosen.items") == ["Sleeps long"]
+    wait_idle(nvim)
+
+
+def a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api):
+    say(nvim, f"{call('mcp__asker__plan')} THEN SAY planned")
+    nvim.wait_screen("Which trip?")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    keys_count(nvim)
+    nvim.keys("y")
+    nvim.wait_screen("is missing")
+    nvim.keys("<CR>Nowhere<CR>")
+    nvim.wait_screen("Nowhere")
+    nvim.keys("y")
+    wait_text(nvim, "\nplanned")
+    assert mock_api.seen('"content": {"nights": 2, "place": "Nowhere", "quiet": false}'.replace('"', '\\"'))
+    wait_idle(nvim)
+
+
+def a_model_is_chosen_and_the_mode_is_what_the_cli_says(nvim, mock_api):
+    nvim.lua("vim.ui.select = function(items, options, done) done(items[#items], #items) end")
+    nvim.keys("gm")
+    nvim.wait("(require('claude-ide.chat').current().model or ''):find('haiku') ~= nil", what="the model")
+    nvim.keys("<S-Tab>")
+    nvim.wait("require('claude-ide.chat').current().mode == 'acceptEdits'", what="the mode")
+    nvim.wait_screen("acceptEdits")
+    say(nvim, "SAY with it")
+    wait_text(nvim, "\nwith it")
+    assert "haiku" in mock_api.requests[-1]["model"]
+    wait_idle(nvim)
+
+
+def edit(path, old, new, words):
     return (
         f"{call('Read', file_path=str(path))} THEN {call('Edit', file_path=str(path), old_string=old, new_string=new)} "
-        "THEN SAY done"
+        f"THEN SAY {words}"
     )
 
 
-def test_what_a_turn_changed_is_reviewed_undone_and_rewound(begin_chat):
-    nvim = begin_chat(files={"a.txt": "one\ntwo\n"}, opts=UNASKED)
+def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     path = nvim.project / "a.txt"
-    wait_idle(nvim)
     nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="the statusline")
-    say(nvim, edit(path, "one", "ONE"))
+    say(nvim, edit(path, "one", "ONE", "done"))
     wait_text(nvim, "\ndone")
     wait_idle(nvim)
     nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
@@ -78,8 +134,8 @@ def test_what_a_turn_changed_is_reviewed_undone_and_rewound(begin_chat):
     nvim.lua("vim.fn.confirm = function() return 1 end")
     nvim.cmd("Claude undo")
     nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the turn to be undone")
-    say(nvim, edit(path, "two", "TWO"))
-    nvim.wait(lambda: text(nvim).count("\ndone") == 2, what="the second turn")
+    say(nvim, edit(path, "two", "TWO", "done too"))
+    wait_text(nvim, "\ndone too")
     wait_idle(nvim)
     assert path.read_text() == "one\nTWO\n"
     nvim.lua(CHOOSE_FIRST)
@@ -103,10 +159,23 @@ def test_what_a_turn_changed_is_reviewed_undone_and_rewound(begin_chat):
     wait_text(nvim, "Restored a.txt")
 
 
-def test_it_goes_on_in_the_terminal_and_back(begin_chat):
-    nvim = begin_chat("SAY remember")
-    wait_text(nvim, "\nremember")
+def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, tmp_path, mock_api):
+    server = tmp_path / "server.py"
+    server.write_text(ASKER)
+    config = '{"mcpServers":{"asker":{"command":"%s","args":["%s"]}}}' % (sys.executable, server)  # noqa: UP031
+    command = ["claude", "--permission-mode", "bypassPermissions", f"--mcp-config={config}"]
+    files = {"a.txt": "one\ntwo\n", "open.txt": "one\n"}
+    nvim = begin_chat(files=files, args=["open.txt"], opts={"terminal": {"command": command}})
     wait_idle(nvim)
+    the_effort_is_read_back(nvim)
+    the_model_is_told_of_the_editors_tools_and_uses_one(nvim, mock_api)
+    a_task_in_the_background_is_listed_and_stopped(nvim)
+    a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api)
+    a_model_is_chosen_and_the_mode_is_what_the_cli_says(nvim, mock_api)
+    what_a_turn_changed_is_reviewed_undone_and_rewound(nvim)
+
+
+def it_goes_on_in_the_terminal_and_back(nvim):
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
     nvim.cmd(f"Claude open --resume {session}")
     nvim.wait("(require('claude-ide.terminal').session() or {}).id ~= nil", what="the terminal's session")
@@ -123,16 +192,15 @@ def test_it_goes_on_in_the_terminal_and_back(begin_chat):
     assert nvim.lua("return chosen") == "It runs in the terminal"
     assert chat(nvim, "return chat.session") == session
     assert not nvim.lua("return require('claude-ide.terminal').is_running()")
-
-
-def test_it_goes_on_where_another_session_in_the_terminal_is_kept(begin_chat):
-    nvim = begin_chat("SAY remember")
-    wait_text(nvim, "\nremember")
     wait_idle(nvim)
+
+
+def it_goes_on_where_another_session_in_the_terminal_is_kept(nvim):
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
     nvim.lua("require('claude-ide.terminal').open_in_background({})")
     nvim.wait("(require('claude-ide.terminal').session() or {}).id ~= nil", what="the terminal's session")
     other = nvim.lua("return require('claude-ide.terminal').session().id")
+    assert other != session
     nvim.lua("""
       answers = {}
       vim.ui.select = function(items, options, done)
@@ -156,6 +224,14 @@ def test_it_goes_on_where_another_session_in_the_terminal_is_kept(begin_chat):
     assert nvim.lua("return #require('claude-ide.chat').list()") == 0
 
 
+def test_a_chat_goes_on_in_the_terminal_and_back(begin_chat):
+    nvim = begin_chat("SAY remember")
+    wait_text(nvim, "\nremember")
+    wait_idle(nvim)
+    it_goes_on_in_the_terminal_and_back(nvim)
+    it_goes_on_where_another_session_in_the_terminal_is_kept(nvim)
+
+
 def test_what_is_said_to_a_chat_that_is_closed_before_it_begins_is_kept(start_nvim):
     nvim = start_nvim(opts={"terminal": {"command": ["/bin/cat"]}})
     nvim.lua("""
@@ -166,70 +242,32 @@ def test_what_is_said_to_a_chat_that_is_closed_before_it_begins_is_kept(start_nv
     nvim.wait("vim.fn.getreg('\"'):find('not to be lost', 1, true) ~= nil", what="the words where they are kept")
 
 
-def test_the_effort_is_read_back(begin_chat):
-    nvim = begin_chat()
-    wait_idle(nvim)
-    nvim.lua(CHOOSE_FIRST)
-    nvim.keys("gE")
-    nvim.wait("require('claude-ide.chat').current().effort == 'low'", what="the effort")
-    nvim.wait_screen("low effort")
-
-
-def test_a_model_is_chosen_and_the_mode_is_what_the_cli_says(begin_chat, mock_api):
-    nvim = begin_chat()
-    wait_idle(nvim)
-    nvim.lua("vim.ui.select = function(items, options, done) done(items[#items], #items) end")
-    nvim.keys("gm")
-    nvim.wait("(require('claude-ide.chat').current().model or ''):find('haiku') ~= nil", what="the model")
-    nvim.keys("<S-Tab>")
-    nvim.wait("require('claude-ide.chat').current().mode == 'acceptEdits'", what="the mode")
-    nvim.wait_screen("acceptEdits")
-    say(nvim, "SAY with it")
-    wait_text(nvim, "\nwith it")
-    assert "haiku" in mock_api.requests[-1]["model"]
-
-
-def test_the_model_is_told_of_the_editors_tools_and_uses_one(begin_chat, mock_api):
-    nvim = begin_chat(files={"a.txt": "one\n"}, args=["a.txt"], opts=BYPASS)
-    wait_idle(nvim)
-    say(nvim, f"{call('mcp__nvim__open_buffers')} THEN SAY seen")
-    wait_text(nvim, "\nseen")
-    assert mock_api.seen("a.txt")
-
-
-def test_a_task_in_the_background_is_listed_and_stopped(begin_chat):
-    nvim = begin_chat(opts=BYPASS)
-    wait_idle(nvim)
-    say(
-        nvim,
-        f"{call('Bash', command='touch begun; sleep 600', description='Sleeps long', run_in_background=True)} THEN SAY on",
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("leave", ["close", "hide"])
+def test_a_chat_that_goes_at_once_takes_both_its_windows_along(start_nvim, leave):
+    """Its transcript comes turns of the loop later than its prompt."""
+    nvim = start_nvim(opts={"terminal": {"command": ["/bin/cat"]}})
+    nvim.lua(
+        """
+        local chats = require("claude-ide.chat")
+        assert(chats.open())
+        chat = chats.current()
+        chats[...](chat)
+        windows = #vim.api.nvim_list_wins()
+        gone_on = false
+        vim.defer_fn(function() gone_on = true end, 100)
+        """,
+        leave,
     )
-    wait_text(nvim, "\non")
-    nvim.wait("next(require('claude-ide.chat').current().tasks) ~= nil", what="the task")
-    nvim.wait_screen("1 task")
-    nvim.lua(CHOOSE_FIRST)
-    wait_idle(nvim)
-    nvim.keys("gB")
-    nvim.wait("next(require('claude-ide.chat').current().tasks) == nil", what="the task to be stopped")
-    assert nvim.lua("return chosen.items") == ["Sleeps long"]
-
-
-def test_a_form_of_a_server_is_filled_in_and_sent(begin_chat, tmp_path, mock_api):
-    server = tmp_path / "server.py"
-    server.write_text(ASKER)
-    config = '{"mcpServers":{"asker":{"command":"%s","args":["%s"]}}}' % (sys.executable, server)  # noqa: UP031
-    nvim = begin_chat(
-        opts={"terminal": {"command": ["claude", "--permission-mode", "bypassPermissions", f"--mcp-config={config}"]}}
-    )
-    wait_idle(nvim)
-    say(nvim, f"{call('mcp__asker__plan')} THEN SAY planned")
-    nvim.wait_screen("Which trip?")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
-    nvim.lua("require('claude-ide.chat.panel').GRACE_MS = 0")
-    nvim.keys("y")
-    nvim.wait_screen("is missing")
-    nvim.keys("<CR>Nowhere<CR>")
-    nvim.wait_screen("Nowhere")
-    nvim.keys("y")
-    wait_text(nvim, "\nplanned")
-    assert mock_api.seen('"content": {"nights": 2, "place": "Nowhere", "quiet": false}'.replace('"', '\\"'))
+    nvim.wait("gone_on")
+    transcripts = """
+      local count = 0
+      for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+        count = count + ((vim.b[buf].claude_ide or {}).kind == "transcript" and 1 or 0)
+      end
+      return { windows, #vim.api.nvim_list_wins(), count }
+    """
+    assert nvim.lua(transcripts) == [1, 1, 0]
+    if leave == "hide":
+        assert nvim.lua("return require('claude-ide.chat').show()")
+        nvim.wait("#vim.api.nvim_list_wins() == 3")

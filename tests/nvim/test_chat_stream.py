@@ -67,6 +67,35 @@ def begin_chat(start_nvim, tmp_path):
     return begin_chat
 
 
+@pytest.mark.every_nvim
+def test_a_chat_begins_in_turns_of_the_loop(begin_chat, start_nvim, tmp_path):
+    nvim = start_nvim(opts={"terminal": {"command": [str(tmp_path / "agent")]}})
+    nvim.lua("""
+      turn, turns = 0, {}
+      prepare = vim.uv.new_prepare()
+      prepare:start(function() turn = turn + 1 end)
+      for _, each in ipairs({
+        { "native", "load" }, { "chat.windows", "fill" }, { "chat.chat", "begin" }, { "chat.prompt", "dress" },
+      }) do
+        local module = require("claude-ide." .. each[1])
+        local fn = module[each[2]]
+        module[each[2]] = function(...)
+          local is_nothing = each[2] == "fill" and not (...).waiting
+          if not is_nothing then
+            table.insert(turns, { each[2], turn })
+            module[each[2]] = fn
+          end
+          return fn(...)
+        end
+      end
+    """)
+    assert nvim.lua("vim.cmd('Claude chat') return #turns") == 0, "nothing of it in the command"
+    nvim.wait("#turns == 4", what="all of it")
+    turns = nvim.lua("return turns")
+    assert [name for name, _ in turns] == ["load", "fill", "begin", "dress"]
+    assert len({at for _, at in turns}) == 4, turns
+
+
 def test_what_is_no_protocol_is_passed_over(begin_chat):
     nvim = begin_chat("rubbish")
     wait_text(nvim, "word 0 of many")
@@ -94,6 +123,24 @@ def test_a_stream_that_was_cut_is_void_and_the_retry_is_told(begin_chat):
     nvim.wait_screen("overloaded (529)")
     nvim.wait(lambda: "word 0" not in text(nvim), what="the partial text to go")
     assert "retry 1/10" in "\n".join(nvim.screen())
+
+
+@pytest.mark.every_nvim
+def test_ctrl_c_that_goes_past_all_maps_interrupts_too(begin_chat):
+    """One that comes while Neovim is busy, as with what streams, sets `got_int`, and is no mapped key any more."""
+    nvim = begin_chat("cut")
+    nvim.wait_screen("overloaded (529)")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt to have the focus")
+    chat(nvim, "asked = 0; function chat:interrupt() asked = asked + 1 end")
+    nvim.lua("""
+      local ffi = require("ffi")
+      ffi.cdef("extern unsigned char got_int;")
+      vim.schedule(function() ffi.C.got_int = 1 end)
+    """)
+    nvim.wait("asked == 1", what="the interrupt")
+    nvim.wait(lambda: "Type  :qa" not in nvim.terminal.text(), what="the hint how to quit to be gone")
+    nvim.keys("<C-c>")
+    nvim.wait("asked == 2", what="the mapped key")
 
 
 @pytest.mark.slow
@@ -141,7 +188,9 @@ def test_a_hidden_prompt_keeps_its_text_and_quitting_keeps_it_for_the_next(begin
     again.wait("vim.api.nvim_get_current_line() == 'unfinished words'")
 
 
-@pytest.mark.parametrize("end", ["Claude chat close", "bdelete"])
+@pytest.mark.parametrize(
+    "end", ["Claude chat close", "bdelete", "edit", "edit!", "let b = bufnr() | bdelete | exe 'buffer' b"]
+)
 def test_what_is_written_at_a_prompt_outlives_it(begin_chat, end):
     nvim = begin_chat("hello")
     wait_idle(nvim)

@@ -1,31 +1,36 @@
-"""A chat over several turns: interrupted, queued, with what the editor has, resumed; with the real CLI."""
+"""A chat over several turns: interrupted, queued, with what the editor has, resumed, killed; with the real CLI.
+
+What can be said in one session is: to start a CLI takes longer than any of it. Each step is a function, named after what it holds.
+"""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
 
 import pytest
-from chat_steps import call, chat, say, text, wait_idle, wait_text
+from chat_steps import call, chat, say, text, wait_diff, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
 UNASKED = {"terminal": {"command": ["claude", "--permission-mode", "bypassPermissions"]}}
 
 
-def wait_diff(nvim):
-    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
-
-
-def test_a_turn_is_interrupted_and_the_next_one_goes_on(begin_chat):
-    nvim = begin_chat(call("Bash", command="touch begun; python3 -c 'import time; time.sleep(600)'"), opts=UNASKED)
+def a_turn_is_interrupted_and_the_next_one_goes_on(nvim):
+    say(nvim, call("Bash", command="touch begun; python3 -c 'import time; time.sleep(600)'"))
     nvim.wait(lambda: (nvim.project / "begun").exists(), what="the tool to run")
     nvim.keys("<C-c>")
     wait_text(nvim, "Interrupted by you")
     wait_idle(nvim)
     say(nvim, "SAY onwards")
     wait_text(nvim, "\nonwards")
+    wait_idle(nvim)
 
 
-def test_what_is_said_meanwhile_waits_and_is_taken_back(begin_chat):
-    nvim = begin_chat(call("Bash", command="until test -e go; do sleep 0.1; done"), opts=UNASKED)
+def what_is_said_meanwhile_waits_and_is_taken_back(nvim):
+    say(nvim, call("Bash", command="until test -e go; do sleep 0.1; done"))
     nvim.wait("require('claude-ide.chat').current().state == 'working'")
-    nvim.wait_screen("Bash")
+    nvim.wait_screen("until test -e go")
     say(nvim, "SAY this first")
     say(nvim, "SAY not this")
     nvim.wait_screen("2 wait, next: SAY this first")
@@ -37,8 +42,24 @@ def test_what_is_said_meanwhile_waits_and_is_taken_back(begin_chat):
     assert "not this" not in text(nvim)
 
 
-def test_what_the_editor_has_goes_along_but_not_what_is_withheld(begin_chat, mock_api):
-    nvim = begin_chat(files={"a.txt": "alpha\n", ".env": "SECRET=1\n"}, args=["a.txt"])
+def a_neovim_that_is_killed_takes_claude_and_its_tools_along(nvim):
+    say(nvim, call("Bash", command="echo $PPID > pid; exec sleep 600"))
+    pid = chat(nvim, "return chat.pid")
+    sleeping = nvim.project / "pid"
+    nvim.wait(lambda: sleeping.exists() and sleeping.read_text().strip(), what="the tool to run")
+    os.kill(nvim.server_pid, signal.SIGKILL)
+    nvim.terminal.wait(lambda: not _runs(pid) and not _sleeps(nvim.project), 30, "all of it to end")
+
+
+def test_a_turn_is_interrupted_waited_for_and_ended_with_its_neovim(begin_chat):
+    nvim = begin_chat(opts=UNASKED)
+    wait_idle(nvim)
+    a_turn_is_interrupted_and_the_next_one_goes_on(nvim)
+    what_is_said_meanwhile_waits_and_is_taken_back(nvim)
+    a_neovim_that_is_killed_takes_claude_and_its_tools_along(nvim)
+
+
+def what_the_editor_has_goes_along_but_not_what_is_withheld(nvim, mock_api):
     nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 1, -1, false, { 'unsaved' })")
     say(nvim, "SAY look at #buffer and #diagnostics")
     wait_text(nvim, "\nlook at #buffer")
@@ -49,29 +70,31 @@ def test_what_the_editor_has_goes_along_but_not_what_is_withheld(begin_chat, moc
     say(nvim, "SAY now #buffer")
     wait_text(nvim, "\nnow #buffer")
     assert mock_api.seen(".env is withheld") and not mock_api.seen("SECRET")
+    wait_idle(nvim)
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [(b"one\r\ntwo\r\n", b"one\r\nTWO\r\n"), (b"\xef\xbb\xbfone\ntwo", b"\xef\xbb\xbfone\nTWO"), (b"two", b"TWO")],
-    ids=["crlf", "bom", "no_final_newline"],
-)
-def test_bytes_that_nobody_changed_stay(begin_chat, before, after):
-    nvim = begin_chat(files={"a.txt": before})
-    path = nvim.project / "a.txt"
+BYTES = {
+    "crlf": (b"one\r\ntwo\r\n", b"one\r\nTWO\r\n"),
+    "bom": (b"\xef\xbb\xbfone\ntwo", b"\xef\xbb\xbfone\nTWO"),
+    "no_final_newline": (b"two", b"TWO"),
+}
+
+
+def bytes_that_nobody_changed_stay(nvim, name, after):
+    path = nvim.project / name
     read, edit = (
         call("Read", file_path=str(path)),
         call("Edit", file_path=str(path), old_string="two", new_string="TWO"),
     )
-    say(nvim, f"{read} THEN {edit} THEN SAY done")
+    say(nvim, f"{read} THEN {edit} THEN SAY done with {name}")
     wait_diff(nvim)
     assert nvim.lua("return require('claude-ide.diff').accept()")
-    wait_text(nvim, "\ndone")
+    wait_text(nvim, f"\ndone with {name}")
     assert path.read_bytes() == after
+    wait_idle(nvim)
 
 
-def test_an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(begin_chat, mock_api):
-    nvim = begin_chat()
+def an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(nvim, mock_api):
     path = nvim.project / "empty.txt"
     say(nvim, f"{call('Write', file_path=str(path), content='')} THEN SAY made")
     wait_diff(nvim)
@@ -84,17 +107,26 @@ def test_an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(begin_
     assert nvim.lua("return require('claude-ide.diff').accept()")
     wait_text(nvim, "\nagain")
     assert path.read_bytes() == b""
+    wait_idle(nvim)
 
 
-def test_a_session_goes_on_in_a_chat_and_is_another_one_after_clear(begin_chat):
-    nvim = begin_chat("SAY remember")
+def a_change_that_nobody_was_asked_for_is_told_loudly(nvim):
+    path = nvim.project / "unasked.txt"
+    assert "without asking you" not in text(nvim)
+    say(nvim, call("Write", file_path=str(path), content="x"))
+    wait_text(nvim, "unasked.txt was changed without asking you")
+    wait_idle(nvim)
+
+
+def a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim):
+    say(nvim, "SAY remember")
     wait_text(nvim, "\nremember")
     wait_idle(nvim)
     session = chat(nvim, "return chat.session")
     nvim.cmd("Claude chat close")
-    nvim.cmd(f"Claude chat --resume {session} SAY again")
+    nvim.cmd(f"Claude chat --resume {session} SAY and on")
     nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
-    wait_text(nvim, "\nagain")
+    wait_text(nvim, "\nand on")
     assert "\nremember" in text(nvim) and chat(nvim, "return chat.session") == session
     wait_idle(nvim)
     say(nvim, "/clear")
@@ -103,7 +135,34 @@ def test_a_session_goes_on_in_a_chat_and_is_another_one_after_clear(begin_chat):
     wait_text(nvim, "\nfresh")
 
 
-def test_a_change_that_nobody_was_asked_for_is_told_loudly(begin_chat):
-    nvim = begin_chat(files={".claude/settings.local.json": '{"permissions": {"allow": ["Write"]}}'})
-    say(nvim, call("Write", file_path=str(nvim.project / "a.txt"), content="x"))
-    wait_text(nvim, "a.txt was changed without asking you")
+def test_edits_are_asked_for_and_the_session_goes_on_in_another_chat(begin_chat, mock_api):
+    files = {
+        "a.txt": "alpha\n",
+        ".env": "SECRET=1\n",
+        ".claude/settings.local.json": '{"permissions": {"allow": ["Edit(/unasked.txt)"]}}',
+        **{name: before for name, (before, _) in BYTES.items()},
+    }
+    nvim = begin_chat(files=files, args=["a.txt"])
+    what_the_editor_has_goes_along_but_not_what_is_withheld(nvim, mock_api)
+    for name, (_, after) in BYTES.items():
+        bytes_that_nobody_changed_stay(nvim, name, after)
+    an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(nvim, mock_api)
+    a_change_that_nobody_was_asked_for_is_told_loudly(nvim)
+    a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim)
+
+
+def _runs(pid):
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def _sleeps(project):
+    """Whether any process still runs in that folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if Path(os.readlink(entry / "cwd")) == project and " Z " not in (entry / "stat").read_text():
+                found.append(entry.name)
+    return found

@@ -30,7 +30,7 @@ local function answer_to(request, answer, err)
   local chat, call = request.chat, request.ask.tool_use_id
   local function deny(message, interrupt)
     if call then
-      chat.rejected[call] = true
+      chat.refused[call] = "rejected"
     end
     chat:answer({ deny = { request = request.id, message = message, interrupt = interrupt } })
   end

@@ -28,6 +28,7 @@
 ---@field asker claude-ide.decisions.Source
 ---@field state "starting"|"idle"|"working"|"ended"
 ---@field queue claude-ide.chat.Prompt[] said while it worked, in order
+---@field unanswered claude-ide.chat.Prompt[] it has begun with them, and said nothing since
 ---@field commands table[] name, description, argumentHint
 ---@field models table[]
 ---@field mode? string permission mode
@@ -41,17 +42,15 @@
 ---@field doing? string what it says it does: "compacting"
 ---@field pid? integer
 ---@field words? string why it ended
----@field rejected table<string, true> calls that the person refused
+---@field refused table<string, "rejected"|"changed"> calls that the person refused, or wrote otherwise
 ---@field granted table<string, true> calls that the person allowed
 ---@field asker_words? string what the person says to its next answer
 ---@field give_back? fun(text: string) puts text at the prompt that was not taken
 ---@field closing? boolean the person ended it
 ---@field on_ended? fun() once, when its process is gone
----@field has_spoken? boolean its session has a file
+---@field has_spoken? boolean its session is one that can be gone on with: something in it was answered
 ---@field restarting? boolean it begins again as soon as it has ended
----@field package args? string[]
----@field package alone? boolean
----@field package begin_with claude-ide.chat.ProgramOpts
+---@field begin_with claude-ide.chat.ProgramOpts
 ---@field package unsent? (table|string)[] what is said to it before it is started
 ---@field package inbox claude-ide.chat.Inbox
 ---@field answers table<integer, fun(result: any, err?: string)> by number
@@ -72,6 +71,9 @@ Chat.__index = Chat
 ---@field list? boolean choose among the sessions of that agent first
 ---@field alone? boolean without the editor's tools
 ---@field on_change fun() it is to be drawn anew
+
+---Where more waits to be taken in it is drawn together: to draw takes longer than to take in.
+local MANY = 8
 
 ---How many chats there were.
 local count = 0
@@ -103,15 +105,14 @@ function Chat.new(begin)
     store = require("claude-ide.chat.store").new(),
     state = "starting",
     queue = {},
+    unanswered = {},
     commands = {},
     models = {},
-    rejected = {},
+    refused = {},
     granted = {},
     tasks = {},
     answers = {},
     last_ask = 0,
-    args = begin.args,
-    alone = begin.alone,
     on_change = begin.on_change,
     unsent = {},
     begin_with = {
@@ -123,11 +124,14 @@ function Chat.new(begin)
       alone = begin.alone,
     },
   }, Chat)
-  self.inbox = require("claude-ide.chat.inbox").new(function(told)
+  self.inbox = require("claude-ide.chat.inbox").new(function(told, waiting)
+    if waiting > MANY then
+      self.store:hold()
+    end
     require("claude-ide.chat.hear").take_in(self, told)
   end, function()
     self.on_change()
-  end)
+  end, self.acp and require("claude-ide.chat.growing_text").LARGE)
   self.asker = require("claude-ide.chat.asks").source(self)
   self.source = require("claude-ide.chat.source").new({
     number = count,
@@ -218,35 +222,25 @@ function Chat:show_prompt(prompt)
     return
   end
   prompt.shown = true
-  local images = vim.tbl_filter(function(block)
-    return block.type ~= "text"
-  end, prompt.content)
-  local kind = prompt.text:find("^/%w") and "command" or "prompt"
-  local message = self.store:put(
-    kind,
-    prompt.text,
-    vim.tbl_map(function(image)
-      local encoded = image.source and image.source.data or ""
-      return { type = "image", media_type = (image.source or {}).media_type or "", encoded_bytes = #encoded }
-    end, images)
-  )
-  message.uuid = prompt.id
+  self.store:put_prompt(prompt)
 end
 
----Starts the process again, with the session as it was.
+---Starts the process again, with the session as it was. One in which nothing was answered is begun anew, with an id of its own: the
+---CLI does not go on with it, and takes the id of none that has a file (2.1.329).
 ---@return boolean? ok
 ---@return string? err
 function Chat:begin_again()
   if self.closing then
     return nil, "The chat is closed."
   end
-  return self:start({
-    session = self.session,
-    resume = self.has_spoken and self.session or nil,
-    cwd = self.cwd,
-    args = self.args,
-    alone = self.alone,
-  })
+  local opts = vim.tbl_extend("force", self.begin_with, { cwd = self.cwd })
+  if self.has_spoken then
+    opts.resume, opts.fork = self.session, nil
+  elseif not opts.resume or opts.fork then
+    self:renew(require("claude-ide.chat.program").uuid())
+  end
+  opts.session = self.session
+  return self:start(opts)
 end
 
 ---Says something to the agent: at once, or when its turn is over. One that ended begins again where it was.
@@ -389,8 +383,14 @@ end
 ---The session is another one now.
 ---@param id string
 function Chat:renew(id)
-  self.session = id
+  self.session, self.has_spoken = id, nil
   self.source:renew(id)
+end
+
+---Something in the session was answered: it is gone on with from now on, and no more the one that it came from.
+function Chat:spoke()
+  self.has_spoken = true
+  self.begin_with.resume, self.begin_with.fork = nil, nil
 end
 
 return Chat

@@ -23,7 +23,10 @@ end
 local function commands(chat, word)
   local items = {}
   for _, command in ipairs(chat.commands) do
-    if type(command.name) == "string" and vim.startswith(command.name:lower(), word:lower()) then
+    local name = type(command.name) == "string" and command.name:lower() or ""
+    -- Those with a name like `__this` are the CLI's own (2.1.329); its terminal does not offer them either.
+    local is_inner = vim.startswith(name, "__") and not vim.startswith(word, "__")
+    if name ~= "" and vim.startswith(name, word:lower()) and not is_inner then
       local about = type(command.description) == "string" and command.description or ""
       items[#items + 1] = {
         word = command.name,
@@ -43,7 +46,12 @@ end
 ---@param items table[]
 local function show(buf, from, items)
   local is_here = vim.api.nvim_get_current_buf() == buf and vim.api.nvim_get_mode().mode:find("^i")
-  if is_here and #items > 0 then
+  if not is_here or #items == 0 then
+    return
+  end
+  -- What was just chosen is not offered once more.
+  local word = vim.api.nvim_get_current_line():sub(from, vim.fn.col(".") - 1)
+  if #items > 1 or items[1].word ~= word then
     local before = vim.o.completeopt
     vim.o.completeopt = "menuone,noinsert,noselect"
     vim.fn.complete(from, items)
@@ -120,7 +128,9 @@ end
 
 ---@param buf integer
 function M.attach(buf)
+  local group = vim.api.nvim_create_augroup("claude-ide.chat.complete." .. buf, { clear = true })
   vim.api.nvim_create_autocmd("TextChangedI", {
+    group = group,
     buffer = buf,
     desc = "Claude Code: complete commands, files and what the editor has",
     callback = require("claude-ide.safely").wrap("complete a prompt", function()

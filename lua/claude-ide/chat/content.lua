@@ -1,10 +1,13 @@
 -- From what a person wrote to what the agent is told: prompts of the library are put in, what is named with `#` is read.
--- Invariant: what is said first reaches the agent first, however long something that it names takes to be read.
+-- Invariants: what is said first reaches the agent first, however long something that it names takes to be read; and it reaches no
+-- other process than the one that it was said to.
 local M = {}
 
 ---@class claude-ide.chat.content.Waiting
----@field text string
+---@field written string by the person
+---@field text string that, with prompts of the library put in
 ---@field parts? claude-ide.context.Part[]
+---@field is_over? boolean what it names is read for nobody
 ---@field done fun(ok?: boolean, err?: string)
 
 ---@type table<claude-ide.chat.Chat, claude-ide.chat.content.Waiting[]>
@@ -37,17 +40,20 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param text string
 ---@param at? claude-ide.context.At where the person works
----@param done fun(ok?: boolean, err?: string) once, perhaps before this returns
+---@param done fun(ok?: boolean, err?: string) once, perhaps before this returns; not where it is at the prompt again
 function M.say(chat, text, at, done)
   local whole, problem = require("claude-ide.context.prompts").put_in(text, chat.cwd)
   if not whole then
     return done(nil, problem)
   end
   waiting[chat] = waiting[chat] or {}
-  local one = { text = whole, done = done } ---@type claude-ide.chat.content.Waiting
+  local one = { written = text, text = whole, done = done } ---@type claude-ide.chat.content.Waiting
   table.insert(waiting[chat], one)
   at = at or require("claude-ide.context.place").here(chat.cwd)
   require("claude-ide.context").expand(whole, at, function(parts)
+    if one.is_over then
+      return
+    end
     local missing = problem_of(parts)
     if missing then
       for i, other in ipairs(waiting[chat]) do
@@ -62,6 +68,32 @@ function M.say(chat, text, at, done)
     end
     say_those_that_are_ready(chat)
   end)
+end
+
+---Its agent is gone: what that one did not answer is the person's again, and after it what was still to be said to it.
+---@param chat claude-ide.chat.Chat
+---@param prompts claude-ide.chat.Prompt[] what was said to it
+---@return boolean something is at the prompt again
+function M.return_all(chat, prompts)
+  local line = waiting[chat] or {}
+  waiting[chat] = {}
+  local texts = {} ---@type string[]
+  for _, prompt in ipairs(prompts) do
+    texts[#texts + 1] = prompt.text
+  end
+  for _, one in ipairs(line) do
+    one.is_over = true
+    texts[#texts + 1] = one.written
+    if not chat.give_back then
+      one.done(nil, chat.words)
+    end
+  end
+  if not texts[1] or not chat.give_back then
+    return false
+  end
+  -- In one piece: where the prompt is gone, it is one that a register keeps.
+  chat.give_back(table.concat(texts, "\n\n"))
+  return true
 end
 
 return M

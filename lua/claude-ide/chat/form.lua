@@ -71,29 +71,6 @@ local function fields_of(requested, order)
   return fields
 end
 
----What is wrong with what was written for a field.
----@param schema table
----@param text string
----@return any value
----@return string? problem
-local function read(schema, text)
-  if schema.type == "number" or schema.type == "integer" then
-    local number = tonumber(text)
-    if not number or schema.type == "integer" and number % 1 ~= 0 then
-      return nil, schema.type == "integer" and "a whole number is wanted" or "a number is wanted"
-    elseif schema.minimum and number < schema.minimum or schema.maximum and number > schema.maximum then
-      return nil,
-        ("a number from %s to %s is wanted"):format(schema.minimum or "any", schema.maximum or "any")
-    end
-    return number
-  elseif schema.minLength and vim.fn.strchars(text) < schema.minLength then
-    return nil, ("at least %d characters are wanted"):format(schema.minLength)
-  elseif schema.maxLength and vim.fn.strchars(text) > schema.maxLength then
-    return nil, ("at most %d characters are wanted"):format(schema.maxLength)
-  end
-  return text
-end
-
 ---@param form claude-ide.chat.Form
 local function redraw(form)
   require("claude-ide.chat.panel").redraw(form)
@@ -145,7 +122,7 @@ local function fill_in(form, field)
       form.values[field.key] = nil
       return redraw(form)
     end
-    local value, problem = read(field.schema, text)
+    local value, problem = require("claude-ide.chat.form_field").read(field.schema, text)
     if problem then
       return require("claude-ide.ui.notice").warn(
         ("%s: %s."):format(field.schema.title or field.key, problem)
@@ -309,7 +286,12 @@ function M.ask(request)
   for _, field in ipairs(fields) do
     values[field.key] = field.schema.default
   end
-  decisions.register(KIND, require("claude-ide.chat.panel").presenter("question", "questions", text_of))
+  decisions.register(
+    KIND,
+    require("claude-ide.chat.panel").presenter("question", "questions", text_of, function()
+      return require("claude-ide.chat.remote").form
+    end)
+  )
   decisions.ask(KIND, request.chat.asker, request, {
     name = tostring(ask.display_name or ask.mcp_server_name or "A server"),
     message = tostring(ask.message or ""),

@@ -28,19 +28,24 @@ function HEAR.session(self, told)
   if about.session_id and about.session_id ~= self.session then
     self:renew(about.session_id)
   end
-  self.has_spoken = true
+  if self.acp then
+    self:spoke() -- whether it can be gone on with is the agent's to say
+  end
 end
 
 function HEAR.begins(self, told)
+  self:spoke()
   self.retry, self.doing = nil, nil
   self.current_model = told.model
 end
 
 function HEAR.text(self, told)
-  if self.acp then
-    return require("claude-ide.chat.acp").text(self, told)
+  local text, kind = told.text or "", told.kind --[[@as "text"|"thinking"]]
+  local is_row = #text > require("claude-ide.chat.growing_text").LARGE / 3
+  if is_row then
+    self.store:hold()
   end
-  self.store:append(tostring(told.block), told.kind --[[@as any]], told.text or "", self.current_model)
+  self.store:append(tostring(told.block), kind, text, self.current_model, is_row)
 end
 
 function HEAR.calling(self, told)
@@ -51,11 +56,37 @@ function HEAR.void(self)
   self.store:void()
 end
 
+---What is longer is drawn in a turn of its own: to take it over took some of this one.
+local LARGE = 256 * 1024
+
+---@param blocks claude-ide.sessions.Block[]
+---@return boolean
+local function has_large(blocks)
+  return vim.iter(blocks):any(function(block)
+    return type(block.input) == "table"
+      and vim.iter(pairs(block.input)):any(function(_, value)
+        return type(value) == "string" and #value > LARGE
+      end)
+  end)
+end
+
+---Whether what is told is of a session that is loaded: it was so before.
+---@param self claude-ide.chat.Chat
+---@return boolean
+local function is_replay(self)
+  return self.acp ~= nil and not self.acp.turn_began
+end
+
 function HEAR.said(self, told)
   local first = (told.blocks or {})[1]
   local text = first and first.type == "text" and first.text or ""
   if told.kind == "reply" or told.kind == "output" then
-    require("claude-ide.chat.record").calls(self, told.blocks or {})
+    if has_large(told.blocks or {}) then
+      self.store:hold()
+    end
+    if not is_replay(self) then
+      require("claude-ide.chat.record").calls(self, told.blocks or {}, told.places or {})
+    end
     self.store:said(told)
   elseif vim.startswith(text, INTERRUPTED) then
     self.store:put("interrupted", "")
@@ -67,14 +98,15 @@ function HEAR.said(self, told)
 end
 
 function HEAR.results(self, told)
-  if self.acp then
-    require("claude-ide.chat.acp").results(self, told.results or {})
+  local results, places, more = told.results or {}, told.places or {}, {}
+  if self.acp and not is_replay(self) then
+    more = require("claude-ide.chat.acp").results(self, results, places)
   end
-  self.store:results(told.results or {}, function(call)
-    return self.rejected[call] == true
-  end)
-  require("claude-ide.chat.tripwire").results(self, told.results or {})
-  require("claude-ide.chat.record").results(told.results or {})
+  self.store:results(results, self.refused)
+  if not is_replay(self) then
+    require("claude-ide.chat.tripwire").results(self, results, more)
+    require("claude-ide.chat.record").results(results, places)
+  end
 end
 
 function HEAR.asks(self, told)
@@ -88,9 +120,13 @@ end
 function HEAR.prompt(self, told)
   if told.state == "started" then
     require("claude-ide.chat.record").turn_begins(self)
+    if self.acp then
+      require("claude-ide.chat.acp.written").turn_begins(self)
+    end
     self.state = "working"
     local prompt = self:take(told.id or "")
     if prompt then
+      table.insert(self.unanswered, prompt)
       self:show_prompt(prompt)
     end
   elseif told.state == "cancelled" then
@@ -102,6 +138,9 @@ function HEAR.prompt(self, told)
 end
 
 function HEAR.turn(self, told)
+  if self.state ~= "starting" then
+    self:spoke() -- else it tells why it cannot begin
+  end
   require("claude-ide.chat.turn").over(self, told.about or {})
 end
 
@@ -128,11 +167,18 @@ end
 ---What a subagent says is read from its own file.
 local OF_SUBAGENTS_TOO = { asks = true, withdrawn = true }
 
+---What belongs to an answer, or ends a turn without one.
+local ANSWERS =
+  { begins = true, text = true, calling = true, said = true, results = true, asks = true, turn = true }
+
 ---@param chat claude-ide.chat.Chat
 ---@param one claude-ide.chat.Told
 function M.take_in(chat, one)
   if one.by and one.by.call and not OF_SUBAGENTS_TOO[one.type] then
     return
+  end
+  if ANSWERS[one.type] and chat.unanswered[1] then
+    chat.unanswered = {}
   end
   local take = HEAR[one.type]
   local ok, trace = xpcall(take or function() end, debug.traceback, chat, one)

@@ -4,26 +4,30 @@
 ---@field private told (claude-ide.chat.Told|false)[]
 ---@field private next_told integer
 ---@field private next_byte integer of a text that is taken in by pieces
----@field private take_in fun(told: claude-ide.chat.Told)
+---@field private take_in fun(told: claude-ide.chat.Told, waiting: integer)
 ---@field private on_empty fun() all of it was taken in
+---@field private large integer bytes of a text that is taken in in two pieces
 local Inbox = {}
 Inbox.__index = Inbox
 
 ---How long what is told may hold the main loop, and bytes of a text that are taken in at once.
 local BUDGET_NS, PIECE = 6 * 1000 * 1000, 4 * 1024
----Bytes of text that come at once and are taken in from the next turn on.
-local LARGE = 1024 * 1024
 ---How soon it goes on: the screen and the keys get their turn between.
 local PAUSE_MS = 5
 
----@param take_in fun(told: claude-ide.chat.Told)
+---@param take_in fun(told: claude-ide.chat.Told, waiting: integer) waiting: how much more there is to be taken in
 ---@param on_empty fun()
+---@param large? integer bytes of a text that whoever takes it in wants in two pieces: the library tells at most 64 KiB
 ---@return claude-ide.chat.Inbox
-function Inbox.new(take_in, on_empty)
-  return setmetatable(
-    { told = {}, next_told = 1, next_byte = 1, take_in = take_in, on_empty = on_empty },
-    Inbox
-  )
+function Inbox.new(take_in, on_empty, large)
+  return setmetatable({
+    told = {},
+    next_told = 1,
+    next_byte = 1,
+    take_in = take_in,
+    on_empty = on_empty,
+    large = large or math.huge,
+  }, Inbox)
 end
 
 ---The next of what was told: a long text in pieces, which end where a character ends.
@@ -38,7 +42,8 @@ function Inbox:next_piece()
     ---@diagnostic disable-next-line: return-type-mismatch -- it is what it was but for its text
     return vim.tbl_extend("force", one, { text = text:sub(from, last) })
   end
-  local last = from + PIECE - 1
+  local size = #text >= self.large and math.ceil(#text / 2) or PIECE
+  local last = from + size - 1
   if one.type ~= "text" or last >= #text then
     self.told[self.next_told] = false
     self.next_told, self.next_byte = self.next_told + 1, 1
@@ -56,7 +61,7 @@ function Inbox:go_on()
   local stop = vim.uv.hrtime() + BUDGET_NS
   local told = self.told
   repeat
-    self.take_in(self:next_piece())
+    self.take_in(self:next_piece(), #told - self.next_told + 1)
   until self.next_told > #told or vim.uv.hrtime() > stop
   if self.next_told > #told then
     self.told, self.next_told = {}, 1
@@ -80,15 +85,7 @@ function Inbox:put(told)
   if is_going_on or #told == 0 then
     return
   end
-  local bytes = 0
-  for _, one in ipairs(told) do
-    bytes = bytes + #(one.text or "")
-  end
-  if bytes > LARGE then
-    self:go_on_later() -- to take it from the library was long enough for one turn
-  else
-    self:go_on()
-  end
+  self:go_on()
 end
 
 return Inbox

@@ -46,17 +46,36 @@ local function on_change(chat)
   end
 end
 
+---Does one thing a turn of the loop. Each waits for the turn of the one before: timers that are due together have one turn.
+---@param steps (fun())[]
+---@param at integer
+local function in_turns(steps, at)
+  vim.defer_fn(function()
+    if steps[at + 1] then
+      in_turns(steps, at + 1)
+    end
+    require("claude-ide.safely").wrap("begin a chat", steps[at])()
+  end, NEXT_MS)
+end
+
 ---@param shown claude-ide.chat.Shown
-local function show(shown)
+---@param done? fun() its transcript is there, too
+local function show(shown, done)
   local _, at = find(shown.chat)
   if at then
     table.remove(chats, at)
     chats[#chats + 1] = shown
   end
   require("claude-ide.chat.windows").show(shown)
-  vim.defer_fn(function()
-    require("claude-ide.chat.windows").fill(shown)
-  end, NEXT_MS)
+  in_turns({
+    function()
+      require("claude-ide.native").load() -- milliseconds, once
+    end,
+    function()
+      require("claude-ide.chat.windows").fill(shown)
+    end,
+    done or function() end,
+  }, 1)
 end
 
 local attached = false
@@ -98,6 +117,7 @@ end
 
 ---Starts the agent of a chat that is shown, and what else a chat needs, each in a turn of its own: the prompt takes keys meanwhile.
 ---@param shown claude-ide.chat.Shown
+---@return fun() is_there its transcript is
 local function begin(shown)
   local steps = {
     function()
@@ -108,9 +128,7 @@ local function begin(shown)
         ok, err = chat:begin()
       end
       if not ok then
-        for _, prompt in ipairs(chat.queue) do
-          chat.give_back(prompt.text)
-        end
+        require("claude-ide.chat.content").return_all(chat, chat.queue)
       end
       if not ok and not chat.closing then
         require("claude-ide.ui.notice").error(err or "The chat did not begin.")
@@ -124,19 +142,26 @@ local function begin(shown)
       require("claude-ide.sessions.announce").attach()
     end,
   }
-  local has_begun = false
+  local is_there, was_said, has_begun = false, false, false
   local function go_on()
-    if has_begun then
-      return
-    end
-    has_begun = true
-    for at, step in ipairs(steps) do
-      vim.defer_fn(require("claude-ide.safely").wrap("begin a chat", step), at * 2 * NEXT_MS)
+    if is_there and was_said and not has_begun then
+      has_begun = true
+      in_turns(steps, 1)
     end
   end
   -- What was said before is there first, as soon as in a transcript.
-  shown.chat.source:when_shown(go_on)
-  vim.defer_fn(go_on, FIRST_MS)
+  shown.chat.source:when_shown(function()
+    was_said = true
+    go_on()
+  end)
+  vim.defer_fn(function()
+    is_there, was_said = true, true
+    go_on()
+  end, FIRST_MS)
+  return function()
+    is_there = true
+    go_on()
+  end
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -191,9 +216,11 @@ function M.open(opts)
     return nil, err
   end
   local shown = { chat = chat, prompt = new_prompt(chat) }
+  chat.source.hide = function()
+    M.hide(chat)
+  end
   chats[#chats + 1] = shown
-  show(shown)
-  begin(shown)
+  show(shown, begin(shown))
   if opts.begun then
     require("claude-ide.chat.prompt").add(shown.prompt, opts.begun)
   end
@@ -288,6 +315,12 @@ function M.close(chat)
   require("claude-ide.chat.windows").hide(shown)
   for _, buf in ipairs({ shown.prompt, shown.view and shown.view.buf }) do
     require("claude-ide.ui.own_buffer").delete(buf)
+  end
+end
+
+function M.close_all()
+  for _, chat in ipairs(M.list()) do
+    M.close(chat)
   end
 end
 

@@ -6,6 +6,7 @@ local M = {}
 ---@field chat claude-ide.chat.Chat
 ---@field at integer where in the history, 0: what is being written
 ---@field draft? string what was being written when the history was entered
+---@field recalled? string what the history has there
 ---@field hide fun() hides the chat
 ---@field to_terminal fun() goes on with it in the terminal
 

@@ -1,5 +1,5 @@
 -- A question of a chat in a window over the screen: its text, and the keys that answer it. One at a time, the others wait behind it.
--- Invariant: it comes only when nobody types, and no key of it decides in the moment it comes.
+-- Invariant: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/came.lua).
 
 local M = {}
 
@@ -8,8 +8,6 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.chat.panel")
 ---Above diffs, below lists of keys.
 local ZINDEX = 45
 local WIDTH, HEIGHT = 90, 0.6
----A key that was on its way when the window came decides nothing.
-M.GRACE_MS = 300
 
 ---@class claude-ide.chat.panel.Action
 ---@field keys string[]
@@ -28,7 +26,6 @@ M.GRACE_MS = 300
 ---@field text fun(): claude-ide.chat.panel.Text what it shows now
 ---@field package buf? integer
 ---@field package win? integer
----@field package came? integer
 
 ---@type claude-ide.chat.Panel[] the one that is shown first
 local panels = {}
@@ -41,8 +38,17 @@ local function take_down(panel)
     pcall(vim.api.nvim_win_close, win, true)
   end
   if buf then
+    require("claude-ide.ui.came").forget(buf)
     require("claude-ide.ui.own_buffer").delete(buf)
   end
+end
+
+---Words of an agent's where there is one line for them.
+---@param words string
+---@param cells integer
+---@return string
+local function in_a_line(words, cells)
+  return require("claude-ide.width").cut(vim.fn.strtrans((words:gsub("%s+", " "))), cells)
 end
 
 ---@param text claude-ide.chat.panel.Text
@@ -52,7 +58,8 @@ local function key_lines(text, width)
   local lines, used = { {} }, 0
   for _, action in ipairs(text.actions) do
     if not action.hidden then
-      local words = (" %s %s "):format(action.keys[1], action.desc)
+      local desc = in_a_line(action.desc, width - 6)
+      local words = (" %s %s "):format(action.keys[1], desc)
       local cells = vim.fn.strdisplaywidth(words)
       if used > 0 and used + cells > width then
         lines[#lines + 1], used = {}, 0
@@ -60,7 +67,7 @@ local function key_lines(text, width)
       used = used + cells
       vim.list_extend(lines[#lines], {
         { " " .. action.keys[1], "ClaudeTranscriptKey" },
-        { " " .. action.desc .. " ", "ClaudeTranscriptFact" },
+        { " " .. desc .. " ", "ClaudeTranscriptFact" },
       })
     end
   end
@@ -118,7 +125,8 @@ local function map(panel, text)
   for _, action in ipairs(text.actions) do
     for _, lhs in ipairs(action.keys) do
       vim.keymap.set("n", lhs, function()
-        if vim.uv.hrtime() - (panel.came or 0) > M.GRACE_MS * 1e6 and panel.decision.state == "pending" then
+        local is_meant = panel.buf and require("claude-ide.ui.came").takes_key(panel.buf)
+        if is_meant and panel.decision.state == "pending" then
           require("claude-ide.safely").wrap("answer a question", action.run)()
         end
       end, { buffer = panel.buf, nowait = true, silent = true, desc = "Claude Code: " .. action.desc })
@@ -141,7 +149,7 @@ local function place(rows, title)
     col = math.max(math.floor((columns - width) / 2) - 1, 0),
     style = "minimal",
     border = "rounded",
-    title = (" %s "):format(require("claude-ide.width").cut(title, width - 4)),
+    title = (" %s "):format(in_a_line(title, width - 4)),
     title_pos = "left",
     zindex = ZINDEX,
   }
@@ -158,7 +166,7 @@ local function draw(panel)
     vim.api.nvim_win_set_config(panel.win, config)
   else
     panel.win = vim.api.nvim_open_win(panel.buf --[[@as integer]], true, config)
-    panel.came = vim.uv.hrtime()
+    require("claude-ide.ui.came").note(panel.buf --[[@as integer]])
     local wo = vim.wo[panel.win][0]
     wo.wrap, wo.linebreak, wo.winfixbuf, wo.cursorline = true, true, true, text.row ~= nil
     map(panel, text)
@@ -177,6 +185,7 @@ local function show(panel)
     return vim.api.nvim_set_current_win(panel.win)
   end
   require("claude-ide.transcript.colour").define()
+  take_down(panel) -- `:quit` leaves its buffer
   local buf = vim.api.nvim_create_buf(false, true)
   panel.buf = buf
   local bo = vim.bo[buf]
@@ -233,10 +242,14 @@ end
 
 ---Draws a question anew: what it shows has changed.
 ---@param decision claude-ide.Decision
-function M.redraw(decision)
+---@param is_another? boolean what it asks is another question now
+function M.redraw(decision, is_another)
   for _, panel in ipairs(panels) do
     if panel.decision == decision and panel.buf then
       draw(panel)
+      if is_another then
+        require("claude-ide.ui.came").note(panel.buf)
+      end
     end
   end
 end

@@ -34,23 +34,14 @@ local function name_of(ask)
   return server and ("%s of %s"):format(tool, server) or ask.display_name or ask.tool_name
 end
 
----@param value any
----@return string
-local function shown(value)
-  if type(value) == "string" then
-    return value
-  end
-  local ok, text = pcall(vim.json.encode, value)
-  return ok and text or tostring(value)
-end
-
 ---@param ask table
 ---@return { [1]: string, [2]: string? }[]
 function M.lines(ask)
-  local lines, input = {}, type(ask.input) == "table" and ask.input or {}
+  local asked = require("claude-ide.chat.asked_lines").new()
+  local input = type(ask.input) == "table" and ask.input or {}
   local main = input.command or input.url or input.file_path or input.path or input.pattern
   if main then
-    lines[1] = { shown(main), "ClaudeTranscriptInput" }
+    asked:add_argument("", main, "ClaudeTranscriptInput")
   end
   local names = vim.tbl_keys(input)
   table.sort(names, function(left, right)
@@ -58,21 +49,21 @@ function M.lines(ask)
   end)
   for _, name in ipairs(names) do
     if input[name] ~= main and name ~= "description" then
-      lines[#lines + 1] = { ("%s: %s"):format(name, shown(input[name])), "ClaudeTranscriptArgument" }
+      asked:add_argument(("%s: "):format(name), input[name], "ClaudeTranscriptArgument")
     end
   end
   local why = input.description or ask.description
   if type(why) == "string" and why ~= main then
-    lines[#lines + 1] = { why, "ClaudeTranscriptDim" }
+    asked:add(why, "ClaudeTranscriptDim")
   end
   if type(ask.decision_reason) == "string" then
     local reason = ask.decision_reason:gsub("\27%[[%d;]*m", "")
-    lines[#lines + 1] = { "Asked because: " .. reason, "ClaudeTranscriptNotice" }
+    asked:add("Asked because: " .. reason, "ClaudeTranscriptNotice")
   end
   if ask.blocked_path then
-    lines[#lines + 1] = { "It needs: " .. shown(ask.blocked_path), "ClaudeTranscriptNotice" }
+    asked:add_argument("It needs: ", ask.blocked_path, "ClaudeTranscriptNotice")
   end
-  return lines
+  return asked.lines
 end
 
 ---@param permission claude-ide.chat.Permission

@@ -1,23 +1,23 @@
 -- A plan that the agent wants approved (ExitPlanMode): Markdown in a tab page, to be changed, approved or sent back with words.
 -- What was changed in it is the plan that is carried out.
+-- Invariants: a change outlives its buffer (`:edit`, `:bdelete`), and no key decides that was not meant for the plan (ui/came.lua).
 local M = {}
 
 local KIND = "plan"
 
 ---@class claude-ide.chat.Plan : claude-ide.Decision
 ---@field text string as it was proposed
+---@field kept? string as it stood when its buffer was unloaded
 ---@field buf? integer
 ---@field win? integer
-
----@type table<integer, claude-ide.chat.Plan> by buffer
-local plans = {}
 
 ---@param plan claude-ide.chat.Plan
 ---@return string
 local function text_of(plan)
   return plan.buf
-      and vim.api.nvim_buf_is_valid(plan.buf)
+      and vim.api.nvim_buf_is_loaded(plan.buf)
       and table.concat(vim.api.nvim_buf_get_lines(plan.buf, 0, -1, false), "\n")
+    or plan.kept
     or plan.text
 end
 
@@ -30,7 +30,7 @@ local function take_down(plan)
     require("claude-ide.ui.file_window").close_all({ win })
   end
   if buf then
-    plans[buf] = nil
+    require("claude-ide.ui.came").forget(buf)
     require("claude-ide.ui.own_buffer").delete(buf)
   end
 end
@@ -85,7 +85,12 @@ end
 ---@param plan claude-ide.chat.Plan
 local function map(plan)
   local function on(lhs, desc, run)
-    vim.keymap.set("n", lhs, require("claude-ide.safely").wrap(desc, run), {
+    local guarded = require("claude-ide.safely").wrap(desc, run)
+    vim.keymap.set("n", lhs, function()
+      if plan.buf and require("claude-ide.ui.came").takes_key(plan.buf) then
+        guarded()
+      end
+    end, {
       buffer = plan.buf,
       nowait = true,
       silent = true,
@@ -109,29 +114,67 @@ local function map(plan)
   end)
 end
 
+---Makes a buffer the plan's: a new one, or its own that was unloaded.
+---@param plan claude-ide.chat.Plan
+---@param text string
+local function fill(plan, text)
+  local buf = plan.buf --[[@as integer]]
+  local bo = vim.bo[buf]
+  bo.buftype, bo.bufhidden, bo.swapfile, bo.modifiable, bo.buflisted = "nofile", "hide", false, true, false
+  if not require("claude-ide.ui.ours").of(buf) then
+    require("claude-ide.ui.ours").mark(buf, "plan", plan.id) -- `:bdelete` took it
+  end
+  vim.b[buf].claude_private = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(text, "\n", { plain = true }))
+  bo.filetype = "markdown"
+  map(plan)
+end
+
+---@param plan claude-ide.chat.Plan
+---@return integer buf
+local function create(plan)
+  local buf = vim.api.nvim_create_buf(false, true)
+  local text = text_of(plan)
+  plan.buf = buf
+  require("claude-ide.ui.ours").mark(buf, "plan", plan.id)
+  require("claude-ide.ui.ours").name(buf, "Claude", "plan")
+  fill(plan, text)
+  local function on(event, desc, run)
+    vim.api.nvim_create_autocmd(event, {
+      buffer = buf,
+      desc = "Claude Code: " .. desc,
+      callback = function()
+        if plan.buf == buf then
+          run()
+        end
+      end,
+    })
+  end
+  on("BufUnload", "what was changed in a plan is kept", function()
+    plan.kept = text_of(plan)
+  end)
+  on("BufReadCmd", "a plan as it stood", function()
+    fill(plan, plan.kept or plan.text)
+  end)
+  on("BufWipeout", "a plan has no buffer", function()
+    plan.buf = nil
+  end)
+  return buf
+end
+
 ---@param plan claude-ide.chat.Plan
 local function show(plan)
   if plan.state ~= "pending" then
     return
   end
   require("claude-ide.ui.highlights").define_shared()
-  if not plan.buf then
-    plan.buf = vim.api.nvim_create_buf(false, true)
-    plans[plan.buf] = plan
-    local bo = vim.bo[plan.buf]
-    bo.buftype, bo.bufhidden, bo.swapfile = "nofile", "hide", false
-    require("claude-ide.ui.ours").mark(plan.buf, "plan", plan.id)
-    require("claude-ide.ui.ours").name(plan.buf, "Claude", "plan")
-    vim.b[plan.buf].claude_private = true
-    vim.api.nvim_buf_set_lines(plan.buf, 0, -1, false, vim.split(plan.text, "\n", { plain = true }))
-    bo.filetype = "markdown"
-    map(plan)
-  end
-  if plan.win and vim.api.nvim_win_is_valid(plan.win) then
+  local buf = plan.buf or create(plan)
+  if plan.win and vim.api.nvim_win_is_valid(plan.win) and vim.api.nvim_win_get_buf(plan.win) == buf then
     return vim.api.nvim_set_current_win(plan.win)
   end
-  vim.cmd("tab sbuffer " .. plan.buf)
+  vim.cmd("tab sbuffer " .. buf)
   plan.win = vim.api.nvim_get_current_win()
+  require("claude-ide.ui.came").note(buf)
   require("claude-ide.ui.window_look").window(plan.win, "%{%v:lua.require'claude-ide.chat.plan'.bar()%}")
   local wo = vim.wo[plan.win][0]
   wo.wrap, wo.linebreak = true, true

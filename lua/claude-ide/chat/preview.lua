@@ -68,9 +68,11 @@ end
 ---@param buf integer a prompt's
 ---@param cwd string
 function M.attach(buf, cwd)
+  local group = vim.api.nvim_create_augroup("claude-ide.chat.preview." .. buf, { clear = true })
   known[buf] = {}
   local waits = false
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
+    group = group,
     buffer = buf,
     desc = "Claude Code: how much a prompt takes along",
     callback = function()
@@ -84,6 +86,7 @@ function M.attach(buf, cwd)
     end,
   })
   vim.api.nvim_create_autocmd("BufWipeout", {
+    group = group,
     buffer = buf,
     desc = "Claude Code: a prompt is gone",
     callback = function()

@@ -1,5 +1,5 @@
 -- Where a person writes to an agent: a buffer of Markdown below the chat. What stands there is theirs until it is sent; it outlives
--- its window, and a draft is kept when Neovim leaves.
+-- its window and `:edit`, and a draft is kept when Neovim leaves.
 
 local M = {}
 
@@ -9,6 +9,14 @@ local prompts = require("claude-ide.chat.open_prompts").by_buffer
 ---@return string
 local function text_of(prompt)
   return table.concat(vim.api.nvim_buf_get_lines(prompt.buf, 0, -1, false), "\n")
+end
+
+---What is the person's alone: while they look at what was said before, it is what they were writing.
+---@param prompt claude-ide.chat.PromptBuffer
+---@return string
+local function unsent(prompt)
+  local text = vim.api.nvim_buf_is_valid(prompt.buf) and text_of(prompt) or ""
+  return prompt.at > 0 and text == prompt.recalled and prompt.draft or text
 end
 
 ---@param prompt claude-ide.chat.PromptBuffer
@@ -32,6 +40,7 @@ function M.send(prompt)
   text = vim.trim(text)
   require("claude-ide.chat.history").add(prompt.chat.cwd, text)
   prompt.at, prompt.draft = 0, nil
+  vim.bo[prompt.buf].undolevels = vim.bo[prompt.buf].undolevels -- sent in insert mode, `u` brings it back as well
   fill(prompt, "")
   require("claude-ide.chat.content").say(prompt.chat, text, nil, function(ok, err)
     if not ok then
@@ -74,8 +83,8 @@ function M.recall(prompt, step)
   if prompt.at == 0 then
     prompt.draft = text_of(prompt)
   end
-  prompt.at = at
-  fill(prompt, at == 0 and prompt.draft or history[#history + 1 - at])
+  prompt.at, prompt.recalled = at, history[#history + 1 - at]
+  fill(prompt, at == 0 and prompt.draft or prompt.recalled)
 end
 
 ---Breaks the turn off; where nothing runs, what the key does anyway.
@@ -124,9 +133,14 @@ local function map(prompt)
   end
   on("n", keys.send, "send the prompt", send)
   on({ "n", "i" }, keys.send_at_once, "send the prompt", send)
-  on({ "n", "i" }, keys.interrupt, "interrupt", function()
+  local function break_off()
     return interrupt(prompt)
-  end, true)
+  end
+  on({ "n", "i" }, keys.interrupt, "interrupt", break_off, true)
+  local interrupt_key = require("claude-ide.ui.interrupt_key")
+  if vim.iter(key_list.keys(keys.interrupt)):any(interrupt_key.is) then
+    interrupt_key.on(prompt.buf, safely.wrap("interrupt", break_off))
+  end
   on("n", keys.older, "older prompt", function()
     M.recall(prompt, 1)
   end)
@@ -161,8 +175,19 @@ local function map(prompt)
     require("claude-ide.chat.preview").show(prompt.chat.cwd)
   end)
   on("n", keys.help, "these keys", function()
-    require("claude-ide.chat.keys").help()
+    require("claude-ide.chat.keys").help(prompt.chat)
   end)
+end
+
+---What `:edit` and `:bdelete` take from a buffer.
+---@param prompt claude-ide.chat.PromptBuffer
+local function set_up(prompt)
+  local bo = vim.bo[prompt.buf]
+  bo.buftype, bo.bufhidden, bo.swapfile, bo.modifiable, bo.buflisted = "nofile", "hide", false, true, false
+  vim.b[prompt.buf].claude_private = true
+  bo.completefunc = "v:lua.require'claude-ide.chat.complete'.func"
+  bo.omnifunc = bo.completefunc
+  map(prompt)
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -172,24 +197,26 @@ function M.create(chat, acts)
   local buf = vim.api.nvim_create_buf(false, true)
   local prompt = { buf = buf, chat = chat, at = 0, hide = acts.hide, to_terminal = acts.to_terminal } ---@type claude-ide.chat.PromptBuffer
   prompts[buf] = prompt
-  local bo = vim.bo[buf]
-  bo.buftype, bo.bufhidden, bo.swapfile = "nofile", "hide", false
   require("claude-ide.ui.ours").mark(buf, "prompt")
-  require("claude-ide.ui.ours").name(buf, "Claude", "prompt")
-  vim.b[buf].claude_private = true
-  bo.completefunc = "v:lua.require'claude-ide.chat.complete'.func"
-  bo.omnifunc = bo.completefunc
-  map(prompt)
+  require("claude-ide.ui.ours").name(buf, (chat.name:gsub("[/%c]", " ")), "prompt")
+  set_up(prompt)
   chat.give_back = function(text)
     M.give_back(prompt, text)
   end
-  vim.api.nvim_create_autocmd({ "BufUnload", "BufWipeout" }, {
-    buffer = buf,
-    desc = "Claude Code: what was written to Claude is kept",
-    callback = function()
-      M.retire(buf)
-    end,
-  })
+  local function on(events, desc, callback)
+    vim.api.nvim_create_autocmd(events, { buffer = buf, desc = "Claude Code: " .. desc, callback = callback })
+  end
+  on({ "BufUnload", "BufWipeout" }, "what was written to Claude is kept", function()
+    M.retire(buf)
+  end)
+  on("BufReadCmd", "a prompt as it stood", function()
+    prompts[buf], prompt.at = prompt, 0
+    if not require("claude-ide.ui.ours").of(buf) then
+      require("claude-ide.ui.ours").mark(buf, "prompt")
+    end
+    set_up(prompt)
+    M.dress(buf)
+  end)
   return buf
 end
 
@@ -202,7 +229,8 @@ function M.retire(buf)
   end
   prompts[buf] = nil
   require("claude-ide.chat.preview").forget(buf)
-  local text = vim.api.nvim_buf_is_valid(buf) and text_of(prompt) or ""
+  require("claude-ide.ui.interrupt_key").off(buf)
+  local text = unsent(prompt)
   if vim.trim(text) ~= "" then
     require("claude-ide.chat.history").keep_draft(prompt.chat.cwd, text)
   end
@@ -228,7 +256,7 @@ end
 ---Neovim leaves: what was not sent is kept for the next chat of the project.
 function M.keep_drafts()
   for _, prompt in pairs(prompts) do
-    local text = vim.api.nvim_buf_is_valid(prompt.buf) and text_of(prompt) or ""
+    local text = unsent(prompt)
     if vim.trim(text) ~= "" then
       require("claude-ide.chat.history").keep_draft(prompt.chat.cwd, text)
     end

@@ -38,7 +38,7 @@ end
 local function go_on(question)
   if question.at < #question.questions then
     question.at = question.at + 1
-    return require("claude-ide.chat.panel").redraw(question)
+    return require("claude-ide.chat.panel").redraw(question, true)
   end
   local answers = {}
   for at, one in ipairs(question.questions) do

@@ -7,6 +7,9 @@ local M = {}
 local WRITES =
   { Edit = "file_path", MultiEdit = "file_path", Write = "file_path", NotebookEdit = "notebook_path" }
 
+---No file has a longer one (PATH_MAX).
+local MOST_PATH = 4096
+
 ---@param chat claude-ide.chat.Chat
 ---@return integer
 local function client(chat)
@@ -21,14 +24,21 @@ function M.turn_begins(chat)
   journal.turn_started(client(chat))
 end
 
+---Files that are kept for one call: each is read at once.
+local MOST_PLACES = 50
+
 ---The agent is about to use tools: what they write is kept as it is.
 ---@param chat claude-ide.chat.Chat
 ---@param blocks claude-ide.sessions.Block[]
-function M.calls(chat, blocks)
+---@param places string[] files that they may write, as the agent tells
+function M.calls(chat, blocks, places)
+  local paths = vim.list_slice(places, 1, MOST_PLACES)
   for _, block in ipairs(blocks) do
     local argument = block.type == "tool_use" and WRITES[block.name]
-    local path = argument and type(block.input) == "table" and block.input[argument]
-    if type(path) == "string" and path:sub(1, 1) == "/" then
+    paths[#paths + 1] = argument and type(block.input) == "table" and block.input[argument] or nil
+  end
+  for _, path in ipairs(paths) do
+    if type(path) == "string" and path:sub(1, 1) == "/" and #path <= MOST_PATH then
       require("claude-ide.journal").before_edit(client(chat), require("claude-ide.path").normalize(path))
     end
   end
@@ -36,12 +46,17 @@ end
 
 ---Calls came to an end.
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
-function M.results(results)
+---@param places string[] files that they may have written
+function M.results(results, places)
+  local paths = vim.list_slice(places, 1, MOST_PLACES)
   for _, pair in ipairs(results) do
     local outcome = pair[2].outcome
-    if outcome and outcome.type == "file_change" and outcome.path and not pair[2].is_error then
-      require("claude-ide.journal").landed(require("claude-ide.path").normalize(outcome.path))
+    if outcome and outcome.type == "file_change" and not pair[2].is_error then
+      paths[#paths + 1] = outcome.path
     end
+  end
+  for _, path in ipairs(paths) do
+    require("claude-ide.journal").landed(require("claude-ide.path").normalize(path))
   end
 end
 

@@ -130,4 +130,24 @@ M.plan = {
   end,
 }
 
+---@type claude-ide.decisions.Remote
+M.form = {
+  describe = function(decision)
+    ---@cast decision claude-ide.chat.Form
+    return require("claude-ide.chat.form_elsewhere").describe(decision)
+  end,
+  answer = function(decision, answer)
+    ---@cast decision claude-ide.chat.Form
+    if answer.choice == "reject" then
+      settle(decision, { outcome = "rejected", message = "declined" })
+      return nil
+    end
+    local values, problem = require("claude-ide.chat.form_elsewhere").values(decision, answer)
+    if not values then
+      return problem
+    end
+    settle(decision, { outcome = "accepted", changes = values })
+  end,
+}
+
 return M

@@ -26,6 +26,7 @@ function M.row(message)
     has_text = block.type == "text",
     has_thinking = block.type == "thinking",
     bytes = block.bytes or 1024,
+    continues = message.continues ~= nil or nil,
   }
 end
 
@@ -61,7 +62,7 @@ end
 function M.message(message, all)
   local block = shown(message.block, all and MAX_SHOWN or MAX_RESULT)
   if message.parts then
-    block.text = require("claude-ide.chat.growing_text").text(message)
+    block.text, block.continues = require("claude-ide.chat.growing_text").text(message), message.continues
   end
   local blocks = { block }
   vim.list_extend(blocks, message.more or {})

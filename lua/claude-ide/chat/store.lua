@@ -7,9 +7,12 @@
 ---@field kind claude-ide.sessions.RowKind
 ---@field block claude-ide.sessions.Block of a text: without its text
 ---@field parts? string[] of a text: its pieces
----@field fence? string the mark of the code that a text is within
+---@field fence? claude-ide.transcript.Fence the code that the end of a text is within
 ---@field rest? string its last line so far, where code may begin or end
 ---@field partial? boolean it was not said in full yet
+---@field full? boolean what a text goes on with is another row
+---@field ends_at_gap? boolean after an empty line
+---@field continues? claude-ide.chat.Continues of a text that another row begins with, and not at an empty line
 ---@field key? string of a text: which block of the replies it is
 ---@field start integer
 ---@field uuid? string of a prompt
@@ -22,8 +25,8 @@
 ---@field total claude-ide.sessions.Usage
 ---@field last_reply? claude-ide.sessions.Row
 ---@field private calls table<string, claude-ide.chat.Message> by call
----@field private streamed table<string, integer> rows of the text of a block that goes on: the first one
 ---@field private listener? claude-ide.chat.store.Listener
+---@field private held? { from?: integer, changed: integer[] } what the listener was not told yet
 local Store = {}
 Store.__index = Store
 
@@ -33,13 +36,15 @@ Store.__index = Store
 
 local growing, shape = require("claude-ide.chat.growing_text"), require("claude-ide.chat.shape")
 
+---Bytes of a long text that are looked at together.
+local PIECE = 4 * 1024
+
 ---@return claude-ide.chat.Store
 function Store.new()
   return setmetatable({
     messages = {},
     total = { input = 0, output = 0, cache_write = 0, cache_read = 0 },
     calls = {},
-    streamed = {},
   }, Store)
 end
 
@@ -56,10 +61,33 @@ local function now()
 end
 
 ---@private
+function Store:release()
+  local held = self.held
+  self.held = nil
+  if held and held.from then
+    self:tell(held.from, held.changed)
+  end
+end
+
+---Much comes at once: the listener is told of all of it in a turn of its own. What is above its windows then is not drawn first.
+function Store:hold()
+  if not self.held then
+    self.held = { changed = {} }
+    vim.defer_fn(function()
+      self:release()
+    end, 1)
+  end
+end
+
+---@private
 ---@param from integer row
 ---@param changed? integer[]
 function Store:tell(from, changed)
-  if self.listener then
+  local held = self.held
+  if held then
+    held.from = math.min(held.from or from, from)
+    vim.list_extend(held.changed, changed or {})
+  elseif self.listener then
     self.listener.changed(from, #self.messages, changed or {})
   end
 end
@@ -73,50 +101,55 @@ function Store:add(fields)
   return message --[[@as claude-ide.chat.Message]]
 end
 
+---@private
+---Begins a row of a text.
+---@param key string
+---@param kind "text"|"thinking"
+---@param text string
+---@param model? string
+---@param before? claude-ide.chat.Message the row whose text it goes on with
+function Store:begin_text(key, kind, text, model, before)
+  local message = self:add({
+    kind = "reply",
+    block = { type = kind, bytes = #text },
+    parts = { text },
+    partial = true,
+    key = key,
+    model = model,
+    fence = before and before.fence,
+    continues = before and not before.ends_at_gap and { fence = before.fence } or nil,
+  })
+  growing.follow(message, text)
+  self:tell(message.id - 1)
+end
+
 ---A text goes on.
 ---@param key string names its block
 ---@param kind "text"|"thinking"
 ---@param text string
 ---@param model? string
-function Store:append(key, kind, text, model)
+---@param is_row? boolean it is so long that it begins a row of its own
+function Store:append(key, kind, text, model, is_row)
   local last = self.messages[#self.messages]
-  if not last or last.key ~= key or not last.partial then
-    if text == "" then
-      return
-    end
-    last = self:add({
-      kind = "reply",
-      block = { type = kind, bytes = 0 },
-      parts = {},
-      partial = true,
-      key = key,
-      model = model,
-    })
-    self.streamed[key] = self.streamed[key] or last.id
-    last.parts[1], last.block.bytes = text, #text
-    growing.follow(last, text)
-    return self:tell(last.id - 1)
+  local before = last and last.key == key and last.partial and last or nil
+  if text == "" then
+    return
+  elseif not before or before.full then
+    return self:begin_text(key, kind, text, model, before)
   end
-  local cut = kind == "text" and growing.cut(last, text) or nil
+  local cut, at_gap = growing.cut(before, text, is_row)
   local first = cut and text:sub(1, cut) or text
-  last.parts[#last.parts + 1] = first
-  last.block.bytes = last.block.bytes + #first
-  growing.follow(last, first)
-  if self.listener then
-    self.listener.appended(first, last.block.bytes)
+  before.parts[#before.parts + 1] = first
+  before.block.bytes = before.block.bytes + #first
+  growing.follow(before, first)
+  if self.held then
+    self:tell(before.id - 1)
+  elseif self.listener then
+    self.listener.appended(first, before.block.bytes)
   end
   if cut then
-    local rest = text:sub(cut + 1)
-    local next_one = self:add({
-      kind = "reply",
-      block = { type = kind, bytes = #rest },
-      parts = { rest },
-      partial = true,
-      key = key,
-      model = model,
-    })
-    growing.follow(next_one, rest)
-    self:tell(next_one.id - 1)
+    before.full, before.ends_at_gap = true, at_gap
+    return self:append(key, kind, text:sub(cut + 1), model)
   end
 end
 
@@ -143,9 +176,6 @@ function Store:void()
     if message.block.type == "tool_use" then
       self.calls[message.block.id] = nil
     end
-    if message.key then
-      self.streamed[message.key] = nil
-    end
     len = len - 1
   end
   self:tell(len)
@@ -159,7 +189,6 @@ function Store:settle()
     end
     self.messages[at].partial = nil
   end
-  self.streamed = {}
 end
 
 ---@private
@@ -184,6 +213,24 @@ function Store:streamed_text(block)
 end
 
 ---@private
+---A text that is whole, in as many rows as it would have if it had grown.
+---@param kind "text"|"thinking"
+---@param text string
+---@param fields table
+function Store:say_long(kind, text, fields)
+  local listener, count = self.listener, #self.messages
+  self.listener = nil -- all of them are told together
+  for at = 1, #text, PIECE do
+    self:append("whole", kind, text:sub(at, at + PIECE - 1), fields.model)
+  end
+  self.listener = listener
+  for at = count + 1, #self.messages do
+    local message = self.messages[at]
+    message.partial, message.key, message.usage = nil, nil, fields.usage
+  end
+end
+
+---@private
 ---@param block claude-ide.sessions.Block text or thinking
 ---@param fields table
 ---@return integer? row that changed
@@ -199,14 +246,20 @@ function Store:say_text(block, fields)
   for at = #self.messages, first or #self.messages + 1, -1 do
     self.messages[at] = nil
   end
-  if vim.trim(block.text or "") == "" then
+  local text = block.text or ""
+  if vim.trim(text) == "" then
     return first and first - 1 or nil
   end
-  local message = self:add(vim.tbl_extend("error", fields, {
-    block = { type = block.type, bytes = block.bytes or #block.text },
-    parts = { block.text },
-  }))
-  return message.id - 1
+  local row = #self.messages
+  if fields.kind == "reply" and #text > growing.MOST then
+    self:say_long(block.type --[[@as "text"|"thinking"]], text, fields)
+  else
+    self:add(vim.tbl_extend("error", fields, {
+      block = { type = block.type, bytes = block.bytes or #text },
+      parts = { text },
+    }))
+  end
+  return row
 end
 
 ---A reply, in full.
@@ -245,15 +298,15 @@ end
 
 ---Calls came to an end.
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
----@param rejected fun(call: string): boolean
-function Store:results(results, rejected)
+---@param refused table<string, "rejected"|"changed"> what the person made of calls that were not let through as they were
+function Store:results(results, refused)
   local changed = {}
   for _, pair in ipairs(results) do
     local message = self.calls[pair[1]]
     if message then
       local block = message.block
       block.result, block["end"] = pair[2], now()
-      block.status = rejected(pair[1]) and "rejected" or pair[2].is_error and "failed" or "done"
+      block.status = refused[pair[1]] or pair[2].is_error and "failed" or "done"
       changed[#changed + 1] = message.id - 1
     end
   end
@@ -273,6 +326,24 @@ function Store:put(kind, text, more)
     self:add({ kind = kind, block = { type = "text", bytes = #text }, parts = { text }, more = more })
   self:tell(message.id - 1)
   return message
+end
+
+---What the person said.
+---@param prompt claude-ide.chat.Prompt
+function Store:put_prompt(prompt)
+  local images = vim.tbl_filter(function(block)
+    return block.type ~= "text"
+  end, prompt.content)
+  local kind = prompt.text:find("^/%w") and "command" or "prompt"
+  local message = self:put(
+    kind,
+    prompt.text,
+    vim.tbl_map(function(image)
+      local encoded = image.source and image.source.data or ""
+      return { type = "image", media_type = (image.source or {}).media_type or "", encoded_bytes = #encoded }
+    end, images)
+  )
+  message.uuid = prompt.id
 end
 
 ---@param from integer

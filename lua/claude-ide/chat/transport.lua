@@ -20,6 +20,7 @@ local GROUP = "claude-ide.chat"
 ---@field blocks? claude-ide.sessions.Block[] said
 ---@field usage? claude-ide.sessions.Usage said
 ---@field results? { [1]: string, [2]: claude-ide.sessions.ToolResult }[] results
+---@field places? string[] said, results: files that the calls may change, or have changed
 ---@field request? string asks, withdrawn
 ---@field ask? table asks: the agent's own words
 ---@field state? "queued"|"started"|"completed"|"cancelled" prompt

@@ -29,6 +29,8 @@ function M.over(self, about)
   if about.is_error and not reason:find("^aborted") and not is_said then
     local errors = type(about.errors) == "table" and text_of(table.concat(about.errors, " ")) or nil
     note(self, text_of(about.result) or errors or "The turn failed.")
+  elseif last and last.kind == "prompt" and not reason:find("^aborted") then
+    note(self, self.name .. " ended its turn without a word.")
   end
   -- Those that came meanwhile begin a turn of their own at once, which is told.
   self.state = self.state ~= "ended" and "idle" or self.state
@@ -111,7 +113,10 @@ function STATUS.compact_boundary(self)
   self.store:put("compaction", "")
 end
 
+---What was said before is no part of it any more. Which id it has is told when it begins; 2.1.329 names another one here.
 function STATUS.conversation_reset(self, about)
+  self.unanswered = {}
+  self.begin_with.resume, self.begin_with.fork = nil, nil
   if text_of(about.new_conversation_id) then
     self:renew(about.new_conversation_id)
   end
@@ -166,22 +171,21 @@ function M.ended(self, told)
   if done then
     done()
   end
-  local waiting = self.queue
-  self.queue = {}
+  -- What the person ends is not what nobody answered.
+  local unanswered = self.closing and {} or self.unanswered
+  local prompts = vim.list_extend(unanswered, self.queue)
+  self.queue, self.unanswered = {}, {}
   if self.acp then
     require("claude-ide.chat.acp").ended(self)
   end
   local is_restart = self.restarting and not self.closing
   self.restarting = nil
+  local is_returned = require("claude-ide.chat.content").return_all(self, prompts)
+  local said_again = is_returned and "\nWhat was not answered is at the prompt again." or ""
   if is_restart then
-    note(self, ("%s is started anew."):format(self.name))
+    note(self, ("%s is started anew.%s"):format(self.name, said_again))
   elseif not self.closing then
-    note(self, self.words .. "\nWhat you send next starts it again.")
-  end
-  for _, prompt in ipairs(waiting) do
-    if self.give_back then
-      self.give_back(prompt.text)
-    end
+    note(self, self.words .. said_again .. "\nWhat you send next starts it again.")
   end
   if is_restart then
     local ok, err = self:begin_again()

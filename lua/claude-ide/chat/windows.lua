@@ -48,14 +48,78 @@ local function dress_prompt(win)
   require("claude-ide.ui.winbar").hold(win, "%{%v:lua.require'claude-ide.chat.prompt_bar'.text()%}")
 end
 
+---A file that came into the window of a prompt (`<C-o>`, `gf`, `:edit`) goes where files are shown, if there is such a place: the
+---window is six lines high.
+---@param win integer
+---@param buf integer the prompt
+local function give_file_away(win, buf)
+  local valid = vim.api.nvim_win_is_valid(win) and vim.api.nvim_buf_is_loaded(buf)
+  local file = valid and vim.api.nvim_win_get_buf(win) or buf
+  if file == buf or vim.bo[file].buftype ~= "" or vim.api.nvim_buf_get_name(file) == "" then
+    return
+  end
+  vim.wo[win][0].winfixbuf = true -- not this one
+  local place = require("claude-ide.ui.file_window").choose(file, vim.api.nvim_win_get_tabpage(win))
+  vim.wo[win][0].winfixbuf = false
+  if not place then
+    return
+  end
+  local is_here, cursor = vim.api.nvim_get_current_win() == win, vim.api.nvim_win_get_cursor(win)
+  vim.api.nvim_win_set_buf(place, file)
+  pcall(vim.api.nvim_win_set_cursor, place, cursor)
+  vim.api.nvim_win_set_buf(win, buf)
+  if is_here then
+    vim.api.nvim_set_current_win(place)
+  end
+end
+
+---@param buf integer a prompt
+local function keep_window(buf)
+  vim.api.nvim_create_autocmd("BufWinLeave", {
+    group = vim.api.nvim_create_augroup("claude-ide.chat.windows." .. buf, { clear = true }),
+    buffer = buf,
+    desc = "Claude Code: the window of a prompt is for the prompt",
+    callback = function()
+      local win = vim.api.nvim_get_current_win()
+      vim.schedule(function()
+        require("claude-ide.safely").wrap("give a file another window", give_file_away)(win, buf)
+      end)
+    end,
+  })
+end
+
+---@param ... integer the windows that it and the transcript have
+---@return integer
+local function prompt_height(...)
+  local lines = 0
+  for _, win in ipairs({ ... }) do
+    lines = lines + vim.api.nvim_win_get_height(win)
+  end
+  return math.max(math.min(require("claude-ide.config").get().chat.prompt_height, lines - 4), 1)
+end
+
 ---@param shown claude-ide.chat.Shown
 ---@param above integer the transcript's window
 ---@return integer win
 local function open_prompt(shown, above)
-  local height = require("claude-ide.config").get().chat.prompt_height
-  height = math.max(math.min(height, vim.api.nvim_win_get_height(above) - 4), 1)
+  local height = prompt_height(above)
   local win = vim.api.nvim_open_win(shown.prompt, false, { win = above, split = "below", height = height })
   dress_prompt(win)
+  keep_window(shown.prompt)
+  return win
+end
+
+---A window for the transcript: above its prompt where that stands alone, else beside everything.
+---@param prompt? integer
+---@return integer win
+local function open_transcript(prompt)
+  if not prompt or vim.api.nvim_win_get_height(prompt) < LEAST_LINES then
+    return open_beside()
+  end
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  local win = vim.api.nvim_open_win(buf, false, { win = prompt, split = "above" })
+  vim.api.nvim_win_set_height(prompt, prompt_height(win, prompt))
   return win
 end
 
@@ -77,7 +141,7 @@ function M.show(shown)
   local view = shown.view
   local win = window_of(view and view.buf)
   if not win then
-    win = open_beside()
+    win = open_transcript(window_of(shown.prompt))
     if view and vim.api.nvim_buf_is_valid(view.buf) then
       vim.api.nvim_win_set_buf(win, view.buf)
     else
@@ -97,10 +161,12 @@ end
 ---Takes the windows of a chat away, here. It goes on.
 ---@param shown claude-ide.chat.Shown
 function M.hide(shown)
-  local origin = shown.origin
-  for _, buf in ipairs({ shown.prompt, shown.view and shown.view.buf }) do
-    local win = window_of(buf)
-    if win and not pcall(vim.api.nvim_win_close, win, false) then
+  local origin, waiting = shown.origin, shown.waiting
+  shown.waiting = nil -- else its transcript would still come
+  local wins = { window_of(shown.prompt) }
+  wins[#wins + 1] = window_of(shown.view and shown.view.buf) or waiting
+  for _, win in ipairs(wins) do
+    if vim.api.nvim_win_is_valid(win) and not pcall(vim.api.nvim_win_close, win, false) then
       require("claude-ide.terminal.window").vacate(win)
     end
   end

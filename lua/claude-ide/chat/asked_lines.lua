@@ -1,0 +1,88 @@
+-- What an agent wants allowed, line by line, for a person to decide by. Of what is long the beginning and the end are there, and
+-- how much is left out: nothing harmful hides behind a thousand lines, and however long it is, it is drawn at once.
+
+---@class claude-ide.chat.AskedLines
+---@field lines { [1]: string, [2]: string? }[]
+---@field private room claude-ide.transcript.Room
+local AskedLines = {}
+AskedLines.__index = AskedLines
+
+---What is shown of all texts together, and lines of one.
+local BYTES, LINES, LINES_OF_ONE = 32 * 1024, 500, 200
+---Of the end of what is cut.
+local END_BYTES, END_LINES = 1024, 5
+
+---@return claude-ide.chat.AskedLines
+function AskedLines.new()
+  local room = require("claude-ide.transcript.room").new(BYTES, LINES)
+  return setmetatable({ lines = {}, room = room }, AskedLines)
+end
+
+---@param text string
+---@return string[]
+local function lines_of(text)
+  return vim.split((text:gsub("\n$", "")), "\n", { plain = true })
+end
+
+---@param text string
+---@param group? string|fun(line: string): string?
+---@param sign? string before each of its lines
+function AskedLines:add(text, group, sign)
+  sign = sign or ""
+  local function put(line)
+    local its = type(group) == "string" and group or nil
+    if type(group) == "function" then
+      its = group(line)
+    end
+    self.lines[#self.lines + 1] = { sign .. line, its }
+  end
+  local lines, note = self.room:lines(text, lines_of, LINES_OF_ONE)
+  for _, line in ipairs(lines) do
+    put(line)
+  end
+  if not note then
+    return
+  end
+  self.lines[#self.lines + 1] = { note .. ", which ends:", "ClaudeTranscriptNotice" }
+  local last =
+    lines_of((require("claude-ide.position").valid(text:sub(-END_BYTES)):gsub("^\239\191\189+", "")))
+  for at = math.max(#last - END_LINES, 0) + 1, #last do
+    put(last[at])
+  end
+end
+
+---@type table<string, string>
+local SIGNS =
+  { ["+"] = "ClaudeTranscriptAdded", ["-"] = "ClaudeTranscriptRemoved", ["@"] = "ClaudeTranscriptDim" }
+
+---What differs between two texts; where they are long, the one and then the other.
+---@param old? string nil: there was none
+---@param new string
+function AskedLines:add_change(old, new)
+  local patch = old and require("claude-ide.compare.patch_text").of(old, new)
+  if patch and patch ~= "" then
+    return self:add(patch, function(line)
+      return SIGNS[line:sub(1, 1)]
+    end)
+  end
+  if old then
+    self:add(old, "ClaudeTranscriptRemoved", "-")
+  end
+  self:add(new, "ClaudeTranscriptAdded", "+")
+end
+
+---@param name string
+---@param value any
+---@param group? string
+function AskedLines:add_argument(name, value, group)
+  local shown, note = value, nil
+  if type(value) ~= "string" then
+    shown, note = self.room:json(value)
+  end
+  self:add(name .. shown, group)
+  if note then
+    self.lines[#self.lines + 1] = { note, "ClaudeTranscriptNotice" }
+  end
+end
+
+return AskedLines

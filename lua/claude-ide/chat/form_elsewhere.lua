@@ -1,0 +1,149 @@
+-- A form for somebody who does not see its window: each field as a question, and what the answers mean. What cannot be asked so
+-- (a list without choices, an object) leaves all of the form to the editor.
+local M = {}
+
+---@param field claude-ide.chat.form.Field
+---@return boolean
+local function can_be_asked(field)
+  local kind = field.schema.type
+  return field.choices ~= nil or kind == nil or kind == "string" or kind == "number" or kind == "integer"
+end
+
+---@param field claude-ide.chat.form.Field
+---@return string
+local function title(field)
+  return type(field.schema.title) == "string" and field.schema.title or field.key
+end
+
+---A boolean that nobody touches is a no.
+---@param field claude-ide.chat.form.Field
+---@return boolean
+local function is_needed(field)
+  return field.required and field.schema.type ~= "boolean"
+end
+
+---@param form claude-ide.chat.Form
+---@param field claude-ide.chat.form.Field
+---@return table
+local function question_of(form, field)
+  local now, options, chosen = form.values[field.key], {}, {}
+  for at, choice in ipairs(field.choices or {}) do
+    local about = choice.description
+    options[at] = {
+      id = tostring(at),
+      label = tostring(choice.name),
+      description = type(about) == "string" and about or nil,
+    }
+    if now == choice.value or type(now) == "table" and vim.list_contains(now, choice.value) then
+      chosen[#chosen + 1] = tostring(at)
+    end
+  end
+  local about = field.schema.description
+  return {
+    key = field.key,
+    question = title(field),
+    header = not is_needed(field) and "optional" or nil,
+    description = type(about) == "string" and about or nil,
+    options = #options > 0 and options or nil,
+    chosen = #chosen > 0 and chosen or nil,
+    multiSelect = field.many == true,
+    own = field.choices == nil,
+    optional = not is_needed(field),
+    value = not field.choices and now ~= nil and tostring(now) or nil,
+  }
+end
+
+---@param form claude-ide.chat.Form
+---@return claude-ide.decisions.Choice[] none: the editor alone can do it
+local function choices_of(form)
+  local no = { id = "reject", label = "Decline" }
+  if form.url then
+    return { { id = "as_it_is", label = "It is open" }, no }
+  elseif #form.fields == 0 then
+    return { { id = "as_it_is", label = "Accept" }, no }
+  end
+  local choices, is_any_needed = { { id = "answer", label = "Send", answers = true } }, false
+  for _, field in ipairs(form.fields) do
+    if not can_be_asked(field) then
+      return {}
+    end
+    is_any_needed = is_any_needed or is_needed(field)
+  end
+  if not is_any_needed then
+    choices[#choices + 1] = { id = "as_it_is", label = "Send as it came" }
+  end
+  choices[#choices + 1] = no
+  return choices
+end
+
+---@param form claude-ide.chat.Form
+---@return claude-ide.decisions.Described
+function M.describe(form)
+  local choices = choices_of(form)
+  local questions = {}
+  for at, field in ipairs(#choices > 0 and form.fields or {}) do
+    questions[at] = question_of(form, field)
+  end
+  return {
+    kind = "question",
+    title = ("%s asks you something"):format(form.name),
+    text = form.url and ("%s\n\n%s"):format(form.message, form.url) or form.message,
+    questions = #questions > 0 and questions or nil,
+    choices = choices,
+  }
+end
+
+---@param field claude-ide.chat.form.Field
+---@param text string numbers of choices, as they were told
+---@return any value
+---@return string? problem
+local function chosen(field, text)
+  local values = {}
+  for at in text:gmatch("[^,%s]+") do
+    local number = tonumber(at) --[[@as integer]]
+    local choice = (field.choices or {})[number]
+    if not choice then
+      return nil, ("`%s` is no choice"):format(at)
+    end
+    values[#values + 1] = choice.value
+  end
+  if field.many then
+    return values
+  elseif #values ~= 1 then
+    return nil, "one choice is wanted"
+  end
+  return values[1]
+end
+
+---What was answered, as values.
+---@param form claude-ide.chat.Form
+---@param answer claude-ide.decisions.RemoteAnswer
+---@return table<string, any>? values
+---@return string? problem
+function M.values(form, answer)
+  local values = {}
+  for _, field in ipairs(form.fields) do
+    local value, problem
+    local text = (answer.answers or {})[field.key]
+    if answer.choice == "as_it_is" then
+      value = form.values[field.key]
+    elseif type(text) == "string" and vim.trim(text) ~= "" then
+      if field.choices then
+        value, problem = chosen(field, text)
+      else
+        value, problem = require("claude-ide.chat.form_field").read(field.schema, vim.trim(text))
+      end
+    end
+    if problem then
+      return nil, ("%s: %s"):format(title(field), problem)
+    elseif value == nil and field.schema.type == "boolean" then
+      value = false
+    elseif value == nil and field.required then
+      return nil, ("%s is missing"):format(title(field))
+    end
+    values[field.key] = value
+  end
+  return values
+end
+
+return M

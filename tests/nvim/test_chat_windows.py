@@ -1,0 +1,143 @@
+"""The two windows of a chat, and what stands in the one to write in: whatever people do to windows, buffers and the plugin."""
+
+import json
+
+import pytest
+from chat_steps import begin, chat, say, wait_idle, wait_text
+
+pytestmark = pytest.mark.dealt
+
+LAYOUT = """
+local rows = {}
+for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  local kind = (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind or "file"
+  local at = vim.api.nvim_win_get_position(win)
+  rows[#rows + 1] = { kind, at[1], at[2], vim.api.nvim_win_get_height(win) }
+end
+return rows
+"""
+
+
+def layout(nvim):
+    return {kind: (row, column, height) for kind, row, column, height in nvim.lua(LAYOUT)}
+
+
+@pytest.fixture
+def talk(begin_chat_with_stand_in):
+    nvim = begin_chat_with_stand_in("SAY hello there")
+    wait_text(nvim, "\nhello there")
+    wait_idle(nvim)
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    return nvim
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("alone", ["only", "wincmd k | quit", "wincmd T"])
+def test_a_transcript_comes_back_above_its_prompt(talk, alone):
+    nvim = talk
+    height = layout(nvim)["prompt"][2]
+    nvim.cmd(alone)
+    nvim.wait("#vim.api.nvim_tabpage_list_wins(0) < 3")
+    nvim.cmd("Claude chat")
+    nvim.wait(lambda: "transcript" in layout(nvim), what="the transcript")
+    shown = layout(nvim)
+    assert shown["transcript"][0] < shown["prompt"][0]
+    assert shown["transcript"][1] == shown["prompt"][1]
+    assert shown["prompt"][2] == height
+
+
+def test_the_key_that_closes_a_transcript_hides_its_chat(talk):
+    nvim = talk
+    nvim.keys("<C-w>kq")
+    nvim.wait(lambda: list(layout(nvim)) == ["file"], what="the chat to be hidden")
+    nvim.cmd("Claude chat")
+    nvim.wait(lambda: len(layout(nvim)) == 3, what="the chat")
+
+
+def test_the_key_closes_one_of_two_windows_of_a_transcript(talk):
+    nvim = talk
+    nvim.keys("<C-w>k:split<CR>q")
+    nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 3")
+    assert set(layout(nvim)) == {"file", "transcript", "prompt"}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", [":edit +2 a.txt<CR>", "<C-o>", "ia.txt<Esc>gf"])
+def test_a_file_does_not_stay_in_the_window_of_a_prompt(begin_chat_with_stand_in, keys):
+    nvim = begin_chat_with_stand_in(files={"a.txt": "one\ntwo\nthree\n"}, args=["+2", "a.txt"])
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    before = layout(nvim)
+    nvim.keys(keys)
+    nvim.wait("vim.fn.bufname() == 'a.txt' and vim.api.nvim_win_get_height(0) > 10", what="the file in its own window")
+    nvim.wait(lambda: layout(nvim) == before, what="the windows as they were")
+    if "edit" in keys:
+        assert nvim.lua("return vim.fn.line('.')") == 2
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", ["iSAY one<CR>two<C-s><Esc>", "iSAY one<CR>two<Esc><CR>"])
+def test_what_was_sent_can_be_brought_back_by_undo(talk, keys):
+    nvim = talk
+    nvim.keys(keys)
+    nvim.wait("vim.api.nvim_buf_line_count(0) == 1", what="the prompt to be sent")
+    nvim.keys("u")
+    nvim.wait(lambda: nvim.lines() == ["SAY one", "two"], what="what was sent")
+
+
+def test_what_is_kept_is_what_was_being_written_not_what_is_looked_at(talk):
+    nvim = talk
+    nvim.keys("imy own words<Esc>[p")
+    nvim.wait(lambda: nvim.lines() == ["SAY hello there"], what="the history")
+    nvim.cmd("Claude chat close")
+    begin(nvim)
+    nvim.wait(lambda: nvim.lines() == ["my own words"], what="the draft")
+
+
+def test_a_prompt_can_be_written_in_where_nothing_else_can(begin_chat_with_stand_in):
+    nvim = begin_chat_with_stand_in(args=["-M"])
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    nvim.keys("iSAY fine<Esc><CR>")
+    wait_text(nvim, "\nfine")
+
+
+def test_what_was_just_chosen_is_not_offered_again(talk):
+    nvim = talk
+    nvim.lua("require('claude-ide.chat').current().commands = { { name = 'compact' }, { name = 'context' } }")
+    nvim.keys("i/co")
+    nvim.wait("vim.fn.pumvisible() == 1", what="the commands")
+    nvim.keys("<C-n><C-y>")
+    nvim.wait("vim.api.nvim_get_current_line() == '/compact'")
+    nvim.lua("vim.api.nvim_exec_autocmds('TextChangedI', { buffer = 0 })")
+    nvim.wait("vim.fn.pumvisible() == 0", what="no menu")
+
+
+RELOAD = """
+require("claude-ide").deactivate()
+for name in pairs(package.loaded) do
+  if vim.startswith(name, "claude-ide") then package.loaded[name] = nil end
+end
+"""
+
+
+def test_a_plugin_that_is_loaded_anew_leaves_no_chat_that_nobody_hears(talk):
+    nvim = talk
+    pid = chat(nvim, "return chat.pid")
+    nvim.keys("iunfinished words<Esc>")
+    nvim.wait("vim.api.nvim_get_current_line() == 'unfinished words'")
+    nvim.lua(RELOAD)
+    nvim.wait(f"not vim.uv.kill({pid}, 0)", what="the process to end")
+    assert list(layout(nvim)) == ["file"]
+    begin(nvim)
+    nvim.wait(lambda: nvim.lines() == ["unfinished words"], what="the draft")
+    say(nvim, "SAY again")
+    wait_text(nvim, "\nagain")
+
+
+def test_a_draft_is_kept_once(talk, tmp_path):
+    nvim = talk
+    nvim.keys("iunfinished words<Esc>")
+    nvim.wait("vim.api.nvim_get_current_line() == 'unfinished words'")
+    nvim.cmd("edit")
+    nvim.quit()
+    kept = list((tmp_path / "home").rglob("claude-ide/chat/*.json"))
+    assert json.loads(kept[0].read_text())["draft"] == "unfinished words"
