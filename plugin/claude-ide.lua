@@ -18,11 +18,11 @@ end, {
 
 vim.api.nvim_create_user_command("ClaudeConnect", function()
   require("claude-ide.command").connect()
-end, { desc = "Claude Code: start the server and say who is connected" })
+end, { bar = true, desc = "Claude Code: start the server and say who is connected" })
 
 vim.api.nvim_create_user_command("ClaudeSend", function(args)
   require("claude-ide.command").send(args)
-end, { range = true, desc = "Claude Code: mention the range, or the whole file" })
+end, { bar = true, range = true, desc = "Claude Code: mention the range, or the whole file" })
 
 ---@param mode string
 ---@param name string

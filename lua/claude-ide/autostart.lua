@@ -44,14 +44,15 @@ end
 
 ---@return boolean
 local function is_of_claude()
-  local process = vim.api.nvim_get_proc(vim.uv.os_getppid() --[[@as integer]])
+  local get = require("claude-ide.process").get
+  local process = get(vim.uv.os_getppid() --[[@as integer]])
   for _ = 1, MAX_ANCESTORS do
     if not process then
       return false
     elseif process.name == "claude" then
       return true
     end
-    process = process.ppid > 1 and vim.api.nvim_get_proc(process.ppid) or nil
+    process = process.parent > 1 and get(process.parent) or nil
   end
   return false
 end

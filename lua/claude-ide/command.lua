@@ -22,7 +22,7 @@ end
 local function guarded(run)
   local update = require("claude-ide.update")
   update.keep()
-  update.look()
+  vim.defer_fn(update.look, 1) -- a millisecond of work that the command need not wait for
   local ok, result, err = xpcall(run, function(message)
     require("claude-ide.log").error("a command failed: %s", debug.traceback(tostring(message), 2))
     local first = tostring(message):gsub("\n.*", "")

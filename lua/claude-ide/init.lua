@@ -60,6 +60,16 @@ function M.mention(path, first, last)
   require("claude-ide.mention").send_file(path, first, last)
 end
 
+---Ends what is of ours, for the plugin is about to be loaded anew (`:Lazy reload` calls this): the new one knows nothing of it.
+---What is not sent is in the next chat of the project, what was typed into a proposal is kept. CLIs come back by themselves.
+function M.deactivate()
+  local chats = package.loaded["claude-ide.chat"]
+  if type(chats) == "table" then
+    chats.close_all()
+  end
+  require("claude-ide.leave").for_another()
+end
+
 ---Accepts a proposed edit: the one in this tab page, else the one that has waited longest.
 ---@return boolean? ok nil: it was not accepted
 ---@return string? err why not

@@ -98,7 +98,10 @@ local function keep(file)
   if not text then
     return M.tell()
   end
-  local kept = require("claude-ide.kept_texts").keep(text)
+  -- Compiled now, while Neovim is idle: that is most of what loading takes.
+  local chunk = loadstring(text, "@" .. file.path)
+  local kept = require("claude-ide.kept_texts").keep(chunk and string.dump(chunk) or text)
+  collectgarbage("step", 200) -- what was read of hundreds of modules else stays for long: 1.4 MiB
   package.preload[module] = function(...)
     package.preload[module] = nil
     -- The plugin was loaded anew (`:Lazy reload`): that is to be the one on disk.

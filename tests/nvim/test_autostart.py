@@ -21,6 +21,16 @@ def test_an_editor_of_a_person_starts_one(start_nvim):
     nvim.wait("require('claude-ide.server').is_running()")
 
 
+@pytest.mark.every_nvim
+def test_a_system_without_programs_is_no_reason_against_it(start_nvim):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts=STARTS, env={"PATH": "/nowhere"})  # not even ps
+    nvim.wait("type(package.loaded['claude-ide.autostart']) == 'table'")
+    nvim.cmd("silent checkhealth claude-ide")
+    assert "stack traceback" not in "\n".join(nvim.lines())
+    assert nvim.lua("return vim.fn.execute('messages')") == ""
+    assert nvim.lua("return require('claude-ide.server').is_running()")
+
+
 @pytest.mark.one_nvim
 @pytest.mark.parametrize(
     ("args", "env", "reason"),

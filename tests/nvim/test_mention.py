@@ -103,6 +103,7 @@ def test_without_a_range_the_whole_file_is_mentioned_without_lines(editor):
         (":2ClaudeSend<CR>", 1, 1),
         (":ClaudeSend<CR>", None, None),
         (":%ClaudeSend<CR>", 0, 2),
+        (":2ClaudeSend | echo 1<CR>", 1, 1),  # another command may follow
     ],
 )
 def test_the_command_uses_the_range_that_was_given(editor, keys, first, last):

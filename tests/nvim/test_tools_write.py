@@ -102,6 +102,39 @@ def test_rename_answers_what_was_written(agent):
     assert texts(agent) == {name: text.replace("add", "plus") for name, text in FILES.items()}
 
 
+def test_what_is_wrong_now_in_a_file_that_was_left_as_it_is_belongs_to_the_answer(agent):
+    nvim = agent.nvim
+    nvim.cmd("edit b.py | edit a.py")
+    judged = "require('claude-ide.diagnostics.servers').has_judged(vim.lsp.get_clients()[1].id, vim.fn.bufnr('b.py'))"
+    nvim.wait(judged, what="the server to have judged b.py")
+    nvim.lua("""
+      local fresh = require("claude-ide.diagnostics.fresh")
+      local wait = fresh.wait
+      fresh.wait = function(...)
+        wait(...)
+        if #... < 2 then return end
+        vim.defer_fn(function() -- a server looks at the changed file first
+          local client = vim.lsp.get_clients()[1]
+          local method, at = "textDocument/publishDiagnostics", { line = 0, character = 14 }
+          local wrong = { range = { start = at, ["end"] = at }, severity = 1, message = "no add in a" }
+          local params = { uri = vim.uri_from_fname(vim.uv.cwd() .. "/b.py"), diagnostics = { wrong } }
+          client.handlers[method](nil, params, { client_id = client.id, method = method })
+        end, 150)
+      end
+    """)
+    call = agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
+    nvim.wait(SEEN, what="the changeset to have been seen")
+    nvim.keys("<C-w>tG")
+    nvim.wait_screen("b.py")
+    nvim.keys("dx")
+    nvim.wait_screen("◌ b.py")
+    nvim.keys("ZZ")
+    nvim.wait_screen("Why not")
+    nvim.keys("<CR>")
+    (text,) = agent.call_result(call)
+    assert "b.py:1: error: no add in a" in text
+
+
 @pytest.mark.slow
 def test_a_server_that_has_run_for_long_is_not_waited_for(start_nvim, connect_agent):
     nvim = start_nvim(args=["a.py"], files=FILES, init_lua=LSP + SERVER)

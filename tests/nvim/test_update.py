@@ -116,6 +116,25 @@ def test_what_is_kept_takes_no_memory_of_this_neovim(start_nvim):
     assert nvim.lua(memory) - before < texts / 2
 
 
+def test_what_is_kept_is_compiled_and_knows_its_lines(start_nvim):
+    nvim = start_nvim()
+    nvim.lua("require('claude-ide.update').keep()")
+    nvim.wait(KEPT, what="all modules to be kept")
+    source, line, texts = nvim.lua("""
+      local compile, texts = loadstring, 0
+      loadstring = function(text, ...)
+        texts = texts + (vim.startswith(text, "\\27") and 0 or 1)
+        return compile(text, ...)
+      end
+      local about = debug.getinfo(require("claude-ide.chat.store").new, "S")
+      return { about.source, about.linedefined, texts }
+    """)
+    path = ROOT / "lua/claude-ide/chat/store.lua"
+    assert source == f"@{path}"
+    assert path.read_text().splitlines()[line - 1].startswith("function Store.new")
+    assert texts == 0, "texts that were compiled when they were needed"
+
+
 def test_an_update_before_the_plugin_is_used_is_told_and_no_trace_is_shown(bare, installed):
     nvim = bare(lua="vim.g.claude_ide = { auto_start = false }")
     nvim.lua(NOTICES)

@@ -57,6 +57,7 @@ function M.show()
   end
   local lines = lines_of(access)
   local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].modifiable = true
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   local bo = vim.bo[buf]
   bo.bufhidden, bo.modifiable, bo.filetype = "wipe", false, "markdown"

@@ -24,6 +24,7 @@ local SETTLE_MS = 40
 ---@field ends number
 ---@field deadline uv.uv_timer_t
 ---@field settle uv.uv_timer_t
+---@field settle_ms integer
 ---@field patience uv.uv_timer_t
 ---@field group integer
 
@@ -95,7 +96,7 @@ local function check(wait)
   wait.settle:stop()
   if is_quiet(wait) then
     wait.settle:start(
-      SETTLE_MS,
+      wait.settle_ms,
       0,
       vim.schedule_wrap(function()
         if wait.done and is_quiet(wait) then
@@ -135,11 +136,24 @@ local function lose_patience(wait)
   check(wait)
 end
 
+---A server spoke. It goes through the files one after the other: those that it still owes a word on are not silence.
+---@param wait claude-ide.diagnostics.Wait
+---@param client_id integer
+local function goes_on(wait, client_id)
+  local now = vim.uv.now()
+  for _, open in pairs(wait.open) do
+    if open.client_id == client_id then
+      open.until_ = math.max(open.until_, now + known().patience(client_id, wait.ends - now))
+    end
+  end
+end
+
 ---@param client_id integer
 ---@param buf integer
 ---@param version? integer of the text that the server judged
 local function heard(client_id, buf, version)
   for wait in pairs(waits) do
+    goes_on(wait, client_id)
     if wait.bufs[buf] and not (version and wait.versions[buf] and version < wait.versions[buf]) then
       wait.open[slot(client_id, buf)] = nil
       check(wait)
@@ -200,8 +214,9 @@ end
 
 ---@param ms integer
 ---@param done fun(late: table<integer, table<integer, true>>)
+---@param settle_ms? integer
 ---@return claude-ide.diagnostics.Wait
-local function begin(ms, done)
+local function begin(ms, done, settle_ms)
   waits_made = waits_made + 1
   local now = vim.uv.now()
   ---@type claude-ide.diagnostics.Wait
@@ -215,6 +230,7 @@ local function begin(ms, done)
     ends = now + ms,
     deadline = assert(vim.uv.new_timer()),
     settle = assert(vim.uv.new_timer()),
+    settle_ms = settle_ms or SETTLE_MS,
     patience = assert(vim.uv.new_timer()),
     group = vim.api.nvim_create_augroup("claude-ide.diagnostics.fresh." .. waits_made, { clear = true }),
   }
@@ -249,7 +265,8 @@ end
 ---@param bufs integer[] whose text just changed or was just loaded
 ---@param ms integer
 ---@param done fun(late: table<integer, table<integer, true>>)
-function M.wait(bufs, ms, done)
+---@param settle_ms? integer how long none of them may have said anything more
+function M.wait(bufs, ms, done, settle_ms)
   local lsp = require("claude-ide.lsp")
   local waiting = vim.tbl_filter(function(buf)
     return vim.api.nvim_buf_is_loaded(buf) and (#lsp.clients(buf) > 0 or lsp.is_starting(buf))
@@ -262,7 +279,7 @@ function M.wait(bufs, ms, done)
   known().subscribe(heard, worked)
   vim.uv.update_time()
   -- Where no time is left they are asked too: what they say later is heard, and until then they are late.
-  local wait = begin(math.max(0, ms), done)
+  local wait = begin(math.max(0, ms), done, settle_ms)
   for _, buf in ipairs(waiting) do
     wait.bufs[buf] = true
     wait.versions[buf] = vim.lsp.util.buf_versions[buf]

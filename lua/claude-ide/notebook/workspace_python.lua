@@ -2,14 +2,13 @@
 local M = {}
 
 ---@class claude-ide.notebook.Looked
----@field chosen? string `notebook.kernel` at that time
 ---@field found? claude-ide.notebook.Interpreter
 ---@field missing? claude-ide.notebook.Missing
 
----What is known of the Python for a folder of the workspace.
+---What is known, for each folder of the workspace and what was chosen there.
 ---@type table<string, claude-ide.notebook.Looked>
 local looked = {}
----Who waits for a look that is under way.
+---Who waits for a look that is under way, for the same.
 ---@type table<string, (fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing))[]>
 local looking = {}
 
@@ -19,31 +18,24 @@ local function folder()
   return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
 end
 
----@return string?
-local function chosen()
-  return require("claude-ide.config").get().notebook.kernel
-end
-
----What is known, unless the person has chosen otherwise since.
----@return claude-ide.notebook.Looked?
-local function known_now()
-  local known = looked[folder()]
-  return known and known.chosen == chosen() and known or nil
+---What is looked for now: in this folder, what the person has chosen by now (`notebook.kernel`).
+---@return string
+local function wanted()
+  return folder() .. "\0" .. (require("claude-ide.config").get().notebook.kernel or "")
 end
 
 ---Looks for the Python of the workspace: something may have been installed, or is gone.
 ---@param done? fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing)
 function M.look(done)
   done = done or function() end
-  local of = folder()
+  local of = wanted()
   if looking[of] then
     return table.insert(looking[of], done)
   end
   looking[of] = { done }
-  local wanted = chosen()
-  require("claude-ide.notebook.interpreter").find(of, function(found, missing)
+  require("claude-ide.notebook.interpreter").find(folder(), function(found, missing)
     local waiting = looking[of] or {}
-    looking[of], looked[of] = nil, { found = found, missing = missing, chosen = wanted }
+    looking[of], looked[of] = nil, { found = found, missing = missing }
     require("claude-ide.hub").tell("abilities_changed")
     for _, tell in ipairs(waiting) do
       require("claude-ide.safely").wrap("use a Python", tell)(found, missing)
@@ -54,7 +46,7 @@ end
 ---The Python of the workspace. Looks for it where none is known.
 ---@param done fun(found?: claude-ide.notebook.Interpreter, missing?: claude-ide.notebook.Missing)
 function M.interpreter(done)
-  local known = known_now()
+  local known = looked[wanted()]
   if known and known.found then
     done(known.found)
   else
@@ -65,14 +57,14 @@ end
 ---Whether there is a Python to run code with, as far as it is known.
 ---@return boolean
 function M.is_able()
-  local known = known_now()
+  local known = looked[wanted()]
   return known ~= nil and known.found ~= nil
 end
 
 ---Why there is none, as far as it is known.
 ---@return claude-ide.notebook.Missing?
 function M.missing()
-  local known = known_now()
+  local known = looked[wanted()]
   return known and known.missing
 end
 

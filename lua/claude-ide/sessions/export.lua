@@ -218,6 +218,7 @@ function M.open(summary)
       return
     end
     local buf = vim.api.nvim_create_buf(false, false)
+    vim.bo[buf].modifiable = true
     vim.bo[buf].undolevels = -1
     vim.bo[buf].swapfile = false
     export = {

@@ -58,29 +58,21 @@ local function has_list(search)
   return vim.fn.getqflist({ id = search.list }).id == search.list
 end
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.sessions.grep")
+local cancelling ---@type integer? the buffer in which `<C-c>` ends the search
 
----Whether `<C-c>` in the list ends the search. A map alone is not enough: a `<C-c>` that comes while Neovim does anything
----but wait for a key is an interrupt, and goes past all maps.
----@param on boolean
+---@param on boolean whether `<C-c>` in the list ends the search
 local function map_cancel(on)
+  local interrupt_key = require("claude-ide.ui.interrupt_key")
+  if cancelling then
+    interrupt_key.off(cancelling)
+    pcall(vim.keymap.del, "n", "<C-c>", { buffer = cancelling })
+    cancelling = nil
+  end
   local buf = vim.fn.getqflist({ qfbufnr = 0 }).qfbufnr
-  if not buf or buf == 0 or not vim.api.nvim_buf_is_valid(buf) then
-    vim.on_key(nil, namespace)
-  elseif on then
+  if on and buf and buf > 0 and vim.api.nvim_buf_is_valid(buf) then
+    cancelling = buf
     vim.keymap.set("n", "<C-c>", M.cancel, { buffer = buf, desc = "Claude Code: stop the search" })
-    vim.on_key(function(key)
-      if key == "\3" and vim.api.nvim_get_current_buf() == buf then
-        vim.schedule(function()
-          if M.cancel() then
-            require("claude-ide.ui.notice").clear() -- Neovim's hint how to quit
-          end
-        end)
-      end
-    end, namespace)
-  else
-    vim.on_key(nil, namespace)
-    pcall(vim.keymap.del, "n", "<C-c>", { buffer = buf })
+    interrupt_key.on(buf, M.cancel)
   end
 end
 

@@ -53,15 +53,8 @@ local function parent_of(pid)
   if known then
     return known
   end
-  local status = require("claude-ide.file").read_start(("/proc/%d/stat"):format(pid), 4096)
-  local parent
-  if status then
-    -- "pid (name) state ppid …": the name may hold anything, so look behind its last parenthesis.
-    parent = tonumber(status:match("^.*%) %S (%d+)"))
-  elseif vim.fn.isdirectory("/proc/self") == 0 then
-    local process = vim.api.nvim_get_proc(pid)
-    parent = type(process) == "table" and process.ppid or nil
-  end
+  local process = require("claude-ide.process").get(pid)
+  local parent = process and process.parent
   parents[pid] = parent
   return parent
 end

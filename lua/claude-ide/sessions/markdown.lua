@@ -163,7 +163,13 @@ local function add_input(lines, block)
 end
 
 ---@type table<claude-ide.sessions.ToolStatus, string>
-local STATUS = { failed = " · failed", rejected = " · rejected", running = " · no result", done = "" }
+local STATUS = {
+  failed = " · failed",
+  rejected = " · rejected",
+  changed = " · changed by the person",
+  running = " · no result",
+  done = "",
+}
 
 ---@param lines string[]
 ---@param block claude-ide.sessions.Block

@@ -68,6 +68,7 @@ local function preview_item(item)
         return nil
       end
       local buf = vim.api.nvim_create_buf(false, true)
+      vim.bo[buf].modifiable = true
       vim.bo[buf].bufhidden = "wipe"
       vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
       vim.bo[buf].filetype = "markdown"

@@ -69,7 +69,7 @@
 ---| "results" # results whose tool call is not in the file
 ---| "other" # of a type this version does not know
 
----@alias claude-ide.sessions.ToolStatus "running"|"done"|"failed"|"rejected"
+---@alias claude-ide.sessions.ToolStatus "running"|"done"|"failed"|"rejected"|"changed"
 
 ---@class claude-ide.sessions.ToolRow
 ---@field name string "Read", "Bash", …
@@ -96,6 +96,7 @@
 ---@field has_thinking boolean
 ---@field branch? claude-ide.sessions.Branch set where the conversation forks
 ---@field bytes integer
+---@field continues? boolean it goes on with the text of the row before, without a line between
 
 ---@class claude-ide.sessions.Hunk
 ---@field old_start integer 1-based
@@ -134,6 +135,7 @@
 ---@field type "text"|"thinking"|"tool_use"|"tool_result"|"image"|"unknown"
 ---@field text? string text, thinking
 ---@field bytes? integer text, thinking: size of the whole text
+---@field continues? { fence?: claude-ide.transcript.Fence } text: it goes on with that of the row before, in the middle of code, perhaps
 ---@field id? string tool_use
 ---@field name? string tool_use
 ---@field input? any tool_use: the arguments as Claude wrote them

@@ -7,6 +7,9 @@ local SETTLE_MS = 50
 ---Some servers say what they can do only a moment after they have started.
 local AFTERTHOUGHT_MS = 2000
 local RESOURCES_MS = 500
+---After a CLI listens to all else, so long until it is sure to hear of another list. Between its first look at the list and that it
+---missed 3 changes of 44 that came 200 to 300 ms after it had connected (2.1.329, `ide`).
+M.SETTLED_MS = 1000
 
 ---What a tool needs of a language server: one of these methods.
 ---@type table<string, string[]>
@@ -42,6 +45,9 @@ local checks = { ide = {}, nvim = {} }
 ---What the server was told last.
 ---@type table<string, string>
 local told = {}
+
+---How often the tools for CLIs have changed; and what that was when each came, by client id.
+local changes, known = 0, {} ---@type integer, table<integer, integer>
 
 ---@type uv.uv_timer_t?
 local timer
@@ -122,6 +128,7 @@ local function tell()
     if told[endpoint] ~= json then
       local ok, err = require("claude-ide.native").set_able(endpoint, json)
       told[endpoint] = ok and json or nil
+      changes = changes + (endpoint == "ide" and 1 or 0)
       if err then
         require("claude-ide.log").warn("which tools can run could not be told: %s", err)
       end
@@ -157,6 +164,19 @@ function M.resources_changed()
   )
 end
 
+---Tells a CLI again what changed before it was sure to hear of it.
+---@param client claude-ide.Client
+local function tell_again(client)
+  vim.defer_fn(function()
+    local before = known[client.id]
+    known[client.id] = nil
+    if before ~= changes and require("claude-ide.server").client(client.id) then
+      local method = "notifications/tools/list_changed"
+      require("claude-ide.server").notify(method, vim.empty_dict(), client.id)
+    end
+  end, M.SETTLED_MS)
+end
+
 local attached = false
 
 ---Follows what tools need from now on.
@@ -188,8 +208,16 @@ function M.attach()
       M.resources_changed()
     end,
   })
-  require("claude-ide.hub").on("abilities_changed", function()
+  local hub = require("claude-ide.hub")
+  hub.on("abilities_changed", function()
     M.refresh()
+  end)
+  hub.on("client_connected", function(client)
+    known[client.id] = changes
+  end)
+  hub.on("client_listening", tell_again)
+  hub.on("client_disconnected", function(client)
+    known[client.id] = nil
   end)
 end
 

@@ -11,6 +11,8 @@ local MAX_LOADED = 40
 
 ---How long language servers have for it.
 local FRESH_MS = 5000
+---After the last word, where a file was left as it is.
+local LEFT_SETTLE_MS = 500
 
 ---@type table<integer, claude-ide.decisions.Source> by agent
 local sources = {}
@@ -87,6 +89,20 @@ local function is_unasked(task)
   return ACCEPTS[mode] == true
 end
 
+---Tells servers at once what was written: what they say of a file that is loaded next is to be of that.
+---@param paths string[]
+local function flush(paths)
+  local lsp = require("claude-ide.lsp")
+  for _, path in ipairs(paths) do
+    local buf = require("claude-ide.buffer").find(path)
+    if buf and vim.api.nvim_buf_is_loaded(buf) then
+      for _, client in ipairs(lsp.clients(buf)) do
+        lsp.flush(client, buf)
+      end
+    end
+  end
+end
+
 ---@param task claude-ide.language.Task
 ---@param paths string[]
 ---@return integer[] bufs that language servers judge
@@ -111,14 +127,37 @@ end
 ---@type table<string, { at: integer, word: string }>
 local SEVERITIES = { Error = { at = 1, word = "error" }, Warning = { at = 2, word = "warning" } }
 
+---What is wrong in a file that was left as it is may be another thing now: what it uses has another name. Servers often say once more
+---what they said before, and a moment later what is so now (pyright 1.1.414: up to 120 ms).
+---@param left string[] paths
+---@return integer? settle_ms
+local function expect_of(left)
+  local settle ---@type integer?
+  for _, path in ipairs(left) do
+    local buf = require("claude-ide.buffer").find(path)
+    local clients = buf and require("claude-ide.lsp").clients(buf) or {}
+    if buf and #clients > 0 then
+      local ids = vim.tbl_map(function(client)
+        return client.id
+      end, clients)
+      require("claude-ide.diagnostics.servers").expect(ids, buf)
+      settle = LEFT_SETTLE_MS
+    end
+  end
+  return settle
+end
+
 ---What language servers say of the files afterwards.
 ---@param task claude-ide.language.Task
 ---@param paths string[]
+---@param left string[] those of them that were left as they are
 ---@return string[] lines
-local function diagnostics(task, paths)
+local function diagnostics(task, paths, left)
+  flush(paths)
   local bufs = judged(task, paths)
+  local settle = expect_of(left)
   local late = task:await(function(resume)
-    require("claude-ide.diagnostics.fresh").wait(bufs, FRESH_MS, resume)
+    require("claude-ide.diagnostics.fresh").wait(bufs, FRESH_MS, resume, settle)
   end)
   local answer, lines, counts = require("claude-ide.language.answer"), {}, { 0, 0 }
   for _, buf in ipairs(bufs) do
@@ -241,14 +280,16 @@ end
 
 ---@param report claude-ide.changeset.Report
 ---@return string[] paths of files that may be wrong now: a part of a change that was dropped breaks them as well
+---@return string[] left those that were left as they are
 local function concerned(report)
-  local paths = {}
+  local paths, left = {}, {}
   for _, file in ipairs(report.files) do
     if file.kind ~= "deleted" then
       paths[#paths + 1] = file.path
+      left[#left + 1] = file.dropped and file.path or nil
     end
   end
-  return paths
+  return paths, left
 end
 
 ---Asks the person, and waits for what they decide.
