@@ -10,6 +10,9 @@ newest_claude_code=2.1.330 # not in `all`: the same tests once more, by hand
 mcp_sdk=1.32.2
 ws=8.23.0
 claude_agent_acp=0.100.0
+gemini_cli=0.61.0
+codex_acp=2.6.0
+codex=0.166.0
 serena=2.1.0 # not in `all`: `make bench` measures ours beside it
 claude_agent_sdk=0.3.330
 pyright=1.1.414
@@ -82,6 +85,10 @@ agent() {
   need npm "comes with Node.js"
   once claude-agent-acp "$claude_agent_acp" install_agent acp "@agentclientprotocol/claude-agent-acp@$claude_agent_acp"
   once claude-agent-sdk "$claude_agent_sdk" install_agent agent-sdk "@anthropic-ai/claude-agent-sdk@$claude_agent_sdk"
+  once gemini-cli "$gemini_cli" install_agent gemini "@google/gemini-cli@$gemini_cli"
+  # Codex itself is one of the optional packages: the one for this machine.
+  once codex-acp "$codex_acp with $codex" install_agent codex "@agentclientprotocol/codex-acp@$codex_acp" "@openai/codex@$codex" \
+    --include=optional
 }
 install_agent() { # FOLDER PACKAGE OPTION...
   mkdir -p "$deps/$1"

@@ -1,8 +1,10 @@
 """An agent that speaks the Agent Client Protocol and does what a prompt says, line by line; for what real ones do not do.
 
-A prompt's lines: `SAY text`, `THINK text`, `UPDATE {update}`, `REQUEST method {params}` (says what was answered), `SEND method {params}`
-(waits for nothing), `TAKE_BACK` (of the last one), `RAW line`, `BIG bytes`, `WAIT` (to be cancelled), `STOP reason`, `FAIL code message`,
-`TWICE`, `EXIT code`, `HANG`. How it begins is the JSON of ACP_AGENT. What it reads is kept in the file ACP_LOG.
+A prompt's lines: `SAY text`, `THINK text`, `UPDATE {update}`, `REQUEST method {params}` (says what was answered),
+`SEND method {params}` (waits for nothing), `TAKE_BACK` (of the last one), `RAW line`, `BIG bytes shape` (see `big`),
+`CALLS count`, `WAIT` (to be cancelled), `END` (of the turn, and goes on), `WRITE path text` (by itself; as JSON, null: no such
+file any more), `STOP reason`, `FAIL code message`, `TWICE`, `EXIT code`, `HANG`. Within an update and within parameters a text
+"BIG bytes shape" is such a text. How it begins is the JSON of ACP_AGENT. What it reads is kept in the file ACP_LOG.
 """
 
 import json
@@ -22,12 +24,41 @@ def write(message):
         sys.stdout.flush()
 
 
+def big(length, shape=""):
+    """About so many bytes of text."""
+    if shape == "one line":
+        return "ä" * (length // 2)
+    if shape == "words":
+        return "some **words** of `an` answer, one after the other; " * (length // 52)
+    return ("x" * 99 + "\n") * (length // 100)
+
+
+def inflated(value):
+    """A value with those texts that stand for large ones."""
+    if isinstance(value, dict):
+        return {key: inflated(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [inflated(one) for one in value]
+    if isinstance(value, str) and value.startswith("BIG "):
+        length, _, shape = value[4:].partition(" ")
+        return big(int(length), shape)
+    return value
+
+
+def write_file(path, text):
+    if text is None:
+        os.unlink(path)
+    else:
+        with open(path, "w") as file:
+            file.write(text)
+
+
 class Agent:
     def __init__(self):
         self.session = None
         self.cancelled = threading.Event()
         self.answers = {}
-        self.last = 0
+        self.last = self.last_call = 0
 
     def request(self, method, params):
         self.last += 1
@@ -41,10 +72,19 @@ class Agent:
     def chunk(self, text, kind="agent_message_chunk"):
         self.update({"sessionUpdate": kind, "content": {"type": "text", "text": text}})
 
+    def calls(self, count):
+        for number in range(count):
+            self.last_call += 1
+            call = {"toolCallId": f"many-{self.last_call}", "title": f"Call {number}", "kind": "search"}
+            self.update({"sessionUpdate": "tool_call", **call, "status": "pending"})
+            content = [{"type": "content", "content": {"type": "text", "text": f"result {number}"}}]
+            done = {"toolCallId": call["toolCallId"], "status": "completed", "content": content}
+            self.update({"sessionUpdate": "tool_call_update", **done})
+
     def prompt(self, id_, params):
         self.cancelled.clear()
         text = "\n".join(block.get("text", json.dumps(block)) for block in params["prompt"])
-        outcome = {"result": {"stopReason": "end_turn"}}
+        outcome, is_over = {"result": {"stopReason": "end_turn"}}, False
         for line in text.split("\n"):
             word, _, rest = line.partition(" ")
             if word == "SAY":
@@ -52,10 +92,10 @@ class Agent:
             elif word == "THINK":
                 self.chunk(rest + "\n", "agent_thought_chunk")
             elif word == "UPDATE":
-                self.update(json.loads(rest))
+                self.update(inflated(json.loads(rest)))
             elif word in ("REQUEST", "SEND"):
                 method, _, given = rest.partition(" ")
-                answered = self.request(method, json.loads(given or "{}"))
+                answered = self.request(method, inflated(json.loads(given or "{}")))
                 if word == "REQUEST":
                     self.chunk("ANSWER " + json.dumps(answered.get()) + "\n")
             elif word == "TAKE_BACK":
@@ -63,10 +103,21 @@ class Agent:
             elif word == "RAW":
                 write(rest)
             elif word == "BIG":
-                self.chunk(("x" * 99 + "\n") * (int(rest) // 100))
+                length, _, shape = rest.partition(" ")
+                self.chunk(
+                    big(int(length), shape), "agent_thought_chunk" if shape == "thoughts" else "agent_message_chunk"
+                )
+            elif word == "CALLS":
+                self.calls(int(rest))
             elif word == "WAIT":
                 self.cancelled.wait()
                 outcome = {"result": {"stopReason": "cancelled"}}
+            elif word == "WRITE":
+                path, _, written = rest.partition(" ")
+                write_file(path, json.loads(written))
+            elif word == "END":
+                write({"id": id_, **outcome})
+                is_over = True
             elif word == "STOP":
                 outcome = {"result": {"stopReason": rest}}
             elif word == "FAIL":
@@ -82,7 +133,8 @@ class Agent:
                 time.sleep(600)
             if self.cancelled.is_set():
                 outcome = {"result": {"stopReason": "cancelled"}}
-        write({"id": id_, **outcome})
+        if not is_over:
+            write({"id": id_, **outcome})
 
     def begin(self, session):
         self.session = session
@@ -93,7 +145,7 @@ class Agent:
             return {
                 "protocolVersion": SETUP.get("version", 1),
                 "agentCapabilities": SETUP.get("capabilities", {}),
-                "agentInfo": {"name": "scripted", "version": "7"},
+                "agentInfo": {"name": SETUP.get("name", "scripted"), "version": "7"},
                 "authMethods": SETUP.get("authMethods", []),
             }
         if method == "authenticate":
@@ -102,7 +154,8 @@ class Agent:
         if method in ("session/new", "session/load", "session/resume") and SETUP.get("auth"):
             raise PermissionError("Authentication required")
         if method == "session/new":
-            return {"sessionId": "one", **self.begin("one")}
+            session = SETUP.get("session", "one")
+            return {"sessionId": session, **self.begin(session)}
         if method in ("session/load", "session/resume"):
             self.begin(params["sessionId"])
             for update in SETUP.get("history", []) if method == "session/load" else []:

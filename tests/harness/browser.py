@@ -29,7 +29,9 @@ class Browser:
         while not (match := re.search(r"DevTools listening on (ws://\S+)", log.read_text())):
             assert time.monotonic() < deadline and self._process.poll() is None, log.read_text()
             time.sleep(0.05)
-        self._socket = connect(match[1], max_size=None, open_timeout=LONG, compression=None, legacy=True)
+        # No pings: a busy machine may be slow to answer.
+        more = {"max_size": None, "open_timeout": LONG, "ping_interval": None, "compression": None, "legacy": True}
+        self._socket = connect(match[1], **more)
         target = self.command("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):

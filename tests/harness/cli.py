@@ -21,6 +21,9 @@ QUESTION = "Do you want to"
 _LOST = 5.0
 """Seconds after which an Enter that brought nothing about is pressed again."""
 
+_EMPTY = re.compile(r"^─+\n❯\s*\n─+$", re.MULTILINE)
+"""The prompt without a word in it."""
+
 _KEY = "sk-ant-dummy-000000000000"
 
 
@@ -138,9 +141,19 @@ class Cli:
 
     def type(self, text: str) -> None:
         """Types text at the prompt and waits until the CLI shows it; does not submit."""
-        self.terminal.write(text)
-        tail = _compact(text)[-24:]
-        self.terminal.wait(lambda: tail in _compact(self.terminal.text()), PATIENCE, f"the CLI to show {tail!r}")
+        tail, written = _compact(text)[-24:], None
+
+        def shown() -> bool:
+            nonlocal written
+            if tail in _compact(self.terminal.text()):
+                return True
+            # A CLI that draws a rejection anew throws away what is typed at that moment (2.1.329): a prompt that stays empty is tried again.
+            if written is None or (time.monotonic() - written > 2 * _LOST and _EMPTY.search(self.terminal.text())):
+                written = time.monotonic()
+                self.terminal.write(text)
+            return False
+
+        self.terminal.wait(shown, PATIENCE, f"the CLI to show {tail!r}")
 
     def enter(self) -> None:
         """Presses Enter."""

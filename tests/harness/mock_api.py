@@ -1,44 +1,20 @@
 """A stand-in for the Messages API on loopback, so that the real CLI runs without an account.
 
-The model is a script. A prompt says what it should do:
-
-    CALL Edit {"file_path": …}                  calls a tool; several CALLs go out in one reply
-    CALL Read {…} THEN CALL Edit {…}            the second call follows when the first has its result
-    SAY hello                                   answers with that text (also after the last THEN)
-
-`script()` queues replies that are used before any prompt is looked at. Requests are kept in `requests`.
-Wire format: Anthropic Messages API, streaming and not.
+The model is a script (see `scripted_model`); `script()` queues replies that are used before any prompt is looked at. Requests
+are kept in `requests`. Wire format: Anthropic Messages API, streaming and not; `other_apis` has those of other agents.
 """
 
 import json
-import re
 import threading
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-_CALL = re.compile(r"CALL (\w+) (?=\{)")
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>|\[Request interrupted by user[^\]]*\]", re.DOTALL)
+from .other_apis import OTHERS
+from .scripted_model import Reply, scripted_by_prompt
+
 _USAGE = {"input_tokens": 10, "output_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
-
-
-@dataclass
-class Reply:
-    """What the model answers: a text, tool calls, or both; and what it thought before."""
-
-    text: str = ""
-    calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
-    thinking: str = ""
-
-    def content(self) -> list[dict[str, object]]:
-        blocks = [{"type": "thinking", "thinking": self.thinking, "signature": "c2ln"}] if self.thinking else []
-        blocks += [{"type": "text", "text": self.text}] if self.text else []
-        return blocks + [
-            {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex[:20]}", "name": name, "input": arguments}
-            for name, arguments in self.calls
-        ]
 
 
 class MockApi:
@@ -135,9 +111,14 @@ class MockApi:
                     time.sleep(api.delay)
                     message = _message(body.get("model", "mock"), api._reply(body))
                     if body.get("stream"):
-                        self._stream(message)
+                        self._stream(_events(message))
                     else:
                         self._answer(message)
+                elif other := next((api for api in OTHERS if api.serves(path)), None):
+                    body = json.loads(raw)
+                    body["messages"] = other.messages(body)
+                    time.sleep(api.delay)
+                    self._stream(other.events(body.get("model", "mock"), api._reply(body)))
                 else:
                     self._answer({})
 
@@ -161,8 +142,11 @@ class MockApi:
                 if self.command != "HEAD":
                     self.wfile.write(data)
 
-            def _stream(self, message: dict[str, object]) -> None:
-                data = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _events(message))
+            def _stream(self, events: Iterable[dict[str, object]]) -> None:
+                data = ""
+                for event in events:
+                    data += f"event: {event['type']}\n" if "type" in event else ""
+                    data += f"data: {json.dumps(event)}\n\n"
                 self.send_response(200)
                 self.send_header("content-type", "text/event-stream")
                 self.send_header("content-length", str(len(data.encode())))
@@ -173,49 +157,6 @@ class MockApi:
                 """Standard error is for the test's own words."""
 
         return Handler
-
-
-def scripted_by_prompt(messages: list[dict[str, object]]) -> Reply:
-    """What the last thing typed asks for, given how many of its steps are done."""
-    steps_done = 0
-    for message in reversed(messages):
-        if message["role"] == "assistant":
-            steps_done += any(block.get("type") == "tool_use" for block in _blocks(message))
-        elif message["role"] == "user" and (prompt := _typed(message)):
-            return _step(prompt, steps_done)
-    return Reply("Hello from the mock.")
-
-
-def _typed(message: dict[str, object]) -> str:
-    """The text that a person typed, without what the CLI adds and without results of tools."""
-    text = ""
-    for block in _blocks(message):
-        if block.get("type") == "tool_result":
-            text = ""
-        elif block.get("type") == "text":
-            text += _REMINDER.sub("", block["text"]) + "\n"
-    return text.strip()
-
-
-def _step(prompt: str, done: int) -> Reply:
-    steps = [_parse_step(step) for step in re.split(r"\bTHEN\b", prompt)]
-    if done < len(steps) and (steps[done].calls or steps[done].text):
-        return steps[done]
-    return Reply("Done." if done else "Hello from the mock.")
-
-
-def _parse_step(text: str) -> Reply:
-    calls = []
-    decoder = json.JSONDecoder()
-    for match in _CALL.finditer(text):
-        calls.append((match.group(1), decoder.raw_decode(text[match.end() :])[0]))
-    said = re.search(r"\bSAY (.*)", text) if not calls else None
-    return Reply(said.group(1) if said else "", calls)
-
-
-def _blocks(message: dict[str, object]) -> list[dict[str, object]]:
-    content = message["content"]
-    return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
 def _message(model: str, reply: Reply) -> dict[str, object]:

@@ -4,6 +4,7 @@ real session can be made to send in an instant, and with connections that drop.
 The wire is that of `:h claude-ide-web`; `tests/nvim/test_web_page.py` has the page on the library itself.
 """
 
+import contextlib
 import json
 import re
 import threading
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
+from socket import SHUT_RDWR
 from urllib.parse import parse_qs, urlsplit
 
 from websockets.datastructures import Headers
@@ -43,7 +45,9 @@ class PageSite:
         self.opened = 0
         self._sockets: dict = {}
         self._lock = threading.RLock()
-        self._server = serve(self._socket, "127.0.0.1", 0, process_request=self._http, compression=None)
+        # No pings: a connection drops when the test says so, not when the machine is busy.
+        more = {"process_request": self._http, "compression": None, "ping_interval": None}
+        self._server = serve(self._socket, "127.0.0.1", 0, **more)
         self.url = f"http://127.0.0.1:{self._server.socket.getsockname()[1]}/"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
@@ -77,7 +81,9 @@ class PageSite:
             sockets = list(self._sockets)
             self._sockets.clear()
         for socket in sockets:
-            socket.socket.close()
+            with contextlib.suppress(OSError):
+                # Not closed: whoever waits for what it brings would not hear of that.
+                socket.socket.shutdown(SHUT_RDWR)
 
     def wait(self, is_so: Callable[[], object], what: str = ""):
         deadline = time.monotonic() + LONG

@@ -84,7 +84,7 @@ class Screen(pyte.Screen):
         if not self._rows:
             self._rows = [""] * self.lines
             self.dirty.update(range(self.lines))
-        for y in self.dirty:
+        for y in self.dirty.intersection(range(self.lines)):
             self._rows[y] = self._row(y)
         self.dirty.clear()
         return list(self._rows)
@@ -117,6 +117,10 @@ class Screen(pyte.Screen):
             if cursor.y:
                 self.dirty.add(cursor.y - 1)  # a combining character may belong to its last cell
             super().draw(data)
+
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        super().resize(lines, columns)
+        self._rows = []
 
     def delete_lines(self, count: int | None = None) -> None:
         for y in range(self.lines):

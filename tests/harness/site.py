@@ -18,6 +18,7 @@ class Reader:
             f"ws://{site.at}/api/claude/sessions/{session}/subscribe{query}",
             additional_headers=site.headers,
             open_timeout=LONG,
+            ping_interval=None,  # a busy machine may be slow to answer
             max_size=None,
             compression=None,
         )

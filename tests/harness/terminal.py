@@ -31,6 +31,10 @@ MARKER = "CLAUDE_IDE_TEST_RUN"
 """Variable that marks every process begun by a test, so that all that is left of it can be found and ended."""
 _NEEDLE = f"{MARKER}=".encode()
 
+_TAKES_TERMINAL = 'PWD=$1; shift; exec "$@" <>"$0"'
+"""The leader of a session gets the terminal that it opens. With a function of Python's to do this, it would fork: a copy of all
+that the tests of a worker hold, ten milliseconds for each program."""
+
 _QUERY = re.compile(
     r"""
     \x1b\[(?P<attributes>0?c)
@@ -98,6 +102,7 @@ class Terminal:
         self, argv: Sequence[str | Path], *, env: dict[str, str], cwd: Path, rows: int = 40, columns: int = 140
     ) -> None:
         self.marker = uuid.uuid4().hex
+        self._name = str(argv[0])
         self._screen = Screen(columns, rows)
         self._lock = threading.Lock()
         self._undrawn: list[str] = []
@@ -105,17 +110,16 @@ class Terminal:
         self._ended = False
         self.raw = bytearray()
         self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        _set_size(slave, rows, columns)
         try:
             self._process = subprocess.Popen(
-                [str(part) for part in argv],
+                ["/bin/sh", "-c", _TAKES_TERMINAL, os.ttyname(slave), env.get("PWD", str(cwd)), *map(str, argv)],
                 stdin=slave,
                 stdout=slave,
                 stderr=slave,
                 cwd=cwd,
                 env={**env, MARKER: self.marker},
                 start_new_session=True,
-                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             )
         except BaseException:
             os.close(self._master)
@@ -149,6 +153,15 @@ class Terminal:
     def paste(self, text: str) -> None:
         """Pastes text as a terminal does (bracketed)."""
         self.write(f"\x1b[200~{text}\x1b[201~")
+
+    def resize(self, rows: int, columns: int) -> None:
+        """Makes the screen of another size, as a person does with a window; the program is told."""
+        with self._lock:
+            screen = self._drawn()
+            if (screen.lines, screen.columns) == (rows, columns):
+                return
+            screen.resize(rows, columns)
+        _set_size(self._master, rows, columns)
 
     def screen(self) -> list[str]:
         """The lines on the screen, without trailing blanks."""
@@ -213,7 +226,7 @@ class Terminal:
         """The screen in a frame, for messages."""
         rule = "─" * 40
         return (
-            f"┌{rule} screen of {self._process.args[0]}\n"
+            f"┌{rule} screen of {self._name}\n"
             + "\n".join(f"│{line}" for line in self.text().splitlines())
             + f"\n└{rule}"
         )
@@ -278,6 +291,10 @@ class Terminal:
             self._undrawn.clear()
             self._screen.feed(text)
         return self._screen
+
+
+def _set_size(terminal: int, rows: int, columns: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
 def marked_processes(marker: str) -> set[int]:
