@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import cli as harness_cli
-from harness.mock_api import MockApi, scripted_by_prompt
+from harness.mock_api import MockApi
 from harness.nvim import ROOT, Nvim
+from harness.scripted_model import scripted_by_prompt
 
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 

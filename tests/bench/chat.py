@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from bench import transcript
-from harness.nvim import Nvim
+from harness.nvim import ROOT, Nvim
 
 AGENT = """#!{python}
 import json, os, sys, time
@@ -47,6 +47,9 @@ for line in sys.stdin:
                 text = f"{{number}} {{WORDS[:number % 30]}}" + ends
             if what == "code" and number % 400 == 0:
                 text = "\\n```lua\\n" if number % 800 == 0 else "\\n```\\n"
+            if what == "block":
+                text = f"local value_{{number}} = compute({{number}}, 'a text') -- what it is\\n"
+                text = "```lua\\n" if number == 0 else "```\\n" if number == int(count) - 1 else text
             delta(text)
             texts.append(text)
             if what == "tokens":
@@ -110,7 +113,12 @@ class Chat:
         agent = directory / "agent"
         agent.write_text(AGENT.format(python=sys.executable))
         agent.chmod(0o755)
-        self.nvim = Nvim(directory, version, opts={"terminal": {"command": [str(agent)]}})
+        scripted = {
+            "cmd": [sys.executable, str(ROOT / "tests/harness/acp_agent.py")],
+            "env": {"ACP_LOG": str(directory / "acp.log")},
+        }
+        opts = {"terminal": {"command": [str(agent)]}, "agents": {"scripted": scripted}}
+        self.nvim = Nvim(directory, version, opts=opts)
         self.path = path_of(self.nvim.home, self.nvim.project) if path_of else None
         self.nvim.lua(CLOCK)
 
@@ -123,6 +131,11 @@ class Chat:
     def open_ms(self) -> float:
         """How long `:Claude chat` holds Neovim up."""
         return self.nvim.lua("local start = bench_cpu() vim.cmd('Claude chat') return bench_cpu() - start")
+
+    def open_acp(self) -> None:
+        """A chat with an agent of the Agent Client Protocol, the one of the tests."""
+        self.nvim.lua("vim.cmd('Claude chat --agent scripted')")
+        self.answer("SAY warm")
 
     def spawn_ms(self) -> float:
         """How long starting the agent of another chat holds Neovim up."""

@@ -5,9 +5,11 @@ this is no test; the latency targets are multiples of what raw TCP takes here an
 """
 
 import argparse
+import json
 import os
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +69,7 @@ def main() -> int:
     for part in parts:
         if arguments.only and arguments.only not in part.__name__:
             continue
+        print(f"      {part.__name__}: a loop takes {loop_ms():.1f} ms now, load {os.getloadavg()[0]:.1f}", flush=True)
         with tempfile.TemporaryDirectory(prefix="bench-") as directory:
             for row in part(Path(directory), arguments.nvim):
                 print_row(row)
@@ -76,6 +79,19 @@ def main() -> int:
         f"\n{len(rows) - len(missed)} of {len(rows)} targets met" + (f"; missed: {', '.join(missed)}" if missed else "")
     )
     return 1 if missed else 0
+
+
+def loop_ms() -> float:
+    """How quick the machine is at this moment: the same work each time. Rented ones are half as quick from one minute to the next,
+    and milliseconds of two runs can be compared only beside this."""
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        total = 0
+        for number in range(300_000):
+            total += number
+        times.append(time.perf_counter() - start)
+    return min(times) * 1000
 
 
 def print_row(row: Row) -> None:
@@ -324,10 +340,10 @@ def chats(directory: Path, version: str):
             opens.append(nvim.open_ms())
             words.append(nvim.token_ms(30))
             spawns.append(nvim.spawn_ms())
-    yield at_most("`:Claude chat`, the first one", min(opens), 16, "ms")
+    yield at_most("`:Claude chat`, the first one", min(opens), 5, "ms")
     yield at_most("starting its agent", min(spawns), 5, "ms")
     yield at_most("a word of the agent's to the screen, p50", min(words), 20, "ms")
-    for what, count in (("much", 100_000), ("code", 40_000)):
+    for what, count in (("much", 100_000), ("code", 40_000), ("block", 40_000)):
         answers = []
         for run in range(RUNS):
             with begun(what, run) as nvim:
@@ -336,6 +352,24 @@ def chats(directory: Path, version: str):
                 answers.append(nvim.answer(f"{what} {count}"))
         yield at_most(f"{count:,} pieces of an answer ({what}), all", min(answers)[0], 3000, "ms")
         yield at_most("the longest of it at once", min(longest for _, longest in answers), 16, "ms")
+    for what in ("words", "lines"):
+        answers = []
+        for run in range(RUNS):
+            with begun(f"huge-{what}", run) as nvim:
+                nvim.open_acp()
+                answers.append(nvim.answer(f"BIG 10000000 {what}"))
+        yield at_most(f"10 MB in one message of another agent ({what}), all", min(answers)[0], 3000, "ms")
+        yield at_most("the longest of it at once", min(longest for _, longest in answers), 16, "ms")
+    for what in ("command", "content"):
+        call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "", "rawInput": {what: "BIG 10000000 lines"}}
+        answers = []
+        for run in range(RUNS):
+            with begun(f"call-{what}", run) as nvim:
+                nvim.open_acp()
+                answers.append(nvim.answer(f"UPDATE {json.dumps({**call, 'status': 'completed'})}\nSAY done"))
+        yield at_most(
+            f"10 MB in one argument of its call ({what}), at once", min(answers, key=lambda one: one[1])[1], 16, "ms"
+        )
     times = []
     for run in range(RUNS):
         with begun("resume", run, lambda home, cwd: transcript.write_large(home, cwd, 100_000_000)) as nvim:

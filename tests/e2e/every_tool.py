@@ -79,7 +79,7 @@ READS = [
     ("diagnostics", {"path": "main.py"}, "Nothing is wrong in main.py."),
     ("open_buffers", {}, "main.py  (the user is here"),
     ("quickfix", {}, "The quickfix list is empty."),
-    ("code_actions", {"path": "edited.py", "line": 1, "kind": "quickfix"}, "  1: "),
+    ("code_actions", {"path": "edited.py", "line": 1, "kind": "quickfix"}, ": Remove unused import"),
     ("notebook_cells", {"path": "a.ipynb"}, "[1] code\nprint(6 * 7)"),
     ("run_test", {"scope": "file", "path": "main.py"}, "Tests of main.py: passed."),
     ("run_cell", {"path": "a.ipynb", "index": 1}, "42"),

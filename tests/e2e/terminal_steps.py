@@ -1,7 +1,7 @@
 """What tests of the CLI in Neovim's own terminal begin with."""
 
 from harness.cli import submitting
-from harness.mock_api import Reply
+from harness.scripted_model import Reply
 
 SESSION = "return require('claude-ide.terminal').session().id"
 IDLE = "(require('claude-ide.terminal').session() or { state = {} }).state.activity == 'idle'"

@@ -9,7 +9,7 @@ import pytest
 from harness.cli import binary as cli_binary
 from harness.nvim import ROOT
 from harness.nvim import binary as nvim_binary
-from harness.terminal import Terminal
+from harness.terminal import Terminal, marked_processes
 
 pytestmark = pytest.mark.cli
 
@@ -37,7 +37,7 @@ def test_drives_itself_without_a_terminal(command):
 
 
 def test_lets_a_person_decide_in_a_terminal(command, tmp_path):
-    terminal = Terminal(command, env=ENVIRONMENT, cwd=tmp_path)
+    terminal = Terminal(command, env=ENVIRONMENT | {"TMPDIR": str(tmp_path)}, cwd=tmp_path)
     try:
         terminal.wait_screen("Accept: ZZ   Reject: ZQ")
         terminal.wait_screen("Nice to see you")
@@ -47,5 +47,7 @@ def test_lets_a_person_decide_in_a_terminal(command, tmp_path):
         terminal.keys("<C-\\><C-n>:qa<CR>")
         assert terminal.wait_exit() == 0
         assert "greet.py: as it was" in terminal.text()
+        terminal.wait(lambda: not marked_processes(terminal.marker), what="all that was begun to be over")
+        assert list(tmp_path.iterdir()) == [], "the CLI writes its settings when it ends, and nothing is left of them"
     finally:
         terminal.kill()

@@ -19,17 +19,28 @@ could not ask about, its model is told nothing, now or later."""
 
 numbers = itertools.count()
 
+LINES = "".join(f"let a{attempt} = 1;\n" for attempt in range(ATTEMPTS))
+MEMBERS = "".join(f'  "a{attempt}": 1,\n' for attempt in range(ATTEMPTS))
+FILES = {
+    "main.py": "x = 1\n",
+    "a.ts": f"let old: number = 'x';\n{LINES}export {{}};\n",
+    "tsconfig.json": "{}\n",
+    "a.json": f'{{\n{MEMBERS}  "z": 0\n}}\n',
+}
 
-@pytest.fixture
-def session(start_nvim, cli, mock_api):
-    def start(server, files, opened):
-        nvim = start_nvim(args=[opened], files=files, init_lua=server)
+
+def test_the_model_is_told_of_new_errors_alone(start_nvim, cli, mock_api):
+    nvim = start_nvim(args=["a.ts"], files=FILES, init_lua=PYRIGHT + TYPESCRIPT + JSON)
+    nvim.lua('require("claude-ide").connect()')
+    claude = cli(nvim, mode="acceptEdits")
+    for file, step in (
+        ("a.ts", typescript_tells_an_error_and_nothing_of_what_was_there_before),
+        ("a.json", a_server_that_is_asked_tells_an_error_of_a_visible_file),
+        ("main.py", pyright_knows_a_module_that_claude_has_just_written),
+    ):
+        nvim.cmd(f"edit {file}")
         nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", what="the server to start")
-        nvim.lua('require("claude-ide").connect()')
-        claude = cli(nvim, mode="acceptEdits")
-        return nvim, claude, mock_api
-
-    return start
+        step(nvim, claude, mock_api, str(nvim.project / file))
 
 
 def turn(claude, *calls):
@@ -62,33 +73,10 @@ def right(nvim, row):
     nvim.wait(f"#vim.diagnostic.get(0, {{ lnum = {row}, severity = 1 }}) == 0", what=f"line {row} to be right")
 
 
-def test_pyright_knows_a_module_that_claude_has_just_written(session):
-    nvim, claude, api = session(PYRIGHT, {"main.py": "x = 1\n"}, "main.py")
-    main = str(nvim.project / "main.py")
-
-    def edit(attempt):
-        module = f"util{attempt}"
-        use = f"x = 1\nimport {module}\ny{attempt}: str = {module}.f()\n"
-        return (
-            call("Write", file_path=str(nvim.project / f"{module}.py"), content="def f() -> int:\n    return 'no'\n"),
-            call("Read", file_path=main),
-            call("Edit", file_path=main, old_string="x = 1\n", new_string=use),
-            call("Read", file_path=main),
-        )
-
-    told_after(claude, api, edit, main, "util{}.py:", "reportReturnType", "main.py:", "reportAssignmentType")
-    assert "reportMissingImports" not in " ".join(told(api))
-
-
-def test_typescript_tells_an_error_and_nothing_of_what_was_there_before(session):
-    lines = "".join(f"let a{attempt} = 1;\n" for attempt in range(ATTEMPTS))
-    nvim, claude, api = session(
-        TYPESCRIPT, {"a.ts": f"let old: number = 'x';\n{lines}export {{}};\n", "tsconfig.json": "{}\n"}, "a.ts"
-    )
+def typescript_tells_an_error_and_nothing_of_what_was_there_before(nvim, claude, api, a):
     nvim.wait("#vim.diagnostic.get(0) > 0", what="the error that was there before")
     works = "require('claude-ide.diagnostics.servers').is_working(vim.lsp.get_clients({ bufnr = 0 })[1].id)"
     nvim.wait(f"not {works}", what="the server to have read the project")
-    a = str(nvim.project / "a.ts")
 
     def edit(attempt):
         return (
@@ -113,11 +101,7 @@ def test_typescript_tells_an_error_and_nothing_of_what_was_there_before(session)
     assert len(told(api)) == count
 
 
-def test_a_server_that_is_asked_tells_an_error_of_a_visible_file(session):
-    lines = "".join(f'  "a{attempt}": 1,\n' for attempt in range(ATTEMPTS))
-    nvim, claude, api = session(JSON, {"a.json": f'{{\n{lines}  "z": 0\n}}\n'}, "a.json")
-    a = str(nvim.project / "a.json")
-
+def a_server_that_is_asked_tells_an_error_of_a_visible_file(nvim, claude, api, a):
     def edit(attempt):
         return (
             call("Read", file_path=a),
@@ -135,3 +119,18 @@ def test_a_server_that_is_asked_tells_an_error_of_a_visible_file(session):
     )
     right(nvim, attempt + 1)
     assert len(told(api)) == count
+
+
+def pyright_knows_a_module_that_claude_has_just_written(nvim, claude, api, main):
+    def edit(attempt):
+        module = f"util{attempt}"
+        use = f"x = 1\nimport {module}\ny{attempt}: str = {module}.f()\n"
+        return (
+            call("Write", file_path=str(nvim.project / f"{module}.py"), content="def f() -> int:\n    return 'no'\n"),
+            call("Read", file_path=main),
+            call("Edit", file_path=main, old_string="x = 1\n", new_string=use),
+            call("Read", file_path=main),
+        )
+
+    told_after(claude, api, edit, main, "util{}.py:", "reportReturnType", "main.py:", "reportAssignmentType")
+    assert "reportMissingImports" not in " ".join(told(api))

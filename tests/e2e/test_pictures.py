@@ -26,27 +26,43 @@ SHOWN = {
 PAGES = ("page", "page-dark", "page-phone", "page-list")
 """Pictures of the page: what is in them is waited for when they are taken."""
 
+TOGETHER = (
+    ("diff-vertical", "diff-unified", "proposal"),
+    ("review", "transcript", "changes", "page-phone"),
+    ("chat",),
+)
+"""Those of one beginning: they are taken in one Neovim."""
 
-@pytest.mark.parametrize("name", [*SHOWN, "page-phone"])
-def test_takes_a_picture(name, tmp_path):
+
+@pytest.mark.parametrize("names", TOGETHER, ids="-".join)
+def test_takes_pictures(names, tmp_path):
     command = [sys.executable, ROOT / "demo" / "pictures.py", "--nvim", nvim_binary("0.12"), "--claude", cli_binary()]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "tests"), "LANG": "C.UTF-8"}
     run = subprocess.run(
-        [*command, "--into", tmp_path, name], env=environment, capture_output=True, text=True, timeout=600, check=False
+        [*command, "--into", tmp_path, *names],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    (picture,) = [path for path in tmp_path.rglob("*") if path.is_file()]
-    if name in PAGES:
-        assert picture.read_bytes().startswith(b"\x89PNG")
-        return
-    text = picture.read_text()
-    if picture.suffix == ".svg":
-        text = unescape("".join(re.findall(r"<text[^>]*>([^<]*)", text)))
-    for words in SHOWN[name]:
-        assert words in text
+    pictures = {path.stem: path for path in tmp_path.rglob("*") if path.is_file()}
+    assert set(pictures) == set(names)
+    for name, picture in pictures.items():
+        if name in PAGES:
+            assert picture.read_bytes().startswith(b"\x89PNG")
+            continue
+        text = picture.read_text()
+        if picture.suffix == ".svg":
+            text = unescape("".join(re.findall(r"<text[^>]*>([^<]*)", text)))
+        for words in SHOWN[name]:
+            assert words in text, name
 
 
 def test_every_picture_that_is_shown_is_one_that_is_taken():
     shown = re.findall(r"doc/([a-z-]+)\.(?:svg|png)", (ROOT / "README.md").read_text())
     shown += re.findall(r"{{screen:([a-z-]+)}}", (ROOT / "doc/claude-ide.txt.in").read_text())
     assert set(shown) == {*SHOWN, *PAGES}
+    taken = {name for names in TOGETHER for name in names}
+    assert taken == {*SHOWN, "page-phone"}

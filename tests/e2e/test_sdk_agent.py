@@ -18,10 +18,15 @@ STEPS = every_tool.READS + every_tool.WRITES
 
 
 @pytest.fixture
-def access(start_nvim):
-    """A Neovim with language servers at work and a person who accepts, and how an agent gets in."""
+def nvim(start_nvim):
+    """A Neovim with language servers at work and a person who accepts."""
     nvim = every_tool.start(start_nvim)
     nvim.lua(every_tool.ACCEPTING)
+    return nvim
+
+
+def access_to(nvim):
+    """How an agent gets in."""
     return nvim.lua('return require("claude-ide.server").agent_access()')
 
 
@@ -38,8 +43,21 @@ def judge(tools, texts):
     assert not wrong
 
 
-@pytest.mark.parametrize("kind", ["ws", "http"])
-def test_the_typescript_sdk(access, kind):
+def test_the_typescript_sdk(nvim):
+    for kind in ("ws", "http"):
+        over(kind, access_to(nvim))
+        nvim.lua(ANEW, every_tool.EDITED)
+
+
+ANEW = """
+local buf = vim.fn.bufnr("edited.py")
+vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(vim.trim(...), "\\n"))
+vim.api.nvim_buf_call(buf, function() vim.cmd("noautocmd silent write") end)
+"""
+"""What the tools have changed is as it was."""
+
+
+def over(kind, access):
     script = Path(__file__).with_name("sdk_agent.mjs")
     run = subprocess.run(
         ["node", script, NODE_MODULES, kind, access["url"], access["token"], json.dumps(STEPS)],
@@ -57,7 +75,8 @@ def test_the_typescript_sdk(access, kind):
     assert [template["name"] for template in seen["templates"]] == ["buffer", "diagnostics"]
 
 
-def test_the_python_sdk(access):
+def test_the_python_sdk(nvim):
+    access = access_to(nvim)
     from mcp import ClientSession  # here, for it takes every worker a second to load
     from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import claude_agent_sdk as sdk
 import pytest
 
 from harness import cli
@@ -83,6 +82,8 @@ def by_python(program: Path, env: dict[str, str], project: Path) -> None:
 
 
 async def in_python(program: Path, env: dict[str, str], project: Path) -> None:
+    import claude_agent_sdk as sdk  # takes as long as to collect half of all tests: not where each worker reads it
+
     async def allow(_name, given, _context):
         return sdk.PermissionResultAllow(updated_input={**given, "content": "changed\n"})
 

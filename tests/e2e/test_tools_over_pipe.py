@@ -77,15 +77,10 @@ def commands(home: Path, api: MockApi, args: list[str], fields: dict[str, object
     return found
 
 
-def test_a_server_over_the_pipe_is_not_asked_for_prompts_and_resources(tmp_path, mock_api):
-    served = Served()
-    found = commands(tmp_path, mock_api, [], {"sdkMcpServers": ["nvim"]}, served)
-    assert served.asked == ["initialize", "notifications/initialized", "tools/list"]
-    assert "mcp__nvim__explain" not in found
-
-
-def test_one_that_is_configured_is(tmp_path, mock_api):
-    served = Served()
+def test_a_server_over_the_pipe_is_not_asked_for_prompts_and_resources_and_one_that_is_configured_is(
+    tmp_path, mock_api
+):
+    piped, served = Served(), Served()
 
     def serve_one(socket: ServerConnection) -> None:
         for message in socket:
@@ -96,8 +91,10 @@ def test_one_that_is_configured_is(tmp_path, mock_api):
     with serve(serve_one, "127.0.0.1", 0, subprotocols=["mcp"]) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
-        config = json.dumps({"mcpServers": {"nvim": {"type": "ws", "url": url}}})
-        found = commands(tmp_path, mock_api, [f"--mcp-config={config}"], {}, served)
+        config = json.dumps({"mcpServers": {"configured": {"type": "ws", "url": url}}})
+        found = commands(tmp_path, mock_api, [f"--mcp-config={config}"], {"sdkMcpServers": ["piped"]}, piped)
         server.shutdown()
+    assert piped.asked == ["initialize", "notifications/initialized", "tools/list"]
+    assert "mcp__piped__explain" not in found
     assert {"prompts/list", "resources/list"} <= set(served.asked)
-    assert "mcp__nvim__explain" in found
+    assert "mcp__configured__explain" in found

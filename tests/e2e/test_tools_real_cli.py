@@ -1,5 +1,6 @@
 """The real CLI in Neovim's terminal calls the tools of the editor, with a real language server."""
 
+import itertools
 import json
 
 import every_tool
@@ -7,20 +8,24 @@ import pytest
 from e2e_servers import PYRIGHT, RUFF
 
 from harness import PATIENCE
-from harness.cli import call, submitting
+from harness.cli import QUESTION, call, submitting
+from harness.scripted_model import Reply
 
-pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
+pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 
 FILES = {
     "shapes.py": "class Shape:\n    def area(self) -> float:\n        return 0.0\n",
     "main.py": "from shapes import Shape\n\n\ndef total(shapes: list[Shape]) -> float:\n    return sum(s.area() for s in shapes)\n",
+    "notes.txt": "Shape\n",
 }
 
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+"""A picture of one point, a PNG."""
 
 SILENT = """
 asked, withdrawn = 0, 0
 vim.api.nvim_create_autocmd("FileType", {
-  pattern = "python",
+  pattern = "text",
   callback = function(event)
     local server = {}
     function server.request(method, _, callback)
@@ -38,20 +43,7 @@ vim.api.nvim_create_autocmd("FileType", {
 """
 """A language server that answers nothing."""
 
-
-@pytest.fixture
-def start(start_with_claude):
-    """A Neovim whose terminal runs a CLI that has the tools."""
-
-    def start(init_lua):
-        command = ["claude", "--permission-mode", "default", "--allowedTools", "mcp__nvim"]
-        nvim = start_with_claude({"command": command, "size": 100}, args=["main.py"], files=FILES, init_lua=init_lua)
-        nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", what="the language server to start")
-        nvim.cmd("Claude")
-        nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect to the endpoint of agents")
-        return nvim
-
-    return start
+PROMPTS = itertools.count(1)
 
 
 def ask(nvim, api, text):
@@ -78,8 +70,29 @@ def tool_results(api):
     return results
 
 
-def test_the_model_finds_and_calls_the_tools_of_the_editor(start, mock_api):
-    nvim = start(PYRIGHT)
+def one_by_one(claude, api, steps, end):
+    """Has the model call these tools, each when the one before has answered. Long prompts would take the CLI longer than they do."""
+    calls = [Reply(calls=[(f"mcp__nvim__{tool}", arguments)]) for tool, arguments, _ in steps]
+    api.script(*calls, Reply(end))
+    claude.prompt(f"go on {next(PROMPTS)}")  # each another one: what is on the screen is not what was typed
+    claude.wait_screen(f"● {end}")
+
+
+def test_the_model_finds_the_tools_of_the_editor_and_the_person_its_prompts(start_with_claude, mock_api):
+    command = ["claude", "--permission-mode", "default", "--allowedTools", "mcp__nvim"]
+    terminal = {"command": command, "size": 100}
+    nvim = start_with_claude(terminal, args=["main.py"], files=FILES, init_lua=PYRIGHT + SILENT)
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1", what="the language server to start")
+    nvim.cmd("Claude")
+    nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect to the endpoint of agents")
+    the_model_finds_and_calls_the_tools_of_the_editor(nvim, mock_api)
+    nvim.wait_screen("● all done")
+    a_prompt_of_the_editor_is_a_command_of_the_cli(nvim, mock_api)
+    nvim.wait_screen("● Hello from the mock.")
+    escape_in_the_cli_ends_the_request_of_the_language_server(nvim, mock_api)
+
+
+def the_model_finds_and_calls_the_tools_of_the_editor(nvim, mock_api):
     ask(
         nvim,
         mock_api,
@@ -97,17 +110,51 @@ def test_the_model_finds_and_calls_the_tools_of_the_editor(start, mock_api):
     assert "Prefer its tools to text search" in json.dumps(body), "the model is told what they are good for"
 
 
-def test_the_cli_calls_each_tool_that_changes_no_file(start_nvim, cli, mock_api):
+def a_prompt_of_the_editor_is_a_command_of_the_cli(nvim, mock_api):
+    channel = nvim.lua('return vim.bo[require("claude-ide.terminal").bufnr()].channel')
+    nvim.wait_screen("❯")
+    nvim.lua("vim.api.nvim_chan_send(...)", channel, "/explain_sel")
+    nvim.wait_screen("Explain what is selected in the editor")  # the menu: the CLI knows of it by now
+    nvim.lua("vim.api.nvim_chan_send(...)", channel, "\x15")
+    ask(nvim, mock_api, "/mcp__nvim__explain_selection")
+    nvim.wait(lambda: mock_api.seen("Explain the code around main.py:1"), what="the prompt to reach the model")
+
+
+def escape_in_the_cli_ends_the_request_of_the_language_server(nvim, mock_api):
+    nvim.lua("vim.fn.bufload(vim.fn.bufadd('notes.txt'))")
+    ask(nvim, mock_api, call("mcp__nvim__definition", path="notes.txt", symbol="Shape", line=1))
+    nvim.wait("asked == 1", what="the server to be asked")
+    nvim.lua('vim.api.nvim_chan_send(vim.bo[require("claude-ide.terminal").bufnr()].channel, "\\27")')
+    nvim.wait("withdrawn == 1", what="the request to be withdrawn")
+
+
+def test_the_cli_runs_code_and_calls_each_tool_that_changes_no_file(start_nvim, cli, mock_api):
     reads = every_tool.READS
     nvim = every_tool.start(start_nvim)
     argv, env = nvim.lua('return { require("claude-ide.terminal.agent_tools").of(false) }')
     claude = cli(nvim, args=("--ide", *argv, "--allowedTools", "mcp__nvim"), env=env)
-    for first in range(0, len(reads), 3):
-        calls = [call(f"mcp__nvim__{tool}", **arguments) for tool, arguments, _ in reads[first : first + 3]]
-        claude.prompt(" THEN ".join([*calls, f"SAY done {first}"]))
-        claude.wait_screen(f"● done {first}")
-    for (tool, _, says), text in zip(reads, tool_results(mock_api), strict=True):
+    the_model_runs_code_once_the_person_allows_it(nvim, claude, mock_api)
+    known = len(tool_results(mock_api))
+    one_by_one(claude, mock_api, reads, "all is read")
+    for (tool, _, says), text in zip(reads, tool_results(mock_api)[known:], strict=True):
         assert says in text, (tool, text)
+
+
+def the_model_runs_code_once_the_person_allows_it(nvim, claude, mock_api):
+    """executeCode: the one tool of an editor, besides getDiagnostics, that the model itself is given."""
+    tool = "mcp__ide__executeCode"
+    picture = f"import base64; from IPython.display import *; display(Image(base64.b64decode('{DOT}'), width=x))"
+    compute = "x = 6; print('it is', x * 7)"
+    claude.prompt(f"{call(tool, code=compute)} THEN {call(tool, code=picture)}")
+    claude.wait_screen(QUESTION)
+    assert nvim.lua("return #require('claude-ide.notebook').list()") == 0, "nothing runs before the answer"
+    claude.answer("2")  # and the second without being asked
+    claude.wait_screen("● Done.", 4 * PATIENCE)
+    assert mock_api.seen("it is 42")
+    assert mock_api.seen("iVBORw0KGgo"), "a PNG"
+    assert mock_api.seen("image/png")
+    [kernel] = nvim.lua("return vim.tbl_map(function(k) return k.state end, require('claude-ide.notebook').list())")
+    assert kernel == "idle"
 
 
 def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_undone(start_nvim, cli, mock_api):
@@ -145,11 +192,15 @@ def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_
         ("organize_imports", {"path": "untidy.py"}, "Organize the imports of untidy.py: applied, "),
         ("format", {"path": "untidy.py"}, "Format untidy.py: applied, "),
     ]
-    for number, (tool, arguments, says) in enumerate(steps):
-        arguments = {name: value for name, value in {"path": "core.py", **arguments}.items() if value}
-        claude.prompt(f"{call(f'mcp__nvim__{tool}', **arguments)} THEN SAY step {number}")
-        claude.wait_screen(f"● step {number}")
-        assert says in tool_results(mock_api)[-1]
+    steps = [
+        (tool, {name: value for name, value in {"path": "core.py", **arguments}.items() if value}, says)
+        for tool, arguments, says in steps
+    ]
+    for first in range(0, len(steps), 3):
+        turn = steps[first : first + 3]
+        one_by_one(claude, mock_api, turn, f"turn {first} is over")
+        for (tool, _, says), text in zip(turn, tool_results(mock_api)[-len(turn) :], strict=True):
+            assert says in text, (tool, text)
     assert nvim.lua("return #require('claude-ide.changeset').pending()") == 0
     assert (nvim.project / "m.py").read_text() == files["m.py"].replace("add", "plus")
     text = (nvim.project / "core.py").read_text()
@@ -167,22 +218,3 @@ def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_
         if {name: (nvim.project / name).read_text() for name in files} == files:
             break
     assert {name: (nvim.project / name).read_text() for name in files} == files
-
-
-def test_escape_in_the_cli_ends_the_request_of_the_language_server(start, mock_api):
-    nvim = start(SILENT)
-    ask(nvim, mock_api, call("mcp__nvim__definition", path="main.py", symbol="Shape", line=1))
-    nvim.wait("asked == 1", what="the server to be asked")
-    nvim.lua('vim.api.nvim_chan_send(vim.bo[require("claude-ide.terminal").bufnr()].channel, "\\27")')
-    nvim.wait("withdrawn == 1", what="the request to be withdrawn")
-
-
-def test_a_prompt_of_the_editor_is_a_command_of_the_cli(start, mock_api):
-    nvim = start(SILENT)
-    channel = nvim.lua('return vim.bo[require("claude-ide.terminal").bufnr()].channel')
-    nvim.wait_screen("❯")
-    nvim.lua("vim.api.nvim_chan_send(...)", channel, "/explain_sel")
-    nvim.wait_screen("Explain what is selected in the editor")  # the menu: the CLI knows of it by now
-    nvim.lua("vim.api.nvim_chan_send(...)", channel, "\x15")
-    ask(nvim, mock_api, "/mcp__nvim__explain_selection")
-    nvim.wait(lambda: mock_api.seen("Explain the code around main.py:1"), what="the prompt to reach the model")

@@ -14,6 +14,10 @@ MODULES = 40
 CORE = "def add(a: int, b: int) -> int:\n    return a + b\n"
 USE = "from core import add\n\n\ndef use_{0}() -> int:\n    return add({0}, 1)\n"
 PYTHON = {"core.py": CORE, **{f"m{i:02}.py": USE.format(i) for i in range(MODULES)}}
+PAIR = {
+    "sub.py": "def sub(a: int, b: int) -> int:\n    return a - b\n",
+    "n.py": "from sub import sub\n\nx = sub(1, 2)\n",
+}
 SEEN = "vim.iter(require('claude-ide.changeset').pending()):any(require('claude-ide.changeset.presenter').is_seen)"
 
 
@@ -37,8 +41,13 @@ def undo(nvim):
     nvim.wait("undone ~= nil", what="the turn to be taken back")
 
 
-def test_pyright_renames_over_forty_files_with_one_change_dropped(start_nvim, connect_agent):
-    nvim, agent = start(start_nvim, connect_agent, PYRIGHT, PYTHON, "core.py")
+def test_pyright_renames_for_an_agent_and_for_the_cli(start_nvim, connect_agent, cli, mock_api):
+    nvim, agent = start(start_nvim, connect_agent, PYRIGHT, PYTHON | PAIR, "core.py")
+    forty_files_are_renamed_with_one_change_dropped(nvim, agent)
+    the_cli_calls_rename_and_the_model_is_told(nvim, cli, mock_api)
+
+
+def forty_files_are_renamed_with_one_change_dropped(nvim, agent):
     asked = agent.start_call("rename", path="core.py", symbol="add", line=1, new_name="plus")
     nvim.wait(SEEN, what="the changeset to have been seen")
     assert texts(nvim, PYTHON) == PYTHON
@@ -53,7 +62,8 @@ def test_pyright_renames_over_forty_files_with_one_change_dropped(start_nvim, co
     (text,) = agent.call_result(asked)
     assert text.startswith("Rename add to plus: accepted in part, 79 changes in 40 files.")
     assert "  m39.py: all of it\nThe person says: m39 is generated" in text
-    assert re.search(r"m39\.py:1: error: .*add", text), "the answer has what is wrong now"
+    wrong_now = re.search(r"m39\.py:1: error: .*add", text)
+    assert wrong_now or "still busy" in text  # a busy machine may be too late for it: then that is said
     assert len(text) < 8000
     after = texts(nvim, PYTHON)
     assert {name for name in PYTHON if after[name] == PYTHON[name]} == {"m39.py"}
@@ -64,56 +74,54 @@ def test_pyright_renames_over_forty_files_with_one_change_dropped(start_nvim, co
     assert texts(nvim, PYTHON) == PYTHON
 
 
-def test_typescript_renames_over_files_that_are_not_open(start_nvim, connect_agent):
-    files = {
-        "tsconfig.json": '{ "compilerOptions": { "strict": true }, "include": ["*.ts"] }\n',
-        "core.ts": "export function add(a: number, b: number): number {\r\n  return a + b;\r\n}\r\n",
-        **{f"u{i}.ts": f'import {{ add }} from "./core";\nexport const v{i} = add({i}, 1);' for i in range(5)},
-    }
-    nvim, agent = start(start_nvim, connect_agent, TYPESCRIPT, files, "core.ts")
-    asked = agent.start_call("rename", path="core.ts", symbol="add", line=1, new_name="plus")
-    nvim.wait(SEEN, what="the changeset to have been seen")
-    nvim.keys("ZZ")
-    (text,) = agent.call_result(asked)
-    assert "Diagnostics now" in text  # a busy machine may be too late for them: then that is said
-    assert "error:" not in text
-    assert texts(nvim, files) == {
-        name: old if name.endswith("json") else old.replace("add", "plus") for name, old in files.items()
-    }
-    undo(nvim)
-    assert texts(nvim, files) == files
-
-
-def test_the_cli_calls_rename_and_the_model_is_told(start_nvim, cli, mock_api):
-    files = {"core.py": CORE, "m.py": USE.format(1)}
-    nvim = start_nvim(args=["core.py"], files=files, init_lua=PYRIGHT)
-    nvim.lua('require("claude-ide").connect()')
-    nvim.wait("#vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/rename' }) == 1", what="it to rename")
+def the_cli_calls_rename_and_the_model_is_told(nvim, cli, mock_api):
     argv, env = nvim.lua("""
       local argv, env = require("claude-ide.terminal.agent_tools").of(false)
       return { argv, env }
     """)
     claude = cli(nvim, args=("--ide", *argv), env=env)
     claude.prompt(
-        call("mcp__nvim__rename", path="core.py", symbol="add", line=1, new_name="plus") + " THEN SAY all renamed"
+        call("mcp__nvim__rename", path="sub.py", symbol="sub", line=1, new_name="minus") + " THEN SAY all renamed"
     )
     claude.answer("1")
     nvim.wait(SEEN, what="the changeset to have been seen")
     nvim.keys("ZZ")
     claude.wait_screen("● all renamed")
-    assert mock_api.seen("Rename add to plus: accepted, 3 changes in 2 files.")
-    assert texts(nvim, files) == {name: old.replace("add", "plus") for name, old in files.items()}
+    assert mock_api.seen("Rename sub to minus: accepted, 3 changes in 2 files.")
+    renamed = {name: old.replace("sub(", "minus(").replace("import sub", "import minus") for name, old in PAIR.items()}
+    assert texts(nvim, PAIR) == renamed
 
 
-def test_typescript_answers_what_is_asked_of_it(start_nvim, connect_agent):
-    files = {
-        "tsconfig.json": '{ "compilerOptions": { "strict": true }, "include": ["*.ts"] }\n',
-        "shape.ts": "export interface Shape {\n  area(): number;\n}\n",
-        "square.ts": 'import { Shape } from "./shape";\nexport class Square implements Shape {\n'
-        "  area(): number {\n    return 4;\n  }\n}\n",
-        "main.ts": 'import { Square } from "./square";\nexport const four = new Square().area();\n',
-    }
+TSCONFIG = '{ "compilerOptions": { "strict": true }, "include": ["*.ts"] }\n'
+SHAPES = {
+    "shape.ts": "export interface Shape {\n  area(): number;\n}\n",
+    "square.ts": 'import { Shape } from "./shape";\nexport class Square implements Shape {\n'
+    "  area(): number {\n    return 4;\n  }\n}\n",
+    "main.ts": 'import { Square } from "./square";\nexport const four = new Square().area();\n',
+}
+SUMS = {
+    "core.ts": "export function add(a: number, b: number): number {\r\n  return a + b;\r\n}\r\n",
+    **{f"u{i}.ts": f'import {{ add }} from "./core";\nexport const v{i} = add({i}, 1);' for i in range(5)},
+}
+
+
+def test_typescript_answers_what_is_asked_of_it_and_renames_over_files_that_are_not_open(start_nvim, connect_agent):
+    files = {"tsconfig.json": TSCONFIG, **SHAPES, **SUMS}
     nvim, agent = start(start_nvim, connect_agent, TYPESCRIPT, files, "shape.ts")
+    typescript_answers_what_is_asked_of_it(nvim, agent)
+    nvim.cmd("edit core.ts")
+    asked = agent.start_call("rename", path="core.ts", symbol="add", line=1, new_name="plus")
+    nvim.wait(SEEN, what="the changeset to have been seen")
+    nvim.keys("ZZ")
+    (text,) = agent.call_result(asked)
+    assert "Diagnostics now" in text  # a busy machine may be too late for them: then that is said
+    assert "error:" not in text
+    assert texts(nvim, files) == files | {name: old.replace("add", "plus") for name, old in SUMS.items()}
+    undo(nvim)
+    assert texts(nvim, files) == files
+
+
+def typescript_answers_what_is_asked_of_it(nvim, agent):
     nvim.wait(lambda: "Square" in agent.call("implementations", path="shape.ts", symbol="Shape", line=1)[0])
     area = {"path": "shape.ts", "symbol": "area", "line": 2}
     assert "square.ts\n  3:3  area(): number {" in agent.call("implementations", **area)[0]

@@ -6,6 +6,8 @@ import chat_steps
 import pytest
 from session_files import Sessions
 
+from harness.browser import PROGRAM, Browser
+from harness.mock_api import MockApi
 from harness.nvim import ROOT
 
 
@@ -15,6 +17,15 @@ def sessions(tmp_path):
     sessions = Sessions(tmp_path / "home")
     yield sessions
     sessions.close()
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """One headless browser for all tests of a worker: who opens a page leaves it for about:blank."""
+    assert PROGRAM.exists(), "scripts/setup.sh chromium"
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.close()
 
 
 @pytest.fixture
@@ -46,8 +57,26 @@ def bare(start_nvim, tmp_path):
 def begin_chat(start_nvim, mock_api, tmp_path):
     """A Neovim with a chat in it, which may have something said to it at once."""
 
+    return _beginning(chat_steps.start, start_nvim, mock_api, tmp_path)
+
+
+@pytest.fixture
+def model():
+    """The scripted model behind a stand-in for the CLI; `mock_api` is the one behind the real CLI, which is dear."""
+    api = MockApi()
+    yield api
+    api.close()
+
+
+@pytest.fixture
+def begin_chat_with_stand_in(start_nvim, model, tmp_path):
+    """As `begin_chat`, with a stand-in for the CLI."""
+    return _beginning(chat_steps.start_with_stand_in, start_nvim, model, tmp_path)
+
+
+def _beginning(start, *of):
     def begin_chat(words="", **more):
-        nvim = chat_steps.start(start_nvim, mock_api, tmp_path, **more)
+        nvim = start(*of, **more)
         chat_steps.begin(nvim, words)
         return nvim
 

@@ -142,8 +142,8 @@ def test_a_moved_file_that_was_changed_since_is_not_moved_back(sets):
     sets.nvim.keys("ZZ")
     sets.answer()
     sets.wait_clean()
-    sets.nvim.keys("Omine = 1<Esc>")
-    sets.nvim.cmd("write")
+    sets.nvim.keys("Omine = 1<Esc>:write<CR>")
+    sets.nvim.wait(lambda: b"mine = 1" in (sets.bytes("m.py") or b""))
     sets.undo()
     assert b"mine = 1" in sets.bytes("m.py")
 
@@ -157,8 +157,8 @@ def test_what_the_turn_does_later_elsewhere_changes_nothing_about_it(sets):
       landing.finish(first)
       turn = first.turn
     """)
-    sets.nvim.keys("Omine = 1<Esc>")
-    sets.nvim.cmd("write")
+    sets.nvim.keys("Omine = 1<Esc>:write<CR>")
+    sets.nvim.wait(lambda: b"mine = 1" in (sets.bytes("m.py") or b""))
     sets.nvim.lua("""
       local landing = require("claude-ide.journal.landing")
       landing.finish({ actor = "claude", turn = turn, histories = {}, done = {} })

@@ -70,6 +70,18 @@ def test_the_screen_is_the_one_that_pyte_draws():
         assert (ours.cursor.x, ours.cursor.y) == (plain.cursor.x, plain.cursor.y)
 
 
+@pytest.mark.one_nvim
+def test_a_terminal_of_another_size_is_drawn_anew(nvim):
+    for rows, columns in ((12, 50), (40, 100)):
+        nvim.terminal.resize(rows, columns)
+        nvim.wait(
+            lambda rows=rows, columns=columns: nvim.lua("return { vim.o.lines, vim.o.columns }") == [rows, columns]
+        )
+        nvim.cmd(f"file a{rows}" + "| set laststatus=2 statusline=%f%=end")
+        nvim.wait(lambda rows=rows, columns=columns: nvim.screen()[-2] == f"a{rows}{'end':>{columns - 3}}")
+        assert len(nvim.screen()) == rows
+
+
 def test_has_a_home_of_its_own(nvim):
     assert nvim.lua("return vim.fn.expand('~')") == str(nvim.home)
     assert nvim.lua("return vim.env.CLAUDE_CONFIG_DIR") is None

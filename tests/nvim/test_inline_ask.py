@@ -1,17 +1,27 @@
-"""`:Claude ask`: an answer over the screen; and the operators. With the real CLI against the scripted model."""
+"""`:Claude ask`: an answer over the screen; and the operators.
+
+What the CLI does, with the real one against the scripted model; what Neovim does, with a stand-in for it.
+"""
 
 import pytest
-from chat_steps import chat, start, text, wait_idle, wait_text
+from chat_steps import chat, start, start_with_stand_in, text, wait_idle, wait_text
 
-from harness.mock_api import Reply
+from harness.scripted_model import Reply
 
 pytestmark = pytest.mark.dealt
 
 
+FILES = {"a.txt": "one\ntwo\nthree\nfour\n"}
+
+
 @pytest.fixture
-def nvim(start_nvim, mock_api, tmp_path):
-    files = {"a.txt": "one\ntwo\nthree\nfour\n"}
-    return start(start_nvim, mock_api, tmp_path, files=files, args=["a.txt"])
+def nvim(start_nvim, model, tmp_path):
+    return start_with_stand_in(start_nvim, model, tmp_path, files=FILES, args=["a.txt"])
+
+
+@pytest.fixture
+def nvim_with_cli(start_nvim, mock_api, tmp_path):
+    return start(start_nvim, mock_api, tmp_path, files=FILES, args=["a.txt"])
 
 
 def wait_proposal(nvim):
@@ -20,17 +30,12 @@ def wait_proposal(nvim):
     )
 
 
-@pytest.mark.every_nvim
-def test_a_question_is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, mock_api):
+def is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, api):
     nvim.keys("jVj:Claude ask SAY what **is** that?<CR>")
     wait_text(nvim, "\nwhat **is** that?")
     nvim.wait_screen("what is that?")
-    assert mock_api.seen("2\\ttwo\\n3\\tthree") and "#lines:a.txt:2-3" in text(nvim)
-    assert {tool["name"] for tool in mock_api.requests[-1]["tools"]} - {"DeferredToolPlaceholder"} == {
-        "Read",
-        "Glob",
-        "Grep",
-    }
+    assert api.seen("2\\ttwo\\n3\\tthree") and "#lines:a.txt:2-3" in text(nvim)
+    asked = api.requests[-1]
     nvim.wait("vim.api.nvim_win_get_config(0).relative == 'editor'", what="the answer to have the focus")
     nvim.wait_screen("go on as a chat")
     nvim.wait_screen("· idle")
@@ -40,15 +45,22 @@ def test_a_question_is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, mock
     nvim.keys("iSAY and more<Esc><CR>")
     wait_text(nvim, "\nand more")
     wait_idle(nvim)
-    assert "Write" in {tool["name"] for tool in mock_api.requests[-1]["tools"]}
     assert nvim.lua(
         "return vim.iter(vim.api.nvim_list_wins()):all(function(win) "
         "return vim.api.nvim_win_get_config(win).relative == '' end)"
     )
     assert chat(nvim, "return chat.cwd") == str(nvim.project)
+    assert api.seen("SAY what **is** that?"), "it goes on with what was asked"
+    return asked
 
 
-def test_nothing_but_reading_is_done_for_a_question_and_q_ends_it(nvim, mock_api):
+@pytest.mark.every_nvim
+def test_a_question_is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, model):
+    is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, model)
+
+
+def test_nothing_but_reading_is_done_for_a_question_and_all_in_the_chat_after_it(nvim_with_cli, mock_api):
+    nvim = nvim_with_cli
     mock_api.script(
         Reply("", [("Write", {"file_path": str(nvim.project / "never"), "content": "x"})]),
         Reply("", [("Read", {"file_path": str(nvim.project / "a.txt")})]),
@@ -61,6 +73,10 @@ def test_nothing_but_reading_is_done_for_a_question_and_q_ends_it(nvim, mock_api
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 1 and vim.fn.bufname() == 'a.txt'")
     assert nvim.lua("return require('claude-ide.chat').current() == nil")
+    nvim.wait(lambda: text(nvim) == "", what="its buffer to go")
+    asked = is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, mock_api)
+    assert {tool["name"] for tool in asked["tools"]} - {"DeferredToolPlaceholder"} == {"Read", "Glob", "Grep"}
+    assert "Write" in {tool["name"] for tool in mock_api.requests[-1]["tools"]}
 
 
 def test_the_answer_goes_with_its_window(nvim):
@@ -91,8 +107,8 @@ def test_the_words_at_the_command_line_are_completed(nvim):
 
 
 @pytest.mark.every_nvim
-def test_an_operator_edits_the_lines_of_a_motion_and_a_dot_does_it_again(nvim, mock_api):
-    mock_api.script(Reply("<replacement>\nONE\nTWO\n</replacement>"), Reply("<replacement>\nTHREE\n</replacement>"))
+def test_an_operator_edits_the_lines_of_a_motion_and_a_dot_does_it_again(nvim, model):
+    model.script(Reply("<replacement>\nONE\nTWO\n</replacement>"), Reply("<replacement>\nTHREE\n</replacement>"))
     nvim.lua("vim.keymap.set({ 'n', 'x' }, 'gy', '<Plug>(claude-edit-operator)')")
     nvim.keys("gyj")
     nvim.wait_screen("Edit:")
@@ -102,43 +118,45 @@ def test_an_operator_edits_the_lines_of_a_motion_and_a_dot_does_it_again(nvim, m
     nvim.wait("require('claude-ide.inline.edit').count() == 0 and vim.fn.bufname() == 'a.txt'")
     nvim.wait(lambda: nvim.lines() == ["ONE", "TWO", "three", "four"])
     nvim.keys("3G.")
-    nvim.wait(lambda: mock_api.turns() == 2, what="the second edit, which asks for no words")
-    said = str(mock_api.conversation())
+    nvim.wait(lambda: model.turns() == 2, what="the second edit, which asks for no words")
+    said = str(model.conversation())
     assert "<wanted>\\nlouder\\n" in said and "<region>\\nthree\\nfour\\n</region>" in said
     wait_proposal(nvim)
     nvim.keys("ZZ")
     nvim.wait(lambda: nvim.lines() == ["ONE", "TWO", "THREE"])
 
 
-@pytest.mark.parametrize(
-    ("keys", "region"),
-    [
-        ("2GlvjgyX", "two\\nthree"),
-        ("2GVkgyX", "one\\ntwo"),
-        ("l<C-v>2jgyX", "one\\ntwo\\nthree"),
-        ("2:Claude edit X<CR>", "one\\ntwo"),
-        ("3GVk<C-t>", "two\\nthree"),
-        ("GA!<C-g><Esc>", "three"),
-        ("2gy_X", "one\\ntwo"),
-        ("gyGX", "one\\ntwo\\nthree\\nfour"),
-    ],
-)
-def test_an_edit_is_begun_from_every_mode(nvim, mock_api, keys, region):
-    mock_api.script(Reply("<replacement>\nX\n</replacement>"))
+@pytest.mark.every_nvim
+@pytest.mark.slow
+def test_an_edit_is_begun_from_every_mode(nvim, model):
     nvim.lua("vim.keymap.set({ 'n', 'x' }, 'gy', '<Plug>(claude-edit-operator)')")
     nvim.lua("vim.keymap.set('x', '<C-t>', '<Cmd>Claude edit X<CR>')")
     nvim.lua("vim.keymap.set('i', '<C-g>', '<Cmd>3Claude edit X<CR>')")
-    if "gy" in keys:
-        nvim.keys(keys[:-1])
-        nvim.wait_screen("Edit:")
-        nvim.keys("X<CR>")
-    else:
-        nvim.keys(keys)
-    nvim.wait(lambda: mock_api.turns() == 1, what="Claude to be asked")
-    assert f"<region>\\n{region}\\n</region>" in str(mock_api.conversation())
-    wait_proposal(nvim)
-    nvim.lua("require('claude-ide.diff').reject()")
-    nvim.wait("require('claude-ide.inline.edit').count() == 0")
+    for turn, (keys, region) in enumerate(
+        [
+            ("2GlvjgyX", "two\\nthree"),
+            ("2GVkgyX", "one\\ntwo"),
+            ("ggl<C-v>2jgyX", "one\\ntwo\\nthree"),
+            ("gg2:Claude edit X<CR>", "one\\ntwo"),
+            ("3GVk<C-t>", "two\\nthree"),
+            ("gg2gy_X", "one\\ntwo"),
+            ("gggyGX", "one\\ntwo\\nthree\\nfour"),
+            ("GA!<C-g><Esc>", "three"),
+        ]
+    ):
+        model.script(Reply("<replacement>\nX\n</replacement>"))
+        if "gy" in keys:
+            nvim.keys(keys[:-1])
+            nvim.wait_screen("Edit:")
+            nvim.keys("X<CR>")
+        else:
+            nvim.keys(keys)
+        nvim.wait(lambda asked=turn + 1: model.turns() == asked, what=f"Claude to be asked after {keys}")
+        assert f"<region>\\n{region}\\n</region>" in str(model.conversation()), keys
+        wait_proposal(nvim)
+        nvim.lua("require('claude-ide.diff').reject()")
+        nvim.wait("require('claude-ide.inline.edit').count() == 0")
+        nvim.wait("vim.fn.bufname() == 'a.txt' and vim.fn.mode() == 'n'", what="the file to be back")
 
 
 def test_an_operator_mentions_the_lines_of_a_motion(nvim, connect):
@@ -150,10 +168,10 @@ def test_an_operator_mentions_the_lines_of_a_motion(nvim, connect):
     assert client.wait_notification("at_mentioned")["lineStart"] == 0
 
 
-def test_what_is_typed_at_an_operators_question_can_be_given_up(nvim, mock_api):
+def test_what_is_typed_at_an_operators_question_can_be_given_up(nvim, model):
     nvim.lua("vim.keymap.set('n', 'gy', '<Plug>(claude-edit-operator)')")
     nvim.keys("gyj")
     nvim.wait_screen("Edit:")
     nvim.keys("<Esc>")
     nvim.wait("vim.fn.mode() == 'n'")
-    assert nvim.lua("return require('claude-ide.inline.edit').count()") == 0 and not mock_api.requests
+    assert nvim.lua("return require('claude-ide.inline.edit').count()") == 0 and not model.requests

@@ -1,12 +1,15 @@
-"""`:Claude edit`: a proposal in place for some lines, with the real CLI against the scripted model."""
+"""`:Claude edit`: a proposal in place for some lines.
+
+What the CLI does, with the real one against the scripted model; what Neovim does, with a stand-in for it.
+"""
 
 import threading
 from pathlib import Path
 
 import pytest
-from chat_steps import start
+from chat_steps import start, start_with_stand_in
 
-from harness.mock_api import Reply
+from harness.scripted_model import Reply
 
 pytestmark = pytest.mark.dealt
 
@@ -33,22 +36,34 @@ class Held:
         self._go.release()
 
 
+def begin(nvim, command, keys=""):
+    nvim.keys(keys)
+    if command:
+        nvim.keys(f":{command}<CR>")
+    return nvim
+
+
 @pytest.fixture
-def edit(start_nvim, mock_api, tmp_path):
-    def edit(command, *, text=TEXT, keys="", **more):
-        nvim = start(
-            start_nvim, mock_api, tmp_path, files={"a.txt": text, **more.pop("files", {})}, args=["a.txt"], **more
-        )
-        nvim.keys(keys)
-        if command:
-            nvim.keys(f":{command}<CR>")
-        return nvim
+def edit(start_nvim, model, tmp_path):
+    def edit(command, *, text=TEXT, keys="", files=None, **more):
+        files = {"a.txt": text, **(files or {})}
+        nvim = start_with_stand_in(start_nvim, model, tmp_path, files=files, args=["a.txt"], **more)
+        return begin(nvim, command, keys)
 
     return edit
 
 
-def wait_asked(nvim, mock_api, count=1):
-    nvim.wait(lambda: mock_api.turns() >= count, what="Claude to be asked")
+@pytest.fixture
+def edit_with_cli(start_nvim, mock_api, tmp_path):
+    def edit(command, *, keys="", **more):
+        nvim = start(start_nvim, mock_api, tmp_path, files={"a.txt": TEXT}, args=["a.txt"], **more)
+        return begin(nvim, command, keys)
+
+    return edit
+
+
+def wait_asked(nvim, model, count=1):
+    nvim.wait(lambda: model.turns() >= count, what="Claude to be asked")
 
 
 def wait_proposal(nvim):
@@ -66,9 +81,14 @@ def accept(nvim):
     nvim.wait("require('claude-ide.inline.edit').count() == 0", what="the edit to be over")
 
 
+def assert_told(api):
+    said = str(api.conversation())
+    assert "make it loud" in said and "5\\tfivemine" in said and "<region>\\ntwo\\nthree\\n</region>" in said
+
+
 @pytest.mark.every_nvim
-def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, mock_api):
-    mock_api.script(replacement("TWO", "THREE"))
+def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, model):
+    model.script(replacement("TWO", "THREE"))
     nvim = edit("2,3Claude edit make it loud", keys="GAmine<Esc>")
     wait_proposal(nvim)
     assert nvim.lua("return require('claude-ide.diff').list()[1].path") == str(nvim.project / "a.txt")
@@ -76,8 +96,7 @@ def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, moc
     nvim.wait_screen("+2 −2")
     assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
     assert lines(nvim) == ["one", "two", "three", "four", "fivemine"], "nothing changes before it is accepted"
-    said = str(mock_api.conversation())
-    assert "make it loud" in said and "5\\tfivemine" in said and "<region>\\ntwo\\nthree\\n</region>" in said
+    assert_told(model)
     accept(nvim)
     assert lines(nvim) == ["one", "TWO", "THREE", "four", "fivemine"]
     assert (nvim.project / "a.txt").read_text() == TEXT, "nothing is written"
@@ -88,8 +107,8 @@ def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, moc
     nvim.wait(lambda: lines(nvim)[-1] == "five", what="the person's own change to be another one")
 
 
-def test_a_change_can_be_dropped_and_the_rest_taken(edit, mock_api):
-    mock_api.script(replacement("ONE", "two", "THREE"))
+def test_a_change_can_be_dropped_and_the_rest_taken(edit, model):
+    model.script(replacement("ONE", "two", "THREE"))
     nvim = edit("1,3Claude edit louder")
     wait_proposal(nvim)
     nvim.keys("gg" + nvim.lua("return require('claude-ide.config').get().diff.keymaps.hunk"))
@@ -98,10 +117,10 @@ def test_a_change_can_be_dropped_and_the_rest_taken(edit, mock_api):
     assert lines(nvim) == ["one", "two", "THREE", "four", "five"]
 
 
-def test_what_is_typed_meanwhile_is_merged(edit, mock_api):
-    held = Held(mock_api, replacement("one", "TWO", "three"))
+def test_what_is_typed_meanwhile_is_merged(edit, model):
+    held = Held(model, replacement("one", "TWO", "three"))
     nvim = edit("1,3Claude edit louder")
-    wait_asked(nvim, mock_api)
+    wait_asked(nvim, model)
     nvim.wait_screen("Claude: louder")
     nvim.keys("ggOabove<Esc>3jAmine<Esc>Gobelow<Esc>")
     nvim.wait(lambda: lines(nvim) == ["above", "one", "two", "threemine", "four", "five", "below"])
@@ -112,8 +131,8 @@ def test_what_is_typed_meanwhile_is_merged(edit, mock_api):
     assert lines(nvim) == ["above", "one", "TWO", "threemine", "four", "five", "later"]
 
 
-def test_lines_that_both_changed_are_shown_again_before_they_go(edit, mock_api):
-    mock_api.script(replacement("TWO"))
+def test_lines_that_both_changed_are_shown_again_before_they_go(edit, model):
+    model.script(replacement("TWO"))
     nvim = edit("2Claude edit louder")
     wait_proposal(nvim)
     nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 1, 2, false, { 'mine' })")
@@ -125,10 +144,10 @@ def test_lines_that_both_changed_are_shown_again_before_they_go(edit, mock_api):
     assert lines(nvim)[1] == "TWO"
 
 
-def test_an_answer_whose_lines_are_gone_is_kept_in_a_register(edit, mock_api):
-    held = Held(mock_api, replacement("TWO"))
+def test_an_answer_whose_lines_are_gone_is_kept_in_a_register(edit, model):
+    held = Held(model, replacement("TWO"))
     nvim = edit("2,3Claude edit louder")
-    wait_asked(nvim, mock_api)
+    wait_asked(nvim, model)
     nvim.keys("2Gdj")
     nvim.wait(lambda: lines(nvim) == ["one", "four", "five"])
     held.go()
@@ -136,12 +155,12 @@ def test_an_answer_whose_lines_are_gone_is_kept_in_a_register(edit, mock_api):
     assert nvim.lua("return vim.fn.getreg('\"')") == "TWO" and lines(nvim) == ["one", "four", "five"]
 
 
-def test_several_edits_at_once_each_have_their_lines(edit, mock_api):
-    held = Held(mock_api, replacement("ONE"), replacement("FIVE", "SIX"))
+def test_several_edits_at_once_each_have_their_lines(edit, model):
+    held = Held(model, replacement("ONE"), replacement("FIVE", "SIX"))
     nvim = edit("1Claude edit first")
-    wait_asked(nvim, mock_api)
+    wait_asked(nvim, model)
     nvim.keys(":5Claude edit second<CR>")
-    wait_asked(nvim, mock_api, 2)
+    wait_asked(nvim, model, 2)
     nvim.wait_screen("Claude: first")
     nvim.wait_screen("Claude: second")
     held.go()
@@ -155,9 +174,9 @@ def test_several_edits_at_once_each_have_their_lines(edit, mock_api):
     assert lines(nvim) == ["ONE", "two", "three", "four", "FIVE", "SIX"]
 
 
-def test_an_edit_is_cancelled_and_leaves_no_process(edit, mock_api):
+def test_an_edit_is_cancelled_and_leaves_no_process(edit_with_cli, mock_api):
     Held(mock_api, replacement("TWO"))
-    nvim = edit("2Claude edit louder")
+    nvim = edit_with_cli("2Claude edit louder")
     wait_asked(nvim, mock_api)
     nvim.cmd("Claude edit cancel")
     nvim.wait_screen("taken back")
@@ -166,33 +185,30 @@ def test_an_edit_is_cancelled_and_leaves_no_process(edit, mock_api):
     nvim.terminal.wait(lambda: not _claudes(nvim.project), 20, "the CLI to end")
 
 
-def test_a_reason_makes_another_proposal(edit, mock_api):
-    mock_api.script(replacement("TWO"), replacement("Two"))
-    nvim = edit("2Claude edit louder")
-    wait_proposal(nvim)
-    nvim.lua("require('claude-ide.diff').reject(nil, 'not so loud')")
-    nvim.wait("require('claude-ide.diff').count() == 0")
-    wait_proposal(nvim)
-    said = str(mock_api.conversation())
-    assert "not so loud" in said and "<rejected_proposal>\\nTWO\\n" in said
-    accept(nvim)
-    assert lines(nvim)[1] == "Two"
-
-
-def test_no_tool_but_those_that_read_is_there(edit, mock_api):
+def test_no_tool_but_those_that_read_is_there_and_a_reason_makes_another_proposal(edit_with_cli, mock_api):
     write = ("Write", {"file_path": "/tmp/never", "content": "x"})
-    mock_api.script(Reply("", [write, ("Bash", {"command": "touch never"})]), replacement("TWO"))
+    mock_api.script(
+        Reply("", [write, ("Bash", {"command": "touch never"})]), replacement("TWO", "THREE"), replacement("Two")
+    )
     command = ["claude", "--permission-mode", "bypassPermissions"]
-    nvim = edit("2Claude edit louder", opts={"terminal": {"command": command}})
+    nvim = edit_with_cli("2,3Claude edit make it loud", keys="GAmine<Esc>", opts={"terminal": {"command": command}})
     wait_proposal(nvim)
     tools = {tool["name"] for tool in mock_api.requests[-1]["tools"]}
     assert tools - {"DeferredToolPlaceholder"} == {"Read", "Glob", "Grep"}
     assert mock_api.seen("No such tool available: Write") and mock_api.seen("No such tool available: Bash")
     assert not (nvim.project / "never").exists()
+    assert_told(mock_api)
+    nvim.lua("require('claude-ide.diff').reject(nil, 'not so loud')")
+    nvim.wait("require('claude-ide.diff').count() == 0")
+    wait_proposal(nvim)
+    said = str(mock_api.conversation())
+    assert "not so loud" in said and "<rejected_proposal>\\nTWO\\nTHREE\\n" in said
+    accept(nvim)
+    assert lines(nvim) == ["one", "Two", "four", "fivemine"]
 
 
-def test_an_answer_without_text_to_put_there_is_shown(edit, mock_api):
-    mock_api.script(Reply("I would rather **not**."))
+def test_an_answer_without_text_to_put_there_is_shown(edit, model):
+    model.script(Reply("I would rather **not**."))
     nvim = edit("2Claude edit louder")
     nvim.wait_screen("I would rather")
     nvim.keys("q")
@@ -200,8 +216,8 @@ def test_an_answer_without_text_to_put_there_is_shown(edit, mock_api):
     assert lines(nvim) == TEXT.splitlines()
 
 
-def test_bytes_that_nobody_changed_stay(edit, mock_api):
-    mock_api.script(replacement("TWO"))
+def test_bytes_that_nobody_changed_stay(edit, model):
+    model.script(replacement("TWO"))
     nvim = edit("2Claude edit louder", text="one\r\ntwo\r\nthree")
     wait_proposal(nvim)
     accept(nvim)
@@ -209,23 +225,23 @@ def test_bytes_that_nobody_changed_stay(edit, mock_api):
     assert (nvim.project / "a.txt").read_bytes() == b"one\r\nTWO\r\nthree"
 
 
-def test_what_is_withheld_is_not_edited(edit, mock_api):
+def test_what_is_withheld_is_not_edited(edit, model):
     nvim = edit("", files={".env": "SECRET=1\n"})
     nvim.cmd("edit .env | %Claude edit louder")
     nvim.wait_screen(".env is withheld")
-    assert not mock_api.requests
+    assert not model.requests
 
 
-def test_what_became_private_is_not_told_again_and_the_words_come_back(edit, mock_api):
-    mock_api.script(replacement("TWO"))
+def test_what_became_private_is_not_told_again_and_the_words_come_back(edit, model):
+    model.script(replacement("TWO"))
     nvim = edit("2Claude edit louder")
     wait_proposal(nvim)
-    asked = mock_api.turns()
+    asked = model.turns()
     nvim.lua("vim.b[vim.fn.bufnr('a.txt')].claude_private = true")
     nvim.lua("require('claude-ide.diff').reject(nil, 'not so loud')")
     nvim.wait("require('claude-ide.inline.edit').count() == 0", what="the edit to be over")
     nvim.wait("vim.fn.getreg('\"') == 'not so loud'", what="the words to be back")
-    assert mock_api.turns() == asked
+    assert model.turns() == asked
 
 
 def test_the_words_of_an_edit_that_fails_come_back(edit):
@@ -233,8 +249,8 @@ def test_the_words_of_an_edit_that_fails_come_back(edit):
     nvim.wait("vim.fn.getreg('\"') == 'louder'", what="the words to be back")
 
 
-def test_a_carriage_return_in_the_text_stays_where_a_proposal_leaves_one_in_every_line(edit, mock_api):
-    mock_api.script(replacement())
+def test_a_carriage_return_in_the_text_stays_where_a_proposal_leaves_one_in_every_line(edit, model):
+    model.script(replacement())
     nvim = edit("3Claude edit drop it", text="one\r\ntwo\r\nthree\n")
     wait_proposal(nvim)
     accept(nvim)

@@ -33,11 +33,12 @@ def test_a_package_needs_no_more_than_to_lie_there(bare, installed):
     assert nvim.lua("return vim.fn.expand('%:t')") == "claude-ide.txt"
 
 
-def build(package, library, path, version="1.99.0"):
+def build(package, library, path, version="1.99.0", command=("scripts/build.sh",)):
     environment = {"PATH": f"{path}:{os.environ['PATH']}", "FAKE_LIBRARY": str(library), "HOME": str(package)}
     environment["FAKE_VERSION"] = version
-    script = package / "scripts" / "build.sh"
-    return subprocess.run([script], env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, cwd=package, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 @pytest.fixture
@@ -101,6 +102,15 @@ def test_a_build_leaves_cargos_cache_only_where_somebody_works_on_the_plugin(ins
     (installed / ".deps").mkdir()
     assert build(installed, LIBRARY, cargo).returncode == 0
     assert (target / "release").exists()
+
+
+def test_trying_it_keeps_what_was_built_for_the_next_time(installed, cargo):
+    shutil.copy(ROOT / "Makefile", installed)
+    (installed / "scripts" / "demo.sh").write_text("#!/bin/sh\n")
+    assert build(installed, LIBRARY, cargo, command=("make", "build")).returncode == 0
+    assert not (installed / "target").exists(), "a plugin manager calls this"
+    assert build(installed, LIBRARY, cargo, command=("make", "demo")).returncode == 0
+    assert (installed / "target" / "release").exists()
 
 
 LIKE_LAZY = """

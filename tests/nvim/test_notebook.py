@@ -1,7 +1,6 @@
 """executeCode: code of the model in a real Jupyter kernel, of the Python that the tests have."""
 
 import base64
-import json
 import os
 import re
 import struct
@@ -11,7 +10,6 @@ import pytest
 from kernel_steps import ENVIRONMENT, FIND, KERNEL, LOOK, Code, alive, failed, python, running, text
 
 from harness import PATIENCE
-from harness.client import RpcError, ToolError
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -20,14 +18,51 @@ pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 def start(start_nvim):
     """Starts a Neovim whose person has activated an environment with ipykernel."""
 
-    def start(**notebook):
-        return start_nvim(opts={"notebook": notebook}, env={"VIRTUAL_ENV": str(ENVIRONMENT)})
+    def start():
+        return start_nvim(opts=LOOK, env={"VIRTUAL_ENV": str(ENVIRONMENT)})
 
     return start
 
 
-def test_code_runs_and_its_state_stays(start, connect):
-    code = Code(connect(start()))
+def test_code_runs_and_its_state_stays_whatever_is_cancelled(start, connect):
+    nvim = start()
+    client, other = connect(nvim), connect(nvim)
+    code = Code(client)
+    code_runs_and_its_state_stays(code)
+    what_is_cancelled_before_it_has_begun_leaves_the_kernel_usable(client, code)
+    two_clients_queue_in_order_and_each_is_answered_once(code, Code(other))
+    what_is_cancelled_is_interrupted_and_the_state_stays(nvim, client, other)
+    each_notebook_has_a_kernel_of_its_own(code)
+    a_neovim_that_quits_leaves_nothing_running(nvim, code)
+
+
+def test_pictures_are_shown_and_long_output_is_cut(start, connect):
+    nvim = start()
+    code = Code(connect(nvim))
+    nvim.lua("require('claude-ide').setup({ notebook = { max_output = 3000 } })")
+    long_output_is_cut_in_the_middle_and_said(nvim, code)
+    nvim.lua("require('claude-ide').setup({ notebook = {} })")
+    a_figure_is_an_image(nvim, code)
+
+
+def test_a_kernel_that_ends_or_does_not_is_told_of(start, connect):
+    nvim = start()
+    code = Code(connect(nvim))
+    a_kernel_that_ends_is_told_and_the_next_call_starts_anew(nvim, code)
+    nvim.lua("require('claude-ide').setup({ notebook = { timeout_ms = 1000 } })")
+    a_time_limit_interrupts_and_code_that_ignores_it_is_told(code)
+    a_neovim_that_is_killed_leaves_nothing_running(nvim, code)
+
+
+def test_the_person_has_the_kernel_in_hand(start, connect):
+    nvim = start()
+    client = the_person_starts_restarts_stops_and_reads(nvim, connect)
+    nvim.cmd("wincmd t | only")
+    nvim.lua("require('claude-ide').setup({ notebook = { confirm = true } })")
+    the_person_is_asked_before_code_runs(nvim, client)
+
+
+def code_runs_and_its_state_stays(code):
     assert (
         code.text("import sys; x = 20\nprint('ünï', flush=True); print('bad', file=sys.stderr)\nx + 1")
         == "ünï\n[stderr]\nbad\n21\n"
@@ -50,9 +85,68 @@ def test_code_runs_and_its_state_stays(start, connect):
     assert code.text("x") == "20\n", "after errors too"
 
 
-def test_a_figure_is_an_image(start, connect):
-    nvim = start()
-    code = Code(connect(nvim))
+def what_is_cancelled_before_it_has_begun_leaves_the_kernel_usable(client, code):
+    assert code.text("x = 5") == "(no output)"
+    for _ in range(10):
+        client.cancel(code.begin("while True: pass"))
+    assert code.text("x") == "5\n"
+
+
+def two_clients_queue_in_order_and_each_is_answered_once(one, two):
+    requests = []
+    for number in range(6):
+        code = (one, two)[number % 2]
+        requests.append(
+            (code, code.begin(f"import time; time.sleep(0.05)\norder = globals().get('order', []) + [{number}]\norder"))
+        )
+    seen = [text(code.end(request)) for code, request in requests]
+    lists = [[int(digit) for digit in re.findall(r"\d", said)] for said in seen]
+    assert sorted(map(len, lists)) == [1, 2, 3, 4, 5, 6]
+    longest = max(lists, key=len)
+    assert [n for n in longest if n % 2 == 0] == [0, 2, 4]
+    assert [n for n in longest if n % 2 == 1] == [1, 3, 5]
+
+
+def what_is_cancelled_is_interrupted_and_the_state_stays(nvim, client, other):
+    code, code2 = Code(client), Code(other)
+    assert code.text("x = 5") == "(no output)"
+    request = code.begin("while True: pass")
+    running(nvim)
+    client.cancel(request)
+    assert code.text("x") == "5\n"
+    assert not client.answered(request)
+    # A client that goes.
+    code2.begin("while True: pass")
+    running(nvim)
+    waiting = code.begin("x + 1")
+    other.drop()
+    assert text(code.end(waiting)) == "6\n"
+    # The person.
+    request = code.begin("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.1)")
+    running(nvim)
+    nvim.wait(lambda: any(line == "begun" for line in nvim.lines(nvim.lua("return vim.fn.bufnr('kernel (output)')"))))
+    nvim.cmd("Claude kernel interrupt")
+    result = code.end(request)
+    assert failed(result)
+    assert text(result).startswith("begun\n")
+    assert "The user interrupted it" in text(result)
+    assert code.text("x") == "5\n"
+
+
+def each_notebook_has_a_kernel_of_its_own(code):
+    code("x = 'workspace'")
+    assert code.text("'x' in globals()", notebook="a.ipynb") == "False\n"
+    assert code.text("x") == "'workspace'\n"
+
+
+def a_neovim_that_quits_leaves_nothing_running(nvim, code):
+    kernel = int(code.text("import os; os.getpid()"))
+    bridge = nvim.lua(f"return {KERNEL}.bridge.process.pid")
+    nvim.quit()
+    nvim.terminal.wait(lambda: not alive(bridge) and not alive(kernel), 2 * PATIENCE, "the kernel to end")
+
+
+def a_figure_is_an_image(nvim, code):
     result = code("import matplotlib.pyplot as plt\nplt.figure(figsize=(3, 2), dpi=100); plt.plot([1, 2]); plt.show()")
     [image] = [item for item in result["content"] if item["type"] == "image"]
     assert image["mimeType"] == "image/png"
@@ -79,9 +173,7 @@ def test_a_figure_is_an_image(start, connect):
     assert "```python" in lines
 
 
-def test_long_output_is_cut_in_the_middle_and_said(start, connect):
-    nvim = start(max_output=3000)
-    code = Code(connect(nvim))
+def long_output_is_cut_in_the_middle_and_said(nvim, code):
     said = code.text("print('first')\nfor i in range(100_000): print('x' * 99)\nprint('last')")
     assert said.startswith("first\nxxx")
     assert said.endswith("xxx\nlast\n")
@@ -92,63 +184,7 @@ def test_long_output_is_cut_in_the_middle_and_said(start, connect):
     assert len("\n".join(nvim.lines(nvim.lua("return vim.fn.bufnr('kernel (output)')")))) < 4000
 
 
-def test_what_is_cancelled_is_interrupted_and_the_state_stays(start, connect):
-    nvim = start()
-    client, other = connect(nvim), connect(nvim)
-    code, code2 = Code(client), Code(other)
-    assert code.text("x = 5") == "(no output)"
-    request = code.begin("while True: pass")
-    running(nvim)
-    client.cancel(request)
-    assert code.text("x") == "5\n"
-    assert not client.answered(request)
-    # A client that goes.
-    code2.begin("while True: pass")
-    running(nvim)
-    waiting = code.begin("x + 1")
-    other.drop()
-    assert text(code.end(waiting)) == "6\n"
-    # The person.
-    request = code.begin("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.1)")
-    running(nvim)
-    nvim.wait(lambda: any(line == "begun" for line in nvim.lines(nvim.lua("return vim.fn.bufnr('kernel (output)')"))))
-    nvim.cmd("Claude kernel interrupt")
-    result = code.end(request)
-    assert failed(result)
-    assert text(result).startswith("begun\n")
-    assert "The user interrupted it" in text(result)
-    assert code.text("x") == "5\n"
-
-
-def test_what_is_cancelled_before_it_has_begun_leaves_the_kernel_usable(start, connect):
-    client = connect(start())
-    code = Code(client)
-    assert code.text("x = 5") == "(no output)"
-    for _ in range(10):
-        client.cancel(code.begin("while True: pass"))
-    assert code.text("x") == "5\n"
-
-
-def test_a_time_limit_interrupts_and_code_that_ignores_it_is_told(start, connect):
-    nvim = start(timeout_ms=1000)
-    code = Code(connect(nvim))
-    result = code("x = 1\nimport time\ntime.sleep(1000)")
-    assert failed(result)
-    assert re.search(r"Interrupted after \d+ s: the time limit", text(result))
-    assert code.text("x") == "1\n"
-    stubborn = code("import signal\nwhile True:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt: pass")
-    assert failed(stubborn)
-    assert "goes on all the same" in text(stubborn)
-    refused = code("x")
-    assert failed(refused)
-    assert "ignores the interrupt" in text(refused)
-    fresh = code("'x' in globals()", restart=True)
-    assert text(fresh) == "False\n"
-
-
-def test_a_kernel_that_ends_is_told_and_the_next_call_starts_anew(start, connect):
-    nvim = start()
-    code = Code(connect(nvim))
+def a_kernel_that_ends_is_told_and_the_next_call_starts_anew(nvim, code):
     result = code("import os; os.kill(os.getpid(), 9)")
     assert failed(result)
     assert "The kernel ended while this ran. All variables are gone" in text(result)
@@ -167,26 +203,22 @@ def test_a_kernel_that_ends_is_told_and_the_next_call_starts_anew(start, connect
     assert code.text("'x' in globals()").endswith("False\n")
 
 
-def test_two_clients_queue_in_order_and_each_is_answered_once(start, connect):
-    nvim = start()
-    one, two = Code(connect(nvim)), Code(connect(nvim))
-    requests = []
-    for number in range(6):
-        code = (one, two)[number % 2]
-        requests.append(
-            (code, code.begin(f"import time; time.sleep(0.05)\norder = globals().get('order', []) + [{number}]\norder"))
-        )
-    seen = [text(code.end(request)) for code, request in requests]
-    lists = [[int(digit) for digit in re.findall(r"\d", said)] for said in seen]
-    assert sorted(map(len, lists)) == [1, 2, 3, 4, 5, 6]
-    longest = max(lists, key=len)
-    assert [n for n in longest if n % 2 == 0] == [0, 2, 4]
-    assert [n for n in longest if n % 2 == 1] == [1, 3, 5]
+def a_time_limit_interrupts_and_code_that_ignores_it_is_told(code):
+    result = code("x = 1\nimport time\ntime.sleep(1000)")
+    assert failed(result)
+    assert re.search(r"Interrupted after \d+ s: the time limit", text(result))
+    assert code.text("x") == "1\n"
+    stubborn = code("import signal\nwhile True:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt: pass")
+    assert failed(stubborn)
+    assert "goes on all the same" in text(stubborn)
+    refused = code("x")
+    assert failed(refused)
+    assert "ignores the interrupt" in text(refused)
+    fresh = code("'x' in globals()", restart=True)
+    assert text(fresh) == "False\n"
 
 
-def test_a_neovim_that_is_killed_leaves_nothing_running(start, connect):
-    nvim = start()
-    code = Code(connect(nvim))
+def a_neovim_that_is_killed_leaves_nothing_running(nvim, code):
     child = int(code.text("import os, subprocess; subprocess.Popen(['sleep', '1000']).pid"))
     kernel = int(code.text("os.getpid()"))
     folder = Path(
@@ -202,17 +234,7 @@ def test_a_neovim_that_is_killed_leaves_nothing_running(start, connect):
     assert not folder.exists()
 
 
-def test_a_neovim_that_quits_leaves_nothing_running(start, connect):
-    nvim = start()
-    code = Code(connect(nvim))
-    kernel = int(code.text("import os; os.getpid()"))
-    bridge = nvim.lua(f"return {KERNEL}.bridge.process.pid")
-    nvim.quit()
-    nvim.terminal.wait(lambda: not alive(bridge) and not alive(kernel), 2 * PATIENCE, "the kernel to end")
-
-
-def test_the_person_starts_restarts_stops_and_reads(start, connect):
-    nvim = start()
+def the_person_starts_restarts_stops_and_reads(nvim, connect):
     assert nvim.lua("return vim.fn.getcompletion('Claude kernel ', 'cmdline')") == [
         "start",
         "interrupt",
@@ -233,7 +255,8 @@ def test_the_person_starts_restarts_stops_and_reads(start, connect):
     nvim.wait_screen("Kernel: project is idle (ipython")
     nvim.cmd("Claude kernel interrupt")
     nvim.wait_screen("Nothing runs in the kernel of project.")
-    code = Code(connect(nvim))
+    client = connect(nvim)
+    code = Code(client)
     assert code.text("x = 3; print('`````'); x") == "`````\n3\n"
     nvim.cmd("Claude kernel restart")
     nvim.wait(f"{KERNEL}.state == 'idle'", 4 * PATIENCE)
@@ -265,11 +288,10 @@ def test_the_person_starts_restarts_stops_and_reads(start, connect):
         assert text(result) == "The user stopped the kernel."
     nvim.cmd("Claude kernel stop")
     nvim.wait_screen("The kernel of project does not run.")
+    return client
 
 
-def test_the_person_is_asked_before_code_runs(start, connect):
-    nvim = start(confirm=True)
-    client = connect(nvim)
+def the_person_is_asked_before_code_runs(nvim, client):
     code = Code(client)
     request = code.begin("x = 1\nprint('was run')")
     nvim.wait_screen("Claude wants to run this (project)")
@@ -279,12 +301,13 @@ def test_the_person_is_asked_before_code_runs(start, connect):
     assert failed(refused)
     assert text(refused) == "The user did not let this run."
     assert nvim.lua(f"return {KERNEL}.state") == "off", "no kernel is started for it"
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the first question to go")
     request = code.begin("print('was run')")
-    nvim.wait_screen("Claude wants to run this (project)")
+    nvim.wait("#vim.api.nvim_list_wins() == 2", what="the second question")
     nvim.cmd("close")
     assert failed(code.end(request)), "closing it is a no"
     request = code.begin("print('again')")
-    nvim.wait_screen("Claude wants to run this (project)")
+    nvim.wait("#vim.api.nvim_list_wins() == 2", what="the third question")
     client.cancel(request)
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the question to go")
     nvim.keys("i")
@@ -294,65 +317,8 @@ def test_the_person_is_asked_before_code_runs(start, connect):
     nvim.keys("<Esc>")
     nvim.wait_screen("Claude wants to run this (project)")
     nvim.keys("ZZ")
-    assert text(code.end(request)) == "was run\n"
-
-
-def test_each_notebook_has_a_kernel_of_its_own(start, connect):
-    code = Code(connect(start()))
-    code("x = 'workspace'")
-    assert code.text("'x' in globals()", notebook="a.ipynb") == "False\n"
-    assert code.text("x") == "'workspace'\n"
-
-
-NOTEBOOK = {
-    "cells": [
-        {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "words"]},
-        {"cell_type": "code", "execution_count": 3, "metadata": {}, "outputs": [], "source": ["x = 4\n", "x * 2"]},
-        {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": "x + 1"},
-    ],
-    "metadata": {},
-    "nbformat": 4,
-    "nbformat_minor": 5,
-}
-
-
-def test_cells_of_a_notebook_are_listed_and_run(start_nvim, connect_agent):
-    written = json.dumps(NOTEBOOK)
-    nvim = start_nvim(
-        opts=LOOK,
-        env={"VIRTUAL_ENV": str(ENVIRONMENT)},
-        files={"a.ipynb": written, "b.ipynb": "{}", "other.py": "", ".env.ipynb": written},
-    )
-    agent = connect_agent(nvim)
-    nvim.wait(lambda: "run_cell" in agent.tools(), what="the tools to be listed")
-    path = str(nvim.project / "a.ipynb")
-    assert agent.call("notebook_cells", path="a.ipynb") == [
-        "3 cells:\n[0] markdown\n# Title\nwords\n[1] code, run 3\nx = 4\nx * 2\n[2] code\nx + 1"
-    ]
-    assert agent.call("run_cell", path="a.ipynb", index=1, timeout=4 * PATIENCE) == ["8\n"]
-    assert agent.call("run_cell", path=path, index=2, timeout=4 * PATIENCE) == ["5\n"], "the state stays"
-    assert Path(path).read_text() == written
-    for arguments, said in [
-        ({"path": "a.ipynb", "index": 0}, "cell 0 is markdown, not code"),
-        ({"path": "b.ipynb", "index": 0}, "b.ipynb: it is no notebook of nbformat 4"),
-        ({"path": "other.py", "index": 0}, "other.py: it is no JSON"),
-        ({"path": "none.ipynb", "index": 0}, "none.ipynb: it cannot be read"),
-        ({"path": ".env.ipynb", "index": 0}, "the user keeps .env.ipynb private"),
-        ({"path": "/etc/a.ipynb", "index": 0}, "/etc/a.ipynb is outside of the workspace"),
-    ]:
-        with pytest.raises(ToolError, match=said):
-            agent.call("run_cell", **arguments)
-    with pytest.raises(RpcError, match="there is no cell 7"):
-        agent.call("run_cell", path="a.ipynb", index=7)
-    nvim.cmd("edit a.ipynb")
-    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { (vim.fn.getline(1):gsub('x %+ 1', 'x + 10')) })")
-    assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE)[0] == "14\n", (
-        "what is not saved counts"
-    )
-    assert agent.call("notebook_cells", path="a.ipynb")[0].startswith("3 cells, with unsaved changes of the user's:")
-    request = agent.start_call("run_cell", path="a.ipynb", index=1)
-    agent.cancel(request)
-    assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE)[0] == "14\n"
+    note = "[A new kernel: the user had stopped the one before. Variables of before are gone.]\n"
+    assert text(code.end(request)) == note + "was run\n"
 
 
 def test_without_ipykernel_one_command_is_named(start_nvim, connect, tmp_path):
@@ -387,6 +353,77 @@ def test_it_is_listed_once_a_python_with_ipykernel_is_found(start_nvim, connect,
     connect(nvim)  # somebody comes: it is looked for again
     one.wait_notification("notifications/tools/list_changed")
     assert "executeCode" in names(one)
+
+
+LIST_CHANGED = "notifications/tools/list_changed"
+ALL_LISTEN = """
+return #vim.tbl_filter(function(client)
+  return not require("claude-ide.listening").is_listening(client)
+end, require("claude-ide.server").clients()) == 0
+"""
+SEND_MARK = """
+vim.defer_fn(function() require("claude-ide.server").notify("mark", vim.empty_dict()) end, 20)
+"""
+
+
+def test_a_client_that_came_a_moment_before_hears_of_another_list_twice(start_nvim, connect):
+    nvim = start_nvim()
+    nvim.lua(
+        """
+        able = false
+        require("claude-ide.notebook.workspace_python").is_able = function() return able end
+        require("claude-ide.tools.able").SETTLED_MS = 0
+        function set(is_able)
+          able = is_able
+          require("claude-ide.hub").tell("abilities_changed")
+        end
+        """
+    )
+
+    def none_is_told(*clients):
+        nvim.lua(SEND_MARK)
+        for client in clients:
+            client.wait_notification("mark")
+            assert not [one for one in client.notifications if one["method"] == LIST_CHANGED]
+
+    client = connect(nvim)
+    nvim.lua("set(true)")
+    for _ in range(2):
+        client.wait_notification(LIST_CHANGED)
+    assert "executeCode" in names(client)
+    nvim.wait(ALL_LISTEN, what="the client to listen")
+    none_is_told(client)
+    nvim.lua("set(false)")
+    client.wait_notification(LIST_CHANGED)
+    later = connect(nvim)
+    nvim.wait(ALL_LISTEN, what="the second one to listen")
+    none_is_told(client, later)
+
+
+def test_one_that_is_chosen_while_another_is_looked_for_is_the_one_that_runs(start_nvim):
+    nvim = start_nvim()
+    told = nvim.lua(
+        """
+        local python, waiting, told = require("claude-ide.notebook.workspace_python"), {}, {}
+        local options = require("claude-ide.config").get().notebook
+        require("claude-ide.notebook.interpreter").find = function(_, done) waiting[#waiting + 1] = done end
+        local function ask()
+          python.interpreter(function(found) told[#told + 1] = found.path end)
+        end
+        options.kernel = "/one"
+        ask()
+        ask()
+        options.kernel = "/two"
+        ask()
+        waiting[2]({ path = "/two" })
+        waiting[1]({ path = "/one" })
+        ask()
+        options.kernel = "/one"
+        ask()
+        return { told, #waiting, python.is_able() }
+        """
+    )
+    assert told == [["/two", "/one", "/one", "/two", "/one"], 2, True]
 
 
 def test_health_names_the_python(start):

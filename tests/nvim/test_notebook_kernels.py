@@ -32,8 +32,8 @@ def install_kernel(home, name):
 
 @pytest.fixture
 def start(start_nvim):
-    def start(files=None, **options):
-        nvim = start_nvim(opts={"notebook": options}, env={"VIRTUAL_ENV": str(ENVIRONMENT)}, files=files)
+    def start(files):
+        nvim = start_nvim(opts=LOOK, env={"VIRTUAL_ENV": str(ENVIRONMENT)}, files=files)
         install_kernel(nvim.home, "mine")
         return nvim
 
@@ -47,10 +47,17 @@ def test_a_notebook_gets_the_kernel_that_it_names(start, connect):
     files = {
         "mine.ipynb": notebook("mine"),
         "usual.ipynb": notebook("python3"),
+        "another.ipynb": notebook("python3"),
         "gone.ipynb": notebook("gone"),
-        "other.ipynb": notebook("ir", "R"),
     }
-    code = Code(connect(start(files)))
+    nvim = start(files)
+    # The command in a notebook starts its own.
+    nvim.lua("require('claude-ide.notebook').kernel()")
+    nvim.cmd("edit mine.ipynb")
+    nvim.cmd("Claude kernel start")
+    nvim.wait_screen("The kernel of mine.ipynb is starting.")
+    nvim.wait(f"{KERNEL}.state == 'idle'", 4 * PATIENCE)
+    code = Code(connect(nvim))
     assert code.text(WHICH, notebook="mine.ipynb") == "'mine'\n"
     assert code.text(WHICH, notebook="usual.ipynb") == "(no output)", "the project's Python"
     said = code.text(WHICH, notebook="gone.ipynb")
@@ -58,6 +65,28 @@ def test_a_notebook_gets_the_kernel_that_it_names(start, connect):
         r"\[The notebook names the kernel gone, which is not installed. This is ipython \S+, python 3\S+\.\]\n", said
     )
     assert "names the kernel" not in code.text("1", notebook="gone.ipynb"), "it is said once"
+    # One that the person names is used for all.
+    nvim.lua("require('claude-ide').setup({ notebook = { kernel = 'mine' } })")
+    assert code.text(WHICH, notebook="another.ipynb") == "'mine'\n"
+    nvim.lua("require('claude-ide').setup({ notebook = { kernel = 'nowhere' } })")
+    refused = code("1")
+    assert text(refused).startswith("The kernel cannot be started: there is no kernel named nowhere:")
+
+
+def test_the_kernel_of_the_workspace_hears_what_is_signed_and_leaves_nothing_behind(start, connect):
+    nvim = start({"other.ipynb": notebook("ir", "R")})
+    code = Code(connect(nvim))
+    a_notebook_of_a_language_that_is_not_there_gets_none(code)
+    assert code.text("secret = 1\nIn[1]") == "'secret = 1\\nIn[1]'\n"
+    what_is_not_signed_is_not_heard(code)
+    images_are_drawn_by_snacks_where_it_is(nvim, code)
+    nvim.cmd("Claude kernel stop")
+    for file in (nvim.home / ".ipython").rglob("*.sqlite"):
+        assert b"secret" not in file.read_bytes(), "the history of the person is not written"
+    neovim_and_the_bridge_killed_together_leave_nothing_running(nvim, code)
+
+
+def a_notebook_of_a_language_that_is_not_there_gets_none(code):
     refused = code("1", notebook="other.ipynb")
     assert failed(refused)
     assert text(refused) == (
@@ -66,18 +95,7 @@ def test_a_notebook_gets_the_kernel_that_it_names(start, connect):
     )
 
 
-def test_a_kernel_that_the_person_names_is_used_for_all(start, connect):
-    nvim = start({"usual.ipynb": notebook("python3")}, kernel="mine")
-    code = Code(connect(nvim))
-    assert code.text(WHICH, notebook="usual.ipynb") == "'mine'\n"
-    nvim.lua("require('claude-ide').setup({ notebook = { kernel = 'nowhere' } })")
-    refused = code("1")
-    assert text(refused).startswith("The kernel cannot be started: there is no kernel named nowhere:")
-
-
-def test_what_is_not_signed_is_not_heard(start, connect):
-    nvim = start()
-    code = Code(connect(nvim))
+def what_is_not_signed_is_not_heard(code):
     kernel = int(code.text("import os; os.getpid()"))
     file = Path(re.search(r"/\S+/kernel\.json", Path(f"/proc/{kernel}/cmdline").read_text().replace("\0", " "))[0])
     # To the kernel, from somebody who can reach its sockets and does not have the key.
@@ -101,9 +119,21 @@ def test_what_is_not_signed_is_not_heard(start, connect):
     assert "False" in said
 
 
-def test_neovim_and_the_bridge_killed_together_leave_nothing_running(start, connect):
-    nvim = start()
-    code = Code(connect(nvim))
+def images_are_drawn_by_snacks_where_it_is(nvim, code):
+    # As snacks.nvim has it: Snacks.image.doc.attach(buf), which looks at the buffer's treesitter language.
+    nvim.lua("""
+      package.loaded["snacks"] = {
+        config = { image = { enabled = true } },
+        image = { doc = { attach = function(buf) _G.attached = { buf, vim.treesitter.language.get_lang(vim.bo[buf].filetype) } end } },
+      }
+    """)
+    code("from IPython.display import *; display(Image(data=b'\\x89PNG', format='png'))")
+    nvim.cmd("Claude kernel log")
+    assert nvim.lua("return attached") == [nvim.lua("return vim.api.nvim_get_current_buf()"), "markdown"]
+
+
+def neovim_and_the_bridge_killed_together_leave_nothing_running(nvim, code):
+    code("'the kernel is new, which is said once'")
     child = int(code.text("import os, subprocess; subprocess.Popen(['sleep', '1000']).pid"))
     kernel = int(code.text("os.getpid()"))
     command = Path(f"/proc/{kernel}/cmdline").read_text().replace("\0", " ")
@@ -115,37 +145,6 @@ def test_neovim_and_the_bridge_killed_together_leave_nothing_running(start, conn
         os.kill(pid, 9)
     nvim.terminal.wait(lambda: not any(map(alive, (bridge, kernel, child))), 2 * PATIENCE, "all processes to end")
     nvim.terminal.wait(lambda: not folder.exists(), 2 * PATIENCE, "the folder with the key to go")
-
-
-def test_the_history_of_the_person_is_not_written(start, connect):
-    nvim = start()
-    assert Code(connect(nvim)).text("secret = 1\nIn[1]") == "'secret = 1\\nIn[1]'\n"
-    nvim.cmd("Claude kernel stop")
-    for file in (nvim.home / ".ipython").rglob("*.sqlite"):
-        assert b"secret" not in file.read_bytes()
-
-
-def test_start_in_a_notebook_starts_its_own(start):
-    nvim = start({"a.ipynb": notebook("mine")})
-    nvim.lua("require('claude-ide.notebook').kernel()")
-    nvim.cmd("edit a.ipynb")
-    nvim.cmd("Claude kernel start")
-    nvim.wait_screen("The kernel of a.ipynb is starting.")
-    nvim.wait(f"{KERNEL}.state == 'idle'", 4 * PATIENCE)
-
-
-def test_images_are_drawn_by_snacks_where_it_is(start, connect):
-    nvim = start()
-    # As snacks.nvim has it: Snacks.image.doc.attach(buf), which looks at the buffer's treesitter language.
-    nvim.lua("""
-      package.loaded["snacks"] = {
-        config = { image = { enabled = true } },
-        image = { doc = { attach = function(buf) _G.attached = { buf, vim.treesitter.language.get_lang(vim.bo[buf].filetype) } end } },
-      }
-    """)
-    Code(connect(nvim))("from IPython.display import *; display(Image(data=b'\\x89PNG', format='png'))")
-    nvim.cmd("Claude kernel log")
-    assert nvim.lua("return attached") == [nvim.lua("return vim.api.nvim_get_current_buf()"), "markdown"]
 
 
 def test_the_environment_that_is_active_comes_first_then_that_of_the_project(start_nvim, tmp_path):

@@ -1,14 +1,14 @@
-"""run_cell puts what a cell brought into the notebook's buffer: as Jupyter would write it, and nothing else changes."""
+"""run_cell runs a cell, and puts what it brought into the notebook's buffer: as Jupyter would write it, and nothing else changes."""
 
 import json
 from pathlib import Path
 
 import nbformat
 import pytest
-from kernel_steps import ENVIRONMENT
+from kernel_steps import ENVIRONMENT, LOOK
 
 from harness import PATIENCE
-from harness.client import ToolError
+from harness.client import RpcError, ToolError
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -36,12 +36,11 @@ def notebook(**metadata):
 
 @pytest.fixture
 def start(start_nvim, connect_agent):
-    def start(text=None, init_lua="", **options):
+    def start(text=None, **options):
         nvim = start_nvim(
             opts={"notebook": {"max_output": 3000, **options}},
             env={"VIRTUAL_ENV": str(ENVIRONMENT)},
             files={"a.ipynb": text or notebook()},
-            init_lua=init_lua,
         )
         nvim.cmd("edit a.ipynb")
         agent = connect_agent(nvim)
@@ -49,6 +48,46 @@ def start(start_nvim, connect_agent):
         return nvim, agent
 
     return start
+
+
+def anew(nvim, text=None):
+    """The notebook as it was, in a buffer of its own; the kernel goes on."""
+    (nvim.project / "go").unlink(missing_ok=True)
+    (nvim.project / "a.ipynb").write_text(text or notebook())
+    nvim.cmd("bwipeout! | edit a.ipynb")
+
+
+def test_what_a_cell_brings_is_put_into_the_buffer_and_nothing_else_changes(start):
+    nvim, agent = start()
+    for step in (
+        the_buffer_is_what_jupyter_would_have_written,
+        one_undo_takes_it_back_and_what_was_typed_stays,
+        an_operator_that_was_begun_comes_first,
+        a_file_that_was_changed_since_is_read_anew,
+    ):
+        anew(nvim)
+        step(nvim, agent)
+
+
+def test_what_becomes_of_a_cell_while_it_runs(start):
+    nvim, agent = start()
+    for step in (
+        a_cell_that_moves_while_it_runs_is_found_again,
+        a_cell_that_is_cancelled_leaves_what_it_has_put_out,
+        a_notebook_that_is_broken_by_hand_is_left_alone,
+    ):
+        anew(nvim)
+        step(nvim, agent)
+
+
+def test_what_others_have_written_stays_as_it_is(start):
+    nvim, agent = start()
+    a_cell_without_outputs_gets_them(nvim, agent)
+    for indent in (None, 2, "\t"):
+        other_formatting_is_kept(nvim, agent, indent)
+    nvim.lua(SHOWN_AS_MARKDOWN)
+    anew(nvim)
+    a_buffer_that_a_plugin_shows_as_something_else_is_not_touched(nvim, agent)
 
 
 def run(agent, index):
@@ -68,8 +107,7 @@ def without_outputs(book):
     return [{**cell, "outputs": None, "execution_count": None} for cell in book.cells]
 
 
-def test_the_buffer_is_what_jupyter_would_have_written(start):
-    nvim, agent = start()
+def the_buffer_is_what_jupyter_would_have_written(nvim, agent):
     path = nvim.project / "a.ipynb"
     before = path.read_text()
     nvim.keys("/Title<CR>")
@@ -106,12 +144,12 @@ def test_the_buffer_is_what_jupyter_would_have_written(start):
     assert nbformat.reads(path.read_text(), as_version=4) == after
 
 
-def test_one_undo_takes_it_back_and_what_was_typed_stays(start):
-    nvim, agent = start()
+def one_undo_takes_it_back_and_what_was_typed_stays(nvim, agent):
     nvim.keys("/Title<CR>ciwHeading<Esc>")
     nvim.wait("vim.fn.search('Heading', 'nw') ~= 0 and vim.fn.mode() == 'n'")
     typed = text(nvim)
     run(agent, 1)
+    first = cell_1(nvim)["execution_count"]
     assert '"two"' in text(nvim)
     assert "Heading" in text(nvim)
     nvim.keys("u")
@@ -120,12 +158,15 @@ def test_one_undo_takes_it_back_and_what_was_typed_stays(start):
     nvim.wait(lambda: '"two"' in text(nvim), what="the outputs to come again")
     # The same cell again: its outputs are replaced.
     run(agent, 1)
+    assert (cell_1(nvim)["execution_count"], len(cell_1(nvim)["outputs"])) == (first + 1, 3)
+
+
+def cell_1(nvim):
     [cell] = [cell for cell in json.loads(text(nvim))["cells"] if cell["id"] == "cell-1"]
-    assert (cell["execution_count"], len(cell["outputs"])) == (2, 3)
+    return cell
 
 
-def test_a_cell_that_moves_while_it_runs_is_found_again(start):
-    nvim, agent = start()
+def a_cell_that_moves_while_it_runs_is_found_again(nvim, agent):
     moving = "import time\nprint('begun')\nwhile not __import__('os').path.exists('go'): time.sleep(0.01)"
     book = json.loads(text(nvim))
     book["cells"][5]["source"] = moving
@@ -142,8 +183,7 @@ def test_a_cell_that_moves_while_it_runs_is_found_again(start):
     assert cells[4]["outputs"][0]["text"] == ["begun\n"]
 
 
-def test_a_cell_that_is_cancelled_leaves_what_it_has_put_out(start):
-    nvim, agent = start()
+def a_cell_that_is_cancelled_leaves_what_it_has_put_out(nvim, agent):
     book = json.loads(text(nvim))
     book["cells"][5]["source"] = "print('begun', flush=True)\nopen('runs', 'w').close()\nwhile True: pass"
     nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", json.dumps(book, indent=1))
@@ -168,8 +208,7 @@ def test_the_question_before_a_cell_is_in_the_language_of_the_notebook(start):
 BROKEN = '{\n "cells": [,\n "nbformat": 4\n}'
 
 
-def test_a_notebook_that_is_broken_by_hand_is_left_alone(start):
-    nvim, agent = start()
+def a_notebook_that_is_broken_by_hand_is_left_alone(nvim, agent):
     nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(..., '\\n'))", BROKEN)
     with pytest.raises(ToolError, match=r"a.ipynb: it is no JSON \(expected value at line 2 column 12\)"):
         run(agent, 1)
@@ -192,21 +231,19 @@ def test_a_notebook_that_is_broken_by_hand_is_left_alone(start):
     assert text(nvim) == BROKEN + "\n"
 
 
-@pytest.mark.parametrize("indent", [None, 2, "\t"])
-def test_other_formatting_is_kept(start, indent):
-    before = json.dumps(json.loads(notebook()), indent=indent, ensure_ascii=False) + "\n"
-    nvim, agent = start(before)
+def other_formatting_is_kept(nvim, agent, indent):
+    anew(nvim, json.dumps(json.loads(notebook()), indent=indent, ensure_ascii=False) + "\n")
     run(agent, 1)
     book = json.loads(text(nvim))
     assert len(book["cells"][1]["outputs"]) == 3
     assert text(nvim) == json.dumps(book, indent=indent, ensure_ascii=False) + "\n"
 
 
-def test_a_cell_without_outputs_gets_them(start):
+def a_cell_without_outputs_gets_them(nvim, agent):
     book = json.loads(notebook())
     for key in ("outputs", "execution_count"):
         del book["cells"][1][key]
-    nvim, agent = start(json.dumps(book, indent=1) + "\n")
+    anew(nvim, json.dumps(book, indent=1) + "\n")
     run(agent, 1)
     nbformat.validate(nbformat.reads(text(nvim), as_version=4))
     assert json.loads(text(nvim))["cells"][1]["execution_count"] == 1
@@ -228,8 +265,7 @@ vim.api.nvim_create_autocmd("BufWriteCmd", { pattern = "*.ipynb", callback = fun
 """
 
 
-def test_a_buffer_that_a_plugin_shows_as_something_else_is_not_touched(start):
-    nvim, agent = start(init_lua=SHOWN_AS_MARKDOWN)
+def a_buffer_that_a_plugin_shows_as_something_else_is_not_touched(nvim, agent):
     shown = text(nvim)
     assert shown.startswith("# Title")
     said = "".join(run(agent, 1))
@@ -243,8 +279,7 @@ def test_a_buffer_that_a_plugin_shows_as_something_else_is_not_touched(start):
         run(agent, 1)
 
 
-def test_a_file_that_was_changed_since_is_read_anew(start):
-    nvim, agent = start()
+def a_file_that_was_changed_since_is_read_anew(nvim, agent):
     path = Path(nvim.project / "a.ipynb")
     path.write_text(path.read_text().replace("6 * 7", "6 * 8"))
     assert "48" in "".join(run(agent, 1))
@@ -252,8 +287,7 @@ def test_a_file_that_was_changed_since_is_read_anew(start):
     assert "6 * 8" in text(nvim)
 
 
-def test_an_operator_that_was_begun_comes_first(start):
-    nvim, agent = start()
+def an_operator_that_was_begun_comes_first(nvim, agent):
     before = text(nvim)
     nvim.keys("d")
     nvim.wait(lambda: nvim.mode() == "no")
@@ -261,3 +295,54 @@ def test_an_operator_that_was_begun_comes_first(start):
     assert text(nvim) == before
     nvim.keys("<Esc>")
     nvim.wait(lambda: '"two"' in text(nvim), what="the outputs")
+
+
+WITHOUT_IDS = {
+    "cells": [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "words"]},
+        {"cell_type": "code", "execution_count": 3, "metadata": {}, "outputs": [], "source": ["x = 4\n", "x * 2"]},
+        {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": "x + 1"},
+    ],
+    "metadata": {},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+def test_cells_of_a_notebook_are_listed_and_run(start_nvim, connect_agent):
+    written = json.dumps(WITHOUT_IDS)
+    nvim = start_nvim(
+        opts=LOOK,
+        env={"VIRTUAL_ENV": str(ENVIRONMENT)},
+        files={"a.ipynb": written, "b.ipynb": "{}", "other.py": "", ".env.ipynb": written},
+    )
+    agent = connect_agent(nvim)
+    nvim.wait(lambda: "run_cell" in agent.tools(), what="the tools to be listed")
+    path = str(nvim.project / "a.ipynb")
+    assert agent.call("notebook_cells", path="a.ipynb") == [
+        "3 cells:\n[0] markdown\n# Title\nwords\n[1] code, run 3\nx = 4\nx * 2\n[2] code\nx + 1"
+    ]
+    assert agent.call("run_cell", path="a.ipynb", index=1, timeout=4 * PATIENCE) == ["8\n"]
+    assert agent.call("run_cell", path=path, index=2, timeout=4 * PATIENCE) == ["5\n"], "the state stays"
+    assert Path(path).read_text() == written
+    for arguments, said in [
+        ({"path": "a.ipynb", "index": 0}, "cell 0 is markdown, not code"),
+        ({"path": "b.ipynb", "index": 0}, "b.ipynb: it is no notebook of nbformat 4"),
+        ({"path": "other.py", "index": 0}, "other.py: it is no JSON"),
+        ({"path": "none.ipynb", "index": 0}, "none.ipynb: it cannot be read"),
+        ({"path": ".env.ipynb", "index": 0}, "the user keeps .env.ipynb private"),
+        ({"path": "/etc/a.ipynb", "index": 0}, "/etc/a.ipynb is outside of the workspace"),
+    ]:
+        with pytest.raises(ToolError, match=said):
+            agent.call("run_cell", **arguments)
+    with pytest.raises(RpcError, match="there is no cell 7"):
+        agent.call("run_cell", path="a.ipynb", index=7)
+    nvim.cmd("edit a.ipynb")
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { (vim.fn.getline(1):gsub('x %+ 1', 'x + 10')) })")
+    assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE)[0] == "14\n", (
+        "what is not saved counts"
+    )
+    assert agent.call("notebook_cells", path="a.ipynb")[0].startswith("3 cells, with unsaved changes of the user's:")
+    request = agent.start_call("run_cell", path="a.ipynb", index=1)
+    agent.cancel(request)
+    assert agent.call("run_cell", path="a.ipynb", index=2, timeout=4 * PATIENCE)[0] == "14\n"

@@ -84,7 +84,7 @@ def session(tmp_path, mock_api):
     watch.close()
 
 
-def test_tells_every_state_of_a_session_and_shows_its_lines(session):
+def test_tells_every_state_of_a_session_and_shows_its_lines_over_clear_to_a_kill(session):
     watch, cli = session
     at = watch.state("idle", source="record")
     cli.prompt(
@@ -107,12 +107,9 @@ def test_tells_every_state_of_a_session_and_shows_its_lines(session):
     assert any(line.get("toolUseResult", {}).get("newString") == "TWO" for line in lines)
     assert not [line for line in lines if line["type"].startswith("api-request") or line["type"] == "attachment"]
 
-
-def test_follows_clear_to_the_new_session_and_notices_a_kill(session):
-    watch, cli = session
-    cli.prompt("SAY hello")
-    cli.wait_screen("hello")
-    first = watch.updates[watch.state("idle", watch.state("working"))]["session"]["id"]
+    # `/clear` is followed to the new session, and a kill is noticed.
+    first = watch.updates[at]["session"]["id"]
+    cli.wait_ready()
     cli.prompt("/clear")
     cleared = watch.wait(lambda update: update.get("previous") == first, "the session after /clear")
     second = watch.updates[cleared]["session"]["id"]

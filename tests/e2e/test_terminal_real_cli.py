@@ -1,0 +1,233 @@
+"""The real CLI in Neovim's own terminal: opened by a command, prompted and told why not, its sessions resumed and forked there."""
+
+import re
+import subprocess
+
+import pytest
+
+from harness.cli import QUESTION, binary, call, environment, submitting
+from harness.scripted_model import Reply
+
+pytestmark = [pytest.mark.cli, pytest.mark.dealt]
+"""A CLI costs more to start than ten turns of it: each test is a session, and each comment in it a case of its own."""
+
+ONE_DIFF = "require('claude-ide.diff').count() == 1"
+SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+ACTIVITY = "((require('claude-ide.terminal').session() or {}).state or {}).activity"
+FILES = {"a.txt": "one\ntwo\nthree\n"}
+
+
+def open_claude(nvim):
+    nvim.keys(":Claude<CR>")
+    ready = (
+        "local client = require('claude-ide.server').clients()[1] or {} return client.state == 'ready' and client.pid"
+    )
+    nvim.wait(ready, what="the CLI to connect")
+    nvim.wait_screen("manual mode on")
+
+
+def submit(nvim, mock_api, text):
+    """Types a prompt into the terminal and sends it."""
+    nvim.keys(text)
+    nvim.wait_screen(text)
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+
+
+def edit(nvim):
+    path = str(nvim.project / "a.txt")
+    return Reply(calls=[("Edit", {"file_path": path, "old_string": "two", "new_string": "TWO"})])
+
+
+def read(nvim):
+    return Reply(calls=[("Read", {"file_path": str(nvim.project / "a.txt")})])
+
+
+def accept(nvim, said):
+    nvim.wait(SEEN)
+    nvim.cmd("Claude accept")
+    nvim.wait_screen(f"● {said}")
+    assert (nvim.project / "a.txt").read_text() == "one\nTWO\nthree\n"
+
+
+def leave_for_the_file(nvim):
+    nvim.keys("<C-\\><C-\\>")
+    nvim.wait("vim.fn.bufname() == 'a.txt'")
+
+
+def test_the_command_opens_a_connected_cli_beside_the_file_which_is_prompted_from_there(start_with_claude, mock_api):
+    keep = "notices = {} local notify = vim.notify vim.notify = function(...) notices[#notices + 1] = (...) notify(...) end"
+    nvim = start_with_claude(args=["a.txt"], files=FILES, init_lua=keep)
+    open_claude(nvim)
+    mock_api.script(read(nvim), edit(nvim), Reply("It is written."))
+    submit(nvim, mock_api, "change it")
+    accept(nvim, "It is written.")
+
+    # Words and lines stand at its prompt until they are sent,
+    nvim.wait(f"{ACTIVITY} == 'idle'")
+    leave_for_the_file(nvim)
+    turns = mock_api.turns()
+    nvim.keys(":2Claude prompt look at this<CR>")
+    nvim.wait_screen("Pasted text")
+    assert mock_api.turns() == turns
+    mock_api.script(Reply("I looked."))
+    nvim.wait("vim.fn.mode() == 't'")
+    nvim.wait(submitting(mock_api, lambda: nvim.keys("<CR>")), what="the model to be asked")
+    said = str(mock_api.conversation())
+    assert "look at this #lines:a.txt:2-2" in said and "TWO\\n</ide_selection>" in said
+    nvim.wait_screen("● I looked.")
+    nvim.wait(f"{ACTIVITY} == 'idle'")
+
+    # A question out of sight is told.
+    nvim.cmd("Claude hide")
+    shown = """
+    local buf = require("claude-ide.terminal").bufnr()
+    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\\n"):find('touch asked', 1, true) ~= nil
+    """
+    send = "vim.fn.chansend(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
+    nvim.lua("notices = {}")
+    nvim.lua(send, call("Bash", command="touch asked"))
+    nvim.wait(shown, what="the CLI to show the prompt")
+    nvim.wait(submitting(mock_api, lambda: nvim.lua(send, "\r")), what="the model to be asked")
+    nvim.wait("#notices == 1", what="the notice")
+    assert nvim.lua("return notices") == ["Claude waits for your permission"]
+
+    # and are never typed at a question.
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen(QUESTION)
+    nvim.wait(f"{ACTIVITY} == 'waiting'")
+    leave_for_the_file(nvim)
+    nvim.keys(":2Claude prompt 1<CR>")
+    nvim.wait_screen("Claude is not at its prompt")
+    assert not (nvim.project / "asked").exists()
+
+
+REASONS = {
+    "use two words": "use two words",
+    "first line\nsecond\n\n  indented\nfive\nhid\u200bden, bro\u202eken, 👨‍👩‍👧": (
+        "first line\nsecond\n\n  indented\nfive\nhidden, broken, 👨‍👩‍👧"
+    ),
+    "word " * 400: ("word " * 400).strip(),
+    "/clear is not a path: C:\\": "Reason: /clear is not a path: C:\\",
+    "!touch {project}/pwned": "Reason: !touch {project}/pwned",
+    "# not a memory, see @a": "Reason: # not a memory, see @a",
+    "exit": "Reason: exit",
+    "the end \x1b[201~\r/exit\x03\x04": "the end [201~\n/exit",
+}
+"""What a person says, and what the model is to hear."""
+
+
+def heard(mock_api):
+    """The last thing the model was told that is not a reminder of the CLI's."""
+    said = ""
+    for message in mock_api.conversation():
+        content = message["content"]
+        texts = [content] if isinstance(content, str) else [block.get("text", "") for block in content]
+        if message["role"] == "user":
+            said = next((text for text in reversed(texts) if not re.match(r"<system-reminder>|\[Request", text)), said)
+    return said
+
+
+def test_the_reason_for_a_rejection_is_the_next_prompt_word_for_word(start_with_claude, mock_api):
+    nvim = start_with_claude(args=["a.txt"], files=FILES)
+    open_claude(nvim)
+    mock_api.script(read(nvim), edit(nvim))
+    submit(nvim, mock_api, "change it")
+    nvim.wait(ONE_DIFF)
+    for reason, expected in REASONS.items():
+        mock_api.script(edit(nvim))
+        nvim.lua("require('claude-ide.diff').focus()")
+        nvim.wait(SEEN, what="the proposal to have been seen")
+        nvim.lua("require('claude-ide').reject(...)", reason.format(project=nvim.project))
+        expected = expected.format(project=nvim.project)
+        nvim.wait(lambda expected=expected: heard(mock_api) == expected, what=f"the model to hear {expected!r}")
+        nvim.wait(ONE_DIFF, what="the next proposal")
+    assert not (nvim.project / "pwned").exists()
+    assert (nvim.project / "a.txt").read_text() == "one\ntwo\nthree\n"
+
+    # A key asks for it, and Claude goes on with what was said.
+    nvim.keys("<C-\\><C-n>")
+    nvim.wait("vim.api.nvim_get_mode().mode ~= 't'")
+    nvim.wait("require('claude-ide').status().diffs == 1")
+    nvim.lua("require('claude-ide.diff').focus()")
+    nvim.wait(SEEN)
+    nvim.keys("ZW")
+    nvim.wait_screen("Why not?")
+    nvim.keys("SAY understood<CR>")
+    nvim.wait_screen("● understood")
+    assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
+
+    # What it then proposes is accepted.
+    mock_api.script(edit(nvim), Reply("At last."))
+    nvim.wait(f"{ACTIVITY} == 'idle'")
+    nvim.cmd("Claude open")
+    nvim.wait("vim.fn.mode() == 't'")
+    submit(nvim, mock_api, "once more")
+    accept(nvim, "At last.")
+
+
+def terminal_session(nvim, id=None):
+    """The session in the terminal, once its CLI waits for a prompt; that of this id, if one is given."""
+
+    def idle():
+        session = nvim.lua("return require('claude-ide.terminal').session()")
+        fits = session and session["state"]["activity"] == "idle" and id in (None, session["id"])
+        return session["id"] if fits else None
+
+    return nvim.wait(idle, what="the CLI in the terminal to be idle")
+
+
+def ask_without_a_screen(nvim, mock_api, prompt):
+    """Lets a CLI answer that has no terminal; gives back the transcript of its session."""
+    folder = nvim.home / ".claude" / "projects"
+    before = set(folder.glob("*/*.jsonl"))
+    subprocess.run(
+        [binary(), "-p", prompt],
+        env=environment(nvim.home, mock_api),
+        cwd=nvim.project,
+        check=True,
+        capture_output=True,
+        timeout=600,
+    )
+    (new,) = set(folder.glob("*/*.jsonl")) - before
+    return new
+
+
+def test_a_headless_session_is_listed_resumed_and_forked(start_with_claude, mock_api):
+    nvim = start_with_claude({"size": 100}, args=["a.txt"], files=FILES)
+    nvim.lua('require("claude-ide").connect()')
+    file = ask_without_a_screen(nvim, mock_api, "SAY the answer is 42")
+    session = file.stem
+
+    # It goes on in the terminal.
+    nvim.keys(":Claude sessions<CR>")
+    nvim.wait_screen("SAY the answer is 42")
+    nvim.wait_screen("Type number")
+    nvim.keys("1<CR>")
+    nvim.wait_screen("Resume it in the terminal")
+    nvim.keys("2<CR>")
+    assert terminal_session(nvim, session) == session
+    nvim.wait_screen("● the answer is 42")
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="the statusline")
+    pid = nvim.lua("return require('claude-ide.terminal').session().pid")
+    nvim.keys("<C-\\><C-n>:Claude close<CR>")
+    nvim.wait(f"vim.uv.kill({pid}, 0) ~= 0", what="the CLI, which writes to the last, to end")
+
+    # A fork goes on with a copy.
+    before = file.read_bytes()
+    nvim.cmd(f"Claude sessions fork {session[:8]}")
+    nvim.wait_screen("● the answer is 42")
+    nvim.wait_screen("manual mode on")
+    mock_api.script(read(nvim), edit(nvim), Reply("This is a copy."))
+    submit(nvim, mock_api, "change it")
+    accept(nvim, "This is a copy.")
+    fork = terminal_session(nvim)
+    assert fork != session
+    assert file.read_bytes() == before
+    listed = """
+    local done, found
+    require("claude-ide").sessions.list({}, function(items) done, found = true, items end)
+    vim.wait(10000, function() return done end, 5)
+    return vim.tbl_map(function(item) return item.summary.id end, found or {})
+    """
+    # The CLI writes what it shows a moment later.
+    nvim.wait(lambda: set(nvim.lua(listed)) == {session, fork}, what="both to be listed")
