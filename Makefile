@@ -13,28 +13,31 @@ setup: ## Install all tools for development into .deps/
 build: ## Build the native library (what a plugin manager runs)
 	@scripts/build.sh
 
-demo: build ## Try it: the real CLI beside Neovim, no account needed (LIVE=1: your own)
+.deps: # before the library: by this folder its script knows somebody who will build again, and keeps cargo's cache
+	@mkdir -p $@
+
+demo: .deps build ## Try it: the real CLI beside Neovim, no account needed (LIVE=1: your own)
 	@scripts/demo.sh
 
-test: build ## Run all tests: Rust, three Neovims, the real CLI
+test: .deps build ## Run all tests: Rust, three Neovims, the real CLI
 	@scripts/test.sh
 
-test-fast: build ## Run what tells most in a minute: Rust's unit tests, one Neovim, no CLI
+test-fast: .deps build ## Run what tells most in a minute: Rust's unit tests, one Neovim, no CLI
 	@scripts/test.sh --fast
 
-snapshots: build ## Record the screens anew that the tests compare with
+snapshots: .deps build ## Record the screens anew that the tests compare with
 	@scripts/test.sh --numprocesses 0 --update-screens -k test_screens
 
-bench: build ## Measure speed against a bare TCP loopback
+bench: .deps build ## Measure speed against a bare TCP loopback
 	@scripts/bench.sh
 
-lint: build ## Check formats, types, licences, docs and the library's symbols
+lint: .deps build ## Check formats, types, licences, docs and the library's symbols
 	@scripts/lint.sh
 
 fmt: ## Format all sources
 	@scripts/fmt.sh
 
-pictures: build ## Take the pictures of the README anew
+pictures: .deps build ## Take the pictures of the README anew
 	@scripts/pictures.sh
 
 doc: ## Write doc/claude-ide.txt anew

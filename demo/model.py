@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.mock_api import Reply
+from harness.scripted_model import Reply
 
 PROMPT = "Make the greeting friendlier and mention it in the README."
 

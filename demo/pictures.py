@@ -1,6 +1,7 @@
 """The pictures of the README (SVG; the page: PNG) and of the help (text): real screens of Neovim with the real CLI connected to it.
 
-Every scene is a project, a scripted turn of Claude, some keys, and a text that shows when the screen is complete.
+A beginning is a project and a scripted turn of Claude; every scene of it is some keys, and a text that shows when the screen is
+complete.
 """
 
 import argparse
@@ -16,7 +17,8 @@ from pathlib import Path
 from run import neovim_environment
 
 from harness.browser import Browser
-from harness.mock_api import MockApi, Reply
+from harness.mock_api import MockApi
+from harness.scripted_model import Reply
 from harness.terminal import Terminal
 from picture import write_svg
 
@@ -59,21 +61,13 @@ class Scene:
     """One picture."""
 
     name: str
-    mode: str
-    """Permission mode of the CLI."""
-    calls: Callable[[Path], list[tuple[str, dict[str, object]]]]
-    """What Claude does, one call after another."""
-    ready: str
-    """A Lua condition: the keys can be typed."""
     keys: Sequence[str]
     shows: Sequence[str]
     """Texts that the finished screen shows."""
     columns: int = 120
     rows: int = 34
-    options: dict[str, object] = field(default_factory=dict)
-    """For `setup()`."""
-    chat: bool = False
-    """In a chat, and not in the terminal."""
+    leave: Sequence[str] = ()
+    """Keys after which it is as before, for the next picture."""
     text: bool = False
     """A screen of text for the help, and not a picture."""
     page: Callable[[Browser], None] | None = None
@@ -83,6 +77,23 @@ class Scene:
     def file(self) -> str:
         """Where it goes, below the folder of the documents."""
         return f"screens/{self.name}.txt" if self.text else f"{self.name}.png" if self.page else f"{self.name}.svg"
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What happens before pictures are taken: one Neovim and one turn of Claude, for one picture after another."""
+
+    mode: str
+    """Permission mode of the CLI."""
+    calls: Callable[[Path], list[tuple[str, dict[str, object]]]]
+    """What Claude does, one call after another."""
+    ready: str
+    """A Lua condition: the keys can be typed."""
+    scenes: Sequence[Scene]
+    options: dict[str, object] = field(default_factory=dict)
+    """For `setup()`."""
+    chat: bool = False
+    """In a chat, and not in the terminal."""
 
 
 def written_at_once(project: Path) -> list[tuple[str, dict[str, object]]]:
@@ -149,55 +160,53 @@ PENDING = "require('claude-ide.diff').count() == 1 and (vim.b.claude_ide or {}).
 ASKED = "require('claude-ide.diff').count() == 1"
 LANDED = "#require('claude-ide').review.changes() == 2 and vim.g.claude_demo_idle"
 
-SCENES = (
-    Scene("diff-vertical", "default", written_at_once, PENDING, (), ("+6 −7", "casefold")),
-    Scene("diff-unified", "default", written_at_once, PENDING, ("gl", "gl", "]c", "dx"), ("2 of 3 kept",)),
-    Scene(
-        "proposal",
+BEGINNINGS = (
+    Beginning(
         "default",
         written_at_once,
         PENDING,
-        (),
-        ("casefold",),
-        columns=76,
-        rows=30,
-        text=True,
+        (
+            Scene("proposal", (), ("casefold",), columns=76, rows=30, text=True),
+            Scene("diff-vertical", (), ("+6 −7", "casefold")),
+            Scene("diff-unified", ("gl", "gl", "]c", "dx"), ("2 of 3 kept",)),
+        ),
     ),
-    Scene("review", "acceptEdits", edit_by_edit, LANDED, (":Claude review<CR>", "]f"), ("2 files", "casefold")),
-    Scene(
-        "changes",
+    Beginning(
         "acceptEdits",
         edit_by_edit,
         LANDED,
-        (":Claude review<CR>", "gl", "gl", "]f", "]c"),
-        ("2 files", "casefold"),
-        columns=76,
-        rows=30,
-        text=True,
+        (
+            Scene("review", (":Claude review<CR>", "]f"), ("2 files", "casefold"), leave=("q",)),
+            Scene("transcript", (":Claude transcript<CR>", "gg"), ("Searching should ignore case",), leave=("q",)),
+            Scene(
+                "changes",
+                (":Claude review<CR>", "gl", "gl", "]f", "]c"),
+                ("2 files", "casefold"),
+                columns=76,
+                rows=30,
+                text=True,
+            ),
+            Scene("page", (), ("casefold", "ignores case now"), page=conversation),
+            Scene("page-dark", (), ("casefold", "ignores case now"), page=in_the_dark),
+            Scene("page-phone", (), ("ignores case now",), page=on_a_phone),
+            Scene("page-list", (), ("Sessions",), page=list_on_a_phone),
+        ),
     ),
-    Scene(
-        "transcript",
-        "acceptEdits",
-        edit_by_edit,
-        LANDED,
-        (":Claude transcript<CR>", "gg"),
-        ("Searching should ignore case",),
-    ),
-    Scene(
-        "chat",
+    Beginning(
         "default",
         one_edit,
         ASKED,
-        ("<C-w>b", "iThen let it look in the authors, too.<CR>They are printed by #lines:shelf.py:33-35"),
-        ("casefold", "asks you something", "#lines:shelf.py:33-35   #lines"),
+        (
+            Scene(
+                "chat",
+                ("<C-w>b", "iThen let it look in the authors, too.<CR>They are printed by #lines:shelf.py:33-35"),
+                ("casefold", "asks you something", "#lines:shelf.py:33-35   #lines"),
+                rows=28,
+            ),
+        ),
         options={"diff": {"open_in": "current", "layout": "unified"}},
         chat=True,
-        rows=28,
     ),
-    Scene("page", "acceptEdits", edit_by_edit, LANDED, (), ("casefold", "ignores case now"), page=conversation),
-    Scene("page-dark", "acceptEdits", edit_by_edit, LANDED, (), ("casefold", "ignores case now"), page=in_the_dark),
-    Scene("page-phone", "acceptEdits", edit_by_edit, LANDED, (), ("ignores case now",), page=on_a_phone),
-    Scene("page-list", "acceptEdits", edit_by_edit, LANDED, (), ("Sessions",), page=list_on_a_phone),
 )
 
 
@@ -219,68 +228,91 @@ class Script:
         return Reply("Done. The search ignores case now, and the shelf is written in a readable form.")
 
 
-def take(scene: Scene, nvim: Path, claude: Path, path: Path) -> None:
-    """Plays a scene and writes its picture."""
+def take(beginning: Beginning, scenes: Sequence[Scene], nvim: Path, claude: Path, into: Path) -> None:
+    """Plays a beginning and takes pictures of it."""
     folder = Path(tempfile.mkdtemp(prefix="claude-ide-picture-")).resolve()
     project = folder / "shelf"
     shutil.copytree(HERE / "shelf", project)
-    api = MockApi(Script(scene.calls(project)))
-    terminal = None
+    api = MockApi(Script(beginning.calls(project)))
+    terminal = browser = None
     try:
         home = folder / "home"
         environment = neovim_environment(folder, claude, api, project) | {
             "CLAUDE_IDE_ROOT": str(HERE.parent),
-            "CLAUDE_IDE_DEMO_COMMAND": json.dumps([str(claude), "--permission-mode", scene.mode]),
-            "CLAUDE_IDE_DEMO_OPTIONS": json.dumps(scene.options),
+            "CLAUDE_IDE_DEMO_COMMAND": json.dumps([str(claude), "--permission-mode", beginning.mode]),
+            "CLAUDE_IDE_DEMO_OPTIONS": json.dumps(beginning.options),
             "CLAUDE_IDE_DEMO_PROMPT": PROMPT,
-            "CLAUDE_IDE_DEMO_READY": scene.ready,
+            "CLAUDE_IDE_DEMO_READY": beginning.ready,
         }
-        if scene.page:
+        if any(scene.page for scene in scenes):
             environment["CLAUDE_IDE_DEMO_PAGE"] = "1"
-        if scene.chat:
+        if beginning.chat:
             environment["CLAUDE_IDE_DEMO_CHAT"] = "1"
         home.mkdir(exist_ok=True)
         subprocess.run(["git", "init", "--quiet", str(project)], check=True)
         command = [str(nvim), "-u", str(HERE / "pictures.lua"), "-i", "NONE", "shelf.py"]
-        terminal = Terminal(command, env=environment, cwd=project, rows=scene.rows, columns=scene.columns)
-        terminal.wait((folder / "ready").exists, timeout=120, what=f"{scene.name}: {scene.ready}")
-        if scene.page:
-            take_page(scene, (folder / "ready").read_text().strip(), folder, path)
-            return
-        for keys in scene.keys:
-            terminal.keys(keys)
-            terminal.wait_quiet()
-        for text in scene.shows:
-            terminal.wait_screen(text)
-        terminal.wait_quiet()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if scene.text:
-            path.write_text(terminal.text() + "\n")
-        else:
-            write_svg(terminal, path)
+        first = scenes[0]
+        terminal = Terminal(command, env=environment, cwd=project, rows=first.rows, columns=first.columns)
+        terminal.wait((folder / "ready").exists, timeout=120, what=f"{first.name}: {beginning.ready}")
+        for scene in scenes:
+            path = into / scene.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if scene.page:
+                browser = browser or let_in((folder / "ready").read_text().strip(), folder / "browser")
+                take_page(scene, browser, path)
+            else:
+                take_screen(scene, terminal, path)
+            print(f"picture: {path}")
     finally:
+        if browser:
+            browser.close()
         if terminal:
             terminal.kill()
         api.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def take_page(scene: Scene, url: str, folder: Path, path: Path) -> None:
-    """Takes a picture of the page, as a headless browser shows it."""
-    profile = folder / "browser"
-    profile.mkdir()
-    browser = Browser(profile)
-    try:
-        browser.open(url)
-        browser.wait("document.querySelector('#sessions a') !== null")
-        scene.page(browser)
-        for text in scene.shows:
-            browser.wait(f"document.body.innerText.includes({json.dumps(text)})")
-        browser.js("new Promise((done) => setTimeout(done, 300))")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(browser.picture())
-    finally:
-        browser.close()
+def take_screen(scene: Scene, terminal: Terminal, path: Path) -> None:
+    """Takes a picture of the screen."""
+    terminal.resize(scene.rows, scene.columns)
+    terminal.wait_quiet()
+    for keys in scene.keys:
+        terminal.keys(keys)
+        terminal.wait_quiet()
+    for text in scene.shows:
+        terminal.wait_screen(text)
+    terminal.wait_quiet()
+    if scene.text:
+        path.write_text(terminal.text() + "\n")
+    else:
+        write_svg(terminal, path)
+    for keys in scene.leave:
+        terminal.keys(keys)
+        terminal.wait_quiet()
+
+
+def let_in(url: str, folder: Path) -> Browser:
+    """A headless browser with the page; its address lets in once."""
+    folder.mkdir()
+    browser = Browser(folder)
+    browser.open(url)
+    browser.wait("document.querySelector('#sessions a') !== null")
+    return browser
+
+
+def take_page(scene: Scene, browser: Browser, path: Path) -> None:
+    """Takes a picture of the page, as if it had just been opened."""
+    page = browser.js("location.origin")
+    browser.command("Emulation.setEmulatedMedia", features=[])
+    browser.open("about:blank")
+    browser.wait("location.href == 'about:blank'")
+    browser.open(page)
+    browser.wait("document.querySelector('#sessions a') !== null")
+    scene.page(browser)
+    for text in scene.shows:
+        browser.wait(f"document.body.innerText.includes({json.dumps(text)})")
+    browser.js("new Promise((done) => setTimeout(done, 300))")
+    path.write_bytes(browser.picture())
 
 
 def main() -> int:
@@ -291,11 +323,10 @@ def main() -> int:
     options.add_argument("--into", type=Path, default=HERE.parent / "doc", help="folder to write to")
     options.add_argument("scenes", nargs="*", help="names of the pictures; default: all")
     chosen = options.parse_args()
-    for scene in SCENES:
-        if not chosen.scenes or scene.name in chosen.scenes:
-            path = chosen.into / scene.file
-            take(scene, chosen.nvim, chosen.claude, path)
-            print(f"picture: {path}")
+    for beginning in BEGINNINGS:
+        scenes = [scene for scene in beginning.scenes if not chosen.scenes or scene.name in chosen.scenes]
+        if scenes:
+            take(beginning, scenes, chosen.nvim, chosen.claude, chosen.into)
     return 0
 
 

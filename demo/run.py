@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import uuid
 from pathlib import Path
 
 from harness import cli
 from harness.mock_api import MockApi
-from harness.terminal import Terminal
+from harness.terminal import MARKER, Terminal, marked_processes
 from model import CHANGES, PROMPT, DemoModel
 
 HERE = Path(__file__).resolve().parent
@@ -51,8 +53,10 @@ def main() -> int:
             "greet.py",
         ]
         if sys.stdin.isatty() and sys.stdout.isatty():
-            code = subprocess.call(command, cwd=project, env=environment)
+            marker = os.environ.get(MARKER) or uuid.uuid4().hex
+            code = subprocess.call(command, cwd=project, env=environment | {MARKER: marker})
             show_changes(project)
+            wait_for_the_end(marker)
             return code
         if chosen.live:
             sys.exit("LIVE=1 needs a terminal: a person has to decide")
@@ -73,6 +77,13 @@ def neovim_environment(folder: Path, claude: Path, api: MockApi | None, project:
     home = folder / "home"
     cli.prepare_home(home, project)
     return cli.environment(home, api, claude) | own | {"TERM": os.environ.get("TERM") or "xterm-256color"}
+
+
+def wait_for_the_end(marker: str) -> None:
+    """The CLI writes its settings when its terminal is gone already, and would make the folder anew."""
+    last = time.monotonic() + 5
+    while marked_processes(marker) - {os.getpid()} and time.monotonic() < last:
+        time.sleep(0.02)
 
 
 def drive(terminal: Terminal, project: Path) -> int:
