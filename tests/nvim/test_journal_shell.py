@@ -132,6 +132,49 @@ def test_what_a_shell_command_changed_is_found_and_taken_back(session):
     assert session.changes() == []
 
 
+SLOW_COMPARISON = """#!/bin/sh
+case " $* " in
+  *" diff-tree "*) while [ ! -e "$MARKS/go" ]; do touch "$MARKS/comparing"; sleep 0.05; done ;;
+esac
+exec %s "$@"
+"""
+"""A git that takes long to compare: until the test lets it."""
+
+
+@pytest.mark.every_nvim
+def test_an_undo_waits_until_it_is_known_what_commands_changed(start_nvim, connect, tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    (marks / "git").write_text(SLOW_COMPARISON % shutil.which("git"))
+    (marks / "git").chmod(0o755)
+    (marks / "go").touch()
+    env = {"PATH": f"{marks}:{os.environ['PATH']}", "MARKS": str(marks)}
+    nvim = start_nvim(args=["a.txt"], env=env, files={"a.txt": TEXT, "b.txt": "b\n"})
+    git(nvim.project, "init", "-q")
+    git(nvim.project, "add", "-A")
+    git(nvim.project, "commit", "-qm", "first")
+    nvim.lua("vim.ui.select = function(items, _, done) asked = (asked or 0) + 1 done(items[1], 1) end")
+    session, path = Session(nvim, connect), nvim.project / "b.txt"
+    # The second time it is what an undo has taken back.
+    for turn in (1, 2):
+        session.prompt()
+        (marks / "go").unlink()
+        (marks / "comparing").unlink(missing_ok=True)
+        path.write_text("by a command\n")
+        session.status("idle")
+        nvim.wait("local turns = require('claude-ide.journal').turns() return turns[#turns].ended ~= nil")
+        nvim.wait(lambda: (marks / "comparing").exists(), what="the comparison")
+        assert session.changes() == []
+        nvim.keys(":Claude undo<CR>:Claude undo<CR>")
+        nvim.wait_screen("Looking what commands changed")
+        assert path.read_text() == "by a command\n"
+        (marks / "go").touch()
+        nvim.wait_screen("Took back Claude's changes in 1 file.")
+        assert path.read_text() == "b\n"
+        assert nvim.lua("return asked") == turn
+        assert session.changes() == []
+
+
 SLOW_COPY = """#!/bin/sh
 case " $* " in
   *" --add "*) touch "$MARKS/copying"; while [ ! -e "$MARKS/go" ]; do sleep 0.05; done ;;

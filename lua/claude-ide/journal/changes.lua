@@ -198,7 +198,11 @@ function M.view(history, scope, among)
   if why_not then
     return nil
   end
-  local view = view_at(history, scope, require("claude-ide.journal.history").length(history, current))
+  -- What is on disk and nobody has looked at yet may be anybody's, even where it is what an undo took back.
+  local is_unsaved = buf and not behind
+  local count = is_unsaved and require("claude-ide.journal.history").length(history, current)
+    or #history.steps
+  local view = view_at(history, scope, count)
   if not view then
     return nil
   end

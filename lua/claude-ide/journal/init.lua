@@ -154,6 +154,12 @@ function M.undo(path, hunk, scope)
   return require("claude-ide.journal.decide").undo(path, hunk, scope)
 end
 
+---Calls when what commands changed in turns that are over is known; mostly that is at once.
+---@param done fun()
+function M.when_known(done)
+  require("claude-ide.journal.pending").await(done)
+end
+
 ---The turn that an undo without a number is about: the last one of which something can be taken back.
 ---@return integer? id nil: nothing of Claude's is left
 function M.undoable_turn()

@@ -141,9 +141,12 @@ function M.settle(client, is_over)
   if not turn then
     return
   end
-  local open = 1
+  local open, known = 1, require("claude-ide.journal.pending").begin()
   local function one_less()
     open = open - 1
+    if open == 0 then
+      known()
+    end
     if is_over and open == 0 and followed[client] == nil and turns.last_of(client) == turn then
       turns.finish(client)
     end
@@ -166,7 +169,8 @@ end
 ---A checkpoint shows that a file changed in a turn: by a shell command, or by an edit that is known already.
 ---@param change claude-ide.journal.FoundChange
 ---@param turn integer
-function M.found_changed(change, turn)
+---@param looked fun() it is known what the file holds now
+function M.found_changed(change, turn, looked)
   local history, is_new = histories().open(change.path, change.before, "checkpoint")
   history.mode = history.mode or change.mode
   local seen = vim.iter(history.steps):any(function(step)
@@ -177,7 +181,7 @@ function M.found_changed(change, turn)
   elseif seen then
     require("claude-ide.journal.steps").began_with(history, change.before, turn, change.began)
   end
-  M.look(history, nil, "claude", turn)
+  M.look(history, looked, "claude", turn)
 end
 
 ---The person wrote a file in this Neovim.

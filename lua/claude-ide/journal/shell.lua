@@ -172,18 +172,29 @@ function M.person_wrote(path)
   end
 end
 
+---What to do with a file that was found changed; `looked` is called when it is known what the file holds now.
+---@alias claude-ide.journal.OnFound fun(change: claude-ide.journal.FoundChange, turn: integer, looked: fun())
+
 ---@param client integer
----@param each fun(change: claude-ide.journal.FoundChange, turn: integer)
+---@param each claude-ide.journal.OnFound
 ---@param done fun()
 local function compare(client, each, done)
   local entry = watched[client]
   if not entry then
     return done()
   end
+  local finish, open = require("claude-ide.journal.pending").begin(), 1
+  local function one_less()
+    open = open - 1
+    if open == 0 then
+      finish()
+    end
+  end
   local changes, paths = require("claude-ide.journal.checkpoint_changes"), require("claude-ide.path")
   require("claude-ide.journal.checkpoint").take(entry.folder, function(now)
     local from = entry.from
     if not now or not from or watched[client] ~= entry then
+      one_less()
       return done()
     end
     entry.from = now
@@ -192,7 +203,8 @@ local function compare(client, each, done)
     end
     changes.compare(from, now, wanted, function(change)
       change.began = from == entry.first and entry.taken or nil
-      each(change, entry.turn)
+      open = open + 1
+      each(change, entry.turn, one_less)
     end, function(left_out, rest, too_many)
       require("claude-ide.journal.turns").leave_out(entry.turn, left_out)
       require("claude-ide.journal.rest").add(entry.turn, rest)
@@ -204,6 +216,7 @@ local function compare(client, each, done)
           )
         )
       end
+      one_less()
       done()
     end)
   end)
@@ -211,14 +224,14 @@ end
 
 ---A turn is over, or a part of it: tells each file that differs from its start, with what it held then.
 ---@param client integer
----@param each fun(change: claude-ide.journal.FoundChange, turn: integer)
+---@param each claude-ide.journal.OnFound
 function M.finish(client, each)
   compare(client, each, function() end)
 end
 
 ---A client went, perhaps in the middle of a turn.
 ---@param client integer
----@param each fun(change: claude-ide.journal.FoundChange, turn: integer)
+---@param each claude-ide.journal.OnFound
 function M.stop(client, each)
   local function forget()
     unwatch(client)

@@ -187,6 +187,8 @@ local undoing ---@type claude-ide.journal.Undoing?
 ---How often to say how far it is.
 local SAY_EVERY_MS = 400
 
+local LOOKING = "Looking what commands changed; then this asks what to take back."
+
 ---Takes a turn back. A large one says how far it is, and `<C-c>` stops it.
 ---@param id integer
 ---@param others integer files that stay
@@ -222,13 +224,8 @@ end
 
 ---@param id? integer default: the last turn of which something is left to take back
 ---@param review_it fun(id: integer) opens the review of the turn
----@return boolean ok
-function M.ask(id, review_it)
+local function ask_now(id, review_it)
   local journal = require("claude-ide.journal")
-  if undoing then
-    require("claude-ide.ui.notice").info("An undo goes on still: <C-c> stops it.")
-    return true
-  end
   id = id or journal.undoable_turn()
   local preview, rest = id and journal.preview_undo(id) or {}, id and journal.count_rest(id) or 0
   local able = vim.tbl_filter(function(item)
@@ -236,7 +233,7 @@ function M.ask(id, review_it)
   end, preview)
   if not id or #preview + rest == 0 then
     require("claude-ide.ui.notice").info("Nothing to undo: no change of Claude's is left.")
-    return true
+    return
   end
   require("claude-ide.ui.highlights").define_shared()
   local name = name_of(id)
@@ -259,6 +256,31 @@ function M.ask(id, review_it)
       end
     end
   )
+end
+
+---Whether an undo waits until it is known what commands changed.
+local is_waiting = false
+
+---Asks what to take back, when all of the turn is known: commands change files that nobody announces.
+---@param id? integer default: the last turn of which something is left to take back
+---@param review_it fun(id: integer) opens the review of the turn
+---@return boolean ok
+function M.ask(id, review_it)
+  local notice = require("claude-ide.ui.notice")
+  if undoing or is_waiting then
+    notice.info(undoing and "An undo goes on still: <C-c> stops it." or LOOKING)
+    return true
+  end
+  is_waiting = true
+  require("claude-ide.journal").when_known(function()
+    is_waiting = false
+    ask_now(id, review_it)
+  end)
+  vim.defer_fn(function()
+    if is_waiting then
+      notice.info(LOOKING)
+    end
+  end, SAY_EVERY_MS)
   return true
 end
 
