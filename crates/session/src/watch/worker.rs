@@ -28,6 +28,15 @@ const POLL: Duration = Duration::from_millis(100);
 /// Bytes of a transcript in one update, about: the first reading of a large file must not become one huge message.
 const MAX_BATCH_BYTES: u64 = 1024 * 1024;
 
+/// What a follower's file was when it was read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// The one that it was before.
+    Same,
+    /// Another file, or none.
+    AnotherOrNone,
+}
+
 pub(super) struct Worker {
     config: ConfigDir,
     inbox: Arc<Inbox>,
@@ -149,11 +158,12 @@ impl Worker {
                 due.push(*id);
             }
         }
-        due.iter().for_each(|id| self.read(*id));
-        let is_lost = |id| self.follows.get(id).is_some_and(Follow::is_missing);
-        if due.iter().any(is_lost) && self.register() {
-            // Its folder may have gone with it: not every file system says so.
-            self.follows.keys().copied().collect::<Vec<_>>().into_iter().for_each(|id| self.read(id));
+        // Each of them is read, also after one that is lost.
+        if due.iter().filter(|id| self.read(**id) == Found::AnotherOrNone).count() > 0 && self.register() {
+            // Its folder may have gone with it. The system does not say so while the old file is still open here.
+            for id in self.follows.keys().copied().collect::<Vec<_>>() {
+                self.read(id);
+            }
         }
         let tells =
             |path: &PathBuf| is_record(path) || self.telling.iter().any(|file| file.file_name() == path.file_name());
@@ -177,37 +187,43 @@ impl Worker {
     }
 
     /// Hands on what a follower has not seen.
-    fn read(&mut self, follow: FollowId) {
+    fn read(&mut self, follow: FollowId) -> Found {
         let tail = match self.follows.get_mut(&follow) {
             Some(Follow::Lines(tail)) => tail,
             Some(Follow::News(news)) => {
                 if news.take() {
                     (self.receive)(Update::News { follow });
                 }
-                return;
+                return if self.follows.get(&follow).is_some_and(Follow::is_missing) {
+                    Found::AnotherOrNone
+                } else {
+                    Found::Same
+                };
             }
-            None => return,
+            None => return Found::Same,
         };
         let before = tail.offset();
-        let mut replaced = match tail.check() {
-            Ok(event) => event == TailEvent::Replaced,
+        let event = match tail.check() {
+            Ok(event) => event,
             Err(error) => {
                 tracing::debug!(%error, "could not look at a transcript");
-                return;
+                return Found::Same;
             }
         };
+        let found = if event == TailEvent::Same { Found::Same } else { Found::AnotherOrNone };
+        let mut replaced = event == TailEvent::Replaced;
         let mut at = before;
         loop {
             let lines = match tail.read_lines(MAX_BATCH_BYTES) {
                 Ok(lines) => lines,
                 Err(error) => {
                     tracing::debug!(%error, "could not read a transcript");
-                    return;
+                    return found;
                 }
             };
             let offset = tail.offset();
             if lines.is_empty() && !replaced && offset == at {
-                return;
+                return found;
             }
             at = offset;
             (self.receive)(Update::Lines { follow, replaced, lines, offset });
