@@ -611,6 +611,7 @@ def test_a_provider_that_cannot_work_says_why(start):
 LAUNCHER = """#!/bin/sh
 for word in "$@"; do printf '%s\\n' "$word"; done >"$0.args.tmp"
 mv "$0.args.tmp" "$0.args"
+while [ -e "$0.hold" ]; do sleep 0.02; done
 exit ${{EXIT:-0}}
 """
 
@@ -661,14 +662,20 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
 
 
-def test_another_terminal_is_opened_once_as_long_as_its_cli_is_connected(start, tmp_path, connect):
-    """As with tmux, whose command is done at once."""
-    _, arguments = launcher(tmp_path)
+@pytest.mark.parametrize("is_late", [False, True])
+def test_another_terminal_is_opened_once_as_long_as_its_cli_is_connected(start, tmp_path, connect, is_late):
+    """As with tmux, whose command is done at once: mostly before the CLI in its window is connected."""
+    program, arguments = launcher(tmp_path)
+    hold = program.with_suffix(".hold")
+    if is_late:
+        hold.touch()
     nvim = start(opts={"terminal": {"provider": "external", "external": ["launcher"]}})
     nvim.lua("require('claude-ide.terminal.external').patience_ms = { launch = 6e5, connect = 6e5, reconnect = 10 }")
     nvim.keys(":Claude<CR>")
     nvim.wait(arguments, what="the other terminal to be started")
     client = connect(nvim)
+    nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
+    hold.unlink(missing_ok=True)
     (tmp_path / "bin" / "launcher.args").unlink()
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("Claude runs in a window of its own.")

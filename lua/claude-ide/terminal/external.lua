@@ -42,17 +42,22 @@ end
 ---that opened its window is done, and to come back (`/clear`).
 M.patience_ms = { launch = 2000, connect = 20000, reconnect = 3000 }
 
----The program has only told a terminal to open a window, as tmux does: the CLI in it runs as long as it is connected.
+---@class claude-ide.terminal.external.Following
+---@field begin fun() the program that opened the window is done
+---@field stop fun()
+
+---Follows the CLI of a program that only tells a terminal to open a window, as tmux does: it runs as long as it is connected.
+---To be called before the program is started, or a CLI that connects at once is missed.
 ---@param on_end fun()
+---@return claude-ide.terminal.external.Following
 local function follow(on_end)
   local server = require("claude-ide.server")
-  local client, unsubscribe = nil, {} ---@type claude-ide.Client?, fun()[]
-  local function finish()
-    for _, stop in ipairs(unsubscribe) do
-      stop()
+  local client, unsubscribe, has_begun = nil, {}, false ---@type claude-ide.Client?, fun()[], boolean
+  local function stop()
+    for _, one in ipairs(unsubscribe) do
+      one()
     end
     unsubscribe = {}
-    on_end()
   end
   local function is_connected()
     return vim.iter(server.clients()):any(function(other)
@@ -63,7 +68,8 @@ local function follow(on_end)
   local function look_in(patience)
     vim.defer_fn(function()
       if #unsubscribe > 0 and not is_connected() then
-        finish()
+        stop()
+        on_end()
       end
     end, patience)
   end
@@ -71,11 +77,17 @@ local function follow(on_end)
     client = client or ready
   end)
   unsubscribe[2] = require("claude-ide.hub").on("client_disconnected", function()
-    if client then
+    if client and has_begun then
       look_in(M.patience_ms.reconnect)
     end
   end)
-  look_in(M.patience_ms.connect)
+  return {
+    stop = stop,
+    begin = function()
+      has_begun = true
+      look_in(client and M.patience_ms.reconnect or M.patience_ms.connect)
+    end,
+  }
 end
 
 function M.check()
@@ -94,10 +106,11 @@ function M.open(spec, on_exit)
   local external = require("claude-ide.config").get().terminal.external
   local handle = {} ---@type claude-ide.terminal.external.Handle
   local template = type(external) == "function" and external(spec) or external
+  local following = follow(function()
+    on_exit(0, true)
+  end)
   if type(template) ~= "table" then -- the function has started it itself, out of our sight
-    follow(function()
-      on_exit(0, true)
-    end)
+    following.begin()
     return handle
   end
   local began = vim.uv.now()
@@ -108,10 +121,9 @@ function M.open(spec, on_exit)
     on_exit = function(_, code)
       handle.job = nil
       if code == 0 and vim.uv.now() - began < M.patience_ms.launch then
-        follow(function()
-          on_exit(0, true)
-        end)
+        following.begin()
       else
+        following.stop()
         on_exit(code, true)
       end
       if code ~= 0 then
@@ -120,6 +132,7 @@ function M.open(spec, on_exit)
     end,
   })
   if not ok or job <= 0 then
+    following.stop()
     return nil, template[1] .. " could not be run"
   end
   handle.job = job
