@@ -6,56 +6,31 @@ local M = {}
 ---A transcript can be read again.
 local STAYS = { transcript = true }
 
----@param module any
----@return table? module if it is in use
-local function used(module)
-  return type(module) == "table" and module or nil
-end
-
-local function close_key_list()
-  local key_list = used(package.loaded["claude-ide.ui.key_list"])
-  if key_list then
-    key_list.close()
+---A step: what a module does about it, if it is in use.
+---@param name string
+---@param method string of the module
+---@return fun()
+local function let(name, method)
+  return function()
+    local module = package.loaded["claude-ide." .. name]
+    if type(module) == "table" then
+      module[method]()
+    end
   end
 end
 
-local function stop_server()
-  local server = used(package.loaded["claude-ide.server"])
-  if server then
-    server.stop()
-  end
-end
-
-local function close_decisions()
-  local decisions = used(package.loaded["claude-ide.decisions"])
-  if decisions then
-    decisions.close_those()
-  end
-end
-
-local function take_diffs_down()
-  local stage = used(package.loaded["claude-ide.diff.on_screen"])
-  if stage then
-    stage.clear_all()
-  end
-end
-
-local function take_review_down()
-  local review = used(package.loaded["claude-ide.review"])
-  if review then
-    review.close()
-  end
-end
+local close_key_list = let("ui.key_list", "close")
+local stop_server = let("server", "stop")
+local close_decisions = let("decisions", "close_those")
+local take_diffs_down = let("diff.on_screen", "clear_all")
+local take_review_down = let("review", "close")
 
 ---@param buf integer
 ---@return boolean
 local function is_ours(buf)
   local kind = require("claude-ide.ui.ours").kind(buf)
-  local terminal = used(package.loaded["claude-ide.terminal"])
-  if terminal and terminal.bufnr() == buf then
-    return true
-  end
-  return kind ~= nil and not STAYS[kind]
+  local terminal = package.loaded["claude-ide.terminal"]
+  return kind ~= nil and not STAYS[kind] or type(terminal) == "table" and terminal.bufnr() == buf
 end
 
 ---Windows that are left in any tab page: of terminals, of comparisons.
