@@ -175,6 +175,62 @@ def test_an_undo_waits_until_it_is_known_what_commands_changed(start_nvim, conne
         assert session.changes() == []
 
 
+@pytest.mark.every_nvim
+def test_an_undo_that_is_ready_when_the_person_types_asks_when_they_are_done(start_nvim, connect, tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    (marks / "git").write_text(SLOW_COMPARISON % shutil.which("git"))
+    (marks / "git").chmod(0o755)
+    env = {"PATH": f"{marks}:{os.environ['PATH']}", "MARKS": str(marks)}
+    nvim = start_nvim(args=["a.txt"], env=env, files={"a.txt": TEXT, "b.txt": "b\n"})
+    git(nvim.project, "init", "-q")
+    git(nvim.project, "add", "-A")
+    git(nvim.project, "commit", "-qm", "first")
+    session, path = Session(nvim, connect), nvim.project / "b.txt"
+    session.prompt()
+    path.write_text("by a command\n")
+    session.status("idle")
+    nvim.wait(lambda: (marks / "comparing").exists(), what="the comparison")
+    nvim.keys(":Claude undo<CR>")
+    nvim.wait_screen("Looking what commands changed")
+    nvim.keys("O1")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'i'")
+    (marks / "go").touch()
+    nvim.wait_screen("An undo asks what to take back")
+    nvim.keys("<CR>2")
+    nvim.wait(lambda: nvim.lines()[:2] == ["1", "2"], what="the lines that are typed")
+    assert path.read_text() == "by a command\n"
+    nvim.keys("<Esc>")
+    nvim.wait_screen("Undo in 1 file")
+    nvim.keys("1<CR>")
+    nvim.wait(lambda: path.read_text() == "b\n", what="the undo")
+    assert nvim.lines()[:3] == ["1", "2", "line 1"]
+
+
+def test_a_turn_that_goes_on_is_reviewed_and_taken_back_up_to_now(session):
+    nvim, path = session.nvim, session.project / "b.txt"
+    nvim.lua("vim.ui.select = function(items, _, done) done(items[1], 1) end")
+    session.prompt()
+    path.write_text("by a command\n")
+    (session.project / "link").symlink_to("a.txt")
+    nvim.keys(":Claude review<CR>")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 2", what="the review")
+    nvim.keys(":tabclose<CR>:Claude undo<CR>")
+    nvim.wait_screen("Took back Claude's changes in 2 files.")
+    assert path.read_text() == "b\n"
+    assert not (session.project / "link").is_symlink()
+    # What the undo did is not the turn's; what the turn does to the same file afterwards is.
+    session.finish()
+    nvim.wait("compared == 3", what="a comparison after those of the review and of the undo")
+    assert session.changes() == []
+    assert nvim.lua("return require('claude-ide.journal').count_rest(1)") == 0
+    path.write_text("once more\n")
+    session.status("idle")
+    nvim.wait("#require('claude-ide.journal').changes() == 1")
+    (change,) = session.changes()
+    assert (change["before"], change["after"]) == ("b\n", "once more\n")
+
+
 SLOW_COPY = """#!/bin/sh
 case " $* " in
   *" --add "*) touch "$MARKS/copying"; while [ ! -e "$MARKS/go" ]; do sleep 0.05; done ;;

@@ -135,6 +135,8 @@ local function undo_view(view, only)
     require("claude-ide.journal.write").through_buffer(history.path, bytes, history.mode, began(view))
   if ok then
     require("claude-ide.journal.observe").look_now(history)
+    -- A turn that goes on did not do that; of a file that was removed no write tells.
+    require("claude-ide.journal.shell").person_wrote(history.path)
   end
   history.undoing = nil
   if not ok then

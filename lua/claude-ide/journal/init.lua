@@ -154,9 +154,11 @@ function M.undo(path, hunk, scope)
   return require("claude-ide.journal.decide").undo(path, hunk, scope)
 end
 
----Calls when what commands changed in turns that are over is known; mostly that is at once.
+---Calls when what turns changed until now is known; where none goes on or has just ended, that is at once.
 ---@param done fun()
 function M.when_known(done)
+  observe().look_again()
+  require("claude-ide.journal.shell").look_again(observe().found_changed)
   require("claude-ide.journal.pending").await(done)
 end
 

@@ -123,6 +123,15 @@ function M.before_edit(client, path)
   end
 end
 
+---Looks at all files of edits that were announced and that may have been written by now.
+function M.look_again()
+  for _, mine in pairs(followed) do
+    for history in pairs(mine) do
+      M.look(history, require("claude-ide.journal.pending").begin())
+    end
+  end
+end
+
 ---@param client integer
 ---@param history claude-ide.journal.History
 ---@return boolean

@@ -9,8 +9,9 @@ local M = {}
 ---@field from? claude-ide.journal.Checkpoint
 ---@field first? claude-ide.journal.Checkpoint that of the turn's start
 ---@field taken? number `vim.uv.hrtime()` at which it was complete
----@field wrote table<string, true> what the person wrote in this Neovim meanwhile, links followed
+---@field wrote table<string, true> what the person wrote in this Neovim since the last checkpoint, links followed
 ---@field was_busy boolean
+---@field tells_end boolean nothing but the end of its turn ends it: a chat
 ---@field unfollow? fun()
 
 ---@type table<integer, claude-ide.journal.Watched> by client
@@ -144,7 +145,7 @@ function M.begin(client, turn, on_idle)
   unwatch(client)
   local connected = require("claude-ide.server").client(client)
   local folder = folder_of(connected)
-  local entry = { turn = turn, folder = folder, wrote = {}, was_busy = false }
+  local entry = { turn = turn, folder = folder, wrote = {}, was_busy = false, tells_end = connected == nil }
   watched[client] = entry
   require("claude-ide.journal.checkpoint").take(folder, function(checkpoint)
     entry.from, entry.first, entry.taken = checkpoint, checkpoint, vim.uv.hrtime()
@@ -191,15 +192,20 @@ local function compare(client, each, done)
     end
   end
   local changes, paths = require("claude-ide.journal.checkpoint_changes"), require("claude-ide.path")
+  -- The checkpoint holds what the person wrote until now: what differs from it afterwards is not theirs any more.
+  local wrote = entry.wrote
+  entry.wrote = {}
   require("claude-ide.journal.checkpoint").take(entry.folder, function(now)
     local from = entry.from
     if not now or not from or watched[client] ~= entry then
+      entry.wrote = vim.tbl_extend("force", wrote, entry.wrote)
       one_less()
       return done()
     end
     entry.from = now
     local function wanted(path)
-      return not entry.wrote[paths.real(path)]
+      local real = paths.real(path)
+      return not wrote[real] and not entry.wrote[real]
     end
     changes.compare(from, now, wanted, function(change)
       change.began = from == entry.first and entry.taken or nil
@@ -227,6 +233,18 @@ end
 ---@param each claude-ide.journal.OnFound
 function M.finish(client, each)
   compare(client, each, function() end)
+end
+
+---Tells the same of all turns that go on, up to now.
+---@param each claude-ide.journal.OnFound
+function M.look_again(each)
+  local turns = require("claude-ide.journal.turns")
+  for client, entry in pairs(vim.tbl_extend("force", {}, watched)) do
+    local turn = turns.get(entry.turn)
+    if entry.was_busy or (entry.tells_end and turn and not turn.ended) then
+      M.finish(client, each)
+    end
+  end
 end
 
 ---A client went, perhaps in the middle of a turn.

@@ -173,21 +173,40 @@ local NOTHING = {
   all = "Claude has changed no file.",
 }
 
----Opens the review: the files that Claude changed, each beside what it was.
----@param scope? claude-ide.review.Scope default: "unreviewed"; a number: the turn with that id
----@return boolean ok
-function M.open(scope)
-  scope = scope or "unreviewed"
+---@param scope claude-ide.review.Scope
+---@return boolean shown false: there is nothing to show
+local function open_now(scope)
   local fresh = { scope = scope, entries = {}, shown = 1, stop = {} }
   gather(fresh)
   if #fresh.entries == 0 then
-    require("claude-ide.ui.notice").info(NOTHING[scope] or "That turn changed no file.")
-    return true
+    return false
   end
   M.close()
   fresh.view = require("claude-ide.review.view").open(fresh.entries)
   review = fresh --[[@as claude-ide.review.Review]]
   listen(review)
+  return true
+end
+
+---Opens the review: the files that Claude changed, each beside what it was. Where none is known, it is looked for first what
+---commands changed; where some are, the review shows what is found besides.
+---@param scope? claude-ide.review.Scope default: "unreviewed"; a number: the turn with that id
+---@return boolean ok
+function M.open(scope)
+  scope = scope or "unreviewed"
+  if open_now(scope) then
+    journal().when_known(function() end)
+    return true
+  end
+  local attention = require("claude-ide.ui.attention")
+  local request = attention.ask()
+  journal().when_known(function()
+    attention.when_asked("review", "The review of what Claude changed", function()
+      if not open_now(scope) then
+        require("claude-ide.ui.notice").info(NOTHING[scope] or "That turn changed no file.")
+      end
+    end, request)
+  end)
   return true
 end
 

@@ -188,6 +188,7 @@ local undoing ---@type claude-ide.journal.Undoing?
 local SAY_EVERY_MS = 400
 
 local LOOKING = "Looking what commands changed; then this asks what to take back."
+local READY = "An undo asks what to take back"
 
 ---Takes a turn back. A large one says how far it is, and `<C-c>` stops it.
 ---@param id integer
@@ -272,9 +273,14 @@ function M.ask(id, review_it)
     return true
   end
   is_waiting = true
+  local attention = require("claude-ide.ui.attention")
+  local request = attention.ask()
   require("claude-ide.journal").when_known(function()
-    is_waiting = false
-    ask_now(id, review_it)
+    -- What is typed by now is meant for something else.
+    attention.when_asked("undo", READY, function()
+      is_waiting = false
+      ask_now(id, review_it)
+    end, request)
   end)
   vim.defer_fn(function()
     if is_waiting then

@@ -233,25 +233,43 @@ function M.ask()
   return request
 end
 
+---Whether the person has pressed no key since they asked.
+---@param request claude-ide.ui.attention.Asked that is answered by this
+---@return boolean
+local function still_waits(request)
+  local keys = require("claude-ide.ui.typing")
+  local pressed = keys.count() ~= request.keys
+  asked[request] = nil
+  if not next(asked) then
+    keys.detach("asked")
+  end
+  return not pressed
+end
+
+---Calls `show` where what the person asked for is a question, or takes the focus: at once, or in time if they have gone on to
+---something else meanwhile.
+---@param id any names the entry for `forget`
+---@param words string what waits
+---@param show fun()
+---@param request claude-ide.ui.attention.Asked
+function M.when_asked(id, words, show, request)
+  if still_waits(request) then
+    show()
+  else
+    M.when_free(id, words, show, words)
+  end
+end
+
 ---Calls `show` as soon as no command has begun and no key was just pressed. What the person asked for comes at once, unless
 ---they have gone on to something else meanwhile.
 ---@param id any names the entry for `forget`
 ---@param show fun()
 ---@param request? claude-ide.ui.attention.Asked
 function M.when_still(id, show, request)
-  local keys = require("claude-ide.ui.typing")
-  local went_on = not request or keys.count() ~= request.keys
-  if went_on then
-    show_in_time({ id = id, show = show })
-  end
-  if request then
-    asked[request] = nil
-    if not next(asked) then
-      keys.detach("asked")
-    end
-  end
-  if not went_on then
+  if request and still_waits(request) then
     show()
+  else
+    show_in_time({ id = id, show = show })
   end
 end
 
