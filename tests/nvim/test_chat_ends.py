@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 
 import pytest
 from chat_steps import begin, chat, say, start_with_stand_in, text, wait_idle, wait_text
@@ -166,3 +167,29 @@ def test_all_that_waits_is_kept_where_the_chat_is_closed(lab):
     nvim.wait(
         lambda: nvim.lua("return vim.fn.getreg('\"')") == "SAY first\n\nSAY second", what="the words in the register"
     )
+
+
+def test_what_commands_did_in_a_turn_that_ended_with_the_cli_is_known(lab):
+    nvim = lab.nvim
+    for words in ("init -q", "add -A", "-c user.name=a -c user.email=a@b.c commit -q --allow-empty -m first"):
+        subprocess.run(["git", *words.split()], cwd=nvim.project, check=True)
+    begin(nvim)
+    lab.hold("started")
+    say(nvim, "SAY never")
+    lab.wait_held()
+    nvim.wait("#require('claude-ide.journal').turns() == 1", what="the turn")
+    nvim.wait("require('claude-ide.journal.checkpoint').describe().repositories[1] ~= nil", what="a checkpoint")
+    nvim.wait(
+        "local repository = require('claude-ide.journal.repositories').all()[1] return repository.tree ~= nil",
+        what="the checkpoint of the start",
+    )
+    (nvim.project / "made.txt").write_text("by a command\n")
+    lab.kill()
+    nvim.wait("#require('claude-ide.journal').changes() == 1", what="what the command made")
+    assert nvim.lua("return require('claude-ide.journal').turns()[1].ended ~= nil")
+    # What others do from now on is not the turn's.
+    (nvim.project / "other.txt").write_text("by somebody\n")
+    nvim.keys(":Claude review<CR>")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 2", what="the review")
+    nvim.wait("not next(require('claude-ide.journal.repositories').all())", what="the copies to go")
+    assert len(nvim.lua("return require('claude-ide.journal').changes()")) == 1

@@ -207,6 +207,21 @@ def test_an_undo_that_is_ready_when_the_person_types_asks_when_they_are_done(sta
     assert nvim.lines()[:3] == ["1", "2", "line 1"]
 
 
+def test_what_a_turn_did_is_known_where_the_next_prompt_was_waiting(session):
+    """A prompt that is typed while Claude works is taken up at once: the CLI is never seen idle between."""
+    path, other = session.project / "b.txt", session.project / "c.txt"
+    session.prompt()
+    path.write_text("by the first\n")
+    session.prompt()
+    session.nvim.wait("#require('claude-ide.journal').changes() == 1", what="what the first turn did")
+    other.write_text("by the second\n")
+    session.status("idle")
+    session.nvim.wait("#require('claude-ide.journal').changes() == 2", what="what the second one did")
+    assert {(change["path"], tuple(change["turns"])) for change in session.changes()} == {
+        (str(path), (1,)), (str(other), (2,)),
+    }  # fmt: skip
+
+
 def test_a_turn_that_goes_on_is_reviewed_and_taken_back_up_to_now(session):
     nvim, path = session.nvim, session.project / "b.txt"
     nvim.lua("vim.ui.select = function(items, _, done) done(items[1], 1) end")

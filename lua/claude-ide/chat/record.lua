@@ -66,4 +66,10 @@ function M.turn_over(chat)
   require("claude-ide.journal").edits_over(client(chat))
 end
 
+---The agent is gone, perhaps in the middle of a turn.
+---@param chat claude-ide.chat.Chat
+function M.ended(chat)
+  require("claude-ide.journal").left(client(chat))
+end
+
 return M

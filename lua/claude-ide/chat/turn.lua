@@ -165,6 +165,7 @@ function M.ended(self, told)
   self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
   self.tasks = {}
   self.words = how(self.name, told)
+  require("claude-ide.chat.record").ended(self)
   require("claude-ide.decisions").gone(self.asker, ("that %s is gone"):format(self.name))
   local done = self.on_ended
   self.on_ended = nil

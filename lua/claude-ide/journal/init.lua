@@ -15,7 +15,7 @@ end
 ---@param client integer
 ---@param turn claude-ide.journal.Turn
 local function follow_turn(client, turn)
-  require("claude-ide.journal.shell").begin(client, turn.id, function()
+  require("claude-ide.journal.shell").begin(client, turn.id, observe().found_changed, function()
     M.edits_over(client)
   end)
   require("claude-ide.journal.transcript_edits").begin(client, turn.id)
@@ -98,6 +98,16 @@ function M.edits_over(client)
   observe().settle(client, not require("claude-ide.journal.shell").is_busy(client))
   require("claude-ide.journal.shell").finish(client, observe().found_changed)
   require("claude-ide.journal.transcript_edits").finish(client)
+end
+
+---A client is gone, perhaps in the middle of a turn.
+---@param client integer
+function M.left(client)
+  unannounced[client] = nil
+  require("claude-ide.journal.shell").stop(client, observe().found_changed)
+  observe().settle(client, true)
+  require("claude-ide.journal.transcript_edits").stop(client)
+  require("claude-ide.journal.turns").leave(client)
 end
 
 ---@return claude-ide.journal.Turn[] list newest last
@@ -243,11 +253,8 @@ function M.attach()
     end)
     require("claude-ide.hub").on("client_changed", join)
     require("claude-ide.hub").on("client_disconnected", function(client)
-      joined[client.id], unannounced[client.id] = nil, nil
-      observe().settle(client.id, true)
-      require("claude-ide.journal.shell").stop(client.id, observe().found_changed)
-      require("claude-ide.journal.transcript_edits").stop(client.id)
-      require("claude-ide.journal.turns").leave(client.id)
+      joined[client.id] = nil
+      M.left(client.id)
     end)
   end
   vim.defer_fn(function()

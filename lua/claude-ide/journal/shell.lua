@@ -137,22 +137,113 @@ local function unwatch(client)
   watched[client] = nil
 end
 
----A turn begins: takes the checkpoint that its end is compared with.
+---What to do with a file that was found changed; `looked` is called when it is known what the file holds now.
+---@alias claude-ide.journal.OnFound fun(change: claude-ide.journal.FoundChange, turn: integer, looked: fun())
+
+---@param entry claude-ide.journal.Watched
+---@param now claude-ide.journal.Checkpoint?
+---@param wrote table<string, true> what the person wrote before it was taken
+---@param each claude-ide.journal.OnFound
+---@param done fun()
+local function tell(entry, now, wrote, each, done)
+  local from = entry.from
+  if not now or not from then
+    entry.wrote = vim.tbl_extend("force", wrote, entry.wrote)
+    return done()
+  end
+  entry.from = now
+  local open = 1
+  local function one_less()
+    open = open - 1
+    if open == 0 then
+      done()
+    end
+  end
+  local changes, paths = require("claude-ide.journal.checkpoint_changes"), require("claude-ide.path")
+  local function wanted(path)
+    local real = paths.real(path)
+    return not wrote[real] and not entry.wrote[real]
+  end
+  changes.compare(from, now, wanted, function(change)
+    change.began = from == entry.first and entry.taken or nil
+    open = open + 1
+    each(change, entry.turn, one_less)
+  end, function(left_out, rest, too_many)
+    require("claude-ide.journal.turns").leave_out(entry.turn, left_out)
+    require("claude-ide.journal.rest").add(entry.turn, rest)
+    if too_many then
+      require("claude-ide.ui.notice").warn(
+        ("Commands of Claude's changed %d files. `:Claude review` shows %d of them."):format(
+          too_many,
+          changes.MAX_FILES
+        )
+      )
+    end
+    one_less()
+  end)
+end
+
+---The checkpoint that is taken next holds what the person wrote until now: what differs from it is not theirs any more.
+---@param entry claude-ide.journal.Watched
+---@return table<string, true> wrote
+local function take_written(entry)
+  local wrote = entry.wrote
+  entry.wrote = {}
+  return wrote
+end
+
+---@param entry claude-ide.journal.Watched
+---@param each claude-ide.journal.OnFound
+---@param done? fun()
+local function compare(entry, each, done)
+  local known, wrote = require("claude-ide.journal.pending").begin(), take_written(entry)
+  require("claude-ide.journal.checkpoint").take(entry.folder, function(now)
+    tell(entry, now, wrote, each, function()
+      known()
+      if done then
+        done()
+      end
+    end)
+  end)
+end
+
+---Whether a turn goes on, as far as is known.
+---@param entry claude-ide.journal.Watched
+---@return boolean
+local function goes_on(entry)
+  local turn = require("claude-ide.journal.turns").get(entry.turn)
+  return entry.was_busy or (entry.tells_end and turn ~= nil and not turn.ended)
+end
+
+---A turn begins: takes the checkpoint that its end is compared with. It is also the end of the turn before, where none was
+---seen: a prompt that waited is taken up at once.
 ---@param client integer
 ---@param turn integer
+---@param each claude-ide.journal.OnFound
 ---@param on_idle fun() the CLI waits for a prompt again
-function M.begin(client, turn, on_idle)
+function M.begin(client, turn, each, on_idle)
+  local before = watched[client] and goes_on(watched[client]) and watched[client] or nil
   unwatch(client)
   local connected = require("claude-ide.server").client(client)
   local folder = folder_of(connected)
   local entry = { turn = turn, folder = folder, wrote = {}, was_busy = false, tells_end = connected == nil }
   watched[client] = entry
+  local is_same = before ~= nil and before.folder == folder
+  local known = is_same and require("claude-ide.journal.pending").begin() or nil
+  local wrote = known and before and take_written(before) or {}
+  if before and not is_same then
+    compare(before, each)
+  end
   require("claude-ide.journal.checkpoint").take(folder, function(checkpoint)
     entry.from, entry.first, entry.taken = checkpoint, checkpoint, vim.uv.hrtime()
+    if known and before then
+      tell(before, checkpoint, wrote, each, known)
+    end
   end, function()
-    return not vim.iter(pairs(watched)):any(function(_, other)
-      return other.from ~= nil and other.folder == folder
-    end)
+    return not known
+      and not vim.iter(pairs(watched)):any(function(_, other)
+        return other.from ~= nil and other.folder == folder
+      end)
   end)
   if connected and connected.pid then
     local path = status_file(connected.pid)
@@ -173,76 +264,21 @@ function M.person_wrote(path)
   end
 end
 
----What to do with a file that was found changed; `looked` is called when it is known what the file holds now.
----@alias claude-ide.journal.OnFound fun(change: claude-ide.journal.FoundChange, turn: integer, looked: fun())
-
----@param client integer
----@param each claude-ide.journal.OnFound
----@param done fun()
-local function compare(client, each, done)
-  local entry = watched[client]
-  if not entry then
-    return done()
-  end
-  local finish, open = require("claude-ide.journal.pending").begin(), 1
-  local function one_less()
-    open = open - 1
-    if open == 0 then
-      finish()
-    end
-  end
-  local changes, paths = require("claude-ide.journal.checkpoint_changes"), require("claude-ide.path")
-  -- The checkpoint holds what the person wrote until now: what differs from it afterwards is not theirs any more.
-  local wrote = entry.wrote
-  entry.wrote = {}
-  require("claude-ide.journal.checkpoint").take(entry.folder, function(now)
-    local from = entry.from
-    if not now or not from or watched[client] ~= entry then
-      entry.wrote = vim.tbl_extend("force", wrote, entry.wrote)
-      one_less()
-      return done()
-    end
-    entry.from = now
-    local function wanted(path)
-      local real = paths.real(path)
-      return not wrote[real] and not entry.wrote[real]
-    end
-    changes.compare(from, now, wanted, function(change)
-      change.began = from == entry.first and entry.taken or nil
-      open = open + 1
-      each(change, entry.turn, one_less)
-    end, function(left_out, rest, too_many)
-      require("claude-ide.journal.turns").leave_out(entry.turn, left_out)
-      require("claude-ide.journal.rest").add(entry.turn, rest)
-      if too_many then
-        require("claude-ide.ui.notice").warn(
-          ("Commands of Claude's changed %d files. `:Claude review` shows %d of them."):format(
-            too_many,
-            changes.MAX_FILES
-          )
-        )
-      end
-      one_less()
-      done()
-    end)
-  end)
-end
-
 ---A turn is over, or a part of it: tells each file that differs from its start, with what it held then.
 ---@param client integer
 ---@param each claude-ide.journal.OnFound
 function M.finish(client, each)
-  compare(client, each, function() end)
+  if watched[client] then
+    compare(watched[client], each)
+  end
 end
 
 ---Tells the same of all turns that go on, up to now.
 ---@param each claude-ide.journal.OnFound
 function M.look_again(each)
-  local turns = require("claude-ide.journal.turns")
-  for client, entry in pairs(vim.tbl_extend("force", {}, watched)) do
-    local turn = turns.get(entry.turn)
-    if entry.was_busy or (entry.tells_end and turn and not turn.ended) then
-      M.finish(client, each)
+  for _, entry in pairs(watched) do
+    if goes_on(entry) then
+      compare(entry, each)
     end
   end
 end
@@ -251,14 +287,17 @@ end
 ---@param client integer
 ---@param each claude-ide.journal.OnFound
 function M.stop(client, each)
+  local entry = watched[client]
   local function forget()
-    unwatch(client)
+    if watched[client] == entry then
+      unwatch(client)
+    end
     if next(watched) == nil then
       require("claude-ide.journal.checkpoint").forget()
     end
   end
-  if M.is_busy(client) then
-    compare(client, each, forget)
+  if entry and goes_on(entry) then
+    compare(entry, each, forget)
   else
     forget()
   end
