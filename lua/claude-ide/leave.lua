@@ -12,18 +12,18 @@ local STAYS = { transcript = true }
 ---@return fun()
 local function let(name, method)
   return function()
-    local module = package.loaded["claude-ide." .. name]
+    local module = package.loaded[name]
     if type(module) == "table" then
       module[method]()
     end
   end
 end
 
-local close_key_list = let("ui.key_list", "close")
-local stop_server = let("server", "stop")
-local close_decisions = let("decisions", "close_those")
-local take_diffs_down = let("diff.on_screen", "clear_all")
-local take_review_down = let("review", "close")
+local close_key_list = let("claude-ide.ui.key_list", "close")
+local stop_server = let("claude-ide.server", "stop")
+local close_decisions = let("claude-ide.decisions", "close_those")
+local take_diffs_down = let("claude-ide.diff.on_screen", "clear_all")
+local take_review_down = let("claude-ide.review", "close")
 
 ---@param buf integer
 ---@return boolean

@@ -23,7 +23,8 @@ def begin(start_nvim, mock_api, tmp_path):
     def begin(agent, words):
         cli.prepare_home(tmp_path / "home")
         agents = {"theirs": {"name": "Theirs", **agent(tmp_path / "theirs", mock_api)}}
-        nvim = start_nvim(files={"a.txt": LINES, "b.txt": LINES}, opts={"agents": agents})
+        files = {f"{name}.txt": LINES for name in "abcd"}
+        nvim = start_nvim(files=files, opts={"agents": agents})
         nvim.lua("vim.cmd('Claude chat --agent theirs ' .. ...)", words)
         nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
         wait_text(nvim, "\nhello from **them**")
@@ -153,6 +154,36 @@ def test_a_session_with_codex(begin, mock_api):
     def command(line):
         return call("exec_command", cmd=line, sandbox_permissions="require_escalated", justification="May I?")
 
+    def what_is_dropped_of_an_edit_of_several_files_is_not_written(nvim):
+        c, d = nvim.project / "c.txt", nvim.project / "d.txt"
+        told = text(nvim).count("without asking")
+        for old_c, new, is_whole in (("two", "2", False), ("2", "3", True)):
+            pieces = "".join(
+                f"*** Update File: {path.name}\n@@\n one\n-{old}\n+{new}\n three\n"
+                for path, old in ((c, old_c), (d, "two"))
+            )
+            say(
+                nvim,
+                call("exec_command", cmd=f"apply_patch <<'EOF'\n*** Begin Patch\n{pieces}*** End Patch\nEOF\n")
+                + " THEN SAY after",
+            )
+            nvim.wait(
+                "local changeset = require('claude-ide.changeset').pending()[1] "
+                "return changeset and require('claude-ide.changeset.presenter').is_seen(changeset)",
+                what="the changeset to be seen",
+            )
+            assert (c.read_text(), d.read_text()) == (f"one\n{old_c}\nthree\n", LINES)
+            if not is_whole:
+                nvim.lua("vim.ui.input = function(_, done) done('') end")
+                nvim.lua("require('claude-ide.changeset').pending()[1].entries[2].dropped = true")
+            nvim.lua("assert(require('claude-ide.changeset').accept())")
+            nvim.wait(lambda new=new: c.read_text() == f"one\n{new}\nthree\n", what="what was accepted")
+            if not is_whole:
+                nvim.wait(lambda: mock_api.seen("was left as it was"), what="the model to be told")
+            wait_idle(nvim)
+            assert d.read_text() == ("one\n3\nthree\n" if is_whole else LINES)
+        assert text(nvim).count("without asking") == told
+
     def what_it_changes_unasked_is_told(nvim):
         path = nvim.project / "b.txt"
         path.write_text(LINES)
@@ -174,5 +205,6 @@ def test_a_session_with_codex(begin, mock_api):
     an_edit_is_rejected(nvim, edit)
     a_command_is_allowed_and_another_denied(nvim, command)
     to_interrupt_closes_what_it_asks(nvim, command)
+    what_is_dropped_of_an_edit_of_several_files_is_not_written(nvim)
     killed_it_goes_on(nvim, mock_api)
     quitting_leaves_no_process_behind(nvim)

@@ -11,6 +11,12 @@ local KIND = "changeset"
 ---@field unasked boolean it is applied without asking
 ---@field applying? boolean it is being written
 
+---How one ends that is accepted.
+---@class claude-ide.changeset.Answer : claude-ide.decisions.Answer
+---@field report claude-ide.changeset.Report
+---@field jobs claude-ide.changeset.Job[] of the files that are not dropped
+---@field written boolean by the editor; else it is left to its source, which writes
+
 ---What a server wants changed.
 ---@class claude-ide.changeset.ServerEdit
 ---@field edit table lsp.WorkspaceEdit
@@ -87,21 +93,11 @@ local function count(file, go_on)
   end
 end
 
----Works out what edits make of the files. Reads them, and changes nothing.
----@param edits claude-ide.changeset.ServerEdit[] of one server, or of several in turn
----@param done fun(files: claude-ide.changeset.File[]?, err: string?, notes: string[]) err: a sentence without its end
-function M.plan(edits, done)
-  local steps, notes = {}, {}
-  local encoding = "utf-16" ---@type claude-ide.changeset.Encoding
-  for _, one in ipairs(edits) do
-    local more, err, said = require("claude-ide.changeset.workspace_edit").steps(one.edit)
-    if not more then
-      return done(nil, err, {})
-    end
-    vim.list_extend(steps, more)
-    vim.list_extend(notes, said)
-    encoding = one.encoding
-  end
+---Works out what steps make of the files. Reads them, and changes nothing.
+---@param steps claude-ide.changeset.Step[]
+---@param encoding claude-ide.changeset.Encoding of the edits in it
+---@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without its end
+function M.plan_steps(steps, encoding, done)
   local world, since = require("claude-ide.changeset.world"), vim.uv.hrtime()
   local function pause()
     if vim.uv.hrtime() - since > STEP_MS * 1e6 then
@@ -128,14 +124,34 @@ function M.plan(edits, done)
     local ok, files, err = coroutine.resume(thread)
     if not ok then
       require("claude-ide.log").error("an edit cannot be worked out: %s", debug.traceback(thread, files))
-      done(nil, "the editor could not work out the edit", {})
+      done(nil, "the editor could not work out the edit")
     elseif coroutine.status(thread) == "dead" then
-      done(not err and files or nil, err, notes)
+      done(not err and files or nil, err)
     elseif files ~= COMPARES then
       vim.defer_fn(go_on, 1)
     end
   end
   go_on()
+end
+
+---Works out what edits make of the files. Reads them, and changes nothing.
+---@param edits claude-ide.changeset.ServerEdit[] of one server, or of several in turn
+---@param done fun(files: claude-ide.changeset.File[]?, err: string?, notes: string[]) err: a sentence without its end
+function M.plan(edits, done)
+  local steps, notes = {}, {}
+  local encoding = "utf-16" ---@type claude-ide.changeset.Encoding
+  for _, one in ipairs(edits) do
+    local more, err, said = require("claude-ide.changeset.workspace_edit").steps(one.edit)
+    if not more then
+      return done(nil, err, {})
+    end
+    vim.list_extend(steps, more)
+    vim.list_extend(notes, said)
+    encoding = one.encoding
+  end
+  M.plan_steps(steps, encoding, function(files, err)
+    done(files, err, files and notes or {})
+  end)
 end
 
 ---Puts a changeset before the person; where the session's mode accepts edits, applies it.

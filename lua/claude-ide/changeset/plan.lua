@@ -210,8 +210,24 @@ local function files_of(tree)
   return files
 end
 
+---@param tree claude-ide.changeset.Tree
+---@param step claude-ide.changeset.Step
+---@return string? err
+local function make(tree, step)
+  local node, err = node_at(tree, step.path)
+  if err then
+    return err
+  end
+  local text, why = step.make(node and node.text)
+  if not text then
+    return ("%s: %s"):format(short(step.path), why)
+  end
+  tree.now[step.path] = { text = text, origin = node and node.origin }
+end
+
 local STEPS = {
   edit = edit,
+  make = make,
   create = create,
   rename = rename,
   delete = delete,

@@ -63,14 +63,23 @@ function M.reject(changeset, words)
   return settled
 end
 
+---Whether the person leaves all of it as it was proposed.
+---@param files claude-ide.changeset.Outcome[]
+---@return boolean
+local function is_as_proposed(files)
+  return vim.iter(files):all(function(file)
+    return not file.dropped and not file.edited and file.kept == file.total
+  end)
+end
+
 ---@param changeset claude-ide.Changeset
 ---@param words? string why something is dropped
 ---@param failed fun(err: string) nothing is written
 local function apply(changeset, words, failed)
   local jobs, files = jobs_of(changeset), outcomes(changeset)
-  changeset.applying = true
-  local opts = { client = changeset.source.client, reviewed = not changeset.unasked }
-  require("claude-ide.changeset.apply").run(jobs, opts, function(err)
+  -- Who proposed it writes what is left as it is; what the person made of it is the editor's to write.
+  local is_left = changeset.source.writes == "agent" and is_as_proposed(files)
+  local function over(err)
     changeset.applying = false
     if err then
       return failed(err)
@@ -83,10 +92,22 @@ local function apply(changeset, words, failed)
       words = words,
       notes = changeset.notes,
     }
-    require("claude-ide.decisions").settle(changeset, { outcome = "accepted", report = report })
+    local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left } ---@type claude-ide.changeset.Answer
+    require("claude-ide.decisions").settle(changeset, answer)
     require("claude-ide.diff.seen").note_decision()
     take_down(changeset)
-  end)
+  end
+  local applying = require("claude-ide.changeset.apply")
+  changeset.applying = true
+  if is_left then
+    return over(applying.obstacle(
+      vim.tbl_map(function(job)
+        return job.file
+      end, jobs),
+      function() end
+    ))
+  end
+  applying.run(jobs, { client = changeset.source.client, reviewed = not changeset.unasked }, over)
 end
 
 ---@param files claude-ide.changeset.Outcome[]

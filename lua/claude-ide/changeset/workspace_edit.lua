@@ -6,7 +6,7 @@ local M = {}
 local MAX_STEPS = 2000
 
 ---@class claude-ide.changeset.Step
----@field kind "edit"|"create"|"rename"|"delete"
+---@field kind "edit"|"create"|"rename"|"delete"|"make" make: no step of a server's
 ---@field path string absolute
 ---@field to? string rename
 ---@field version? integer edit: of the text that the server has seen
@@ -14,6 +14,8 @@ local MAX_STEPS = 2000
 ---@field overwrite? boolean create, rename
 ---@field ignore? boolean create, rename: leave what is there; delete: nothing is there
 ---@field recursive? boolean delete: a folder with all that is in it
+---@field make? fun(text?: claude-ide.changeset.Text): claude-ide.changeset.Text?, string? make: what the file is to hold, of what
+---  it holds (nil: there is none); else why not
 
 ---@param value any
 ---@return any? nil for null, too

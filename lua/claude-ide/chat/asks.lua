@@ -132,6 +132,9 @@ end
 ---@param id string
 function M.withdraw(chat, id)
   require("claude-ide.chat.edit").forget(chat, id)
+  if chat.acp then
+    require("claude-ide.chat.acp.several").forget(chat, id)
+  end
   cancel(chat, function(request)
     return request.id == id
   end, chat.name .. " has taken it back")

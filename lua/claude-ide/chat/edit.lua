@@ -15,12 +15,13 @@ local function as_the_cli(bytes)
   return (bytes:gsub("\r\n", "\n"))
 end
 
+---A text with another piece in it.
 ---@param text string
 ---@param old string
 ---@param new string
----@param all boolean
+---@param all boolean each time that it is there
 ---@return string? nil: it is not there, or not only there
-local function replaced(text, old, new, all)
+function M.replaced(text, old, new, all)
   if old == "" then
     return vim.trim(text) == "" and new or nil
   end
@@ -113,7 +114,7 @@ local function proposal(ask, before)
   elseif type(input.old_string) ~= "string" or type(input.new_string) ~= "string" then
     return nil
   end
-  return replaced(before or "", input.old_string, input.new_string, input.replace_all == true)
+  return M.replaced(before or "", input.old_string, input.new_string, input.replace_all == true)
 end
 
 ---@param request claude-ide.chat.Request

@@ -1,16 +1,39 @@
 -- An edit that the person changed before it was written: the protocol has no answer that says so, so it is said as a prompt.
 local M = {}
 
+---@param one claude-ide.chat.acp.Became
+---@return string? words nil: it is as it was proposed
+local function words_for(one)
+  if not one.accepted then
+    return ("%s was left as it was: do not make your edit of it."):format(one.path)
+  elseif one.accepted ~= one.proposed then
+    local patch = vim.diff(one.proposed or "", one.accepted, { ctxlen = 3 }) --[[@as string]]
+    return ("This is how what is in %s now differs from what you proposed:\n```diff\n%s```"):format(
+      one.path,
+      patch
+    )
+  end
+end
+
 ---What the person made of an edit, told to the agent as the next prompt.
 ---@param chat claude-ide.chat.Chat
----@param path string
----@param proposed string
----@param accepted string
-function M.tell(chat, path, proposed, accepted)
-  local patch = vim.diff(proposed, accepted, { ctxlen = 3 }) --[[@as string]]
-  local text = ("I changed your edit of %s before it was written, and the editor wrote it. Do not make that edit again. "):format(
-    path
-  ) .. ("This is how what is in the file now differs from what you proposed:\n```diff\n%s```"):format(patch)
+---@param became claude-ide.chat.acp.Became[] file by file
+---@param words? string the person's own
+function M.tell(chat, became, words)
+  local names, lines = {}, {} ---@type string[], string[]
+  for _, one in ipairs(became) do
+    names[#names + 1] = one.path
+    lines[#lines + 1] = words_for(one)
+  end
+  table.insert(
+    lines,
+    1,
+    ("I changed your edit of %s before it was written, and the editor wrote it. Do not make that edit again."):format(
+      table.concat(names, ", ")
+    )
+  )
+  lines[#lines + 1] = words
+  local text = table.concat(lines, "\n")
   chat:say(text, { { type = "text", text = require("claude-ide.position").valid(text) } })
 end
 

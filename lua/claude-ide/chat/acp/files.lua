@@ -196,7 +196,8 @@ function M.write(chat, params, answer, id)
     local written = decided.contents or contents
     write_and_answer(chat, path, written, answer)
     if request.proposed and written ~= request.proposed then
-      require("claude-ide.chat.acp.changed").tell(chat, path, request.proposed, written)
+      local became = { path = path, proposed = request.proposed, accepted = written }
+      require("claude-ide.chat.acp.changed").tell(chat, { became })
     end
   end)
   local function ask(disk)

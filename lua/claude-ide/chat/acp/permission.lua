@@ -1,5 +1,5 @@
--- Whether an agent may use a tool, with the answers that it offers. An edit of one file is shown as our diff; what the person
--- makes of it is written by the editor, since this protocol has no way to say it, and the agent is told.
+-- Whether an agent may use a tool, with the answers that it offers. An edit of one file is shown as our diff, one of several as a
+-- changeset; what the person makes of it is written by the editor, since this protocol has no way to say it, and the agent is told.
 local M = {}
 
 local KIND = "agent_permission"
@@ -261,6 +261,22 @@ local function answers_of(request, respond)
     end
     respond(selected(options, option))
   end
+  ---@param answer claude-ide.changeset.Answer
+  local function took(answer)
+    local became = require("claude-ide.chat.acp.several").became(answer)
+    for _, one in ipairs(became) do
+      if answer.written and one.accepted then
+        require("claude-ide.chat.acp.written").reviewed(chat, one.path)
+      elseif one.accepted then
+        chat.acp.accepted[one.path] = one.bytes
+      end
+    end
+    if not answer.written then
+      return allow()
+    end
+    refuse(nil, "changed")
+    require("claude-ide.chat.acp.changed").tell(chat, became, answer.report.words)
+  end
   return function(answer, err)
     local words = chat.asker_words
     chat.asker_words = nil
@@ -279,6 +295,9 @@ local function answers_of(request, respond)
       end
       return
     end
+    if answer.jobs then ---@diagnostic disable-line: undefined-field -- of a changeset
+      return took(answer --[[@as claude-ide.changeset.Answer]])
+    end
     local proposed, accepted = request.proposed, answer.contents
     if not proposed or not accepted or accepted == proposed then
       if path and accepted then
@@ -292,7 +311,8 @@ local function answers_of(request, respond)
       return respond(selected(options, nil))
     end
     refuse(nil, "changed")
-    require("claude-ide.chat.acp.changed").tell(chat, path, proposed, accepted)
+    local became = { path = path, proposed = proposed, accepted = accepted }
+    require("claude-ide.chat.acp.changed").tell(chat, { became })
   end
 end
 
@@ -327,6 +347,8 @@ function M.ask(chat, params, respond, id)
     require("claude-ide.chat.acp.answered").anyway(respond, "a permission", answers_of(request, respond))
   if #diffs == 1 then
     return require("claude-ide.chat.edit").ask(request)
+  elseif #diffs > 1 then
+    return require("claude-ide.chat.acp.several").ask(request, call, diffs, ask_in_panel)
   end
   ask_in_panel(request)
 end

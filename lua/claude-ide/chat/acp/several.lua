@@ -1,0 +1,140 @@
+-- An edit of several files at once that an agent asks for, as one changeset: files and hunks can be dropped, texts be changed.
+-- Left as it is, it is the agent's to write; what the person made of it is written by the editor.
+local M = {}
+
+---Questions that are taken back before the files were read.
+---@type table<claude-ide.chat.acp.Request, true>
+local reading = {}
+
+---@param text string
+---@return string
+local function with_lf(text)
+  return (text:gsub("\r\n", "\n"))
+end
+
+---@param text? claude-ide.changeset.Text
+---@return string with LF line ends and no byte order mark, as agents read files
+local function as_read(text)
+  if not text or text.format.empty then
+    return ""
+  end
+  return table.concat(text.lines, "\n") .. (text.format.final and "\n" or "")
+end
+
+---@param diff table of the agent
+---@param all boolean the old text may be there more than once
+---@return claude-ide.changeset.Step
+local function step_of(diff, all)
+  local old = type(diff.oldText) == "string" and with_lf(diff.oldText) or nil
+  local new = tostring(diff.newText or "")
+  return {
+    kind = "make",
+    path = require("claude-ide.path").normalize(diff.path),
+    make = function(text)
+      local after = new
+      if text then
+        after = with_lf(new)
+      end
+      if old then
+        local made = require("claude-ide.chat.edit").replaced(as_read(text), old, after, all)
+        if not made then
+          return nil, "the text to be replaced is not there, or not only there"
+        end
+        after = made
+      end
+      local bytes = require("claude-ide.buffer.bytes")
+      local lines, format = bytes.decode(after, text and "\n" or nil)
+      if text then
+        format.eol, format.bom = text.format.eol, text.format.bom
+      end
+      return { lines = lines, format = format }
+    end,
+  }
+end
+
+---@param call table
+---@param chat claude-ide.chat.Chat
+---@param files claude-ide.changeset.File[]
+---@return string
+local function title_of(call, chat, files)
+  if type(call.title) == "string" and vim.trim(call.title) ~= "" then
+    return call.title
+  end
+  return ("%s edits %d files"):format(chat.name, #files)
+end
+
+---Asks the person for the edits of a call.
+---@param request claude-ide.chat.acp.Request
+---@param call table
+---@param diffs table[] of the agent
+---@param otherwise fun(request: claude-ide.chat.acp.Request) asks where they cannot be shown
+function M.ask(request, call, diffs, otherwise)
+  local input = type(call.rawInput) == "table" and call.rawInput or {}
+  local steps = {}
+  for _, diff in ipairs(diffs) do
+    if diff.path:sub(1, 1) ~= "/" then
+      return otherwise(request)
+    end
+    steps[#steps + 1] = step_of(diff, input.replace_all == true)
+  end
+  reading[request] = true
+  require("claude-ide.changeset").plan_steps(steps, "utf-8", function(files, err)
+    if not reading[request] then
+      return
+    end
+    reading[request] = nil
+    local has_unsaved = vim.iter(files or {}):any(function(file)
+      return file.source ~= nil and file.source.unsaved
+    end)
+    if not files or #files == 0 or has_unsaved then
+      -- What the agent would write is then neither what is on the screen nor what could be shown beside it.
+      require("claude-ide.log").debug("an edit of several files is asked in words: %s", err or "unsaved text")
+      return otherwise(request)
+    end
+    require("claude-ide.ui.typing").attach("chats")
+    require("claude-ide.changeset").propose(request.chat.asker, request, {
+      title = title_of(call, request.chat, files),
+      files = files,
+      notes = {},
+    })
+  end)
+end
+
+---A question is taken back whose files are being read.
+---@param chat claude-ide.chat.Chat
+---@param id string
+function M.forget(chat, id)
+  for request in pairs(reading) do
+    if request.chat == chat and request.id == id then
+      reading[request] = nil
+    end
+  end
+end
+
+---@class claude-ide.chat.acp.Became what an edit became
+---@field path string
+---@field proposed? string
+---@field accepted? string nil: the file was left as it was
+---@field bytes? string that the file is to hold
+
+---What the person made of it, file by file.
+---@param answer claude-ide.changeset.Answer
+---@return claude-ide.chat.acp.Became[]
+function M.became(answer)
+  local found = {} ---@type claude-ide.chat.acp.Became[]
+  for _, job in ipairs(answer.jobs) do
+    local text = job.text --[[@as claude-ide.changeset.Text]]
+    found[#found + 1] = {
+      path = job.file.path,
+      proposed = as_read(job.file.after),
+      accepted = as_read(text),
+      bytes = require("claude-ide.buffer.bytes").encode(text.lines, text.format),
+    }
+  end
+  for _, file in ipairs(answer.report.files) do
+    found[#found + 1] = file.dropped and { path = file.path } or nil
+  end
+  return found
+end
+
+return M

@@ -1,0 +1,173 @@
+"""An edit of several files that an agent asks for at once: one changeset, of which files and hunks can be dropped."""
+
+import functools
+import json
+
+import acp_steps
+import pytest
+from acp_steps import answers, request, say, text, wait_idle, wait_text
+from chat_steps import chat
+
+pytestmark = pytest.mark.dealt
+
+OPTIONS = [
+    {"optionId": "once", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+]
+BEFORE = "one\ntwo\nthree\n"
+CRLF = "one\r\ntwo\r\nthree\r\n"
+
+
+@pytest.fixture
+def begin(start_nvim, tmp_path):
+    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path, files={"a.txt": BEFORE, "b.txt": CRLF})
+
+
+def diff(path, old, new):
+    return {"type": "diff", "path": str(path), "oldText": old, "newText": new}
+
+
+def edit(project):
+    """A piece of one file, all of another, and one that is not there yet."""
+    diffs = [
+        diff(project / "a.txt", "two\n", "TWO\n"),
+        diff(project / "b.txt", BEFORE, BEFORE.replace("three", "THREE")),
+        diff(project / "new/c.txt", None, "c\n"),
+    ]
+    return {"toolCallId": "c1", "title": "Edit 3 files", "kind": "edit", "content": diffs}
+
+
+def ask(nvim, *then):
+    asked = request("session/request_permission", toolCall=edit(nvim.project), options=OPTIONS)
+    say(nvim, "\n".join([asked, *then]))
+
+
+def wait_shown(nvim):
+    nvim.wait(
+        "local one = require('claude-ide.changeset').pending()[1] "
+        "return one and require('claude-ide.changeset.presenter').is_seen(one) and one.entries[1].hunks ~= nil",
+        what="the changeset to be seen",
+    )
+
+
+def held(nvim, name):
+    path = nvim.project / name
+    return path.read_bytes().decode() if path.exists() else None
+
+
+@pytest.mark.every_nvim
+def test_left_as_it_is_the_agent_writes_it_and_is_asked_no_more(begin, tmp_path):
+    nvim = begin()
+    project = tmp_path / "project"
+    writes = [
+        request("fs/write_text_file", path=str(project / name), content=content)
+        for name, content in (
+            ("a.txt", BEFORE.replace("two", "TWO")),
+            ("b.txt", BEFORE.replace("three", "THREE")),
+            ("new/c.txt", "c\n"),
+        )
+    ]
+    ask(nvim, *writes)
+    wait_shown(nvim)
+    nvim.wait_screen("Edit 3 files")
+    for name in ("a.txt", "b.txt", "c.txt"):
+        nvim.wait_screen(name)
+    assert held(nvim, "a.txt") == BEFORE, "nothing is written before"
+    nvim.lua("assert(require('claude-ide.changeset').accept())")
+    wait_idle(nvim)
+    assert answers(nvim)[0] == {"outcome": {"outcome": "selected", "optionId": "once"}}
+    assert held(nvim, "a.txt") == "one\nTWO\nthree\n"
+    assert held(nvim, "b.txt") == "one\r\ntwo\r\nTHREE\r\n"
+    assert held(nvim, "new/c.txt") == "c\n"
+    assert "without asking" not in text(nvim)
+    assert nvim.lua("return #vim.api.nvim_list_tabpages()") == 1
+
+
+@pytest.mark.every_nvim
+def test_what_the_person_makes_of_it_is_what_is_written_and_the_agent_is_told(begin, tmp_path):
+    nvim = begin()
+    ask(nvim)
+    wait_shown(nvim)
+    nvim.lua(
+        """
+        local changeset = require('claude-ide.changeset').pending()[1]
+        local entries = {}
+        for _, entry in ipairs(changeset.entries) do entries[vim.fs.basename(entry.file.path)] = entry end
+        local first = changeset.entries[1]
+        assert(vim.fs.basename(first.file.path) == "a.txt")
+        vim.api.nvim_buf_set_lines(first.bufs.proposal, 1, 2, false, { "mine" })
+        entries["b.txt"].dropped = true
+        vim.ui.input = function(_, done) done("b stays") end
+        assert(require('claude-ide.changeset').accept())
+        """
+    )
+    wait_text(nvim, "· changed by you")
+    wait_idle(nvim)
+    assert (held(nvim, "a.txt"), held(nvim, "b.txt"), held(nvim, "new/c.txt")) == ("one\nmine\nthree\n", CRLF, "c\n")
+    assert answers(nvim)[0]["outcome"]["optionId"] == "no", "the agent is not to write its own"
+    prompts = [params["prompt"][0]["text"] for params in acp_steps.read(tmp_path, "session/prompt")]
+    nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
+    prompts = [params["prompt"][0]["text"] for params in acp_steps.read(tmp_path, "session/prompt")]
+    project = tmp_path / "project"
+    assert f"{project}/b.txt was left as it was" in prompts[1]
+    assert "-TWO\n+mine" in prompts[1] and "b stays" in prompts[1]
+    assert f"what is in {project}/new/c.txt" not in prompts[1]
+    assert "without asking" not in text(nvim)
+    nvim.lua("require('claude-ide.journal').undo_turn()")
+    assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE, None)
+
+
+def test_rejected_with_a_word_nothing_is_written(begin, tmp_path):
+    nvim = begin()
+    ask(nvim)
+    wait_shown(nvim)
+    nvim.lua("assert(require('claude-ide.changeset').reject('use tabs'))")
+    wait_text(nvim, "· rejected")
+    nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the word to be told")
+    wait_idle(nvim)
+    assert acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"] == "use tabs"
+    assert answers(nvim)[0]["outcome"]["optionId"] == "no"
+    assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE, None)
+
+
+def test_what_changed_meanwhile_is_not_left_to_the_agent(begin):
+    nvim = begin()
+    nvim.lua("notices = {} vim.notify = function(words) table.insert(notices, words) end")
+    ask(nvim)
+    wait_shown(nvim)
+    (nvim.project / "b.txt").write_text("somebody else\n")
+    nvim.lua("require('claude-ide.changeset').accept()")
+    nvim.wait("notices[1] and notices[1]:find('b.txt has changed meanwhile', 1, true)", what="why not to be said")
+    assert answers(nvim) == []
+    nvim.lua("assert(require('claude-ide.changeset').reject())")
+    wait_idle(nvim)
+    assert held(nvim, "b.txt") == "somebody else\n"
+
+
+def test_to_interrupt_takes_it_away(begin):
+    nvim = begin()
+    ask(nvim)
+    wait_shown(nvim)
+    chat(nvim, "chat:interrupt()")
+    wait_idle(nvim)
+    nvim.wait("#require('claude-ide.changeset').pending() == 0 and #vim.api.nvim_list_tabpages() == 1")
+    assert answers(nvim) == [{"outcome": {"outcome": "cancelled"}}]
+
+
+@pytest.mark.parametrize("why", ["unsaved", "elsewhere", "not there"])
+def test_what_cannot_be_shown_so_is_asked_in_words(begin, tmp_path, why):
+    nvim = begin()
+    call = edit(nvim.project)
+    if why == "unsaved":
+        nvim.lua(
+            "local buf = vim.fn.bufadd('a.txt') vim.fn.bufload(buf) vim.api.nvim_buf_set_lines(buf, 0, 0, false, {'x'})"
+        )
+    elif why == "elsewhere":
+        call["content"][1]["path"] = str(tmp_path / "elsewhere.txt")
+    else:
+        call["content"][0]["oldText"] = "not there\n"
+    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    shown = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
+    assert "+TWO" in shown and "+THREE" in shown and "+c" in shown
+    assert json.dumps(answers(nvim)) == "[]"
