@@ -5,7 +5,7 @@ import json
 
 import acp_steps
 import pytest
-from acp_steps import answers, request, say, text, wait_idle, wait_text
+from acp_steps import answers, request, say, text, update, wait_idle, wait_text
 from chat_steps import chat
 
 pytestmark = pytest.mark.dealt
@@ -152,6 +152,31 @@ def test_to_interrupt_takes_it_away(begin):
     wait_idle(nvim)
     nvim.wait("#require('claude-ide.changeset').pending() == 0 and #vim.api.nvim_list_tabpages() == 1")
     assert answers(nvim) == [{"outcome": {"outcome": "cancelled"}}]
+
+
+def test_each_file_of_a_call_is_shown_and_leads_to_it(begin):
+    nvim = begin()
+    told = {key: value for key, value in edit(nvim.project).items() if key != "toolCallId"}
+    say(nvim, update("tool_call", toolCallId="c1", status="completed", **told))
+    wait_text(nvim, "Edit a.txt +1 −1, and 2 more files")
+    wait_idle(nvim)
+    shown = text(nvim).rpartition("Edit a.txt")[2]
+    for name, line in (("b.txt", "+THREE"), ("new/c.txt", "+c")):
+        assert line in shown.partition(f"    {name}\n")[2][:120]
+    nvim.lua(
+        """
+        local transcript = vim.iter(vim.api.nvim_list_wins()):find(function(win)
+          return (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind == "transcript"
+        end)
+        vim.api.nvim_set_current_win(transcript)
+        vim.fn.search("^ *+THREE", "w")
+        """
+    )
+    nvim.keys("gf")
+    nvim.wait(
+        "vim.fs.basename(vim.api.nvim_buf_get_name(0)) == 'b.txt' and vim.fn.line('.') == 3",
+        what="the line in the file",
+    )
 
 
 @pytest.mark.parametrize("why", ["unsaved", "elsewhere", "not there"])

@@ -33,8 +33,11 @@ pub struct FileChange {
     pub created: bool,
     /// Whether the person changed what Claude proposed.
     pub user_modified: bool,
-    /// The change, as a unified diff has it. Empty for a new file.
+    /// The change, as a unified diff has it. Empty for a new file of the CLI's.
     pub hunks: Vec<Hunk>,
+    /// Other files that the same call changed, as some agents do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<FileChange>,
 }
 
 /// One hunk of a unified diff.
@@ -110,6 +113,7 @@ impl Outcome {
                 path: change.file_path.unwrap_or_default(),
                 user_modified: change.user_modified.unwrap_or_default(),
                 hunks: change.structured_patch.unwrap_or_default(),
+                others: Vec::new(),
             }));
         }
         (raw.get().len() <= max_text).then(|| Self::Other { raw: tellable(raw) })

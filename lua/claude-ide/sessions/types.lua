@@ -111,10 +111,16 @@
 ---@field path? string file_change
 ---@field created? boolean file_change
 ---@field user_modified? boolean file_change
----@field hunks? claude-ide.sessions.Hunk[] file_change; empty for a new file
+---@field hunks? claude-ide.sessions.Hunk[] file_change; empty for a new file of the CLI's
+---@field others? claude-ide.sessions.FileChange[] file_change: other files that the same call changed
 ---@field text? string message
 ---@field bytes? integer message: size of the whole text
 ---@field raw? any other
+
+---@class claude-ide.sessions.FileChange
+---@field path string
+---@field created boolean
+---@field hunks claude-ide.sessions.Hunk[]
 
 ---A piece of a tool's result.
 ---@class claude-ide.sessions.Part

@@ -145,6 +145,23 @@ local function lead_to_file(item, line)
   end
 end
 
+---The other files of a call that changed several, each with its name.
+---@param item claude-ide.transcript.Item
+---@param others claude-ide.sessions.FileChange[]
+---@param cwd? string the session's
+local function add_others(item, others, cwd)
+  for _, change in ipairs(others) do
+    local path = require("claude-ide.transcript.tool_line").shown_path(change.path, cwd)
+    local name = require("claude-ide.transcript.text").line(path)
+    local first = item:line((" "):rep(BODY) .. name, "ClaudeTranscriptNotice", BODY)
+    add_hunks(item, change.hunks)
+    local lnum = change.hunks[1] and change.hunks[1].new_start
+    for row = first, #item.lines - 1 do
+      item.targets[row] = { type = "file", path = change.path, lnum = lnum }
+    end
+  end
+end
+
 ---Edits are diffs.
 ---@type claude-ide.transcript.ToolBody
 local EDIT = {
@@ -155,13 +172,19 @@ local EDIT = {
     local block, line = call.block, call.line
     item.edit = true
     add_diff(item, block)
+    add_others(
+      item,
+      block.result and block.result.outcome and block.result.outcome.others or {},
+      call.context.cwd
+    )
     local closed = #item.lines > OPEN_DIFF
     if block.result and block.result.is_error then
       results.add(item, block.result, call.context, call.at)
       closed = true
     end
     for row = 0, #item.lines - 1 do
-      item.targets[row] = { type = "edit", tool_id = block.id, path = line.path, lnum = line.lnum }
+      item.targets[row] = item.targets[row]
+        or { type = "edit", tool_id = block.id, path = line.path, lnum = line.lnum }
     end
     return closed
   end,

@@ -125,12 +125,16 @@ local function change_detail(block)
   local outcome = block.result and block.result.outcome
   if not outcome or outcome.type ~= "file_change" then
     return ""
-  elseif outcome.created then
+  elseif outcome.created and not outcome.others then
     return new_detail(type(block.input) == "table" and block.input.content)
   end
   local hunks = outcome.hunks or {}
   local added, removed = counts(hunks)
   local detail = ("+%d −%d"):format(added, removed)
+  local others = #(outcome.others or {})
+  if others > 0 then
+    detail = ("%s, and %d more %s"):format(detail, others, others == 1 and "file" or "files")
+  end
   if outcome.user_modified then
     detail = detail .. ", changed by you"
   end

@@ -245,15 +245,19 @@ fn result(call: &ToolCall, is_error: bool) -> ToolResult {
         content.push(Part::Text(cut(text)));
     }
     // Also of one that failed or was refused: it is what was to be.
-    let outcome = diffs(call).next().map(|diff| {
-        Outcome::FileChange(FileChange {
-            path: diff.path.to_string_lossy().into_owned(),
-            created: diff.old_text.is_none(),
-            user_modified: false,
-            hunks: hunk(diff.old_text.as_deref().unwrap_or_default(), &diff.new_text).into_iter().collect(),
-        })
-    });
+    let mut changes = diffs(call).take(MOST_PLACES).map(change);
+    let outcome = changes.next().map(|first| Outcome::FileChange(FileChange { others: changes.collect(), ..first }));
     ToolResult { is_error, content, outcome }
+}
+
+fn change(diff: &Diff) -> FileChange {
+    FileChange {
+        path: diff.path.to_string_lossy().into_owned(),
+        created: diff.old_text.is_none(),
+        user_modified: false,
+        hunks: hunk(diff.old_text.as_deref().unwrap_or_default(), &diff.new_text).into_iter().collect(),
+        others: Vec::new(),
+    }
 }
 
 fn part(content: &ToolCallContent) -> Option<Part> {

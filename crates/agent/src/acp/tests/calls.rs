@@ -21,6 +21,20 @@ fn a_call_is_told_as_a_transcript_has_it() {
 }
 
 #[test]
+fn a_call_of_several_files_tells_each() {
+    let mut acp = ready();
+    let diff = |path: &str| json!({"type":"diff","path":path,"oldText":"one\n","newText":"two\n"});
+    let call = json!({"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit","kind":"edit","status":"completed",
+        "content":[diff("/p/a"), diff("/p/b"), diff("/p/c")]});
+    let (_, told) = hear(&mut acp, &update(call));
+    let [.., Told::Results { results, .. }] = &told[..] else { panic!("{told:?}") };
+    let outcome = &serde_json::to_value(&results[0].1).unwrap()["outcome"];
+    assert_eq!((&outcome["path"], &outcome["others"][0]["path"]), (&json!("/p/a"), &json!("/p/b")));
+    assert_eq!(outcome["others"][1]["hunks"][0]["lines"], json!(["-one", "+two"]));
+    assert!(outcome["others"][1].get("others").is_none());
+}
+
+#[test]
 fn a_call_is_told_again_only_where_something_that_is_shown_changes() {
     let mut acp = ready();
     let mut says = |mut fields: Value| {
