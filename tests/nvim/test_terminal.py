@@ -662,7 +662,7 @@ def test_another_terminal_gets_a_command_that_finds_this_neovim(start, tmp_path,
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
 
 
-@pytest.mark.parametrize("is_late", [False, True])
+@pytest.mark.parametrize("is_late", [False, True, "too late"])
 def test_another_terminal_is_opened_once_as_long_as_its_cli_is_connected(start, tmp_path, connect, is_late):
     """As with tmux, whose command is done at once: mostly before the CLI in its window is connected."""
     program, arguments = launcher(tmp_path)
@@ -671,11 +671,23 @@ def test_another_terminal_is_opened_once_as_long_as_its_cli_is_connected(start, 
         hold.touch()
     nvim = start(opts={"terminal": {"provider": "external", "external": ["launcher"]}})
     nvim.lua("require('claude-ide.terminal.external').patience_ms = { launch = 6e5, connect = 6e5, reconnect = 10 }")
+    if is_late == "too late":  # for what opens a window and is done, by the time alone
+        nvim.lua("require('claude-ide.terminal.external').patience_ms.launch = 0")
+    nvim.lua("""
+      ended = 0
+      local jobstart = vim.fn.jobstart
+      vim.fn.jobstart = function(command, options)
+        local on_exit = options.on_exit
+        options.on_exit = function(...) on_exit(...) ended = ended + 1 end
+        return jobstart(command, options)
+      end
+    """)
     nvim.keys(":Claude<CR>")
     nvim.wait(arguments, what="the other terminal to be started")
     client = connect(nvim)
-    nvim.wait("require('claude-ide.server').clients()[1].state == 'ready'")
+    nvim.wait("(require('claude-ide.server').clients()[1] or {}).pid ~= nil")
     hold.unlink(missing_ok=True)
+    nvim.wait("ended == 1", what="the end of what opened the terminal")
     (tmp_path / "bin" / "launcher.args").unlink()
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("Claude runs in a window of its own.")
@@ -691,6 +703,24 @@ def test_another_terminal_that_fails_is_told(start, tmp_path):
     nvim = start(env={"EXIT": "4"}, opts={"terminal": {"provider": "external", "external": ["launcher"]}})
     nvim.keys(":Claude<CR>")
     nvim.wait_screen("launcher ended with code 4")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"), [("error('no display')", "no display"), ("return {}", "terminal.external gave no program")]
+)
+def test_a_function_for_another_terminal_that_fails_is_told(start, body, said):
+    nvim = start(
+        opts=None,
+        init_lua=f"""
+        require("claude-ide").setup({{
+          auto_start = false,
+          terminal = {{ provider = "external", external = function() {body} end }},
+        }})
+        """,
+    )
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen(said)
+    assert "stack traceback" not in "\n".join(nvim.screen())
 
 
 def test_a_provider_of_ones_own_is_a_table_of_functions(start):

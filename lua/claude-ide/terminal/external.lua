@@ -38,13 +38,14 @@ end
 ---@class claude-ide.terminal.external.Handle
 ---@field job? integer while it runs
 
----A program that ends sooner than `launch` has not shown the CLI itself. How long that may take to connect after the program
+---A program that ends sooner than `launch` has not shown the CLI itself, nor has one that the CLI outlives. How long that may take to connect after the program
 ---that opened its window is done, and to come back (`/clear`).
 M.patience_ms = { launch = 2000, connect = 20000, reconnect = 3000 }
 
 ---@class claude-ide.terminal.external.Following
 ---@field begin fun() the program that opened the window is done
 ---@field stop fun()
+---@field is_found fun(): boolean whether the CLI connected, and its process goes on
 
 ---Follows the CLI of a program that only tells a terminal to open a window, as tmux does: it runs as long as it is connected.
 ---To be called before the program is started, or a CLI that connects at once is missed.
@@ -83,6 +84,9 @@ local function follow(on_end)
   end)
   return {
     stop = stop,
+    is_found = function()
+      return client ~= nil and client.pid ~= nil and require("claude-ide.process").runs(client.pid)
+    end,
     begin = function()
       has_begun = true
       look_in(client and M.patience_ms.reconnect or M.patience_ms.connect)
@@ -105,7 +109,17 @@ end
 function M.open(spec, on_exit)
   local external = require("claude-ide.config").get().terminal.external
   local handle = {} ---@type claude-ide.terminal.external.Handle
-  local template = type(external) == "function" and external(spec) or external
+  local template = external ---@type any
+  if type(external) == "function" then
+    local ok, result = pcall(external, spec)
+    if not ok then
+      return nil, "terminal.external failed: " .. tostring(result)
+    end
+    template = result
+  end
+  if type(template) == "table" and type(template[1]) ~= "string" then
+    return nil, "terminal.external gave no program."
+  end
   local following = follow(function()
     on_exit(0, true)
   end)
@@ -120,7 +134,8 @@ function M.open(spec, on_exit)
     detach = true, -- it outlives Neovim, as a window of its own should
     on_exit = function(_, code)
       handle.job = nil
-      if code == 0 and vim.uv.now() - began < M.patience_ms.launch then
+      local is_launcher = vim.uv.now() - began < M.patience_ms.launch or following.is_found()
+      if code == 0 and is_launcher then
         following.begin()
       else
         following.stop()
