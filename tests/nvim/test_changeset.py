@@ -44,6 +44,28 @@ def test_what_is_accepted_is_written_and_undone_byte_for_byte(sets):
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", ["ZZ", "ZQ", "gA"])
+def test_what_somebody_goes_on_typing_decides_nothing_that_came_meanwhile(sets, keys):
+    sets = sets()
+    nvim = sets.nvim
+    nvim.lua("require('claude-ide.ui.came').GRACE_MS = 1e9")
+    nvim.keys("i")
+    nvim.wait("vim.fn.mode() == 'i'")
+    sets.propose(RENAME)
+    nvim.wait_screen("opens when you leave insert mode")
+    nvim.keys("<Esc>")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'", what="the changeset")
+    nvim.keys(keys)
+    nvim.keys(":let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    assert nvim.lua("return #require('claude-ide.changeset').pending()") == 1
+    nvim.lua("local came = require('claude-ide.ui.came') came.GRACE_MS, came.GAP_MS = 0, 0")
+    nvim.keys(keys)
+    assert sets.answer()["outcome"] == ("rejected" if keys == "ZQ" else "accepted")
+    sets.wait_clean()
+
+
+@pytest.mark.every_nvim
 def test_a_dropped_change_is_not_written_and_told_with_the_words_of_the_person(sets):
     sets = sets()
     sets.show(RENAME)

@@ -298,13 +298,16 @@ function M.present(changeset)
     end)
   end
   require("claude-ide.ui.typing").attach("clients")
-  require("claude-ide.ui.attention").when_free(changeset.id, summary(changeset), function()
+  require("claude-ide.ui.attention").when_free(changeset.id, summary(changeset), function(typed)
     local focus = require("claude-ide.config").get().diff.focus
     local show = require("claude-ide.safely").catch(M.show, failing(changeset))
     -- In a turn of its own: what worked it out has taken its time.
     vim.schedule(function()
       require("claude-ide.ui.quietly").when_windows_may_change(function()
         show(changeset, focus)
+        if typed and views[changeset.id] then
+          require("claude-ide.diff.seen").came_under_hands({ views[changeset.id].list })
+        end
       end)
     end)
   end)

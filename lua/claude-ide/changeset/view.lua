@@ -153,6 +153,7 @@ function M.show(view, index)
     if is_new then
       local bufs = entry.bufs --[[@as table<claude-ide.ui.Side, integer>]]
       for _, buf in pairs(bufs) do
+        require("claude-ide.ui.came").join(buf, view.list)
         require("claude-ide.changeset.keys").map(buf, view.verbs, function()
           return may_decide(view)
         end)

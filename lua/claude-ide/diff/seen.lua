@@ -38,7 +38,7 @@ function M.watch(buf)
 end
 
 ---It came by itself, in a pause of somebody who types (`<Esc>`, and then `:w`): their next keys are not for it.
----@param bufs table<claude-ide.ui.Side, integer>
+---@param bufs table<any, integer>
 function M.came_under_hands(bufs)
   if vim.uv.now() - last_decision < 2 * RUSH_MS then
     return -- these keys were for the diff before: `in_rush`

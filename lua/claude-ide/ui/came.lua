@@ -48,6 +48,17 @@ function M.note(bufs)
   end
 end
 
+---What has come has another buffer now: a key there is a key for it.
+---@param buf integer
+---@param other integer one that it had before
+function M.join(buf, other)
+  local it = unseen[other]
+  if it then
+    it.bufs[#it.bufs + 1] = buf
+    unseen[buf] = it
+  end
+end
+
 ---@param buf integer one of its buffers
 function M.forget(buf)
   for _, one in ipairs((unseen[buf] or { bufs = {} }).bufs) do
