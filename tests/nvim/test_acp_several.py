@@ -111,7 +111,7 @@ def test_what_the_person_makes_of_it_is_what_is_written_and_the_agent_is_told(be
     project = tmp_path / "project"
     assert f"{project}/b.txt was left as it was" in prompts[1]
     assert "-TWO\n+mine" in prompts[1] and "b stays" in prompts[1]
-    assert f"what is in {project}/new/c.txt" not in prompts[1]
+    assert f"{project}/new/c.txt holds what you proposed" in prompts[1]
     assert "without asking" not in text(nvim)
     nvim.lua("require('claude-ide.journal').undo_turn()")
     assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE, None)

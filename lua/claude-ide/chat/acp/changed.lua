@@ -2,17 +2,18 @@
 local M = {}
 
 ---@param one claude-ide.chat.acp.Became
----@return string? words nil: it is as it was proposed
+---@return string
 local function words_for(one)
   if not one.accepted then
     return ("%s was left as it was: do not make your edit of it."):format(one.path)
-  elseif one.accepted ~= one.proposed then
-    local patch = vim.diff(one.proposed or "", one.accepted, { ctxlen = 3 }) --[[@as string]]
-    return ("This is how what is in %s now differs from what you proposed:\n```diff\n%s```"):format(
-      one.path,
-      patch
-    )
+  elseif one.accepted == one.proposed then
+    return ("%s holds what you proposed."):format(one.path)
   end
+  local patch = vim.diff(one.proposed or "", one.accepted, { ctxlen = 3 }) --[[@as string]]
+  return ("This is how what is in %s now differs from what you proposed:\n```diff\n%s```"):format(
+    one.path,
+    patch
+  )
 end
 
 ---What the person made of an edit, told to the agent as the next prompt.
@@ -20,18 +21,13 @@ end
 ---@param became claude-ide.chat.acp.Became[] file by file
 ---@param words? string the person's own
 function M.tell(chat, became, words)
-  local names, lines = {}, {} ---@type string[], string[]
-  for _, one in ipairs(became) do
-    names[#names + 1] = one.path
-    lines[#lines + 1] = words_for(one)
-  end
-  table.insert(
-    lines,
-    1,
+  local what = #became == 1 and became[1].path or ("%d files"):format(#became)
+  local lines = {
     ("I changed your edit of %s before it was written, and the editor wrote it. Do not make that edit again."):format(
-      table.concat(names, ", ")
-    )
-  )
+      what
+    ),
+  }
+  vim.list_extend(lines, vim.tbl_map(words_for, became))
   lines[#lines + 1] = words
   local text = table.concat(lines, "\n")
   chat:say(text, { { type = "text", text = require("claude-ide.position").valid(text) } })
