@@ -23,7 +23,7 @@ def begin(start_nvim, mock_api, tmp_path):
     def begin(agent, words):
         cli.prepare_home(tmp_path / "home")
         agents = {"theirs": {"name": "Theirs", **agent(tmp_path / "theirs", mock_api)}}
-        files = {f"{name}.txt": LINES for name in "abcd"}
+        files = {f"{name}.txt": LINES for name in "abcdef"}
         nvim = start_nvim(files=files, opts={"agents": agents})
         nvim.lua("vim.cmd('Claude chat --agent theirs ' .. ...)", words)
         nvim.wait("require('claude-ide.chat').current() ~= nil", what="the chat")
@@ -158,7 +158,8 @@ def test_a_session_with_codex(begin, mock_api):
         c, d = nvim.project / "c.txt", nvim.project / "d.txt"
         told = text(nvim).count("without asking")
         for old_c, new, is_whole in (("two", "2", False), ("2", "3", True)):
-            pieces = "".join(
+            more = "*** Delete File: e.txt\n*** Update File: f.txt\n*** Move to: g.txt\n@@\n one\n-two\n+2\n three\n"
+            pieces = (more if is_whole else "") + "".join(
                 f"*** Update File: {path.name}\n@@\n one\n-{old}\n+{new}\n three\n"
                 for path, old in ((c, old_c), (d, "two"))
             )
@@ -182,6 +183,8 @@ def test_a_session_with_codex(begin, mock_api):
                 nvim.wait(lambda: mock_api.seen("was left as it was"), what="the model to be told")
             wait_idle(nvim)
             assert d.read_text() == ("one\n3\nthree\n" if is_whole else LINES)
+        assert (nvim.project / "g.txt").read_text() == "one\n2\nthree\n"
+        assert not (nvim.project / "e.txt").exists() and not (nvim.project / "f.txt").exists()
         assert text(nvim).count("without asking") == told
 
     def what_it_changes_unasked_is_told(nvim):

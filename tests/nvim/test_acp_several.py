@@ -1,6 +1,5 @@
 """An edit of several files that an agent asks for at once: one changeset, of which files and hunks can be dropped."""
 
-import functools
 import json
 
 import acp_steps
@@ -20,7 +19,10 @@ CRLF = "one\r\ntwo\r\nthree\r\n"
 
 @pytest.fixture
 def begin(start_nvim, tmp_path):
-    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path, files={"a.txt": BEFORE, "b.txt": CRLF})
+    def begin(files=None):
+        return acp_steps.begin_idle(start_nvim, tmp_path, files=files or {"a.txt": BEFORE, "b.txt": CRLF})
+
+    return begin
 
 
 def diff(path, old, new):
@@ -111,10 +113,43 @@ def test_what_the_person_makes_of_it_is_what_is_written_and_the_agent_is_told(be
     project = tmp_path / "project"
     assert f"{project}/b.txt was left as it was" in prompts[1]
     assert "-TWO\n+mine" in prompts[1] and "b stays" in prompts[1]
-    assert f"{project}/new/c.txt holds what you proposed" in prompts[1]
+    assert f"{project}/new/c.txt is as you proposed it" in prompts[1]
     assert "without asking" not in text(nvim)
     nvim.lua("require('claude-ide.journal').undo_turn()")
     assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE, None)
+
+
+def test_files_that_go_and_move_do_so_also_where_the_editor_does_it(begin):
+    nvim = begin(files={name: BEFORE for name in ("a.txt", "b.txt", "gone.txt", "old.txt")})
+    project = nvim.project
+    diffs = [
+        diff(project / "a.txt", BEFORE, BEFORE.replace("one", "1")),
+        diff(project / "b.txt", BEFORE, BEFORE.replace("one", "1")),
+        {**diff(project / "gone.txt", BEFORE, ""), "_meta": {"kind": "delete"}},
+        {**diff(project / "to/moved.txt", BEFORE, BEFORE.replace("one", "1")), "_meta": {"kind": "update"}},
+    ]
+    places = [{"path": str(project / name)} for name in ("a.txt", "b.txt", "gone.txt", "old.txt")]
+    call = {"toolCallId": "c1", "title": "Edit files", "kind": "edit", "content": diffs, "locations": places}
+    (project / "old.txt").write_text(BEFORE)
+    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
+    wait_shown(nvim)
+    for words in ("− gone.txt", "~ moved.txt"):
+        nvim.wait_screen(words)
+    nvim.lua(
+        """
+        vim.ui.input = function(_, done) done("") end
+        for _, entry in ipairs(require('claude-ide.changeset').pending()[1].entries) do
+          entry.dropped = vim.endswith(entry.file.path, "b.txt")
+        end
+        assert(require('claude-ide.changeset').accept())
+        """
+    )
+    wait_text(nvim, "· changed by you")
+    wait_idle(nvim)
+    changed = BEFORE.replace("one", "1")
+    assert {name: held(nvim, name) for name in ("a.txt", "b.txt", "gone.txt", "old.txt", "to/moved.txt")} == {
+        "a.txt": changed, "b.txt": BEFORE, "gone.txt": None, "old.txt": None, "to/moved.txt": changed,
+    }  # fmt: skip
 
 
 def test_rejected_with_a_word_nothing_is_written(begin, tmp_path):

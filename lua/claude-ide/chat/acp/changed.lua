@@ -7,7 +7,7 @@ local function words_for(one)
   if not one.accepted then
     return ("%s was left as it was: do not make your edit of it."):format(one.path)
   elseif one.accepted == one.proposed then
-    return ("%s holds what you proposed."):format(one.path)
+    return ("%s is as you proposed it."):format(one.path)
   end
   local patch = vim.diff(one.proposed or "", one.accepted, { ctxlen = 3 }) --[[@as string]]
   return ("This is how what is in %s now differs from what you proposed:\n```diff\n%s```"):format(

@@ -22,14 +22,15 @@ local function as_read(text)
 end
 
 ---@param diff table of the agent
+---@param path string
 ---@param all boolean the old text may be there more than once
 ---@return claude-ide.changeset.Step
-local function step_of(diff, all)
+local function edit(diff, path, all)
   local old = type(diff.oldText) == "string" and with_lf(diff.oldText) or nil
   local new = tostring(diff.newText or "")
   return {
     kind = "make",
-    path = require("claude-ide.path").normalize(diff.path),
+    path = path,
     make = function(text)
       local after = new
       if text then
@@ -52,6 +53,60 @@ local function step_of(diff, all)
   }
 end
 
+---Larger files are not looked at.
+local MAX_BYTES = 4 * 1024 * 1024
+
+---Where a file was that a diff has at another place: one of those that the call names and tells no diff of.
+---@param diff table of the agent
+---@param path string
+---@param places string[]
+---@return string? from
+local function moved_from(diff, path, places)
+  if type(diff.oldText) ~= "string" or vim.uv.fs_lstat(path) then
+    return nil
+  end
+  return vim.iter(places):find(function(place)
+    local bytes = require("claude-ide.file").read_now(place, MAX_BYTES)
+    return bytes ~= nil and with_lf(bytes) == with_lf(diff.oldText)
+  end)
+end
+
+---Places of a call of which no diff is told.
+---@param call table
+---@param diffs table[]
+---@return string[]
+local function other_places(call, diffs)
+  local normalize, told, places = require("claude-ide.path").normalize, {}, {}
+  for _, diff in ipairs(diffs) do
+    told[normalize(diff.path)] = true
+  end
+  for _, location in ipairs(type(call.locations) == "table" and call.locations or {}) do
+    local path = type(location) == "table" and type(location.path) == "string" and normalize(location.path)
+    places[#places + 1] = path and not told[path] and path or nil
+  end
+  return places
+end
+
+---What a call does, step by step. Codex says of each diff what it is (codex-acp 2.6.0), but for a file that it moves.
+---@param call table
+---@param diffs table[]
+---@return claude-ide.changeset.Step[]
+local function steps_of(call, diffs)
+  local input = type(call.rawInput) == "table" and call.rawInput or {}
+  local steps, places = {}, other_places(call, diffs)
+  for _, diff in ipairs(diffs) do
+    local path = require("claude-ide.path").normalize(diff.path)
+    local kind = type(diff._meta) == "table" and diff._meta.kind
+    local from = moved_from(diff, path, places)
+    if from then
+      steps[#steps + 1] = { kind = "rename", path = from, to = path }
+    end
+    steps[#steps + 1] = kind == "delete" and { kind = "delete", path = path }
+      or edit(diff, path, input.replace_all == true)
+  end
+  return steps
+end
+
 ---@param call table
 ---@param chat claude-ide.chat.Chat
 ---@param files claude-ide.changeset.File[]
@@ -69,14 +124,13 @@ end
 ---@param diffs table[] of the agent
 ---@param otherwise fun(request: claude-ide.chat.acp.Request) asks where they cannot be shown
 function M.ask(request, call, diffs, otherwise)
-  local input = type(call.rawInput) == "table" and call.rawInput or {}
-  local steps = {}
-  for _, diff in ipairs(diffs) do
-    if diff.path:sub(1, 1) ~= "/" then
-      return otherwise(request)
-    end
-    steps[#steps + 1] = step_of(diff, input.replace_all == true)
+  local are_absolute = vim.iter(diffs):all(function(diff)
+    return diff.path:sub(1, 1) == "/"
+  end)
+  if not are_absolute then
+    return otherwise(request)
   end
+  local steps = steps_of(call, diffs)
   reading[request] = true
   require("claude-ide.changeset").plan_steps(steps, "utf-8", function(files, err)
     if not reading[request] then
@@ -115,7 +169,7 @@ end
 ---@field path string
 ---@field proposed? string
 ---@field accepted? string nil: the file was left as it was
----@field bytes? string that the file is to hold
+---@field bytes? string that the file is to hold; nil: it goes, or stays as it is
 
 ---What the person made of it, file by file.
 ---@param answer claude-ide.changeset.Answer
@@ -123,12 +177,12 @@ end
 function M.became(answer)
   local found = {} ---@type claude-ide.chat.acp.Became[]
   for _, job in ipairs(answer.jobs) do
-    local text = job.text --[[@as claude-ide.changeset.Text]]
+    local text = job.text
     found[#found + 1] = {
       path = job.file.path,
       proposed = as_read(job.file.after),
       accepted = as_read(text),
-      bytes = require("claude-ide.buffer.bytes").encode(text.lines, text.format),
+      bytes = text and require("claude-ide.buffer.bytes").encode(text.lines, text.format) or nil,
     }
   end
   for _, file in ipairs(answer.report.files) do
