@@ -133,7 +133,7 @@ end
 function M.withdraw(chat, id)
   require("claude-ide.chat.edit").forget(chat, id)
   if chat.acp then
-    require("claude-ide.chat.acp.several").forget(chat, id)
+    require("claude-ide.chat.acp.changeset").forget(chat, id)
   end
   cancel(chat, function(request)
     return request.id == id

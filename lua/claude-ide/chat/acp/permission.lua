@@ -263,7 +263,7 @@ local function answers_of(request, respond)
   end
   ---@param answer claude-ide.changeset.Answer
   local function took(answer)
-    local became = require("claude-ide.chat.acp.several").became(answer)
+    local became = require("claude-ide.chat.acp.changeset").became(answer)
     for _, one in ipairs(became) do
       if answer.written and one.accepted then
         require("claude-ide.chat.acp.written").reviewed(chat, one.path)
@@ -345,10 +345,11 @@ function M.ask(chat, params, respond, id)
   } --[[@as claude-ide.chat.acp.Request]]
   request.reply =
     require("claude-ide.chat.acp.answered").anyway(respond, "a permission", answers_of(request, respond))
-  if #diffs == 1 then
+  local changeset = require("claude-ide.chat.acp.changeset")
+  if changeset.is_meant(call, diffs) then
+    return changeset.ask(request, call, diffs, ask_in_panel)
+  elseif #diffs == 1 then
     return require("claude-ide.chat.edit").ask(request)
-  elseif #diffs > 1 then
-    return require("claude-ide.chat.acp.several").ask(request, call, diffs, ask_in_panel)
   end
   ask_in_panel(request)
 end

@@ -152,6 +152,32 @@ def test_files_that_go_and_move_do_so_also_where_the_editor_does_it(begin):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("what", ["goes", "moves"])
+def test_one_file_that_goes_or_moves_is_not_shown_as_one_that_is_edited(begin, what):
+    nvim = begin()
+    a = nvim.project / "a.txt"
+    if what == "goes":
+        told = {**diff(a, BEFORE, ""), "_meta": {"kind": "delete"}}
+    else:
+        told = diff(nvim.project / "moved.txt", BEFORE, BEFORE.replace("one", "1"))
+    call = {
+        "toolCallId": "c1",
+        "title": "Edit files",
+        "kind": "edit",
+        "content": [told],
+        "locations": [{"path": str(a)}],
+    }
+    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
+    wait_shown(nvim)
+    kinds = nvim.lua(
+        "return vim.tbl_map(function(one) return one.file.kind end, require('claude-ide.changeset').pending()[1].entries)"
+    )
+    assert kinds == ["deleted" if what == "goes" else "renamed"]
+    nvim.lua("assert(require('claude-ide.changeset').accept())")
+    wait_idle(nvim)
+    assert answers(nvim)[0]["outcome"]["optionId"] == "once"
+
+
 def test_rejected_with_a_word_nothing_is_written(begin, tmp_path):
     nvim = begin()
     ask(nvim)

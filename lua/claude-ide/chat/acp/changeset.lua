@@ -1,4 +1,5 @@
--- An edit of several files at once that an agent asks for, as one changeset: files and hunks can be dropped, texts be changed.
+-- An edit of several files at once that an agent asks for, or of one that goes or moves, as one changeset: files and hunks can be
+-- dropped, texts be changed.
 -- Left as it is, it is the agent's to write; what the person made of it is written by the editor.
 local M = {}
 
@@ -87,6 +88,24 @@ local function other_places(call, diffs)
   return places
 end
 
+---@param diff table
+---@return boolean
+local function is_delete(diff)
+  return type(diff._meta) == "table" and diff._meta.kind == "delete"
+end
+
+---Whether a call does more than edit one file.
+---@param call table
+---@param diffs table[]
+---@return boolean
+function M.is_meant(call, diffs)
+  local places = other_places(call, diffs)
+  return #diffs > 1
+    or vim.iter(diffs):any(function(diff)
+      return is_delete(diff) or moved_from(diff, diff.path, places) ~= nil
+    end)
+end
+
 ---What a call does, step by step. Codex says of each diff what it is (codex-acp 2.6.0), but for a file that it moves.
 ---@param call table
 ---@param diffs table[]
@@ -96,12 +115,11 @@ local function steps_of(call, diffs)
   local steps, places = {}, other_places(call, diffs)
   for _, diff in ipairs(diffs) do
     local path = require("claude-ide.path").normalize(diff.path)
-    local kind = type(diff._meta) == "table" and diff._meta.kind
     local from = moved_from(diff, path, places)
     if from then
       steps[#steps + 1] = { kind = "rename", path = from, to = path }
     end
-    steps[#steps + 1] = kind == "delete" and { kind = "delete", path = path }
+    steps[#steps + 1] = is_delete(diff) and { kind = "delete", path = path }
       or edit(diff, path, input.replace_all == true)
   end
   return steps
