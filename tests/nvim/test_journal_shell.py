@@ -141,20 +141,32 @@ exec %s "$@"
 """A git that takes long to compare: until the test lets it."""
 
 
-@pytest.mark.every_nvim
-def test_an_undo_waits_until_it_is_known_what_commands_changed(start_nvim, connect, tmp_path):
+@pytest.fixture
+def marks(tmp_path):
+    """Where that git and its test leave word for each other."""
     marks = tmp_path / "marks"
     marks.mkdir()
     (marks / "git").write_text(SLOW_COMPARISON % shutil.which("git"))
     (marks / "git").chmod(0o755)
-    (marks / "go").touch()
+    return marks
+
+
+@pytest.fixture
+def compared_slowly(start_nvim, connect, marks):
     env = {"PATH": f"{marks}:{os.environ['PATH']}", "MARKS": str(marks)}
     nvim = start_nvim(args=["a.txt"], env=env, files={"a.txt": TEXT, "b.txt": "b\n"})
     git(nvim.project, "init", "-q")
     git(nvim.project, "add", "-A")
     git(nvim.project, "commit", "-qm", "first")
+    return Session(nvim, connect)
+
+
+@pytest.mark.every_nvim
+def test_an_undo_waits_until_it_is_known_what_commands_changed(compared_slowly, marks):
+    session, nvim = compared_slowly, compared_slowly.nvim
+    path = nvim.project / "b.txt"
+    (marks / "go").touch()
     nvim.lua("vim.ui.select = function(items, _, done) asked = (asked or 0) + 1 done(items[1], 1) end")
-    session, path = Session(nvim, connect), nvim.project / "b.txt"
     # The second time it is what an undo has taken back.
     for turn in (1, 2):
         session.prompt()
@@ -176,17 +188,9 @@ def test_an_undo_waits_until_it_is_known_what_commands_changed(start_nvim, conne
 
 
 @pytest.mark.every_nvim
-def test_an_undo_that_is_ready_when_the_person_types_asks_when_they_are_done(start_nvim, connect, tmp_path):
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    (marks / "git").write_text(SLOW_COMPARISON % shutil.which("git"))
-    (marks / "git").chmod(0o755)
-    env = {"PATH": f"{marks}:{os.environ['PATH']}", "MARKS": str(marks)}
-    nvim = start_nvim(args=["a.txt"], env=env, files={"a.txt": TEXT, "b.txt": "b\n"})
-    git(nvim.project, "init", "-q")
-    git(nvim.project, "add", "-A")
-    git(nvim.project, "commit", "-qm", "first")
-    session, path = Session(nvim, connect), nvim.project / "b.txt"
+def test_an_undo_that_is_ready_when_the_person_types_asks_when_they_are_done(compared_slowly, marks):
+    session, nvim = compared_slowly, compared_slowly.nvim
+    path = nvim.project / "b.txt"
     session.prompt()
     path.write_text("by a command\n")
     session.status("idle")
@@ -205,6 +209,22 @@ def test_an_undo_that_is_ready_when_the_person_types_asks_when_they_are_done(sta
     nvim.keys("1<CR>")
     nvim.wait(lambda: path.read_text() == "b\n", what="the undo")
     assert nvim.lines()[:3] == ["1", "2", "line 1"]
+
+
+def test_an_undo_waits_for_no_comparison_for_ever(compared_slowly, marks):
+    session, nvim = compared_slowly, compared_slowly.nvim
+    nvim.lua("vim.ui.select = function(items, _, done) done(items[1], 1) end")
+    nvim.lua("require('claude-ide.journal.pending').PATIENCE_MS = 50")
+    session.prompt()
+    path = nvim.project / "a.txt"
+    session.client.call("getDiagnostics", uri=path.as_uri())
+    path.write_text("by an edit\n")
+    session.status("idle")
+    nvim.wait(lambda: (marks / "comparing").exists(), what="the comparison")
+    nvim.wait("#require('claude-ide.journal').changes() == 1", what="what was announced to be known")
+    nvim.keys(":Claude undo<CR>")
+    nvim.wait_screen("Took back Claude's changes in 1 file.")
+    assert path.read_text() == TEXT
 
 
 def test_what_a_turn_did_is_known_where_the_next_prompt_was_waiting(session):

@@ -20,18 +20,29 @@ function M.begin()
   end
 end
 
----Calls when all looks that go on now are over; at once where there is none.
+---More than a git may take (git.lua): nobody waits for ever.
+M.PATIENCE_MS = 20000
+
+---Calls when all looks that go on now are over: at once where there is none, and after a while whatever they do.
 ---@param done fun()
 function M.await(done)
   local left = vim.tbl_count(open)
   if left == 0 then
     return done()
   end
+  local is_over = false
+  local function finish()
+    if not is_over then
+      is_over = true
+      done()
+    end
+  end
+  vim.defer_fn(finish, M.PATIENCE_MS)
   for _, waiting in pairs(open) do
     waiting[#waiting + 1] = function()
       left = left - 1
       if left == 0 then
-        done()
+        finish()
       end
     end
   end
