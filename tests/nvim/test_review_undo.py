@@ -1,5 +1,7 @@
 """`:Claude undo` and other questions as a person meets them who has only Neovim's own list, on a small screen."""
 
+import subprocess
+
 import pytest
 from review_steps import A_CLAUDE, A, Turn
 
@@ -76,3 +78,22 @@ def test_a_list_longer_than_the_screen_comes_in_pages(nvim):
     nvim.wait_screen("Chosen.")
     assert waits_for_nothing(nvim)
     assert nvim.lua("return chosen") == [True, 23]
+
+
+@pytest.mark.parametrize("is_repository", [False, True])
+def test_a_file_that_is_too_large_to_be_kept_is_said(start_nvim, connect, is_repository):
+    large = "a line of a large file\n" * 200_000
+    nvim = start_nvim(files={"large.txt": large})
+    path = nvim.project / "large.txt"
+    if is_repository:
+        subprocess.run(["git", "init", "-q"], cwd=nvim.project, check=True)
+    client = connect(nvim)
+    client.call("closeAllDiffTabs")
+    client.call("getDiagnostics", uri=f"file://{path}")
+    path.write_text("another line\n" + large)
+    client.call("getDiagnostics")
+    nvim.keys(":Claude undo<CR>")
+    nvim.wait_screen("Nothing to undo: Claude's last turn changed 1 file of which no copy was made")
+    nvim.lua("vim.o.columns = 80")
+    nvim.keys(":Claude review<CR>")
+    nvim.wait_screen("Nothing to review: no copy was made of 1 changed file.")

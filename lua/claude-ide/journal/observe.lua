@@ -10,6 +10,10 @@ M.MAX_BYTES = 4 * 1024 * 1024
 ---@type table<integer, table<claude-ide.journal.History, fun()>>
 local followed = {}
 
+---Files that a client said it would edit and that are too large to be kept, by client: how each looked before, by path.
+---@type table<integer, table<string, string>>
+local unkept = {}
+
 ---What the person accepted in a diff and the CLI has not written yet, by path.
 ---@type table<string, string>
 local accepted = {}
@@ -93,11 +97,37 @@ function M.look_now(history, actor)
   end
 end
 
+---How a file looks from outside.
+---@param path string
+---@return string
+local function look_of(path)
+  local stat = vim.uv.fs_stat(path)
+  return stat and require("claude-ide.buffer.stamp").key(stat) or ""
+end
+
+---What a client changed in files that are not kept cannot be taken back, and that is said.
+---@param client integer
+---@param turn integer
+local function leave_out_unkept(client, turn)
+  local changed = {}
+  for path, look in pairs(unkept[client] or {}) do
+    changed[#changed + 1] = look_of(path) ~= look and path or nil
+  end
+  unkept[client] = nil
+  require("claude-ide.journal.turns").leave_out(turn, changed)
+end
+
 ---A client is about to edit a file: what it holds now is kept, before this returns.
 ---@param client integer
 ---@param path string absolute
 function M.before_edit(client, path)
   local bytes, why_not = require("claude-ide.file").read_now(path, M.MAX_BYTES)
+  if why_not == "large" then
+    local mine = unkept[client] or {}
+    mine[path] = mine[path] or look_of(path)
+    unkept[client] = mine
+    require("claude-ide.journal.turns").current(client)
+  end
   if not bytes and why_not ~= "missing" then
     require("claude-ide.log").debug("%s is not kept before its edit: %s", path, why_not)
     return
@@ -150,6 +180,7 @@ function M.settle(client, is_over)
   if not turn then
     return
   end
+  leave_out_unkept(client, turn.id)
   local open, known = 1, require("claude-ide.journal.pending").begin()
   local function one_less()
     open = open - 1

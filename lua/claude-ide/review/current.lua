@@ -167,9 +167,9 @@ local function listen(of)
 end
 
 local NOTHING = {
-  unreviewed = "Nothing to review: Claude has changed no file since you last looked.",
+  unreviewed = "Claude has changed no file since you last looked.",
   turn = "Claude's last turn changed no file.",
-  session = "This session changed no file.",
+  session = "this session changed no file.",
   all = "Claude has changed no file.",
 }
 
@@ -203,7 +203,10 @@ function M.open(scope)
   journal().when_known(function()
     attention.when_asked("review", "The review of what Claude changed", function()
       if not open_now(scope) then
-        require("claude-ide.ui.notice").info(NOTHING[scope] or "That turn changed no file.")
+        require("claude-ide.review.nothing").say(
+          "Nothing to review",
+          NOTHING[scope] or "that turn changed no file."
+        )
       end
     end, request)
   end)

@@ -233,7 +233,7 @@ local function ask_now(id, review_it)
     return item.action ~= "leave"
   end, preview)
   if not id or #preview + rest == 0 then
-    require("claude-ide.ui.notice").info("Nothing to undo: no change of Claude's is left.")
+    require("claude-ide.review.nothing").say("Nothing to undo", "no change of Claude's is left.")
     return
   end
   require("claude-ide.ui.highlights").define_shared()
