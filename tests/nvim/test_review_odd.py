@@ -115,3 +115,32 @@ def test_very_many_files_open_without_a_long_wait(nvim):
     nvim.keys("gA")
     nvim.wait(lambda: len(waiting(nvim)) == 99, what="one file less")
     assert len(windows(nvim)[0]["lines"]) == 100
+
+
+@pytest.mark.parametrize("command", ["bdelete!", "bwipeout!", "saveas other.txt", "file other.txt"])
+def test_the_file_is_shown_whatever_becomes_of_its_buffer(start_nvim, connect, command):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B})
+    client = connect(nvim)
+    turn(nvim, client, a_txt=A_CLAUDE)
+    review(nvim)
+    nvim.keys(f":{command}<CR>")
+    nvim.wait(lambda: windows(nvim)[-1]["name"] == "a.txt", what="the file to be there again")
+    nvim.wait(lambda: windows(nvim)[-1]["lines"] == A_CLAUDE.splitlines(), what="its text")
+    turn(nvim, client, a_txt=A_CLAUDE.replace("five\n", "FIVE\n"))
+    nvim.wait(lambda: "FIVE" in windows(nvim)[-1]["lines"], what="what Claude does meanwhile")
+    nvim.keys("dX")
+    nvim.wait(lambda: (nvim.project / "a.txt").read_text() == A, what="the file to be taken back")
+    assert "ERROR" not in nvim.log()
+
+
+def test_a_buffer_that_the_person_puts_into_the_review_is_left_alone(start_nvim, connect):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B})
+    client = connect(nvim)
+    turn(nvim, client, a_txt=A_CLAUDE)
+    review(nvim)
+    nvim.keys(":enew!<CR>imine")
+    nvim.wait(lambda: nvim.lines() == ["mine"], what="what is typed")
+    turn(nvim, client, a_txt=A_CLAUDE.replace("five\n", "FIVE\n"))
+    nvim.keys(" too")
+    nvim.wait(lambda: nvim.lines() == ["mine too"], what="what is typed on")
+    assert "ERROR" not in nvim.log()

@@ -143,6 +143,19 @@ local function listen(of)
       end
     end,
   })
+  vim.api.nvim_create_autocmd({ "BufUnload", "BufFilePost" }, {
+    group = group,
+    desc = "Claude: the review shows its file, whatever becomes of a buffer",
+    callback = function(event)
+      if event.buf == of.view.bufs.file then
+        vim.schedule(function()
+          if review == of then
+            M.refresh()
+          end
+        end)
+      end
+    end,
+  })
   vim.api.nvim_create_autocmd({ "VimResized", "WinResized" }, {
     group = group,
     desc = "Claude: the review fits the screen",

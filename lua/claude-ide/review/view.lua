@@ -204,6 +204,22 @@ function M.resized(view, entries, index, screen)
   end
 end
 
+---What became of the buffer of the file: the person may have deleted it, given it another name, or put another one in its place.
+---@param view claude-ide.review.View
+---@param entry claude-ide.review.Entry
+---@return "here"|"lost"|"elsewhere"
+local function whereabouts(view, entry)
+  local buf = view.bufs.file
+  if not vim.api.nvim_buf_is_loaded(buf) then
+    return "lost"
+  elseif vim.api.nvim_win_get_buf(view.wins.file) ~= buf then
+    return "elsewhere"
+  elseif not sides().is_ours(buf) and require("claude-ide.buffer").find(entry.path) ~= buf then
+    return "lost"
+  end
+  return "here"
+end
+
 ---Brings what is on the screen up to date.
 ---@param view claude-ide.review.View
 ---@param entries claude-ide.review.Entry[]
@@ -213,6 +229,12 @@ function M.update(view, entries, index)
     return
   end
   local entry = entries[index]
+  local found = whereabouts(view, entry)
+  if found == "lost" then
+    return M.show(view, entries, index)
+  elseif found == "elsewhere" then
+    return list_files(view, entries, index)
+  end
   local on_disk = entry.change and entry.change.behind and sides().lines_on_disk(entry.change) or nil
   if sides().is_ours(view.bufs.file) ~= (on_disk ~= nil or vim.uv.fs_stat(entry.path) == nil) then
     -- The file came back, or went.
