@@ -68,6 +68,24 @@ def test_nothing_that_is_said_takes_a_key_of_the_person(start_nvim):
     nvim.wait(lambda: nvim.lines() == [typed[1:] + "z"], what="the keys to be a command")
 
 
+def test_what_is_said_in_the_middle_of_a_command_is_read_after_it(start_nvim):
+    nvim = start_nvim(files={"a.txt": "one\n"}, args=["a.txt"])
+    for command, shown in (("let g:typed = 1", ""), ("echomsg 'typed'", "typed")):
+        nvim.keys(f":{command[:5]}")
+        nvim.wait("vim.api.nvim_get_mode().mode == 'c'", what="the command line")
+        nvim.lua("require('claude-ide.ui.notice').warn('something came of it')")
+        nvim.keys(command[5:])
+        nvim.wait_screen(f":{command}")
+        assert "something" not in "\n".join(nvim.screen())
+        nvim.keys("<CR>")
+        nvim.wait_screen("something came of it")
+        assert shown in nvim.lua("return vim.fn.execute('messages')")
+        nvim.keys("rz")
+        nvim.wait(lambda: nvim.lines() == ["zne"], what="the keys to be a command")
+        nvim.keys(":silent undo | echo<CR>")
+        nvim.wait(lambda: nvim.lines() == ["one"], what="the text as it was")
+
+
 def test_an_error_does_not_make_neovim_stand_still(start_nvim):
     nvim = start_nvim(init_lua="vim.o.cmdheight = 2")
     nvim.keys("i")

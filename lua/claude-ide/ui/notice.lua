@@ -1,13 +1,13 @@
 -- What is said to the person: through vim.notify, so that it looks as they configured it. The one door for messages.
 -- Invariants: whatever it is, it fits one line, since after more Neovim waits for a key and takes the next one that is
--- typed. And it can be read: what Neovim would draw the mode over is said when that mode ends.
+-- typed. And it can be read: what Neovim would draw the mode or a command over is said when that ends.
 local M = {}
 
 ---@alias claude-ide.Notice string|string[] one text, or several that say the same, the fullest first
 
 local TITLE = "Claude"
 
----What waits until the mode is no longer drawn over it.
+---What waits until nothing is drawn over it.
 ---@type { text: string, level: integer }[]
 local hidden = {}
 
@@ -18,10 +18,13 @@ local function is_stock()
   return source:find("^@vim/") ~= nil or source:find("^=?%?$") ~= nil -- 0.12 does not say where it is from
 end
 
----Whether Neovim would draw the mode over a message at once.
+---Whether Neovim would draw the mode, or the command that is typed, over a message at once.
 ---@return boolean
 local function is_drawn_over()
   local mode = vim.api.nvim_get_mode().mode
+  if mode:find("^c") then
+    return is_stock()
+  end
   local is_shown = mode:find("^[iR]") ~= nil
     or mode:find("^ni") ~= nil
     or (mode == "t" and vim.fn.has("nvim-0.12") == 1)
@@ -59,7 +62,7 @@ local function say_later(text, level)
   vim.api.nvim_create_autocmd("ModeChanged", {
     group = vim.api.nvim_create_augroup("claude-ide.ui.notice", { clear = true }),
     callback = vim.schedule_wrap(say_hidden),
-    desc = "Claude: say what the mode was drawn over",
+    desc = "Claude: say what would have been drawn over",
   })
 end
 
