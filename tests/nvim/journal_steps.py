@@ -1,0 +1,116 @@
+"""A CLI whose session record and transcript are there, written by the test; what it announces is up to the test."""
+
+import contextlib
+import json
+import os
+import uuid
+from datetime import UTC, datetime, timedelta
+
+from session_files import Sessions
+
+
+class Claude:
+    """Writes a transcript as the CLI does, and speaks to the server as it does."""
+
+    def __init__(self, nvim, connect):
+        self.nvim, self.project, self.session = nvim, nvim.project, str(uuid.uuid4())
+        self.files, self.parent, self.held = Sessions(nvim.home), None, None
+        self.path = self.files.path(nvim.project, self.session)
+        self.path.write_text("")
+        self.record("idle")
+        self.client = connect(nvim)
+        nvim.wait("(require('claude-ide.sessions').of_client(1) or {}).id ~= nil", what="the session to be known")
+
+    def record(self, status):
+        self.files.record(os.getpid(), self.session, status, self.project)
+
+    def prompt(self, announced=True):
+        if announced:
+            self.client.call("closeAllDiffTabs")
+        self.line("user", message={"role": "user", "content": "do it"})
+
+    def line(self, kind, *, age=timedelta(), **more):
+        entry = {
+            "parentUuid": self.parent, "isSidechain": False, "type": kind, "uuid": str(uuid.uuid4()), "sessionId": self.session,
+            "timestamp": (datetime.now(UTC) - age).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z",
+            "cwd": str(self.project), "version": "2.1.329", **more,
+        }  # fmt: skip
+        self.parent = entry["uuid"]
+        self.write(json.dumps(entry) + "\n")
+
+    def write(self, text):
+        if self.held is not None:
+            self.held += text
+            return
+        with open(self.path, "a") as transcript:
+            transcript.write(text)
+
+    @contextlib.contextmanager
+    def at_once(self):
+        """What is told meanwhile is written in one go, so that it is read in one."""
+        self.held = ""
+        yield
+        text, self.held = self.held, None
+        self.write(text)
+
+    def called(self, name, *, age=timedelta(), tool="Edit", **more):
+        """The transcript tells of a call, and not yet of its result."""
+        id = f"toolu_{uuid.uuid4().hex[:12]}"
+        block = {"type": "tool_use", "id": id, "name": tool, "input": {"file_path": str(self.project / name), **more}}
+        message = {"id": id, "role": "assistant", "model": "m", "content": [block], "stop_reason": "tool_use"}
+        self.line("assistant", age=age, message=message)
+        return id
+
+    def failed(self, id, words, *, age=timedelta(), denied=False):
+        """The call came to nothing."""
+        result = {"type": "tool_result", "tool_use_id": id, "content": words, "is_error": True}
+        more = {"toolDenialKind": "user-rejected"} if denied else {}
+        message = {"role": "user", "content": [result]}
+        self.line("user", age=age, message=message, toolUseResult=f"Error: {words}", **more)
+
+    def told(self, name, old, new, before, *, user_modified=False, age=timedelta(), more=""):
+        """The transcript tells of an Edit."""
+        self.succeeded(
+            self.called(name, age=age, more=more), name, old, new, before, user_modified=user_modified, age=age
+        )
+
+    def succeeded(self, tool, name, old, new, before="", *, user_modified=False, age=timedelta()):
+        """The call changed the file."""
+        path = str(self.project / name)
+        result = {"type": "tool_result", "tool_use_id": tool, "content": "ok"}
+        outcome = {
+            "filePath": path, "oldString": old, "newString": new, "originalFile": before, "structuredPatch": [],
+            "userModified": user_modified, "replaceAll": False,
+        }  # fmt: skip
+        self.line("user", age=age, message={"role": "user", "content": [result]}, toolUseResult=outcome)
+
+    def edit(self, name, old, new, *, announce=False, tell=True):
+        path = self.project / name
+        before = path.read_text()
+        if announce:
+            self.client.call("getDiagnostics", uri=f"file://{path}")
+        temporary = path.with_suffix(".tmp")  # as the CLI writes: whole, or not at all
+        temporary.write_text(before.replace(old, new, 1))
+        temporary.rename(path)
+        if tell:
+            self.told(name, old, new, before)
+
+    def changes(self, scope="unreviewed"):
+        found = self.nvim.lua("return require('claude-ide.journal').changes(...)", scope)
+        return {os.path.basename(change["path"]): change for change in found}
+
+    def wait(self, **expected):
+        """Waits until files have so many lines added and removed."""
+        expected = {name.replace("_", "."): counts for name, counts in expected.items()}
+
+        def found():
+            return {name: (change["added"], change["removed"]) for name, change in self.changes().items()}
+
+        self.nvim.wait(lambda: found() == expected, what=f"{expected}")
+
+    def undo(self):
+        return self.nvim.lua("return require('claude-ide.journal').undo_turn()")
+
+    def text(self, name):
+        path = self.project / name
+        return path.read_text() if path.exists() else None
