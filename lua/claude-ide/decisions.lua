@@ -15,6 +15,7 @@ local M = {}
 ---@field tell fun(words: string) what the person says to it, who rejected what it asked
 ---@field cannot_hear fun(): string? why words cannot be told to it now: a sentence without its end
 ---@field session? fun(): string? the session that it asks in, where its client does not tell
+---@field call? fun(request: any): string? the call that a request is about, where it tells what becomes of calls
 
 ---@class claude-ide.decisions.Answer
 ---@field outcome string a word of the kind; "closed": nobody decided
@@ -96,6 +97,7 @@ end
 ---@field tell fun(words: string)
 ---@field cannot_hear fun(): string?
 ---@field session? fun(): string?
+---@field call? fun(request: any): string?
 
 ---@param fields claude-ide.decisions.SourceFields
 ---@return claude-ide.decisions.Source

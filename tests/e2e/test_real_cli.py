@@ -1,6 +1,8 @@
 """The real Claude Code CLI, pinned, against a scripted model: what a person has of the plugin, from the prompt to the disk."""
 
 import itertools
+import json
+import re
 import time
 
 import pytest
@@ -223,6 +225,59 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     claude.wait_screen("Rejected update to c.txt")
     assert text(nvim, "c.txt") == "third\n"
     assert nvim.locks() == []
+
+
+@pytest.mark.one_nvim
+def test_what_was_accepted_and_is_not_written_is_told(nvim, cli, tmp_path):
+    # A formatter, as people have one: what is on the disk is never what was accepted.
+    formatter = {"type": "command", "command": f"echo formatted >>{nvim.project}/a.txt; echo >>{tmp_path}/formatted"}
+    hooks = {"PostToolUse": [{"matcher": "Edit|Write", "hooks": [formatter]}]}
+    claude = cli(nvim, args=("--ide", "--settings", json.dumps({"hooks": hooks})))
+    a = nvim.project / "a.txt"
+
+    def accept(prompt, typed="", meanwhile=None):
+        claude.prompt(prompt)
+        nvim.wait(IN_THE_DIFF)
+        nvim.wait(SEEN)
+        if typed:
+            nvim.keys(f"Go{typed}<Esc>")
+        if meanwhile:
+            a.write_text(meanwhile)
+        nvim.cmd("Claude accept")
+
+    def notices():
+        return [line for line in nvim.lua("return vim.fn.execute('messages')").splitlines() if "did not write" in line]
+
+    def wait_known():
+        nvim.wait("require('claude-ide.diff.unwritten').count() == 0", what="what became of it to be known")
+
+    # It is written, and formatted.
+    accept(f"{read(nvim)} THEN {edit(nvim, 'two', 'TWO')} THEN SAY formatted")
+    claude.wait_screen("● formatted")
+    assert (text(nvim), (tmp_path / "formatted").exists()) == ("one\nTWO\nthree\nformatted\n", True)
+    wait_known()
+
+    # The file changes where the edit is: the CLI refuses, and what was typed is kept.
+    accept(f"{read(nvim)} THEN {edit(nvim, 'TWO', '2')} THEN SAY refused", "said I", "one\nTWO, two\nthree\n")
+    nvim.wait_screen(
+        "Claude did not write a.txt: it had changed since Claude read it. Your edits to the proposal are kept:"
+    )
+    claude.wait_screen("● refused")
+    assert text(nvim) == "one\nTWO, two\nthree\n"
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1")
+    kept = re.search(r":buffer \d+", notices()[0])[0]
+    nvim.keys(f"{kept}<CR>")
+    nvim.wait(lambda: nvim.lines() == ["one", "2", "three", "formatted", "said I"], what="what was typed")
+    nvim.keys(":buffer a.txt<CR>")
+    nvim.wait(lambda: nvim.lines() == ["one", "TWO, two", "three"], what="the file as it is")
+
+    # It changes elsewhere: the CLI writes both, so all is well.
+    a.write_text("one\nTWO\n" + "more\n" * 9)
+    accept(f"{read(nvim)} THEN {edit(nvim, 'TWO', '2')} THEN SAY merged", "", "one\nTWO\n" + "more\n" * 9 + "last\n")
+    claude.wait_screen("● merged")
+    assert text(nvim) == "one\n2\n" + "more\n" * 9 + "last\nformatted\n"
+    wait_known()
+    assert len(notices()) == 1
 
 
 def test_comes_back_when_the_server_restarts_not_when_it_is_disconnected_and_is_not_alone(nvim, cli):

@@ -223,7 +223,8 @@ local function rescue(changeset)
   local kept ---@type integer?
   for _, entry in ipairs(changeset.entries) do
     if require("claude-ide.changeset.report").outcome(entry).edited then
-      kept = require("claude-ide.diff.rescued").put(texts.called(changeset, entry.file), entry.bufs.proposal)
+      local rescued = require("claude-ide.diff.rescued")
+      kept = rescued.put(texts.called(changeset, entry.file), rescued.copy(entry.bufs.proposal))
     end
   end
   return kept

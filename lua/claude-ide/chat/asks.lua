@@ -76,6 +76,9 @@ function M.source(chat)
     session = function()
       return chat.session
     end,
+    call = function(request)
+      return request.ask.tool_use_id
+    end,
   })
 end
 
@@ -146,6 +149,22 @@ function M.turn_over(chat)
   local diff = package.loaded["claude-ide.diff"]
   if type(diff) == "table" then
     diff.end_of_turn(chat.asker)
+  end
+end
+
+---Calls came to an end: of an edit that the person accepted that says whether it is written.
+---@param chat claude-ide.chat.Chat
+---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
+function M.results(chat, results)
+  local diff = package.loaded["claude-ide.diff"]
+  if type(diff) ~= "table" then
+    return
+  end
+  for _, pair in ipairs(results) do
+    -- What the editor wrote in its place, the agent was refused.
+    if not chat.refused[pair[1]] then
+      diff.call_ended(chat.asker, pair[1], pair[2])
+    end
   end
 end
 

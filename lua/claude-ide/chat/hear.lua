@@ -103,6 +103,7 @@ function HEAR.results(self, told)
     more = require("claude-ide.chat.acp").results(self, results, places)
   end
   self.store:results(results, self.refused)
+  require("claude-ide.chat.asks").results(self, results)
   if not is_replay(self) then
     require("claude-ide.chat.tripwire").results(self, results, more)
     require("claude-ide.chat.record").results(results, places)
@@ -175,6 +176,9 @@ local ANSWERS =
 ---@param one claude-ide.chat.Told
 function M.take_in(chat, one)
   if one.by and one.by.call and not OF_SUBAGENTS_TOO[one.type] then
+    if one.type == "results" then
+      require("claude-ide.chat.asks").results(chat, one.results or {}) -- they ask for their edits, too
+    end
     return
   end
   if ANSWERS[one.type] and chat.unanswered[1] then

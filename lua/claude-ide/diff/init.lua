@@ -186,6 +186,14 @@ function M.end_of_turn(source)
   require("claude-ide.diff.on_screen").end_of_turn(source)
 end
 
+---A call of a source came to an end: what was accepted for it is written, or the tool refused.
+---@param source claude-ide.decisions.Source
+---@param call string
+---@param result claude-ide.sessions.ToolResult
+function M.call_ended(source, call, result)
+  require("claude-ide.diff.unwritten").ended(source, call, result)
+end
+
 local attached = false
 
 ---Makes edits a kind of decision and listens to the hub, once. From the first client on the keys are watched, so that a diff

@@ -37,7 +37,7 @@ function M.withdraw(diff, why)
   require("claude-ide.diff.closed_notice").say(
     diff,
     is_seen_going and why or nil,
-    buf and kept.put(diff, buf)
+    buf and kept.put(diff, kept.copy(buf))
   )
   after(diff)
 end
@@ -47,7 +47,7 @@ end
 ---@return string? err
 function M.accept(diff)
   local entry = require("claude-ide.diff.on_screen").get(diff.id)
-  local _, bytes = require("claude-ide.diff.rescued").typed(entry)
+  local buf, bytes = require("claude-ide.diff.rescued").typed(entry)
   if bytes and not diff.base and require("claude-ide.position").valid(bytes) ~= bytes then
     return nil,
       "The proposal has bytes that are not UTF-8, which Claude cannot take. Mend them and accept again."
@@ -71,9 +71,14 @@ function M.accept(diff)
     )
     return true
   end
+  if diff.state == "pending" then
+    require("claude-ide.diff.unwritten").note(diff, contents, buf)
+  end
   if require("claude-ide.decisions").settle(diff, { outcome = "accepted", contents = contents }) then
     if entry and entry.text and not diff.base then
-      require("claude-ide.diff.reload").await(diff.path, contents, entry.text.now, afterwards)
+      require("claude-ide.diff.reload").await(diff.path, contents, entry.text.now, afterwards, function()
+        require("claude-ide.diff.unwritten").written(diff)
+      end)
     end
     after(diff)
   end

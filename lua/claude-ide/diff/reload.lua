@@ -17,6 +17,7 @@ local STEADY_LOOKS = 4
 ---@field before_bytes? string what the file held then
 ---@field against string claude-ide.diff.Now.against
 ---@field afterwards? claude-ide.diff.Afterwards where there is unsaved text to be kept
+---@field written fun() what was accepted is on disk
 ---@field deadline number
 ---@field pause number
 ---@field seen? string
@@ -97,6 +98,7 @@ local function judge(entry, disk)
     entry.pause = LONGEST_PAUSE_MS
     return M.look(entry)
   elseif disk.bytes and require("claude-ide.buffer.bytes").same_text(disk.bytes, entry.contents) then
+    entry.written()
     return reload(entry, disk.bytes)
   end
   local now = identity(disk.stat)
@@ -145,7 +147,8 @@ end
 ---@param contents string
 ---@param now claude-ide.diff.Now what the diff was against
 ---@param afterwards? claude-ide.diff.Afterwards
-function M.await(path, contents, now, afterwards)
+---@param written fun() it holds just that
+function M.await(path, contents, now, afterwards, written)
   require("claude-ide.journal").accepted(path, contents)
   if awaited[path] then
     stop(awaited[path])
@@ -157,6 +160,7 @@ function M.await(path, contents, now, afterwards)
     before_bytes = now.disk.bytes,
     against = now.against,
     afterwards = afterwards,
+    written = written,
     deadline = vim.uv.now() + DEADLINE_MS,
     pause = FIRST_LOOK_MS,
     looks = 0,
@@ -174,7 +178,23 @@ end
 function M.observed(path, disk)
   local entry = awaited[path]
   if entry and disk.bytes == entry.contents then
+    entry.written()
     reload(entry, disk.bytes)
+  end
+end
+
+---What was accepted will not be written. What came to the file meanwhile is shown, or told where there is unsaved text.
+---@param path string absolute
+---@param contents string what was accepted
+function M.give_up(path, contents)
+  local entry = awaited[path]
+  if not entry or entry.contents ~= contents then
+    return
+  end
+  stop(entry)
+  local buf = require("claude-ide.buffer").find(path)
+  if buf and vim.api.nvim_buf_is_loaded(buf) then
+    require("claude-ide.watch.conflict").consider(buf)
   end
 end
 

@@ -1,4 +1,4 @@
--- Text that a person typed into a proposal which then went without their say: kept in a buffer of its own.
+-- Text that a person typed into a proposal which then went without their say, or was not written: kept in a buffer of its own.
 local M = {}
 
 ---What the person typed into a proposal, where that is not just the proposal.
@@ -23,20 +23,29 @@ function M.typed(entry)
   return buf, bytes
 end
 
----@param diff claude-ide.Diff
+---@class claude-ide.diff.Text what a person typed
+---@field lines string[]
+---@field filetype string
+
 ---@param proposal integer the proposal's buffer, still loaded
----@return integer buf
-function M.put(diff, proposal)
+---@return claude-ide.diff.Text
+function M.copy(proposal)
   local lines = vim.api.nvim_buf_get_lines(proposal, 0, -1, false)
-  local filetype = vim.bo[proposal].filetype
+  return { lines = lines, filetype = vim.bo[proposal].filetype }
+end
+
+---@param diff claude-ide.Diff
+---@param text claude-ide.diff.Text
+---@return integer buf
+function M.put(diff, text)
   local buf = require("claude-ide.ui.quietly").run(function()
     local kept = vim.api.nvim_create_buf(true, true)
     vim.bo[kept].modifiable = true
-    vim.api.nvim_buf_set_lines(kept, 0, -1, false, lines)
+    vim.api.nvim_buf_set_lines(kept, 0, -1, false, text.lines)
     local ours = require("claude-ide.ui.ours")
     ours.mark(kept, "kept", diff.id)
     ours.name(kept, diff.path, "kept")
-    vim.bo[kept].filetype = filetype
+    vim.bo[kept].filetype = text.filetype
     vim.b[kept].claude_private = true
     return kept
   end)

@@ -34,6 +34,7 @@ function M.turn_started(client)
     return -- this is its prompt: the CLI was at work before it said so
   end
   observe().settle(client, true)
+  require("claude-ide.journal.refusals").turn_over(client)
   follow_turn(client, require("claude-ide.journal.turns").start(client))
 end
 
@@ -84,6 +85,15 @@ end
 ---@param contents string
 function M.accepted(path, contents)
   observe().accepted(path, contents)
+end
+
+---Waits for what becomes of an edit that a client was allowed, as its transcript tells.
+---@param client integer
+---@param path string absolute
+---@param done fun(words?: string) words: the tool's, which refused; nil: it wrote, or nobody will know
+---@return fun() cancel it is known otherwise
+function M.await_allowed(client, path, done)
+  return require("claude-ide.journal.refusals").await(client, path, done)
 end
 
 ---What this editor itself writes for Claude, as one step that `:Claude undo` takes back.

@@ -146,12 +146,21 @@ function read(reader, reading)
     end
   end
   follow_agents(reader, reading.transcript:info().agents)
-  reading.transcript:changed_files(reading.offset, reader.began, function(found)
-    if not found then
-      return done()
+  local refusals = require("claude-ide.journal.refusals")
+  refusals.look(reader.client, reading.transcript, reading.seen, function()
+    if not reading.transcript then
+      return
     end
-    reading.offset = found.offset
-    recall(reader, reading, found.changes, done)
+    reading.transcript:changed_files(reading.offset, reader.began, function(found)
+      if not found then
+        return done()
+      end
+      reading.offset = found.offset
+      for _, change in ipairs(found.changes) do
+        refusals.written(reader.client, require("claude-ide.path").normalize(change.path))
+      end
+      recall(reader, reading, found.changes, done)
+    end)
   end)
 end
 
@@ -206,6 +215,7 @@ end
 function M.stop(client)
   local reader = readers[client]
   readers[client] = nil
+  require("claude-ide.journal.refusals").stop(client)
   if reader then
     let_go(reader)
   end

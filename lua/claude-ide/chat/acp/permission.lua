@@ -333,6 +333,7 @@ function M.ask(chat, params, respond, id)
     otherwise = ask_in_panel,
     ask = {
       tool_name = is_new and "Write" or "Edit",
+      tool_use_id = call.toolCallId,
       input = {
         file_path = diff.path,
         content = is_new and diff.newText or nil,

@@ -1,0 +1,170 @@
+-- Edits that the person accepted and whoever proposed them then did not write: the CLI's tool looks at the file once more, and
+-- refuses where that is another one than it has read. The person is told, and keeps what they typed.
+-- Invariant: only the tool's own word that it refused is believed, and not where the file holds what was accepted: a formatter, a
+-- later edit, lines of the person's that were merged leave another text than was accepted, and all is well.
+local M = {}
+
+---So many are waited for: of a source that tells nothing, the oldest are forgotten.
+local MAX_WAITING = 64
+
+---@class claude-ide.diff.Accepted
+---@field diff claude-ide.Diff
+---@field contents string
+---@field typed? claude-ide.diff.Text what the person made of the proposal
+---@field call? string
+---@field cancel? fun()
+
+---@type claude-ide.diff.Accepted[] oldest first
+local waiting = {}
+
+---@param one claude-ide.diff.Accepted
+local function forget(one)
+  for index, other in ipairs(waiting) do
+    if other == one then
+      table.remove(waiting, index)
+      break
+    end
+  end
+  if one.cancel then
+    one.cancel()
+  end
+end
+
+---What tools say where the file is another one than they have read.
+local CHANGED = { "changed since", "modified since", "unexpectedly modified", "not found in file" }
+
+---@param one claude-ide.diff.Accepted
+---@param said string the tool's words
+---@param is_there boolean
+---@return string? why the rest of a sentence; nil: it did not say
+---@return string? short the same
+local function reason(one, said, is_there)
+  local words = vim.trim((said:gsub("</?tool_use_error>", ""):gsub("^%s*Error:%s*", ""):gsub("%s+", " ")))
+  local why = words:match("^(.-)%.%s") or (words:gsub("%.$", ""))
+  local short = why
+  for _, about in ipairs(CHANGED) do
+    if words:find(about, 1, true) then
+      short = is_there and "it had changed" or "it is no longer there"
+      why = is_there and ("%s since %s read it"):format(short, one.diff.source.name) or short
+    end
+  end
+  if why == "" then
+    return nil, nil
+  end
+  return why .. ".", short .. "."
+end
+
+---@param one claude-ide.diff.Accepted
+---@param why? string
+---@param short? string
+---@return string[] formats the fullest first
+local function formats(one, why, short)
+  local start = one.diff.source.name .. " did not write %s"
+  local elsewhere = one.diff.source.client and "its terminal says why." or "the chat says why."
+  return {
+    ("%s, which you accepted: %s"):format(start, why or elsewhere),
+    ("%s: %s"):format(start, why or elsewhere),
+    ("%s: %s"):format(start, short or elsewhere),
+    start .. ".",
+  }
+end
+
+---@param one claude-ide.diff.Accepted
+---@param why? string
+---@param short? string
+---@param kept integer buffer with what they typed
+---@return string[] formats the fullest first
+local function formats_with_text(one, why, short, kept)
+  local start, failed = one.diff.source.name .. " did not write %s", "its tool failed."
+  local where = ("`:buffer %d`."):format(kept)
+  return {
+    ("%s: %s Your edits to the proposal are kept: %s"):format(start, why or failed, where),
+    ("%s: %s Your edits: %s"):format(start, short or failed, where),
+    ("%s. Your edits: %s"):format(start, where),
+  }
+end
+
+---@param one claude-ide.diff.Accepted
+---@param said string the tool's words
+local function refused(one, said)
+  local diff = one.diff
+  require("claude-ide.diff.present_text").read(diff.path, function(disk)
+    forget(one)
+    if disk.bytes and require("claude-ide.buffer.bytes").same_text(disk.bytes, one.contents) then
+      return
+    end
+    require("claude-ide.log").warn("%s was accepted and not written: %s", diff.path, said)
+    require("claude-ide.diff.reload").give_up(diff.path, one.contents)
+    local kept = one.typed and require("claude-ide.diff.rescued").put(diff, one.typed)
+    local why, short = reason(one, said, disk.stat ~= nil)
+    local texts = kept and formats_with_text(one, why, short, kept) or formats(one, why, short)
+    require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").of_file(diff.path, texts))
+  end)
+end
+
+---The person accepts a diff that others will write.
+---@param diff claude-ide.Diff that still waits
+---@param contents string what is accepted
+---@param typed? integer the proposal's buffer, where they have typed into it
+function M.note(diff, contents, typed)
+  local source = diff.source
+  local call = source.call and source.call(diff.request)
+  if diff.base or source.writes ~= "agent" or not (call or source.client) then
+    return
+  end
+  local one = { diff = diff, contents = contents, call = call } ---@type claude-ide.diff.Accepted
+  one.typed = typed and require("claude-ide.diff.rescued").copy(typed)
+  if source.client then
+    one.cancel = require("claude-ide.journal").await_allowed(source.client, diff.path, function(said)
+      one.cancel = nil
+      if said then
+        refused(one, said)
+      else
+        forget(one)
+      end
+    end)
+  end
+  waiting[#waiting + 1] = one
+  if #waiting > MAX_WAITING then
+    forget(waiting[1])
+  end
+end
+
+---The file holds what was accepted.
+---@param diff claude-ide.Diff
+function M.written(diff)
+  local one = vim.iter(waiting):find(function(other)
+    return other.diff == diff
+  end)
+  if one then
+    forget(one)
+  end
+end
+
+---A call of a source came to an end.
+---@param source claude-ide.decisions.Source
+---@param call string
+---@param result claude-ide.sessions.ToolResult
+function M.ended(source, call, result)
+  local one = vim.iter(waiting):find(function(other)
+    return other.diff.source == source and other.call == call
+  end)
+  if not one then
+    return
+  elseif not result.is_error then
+    return forget(one)
+  end
+  local words = {}
+  for _, part in ipairs(result.content) do
+    words[#words + 1] = part.text
+  end
+  refused(one, table.concat(words, " "))
+end
+
+---How many are not known to be written.
+---@return integer
+function M.count()
+  return #waiting
+end
+
+return M

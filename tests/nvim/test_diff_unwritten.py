@@ -1,0 +1,325 @@
+"""What was accepted and then not written: the CLI's tool refused, most often since the file had changed after it was read."""
+
+import contextlib
+import sys
+
+import pytest
+from chat_steps import begin, edit_proposal, wait_diff, wait_idle
+from journal_steps import Claude
+
+pytestmark = pytest.mark.dealt
+
+OLD, NEW = "one\ntwo\nthree\n", "one\nTWO\nthree\n"
+CHANGED = (
+    "File content has changed since it was last read. This commonly happens when a linter or formatter run via Bash "
+    "rewrites the file. Call Read on this file to refresh, then retry the edit."
+)
+SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
+SETTLED = "require('claude-ide.diff.unwritten').count() == 0"
+HEAR = "_G.notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
+KEPT = """
+local kept = {}
+for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+  if (vim.b[buf].claude_ide or {}).kind == "kept" then
+    kept[#kept + 1] = { buf, vim.api.nvim_buf_get_lines(buf, 0, -1, false), vim.bo[buf].filetype, vim.bo[buf].buflisted }
+  end
+end
+return kept
+"""
+
+
+class Asking(Claude):
+    """A CLI that asks for its edits."""
+
+    def notices(self):
+        return self.nvim.lua("return notices")
+
+    def ask(self, name="a.txt", contents=NEW):
+        """Calls a tool, and puts before the person what it would make of the file."""
+        call = self.called(name)
+        path = str(self.project / name)
+        request = self.client.start_call(
+            "openDiff", old_file_path=path, new_file_path=path, new_file_contents=contents, tab_name=name
+        )
+        self.nvim.wait(SEEN, what="the diff to have been seen")
+        return call, request
+
+    def accept(self, name="a.txt", contents=NEW, typed=None):
+        """Has an edit accepted, and with it what the person typed into it; returns the call and what is to be written."""
+        call, request = self.ask(name, contents)
+        if typed:
+            edit_proposal(self.nvim, -1, -1, [typed])
+        self.nvim.lua("assert(require('claude-ide.diff').accept())")
+        outcome, text = self.client.call_result(request)
+        assert outcome == "FILE_SAVED"
+        return call, text
+
+    def writes(self, call, name, text):
+        (self.project / name).write_text(text)
+        self.succeeded(call, name, "two", "TWO", OLD)
+
+    @contextlib.contextmanager
+    def subagent(self):
+        """What is told meanwhile is told by a subagent."""
+        folder = self.path.with_suffix("") / "subagents"
+        folder.mkdir(parents=True, exist_ok=True)
+        main, parent = self.path, self.parent
+        self.path, self.parent = folder / "agent-1.jsonl", None
+        self.line("user", message={"role": "user", "content": "as told"})
+        yield
+        self.path, self.parent = main, parent
+        self.line("user", message={"role": "user", "content": "go on"})
+
+    def wait_read(self):
+        """Waits until the transcript was read to its end, and what was accepted is known to be written or not."""
+        self.edit("b.txt", self.text("b.txt"), self.text("b.txt") + "b\n")
+        self.nvim.wait(
+            lambda: self.changes().get("b.txt", {}).get("after") == self.text("b.txt"), what="the transcript"
+        )
+        self.nvim.wait(SETTLED, what="nothing to be waited for")
+
+
+@pytest.fixture
+def claude(start_nvim, connect):
+    nvim = start_nvim(files={"a.txt": OLD, "b.txt": "b\n"}, args=["a.txt"])
+    nvim.lua(HEAR)
+    claude = Asking(nvim, connect)
+    claude.prompt()
+    return claude
+
+
+@pytest.mark.every_nvim
+def test_it_is_said_and_what_was_typed_is_kept(claude):
+    call, _ = claude.accept(typed="four, say I")
+    claude.failed(call, CHANGED)
+    claude.nvim.wait("#notices == 1", what="a notice")
+    ((buf, lines, filetype, listed),) = claude.nvim.lua(KEPT)
+    assert (lines, filetype, listed) == (["one", "TWO", "three", "four, say I"], "text", True)
+    assert claude.notices() == [
+        "Claude did not write a.txt: it had changed since Claude read it. "
+        f"Your edits to the proposal are kept: `:buffer {buf}`."
+    ]
+    assert claude.text("a.txt") == OLD
+    # The model reads it again and proposes anew.
+    call, text = claude.accept()
+    claude.writes(call, "a.txt", text)
+    claude.wait_read()
+    assert len(claude.notices()) == 1
+
+
+def test_on_a_narrow_screen_the_buffer_is_named(claude):
+    claude.nvim.lua("vim.o.columns = 80")
+    call, _ = claude.accept(typed="four")
+    claude.failed(call, CHANGED)
+    claude.nvim.wait("#notices == 1", what="a notice")
+    ((buf, *_),) = claude.nvim.lua(KEPT)
+    assert claude.notices() == [f"Claude did not write a.txt: it had changed. Your edits: `:buffer {buf}`."]
+
+
+def test_what_nobody_typed_into_needs_no_buffer(claude):
+    call, _ = claude.accept()
+    claude.failed(call, CHANGED)
+    claude.nvim.wait("#notices == 1", what="a notice")
+    assert claude.notices() == ["Claude did not write a.txt, which you accepted: it had changed since Claude read it."]
+    assert claude.nvim.lua(KEPT) == []
+    claude.wait_read()
+    assert len(claude.notices()) == 1
+
+
+WHY = {
+    "String not found in file. Failed to apply edit.": "it had changed since Claude read it.",
+    "<tool_use_error>File has been unexpectedly modified. Read it again.</tool_use_error>": "it had changed since Claude read it.",
+    "EACCES: permission denied, open '/a.txt'": "EACCES: permission denied, open '/a.txt'.",
+    "": "its terminal says why.",
+}
+
+
+@pytest.mark.parametrize(("words", "why"), WHY.items(), ids=["not found", "modified", "another reason", "no words"])
+def test_why_is_said(claude, words, why):
+    call, _ = claude.accept()
+    claude.failed(call, words)
+    claude.nvim.wait("#notices == 1", what="a notice")
+    assert claude.notices()[0].endswith(f"a.txt, which you accepted: {why}")
+
+
+def test_of_a_file_that_is_gone(claude):
+    (claude.project / "a.txt").unlink()
+    call, _ = claude.accept()
+    claude.failed(call, "String not found in file. Failed to apply edit.")
+    claude.nvim.wait("#notices == 1", what="a notice")
+    assert claude.notices()[0] == "Claude did not write a.txt, which you accepted: it is no longer there."
+
+
+def test_nothing_is_said_where_the_tool_wrote_something_else(claude):
+    """A formatter after it, what it merged with the person's own lines, or what it wrote later in the turn."""
+    call, text = claude.accept(typed="four")
+    claude.writes(call, "a.txt", text.upper())
+    claude.wait_read()
+    call, text = claude.accept(contents="one\n2\nthree\n")
+    claude.writes(call, "a.txt", text)
+    claude.edit("a.txt", "2", "two")
+    claude.wait_read()
+    call, text = claude.accept()
+    claude.writes(call, "a.txt", text)
+    (claude.project / "a.txt").unlink()
+    claude.wait_read()
+    assert (claude.notices(), claude.nvim.lua(KEPT)) == ([], [])
+
+
+def test_nothing_is_said_where_the_file_holds_it_all_the_same(claude):
+    claude.nvim.lua("require('claude-ide.diff.unwritten').written = function() end")  # the transcript is sooner
+    call, text = claude.accept(typed="four")
+    (claude.project / "a.txt").write_bytes(text.replace("\n", "\r\n").encode())
+    claude.failed(call, CHANGED)
+    claude.wait_read()
+    assert (claude.notices(), claude.nvim.lua(KEPT)) == ([], [])
+
+
+def test_nothing_is_said_of_calls_that_nobody_accepted(claude):
+    # One that failed before, though that is told later, and those of others while it is waited for: of another file, of a tool that writes nothing.
+    early = claude.called("a.txt")
+    with claude.at_once():
+        claude.failed(early, CHANGED)
+        call, text = claude.accept()
+    with claude.subagent():
+        claude.failed(claude.called("b.txt"), CHANGED)
+        claude.failed(claude.called("a.txt", tool="Read"), CHANGED)
+    claude.edit("b.txt", "b", "B")
+    claude.nvim.wait("#require('claude-ide.journal').changes() == 1", what="the transcript to be read")
+    assert claude.nvim.lua(f"return {SETTLED}") is False
+    claude.writes(call, "a.txt", text + "formatted\n")
+    claude.wait_read()
+    # One that fails where Claude does not ask.
+    claude.failed(claude.called("a.txt"), CHANGED)
+    claude.wait_read()
+    # One of a later turn, where it was never told what came of that which was accepted; and one that the person stopped.
+    claude.accept()
+    claude.prompt()
+    claude.failed(claude.called("a.txt"), CHANGED)
+    call, _ = claude.accept(contents="one\n2\nthree\n")
+    claude.failed(call, "The user doesn't want to proceed with this tool use.", denied=True)
+    claude.edit("b.txt", claude.text("b.txt"), "c\n")
+    claude.nvim.wait("require('claude-ide.journal').changes()[1].after == 'c\\n'", what="the transcript to be read")
+    claude.client.close()
+    claude.nvim.wait(SETTLED, what="nothing to be waited for")
+    assert claude.notices() == []
+
+
+def test_what_is_written_late_is_not_missed_too_soon(claude):
+    call, text = claude.accept()
+    claude.client.call("getDiagnostics")
+    claude.line("assistant", message={"id": "m", "role": "assistant", "content": [{"type": "text", "text": "wait"}]})
+    claude.edit("b.txt", "b", "B")
+    claude.nvim.wait("#require('claude-ide.journal').changes() == 1", what="the transcript to be read")
+    claude.writes(call, "a.txt", text)
+    claude.wait_read()
+    assert claude.notices() == []
+
+
+def test_several_of_one_turn_are_told_apart(claude):
+    first, _ = claude.accept()
+    claude.failed(first, CHANGED)
+    second, text = claude.accept(contents="one\nII\nthree\n")
+    claude.writes(second, "a.txt", text)
+    third, _ = claude.accept(contents="one\nII\nIII\n", typed="IV")
+    claude.failed(third, CHANGED)
+    claude.wait_read()
+    assert len(claude.notices()) == 2
+    ((_, lines, *_),) = claude.nvim.lua(KEPT)
+    assert lines == ["one", "II", "III", "IV"]
+
+
+def test_an_edit_of_a_subagent(claude):
+    with claude.subagent():
+        call, _ = claude.accept(typed="four")
+        claude.failed(call, CHANGED)
+    claude.nvim.wait("#notices == 1", what="a notice")
+    assert len(claude.nvim.lua(KEPT)) == 1
+
+
+@pytest.mark.every_nvim
+def test_it_comes_when_it_can_be_read_and_disturbs_nothing(start_nvim, connect):
+    """With Neovim's own messages, on its screen."""
+    nvim = start_nvim(files={"a.txt": OLD, "b.txt": "b\n"}, args=["b.txt"])
+    claude = Asking(nvim, connect)
+    claude.prompt()
+    call, _ = claude.accept()
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the diff to be gone")
+    nvim.keys("ihel")
+    claude.failed(call, CHANGED)
+    nvim.wait(SETTLED, what="the refusal to be known")
+    nvim.keys("lo")
+    nvim.wait(lambda: nvim.lines()[0] == "hellob", what="what was typed")
+    assert nvim.mode() == "i"
+    nvim.wait_screen("-- INSERT --")
+    nvim.keys("<Esc>")
+    nvim.wait_screen("Claude did not write a.txt, which you accepted: it had changed since Claude read it.")
+    assert nvim.mode() == "n"
+    # In the middle of a command.
+    call, _ = claude.accept(typed="four")
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the diff to be gone")
+    nvim.keys(":let g:typed =")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'c'", what="the command line")
+    claude.failed(call, CHANGED)
+    nvim.wait(SETTLED, what="the refusal to be known")
+    nvim.keys(" 1")
+    nvim.wait_screen(":let g:typed = 1")
+    assert "did not write" not in "\n".join(nvim.screen())
+    nvim.keys("<CR>")
+    nvim.wait("vim.g.typed == 1", what="the command")
+    nvim.wait_screen("Your edits to the proposal are kept")
+    nvim.keys("l")
+    nvim.wait(lambda: nvim.cursor() == (1, 5), what="no key to be asked for")
+
+
+AGENT = """#!{python}
+import json, sys
+
+EDIT = {edit!r}
+ERROR = {error!r}
+
+def write(**line):
+    sys.stdout.write(json.dumps(line) + "\\n")
+    sys.stdout.flush()
+
+def message(kind, block, **more):
+    write(type=kind, message=dict(id="m", role=kind, model="m", content=[block]), parent_tool_use_id={parent!r},
+        session_id="s", uuid=block["type"], **more)
+
+for line in sys.stdin:
+    said = json.loads(line)
+    if said["type"] == "control_request":
+        answer = dict(commands=[], models=[], current_permission_mode="default")
+        write(type="control_response", response=dict(subtype="success", request_id=said["request_id"], response=answer))
+    elif said["type"] == "user":
+        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
+        message("assistant", dict(type="tool_use", id="t", name="Edit", input=EDIT))
+        write(type="control_request", request_id="q", request=dict(
+            subtype="can_use_tool", tool_name="Edit", input=EDIT, tool_use_id="t"))
+    elif said["type"] == "control_response":
+        message("user", dict(type="tool_result", tool_use_id="t", content=ERROR, is_error=True), toolUseResult="Error: " + ERROR)
+        write(type="result", subtype="success", is_error=False, terminal_reason="completed")
+"""
+
+
+@pytest.mark.parametrize("parent", [None, "toolu_agent"], ids=["its own", "a subagent's"])
+def test_in_a_chat(start_nvim, tmp_path, parent):
+    agent = tmp_path / "agent"
+    nvim = start_nvim(files={"a.txt": OLD}, opts={"terminal": {"command": [str(agent)]}})
+    edit = {"file_path": str(nvim.project / "a.txt"), "old_string": "two", "new_string": "TWO", "replace_all": False}
+    agent.write_text(AGENT.format(python=sys.executable, edit=edit, error=CHANGED, parent=parent))
+    agent.chmod(0o755)
+    nvim.lua(HEAR)
+    begin(nvim, "go")
+    wait_diff(nvim)
+    edit_proposal(nvim, -1, -1, ["four"])
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    wait_idle(nvim)
+    nvim.wait("#notices == 1", what="a notice")
+    ((buf, lines, *_),) = nvim.lua(KEPT)
+    assert lines == ["one", "TWO", "three", "four"]
+    assert nvim.lua("return notices") == [
+        "Claude did not write a.txt: it had changed since Claude read it. "
+        f"Your edits to the proposal are kept: `:buffer {buf}`."
+    ]
+    assert (nvim.project / "a.txt").read_text() == OLD
