@@ -33,11 +33,45 @@ pub struct FileChange {
     pub created: bool,
     /// Whether the person changed what Claude proposed.
     pub user_modified: bool,
-    /// The change, as a unified diff has it. Empty for a new file of the CLI's.
+    /// Lines that came.
+    pub added: usize,
+    /// Lines that went.
+    pub removed: usize,
+    /// The change, as a unified diff has it: its first lines. Empty for a new file of the CLI's.
     pub hunks: Vec<Hunk>,
+    /// Lines of the hunks that are left out: nobody reads so many.
+    #[serde(skip_serializing_if = "is_none_left")]
+    pub left_out: usize,
     /// Other files that the same call changed, as some agents do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<FileChange>,
+}
+
+/// Lines of a change's hunks that are told, those around what changed included.
+const MAX_LINES: usize = 1000;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_none_left(lines: &usize) -> bool {
+    *lines == 0
+}
+
+impl FileChange {
+    /// A change of one file. Of long hunks the beginning is kept.
+    #[must_use]
+    pub fn new(path: String, created: bool, user_modified: bool, mut hunks: Vec<Hunk>) -> Self {
+        let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
+        let count = |sign: char| lines().filter(|line| line.starts_with(sign)).count();
+        let (added, removed, all) = (count('+'), count('-'), lines().count());
+        let mut room = MAX_LINES;
+        hunks.retain_mut(|hunk| {
+            let fits = room > 0;
+            hunk.lines.truncate(room);
+            room = room.saturating_sub(hunk.lines.len());
+            fits
+        });
+        let left_out = all.saturating_sub(MAX_LINES);
+        Self { path, created, user_modified, added, removed, hunks, left_out, others: Vec::new() }
+    }
 }
 
 /// One hunk of a unified diff.
@@ -108,13 +142,12 @@ impl Outcome {
             return Some(Self::Message(Text::cut(text, max_text)));
         }
         if let Some(change) = RawChange::parse(raw) {
-            return Some(Self::FileChange(FileChange {
-                created: change.kind.as_deref() == Some("create"),
-                path: change.file_path.unwrap_or_default(),
-                user_modified: change.user_modified.unwrap_or_default(),
-                hunks: change.structured_patch.unwrap_or_default(),
-                others: Vec::new(),
-            }));
+            return Some(Self::FileChange(FileChange::new(
+                change.file_path.unwrap_or_default(),
+                change.kind.as_deref() == Some("create"),
+                change.user_modified.unwrap_or_default(),
+                change.structured_patch.unwrap_or_default(),
+            )));
         }
         (raw.get().len() <= max_text).then(|| Self::Other { raw: tellable(raw) })
     }
@@ -169,6 +202,20 @@ mod tests {
         assert_eq!(change.hunks[0].lines, [" one", "-two", "+TWO"]);
         let texts = EditTexts::parse(&raw(EDIT)).unwrap();
         assert_eq!((texts.before.as_deref(), texts.after.as_str()), (Some("one\ntwo\ntwo\n"), "one\nTWO\ntwo\n"));
+    }
+
+    #[test]
+    fn of_a_huge_change_the_beginning_is_told_and_all_of_it_counted() {
+        let hunk = |first: u32, sign: char| Hunk {
+            old_start: first,
+            lines: (0..700).map(|n| format!("{sign}{n}")).collect(),
+            ..Hunk::default()
+        };
+        let change = FileChange::new("/p".into(), false, false, vec![hunk(1, '-'), hunk(2, '+'), hunk(3, ' ')]);
+        assert_eq!((change.added, change.removed, change.left_out), (700, 700, 1100));
+        assert_eq!(change.hunks.iter().map(|hunk| hunk.lines.len()).collect::<Vec<_>>(), [700, 300]);
+        let whole = FileChange::new("/p".into(), false, false, vec![hunk(1, '-')]);
+        assert_eq!((whole.left_out, whole.hunks.len()), (0, 1));
     }
 
     #[test]

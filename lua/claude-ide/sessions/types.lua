@@ -111,7 +111,10 @@
 ---@field path? string file_change
 ---@field created? boolean file_change
 ---@field user_modified? boolean file_change
----@field hunks? claude-ide.sessions.Hunk[] file_change; empty for a new file of the CLI's
+---@field added? integer file_change: lines
+---@field removed? integer file_change: lines
+---@field hunks? claude-ide.sessions.Hunk[] file_change: their first 1,000 lines; empty for a new file of the CLI's
+---@field left_out? integer file_change: lines of hunks that are left out
 ---@field others? claude-ide.sessions.FileChange[] file_change: other files that the same call changed
 ---@field text? string message
 ---@field bytes? integer message: size of the whole text
@@ -120,7 +123,10 @@
 ---@class claude-ide.sessions.FileChange
 ---@field path string
 ---@field created boolean
+---@field added integer
+---@field removed integer
 ---@field hunks claude-ide.sessions.Hunk[]
+---@field left_out? integer
 
 ---A piece of a tool's result.
 ---@class claude-ide.sessions.Part

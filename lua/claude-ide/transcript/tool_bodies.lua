@@ -7,8 +7,8 @@ local results = require("claude-ide.transcript.tool_result")
 local BODY = 4
 ---Diffs of so many lines stand open.
 local OPEN_DIFF = 40
----Lines of a diff that are shown, and edits of one call.
-local MOST_LINES, MOST_EDITS = 1000, 200
+---Edits of one call that are shown.
+local MOST_EDITS = 200
 
 ---@class claude-ide.transcript.Call
 ---@field block claude-ide.sessions.Block a tool_use
@@ -63,22 +63,16 @@ local function add_signed(item, text, sign, room)
 end
 
 ---@param item claude-ide.transcript.Item
----@param hunks claude-ide.sessions.Hunk[]
-local function add_hunks(item, hunks)
-  local shown, left = 0, 0
-  for _, hunk in ipairs(hunks) do
-    if shown < MOST_LINES then
-      local header = require("claude-ide.sessions.phrases").hunk_header(hunk)
-      item:line((" "):rep(BODY) .. header, "ClaudeTranscriptHunk", BODY)
-    end
-    local count = math.max(math.min(#hunk.lines, MOST_LINES - shown), 0)
-    for at = 1, count do
-      local line = hunk.lines[at]
+---@param change claude-ide.sessions.FileChange|claude-ide.sessions.Outcome
+local function add_hunks(item, change)
+  for _, hunk in ipairs(change.hunks) do
+    local header = require("claude-ide.sessions.phrases").hunk_header(hunk)
+    item:line((" "):rep(BODY) .. header, "ClaudeTranscriptHunk", BODY)
+    for _, line in ipairs(hunk.lines) do
       add_diff_line(item, line:sub(2), line:sub(1, 1))
     end
-    shown, left = shown + count, left + #hunk.lines - count
   end
-  add_note(item, require("claude-ide.transcript.text").left_note(left, 0))
+  add_note(item, require("claude-ide.transcript.text").left_note(change.left_out or 0, 0))
 end
 
 ---@param item claude-ide.transcript.Item
@@ -86,10 +80,9 @@ end
 local function add_diff(item, block)
   local outcome = block.result and block.result.outcome
   local input = type(block.input) == "table" and block.input or {}
-  local hunks = outcome and outcome.type == "file_change" and outcome.hunks or {}
   local room = require("claude-ide.transcript.room").new()
-  if #hunks > 0 then
-    add_hunks(item, hunks)
+  if outcome and outcome.type == "file_change" and #(outcome.hunks or {}) > 0 then
+    add_hunks(item, outcome)
   elseif type(input.content) == "string" then
     add_signed(item, input.content, "+", room)
   else
@@ -154,7 +147,7 @@ local function add_others(item, others, cwd)
     local path = require("claude-ide.transcript.tool_line").shown_path(change.path, cwd)
     local name = require("claude-ide.transcript.text").line(path)
     local first = item:line((" "):rep(BODY) .. name, "ClaudeTranscriptNotice", BODY)
-    add_hunks(item, change.hunks)
+    add_hunks(item, change)
     local lnum = change.hunks[1] and change.hunks[1].new_start
     for row = first, #item.lines - 1 do
       item.targets[row] = { type = "file", path = change.path, lnum = lnum }

@@ -85,23 +85,6 @@ function M.shown_path(path, cwd)
   return path
 end
 
-local PLUS, MINUS = ("+-"):byte(1, 2)
-
----@param hunks claude-ide.sessions.Hunk[]
----@return integer added
----@return integer removed
-local function counts(hunks)
-  local added, removed = 0, 0
-  for _, hunk in ipairs(hunks) do
-    for _, line in ipairs(hunk.lines) do
-      local sign = line:byte(1)
-      added = added + (sign == PLUS and 1 or 0)
-      removed = removed + (sign == MINUS and 1 or 0)
-    end
-  end
-  return added, removed
-end
-
 ---Bytes of a new file whose lines are counted.
 local MOST_COUNTED = 512 * 1024
 
@@ -129,8 +112,7 @@ local function change_detail(block)
     return new_detail(type(block.input) == "table" and block.input.content)
   end
   local hunks = outcome.hunks or {}
-  local added, removed = counts(hunks)
-  local detail = ("+%d −%d"):format(added, removed)
+  local detail = ("+%d −%d"):format(outcome.added or 0, outcome.removed or 0)
   local others = #(outcome.others or {})
   if others > 0 then
     detail = ("%s, and %d more %s"):format(detail, others, others == 1 and "file" or "files")

@@ -251,13 +251,9 @@ fn result(call: &ToolCall, is_error: bool) -> ToolResult {
 }
 
 fn change(diff: &Diff) -> FileChange {
-    FileChange {
-        path: diff.path.to_string_lossy().into_owned(),
-        created: diff.old_text.is_none(),
-        user_modified: false,
-        hunks: hunk(diff.old_text.as_deref().unwrap_or_default(), &diff.new_text).into_iter().collect(),
-        others: Vec::new(),
-    }
+    let hunk = hunk(diff.old_text.as_deref().unwrap_or_default(), &diff.new_text);
+    let path = diff.path.to_string_lossy().into_owned();
+    FileChange::new(path, diff.old_text.is_none(), false, hunk.into_iter().collect())
 }
 
 fn part(content: &ToolCallContent) -> Option<Part> {
