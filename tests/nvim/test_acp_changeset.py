@@ -107,7 +107,6 @@ def test_what_the_person_makes_of_it_is_what_is_written_and_the_agent_is_told(be
     wait_idle(nvim)
     assert (held(nvim, "a.txt"), held(nvim, "b.txt"), held(nvim, "new/c.txt")) == ("one\nmine\nthree\n", CRLF, "c\n")
     assert answers(nvim)[0]["outcome"]["optionId"] == "no", "the agent is not to write its own"
-    prompts = [params["prompt"][0]["text"] for params in acp_steps.read(tmp_path, "session/prompt")]
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
     prompts = [params["prompt"][0]["text"] for params in acp_steps.read(tmp_path, "session/prompt")]
     project = tmp_path / "project"
@@ -257,3 +256,78 @@ def test_what_cannot_be_shown_so_is_asked_in_words(begin, tmp_path, why):
     shown = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
     assert "+TWO" in shown and "+THREE" in shown and "+c" in shown
     assert json.dumps(answers(nvim)) == "[]"
+
+
+def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
+    nvim = begin()
+    nvim.lua("require('claude-ide.changeset').propose = function() error('no') end")
+    # Not while the question is taken: the files are read in turns.
+    nvim.lua(HELD, "go_on")
+    ask(nvim)
+    nvim.wait("go_on ~= nil", what="the files to be read")
+    nvim.lua("go_on()")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    assert answers(nvim) == []
+
+
+# What the files are read for waits until the test says so.
+HELD = """
+local name, changeset, disk = ..., require("claude-ide.changeset"), require("claude-ide.diff.present_text")
+local function hold(fn)
+  return function(...)
+    local values = { ... }
+    local done = values[#values]
+    values[#values] = function(...)
+      local told = { ... }
+      _G[name] = function() done(unpack(told)) end
+    end
+    fn(unpack(values))
+  end
+end
+changeset.plan_steps, disk.read = hold(changeset.plan_steps), hold(disk.read)
+"""
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("end", ["close", "restart"])
+def test_one_that_is_gone_before_its_files_were_read_asks_nobody(begin, count, end):
+    nvim = begin()
+    nvim.lua(HELD, "go_on")
+    call = edit(nvim.project)
+    call["content"] = call["content"][:count]
+    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
+    nvim.wait("go_on ~= nil", what="the files to be read")
+    pid = chat(nvim, "return chat.pid")
+    nvim.cmd(f"Claude chat {end}")
+    nvim.wait(f"not vim.uv.kill({pid}, 0)", what="the agent to be gone")
+    if end == "restart":
+        wait_text(nvim, "Robot is started anew.")
+        wait_idle(nvim)
+    nvim.lua("go_on()")
+    assert nvim.lua("return #require('claude-ide.decisions').pending(function() return true end)") == 0
+
+
+def test_many_files_that_move_are_read_once_each(begin):
+    count = 30
+    nvim = begin(files={f"{number}.txt": f"{number}\n" for number in range(count)})
+    nvim.lua("""
+      local file = require("claude-ide.file")
+      local read = file.read_now
+      reads = 0
+      file.read_now = function(...)
+        reads = reads + 1
+        return read(...)
+      end
+    """)
+    names = range(count)
+    diffs = [diff(nvim.project / f"to/{number}.txt", f"{number}\n", f"{number} more\n") for number in names]
+    places = [{"path": str(nvim.project / f"{number}.txt")} for number in names]
+    call = {"toolCallId": "c1", "title": "", "kind": "other", "content": diffs, "locations": places}
+    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
+    wait_shown(nvim)
+    shown = nvim.lua("""
+      local changeset = require('claude-ide.changeset').pending()[1]
+      return { changeset.title, #changeset.entries, reads }
+    """)
+    assert shown[:2] == [f"Robot changes {count} files", count]
+    assert shown[2] < 6 * count, "it was twice the square of their number"

@@ -173,12 +173,12 @@ function M.ask(request)
   )
 end
 
----A question is taken back whose file is being read.
+---Questions are taken back whose files are being read.
 ---@param chat claude-ide.chat.Chat
----@param id string
+---@param id? string nil: all of them, for the agent is gone
 function M.forget(chat, id)
   for request in pairs(reading) do
-    if request.chat == chat and request.id == id then
+    if request.chat == chat and (not id or request.id == id) then
       reading[request] = nil
     end
   end

@@ -310,7 +310,7 @@ function M.close(chat)
     leaving[chat.pid] = true
   end
   chat:close()
-  require("claude-ide.decisions").gone(chat.asker, "the chat is closed")
+  require("claude-ide.chat.asks").gone(chat, "the chat is closed")
   require("claude-ide.chat.prompt").retire(shown.prompt)
   require("claude-ide.chat.windows").hide(shown)
   for _, buf in ipairs({ shown.prompt, shown.view and shown.view.buf }) do

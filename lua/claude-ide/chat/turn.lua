@@ -166,7 +166,7 @@ function M.ended(self, told)
   self.tasks = {}
   self.words = how(self.name, told)
   require("claude-ide.chat.record").ended(self)
-  require("claude-ide.decisions").gone(self.asker, ("that %s is gone"):format(self.name))
+  require("claude-ide.chat.asks").gone(self, ("that %s is gone"):format(self.name))
   local done = self.on_ended
   self.on_ended = nil
   if done then

@@ -3,7 +3,7 @@
 -- Left as it is, it is the agent's to write; what the person made of it is written by the editor.
 local M = {}
 
----Questions that are taken back before the files were read.
+---Questions whose files are being read: one that is taken back meanwhile is not asked.
 ---@type table<claude-ide.chat.acp.Request, true>
 local reading = {}
 
@@ -54,24 +54,6 @@ local function edit(diff, path, all)
   }
 end
 
----Larger files are not looked at.
-local MAX_BYTES = 4 * 1024 * 1024
-
----Where a file was that a diff has at another place: one of those that the call names and tells no diff of.
----@param diff table of the agent
----@param path string
----@param places string[]
----@return string? from
-local function moved_from(diff, path, places)
-  if type(diff.oldText) ~= "string" or vim.uv.fs_lstat(path) then
-    return nil
-  end
-  return vim.iter(places):find(function(place)
-    local bytes = require("claude-ide.file").read_now(place, MAX_BYTES)
-    return bytes ~= nil and with_lf(bytes) == with_lf(diff.oldText)
-  end)
-end
-
 ---Places of a call of which no diff is told.
 ---@param call table
 ---@param diffs table[]
@@ -88,36 +70,60 @@ local function other_places(call, diffs)
   return places
 end
 
+---Larger files are not looked at.
+local MAX_BYTES = 4 * 1024 * 1024
+
 ---@param diff table
 ---@return boolean
 local function is_delete(diff)
   return type(diff._meta) == "table" and diff._meta.kind == "delete"
 end
 
----Whether a call does more than edit one file.
----@param call table
----@param diffs table[]
+---Whether a diff may be of a file that moves: it is told with its text, and there is none of its name.
+---@param diff table
 ---@return boolean
-function M.is_meant(call, diffs)
-  local places = other_places(call, diffs)
-  return #diffs > 1
-    or vim.iter(diffs):any(function(diff)
-      return is_delete(diff) or moved_from(diff, diff.path, places) ~= nil
-    end)
+local function may_be_moved(diff)
+  return type(diff.oldText) == "string" and not is_delete(diff) and vim.uv.fs_lstat(diff.path) == nil
 end
 
----What a call does, step by step. Codex says of each diff what it is (codex-acp 2.6.0), but for a file that it moves.
+---Where files were that diffs have at another place: at those that the call names and tells no diff of. Each is read once.
 ---@param call table
----@param diffs table[]
----@return claude-ide.changeset.Step[]
+---@param diffs table[] of the agent
+---@return table<table, string> from by diff
+local function moves_of(call, diffs)
+  local moved, from = vim.tbl_filter(may_be_moved, diffs), {} ---@type table[], table<table, string>
+  local by_text = {} ---@type table<string, string[]>
+  for _, place in ipairs(#moved > 0 and other_places(call, diffs) or {}) do
+    local bytes = require("claude-ide.file").read_now(place, MAX_BYTES)
+    local text = bytes and with_lf(bytes)
+    if text then
+      by_text[text] = by_text[text] or {}
+      table.insert(by_text[text], place)
+    end
+  end
+  for _, diff in ipairs(moved) do
+    local place = table.remove(by_text[with_lf(diff.oldText)] or {}, 1) -- it goes to one place
+    rawset(from, diff, place)
+  end
+  return from
+end
+
+---What a call does, step by step, where it does more than edit one file. Codex says of each diff what it is (codex-acp 2.6.0), but
+---for a file that it moves.
+---@param call table
+---@param diffs table[] of the agent
+---@return claude-ide.changeset.Step[]? nil: it edits one file, or none
 local function steps_of(call, diffs)
+  local moves = moves_of(call, diffs)
+  if #diffs < 2 and not next(moves) and not vim.iter(diffs):any(is_delete) then
+    return nil
+  end
   local input = type(call.rawInput) == "table" and call.rawInput or {}
-  local steps, places = {}, other_places(call, diffs)
+  local steps, normalize = {}, require("claude-ide.path").normalize
   for _, diff in ipairs(diffs) do
-    local path = require("claude-ide.path").normalize(diff.path)
-    local from = moved_from(diff, path, places)
-    if from then
-      steps[#steps + 1] = { kind = "rename", path = from, to = path }
+    local path = normalize(diff.path)
+    if moves[diff] then
+      steps[#steps + 1] = { kind = "rename", path = moves[diff], to = path }
     end
     steps[#steps + 1] = is_delete(diff) and { kind = "delete", path = path }
       or edit(diff, path, input.replace_all == true)
@@ -133,24 +139,28 @@ local function title_of(call, chat, files)
   if type(call.title) == "string" and vim.trim(call.title) ~= "" then
     return call.title
   end
-  return ("%s edits %d files"):format(chat.name, #files)
+  return ("%s changes %d file%s"):format(chat.name, #files, #files == 1 and "" or "s")
 end
 
----Asks the person for the edits of a call.
+---Asks the person for what a call does, where that is more than an edit of one file.
 ---@param request claude-ide.chat.acp.Request
 ---@param call table
 ---@param diffs table[] of the agent
----@param otherwise fun(request: claude-ide.chat.acp.Request) asks where they cannot be shown
+---@param otherwise fun(request: claude-ide.chat.acp.Request) asks where it cannot be shown
+---@return boolean is_asked false: it is another question
 function M.ask(request, call, diffs, otherwise)
+  local steps = steps_of(call, diffs)
+  if not steps then
+    return false
+  end
   local are_absolute = vim.iter(diffs):all(function(diff)
     return diff.path:sub(1, 1) == "/"
   end)
   if not are_absolute then
-    return otherwise(request)
+    otherwise(request)
+    return true
   end
-  local steps = steps_of(call, diffs)
-  reading[request] = true
-  require("claude-ide.changeset").plan_steps(steps, "utf-8", function(files, err)
+  local function propose(files, err)
     if not reading[request] then
       return
     end
@@ -169,15 +179,22 @@ function M.ask(request, call, diffs, otherwise)
       files = files,
       notes = {},
     })
+  end
+  reading[request] = true
+  local guarded = require("claude-ide.safely").catch(propose, function(trace)
+    require("claude-ide.log").error("an edit of several files cannot be shown: %s", trace)
+    otherwise(request)
   end)
+  require("claude-ide.changeset").plan_steps(steps, "utf-8", guarded)
+  return true
 end
 
----A question is taken back whose files are being read.
+---Questions are taken back whose files are being read.
 ---@param chat claude-ide.chat.Chat
----@param id string
+---@param id? string nil: all of them, for the agent is gone
 function M.forget(chat, id)
   for request in pairs(reading) do
-    if request.chat == chat and request.id == id then
+    if request.chat == chat and (not id or request.id == id) then
       reading[request] = nil
     end
   end

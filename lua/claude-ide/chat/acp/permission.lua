@@ -252,11 +252,10 @@ local function answers_of(request, respond)
     respond(selected(options, option ~= NEITHER and option or nil))
   end
   local function allow(option)
-    chat.granted[call.toolCallId or ""] = true
     chat.acp.unasked = chat.acp.unasked or option and option.kind == "allow_always" or nil
     option = option or option_of(options, { "allow_once", "allow_always" })
+    chat.granted[call.toolCallId or ""] = option and true or nil
     if not option then
-      chat.granted[call.toolCallId or ""] = nil
       require("claude-ide.ui.notice").error(("%s offers no way to allow it: nothing was."):format(chat.name))
     end
     respond(selected(options, option))
@@ -346,9 +345,8 @@ function M.ask(chat, params, respond, id)
   } --[[@as claude-ide.chat.acp.Request]]
   request.reply =
     require("claude-ide.chat.acp.answered").anyway(respond, "a permission", answers_of(request, respond))
-  local changeset = require("claude-ide.chat.acp.changeset")
-  if changeset.is_meant(call, diffs) then
-    return changeset.ask(request, call, diffs, ask_in_panel)
+  if require("claude-ide.chat.acp.changeset").ask(request, call, diffs, ask_in_panel) then
+    return
   elseif #diffs == 1 then
     return require("claude-ide.chat.edit").ask(request)
   end
