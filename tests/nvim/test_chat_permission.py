@@ -154,3 +154,12 @@ def test_what_was_changed_in_a_plan_outlives_its_buffer(asked, end):
     keys_count(nvim)
     nvim.keys("<CR>")
     assert answer(nvim)["updatedInput"]["plan"] == "make it\nwell\nas I want it"
+
+
+def test_a_plan_whose_buffer_is_gone_hears_no_more_keys(asked):
+    nvim = asked(**PLAN)
+    buf = nvim.lua("return vim.api.nvim_get_current_buf()")
+    nvim.lua("require('claude-ide.ui.came').note(...)", buf)
+    heard = nvim.lua("return vim.on_key()")
+    nvim.cmd("bwipeout!")
+    assert nvim.lua("return { require('claude-ide.ui.came').takes_key(...), vim.on_key() }", buf) == [True, heard - 1]

@@ -157,6 +157,7 @@ local function create(plan)
     fill(plan, plan.kept or plan.text)
   end)
   on("BufWipeout", "a plan has no buffer", function()
+    require("claude-ide.ui.came").forget(buf)
     plan.buf = nil
   end)
   return buf
