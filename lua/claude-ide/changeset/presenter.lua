@@ -92,7 +92,8 @@ local function apply(changeset, words, failed)
       words = words,
       notes = changeset.notes,
     }
-    local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left } ---@type claude-ide.changeset.Answer
+    ---@type claude-ide.changeset.Answer
+    local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left }
     require("claude-ide.decisions").settle(changeset, answer)
     require("claude-ide.diff.seen").note_decision()
     take_down(changeset)

@@ -1,9 +1,11 @@
 -- A text or a thought of a chat that grows: its pieces, and where it is cut in two, so that no row takes long to show.
 local M = {}
 
----A text that is told so large is part of one that is larger still. Half of it is a row then, which is drawn at once, in the time of
----one slice, and only where somebody sees it.
+---A text that is told so large is part of one that is larger still: it is taken in in halves, and each is a row, which is drawn at
+---once, in the time of one slice, and only where somebody sees it.
 M.LARGE = 48 * 1024
+---What is no shorter than this is such a half: all else is taken in in pieces that are far shorter.
+M.ROW = M.LARGE / 3
 
 ---A text that is longer goes on in a row of its own: at the next empty line, in code at the next line.
 M.SPLIT_AT = 48 * 1024

@@ -41,7 +41,7 @@ end
 
 function HEAR.text(self, told)
   local text, kind = told.text or "", told.kind --[[@as "text"|"thinking"]]
-  local is_row = #text > require("claude-ide.chat.growing_text").LARGE / 3
+  local is_row = #text >= require("claude-ide.chat.growing_text").ROW
   if is_row then
     self.store:hold()
   end

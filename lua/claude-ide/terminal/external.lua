@@ -38,8 +38,8 @@ end
 ---@class claude-ide.terminal.external.Handle
 ---@field job? integer while it runs
 
----A program that ends sooner than `launch` has not shown the CLI itself, nor has one that the CLI outlives. How long that may take to connect after the program
----that opened its window is done, and to come back (`/clear`).
+---A program that ends sooner than `launch` has not shown the CLI itself, nor has one that the CLI outlives. How long that may take
+---to connect after the program that opened its window is done, and to come back (`/clear`).
 M.patience_ms = { launch = 2000, connect = 20000, reconnect = 3000 }
 
 ---@class claude-ide.terminal.external.Following
