@@ -65,7 +65,7 @@ end
 ---@param item claude-ide.transcript.Item
 ---@param change claude-ide.sessions.FileChange|claude-ide.sessions.Outcome
 local function add_hunks(item, change)
-  for _, hunk in ipairs(change.hunks) do
+  for _, hunk in ipairs(change.hunks or {}) do
     local header = require("claude-ide.sessions.phrases").hunk_header(hunk)
     item:line((" "):rep(BODY) .. header, "ClaudeTranscriptHunk", BODY)
     for _, line in ipairs(hunk.lines) do
