@@ -323,3 +323,16 @@ def test_in_a_chat(start_nvim, tmp_path, parent):
         f"Your edits to the proposal are kept: `:buffer {buf}`."
     ]
     assert (nvim.project / "a.txt").read_text() == OLD
+
+
+def test_a_cli_that_goes_after_its_edit_was_written_ends_its_turn(claude):
+    call, text = claude.accept()
+    claude.writes(call, "a.txt", text)
+    claude.nvim.wait(SETTLED, what="it to be known")
+    assert not claude.nvim.lua(ENDED)
+    claude.client.close()
+    claude.nvim.wait(ENDED, what="the turn to end")
+    assert "attempt to index" not in claude.nvim.log()
+
+
+ENDED = "return require('claude-ide.journal').turns()[1].ended ~= nil"

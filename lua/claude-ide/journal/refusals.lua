@@ -26,13 +26,20 @@ local allowed = {}
 
 ---@param client integer
 ---@param index integer
----@param words? string
-local function finish(client, index, words)
-  local ended = table.remove(allowed[client], index)
+---@return claude-ide.journal.Allowed
+local function take_out(client, index)
+  local one = table.remove(allowed[client], index)
   if #allowed[client] == 0 then
     allowed[client] = nil
   end
-  ended.done(words)
+  return one
+end
+
+---@param client integer
+---@param index integer
+---@param words? string
+local function finish(client, index, words)
+  take_out(client, index).done(words)
 end
 
 ---Waits for what becomes of an edit.
@@ -41,17 +48,18 @@ end
 ---@param done fun(words?: string) words: the tool's, which refused; nil: it wrote, or nobody will know. Never within this call
 ---@return fun() cancel it is known otherwise
 function M.await(client, path, done)
-  local list = allowed[client] or {}
-  allowed[client] = list
-  if #list >= MAX_ALLOWED then
+  if #(allowed[client] or {}) >= MAX_ALLOWED then
     finish(client, 1)
   end
+  local list = allowed[client] or {}
+  allowed[client] = list
   local one = { path = path, at = require("claude-ide.clock").now(), done = done }
   table.insert(list, one)
   return function()
     for index, other in ipairs(allowed[client] or {}) do
       if other == one then
-        table.remove(allowed[client], index)
+        take_out(client, index)
+        break
       end
     end
   end
