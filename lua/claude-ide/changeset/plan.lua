@@ -24,6 +24,7 @@ local M = {}
 ---@field tick? integer of the buffer
 ---@field version? integer that the servers know
 ---@field mode? integer permissions
+---@field node? string what the file is, by whatever name
 
 ---What the plan asks of the world.
 ---@class claude-ide.changeset.World
@@ -210,6 +211,22 @@ local function files_of(tree)
   return files
 end
 
+---Why texts cannot be written one after the other: by two names, one file would get the one and then the other.
+---@param files claude-ide.changeset.File[]
+---@return string? err
+local function one_by_two_names(files)
+  local names = {} ---@type table<string, claude-ide.changeset.File>
+  for _, file in ipairs(files) do
+    local node = file.after and file.source and file.source.node
+    local other = node and names[node]
+    if other and (file.kind == "modified" or other.kind == "modified") then
+      return ("%s and %s are the same file"):format(short(other.path), short(file.path))
+    elseif node then
+      names[node] = file
+    end
+  end
+end
+
 ---@param tree claude-ide.changeset.Tree
 ---@param step claude-ide.changeset.Step
 ---@return string? err
@@ -247,7 +264,9 @@ function M.make(steps, encoding, world)
     end
     world.pause()
   end
-  return files_of(tree)
+  local files = files_of(tree)
+  local err = one_by_two_names(files)
+  return not err and files or nil, err
 end
 
 return M

@@ -52,6 +52,12 @@ function M.of_buffer(buf)
   }
 end
 
+---@param stat? uv.fs_stat.result
+---@return string?
+local function node_of(stat)
+  return stat and ("%d %d"):format(stat.dev, stat.ino) or nil
+end
+
 ---@param path string
 ---@param buf integer loaded
 ---@param stat? uv.fs_stat.result
@@ -81,6 +87,7 @@ local function from_buffer(path, buf, stat)
     tick = vim.api.nvim_buf_get_changedtick(buf),
     version = vim.lsp.util.buf_versions[buf],
     mode = stat and stat.mode % 4096,
+    node = node_of(stat),
   }
 end
 
@@ -131,6 +138,7 @@ function M.read(path)
     bytes = bytes,
     unsaved = false,
     mode = stat.mode % 4096,
+    node = node_of(stat),
   }
 end
 
