@@ -121,6 +121,16 @@ local function count_dropped(files)
   return count
 end
 
+---Words for a changeset that nobody waits for any more.
+---@param changeset claude-ide.Changeset
+---@param words? string
+local function give_back(changeset, words)
+  if words then
+    local why = changeset.applying and "The changes are being written" or "The changes are gone"
+    require("claude-ide.ui.kept_words").give_back(words, why)
+  end
+end
+
 ---Accepts what is not dropped. Where something is, the person may say why.
 ---@param changeset claude-ide.Changeset
 function M.accept(changeset)
@@ -134,7 +144,7 @@ function M.accept(changeset)
   end
   local function go_on(words)
     if changeset.state ~= "pending" or changeset.applying then
-      return
+      return give_back(changeset, words)
     end
     apply(changeset, words, function(err)
       notice.error(("Nothing was written: %s."):format(err))
@@ -157,10 +167,8 @@ end
 ---@param changeset claude-ide.Changeset
 local function reject_with_reason(changeset)
   vim.ui.input({ prompt = "Why not? " }, function(words)
-    if words and changeset.state ~= "pending" then
-      require("claude-ide.ui.kept_words").give_back(words, "The changes are gone")
-    elseif words then
-      M.reject(changeset, words)
+    if words and not M.reject(changeset, words) then
+      give_back(changeset, words)
     end
   end)
 end
