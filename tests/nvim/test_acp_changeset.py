@@ -331,3 +331,128 @@ def test_many_files_that_move_are_read_once_each(begin):
     """)
     assert shown[:2] == [f"Robot changes {count} files", count]
     assert shown[2] < 6 * count, "it was twice the square of their number"
+
+
+def ask_for(nvim, diffs, places=(), *then):
+    call = {
+        "toolCallId": "c1",
+        "title": "Edit files",
+        "kind": "edit",
+        "content": diffs,
+        "locations": [{"path": str(nvim.project / place)} for place in places],
+    }
+    say(nvim, "\n".join([request("session/request_permission", toolCall=call, options=OPTIONS), *then]))
+
+
+def of_codex(kind, path, old, new):
+    return {**diff(path, old, new), "_meta": {"kind": kind}}
+
+
+def kinds(nvim):
+    return nvim.lua(
+        """
+        return vim.tbl_map(function(entry)
+          local file = entry.file
+          return { vim.fs.basename(file.path), file.kind, file.from and vim.fs.basename(file.from) or "" }
+        end, require('claude-ide.changeset').pending()[1].entries)
+        """
+    )
+
+
+def wait_question(nvim):
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    return nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
+
+
+@pytest.mark.parametrize("what", ["link", "hard link"])
+def test_one_file_by_two_names_is_not_written_twice(begin, what):
+    nvim = begin()
+    project = nvim.project
+    if what == "link":
+        (project / "link.txt").symlink_to("a.txt")
+    else:
+        (project / "link.txt").hardlink_to(project / "a.txt")
+    ask_for(nvim, [diff(project / "a.txt", "one\n", "ONE\n"), diff(project / "link.txt", "three\n", "THREE\n")])
+    assert "+ONE" in wait_question(nvim), "a changeset would write the one, and then the other over it"
+
+
+def test_files_that_codex_moves(begin):
+    """Of one that is only moved it tells no text, of one that it also changes some lines; both where they are to be."""
+    long = "".join(f"line {number}\n" for number in range(30))
+    nvim = begin(files={"a.txt": BEFORE, "as_is.txt": "as it is\n", "empty.txt": "", "twin.txt": "", "long.txt": long})
+    project = nvim.project
+    diffs = [
+        of_codex("update", project / "a.txt", "one\n", "1\n"),
+        of_codex("update", project / "to/as_is.txt", "", ""),
+        of_codex("update", project / "to/empty.txt", "", ""),
+        of_codex("update", project / "to/twin.txt", "", ""),
+        of_codex("update", project / "to/long.txt", "line 1\nline 2\n", "LINE 1\nline 2\n"),
+        of_codex("update", project / "to/long.txt", "line 20\n", "LINE 20\n"),
+    ]
+    ask_for(nvim, diffs, ["a.txt", "as_is.txt", "empty.txt", "twin.txt", "long.txt"])
+    wait_shown(nvim)
+    moved = ["as_is.txt", "empty.txt", "long.txt", "twin.txt"]
+    assert kinds(nvim) == [["a.txt", "modified", ""], *([one, "renamed", one] for one in moved)]
+    nvim.lua(
+        """
+        vim.ui.input = function(_, done) done("") end
+        require('claude-ide.changeset').pending()[1].entries[1].dropped = true
+        assert(require('claude-ide.changeset').accept())
+        """
+    )
+    wait_text(nvim, "· changed by you")
+    wait_idle(nvim)
+    assert [held(nvim, name) for name in ("a.txt", "as_is.txt", "empty.txt", "long.txt")] == [BEFORE, None, None, None]
+    assert held(nvim, "to/as_is.txt") == "as it is\n"
+    assert held(nvim, "to/long.txt") == long.replace("line 1\n", "LINE 1\n").replace("line 20\n", "LINE 20\n")
+
+
+def test_a_file_that_is_made_is_not_taken_for_one_that_was_moved(begin):
+    nvim = begin(files={"a.txt": BEFORE, "empty.txt": ""})
+    project = nvim.project
+    diffs = [diff(project / "a.txt", "one\n", "1\n"), diff(project / "new.txt", "", "new\n")]
+    ask_for(nvim, diffs, ["empty.txt", "a.txt", "new.txt"])
+    shown = wait_question(nvim)
+    assert "empty.txt" in shown and "+new" in shown, "what becomes of the empty one is not known"
+
+
+@pytest.mark.parametrize("others", [0, 1], ids=["one diff", "two diffs"])
+def test_a_change_of_which_nothing_is_told_is_not_accepted_with_the_others(begin, others):
+    """Codex tells no text of a file whose change is large."""
+    nvim = begin(files={"a.txt": BEFORE, "b.txt": BEFORE, "large.txt": BEFORE})
+    project = nvim.project
+    diffs = [of_codex("update", project / name, "one\n", "1\n") for name in ("a.txt", "b.txt")[: others + 1]]
+    ask_for(nvim, diffs, ["a.txt", "b.txt", "large.txt"] if others else ["a.txt", "large.txt"])
+    shown = wait_question(nvim)
+    assert "large.txt" in shown and "+1" in shown
+    assert nvim.lua("return #require('claude-ide.diff').list()") == 0
+
+
+def test_words_for_changes_that_are_gone_are_kept(begin):
+    nvim = begin()
+    nvim.lua("notices = {} vim.notify = function(words) table.insert(notices, words) end")
+    ask(nvim)
+    wait_shown(nvim)
+    nvim.lua(
+        """
+        vim.ui.input = function(_, done) _G.type_words = done end
+        require('claude-ide.changeset').pending()[1].entries[2].dropped = true
+        assert(require('claude-ide.changeset').accept())
+        """
+    )
+    chat(nvim, "chat:interrupt()")
+    wait_idle(nvim)
+    nvim.lua("type_words('because')")
+    assert nvim.lua("return vim.fn.getreg('\"')") == "because"
+    assert "Your words are in" in nvim.lua("return notices[#notices]")
+
+
+def test_a_file_that_one_who_is_gone_wanted_to_write_is_not_shown(begin):
+    nvim = begin()
+    nvim.lua(HELD, "go_on")
+    say(nvim, request("fs/write_text_file", path=str(nvim.project / "a.txt"), content="other\n"))
+    nvim.wait("go_on ~= nil", what="the file to be read")
+    nvim.lua("vim.uv.kill(require('claude-ide.chat').current().pid, 'sigkill')")
+    nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the agent to be gone")
+    nvim.lua("local before = go_on go_on = nil before() if go_on then go_on() end")
+    assert nvim.lua("return #require('claude-ide.decisions').pending()") == 0

@@ -130,21 +130,11 @@ local function cancel(chat, matches, why)
   end
 end
 
----What was asked and is not before the person yet is not asked any more.
----@param chat claude-ide.chat.Chat
----@param id? string nil: all of it
-local function forget(chat, id)
-  require("claude-ide.chat.edit").forget(chat, id)
-  if chat.acp then
-    require("claude-ide.chat.acp.changeset").forget(chat, id)
-  end
-end
-
 ---Nobody takes an answer any more.
 ---@param chat claude-ide.chat.Chat
 ---@param why string for the person
 function M.gone(chat, why)
-  forget(chat)
+  require("claude-ide.chat.reading").forget(chat)
   require("claude-ide.decisions").gone(chat.asker, why)
 end
 
@@ -152,7 +142,7 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param id string
 function M.withdraw(chat, id)
-  forget(chat, id)
+  require("claude-ide.chat.reading").forget(chat, id)
   cancel(chat, function(request)
     return request.id == id
   end, chat.name .. " has taken it back")

@@ -5,10 +5,6 @@ local M = {}
 
 local BOM = "\239\187\191"
 
----Questions that are taken back before the file was read.
----@type table<claude-ide.chat.Request, true>
-local reading = {}
-
 ---@param bytes string
 ---@return string
 local function as_the_cli(bytes)
@@ -158,12 +154,12 @@ function M.ask(request)
   if type(path) ~= "string" or path:sub(1, 1) ~= "/" then
     return ask_otherwise(request)
   end
-  reading[request] = true
+  local reading = require("claude-ide.chat.reading")
+  reading.begin(request)
   require("claude-ide.diff.present_text").read(
     path,
     require("claude-ide.safely").catch(function(disk)
-      if reading[request] then
-        reading[request] = nil
+      if reading.done(request) then
         propose(request, disk)
       end
     end, function(trace)
@@ -171,17 +167,6 @@ function M.ask(request)
       ask_otherwise(request)
     end)
   )
-end
-
----Questions are taken back whose files are being read.
----@param chat claude-ide.chat.Chat
----@param id? string nil: all of them, for the agent is gone
-function M.forget(chat, id)
-  for request in pairs(reading) do
-    if request.chat == chat and (not id or request.id == id) then
-      reading[request] = nil
-    end
-  end
 end
 
 return M

@@ -3,10 +3,6 @@
 -- Left as it is, it is the agent's to write; what the person made of it is written by the editor.
 local M = {}
 
----Questions whose files are being read: one that is taken back meanwhile is not asked.
----@type table<claude-ide.chat.acp.Request, true>
-local reading = {}
-
 ---@param text string
 ---@return string
 local function with_lf(text)
@@ -54,79 +50,30 @@ local function edit(diff, path, all)
   }
 end
 
----Places of a call of which no diff is told.
----@param call table
----@param diffs table[]
----@return string[]
-local function other_places(call, diffs)
-  local normalize, told, places = require("claude-ide.path").normalize, {}, {}
-  for _, diff in ipairs(diffs) do
-    told[normalize(diff.path)] = true
-  end
-  for _, location in ipairs(type(call.locations) == "table" and call.locations or {}) do
-    local path = type(location) == "table" and type(location.path) == "string" and normalize(location.path)
-    places[#places + 1] = path and not told[path] and path or nil
-  end
-  return places
-end
-
----Larger files are not looked at.
-local MAX_BYTES = 4 * 1024 * 1024
-
----@param diff table
----@return boolean
-local function is_delete(diff)
-  return type(diff._meta) == "table" and diff._meta.kind == "delete"
-end
-
----Whether a diff may be of a file that moves: it is told with its text, and there is none of its name.
----@param diff table
----@return boolean
-local function may_be_moved(diff)
-  return type(diff.oldText) == "string" and not is_delete(diff) and vim.uv.fs_lstat(diff.path) == nil
-end
-
----Where files were that diffs have at another place: at those that the call names and tells no diff of. Each is read once.
+---What a call does, step by step, where it does more than edit one file.
 ---@param call table
 ---@param diffs table[] of the agent
----@return table<table, string> from by diff
-local function moves_of(call, diffs)
-  local moved, from = vim.tbl_filter(may_be_moved, diffs), {} ---@type table[], table<table, string>
-  local by_text = {} ---@type table<string, string[]>
-  for _, place in ipairs(#moved > 0 and other_places(call, diffs) or {}) do
-    local bytes = require("claude-ide.file").read_now(place, MAX_BYTES)
-    local text = bytes and with_lf(bytes)
-    if text then
-      by_text[text] = by_text[text] or {}
-      table.insert(by_text[text], place)
-    end
-  end
-  for _, diff in ipairs(moved) do
-    local place = table.remove(by_text[with_lf(diff.oldText)] or {}, 1) -- it goes to one place
-    rawset(from, diff, place)
-  end
-  return from
-end
-
----What a call does, step by step, where it does more than edit one file. Codex says of each diff what it is (codex-acp 2.6.0), but
----for a file that it moves.
----@param call table
----@param diffs table[] of the agent
+---@param moves claude-ide.chat.acp.Moves
 ---@return claude-ide.changeset.Step[]? nil: it edits one file, or none
-local function steps_of(call, diffs)
-  local moves = moves_of(call, diffs)
-  if #diffs < 2 and not next(moves) and not vim.iter(diffs):any(is_delete) then
+local function steps_of(call, diffs, moves)
+  local kind = require("claude-ide.chat.acp.moves").kind
+  if #diffs < 2 and not next(moves.from) and not (diffs[1] and kind(diffs[1]) == "delete") then
     return nil
   end
   local input = type(call.rawInput) == "table" and call.rawInput or {}
-  local steps, normalize = {}, require("claude-ide.path").normalize
+  local steps, moved = {}, {} ---@type claude-ide.changeset.Step[], table<string, true>
   for _, diff in ipairs(diffs) do
-    local path = normalize(diff.path)
-    if moves[diff] then
-      steps[#steps + 1] = { kind = "rename", path = moves[diff], to = path }
+    local path = require("claude-ide.path").normalize(diff.path)
+    local from = moves.from[path]
+    if from and not moved[path] then
+      moved[path] = true
+      steps[#steps + 1] = { kind = "rename", path = from, to = path }
     end
-    steps[#steps + 1] = is_delete(diff) and { kind = "delete", path = path }
-      or edit(diff, path, input.replace_all == true)
+    if kind(diff) == "delete" then
+      steps[#steps + 1] = { kind = "delete", path = path }
+    elseif not from or diff.oldText ~= "" or diff.newText ~= "" then
+      steps[#steps + 1] = edit(diff, path, input.replace_all == true)
+    end
   end
   return steps
 end
@@ -149,7 +96,13 @@ end
 ---@param otherwise fun(request: claude-ide.chat.acp.Request) asks where it cannot be shown
 ---@return boolean is_asked false: it is another question
 function M.ask(request, call, diffs, otherwise)
-  local steps = steps_of(call, diffs)
+  local moves = require("claude-ide.chat.acp.moves").of(call, diffs)
+  if #moves.untold > 0 then
+    -- What the diffs do not tell would be accepted unseen with them.
+    otherwise(request)
+    return true
+  end
+  local steps = steps_of(call, diffs, moves)
   if not steps then
     return false
   end
@@ -160,11 +113,11 @@ function M.ask(request, call, diffs, otherwise)
     otherwise(request)
     return true
   end
+  local reading = require("claude-ide.chat.reading")
   local function propose(files, err)
-    if not reading[request] then
+    if not reading.done(request) then
       return
     end
-    reading[request] = nil
     local has_unsaved = vim.iter(files or {}):any(function(file)
       return file.source ~= nil and file.source.unsaved
     end)
@@ -180,24 +133,13 @@ function M.ask(request, call, diffs, otherwise)
       notes = {},
     })
   end
-  reading[request] = true
+  reading.begin(request)
   local guarded = require("claude-ide.safely").catch(propose, function(trace)
     require("claude-ide.log").error("an edit of several files cannot be shown: %s", trace)
     otherwise(request)
   end)
   require("claude-ide.changeset").plan_steps(steps, "utf-8", guarded)
   return true
-end
-
----Questions are taken back whose files are being read.
----@param chat claude-ide.chat.Chat
----@param id? string nil: all of them, for the agent is gone
-function M.forget(chat, id)
-  for request in pairs(reading) do
-    if request.chat == chat and (not id or request.id == id) then
-      reading[request] = nil
-    end
-  end
 end
 
 ---@class claude-ide.chat.acp.Became what an edit became

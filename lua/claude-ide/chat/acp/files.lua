@@ -200,12 +200,16 @@ function M.write(chat, params, answer, id)
       require("claude-ide.chat.acp.changed").tell(chat, { became })
     end
   end)
+  local reading = require("claude-ide.chat.reading")
   local function ask(disk)
-    if disk.bytes == contents then
+    if not reading.done(request) then
+      return
+    elseif disk.bytes == contents then
       return answer({}) -- it is that already
     end
     require("claude-ide.chat.edit").ask(request)
   end
+  reading.begin(request)
   require("claude-ide.diff.present_text").read(path, anyway(answer, "writing " .. path, ask))
 end
 
