@@ -193,17 +193,4 @@ function M.write_private(path, text, is_new)
   return written == #text
 end
 
----Puts such a file in the place of another, whole or not at all: somebody else may be reading that one.
----@param path string
----@param text string
----@return boolean ok
-function M.replace_private(path, text)
-  local fresh = ("%s.%d"):format(path, vim.uv.os_getpid())
-  if M.write_private(fresh, text, false) and vim.uv.fs_rename(fresh, path) then
-    return true
-  end
-  vim.uv.fs_unlink(fresh)
-  return false
-end
-
 return M

@@ -31,12 +31,10 @@ def test_what_is_no_file_holds_nothing_up(nvim, kind):
     assert now == later[:2]
 
 
-def test_private_files_are_the_owners_and_whole(nvim):
-    write = "return require('claude-ide.file')[...](select(2, ...))"
+def test_private_files_are_the_owners_and_new_ones_take_no_place(nvim):
+    write = "return require('claude-ide.file').write_private(...)"
     path = nvim.project / "secret"
-    assert nvim.lua(write, "write_private", str(path), "a", True)
-    assert not nvim.lua(write, "write_private", str(path), "b", True), "there is one"
-    assert nvim.lua(write, "replace_private", str(path), "c")
+    assert nvim.lua(write, str(path), "a", True)
+    assert not nvim.lua(write, str(path), "b", True), "there is one"
+    assert nvim.lua(write, str(path), "c", False)
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("c", 0o600)
-    assert not nvim.lua(write, "replace_private", str(nvim.project / "none" / "x"), "c")
-    assert [entry.name for entry in nvim.project.iterdir()] == ["secret"], "nothing is left beside it"
