@@ -174,11 +174,16 @@ function M.undo(path, hunk, scope)
   return require("claude-ide.journal.decide").undo(path, hunk, scope)
 end
 
+---Looks what turns that go on have changed until now.
+function M.look_again()
+  observe().look_again()
+  require("claude-ide.journal.shell").look_again(observe().found_changed)
+end
+
 ---Calls when what turns changed until now is known; where none goes on or has just ended, that is at once.
 ---@param done fun()
 function M.when_known(done)
-  observe().look_again()
-  require("claude-ide.journal.shell").look_again(observe().found_changed)
+  M.look_again()
   require("claude-ide.journal.pending").await(done)
 end
 

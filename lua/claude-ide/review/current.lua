@@ -208,7 +208,7 @@ end
 function M.open(scope)
   scope = scope or "unreviewed"
   if open_now(scope) then
-    journal().when_known(function() end)
+    journal().look_again()
     return true
   end
   local attention = require("claude-ide.ui.attention")
