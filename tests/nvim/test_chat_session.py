@@ -249,17 +249,23 @@ def test_a_chat_that_goes_at_once_takes_both_its_windows_along(start_nvim, leave
     nvim = start_nvim(opts={"terminal": {"command": ["/bin/cat"]}})
     nvim.lua(
         """
-        local chats = require("claude-ide.chat")
+        local chats, later = require("claude-ide.chat"), vim.defer_fn
+        to_come = 0
+        vim.defer_fn = function(fn, ms)
+          to_come = to_come + 1
+          return later(function()
+            to_come = to_come - 1
+            fn()
+          end, ms)
+        end
         assert(chats.open())
         chat = chats.current()
         chats[...](chat)
         windows = #vim.api.nvim_list_wins()
-        gone_on = false
-        vim.defer_fn(function() gone_on = true end, 100)
         """,
         leave,
     )
-    nvim.wait("gone_on")
+    nvim.wait("to_come == 0", what="all turns that were to come")
     transcripts = """
       local count = 0
       for _, buf in ipairs(vim.api.nvim_list_bufs()) do
