@@ -149,10 +149,17 @@ function M.level(lines, format, other, other_format)
   return levelled, { bom = format.bom, eol = "\n", final = format.final, empty = format.empty }
 end
 
+---A text with LF line ends: agents read and propose CRLF files so.
+---@param text string
+---@return string
+function M.with_lf(text)
+  return (text:gsub("\r\n", "\n"))
+end
+
 ---@param bytes string
 ---@return string text without what the CLI keeps as it is on disk, whatever is answered: byte order mark and CRLF
 local function as_the_cli_compares(bytes)
-  return ((bytes:sub(1, #BOM) == BOM and bytes:sub(#BOM + 1) or bytes):gsub("\r\n", "\n"))
+  return M.with_lf(bytes:sub(1, #BOM) == BOM and bytes:sub(#BOM + 1) or bytes)
 end
 
 ---Whether two texts are the same to the CLI. It proposes LF also for a CRLF file, and writes CRLF all the same.

@@ -3,13 +3,7 @@
 -- writes it with the line ends it has (CLI 2.1.329), so texts are compared and given in that form.
 local M = {}
 
-local BOM = "\239\187\191"
-
----@param bytes string
----@return string
-local function as_the_cli(bytes)
-  return (bytes:gsub("\r\n", "\n"))
-end
+local BOM, with_lf = require("claude-ide.buffer.bytes").BOM, require("claude-ide.buffer.bytes").with_lf
 
 ---A text with another piece in it.
 ---@param text string
@@ -118,7 +112,7 @@ end
 local function propose(request, disk)
   local ask = request.ask
   local path = ask.input.file_path
-  local before = disk.bytes and as_the_cli(disk.bytes)
+  local before = disk.bytes and with_lf(disk.bytes)
   local after = not disk.problem and proposal(ask, before)
   if not after then
     return ask_otherwise(request)
@@ -129,7 +123,7 @@ local function propose(request, disk)
   end
   local crlf = disk.bytes and before ~= disk.bytes and not disk.bytes:find("[^\r]\n")
   request.changes = function(answer)
-    local accepted = as_the_cli(answer.contents or after)
+    local accepted = with_lf(answer.contents or after)
     if bom and vim.startswith(accepted, BOM) then
       accepted = accepted:sub(#BOM + 1)
     end
@@ -139,7 +133,7 @@ local function propose(request, disk)
     return M.arguments((bom and before and before:sub(#BOM + 1) or before) or "", accepted)
   end
   require("claude-ide.ui.typing").attach("chats")
-  request.proposed = crlf and as_the_cli(after):gsub("\n", "\r\n") or after
+  request.proposed = crlf and with_lf(after):gsub("\n", "\r\n") or after
   require("claude-ide.diff").propose(request.chat.asker, request, {
     path = path,
     contents = request.proposed,

@@ -3,12 +3,6 @@
 -- Left as it is, it is the agent's to write; what the person made of it is written by the editor.
 local M = {}
 
----@param text string
----@return string
-local function with_lf(text)
-  return (text:gsub("\r\n", "\n"))
-end
-
 ---@param text? claude-ide.changeset.Text
 ---@return string with LF line ends and no byte order mark, as agents read files
 local function as_read(text)
@@ -23,6 +17,7 @@ end
 ---@param all boolean the old text may be there more than once
 ---@return claude-ide.changeset.Step
 local function edit(diff, path, all)
+  local with_lf = require("claude-ide.buffer.bytes").with_lf
   local old = type(diff.oldText) == "string" and with_lf(diff.oldText) or nil
   local new = tostring(diff.newText or "")
   return {

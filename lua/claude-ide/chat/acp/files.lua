@@ -148,13 +148,6 @@ local function write_and_answer(chat, path, contents, answer)
   end
 end
 
----Line ends do not tell texts apart: the file's own are kept.
----@param text string
----@return string
-local function with_lf(text)
-  return (text:gsub("\r\n", "\n"))
-end
-
 ---@param chat claude-ide.chat.Chat
 ---@param params { path: string, content: string }
 ---@param answer claude-ide.chat.acp.Answer
@@ -165,6 +158,8 @@ function M.write(chat, params, answer, id)
     return
   end
   local accepted = chat.acp.accepted[path]
+  -- Line ends do not tell texts apart: the file's own are kept.
+  local with_lf = require("claude-ide.buffer.bytes").with_lf
   if accepted and with_lf(accepted) == with_lf(contents) then
     chat.acp.accepted[path] = nil
     return write_and_answer(chat, path, accepted, answer)

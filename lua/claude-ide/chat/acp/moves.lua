@@ -6,12 +6,6 @@ local M = {}
 ---Larger files are not looked at.
 local MAX_BYTES = 4 * 1024 * 1024
 
----@param text string
----@return string
-local function with_lf(text)
-  return (text:gsub("\r\n", "\n"))
-end
-
 ---@param diff table of the agent
 ---@return string? "add", "update" or "delete", where the agent tells
 function M.kind(diff)
@@ -62,6 +56,7 @@ end
 ---@param diffs table[] of the agent
 ---@return claude-ide.chat.acp.Moves
 function M.of(call, diffs)
+  local with_lf = require("claude-ide.buffer.bytes").with_lf
   local places, moved = other_places(call, diffs), of_moved(diffs)
   local from, taken, texts = {}, {}, {} ---@type table<string, string>, table<string, true>, table<string, string|false>
 

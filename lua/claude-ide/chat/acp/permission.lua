@@ -325,6 +325,7 @@ function M.ask(chat, params, respond, id)
   local input = type(call.rawInput) == "table" and call.rawInput or {}
   local diff = diffs[1] or {}
   local is_new = type(diff.oldText) ~= "string"
+  local with_lf = require("claude-ide.buffer.bytes").with_lf
   local request = {
     chat = chat,
     id = id,
@@ -337,8 +338,8 @@ function M.ask(chat, params, respond, id)
         file_path = diff.path,
         content = is_new and diff.newText or nil,
         -- The file is compared with LF line ends.
-        old_string = not is_new and diff.oldText:gsub("\r\n", "\n") or nil,
-        new_string = not is_new and tostring(diff.newText):gsub("\r\n", "\n") or nil,
+        old_string = not is_new and with_lf(diff.oldText) or nil,
+        new_string = not is_new and with_lf(tostring(diff.newText)) or nil,
         replace_all = input.replace_all == true,
       },
     },
