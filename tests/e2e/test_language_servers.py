@@ -11,8 +11,6 @@ from harness.cli import call
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
-TELLS_NEW = re.compile(r"new diagnostic", re.IGNORECASE)
-
 ATTEMPTS = 8
 """How often an edit is made. The CLI gives up a question after 500 ms, or 2 s, however busy the machine is: of an edit that it
 could not ask about, its model is told nothing, now or later."""

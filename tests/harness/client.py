@@ -134,10 +134,6 @@ class Client:
         """Cancels a request that was sent."""
         self.notify("notifications/cancelled", {"requestId": request_id, "reason": reason})
 
-    def send_raw(self, data: str | bytes) -> None:
-        """Sends one frame as it stands."""
-        self._socket.send(data)
-
     def wait_notification(self, method: str, timeout: float = PATIENCE, match=lambda params: True) -> dict[str, object]:
         """Waits for a notification, takes it off the list and returns its params."""
 

@@ -38,16 +38,6 @@ def out_of_it(nvim):
     nvim.wait("vim.bo.buftype ~= 'terminal' and vim.api.nvim_get_mode().mode == 'n'", what="Normal mode in a file")
 
 
-def terminal_window(nvim):
-    return nvim.lua(
-        """
-        local buf = require("claude-ide.terminal").bufnr()
-        local wins = buf and vim.fn.win_findbuf(buf) or {}
-        return wins[1] or 0
-        """
-    )
-
-
 # ── what the CLI is started with ──
 
 
