@@ -297,22 +297,52 @@ for line in sys.stdin:
         write(type="control_request", request_id="q", request=dict(
             subtype="can_use_tool", tool_name="Edit", input=EDIT, tool_use_id="t"))
     elif said["type"] == "control_response":
+        if ERROR is None:
+            sys.exit(3)
         message("user", dict(type="tool_result", tool_use_id="t", content=ERROR, is_error=True), toolUseResult="Error: " + ERROR)
         write(type="result", subtype="success", is_error=False, terminal_reason="completed")
 """
 
 
+@pytest.fixture
+def chat_with_an_edit(start_nvim, tmp_path):
+    """A chat whose edit waits for the person, who has typed into it."""
+
+    def begin_one(error=CHANGED, parent=None):
+        agent = tmp_path / "agent"
+        nvim = start_nvim(files={"a.txt": OLD}, opts={"terminal": {"command": [str(agent)]}})
+        edit = {
+            "file_path": str(nvim.project / "a.txt"),
+            "old_string": "two",
+            "new_string": "TWO",
+            "replace_all": False,
+        }
+        agent.write_text(AGENT.format(python=sys.executable, edit=edit, error=error, parent=parent))
+        agent.chmod(0o755)
+        nvim.lua(HEAR)
+        begin(nvim, "go")
+        wait_diff(nvim)
+        edit_proposal(nvim, -1, -1, ["four"])
+        return nvim
+
+    return begin_one
+
+
+def test_a_chat_whose_claude_ends_before_it_writes(chat_with_an_edit):
+    nvim = chat_with_an_edit(error=None)
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.wait("#notices == 1", what="a notice")
+    ((buf, lines, *_),) = nvim.lua(KEPT)
+    assert lines == ["one", "TWO", "three", "four"]
+    assert nvim.lua("return notices") == [
+        f"Claude did not write a.txt: it ended before it did. Your edits to the proposal are kept: `:buffer {buf}`."
+    ]
+    assert nvim.lua("return " + SETTLED)
+
+
 @pytest.mark.parametrize("parent", [None, "toolu_agent"], ids=["its own", "a subagent's"])
-def test_in_a_chat(start_nvim, tmp_path, parent):
-    agent = tmp_path / "agent"
-    nvim = start_nvim(files={"a.txt": OLD}, opts={"terminal": {"command": [str(agent)]}})
-    edit = {"file_path": str(nvim.project / "a.txt"), "old_string": "two", "new_string": "TWO", "replace_all": False}
-    agent.write_text(AGENT.format(python=sys.executable, edit=edit, error=CHANGED, parent=parent))
-    agent.chmod(0o755)
-    nvim.lua(HEAR)
-    begin(nvim, "go")
-    wait_diff(nvim)
-    edit_proposal(nvim, -1, -1, ["four"])
+def test_in_a_chat(chat_with_an_edit, parent):
+    nvim = chat_with_an_edit(parent=parent)
     nvim.lua("assert(require('claude-ide.diff').accept())")
     wait_idle(nvim)
     nvim.wait("#notices == 1", what="a notice")

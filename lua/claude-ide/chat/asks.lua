@@ -136,6 +136,10 @@ end
 function M.gone(chat, why)
   require("claude-ide.chat.reading").forget(chat)
   require("claude-ide.decisions").gone(chat.asker, why)
+  local diff = package.loaded["claude-ide.diff"]
+  if type(diff) == "table" then
+    diff.source_gone(chat.asker)
+  end
 end
 
 ---The agent takes a question back.

@@ -194,6 +194,12 @@ function M.call_ended(source, call, result)
   require("claude-ide.diff.unwritten").ended(source, call, result)
 end
 
+---A source is gone that told of its calls.
+---@param source claude-ide.decisions.Source
+function M.source_gone(source)
+  require("claude-ide.diff.unwritten").gone(source)
+end
+
 local attached = false
 
 ---Makes edits a kind of decision and listens to the hub, once. From the first client on the keys are watched, so that a diff

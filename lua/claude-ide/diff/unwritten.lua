@@ -161,6 +161,18 @@ function M.ended(source, call, result)
   refused(one, table.concat(words, " "))
 end
 
+---A source is gone that tells what becomes of its calls: what it has not written by now it never will.
+---@param source claude-ide.decisions.Source
+function M.gone(source)
+  local left = vim.tbl_filter(function(one)
+    return one.diff.source == source
+  end, waiting)
+  for _, one in ipairs(left) do
+    forget(one)
+    refused(one, "it ended before it did")
+  end
+end
+
 ---How many are not known to be written.
 ---@return integer
 function M.count()
