@@ -358,3 +358,23 @@ def test_a_neovim_in_which_nothing_may_be_changed_shows_diffs_all_the_same(start
     accepted = diffs.accepted(1, "a.txt")
     assert accepted == NEW.replace("FIFTY\n", "FIFTY\ntyped\n")
     diffs.nvim.wait(lambda: text(diffs) == accepted)
+
+
+@pytest.mark.every_nvim
+def test_a_new_file_that_somebody_else_makes_meanwhile_is_not_overwritten_unasked(start_nvim):
+    diffs = Diffs(start_nvim(files={"a.txt": "a\n"}, args=["a.txt"]))
+    nvim, path = diffs.nvim, diffs.nvim.project / "new.txt"
+    diffs.open(1, "new.txt", "Claude's\n")
+    path.write_text("somebody else's\n")
+    nvim.keys("ZZ")
+    nvim.wait_screen("new.txt: somebody else has made it meanwhile. Accept again to overwrite that.")
+    assert nvim.lua("return require('claude-ide.diff').count()") == 1
+    nvim.keys("ZZ")
+    assert diffs.answer(1)["outcome"] == "saved"
+    # The same text is no other file.
+    path.unlink()
+    diffs.wait_clean()
+    diffs.open(2, "new.txt", "Claude's\n")
+    path.write_text("Claude's\n")
+    nvim.keys("ZZ")
+    assert diffs.answer(2)["outcome"] == "saved"

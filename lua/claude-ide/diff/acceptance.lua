@@ -33,6 +33,21 @@ function M.only_the_prompt_can(diff, entry, contents)
     and entry.text.now.disk.bytes == nil
 end
 
+---Whether somebody else has made the file that the proposal makes. The CLI would overwrite it without a word (2.1.329), as it
+---does not with one that it has read.
+---@param entry? claude-ide.diff.Entry
+---@param contents string that are accepted
+---@return boolean
+function M.is_made_by_others(entry, contents)
+  if not entry or not entry.text or not require("claude-ide.diff.present_text").is_new(entry.text.now) then
+    return false
+  end
+  local stat = vim.uv.fs_stat(entry.diff.path)
+  return stat ~= nil
+    and stat.size > 0
+    and require("claude-ide.file").read_now(entry.diff.path, #contents) ~= contents
+end
+
 ---What the CLI is told to write, and what the file's buffer is to hold then, where the two are not the same.
 ---@param entry claude-ide.diff.Entry?
 ---@param bytes string what is accepted

@@ -10,6 +10,7 @@ local M = {}
 ---@field hunks? claude-ide.compare.Hunks from when it is on the screen
 ---@field group? integer augroup
 ---@field verbs? claude-ide.diff.Verbs from when it has been on the screen
+---@field overwrites? boolean the person knows that there is a file by now which it is to make
 ---@field behind? claude-ide.diff.Verbs it is ready, and another one is where it would be
 
 ---What the person's doings mean.

@@ -58,6 +58,13 @@ function M.accept(diff)
     return nil,
       ("%s: only Claude's own prompt can accept an empty new file."):format(vim.fs.basename(diff.path))
   end
+  if entry and not entry.overwrites and acceptance.is_made_by_others(entry, contents) then
+    entry.overwrites = true
+    return nil,
+      ("%s: somebody else has made it meanwhile. Accept again to overwrite that."):format(
+        vim.fs.basename(diff.path)
+      )
+  end
   local in_the_file = bytes and afterwards and contents -- without the unsaved text
   local nothing_left = acceptance.is_nothing_left
   if
