@@ -344,6 +344,19 @@ def ask_for(nvim, diffs, places=(), *then):
     say(nvim, "\n".join([request("session/request_permission", toolCall=call, options=OPTIONS), *then]))
 
 
+@pytest.mark.parametrize("in_order", [True, False])
+def test_places_of_very_many_files_are_compared_in_their_order_alone(begin, in_order):
+    count = 40
+    nvim = begin(files={f"{number}.txt": f"{number}\n" for number in range(count)})
+    diffs = [diff(nvim.project / f"to/{number}.txt", f"{number}\n", f"{number} more\n") for number in range(count)]
+    places = [f"{number}.txt" for number in range(count)]
+    ask_for(nvim, diffs, places if in_order else places[::-1])
+    if in_order:
+        wait_shown(nvim)
+    else:
+        nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question in words")
+
+
 def of_codex(kind, path, old, new):
     return {**diff(path, old, new), "_meta": {"kind": kind}}
 

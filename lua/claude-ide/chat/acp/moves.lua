@@ -3,8 +3,11 @@
 -- text is large it leaves out (codex-acp 2.6.0).
 local M = {}
 
----Larger files are not looked at.
-local MAX_BYTES = 4 * 1024 * 1024
+---Larger files are not looked at, nor more than so much of all together: they are read at once.
+local MAX_BYTES, MAX_ALL = 4 * 1024 * 1024, 32 * 1024 * 1024
+
+---Where the order does not tell, each file is compared with each place, if that is not often. What is not found is asked in words.
+local MOST_COMPARED = 1000
 
 ---@param diff table of the agent
 ---@return string? "add", "update" or "delete", where the agent tells
@@ -58,6 +61,7 @@ end
 function M.of(call, diffs)
   local with_lf = require("claude-ide.buffer.bytes").with_lf
   local places, moved = other_places(call, diffs), of_moved(diffs)
+  local left, may_compare = MAX_ALL, #places * #moved <= MOST_COMPARED
   local from, taken, texts = {}, {}, {} ---@type table<string, string>, table<string, true>, table<string, string|false>
 
   ---@param place string
@@ -67,7 +71,8 @@ function M.of(call, diffs)
     if taken[place] then
       return false
     elseif texts[place] == nil then
-      local bytes = require("claude-ide.file").read_now(place, MAX_BYTES)
+      local bytes = require("claude-ide.file").read_now(place, math.min(MAX_BYTES, left))
+      left = left - #(bytes or "")
       texts[place] = bytes and with_lf(bytes) or false
     end
     local text, old = texts[place], with_lf(diff.oldText)
@@ -82,7 +87,8 @@ function M.of(call, diffs)
   for at, diff in ipairs(moved) do
     local place = places[at]
     if #places ~= #moved or not held(place, diff) then
-      place = diff.oldText ~= ""
+      place = may_compare
+          and diff.oldText ~= ""
           and vim.iter(places):find(function(other)
             return held(other, diff)
           end)
