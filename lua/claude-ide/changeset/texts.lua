@@ -145,7 +145,9 @@ function M.left(entry)
     left.total, left.dropped = #hunks.original, live.dropped(hunks)
     left.kept = left.total - #left.dropped
     left.added, left.removed = live.count(hunks)
-    left.nothing = entry.dropped or entry.file.kind == "modified" and #hunks.list == 0
+    local is_as_before = left.total > 0 and #hunks.list == 0
+    left.nothing = entry.dropped
+      or is_as_before and (entry.file.kind == "modified" or entry.file.kind == "created")
   end
   if entry.dropped then
     left.kept = 0
