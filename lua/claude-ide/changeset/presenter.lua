@@ -72,6 +72,16 @@ local function is_as_proposed(files)
   end)
 end
 
+---Words for a changeset that nobody waits for any more.
+---@param changeset claude-ide.Changeset
+---@param words? string
+local function give_back(changeset, words)
+  if words then
+    local why = changeset.applying and "The changes are being written" or "The changes are gone"
+    require("claude-ide.ui.kept_words").give_back(words, why)
+  end
+end
+
 ---@param changeset claude-ide.Changeset
 ---@param words? string why something is dropped
 ---@param failed fun(err: string) nothing is written
@@ -94,7 +104,17 @@ local function apply(changeset, words, failed)
     }
     ---@type claude-ide.changeset.Answer
     local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left }
-    require("claude-ide.decisions").settle(changeset, answer)
+    local is_heard = require("claude-ide.decisions").settle(changeset, answer)
+    if not is_heard then
+      -- Nobody but the person can be told any more.
+      require("claude-ide.ui.notice").warn({
+        ("%s: written as you accepted it, before it was taken back. `:Claude undo` undoes that."):format(
+          summary(changeset)
+        ),
+        "Written as you accepted it, before it was taken back.",
+      })
+      give_back(changeset, words)
+    end
     require("claude-ide.diff.seen").note_decision()
     take_down(changeset)
   end
@@ -119,16 +139,6 @@ local function count_dropped(files)
     count = count + (file.dropped and math.max(file.total, 1) or file.total - file.kept)
   end
   return count
-end
-
----Words for a changeset that nobody waits for any more.
----@param changeset claude-ide.Changeset
----@param words? string
-local function give_back(changeset, words)
-  if words then
-    local why = changeset.applying and "The changes are being written" or "The changes are gone"
-    require("claude-ide.ui.kept_words").give_back(words, why)
-  end
 end
 
 ---Accepts what is not dropped. Where something is, the person may say why.
@@ -242,6 +252,9 @@ end
 ---@param changeset claude-ide.Changeset
 ---@param why? string
 function M.withdraw(changeset, why)
+  if changeset.applying then
+    return take_down(changeset) -- what becomes of it is said when that is known
+  end
   local view = views[changeset.id]
   local kept = rescue(changeset)
   local is_seen_going = view ~= nil and require("claude-ide.ui.listed_pair").is_current(view)
