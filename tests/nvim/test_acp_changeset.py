@@ -469,3 +469,80 @@ def test_a_file_that_one_who_is_gone_wanted_to_write_is_not_shown(begin):
     nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the agent to be gone")
     nvim.lua("local before = go_on go_on = nil before() if go_on then go_on() end")
     assert nvim.lua("return #require('claude-ide.decisions').pending()") == 0
+
+
+def test_bytes_that_nobody_changed_stay_where_the_agent_has_the_editor_write(begin):
+    """Agents read text: byte order marks, encodings and line ends are not theirs to change."""
+    texts = {"bom.txt": "\ufeffone\n".encode(), "crlf.txt": b"one\r\n", "latin.txt": "é\none\n".encode("latin1")}
+    nvim = begin(files=texts)
+    project = nvim.project
+    written = {"bom.txt": "ONE\n", "crlf.txt": "ONE\n", "latin.txt": "é\nONE\n"}
+    writes = [
+        request("fs/write_text_file", path=str(project / name), content=content) for name, content in written.items()
+    ]
+    ask_for(nvim, [diff(project / name, "one\n", "ONE\n") for name in texts], texts, *writes)
+    wait_shown(nvim)
+    nvim.lua("assert(require('claude-ide.changeset').accept())")
+    wait_idle(nvim)
+    assert {name: (project / name).read_bytes() for name in texts} == {
+        name: content.replace(b"one", b"ONE") for name, content in texts.items()
+    }
+
+
+def test_what_the_person_wrote_since_they_accepted_is_not_written_over(begin):
+    nvim = begin()
+    project = nvim.project
+    theirs = BEFORE.replace("one", "mine")
+    write = request("fs/write_text_file", path=str(project / "a.txt"), content=BEFORE.replace("two", "TWO"))
+    by_them = f"WRITE {project / 'a.txt'} {json.dumps(theirs)}"
+    ask(nvim, by_them, write)
+    wait_shown(nvim)
+    nvim.lua("assert(require('claude-ide.changeset').accept())")
+    nvim.wait("require('claude-ide.diff').count() == 1", what="a diff")
+    assert held(nvim, "a.txt") == theirs
+
+
+def test_a_new_file_of_which_nothing_is_taken_is_not_made(begin):
+    nvim = begin()
+    ask(nvim)
+    wait_shown(nvim)
+    nvim.lua("vim.ui.input = function(_, done) done('') end require('claude-ide.ui.came').GRACE_MS = 0")
+    nvim.keys("]f]f")
+    nvim.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1] == 'c'", what="the new file")
+    nvim.keys("dx")
+    nvim.wait_screen("◌ c.txt")
+    nvim.lua("assert(require('claude-ide.changeset').accept())")
+    wait_text(nvim, "· changed by you")
+    wait_idle(nvim)
+    assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE.replace("two", "TWO"), None)
+
+
+def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
+    nvim = begin()
+    nvim.lua(
+        """
+        _G.notices = {}
+        vim.notify = function(words) table.insert(notices, words) end
+        vim.ui.input = function(_, done) done("because") end
+        local apply = require("claude-ide.changeset.apply")
+        local run = apply.run
+        apply.run = function(jobs, opts, done) _G.go_on = function() run(jobs, opts, done) end end
+        """
+    )
+    ask(nvim)
+    wait_shown(nvim)
+    nvim.lua(
+        """
+        require('claude-ide.changeset').pending()[1].entries[2].dropped = true
+        assert(require('claude-ide.changeset').accept())
+        """
+    )
+    chat(nvim, "chat:interrupt()")
+    wait_idle(nvim)
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="it to go")
+    nvim.lua("go_on()")
+    nvim.wait("notices[2] ~= nil", what="what became of it")
+    [became, words] = nvim.lua("return notices")
+    assert became == "3 files: written as you accepted it, before it was taken back. `:Claude undo` undoes that."
+    assert words.startswith("The changes are gone. Your words are in")
+    assert held(nvim, "a.txt") == BEFORE.replace("two", "TWO")

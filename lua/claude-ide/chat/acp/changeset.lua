@@ -141,7 +141,21 @@ end
 ---@field path string
 ---@field proposed? string
 ---@field accepted? string nil: the file was left as it was
----@field bytes? string that the file is to hold; nil: it goes, or stays as it is
+---@field bytes? string that the file is to hold; nil: it goes, or stays as it is, or its encoding has no word for it
+
+---@param job claude-ide.changeset.Job
+---@return string? bytes in the encoding of the file
+local function bytes_of(job)
+  local text, buf = job.text, job.file.source and job.file.source.buf
+  local bytes = text and require("claude-ide.buffer.bytes").encode(text.lines, text.format)
+  local encoding = buf and vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].fileencoding or ""
+  if not bytes or require("claude-ide.buffer.format").is_utf8(encoding) then
+    return bytes
+  end
+  -- Of those with more bytes to a character the order is not known.
+  local encoded = not encoding:find("^u[ct][sf]") and vim.iconv(bytes, "utf-8", encoding) or nil
+  return encoded and vim.iconv(encoded, encoding, "utf-8") == bytes and encoded or nil
+end
 
 ---What the person made of it, file by file.
 ---@param answer claude-ide.changeset.Answer
@@ -154,7 +168,7 @@ function M.became(answer)
       path = job.file.path,
       proposed = as_read(job.file.after),
       accepted = as_read(text),
-      bytes = text and require("claude-ide.buffer.bytes").encode(text.lines, text.format) or nil,
+      bytes = bytes_of(job),
     }
   end
   for _, file in ipairs(answer.report.files) do

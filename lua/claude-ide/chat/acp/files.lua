@@ -157,11 +157,8 @@ function M.write(chat, params, answer, id)
   if not is_usable(path, answer) then
     return
   end
-  local accepted = chat.acp.accepted[path]
-  -- Line ends do not tell texts apart: the file's own are kept.
-  local with_lf = require("claude-ide.buffer.bytes").with_lf
-  if accepted and with_lf(accepted) == with_lf(contents) then
-    chat.acp.accepted[path] = nil
+  local accepted = require("claude-ide.chat.acp.accepted").take(chat, path, contents)
+  if accepted then
     return write_and_answer(chat, path, accepted, answer)
   end
   local request = {

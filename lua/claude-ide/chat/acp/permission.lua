@@ -67,8 +67,8 @@ local function answers_of(request, respond)
     for _, one in ipairs(became) do
       if answer.written and one.accepted then
         require("claude-ide.chat.acp.written").reviewed(chat, one.path)
-      elseif one.accepted then
-        chat.acp.accepted[one.path] = one.bytes
+      elseif one.bytes then
+        require("claude-ide.chat.acp.accepted").note(chat, one.path, one.bytes, one.accepted)
       end
     end
     if not answer.written then
@@ -101,7 +101,7 @@ local function answers_of(request, respond)
     local proposed, accepted = request.proposed, answer.contents
     if not proposed or not accepted or accepted == proposed then
       if path and accepted then
-        chat.acp.accepted[path] = accepted
+        require("claude-ide.chat.acp.accepted").note(chat, path, accepted)
       end
       return allow(option)
     end

@@ -22,7 +22,7 @@
 ---@field modes? { currentModeId?: string, availableModes: table[] }
 ---@field models? { currentModelId?: string, availableModels: table[] }
 ---@field config_options table[]
----@field accepted table<string, string> texts that were accepted before they are written, by path
+---@field accepted table<string, claude-ide.chat.acp.Accepted> by path
 ---@field written table<string, claude-ide.chat.acp.Written> files that were written after a review, by path
 ---@field turn_began? number seconds since the epoch
 ---@field signing_in? table what it was last asked to sign in with

@@ -12,7 +12,7 @@ local TICK_S = 0.02
 
 ---@param path string
 ---@return string? nil: there is no such file
-local function stamp_of(path)
+function M.stamp_of(path)
   local stat = vim.uv.fs_stat(path)
   return stat and ("%d %d %d %d"):format(stat.ino, stat.size, stat.mtime.sec, stat.mtime.nsec) or nil
 end
@@ -36,7 +36,7 @@ end
 function M.reviewed(chat, path)
   path = normal(path)
   local written = chat.acp.written[path] or { times = 0 }
-  written.times, written.stamp = written.times + 1, stamp_of(path)
+  written.times, written.stamp = written.times + 1, M.stamp_of(path)
   chat.acp.written[path] = written
 end
 
@@ -50,7 +50,7 @@ local function was_reviewed(acp, path)
     return false
   end
   written.times = written.times - 1
-  return written.stamp == stamp_of(path)
+  return written.stamp == M.stamp_of(path)
 end
 
 ---Whether a file has changed since the turn began. A move leaves the time of the last write as it was, so it is that of the node.
