@@ -2,7 +2,8 @@
 //! is found by its uuid.
 //!
 //! Invariants: the file is read through once, whoever reads along; a line comes as the file has it, but for its parent where that
-//! is a line that is passed over, and for a prompt that the file has as an attachment, which comes as the others do; numbers of lines are of one epoch: a file that was replaced begins the next one.
+//! is a line that is passed over, and for a prompt that the file has as an attachment, which comes as the others do; numbers
+//! of lines are of one epoch: a file that was replaced begins the next one.
 
 mod envelope;
 
