@@ -140,6 +140,49 @@ def test_a_file_that_comes_into_being_is_shown(opened):
     opened.wait(lambda: opened.lines() == ["made"])
 
 
+ODD_NEW = {
+    "latin1": "été\n".encode("latin-1"),
+    "utf-16": "été\n".encode("utf-16"),
+    "large": "été\n".encode() * 1_000_000,
+}
+"""What Neovim has to read itself."""
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("kind", ODD_NEW)
+def test_an_odd_file_that_comes_into_being_is_shown_without_a_question(start_nvim, kind, before):
+    nvim = start_nvim(args=["new.txt"] if before else [])
+    nvim.lua(START)
+    if not before:
+        nvim.keys(":edit new.txt<CR>")
+        nvim.wait("vim.fn.expand('%:t') == 'new.txt'")
+    (nvim.project / "new.txt").write_bytes(ODD_NEW[kind])
+    nvim.wait_screen("new.txt")
+    nvim.wait(lambda: nvim.mode() != "n" or nvim.lines()[:1] == ["été"], what="its text, or a question")
+    assert nvim.mode() == "n"
+    assert not nvim.lua("return vim.bo.modified")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("choice", ["mine", "theirs"])
+def test_a_file_that_comes_into_being_asks_nobody_who_has_begun_to_write_it(start_nvim, choice):
+    nvim = start_nvim(args=["new.txt"], init_lua=NOTICES)
+    nvim.lua(START)
+    path = nvim.project / "new.txt"
+    nvim.keys("imine")
+    nvim.wait("vim.bo.modified")
+    path.write_text("theirs\n")
+    nvim.wait("#notices == 1 or vim.api.nvim_get_mode().mode ~= 'i'")
+    nvim.keys(" l and ours")
+    nvim.wait(lambda: nvim.lines() == ["mine l and ours"], what="what is typed")
+    nvim.keys("<Esc>:w<CR>")
+    nvim.wait_screen("E13")
+    assert path.read_text() == "theirs\n"
+    nvim.keys(f"<CR>:Claude resolve {choice}<CR>:w<CR>")
+    expected = "mine l and ours\n" if choice == "mine" else "theirs\n"
+    nvim.wait(lambda: path.read_text() == expected and nvim.lines() == [expected.strip()], what="what was chosen")
+
+
 def test_a_folder_that_is_replaced_is_watched_anew(start_nvim):
     nvim = start_nvim(files={"sub/a.txt": "old\n"}, init_lua=NOTICES)
     nvim.lua(START)

@@ -9,6 +9,10 @@ local seen = {}
 
 local CONFLICT = "conflict"
 
+---Buffers whose file did not exist when they began. Should Neovim find it later, it asks (W13), and no autocommand is asked before.
+---@type table<integer, true>
+local without_file = {}
+
 ---@param stat uv.fs_stat.result
 ---@return string equal for the same contents, as far as the file system tells
 function M.key(stat)
@@ -25,7 +29,7 @@ end
 ---Notes that a buffer was read or written just now.
 ---@param buf integer
 function M.note(buf)
-  seen[buf] = key_now(buf)
+  seen[buf], without_file[buf] = key_now(buf), nil
 end
 
 ---Follows reads and writes from now on.
@@ -45,14 +49,26 @@ function M.attach()
     desc = "Claude: forget buffers that went",
     callback = function(event)
       seen[event.buf] = nil
+      without_file[event.buf] = event.event == "BufFilePost" and without_file[event.buf] or nil
     end,
   })
+  vim.api.nvim_create_autocmd("BufNewFile", {
+    group = group,
+    desc = "Claude: know which buffers have no file yet",
+    callback = function(event)
+      without_file[event.buf] = vim.bo[event.buf].buftype == "" or nil
+    end,
+  })
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local is_loaded = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+    without_file[buf] = is_loaded and vim.api.nvim_buf_get_name(buf) ~= "" and not key_now(buf) or nil
+  end
 end
 
 ---Stops following.
 function M.detach()
   vim.api.nvim_create_augroup("claude-ide.buffer.stamp", { clear = true })
-  seen = {}
+  seen, without_file = {}, {}
 end
 
 ---Whether an autocommand is one of others and runs for a buffer.
@@ -92,6 +108,15 @@ end
 ---@return string? reason v:fcs_reason; nil: Neovim knows of no change
 ---@return string? verdict v:fcs_choice of other FileChangedShell autocommands, where there are any
 function M.settle(buf, answer)
+  if without_file[buf] and key_now(buf) then
+    if answer == "reload" then
+      M.agree(buf)
+      vim.api.nvim_buf_call(buf, function()
+        vim.cmd("silent keepalt edit!")
+      end)
+    end
+    return nil, nil
+  end
   local others = M.others_listen("FileChangedShell", buf)
   local reason, verdict
   local group = vim.api.nvim_create_augroup("claude-ide.buffer.settle", { clear = true })
@@ -148,6 +173,9 @@ function M.is_conflict(buf)
     return false -- deleted: `:write` makes it anew
   elseif seen[buf] then
     return seen[buf] ~= now
+  elseif without_file[buf] then
+    seen[buf] = CONFLICT
+    return true
   end
   -- Read before we looked: Neovim itself knows, but says so only once.
   local reason = M.settle(buf, "keep")
