@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from unittest import mock
 
 import pytest
 
@@ -719,3 +720,57 @@ def test_a_turn_ends_once_when_the_cli_is_idle_again(session):
     session.nvim.wait("ended > 0")
     session.prompt()
     assert session.nvim.lua("return ended") == 1
+
+
+class OtherCli:
+    """A second CLI in the same project, with a process and a status of its own."""
+
+    def __init__(self, nvim, connect):
+        self.process = subprocess.Popen(["sleep", "1000"])
+        self.nvim, self.status_file = nvim, nvim.home / ".claude" / "sessions" / f"{self.process.pid}.json"
+        self.status("idle")
+        with mock.patch("os.getpid", return_value=self.process.pid):
+            self.client = connect(nvim)
+        nvim.wait(f"require('claude-ide.server').clients()[2].pid == {self.process.pid}")
+
+    status = Session.status
+
+    def prompt(self):
+        self.nvim.lua("before = taken")
+        self.client.call("closeAllDiffTabs")
+        self.status("busy")
+        self.nvim.wait("taken > before")
+        self.nvim.wait("require('claude-ide.journal.shell').is_busy(2)", what="the status to be read")
+
+
+@pytest.fixture
+def other(session, connect):
+    other = OtherCli(session.nvim, connect)
+    yield other
+    other.process.kill()
+    other.process.wait()
+
+
+def test_what_one_of_two_clis_did_is_not_the_others_too(session, other):
+    nvim, path = session.nvim, session.project / "b.txt"
+    session.prompt()
+    path.write_text("by the first\n")
+    session.finish()
+    nvim.wait("#require('claude-ide.journal').changes() == 1", what="what the first one did")
+    other.prompt()
+    path.write_text("by the first again\n")
+    nvim.lua("before = compared")
+    session.status("idle")
+    nvim.wait("compared > before and require('claude-ide.journal').turns()[1].ended ~= nil")
+    nvim.wait("require('claude-ide.journal').changes()[1].after == 'by the first again\\n'")
+    nvim.lua("require('claude-ide.journal').keep(...)", str(path))
+    (session.project / "c.txt").write_text("by the second\n")
+    nvim.lua("before = compared")
+    other.status("idle")
+    nvim.wait("compared > before and #require('claude-ide.journal').changes() == 1", what="what the second one did")
+    found = {os.path.basename(change["path"]): change["turns"] for change in session.changes("all")}
+    assert found == {"b.txt": [1], "c.txt": [2]}
+    nvim.lua("require('claude-ide.journal').undo_turn(2)")
+    assert path.read_text() == "by the first again\n"
+    nvim.lua("require('claude-ide.journal').undo_turn(1)")
+    assert path.read_text() == "b\n"

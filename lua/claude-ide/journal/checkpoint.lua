@@ -51,6 +51,7 @@ exec "$@" write-tree --missing-ok]]
 ---@class claude-ide.journal.Checkpoint
 ---@field folder string
 ---@field tree string
+---@field began number `vim.uv.hrtime()`
 ---@field skipped table<string, string> files that are not in it, by name: equal strings for equal contents
 
 ---@param repository claude-ide.journal.Repository
@@ -125,9 +126,10 @@ function M.take(folder, done, is_first)
         if is_first and repositories().readers == 0 and is_first() and is_large(repository) then
           repositories().renew(repository)
         end
+        local began = vim.uv.hrtime()
         write_tree(repository, function(tree, skipped)
           finished()
-          done(tree and { folder = folder, tree = tree, skipped = skipped } or nil)
+          done(tree and { folder = folder, tree = tree, began = began, skipped = skipped } or nil)
         end)
       end)
     end,

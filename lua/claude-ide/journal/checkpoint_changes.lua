@@ -137,6 +137,7 @@ end
 ---@field before? string what it held at the first checkpoint; nil: it was made since
 ---@field mode? integer permissions that it had
 ---@field began? number `vim.uv.hrtime()` at which the checkpoint of the start of its turn was complete; nil: not compared with that
+---@field since number the same, at which the first checkpoint was begun
 
 ---Files that at least one of two checkpoints has not copied, and that differ: what they held is not known.
 ---@param from claude-ide.journal.Checkpoint
@@ -203,7 +204,8 @@ function M.compare(from, to, wanted, each, done)
             local change = left[next_one]
             next_one = next_one + 1
             if not change.blob or contents[change.name] then
-              each({ path = change.path, before = contents[change.name], mode = change.mode })
+              local before = contents[change.name]
+              each({ path = change.path, before = before, mode = change.mode, since = from.began })
             else
               left_out[#left_out + 1] = change.path
             end

@@ -9,6 +9,7 @@ local MAX_STEPS = 100
 ---@field actor claude-ide.journal.Actor
 ---@field blob? integer nil: there was no file
 ---@field turn? integer of Claude's steps
+---@field at? number `vim.uv.hrtime()` at which it was seen; nil: put in afterwards
 ---@field undone? table<integer, true> of an undo: the turns that it took changes back of
 ---@field mark? claude-ide.journal.Mark of an undo: what was unreviewed before it, while nothing else was decided since
 
@@ -176,6 +177,46 @@ local function take_undo_back(history, bytes)
   return true
 end
 
+---When the files were copied last for a turn, and before that for another one: what a turn does to a file that was copied for
+---another one since is a step of its own, or it could not be told from what that one does.
+---@type { at: number, turn: integer }, { at: number, turn: integer }
+local copied, copied_before = { at = 0, turn = 0 }, { at = 0, turn = 0 }
+
+---A checkpoint of a turn was taken.
+---@param turn integer
+---@param at number `vim.uv.hrtime()`
+function M.copied_for(turn, at)
+  if copied.turn ~= turn then
+    copied_before = copied
+  end
+  copied = { at = at, turn = turn }
+end
+
+---@param step claude-ide.journal.Step of a turn
+---@return boolean whether the files were copied for another turn since
+local function was_copied_since(step)
+  local other = copied.turn ~= step.turn and copied or copied_before
+  return (step.at or 0) < other.at
+end
+
+---Whether a file was seen in a text, and what became of it since is known, and later than a moment. What an announcement found
+---may be anybody's.
+---@param history claude-ide.journal.History
+---@param bytes? string
+---@param at number `vim.uv.hrtime()`
+---@return boolean
+function M.was_known(history, bytes, at)
+  local steps = history.steps
+  for i = #steps, 1, -1 do
+    if M.bytes(steps[i]) == bytes then
+      return true
+    elseif steps[i].actor == "person" or (steps[i].at or 0) < at then
+      return false
+    end
+  end
+  return false
+end
+
 ---Lets a step hold another text.
 ---@param history claude-ide.journal.History
 ---@param step claude-ide.journal.Step
@@ -202,6 +243,7 @@ function M.goes_on(history, bytes, turn, actor)
     or last.actor ~= "claude"
     or last.turn ~= turn
     or history.decided.at >= #steps
+    or was_copied_since(last)
   then
     return false
   end
@@ -229,8 +271,8 @@ function M.record(history, actor, bytes, of)
     make_room()
     return true
   end
-  local step =
-    { actor = actor, blob = bytes and require("claude-ide.journal.blob").put(bytes, history.secret) }
+  local blob = bytes and require("claude-ide.journal.blob").put(bytes, history.secret)
+  local step = { actor = actor, blob = blob, at = vim.uv.hrtime() }
   if type(of) == "table" then
     fold(history)
     step.undone, step.mark = of, history.mark

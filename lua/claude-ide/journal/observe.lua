@@ -216,7 +216,9 @@ function M.found_changed(change, turn, looked)
   local seen = vim.iter(history.steps):any(function(step)
     return step.turn == turn
   end)
-  if not is_new and not seen then
+  -- What is known to have become of it since is another turn's that goes on beside this one, or the person's.
+  local is_known = is_new or seen or histories().was_known(history, change.before, change.since)
+  if not is_known then
     M.note(history, change.before, "person")
   elseif seen then
     require("claude-ide.journal.steps").began_with(history, change.before, turn, change.began)

@@ -152,6 +152,7 @@ local function tell(entry, now, wrote, each, done)
     return done()
   end
   entry.from = now
+  require("claude-ide.journal.history").copied_for(entry.turn, now.began)
   local open = 1
   local function one_less()
     open = open - 1
@@ -236,6 +237,9 @@ function M.begin(client, turn, each, on_idle)
   end
   require("claude-ide.journal.checkpoint").take(folder, function(checkpoint)
     entry.from, entry.first, entry.taken = checkpoint, checkpoint, vim.uv.hrtime()
+    if checkpoint then
+      require("claude-ide.journal.history").copied_for(turn, checkpoint.began)
+    end
     if known and before then
       tell(before, checkpoint, wrote, each, known)
     end
