@@ -169,10 +169,15 @@ def test_all_that_waits_is_kept_where_the_chat_is_closed(lab):
     )
 
 
-def test_what_commands_did_in_a_turn_that_ended_with_the_cli_is_known(lab):
-    nvim = lab.nvim
+@pytest.mark.parametrize("is_elsewhere", [False, True], ids=["here", "elsewhere"])
+def test_what_commands_did_in_a_turn_that_ended_with_the_cli_is_known(lab, tmp_path, is_elsewhere):
+    nvim, folder = lab.nvim, lab.nvim.project
+    if is_elsewhere:
+        folder = tmp_path / "elsewhere"
+        folder.mkdir()
+        nvim.lua("require('claude-ide').setup({ auto_start = false, terminal = { cwd = ... } })", str(folder))
     for words in ("init -q", "add -A", "-c user.name=a -c user.email=a@b.c commit -q --allow-empty -m first"):
-        subprocess.run(["git", *words.split()], cwd=nvim.project, check=True)
+        subprocess.run(["git", *words.split()], cwd=folder, check=True)
     begin(nvim)
     lab.hold("started")
     say(nvim, "SAY never")
@@ -183,12 +188,12 @@ def test_what_commands_did_in_a_turn_that_ended_with_the_cli_is_known(lab):
         "local repository = require('claude-ide.journal.repositories').all()[1] return repository.tree ~= nil",
         what="the checkpoint of the start",
     )
-    (nvim.project / "made.txt").write_text("by a command\n")
+    (folder / "made.txt").write_text("by a command\n")
     lab.kill()
     nvim.wait("#require('claude-ide.journal').changes() == 1", what="what the command made")
     assert nvim.lua("return require('claude-ide.journal').turns()[1].ended ~= nil")
     # What others do from now on is not the turn's.
-    (nvim.project / "other.txt").write_text("by somebody\n")
+    (folder / "other.txt").write_text("by somebody\n")
     nvim.keys(":Claude review<CR>")
     nvim.wait("#vim.api.nvim_list_tabpages() == 2", what="the review")
     nvim.wait("not next(require('claude-ide.journal.repositories').all())", what="the copies to go")

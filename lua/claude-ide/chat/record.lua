@@ -21,7 +21,7 @@ end
 function M.turn_begins(chat)
   local journal = require("claude-ide.journal")
   journal.attach()
-  journal.turn_started(client(chat))
+  journal.turn_started(client(chat), chat.cwd)
 end
 
 ---Files that are kept for one call: each is read at once.

@@ -14,8 +14,9 @@ end
 
 ---@param client integer
 ---@param turn claude-ide.journal.Turn
-local function follow_turn(client, turn)
-  require("claude-ide.journal.shell").begin(client, turn.id, observe().found_changed, function()
+---@param folder? string
+local function follow_turn(client, turn, folder)
+  require("claude-ide.journal.shell").begin(client, turn.id, folder, observe().found_changed, function()
     M.edits_over(client)
   end)
   require("claude-ide.journal.transcript_edits").begin(client, turn.id)
@@ -27,7 +28,8 @@ local unannounced = {}
 
 ---A prompt was submitted.
 ---@param client integer
-function M.turn_started(client)
+---@param folder? string that it works in, where it is no connected client, which tells it itself
+function M.turn_started(client, folder)
   local begun = unannounced[client]
   unannounced[client] = nil
   if begun and not begun.ended and #begun.files == 0 then
@@ -35,7 +37,7 @@ function M.turn_started(client)
   end
   observe().settle(client, true)
   require("claude-ide.journal.refusals").turn_over(client)
-  follow_turn(client, require("claude-ide.journal.turns").start(client))
+  follow_turn(client, require("claude-ide.journal.turns").start(client), folder)
 end
 
 ---Clients that were looked at when they came, whether they are at work.

@@ -220,13 +220,14 @@ end
 ---seen: a prompt that waited is taken up at once.
 ---@param client integer
 ---@param turn integer
+---@param works_in? string default: as the client tells
 ---@param each claude-ide.journal.OnFound
 ---@param on_idle fun() the CLI waits for a prompt again
-function M.begin(client, turn, each, on_idle)
+function M.begin(client, turn, works_in, each, on_idle)
   local before = watched[client] and goes_on(watched[client]) and watched[client] or nil
   unwatch(client)
   local connected = require("claude-ide.server").client(client)
-  local folder = folder_of(connected)
+  local folder = works_in or folder_of(connected)
   local entry = { turn = turn, folder = folder, wrote = {}, was_busy = false, tells_end = connected == nil }
   watched[client] = entry
   local is_same = before ~= nil and before.folder == folder
