@@ -5,7 +5,7 @@ import json
 import acp_steps
 import pytest
 from acp_steps import answers, request, say, text, update, wait_idle, wait_text
-from chat_steps import chat
+from chat_steps import chat, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -546,3 +546,38 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     assert became == "3 files: written as you accepted it, before it was taken back. `:Claude undo` undoes that."
     assert words.startswith("The changes are gone. Your words are in")
     assert held(nvim, "a.txt") == BEFORE.replace("two", "TWO")
+
+
+@pytest.mark.parametrize("close", ["q", "tabclose", "bdelete!", "bwipeout!"])
+def test_what_was_typed_into_a_proposal_that_is_closed_is_kept(begin, close):
+    nvim = begin()
+    nvim.lua("_G.notices = {} vim.notify = function(words) table.insert(notices, words) end")
+    ask(nvim)
+    wait_shown(nvim)
+    nvim.keys("omine<Esc>")
+    nvim.wait(lambda: "mine" in nvim.lines() and nvim.mode() == "n")
+    nvim.keys(f":{close}<CR>")
+    wait_idle(nvim)
+    nvim.wait("#vim.api.nvim_list_tabpages() == 1 and notices[1] ~= nil", what="it to go")
+    kept = nvim.lua("return vim.fn.bufnr('a.txt (kept)')")
+    assert nvim.lines(kept) == ["one", "TWO", "mine", "three"]
+    assert nvim.lua("return notices") == [f"Your edits to the proposal are kept: `:buffer {kept}`."]
+    assert answers(nvim)[0]["outcome"]["optionId"] == "no"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_new_file_that_was_refused_is_not_said_to_be_changed(begin, count):
+    nvim = begin()
+    call = edit(nvim.project)
+    call["content"] = call["content"][-count:]
+    # As Gemini does: it says no more of what was refused, which is over with the turn.
+    say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
+    if count == 1:
+        wait_diff(nvim)
+        nvim.cmd("Claude reject")
+    else:
+        wait_shown(nvim)
+        nvim.lua("assert(require('claude-ide.changeset').reject())")
+    wait_text(nvim, "· rejected")
+    wait_idle(nvim)
+    assert "without asking" not in text(nvim)

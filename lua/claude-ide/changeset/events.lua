@@ -66,7 +66,14 @@ end
 ---Looks after the buffer of a proposal: it is not a file, and its end is the end of the changeset.
 ---@param view claude-ide.changeset.View
 ---@param buf integer
-function M.guard(view, buf)
+---@param unloads fun() its text goes
+function M.guard(view, buf, unloads)
+  vim.api.nvim_create_autocmd("BufUnload", {
+    group = view.group,
+    buffer = buf,
+    desc = "Claude Code: the text of a proposal goes",
+    callback = unloads,
+  })
   vim.api.nvim_create_autocmd("BufWriteCmd", {
     group = view.group,
     buffer = buf,

@@ -234,19 +234,13 @@ local function verbs_of(changeset)
   }
 end
 
----Keeps what the person typed into proposals that go without their say.
+---Says why a changeset is gone, and keeps what the person typed into it.
 ---@param changeset claude-ide.Changeset
----@return integer? buf the last that is kept
-local function rescue(changeset)
-  local texts = require("claude-ide.changeset.texts")
-  local kept ---@type integer?
-  for _, entry in ipairs(changeset.entries) do
-    if require("claude-ide.changeset.report").outcome(entry).edited then
-      local rescued = require("claude-ide.diff.rescued")
-      kept = rescued.put(texts.called(changeset, entry.file), rescued.copy(entry.bufs.proposal))
-    end
-  end
-  return kept
+---@param why? string nil: they know
+local function say_gone(changeset, why)
+  local kept = require("claude-ide.changeset.typed").keep(changeset)
+  local called = { path = summary(changeset) } --[[@as claude-ide.Diff]]
+  require("claude-ide.diff.closed_notice").say(called, why, kept)
 end
 
 ---@param changeset claude-ide.Changeset
@@ -256,13 +250,8 @@ function M.withdraw(changeset, why)
     return take_down(changeset) -- what becomes of it is said when that is known
   end
   local view = views[changeset.id]
-  local kept = rescue(changeset)
   local is_seen_going = view ~= nil and require("claude-ide.ui.listed_pair").is_current(view)
-  require("claude-ide.diff.closed_notice").say(
-    { path = summary(changeset) } --[[@as claude-ide.Diff]],
-    is_seen_going and why or nil,
-    kept
-  )
+  say_gone(changeset, is_seen_going and why or nil)
   take_down(changeset)
 end
 
@@ -279,6 +268,7 @@ function M.show(changeset, focus)
   require("claude-ide.ui.attention").forget(changeset.id)
   views[changeset.id] = view.open(changeset, verbs_of(changeset), function()
     if changeset.state == "pending" and not changeset.applying then
+      say_gone(changeset)
       M.reject(changeset)
     end
   end, focus)

@@ -8,6 +8,7 @@ local M = {}
 ---@field dropped boolean all of it
 ---@field bufs? table<claude-ide.ui.Side, integer> once it was looked at
 ---@field hunks? claude-ide.compare.Hunks
+---@field typed? claude-ide.diff.Text what the person typed into a proposal whose buffer is gone
 ---@field tick? integer of the proposal, as it was made
 ---@field counts { added: integer, removed: integer, total: integer } as proposed; total: hunks
 

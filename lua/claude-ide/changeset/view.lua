@@ -158,7 +158,9 @@ function M.show(view, index)
           return may_decide(view)
         end)
       end
-      require("claude-ide.changeset.events").guard(view, bufs.proposal)
+      require("claude-ide.changeset.events").guard(view, bufs.proposal, function()
+        entry.typed = require("claude-ide.changeset.typed").of(entry)
+      end)
     end
     if M.current(view) == entry then
       show_prepared(view)
