@@ -22,6 +22,7 @@ function M.state(agent, list)
     capabilities = {},
     config_options = {},
     accepted = {},
+    absent = {},
     written = {},
     terminals = {},
     outputs = {},

@@ -49,6 +49,9 @@ local function answers_of(request, respond)
   local path = (diffs_of(call)[1] or {}).path
   local function refuse(option, status)
     chat.refused[call.toolCallId or ""] = status or "rejected"
+    for _, diff in ipairs(diffs_of(call)) do
+      require("claude-ide.chat.acp.written").refused(chat, diff.path)
+    end
     option = option or option_of(options, { "reject_once", "reject_always" })
     respond(selected(options, option))
   end

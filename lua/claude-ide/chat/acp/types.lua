@@ -23,6 +23,7 @@
 ---@field models? { currentModelId?: string, availableModels: table[] }
 ---@field config_options table[]
 ---@field accepted table<string, claude-ide.chat.acp.Accepted> by path
+---@field absent table<string, true> files that were refused in this turn before there were any
 ---@field written table<string, claude-ide.chat.acp.Written> files that were written after a review, by path
 ---@field turn_began? number seconds since the epoch
 ---@field signing_in? table what it was last asked to sign in with

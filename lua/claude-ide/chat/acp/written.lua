@@ -28,6 +28,14 @@ end
 function M.turn_begins(chat)
   local seconds, microseconds = vim.uv.gettimeofday()
   chat.acp.turn_began = seconds + microseconds / 1e6
+  chat.acp.absent = {}
+end
+
+---A change of a file was refused: where there was none, there is to be none.
+---@param chat claude-ide.chat.Chat
+---@param path string
+function M.refused(chat, path)
+  chat.acp.absent[normal(path)] = M.stamp_of(path) == nil or nil
 end
 
 ---A file was written after a review.
@@ -61,7 +69,7 @@ end
 local function was_touched(acp, path, has_failed)
   local stat = vim.uv.fs_stat(path)
   if not stat then
-    return not has_failed -- deleted, or moved
+    return not has_failed and not acp.absent[path] -- deleted, or moved
   elseif stat.type == "directory" then
     return false
   end
