@@ -186,3 +186,19 @@ def test_what_waits_for_an_agent_is_told_to_no_other(reader, sessions):
     nvim.wait(
         f"require('claude-ide.chat').current().number > {number}", what="the agent to be started for one that comes now"
     )
+
+
+def test_who_accepts_several_edits_elsewhere_is_told_why_nothing_is_written(reader, tmp_path):
+    project = tmp_path / "project"
+    for name in ("a.txt", "b.txt"):
+        (project / name).write_text("one\n")
+    diffs = [
+        {"type": "diff", "path": str(project / name), "oldText": "one\n", "newText": "1\n"}
+        for name in ("a.txt", "b.txt")
+    ]
+    call = {"toolCallId": "c1", "title": "Edit 2 files", "kind": "edit", "content": diffs}
+    asked = ask(reader, request("session/request_permission", toolCall=call, options=OPTIONS))
+    (project / "b.txt").write_text("mine\n")
+    refused(reader, asked, "b.txt has changed meanwhile", choice="accept")
+    (project / "b.txt").write_text("one\n")
+    decide(reader, asked, "accepted", choice="accept")

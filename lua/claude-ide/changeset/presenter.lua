@@ -143,7 +143,8 @@ end
 
 ---Accepts what is not dropped. Where something is, the person may say why.
 ---@param changeset claude-ide.Changeset
-function M.accept(changeset)
+---@param failed? fun(err: string) it is to be told elsewhere that nothing is written, and why
+function M.accept(changeset, failed)
   if changeset.state ~= "pending" or changeset.applying then
     return
   end
@@ -156,7 +157,7 @@ function M.accept(changeset)
     if changeset.state ~= "pending" or changeset.applying then
       return give_back(changeset, words)
     end
-    apply(changeset, words, function(err)
+    apply(changeset, words, failed or function(err)
       notice.error(("Nothing was written: %s."):format(err))
     end)
   end

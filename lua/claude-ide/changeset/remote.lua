@@ -48,7 +48,15 @@ function M.answer(changeset, answer)
       return "it was changed in Neovim: decide there"
     end
   end
-  presenter.accept(changeset)
+  local why, is_over = nil, false ---@type string?, boolean
+  presenter.accept(changeset, function(err)
+    why = ("nothing was written: %s"):format(err)
+    if is_over then
+      require("claude-ide.ui.notice").error(("Nothing was written: %s."):format(err)) -- nobody waits for it elsewhere any more
+    end
+  end)
+  is_over = true
+  return why
 end
 
 return M
