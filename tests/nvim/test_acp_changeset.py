@@ -581,3 +581,25 @@ def test_a_new_file_that_was_refused_is_not_said_to_be_changed(begin, count):
     wait_text(nvim, "· rejected")
     wait_idle(nvim)
     assert "without asking" not in text(nvim)
+
+
+def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, tmp_path):
+    texts = {f"{number}.txt": "one\n" for number in range(10)}
+    nvim = begin(files=texts)
+    ask_for(nvim, [diff(nvim.project / name, "one\n", "1\n") for name in texts])
+    wait_shown(nvim)
+    nvim.lua(
+        """
+        vim.ui.input = function(_, done) done("") end
+        local entries = require('claude-ide.changeset').pending()[1].entries
+        vim.api.nvim_buf_set_lines(entries[1].bufs.proposal, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
+        entries[2].dropped = true
+        assert(require('claude-ide.changeset').accept())
+        """
+    )
+    nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
+    told = acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
+    assert f"What is in {nvim.project}/0.txt now differs from what you proposed: read it again." in told
+    assert f"{nvim.project}/1.txt was left as it was" in told
+    assert f"These 8 files are as you proposed them: {nvim.project}/2.txt, {nvim.project}/3.txt" in told
+    assert held(nvim, "0.txt") == "mine\n" * 10000

@@ -1,19 +1,66 @@
 -- An edit that the person changed before it was written: the protocol has no answer that says so, so it is said as a prompt.
 local M = {}
 
+---Bytes of patches that are told in all: an agent can read the rest.
+local MOST_BYTES = 16 * 1024
+
+---More files of a kind are told in one sentence.
+local MOST_APART = 3
+
 ---@param one claude-ide.chat.acp.Became
+---@param room integer bytes
 ---@return string
-local function words_for(one)
+local function words_for(one, room)
   if not one.accepted then
     return ("%s was left as it was: do not make your edit of it."):format(one.path)
   elseif one.accepted == one.proposed then
     return ("%s is as you proposed it."):format(one.path)
   end
-  local patch = vim.diff(one.proposed or "", one.accepted, { ctxlen = 3 }) --[[@as string]]
+  local is_small = #(one.proposed or "") + #one.accepted <= 2 * 1024 * 1024
+  local patch = is_small and vim.diff(one.proposed or "", one.accepted, { ctxlen = 3 }) or nil --[[@as string?]]
+  if not patch or #patch > room then
+    return ("What is in %s now differs from what you proposed: read it again."):format(one.path)
+  end
   return ("This is how what is in %s now differs from what you proposed:\n```diff\n%s```"):format(
     one.path,
     patch
   )
+end
+
+---@param list claude-ide.chat.acp.Became[]
+---@param of_many string
+---@return string[]
+local function words_for_alike(list, of_many)
+  if #list <= MOST_APART then
+    return vim.tbl_map(function(one)
+      return words_for(one, 0)
+    end, list)
+  end
+  local paths = vim.tbl_map(function(one)
+    return one.path
+  end, list)
+  return { ("%s: %s"):format(of_many:format(#list), table.concat(paths, ", ")) }
+end
+
+---@param became claude-ide.chat.acp.Became[]
+---@return string[]
+local function words_for_all(became)
+  local left, same, words, room = {}, {}, {}, MOST_BYTES
+  for _, one in ipairs(became) do
+    if not one.accepted then
+      left[#left + 1] = one
+    elseif one.accepted == one.proposed then
+      same[#same + 1] = one
+    else
+      words[#words + 1] = words_for(one, room)
+      room = room - #words[#words]
+    end
+  end
+  vim.list_extend(
+    words,
+    words_for_alike(left, "These %d files were left as they were, do not make your edits of them")
+  )
+  return vim.list_extend(words, words_for_alike(same, "These %d files are as you proposed them"))
 end
 
 ---What the person made of an edit, told to the agent as the next prompt.
@@ -27,7 +74,7 @@ function M.tell(chat, became, words)
       what
     ),
   }
-  vim.list_extend(lines, vim.tbl_map(words_for, became))
+  vim.list_extend(lines, words_for_all(became))
   lines[#lines + 1] = words
   local text = table.concat(lines, "\n")
   chat:say(text, { { type = "text", text = require("claude-ide.position").valid(text) } })
