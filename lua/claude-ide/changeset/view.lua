@@ -221,8 +221,8 @@ end
 ---@param focus boolean go there
 ---@return claude-ide.changeset.View
 function M.open(changeset, verbs, gone, focus)
-  local blank, list = vim.api.nvim_create_buf(false, true), require("claude-ide.review.list").make()
-  vim.bo[blank].bufhidden = "wipe"
+  local blank = require("claude-ide.ui.own_buffer").create({ bo = { bufhidden = "wipe" } })
+  local list = require("claude-ide.review.list").make()
   local width = require("claude-ide.changeset.listing").width(changeset.entries)
   local frame = listed_pair.open({ text = "proposal", beside = "now" }, list, blank, width)
   ---@type claude-ide.changeset.View

@@ -96,9 +96,9 @@ local function fill(panel, text, width)
     end, chunks))
   end
   local buf = panel.buf --[[@as integer]]
-  vim.bo[buf].modifiable = true
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].modifiable = false
+  require("claude-ide.ui.own_buffer").change(buf, function()
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  end)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   for row, group in pairs(groups) do
     local opts = { end_col = #lines[row], hl_group = group }
@@ -186,12 +186,14 @@ local function show(panel)
   end
   require("claude-ide.transcript.colour").define()
   take_down(panel) -- `:quit` leaves its buffer
-  local buf = vim.api.nvim_create_buf(false, true)
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "question",
+    id = panel.decision.id,
+    name = { panel.decision.source.name, "question" },
+    is_private = true,
+    bo = { undolevels = -1 },
+  })
   panel.buf = buf
-  local bo = vim.bo[buf]
-  bo.buftype, bo.swapfile, bo.undolevels = "nofile", false, -1
-  require("claude-ide.ui.ours").mark(buf, "question", panel.decision.id)
-  vim.b[buf].claude_private = true
   draw(panel)
   vim.api.nvim_create_autocmd("VimResized", {
     buffer = buf,

@@ -114,31 +114,26 @@ local function map(plan)
   end)
 end
 
----Makes a buffer the plan's: a new one, or its own that was unloaded.
 ---@param plan claude-ide.chat.Plan
 ---@param text string
-local function fill(plan, text)
-  local buf = plan.buf --[[@as integer]]
-  local bo = vim.bo[buf]
-  bo.buftype, bo.bufhidden, bo.swapfile, bo.modifiable, bo.buflisted = "nofile", "hide", false, true, false
-  if not require("claude-ide.ui.ours").of(buf) then
-    require("claude-ide.ui.ours").mark(buf, "plan", plan.id) -- `:bdelete` took it
-  end
-  vim.b[buf].claude_private = true
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(text, "\n", { plain = true }))
-  bo.filetype = "markdown"
-  map(plan)
+---@return claude-ide.ui.own_buffer.Opts
+local function with(plan, text)
+  return {
+    kind = "plan",
+    id = plan.id,
+    name = { plan.source.name, "plan" },
+    lines = vim.split(text, "\n", { plain = true }),
+    is_private = true,
+    bo = { filetype = "markdown" },
+  }
 end
 
 ---@param plan claude-ide.chat.Plan
 ---@return integer buf
 local function create(plan)
-  local buf = vim.api.nvim_create_buf(false, true)
-  local text = text_of(plan)
+  local buf = require("claude-ide.ui.own_buffer").create(with(plan, text_of(plan)))
   plan.buf = buf
-  require("claude-ide.ui.ours").mark(buf, "plan", plan.id)
-  require("claude-ide.ui.ours").name(buf, "Claude", "plan")
-  fill(plan, text)
+  map(plan)
   local function on(event, desc, run)
     vim.api.nvim_create_autocmd(event, {
       buffer = buf,
@@ -154,7 +149,8 @@ local function create(plan)
     plan.kept = text_of(plan)
   end)
   on("BufReadCmd", "a plan as it stood", function()
-    fill(plan, plan.kept or plan.text)
+    require("claude-ide.ui.own_buffer").renew(buf, with(plan, plan.kept or plan.text))
+    map(plan)
   end)
   on("BufWipeout", "a plan has no buffer", function()
     require("claude-ide.ui.came").forget(buf)

@@ -179,27 +179,23 @@ local function map(prompt)
   end)
 end
 
----What `:edit` and `:bdelete` take from a buffer.
----@param prompt claude-ide.chat.PromptBuffer
-local function set_up(prompt)
-  local bo = vim.bo[prompt.buf]
-  bo.buftype, bo.bufhidden, bo.swapfile, bo.modifiable, bo.buflisted = "nofile", "hide", false, true, false
-  vim.b[prompt.buf].claude_private = true
-  bo.completefunc = "v:lua.require'claude-ide.chat.complete'.func"
-  bo.omnifunc = bo.completefunc
-  map(prompt)
-end
+local COMPLETE = "v:lua.require'claude-ide.chat.complete'.func"
 
 ---@param chat claude-ide.chat.Chat
 ---@param acts { hide: fun(), to_terminal: fun() } what is done with the chat as a whole
 ---@return integer buf
 function M.create(chat, acts)
-  local buf = vim.api.nvim_create_buf(false, true)
+  local own_buffer = require("claude-ide.ui.own_buffer")
+  local opts = {
+    kind = "prompt",
+    name = { (chat.name:gsub("[/%c]", " ")), "prompt" },
+    is_private = true,
+    bo = { completefunc = COMPLETE, omnifunc = COMPLETE },
+  } ---@type claude-ide.ui.own_buffer.Opts
+  local buf = own_buffer.create(opts)
   local prompt = { buf = buf, chat = chat, at = 0, hide = acts.hide, to_terminal = acts.to_terminal } ---@type claude-ide.chat.PromptBuffer
   prompts[buf] = prompt
-  require("claude-ide.ui.ours").mark(buf, "prompt")
-  require("claude-ide.ui.ours").name(buf, (chat.name:gsub("[/%c]", " ")), "prompt")
-  set_up(prompt)
+  map(prompt)
   chat.give_back = function(text)
     M.give_back(prompt, text)
   end
@@ -211,10 +207,8 @@ function M.create(chat, acts)
   end)
   on("BufReadCmd", "a prompt as it stood", function()
     prompts[buf], prompt.at = prompt, 0
-    if not require("claude-ide.ui.ours").of(buf) then
-      require("claude-ide.ui.ours").mark(buf, "prompt")
-    end
-    set_up(prompt)
+    own_buffer.renew(buf, opts)
+    map(prompt)
     M.dress(buf)
   end)
   return buf

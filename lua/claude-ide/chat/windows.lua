@@ -7,9 +7,15 @@ local M = {}
 ---@field view? claude-ide.transcript.View
 ---@field waiting? integer the window that is to show its transcript
 ---@field origin? integer the window the person came from
+---@field is_idle? boolean it was, when it was drawn last
 
 local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" }
 local LEAST_COLUMNS, LEAST_LINES = 30, 10
+
+---@return integer buf for a window that is about to show its transcript
+local function blank()
+  return require("claude-ide.ui.own_buffer").create({ bo = { bufhidden = "wipe" } })
+end
 
 ---@return integer win
 local function open_beside()
@@ -19,9 +25,7 @@ local function open_beside()
   local size = options.size < 1 and math.floor(total * options.size + 0.5) or math.floor(options.size)
   local least = is_vertical and LEAST_COLUMNS or LEAST_LINES
   size = math.max(math.min(size, total - least), math.min(least, math.floor(total / 2)), 1)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = "wipe"
-  return vim.api.nvim_open_win(buf, false, {
+  return vim.api.nvim_open_win(blank(), false, {
     win = -1,
     split = SPLIT[options.side],
     width = is_vertical and size or nil,
@@ -116,9 +120,7 @@ local function open_transcript(prompt)
   if not prompt or vim.api.nvim_win_get_height(prompt) < LEAST_LINES then
     return open_beside()
   end
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = "wipe"
-  local win = vim.api.nvim_open_win(buf, false, { win = prompt, split = "above" })
+  local win = vim.api.nvim_open_win(blank(), false, { win = prompt, split = "above" })
   vim.api.nvim_win_set_height(prompt, prompt_height(win, prompt))
   return win
 end
@@ -184,9 +186,14 @@ end
 ---Draws what is said about it anew.
 ---@param shown claude-ide.chat.Shown
 function M.refresh(shown)
-  if shown.view then
-    require("claude-ide.transcript.winbar").refresh(shown.view)
+  local view, was_idle = shown.view, shown.is_idle
+  shown.is_idle = shown.chat.state == "idle"
+  if not view then
+    return
+  elseif shown.is_idle and not was_idle and shown.chat.has_spoken then
+    require("claude-ide.transcript.title").learn(view) -- the CLI has written it by now
   end
+  require("claude-ide.transcript.winbar").refresh(view)
 end
 
 return M

@@ -56,13 +56,13 @@ function M.show()
     return nil, "The tools are switched off, see `tools.enabled`."
   end
   local lines = lines_of(access)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].modifiable = true
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  local bo = vim.bo[buf]
-  bo.bufhidden, bo.modifiable, bo.filetype = "wipe", false, "markdown"
-  vim.b[buf].claude_private = true -- the token is for nobody that the person has not told
-  require("claude-ide.ui.ours").mark(buf, "mcp")
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "mcp",
+    name = { "Claude", "MCP" },
+    lines = lines,
+    is_private = true, -- the token is for nobody that the person has not told
+    bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
+  })
   local height = math.min(#lines, math.max(vim.o.lines - 6, 1))
   local win = vim.api.nvim_open_win(buf, true, { split = "below", height = height })
   vim.wo[win].wrap = false

@@ -101,9 +101,8 @@ local function of_disk(path, first, last, done)
     if not disk.bytes then
       return done(nil, disk.problem or vim.fs.basename(path) .. " does not exist")
     end
-    local buf = vim.api.nvim_create_buf(false, true)
     local text = require("claude-ide.buffer.bytes").decode(disk.bytes)
-    vim.api.nvim_buf_set_lines(buf, 0, -1, false, text)
+    local buf = require("claude-ide.ui.own_buffer").create({ lines = text })
     local found = M.of(buf, first, last):gsub("^[^\n]*,", path:gsub("%%", "%%%%") .. ",", 1)
     vim.api.nvim_buf_delete(buf, { force = true })
     done({ text = found })

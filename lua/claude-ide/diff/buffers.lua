@@ -45,28 +45,21 @@ end
 ---@return integer buf
 function M.make(diff, side, format, source)
   return require("claude-ide.ui.quietly").run(function()
-    local buf = vim.api.nvim_create_buf(false, true)
-    local bo = vim.bo[buf]
-    bo.swapfile = false
-    bo.modeline = false
-    bo.modifiable, bo.readonly = true, false -- as `nvim -M` does not have it
-    bo.undolevels = -1
-    bo.fileformat = require("claude-ide.buffer.bytes").fileformat(format)
-    bo.bufhidden = "hide"
-    local ours = require("claude-ide.ui.ours")
-    ours.mark(buf, side, diff.id)
-    ours.name(buf, side == "now" and diff.old_path or diff.path, side == "now" and "now" or "Claude")
+    local buf = require("claude-ide.ui.own_buffer").create_side({
+      kind = side,
+      id = diff.id,
+      name = side == "now" and { diff.old_path, "now" } or { diff.path, "Claude" },
+      bo = { fileformat = require("claude-ide.buffer.bytes").fileformat(format) },
+    })
     if source and vim.api.nvim_buf_is_valid(source) then
       for _, option in ipairs(EDITING_OPTIONS) do
-        bo[option] = vim.bo[source][option]
+        vim.bo[buf][option] = vim.bo[source][option]
       end
     end
     local b = vim.b[buf]
-    b.claude_private = true -- the selection in a diff is no news for Claude
     b.editorconfig = false
     b.autoformat = false
     b.disable_autoformat = true
-    vim.diagnostic.enable(false, { bufnr = buf })
     return buf
   end)
 end

@@ -39,15 +39,15 @@ end
 ---@return integer buf
 function M.put(diff, text)
   local buf = require("claude-ide.ui.quietly").run(function()
-    local kept = vim.api.nvim_create_buf(true, true)
-    vim.bo[kept].modifiable = true
-    vim.api.nvim_buf_set_lines(kept, 0, -1, false, text.lines)
-    local ours = require("claude-ide.ui.ours")
-    ours.mark(kept, "kept", diff.id)
-    ours.name(kept, diff.path, "kept")
-    vim.bo[kept].filetype = text.filetype
-    vim.b[kept].claude_private = true
-    return kept
+    return require("claude-ide.ui.own_buffer").create({
+      kind = "kept",
+      id = diff.id,
+      name = { diff.path, "kept" },
+      lines = text.lines,
+      listed = true,
+      is_private = true,
+      bo = { filetype = text.filetype },
+    })
   end)
   return buf
 end

@@ -14,12 +14,11 @@ local quitting = false
 
 ---@return integer buf
 local function make_guard()
-  local buf = vim.api.nvim_create_buf(false, true)
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "guard",
+    bo = { buftype = "acwrite", modified = true },
+  })
   vim.api.nvim_buf_set_name(buf, "claude://guard")
-  require("claude-ide.ui.ours").mark(buf, "guard")
-  vim.bo[buf].buftype = "acwrite"
-  vim.bo[buf].bufhidden = "hide"
-  vim.bo[buf].modified = true
   vim.api.nvim_create_autocmd("BufWriteCmd", {
     buffer = buf,
     desc = "Claude Code: all buffers are being written",

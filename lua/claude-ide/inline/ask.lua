@@ -117,9 +117,8 @@ local function open_window(ask)
   end
   shown = ask
   local floats = require("claude-ide.ui.text_float")
-  local scratch = vim.api.nvim_create_buf(false, true)
-  vim.bo[scratch].bufhidden = "wipe"
-  local win = floats.open(scratch, ask.question)
+  local blank = require("claude-ide.ui.own_buffer").create({ bo = { bufhidden = "wipe" } })
+  local win = floats.open(blank, ask.question)
   ask.win = win
   ask.view = require("claude-ide.transcript").show_in(ask.chat.source, win)
   hint(win)

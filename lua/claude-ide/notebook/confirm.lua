@@ -55,11 +55,13 @@ end
 ---@param question claude-ide.notebook.Question
 ---@return integer
 local function new_buffer(question)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = "wipe"
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(question.code, "\n", { plain = true }))
-  vim.bo[buf].modifiable = false
-  require("claude-ide.ui.ours").mark(buf, "code", question.id)
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "code",
+    id = question.id,
+    name = { "code", "Claude" },
+    lines = vim.split(question.code, "\n", { plain = true }),
+    bo = { bufhidden = "wipe", modifiable = false },
+  })
   colour(buf, question.language or "python")
   local keymaps = require("claude-ide.config").get().diff.keymaps
   local key_list = require("claude-ide.ui.key_list")

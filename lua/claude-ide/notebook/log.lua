@@ -26,13 +26,12 @@ local function buffer()
   if buf and vim.api.nvim_buf_is_valid(buf) then
     return buf
   end
-  buf = vim.api.nvim_create_buf(false, true)
-  local ours = require("claude-ide.ui.ours")
-  ours.mark(buf, "kernel")
-  ours.name(buf, "kernel", "output")
   vim.treesitter.language.register("markdown", "claude-kernel")
-  vim.bo[buf].filetype = "claude-kernel"
-  vim.bo[buf].modifiable = false
+  buf = require("claude-ide.ui.own_buffer").create({
+    kind = "kernel",
+    name = { "kernel", "output" },
+    bo = { modifiable = false, filetype = "claude-kernel" },
+  })
   is_open, in_fence = true, false -- its one line is empty
   return buf
 end
@@ -57,20 +56,19 @@ local function append(text)
     lines[#lines] = nil
   end
   local last = vim.api.nvim_buf_line_count(target)
-  vim.bo[target].modifiable = true
-  if is_open and lines[1] then
-    local before = vim.api.nvim_buf_get_lines(target, last - 1, last, false)[1] or ""
-    lines[1] = before .. lines[1]
-    vim.api.nvim_buf_set_lines(target, last - 1, last, false, lines)
-  else
-    vim.api.nvim_buf_set_lines(target, last, last, false, lines)
-  end
-  local extra = vim.api.nvim_buf_line_count(target) - MAX_LINES
-  if extra > 0 then
-    vim.api.nvim_buf_set_lines(target, 0, extra, false, {})
-  end
-  vim.bo[target].modifiable = false
-  vim.bo[target].modified = false
+  require("claude-ide.ui.own_buffer").change(target, function()
+    if is_open and lines[1] then
+      local before = vim.api.nvim_buf_get_lines(target, last - 1, last, false)[1] or ""
+      lines[1] = before .. lines[1]
+      vim.api.nvim_buf_set_lines(target, last - 1, last, false, lines)
+    else
+      vim.api.nvim_buf_set_lines(target, last, last, false, lines)
+    end
+    local extra = vim.api.nvim_buf_line_count(target) - MAX_LINES
+    if extra > 0 then
+      vim.api.nvim_buf_set_lines(target, 0, extra, false, {})
+    end
+  end)
   is_open = not ends
   follow(target, last)
 end

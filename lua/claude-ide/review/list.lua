@@ -31,16 +31,13 @@ local WORDS = { none = " ✓ all reviewed", done = "done" }
 
 ---@return integer buf
 function M.make()
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = "hide"
-  vim.bo[buf].filetype = "claude-review"
-  vim.bo[buf].undolevels = -1
-  vim.b[buf].claude_private = true
-  local ours = require("claude-ide.ui.ours")
-  ours.mark(buf, "changes")
-  ours.name(buf, "changes", "Claude")
   require("claude-ide.ui.highlights").link(LINKS)
-  return buf
+  return require("claude-ide.ui.own_buffer").create({
+    kind = "changes",
+    name = { "changes", "Claude" },
+    is_private = true,
+    bo = { undolevels = -1, filetype = "claude-review" },
+  })
 end
 
 ---@param path string
@@ -161,12 +158,12 @@ function M.render(buf, entries, shown, words)
     local line = (" %s %s  %s"):format(icon(entry), name, folder):gsub("%s+$", "")
     lines[i] = cells.cut(line, width - cells.of_chunks(tally(entry)) - 1)
   end
-  vim.bo[buf].modifiable = true
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  if not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines) then
-    vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
-  end
-  vim.bo[buf].modifiable = false
+  require("claude-ide.ui.own_buffer").change(buf, function()
+    if not vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, true), lines) then
+      vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+    end
+  end)
   for i, entry in ipairs(entries) do
     local sign, group = icon(entry)
     local name = split(entry.path)

@@ -11,13 +11,8 @@ local unnamed = {}
 ---@param path string
 ---@return integer buf
 function M.make(words, path)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = "hide"
-  vim.bo[buf].undolevels = -1
-  vim.bo[buf].modifiable = false
-  vim.b[buf].claude_private = true
-  vim.diagnostic.enable(false, { bufnr = buf })
-  require("claude-ide.ui.ours").mark(buf, "review")
+  local buf =
+    require("claude-ide.ui.own_buffer").create_side({ kind = "review", bo = { modifiable = false } })
   unnamed[buf] = { path = path, words = words }
   return buf
 end
@@ -116,17 +111,11 @@ function M.fill(buf, lines)
   local old = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   local hunk = require("claude-ide.hunk").between_ends(old, lines)
   local first, last, last_old = hunk.old, hunk.new + hunk.new_count - 1, hunk.old + hunk.old_count - 1
-  vim.bo[buf].modifiable = true
   local whole = first == 1 and last == #lines
-  vim.api.nvim_buf_set_lines(
-    buf,
-    first - 1,
-    last_old,
-    true,
-    whole and lines or vim.list_slice(lines, first, last)
-  )
-  vim.bo[buf].modifiable = false
-  vim.bo[buf].modified = false
+  require("claude-ide.ui.own_buffer").change(buf, function()
+    local new = whole and lines or vim.list_slice(lines, first, last)
+    vim.api.nvim_buf_set_lines(buf, first - 1, last_old, true, new)
+  end)
 end
 
 return M

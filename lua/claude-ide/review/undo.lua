@@ -74,9 +74,6 @@ end
 ---@param rest integer files that are taken back too and that no review shows
 ---@return fun() close
 local function show(preview, title, others, rest)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].modifiable = true
-  vim.bo[buf].bufhidden = "wipe"
   local lines, widest, marks = {}, 0, {}
   local room = math.max(vim.o.lines - 12, 2) - (others > 0 and 1 or 0) - (rest > 0 and 1 or 0)
   local unshown = math.max(#preview - room, 0)
@@ -110,7 +107,7 @@ local function show(preview, title, others, rest)
     )
     marks[#lines] = { group = "ClaudeDiffWarning", icon = 2, what = 2 }
   end
-  vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  local buf = require("claude-ide.ui.own_buffer").create({ lines = lines, bo = { bufhidden = "wipe" } })
   local width = 1
   for i, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))

@@ -217,13 +217,12 @@ function M.open(summary)
       require("claude-ide.ui.notice").error("The session cannot be exported: " .. (err or "unknown reason"))
       return
     end
-    local buf = vim.api.nvim_create_buf(false, false)
-    vim.bo[buf].modifiable = true
-    vim.bo[buf].undolevels = -1
-    vim.bo[buf].swapfile = false
     export = {
       summary = summary,
-      buf = buf,
+      buf = require("claude-ide.ui.own_buffer").create({
+        scratch = false,
+        bo = { undolevels = -1, swapfile = false },
+      }),
       transcript = transcript,
       rows = {},
       next_row = 0,

@@ -67,12 +67,10 @@ local function preview_item(item)
       if key ~= "buf" then
         return nil
       end
-      local buf = vim.api.nvim_create_buf(false, true)
-      vim.bo[buf].modifiable = true
-      vim.bo[buf].bufhidden = "wipe"
-      vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-      vim.bo[buf].filetype = "markdown"
-      return buf
+      return require("claude-ide.ui.own_buffer").create({
+        lines = lines,
+        bo = { bufhidden = "wipe", filetype = "markdown" },
+      })
     end,
   })
 end

@@ -25,19 +25,12 @@ end
 ---@param lines string[]
 ---@return integer buf
 local function make(side, path, lines)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].modifiable = true
-  local bo = vim.bo[buf]
-  bo.swapfile, bo.undolevels, bo.modeline = false, -1, false
-  local ours = require("claude-ide.ui.ours")
-  ours.mark(buf, "edit")
-  ours.name(buf, path, side)
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  bo.filetype = vim.filetype.match({ filename = path, buf = buf }) or ""
-  bo.modifiable, bo.modified = false, false
-  vim.b[buf].claude_private = true
-  vim.diagnostic.enable(false, { bufnr = buf })
-  return buf
+  return require("claude-ide.ui.own_buffer").create_side({
+    kind = "edit",
+    name = { path, side },
+    lines = lines,
+    bo = { modifiable = false, filetype = vim.filetype.match({ filename = path, contents = lines }) or "" },
+  })
 end
 
 ---@param path string

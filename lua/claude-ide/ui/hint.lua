@@ -21,10 +21,7 @@ function M.show(text)
   text = " " .. vim.fn.strtrans(text) .. " "
   local width = math.min(vim.api.nvim_strwidth(text), vim.o.columns)
   win = require("claude-ide.ui.quietly").run(function()
-    local buf = vim.api.nvim_create_buf(false, true)
-    vim.bo[buf].modifiable = true
-    vim.bo[buf].bufhidden = "wipe"
-    vim.api.nvim_buf_set_lines(buf, 0, -1, false, { text })
+    local buf = require("claude-ide.ui.own_buffer").create({ lines = { text }, bo = { bufhidden = "wipe" } })
     local float = vim.api.nvim_open_win(buf, false, {
       relative = "editor",
       anchor = "SE",

@@ -48,33 +48,30 @@ local function lines_of(entries, width)
 end
 
 ---A tab page is called after the window that has the focus, floating ones too: it goes on naming what the list lies over.
----@param buf integer
 ---@param of string
-local function name(buf, of)
+---@return string
+local function called_after(of)
   local ours = require("claude-ide.ui.ours")
   local beneath = vim.api.nvim_get_current_buf()
   local path = ours.shown_path(beneath) or vim.api.nvim_buf_get_name(beneath)
-  if not require("claude-ide.path").is_plain(path) then
-    path = of:gsub("^an? ", "")
-  end
-  ours.mark(buf, "keys")
-  ours.name(buf, path, "keys")
+  return require("claude-ide.path").is_plain(path) and path or (of:gsub("^an? ", ""))
 end
 
 ---@param lines string[]
 ---@param column integer where the words begin
----@param group string
+---@param opts claude-ide.ui.key_list.Opts
 ---@return integer buf
-local function fill(lines, column, group)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].modifiable = true
-  vim.bo[buf].bufhidden = "wipe"
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].modifiable = false
+local function fill(lines, column, opts)
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "keys",
+    name = { called_after(opts.of), "keys" },
+    lines = lines,
+    bo = { bufhidden = "wipe", modifiable = false },
+  })
   for row, line in ipairs(lines) do
     if line:sub(2, 2) ~= " " then
-      local opts = { end_col = math.min(column, #line), hl_group = group }
-      vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, 0, opts)
+      local mark = { end_col = math.min(column, #line), hl_group = opts.group }
+      vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, 0, mark)
     end
   end
   return buf
@@ -104,8 +101,7 @@ function M.open(entries, opts)
   M.close()
   local width = math.max(math.min(WIDTH, vim.o.columns - 4), 1)
   local lines, column = lines_of(entries, width)
-  local buf = fill(lines, column, opts.group)
-  name(buf, opts.of)
+  local buf = fill(lines, column, opts)
   local height = math.max(math.min(#lines, vim.o.lines - 4), 1)
   local win = vim.api.nvim_open_win(buf, true, {
     relative = "editor",

@@ -1,6 +1,8 @@
 -- Buffers that we made: which they are, of which kind, and what they are called.
 -- The mark is `b:claude_ide`, for people's own settings too. The name is for people alone: that of the file and what this is of
 -- it, as "lua/keys.lua (Claude)". It has no scheme, for Neovim's tab line and `%f` take a scheme for folders ("c//2/keys.lua").
+-- A conversation stands in a folder, as it were, that is called after its session: "Claude 863faa33/Fix the parser". So the tab
+-- line and `%t` leave the title, a status line without room for all of it keeps its end, and a saved session knows which it was.
 local M = {}
 
 ---@class claude-ide.ui.Mark
@@ -22,6 +24,7 @@ local M = {}
 ---| "transcript"
 ---| "kernel" # what ran in the kernels
 ---| "code" # that is asked about
+---| "text" # of a transcript, that is cut there
 ---| "place" # in a transcript, as a list of places names it
 ---| "terminal"
 ---| "mcp" # how agents find the tools
@@ -66,12 +69,33 @@ local function is_free(short, buf)
   end)
 end
 
----@param path string
----@param words string
----@param count integer
----@return string
-local function called(path, words, count)
-  return ("%s (%s%s)"):format(path, words, count > 1 and " " .. count or "")
+---Gives a marked buffer the first of some names that no other buffer and no file has. The name before is free then.
+---@param buf integer
+---@param called fun(number: string): string from a number behind it: "", " 2", " 3", …
+local function give_name(buf, called)
+  local count, short = 1, called("")
+  while not is_free(short, buf) do
+    count = count + 1
+    short = called(" " .. count)
+  end
+  local before = vim.api.nvim_buf_get_name(buf)
+  -- No file: what looks at files (EditorConfig, for one) need not look.
+  require("claude-ide.option").during("eventignore", "all", function()
+    if before == "" then
+      return vim.api.nvim_buf_set_name(buf, short)
+    end
+    -- Neovim keeps a buffer of the name before, and would have `CTRL-^` go there.
+    local set = ("vim.api.nvim_buf_set_name(%d, %q)"):format(buf, short):gsub("\\\n", "\\n")
+    vim.api.nvim_cmd({ cmd = "lua", args = { set }, mods = { keepalt = true } }, {})
+    for _, other in ipairs(vim.api.nvim_list_bufs()) do
+      if other ~= buf and vim.api.nvim_buf_get_name(other) == before then
+        pcall(vim.api.nvim_buf_delete, other, { force = true })
+      end
+    end
+  end)
+  local mark = M.of(buf) or {}
+  mark.name, mark.short = vim.api.nvim_buf_get_name(buf), short
+  vim.b[buf].claude_ide = mark
 end
 
 ---Calls a marked buffer after a file, in words that no other buffer and no file has.
@@ -80,24 +104,45 @@ end
 ---@param words string
 function M.name(buf, path, words)
   local shown = path:sub(1, 1) == "/" and vim.fn.fnamemodify(path, ":.") or path
-  local count = 1
-  while not is_free(called(shown, words, count), buf) do
-    count = count + 1
-  end
-  local short = called(shown, words, count)
-  -- No file: what looks at files (EditorConfig, for one) need not look.
-  require("claude-ide.option").during("eventignore", "BufFilePre,BufFilePost", function()
-    vim.api.nvim_buf_set_name(buf, short)
+  give_name(buf, function(number)
+    return ("%s (%s%s)"):format(shown, words, number)
   end)
-  local mark = M.of(buf) or {}
-  mark.name, mark.short = vim.api.nvim_buf_get_name(buf), short
-  vim.b[buf].claude_ide = mark
+end
+
+---Calls a marked buffer after a conversation.
+---@param buf integer
+---@param speaker string
+---@param session string its id
+---@param title string
+function M.name_conversation(buf, speaker, session, title)
+  local function part(text)
+    text = vim.trim((text:gsub("[/%c]", " ")))
+    return text:find("^%.*$") and "…" or text
+  end
+  local folder, called = ("%s %s"):format(part(speaker), part(session:sub(1, 8))), part(title)
+  give_name(buf, function(number)
+    return ("%s/%s%s"):format(folder, called, number ~= "" and (" (%s)"):format(vim.trim(number)) or "")
+  end)
+end
+
+---Which transcript a name leads to: one that a buffer had in another Neovim, or `claude://transcript/{id}`.
+---@param name string all of it
+---@return string? session its id, or the beginning of it
+---@return string? agent of a subagent: as its file is called
+function M.conversation(name)
+  local session, rest = name:match("^claude://transcript/([^/#]+)/?(.*)$")
+  if not session then
+    session, rest = name:match("/Claude (%x%x%x%x%x%x%x%x)/([^/]+)$")
+  end
+  return session, rest and rest:match("^agent%-[%w_-]+")
 end
 
 ---What stands behind the names of files: see `name`.
 local WORDS = {
   "Claude",
+  "MCP",
   "accepted",
+  "address",
   "after",
   "before",
   "before Claude",
@@ -109,6 +154,9 @@ local WORDS = {
   "output",
   "plan",
   "prompt",
+  "question",
+  "terminal",
+  "text",
 }
 
 ---Whether a buffer is what a saved session has made of one of ours: of such a name, empty, and no file.
@@ -118,8 +166,10 @@ function M.is_dead(buf)
   local name = vim.api.nvim_buf_get_name(buf)
   if M.of(buf) or vim.bo[buf].buftype ~= "" or vim.bo[buf].modified then
     return false
+  elseif M.conversation(name) then
+    return false
   elseif vim.startswith(name, "claude://") then
-    return not vim.startswith(name, "claude://transcript/")
+    return true
   end
   local words = name:match(" %(([%a ]-) ?%d*%)$")
   if not words or not vim.list_contains(WORDS, words) or vim.uv.fs_lstat(name) then
@@ -137,20 +187,13 @@ function M.shown_path(buf)
   return mark and mark.short and (mark.short:gsub(" %([^()]*%)$", ""))
 end
 
----Other words for the same file. The name before is free then.
+---Other words for the same file.
 ---@param buf integer
 ---@param words string
 function M.rename(buf, words)
-  local path, before = M.shown_path(buf), vim.api.nvim_buf_get_name(buf)
-  if not path then
-    return
-  end
-  M.name(buf, path, words)
-  -- Neovim keeps a buffer of the name before.
-  for _, other in ipairs(vim.api.nvim_list_bufs()) do
-    if other ~= buf and vim.api.nvim_buf_get_name(other) == before and M.is_dead(other) then
-      vim.api.nvim_buf_delete(other, { force = true })
-    end
+  local path = M.shown_path(buf)
+  if path then
+    M.name(buf, path, words)
   end
 end
 

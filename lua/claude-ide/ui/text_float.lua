@@ -43,14 +43,13 @@ end
 ---@param title string
 ---@return integer win
 function M.show(text, title)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].modifiable = true
-  vim.bo[buf].bufhidden = "wipe"
   local lines = vim.split(require("claude-ide.position").valid(text), "\n", { plain = true })
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  require("claude-ide.ui.ours").mark(buf, "answer")
-  vim.bo[buf].modifiable = false
-  vim.bo[buf].filetype = "markdown"
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "answer",
+    name = { "Claude", "text" },
+    lines = lines,
+    bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
+  })
   local win = M.open(buf, title, #lines)
   for _, lhs in ipairs({ "q", "<Esc>" }) do
     vim.keymap.set("n", lhs, function()

@@ -10,19 +10,15 @@ local function scratch(buf, words, bytes)
   local lines =
     require("claude-ide.buffer.format").decode(bytes, require("claude-ide.buffer.disk").decoding(buf))
   lines = lines or vim.split(bytes:gsub("\n$", ""), "\n", { plain = true })
-  local side = vim.api.nvim_create_buf(false, true)
-  vim.bo[side].modifiable = true
-  vim.bo[side].bufhidden = "wipe"
   for i, line in ipairs(lines) do
     lines[i] = line:gsub("\n", "\0")
   end
-  vim.api.nvim_buf_set_lines(side, 0, -1, true, lines)
-  vim.bo[side].modifiable = false
-  local ours = require("claude-ide.ui.ours")
-  ours.mark(side, "conflict")
-  ours.name(side, vim.api.nvim_buf_get_name(buf), words)
-  vim.bo[side].syntax = vim.bo[buf].filetype
-  return side
+  return require("claude-ide.ui.own_buffer").create({
+    kind = "conflict",
+    name = { vim.api.nvim_buf_get_name(buf), words },
+    lines = lines,
+    bo = { bufhidden = "wipe", modifiable = false, syntax = vim.bo[buf].filetype },
+  })
 end
 
 ---`do` and `dp` alone are E101 where three texts are compared: what they mean here is between mine and the disk's.

@@ -63,12 +63,12 @@ function M.show(url)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.api.nvim_strwidth(line))
   end
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].modifiable = true
-  vim.bo[buf].bufhidden = "wipe"
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].modifiable = false
-  require("claude-ide.ui.ours").mark(buf, "keys")
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "keys",
+    name = { "Claude", "address" },
+    lines = lines,
+    bo = { bufhidden = "wipe", modifiable = false },
+  })
   local height = math.min(#lines, vim.o.lines - 4)
   width = math.min(width, vim.o.columns - 2)
   local win = vim.api.nvim_open_win(buf, true, {

@@ -30,11 +30,13 @@ local function show_text(block, argument)
   -- An argument is shown as the agent has it, to the byte.
   local lines = argument and vim.split(text, "\n", { plain = true })
     or require("claude-ide.transcript.text").lines(text)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = "wipe"
-  vim.b[buf].claude_private = true
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].modifiable = false
+  local buf = require("claude-ide.ui.own_buffer").create({
+    kind = "text",
+    name = { "Claude", "text" },
+    lines = lines,
+    is_private = true,
+    bo = { bufhidden = "wipe", modifiable = false },
+  })
   vim.cmd("belowright sbuffer " .. buf)
   vim.keymap.set(
     "n",
