@@ -80,15 +80,24 @@ for _, mode in ipairs({ "n", "x" }) do
 end
 
 -- A transcript that is asked for by its name: `:edit`, or a saved session, which makes an empty buffer of that name.
-vim.api.nvim_create_autocmd({ "BufReadCmd", "SessionLoadPost" }, {
-  group = vim.api.nvim_create_augroup("claude-ide.transcript.read", { clear = true }),
-  pattern = "claude://transcript/*",
-  callback = function(event)
-    require("claude-ide.app")
-    require("claude-ide.transcript").read_into(event.buf, vim.api.nvim_buf_get_name(event.buf))
-  end,
-  desc = "Claude Code: read a transcript by its name",
-})
+local reading = vim.api.nvim_create_augroup("claude-ide.transcript.read", { clear = true })
+for event, names in pairs({
+  BufReadCmd = { "claude://transcript/*" },
+  SessionLoadPost = { "claude://transcript/*", "*/Claude ????????/*" },
+}) do
+  vim.api.nvim_create_autocmd(event, {
+    group = reading,
+    pattern = names,
+    callback = function(about)
+      local name = vim.api.nvim_buf_get_name(about.buf)
+      if event == "BufReadCmd" or require("claude-ide.ui.ours").conversation(name) then
+        require("claude-ide.app")
+        require("claude-ide.transcript").read_into(about.buf, name)
+      end
+    end,
+    desc = "Claude Code: read a transcript by its name",
+  })
+end
 
 -- Neovim leaves, for certain: see leave.lua, which says why it is this event.
 local leaving, has_left = vim.api.nvim_create_augroup("claude-ide.leave", { clear = true }), false

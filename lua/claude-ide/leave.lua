@@ -3,9 +3,6 @@
 -- loaded first, and only once nothing can keep it from leaving any more. (At ExitPre it may still be refused.)
 local M = {}
 
----A transcript can be read again.
-local STAYS = { transcript = true }
-
 ---A step: what a module does about it, if it is in use.
 ---@param name string
 ---@param method string of the module
@@ -25,12 +22,24 @@ local close_decisions = let("claude-ide.decisions", "close_those")
 local take_diffs_down = let("claude-ide.diff.on_screen", "clear_all")
 local take_review_down = let("claude-ide.review", "close")
 
+---Whether a saved session can bring it back: a transcript of a session that the CLI keeps. Of a chat it keeps none before
+---something was said, nor of another agent's.
+---@param buf integer
+---@return boolean
+local function can_be_read_again(buf)
+  local view = require("claude-ide.transcript.open_views").of_buffer(buf)
+  return view ~= nil
+    and (view.name ~= nil or view.source.noun == nil)
+    and require("claude-ide.ui.ours").conversation(vim.api.nvim_buf_get_name(buf)) ~= nil
+end
+
 ---@param buf integer
 ---@return boolean
 local function is_ours(buf)
   local kind = require("claude-ide.ui.ours").kind(buf)
   local terminal = package.loaded["claude-ide.terminal"]
-  return kind ~= nil and not STAYS[kind] or type(terminal) == "table" and terminal.bufnr() == buf
+  return kind ~= nil and not (kind == "transcript" and can_be_read_again(buf))
+    or type(terminal) == "table" and terminal.bufnr() == buf
 end
 
 ---Windows that are left in any tab page: of terminals, of comparisons.

@@ -172,7 +172,7 @@ def test_commands_run_in_terminals(begin):
     terminals = nvim.lua(
         """
         return #vim.tbl_filter(function(buf)
-          return vim.bo[buf].buftype == "terminal" and vim.api.nvim_buf_get_name(buf):find("^claude://") ~= nil
+          return vim.bo[buf].buftype == "terminal" and vim.fn.bufname(buf):find(" %(terminal ?%d*%)$") ~= nil
         end, vim.api.nvim_list_bufs())
         """
     )

@@ -25,8 +25,15 @@ vim.api.nvim_create_autocmd("VimLeavePre", { callback = function() vim.cmd("mkse
 NAMES = """
 return vim.iter(vim.api.nvim_list_bufs())
   :map(vim.api.nvim_buf_get_name)
-  :filter(function(name) return name:find("claude://", 1, true) or name:find("term://", 1, true) or name:find("%)$") end)
+  :filter(function(name) return name:find("Claude ", 1, true) or name:find("://", 1, true) or name:find("%)$") end)
   :totable()
+"""
+
+TRANSCRIPT = """
+for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+  if vim.bo[buf].filetype == "claude-transcript" then return vim.api.nvim_buf_get_lines(buf, 0, -1, false) end
+end
+return {}
 """
 
 
@@ -90,11 +97,27 @@ def test_nothing_of_ours_is_in_the_session_of_one_who_came_before_us(start_nvim,
     after = start_nvim(args=["-c", "silent source session.vim"], env=ENV)
     assert after.lua("return vim.v.errmsg") == ""
     # A transcript can be read again; its title is known a moment later.
-    names = after.lua(NAMES)
-    assert [name.removesuffix("/Fix the parser") for name in names] == [f"claude://transcript/{script.id}"]
+    name = str(nvim.project / "Claude 11111111/Fix the parser")
+    after.wait(lambda: after.lua(NAMES) == [name], what="the transcript")
+    after.wait(
+        lambda: "Fix the off-by-one in the parser, then run the tests." in after.lua(TRANSCRIPT), what="its text"
+    )
     shown = "return vim.tbl_map(function(win) return vim.fn.bufname(vim.api.nvim_win_get_buf(win)) end, vim.api.nvim_list_wins())"
     assert "" not in after.lua(shown), "no window is empty"
     assert after.lua("return #vim.api.nvim_list_tabpages()") == 2
+
+
+@pytest.mark.parametrize("words", ["", "SAY hello there"])
+def test_of_a_chat_a_session_has_what_can_be_read_again(begin_chat_with_stand_in, words):
+    nvim = begin_chat_with_stand_in(words, args=["a.txt"], files={"a.txt": "one\n"}, init_lua=SAVES_FIRST)
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    if words:
+        nvim.wait(lambda: any(name.endswith("/SAY hello there") for name in nvim.lua(NAMES)), what="its title")
+    nvim.notify("vim.cmd('qa!')")
+    saved = session(nvim)
+    assert "a.txt" in saved
+    assert "prompt" not in saved
+    assert ("Claude" in saved) is (words != "")
 
 
 def test_leaving_that_is_refused_leaves_everything_as_it_was(start_nvim, tmp_path):

@@ -1,11 +1,34 @@
-"""Buffers of ours: they can be filled where nothing else can be changed (`nvim -M`)."""
+"""Buffers of ours: they can be filled where nothing else can be changed (`nvim -M`), and are called so that people know them."""
+
+import re
 
 import pytest
+from chat_steps import begin, say, wait_idle, wait_text
 from test_chat_context import expand
-from transcript_files import Transcript
+from transcript_files import Transcript, conversation
 from transcript_steps import go_to, press, show
 
+from harness.cli import ROOT
+
 pytestmark = pytest.mark.dealt
+
+NAMES = """
+local names = {}
+for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+  if (vim.b[buf].claude_ide or {}).kind then names[#names + 1] = vim.fn.bufname(buf) end
+end
+return names
+"""
+
+
+def test_one_function_makes_them_all():
+    """What is listed and no scratch buffer is the person's: an empty one for a window that has to show something."""
+    made = {
+        path.relative_to(ROOT / "lua/claude-ide").as_posix()
+        for path in (ROOT / "lua").rglob("*.lua")
+        if re.search(r"nvim_create_buf\((?!true, false\))", path.read_text())
+    }
+    assert made == {"ui/own_buffer.lua"}
 
 
 @pytest.mark.every_nvim
@@ -48,3 +71,99 @@ def test_undo_does_not_empty_one(start_nvim):
     nvim.keys("uodrei<Esc>u")
     nvim.wait(lambda: nvim.lines() == ["one", "two"], what="the text that it was made with")
     assert nvim.lua("return vim.fn.undotree().seq_last") == 1, "what came later can be undone"
+
+
+def seen(nvim):
+    """The name of the buffer in `%f`, in `%t`, and in a tab line with another tab."""
+    shown = nvim.lua("return vim.api.nvim_eval_statusline('%f|%t', {}).str").split("|")
+    nvim.cmd("tabnew")
+    line = nvim.wait_screen(re.compile(r"\A.* X$", re.MULTILINE)).splitlines()[0]
+    nvim.cmd("tabclose")
+    return [*shown, re.match(r"[ \d+]*(.*?)  ", line).group(1)]
+
+
+@pytest.mark.every_nvim
+def test_a_chat_is_called_after_its_session_and_what_was_said_first(begin_chat_with_stand_in):
+    nvim = begin_chat_with_stand_in()
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    session = nvim.lua("return require('claude-ide.chat').current().session")[:8]
+    assert nvim.lua(NAMES) == ["Claude (prompt)", f"Claude {session}/chat"]
+    say(nvim, "SAY hello there")
+    wait_text(nvim, "\nhello there")
+    nvim.wait(lambda: f"Claude {session}/SAY hello there" in nvim.lua(NAMES), what="its title")
+    nvim.cmd("wincmd k")
+    assert seen(nvim) == [f"Claude {session}/SAY hello there", "SAY hello there", "C/SAY hello there"]
+    wait_idle(nvim)
+    say(nvim, "/clear")
+    nvim.wait(lambda: not [name for name in nvim.lua(NAMES) if session in name], what="the name of another session")
+    wait_idle(nvim)
+    say(nvim, "SAY good bye")
+    nvim.wait(lambda: any(name.endswith("/SAY good bye") for name in nvim.lua(NAMES)), what="its title")
+
+
+@pytest.mark.every_nvim
+def test_a_chat_that_goes_on_and_the_transcript_of_its_session(begin_chat_with_stand_in, tmp_path):
+    script = conversation(tmp_path / "home", tmp_path / "project")
+    nvim = begin_chat_with_stand_in("--resume " + script.id)
+    nvim.wait(lambda: "Claude 11111111/Fix the parser" in nvim.lua(NAMES), what="the chat")
+    nvim.cmd(f"Claude transcript {script.id}")
+    nvim.wait("vim.fn.bufname() == 'Claude 11111111/Fix the parser (2)'", what="the transcript")
+    nvim.keys("g?")
+    nvim.wait("vim.fn.bufname() == 'Claude 11111111/Fix the parser (keys)'", what="its keys")
+    nvim.keys("q")
+    begin(nvim, "SAY another")
+    assert "Claude (prompt 2)" in nvim.lua(NAMES)
+
+
+TITLES = {
+    "a/b\tc": "a b c",
+    "..": "…",
+    "Fix (now)": "Fix (now)",
+    "x" * 80: "x" * 59 + "…",
+    "日本語" * 20: "日本語" * 9 + "日本…",
+    "$HOME ~ %:p # [a-z]*": "$HOME ~ %:p # [a-z]*",
+}
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_whatever_the_title_it_can_be_read_again(start_nvim, tmp_path, title):
+    script = conversation(tmp_path / "home", tmp_path / "project")
+    script.title(title)
+    nvim = show(start_nvim, script)
+    name = f"Claude 11111111/{TITLES[title]}"
+    nvim.wait(lambda: nvim.lua(NAMES) == [name], what="the name")
+    before = nvim.lines()
+    nvim.cmd("mksession Session.vim")
+    again = start_nvim(env={"TZ": "UTC"}, args=["-S", "Session.vim"])
+    again.wait(lambda: again.lines() == before, what="the transcript")
+    again.wait(lambda: again.lua(NAMES) == [name], what="its name")
+    nvim.keys(":w<CR>")
+    nvim.wait_screen("E382")
+    assert not list(nvim.project.glob("Claude*"))
+
+
+def test_a_file_of_such_a_name_is_a_file(start_nvim, tmp_path):
+    script = conversation(tmp_path / "home", tmp_path / "project")
+    name = "Claude 11111111/Fix the parser"
+    nvim = show(start_nvim, script, files={name: "mine\n"})
+    nvim.wait(lambda: nvim.lua(NAMES) == [name + " (2)"], what="another name")
+    nvim.lua("vim.cmd.edit(vim.fn.fnameescape(...))", name)
+    assert nvim.lines() == ["mine"]
+    nvim.cmd("only | mksession Session.vim")
+    again = start_nvim(env={"TZ": "UTC"}, args=["-S", "Session.vim"])
+    again.wait(lambda: again.lines() == ["mine"], what="the file")
+
+
+@pytest.mark.every_nvim
+def test_the_file_before_stays_the_one_before(start_nvim, tmp_path):
+    script = conversation(tmp_path / "home", tmp_path / "project")
+    nvim = show(start_nvim, script, files={"a\nb|'\"\\.txt": "one\n"}, args=["a\nb|'\"\\.txt"])
+    nvim.wait(lambda: nvim.lua(NAMES) == ["Claude 11111111/Fix the parser"], what="its title")
+    nvim.keys("<C-^>")
+    nvim.wait(lambda: nvim.lines() == ["one"], what="the file")
+    nvim.lua("""
+    local ours, buf = require("claude-ide.ui.ours"), require("claude-ide.ui.own_buffer").create({ kind = "review" })
+    ours.name(buf, vim.api.nvim_buf_get_name(0), "one")
+    ours.rename(buf, "two")
+    """)
+    assert nvim.lua(NAMES)[1] == "a\nb|'\"\\.txt (two)"

@@ -126,10 +126,10 @@ def test_transcripts_open_in_one_window_whichever_way_the_list_is_used(start_nvi
                 local buf = vim.api.nvim_win_get_buf(win)
                 local row = vim.api.nvim_win_get_cursor(win)[1]
                 local near = table.concat(vim.api.nvim_buf_get_lines(buf, row - 1, row + 3, false), "\\n")
-                return vim.startswith(vim.api.nvim_buf_get_name(buf), name) and near:find(text, 1, true) ~= nil
+                return vim.startswith(vim.fn.bufname(buf), name) and near:find(text, 1, true) ~= nil
                 """,
                 window,
-                f"claude://transcript/{session}",
+                f"Claude {session[:8]}/",
                 text,
             ),
             what=f"the transcript at {text!r}",

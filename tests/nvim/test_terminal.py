@@ -154,7 +154,7 @@ def test_the_window_is_bare_and_its_buffer_unlisted(start):
     )
     assert found["number"] is False and found["signs"] == "no" and found["list"] is False
     assert found["listed"] is False and found["type"] == "terminal" and found["filetype"] == "claude-terminal"
-    assert found["name"] == "claude://claude"
+    assert found["name"].endswith("/Claude (terminal)")
     assert found["marked"] is True and found["others"] is True
     assert found["buffers"] == 2
 

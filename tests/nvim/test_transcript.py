@@ -274,8 +274,7 @@ def test_a_subagent_is_shown_within_and_in_a_buffer_of_its_own(start_nvim, scrip
     press(nvim, "<CR>", lambda: "    Subagent Explore · Enter shows what it did" in nvim.lines())
     assert "        src/b.lua" not in nvim.lines()
     nvim.keys("gf")
-    name = f"claude://transcript/{script.id}/agent-a1"
-    nvim.wait(lambda: nvim.lua("return vim.api.nvim_buf_get_name(0)").startswith(name))
+    nvim.wait("vim.fn.bufname() == 'Claude 11111111/agent-a1'", what="its own buffer")
     wait_rendered(nvim)
     assert "  Grep TODO in src · ok · 0.2 s" in nvim.lines()
 
@@ -479,12 +478,11 @@ def test_a_deleted_buffer_comes_back_with_its_keys(start_nvim, script):
 @pytest.mark.every_nvim
 def test_the_buffer_has_the_title_for_a_name_and_comes_back_with_a_saved_session(start_nvim, script):
     nvim = show(start_nvim, script)
-    name = f"claude://transcript/{script.id}/Fix the parser"
-    nvim.wait(lambda: nvim.lua("return vim.api.nvim_buf_get_name(0)") == name)
+    nvim.wait("vim.fn.bufname() == 'Claude 11111111/Fix the parser'", what="the title")
     assert nvim.lua("return #vim.fn.getbufinfo()") == 1, "the name of before is no buffer"
     before = nvim.lines()
     other = start_nvim(env=ENV)
-    other.lua("vim.cmd.edit(vim.fn.fnameescape(...))", name)
+    other.cmd(f"edit claude://transcript/{script.id}")
     other.wait(lambda: other.lines() == before)
     other.wait_screen("31.3k in context")
     assert other.lua("return { vim.bo.filetype, vim.wo.foldmethod }") == ["claude-transcript", "manual"]
@@ -493,6 +491,9 @@ def test_the_buffer_has_the_title_for_a_name_and_comes_back_with_a_saved_session
     third = start_nvim(env=ENV, args=["-S", saved])
     third.wait(lambda: third.lines() == before)
     third.wait_screen("31.3k in context")
+    assert third.lua("return vim.tbl_map(vim.fn.bufname, vim.api.nvim_list_bufs())") == [
+        "Claude 11111111/Fix the parser"
+    ]
 
 
 def test_keys_are_those_of_the_option_and_each_is_a_plug(start_nvim, script):

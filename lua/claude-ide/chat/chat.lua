@@ -137,6 +137,7 @@ function Chat.new(begin)
     number = count,
     session = session,
     title = begin.title or "Chat",
+    noun = begin.title or "chat",
     speaker = self.name,
     cwd = self.cwd,
     store = self.store,

@@ -24,6 +24,7 @@ local MAX_TEXT, MAX_LINES = 4 * 1024 * 1024, 1000000
 ---@field number integer of the chat
 ---@field session string
 ---@field title string
+---@field noun? string
 ---@field speaker string
 ---@field cwd string
 ---@field store claude-ide.chat.Store
@@ -40,6 +41,7 @@ function Source.new(fields)
     session = fields.session,
     is_agent = false,
     title = fields.title,
+    noun = fields.noun,
     speaker = fields.speaker,
     cwd = fields.cwd,
     max_text = MAX_TEXT,

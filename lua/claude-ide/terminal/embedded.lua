@@ -68,23 +68,6 @@ local function spawn(win, spec, on_exit)
   return job --[[@as integer]]
 end
 
----"term://…" as a name would make a saved session start a CLI of its own, one that knows nothing of this Neovim.
----@param buf integer
----@param title string what statuslines show
-local function rename(buf, title)
-  local before, name = vim.api.nvim_buf_get_name(buf), "claude://" .. title
-  require("claude-ide.ui.ours").mark(buf, "terminal")
-  if not pcall(vim.api.nvim_buf_set_name, buf, name) then
-    vim.api.nvim_buf_set_name(buf, ("%s-%d"):format(name, buf)) -- another has that name
-  end
-  -- The old name stays behind as a buffer, without a window and without text.
-  for _, other in ipairs(vim.api.nvim_list_bufs()) do
-    if other ~= buf and vim.api.nvim_buf_get_name(other) == before then
-      vim.api.nvim_buf_delete(other, { force = true })
-    end
-  end
-end
-
 ---@param host claude-ide.terminal.Host
 ---@param win integer
 local function close_window(host, win)
@@ -203,8 +186,7 @@ function M.provider(host)
   local provider = {}
 
   function provider.open(spec, on_exit)
-    local buf = vim.api.nvim_create_buf(false, false)
-    vim.bo[buf].bufhidden = "hide"
+    local buf = require("claude-ide.ui.own_buffer").create({ kind = "terminal" })
     local handle = { buf = buf, closing = false } ---@type claude-ide.terminal.Handle
     if not spec.in_background then
       see_to_focus(handle)
@@ -219,7 +201,8 @@ function M.provider(host)
       return nil, err
     end
     handle.job = job
-    rename(buf, spec.title)
+    -- "term://…" as a name would make a saved session start a CLI of its own, one that knows nothing of this Neovim.
+    require("claude-ide.ui.ours").name(buf, spec.title, "terminal")
     vim.bo[buf].scrollback = 100000
     vim.b[buf].claude_terminal = job
     watch(handle)

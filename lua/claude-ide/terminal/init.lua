@@ -124,7 +124,7 @@ local function spec_of(args, folder)
     cwd = cwd,
     env = vim.tbl_extend("force", ide_env, tools_env, options.env),
     ide_env = ide_env,
-    title = "claude",
+    title = "Claude",
   }
 end
 

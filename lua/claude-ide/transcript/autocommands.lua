@@ -29,7 +29,7 @@ function M.create(view, lay_out, forget)
     view.left_at_end = require("claude-ide.transcript.viewport").is_at_end(vim.api.nvim_get_current_win())
   end)
   on("BufReadCmd", "read a transcript again", function()
-    require("claude-ide.transcript.buffer").prepare(view.buf)
+    require("claude-ide.ui.own_buffer").renew(view.buf, require("claude-ide.transcript.buffer").OPTS)
     require("claude-ide.transcript.keys").map(view) -- `:bdelete` took them
     lay_out(view)
   end)

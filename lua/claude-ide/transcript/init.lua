@@ -69,7 +69,7 @@ end
 local function show(source, opts)
   local views = require("claude-ide.transcript.view")
   local known = open_views.of_source(source)
-  local view = known or views.create(source, vim.api.nvim_create_buf(false, true))
+  local view = known or views.create(source, require("claude-ide.ui.own_buffer").create({}))
   local win = put_into_window(view, opts.win)
   local function go()
     if opts.line and win then
@@ -89,7 +89,7 @@ end
 ---@return claude-ide.transcript.View
 function M.show_in(source, win)
   local views = require("claude-ide.transcript.view")
-  local view = views.create(source, vim.api.nvim_create_buf(false, true))
+  local view = views.create(source, require("claude-ide.ui.own_buffer").create({}))
   vim.api.nvim_win_set_buf(win, view.buf)
   -- The window may not be the current one, where its own autocommand would do it.
   require("claude-ide.transcript.buffer").dress(win)
@@ -110,14 +110,17 @@ function M.open(wanted, opts)
   end)
 end
 
----Fills a buffer that has the name of a transcript and nothing in it: after `:edit` of the name, or from a saved session.
+---Fills a buffer that has the name of a transcript and nothing in it: after `:edit claude://transcript/{id}`, or from a saved
+---session.
 ---@param buf integer
 ---@param name string the buffer's
 function M.read_into(buf, name)
   if open_views.of_buffer(buf) then
     return -- its own autocommand reads it
+  elseif vim.startswith(name, "/") and vim.uv.fs_stat(name) then
+    return -- a file, whatever it is called
   end
-  local session, agent = require("claude-ide.transcript.buffer").parse(name)
+  local session, agent = require("claude-ide.ui.ours").conversation(name)
   local bo = vim.bo[buf]
   bo.buftype, bo.swapfile, bo.bufhidden = "nofile", false, "hide"
   if not session then

@@ -25,7 +25,7 @@ local M = {}
 ---@field closed boolean
 ---@field title? string
 ---@field name? string the title, once it is known: what the buffer is called
----@field named? boolean its title is known, or asked for
+---@field named? string the id whose title is known, or asked for
 ---@field cwd? string
 ---@field live? claude-ide.sessions.Live
 ---@field ran? boolean it was seen running

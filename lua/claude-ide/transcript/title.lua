@@ -5,13 +5,20 @@ local M = {}
 ---Asks for the title, until it is known.
 ---@param view claude-ide.transcript.View
 function M.learn(view)
-  if view.named or view.closed then
+  local id = view.source.id
+  if view.named == id or view.closed then
     return
+  elseif view.named then
+    -- The chat has begun anew, in another session.
+    view.title, view.name = view.source.title, nil
+    require("claude-ide.transcript.buffer").name(view)
   end
-  view.named = true
+  view.named = id
   view.source:describe(function(about)
-    view.named = about ~= nil
-    if not about or view.closed then
+    if view.named ~= id or view.closed then
+      return
+    elseif not about then
+      view.named = nil
       return
     end
     view.title, view.name = about.title, about.title
@@ -28,7 +35,7 @@ end
 ---Its session may have another title now.
 ---@param view claude-ide.transcript.View
 function M.learn_again(view)
-  view.named = false
+  view.named = nil
   M.learn(view)
 end
 

@@ -30,9 +30,9 @@ end
 local function lay_out(view)
   view.canvas = require("claude-ide.transcript.canvas").new(view.buf)
   view.uncoloured, view.to_colour = {}, {}
-  vim.bo[view.buf].modifiable = true
-  vim.api.nvim_buf_set_lines(view.buf, 0, -1, false, { "" })
-  vim.bo[view.buf].modifiable = false
+  require("claude-ide.ui.own_buffer").change(view.buf, function()
+    vim.api.nvim_buf_set_lines(view.buf, 0, -1, false, { "" })
+  end)
   local info = view.source:info()
   if info then
     view.canvas:edit(function()
@@ -70,8 +70,9 @@ function M.create(source, buf)
     title = source.title,
   }
   open_views.add(view)
+  require("claude-ide.ui.ours").mark(buf, "transcript")
   require("claude-ide.transcript.buffer").name(view)
-  require("claude-ide.transcript.buffer").prepare(buf)
+  require("claude-ide.ui.own_buffer").renew(buf, require("claude-ide.transcript.buffer").OPTS)
   require("claude-ide.transcript.autocommands").create(view, lay_out, forget)
   require("claude-ide.transcript.keys").map(view)
   return view

@@ -61,20 +61,17 @@ local function spawn(buf, argv, options, is_hidden)
   return job --[[@as integer]]
 end
 
+---@return integer buf to run something in
+local function blank()
+  return require("claude-ide.ui.own_buffer").create({ kind = "terminal", is_private = true })
+end
+
 ---"term://…" as a name would make a saved session run the command again.
 ---@param buf integer
 ---@param title string
 local function name(buf, title)
-  local before = vim.api.nvim_buf_get_name(buf)
-  require("claude-ide.ui.ours").mark(buf, "terminal")
-  vim.b[buf].claude_private = true
-  local short = require("claude-ide.width").cut((title:gsub("[%c/]+", " ")), 40)
-  pcall(vim.api.nvim_buf_set_name, buf, ("claude://%s %d"):format(short, buf))
-  for _, other in ipairs(vim.api.nvim_list_bufs()) do
-    if other ~= buf and before ~= "" and vim.api.nvim_buf_get_name(other) == before then
-      pcall(vim.api.nvim_buf_delete, other, { force = true })
-    end
-  end
+  local short = require("claude-ide.width").cut(vim.trim((title:gsub("[%c/]+", " "))), 40)
+  require("claude-ide.ui.ours").name(buf, short, "terminal")
 end
 
 ---So long may output be on its way that came before the end.
@@ -105,8 +102,7 @@ function M.create(chat, params, answer)
     return answer(nil, "invalid", ("the folder %s does not exist"):format(cwd))
   end
   acp.last_terminal = acp.last_terminal + 1
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = "hide"
+  local buf = blank()
   local terminal = {
     id = ("term-%d"):format(acp.last_terminal),
     buf = buf,
@@ -257,7 +253,7 @@ end
 ---@param opts { cwd: string, env: table<string, string>, title: string, on_exit: fun(code: integer) }
 function M.show_program(argv, opts)
   vim.cmd("botright split")
-  local buf = vim.api.nvim_create_buf(false, true)
+  local buf = blank()
   vim.api.nvim_win_set_buf(0, buf)
   local job, err = spawn(buf, argv, {
     cwd = opts.cwd,

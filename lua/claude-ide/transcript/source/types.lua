@@ -10,6 +10,7 @@
 ---@field speaker? string who replies; nil: Claude
 ---@field is_agent boolean it is what a subagent did
 ---@field title string what it is called until `describe` knows more
+---@field noun? string what it is, as its buffer is called until then; nil: a transcript
 ---@field cwd? string the session's, as far as it is known
 ---@field max_text integer bytes of a text that are shown; the rest is behind a line that shows all of it
 ---@field max_lines integer lines of a text, likewise
