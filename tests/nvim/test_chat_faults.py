@@ -106,3 +106,26 @@ def test_the_commands_are_those_of_the_cli(start_nvim, mock_api, tmp_path):
     nvim.wait(lambda: "Greet them" in (shown := nvim.terminal.text()) and "compact" not in shown, what="that one alone")
     nvim.keys("<C-n> you<Esc><CR>")
     wait_text(nvim, "\nhello you")
+
+
+def test_a_late_question_about_going_back_takes_nothing_that_is_typed(start_nvim):
+    nvim = start_nvim(files={"a.txt": "old\n"})
+    nvim.lua("""
+      later, restored = nil, 0
+      local chat = { cwd = vim.fn.getcwd(), store = { put = function() end } }
+      function chat.ask(_, _, fields, done)
+        if fields.dry_run then later = done else restored = restored + 1 end
+      end
+      require("claude-ide.chat.rewind").to(chat, { uuid = "x" })
+    """)
+    nvim.keys("i")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'i'")
+    nvim.notify("later({ canRewind = true, filesChanged = { 'a.txt' }, insertions = 1, deletions = 1 })")
+    nvim.wait_screen("question about going back")
+    nvim.keys("1<CR>2")
+    nvim.wait(lambda: nvim.lines() == ["1", "2"], what="what is typed")
+    nvim.keys("<Esc>")
+    nvim.wait_screen("Restore a.txt")
+    assert nvim.lua("return restored") == 0
+    nvim.keys("1<CR>")
+    nvim.wait("restored == 1")

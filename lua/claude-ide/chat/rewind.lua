@@ -59,10 +59,33 @@ local function absolute(path, cwd)
   return require("claude-ide.path").normalize(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
 end
 
+---@param chat claude-ide.chat.Chat
+---@param message claude-ide.chat.Message
+---@param paths string[]
+---@param result table
+local function confirm(chat, message, paths, result)
+  local names = table.concat(vim.tbl_map(vim.fs.basename, paths), ", ")
+  local yes, no = ("Restore %s"):format(names), "Leave the files as they are"
+  require("claude-ide.ui.choose").select({ yes, no }, {
+    prompt = ("Back to before that prompt: %d file%s, +%d −%d"):format(
+      #paths,
+      #paths == 1 and "" or "s",
+      tonumber(result.insertions) or 0,
+      tonumber(result.deletions) or 0
+    ),
+  }, function(choice)
+    if choice == yes then
+      restore(chat, message, paths)
+    end
+  end)
+end
+
 ---Shows what going back to a prompt would change, and asks.
 ---@param chat claude-ide.chat.Chat
 ---@param message claude-ide.chat.Message
 function M.to(chat, message)
+  local attention = require("claude-ide.ui.attention")
+  local request = attention.ask()
   ask(chat, message, true, function(result)
     local paths = vim.tbl_map(function(path)
       return absolute(tostring(path), chat.cwd)
@@ -70,20 +93,10 @@ function M.to(chat, message)
     if #paths == 0 then
       return require("claude-ide.ui.notice").info("No file has changed since that prompt.")
     end
-    local names = table.concat(vim.tbl_map(vim.fs.basename, paths), ", ")
-    local yes, no = ("Restore %s"):format(names), "Leave the files as they are"
-    require("claude-ide.ui.choose").select({ yes, no }, {
-      prompt = ("Back to before that prompt: %d file%s, +%d −%d"):format(
-        #paths,
-        #paths == 1 and "" or "s",
-        tonumber(result.insertions) or 0,
-        tonumber(result.deletions) or 0
-      ),
-    }, function(choice)
-      if choice == yes then
-        restore(chat, message, paths)
-      end
-    end)
+    -- The answer may take its time: what is typed by then is meant for something else.
+    attention.when_asked("rewind", "A question about going back", function()
+      confirm(chat, message, paths, result)
+    end, request)
   end)
 end
 
