@@ -96,8 +96,8 @@ def always_keeps_the_rule_where_it_says(nvim):
     assert "curl" in (nvim.project / ".claude/settings.local.json").read_text()
 
 
-def a_question_with_choices_several_and_own_words(nvim, mock_api):
-    questions = [
+def questions():
+    return [
         {
             "question": "Which colour?",
             "header": "Colour",
@@ -111,7 +111,10 @@ def a_question_with_choices_several_and_own_words(nvim, mock_api):
             "options": [{"label": "Small", "description": "s"}, {"label": "Large", "description": "l"}],
         },
     ]
-    say(nvim, f"{call('AskUserQuestion', questions=questions)} THEN SAY thanks")
+
+
+def a_question_with_choices_several_and_own_words(nvim, mock_api):
+    say(nvim, f"{call('AskUserQuestion', questions=questions())} THEN SAY thanks")
     wait_asked(nvim, "Which colour?")
     nvim.keys("2")
     nvim.wait_screen("Which sizes?")
@@ -120,6 +123,20 @@ def a_question_with_choices_several_and_own_words(nvim, mock_api):
     nvim.keys("<CR>")
     wait_text(nvim, "\nthanks")
     assert mock_api.seen("Blue") and mock_api.seen("Small, Large, Huge")
+    all_is_over(nvim)
+
+
+def own_words_for_a_question_that_is_taken_back_are_kept(nvim):
+    say(nvim, call("AskUserQuestion", questions=questions()))
+    wait_asked(nvim, "Which colour?")
+    nvim.keys("oGreen<CR>")
+    nvim.wait_screen("Which sizes?")
+    nvim.keys("oHuge")
+    nvim.wait_screen("Your answer: Huge")
+    chat(nvim, "vim.schedule(function() chat:interrupt() end)")
+    nvim.wait("vim.fn.getreg('\"') == 'Green'", what="the words that were given")
+    nvim.keys("<CR>")
+    nvim.wait("vim.fn.getreg('\"') == 'Green\\nHuge'", what="those that were typed with them")
     all_is_over(nvim)
 
 
@@ -147,4 +164,5 @@ def test_what_an_agent_asks_is_answered_in_every_way(begin_chat, mock_api):
     a_plain_no_ends_the_turn(nvim, mock_api)
     a_question_that_is_taken_back_leaves_the_screen_and_the_next_turn_works(nvim)
     a_question_with_choices_several_and_own_words(nvim, mock_api)
+    own_words_for_a_question_that_is_taken_back_are_kept(nvim)
     always_keeps_the_rule_where_it_says(nvim)

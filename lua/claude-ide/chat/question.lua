@@ -66,6 +66,18 @@ local function pick(question, index)
   go_on(question)
 end
 
+---Words of the person for a question that nobody asks any more, with those that they had given to the others.
+---@param question claude-ide.chat.Question
+---@param text? string
+local function give_back(question, text)
+  local words = {} ---@type string[]
+  for at in ipairs(question.questions) do
+    words[#words + 1] = question.own[at]
+  end
+  words[#words + 1] = text
+  require("claude-ide.ui.kept_words").give_back(table.concat(words, "\n"), "The question is gone")
+end
+
 ---@param question claude-ide.chat.Question
 local function own_words(question)
   local at = question.at
@@ -73,7 +85,7 @@ local function own_words(question)
     if not text or vim.trim(text) == "" then
       return
     elseif question.state ~= "pending" then
-      return require("claude-ide.ui.kept_words").give_back(text, "The question is gone")
+      return give_back(question, text)
     end
     question.own[at] = vim.trim(text)
     if not question.questions[at].multiSelect then
@@ -187,12 +199,16 @@ function M.ask(request)
   if type(questions) ~= "table" or #questions == 0 then
     return require("claude-ide.chat.permission").ask(request)
   end
-  require("claude-ide.decisions").register(
-    KIND,
-    require("claude-ide.chat.panel").presenter("question", "questions", text_of, function()
-      return require("claude-ide.chat.remote").question
-    end)
-  )
+  local panel = require("claude-ide.chat.panel")
+  local presenter = panel.presenter("question", "questions", text_of, function()
+    return require("claude-ide.chat.remote").question
+  end)
+  presenter.withdraw = function(question)
+    ---@cast question claude-ide.chat.Question
+    panel.close(question)
+    give_back(question)
+  end
+  require("claude-ide.decisions").register(KIND, presenter)
   require("claude-ide.decisions").ask(KIND, request.chat.asker, request, {
     questions = questions,
     at = 1,
