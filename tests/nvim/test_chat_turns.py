@@ -133,6 +133,16 @@ def a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim):
     nvim.wait(lambda: chat(nvim, "return chat.session") != session, what="another session")
     say(nvim, "SAY fresh")
     wait_text(nvim, "\nfresh")
+    wait_idle(nvim)
+    session = chat(nvim, "return chat.session")
+    nvim.wait(
+        f"""return vim.iter(require("claude-ide.sessions").live()):any(function(one)
+          return one.id == "{session}" and one.state.activity == "idle"
+        end)""",
+        what="the session to be known",
+    )
+    nvim.wait_screen("· idle")
+    assert "went on in" not in "\n".join(nvim.screen())
 
 
 def test_edits_are_asked_for_and_the_session_goes_on_in_another_chat(begin_chat, mock_api):

@@ -31,7 +31,7 @@ local function act(action, words)
   local actions = require("claude-ide.sessions.actions")
   local view = current_view()
   if #words == 0 and view then
-    actions.run_by_id(action, view.id)
+    actions.run_by_id(action, view.source.id)
   elseif #words == 0 then
     require("claude-ide.sessions.picker").open({ action = action })
   else

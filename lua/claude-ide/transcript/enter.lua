@@ -5,9 +5,10 @@ local M = {}
 ---@param view claude-ide.transcript.View
 function M.press(view)
   local spot, item = view.canvas:spot(vim.api.nvim_win_get_cursor(0)[1])
-  if not item and view.went_on and require("claude-ide.transcript.viewport").is_at_end(0) then
+  local went_on = not item and require("claude-ide.transcript.follow").went_on(view)
+  if went_on and require("claude-ide.transcript.viewport").is_at_end(0) then
     local win = vim.api.nvim_get_current_win()
-    require("claude-ide.hub").tell("transcript_wanted", { id = view.went_on }, { win = win })
+    require("claude-ide.hub").tell("transcript_wanted", { id = went_on }, { win = win })
     return
   end
   local target = item and item.targets[spot.offset]

@@ -180,21 +180,28 @@ local function waited(view)
   require("claude-ide.transcript.loader").update(view)
 end
 
+---The session that its process went on with, which is not shown here.
+---@param view claude-ide.transcript.View
+---@return string? id
+function M.went_on(view)
+  return view.went_on ~= view.source.id and view.went_on or nil
+end
+
 ---@param view claude-ide.transcript.View
 ---@param change_of claude-ide.sessions.LiveChange
 function M.session_changed(view, change_of)
-  local session = change_of.session
-  if session.id == view.session or change_of.previous == view.session then
+  local session, source = change_of.session, view.source -- whose id is another one after `/clear` in a chat
+  if session.id == source.session or change_of.previous == source.session then
     run_or_end(view)
     waited(view)
   end
-  if session.id == view.id then
+  if session.id == source.id then
     local is_renamed = view.live ~= nil and view.live.name ~= session.name
-    view.live, view.ran = session, true
+    view.live, view.ran, view.went_on = session, true, nil
     if is_renamed then
       require("claude-ide.transcript.title").learn_again(view)
     end
-  elseif change_of.previous == view.id then
+  elseif change_of.previous == source.id then
     view.live, view.went_on = nil, session.id
   else
     return

@@ -91,7 +91,7 @@ local function listen(view)
     require("claude-ide.transcript.follow").session_changed(view, change)
   end)
   local leave_titles = hub.on("session_renamed", function(id)
-    if id == view.id then
+    if id == view.source.id then
       require("claude-ide.transcript.title").learn_again(view)
     end
   end)
