@@ -5,7 +5,7 @@ local M = {}
 ---@param view claude-ide.transcript.View
 function M.press(view)
   local spot, item = view.canvas:spot(vim.api.nvim_win_get_cursor(0)[1])
-  local went_on = not item and require("claude-ide.transcript.follow").went_on(view)
+  local went_on = not item and require("claude-ide.transcript.open_views").went_on(view)
   if went_on and require("claude-ide.transcript.viewport").is_at_end(0) then
     local win = vim.api.nvim_get_current_win()
     require("claude-ide.hub").tell("transcript_wanted", { id = went_on }, { win = win })

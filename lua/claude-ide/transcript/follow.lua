@@ -180,13 +180,6 @@ local function waited(view)
   require("claude-ide.transcript.loader").update(view)
 end
 
----The session that its process went on with, which is not shown here.
----@param view claude-ide.transcript.View
----@return string? id
-function M.went_on(view)
-  return view.went_on ~= view.source.id and view.went_on or nil
-end
-
 ---@param view claude-ide.transcript.View
 ---@param change_of claude-ide.sessions.LiveChange
 function M.session_changed(view, change_of)

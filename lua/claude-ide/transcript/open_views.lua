@@ -56,6 +56,13 @@ function M.of_buffer(buf)
   return views[buf]
 end
 
+---The session that its process went on with, which is not shown here.
+---@param view claude-ide.transcript.View
+---@return string? id
+function M.went_on(view)
+  return view.went_on ~= view.source.id and view.went_on or nil
+end
+
 ---The one that shows a source already.
 ---@param source claude-ide.transcript.Source
 ---@return claude-ide.transcript.View?

@@ -32,7 +32,7 @@ local function state_of(view)
   local live = view.live
   if view.problem then
     return view.problem, "ClaudeTranscriptFailed"
-  elseif require("claude-ide.transcript.follow").went_on(view) then
+  elseif require("claude-ide.transcript.open_views").went_on(view) then
     return "went on in another session", "ClaudeTranscriptWaiting"
   elseif not live then
     return view.ran and "ended" or nil, "ClaudeTranscriptFact"
@@ -137,7 +137,7 @@ end
 ---@return claude-ide.transcript.Chunk? what stands on the last line
 local function closing(view)
   local live = view.live
-  local went_on = require("claude-ide.transcript.follow").went_on(view)
+  local went_on = require("claude-ide.transcript.open_views").went_on(view)
   if went_on then
     return {
       ("── went on in session %s · Enter goes there"):format(went_on:sub(1, 8)),
