@@ -603,3 +603,14 @@ def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, t
     assert f"{nvim.project}/1.txt was left as it was" in told
     assert f"These 8 files are as you proposed them: {nvim.project}/2.txt, {nvim.project}/3.txt" in told
     assert held(nvim, "0.txt") == "mine\n" * 10000
+
+
+def test_a_link_that_goes_is_asked_in_words(begin):
+    """It could not be brought back."""
+    nvim = begin()
+    project = nvim.project
+    (project / "link.txt").symlink_to("b.txt")
+    diffs = [diff(project / "a.txt", "one\n", "1\n"), of_codex("delete", project / "link.txt", BEFORE, "")]
+    ask_for(nvim, diffs)
+    shown = wait_question(nvim)
+    assert "link.txt" in shown and "+1" in shown

@@ -32,6 +32,11 @@ local function check(job)
       return ("%s has changed meanwhile"):format(short(source.path))
     end
   end
+  local stat = file.kind == "deleted" and vim.uv.fs_lstat(file.path)
+  if stat and stat.type == "link" then
+    -- What is kept of it is the text that it leads to: an undo would not bring it back.
+    return ("%s is a symbolic link"):format(short(file.path))
+  end
   local is_new = file.kind == "created" or file.kind == "renamed" and not file.replaced
   if is_new and vim.uv.fs_lstat(file.path) then
     return ("%s is there by now"):format(short(file.path))
