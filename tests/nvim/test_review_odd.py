@@ -128,6 +128,7 @@ def test_the_file_is_shown_whatever_becomes_of_its_buffer(start_nvim, connect, c
     nvim.wait(lambda: windows(nvim)[-1]["lines"] == A_CLAUDE.splitlines(), what="its text")
     turn(nvim, client, a_txt=A_CLAUDE.replace("five\n", "FIVE\n"))
     nvim.wait(lambda: "FIVE" in windows(nvim)[-1]["lines"], what="what Claude does meanwhile")
+    nvim.wait_screen("1 file  +3 −2")
     nvim.keys("dX")
     nvim.wait(lambda: (nvim.project / "a.txt").read_text() == A, what="the file to be taken back")
     assert "ERROR" not in nvim.log()
