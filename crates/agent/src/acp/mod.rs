@@ -32,6 +32,11 @@ use updates::Updates;
 
 /// So long may an agent whose turn was cancelled go on.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
+/// What Gemini calls itself. It answers that a session is loaded before it has told all of it (0.61.0), against the protocol: what
+/// comes late would be taken for an answer to the prompt.
+const TELLS_LATE: &str = "gemini-cli";
+/// So long does such an agent say nothing when it has told all.
+const QUIET: Duration = Duration::from_millis(250);
 /// What an agent may have asked and not got an answer for: how many, and how large.
 const MOST_REQUESTS: usize = 64;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -85,6 +90,15 @@ impl Kind for Waits {
     }
 }
 
+/// A session that is loaded, as far as the agent says, and of which it may tell still.
+#[derive(Debug)]
+struct Loaded {
+    session: String,
+    result: Value,
+    /// When it has told all, unless something comes.
+    told_at: Option<Instant>,
+}
+
 /// A prompt that waits for its turn.
 #[derive(Debug)]
 struct Prompt {
@@ -100,6 +114,9 @@ pub struct Acp {
     updates: Updates,
     stage: Stage,
     session: Option<String>,
+    loaded: Option<Loaded>,
+    /// What it calls itself.
+    program: String,
     capabilities: AgentCapabilities,
     auth_methods: Value,
     waiting: VecDeque<Prompt>,
@@ -132,6 +149,8 @@ impl Acp {
             updates: Updates::default(),
             stage: Stage::Starting,
             session: None,
+            loaded: None,
+            program: String::new(),
             capabilities: AgentCapabilities::default(),
             auth_methods: Value::Null,
             waiting: VecDeque::new(),
@@ -234,6 +253,9 @@ impl Acp {
                 format!("{name} was asked to stop and goes on. `:Claude chat restart` ends it and starts it anew.");
             Self::tell_problem(out, "slow", text);
         }
+        if let Some(Loaded { session, result, .. }) = self.loaded.take_if(|loaded| loaded.told_at <= Some(now)) {
+            self.began(session, &result, false, out);
+        }
         if self.silent_at.take_if(|at| *at <= now).is_some() && self.is_prompted && self.questions.is_empty() {
             let seconds = self.silence().as_secs();
             let text = format!(
@@ -268,6 +290,9 @@ impl Backend for Acp {
         if self.is_prompted && self.stop_by.is_none() {
             self.silent_at = later(self.silence());
         }
+        if let Some(loaded) = &mut self.loaded {
+            loaded.told_at = later(QUIET);
+        }
         self.incoming(line, out);
         self.settle(out);
     }
@@ -294,7 +319,8 @@ impl Backend for Acp {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        [self.peer.asked.next_deadline(), self.stop_by, self.silent_at].into_iter().flatten().min()
+        let told_at = self.loaded.as_ref().and_then(|loaded| loaded.told_at);
+        [self.peer.asked.next_deadline(), self.stop_by, self.silent_at, told_at].into_iter().flatten().min()
     }
 
     fn overdue(&mut self, now: Instant, out: &mut Output) {

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::updates::Replay;
-use super::{Acp, Stage, later};
+use super::{Acp, Loaded, QUIET, Stage, TELLS_LATE, later};
 use crate::backend::Output;
 use crate::told::Told;
 
@@ -176,7 +176,13 @@ impl Acp {
                     None => self.fail(out, "began a session without a name".to_owned()),
                 }
             }
-            (Ours::Load { session }, Ok(result)) => self.began(session, &result, false, out),
+            (Ours::Load { session }, Ok(result)) => {
+                if self.program == TELLS_LATE && self.updates.replay != Replay::None {
+                    self.loaded = Some(Loaded { session, result, told_at: later(QUIET) });
+                } else {
+                    self.began(session, &result, false, out);
+                }
+            }
             (Ours::Prompt(_), outcome) => self.turn_over(outcome, out),
             (Ours::Asked { number, subject }, Ok(result)) => {
                 out.tell(Told::Answer { number, result: Some(result), error: None });
@@ -220,6 +226,8 @@ impl Acp {
             .and_then(|caps| serde_json::from_value(caps.clone()).ok())
             .unwrap_or_default();
         self.auth_methods = result.get("authMethods").cloned().unwrap_or_default();
+        let program = result.get("agentInfo").and_then(|about| about.get("name")).and_then(Value::as_str);
+        program.unwrap_or_default().clone_into(&mut self.program);
         let about = json!({
             "agent": result.get("agentInfo"),
             "capabilities": result.get("agentCapabilities"),
@@ -233,7 +241,7 @@ impl Acp {
         }
     }
 
-    fn began(&mut self, session: String, result: &Value, is_new: bool, out: &mut Output) {
+    pub(super) fn began(&mut self, session: String, result: &Value, is_new: bool, out: &mut Output) {
         self.updates.end_replay(out);
         self.session = Some(session.clone());
         self.options.resume = Some(session.clone());

@@ -120,6 +120,29 @@ fn a_session_is_resumed_or_loaded_as_the_agent_can() {
 }
 
 #[test]
+fn what_gemini_tells_late_of_a_session_that_is_loaded_is_no_answer() {
+    let resume = Options { resume: Some("s".to_owned()), shown: true, ..options() };
+    let mut acp = Acp::new(resume);
+    acp.begin(&mut Output::default());
+    let result =
+        json!({"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"gemini-cli"}});
+    hear(&mut acp, &json!({"jsonrpc":"2.0","id":1,"result":result}));
+    assert!(prompt(&mut acp, "a").is_empty());
+    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":2,"result":{}}));
+    assert!(told.is_empty(), "{told:?}");
+    let late = json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"what was said"}});
+    assert!(hear(&mut acp, &update(late)).1.is_empty());
+    let mut out = Output::default();
+    acp.overdue(Instant::now(), &mut out);
+    assert!(out.told.is_empty(), "it may go on");
+    acp.overdue(acp.deadline().unwrap(), &mut out);
+    assert!(matches!(&out.told[..], [Told::Session { .. }, Told::Ready { .. }, Told::Prompt { .. }]), "{:?}", out.told);
+    assert_eq!(written(&mut out)[0]["method"], "session/prompt");
+    let answer = json!({"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"new"}});
+    assert!(matches!(&hear(&mut acp, &update(answer)).1[..], [Told::Text { .. }, ..]));
+}
+
+#[test]
 fn a_session_that_is_gone_is_told_of_and_a_new_one_begun() {
     let resume = Options { resume: Some("old".to_owned()), ..options() };
     let (mut acp, _, _) = begun(resume, &json!({"loadSession":true}));
