@@ -172,7 +172,7 @@ def test_nothing_to_review_is_said(start_nvim, connect):
     nvim.cmd("Claude review")
     assert "Nothing to review" in nvim.lua("return notices[#notices]")
     nvim.cmd("Claude undo")
-    assert "Nothing to undo" in nvim.lua("return notices[#notices]")
+    nvim.wait("notices[#notices]:find('Nothing to undo', 1, true)")
 
 
 @pytest.mark.slow

@@ -16,7 +16,9 @@ def nvim(start_nvim, connect):
 
 
 def undo(nvim):
+    nvim.lua("answer = nil")
     nvim.cmd("Claude undo")
+    nvim.wait("answer ~= nil", what="the question")
     nvim.lua("answer()")
 
 

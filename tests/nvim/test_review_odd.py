@@ -30,6 +30,7 @@ def test_a_file_that_the_person_deleted_is_no_change_of_claudes_to_undo(nvim):
     (nvim.project / "b.txt").unlink()
     nvim.lua("vim.ui.select = function(items, _, done) offered = items done(nil) end")
     nvim.cmd("Claude undo")
+    nvim.wait("offered or notices[#notices] and notices[#notices]:find('Nothing to undo', 1, true)", what="an answer")
     assert "Undo in 1 file" not in (nvim.lua("return offered") or [])
     assert not (nvim.project / "b.txt").exists()
 

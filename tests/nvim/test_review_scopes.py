@@ -52,6 +52,9 @@ def undo(nvim):
     """)
     said = nvim.lua("return #notices")
     nvim.cmd("Claude undo")
+    nvim.wait(
+        lambda: nvim.lua(f"return question ~= nil or #notices > {said}"), what="the question, or that there is none"
+    )
     question = nvim.lua("return question")
     if question:
         nvim.wait(lambda: nvim.lua("return #notices") > said, what="the undo to be over")

@@ -170,6 +170,7 @@ def test_undo_shows_what_will_happen_and_asks(changed):
 
 def test_undo_that_is_cancelled_changes_nothing(changed):
     changed.cmd("Claude undo")
+    changed.wait("asked ~= nil", what="the question")
     changed.lua("asked.done(2)")
     assert waiting(changed) == ["a.txt", "b.txt"]
     assert len(windows(changed)) == 1
@@ -180,11 +181,13 @@ def test_undo_leaves_what_the_person_changed_too(changed):
     changed.wait(lambda: "mine" in (changed.project / "a.txt").read_text(), what="the person's change on disk")
     changed.cmd("Claude undo")
     changed.wait_screen("1 place you changed too stays")
+    changed.wait("asked ~= nil", what="the question")
     changed.lua("asked.done(1)")
     assert (changed.project / "a.txt").read_text() == A.replace("two", "TWOmine")
 
 
 def test_undo_can_go_on_to_the_review(changed):
     changed.cmd("Claude undo")
+    changed.wait("asked ~= nil", what="the question")
     changed.lua("asked.done(3)")
     changed.wait(lambda: len(windows(changed)) == 3, what="the review")

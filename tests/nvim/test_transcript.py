@@ -55,6 +55,7 @@ def test_what_they_asked_for_opens_at_once_unless_they_have_gone_on(start_nvim, 
 @pytest.mark.every_nvim
 def test_a_conversation_reads_well(start_nvim, script):
     nvim = show(start_nvim, script)
+    wait_named(nvim)
     assert (
         "\n".join(nvim.lines())
         == """\
