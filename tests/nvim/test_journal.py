@@ -247,6 +247,19 @@ def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds
     assert claude.text() == TEXT
 
 
+@pytest.mark.parametrize("decision", ["undo", "keep"])
+def test_what_is_decided_on_is_what_claude_has_written_by_then(claude, decision):
+    claude.turn(("a.txt", "line 3\n", "LINE 3\n"))
+    claude.prompt()
+    claude.nvim.lua("require('claude-ide.file').read_later = function() end")  # a slow disk
+    claude.edit("a.txt", "line 5\n", "LINE 5\n")
+    assert claude.journal(decision, claude.project / "a.txt")[0]
+    assert claude.changes() == []
+    assert claude.text() == (
+        TEXT if decision == "undo" else TEXT.replace("line 3\n", "LINE 3\n").replace("line 5\n", "LINE 5\n")
+    )
+
+
 def test_a_new_file_is_removed_by_undo(claude):
     claude.prompt()
     claude.write("new.txt", "one\ntwo\n")

@@ -21,6 +21,10 @@ end
 ---@return string? err
 local function view_of(path, scope)
   local history = histories().find(path)
+  if history and history.turn then
+    -- Claude may have written it and nobody looked yet.
+    require("claude-ide.journal.observe").look_now(history)
+  end
   local view = history and require("claude-ide.journal.changes").view(history, scope or "unreviewed")
   if not view then
     return nil, "Claude has changed nothing there that waits for a review."
