@@ -46,6 +46,22 @@ def test_a_transcript_comes_back_above_its_prompt(talk, alone):
     assert shown["prompt"][2] == height
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_chat_keeps_its_share_of_the_screen(talk, by_hand):
+    nvim = talk
+    if by_hand:
+        nvim.keys(":vertical resize 30<CR>")
+        nvim.wait("vim.api.nvim_win_get_width(0) == 30", what="the width that the person gives it")
+    width = nvim.lua("return vim.api.nvim_win_get_width(0)")
+    for columns in (84, 140, 210, 140):
+        nvim.lua("vim.o.columns = ...", columns)
+        nvim.wait(
+            lambda columns=columns: abs(nvim.lua("return vim.api.nvim_win_get_width(0)") - width * columns / 140) < 2,
+            what=f"its share of {columns} columns",
+        )
+
+
 def test_the_key_that_closes_a_transcript_hides_its_chat(talk):
     nvim = talk
     nvim.keys("<C-w>kq")

@@ -25,12 +25,14 @@ local function open_beside()
   local size = options.size < 1 and math.floor(total * options.size + 0.5) or math.floor(options.size)
   local least = is_vertical and LEAST_COLUMNS or LEAST_LINES
   size = math.max(math.min(size, total - least), math.min(least, math.floor(total / 2)), 1)
-  return vim.api.nvim_open_win(blank(), false, {
+  local win = vim.api.nvim_open_win(blank(), false, {
     win = -1,
     split = SPLIT[options.side],
     width = is_vertical and size or nil,
     height = not is_vertical and size or nil,
   })
+  require("claude-ide.ui.screen_share").keep(win, is_vertical)
+  return win
 end
 
 ---@param buf? integer

@@ -1,0 +1,80 @@
+-- Windows at a side of the screen that keep their share of it when its size changes, as it is by then: Neovim takes all of the
+-- difference from the windows at the right and at the bottom.
+local M = {}
+
+---@class claude-ide.ui.ScreenShare
+---@field is_vertical boolean its width counts, not its height
+---@field cells integer as it was last, on a screen of `total`
+---@field total integer
+---@field share number of it; what is rounded does not add up
+
+---@type table<integer, claude-ide.ui.ScreenShare> by window
+local kept = {}
+
+local GROUP = "claude-ide.ui.screen_share"
+
+---@param is_vertical boolean
+---@return integer
+local function screen(is_vertical)
+  return is_vertical and vim.o.columns or vim.o.lines
+end
+
+---@param win integer
+---@param is_vertical boolean
+---@return integer
+local function size(win, is_vertical)
+  return is_vertical and vim.api.nvim_win_get_width(win) or vim.api.nvim_win_get_height(win)
+end
+
+---@param each fun(win: integer, at: claude-ide.ui.ScreenShare)
+local function for_each(each)
+  for win, at in pairs(kept) do
+    if vim.api.nvim_win_is_valid(win) then
+      each(win, at)
+    else
+      kept[win] = nil
+    end
+  end
+  if not next(kept) then
+    vim.api.nvim_create_augroup(GROUP, { clear = true })
+  end
+end
+
+---The sizes that people give their windows count.
+local function note()
+  for_each(function(win, at)
+    local cells, total = size(win, at.is_vertical), screen(at.is_vertical)
+    if at.total == total and at.cells ~= cells then
+      at.cells, at.share = cells, cells / total
+    end
+  end)
+end
+
+local function restore()
+  for_each(function(win, at)
+    local total = screen(at.is_vertical)
+    if total == at.total then
+      return
+    end
+    local cells = math.max(math.floor(at.share * total + 0.5), 1)
+    if at.is_vertical then
+      vim.api.nvim_win_set_width(win, cells)
+    else
+      vim.api.nvim_win_set_height(win, cells)
+    end
+    at.cells, at.total = size(win, at.is_vertical), total
+  end)
+end
+
+---@param win integer
+---@param is_vertical boolean its width is to count, not its height
+function M.keep(win, is_vertical)
+  local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
+  local cells, total = size(win, is_vertical), screen(is_vertical)
+  kept[win] = { is_vertical = is_vertical, cells = cells, total = total, share = cells / total }
+  local desc = "Claude Code: windows keep their share of the screen"
+  vim.api.nvim_create_autocmd("WinResized", { group = group, callback = note, desc = desc })
+  vim.api.nvim_create_autocmd("VimResized", { group = group, callback = restore, desc = desc })
+end
+
+return M
