@@ -240,6 +240,34 @@ def test_what_came_before_claude_ended_starts_nothing_though_neovim_hears_of_it_
     assert len(fake.starts()) == 1
 
 
+def test_a_client_that_knows_of_the_next_session_before_neovim_is_heard(inside, fake, sessions, project):
+    nvim, site, _, state = inside()
+    fake.show(PROMPT.format(""))
+    nvim.lua(
+        """
+        local wake = require("claude-ide.wake")
+        local _, receivers = debug.getupvalue(wake.on, 1)
+        held, take = {}, receivers.session_live
+        wake.on({ "session_live" }, function(event) table.insert(held, event) end)
+        """
+    )
+    new = sessions.write(project, ("five", "six"))
+    state("idle", of=new)
+    nvim.wait("#held > 0", what="the news of it")
+    with site.read(new) as reader:
+        reader.until({"type": "state", "state": "idle"})
+        reader.say(type="user_message", id="m", content="hello")
+        reader.until({"type": "queued", "id": "m"})
+        nvim.lua(
+            "local deliver = require('claude-ide.web.route') local of = deliver.of "
+            "deliver.of = function(...) looked = (looked or 0) + 1 return of(...) end"
+        )
+        nvim.wait("(looked or 0) > 1", what="it to be looked again")
+        nvim.lua("for _, event in ipairs(held) do take(event) end")
+        reader.until({"type": "sent", "id": "m"})
+    nvim.wait(lambda: fake.typed() == pasted("hello"), what="what is typed")
+
+
 def test_commands_are_typed_only_where_they_are_allowed(inside, fake):
     nvim, site, session, _ = inside()
     with site.read(session) as reader:

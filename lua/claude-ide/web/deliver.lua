@@ -8,6 +8,8 @@ local M = {}
 local LOOK_MS = 150
 ---How long a CLI may take to go on with a session.
 local RESUME_MS = 90000
+---How long what the library knows of a session may be ahead of what is known here.
+local BEHIND_MS = 5000
 ---How long a message waits at most: the person may have gone.
 local PATIENCE_MS = 60 * 60 * 1000
 
@@ -22,6 +24,9 @@ local PATIENCE_MS = 60 * 60 * 1000
 
 ---@type table<integer, claude-ide.web.Parcel>
 local waiting = {}
+---Sessions whose process is known to have gone on with another one.
+---@type table<string, true?>
+local left = {}
 local timer ---@type uv.uv_timer_t?
 local unsubscribe ---@type fun()?
 
@@ -103,6 +108,9 @@ local function resume(parcel)
     -- By its session: a terminal whose process was killed still counts as one that runs for a moment.
     local inside = require("claude-ide.terminal").session()
     local goes_on = inside and inside.id ~= parcel.session and inside.state.activity ~= "gone"
+    if goes_on and not left[parcel.session] and vim.uv.now() - parcel.since < BEHIND_MS then
+      return -- after `/clear`: whoever wrote it was told of this one sooner than Neovim
+    end
     return failed(parcel, goes_on and "Claude went on with another conversation" or "Claude has ended", true)
   end
   parcel.resuming = "finding"
@@ -196,6 +204,10 @@ end
 ---@param change claude-ide.sessions.LiveChange
 local function session_changed(change)
   require("claude-ide.web.route").note()
+  left[change.session.id] = nil
+  if change.previous then
+    left[change.previous] = true
+  end
   for _, parcel in pairs(vim.tbl_extend("force", {}, waiting)) do
     if change.previous == parcel.session then
       failed(parcel, "Claude went on with another conversation", true)
