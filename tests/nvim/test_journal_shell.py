@@ -50,6 +50,13 @@ def fingerprint(folder):
     return found
 
 
+UNDO = """
+undone = nil
+local journal = require("claude-ide.journal")
+journal.when_known(function() undone = journal.undo_turn() end)
+"""
+
+
 class Session:
     """A CLI with a status file, in a repository with a commit."""
 
@@ -84,6 +91,11 @@ class Session:
 
     def finish(self):
         self.client.call("getDiagnostics")
+
+    def undo(self):
+        """Takes the last turn back, once all that it did is known."""
+        self.nvim.lua(UNDO)
+        self.nvim.wait("undone ~= nil", what="the undo")
 
 
 @pytest.fixture
@@ -377,6 +389,39 @@ def test_a_command_and_an_announced_edit_of_one_file_are_undone_together(session
     session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 1")
     session.nvim.lua("require('claude-ide.journal').undo_turn()")
     assert path.read_text() == "b\n"
+
+
+def test_an_edit_that_restores_what_a_command_of_the_turn_had_changed_leaves_nothing_to_undo(session):
+    path = session.project / "b.txt"
+    session.prompt()
+    path.write_text("by a command\n")
+    session.client.call("getDiagnostics", uri=f"file://{path}")
+    path.write_text("b\n")
+    session.finish()
+    session.nvim.wait("compared == 1")
+    session.status("idle")
+    session.nvim.wait("compared == 2")
+    session.undo()
+    assert path.read_text() == "b\n"
+    assert session.changes() == []
+
+
+@pytest.mark.parametrize("last", ["by a command\nand by an edit\n", "b\n"], ids=["changed", "restored"])
+def test_a_command_late_in_a_turn_and_an_edit_are_undone_together(session, last):
+    path = session.project / "b.txt"
+    session.prompt()
+    session.client.call("getDiagnostics", uri=f"file://{session.project / 'a.txt'}")
+    (session.project / "a.txt").write_text("an edit before\n")
+    session.finish()
+    session.nvim.wait("compared == 1")
+    path.write_text("by a command\n")
+    session.client.call("getDiagnostics", uri=f"file://{path}")
+    path.write_text(last)
+    session.status("idle")
+    session.nvim.wait("compared == 2")
+    session.undo()
+    assert path.read_text() == "b\n"
+    assert (session.project / "a.txt").read_text() == TEXT
 
 
 def test_what_two_edits_of_a_turn_left_between_them_is_not_what_it_began_with(session):

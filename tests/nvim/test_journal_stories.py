@@ -103,9 +103,13 @@ class Story:
         for _ in range(self.random.randrange(1, 6)):
             announced = self.random.random() < 0.5
             for name, content in self.claude():
-                self.tale.append(f"claude {'tool' if announced else 'shell'} {name} {content and content[:30]!r}")
+                if content is not None and before.get(name) is not None and self.random.random() < 0.3:
+                    content = before[name]  # what an earlier change of the turn is taken back with
+                self.tale.append(
+                    f"claude {'tool' if announced and content is not None else 'shell'} {name} {content and content[:30]!r}"
+                )
                 path = self.project / name
-                if announced:
+                if announced and content is not None:  # no tool removes a file
                     self.session.client.call("getDiagnostics", uri=f"file://{path}")
                 if content is None:
                     path.unlink()
@@ -119,6 +123,8 @@ class Story:
         self.nvim.wait("taken == before + 2 and compared == taken / 2", what="the checkpoints to be compared")
         self.nvim.wait(lambda: self.nvim.lua(KNOWN, paths), what=f"{changed} to be known: {self.tale}")
         self.nvim.wait("local turns = require('claude-ide.journal').turns() return turns[#turns].ended ~= nil")
+        self.nvim.lua("known = nil require('claude-ide.journal').when_known(function() known = true end)")
+        self.nvim.wait("known", what="all that the turn did")
 
     def person(self):
         """Writes lines of their own into the second half of a text, in Neovim."""

@@ -52,6 +52,7 @@ exec "$@" write-tree --missing-ok]]
 ---@field folder string
 ---@field tree string
 ---@field began number `vim.uv.hrtime()`
+---@field taken number the same, at which it was complete
 ---@field skipped table<string, string> files that are not in it, by name: equal strings for equal contents
 
 ---@param repository claude-ide.journal.Repository
@@ -129,7 +130,8 @@ function M.take(folder, done, is_first)
         local began = vim.uv.hrtime()
         write_tree(repository, function(tree, skipped)
           finished()
-          done(tree and { folder = folder, tree = tree, began = began, skipped = skipped } or nil)
+          local taken = vim.uv.hrtime()
+          done(tree and { folder = folder, tree = tree, began = began, taken = taken, skipped = skipped })
         end)
       end)
     end,

@@ -19,7 +19,6 @@ end
 ---@field name string as git names it, from the top
 ---@field blob? string nil: the file was made
 ---@field mode? integer permissions that it had
----@field began? number `vim.uv.hrtime()` at which the first checkpoint was complete, where that is one of a turn's start
 ---@field rest claude-ide.journal.Rest the same, for where the journal has no room for it
 
 ---@param mode string of git
@@ -136,8 +135,9 @@ end
 ---@field path string
 ---@field before? string what it held at the first checkpoint; nil: it was made since
 ---@field mode? integer permissions that it had
----@field began? number `vim.uv.hrtime()` at which the checkpoint of the start of its turn was complete; nil: not compared with that
----@field since number the same, at which the first checkpoint was begun
+---@field since number `vim.uv.hrtime()` at which the first checkpoint was begun
+---@field taken number the same, at which it was complete
+---@field is_start? boolean it is that of the start of the turn
 
 ---Files that at least one of two checkpoints has not copied, and that differ: what they held is not known.
 ---@param from claude-ide.journal.Checkpoint
@@ -205,7 +205,13 @@ function M.compare(from, to, wanted, each, done)
             next_one = next_one + 1
             if not change.blob or contents[change.name] then
               local before = contents[change.name]
-              each({ path = change.path, before = before, mode = change.mode, since = from.began })
+              each({
+                path = change.path,
+                before = before,
+                mode = change.mode,
+                since = from.began,
+                taken = from.taken,
+              })
             else
               left_out[#left_out + 1] = change.path
             end
@@ -217,6 +223,54 @@ function M.compare(from, to, wanted, each, done)
         end
         step()
       end)
+    end)
+  end)
+end
+
+---Neither a link nor another repository.
+local REGULAR = "^(100%d+) blob (%x+)\t(.+)$"
+
+---Files that a checkpoint holds, with what they held then: of those that are not in it nothing is told.
+---@param from claude-ide.journal.Checkpoint
+---@param paths string[] with links followed
+---@param each fun(change: claude-ide.journal.FoundChange) on the main loop
+---@param done fun()
+function M.held(from, paths, each, done)
+  local repository = repositories().get(from.folder)
+  local names = {}
+  for _, path in ipairs(vim.list_slice(paths, 1, M.MAX_FILES)) do
+    local name = repository
+      and require("claude-ide.path").within(path, repository.top)
+      and path:sub(#repository.top + 2)
+    if name and name ~= "" and not from.skipped[name] then
+      names[#names + 1] = "'" .. name:gsub("'", "'\\''") .. "'"
+    end
+  end
+  if not repository or #names == 0 then
+    return done()
+  end
+  repositories().readers = repositories().readers + 1
+  local ask = [[exec "$@" --literal-pathspecs ls-tree -z %s -- %s]]
+  repositories().read(repository, ask:format(from.tree, table.concat(names, " ")), function(out)
+    local files = {}
+    for line in (out or ""):gmatch("[^%z]+") do
+      local mode, blob, name = line:match(REGULAR)
+      files[#files + 1] = name and { name = name, blob = blob, mode = tonumber(mode:sub(4), 8) } or nil
+    end
+    M.read(from.folder, files, function(contents)
+      repositories().readers = repositories().readers - 1
+      for _, file in ipairs(files) do
+        if contents[file.name] then
+          each({
+            path = repository.top .. "/" .. file.name,
+            before = contents[file.name],
+            mode = file.mode,
+            since = from.began,
+            taken = from.taken,
+          })
+        end
+      end
+      done()
     end)
   end)
 end

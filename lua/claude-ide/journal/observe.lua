@@ -221,7 +221,7 @@ function M.found_changed(change, turn, looked)
   if not is_known then
     M.note(history, change.before, "person")
   elseif seen then
-    require("claude-ide.journal.steps").began_with(history, change.before, turn, change.began)
+    require("claude-ide.journal.steps").began_with(history, change, turn)
   end
   M.look(history, looked, "claude", turn)
 end

@@ -8,7 +8,6 @@ local M = {}
 ---@field folder string
 ---@field from? claude-ide.journal.Checkpoint
 ---@field first? claude-ide.journal.Checkpoint that of the turn's start
----@field taken? number `vim.uv.hrtime()` at which it was complete
 ---@field wrote table<string, true> what the person wrote in this Neovim since the last checkpoint, links followed
 ---@field was_busy boolean
 ---@field tells_end boolean nothing but the end of its turn ends it: a chat
@@ -165,11 +164,15 @@ local function tell(entry, now, wrote, each, done)
     local real = paths.real(path)
     return not wrote[real] and not entry.wrote[real]
   end
-  changes.compare(from, now, wanted, function(change)
-    change.began = from == entry.first and entry.taken or nil
+  local told = {} ---@type table<string, true>
+  ---@param change claude-ide.journal.FoundChange
+  local function tell_one(change)
+    told[paths.real(change.path)] = true
+    change.is_start = from == entry.first
     open = open + 1
     each(change, entry.turn, one_less)
-  end, function(left_out, rest, too_many)
+  end
+  changes.compare(from, now, wanted, tell_one, function(left_out, rest, too_many)
     require("claude-ide.journal.turns").leave_out(entry.turn, left_out)
     require("claude-ide.journal.rest").add(entry.turn, rest)
     if too_many then
@@ -180,7 +183,11 @@ local function tell(entry, now, wrote, each, done)
         )
       )
     end
-    one_less()
+    -- What a command changed and an edit restored does not differ, and yet is not what the turn began with.
+    local met = vim.tbl_filter(function(path)
+      return not told[path] and wanted(path)
+    end, require("claude-ide.journal.steps").met_in(entry.turn, from.began))
+    changes.held(from, met, tell_one, one_less)
   end)
 end
 
@@ -237,7 +244,7 @@ function M.begin(client, turn, works_in, each, on_idle)
     compare(before, each)
   end
   require("claude-ide.journal.checkpoint").take(folder, function(checkpoint)
-    entry.from, entry.first, entry.taken = checkpoint, checkpoint, vim.uv.hrtime()
+    entry.from, entry.first = checkpoint, checkpoint
     if checkpoint then
       require("claude-ide.journal.history").copied_for(turn, checkpoint.began)
     end
