@@ -33,7 +33,8 @@ def begin_idle(start_nvim, tmp_path, **more):
 
 def read(tmp_path, method=None):
     """What the agent was sent: all messages, or the parameters of one method."""
-    messages = [json.loads(line) for line in (tmp_path / "acp.log").read_text().splitlines()]
+    whole = (tmp_path / "acp.log").read_text().rpartition("\n")[0]
+    messages = [json.loads(line) for line in whole.splitlines()]
     if method is None:
         return messages
     return [message.get("params") for message in messages if message.get("method") == method]

@@ -76,8 +76,17 @@ impl Chat {
     /// What the person wants.
     ///
     /// # Errors
-    /// [`CommandError::Over`].
+    /// [`CommandError`].
     pub fn command(&self, command: Command) -> Result<(), CommandError> {
+        if matches!(command, Command::ReplyWithFile { .. }) {
+            let wants = self.wants.clone();
+            let read = move || {
+                // The chat may be over by then.
+                let _: Result<(), _> = wants.send(Event::Wants(command.read()));
+            };
+            thread::Builder::new().name("claude-chat-file".to_owned()).spawn(read)?;
+            return Ok(());
+        }
         self.wants.send(Event::Wants(command)).map_err(|_| CommandError::Over)
     }
 

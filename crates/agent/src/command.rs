@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::file_part::FilePart;
 
 /// What a person wants.
 #[derive(Debug, Deserialize)]
@@ -53,6 +55,13 @@ pub enum Command {
         #[serde(default)]
         error: Option<ReplyError>,
     },
+    /// Answers with a part of a file: the backend gets a [`Command::Reply`] once it is read.
+    ReplyWithFile {
+        /// The question.
+        request: String,
+        /// Which part.
+        file: FilePart,
+    },
     /// Breaks the turn off.
     Interrupt,
     /// Asks the agent for something of its own: a model, a mode, files that match.
@@ -65,6 +74,17 @@ pub enum Command {
         #[serde(default)]
         fields: BTreeMap<String, Value>,
     },
+}
+
+impl Command {
+    /// What the backend is told. Takes as long as the disk does where a file is to be read.
+    pub(crate) fn read(self) -> Self {
+        let Self::ReplyWithFile { request, file } = self else { return self };
+        match file.read() {
+            Ok(content) => Self::Reply { request, result: Some(json!({ "content": content })), error: None },
+            Err(error) => Self::Reply { request, result: None, error: Some(error) },
+        }
+    }
 }
 
 /// Why a request of the agent's is not done.
@@ -100,10 +120,13 @@ impl From<ReplyCode> for claude_ide_protocol::jsonrpc::ErrorCode {
 }
 
 /// Why a command came to nothing.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
     /// It ended, or was asked to.
     #[error("the chat is over")]
     Over,
+    /// There is no thread to be had.
+    #[error("a file cannot be read: {0}")]
+    NoThread(#[from] std::io::Error),
 }

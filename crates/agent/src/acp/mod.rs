@@ -313,8 +313,8 @@ impl Backend for Acp {
                 self.settle(out);
             }
             Command::Ask { number, subject, fields } => self.ask_for_lua(number, &subject, fields, out),
-            // Words of the CLI's own protocol.
-            Command::Allow { .. } | Command::Deny { .. } => {}
+            // Words of the CLI's own protocol, and what is a `Reply` by the time that it comes here.
+            Command::Allow { .. } | Command::Deny { .. } | Command::ReplyWithFile { .. } => {}
         }
     }
 

@@ -122,7 +122,7 @@ impl Backend for StreamJson {
                 self.request(OurRequest::Cancel, "cancel_async_message", fields, out);
             }
             // Its questions have words of their own.
-            Command::Reply { .. } => {}
+            Command::Reply { .. } | Command::ReplyWithFile { .. } => {}
             Command::Interrupt => self.request(OurRequest::Interrupt, "interrupt", [], out),
             Command::Ask { number, subject, fields } => self.request(OurRequest::Asked(number), &subject, fields, out),
             Command::Allow { request, changes, always } => {

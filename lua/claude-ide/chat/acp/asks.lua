@@ -3,6 +3,8 @@
 local M = {}
 
 ---@alias claude-ide.chat.acp.Answer fun(result?: table, code?: "invalid"|"not_found"|"failed", message?: string)
+---@alias claude-ide.chat.acp.FilePart { path: string, line?: integer, limit?: integer, most_bytes: integer, missing_is_empty?: boolean }
+---@alias claude-ide.chat.acp.GiveFile fun(part: claude-ide.chat.acp.FilePart) the library reads it and answers with that
 
 ---Something is to be filled in, or a page to be opened.
 ---@param chat claude-ide.chat.Chat
@@ -31,7 +33,7 @@ local function elicit(chat, params, answer, id)
   require("claude-ide.chat.form").ask(request)
 end
 
----@type table<string, fun(chat: claude-ide.chat.Chat, params: table, answer: claude-ide.chat.acp.Answer, id: string)>
+---@type table<string, fun(chat: claude-ide.chat.Chat, params: table, answer: claude-ide.chat.acp.Answer, id: string, give_file: claude-ide.chat.acp.GiveFile)>
 local METHODS = {
   ["session/request_permission"] = function(...)
     require("claude-ide.chat.acp.permission").ask(...)
@@ -65,24 +67,35 @@ local METHODS = {
 ---@param ask { method: string, params: table }
 function M.ask(chat, id, ask)
   local is_answered = false
-  local function answer(result, code, message)
-    if is_answered then
-      return
+  local function once(command)
+    if not is_answered then
+      is_answered = true
+      chat:answer(command)
     end
-    is_answered = true
+  end
+  local function answer(result, code, message)
     local reply = { request = id } ---@type table
     if code then
       reply.error = { code = code, message = message or "it failed" }
     else
       reply.result = result and next(result) ~= nil and result or vim.empty_dict()
     end
-    chat:answer({ reply = reply })
+    once({ reply = reply })
+  end
+  local function give_file(part)
+    once({ reply_with_file = { request = id, file = part } })
   end
   local serve = METHODS[ask.method] or function()
     answer(nil, "failed", "this is not served here")
   end
   local doing = ("%s of %s"):format(ask.method, chat.name)
-  require("claude-ide.chat.acp.answered").anyway(answer, doing, serve)(chat, ask.params or {}, answer, id)
+  require("claude-ide.chat.acp.answered").anyway(answer, doing, serve)(
+    chat,
+    ask.params or {},
+    answer,
+    id,
+    give_file
+  )
 end
 
 return M

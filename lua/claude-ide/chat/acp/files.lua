@@ -62,48 +62,31 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param params { path: string, line?: integer, limit?: integer }
 ---@param answer claude-ide.chat.acp.Answer
-function M.read(chat, params, answer)
+---@param _ string
+---@param give_file claude-ide.chat.acp.GiveFile
+function M.read(chat, params, answer, _, give_file)
   local path = params.path
   if not is_usable(path, answer) then
     return
   end
-  local function give(text)
-    if #text > MOST_BYTES then
-      return answer(nil, "failed", ("%s is too large: ask for a part of it"):format(path))
-    end
-    answer({ content = require("claude-ide.position").valid(text) })
-  end
   local buf = loaded(path)
   if buf and require("claude-ide.privacy").verdict(buf) == "tell" then
     require("claude-ide.buffer.disk").reload(buf)
-    return give(part_of(require("claude-ide.buffer").text(buf), params.line, params.limit))
+    local text = part_of(require("claude-ide.buffer").text(buf), params.line, params.limit)
+    if #text > MOST_BYTES then
+      return answer(nil, "failed", ("%s is too large: ask for a part of it"):format(path))
+    end
+    return answer({ content = require("claude-ide.position").valid(text) })
   elseif require("claude-ide.privacy").withholds(path) then
     return answer(nil, "failed", ("%s is withheld by the person"):format(path))
   end
-  local take = require("claude-ide.chat.acp.answered").anyway(
-    answer,
-    "reading " .. path,
-    function(bytes, why_not, stat, err)
-      if bytes then
-        return give(bytes)
-      elseif why_not == "missing" and chat.acp.program == READS_BEFORE_IT_CREATES then
-        return answer({ content = "" })
-      elseif why_not == "missing" then
-        return answer(nil, "not_found", "Resource not found: " .. path)
-      elseif why_not == "large" then
-        return answer(nil, "failed", ("%s is too large: ask for a part of it"):format(path))
-      end
-      err = stat and stat.type ~= "file" and "not a file but a " .. stat.type or err or "it cannot be read"
-      answer(nil, "failed", ("%s: %s"):format(path, err))
-    end
-  )
-  local file = require("claude-ide.file")
-  if params.line or params.limit then
-    local first, count = math.max(params.line or 1, 1), params.limit or math.huge
-    file.read_lines_later(path, first, count, MOST_BYTES, take)
-  else
-    file.read_later(path, MOST_BYTES, take)
-  end
+  give_file({
+    path = path,
+    line = params.line,
+    limit = params.limit,
+    most_bytes = MOST_BYTES,
+    missing_is_empty = chat.acp.program == READS_BEFORE_IT_CREATES,
+  })
 end
 
 ---Gives a file the contents that were accepted.

@@ -1,0 +1,182 @@
+//! Some lines of a file for an agent that asked for them.
+
+use std::fs::{File, FileType};
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::PathBuf;
+
+use rustix::fs::{Mode, OFlags};
+use serde::Deserialize;
+
+use crate::command::{ReplyCode, ReplyError};
+
+/// How opened: a pipe would wait until somebody writes to it.
+const TO_READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// Which lines of which file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FilePart {
+    /// The file.
+    pub path: PathBuf,
+    /// The first line, from 1; 0 is the first one, too.
+    #[serde(default)]
+    pub line: Option<u64>,
+    /// How many lines.
+    #[serde(default)]
+    pub limit: Option<u64>,
+    /// How many bytes there may be.
+    pub most_bytes: usize,
+    /// Whether a file that is not there is an empty one.
+    #[serde(default)]
+    pub missing_is_empty: bool,
+}
+
+impl FilePart {
+    /// The lines, with U+FFFD for what is not UTF-8. Takes as long as the disk does.
+    pub(crate) fn read(&self) -> Result<String, ReplyError> {
+        let path = self.path.display();
+        let fail = |why: String| ReplyError { code: ReplyCode::Failed, message: format!("{path}: {why}") };
+        let file = match rustix::fs::open(&self.path, TO_READ, Mode::empty()).map_err(io::Error::from) {
+            Ok(file) => File::from(file),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return if self.missing_is_empty {
+                    Ok(String::new())
+                } else {
+                    Err(ReplyError { code: ReplyCode::NotFound, message: format!("Resource not found: {path}") })
+                };
+            }
+            Err(error) => return Err(fail(error.to_string())),
+        };
+        let kind = file.metadata().map_err(|error| fail(error.to_string()))?.file_type();
+        if !kind.is_file() {
+            return Err(fail(format!("not a file but a {}", name(kind))));
+        }
+        match self.lines_of(file) {
+            Ok(Some(bytes)) => {
+                Ok(String::from_utf8(bytes)
+                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+            }
+            Ok(None) => Err(ReplyError {
+                code: ReplyCode::Failed,
+                message: format!("{path} is too large: ask for a part of it"),
+            }),
+            Err(error) => Err(fail(error.to_string())),
+        }
+    }
+
+    /// None: there are more bytes than there may be.
+    fn lines_of(&self, file: File) -> io::Result<Option<Vec<u8>>> {
+        let is_too_large = |bytes: &Vec<u8>| bytes.len() > self.most_bytes;
+        let room = u64::try_from(self.most_bytes).unwrap_or(u64::MAX).saturating_add(1);
+        let mut bytes = Vec::new();
+        let mut reader = BufReader::with_capacity(64 * 1024, file);
+        for _ in 1..self.line.unwrap_or(1) {
+            if reader.skip_until(b'\n')? == 0 {
+                return Ok(Some(bytes));
+            }
+        }
+        let Some(limit) = self.limit else {
+            reader.take(room).read_to_end(&mut bytes)?;
+            return Ok(Some(bytes).filter(|bytes| !is_too_large(bytes)));
+        };
+        let mut reader = reader.take(room);
+        for _ in 0..limit {
+            if reader.read_until(b'\n', &mut bytes)? == 0 {
+                break;
+            }
+        }
+        Ok(Some(bytes).filter(|bytes| !is_too_large(bytes)))
+    }
+}
+
+fn name(kind: FileType) -> &'static str {
+    match kind {
+        _ if kind.is_dir() => "directory",
+        _ if kind.is_fifo() => "fifo",
+        _ if kind.is_char_device() => "character device",
+        _ if kind.is_block_device() => "block device",
+        _ => "socket",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn part(path: impl Into<PathBuf>, line: Option<u64>, limit: Option<u64>) -> FilePart {
+        FilePart { path: path.into(), line, limit, most_bytes: 20, missing_is_empty: false }
+    }
+
+    #[test]
+    fn lines_are_given_with_their_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        fs::write(&path, "one\ntwo\r\nthree").unwrap();
+        let most = Some(u64::MAX);
+        let cases = [
+            (None, None, "one\ntwo\r\nthree"),
+            (Some(0), None, "one\ntwo\r\nthree"),
+            (Some(0), Some(1), "one\n"),
+            (None, Some(0), ""),
+            (Some(2), Some(1), "two\r\n"),
+            (Some(3), None, "three"),
+            (Some(4), Some(9), ""),
+            (most, most, ""),
+            (Some(2), most, "two\r\nthree"),
+        ];
+        for (line, limit, expected) in cases {
+            assert_eq!(part(&path, line, limit).read().unwrap(), expected, "{line:?} {limit:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_and_a_part_of_it_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        fs::write(&path, "0123456789\n".repeat(1000)).unwrap();
+        for (line, limit) in [(None, None), (Some(2), None), (None, Some(2)), (Some(9), Some(u64::MAX))] {
+            let error = part(&path, line, limit).read().unwrap_err();
+            assert!(error.message.ends_with("is too large: ask for a part of it"), "{}", error.message);
+        }
+        assert_eq!(part(&path, Some(1000), Some(3)).read().unwrap(), "0123456789\n");
+        fs::write(&path, "0123456789012345678\n").unwrap();
+        assert_eq!(part(&path, None, None).read().unwrap().len(), 20);
+    }
+
+    #[test]
+    fn what_is_not_utf_8_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        fs::write(&path, b"caf\xe9\n\0").unwrap();
+        assert_eq!(part(&path, None, None).read().unwrap(), "caf\u{fffd}\n\0");
+    }
+
+    #[test]
+    fn what_is_no_file_is_told_by_its_name_and_nobody_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("fifo"), Mode::RUSR | Mode::WUSR).unwrap();
+        for (path, name) in [
+            (folder.path().to_owned(), "directory"),
+            (folder.path().join("fifo"), "fifo"),
+            (PathBuf::from("/dev/zero"), "character device"),
+        ] {
+            let error = part(&path, None, Some(1)).read().unwrap_err();
+            assert_eq!(error.message, format!("{}: not a file but a {name}", path.display()));
+        }
+    }
+
+    #[test]
+    fn one_that_is_not_there_is_an_error_or_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.txt"), "").unwrap();
+        for path in [folder.path().join("no"), folder.path().join("a.txt/b")] {
+            let mut part = part(path, None, None);
+            assert!(matches!(part.read(), Err(ReplyError { code: ReplyCode::NotFound, .. })));
+            part.missing_is_empty = true;
+            assert_eq!(part.read().unwrap(), "");
+        }
+    }
+}
