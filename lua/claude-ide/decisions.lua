@@ -11,6 +11,7 @@ local M = {}
 ---@field client? integer claude-ide.Client.id, where it is one
 ---@field writes "agent"|"editor" who writes an edit that is accepted
 ---@field takes_empty? boolean an empty new file can be accepted: it does not take that for a no
+---@field overwrites? boolean whoever writes what is accepted does not look whether the file is another one by then
 ---@field answer fun(request: any, answer?: claude-ide.decisions.Answer, err?: string) takes it to where the question came from; err: nobody can be asked here
 ---@field tell fun(words: string) what the person says to it, who rejected what it asked
 ---@field cannot_hear fun(): string? why words cannot be told to it now: a sentence without its end
@@ -93,6 +94,7 @@ end
 ---@field client? integer
 ---@field writes "agent"|"editor"
 ---@field takes_empty? boolean
+---@field overwrites? boolean
 ---@field answer fun(request: any, answer?: claude-ide.decisions.Answer, err?: string)
 ---@field tell fun(words: string)
 ---@field cannot_hear fun(): string?

@@ -59,9 +59,11 @@ def wait_asked(nvim, words):
     keys_count(nvim)
 
 
-def wait_diff(nvim):
+def wait_diff(nvim, count=1):
     """A diff is on the screen, and can have been seen."""
-    nvim.wait("require('claude-ide.diff').count() == 1 and require('claude-ide.diff').list()[1].seen", what="a diff")
+    nvim.wait(
+        f"require('claude-ide.diff').count() == {count} and require('claude-ide.diff').list()[1].seen", what="a diff"
+    )
 
 
 def edit_proposal(nvim, first, last, lines):

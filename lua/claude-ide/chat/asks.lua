@@ -66,6 +66,7 @@ function M.source(chat)
     name = chat.name,
     writes = "agent",
     takes_empty = true,
+    overwrites = chat.acp ~= nil,
     answer = answer_to,
     tell = function(words)
       chat.asker_words = words

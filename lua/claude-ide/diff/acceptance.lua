@@ -48,6 +48,55 @@ function M.is_made_by_others(entry, contents)
     and require("claude-ide.file").read_now(entry.diff.path, #contents) ~= contents
 end
 
+---More than any message can hold.
+local MAX_BYTES = 256 * 1024 * 1024
+
+---Whether the file is another one than the diff is against, and whoever writes it would not notice.
+---@param entry? claude-ide.diff.Entry
+---@return boolean
+function M.is_outdated(entry)
+  local disk = entry and entry.text and not entry.diff.base and entry.text.now.disk
+  if not disk or not entry.diff.source.overwrites then
+    return false
+  end
+  local key, path = require("claude-ide.buffer.stamp").key, entry.diff.old_path
+  local stat = vim.uv.fs_stat(path)
+  if stat and disk.stat and key(stat) == key(disk.stat) then
+    return false
+  end
+  return require("claude-ide.file").read_now(path, MAX_BYTES) ~= disk.bytes
+end
+
+---An edit of a file as one of what the file holds now: what others changed meanwhile stays, but where the edit is one of the same
+---lines.
+---@param disk claude-ide.diff.Disk what it was an edit of
+---@param contents string
+---@param path string
+---@return string contents
+function M.on_top(disk, contents, path)
+  local bytes = require("claude-ide.buffer.bytes")
+  local held = require("claude-ide.file").read_now(path, MAX_BYTES)
+  if not held or not disk.bytes then
+    return contents
+  end
+  local base, base_format = bytes.decode(disk.bytes)
+  local mine, my_format = bytes.decode(held)
+  local theirs, their_format = bytes.decode(contents)
+  local are_alike = base_format.eol == my_format.eol and my_format.eol == their_format.eol
+  if not are_alike or base_format.empty or my_format.empty or their_format.empty then
+    return contents
+  end
+  local merged = require("claude-ide.merge").three_way(base, mine, theirs)
+  local final = their_format.final
+  if their_format.final == base_format.final then
+    final = my_format.final
+  end
+  return bytes.encode(
+    merged,
+    { bom = their_format.bom, eol = their_format.eol, final = final, empty = false }
+  )
+end
+
 ---What the CLI is told to write, and what the file's buffer is to hold then, where the two are not the same.
 ---@param entry claude-ide.diff.Entry?
 ---@param bytes string what is accepted

@@ -11,6 +11,7 @@ local M = {}
 ---@field group? integer augroup
 ---@field verbs? claude-ide.diff.Verbs from when it has been on the screen
 ---@field overwrites? boolean the person knows that there is a file by now which it is to make
+---@field outdated? boolean another one takes its place: it comes on the screen no more
 ---@field behind? claude-ide.diff.Verbs it is ready, and another one is where it would be
 
 ---What the person's doings mean.

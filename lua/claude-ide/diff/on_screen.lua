@@ -202,7 +202,7 @@ end
 ---@param how? claude-ide.diff.ShowOpts
 function M.show(entry, verbs, how)
   how = how or {}
-  if entry.diff.state ~= "pending" or entry.view then
+  if entry.diff.state ~= "pending" or entry.view or entry.outdated then
     return
   elseif has_to_wait(entry, how) then
     entry.behind = verbs

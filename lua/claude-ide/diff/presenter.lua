@@ -42,6 +42,41 @@ function M.withdraw(diff, why)
   after(diff)
 end
 
+---Shows a diff anew: its file is another one by now.
+---@param entry claude-ide.diff.Entry
+---@param contents string that it would write
+local function renew(entry, contents)
+  local diff, text = entry.diff, entry.text
+  if entry.outdated then
+    return
+  end
+  diff.proposed = require("claude-ide.diff.acceptance").on_top(text.now.disk, contents, diff.old_path)
+  local is_before_them = entry.view ~= nil and require("claude-ide.diff.view").is_within(entry.view)
+  require("claude-ide.diff.seen").note_decision() -- the next key may still be for what was shown
+  entry.outdated = true
+  require("claude-ide.ui.typing").soon(function()
+    require("claude-ide.ui.quietly").when_windows_may_change(function()
+      require("claude-ide.diff.on_screen").remove(entry)
+      if diff.state == "pending" then
+        M.present(diff, is_before_them)
+      end
+    end)
+  end)
+end
+
+---A file was written: other diffs of it are against what it holds now.
+---@param path string
+local function renew_those_of(path)
+  local acceptance = require("claude-ide.diff.acceptance")
+  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+    local entry = require("claude-ide.diff.on_screen").get(diff.id)
+    if entry and diff.path == path and acceptance.is_outdated(entry) then
+      local _, bytes = require("claude-ide.diff.rescued").typed(entry)
+      renew(entry, (acceptance.to_write(entry, bytes or diff.proposed, bytes ~= nil)))
+    end
+  end
+end
+
 ---@param diff claude-ide.Diff
 ---@return boolean? accepted false-y: it could not be; a proposal with nothing left of it is rejected
 ---@return string? err
@@ -57,6 +92,13 @@ function M.accept(diff)
   if acceptance.only_the_prompt_can(diff, entry, contents) then
     return nil,
       ("%s: only Claude's own prompt can accept an empty new file."):format(vim.fs.basename(diff.path))
+  end
+  if entry and acceptance.is_outdated(entry) then
+    renew(entry, contents)
+    return nil,
+      ("%s has changed since it was shown. This is what the edit makes of it now: accept it again."):format(
+        vim.fs.basename(diff.path)
+      )
   end
   if entry and not entry.overwrites and acceptance.is_made_by_others(entry, contents) then
     entry.overwrites = true
@@ -88,6 +130,7 @@ function M.accept(diff)
       end)
     end
     after(diff)
+    renew_those_of(diff.path)
   end
   return true
 end
@@ -149,7 +192,8 @@ function M.show(entry, how)
 end
 
 ---@param diff claude-ide.Diff
-function M.present(diff)
+---@param at_once? boolean the person has it before them, and it is another one now
+function M.present(diff, at_once)
   local stage = require("claude-ide.diff.on_screen")
   if not require("claude-ide.safely").catch(stage.add, failing(diff))(diff) then
     return
@@ -161,6 +205,10 @@ function M.present(diff)
   require("claude-ide.diff.prepare").run(diff, is_wanted, function(text)
     entry.text = text
     entry.tick = vim.api.nvim_buf_get_changedtick(text.bufs.proposal)
+    if at_once then
+      M.show(entry, { asked = true })
+      return
+    end
     require("claude-ide.ui.attention").when_free(diff.id, vim.fs.basename(diff.path), function(typed)
       M.show(entry)
       if typed and diff.state == "pending" then

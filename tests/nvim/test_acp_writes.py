@@ -1,0 +1,140 @@
+"""What an agent of the Agent Client Protocol has the editor write: what is accepted is what the person has seen."""
+
+import functools
+
+import acp_steps
+import pytest
+from acp_steps import answers, request, say, wait_idle, wait_text
+from chat_steps import edit_proposal, wait_diff
+
+pytestmark = pytest.mark.dealt
+
+TEXT = "".join(f"{number}\n" for number in range(1, 10))
+
+
+@pytest.fixture
+def begin(start_nvim, tmp_path):
+    return functools.partial(acp_steps.begin_idle, start_nvim, tmp_path)
+
+
+def write(path, content):
+    return request("fs/write_text_file", path=str(path), content=content)
+
+
+def send(path, content):
+    """As `write`, and the agent does not wait for the answer."""
+    return "SEND" + write(path, content).removeprefix("REQUEST")
+
+
+def results(tmp_path):
+    """What it was answered, of all that it asked."""
+    return [message for message in acp_steps.read(tmp_path) if "method" not in message]
+
+
+def accept(nvim):
+    """Accepts a diff where nothing is in the way."""
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+
+
+def changed_meanwhile(nvim, name):
+    """The diff is not accepted: its file has changed, and it is shown once more."""
+    seen = nvim.lua("return vim.tbl_values(require('claude-ide.diff.entries').all())[1].text.bufs.proposal")
+    said = nvim.lua("return select(2, require('claude-ide.diff').accept())")
+    assert said == f"{name} has changed since it was shown. This is what the edit makes of it now: accept it again."
+    nvim.wait(
+        """
+        local seen, entry = ..., vim.tbl_values(require('claude-ide.diff.entries').all())[1]
+        return entry and entry.text and entry.text.bufs.proposal ~= seen and require('claude-ide.diff').list()[1].seen
+        """.replace("...,", f"{seen},"),
+        what="the diff of now",
+    )
+
+
+@pytest.mark.every_nvim
+def test_what_others_write_meanwhile_is_kept_and_shown(begin, tmp_path):
+    nvim = begin(files={"a.txt": TEXT})
+    path = tmp_path / "project/a.txt"
+    say(nvim, write(path, TEXT.replace("9\n", "NINE\n")))
+    wait_diff(nvim)
+    path.write_text(TEXT.replace("1\n", "one\n"))
+    changed_meanwhile(nvim, "a.txt")
+    nvim.wait_screen("a.txt +1 −1")
+    assert path.read_text() == TEXT.replace("1\n", "one\n"), "nothing is written unseen"
+    accept(nvim)
+    nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
+    assert path.read_text() == TEXT.replace("1\n", "one\n").replace("9\n", "NINE\n")
+    # The agent knows another text than the file has now.
+    nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
+    told = acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
+    assert "-1\n+one\n" in told
+    wait_idle(nvim)
+
+
+def test_where_both_changed_a_line_the_edit_is_shown_against_that(begin, tmp_path):
+    nvim = begin(files={"a.txt": TEXT})
+    path = tmp_path / "project/a.txt"
+    say(nvim, write(path, TEXT.replace("5\n", "FIVE\n")))
+    wait_diff(nvim)
+    edit_proposal(nvim, 5, 6, ["mine"])
+    path.write_text(TEXT.replace("5\n", "others\n"))
+    changed_meanwhile(nvim, "a.txt")
+    assert "others" in "\n".join(nvim.screen()) and "mine" in "\n".join(nvim.screen()), "what the person typed is kept"
+    nvim.lua("assert(require('claude-ide.diff').reject())")
+    wait_idle(nvim)
+    assert path.read_text() == TEXT.replace("5\n", "others\n")
+
+
+def test_a_file_that_was_only_touched_or_went_meanwhile(begin, tmp_path):
+    nvim = begin(files={"a.txt": TEXT})
+    path = tmp_path / "project/a.txt"
+    say(nvim, write(path, "new\n"))
+    wait_diff(nvim)
+    path.write_text(TEXT)
+    accept(nvim)
+    nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
+    wait_idle(nvim)
+    say(nvim, write(path, "newer\n"))
+    wait_diff(nvim)
+    path.unlink()
+    changed_meanwhile(nvim, "a.txt")
+    nvim.wait_screen("new file")
+    accept(nvim)
+    nvim.wait(lambda: answers(nvim) == [{}, {}], what="the answer")
+    assert path.read_text() == "newer\n"
+
+
+@pytest.mark.every_nvim
+def test_two_writes_of_one_file_at_once_are_both_in_it(begin, tmp_path):
+    nvim = begin(files={"a.txt": TEXT})
+    path = tmp_path / "project/a.txt"
+    first, second = TEXT.replace("1\n", "ONE\n"), TEXT.replace("9\n", "NINE\n")
+    say(nvim, "\n".join([send(path, first), send(path, second), "WAIT"]))
+    nvim.wait("require('claude-ide.diff').count() == 2", what="both")
+    wait_diff(nvim, 2)
+    accept(nvim)
+    wait_diff(nvim)
+    nvim.wait("vim.api.nvim_buf_get_lines(0, 0, 1, false)[1] == 'ONE'", what="the second against what the first made")
+    accept(nvim)
+    nvim.wait(lambda: [one["result"] for one in results(tmp_path)] == [{}, {}], what="both answers")
+    assert path.read_text() == first.replace("9\n", "NINE\n")
+
+
+def test_an_edit_that_is_allowed_is_one_of_the_file_as_it_is(begin, tmp_path):
+    """The agent writes what it was allowed, over whatever is there."""
+    nvim = begin(files={"a.txt": TEXT})
+    path = tmp_path / "project/a.txt"
+    edited = TEXT.replace("9\n", "NINE\n")
+    options = [
+        {"optionId": "once", "name": "Allow", "kind": "allow_once"},
+        {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+    ]
+    diff = {"type": "diff", "path": str(path), "oldText": TEXT, "newText": edited}
+    call = {"toolCallId": "c1", "title": "Edit", "kind": "edit", "content": [diff]}
+    say(nvim, request("session/request_permission", toolCall=call, options=options))
+    wait_diff(nvim)
+    path.write_text(TEXT.replace("1\n", "one\n"))
+    changed_meanwhile(nvim, "a.txt")
+    accept(nvim)
+    nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": "no"}}], what="the answer")
+    assert path.read_text() == edited.replace("1\n", "one\n", 1), "the editor has written it in the agent's place"
+    wait_text(nvim, "· changed by you")
