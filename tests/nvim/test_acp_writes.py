@@ -138,3 +138,19 @@ def test_an_edit_that_is_allowed_is_one_of_the_file_as_it_is(begin, tmp_path):
     nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": "no"}}], what="the answer")
     assert path.read_text() == edited.replace("1\n", "one\n", 1), "the editor has written it in the agent's place"
     wait_text(nvim, "· changed by you")
+
+
+@pytest.mark.parametrize("held", [b"a\r\nb\r\n", b"\xef\xbb\xbfa\nb\n"])
+def test_what_a_file_holds_but_for_its_line_ends_is_no_edit(begin, tmp_path, held):
+    nvim = begin(files={"a.txt": held})
+    path = tmp_path / "project/a.txt"
+    say(nvim, write(path, "a\nb\n"))
+    nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
+    assert path.read_bytes() == held and nvim.lua("return require('claude-ide.diff').count()") == 0
+
+
+def test_a_path_with_a_nul_is_none(begin, tmp_path):
+    nvim = begin(files={"a.txt": TEXT})
+    path = f"{tmp_path}/project/a.txt\0b"
+    say(nvim, "\n".join([write(path, "new\n"), request("fs/read_text_file", path=path)]))
+    nvim.wait(lambda: [one["code"] for one in answers(nvim)] == [-32602] * 2, what="the answers")

@@ -107,6 +107,21 @@ local function proposal(ask, before)
   return M.replaced(before or "", input.old_string, input.new_string, input.replace_all == true)
 end
 
+---What a file holds that is given a text: its byte order mark and its line ends are those that it had.
+---@param held? string nil: there is no such file
+---@param text string
+---@return string bytes
+function M.as_written(held, text)
+  local before = held and with_lf(held)
+  if not held or not before then
+    return text
+  elseif vim.startswith(before, BOM) and not vim.startswith(text, BOM) then
+    text = BOM .. text
+  end
+  local is_crlf = before ~= held and not held:find("[^\r]\n")
+  return is_crlf and (with_lf(text):gsub("\n", "\r\n")) or text
+end
+
 ---@param request claude-ide.chat.Request
 ---@param disk claude-ide.diff.Disk
 local function propose(request, disk)
@@ -121,7 +136,6 @@ local function propose(request, disk)
   if bom then
     after = BOM .. after -- the CLI keeps it
   end
-  local crlf = disk.bytes and before ~= disk.bytes and not disk.bytes:find("[^\r]\n")
   request.changes = function(answer)
     local accepted = with_lf(answer.contents or after)
     if bom and vim.startswith(accepted, BOM) then
@@ -133,7 +147,7 @@ local function propose(request, disk)
     return M.arguments((bom and before and before:sub(#BOM + 1) or before) or "", accepted)
   end
   require("claude-ide.ui.typing").attach("chats")
-  request.proposed = crlf and with_lf(after):gsub("\n", "\r\n") or after
+  request.proposed = M.as_written(disk.bytes, after)
   require("claude-ide.diff").propose(request.chat.asker, request, {
     path = path,
     contents = request.proposed,

@@ -16,6 +16,9 @@ local function is_usable(path, answer)
   if type(path) ~= "string" or path:sub(1, 1) ~= "/" then
     answer(nil, "invalid", "the path is not absolute")
     return false
+  elseif path:find("\0", 1, true) then
+    answer(nil, "invalid", "the path has a NUL in it")
+    return false
   end
   local glob = require("claude-ide.privacy").denied_by(path)
   if glob then
@@ -175,14 +178,14 @@ function M.write(chat, params, answer, id)
       require("claude-ide.chat.acp.changed").tell(chat, { became })
     end
   end)
-  local reading = require("claude-ide.chat.reading")
+  local reading, edit = require("claude-ide.chat.reading"), require("claude-ide.chat.edit")
   local function ask(disk)
     if not reading.done(request) then
       return
-    elseif disk.bytes == contents then
+    elseif disk.bytes == edit.as_written(disk.bytes, contents) then
       return answer({}) -- it is that already
     end
-    require("claude-ide.chat.edit").ask(request)
+    edit.ask(request)
   end
   reading.begin(request)
   require("claude-ide.diff.present_text").read(path, anyway(answer, "writing " .. path, ask))
