@@ -64,6 +64,13 @@ local function cleaned(text)
   )
 end
 
+---@private
+---@param text string
+---@return string as much of its end as is told, from the start of a character
+function Output:last_of(text)
+  return (text:sub(-self.limit):gsub("^[\128-\191]+", ""))
+end
+
 ---@return string text
 ---@return boolean truncated
 function Output:text()
@@ -73,10 +80,15 @@ function Output:text()
   self.bytes = open and #new - open + 1 or 0
   self.clean = self.clean .. cleaned(open and new:sub(1, open - 1) or new)
   if #self.clean > self.limit then
-    self.clean = self.clean:sub(-self.limit):gsub("^[\128-\191]+", "")
+    self.clean = self:last_of(self.clean)
     self.truncated = true
   end
-  return require("claude-ide.position").valid(self.clean), self.truncated
+  -- What is no UTF-8 takes more bytes than it had.
+  local text = require("claude-ide.position").valid(self.clean)
+  if #text > self.limit then
+    return self:last_of(text), true
+  end
+  return text, self.truncated
 end
 
 return Output

@@ -9,9 +9,15 @@ local MOST_KEPT = 16
 ---@type integer[]
 local kept = {}
 
+---A shell begins it: a program is looked for from the folder that the command runs in, and with its PATH.
+local BEGIN = 'exec "$@"'
+
 ---Neovim before 0.12 does not read what a terminal still holds when its command ends: the end of a long output is lost. So a shell
 ---waits until it was read.
 local LINGER = '"$@"; code=$?; sleep 0.3; exit $code'
+
+---A pager waits for keys that nobody types.
+local ENVIRONMENT = { PAGER = "cat", GIT_PAGER = "cat" }
 
 ---@param params table
 ---@return string[] argv
@@ -22,10 +28,30 @@ local function argv_of(params)
   if #args == 0 and vim.fn.executable(params.command) == 0 then
     argv = { "/bin/sh", "-c", params.command }
   end
-  if vim.fn.has("nvim-0.12") == 0 then
-    argv = vim.list_extend({ "/bin/sh", "-c", LINGER, "claude-ide" }, argv)
+  local script = vim.fn.has("nvim-0.12") == 1 and BEGIN or LINGER
+  return vim.list_extend({ "/bin/sh", "-c", script, "sh" }, argv)
+end
+
+---@param params table
+---@return table<string, string>
+local function env_of(params)
+  local env = vim.deepcopy(ENVIRONMENT)
+  for _, variable in ipairs(type(params.env) == "table" and params.env or {}) do
+    env[variable.name] = variable.value
   end
-  return argv
+  return env
+end
+
+---@param params table
+---@return boolean
+local function has_nul(params)
+  local texts = vim.list_extend({ params.command, params.cwd or "" }, params.args or {})
+  for _, variable in ipairs(params.env or {}) do
+    vim.list_extend(texts, { variable.name, variable.value })
+  end
+  return vim.iter(texts):any(function(text)
+    return text:find("\0", 1, true) ~= nil
+  end)
 end
 
 ---@param buf integer
@@ -50,7 +76,7 @@ local function spawn(buf, argv, options, is_hidden)
     end)
   end)
   if not ok or type(job) ~= "number" or job <= 0 then
-    return nil, ok and (argv[1] .. " could not be run") or tostring(job):gsub("^.-(E%d+: )", "%1")
+    return nil, ok and "it could not be run" or tostring(job):gsub("^.-(E%d+: )", "%1"):match("[^\n]*")
   end
   if is_hidden then
     -- What Neovim itself does for TermOpen, from 0.11 on.
@@ -98,7 +124,9 @@ end
 function M.create(chat, params, answer)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
   local cwd = params.cwd or chat.cwd
-  if vim.fn.isdirectory(cwd) == 0 then
+  if has_nul(params) then
+    return answer(nil, "invalid", "a command cannot have a NUL in it")
+  elseif vim.fn.isdirectory(cwd) == 0 then
     return answer(nil, "invalid", ("the folder %s does not exist"):format(cwd))
   end
   acp.last_terminal = acp.last_terminal + 1
@@ -111,13 +139,9 @@ function M.create(chat, params, answer)
     ),
     waiting = {},
   } ---@type claude-ide.chat.acp.Terminal
-  local env = {}
-  for _, variable in ipairs(type(params.env) == "table" and params.env or {}) do
-    env[variable.name] = variable.value
-  end
   local job, err = spawn(buf, argv_of(params), {
     cwd = cwd,
-    env = next(env) and env or nil,
+    env = env_of(params),
     on_stdout = function(_, data)
       terminal.output:add(table.concat(data, "\n"))
       if #data == 1 and data[1] == "" then
