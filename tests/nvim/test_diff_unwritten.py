@@ -365,4 +365,24 @@ def test_a_cli_that_goes_after_its_edit_was_written_ends_its_turn(claude):
     assert "attempt to index" not in claude.nvim.log()
 
 
+def test_a_cli_that_goes_before_it_writes(claude):
+    claude.accept(typed="four")
+    claude.client.close()
+    claude.nvim.wait("#notices == 1", what="a notice")
+    ((buf, lines, *_),) = claude.nvim.lua(KEPT)
+    assert lines == ["one", "TWO", "three", "four"]
+    assert claude.notices() == [
+        f"Claude did not write a.txt: it ended before it did. Your edits to the proposal are kept: `:buffer {buf}`."
+    ]
+
+
+@pytest.mark.parametrize("text", [NEW + "four\n", "something else\n"], ids=["with it", "with something else"])
+def test_a_cli_that_goes_and_leaves_the_file(claude, text):
+    claude.accept(typed="four")
+    (claude.project / "a.txt").write_text(text)
+    claude.client.close()
+    claude.nvim.wait(SETTLED, what="it to be known")
+    assert claude.notices() == [] and claude.nvim.lua(KEPT) == []
+
+
 ENDED = "return require('claude-ide.journal').turns()[1].ended ~= nil"

@@ -121,7 +121,8 @@ function M.accept(diff)
     return true
   end
   if diff.state == "pending" then
-    require("claude-ide.diff.unwritten").note(diff, contents, buf)
+    local before = entry and entry.text and entry.text.now.disk.bytes
+    require("claude-ide.diff.unwritten").note(diff, contents, before, buf)
   end
   if require("claude-ide.decisions").settle(diff, { outcome = "accepted", contents = contents }) then
     if entry and entry.text and not diff.base then

@@ -1,8 +1,12 @@
 -- Edits that the person accepted and whoever proposed them then did not write: the CLI's tool looks at the file once more, and
 -- refuses where that is another one than it has read. The person is told, and keeps what they typed.
 -- Invariant: only the tool's own word that it refused is believed, and not where the file holds what was accepted: a formatter, a
--- later edit, lines of the person's that were merged leave another text than was accepted, and all is well.
+-- later edit, lines of the person's that were merged leave another text than was accepted, and all is well. Of one that is gone
+-- without a word a file is believed that holds just what it held.
 local M = {}
+
+---What is said of one that can say nothing any more.
+local GONE = "it ended before it did"
 
 ---So many are waited for: of a source that tells nothing, the oldest are forgotten.
 local MAX_WAITING = 64
@@ -10,6 +14,7 @@ local MAX_WAITING = 64
 ---@class claude-ide.diff.Accepted
 ---@field diff claude-ide.Diff
 ---@field contents string
+---@field before? string what the file held; nil: there was none
 ---@field typed? claude-ide.diff.Text what the person made of the proposal
 ---@field call? string
 ---@field cancel? fun()
@@ -102,23 +107,39 @@ local function refused(one, said)
   end)
 end
 
+---The CLI that was to write is gone: whether it had is to be seen.
+---@param one claude-ide.diff.Accepted
+local function judge_by_file(one)
+  require("claude-ide.diff.present_text").read(one.diff.path, function(disk)
+    local is_as_before = not disk.problem and disk.bytes == one.before
+    if is_as_before then
+      refused(one, GONE)
+    else
+      forget(one)
+    end
+  end)
+end
+
 ---The person accepts a diff that others will write.
 ---@param diff claude-ide.Diff that still waits
 ---@param contents string what is accepted
+---@param before? string what the file holds; nil: there is none
 ---@param typed? integer the proposal's buffer, where they have typed into it
-function M.note(diff, contents, typed)
+function M.note(diff, contents, before, typed)
   local source = diff.source
   local call = source.call and source.call(diff.request)
   if diff.base or source.writes ~= "agent" or not (call or source.client) then
     return
   end
-  local one = { diff = diff, contents = contents, call = call } ---@type claude-ide.diff.Accepted
+  local one = { diff = diff, contents = contents, before = before, call = call } ---@type claude-ide.diff.Accepted
   one.typed = typed and require("claude-ide.diff.rescued").copy(typed)
   if source.client then
-    one.cancel = require("claude-ide.journal").await_allowed(source.client, diff.path, function(said)
+    one.cancel = require("claude-ide.journal").await_allowed(source.client, diff.path, function(said, is_gone)
       one.cancel = nil
       if said then
         refused(one, said)
+      elseif is_gone then
+        judge_by_file(one)
       else
         forget(one)
       end
@@ -169,7 +190,7 @@ function M.gone(source)
   end, waiting)
   for _, one in ipairs(left) do
     forget(one)
-    refused(one, "it ended before it did")
+    refused(one, GONE)
   end
 end
 

@@ -92,7 +92,7 @@ end
 ---Waits for what becomes of an edit that a client was allowed, as its transcript tells.
 ---@param client integer
 ---@param path string absolute
----@param done fun(words?: string) words: the tool's, which refused; nil: it wrote, or nobody will know
+---@param done fun(words?: string, is_gone?: boolean) words: the tool's, which refused; nil: it wrote, or nobody will know. is_gone: its client is, in that turn, and neither is known
 ---@return fun() cancel it is known otherwise
 function M.await_allowed(client, path, done)
   return require("claude-ide.journal.refusals").await(client, path, done)

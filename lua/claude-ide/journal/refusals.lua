@@ -19,7 +19,7 @@ local WRITES = { Edit = true, MultiEdit = true, Write = true }
 ---@field path string
 ---@field at integer milliseconds since the epoch
 ---@field till? integer when its turn was over
----@field done fun(words?: string)
+---@field done fun(words?: string, is_gone?: boolean)
 
 ---@type table<integer, claude-ide.journal.Allowed[]> by client, oldest first
 local allowed = {}
@@ -38,14 +38,15 @@ end
 ---@param client integer
 ---@param index integer
 ---@param words? string
-local function finish(client, index, words)
-  take_out(client, index).done(words)
+---@param is_gone? boolean
+local function finish(client, index, words, is_gone)
+  take_out(client, index).done(words, is_gone)
 end
 
 ---Waits for what becomes of an edit.
 ---@param client integer
 ---@param path string absolute
----@param done fun(words?: string) words: the tool's, which refused; nil: it wrote, or nobody will know. Never within this call
+---@param done fun(words?: string, is_gone?: boolean) words: the tool's, which refused; nil: it wrote, or nobody will know. is_gone: its client is, in that turn, and neither is known. Never within this call
 ---@return fun() cancel it is known otherwise
 function M.await(client, path, done)
   if #(allowed[client] or {}) >= MAX_ALLOWED then
@@ -78,7 +79,8 @@ end
 ---@param client integer
 function M.stop(client)
   while allowed[client] do
-    finish(client, 1)
+    -- In a later turn it would have been told.
+    finish(client, 1, nil, not allowed[client][1].till)
   end
 end
 
