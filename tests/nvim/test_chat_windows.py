@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from chat_steps import begin, chat, say, wait_idle, wait_text
+from chat_steps import begin, chat, say, text, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -60,6 +60,43 @@ def test_a_chat_keeps_its_share_of_the_screen(talk, by_hand):
             lambda columns=columns: abs(nvim.lua("return vim.api.nvim_win_get_width(0)") - width * columns / 140) < 2,
             what=f"its share of {columns} columns",
         )
+
+
+HAS_FILE = "(require('claude-ide.chat').current().source.file or { info = function() end }):info() ~= nil"
+
+
+@pytest.mark.every_nvim
+def test_what_was_said_is_shown_once_in_a_buffer_that_is_made_anew(talk):
+    nvim = talk
+    nvim.wait(HAS_FILE, what="the session's file to be found")
+    for words in ("hello there", "good day"):
+        nvim.keys("<C-w>k")
+        nvim.cmd("bwipeout")
+        nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 2")
+        nvim.cmd("Claude chat")
+        wait_text(nvim, f"\n{words}")
+        assert text(nvim).count("\nSAY hello there") == 1
+        say(nvim, "SAY good day")
+        wait_text(nvim, "\ngood day")
+        wait_idle(nvim)
+
+
+@pytest.mark.every_nvim
+def test_what_was_said_before_and_since_is_shown_once_in_a_buffer_that_is_made_anew(talk):
+    nvim = talk
+    nvim.cmd("Claude chat close")
+    nvim.cmd("Claude chat --continue")
+    wait_text(nvim, "\nhello there")
+    say(nvim, "SAY good day")
+    wait_text(nvim, "\ngood day")
+    wait_idle(nvim)
+    before = text(nvim)
+    nvim.keys("<C-w>k")
+    nvim.cmd("bwipeout")
+    nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 2")
+    nvim.cmd("Claude chat")
+    wait_text(nvim, "\ngood day")
+    nvim.wait(lambda: text(nvim) == before, what="the same as before")
 
 
 def test_the_key_that_closes_a_transcript_hides_its_chat(talk):

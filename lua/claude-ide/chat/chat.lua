@@ -342,6 +342,9 @@ end
 ---Ends it.
 function Chat:close()
   local number = self.number
+  if not self.restarting then
+    self.source:finish()
+  end
   local function close()
     if number then
       require("claude-ide.chat.transport").close(number)

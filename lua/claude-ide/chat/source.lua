@@ -6,10 +6,13 @@
 ---@field private store claude-ide.chat.Store
 ---@field private file? claude-ide.transcript.Source the session's
 ---@field private before_len integer rows of it that were there before
+---@field private is_counted boolean these are known, as they were when the chat began
 ---@field private agents? claude-ide.sessions.Agent[] as last told
 ---@field private looking? boolean
 ---@field private on_shown? fun() what was said before is on the screen
----@field private listener? claude-ide.transcript.Listener
+---@field private listener? claude-ide.transcript.Listener while it is shown
+---@field private file_state? "opening"|"open"
+---@field private is_over? boolean its chat is
 ---@field private facts_of fun(): claude-ide.transcript.Fact[]
 ---@field private runs_now fun(): boolean
 local Source = {}
@@ -49,18 +52,18 @@ function Source.new(fields)
     store = fields.store,
     file = fields.file,
     before_len = 0,
+    is_counted = fields.file == nil,
     facts_of = fields.facts,
     runs_now = fields.runs,
   }, Source)
 end
 
 ---@private
----@param listener claude-ide.transcript.Listener
-function Source:tell_own(listener)
+function Source:tell_own()
   self.store:listen({
     changed = function(from, len, changed)
       local shift = self.before_len
-      listener.changed({
+      self:tell({
         reset = false,
         from = shift + from,
         len = shift + len,
@@ -69,48 +72,67 @@ function Source:tell_own(listener)
         end, changed),
       })
     end,
-    appended = listener.appended,
+    appended = function(text, bytes)
+      if self.listener then
+        self.listener.appended(text, bytes)
+      end
+    end,
   })
+end
+
+---@private
+---@param delta claude-ide.sessions.Delta
+function Source:tell(delta)
+  if self.listener then
+    self.listener.changed(delta)
+  end
 end
 
 ---The session's file has more to say.
 ---@private
 ---@param delta claude-ide.sessions.Delta
----@param listener claude-ide.transcript.Listener
-function Source:file_changed(delta, listener)
+function Source:file_changed(delta)
   if delta.reset and delta.shift and self.before_len > 0 then
     -- All of a huge file is known now. What else is new there the chat tells itself.
     self.before_len = self.before_len + delta.shift
     local len = self.before_len + #self.store.messages
-    return listener.changed({ reset = true, shift = delta.shift, from = 0, len = len, changed = {} })
+    return self:tell({ reset = true, shift = delta.shift, from = 0, len = len, changed = {} })
   end
   local info = self.file and self.file:info() --[[@as claude-ide.sessions.Info?]]
   local agents = info and info.agents
   if agents ~= self.agents then
     self.agents = agents
     local len = self:info().len
-    listener.changed({ reset = false, from = len, len = len, changed = {} })
+    self:tell({ reset = false, from = len, len = len, changed = {} })
   end
 end
 
 ---@private
----@param listener claude-ide.transcript.Listener
 ---@param done fun() it is open, or cannot be
-function Source:open_file(listener, done)
+function Source:open_file(done)
   local file = self.file --[[@as claude-ide.transcript.Source]]
+  self.file_state = "opening"
   file:open({
-    opened = done,
+    opened = function()
+      if self.file == file and self.file_state == "opening" then
+        self.file_state = "open"
+        done()
+      end
+    end,
     failed = function(err)
       -- Without it the chat goes on all the same.
       require("claude-ide.log").warn("the session's file cannot be read: %s", err)
       if self.file == file then
-        self.file = nil
-        done()
+        local was_opening = self.file_state == "opening"
+        self.file, self.file_state = nil, nil
+        if was_opening then
+          done()
+        end
         self:shown()
       end
     end,
     changed = function(delta)
-      self:file_changed(delta, listener)
+      self:file_changed(delta)
     end,
     appended = function() end,
   })
@@ -134,25 +156,26 @@ function Source:when_shown(fn)
   end
 end
 
+---@private
+function Source:opened()
+  if self.listener then
+    self:tell_own()
+    self.listener.opened()
+  end
+end
+
+---Once more where the buffer that it was shown in is gone: what was said before is what was there when the chat began.
 ---@param listener claude-ide.transcript.Listener
 function Source:open(listener)
   self.listener = listener
-  local function opened()
-    self:tell_own(listener)
-    listener.opened()
+  if self.is_counted then
+    return self:opened()
+  elseif not self.file_state then
+    self:open_file(function()
+      self.before_len, self.is_counted = (self.file and self.file:info() or { len = 0 }).len, true
+      self:opened()
+    end)
   end
-  if not self.file then
-    return opened()
-  end
-  local is_open = false
-  self:open_file(listener, function()
-    if is_open then
-      return
-    end
-    is_open = true
-    self.before_len = (self.file and self.file:info() or { len = 0 }).len
-    opened()
-  end)
 end
 
 ---The session has a file by now, perhaps: it knows of subagents, and of files before and after edits.
@@ -165,16 +188,32 @@ function Source:look_for_file()
     self.looking = false
     if path and not self.file and self.listener then
       self.file = require("claude-ide.transcript.source.file").new(path, self.cwd)
-      self:open_file(self.listener, function() end)
+      self:open_file(function() end)
     end
   end)
 end
 
+---@private
+function Source:close_file()
+  if self.file then
+    self.file:close()
+  end
+end
+
+---Its buffer is gone. The file stays open for the next one, as long as there is the chat.
 function Source:close()
   self.store:listen(nil)
   self.listener = nil
-  if self.file then
-    self.file:close()
+  if self.is_over then
+    self:close_file()
+  end
+end
+
+---Its chat is over.
+function Source:finish()
+  self.is_over = true
+  if not self.listener then
+    self:close_file()
   end
 end
 
@@ -263,8 +302,8 @@ end
 function Source:renew(id)
   self.id, self.session = id, id
   if self.file and self.before_len == 0 then
-    self.file:close()
-    self.file, self.agents = nil, nil
+    self:close_file()
+    self.file, self.file_state, self.agents = nil, nil, nil
   end
 end
 
