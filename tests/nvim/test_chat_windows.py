@@ -194,3 +194,69 @@ def test_a_draft_is_kept_once(talk, tmp_path):
     nvim.quit()
     kept = list((tmp_path / "home").rglob("claude-ide/chat/*.json"))
     assert json.loads(kept[0].read_text())["draft"] == "unfinished words"
+
+
+@pytest.mark.every_nvim
+def test_a_prompt_leaves_its_transcript_lines_where_there_are_few(begin_chat_with_stand_in):
+    nvim = begin_chat_with_stand_in(init_lua="vim.o.columns, vim.o.lines = 40, 12")
+    nvim.wait(lambda: "transcript" in layout(nvim), what="the transcript")
+    assert layout(nvim)["transcript"][2] >= 6
+    for lines, height in ((30, 6), (7, None), (24, 6), (12, 3)):
+        nvim.lua("vim.o.lines = ...", lines)
+        if height:
+            nvim.wait(lambda height=height: layout(nvim)["prompt"][2] == height, what=f"{height} lines on {lines}")
+
+
+@pytest.mark.every_nvim
+def test_a_height_that_the_person_gives_a_prompt_stays(talk):
+    nvim = talk
+    nvim.keys(":resize 9<CR>")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 9)
+    nvim.lua("vim.o.lines = vim.o.lines + 5")
+    nvim.lua("vim.o.lines = vim.o.lines - 3")
+    assert layout(nvim)["prompt"][2] == 9
+
+
+@pytest.mark.every_nvim
+def test_a_prompt_is_below_its_transcript_where_that_had_its_window_taken(talk):
+    nvim = talk
+    nvim.keys("<C-w>k:edit a.txt<CR>")
+    nvim.wait("vim.fn.bufname() == 'a.txt'")
+    nvim.cmd("Claude chat")
+    nvim.wait(lambda: "transcript" in layout(nvim), what="the transcript")
+    shown = layout(nvim)
+    assert shown["transcript"][1] == shown["prompt"][1] and shown["transcript"][0] < shown["prompt"][0]
+    assert shown["prompt"][2] == 6
+
+
+def columns_of(nvim):
+    return nvim.lua(
+        """
+        return vim.tbl_map(function(win)
+          return { vim.fn.bufname(vim.api.nvim_win_get_buf(win)), vim.api.nvim_win_get_width(win) }
+        end, vim.api.nvim_tabpage_list_wins(0))
+        """
+    )
+
+
+@pytest.mark.every_nvim
+def test_of_two_chats_one_is_shown_where_there_is_no_room_for_both(talk):
+    nvim = talk
+    nvim.lua("vim.o.columns = 100")
+    begin(nvim, "SAY good day")
+    wait_idle(nvim)
+    nvim.wait(lambda: any("SAY good day" in name for name, _ in columns_of(nvim)), what="its title")
+    assert not any("hello" in name for name, _ in columns_of(nvim))
+    nvim.cmd("Claude chat close")
+    nvim.cmd("Claude chat")
+    nvim.wait(lambda: any("hello" in name for name, _ in columns_of(nvim)), what="the first one again")
+    nvim.cmd("Claude chat close")
+
+
+@pytest.mark.every_nvim
+def test_two_chats_share_a_wide_screen(talk):
+    nvim = talk
+    nvim.lua("vim.o.columns = 220")
+    begin(nvim, "SAY good day")
+    nvim.wait(lambda: len(columns_of(nvim)) == 5, what="both chats")
+    nvim.wait(lambda: all(width > 20 for _, width in columns_of(nvim)), what="room for all")

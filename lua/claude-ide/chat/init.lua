@@ -58,6 +58,17 @@ local function in_turns(steps, at)
   end, NEXT_MS)
 end
 
+---Where the screen has no room for two chats, the one that comes has the place of the one that is there.
+---@param shown claude-ide.chat.Shown
+local function make_room(shown)
+  local windows = require("claude-ide.chat.windows")
+  for _, other in ipairs(chats) do
+    if other ~= shown and windows.is_shown(other) and not windows.has_room(shown) then
+      windows.hide(other)
+    end
+  end
+end
+
 ---@param shown claude-ide.chat.Shown
 ---@param done? fun() its transcript is there, too
 local function show(shown, done)
@@ -66,6 +77,7 @@ local function show(shown, done)
     table.remove(chats, at)
     chats[#chats + 1] = shown
   end
+  make_room(shown)
   require("claude-ide.chat.windows").show(shown)
   in_turns({
     function()

@@ -6,28 +6,45 @@ local M = {}
 ---@field prompt integer buffer
 ---@field view? claude-ide.transcript.View
 ---@field waiting? integer the window that is to show its transcript
+---@field height? integer of the prompt's window, as it was given here
+---@field is_low? boolean for want of lines it has fewer than it is to have
 ---@field origin? integer the window the person came from
 ---@field is_idle? boolean it was, when it was drawn last
 
 local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" }
 local LEAST_COLUMNS, LEAST_LINES = 30, 10
+---Lines of the two windows, with the line above each, as far as there are so many.
+local LEAST_TRANSCRIPT, LEAST_PROMPT = 6, 2
 
 ---@return integer buf for a window that is about to show its transcript
 local function blank()
   return require("claude-ide.ui.own_buffer").create({ bo = { bufhidden = "wipe" } })
 end
 
----@return integer win
-local function open_beside()
+---@class claude-ide.chat.Extent
+---@field is_vertical boolean it is at the left or at the right
+---@field size integer cells that it takes
+---@field rest integer cells that it leaves
+---@field least integer cells that something else needs
+
+---@return claude-ide.chat.Extent
+local function extent()
   local options = require("claude-ide.config").get().terminal
   local is_vertical = options.side == "left" or options.side == "right"
   local total = is_vertical and vim.o.columns or vim.o.lines
   local size = options.size < 1 and math.floor(total * options.size + 0.5) or math.floor(options.size)
   local least = is_vertical and LEAST_COLUMNS or LEAST_LINES
   size = math.max(math.min(size, total - least), math.min(least, math.floor(total / 2)), 1)
+  return { is_vertical = is_vertical, size = size, rest = total - size, least = least }
+end
+
+---@return integer win
+local function open_beside()
+  local here = extent()
+  local is_vertical, size = here.is_vertical, here.size
   local win = vim.api.nvim_open_win(blank(), false, {
     win = -1,
-    split = SPLIT[options.side],
+    split = SPLIT[require("claude-ide.config").get().terminal.side],
     width = is_vertical and size or nil,
     height = not is_vertical and size or nil,
   })
@@ -80,9 +97,16 @@ local function give_file_away(win, buf)
 end
 
 ---@param buf integer a prompt
+---@param clear? boolean
+---@return integer group
+local function group_of(buf, clear)
+  return vim.api.nvim_create_augroup("claude-ide.chat.windows." .. buf, { clear = clear == true })
+end
+
+---@param buf integer a prompt
 local function keep_window(buf)
   vim.api.nvim_create_autocmd("BufWinLeave", {
-    group = vim.api.nvim_create_augroup("claude-ide.chat.windows." .. buf, { clear = true }),
+    group = group_of(buf, true),
     buffer = buf,
     desc = "Claude Code: the window of a prompt is for the prompt",
     callback = function()
@@ -95,13 +119,49 @@ local function keep_window(buf)
 end
 
 ---@param ... integer the windows that it and the transcript have
----@return integer
+---@return integer with the line above it
 local function prompt_height(...)
-  local lines = 0
+  local lines = select("#", ...) - 1 -- a status line between them
   for _, win in ipairs({ ... }) do
     lines = lines + vim.api.nvim_win_get_height(win)
   end
-  return math.max(math.min(require("claude-ide.config").get().chat.prompt_height, lines - 4), 1)
+  local wanted = require("claude-ide.config").get().chat.prompt_height
+  return math.max(math.min(wanted, lines - LEAST_TRANSCRIPT - 1), math.min(LEAST_PROMPT, lines - 2), 1)
+end
+
+---The height of a prompt is fixed: on a screen that shrinks it would be the transcript that has no lines. One that the person
+---gave it stays.
+---@param shown claude-ide.chat.Shown
+local function fit_height(shown)
+  local prompt, above = window_of(shown.prompt), window_of(shown.view and shown.view.buf)
+  if
+    not prompt
+    or not above
+    or vim.api.nvim_win_get_position(prompt)[2] ~= vim.api.nvim_win_get_position(above)[2]
+  then
+    return
+  end
+  local height, fitting = vim.api.nvim_win_get_height(prompt), prompt_height(above, prompt)
+  local is_short = vim.api.nvim_win_get_height(above) < LEAST_TRANSCRIPT or height < LEAST_PROMPT
+  local is_ours = height == shown.height or shown.is_low
+  shown.is_low = (is_ours or is_short) and fitting < require("claude-ide.config").get().chat.prompt_height
+  if height ~= fitting and (is_ours or is_short) then
+    vim.api.nvim_win_set_height(prompt, fitting)
+    shown.height = vim.api.nvim_win_get_height(prompt)
+  end
+end
+
+---@param shown claude-ide.chat.Shown
+local function keep_height(shown)
+  vim.api.nvim_create_autocmd("VimResized", {
+    group = group_of(shown.prompt),
+    desc = "Claude Code: a prompt leaves its transcript some lines",
+    callback = function()
+      vim.schedule(function()
+        require("claude-ide.safely").wrap("fit the height of a prompt", fit_height)(shown)
+      end)
+    end,
+  })
 end
 
 ---@param shown claude-ide.chat.Shown
@@ -110,19 +170,26 @@ end
 local function open_prompt(shown, above)
   local height = prompt_height(above)
   local win = vim.api.nvim_open_win(shown.prompt, false, { win = above, split = "below", height = height })
+  shown.height = vim.api.nvim_win_get_height(win)
   dress_prompt(win)
   keep_window(shown.prompt)
+  keep_height(shown)
   return win
 end
 
----A window for the transcript: above its prompt where that stands alone, else beside everything.
+---A window for the transcript: above its prompt where that stands alone, else beside everything, with the prompt.
 ---@param prompt? integer
 ---@return integer win
 local function open_transcript(prompt)
-  if not prompt or vim.api.nvim_win_get_height(prompt) < LEAST_LINES then
+  local win ---@type integer
+  if not prompt then
     return open_beside()
+  elseif vim.api.nvim_win_get_height(prompt) < LEAST_LINES then
+    win = open_beside()
+    vim.fn.win_splitmove(prompt, win, { rightbelow = true })
+  else
+    win = vim.api.nvim_open_win(blank(), false, { win = prompt, split = "above" })
   end
-  local win = vim.api.nvim_open_win(blank(), false, { win = prompt, split = "above" })
   vim.api.nvim_win_set_height(prompt, prompt_height(win, prompt))
   return win
 end
@@ -183,6 +250,26 @@ end
 ---@return boolean
 function M.is_shown(shown)
   return window_of(shown.prompt) ~= nil or window_of(shown.view and shown.view.buf) ~= nil
+end
+
+---Whether it could be shown here, and leave room for something else beside it and the others.
+---@param shown claude-ide.chat.Shown
+---@return boolean
+function M.has_room(shown)
+  local here = extent()
+  local rest, columns = here.rest, {} ---@type integer, table<integer, true>
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    local buf, at = vim.api.nvim_win_get_buf(win), vim.api.nvim_win_get_position(win)
+    local kind = require("claude-ide.ui.ours").kind(buf)
+    local is_one = kind == "terminal" or kind == "transcript" or kind == "prompt"
+    local begins = at[here.is_vertical and 2 or 1]
+    if is_one and buf ~= shown.prompt and not columns[begins] then
+      columns[begins] = true
+      local get = here.is_vertical and vim.api.nvim_win_get_width or vim.api.nvim_win_get_height
+      rest = rest - get(win)
+    end
+  end
+  return window_of(shown.view and shown.view.buf) ~= nil or rest >= here.least
 end
 
 ---Draws what is said about it anew.
