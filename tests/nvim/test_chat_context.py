@@ -244,3 +244,24 @@ def test_what_is_said_first_arrives_first_though_it_takes_longer_to_read(begin_c
 def _images(mock_api):
     blocks = [block for message in mock_api.conversation() for block in message["content"] if isinstance(block, dict)]
     return [block["source"]["data"] for block in blocks if block.get("type") == "image"]
+
+
+@pytest.mark.every_nvim
+def test_what_a_prompt_named_is_a_folded_line_where_a_chat_goes_on(begin_chat_with_stand_in):
+    nvim = begin_chat_with_stand_in("SAY see #lines:a.txt:1-2", files={"a.txt": "alpha\nbeta\n"})
+    wait_text(nvim, "Claude\nsee #lines")
+    wait_idle(nvim)
+    nvim.cmd("Claude chat close")
+    nvim.cmd("Claude chat --continue")
+    wait_text(nvim, "Claude\nsee #lines")
+    said = text(nvim).split("\n")
+    assert "ide_selection" not in text(nvim) and "  #lines:a.txt:1-2" in said, said
+    shown = nvim.lua(
+        """
+        local win = vim.fn.win_findbuf(vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
+          return (vim.b[buf].claude_ide or {}).kind == "transcript"
+        end))[1]
+        return vim.api.nvim_win_call(win, function() return vim.fn.foldclosed(vim.fn.search("alpha", "nw")) end)
+        """
+    )
+    assert shown > 0, said

@@ -10,20 +10,26 @@ local text = require("claude-ide.transcript.text")
 ---@type table<string, claude-ide.transcript.BlockKind>
 local KINDS = {}
 
----A text that the CLI wrapped for the model: "<ide_selection>…</ide_selection>".
+---A text that the CLI or an editor wrapped for the model: "<ide_selection>…</ide_selection>".
 ---@param shown string
 ---@return string? tag
 ---@return string? inner
+---@return string? called what a prompt named it, where it is of ours (context/init.lua): "#lines:a.lua:3-9"
 local function wrapped(shown)
-  local tag, inner = shown:match("^%s*<([%a][%w_-]*)>(.*)</[%w_-]+>%s*$")
-  return tag, inner
+  local tag, attributes, inner = shown:match("^%s*<([%a][%w_-]*)([^>\n]*)>(.*)</[%w_-]+>%s*$")
+  if not tag or attributes ~= "" and not attributes:find("^%s") then
+    return nil
+  end
+  local name, of = attributes:match('^ name="([^"]+)"'), attributes:match(' of="([^"]*)"$')
+  return tag, inner, name and ("#%s%s"):format(name, of and ":" .. of or "")
 end
 
 function KINDS.text(block, at, context)
-  local tag, inner = wrapped(block.text or "")
+  local tag, inner, called = wrapped(block.text or "")
   local kind = context.row.kind
   if kind == "prompt" and tag and (tag:find("^ide_") or tag == "system-reminder") then
-    return folded.item("note", tag:gsub("_", " "), at, text.paragraphs(inner or ""), "ClaudeTranscriptResult")
+    local lines = text.paragraphs(inner or "")
+    return folded.item("note", called or (tag:gsub("_", " ")), at, lines, "ClaudeTranscriptResult")
   end
   local shown = block.text or ""
   local goes_on = block.continues
