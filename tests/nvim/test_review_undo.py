@@ -47,6 +47,19 @@ def test_undo_ends_without_a_further_key(nvim, connect):
     assert not (nvim.project / NAMES[-1]).exists()
 
 
+def test_the_title_of_what_would_be_undone_is_not_cut(nvim, connect):
+    client = connect(nvim)
+    going = Turn(nvim, client)
+    going.edit("a.txt", A_CLAUDE)
+    going.end("a.txt")
+    for _ in range(2):
+        Turn(nvim, client).end()
+    nvim.keys(":Claude undo<CR>")
+    nvim.wait_screen("Type number")
+    assert any("before the last ╮" in line and "╭ Undo " in line for line in nvim.screen()), nvim.screen()
+    nvim.keys("2<CR>")
+
+
 def test_an_undo_with_problems_says_so_on_one_line(nvim, connect):
     going = Turn(nvim, connect(nvim))
     for name in ("a.txt", *NAMES[:3]):

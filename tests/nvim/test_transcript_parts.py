@@ -151,3 +151,46 @@ def test_what_a_chat_does_stays_above_it_beside_a_long_prompt(nvim):
     for shown in texts[:2]:
         assert "long" in shown and "idle" in shown and "1 task" in shown and "bypassPermissions" in shown, texts
     assert "1 task" in texts[2] and "bypassPermissions" not in texts[2], "the last one gives way first"
+
+
+def test_what_a_chat_does_is_said_once_above_it(nvim):
+    shown = nvim.lua("""
+      local buf = vim.api.nvim_create_buf(false, true)
+      local source = {
+        info = function() return { len = 0, complete = true } end,
+        facts = function() return { { "ended", "ClaudeTranscriptFailed" }, { "plan" } } end,
+      }
+      local view = { buf = buf, title = "It", canvas = { heights = { len = function() return 0 end } }, source = source }
+      local winbar, texts = require("claude-ide.transcript.winbar"), {}
+      for _, ran in ipairs({ false, true }) do
+        view.ran = ran
+        texts[#texts + 1] = vim.api.nvim_eval_statusline(winbar.of(view, 0), { use_winbar = true }).str
+      end
+      vim.api.nvim_buf_delete(buf, { force = true })
+      return texts
+    """)
+    for text in shown:
+        assert text.count("ended") == 1 and "plan" in text, shown
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (60, "  Bash touch a; rm a             (+9.2 s asked) rejected   1.2 s"),
+        (37, "  Bash touch a; rm…  rejected   1.2 s"),
+        (30, "  Bash touch a; rm a  rejected"),
+        (26, "  Bash touch a;…  rejected"),
+    ],
+)
+def test_how_a_call_went_is_said_in_a_narrow_window_too(nvim, width, expected):
+    spread = nvim.lua(
+        """
+        local chunks = require("claude-ide.transcript.fold").spread({
+          left = { { "  Bash " }, { "touch a; rm a" } },
+          right = { { "(+9.2 s asked) " }, { "rejected" }, { "   1.2 s" } },
+        }, ...)
+        return table.concat(vim.tbl_map(function(chunk) return chunk[1] end, chunks))
+        """,
+        width,
+    )
+    assert len(spread) <= width and spread.split() == expected.split(), spread

@@ -108,7 +108,8 @@ local function show(preview, title, others, rest)
     marks[#lines] = { group = "ClaudeDiffWarning", icon = 2, what = 2 }
   end
   local buf = require("claude-ide.ui.own_buffer").create({ lines = lines, bo = { bufhidden = "wipe" } })
-  local width = 1
+  title = (" Undo %s "):format(title)
+  local width = vim.fn.strdisplaywidth(title)
   for i, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
     local at = marks[i]
@@ -127,7 +128,7 @@ local function show(preview, title, others, rest)
     height = #lines,
     style = "minimal",
     border = "rounded",
-    title = (" Undo %s "):format(title),
+    title = title,
     title_pos = "center",
     focusable = false,
     noautocmd = true,

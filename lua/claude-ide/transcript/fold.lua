@@ -71,6 +71,25 @@ end
 ---Lines that say more than fits beside each other: the widest a folded line is spread.
 local WIDEST = 100
 
+---Cells that what it is about has at least.
+local LEAST_ABOUT = 8
+
+---As much of the right as there is room for beside the least of the left: of a call how long it waited for the person goes first,
+---then how long it took, and how it went stays.
+---@param fold claude-ide.transcript.Fold
+---@param width integer
+---@return claude-ide.transcript.Chunk[]
+local function right_of(fold, width)
+  local width_of = require("claude-ide.width").of_chunks
+  local about = fold.left[2] and vim.api.nvim_strwidth(fold.left[2][1]) or 0
+  local room = width - width_of(fold.left) + math.max(about - LEAST_ABOUT, 0) - 2
+  local right = vim.list_slice(fold.right)
+  while #right > 1 and width_of(right) > room do
+    table.remove(right, #right > 2 and 1 or 2)
+  end
+  return right
+end
+
 ---A folded line: what it is on the left, how it went on the right. The second piece of the left gives way.
 ---@param fold claude-ide.transcript.Fold
 ---@param width integer
@@ -79,13 +98,13 @@ function M.spread(fold, width)
   local words = require("claude-ide.sessions.phrases")
   width = math.min(width, WIDEST)
   local left = vim.list_slice(fold.left)
-  local right = fold.right
+  local right = right_of(fold, width)
   local width_of = require("claude-ide.width").of_chunks
   local space = width - width_of(right) - (#right > 0 and 2 or 0)
   local over = width_of(left) - space
   if over > 0 and left[2] then
     local room = vim.api.nvim_strwidth(left[2][1]) - over
-    left[2] = { words.fit(left[2][1], math.max(room, 8)), left[2][2] }
+    left[2] = { words.fit(left[2][1], math.max(room, LEAST_ABOUT)), left[2][2] }
   end
   local gap = width - width_of(left) - width_of(right)
   if #right > 0 then

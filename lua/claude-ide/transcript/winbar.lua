@@ -98,8 +98,8 @@ function M.of(view, win)
       add(rank, its_group or "ClaudeTranscriptFact", text and " " .. text .. " ", true)
     end
     for at, one in ipairs(view.source.facts and view.source:facts() or {}) do
-      -- The last one gives way first.
-      fact(RANKS.fact - at / 100, one[1], one[2])
+      -- The last one gives way first. What its session does is said already, as soon as that is known.
+      fact(RANKS.fact - at / 100, one[1] ~= state and one[1] or nil, one[2])
     end
     fact(RANKS.model, model)
     fact(RANKS.context, context)
