@@ -349,7 +349,7 @@ def test_a_form_is_filled_in(begin):
     nvim.keys("y")  # what is wanted is missing
     nvim.keys("11")  # too short, then not
     nvim.wait_screen("Your name: Ada")
-    nvim.keys("223")
+    nvim.keys("224")
     nvim.wait_screen("kind: Second")
     nvim.keys("y")
     assert wait_answers(nvim) == [

@@ -18,6 +18,12 @@ local KIND = "form"
 ---@field choices? { value: any, name: string, description?: string }[]
 ---@field many? boolean
 
+---@param field claude-ide.chat.form.Field
+---@return string
+local function title(field)
+  return require("claude-ide.chat.form_field").title(field)
+end
+
 ---@param schema table
 ---@return { value: any, name: string, description?: string }[]?
 local function choices_of(schema)
@@ -80,7 +86,7 @@ end
 ---@param field claude-ide.chat.form.Field
 local function choose(form, field)
   require("claude-ide.ui.choose").select(field.choices --[[@as table]], {
-    prompt = field.schema.title or field.key,
+    prompt = title(field),
     format_item = function(choice)
       local now = form.values[field.key]
       local is_chosen = now == choice.value or type(now) == "table" and vim.list_contains(now, choice.value)
@@ -111,7 +117,7 @@ local function fill_in(form, field)
   end
   local now = form.values[field.key]
   vim.ui.input({
-    prompt = (field.schema.title or field.key) .. ": ",
+    prompt = title(field) .. ": ",
     default = now ~= nil and tostring(now) or nil,
   }, function(text)
     if not text then
@@ -124,9 +130,7 @@ local function fill_in(form, field)
     end
     local value, problem = require("claude-ide.chat.form_field").read(field.schema, text)
     if problem then
-      return require("claude-ide.ui.notice").warn(
-        ("%s: %s."):format(field.schema.title or field.key, problem)
-      )
+      return require("claude-ide.ui.notice").warn(("%s: %s."):format(title(field), problem))
     end
     form.values[field.key] = value
     redraw(form)
@@ -166,7 +170,7 @@ local function lines_of(form)
   end
   for number, field in ipairs(form.fields) do
     lines[#lines + 1] = {
-      ("%d %s: %s"):format(number, field.schema.title or field.key, value_of(form, field)),
+      ("%d %s: %s"):format(number, title(field), value_of(form, field)),
       "ClaudeTranscriptInput",
     }
     at[#lines] = field
@@ -188,11 +192,17 @@ end
 
 ---@param form claude-ide.chat.Form
 local function send(form)
+  local problem_of_list = require("claude-ide.chat.form_field").problem_of_list
   for _, field in ipairs(form.fields) do
     if field.schema.type == "boolean" and form.values[field.key] == nil then
       form.values[field.key] = false
     elseif field.required and form.values[field.key] == nil then
-      return require("claude-ide.ui.notice").info(("%s is missing."):format(field.schema.title or field.key))
+      return require("claude-ide.ui.notice").info(("%s is missing."):format(title(field)))
+    end
+    local chosen = field.many and form.values[field.key]
+    local problem = type(chosen) == "table" and problem_of_list(field.schema, chosen)
+    if problem then
+      return require("claude-ide.ui.notice").info(("%s: %s."):format(title(field), problem))
     end
   end
   settle(form, { outcome = "accepted", changes = form.values })

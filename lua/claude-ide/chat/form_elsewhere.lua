@@ -12,7 +12,7 @@ end
 ---@param field claude-ide.chat.form.Field
 ---@return string
 local function title(field)
-  return type(field.schema.title) == "string" and field.schema.title or field.key
+  return require("claude-ide.chat.form_field").title(field)
 end
 
 ---A boolean that nobody touches is a no.
@@ -108,7 +108,7 @@ local function chosen(field, text)
     values[#values + 1] = choice.value
   end
   if field.many then
-    return values
+    return values, require("claude-ide.chat.form_field").problem_of_list(field.schema, values)
   elseif #values ~= 1 then
     return nil, "one choice is wanted"
   end

@@ -1,6 +1,39 @@
 -- What somebody wrote for a field of a form, as its schema wants it. Pure.
 local M = {}
 
+---What the person calls it, in a line.
+---@param field claude-ide.chat.form.Field
+---@return string
+function M.title(field)
+  local title = field.schema.title
+  return vim.trim(((type(title) == "string" and title or field.key):gsub("%s+", " ")))
+end
+
+---What texts of a format look like, and what that is called. Who asks looks closer.
+---@type table<string, { [1]: string, [2]: string }>
+local FORMATS = {
+  email = { "^[^@%s]+@[^@%s]+$", "an address of mail" },
+  uri = { "^%a[%w+.-]*:%S+$", "a URI" },
+  date = { "^%d%d%d%d%-%d%d%-%d%d$", "a date like 2026-01-31" },
+  ["date-time"] = {
+    "^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d[%d.]*[Z+-][%d:]*$",
+    "a time like 2026-01-31T12:00:00Z",
+  },
+}
+
+---What is wrong with what was chosen of a list.
+---@param schema table
+---@param chosen any[]
+---@return string? problem
+function M.problem_of_list(schema, chosen)
+  local least, most = tonumber(schema.minItems), tonumber(schema.maxItems)
+  if least and #chosen < least then
+    return ("at least %d of them are wanted"):format(least)
+  elseif most and #chosen > most then
+    return ("at most %d of them are wanted"):format(most)
+  end
+end
+
 ---What is wrong with what was written for a field.
 ---@param schema table
 ---@param text string
@@ -9,7 +42,8 @@ local M = {}
 function M.read(schema, text)
   if schema.type == "number" or schema.type == "integer" then
     local number = tonumber(text)
-    if not number or schema.type == "integer" and number % 1 ~= 0 then
+    local is_finite = number and number - number == 0
+    if not is_finite or schema.type == "integer" and number % 1 ~= 0 then
       return nil, schema.type == "integer" and "a whole number is wanted" or "a number is wanted"
     elseif schema.minimum and number < schema.minimum or schema.maximum and number > schema.maximum then
       return nil,
@@ -20,6 +54,10 @@ function M.read(schema, text)
     return nil, ("at least %d characters are wanted"):format(schema.minLength)
   elseif schema.maxLength and vim.fn.strchars(text) > schema.maxLength then
     return nil, ("at most %d characters are wanted"):format(schema.maxLength)
+  end
+  local format = FORMATS[schema.format]
+  if format and not text:find(format[1]) then
+    return nil, format[2] .. " is wanted"
   end
   return text
 end

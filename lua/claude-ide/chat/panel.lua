@@ -171,6 +171,11 @@ local function draw(panel)
     wo.wrap, wo.linebreak, wo.winfixbuf, wo.cursorline = true, true, true, text.row ~= nil
     map(panel, text)
   end
+  -- Lines are broken at words: where, only the window knows.
+  local height = vim.api.nvim_win_text_height(panel.win, {}).all
+  if height ~= rows then
+    vim.api.nvim_win_set_config(panel.win, place(height, text.title))
+  end
   if text.row then
     pcall(vim.api.nvim_win_set_cursor, panel.win, { text.row, 0 })
   end

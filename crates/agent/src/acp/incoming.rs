@@ -1,8 +1,11 @@
 //! A line of the agent's: a request, a notification, an answer, or rubbish.
 
+use std::fmt;
+
 use claude_ide_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Incoming, RequestId};
 use claude_ide_protocol::without_lone_surrogates;
 use claude_ide_rpc::encode;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -44,6 +47,7 @@ impl Acp {
             let error = ErrorObject { code: ErrorCode::MethodNotFound, message };
             return out.write_line(encode::<Value, _>(&id, Err(error)));
         };
+        let order = params.filter(|_| method == "elicitation/create").and_then(property_order);
         let mut params = params.map_or(Value::Null, value);
         let is_ours = match (params.get("sessionId").and_then(Value::as_str), &self.session) {
             (Some(theirs), Some(session)) => theirs == session,
@@ -64,7 +68,7 @@ impl Acp {
         {
             return out.write_line(encode(&id, outcome));
         }
-        let answered = self.questions.ask(&id, method, params, out);
+        let answered = self.questions.ask(&id, method, params, order, out);
         let gone = || ErrorObject { code: ErrorCode::InternalError, message: "the editor could not answer".into() };
         let work = async move { answered.await.unwrap_or_else(|_| Err(gone())) };
         self.peer.in_flight.begin(id, None, bytes, Box::new(move || Box::pin(work)), Waits);
@@ -94,6 +98,45 @@ impl Acp {
             _ => tracing::debug!(method, "a notification of an agent is not known here"),
         }
     }
+}
+
+/// The fields of a form in the order in which the agent has them: a value does not keep it.
+fn property_order(params: &RawValue) -> Option<Vec<String>> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        requested_schema: Schema,
+    }
+    #[derive(serde::Deserialize)]
+    struct Schema {
+        properties: Names,
+    }
+    struct Names(Vec<String>);
+    struct NamesVisitor;
+
+    impl<'de> Deserialize<'de> for Names {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_map(NamesVisitor)
+        }
+    }
+
+    impl<'de> Visitor<'de> for NamesVisitor {
+        type Value = Names;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Names, A::Error> {
+            let mut names = Vec::new();
+            while let Some((name, IgnoredAny)) = map.next_entry()? {
+                names.push(name);
+            }
+            Ok(Names(names))
+        }
+    }
+
+    serde_json::from_str::<Params>(params.get()).ok().map(|params| params.requested_schema.properties.0)
 }
 
 fn value(raw: &RawValue) -> Value {

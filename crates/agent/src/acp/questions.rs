@@ -60,6 +60,7 @@ impl Questions {
         id: &RequestId,
         method: &'static str,
         params: Value,
+        property_order: Option<Vec<String>>,
         out: &mut Output,
     ) -> oneshot::Receiver<Outcome> {
         self.last = self.last.saturating_add(1);
@@ -69,7 +70,8 @@ impl Questions {
             request.clone(),
             Question { id: serde_json::from_str(id.as_json()).unwrap_or_default(), method, answer },
         );
-        out.tell(Told::Asks { request, ask: json!({ "subtype": "acp", "method": method, "params": params }) });
+        let ask = json!({ "subtype": "acp", "method": method, "params": params, "property_order": property_order });
+        out.tell(Told::Asks { request, ask });
         answered
     }
 

@@ -11,7 +11,9 @@ local M = {}
 ---@param params table
 ---@param answer claude-ide.chat.acp.Answer
 ---@param id string
-local function elicit(chat, params, answer, id)
+---@param _ claude-ide.chat.acp.GiveFile
+---@param order? string[] of the fields
+local function elicit(chat, params, answer, id, _, order)
   if params.mode ~= "url" and params.mode ~= "form" then
     return answer({ action = "decline" })
   end
@@ -20,6 +22,7 @@ local function elicit(chat, params, answer, id)
     message = params.message,
     url = params.mode == "url" and params.url or nil,
     requested_schema = params.requestedSchema,
+    property_order = order,
   }
   local request = { chat = chat, id = id, ask = ask, params = params } --[[@as claude-ide.chat.acp.Request]]
   local actions = { accepted = "accept", rejected = "decline" }
@@ -33,7 +36,7 @@ local function elicit(chat, params, answer, id)
   require("claude-ide.chat.form").ask(request)
 end
 
----@type table<string, fun(chat: claude-ide.chat.Chat, params: table, answer: claude-ide.chat.acp.Answer, id: string, give_file: claude-ide.chat.acp.GiveFile)>
+---@type table<string, fun(chat: claude-ide.chat.Chat, params: table, answer: claude-ide.chat.acp.Answer, id: string, give_file: claude-ide.chat.acp.GiveFile, order?: string[])>
 local METHODS = {
   ["session/request_permission"] = function(...)
     require("claude-ide.chat.acp.permission").ask(...)
@@ -64,7 +67,7 @@ local METHODS = {
 
 ---@param chat claude-ide.chat.Chat
 ---@param id string names the question
----@param ask { method: string, params: table }
+---@param ask { method: string, params: table, property_order?: string[] }
 function M.ask(chat, id, ask)
   local is_answered = false
   local function once(command)
@@ -94,7 +97,8 @@ function M.ask(chat, id, ask)
     ask.params or {},
     answer,
     id,
-    give_file
+    give_file,
+    ask.property_order
   )
 end
 
