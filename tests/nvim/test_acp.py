@@ -356,3 +356,18 @@ def test_the_health_check_says_which_agents_are_there(start_nvim):
     report = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
     assert "mine: /bin/sh" in report and "gone: `/nowhere/agent` was not found" in report
     assert "gemini" in report
+
+
+def test_one_that_wants_a_sign_in_for_a_prompt_gets_it_and_the_prompt_is_kept(begin, tmp_path):
+    """Claude's adapter begins a session for anybody, and tells with the first prompt (0.100.0)."""
+    nvim = begin(setup={"authMethods": [{"id": "web", "name": "In the browser"}]})
+    wait_idle(nvim)
+    say(nvim, "FAIL -32000 Authentication required")
+    nvim.wait_screen("Type number and <Enter>")
+    nvim.keys("1<CR>")
+    wait_text(nvim, "Robot is signed in.")
+    shown = text(nvim)
+    assert "Robot wants you to sign in: Authentication required." in shown and "- In the browser" in shown
+    assert "failed" not in shown
+    assert read(tmp_path, "authenticate") == [{"methodId": "web"}]
+    nvim.wait(lambda: nvim.lines() == ["FAIL -32000 Authentication required"], what="the words at the prompt again")

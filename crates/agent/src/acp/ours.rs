@@ -195,8 +195,7 @@ impl Acp {
             }
             (Ours::Initialize, Err(error)) => self.fail(out, format!("did not begin: {}", message(&error))),
             (Ours::New | Ours::Load { .. }, Err(error)) if code(&error) == Some(AUTH_REQUIRED) => {
-                let about = json!({ "methods": self.auth_methods, "text": message(&error) });
-                out.tell(Told::Status { subject: "auth".to_owned(), about });
+                self.tell_to_sign_in(&error, out);
             }
             (Ours::New, Err(error)) => self.fail(out, format!("began no session: {}", message(&error))),
             (Ours::Fork, Err(error)) => self.fail(out, format!("copied no session: {}", message(&error))),
@@ -259,6 +258,11 @@ impl Acp {
         self.prompt_next(out);
     }
 
+    fn tell_to_sign_in(&self, error: &Value, out: &mut Output) {
+        let about = json!({ "methods": self.auth_methods, "text": message(error) });
+        out.tell(Told::Status { subject: "auth".to_owned(), about });
+    }
+
     fn fail(&mut self, out: &mut Output, what: String) {
         self.stage = Stage::Failed;
         Self::tell_problem(out, "failed", format!("{} {what}.", self.options.name));
@@ -276,6 +280,11 @@ impl Acp {
             Err(_) => "error".to_owned(),
         };
         self.updates.end_turn(reason == "cancelled", out);
+        if let Err(error) = &outcome
+            && code(error) == Some(AUTH_REQUIRED)
+        {
+            self.tell_to_sign_in(error, out);
+        }
         let name = &self.options.name;
         let words = match (reason.as_str(), &outcome) {
             ("refusal", _) => Some(format!("{name} refused to go on.")),

@@ -51,6 +51,10 @@ local function authenticate(chat, fields)
   chat:ask("authenticate", fields, function(_, err)
     if err then
       chat.store:put("notice", ("%s could not sign in: %s."):format(chat.name, err))
+    elseif chat.state ~= "starting" then
+      chat.acp.signed_in = fields
+      chat.store:put("notice", ("%s is signed in."):format(chat.name))
+      chat:redraw()
     end
   end)
 end
@@ -77,6 +81,10 @@ end
 ---@param about { methods?: table[], text?: string }
 function M.ask(chat, about)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  for _, prompt in ipairs(chat.give_back and chat.unanswered or {}) do
+    chat.give_back(prompt.text) -- to be sent again
+  end
+  chat.unanswered = {}
   local before = acp.signed_in
   if before then
     -- It was started anew. What let it in before is tried once.
