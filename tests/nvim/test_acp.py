@@ -358,6 +358,35 @@ def test_the_health_check_says_which_agents_are_there(start_nvim):
     assert "gemini" in report
 
 
+def test_where_there_are_options_the_modes_are_for_others(begin, tmp_path):
+    names = [{"value": "ask", "name": "Ask"}, {"value": "code", "name": "Code"}]
+    setup = {
+        "modes": {
+            "currentModeId": "ask",
+            "availableModes": [{"id": one["value"], "name": one["name"]} for one in names],
+        },
+        "configOptions": [
+            {"id": "m", "name": "Mode", "category": "mode", "type": "select", "currentValue": "ask", "options": names},
+            {"id": "fast", "name": "Fast", "type": "boolean", "currentValue": False},
+        ],
+    }
+    nvim = begin(setup=setup)
+    wait_idle(nvim)
+    told = read(tmp_path, "initialize")[0]["clientCapabilities"]["session"]
+    assert told == {"configOptions": {"boolean": {}}}
+    nvim.keys("<S-Tab>")
+    nvim.wait("require('claude-ide.chat').current().mode == 'code'", what="the mode")
+    assert read(tmp_path, "session/set_mode") == []
+    assert read(tmp_path, "session/set_config_option")[0] == {"sessionId": "one", "configId": "m", "value": "code"}
+    say(nvim, update("current_mode_update", currentModeId="ask"))
+    nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="the mode that it told")
+    wait_idle(nvim)
+    nvim.lua("vim.ui.select = function(items, _, done) done(items[1].value == true and items[1] or items[2], 1) end")
+    nvim.keys("gm")
+    nvim.wait(lambda: len(read(tmp_path, "session/set_config_option")) == 2, what="the option")
+    assert read(tmp_path, "session/set_config_option")[1]["value"] is True
+
+
 def test_one_that_wants_a_sign_in_for_a_prompt_gets_it_and_the_prompt_is_kept(begin, tmp_path):
     """Claude's adapter begins a session for anybody, and tells with the first prompt (0.100.0)."""
     nvim = begin(setup={"authMethods": [{"id": "web", "name": "In the browser"}]})
@@ -371,3 +400,21 @@ def test_one_that_wants_a_sign_in_for_a_prompt_gets_it_and_the_prompt_is_kept(be
     assert "failed" not in shown
     assert read(tmp_path, "authenticate") == [{"methodId": "web"}]
     nvim.wait(lambda: nvim.lines() == ["FAIL -32000 Authentication required"], what="the words at the prompt again")
+
+
+def test_what_is_told_of_tokens_may_be_anything(begin):
+    nvim = begin()
+    wait_idle(nvim)
+    odd = [(10, 0), (1e300, 200), (-5, 100), (5, -1), ("x", "y"), (1, 1e308)]
+    lines = [
+        update("usage_update", used=used, size=size, cost={"amount": 1e308, "currency": "USD"}) for used, size in odd
+    ]
+    say(nvim, "\n".join([*lines, "SAY over"]))
+    wait_text(nvim, "\nover")
+    wait_idle(nvim)
+    facts = nvim.lua("return vim.inspect(require('claude-ide.chat.facts').of(require('claude-ide.chat').current()))")
+    assert "full" not in facts and "$" not in facts, facts
+    say(nvim, update("usage_update", used=50, size=100) + "\nSAY again")
+    wait_text(nvim, "\nagain")
+    facts = nvim.lua("return vim.inspect(require('claude-ide.chat.facts').of(require('claude-ide.chat').current()))")
+    assert "50% full" in facts

@@ -110,9 +110,12 @@ impl Acp {
         let forms = schema::ElicitationCapabilities::new()
             .form(schema::ElicitationFormCapabilities::new())
             .url(schema::ElicitationUrlCapabilities::new());
+        let options =
+            schema::SessionConfigOptionsCapabilities::new().boolean(schema::BooleanConfigOptionCapabilities::new());
         let capabilities = schema::ClientCapabilities::new()
             .fs(files)
             .terminal(true)
+            .session(schema::ClientSessionCapabilities::new().config_options(options))
             .auth(schema::AuthCapabilities::new().terminal(true))
             .elicitation(forms);
         let about = schema::Implementation::new("claude-ide.nvim", self.options.version.clone());

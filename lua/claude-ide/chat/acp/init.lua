@@ -143,13 +143,21 @@ function STATUS.session_info(chat, about)
   end
 end
 
+---@param value any
+---@return number? nil: it counts nothing
+local function amount_of(value)
+  local amount = tonumber(value)
+  return amount and amount >= 0 and amount < 2 ^ 53 and amount or nil
+end
+
 function STATUS.usage(chat, about)
-  chat.window_size = tonumber(about.size) or chat.window_size
+  local size = amount_of(about.size)
+  chat.window_size = size ~= 0 and size or nil -- some do not know it
   local cost = table_of(about.cost)
   if cost and cost.currency == "USD" then
-    chat.cost = tonumber(cost.amount) or chat.cost
+    chat.cost = amount_of(cost.amount) or chat.cost
   end
-  local used = tonumber(about.used)
+  local used = amount_of(about.used)
   if used then
     local usage = { input = used, output = 0, cache_write = 0, cache_read = 0 }
     chat.store.last_reply = { id = 0, kind = "reply", usage = usage, model = chat.model } --[[@as any]]

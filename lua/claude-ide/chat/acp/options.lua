@@ -54,6 +54,10 @@ function M.set_mode(chat, mode)
     if chat.acp.modes then
       chat.acp.modes.currentModeId = mode
     end
+    local option = option_of(chat, "mode")
+    if option then
+      option.currentValue = mode
+    end
   end
 end
 
@@ -138,10 +142,11 @@ end
 ---@param chat claude-ide.chat.Chat
 function M.next_mode(chat)
   local modes, option = chat.acp.modes, option_of(chat, "mode")
-  if modes and #(modes.availableModes or {}) > 0 then
-    return ask_for_mode(chat, after(modes.availableModes, "id", modes.currentModeId))
-  elseif option and #values_of(option) > 0 then
+  -- Where there are both, the modes are there for those who do not know of options.
+  if option and #values_of(option) > 0 then
     return set_option(chat, option, after(values_of(option), "value", option.currentValue))
+  elseif modes and #(modes.availableModes or {}) > 0 then
+    return ask_for_mode(chat, after(modes.availableModes, "id", modes.currentModeId))
   end
   require("claude-ide.ui.notice").info(("%s has told of no modes."):format(chat.name))
 end

@@ -90,7 +90,7 @@ function M.judge(chat, call, result, places)
   local refused = chat.refused[call] ~= nil
   local paths, unasked = {}, {} ---@type table<string, true>, string[]
   for _, path in ipairs(vim.list_extend({ claimed }, places)) do
-    if path:sub(1, 1) == "/" then
+    if path:sub(1, 1) == "/" and not path:find("\0", 1, true) then
       paths[normal(path)] = true
     end
   end
