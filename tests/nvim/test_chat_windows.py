@@ -128,6 +128,19 @@ def test_a_file_does_not_stay_in_the_window_of_a_prompt(begin_chat_with_stand_in
 
 
 @pytest.mark.every_nvim
+def test_a_prompt_that_is_closed_from_elsewhere_leaves_files_where_they_are(begin_chat_with_stand_in):
+    files = {"a.txt": "one\n", "b.txt": "two\n"}
+    nvim = begin_chat_with_stand_in(files=files, args=["-O", "a.txt", "b.txt"])
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    nvim.cmd("1wincmd w")
+    nvim.lua("vim.cmd.close({ count = vim.fn.winnr('$') })")
+    nvim.lua("later = false vim.schedule(function() later = true end)")
+    nvim.wait("later")
+    names = nvim.lua("return vim.tbl_map(function(at) return vim.fn.bufname(vim.fn.winbufnr(at)) end, { 1, 2 })")
+    assert names == ["a.txt", "b.txt"]
+
+
+@pytest.mark.every_nvim
 @pytest.mark.parametrize("keys", ["iSAY one<CR>two<C-s><Esc>", "iSAY one<CR>two<Esc><CR>"])
 def test_what_was_sent_can_be_brought_back_by_undo(talk, keys):
     nvim = talk

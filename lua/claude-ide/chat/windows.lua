@@ -111,6 +111,9 @@ local function keep_window(buf)
     desc = "Claude Code: the window of a prompt is for the prompt",
     callback = function()
       local win = vim.api.nvim_get_current_win()
+      if vim.api.nvim_win_get_buf(win) ~= buf then
+        return -- its window is closed from another one, which keeps what it shows
+      end
       vim.schedule(function()
         require("claude-ide.safely").wrap("give a file another window", give_file_away)(win, buf)
       end)
