@@ -82,6 +82,15 @@ local function give_back(changeset, words)
   end
 end
 
+---Says why a changeset is gone, and keeps what the person typed into it.
+---@param changeset claude-ide.Changeset
+---@param why? string nil: they know
+local function say_gone(changeset, why)
+  local kept = require("claude-ide.changeset.typed").keep(changeset)
+  local called = { path = summary(changeset) } --[[@as claude-ide.Diff]]
+  require("claude-ide.diff.closed_notice").say(called, why, kept)
+end
+
 ---@param changeset claude-ide.Changeset
 ---@param words? string why something is dropped
 ---@param failed fun(err: string) nothing is written
@@ -92,7 +101,12 @@ local function apply(changeset, words, failed)
   local function over(err)
     changeset.applying = false
     if err then
-      return failed(err)
+      failed(err)
+      if changeset.state ~= "pending" then
+        say_gone(changeset)
+        give_back(changeset, words)
+      end
+      return
     end
     ---@type claude-ide.changeset.Report
     local report = {
@@ -235,20 +249,13 @@ local function verbs_of(changeset)
   }
 end
 
----Says why a changeset is gone, and keeps what the person typed into it.
----@param changeset claude-ide.Changeset
----@param why? string nil: they know
-local function say_gone(changeset, why)
-  local kept = require("claude-ide.changeset.typed").keep(changeset)
-  local called = { path = summary(changeset) } --[[@as claude-ide.Diff]]
-  require("claude-ide.diff.closed_notice").say(called, why, kept)
-end
-
 ---@param changeset claude-ide.Changeset
 ---@param why? string
 function M.withdraw(changeset, why)
   if changeset.applying then
-    return take_down(changeset) -- what becomes of it is said when that is known
+    -- What becomes of it is said when that is known, and then it is no longer on the screen.
+    require("claude-ide.changeset.typed").note(changeset)
+    return take_down(changeset)
   end
   local view = views[changeset.id]
   local is_seen_going = view ~= nil and require("claude-ide.ui.listed_pair").is_current(view)

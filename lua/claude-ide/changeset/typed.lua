@@ -11,6 +11,14 @@ function M.of(entry)
   end
 end
 
+---Remembers it, for its buffers go.
+---@param changeset claude-ide.Changeset
+function M.note(changeset)
+  for _, entry in ipairs(changeset.entries) do
+    entry.typed = M.of(entry)
+  end
+end
+
 ---Puts it in buffers of its own.
 ---@param changeset claude-ide.Changeset
 ---@return integer? buf the last that is kept
