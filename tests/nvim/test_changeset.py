@@ -392,7 +392,8 @@ def test_text_that_was_typed_is_kept_where_it_goes_without_the_persons_say(sets)
     """)
 
 
-def test_text_that_was_typed_is_kept_where_it_is_taken_back_and_then_not_written(sets):
+@pytest.mark.parametrize("gone", ["require('claude-ide.decisions').cancel(proposed, 'It is gone')", "vim.cmd.tabclose()"])
+def test_text_that_was_typed_is_kept_where_it_goes_while_it_is_written_and_that_fails(sets, gone):
     sets = sets()
     sets.nvim.lua(
         """
@@ -406,13 +407,14 @@ def test_text_that_was_typed_is_kept_where_it_is_taken_back_and_then_not_written
     sets.nvim.wait(lambda: sets.nvim.lines()[0] == "mine = 1")
     sets.nvim.lua("require('claude-ide.changeset.presenter').accept(proposed)")
     (sets.nvim.project / "b.py").write_text("of somebody else\n")
-    sets.nvim.lua("require('claude-ide.decisions').cancel(proposed, 'Claude has taken it back')")
+    sets.nvim.lua(gone)
     sets.nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="it to go")
     sets.nvim.lua("go_on()")
     sets.nvim.wait("#notices == 2", what="what became of it")
     [why, kept] = sets.nvim.lua("return notices")
     assert why == "Nothing was written: b.py has changed meanwhile."
     assert "Your edits to the proposal are kept" in kept
+    assert sets.nvim.lua("return proposed.state") != "pending"
     assert sets.nvim.lua("""
       return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
         return vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == "mine = 1"

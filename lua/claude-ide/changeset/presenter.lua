@@ -102,9 +102,12 @@ local function apply(changeset, words, failed)
     changeset.applying = false
     if err then
       failed(err)
+      local view = views[changeset.id]
       if changeset.state ~= "pending" then
         say_gone(changeset)
         give_back(changeset, words)
+      elseif view and not require("claude-ide.ui.listed_pair").stands(view) then
+        view.gone() -- its windows were closed meanwhile
       end
       return
     end
