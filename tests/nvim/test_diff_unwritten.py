@@ -300,6 +300,8 @@ for line in sys.stdin:
         if ERROR is None:
             sys.exit(3)
         message("user", dict(type="tool_result", tool_use_id="t", content=ERROR, is_error=True), toolUseResult="Error: " + ERROR)
+        if {leaves}:
+            sys.exit(0)
         write(type="result", subtype="success", is_error=False, terminal_reason="completed")
 """
 
@@ -308,7 +310,7 @@ for line in sys.stdin:
 def chat_with_an_edit(start_nvim, tmp_path):
     """A chat whose edit waits for the person, who has typed into it."""
 
-    def begin_one(error=CHANGED, parent=None):
+    def begin_one(error=CHANGED, parent=None, leaves=False):
         agent = tmp_path / "agent"
         nvim = start_nvim(files={"a.txt": OLD}, opts={"terminal": {"command": [str(agent)]}})
         edit = {
@@ -317,7 +319,7 @@ def chat_with_an_edit(start_nvim, tmp_path):
             "new_string": "TWO",
             "replace_all": False,
         }
-        agent.write_text(AGENT.format(python=sys.executable, edit=edit, error=error, parent=parent))
+        agent.write_text(AGENT.format(python=sys.executable, edit=edit, error=error, parent=parent, leaves=leaves))
         agent.chmod(0o755)
         nvim.lua(HEAR)
         begin(nvim, "go")
@@ -338,6 +340,30 @@ def test_a_chat_whose_claude_ends_before_it_writes(chat_with_an_edit):
         f"Claude did not write a.txt: it ended before it did. Your edits to the proposal are kept: `:buffer {buf}`."
     ]
     assert nvim.lua("return " + SETTLED)
+
+
+def test_a_chat_whose_claude_ends_as_soon_as_its_tool_has_refused(chat_with_an_edit):
+    nvim = chat_with_an_edit(leaves=True)
+    # The file is read when both are known.
+    nvim.lua(
+        """
+        local file = require("claude-ide.file")
+        local read = file.read_later
+        file.read_later = function(...)
+          local args = { ... }
+          reads = vim.list_extend(reads or {}, { function() read(unpack(args)) end })
+        end
+        """
+    )
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the end")
+    nvim.lua("for _, read in ipairs(reads) do read() end")
+    nvim.wait("require('claude-ide.diff.unwritten').count() == 0 and #notices > 0", what="a notice")
+    nvim.lua("later = false require('claude-ide.file').read_later('/dev/null', 1, function() later = true end)")
+    nvim.lua("reads[#reads]()")
+    nvim.wait("later")
+    assert len(nvim.lua("return notices")) == 1
+    assert len(nvim.lua(KEPT)) == 1
 
 
 @pytest.mark.parametrize("parent", [None, "toolu_agent"], ids=["its own", "a subagent's"])

@@ -18,6 +18,7 @@ local MAX_WAITING = 64
 ---@field typed? claude-ide.diff.Text what the person made of the proposal
 ---@field call? string
 ---@field cancel? fun()
+---@field is_refused? boolean it is looked whether the file holds it all the same
 
 ---@type claude-ide.diff.Accepted[] oldest first
 local waiting = {}
@@ -92,6 +93,10 @@ end
 ---@param one claude-ide.diff.Accepted
 ---@param said string the tool's words
 local function refused(one, said)
+  if one.is_refused then
+    return
+  end
+  one.is_refused = true
   local diff = one.diff
   require("claude-ide.diff.present_text").read(diff.path, function(disk)
     forget(one)
@@ -189,7 +194,6 @@ function M.gone(source)
     return one.diff.source == source
   end, waiting)
   for _, one in ipairs(left) do
-    forget(one)
     refused(one, GONE)
   end
 end
