@@ -162,6 +162,23 @@ def test_waits_while_the_person_is_busy(diffs, keys, busy, back):
     diffs.wait_current(1)
 
 
+def test_what_cannot_be_shown_keeps_nothing_else_off_the_screen(diffs):
+    nvim = diffs.nvim
+    nvim.keys("i")
+    nvim.wait("vim.fn.mode() == 'i'")
+    nvim.lua(
+        """
+        require("claude-ide.ui.attention").when_free("broken", "a plan", function() error("no room") end, "a plan waits")
+        """
+    )
+    diffs.propose(1, "b.txt", "B\n")
+    nvim.wait("require('claude-ide.ui.attention').is_waiting(1)")
+    nvim.keys("<Esc>")
+    diffs.wait_current(1)
+    assert "stack traceback" not in "\n".join(nvim.screen())
+    assert "no room" in nvim.log()
+
+
 QUESTIONS = {
     "a dialog": (":let g:sure = confirm('Sure?')<CR>", "[O]k", "<CR>"),
     "each match": (":%s/line/lime/gc<CR>", "replace with lime", "q"),

@@ -27,7 +27,7 @@ local function look()
   for key, entry in pairs(vim.tbl_extend("force", {}, waiting)) do
     if not entry.in_the_way() then
       waiting[key] = nil
-      entry.fn()
+      require("claude-ide.safely").wrap("change a text that waited", entry.fn)()
     end
   end
   if not next(waiting) then

@@ -174,7 +174,7 @@ function M.look()
     end
   end
   for _, entry in ipairs(ready) do
-    entry.show(typed)
+    require("claude-ide.safely").wrap("show what waited", entry.show)(typed)
   end
 end
 
