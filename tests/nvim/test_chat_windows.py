@@ -166,6 +166,25 @@ def test_a_prompt_can_be_written_in_where_nothing_else_can(begin_chat_with_stand
     wait_text(nvim, "\nfine")
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("local", [True, False])
+def test_the_menu_of_a_prompt_leaves_completeopt_as_it_is(talk, local):
+    nvim = talk
+    if local:
+        nvim.cmd("setlocal completeopt=menu,longest")
+    read = "return { vim.go.completeopt, vim.o.completeopt }"
+    before = nvim.lua(read)
+    nvim.lua("require('claude-ide.chat').current().commands = { { name = 'compact' }, { name = 'context' } }")
+    nvim.keys("i/co")
+    nvim.wait("vim.fn.pumvisible() == 1", what="the commands")
+    assert nvim.lines() == ["/co"]
+    assert nvim.lua(read) == before
+    nvim.cmd("setglobal completeopt=menuone")
+    assert nvim.lua("return vim.go.completeopt") == "menuone"
+    if not local:
+        assert nvim.lua("return vim.o.completeopt") == "menuone"
+
+
 def test_what_was_just_chosen_is_not_offered_again(talk):
     nvim = talk
     nvim.lua("require('claude-ide.chat').current().commands = { { name = 'compact' }, { name = 'context' } }")

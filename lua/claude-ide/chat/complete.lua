@@ -52,10 +52,15 @@ local function show(buf, from, items)
   -- What was just chosen is not offered once more.
   local word = vim.api.nvim_get_current_line():sub(from, vim.fn.col(".") - 1)
   if #items > 1 or items[1].word ~= word then
-    local before = vim.o.completeopt
-    vim.o.completeopt = "menuone,noinsert,noselect"
-    vim.fn.complete(from, items)
-    vim.o.completeopt = before
+    -- The local value, which Neovim has from 0.11 on: before that it is the global one.
+    local of = { scope = "local" }
+    local before = vim.api.nvim_get_option_value("completeopt", of)
+    vim.api.nvim_set_option_value("completeopt", "menuone,noinsert,noselect", of)
+    local ok, err = pcall(vim.fn.complete, from, items)
+    vim.api.nvim_set_option_value("completeopt", before, of)
+    if not ok then
+      require("claude-ide.log").debug("nothing can be completed now: %s", err)
+    end
   end
 end
 
