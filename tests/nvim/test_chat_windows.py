@@ -62,6 +62,20 @@ def test_a_chat_keeps_its_share_of_the_screen(talk, by_hand):
         )
 
 
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("columns", [84, 210])
+def test_a_chat_of_another_tab_page_keeps_its_share_of_the_screen(talk, columns):
+    nvim = talk
+    width = nvim.lua("return vim.api.nvim_win_get_width(0)")
+    nvim.cmd("tabnew")
+    nvim.lua("vim.o.columns = ...", columns)
+    nvim.cmd("tabprevious")
+    nvim.wait(
+        lambda: abs(nvim.lua("return vim.api.nvim_win_get_width(0)") - width * columns / 140) < 2,
+        what=f"its share of {columns} columns",
+    )
+
+
 HAS_FILE = "(require('claude-ide.chat').current().source.file or { info = function() end }):info() ~= nil"
 
 

@@ -26,13 +26,14 @@ local function size(win, is_vertical)
   return is_vertical and vim.api.nvim_win_get_width(win) or vim.api.nvim_win_get_height(win)
 end
 
+---Those of the current tab page: Neovim gives the windows of others their new sizes when somebody goes there.
 ---@param each fun(win: integer, at: claude-ide.ui.ScreenShare)
 local function for_each(each)
   for win, at in pairs(kept) do
-    if vim.api.nvim_win_is_valid(win) then
-      each(win, at)
-    else
+    if not vim.api.nvim_win_is_valid(win) then
       kept[win] = nil
+    elseif vim.api.nvim_win_get_tabpage(win) == vim.api.nvim_get_current_tabpage() then
+      each(win, at)
     end
   end
   if not next(kept) then
@@ -74,7 +75,7 @@ function M.keep(win, is_vertical)
   kept[win] = { is_vertical = is_vertical, cells = cells, total = total, share = cells / total }
   local desc = "Claude Code: windows keep their share of the screen"
   vim.api.nvim_create_autocmd("WinResized", { group = group, callback = note, desc = desc })
-  vim.api.nvim_create_autocmd("VimResized", { group = group, callback = restore, desc = desc })
+  vim.api.nvim_create_autocmd({ "VimResized", "TabEnter" }, { group = group, callback = restore, desc = desc })
 end
 
 return M
