@@ -65,7 +65,7 @@ function M.show()
   })
   local height = math.min(#lines, math.max(vim.o.lines - 6, 1))
   local win = vim.api.nvim_open_win(buf, true, { split = "below", height = height })
-  vim.wo[win].wrap = false
+  vim.wo[win][0].wrap = false
   vim.keymap.set("n", "q", "<C-w>c", { buffer = buf, desc = "Close" })
   vim.fn.search("^claude mcp add")
   return true
