@@ -392,7 +392,9 @@ def test_text_that_was_typed_is_kept_where_it_goes_without_the_persons_say(sets)
     """)
 
 
-@pytest.mark.parametrize("gone", ["require('claude-ide.decisions').cancel(proposed, 'It is gone')", "vim.cmd.tabclose()"])
+@pytest.mark.parametrize(
+    "gone", ["require('claude-ide.decisions').cancel(proposed, 'It is gone')", "vim.cmd.tabclose()"]
+)
 def test_text_that_was_typed_is_kept_where_it_goes_while_it_is_written_and_that_fails(sets, gone):
     sets = sets()
     sets.nvim.lua(

@@ -75,7 +75,10 @@ function M.keep(win, is_vertical)
   kept[win] = { is_vertical = is_vertical, cells = cells, total = total, share = cells / total }
   local desc = "Claude Code: windows keep their share of the screen"
   vim.api.nvim_create_autocmd("WinResized", { group = group, callback = note, desc = desc })
-  vim.api.nvim_create_autocmd({ "VimResized", "TabEnter" }, { group = group, callback = restore, desc = desc })
+  vim.api.nvim_create_autocmd(
+    { "VimResized", "TabEnter" },
+    { group = group, callback = restore, desc = desc }
+  )
 end
 
 return M
