@@ -113,6 +113,17 @@ def test_what_was_said_before_and_since_is_shown_once_in_a_buffer_that_is_made_a
     nvim.wait(lambda: text(nvim) == before, what="the same as before")
 
 
+def test_nothing_looks_after_the_windows_of_a_chat_that_is_closed(talk):
+    nvim = talk
+    groups = """
+      return vim.iter(vim.api.nvim_get_autocmds({})):map(function(autocmd) return autocmd.group_name end):filter(
+        function(name) return name:find("^claude%-ide%.chat%.windows") ~= nil end):totable()
+    """
+    assert nvim.lua(groups)
+    nvim.cmd("Claude chat close")
+    assert nvim.lua(groups) == []
+
+
 def test_the_key_that_closes_a_transcript_hides_its_chat(talk):
     nvim = talk
     nvim.keys("<C-w>kq")

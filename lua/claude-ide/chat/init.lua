@@ -324,7 +324,7 @@ function M.close(chat)
   chat:close()
   require("claude-ide.chat.asks").gone(chat, "the chat is closed")
   require("claude-ide.chat.prompt").retire(shown.prompt)
-  require("claude-ide.chat.windows").hide(shown)
+  require("claude-ide.chat.windows").close(shown)
   for _, buf in ipairs({ shown.prompt, shown.view and shown.view.buf }) do
     require("claude-ide.ui.own_buffer").delete(buf)
   end

@@ -97,16 +97,9 @@ local function give_file_away(win, buf)
 end
 
 ---@param buf integer a prompt
----@param clear? boolean
----@return integer group
-local function group_of(buf, clear)
-  return vim.api.nvim_create_augroup("claude-ide.chat.windows." .. buf, { clear = clear == true })
-end
-
----@param buf integer a prompt
 local function keep_window(buf)
   vim.api.nvim_create_autocmd("BufWinLeave", {
-    group = group_of(buf, true),
+    group = vim.api.nvim_create_augroup("claude-ide.chat.windows." .. buf, { clear = true }),
     buffer = buf,
     desc = "Claude Code: the window of a prompt is for the prompt",
     callback = function()
@@ -155,9 +148,15 @@ local function fit_height(shown)
 end
 
 ---@param shown claude-ide.chat.Shown
+---@return string group
+local function group_of(shown)
+  return "claude-ide.chat.windows.height." .. shown.chat.count
+end
+
+---@param shown claude-ide.chat.Shown
 local function keep_height(shown)
   vim.api.nvim_create_autocmd("VimResized", {
-    group = group_of(shown.prompt),
+    group = vim.api.nvim_create_augroup(group_of(shown), { clear = true }),
     desc = "Claude Code: a prompt leaves its transcript some lines",
     callback = function()
       vim.schedule(function()
@@ -249,6 +248,13 @@ function M.hide(shown)
   end
 end
 
+---Takes the windows of a chat away that is over.
+---@param shown claude-ide.chat.Shown
+function M.close(shown)
+  M.hide(shown)
+  pcall(vim.api.nvim_del_augroup_by_name, group_of(shown))
+end
+
 ---@param shown claude-ide.chat.Shown
 ---@return boolean
 function M.is_shown(shown)
@@ -265,7 +271,7 @@ function M.has_room(shown)
     local buf, at = vim.api.nvim_win_get_buf(win), vim.api.nvim_win_get_position(win)
     local kind = require("claude-ide.ui.ours").kind(buf)
     local is_one = kind == "terminal" or kind == "transcript" or kind == "prompt"
-    local begins = at[here.is_vertical and 2 or 1]
+    local begins = here.is_vertical and at[2] or at[1]
     if is_one and buf ~= shown.prompt and not columns[begins] then
       columns[begins] = true
       local get = here.is_vertical and vim.api.nvim_win_get_width or vim.api.nvim_win_get_height

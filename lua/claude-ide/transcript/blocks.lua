@@ -17,7 +17,7 @@ local KINDS = {}
 ---@return string? called what a prompt named it, where it is of ours (context/init.lua): "#lines:a.lua:3-9"
 local function wrapped(shown)
   local tag, attributes, inner = shown:match("^%s*<([%a][%w_-]*)([^>\n]*)>(.*)</[%w_-]+>%s*$")
-  if not tag or attributes ~= "" and not attributes:find("^%s") then
+  if not tag or not attributes or attributes ~= "" and not attributes:find("^%s") then
     return nil
   end
   local name, of = attributes:match('^ name="([^"]+)"'), attributes:match(' of="([^"]*)"$')
