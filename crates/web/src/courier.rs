@@ -58,9 +58,13 @@ async fn see_to(site: Arc<Site>, session: String) {
                         true => None,
                         false => deadline.or_else(|| Some(Instant::now() + site.limits.ack)),
                     };
+                    let read = Arc::clone(&place.channel);
                     if let Some(end) = place.look_for(&parcel, &site, &session, deadline).await {
                         site.desk.end(&session, parcel.key, end);
                         break;
+                    } else if !Arc::ptr_eq(&read, &place.channel) {
+                        // It is another file that is to be waited for, and it may have grown by now.
+                        continue;
                     }
                 }
             }

@@ -12,7 +12,7 @@ mod lab;
 use std::time::Duration;
 
 use claude_ide_web::{Ask, Limits, Told};
-use lab::{Lab, asked, body, delivered, lines, message, open, refused, user};
+use lab::{LONG, Lab, asked, body, delivered, lines, message, open, refused, user};
 use serde_json::json;
 
 #[tokio::test]
@@ -309,7 +309,8 @@ async fn an_ack_follows_the_process_over_clear() {
 
 #[tokio::test]
 async fn who_was_away_over_clear_does_not_send_a_message_again() {
-    let (lab, mut asks) = Lab::writable(Limits::default(), true);
+    // Of a message that nobody finds nothing is told before that.
+    let (lab, mut asks) = Lab::writable(Limits { ack: LONG * 10, ..Limits::default() }, true);
     lab.record("s", "idle", "");
     let mut socket = open(&lab).await;
     socket.say(message("a", "/clear")).await;
