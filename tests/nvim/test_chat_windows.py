@@ -113,15 +113,23 @@ def test_what_was_said_before_and_since_is_shown_once_in_a_buffer_that_is_made_a
     nvim.wait(lambda: text(nvim) == before, what="the same as before")
 
 
-def test_nothing_looks_after_the_windows_of_a_chat_that_is_closed(talk):
+@pytest.mark.every_nvim
+def test_nothing_is_left_of_a_chat_that_is_closed(talk):
     nvim = talk
-    groups = """
-      return vim.iter(vim.api.nvim_get_autocmds({})):map(function(autocmd) return autocmd.group_name end):filter(
-        function(name) return name:find("^claude%-ide%.chat%.windows") ~= nil end):totable()
-    """
-    assert nvim.lua(groups)
+    nvim.wait(HAS_FILE, what="the session's file to be found")
+    nvim.lua(
+        """
+        _G.weak = setmetatable({ chat = require("claude-ide.chat").current() }, { __mode = "v" })
+        weak.file, weak.store = weak.chat.source.file, weak.chat.store
+        """
+    )
+    listens = "return vim.fn.execute('autocmd VimResized') .. vim.fn.execute('autocmd WinScrolled')"
+    assert "claude-ide.chat" in nvim.lua(listens) and "claude-ide.transcript" in nvim.lua(listens)
     nvim.cmd("Claude chat close")
-    assert nvim.lua(groups) == []
+    assert "claude-ide.chat" not in nvim.lua(listens) and "claude-ide.transcript" not in nvim.lua(listens)
+    # What was compiled holds what it was compiled for.
+    gone = "jit.flush() collectgarbage() collectgarbage() return next(weak) == nil"
+    nvim.wait(gone, what="what was said to be forgotten")
 
 
 def test_the_key_that_closes_a_transcript_hides_its_chat(talk):

@@ -325,8 +325,9 @@ function M.close(chat)
   require("claude-ide.chat.asks").gone(chat, "the chat is closed")
   require("claude-ide.chat.prompt").retire(shown.prompt)
   require("claude-ide.chat.windows").close(shown)
-  for _, buf in ipairs({ shown.prompt, shown.view and shown.view.buf }) do
-    require("claude-ide.ui.own_buffer").delete(buf)
+  require("claude-ide.ui.own_buffer").delete(shown.prompt)
+  if shown.view then
+    require("claude-ide.transcript").close(shown.view)
   end
 end
 

@@ -23,7 +23,7 @@ local function close_window(ask)
     vim.api.nvim_win_close(win, true)
   end
   if view then
-    require("claude-ide.ui.own_buffer").delete(view.buf)
+    require("claude-ide.transcript").close(view)
   end
 end
 

@@ -3,10 +3,22 @@
 local M = {}
 
 ---@param view claude-ide.transcript.View
+---@return string
+local function group_of(view)
+  return "claude-ide.transcript." .. view.buf
+end
+
+---Nobody listens any more.
+---@param view claude-ide.transcript.View
+function M.stop(view)
+  pcall(vim.api.nvim_del_augroup_by_name, group_of(view))
+end
+
+---@param view claude-ide.transcript.View
 ---@param lay_out fun(view: claude-ide.transcript.View) after `:edit`
 ---@param forget fun(view: claude-ide.transcript.View) its buffer is gone
 function M.create(view, lay_out, forget)
-  local group = vim.api.nvim_create_augroup("claude-ide.transcript." .. view.buf, { clear = true })
+  local group = vim.api.nvim_create_augroup(group_of(view), { clear = true })
   local function on(events, desc, callback)
     vim.api.nvim_create_autocmd(events, {
       group = group,
@@ -36,7 +48,7 @@ function M.create(view, lay_out, forget)
   on("BufWipeout", "close a transcript", function()
     forget(view)
     vim.schedule(function()
-      pcall(vim.api.nvim_del_augroup_by_id, group)
+      M.stop(view)
     end)
   end)
   on("CursorMoved", "show where in a transcript the cursor is", function()

@@ -97,6 +97,12 @@ function M.show_in(source, win)
   return view
 end
 
+---Takes away what `show_in` has shown.
+---@param view claude-ide.transcript.View
+function M.close(view)
+  require("claude-ide.transcript.view").close(view)
+end
+
 ---Shows a transcript. Nothing is raised: what fails is a notice.
 ---@param wanted? claude-ide.transcript.Wanted default: the current session
 ---@param opts? claude-ide.transcript.OpenOpts

@@ -15,6 +15,16 @@ local function forget(view)
   end
 end
 
+---Closes one, and takes its buffer away: of that no autocommand tells.
+---@param view claude-ide.transcript.View
+function M.close(view)
+  if not view.closed then
+    forget(view)
+  end
+  require("claude-ide.transcript.autocommands").stop(view)
+  require("claude-ide.ui.own_buffer").delete(view.buf)
+end
+
 ---@param view claude-ide.transcript.View
 ---@param err string
 local function break_off(view, err)
