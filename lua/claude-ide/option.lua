@@ -17,4 +17,14 @@ function M.during(name, value, fn)
   return result
 end
 
+---Runs a function while nobody is told of some events, beside those that are ignored already.
+---@generic T
+---@param events string as in 'eventignore'
+---@param fn fun(): T?
+---@return T?
+function M.without_events(events, fn)
+  local ignored = vim.o.eventignore
+  return M.during("eventignore", ignored == "" and events or ignored .. "," .. events, fn)
+end
+
 return M

@@ -27,13 +27,14 @@ end
 
 ---@param buf integer loaded, unmodified
 function M.tell(buf)
-  local restore, ignored, filetype = keep_views(buf), vim.o.eventignore, vim.bo[buf].filetype
-  vim.o.eventignore = ignored == "" and OF_OPENING or ignored .. "," .. OF_OPENING
-  local ok, err = pcall(vim.api.nvim_exec_autocmds, "BufReadPost", { buffer = buf, modeline = false })
-  if vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].filetype ~= filetype then
-    vim.bo[buf].filetype = filetype -- what the person chose
-  end
-  vim.o.eventignore = ignored
+  local restore, filetype = keep_views(buf), vim.bo[buf].filetype
+  local ok, err ---@type boolean, any
+  require("claude-ide.option").without_events(OF_OPENING, function()
+    ok, err = pcall(vim.api.nvim_exec_autocmds, "BufReadPost", { buffer = buf, modeline = false })
+    if vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].filetype ~= filetype then
+      vim.bo[buf].filetype = filetype -- what the person chose
+    end
+  end)
   restore()
   if not ok then
     require("claude-ide.log").warn("a BufReadPost autocommand failed: %s", tostring(err))

@@ -162,14 +162,13 @@ end
 ---@param to string
 ---@return string? err
 local function follow(buf, to)
-  local ignored, old = vim.o.eventignore, vim.api.nvim_buf_get_name(buf)
-  vim.o.eventignore = ignored == "" and "BufWritePre" or ignored .. ",BufWritePre"
-  local fix = vim.bo[buf].fixendofline
+  local old, fix = vim.api.nvim_buf_get_name(buf), vim.bo[buf].fixendofline
   vim.bo[buf].fixendofline = false
-  local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
-    vim.cmd("silent keepalt keepjumps saveas! ++p " .. vim.fn.fnameescape(to))
+  local ok, err = pcall(require("claude-ide.option").without_events, "BufWritePre", function()
+    vim.api.nvim_buf_call(buf, function()
+      vim.cmd("silent keepalt keepjumps saveas! ++p " .. vim.fn.fnameescape(to))
+    end)
   end)
-  vim.o.eventignore = ignored
   vim.bo[buf].fixendofline = fix
   -- `:saveas` leaves a buffer with the old name behind.
   for _, other in ipairs(vim.api.nvim_list_bufs()) do

@@ -40,15 +40,15 @@ end
 ---@return string? err
 function M.save(buf, format)
   format = format or require("claude-ide.buffer.format").of(buf)
-  local bo, ignored = vim.bo[buf], vim.o.eventignore
+  local bo = vim.bo[buf]
   local fix = bo.fixendofline
-  -- Only formatters and their like stay out; who listens for a file that was written is told as ever.
-  vim.o.eventignore = ignored == "" and "BufWritePre" or ignored .. ",BufWritePre"
   bo.fixendofline = fix and format.endofline
-  local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
-    vim.cmd("silent keepalt keepjumps write! ++p")
+  -- Only formatters and their like stay out; who listens for a file that was written is told as ever.
+  local ok, err = pcall(require("claude-ide.option").without_events, "BufWritePre", function()
+    vim.api.nvim_buf_call(buf, function()
+      vim.cmd("silent keepalt keepjumps write! ++p")
+    end)
   end)
-  vim.o.eventignore = ignored
   bo.fixendofline = fix
   return ok or nil, not ok and tostring(err) or nil
 end

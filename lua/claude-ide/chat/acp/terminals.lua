@@ -61,12 +61,7 @@ end
 ---@return integer? job
 ---@return string? err
 local function spawn(buf, argv, options, is_hidden)
-  -- What people do for TermOpen, as to begin to type, would hit the window that they are in.
-  local ignored = vim.o.eventignore
-  if is_hidden then
-    ignored = ignored == "" and "TermOpen" or ignored .. ",TermOpen"
-  end
-  local ok, job = pcall(require("claude-ide.option").during, "eventignore", ignored, function()
+  local function start()
     return vim.api.nvim_buf_call(buf, function()
       if vim.fn.has("nvim-0.11") == 1 then
         options.term = true
@@ -74,7 +69,14 @@ local function spawn(buf, argv, options, is_hidden)
       end
       return vim.fn.termopen(argv, options)
     end)
-  end)
+  end
+  local ok, job ---@type boolean, any
+  if is_hidden then
+    -- What people do for TermOpen, as to begin to type, would hit the window that they are in.
+    ok, job = pcall(require("claude-ide.option").without_events, "TermOpen", start)
+  else
+    ok, job = pcall(start)
+  end
   if not ok or type(job) ~= "number" or job <= 0 then
     return nil, ok and "it could not be run" or tostring(job):gsub("^.-(E%d+: )", "%1"):match("[^\n]*")
   end
