@@ -6,12 +6,21 @@ local M = {}
 ---What stands before the path in a URI; the last two are how the CLI writes the two sides of a diff (`_claude_fs_right:/abs/path`), beside plain files.
 local PREFIXES = { "file://localhost", "file://", "_claude_fs_right:", "_claude_fs_left:" }
 
+local known_cwd ---@type string?
+
+---The current directory. One that was removed while Neovim is in it has no name any more: the one that it had last.
+---@return string
+function M.cwd()
+  known_cwd = vim.uv.cwd() or known_cwd or (vim.uv.os_getenv("PWD") or ""):match("^/.*") or "/"
+  return known_cwd
+end
+
 ---The absolute form, without `.`, `..`, doubled or final slashes. Does not look at the disk: symbolic links stay.
 ---@param path string absolute, or relative to the current directory
 ---@return string
 function M.normalize(path)
   if path:sub(1, 1) ~= "/" then
-    path = vim.uv.cwd() .. "/" .. path
+    path = M.cwd() .. "/" .. path
   end
   if not (path:find("//", 1, true) or path:find("/.", 1, true) or path:sub(-1) == "/") then
     return path
@@ -61,7 +70,7 @@ end
 ---@param root? string default: the current directory
 ---@return string
 function M.relative(path, root)
-  path, root = M.normalize(path), M.normalize(root or assert(vim.uv.cwd()))
+  path, root = M.normalize(path), M.normalize(root or M.cwd())
   if path == root then
     return "."
   elseif not M.within(path, root) then

@@ -79,7 +79,8 @@ local function current_folders()
     chosen_cwd = chosen_cwd or vim.env.PWD or vim.fn.getcwd()
     return { chosen_cwd }
   end
-  local folders = { vim.fn.getcwd(), vim.fn.getcwd(-1, -1) }
+  -- `getcwd()` has no name for one that was removed meanwhile.
+  local folders = { require("claude-ide.path").cwd(), vim.fn.getcwd(-1, -1) }
   for tab = 1, vim.fn.tabpagenr("$") do
     for window = 1, vim.fn.tabpagewinnr(tab, "$") do
       folders[#folders + 1] = vim.fn.getcwd(window, tab)
@@ -109,7 +110,8 @@ function M.folders()
   local folders, seen, looked_at = {}, {}, {}
   for _, folder in ipairs(configured or current_folders()) do
     -- Most windows are in the same one: the disk is looked at once for it.
-    local path = not looked_at[folder] and (configured and normalize(folder) or M.root(folder))
+    local path = folder ~= "" and not looked_at[folder] and normalize(folder)
+    path = path and (configured and path or marked_root(path) or path)
     looked_at[folder] = true
     if path and not seen[path] then
       seen[path] = true

@@ -1,5 +1,7 @@
 """Which folders the lock file names: the project, wherever the person is in it."""
 
+import shutil
+
 import pytest
 
 pytestmark = pytest.mark.dealt
@@ -113,6 +115,28 @@ def test_the_lock_file_follows_cd(start_nvim):
     assert after["ideName"] == "Neovim: two"
     unchanged = ("port", "pid", "authToken", "transport", "runningInWindows")
     assert {key: after[key] for key in unchanged} == {key: before[key] for key in unchanged}
+
+
+@pytest.mark.parametrize("when", ["before the server starts", "while it runs"])
+def test_a_folder_that_is_removed_while_neovim_is_in_it_stays_the_project(start_nvim, connect, when):
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": "a\n", "here/b.txt": ""})
+    here = nvim.project / "here"
+    nvim.cmd(f"cd {here}")
+    if when == "while it runs":
+        connect(nvim)
+    shutil.rmtree(here)
+    client = connect(nvim)
+    nvim.wait(lambda: announced(nvim) is not None, what="the lock file")
+    if when == "while it runs":
+        assert announced(nvim) == [str(here)]
+    path = str(nvim.project / "a.txt")
+    client.start_call("openDiff", old_file_path=path, new_file_path=path, new_file_contents="b\n", tab_name="one")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'", what="the diff")
+    nvim.cmd("ClaudeSend")
+    nvim.cmd("Claude status")
+    nvim.cmd("checkhealth claude-ide")
+    assert "Failed to run" not in "\n".join(nvim.lines())
+    assert nvim.lua("return vim.v.errmsg") == ""
 
 
 @pytest.mark.every_nvim
