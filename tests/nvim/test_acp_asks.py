@@ -359,3 +359,21 @@ def test_a_form_is_filled_in(begin):
     wait_asked(nvim, "https://example.org")
     nvim.keys("n")
     assert wait_answers(nvim, 2)[1] == {"action": "decline"}
+
+
+@pytest.mark.every_nvim
+def test_the_keys_are_in_sight_however_long_a_question_is(begin):
+    nvim = begin()
+    words = "\n".join(f"step {number} of a plan" for number in range(100))
+    call = {"toolCallId": "p", "title": "Go?", "kind": "switch_mode", "content": [{"type": "text", "text": words}]}
+    options = [
+        {"optionId": "a", "name": "Yes, and do not ask again for such commands", "kind": "allow_always"},
+        {"optionId": "n", "name": "No", "kind": "reject_once"},
+    ]
+    say(nvim, request("session/request_permission", toolCall=call, options=options))
+    wait_asked(nvim, "step 9 of a plan")
+    nvim.wait_screen(" a Yes, and do not a…  n No  q later ─")
+    nvim.keys("G")
+    nvim.wait_screen("step 99 of a plan")
+    nvim.keys("n")
+    assert wait_answers(nvim)[0]["outcome"]["optionId"] == "n"

@@ -74,6 +74,28 @@ local function key_lines(text, width)
   return lines
 end
 
+---Cells of what a key does, where all keys are to be in one line.
+local SHORT = 18
+
+---@param text claude-ide.chat.panel.Text
+---@param width integer
+---@return { [1]: string, [2]: string }[] as many of the keys as have room
+local function keys_in_a_line(text, width)
+  local chunks, used = {}, 0
+  for _, action in ipairs(text.actions) do
+    local desc = not action.hidden and in_a_line(action.desc, SHORT)
+    local cells = desc and vim.fn.strdisplaywidth(action.keys[1] .. desc) + 3
+    if desc and used + cells <= width then
+      used = used + cells
+      vim.list_extend(chunks, {
+        { " " .. action.keys[1], "ClaudeTranscriptKey" },
+        { " " .. desc .. " ", "ClaudeTranscriptFact" },
+      })
+    end
+  end
+  return chunks
+end
+
 ---@param panel claude-ide.chat.Panel
 ---@param text claude-ide.chat.panel.Text
 ---@param width integer
@@ -173,9 +195,11 @@ local function draw(panel)
   end
   -- Lines are broken at words: where, only the window knows.
   local height = vim.api.nvim_win_text_height(panel.win, {}).all
-  if height ~= rows then
-    vim.api.nvim_win_set_config(panel.win, place(height, text.title))
-  end
+  config = place(height, text.title)
+  -- The keys are below the text: out of sight where that is long.
+  config.footer = height > config.height and keys_in_a_line(text, width) or ""
+  config.footer_pos = "left"
+  vim.api.nvim_win_set_config(panel.win, config)
   if text.row then
     pcall(vim.api.nvim_win_set_cursor, panel.win, { text.row, 0 })
   end

@@ -37,6 +37,8 @@ local function add_content(asked, content)
     )
   elseif content.type == "content" and type(inner.text) == "string" then
     asked:add(inner.text)
+  elseif content.type == "text" and type(content.text) == "string" then
+    asked:add(content.text) -- as the protocol's own example of a plan has it
   end
 end
 
