@@ -21,6 +21,7 @@ local M = {}
 ---@class claude-ide.decisions.Answer
 ---@field outcome string a word of the kind; "closed": nobody decided
 ---@field contents? string of an edit that is accepted: the exact bytes to write
+---@field on_top? boolean they are the edit of a file that others changed while it waited, with what those changed
 ---@field report? any of a kind that has more to tell
 ---@field words? string of the person, who rejected it
 

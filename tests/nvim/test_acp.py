@@ -126,6 +126,9 @@ def test_one_that_never_answers_is_told_of(begin):
 def test_what_is_wrong_is_a_line_in_the_buffer(begin, setup, words):
     nvim = begin(setup=setup)
     wait_text(nvim, words)
+    if "version" in setup:
+        wait_text(nvim, "What you send next starts it again.")
+        assert "signal" not in text(nvim), "who ended it, and why, is said"
 
 
 def test_a_program_that_is_not_there_is_a_clear_sentence(start_nvim):

@@ -66,7 +66,7 @@ def test_what_others_write_meanwhile_is_kept_and_shown(begin, tmp_path):
     # The agent knows another text than the file has now.
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")
     told = acp_steps.read(tmp_path, "session/prompt")[1]["prompt"][0]["text"]
-    assert "-1\n+one\n" in told
+    assert told.startswith(f"{path} had changed by the time that I accepted your edit of it") and "-1\n+one\n" in told
     wait_idle(nvim)
 
 

@@ -176,6 +176,8 @@ function M.ended(self, told)
   local unanswered = self.closing and {} or self.unanswered
   local prompts = vim.list_extend(unanswered, self.queue)
   self.queue, self.unanswered = {}, {}
+  -- Why it was ended is said already.
+  local words = self.acp and self.acp.failed and "" or self.words
   if self.acp then
     require("claude-ide.chat.acp").ended(self)
   end
@@ -186,7 +188,7 @@ function M.ended(self, told)
   if is_restart then
     note(self, ("%s is started anew.%s"):format(self.name, said_again))
   elseif not self.closing then
-    note(self, self.words .. said_again .. "\nWhat you send next starts it again.")
+    note(self, vim.trim(words .. said_again .. "\nWhat you send next starts it again."))
   end
   if is_restart then
     local ok, err = self:begin_again()

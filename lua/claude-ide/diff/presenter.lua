@@ -51,6 +51,7 @@ local function renew(entry, contents)
     return
   end
   diff.proposed = require("claude-ide.diff.acceptance").on_top(text.now.disk, contents, diff.old_path)
+  diff.on_top = diff.on_top or diff.proposed ~= contents
   local is_before_them = entry.view ~= nil and require("claude-ide.diff.view").is_within(entry.view)
   require("claude-ide.diff.seen").note_decision() -- the next key may still be for what was shown
   entry.outdated = true
@@ -124,7 +125,8 @@ function M.accept(diff)
     local before = entry and entry.text and entry.text.now.disk.bytes
     require("claude-ide.diff.unwritten").note(diff, contents, before, buf)
   end
-  if require("claude-ide.decisions").settle(diff, { outcome = "accepted", contents = contents }) then
+  local answer = { outcome = "accepted", contents = contents, on_top = diff.on_top }
+  if require("claude-ide.decisions").settle(diff, answer) then
     if entry and entry.text and not diff.base then
       require("claude-ide.diff.reload").await(diff.path, contents, entry.text.now, afterwards, function()
         require("claude-ide.diff.unwritten").written(diff)

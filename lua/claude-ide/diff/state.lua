@@ -10,6 +10,7 @@ local KIND = "edit"
 ---@field tab_name string what its source calls it; need not be unique
 ---@field proposed string the exact bytes that were proposed
 ---@field base? integer buffer whose text it is for, whatever is on the disk; its source changes that text
+---@field on_top? boolean its file has changed while it waited, and it was put into that
 ---@field layout? claude-ide.ui.LayoutName other than the next one
 ---@field place? claude-ide.ui.PlaceName other than that of the options
 

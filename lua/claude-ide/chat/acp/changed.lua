@@ -63,17 +63,19 @@ local function words_for_all(became)
   return vim.list_extend(words, words_for_alike(same, "These %d files are as you proposed them"))
 end
 
----What the person made of an edit, told to the agent as the next prompt.
+---What an edit became, told to the agent as the next prompt.
 ---@param chat claude-ide.chat.Chat
 ---@param became claude-ide.chat.acp.Became[] file by file
 ---@param words? string the person's own
-function M.tell(chat, became, words)
+---@param on_top? boolean others had changed the file
+function M.tell(chat, became, words, on_top)
   local what = #became == 1 and became[1].path or ("%d files"):format(#became)
-  local lines = {
-    ("I changed your edit of %s before it was written, and the editor wrote it. Do not make that edit again."):format(
-      what
-    ),
-  }
+  local how = "I changed your edit of %s before it was written, and the editor wrote it."
+  if on_top then
+    how =
+      "%s had changed by the time that I accepted your edit of it, and the editor put it into what was there."
+  end
+  local lines = { how:format(what) .. " Do not make that edit again." }
   vim.list_extend(lines, words_for_all(became))
   lines[#lines + 1] = words
   local text = table.concat(lines, "\n")

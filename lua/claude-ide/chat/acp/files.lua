@@ -175,7 +175,7 @@ function M.write(chat, params, answer, id)
     write_and_answer(chat, path, written, answer)
     if request.proposed and written ~= request.proposed then
       local became = { path = path, proposed = request.proposed, accepted = written }
-      require("claude-ide.chat.acp.changed").tell(chat, { became })
+      require("claude-ide.chat.acp.changed").tell(chat, { became }, nil, decided.on_top)
     end
   end)
   local reading, edit = require("claude-ide.chat.reading"), require("claude-ide.chat.edit")

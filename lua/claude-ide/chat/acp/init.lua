@@ -184,6 +184,7 @@ STATUS.rubbish = STATUS.slow
 
 function STATUS.failed(chat, about)
   chat.store:put("notice", tostring(about.text))
+  chat.acp.failed = true -- it says no more of its end than this
   chat:close()
 end
 
@@ -256,6 +257,7 @@ end
 ---The process is gone.
 ---@param chat claude-ide.chat.Chat
 function M.ended(chat)
+  chat.acp.failed = nil
   require("claude-ide.chat.acp.terminals").end_all(chat)
 end
 

@@ -115,7 +115,7 @@ local function answers_of(request, respond)
     end
     refuse(nil, "changed")
     local became = { path = path, proposed = proposed, accepted = accepted }
-    require("claude-ide.chat.acp.changed").tell(chat, { became })
+    require("claude-ide.chat.acp.changed").tell(chat, { became }, nil, answer.on_top)
   end
 end
 

@@ -18,6 +18,7 @@
 ---@field list? boolean its sessions are listed first
 ---@field program? string what it calls itself: agents have faults of their own
 ---@field greeted? boolean it has said once who it is
+---@field failed? boolean it is ended for what it said
 ---@field capabilities table of the agent
 ---@field modes? { currentModeId?: string, availableModes: table[] }
 ---@field models? { currentModelId?: string, availableModels: table[] }
