@@ -132,7 +132,8 @@ def own_words_for_a_question_that_is_taken_back_are_kept(nvim):
     nvim.keys("oGreen<CR>")
     nvim.wait_screen("Which sizes?")
     nvim.keys("oHuge")
-    nvim.wait_screen("Your answer: Huge")
+    # The screen may still show what was typed for the question before.
+    nvim.wait("vim.fn.getcmdline() == 'Huge'", what="the words to be typed")
     chat(nvim, "vim.schedule(function() chat:interrupt() end)")
     nvim.wait("vim.fn.getreg('\"') == 'Green'", what="the words that were given")
     nvim.keys("<CR>")

@@ -86,7 +86,7 @@ local function keys_in_a_line(text, width)
     local desc = not action.hidden and in_a_line(action.desc, SHORT)
     local cells = desc and vim.fn.strdisplaywidth(action.keys[1] .. desc) + 3
     if desc and used + cells <= width then
-      used = used + cells
+      used = used + cells --[[@as integer]]
       vim.list_extend(chunks, {
         { " " .. action.keys[1], "ClaudeTranscriptKey" },
         { " " .. desc .. " ", "ClaudeTranscriptFact" },
