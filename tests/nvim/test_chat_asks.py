@@ -113,13 +113,20 @@ def questions():
     ]
 
 
+def wait_shown(nvim, words):
+    """The question shows it: its transcript does all the time."""
+    nvim.wait(
+        f"(vim.b.claude_ide or {{}}).kind == 'question' and vim.fn.search([[\\V{words}]], 'nw') > 0", what=f"“{words}”"
+    )
+
+
 def a_question_with_choices_several_and_own_words(nvim, mock_api):
     say(nvim, f"{call('AskUserQuestion', questions=questions())} THEN SAY thanks")
     wait_asked(nvim, "Which colour?")
     nvim.keys("2")
-    nvim.wait_screen("Which sizes?")
+    wait_shown(nvim, "Which sizes?")
     nvim.keys("12oHuge<CR>")
-    nvim.wait_screen("Huge")
+    wait_shown(nvim, "Huge")
     nvim.keys("<CR>")
     wait_text(nvim, "\nthanks")
     assert mock_api.seen("Blue") and mock_api.seen("Small, Large, Huge")
@@ -130,7 +137,7 @@ def own_words_for_a_question_that_is_taken_back_are_kept(nvim):
     say(nvim, call("AskUserQuestion", questions=questions()))
     wait_asked(nvim, "Which colour?")
     nvim.keys("oGreen<CR>")
-    nvim.wait_screen("Which sizes?")
+    wait_shown(nvim, "Which sizes?")
     nvim.keys("oHuge")
     # The screen may still show what was typed for the question before.
     nvim.wait("vim.fn.getcmdline() == 'Huge'", what="the words to be typed")
