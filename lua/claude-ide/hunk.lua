@@ -1,4 +1,4 @@
--- One place where two texts differ. Pure.
+-- One place where two texts differ, and what finds them. Pure.
 local M = {}
 
 ---@class claude-ide.buffer.Hunk lines [old, old + old_count) become [new, new + new_count)
@@ -6,6 +6,10 @@ local M = {}
 ---@field old_count integer
 ---@field new integer 1-based
 ---@field new_count integer
+
+---What Neovim compares two texts with: it was renamed in 0.12.
+---@type fun(old: string, new: string, opts?: table): string|integer[][]|nil
+M.xdiff = vim.text and vim.text.diff or vim.diff
 
 ---From the numbers that xdiff gives: with no lines on a side, it names the line before.
 ---@param old integer

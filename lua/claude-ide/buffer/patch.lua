@@ -23,12 +23,14 @@ function M.hunks(old, new, algorithm)
     return { whole }
   end
   local last_old, last_new = first + old_count - 1, first + new_count - 1
-  local diff = vim.text and vim.text.diff or vim.diff
-  local indices =
-    diff(table.concat(old, "\n", first, last_old) .. "\n", table.concat(new, "\n", first, last_new) .. "\n", {
+  local indices = require("claude-ide.hunk").xdiff(
+    table.concat(old, "\n", first, last_old) .. "\n",
+    table.concat(new, "\n", first, last_new) .. "\n",
+    {
       result_type = "indices",
       algorithm = algorithm or (old_count + new_count > MAX_READABLE_LINES and "myers" or "histogram"),
-    })
+    }
+  )
   local hunks = {}
   for _, index in
     ipairs(indices --[[@as integer[][] ]])

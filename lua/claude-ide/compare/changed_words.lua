@@ -105,8 +105,7 @@ function M.between(old, new)
   end
   local old_tokens, old_starts = tokens_of(old)
   local new_tokens, new_starts = tokens_of(new)
-  local diff = vim.text and vim.text.diff or vim.diff
-  local indices = diff(
+  local indices = require("claude-ide.hunk").xdiff(
     table.concat(old_tokens, "\n") .. "\n",
     table.concat(new_tokens, "\n") .. "\n",
     { result_type = "indices", algorithm = "minimal" }
@@ -138,11 +137,11 @@ function M.pair(old, new)
     end
     return paired
   end
-  local diff = vim.text and vim.text.diff or vim.diff
-  local indices = diff(table.concat(old, "\n") .. "\n", table.concat(new, "\n") .. "\n", {
-    result_type = "indices",
-    linematch = MAX_LINES,
-  })
+  local indices =
+    require("claude-ide.hunk").xdiff(table.concat(old, "\n") .. "\n", table.concat(new, "\n") .. "\n", {
+      result_type = "indices",
+      linematch = MAX_LINES,
+    })
   for _, index in
     ipairs(indices --[[@as integer[][] ]])
   do

@@ -18,7 +18,7 @@ function M.of(old, new)
   if #old > MAX_BYTES or #new > MAX_BYTES then
     return nil
   end
-  local diff = vim.diff(shown(old), shown(new), { ctxlen = 3 })
+  local diff = require("claude-ide.hunk").xdiff(shown(old), shown(new), { ctxlen = 3 })
   return type(diff) == "string" and diff or ""
 end
 

@@ -45,7 +45,7 @@ end
 ---@return integer removed
 local function work(old, new, max_hunks, algorithm, indent_heuristic)
   local ok, indices = pcall(
-    vim.diff,
+    vim.diff or vim.text.diff,
     old,
     new,
     { result_type = "indices", algorithm = algorithm, indent_heuristic = indent_heuristic }

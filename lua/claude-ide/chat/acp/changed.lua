@@ -17,7 +17,9 @@ local function words_for(one, room)
     return ("%s is as you proposed it."):format(one.path)
   end
   local is_small = #(one.proposed or "") + #one.accepted <= 2 * 1024 * 1024
-  local patch = is_small and vim.diff(one.proposed or "", one.accepted, { ctxlen = 3 }) or nil --[[@as string?]]
+  local patch = is_small
+      and require("claude-ide.hunk").xdiff(one.proposed or "", one.accepted, { ctxlen = 3 })
+    or nil --[[@as string?]]
   if not patch or #patch > room then
     return ("What is in %s now differs from what you proposed: read it again."):format(one.path)
   end

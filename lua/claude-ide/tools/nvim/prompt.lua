@@ -44,7 +44,7 @@ local function unsaved(buf)
     file:close()
   end
   local text = require("claude-ide.buffer").text(buf)
-  local difference = vim.diff(disk, text, { ctxlen = 3 }) --[[@as string]]
+  local difference = require("claude-ide.hunk").xdiff(disk, text, { ctxlen = 3 }) --[[@as string]]
   return ("--- %s (on disk)\n+++ %s (unsaved)\n%s"):format(shown(buf), shown(buf), difference)
 end
 
