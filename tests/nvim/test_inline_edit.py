@@ -152,6 +152,7 @@ def test_an_answer_whose_lines_are_gone_is_kept_in_a_register(edit, model):
     nvim.wait(lambda: lines(nvim) == ["one", "four", "five"])
     held.go()
     nvim.wait_screen("are gone")
+    nvim.wait_screen("Claude's text is in")
     assert nvim.lua("return vim.fn.getreg('\"')") == "TWO" and lines(nvim) == ["one", "four", "five"]
 
 

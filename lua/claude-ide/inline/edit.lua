@@ -56,9 +56,10 @@ end
 ---@param edit claude-ide.inline.Edit
 ---@param lines string[]
 ---@param why string
-local function keep(edit, lines, why)
+---@param brief string
+local function keep(edit, lines, why, brief)
   finish(edit)
-  require("claude-ide.ui.kept_words").give_back(table.concat(lines, "\n"), why)
+  require("claude-ide.ui.kept_words").keep_answer(table.concat(lines, "\n"), why, brief)
 end
 
 ---Ends an edit that comes to nothing, and gives back what was said.
@@ -80,7 +81,7 @@ local ask ---@type fun(edit: claude-ide.inline.Edit)
 local function apply(edit, lines, is_empty)
   local buf = edit.buf
   if not vim.api.nvim_buf_is_loaded(buf) or not vim.bo[buf].modifiable then
-    return keep(edit, lines, name_of(edit) .. " cannot be changed now")
+    return keep(edit, lines, name_of(edit) .. " cannot be changed now", "It cannot be changed now")
   end
   local now = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   local merged, overlaps = lines, 0
@@ -110,7 +111,8 @@ local function answered(edit, answer, err)
   if edit.is_over then
     return
   elseif not answer then
-    keep(edit, edit.answer or {}, ("The edit cannot be shown (%s)"):format(err or "?"))
+    local why = "The edit cannot be shown"
+    keep(edit, edit.answer or {}, ("%s (%s)"):format(why, err or "?"), why)
   elseif answer.outcome == "accepted" then
     local decoded, format = require("claude-ide.buffer.bytes").decode(answer.contents or "", edit.eol)
     -- Not within the key that accepted it: the proposal's windows go first.
@@ -213,7 +215,8 @@ local function came(edit, text, err)
   edit.answer = answer
   local lines = with_answer(edit, answer)
   if not lines then
-    return keep(edit, answer, ("The lines of %s that were to be edited are gone"):format(name_of(edit)))
+    local why = ("The lines of %s that were to be edited are gone"):format(name_of(edit))
+    return keep(edit, answer, why, "These lines are gone")
   end
   propose(edit, lines)
 end

@@ -27,6 +27,21 @@ local function keep(text)
   return name_of(has_clipboard() and pcall(vim.fn.setreg, "+", lines, "c"))
 end
 
+---Keeps what Claude has written where there is no place for it any more, and says so.
+---@param text string
+---@param why string a sentence without its end
+---@param brief string the same in a few words
+function M.keep_answer(text, why, brief)
+  if vim.trim(text) == "" then
+    return
+  end
+  local where = keep(text)
+  require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({
+    ("%s. Claude's text is in %s."):format(why, where),
+    ("%s. Claude's text is in %s."):format(brief, where),
+  }))
+end
+
 ---Keeps words that cannot be told, and says so.
 ---@param text string
 ---@param why string a sentence without its end
