@@ -70,6 +70,14 @@ def test_enter_is_the_safe_answer_where_the_agent_says_so(asked):
     assert answer(nvim)["behavior"] == "deny"
 
 
+def test_plan_mode_is_left_without_a_plan_in_words(asked):
+    nvim = asked(tool_name="ExitPlanMode", input={"plan": " "}, description="make it")
+    nvim.wait_screen("Claude wants to leave plan mode")
+    nvim.wait_screen("There is no plan.")
+    nvim.keys("y")
+    assert answer(nvim)["behavior"] == "allow"
+
+
 def test_enter_alone_allows_nothing(asked):
     nvim = asked(permission_suggestions=[RULE])
     nvim.keys("<CR>")

@@ -60,6 +60,9 @@ function M.lines(ask)
     local reason = ask.decision_reason:gsub("\27%[[%d;]*m", "")
     asked:add("Asked because: " .. reason, "ClaudeTranscriptNotice")
   end
+  if ask.tool_name == "ExitPlanMode" then
+    asked:add("There is no plan.", "ClaudeTranscriptNotice")
+  end
   if ask.blocked_path then
     asked:add_argument("It needs: ", ask.blocked_path, "ClaudeTranscriptNotice")
   end
@@ -70,7 +73,11 @@ end
 ---@return string
 function M.title(permission)
   local ask = permission.ask
-  return ("%s wants to use %s"):format(ask.agent_id and "A subagent" or permission.source.name, name_of(ask))
+  local who = ask.agent_id and "A subagent" or permission.source.name
+  if ask.tool_name == "ExitPlanMode" then
+    return who .. " wants to leave plan mode" -- one with a plan is shown as such
+  end
+  return ("%s wants to use %s"):format(who, name_of(ask))
 end
 
 ---What is to be allowed, as text.

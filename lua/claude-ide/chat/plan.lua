@@ -216,7 +216,7 @@ local presenter = {
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   local plan = (request.ask.input or {}).plan
-  if type(plan) ~= "string" then
+  if type(plan) ~= "string" or vim.trim(plan) == "" then
     return require("claude-ide.chat.permission").ask(request)
   end
   require("claude-ide.decisions").register(KIND, presenter)
