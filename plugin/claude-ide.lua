@@ -99,6 +99,19 @@ for event, names in pairs({
   })
 end
 
+-- Of a conversation with another agent it is the agent that has the text.
+vim.api.nvim_create_autocmd("SessionLoadPost", {
+  group = reading,
+  pattern = "*/* */*",
+  callback = function(about)
+    local name = vim.api.nvim_buf_get_name(about.buf)
+    if not vim.uv.fs_stat(name) and not require("claude-ide.ui.ours").conversation(name) then
+      require("claude-ide.chat.acp.restored").read_into(about.buf, name)
+    end
+  end,
+  desc = "Claude Code: say how to go on with a conversation of another agent",
+})
+
 -- Neovim leaves, for certain: see leave.lua, which says why it is this event.
 local leaving, has_left = vim.api.nvim_create_augroup("claude-ide.leave", { clear = true }), false
 vim.api.nvim_create_autocmd("BufWinLeave", {

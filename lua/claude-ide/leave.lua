@@ -29,7 +29,7 @@ local take_review_down = let("claude-ide.review", "close")
 local function can_be_read_again(buf)
   local view = require("claude-ide.transcript.open_views").of_buffer(buf)
   return view ~= nil
-    and (view.name ~= nil or view.source.noun == nil)
+    and (view.name ~= nil or not view.source.is_chat)
     and require("claude-ide.ui.ours").conversation(vim.api.nvim_buf_get_name(buf)) ~= nil
 end
 

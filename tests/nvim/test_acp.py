@@ -265,6 +265,34 @@ def test_a_session_is_chosen_from_the_list_and_shown(begin, tmp_path):
     assert read(tmp_path, "session/load")[0]["sessionId"] == "old"
 
 
+@pytest.mark.parametrize("can_list", [True, False])
+def test_a_saved_session_of_neovim_says_how_a_conversation_goes_on(start_nvim, tmp_path, can_list):
+    id = "0a1b2c3d-e5f6" if can_list else "0a1b2c3d"
+    setup = {
+        "session": id,
+        "capabilities": {"loadSession": True, "sessionCapabilities": {"list": {}} if can_list else {}},
+        "sessions": [{"sessionId": "another", "cwd": "/"}, {"sessionId": id, "cwd": "/", "title": "It"}],
+        "history": [{"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "what was answered"}}],
+    }
+    nvim = acp_steps.begin_idle(start_nvim, tmp_path, setup=setup, files={"a.txt": "one\n"})
+    say(nvim, "SAY hello there")
+    wait_text(nvim, "\nhello there")
+    name = "Robot 0a1b2c3d/SAY hello there"
+    nvim.wait(lambda: nvim.lua("return vim.fn.bufexists(...)", name) == 1, what="its name")
+    nvim.cmd("mksession Session.vim")
+    nvim.lua("require('claude-ide.chat').close_all()")
+    agents = nvim.lua("return require('claude-ide.config').get().agents")
+    again = start_nvim(args=["-c", "silent source Session.vim"], opts={"agents": agents})
+    again.wait("vim.fn.bufnr('Robot 0a1b2c3d/SAY hello there') > 0", what="the conversation")
+    again.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr(...))[1])", name)
+    again.wait(lambda: "A conversation with Robot: SAY hello there" in again.lines(), what="what it was")
+    assert again.lines()[-1] == "`:Claude chat --agent scripted --resume 0a1b2c3d`"
+    again.keys("<CR>")
+    wait_text(again, "what was answered")
+    assert read(tmp_path, "session/load")[0]["sessionId"] == id
+    again.wait(lambda: len(again.lua("return vim.api.nvim_tabpage_list_wins(0)")) == 3, what="its window")
+
+
 @pytest.mark.parametrize(("choice", "method"), [(2, "session/fork"), (1, "session/load")])
 def test_a_session_is_gone_on_with_in_a_copy_where_the_agent_makes_copies(begin, tmp_path, choice, method):
     nvim = begin()

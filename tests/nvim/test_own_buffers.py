@@ -83,11 +83,14 @@ def seen(nvim):
 
 
 @pytest.mark.every_nvim
-def test_a_chat_is_called_after_its_session_and_what_was_said_first(begin_chat_with_stand_in):
+def test_a_chat_is_called_after_its_session_and_what_was_said_first(begin_chat_with_stand_in, start_nvim):
     nvim = begin_chat_with_stand_in()
     nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
     session = nvim.lua("return require('claude-ide.chat').current().session")[:8]
-    assert nvim.lua(NAMES) == ["Claude (prompt)", f"Claude {session}/chat"]
+    assert nvim.lua(NAMES) == ["Claude (prompt)", "Claude"]
+    nvim.cmd("mksession empty.vim")
+    again = start_nvim(args=["-c", "silent source empty.vim"])
+    again.wait(lambda: again.lua(NAMES) == [], what="nothing of it in a saved session")
     say(nvim, "SAY hello there")
     wait_text(nvim, "\nhello there")
     nvim.wait(lambda: f"Claude {session}/SAY hello there" in nvim.lua(NAMES), what="its title")

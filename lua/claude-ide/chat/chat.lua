@@ -68,7 +68,7 @@ Chat.__index = Chat
 ---@field title? string
 ---@field args? string[]
 ---@field agent? claude-ide.chat.acp.Agent who it is with; nil: the CLI
----@field list? boolean choose among the sessions of that agent first
+---@field list? boolean|string choose among the sessions of that agent first, or the one whose id begins so
 ---@field alone? boolean without the editor's tools
 ---@field on_change fun() it is to be drawn anew
 
@@ -137,7 +137,8 @@ function Chat.new(begin)
     number = count,
     session = session,
     title = begin.title or "Chat",
-    noun = begin.title or "chat",
+    noun = not self.acp and begin.title or nil,
+    is_others = self.acp ~= nil,
     speaker = self.name,
     cwd = self.cwd,
     store = self.store,
@@ -342,9 +343,7 @@ end
 ---Ends it.
 function Chat:close()
   local number = self.number
-  if not self.restarting then
-    self.source:finish()
-  end
+  self.source:finish(self.restarting)
   local function close()
     if number then
       require("claude-ide.chat.transport").close(number)

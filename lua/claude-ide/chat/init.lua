@@ -200,7 +200,7 @@ end
 ---@field title? string
 ---@field args? string[] more arguments for the CLI
 ---@field agent? claude-ide.chat.acp.Agent who it is with; nil: the CLI
----@field list? boolean choose among the sessions of that agent first
+---@field list? boolean|string choose among the sessions of that agent first, or the one whose id begins so
 
 ---Begins a chat and shows it.
 ---@param opts? claude-ide.chat.OpenOpts

@@ -13,6 +13,7 @@
 ---@field private listener? claude-ide.transcript.Listener while it is shown
 ---@field private file_state? "opening"|"open"
 ---@field private is_over? boolean its chat is
+---@field private is_others boolean
 ---@field private facts_of fun(): claude-ide.transcript.Fact[]
 ---@field private runs_now fun(): boolean
 local Source = {}
@@ -28,6 +29,7 @@ local MAX_TEXT, MAX_LINES = 4 * 1024 * 1024, 1000000
 ---@field session string
 ---@field title string
 ---@field noun? string
+---@field is_others boolean it is another agent's than the CLI
 ---@field speaker string
 ---@field cwd string
 ---@field store claude-ide.chat.Store
@@ -43,9 +45,11 @@ function Source.new(fields)
     id = fields.session,
     session = fields.session,
     is_agent = false,
+    is_chat = true,
     title = fields.title,
     noun = fields.noun,
     speaker = fields.speaker,
+    is_others = fields.is_others,
     cwd = fields.cwd,
     max_text = MAX_TEXT,
     max_lines = MAX_LINES,
@@ -209,10 +213,11 @@ function Source:close()
   end
 end
 
----Its chat is over.
-function Source:finish()
-  self.is_over = true
-  if not self.listener then
+---Its agent is to end, and its chat is over, unless it begins again.
+---@param is_restarting? boolean
+function Source:finish(is_restarting)
+  self.is_over = not is_restarting
+  if self.is_over and not self.listener then
     self:close_file()
   end
 end
@@ -264,7 +269,24 @@ function Source:messages(ids, max_text, done)
   end)
 end
 
+---What was said first, where no catalogue knows the session: it is another agent's.
+---@private
+---@return claude-ide.transcript.About?
+function Source:first_words()
+  for _, message in ipairs(self.store.messages) do
+    local block = message.kind == "prompt"
+      and require("claude-ide.chat.shape").message(message, false).blocks[1]
+    local words = vim.trim(block and block.text or "")
+    if words ~= "" then
+      return { title = self.title, name = words, cwd = self.cwd }
+    end
+  end
+end
+
 function Source:describe(done)
+  if self.is_others then
+    return done(self:first_words())
+  end
   require("claude-ide.sessions.catalogue").find(self.id, function(item)
     done(item and {
       title = require("claude-ide.sessions.phrases").title(item.summary),

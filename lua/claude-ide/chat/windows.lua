@@ -265,13 +265,14 @@ end
 ---@param shown claude-ide.chat.Shown
 ---@return boolean
 function M.has_room(shown)
-  local here = extent()
+  local here, open_views = extent(), require("claude-ide.transcript.open_views")
   local rest, columns = here.rest, {} ---@type integer, table<integer, true>
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    local buf, at = vim.api.nvim_win_get_buf(win), vim.api.nvim_win_get_position(win)
-    local kind = require("claude-ide.ui.ours").kind(buf)
-    local is_one = kind == "terminal" or kind == "transcript" or kind == "prompt"
-    local begins = here.is_vertical and at[2] or at[1]
+    local buf = vim.api.nvim_win_get_buf(win)
+    local row, column = unpack(vim.api.nvim_win_get_position(win)) ---@type integer, integer
+    local kind, view = require("claude-ide.ui.ours").kind(buf), open_views.of_buffer(buf)
+    local is_one = kind == "terminal" or kind == "prompt" or view ~= nil and view.source.is_chat
+    local begins = here.is_vertical and column or row
     if is_one and buf ~= shown.prompt and not columns[begins] then
       columns[begins] = true
       local get = here.is_vertical and vim.api.nvim_win_get_width or vim.api.nvim_win_get_height

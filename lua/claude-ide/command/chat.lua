@@ -3,6 +3,9 @@ local M = {}
 
 local FLAGS = { "--resume", "--continue", "--fork", "--new", "--agent" }
 
+---Characters of a session's id in the name of its buffer.
+local SHOWN_ID = 8
+
 ---What is said, and from where.
 ---@class claude-ide.command.chat.Words
 ---@field text string
@@ -147,9 +150,11 @@ local function with_agent(rest, after, words)
     session, list, text = rest[3], rest[3] == nil, ""
   end
   words.text = text
-  return require("claude-ide.chat").open(
-    vim.tbl_extend("force", said(words), { agent = agent, resume = session, list = list, title = agent.name })
-  )
+  local opts = { agent = agent, resume = session, list = list, title = agent.name }
+  if session and #session <= SHOWN_ID then
+    opts = require("claude-ide.chat.acp.restored").opened(agent, session)
+  end
+  return require("claude-ide.chat").open(vim.tbl_extend("force", said(words), opts))
 end
 
 ---@param flag string

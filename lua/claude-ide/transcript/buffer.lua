@@ -20,7 +20,8 @@ function M.name(view)
   local title = source.is_agent and source.id
     or view.name and words.fit(words.one_line(view.name), MAX_TITLE)
     or source.noun
-    or "transcript"
+    or not source.is_chat and "transcript"
+    or nil
   require("claude-ide.ui.ours").name_conversation(view.buf, source.speaker or "Claude", source.session, title)
 end
 

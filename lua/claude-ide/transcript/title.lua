@@ -21,7 +21,7 @@ function M.learn(view)
       view.named = nil
       return
     end
-    view.title, view.name = about.title, about.title
+    view.title, view.name = about.title, about.name or about.title
     require("claude-ide.transcript.buffer").name(view)
     if about.cwd and view.cwd ~= about.cwd then
       view.cwd = about.cwd

@@ -32,6 +32,7 @@ local M = {}
 ---| "question" # of a chat
 ---| "plan" # of a chat
 ---| "answer" # of Claude, over the screen
+---| "restored" # a conversation that only its agent has, from a saved session
 
 ---@param buf integer
 ---@param kind claude-ide.ui.Kind
@@ -109,19 +110,22 @@ function M.name(buf, path, words)
   end)
 end
 
----Calls a marked buffer after a conversation.
+---Calls a marked buffer after a conversation, or after the speaker alone while it has no title.
 ---@param buf integer
 ---@param speaker string
 ---@param session string its id
----@param title string
+---@param title? string
 function M.name_conversation(buf, speaker, session, title)
   local function part(text)
     text = vim.trim((text:gsub("[/%c]", " ")))
     return text:find("^%.*$") and "…" or text
   end
-  local folder, called = ("%s %s"):format(part(speaker), part(session:sub(1, 8))), part(title)
+  local called = part(speaker)
+  if title then
+    called = ("%s %s/%s"):format(called, part(session:sub(1, 8)), part(title))
+  end
   give_name(buf, function(number)
-    return ("%s/%s%s"):format(folder, called, number ~= "" and (" (%s)"):format(vim.trim(number)) or "")
+    return called .. (number ~= "" and (" (%s)"):format(vim.trim(number)) or "")
   end)
 end
 
@@ -172,7 +176,8 @@ function M.is_dead(buf)
     return true
   end
   local words = name:match(" %(([%a ]-) ?%d*%)$")
-  if not words or not vim.list_contains(WORDS, words) or vim.uv.fs_lstat(name) then
+  local is_untitled = name:find("/Claude$") or name:find("/Claude %(%d+%)$") -- a chat in which nothing was said
+  if not is_untitled and not vim.list_contains(WORDS, words or "?") or vim.uv.fs_lstat(name) then
     return false
   end
   local lines = vim.api.nvim_buf_get_lines(buf, 0, 2, false)

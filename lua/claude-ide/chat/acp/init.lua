@@ -13,7 +13,7 @@ local told_before = {}
 
 ---What a chat with an agent knows more.
 ---@param agent claude-ide.chat.acp.Agent
----@param list? boolean
+---@param list? boolean|string
 ---@return claude-ide.chat.acp.State
 function M.state(agent, list)
   return {
@@ -72,7 +72,7 @@ function M.program(chat, opts)
     cwd = program.cwd,
     resume = opts.resume,
     shown = #chat.store.messages > 0,
-    list = acp.list and not opts.resume or false,
+    list = acp.list ~= nil and acp.list ~= false and not opts.resume,
     mcp_servers = servers(chat.run),
     patience_ms = M.PATIENCE_MS,
     version = require("claude-ide.native").VERSION,

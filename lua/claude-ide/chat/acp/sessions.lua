@@ -33,9 +33,35 @@ local function go_on(chat, session)
   end)
 end
 
+---The one that was asked for by the beginning of its id.
+---@param chat claude-ide.chat.Chat
+---@param sessions table[]
+---@return string?
+local function wanted(chat, sessions)
+  local begins, found = chat.acp.list, nil ---@type boolean|string?, string?
+  if type(begins) ~= "string" then
+    return nil
+  end
+  for _, one in ipairs(sessions) do
+    if one.sessionId == begins then
+      return begins
+    elseif vim.startswith(one.sessionId, begins) then
+      if found then
+        return nil
+      end
+      found = one.sessionId
+    end
+  end
+  return found
+end
+
 ---@param chat claude-ide.chat.Chat
 ---@param sessions table[]
 local function choose(chat, sessions)
+  local known = wanted(chat, sessions)
+  if known then
+    return go_on(chat, known)
+  end
   local new = { title = "A new session" }
   local items = vim.list_extend({ new }, sessions)
   require("claude-ide.ui.choose").select(items, {
@@ -55,7 +81,10 @@ end
 
 ---@param chat claude-ide.chat.Chat
 function M.choose(chat)
-  if not abilities(chat).list then
+  local begins = chat.acp.list
+  if not abilities(chat).list and type(begins) == "string" then
+    return begin(chat, begins) -- it may be all of the id
+  elseif not abilities(chat).list then
     chat.store:put("notice", ("%s does not list its sessions: this is a new one."):format(chat.name))
     return begin(chat)
   end

@@ -15,7 +15,7 @@
 ---What only the protocol has.
 ---@class claude-ide.chat.acp.State
 ---@field agent claude-ide.chat.acp.Agent
----@field list? boolean its sessions are listed first
+---@field list? boolean|string its sessions are listed first; a string: to go on with the one whose id begins so
 ---@field program? string what it calls itself: agents have faults of their own
 ---@field greeted? boolean it has said once who it is
 ---@field failed? boolean it is ended for what it said

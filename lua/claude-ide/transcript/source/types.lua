@@ -10,7 +10,8 @@
 ---@field speaker? string who replies; nil: Claude
 ---@field is_agent boolean it is what a subagent did
 ---@field title string what it is called until `describe` knows more
----@field noun? string what it is, as its buffer is called until then; nil: a transcript
+---@field noun? string what its buffer is called until then; nil: a transcript; of a chat, after who replies alone
+---@field is_chat? boolean somebody writes there
 ---@field cwd? string the session's, as far as it is known
 ---@field max_text integer bytes of a text that are shown; the rest is behind a line that shows all of it
 ---@field max_lines integer lines of a text, likewise
@@ -52,4 +53,5 @@
 
 ---@class claude-ide.transcript.About
 ---@field title string
+---@field name? string what its buffer is called; nil: as the title
 ---@field cwd? string

@@ -1,0 +1,81 @@
+-- A conversation with another agent as a saved session of Neovim brings it: a buffer of its name, with nothing in it. The agent
+-- keeps what was said, so the buffer says how to go on.
+local M = {}
+
+---@class claude-ide.chat.acp.Restored
+---@field agent claude-ide.chat.acp.Agent
+---@field session string the beginning of its id
+---@field title string
+
+---@param name string of a buffer
+---@return claude-ide.chat.acp.Restored? nil: it is no such conversation
+local function of_name(name)
+  local agents = require("claude-ide.chat.acp.agents")
+  local folder, title = name:match("/([^/]+)/([^/]+)$")
+  if not folder or not title then
+    return nil
+  end
+  for _, key in ipairs(agents.names()) do
+    local agent = agents.get(key)
+    local session = agent and vim.startswith(folder, agent.name .. " ") and folder:sub(#agent.name + 2) or ""
+    if agent and session ~= "" and #session <= 8 then
+      return { agent = agent, session = session, title = title }
+    end
+  end
+end
+
+---@param buf integer
+---@param it claude-ide.chat.acp.Restored
+local function go_on(buf, it)
+  local agents, chats = require("claude-ide.chat.acp.agents"), require("claude-ide.chat")
+  local cwd, err = agents.check(it.agent)
+  local ok ---@type boolean?
+  if cwd then
+    require("claude-ide.ui.own_buffer").delete(buf) -- its window is for the chat
+    ok, err = chats.open(M.opened(it.agent, it.session))
+  end
+  if not ok then
+    require("claude-ide.ui.notice").error(err or "The chat did not begin.")
+  end
+end
+
+---How a chat goes on with a session of which the beginning of the id is known.
+---@param agent claude-ide.chat.acp.Agent
+---@param session string
+---@return claude-ide.chat.OpenOpts
+function M.opened(agent, session)
+  return { agent = agent, list = session, title = agent.name }
+end
+
+---Says in a buffer of a saved session how to go on, if it is such a conversation.
+---@param buf integer
+---@param name string the buffer's, in full
+function M.read_into(buf, name)
+  local is_empty = vim.api.nvim_buf_line_count(buf) == 1
+    and vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
+  local it = is_empty and vim.bo[buf].buftype == "" and not vim.uv.fs_lstat(name) and of_name(name)
+  if not it then
+    return
+  end
+  local agent = it.agent
+  require("claude-ide.ui.own_buffer").renew(buf, {
+    kind = "restored",
+    is_private = true,
+    lines = {
+      ("A conversation with %s: %s"):format(agent.name, it.title),
+      "",
+      ("%s keeps what was said. <CR> goes on with it, as does"):format(agent.name),
+      ("`:Claude chat --agent %s --resume %s`"):format(agent.key, it.session),
+    },
+    bo = { modifiable = false, filetype = "markdown" },
+  })
+  vim.keymap.set("n", "<CR>", function()
+    go_on(buf, it)
+  end, { buffer = buf, desc = "Claude Code: go on with the conversation" })
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local wo = vim.wo[win][0]
+    wo.wrap, wo.linebreak, wo.number, wo.relativenumber, wo.signcolumn = true, true, false, false, "no"
+  end
+end
+
+return M
