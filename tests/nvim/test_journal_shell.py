@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from unittest import mock
 
 import pytest
@@ -641,6 +642,73 @@ def copies(session):
         found.append(subprocess.run(ask, cwd=session.project, env=env, check=True, capture_output=True).stdout)
     size = sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
     return b"".join(found), size
+
+
+@pytest.mark.every_nvim
+def test_what_was_only_ignored_by_git_is_not_taken_for_made_in_the_turn(session):
+    nvim, project = session.nvim, session.project
+    session.prompt()
+    subprocess.run("echo '*.tmp' > .gitignore; echo made > made.txt", shell=True, cwd=project, check=True)
+    (project / "renamed.txt").write_text("b\n")
+    (project / "b.txt").rename(project / "renamed.txt")
+    session.status("idle")
+    nvim.wait("#require('claude-ide.journal').changes() == 4", what="what the turn did")
+    assert {os.path.basename(change["path"]) for change in session.changes()} == {
+        ".gitignore", "b.txt", "made.txt", "renamed.txt",
+    }  # fmt: skip
+    session.undo()
+    assert (project / "x.log").read_text() == "log\n"
+    assert (project / "b.txt").read_text() == "b\n"
+    assert not (project / "made.txt").exists()
+    assert not (project / "renamed.txt").exists()
+
+
+def test_a_folder_that_is_moved_comes_back_with_what_was_changed_in_it(session):
+    project = session.project
+    (project / "old").mkdir()
+    (project / "old" / "one.txt").write_text("one\n")
+    (project / "old" / "two.txt").write_text("two\n")
+    made = (project / "old" / "two.txt").stat().st_ctime
+    session.nvim.wait(lambda: time.time() > made + 0.1, what="a time that file systems tell apart")
+    session.prompt()
+    subprocess.run("mv old new; echo more >> new/two.txt", shell=True, cwd=project, check=True)
+    session.status("idle")
+    session.nvim.wait("#require('claude-ide.journal').changes() == 4", what="what the turn did")
+    session.undo()
+    assert (project / "old" / "one.txt").read_text() == "one\n"
+    assert (project / "old" / "two.txt").read_text() == "two\n"
+    assert not (project / "new").exists()
+
+
+def test_what_came_from_outside_stays_and_is_counted(session):
+    """Where it was is not known, so nobody could bring it back."""
+    outside = session.project.parent / "outside.txt"
+    outside.write_text("theirs\n")
+    made = outside.stat().st_ctime
+    session.nvim.wait(lambda: time.time() > made + 0.1, what="a time that file systems tell apart")
+    session.prompt()
+    outside.rename(session.project / "inside.txt")
+    session.status("idle")
+    session.nvim.wait("require('claude-ide.journal').turns()[1].left_out == 1", what="the file to be counted")
+    session.undo()
+    assert (session.project / "inside.txt").read_text() == "theirs\n"
+
+
+def test_what_lay_in_another_repository_is_not_taken_for_made_in_the_turn(session):
+    nested = session.project / "nested"
+    nested.mkdir()
+    git(nested, "init", "-q")
+    (nested / "theirs.txt").write_text("theirs\n")
+    made = (nested / "theirs.txt").stat().st_ctime
+    session.nvim.wait(lambda: time.time() > made + 0.1, what="a time that file systems tell apart")
+    session.prompt()
+    shutil.rmtree(nested / ".git")
+    (session.project / "made.txt").write_text("made\n")
+    session.status("idle")
+    session.nvim.wait("compared == 1")
+    session.undo()
+    assert not (session.project / "made.txt").exists()
+    assert (nested / "theirs.txt").read_text() == "theirs\n"
 
 
 def test_what_is_large_or_withheld_is_not_copied_and_what_becomes_of_it_is_counted(session):

@@ -72,9 +72,18 @@ local function write_tree(repository, done)
     vim.uv.fs_unlink(repository.env.GIT_INDEX_FILE .. ".lock")
     done(nil, {})
   end
+  local began ---@type number
+  ---@param found claude-ide.journal.Candidates
+  local function note(found)
+    repository.looked_at = began
+    for name, met in pairs(found.met) do
+      repository.met[name] = met and (repository.met[name] or met) or nil
+    end
+  end
   ---@param found claude-ide.journal.Candidates
   local function write(found)
     if repository.tree and #found.names == 0 then
+      note(found)
       return done(repository.tree, found.skipped)
     elseif #found.names > 0 and not write_list(repository, found.names) then
       return failed()
@@ -85,15 +94,18 @@ local function write_tree(repository, done)
         return failed()
       end
       repository.tree = vim.trim(tree)
+      note(found)
       done(repository.tree, found.skipped)
     end)
   end
   local function list()
+    local seconds, microseconds = vim.uv.gettimeofday()
+    began = seconds + microseconds / 1e6
     git().run(LIST, where, function(out)
       if not out then
         return failed()
       end
-      require("claude-ide.journal.candidates").choose(repository.top, out, write)
+      require("claude-ide.journal.candidates").choose(repository.top, out, repository.looked_at, write)
     end)
   end
   -- Our own index knows of the untracked files that are unchanged; only the first one is a copy of the person's.

@@ -27,19 +27,58 @@ local function is_file(mode)
   return mode == "000000" or mode:sub(1, 3) == "100"
 end
 
+local ENTRY = ":(%d+) (%d+) (%x+) (%x+) %a%d*%z([^%z]+)%z"
+
+---What files are of which the first checkpoint knows nothing. One that was there all the time was not made, so an undo must not
+---remove it.
+---@param repository claude-ide.journal.Repository
+---@param out string of `diff-tree --raw -z`
+---@return fun(name: string, blob: string): "made"|"there"|"unknown"
+local function origins(repository, out)
+  local blobs, names ---@type table<string, true>, table<string, true>
+  ---@return table<string, true> blobs, table<string, true> names of files that are gone
+  local function gone()
+    if not blobs then
+      blobs, names = {}, {}
+      for _, new_mode, blob, _, name in out:gmatch(ENTRY) do
+        if new_mode == "000000" then
+          blobs[blob], names[vim.fs.basename(name)] = true, true
+        end
+      end
+    end
+    return blobs, names
+  end
+  return function(name, blob)
+    local met = repository.met[name]
+    if met ~= "unchanged" and met ~= "changed" then
+      return "made"
+    end
+    local gone_blobs, gone_names = gone()
+    if gone_blobs[blob] or (met == "changed" and gone_names[vim.fs.basename(name)]) then
+      return "made" -- moved here
+    end
+    return met == "unchanged" and "there" or "unknown"
+  end
+end
+
 ---@param repository claude-ide.journal.Repository
 ---@param out string of `diff-tree --raw -z`
 ---@param wanted fun(path: string): boolean
 ---@param ignored table<string, true> names
 ---@return claude-ide.journal.TreeChange[] changed and deleted ones first
----@return string[] left_out repositories within this one
+---@return string[] left_out repositories within this one, and files that came from nobody knows where
 ---@return claude-ide.journal.Rest[] rest links and permissions
 local function parse(repository, out, wanted, ignored)
   local found, made_since, left_out, rest = {}, {}, {}, {}
-  local entry = ":(%d+) (%d+) (%x+) (%x+) %a%d*%z([^%z]+)%z"
-  for old_mode, new_mode, blob, new_blob, name in out:gmatch(entry) do
+  local origin = origins(repository, out)
+  for old_mode, new_mode, blob, new_blob, name in out:gmatch(ENTRY) do
     local path = repository.top .. "/" .. name
     local counts = not ignored[name] and wanted(path)
+    local came = old_mode == "000000" and counts and origin(name, new_blob) or "made"
+    if came ~= "made" then
+      counts = false
+      left_out[#left_out + 1] = came == "unknown" and path or nil
+    end
     local are_files = is_file(old_mode) and is_file(new_mode)
     ---@type claude-ide.journal.Rest
     local item = {

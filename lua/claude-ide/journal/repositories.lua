@@ -12,6 +12,8 @@ local M = {}
 ---@field failures integer
 ---@field copied integer bytes
 ---@field tree? string of the last checkpoint
+---@field looked_at? number when the last one was begun, in seconds since the epoch
+---@field met table<string, claude-ide.journal.Meeting> files that were copied, by name: what they were when they first were
 
 ---@type table<string, claude-ide.journal.Repository|false> by folder; false: no repository, or none that can be used
 local repositories = {}
@@ -36,7 +38,7 @@ local DISCOVER =
 local function settle_in(repository, own)
   made = made + 1
   repository.folder = ("%s/repository-%d"):format(own, made)
-  repository.copied, repository.tree = 0, nil
+  repository.copied, repository.tree, repository.looked_at, repository.met = 0, nil, nil, {}
   vim.fn.mkdir(repository.folder .. "/objects", "p", "0o700")
   repository.env = {
     GIT_INDEX_FILE = repository.folder .. "/index",
@@ -88,6 +90,7 @@ function M.find(folder, done)
       objects = found[3],
       folder = "",
       env = {},
+      met = {},
       copied = 0,
       options = git().without_filters(vim.list_slice(found, 4)),
       failures = 0,
