@@ -177,13 +177,25 @@ local function place(rows, title)
   }
 end
 
+---What asks, and which chat it is where there are several.
+---@param panel claude-ide.chat.Panel
+---@param text claude-ide.chat.panel.Text
+---@return string
+local function title_of(panel, text)
+  local request = panel.decision.request
+  local chat = type(request) == "table" and request.chat
+  local which = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
+  return which and ("%s · %s"):format(text.title, which) or text.title
+end
+
 ---Draws what it shows now.
 ---@param panel claude-ide.chat.Panel
 local function draw(panel)
   local text = panel.text()
   local width = math.max(math.min(WIDTH, vim.o.columns - 4), 10)
   local rows = fill(panel, text, width)
-  local config = place(rows, text.title)
+  local title = title_of(panel, text)
+  local config = place(rows, title)
   if panel.win and vim.api.nvim_win_is_valid(panel.win) then
     vim.api.nvim_win_set_config(panel.win, config)
   else
@@ -195,7 +207,7 @@ local function draw(panel)
   end
   -- Lines are broken at words: where, only the window knows.
   local height = vim.api.nvim_win_text_height(panel.win, {}).all
-  config = place(height, text.title)
+  config = place(height, title)
   -- The keys are below the text: out of sight where that is long.
   config.footer = height > config.height and keys_in_a_line(text, width) or ""
   config.footer_pos = "left"
@@ -211,6 +223,7 @@ local function show(panel)
     return
   end
   if panel.win and vim.api.nvim_win_is_valid(panel.win) then
+    draw(panel) -- there may be another chat since
     return vim.api.nvim_set_current_win(panel.win)
   end
   require("claude-ide.transcript.colour").define()

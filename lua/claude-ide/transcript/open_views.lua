@@ -63,6 +63,20 @@ function M.went_on(view)
   return view.went_on ~= view.source.id and view.went_on or nil
 end
 
+---What a chat is called, where there are several.
+---@param source claude-ide.transcript.Source its
+---@return string?
+function M.told_apart(source)
+  local title, count = nil, 0 ---@type string?, integer
+  for _, view in pairs(views) do
+    if view.source.is_chat then
+      count = count + 1
+      title = view.source == source and view.title or title
+    end
+  end
+  return count > 1 and title or nil
+end
+
 ---The one that shows a source already.
 ---@param source claude-ide.transcript.Source
 ---@return claude-ide.transcript.View?
