@@ -85,12 +85,15 @@ def test_prompts_wait_their_turn_and_can_be_taken_back(begin, tmp_path):
 
 def test_an_agent_that_dies_says_why_and_goes_on_where_it_was(begin, tmp_path):
     nvim = begin(setup={"capabilities": {"loadSession": True, "sessionCapabilities": {"resume": {}}}})
-    say(nvim, "SAY before\nEXIT 3")
+    begun = update("tool_call", toolCallId="c1", title="Long work", kind="execute", status="in_progress")
+    say(nvim, f"SAY before\n{begun}\nEXIT 3")
     wait_text(nvim, "Robot ended with code 3: the last words")
     assert "\nbefore" in text(nvim)
+    wait_text(nvim, "Execute Long work · no result")
     say(nvim, "SAY after")
     wait_text(nvim, "\nafter")
     assert read(tmp_path, "session/resume")[0]["sessionId"] == "one"
+    assert "Execute Long work · no result" in text(nvim), "it does not run again"
 
 
 @pytest.mark.slow

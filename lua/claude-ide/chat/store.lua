@@ -315,6 +315,20 @@ function Store:results(results, refused)
   end
 end
 
+---Who would tell how calls end is gone.
+function Store:end_running()
+  local changed = {}
+  for _, message in pairs(self.calls) do
+    if message.block.status == "running" then
+      message.block.status = "void"
+      changed[#changed + 1] = message.id - 1
+    end
+  end
+  if #changed > 0 then
+    self:tell(#self.messages, changed)
+  end
+end
+
 ---A prompt of the person, a notice, a rule: a message that is whole.
 ---@param kind claude-ide.sessions.RowKind
 ---@param text string

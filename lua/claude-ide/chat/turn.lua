@@ -162,6 +162,7 @@ end
 ---@param told claude-ide.chat.Told
 function M.ended(self, told)
   self.store:settle()
+  self.store:end_running()
   self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
   self.tasks = {}
   self.words = how(self.name, told)

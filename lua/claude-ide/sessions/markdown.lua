@@ -168,6 +168,7 @@ local STATUS = {
   rejected = " · rejected",
   changed = " · changed by the person",
   running = " · no result",
+  void = " · no result",
   done = "",
 }
 

@@ -69,7 +69,7 @@
 ---| "results" # results whose tool call is not in the file
 ---| "other" # of a type this version does not know
 
----@alias claude-ide.sessions.ToolStatus "running"|"done"|"failed"|"rejected"|"changed"
+---@alias claude-ide.sessions.ToolStatus "running"|"done"|"failed"|"rejected"|"changed"|"void" void: nobody will tell its result
 
 ---@class claude-ide.sessions.ToolRow
 ---@field name string "Read", "Bash", …

@@ -20,10 +20,8 @@ local STATUS = {
   rejected = { "rejected", "ClaudeTranscriptRejected" },
   changed = { "changed by you", "ClaudeTranscriptOk" },
   running = { "running", "ClaudeTranscriptRunning" },
+  void = { "no result", "ClaudeTranscriptDim" },
 }
-
----Of a call whose result nobody will write.
-local ENDED = { "no result", "ClaudeTranscriptDim" }
 
 ---A wait that is shorter is none.
 local LEAST_WAIT_MS = 100
@@ -260,7 +258,7 @@ function M.of(block, cwd, is_ended, waited)
   local input = type(block.input) == "table" and block.input or {}
   local status = STATUS[block.status or "running"]
   if status == STATUS.running and is_ended then
-    status = ENDED
+    status = STATUS.void
   end
   local outcome = block.result and block.result.outcome
   local path = outcome and outcome.type == "file_change" and outcome.path
