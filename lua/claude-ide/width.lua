@@ -40,4 +40,11 @@ function M.of_chunks(chunks)
   return cells
 end
 
+---A text of somebody else's as it can be shown: `strtrans()` takes none with a NUL in it.
+---@param text string
+---@return string
+function M.printable(text)
+  return vim.fn.strtrans((text:gsub("%z", "^@")))
+end
+
 return M

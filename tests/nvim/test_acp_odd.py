@@ -385,3 +385,45 @@ def test_what_5000_calls_of_a_turn_cost_grows_with_their_number_alone(begin):
     # Where many are drawn together they cost less: of the few, 54 to 150 ms.
     assert took[5000] < 8 * max(took[1250], 100), f"{took}: it was 4 ms each"
     wait_text(nvim, "Call 4999")
+
+
+@pytest.mark.every_nvim
+def test_a_nul_in_a_question_is_shown_as_one(begin):
+    nvim = begin()
+    options = [{"optionId": "x", "name": "Al\0low\nit", "kind": "allow_once"}]
+    call = {"title": "rm\0 -rf\n /", "rawInput": {"command": "a\0b", "url": "u\0v"}, "locations": [{"path": "/a\0b"}]}
+    say(nvim, permission(options, **call))
+    nvim.wait_screen("rm^@ -rf")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    keys_count(nvim)
+    nvim.keys("y")
+    nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": "x"}}], what="the answer")
+    wait_idle(nvim)
+    schema = {"type": "object", "properties": {"a\0b": {"type": "string", "title": "t\0u", "description": "d\0e"}}}
+    say(nvim, request("elicitation/create", mode="form", message="m\0n", requestedSchema=schema))
+    nvim.wait_screen("m^@n")
+    nvim.keys("n")
+    nvim.wait(lambda: answers(nvim)[-1] == {"action": "decline"}, what="the answer")
+
+
+def test_sessions_of_any_name_are_listed(start_nvim, tmp_path):
+    titles = ["two\nlines", "nul \0 here", None]
+    sessions = [{"sessionId": f"s{at}", "cwd": "/", "title": title} for at, title in enumerate(titles)]
+    setup = {
+        "capabilities": {"loadSession": True, "sessionCapabilities": {"list": {}}},
+        "sessions": [*sessions, {"sessionId": "", "cwd": "/"}],
+    }
+    nvim = acp_steps.begin(start_nvim, tmp_path, setup=setup, args="--resume")
+    for line in ("1: A new session", "2: two lines", "3: nul ^@ here", "4: s2"):
+        nvim.wait_screen(line)
+    assert "5: " not in "\n".join(nvim.screen())
+    nvim.keys("3<CR>")
+    wait_idle(nvim)
+    assert acp_steps.read(tmp_path, "session/load")[0]["sessionId"] == "s1"
+
+
+def test_a_plan_is_not_said_to_run_between_turns(begin):
+    nvim = begin()
+    entries = [{"content": "go out", "priority": "high", "status": status} for status in ("completed", "pending")]
+    said = shown(nvim, update("plan", entries=entries))
+    assert "TodoWrite 1 of 2 done" in said and "running" not in said

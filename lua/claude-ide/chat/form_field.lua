@@ -6,7 +6,7 @@ local M = {}
 ---@return string
 function M.title(field)
   local title = field.schema.title
-  return vim.trim(((type(title) == "string" and title or field.key):gsub("%s+", " ")))
+  return vim.trim(((type(title) == "string" and title or field.key):gsub("[%s%z]+", " ")))
 end
 
 ---What texts of a format look like, and what that is called. Who asks looks closer.

@@ -48,7 +48,8 @@ end
 ---@param cells integer
 ---@return string
 local function in_a_line(words, cells)
-  return require("claude-ide.width").cut(vim.fn.strtrans((words:gsub("%s+", " "))), cells)
+  local width = require("claude-ide.width")
+  return width.cut(width.printable((words:gsub("%s+", " "))), cells)
 end
 
 ---@param text claude-ide.chat.panel.Text
@@ -105,7 +106,7 @@ local function fill(panel, text, width)
   local groups = {} ---@type table<integer, string>
   for _, line in ipairs(text.lines) do
     for _, part in ipairs(vim.split(line[1], "\n", { plain = true })) do
-      lines[#lines + 1] = vim.fn.strtrans((part:gsub("\t", "    "):gsub("\r", "")))
+      lines[#lines + 1] = require("claude-ide.width").printable((part:gsub("\t", "    "):gsub("\r", "")))
       groups[#lines] = line[2]
     end
   end

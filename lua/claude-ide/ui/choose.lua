@@ -10,6 +10,12 @@ local function is_plain()
   return debug.getinfo(vim.ui.select, "S").source:find("vim/ui.lua", 1, true) ~= nil
 end
 
+---@param text string perhaps of an agent
+---@return string
+local function in_a_line(text)
+  return require("claude-ide.width").printable((text:gsub("%s+", " ")))
+end
+
 ---Neovim's own list, as many items at a time as the screen has room for.
 ---@param items any[]
 ---@param options table
@@ -27,11 +33,10 @@ local function page(items, options, on_choice, first)
     shown[#shown + 1] = more
   end
   local shorter = vim.tbl_extend("force", options, {
-    prompt = options.prompt
-      and require("claude-ide.width").cut(vim.fn.strtrans(options.prompt), vim.o.columns - 2),
+    prompt = options.prompt and require("claude-ide.width").cut(in_a_line(options.prompt), vim.o.columns - 2),
     format_item = function(item)
       local text = item == more and ("… %d more"):format(rest - count) or format(item)
-      return require("claude-ide.width").cut(vim.fn.strtrans(text), width)
+      return require("claude-ide.width").cut(in_a_line(text), width)
     end,
   })
   vim.ui.select(shown, shorter, function(item, index)

@@ -85,6 +85,7 @@ local function answers_of(request, respond)
     chat.asker_words = nil
     local option = answer and answer.option ---@diagnostic disable-line: undefined-field -- of our own panel
     if not answer or err or answer.outcome == "closed" then
+      chat.refused[call.toolCallId or ""] = "rejected" -- nobody allowed it
       return respond(selected(options))
     elseif answer.outcome ~= "accepted" then
       refuse(option)

@@ -97,7 +97,7 @@ function M.choose(chat)
         return begin(chat)
       end
       for _, one in ipairs(type(result.sessions) == "table" and result.sessions or {}) do
-        if type(one) == "table" and type(one.sessionId) == "string" then
+        if type(one) == "table" and type(one.sessionId) == "string" and one.sessionId ~= "" then
           sessions[#sessions + 1] = one
         end
       end
