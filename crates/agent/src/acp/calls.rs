@@ -129,13 +129,14 @@ impl Calls {
     }
 
     /// A plan, as the CLI's list of what is to do.
-    #[expect(clippy::unused_self, reason = "a plan is no call that is followed")]
-    pub(super) fn plan(&self, id: String, input: &Value, is_over: bool, out: &mut Output) {
-        said(id.clone(), "TodoWrite".to_owned(), input, Vec::new(), out);
-        if is_over {
-            let done = ToolResult { is_error: false, content: Vec::new(), outcome: None };
-            out.tell(Told::Results { by: Speaker::default(), results: vec![(id, done)], places: Vec::new() });
-        }
+    pub(super) fn plan(id: String, input: &Value, out: &mut Output) {
+        said(id, "TodoWrite".to_owned(), input, Vec::new(), out);
+    }
+
+    /// Nothing more is done of a plan.
+    pub(super) fn end_plan(id: String, out: &mut Output) {
+        let done = ToolResult { is_error: false, content: Vec::new(), outcome: None };
+        out.tell(Told::Results { by: Speaker::default(), results: vec![(id, done)], places: Vec::new() });
     }
 }
 

@@ -41,6 +41,8 @@ pub(super) struct Updates {
     prompt: String,
     turn: u64,
     has_plan: bool,
+    /// The call that a plan with something left to do is told as.
+    open_plan: Option<String>,
 }
 
 impl Updates {
@@ -54,6 +56,7 @@ impl Updates {
     pub(super) fn end_turn(&mut self, is_cancelled: bool, out: &mut Output) {
         self.text = None;
         self.calls.end(is_cancelled, out);
+        self.end_plan(out);
         if is_cancelled {
             out.tell(Told::Said {
                 by: Speaker::default(),
@@ -71,8 +74,16 @@ impl Updates {
     pub(super) fn end_replay(&mut self, out: &mut Output) {
         self.tell_prompt(out);
         self.calls.end(false, out);
+        self.end_plan(out);
         self.text = None;
         self.replay = Replay::None;
+    }
+
+    /// Nothing is done of a plan between turns: its row says what is left.
+    fn end_plan(&mut self, out: &mut Output) {
+        if let Some(id) = self.open_plan.take() {
+            Calls::end_plan(id, out);
+        }
     }
 
     /// Takes an update. One of a kind that is not known is passed over.
@@ -238,7 +249,11 @@ impl Updates {
             self.text = None;
         }
         self.has_plan = true;
-        self.calls.plan(id, &json!({ "todos": todos }), is_over, out);
+        Calls::plan(id.clone(), &json!({ "todos": todos }), out);
+        self.open_plan = Some(id);
+        if is_over {
+            self.end_plan(out);
+        }
     }
 }
 
