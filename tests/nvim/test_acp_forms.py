@@ -94,3 +94,31 @@ def test_the_keys_are_in_sight_below_a_long_address(begin):
     nvim.wait_screen("decline")
     nvim.keys("n")
     nvim.wait(lambda: answers(nvim) == [{"action": "decline"}], what="the answer")
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("https://\u0435xample.com/x", "letters that may only look like those that you know"),
+        ("https://xn--xample-2of.com", "letters that may only look like those that you know"),
+        ("https://github.com@evil.example/login", "It leads to evil.example: what is before the @"),
+    ],
+)
+def test_an_address_that_may_be_another_than_it_looks_like_says_so(begin, url, words):
+    nvim = begin()
+    ask(nvim, mode="url", elicitationId="e1", url=url)
+    assert words in " ".join(shown(nvim)), shown(nvim)
+    nvim.keys("n")
+    nvim.wait(lambda: answers(nvim) == [{"action": "decline"}], what="the answer")
+
+
+def test_nothing_but_a_page_is_opened(begin):
+    nvim = begin()
+    urls = ("file:///etc/passwd", "-aCalculator", "javascript:alert(1)", "https:///x")
+    say(
+        nvim,
+        "\n".join(
+            request("elicitation/create", message="Look", mode="url", elicitationId="e", url=url) for url in urls
+        ),
+    )
+    nvim.wait(lambda: [one.get("code") for one in answers(nvim)] == [-32602] * 4, what="the answers")

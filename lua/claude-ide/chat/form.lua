@@ -167,6 +167,8 @@ local function lines_of(form)
   lines[#lines + 1] = { "" }
   if form.url then
     lines[#lines + 1] = { form.url, "ClaudeTranscriptInput" }
+    local doubt = require("claude-ide.chat.form_field").doubt_of_url(form.url)
+    lines[#lines + 1] = doubt and { doubt, "ClaudeTranscriptFailed" } or nil
   end
   for number, field in ipairs(form.fields) do
     lines[#lines + 1] = {

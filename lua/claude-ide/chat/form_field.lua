@@ -21,6 +21,18 @@ local FORMATS = {
   },
 }
 
+---What a person might not see of an address.
+---@param url string
+---@return string? warning
+function M.doubt_of_url(url)
+  local host = url:match("^%a[%w+.-]*://([^/?#\\]*)") or ""
+  if host:find("@", 1, true) then
+    return ("It leads to %s: what is before the @ is no part of the name."):format(host:match("[^@]*$"))
+  elseif host:find("[\128-\255]") or host:lower():find("xn--", 1, true) then
+    return "The name of the host has letters that may only look like those that you know."
+  end
+end
+
 ---What is wrong with what was chosen of a list.
 ---@param schema table
 ---@param chosen any[]

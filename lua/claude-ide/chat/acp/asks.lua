@@ -16,6 +16,8 @@ local M = {}
 local function elicit(chat, params, answer, id, _, order)
   if params.mode ~= "url" and params.mode ~= "form" then
     return answer({ action = "decline" })
+  elseif params.mode == "url" and not tostring(params.url):find("^https?://[^/]") then
+    return answer(nil, "invalid", "only pages of http and https are opened")
   end
   local ask = {
     display_name = chat.name,
