@@ -40,7 +40,7 @@ def changed_meanwhile(nvim, name):
     """The diff is not accepted: its file has changed, and it is shown once more."""
     seen = nvim.lua("return vim.tbl_values(require('claude-ide.diff.entries').all())[1].text.bufs.proposal")
     said = nvim.lua("return select(2, require('claude-ide.diff').accept())")
-    assert said == f"{name} has changed since it was shown. This is what the edit makes of it now: accept it again."
+    assert said == f"{name} has changed meanwhile: look at it again, then accept."
     nvim.wait(
         """
         local seen, entry = ..., vim.tbl_values(require('claude-ide.diff.entries').all())[1]

@@ -97,9 +97,7 @@ function M.accept(diff)
   if entry and acceptance.is_outdated(entry) then
     renew(entry, contents)
     return nil,
-      ("%s has changed since it was shown. This is what the edit makes of it now: accept it again."):format(
-        vim.fs.basename(diff.path)
-      )
+      ("%s has changed meanwhile: look at it again, then accept."):format(vim.fs.basename(diff.path))
   end
   if entry and not entry.overwrites and acceptance.is_made_by_others(entry, contents) then
     entry.overwrites = true
