@@ -194,3 +194,25 @@ def test_how_a_call_went_is_said_in_a_narrow_window_too(nvim, width, expected):
         width,
     )
     assert len(spread) <= width and spread.split() == expected.split(), spread
+
+
+def test_a_chat_that_is_begun_again_has_not_ended(nvim):
+    shown = nvim.lua("""
+      local buf = vim.api.nvim_create_buf(false, true)
+      local source = {
+        info = function() return { len = 0, complete = true } end,
+        facts = function() return { { "starting" } } end,
+        runs = function() return true end,
+      }
+      local view = { buf = buf, title = "It", canvas = { heights = { len = function() return 0 end } }, source = source }
+      local winbar, texts = require("claude-ide.transcript.winbar"), {}
+      view.ran = true
+      for _, live in ipairs({ false, { state = { activity = "gone" } } }) do
+        view.live = live or nil
+        texts[#texts + 1] = vim.api.nvim_eval_statusline(winbar.of(view, 0), { use_winbar = true }).str
+      end
+      vim.api.nvim_buf_delete(buf, { force = true })
+      return texts
+    """)
+    for text in shown:
+        assert "ended" not in text and "starting" in text, shown

@@ -30,14 +30,15 @@ end
 ---@return string? group
 local function state_of(view)
   local live = view.live
+  local is_begun_again = view.source.runs ~= nil and view.source:runs() -- and the record of it is yet to come
   if view.problem then
     return view.problem, "ClaudeTranscriptFailed"
   elseif require("claude-ide.transcript.open_views").went_on(view) then
     return "went on in another session", "ClaudeTranscriptWaiting"
   elseif not live then
-    return view.ran and "ended" or nil, "ClaudeTranscriptFact"
+    return view.ran and not is_begun_again and "ended" or nil, "ClaudeTranscriptFact"
   elseif live.state.activity == "gone" then
-    return "ended", "ClaudeTranscriptFact"
+    return not is_begun_again and "ended" or nil, "ClaudeTranscriptFact"
   end
   local groups = { working = "ClaudeTranscriptWorking", waiting = "ClaudeTranscriptWaiting" }
   return require("claude-ide.sessions.phrases").activity(live.state),
