@@ -325,3 +325,16 @@ def test_two_chats_share_a_wide_screen(talk):
     begin(nvim, "SAY good day")
     nvim.wait(lambda: len(columns_of(nvim)) == 5, what="both chats")
     nvim.wait(lambda: all(width > 20 for _, width in columns_of(nvim)), what="room for all")
+
+
+@pytest.mark.every_nvim
+def test_an_interrupt_before_the_agent_is_there_says_how_words_come_back(begin_chat_with_stand_in, tmp_path):
+    (tmp_path / "home").mkdir(exist_ok=True)
+    (tmp_path / "home" / "hold").write_text("begin")
+    nvim = begin_chat_with_stand_in("SAY hello there")
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    nvim.wait(lambda: (tmp_path / "home" / "held").exists(), what="one that does not begin")
+    nvim.keys("<C-c>")
+    nvim.wait_screen("Claude is starting. `:Claude chat restart` gives back what you said.")
+    nvim.cmd("Claude chat restart")
+    nvim.wait(lambda: nvim.lines() == ["SAY hello there"], what="the words")

@@ -94,6 +94,10 @@ local function interrupt(prompt)
   if prompt.chat:is_busy() then
     prompt.chat:interrupt()
     return true
+  elseif prompt.chat.state == "starting" and #prompt.chat.queue > 0 then
+    local words = "%s is starting. `:Claude chat restart` gives back what you said."
+    require("claude-ide.ui.notice").info(words:format(prompt.chat.name))
+    return true
   end
   return false
 end
