@@ -241,6 +241,7 @@ def test_what_was_accepted_and_is_not_written_is_told(nvim, cli, tmp_path):
         nvim.wait(SEEN)
         if typed:
             nvim.keys(f"Go{typed}<Esc>")
+            nvim.wait(lambda: nvim.lines()[-1] == typed and nvim.mode() == "n", what="the words to be typed")
         if meanwhile:
             a.write_text(meanwhile)
         nvim.cmd("Claude accept")
