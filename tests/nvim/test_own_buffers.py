@@ -69,8 +69,8 @@ def test_undo_does_not_empty_one(start_nvim):
     vim.api.nvim_win_set_buf(0, buf)
     """)
     nvim.keys("uodrei<Esc>u")
-    nvim.wait(lambda: nvim.lines() == ["one", "two"], what="the text that it was made with")
-    assert nvim.lua("return vim.fn.undotree().seq_last") == 1, "what came later can be undone"
+    nvim.wait("vim.fn.undotree().seq_last == 1 and vim.fn.undotree().seq_cur == 0", what="what came later to be undone")
+    assert nvim.lines() == ["one", "two"], "the text that it was made with"
 
 
 def seen(nvim):
