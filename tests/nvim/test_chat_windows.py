@@ -319,11 +319,15 @@ def test_of_two_chats_one_is_shown_where_there_is_no_room_for_both(talk):
 
 
 @pytest.mark.every_nvim
-def test_two_chats_share_a_wide_screen(talk):
+@pytest.mark.parametrize("over", ["", "Claude ask SAY hello"])
+def test_two_chats_share_a_wide_screen(talk, over):
     nvim = talk
-    nvim.lua("vim.o.columns = 220")
+    nvim.lua("vim.o.columns = 180")
+    if over:
+        nvim.cmd(over)
+        nvim.wait("vim.api.nvim_win_get_config(0).relative ~= ''", what="the answer over the screen")
     begin(nvim, "SAY good day")
-    nvim.wait(lambda: len(columns_of(nvim)) == 5, what="both chats")
+    nvim.wait(lambda: len(columns_of(nvim)) == (6 if over else 5), what="both chats")
     nvim.wait(lambda: all(width > 20 for _, width in columns_of(nvim)), what="room for all")
 
 

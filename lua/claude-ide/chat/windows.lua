@@ -272,6 +272,7 @@ function M.has_room(shown)
     local row, column = unpack(vim.api.nvim_win_get_position(win)) ---@type integer, integer
     local kind, view = require("claude-ide.ui.ours").kind(buf), open_views.of_buffer(buf)
     local is_one = kind == "terminal" or kind == "prompt" or view ~= nil and view.source.is_chat
+    is_one = is_one and vim.api.nvim_win_get_config(win).relative == "" -- an answer stands over the screen
     local begins = here.is_vertical and column or row
     if is_one and buf ~= shown.prompt and not columns[begins] then
       columns[begins] = true
