@@ -668,16 +668,35 @@ def test_a_folder_that_is_moved_comes_back_with_what_was_changed_in_it(session):
     (project / "old").mkdir()
     (project / "old" / "one.txt").write_text("one\n")
     (project / "old" / "two.txt").write_text("two\n")
+    (project / "three.txt").write_text("three\n")
     made = (project / "old" / "two.txt").stat().st_ctime
     session.nvim.wait(lambda: time.time() > made + 0.1, what="a time that file systems tell apart")
     session.prompt()
-    subprocess.run("mv old new; echo more >> new/two.txt", shell=True, cwd=project, check=True)
+    subprocess.run(
+        "mv old new; echo more >> new/two.txt; mv three.txt 3; echo 3 >> 3", shell=True, cwd=project, check=True
+    )
     session.status("idle")
-    session.nvim.wait("#require('claude-ide.journal').changes() == 4", what="what the turn did")
+    session.nvim.wait("#require('claude-ide.journal').changes() == 6", what="what the turn did")
     session.undo()
     assert (project / "old" / "one.txt").read_text() == "one\n"
     assert (project / "old" / "two.txt").read_text() == "two\n"
+    assert (project / "three.txt").read_text() == "three\n"
     assert not (project / "new").exists()
+    assert not (project / "3").exists()
+
+
+def test_an_edit_that_restores_a_file_whose_ends_of_line_git_would_convert_leaves_it_alone(session):
+    path = session.project / "b.txt"
+    git(session.project, "config", "core.autocrlf", "true")
+    session.prompt()
+    path.write_text("by a command\n")
+    session.client.call("getDiagnostics", uri=f"file://{path}")
+    path.write_text("b\n")
+    session.status("idle")
+    session.nvim.wait("compared == 1")
+    session.undo()
+    assert path.read_bytes() == b"b\n"
+    assert session.changes() == []
 
 
 def test_what_came_from_outside_stays_and_is_counted(session):

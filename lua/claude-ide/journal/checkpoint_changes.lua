@@ -33,44 +33,68 @@ local ENTRY = ":(%d+) (%d+) (%x+) (%x+) %a%d*%z([^%z]+)%z"
 ---remove it.
 ---@param repository claude-ide.journal.Repository
 ---@param out string of `diff-tree --raw -z`
+---@param moved table<string, true> names of files that were somewhere else
 ---@return fun(name: string, blob: string): "made"|"there"|"unknown"
-local function origins(repository, out)
-  local blobs, names ---@type table<string, true>, table<string, true>
-  ---@return table<string, true> blobs, table<string, true> names of files that are gone
-  local function gone()
-    if not blobs then
-      blobs, names = {}, {}
-      for _, new_mode, blob, _, name in out:gmatch(ENTRY) do
-        if new_mode == "000000" then
-          blobs[blob], names[vim.fs.basename(name)] = true, true
-        end
+local function origins(repository, out, moved)
+  local gone ---@type table<string, true>? blobs of files that are gone
+  ---@param blob string
+  ---@return boolean
+  local function is_gone(blob)
+    if not gone then
+      gone = {}
+      for _, new_mode, old_blob in out:gmatch(ENTRY) do
+        gone[old_blob] = new_mode == "000000" or gone[old_blob]
       end
     end
-    return blobs, names
+    return gone[blob] == true
   end
   return function(name, blob)
     local met = repository.met[name]
-    if met ~= "unchanged" and met ~= "changed" then
+    if (met ~= "unchanged" and met ~= "changed") or moved[name] or is_gone(blob) then
       return "made"
-    end
-    local gone_blobs, gone_names = gone()
-    if gone_blobs[blob] or (met == "changed" and gone_names[vim.fs.basename(name)]) then
-      return "made" -- moved here
     end
     return met == "unchanged" and "there" or "unknown"
   end
+end
+
+---Which files were somewhere else and have been changed besides: asked where that is a question only.
+---@param repository claude-ide.journal.Repository
+---@param from claude-ide.journal.Checkpoint
+---@param to claude-ide.journal.Checkpoint
+---@param out string of `diff-tree --raw -z`
+---@param done fun(moved: table<string, true>) names
+local function find_moved(repository, from, to, out, done)
+  local is_asked = false
+  for old_mode, _, _, _, name in out:gmatch(ENTRY) do
+    is_asked = is_asked or (old_mode == "000000" and repository.met[name] == "changed")
+  end
+  if not is_asked then
+    return done({})
+  end
+  local ask = ([[exec "$@" diff-tree -r -z -M30%% --diff-filter=R --name-status %s %s]]):format(
+    from.tree,
+    to.tree
+  )
+  repositories().read(repository, ask, function(renames)
+    local moved = {}
+    for name in (renames or ""):gmatch("R%d+%z[^%z]+%z([^%z]+)%z") do
+      moved[name] = true
+    end
+    done(moved)
+  end)
 end
 
 ---@param repository claude-ide.journal.Repository
 ---@param out string of `diff-tree --raw -z`
 ---@param wanted fun(path: string): boolean
 ---@param ignored table<string, true> names
+---@param moved table<string, true> names of files that were somewhere else
 ---@return claude-ide.journal.TreeChange[] changed and deleted ones first
 ---@return string[] left_out repositories within this one, and files that came from nobody knows where
 ---@return claude-ide.journal.Rest[] rest links and permissions
-local function parse(repository, out, wanted, ignored)
+local function parse(repository, out, wanted, ignored, moved)
   local found, made_since, left_out, rest = {}, {}, {}, {}
-  local origin = origins(repository, out)
+  local origin = origins(repository, out, moved)
   for old_mode, new_mode, blob, new_blob, name in out:gmatch(ENTRY) do
     local path = repository.top .. "/" .. name
     local counts = not ignored[name] and wanted(path)
@@ -216,8 +240,10 @@ function M.compare(from, to, wanted, each, done)
   end
   repositories().readers = repositories().readers + 1
   local ask = ([[exec "$@" diff-tree -r -z --raw --no-renames %s %s]]):format(from.tree, to.tree)
-  repositories().read(repository, ask, function(out)
-    local changes, others, rest = parse(repository, out or "", wanted, names)
+  ---@param out string
+  ---@param moved table<string, true>
+  local function tell(out, moved)
+    local changes, others, rest = parse(repository, out, wanted, names, moved)
     vim.list_extend(left_out, others)
     for i = M.MAX_FILES + 1, #changes do
       rest[#rest + 1] = changes[i].rest
@@ -263,11 +289,25 @@ function M.compare(from, to, wanted, each, done)
         step()
       end)
     end)
+  end
+  repositories().read(repository, ask, function(out)
+    find_moved(repository, from, to, out or "", function(moved)
+      tell(out or "", moved)
+    end)
   end)
 end
 
 ---Neither a link nor another repository.
 local REGULAR = "^(100%d+) blob (%x+)\t(.+)$"
+
+---What a checkpoint holds of a file that git sees as unchanged: with its ends of line, which git may convert.
+---@param path string
+---@param content string
+---@return string
+local function as_on_disk(path, content)
+  local bytes = require("claude-ide.file").read_now(path, MAX_FILE_BYTES)
+  return bytes and bytes:gsub("\r\n", "\n") == content:gsub("\r\n", "\n") and bytes or content
+end
 
 ---Files that a checkpoint holds, with what they held then: of those that are not in it nothing is told.
 ---@param from claude-ide.journal.Checkpoint
@@ -302,7 +342,7 @@ function M.held(from, paths, each, done)
         if contents[file.name] then
           each({
             path = repository.top .. "/" .. file.name,
-            before = contents[file.name],
+            before = as_on_disk(repository.top .. "/" .. file.name, contents[file.name]),
             mode = file.mode,
             since = from.began,
             taken = from.taken,
