@@ -178,10 +178,12 @@ impl Waiting {
         self.moment::<E>(key).and_then(|moment| self.take(moment)).is_some()
     }
 
-    /// Removes all of a turn.
-    pub(crate) fn clear(&mut self, turn: Turn) {
-        while let Some((moment, _)) = self.events.range((turn, 0)..=(turn, u64::MAX)).next() {
-            let moment = *moment;
+    /// Removes all of a kind. Others of its turn may be of another source.
+    pub(crate) fn clear<E: Event>(&mut self) {
+        let kind = TypeId::of::<E>();
+        let of_kind = self.moments.iter().filter(|((other, _), _)| *other == kind);
+        let moments: Vec<Moment> = of_kind.map(|(_, moment)| *moment).collect();
+        for moment in moments {
             self.take(moment);
         }
     }

@@ -33,9 +33,12 @@ impl Sink for Queue {
     }
 }
 
-/// Nothing of before is said any more.
+/// Nothing of before is said any more. What chats tell has the same turn, and stays.
 pub(super) fn clear(waiting: &mut Waiting) {
-    waiting.clear(Turn::News);
+    waiting.clear::<Reply>();
+    waiting.clear::<Hits>();
+    waiting.clear::<Changed>();
+    waiting.clear::<Live>();
 }
 
 /// The answer to a request. As many as were asked.

@@ -105,7 +105,7 @@ fn counts_and_weighs_and_refuses_one_more() {
     waiting.pop().unwrap();
     waiting.push(Asked(4, 1)).unwrap();
     assert_eq!(waiting.tally::<Asked>(), Tally { events: 3, bytes: 3 });
-    waiting.clear(Turn::Calls);
+    waiting.clear::<Asked>();
     assert_eq!(waiting.tally::<Asked>(), Tally::default());
     assert!(waiting.is_empty() && waiting.moments.is_empty());
 }
@@ -117,6 +117,11 @@ fn what_one_source_removes_another_of_that_key_keeps() {
     waiting.push(AtEnd(1, 1)).unwrap();
     assert!(waiting.remove::<Latest>(1));
     assert_eq!(drain(&mut waiting), [told("AtEnd", 1, 1)]);
+    waiting.push(Latest(1, 1)).unwrap();
+    waiting.push(Latest(2, 1)).unwrap();
+    waiting.push(AtEnd(1, 1)).unwrap();
+    waiting.clear::<Latest>();
+    assert_eq!(drain(&mut waiting), [told("AtEnd", 1, 1)], "of one turn with the others");
 }
 
 #[test]
