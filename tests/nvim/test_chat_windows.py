@@ -84,7 +84,7 @@ def test_what_was_said_is_shown_once_in_a_buffer_that_is_made_anew(talk):
     nvim = talk
     nvim.wait(HAS_FILE, what="the session's file to be found")
     for words in ("hello there", "good day"):
-        nvim.keys("<C-w>k")
+        nvim.cmd("wincmd k")
         nvim.cmd("bwipeout")
         nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 2")
         nvim.cmd("Claude chat")
@@ -105,7 +105,7 @@ def test_what_was_said_before_and_since_is_shown_once_in_a_buffer_that_is_made_a
     wait_text(nvim, "\ngood day")
     wait_idle(nvim)
     before = text(nvim)
-    nvim.keys("<C-w>k")
+    nvim.cmd("wincmd k")
     nvim.cmd("bwipeout")
     nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 2")
     nvim.cmd("Claude chat")

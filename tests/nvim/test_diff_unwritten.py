@@ -246,6 +246,7 @@ def test_it_comes_when_it_can_be_read_and_disturbs_nothing(start_nvim, connect):
     call, _ = claude.accept()
     nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="the diff to be gone")
     nvim.keys("ihel")
+    nvim.wait(lambda: nvim.lines()[0] == "helb", what="what is being typed")
     claude.failed(call, CHANGED)
     nvim.wait(SETTLED, what="the refusal to be known")
     nvim.keys("lo")

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use claude_ide_agent::acp::Acp;
 use claude_ide_agent::stream_json::StreamJson;
-use claude_ide_agent::{Backend, Chat, Command, Held, Program, Sink, Streamed, Told};
+use claude_ide_agent::{Backend, Chat, Command, CommandError, Held, Program, Sink, Streamed, Told};
 use once_cell::sync::Lazy;
 use serde::Deserialize;
 
@@ -66,11 +66,14 @@ pub(crate) fn open(options: AgentOptions, wake: AsyncHandle) -> Result<u64, Erro
 /// Gives a command to a chat.
 ///
 /// # Errors
-/// [`Error::NoChat`].
+/// [`Error::NoChat`]; [`Error::Thread`], where there is none to be had.
 pub(crate) fn command(number: u64, command: Command) -> Result<(), Error> {
     let chats = chats();
     let chat = chats.get(&number).ok_or(Error::NoChat)?;
-    chat.command(command).map_err(|_| Error::NoChat)
+    chat.command(command).map_err(|error| match error {
+        CommandError::NoThread(error) => Error::Thread(error),
+        _ => Error::NoChat,
+    })
 }
 
 /// Ends a chat. Its last words are still told. Whether there was one.
