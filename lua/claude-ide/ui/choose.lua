@@ -10,10 +10,10 @@ local function is_plain()
   return debug.getinfo(vim.ui.select, "S").source:find("vim/ui.lua", 1, true) ~= nil
 end
 
----@param text string perhaps of an agent
+---@param text string perhaps of an agent; its columns stay
 ---@return string
 local function in_a_line(text)
-  return require("claude-ide.width").printable((text:gsub("%s+", " ")))
+  return require("claude-ide.width").printable((text:gsub("%s*[\n\r]%s*", " ")))
 end
 
 ---Neovim's own list, as many items at a time as the screen has room for.
