@@ -159,7 +159,9 @@ class PageSite:
             if frame["type"] != "write":
                 self.heard.append(frame)
                 self.tell(*self.answers(frame))
-            elif self.may_write and socket in self._sockets:
+            elif socket not in self._sockets:
+                pass  # it is being dropped
+            elif self.may_write:
                 self._sockets[socket] = frame["on"]
                 self._send(socket, {"type": "writing", "on": frame["on"], "commands": False})
                 self._send(socket, {**self.state, "canWrite": frame["on"]})

@@ -103,18 +103,26 @@ def test_a_file_that_was_only_touched_or_went_meanwhile(begin, tmp_path):
     assert path.read_text() == "newer\n"
 
 
+READ = """#vim.tbl_filter(function(diff)
+  local entry = require("claude-ide.diff.on_screen").get(diff.id)
+  return entry ~= nil and entry.text ~= nil
+end, require("claude-ide.diff").list())"""
+SEEN = "vim.iter(require('claude-ide.diff').list()):find(function(diff) return diff.seen end)"
+
+
 @pytest.mark.every_nvim
 def test_two_writes_of_one_file_at_once_are_both_in_it(begin, tmp_path):
     nvim = begin(files={"a.txt": TEXT})
     path = tmp_path / "project/a.txt"
     first, second = TEXT.replace("1\n", "ONE\n"), TEXT.replace("9\n", "NINE\n")
     say(nvim, "\n".join([send(path, first), send(path, second), "WAIT"]))
-    nvim.wait("require('claude-ide.diff').count() == 2", what="both")
-    wait_diff(nvim, 2)
-    accept(nvim)
-    wait_diff(nvim)
-    nvim.wait("vim.api.nvim_buf_get_lines(0, 0, 1, false)[1] == 'ONE'", what="the second against what the first made")
-    accept(nvim)
+    nvim.wait(f"return {READ} == 2", what="both to be read")
+    nvim.wait(f"return {SEEN} ~= nil", what="one of them, whichever comes first")
+    nvim.lua(f"assert(require('claude-ide.diff').accept({SEEN}.id))")
+    nvim.wait(f"return #require('claude-ide.diff').list() == 1 and {SEEN} ~= nil", what="the other one")
+    both = first.replace("9\n", "NINE\n").split()
+    nvim.wait(lambda: nvim.lines() == both, what="it to be one of what the first has made")
+    nvim.lua(f"assert(require('claude-ide.diff').accept({SEEN}.id))")
     nvim.wait(lambda: [one["result"] for one in results(tmp_path)] == [{}, {}], what="both answers")
     assert path.read_text() == first.replace("9\n", "NINE\n")
 
