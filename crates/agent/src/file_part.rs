@@ -67,7 +67,6 @@ impl FilePart {
 
     /// None: there are more bytes than there may be.
     fn lines_of(&self, file: File) -> io::Result<Option<Vec<u8>>> {
-        let is_too_large = |bytes: &Vec<u8>| bytes.len() > self.most_bytes;
         let room = u64::try_from(self.most_bytes).unwrap_or(u64::MAX).saturating_add(1);
         let mut bytes = Vec::new();
         let mut reader = BufReader::with_capacity(64 * 1024, file);
@@ -76,17 +75,18 @@ impl FilePart {
                 return Ok(Some(bytes));
             }
         }
-        let Some(limit) = self.limit else {
-            reader.take(room).read_to_end(&mut bytes)?;
-            return Ok(Some(bytes).filter(|bytes| !is_too_large(bytes)));
-        };
         let mut reader = reader.take(room);
-        for _ in 0..limit {
-            if reader.read_until(b'\n', &mut bytes)? == 0 {
-                break;
+        match self.limit {
+            None => drop(reader.read_to_end(&mut bytes)?),
+            Some(limit) => {
+                for _ in 0..limit {
+                    if reader.read_until(b'\n', &mut bytes)? == 0 {
+                        break;
+                    }
+                }
             }
         }
-        Ok(Some(bytes).filter(|bytes| !is_too_large(bytes)))
+        Ok((bytes.len() <= self.most_bytes).then_some(bytes))
     }
 }
 

@@ -132,10 +132,8 @@ local function propose(request, disk)
   if not after then
     return ask_otherwise(request)
   end
+  -- The CLI keeps it.
   local bom = before and vim.startswith(before, BOM) and not vim.startswith(after, BOM)
-  if bom then
-    after = BOM .. after -- the CLI keeps it
-  end
   request.changes = function(answer)
     local accepted = with_lf(answer.contents or after)
     if bom and vim.startswith(accepted, BOM) then

@@ -52,6 +52,16 @@ local function in_a_line(words, cells)
   return width.cut(width.printable((words:gsub("%s+", " "))), cells)
 end
 
+---@param action claude-ide.chat.panel.Action
+---@param desc string
+---@return { [1]: string, [2]: string }[] chunks
+local function key_and_desc(action, desc)
+  return {
+    { " " .. action.keys[1], "ClaudeTranscriptKey" },
+    { " " .. desc .. " ", "ClaudeTranscriptFact" },
+  }
+end
+
 ---@param text claude-ide.chat.panel.Text
 ---@param width integer
 ---@return { [1]: string, [2]: string }[][] lines of chunks
@@ -66,10 +76,7 @@ local function key_lines(text, width)
         lines[#lines + 1], used = {}, 0
       end
       used = used + cells
-      vim.list_extend(lines[#lines], {
-        { " " .. action.keys[1], "ClaudeTranscriptKey" },
-        { " " .. desc .. " ", "ClaudeTranscriptFact" },
-      })
+      vim.list_extend(lines[#lines], key_and_desc(action, desc))
     end
   end
   return lines
@@ -88,10 +95,7 @@ local function keys_in_a_line(text, width)
     local cells = desc and vim.fn.strdisplaywidth(action.keys[1] .. desc) + 3
     if desc and used + cells <= width then
       used = used + cells --[[@as integer]]
-      vim.list_extend(chunks, {
-        { " " .. action.keys[1], "ClaudeTranscriptKey" },
-        { " " .. desc .. " ", "ClaudeTranscriptFact" },
-      })
+      vim.list_extend(chunks, key_and_desc(action, desc --[[@as string]]))
     end
   end
   return chunks

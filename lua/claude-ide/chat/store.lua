@@ -93,6 +93,14 @@ function Store:tell(from, changed)
 end
 
 ---@private
+---@param changed integer[] messages with calls that came to an end
+function Store:tell_calls(changed)
+  if #changed > 0 then
+    self:tell(#self.messages, changed)
+  end
+end
+
+---@private
 ---@param fields table
 ---@return claude-ide.chat.Message
 function Store:add(fields)
@@ -310,9 +318,7 @@ function Store:results(results, refused)
       changed[#changed + 1] = message.id - 1
     end
   end
-  if #changed > 0 then
-    self:tell(#self.messages, changed)
-  end
+  self:tell_calls(changed)
 end
 
 ---Who would tell how calls end is gone.
@@ -324,9 +330,7 @@ function Store:end_running()
       changed[#changed + 1] = message.id - 1
     end
   end
-  if #changed > 0 then
-    self:tell(#self.messages, changed)
-  end
+  self:tell_calls(changed)
 end
 
 ---A prompt of the person, a notice, a rule: a message that is whole.

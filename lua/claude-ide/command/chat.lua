@@ -3,9 +3,6 @@ local M = {}
 
 local FLAGS = { "--resume", "--continue", "--fork", "--new", "--agent" }
 
----Characters of a session's id in the name of its buffer.
-local SHOWN_ID = 8
-
 ---What is said, and from where.
 ---@class claude-ide.command.chat.Words
 ---@field text string
@@ -151,7 +148,7 @@ local function with_agent(rest, after, words)
   end
   words.text = text
   local opts = { agent = agent, resume = session, list = list, title = agent.name }
-  if session and #session <= SHOWN_ID then
+  if session and #session <= require("claude-ide.ui.ours").SHOWN_ID then
     opts = require("claude-ide.chat.acp.restored").opened(agent, session)
   end
   return require("claude-ide.chat").open(vim.tbl_extend("force", said(words), opts))

@@ -48,8 +48,11 @@ function M.is_made_by_others(entry, contents)
     and require("claude-ide.file").read_now(entry.diff.path, #contents) ~= contents
 end
 
----More than any message can hold.
-local MAX_BYTES = 256 * 1024 * 1024
+---@param path string
+---@return string? bytes
+local function held_by(path)
+  return (require("claude-ide.file").read_now(path, require("claude-ide.diff.present_text").MAX_BYTES))
+end
 
 ---Whether the file is another one than the diff is against, and whoever writes it would not notice.
 ---@param entry? claude-ide.diff.Entry
@@ -64,7 +67,7 @@ function M.is_outdated(entry)
   if stat and disk.stat and key(stat) == key(disk.stat) then
     return false
   end
-  return require("claude-ide.file").read_now(path, MAX_BYTES) ~= disk.bytes
+  return held_by(path) ~= disk.bytes
 end
 
 ---An edit of a file as one of what the file holds now: what others changed meanwhile stays, but where the edit is one of the same
@@ -75,7 +78,7 @@ end
 ---@return string contents
 function M.on_top(disk, contents, path)
   local bytes = require("claude-ide.buffer.bytes")
-  local held = require("claude-ide.file").read_now(path, MAX_BYTES)
+  local held = held_by(path)
   if not held or not disk.bytes then
     return contents
   end

@@ -2,7 +2,7 @@
 local M = {}
 
 ---More than any message can hold; larger files are not read.
-local MAX_BYTES = 256 * 1024 * 1024
+M.MAX_BYTES = 256 * 1024 * 1024
 
 ---@class claude-ide.diff.Disk
 ---@field stat? table as `vim.uv.fs_stat` gives it; nil: there is no such file
@@ -20,7 +20,7 @@ local MAX_BYTES = 256 * 1024 * 1024
 ---@param path string absolute
 ---@param done fun(disk: claude-ide.diff.Disk)
 function M.read(path, done)
-  require("claude-ide.file").read_later(path, MAX_BYTES, function(bytes, why_not, stat, err)
+  require("claude-ide.file").read_later(path, M.MAX_BYTES, function(bytes, why_not, stat, err)
     local problem = err
     if why_not == "missing" then
       problem = nil

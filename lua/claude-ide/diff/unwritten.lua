@@ -92,7 +92,8 @@ end
 
 ---@param one claude-ide.diff.Accepted
 ---@param said string the tool's words
-local function refused(one, said)
+---@param is_credible? fun(disk: claude-ide.diff.Disk): boolean what the file holds does not say otherwise
+local function refused(one, said, is_credible)
   if one.is_refused then
     return
   end
@@ -100,7 +101,8 @@ local function refused(one, said)
   local diff = one.diff
   require("claude-ide.diff.present_text").read(diff.path, function(disk)
     forget(one)
-    if disk.bytes and require("claude-ide.buffer.bytes").same_text(disk.bytes, one.contents) then
+    local is_written = disk.bytes and require("claude-ide.buffer.bytes").same_text(disk.bytes, one.contents)
+    if is_written or is_credible and not is_credible(disk) then
       return
     end
     require("claude-ide.log").warn("%s was accepted and not written: %s", diff.path, said)
@@ -115,13 +117,8 @@ end
 ---The CLI that was to write is gone: whether it had is to be seen.
 ---@param one claude-ide.diff.Accepted
 local function judge_by_file(one)
-  require("claude-ide.diff.present_text").read(one.diff.path, function(disk)
-    local is_as_before = not disk.problem and disk.bytes == one.before
-    if is_as_before then
-      refused(one, GONE)
-    else
-      forget(one)
-    end
+  refused(one, GONE, function(disk)
+    return not disk.problem and disk.bytes == one.before
   end)
 end
 

@@ -27,33 +27,33 @@ local function keep(text)
   return name_of(has_clipboard() and pcall(vim.fn.setreg, "+", lines, "c"))
 end
 
+---@param text string
+---@param ... string what is said before the place where it is: the first that fits
+local function keep_and_say(text, ...)
+  if vim.trim(text) == "" then
+    return
+  end
+  local where, texts = keep(text), {}
+  for _, said in ipairs({ ... }) do
+    texts[#texts + 1] = said .. where .. "."
+  end
+  require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting(texts))
+end
+
 ---Keeps what Claude has written where there is no place for it any more, and says so.
 ---@param text string
 ---@param why string a sentence without its end
 ---@param brief string the same in a few words
 function M.keep_answer(text, why, brief)
-  if vim.trim(text) == "" then
-    return
-  end
-  local where = keep(text)
-  require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({
-    ("%s. Claude's text is in %s."):format(why, where),
-    ("%s. Claude's text is in %s."):format(brief, where),
-  }))
+  local where = ". Claude's text is in "
+  keep_and_say(text, why .. where, brief .. where)
 end
 
 ---Keeps words that cannot be told, and says so.
 ---@param text string
 ---@param why string a sentence without its end
 function M.give_back(text, why)
-  if vim.trim(text) == "" then
-    return
-  end
-  local where = keep(text)
-  require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({
-    ("%s. Your words are in %s."):format(why, where),
-    ("Not told: your words are in %s."):format(where),
-  }))
+  keep_and_say(text, why .. ". Your words are in ", "Not told: your words are in ")
 end
 
 return M

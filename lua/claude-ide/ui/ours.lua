@@ -110,6 +110,9 @@ function M.name(buf, path, words)
   end)
 end
 
+---Characters of a session's id in the name of its buffer.
+M.SHOWN_ID = 8
+
 ---Calls a marked buffer after a conversation, or after the speaker alone while it has no title.
 ---@param buf integer
 ---@param speaker string
@@ -122,7 +125,7 @@ function M.name_conversation(buf, speaker, session, title)
   end
   local called = part(speaker)
   if title then
-    called = ("%s %s/%s"):format(called, part(session:sub(1, 8)), part(title))
+    called = ("%s %s/%s"):format(called, part(session:sub(1, M.SHOWN_ID)), part(title))
   end
   give_name(buf, function(number)
     return called .. (number ~= "" and (" (%s)"):format(vim.trim(number)) or "")
