@@ -111,6 +111,16 @@ class Nvim:
         """Keys that need no terminal to arrive: they are there as soon as Neovim looks, whatever else waits for it then."""
         self._rpc.notify("nvim_input", keys)
 
+    def interrupt(self) -> None:
+        """A `<C-c>` that comes while Neovim does not wait for a key: it is no mapped key any more."""
+        self.lua(
+            """
+            local ffi = require("ffi")
+            pcall(ffi.cdef, "extern unsigned char got_int;")
+            vim.schedule(function() ffi.C.got_int = 1 end)
+            """
+        )
+
     def paste(self, text: str) -> None:
         """Pastes text into the terminal."""
         self.terminal.paste(text)

@@ -127,16 +127,11 @@ def test_a_stream_that_was_cut_is_void_and_the_retry_is_told(begin_chat):
 
 @pytest.mark.every_nvim
 def test_ctrl_c_that_goes_past_all_maps_interrupts_too(begin_chat):
-    """One that comes while Neovim is busy, as with what streams, sets `got_int`, and is no mapped key any more."""
     nvim = begin_chat("cut")
     nvim.wait_screen("overloaded (529)")
     nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt to have the focus")
     chat(nvim, "asked = 0; function chat:interrupt() asked = asked + 1 end")
-    nvim.lua("""
-      local ffi = require("ffi")
-      ffi.cdef("extern unsigned char got_int;")
-      vim.schedule(function() ffi.C.got_int = 1 end)
-    """)
+    nvim.interrupt()
     nvim.wait("asked == 1", what="the interrupt")
     nvim.wait(lambda: "Type  :qa" not in nvim.terminal.text(), what="the hint how to quit to be gone")
     nvim.keys("<C-c>")

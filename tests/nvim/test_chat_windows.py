@@ -332,13 +332,17 @@ def test_two_chats_share_a_wide_screen(talk, over):
 
 
 @pytest.mark.every_nvim
-def test_an_interrupt_before_the_agent_is_there_says_how_words_come_back(begin_chat_with_stand_in, tmp_path):
+@pytest.mark.parametrize("past_maps", [False, True])
+def test_an_interrupt_before_the_agent_is_there_says_how_words_come_back(begin_chat_with_stand_in, tmp_path, past_maps):
     (tmp_path / "home").mkdir(exist_ok=True)
     (tmp_path / "home" / "hold").write_text("begin")
     nvim = begin_chat_with_stand_in("SAY hello there")
     nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
     nvim.wait(lambda: (tmp_path / "home" / "held").exists(), what="one that does not begin")
-    nvim.keys("<C-c>")
+    if past_maps:
+        nvim.interrupt()
+    else:
+        nvim.keys("<C-c>")
     nvim.wait_screen("Claude is starting. `:Claude chat restart` gives back what you said.")
     nvim.cmd("Claude chat restart")
     nvim.wait(lambda: nvim.lines() == ["SAY hello there"], what="the words")

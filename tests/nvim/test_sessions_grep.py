@@ -310,17 +310,12 @@ def test_ctrl_c_in_the_list_stops_the_search_and_keeps_what_was_found(start_nvim
 
 @pytest.mark.every_nvim
 def test_ctrl_c_that_goes_past_all_maps_stops_the_search_too(start_nvim, sessions, project):
-    """One that comes while Neovim does not wait for a key sets `got_int`, and is no mapped key any more."""
     sessions.write(project, ("a needle", "ok"))
     nvim = start_nvim(init_lua=SETUP)
     nvim.lua(HELD)
     nvim.cmd("Claude grep needle")
     nvim.wait("vim.bo.buftype == 'quickfix'", what="the list")
-    nvim.lua("""
-      local ffi = require("ffi")
-      ffi.cdef("extern unsigned char got_int;")
-      vim.schedule(function() ffi.C.got_int = 1 end)
-    """)
+    nvim.interrupt()
     nvim.wait("cancelled == 1", what="the end of the search")
     assert title(nvim) == "Claude grep needle (stopped)"
     nvim.wait(lambda: "Type  :qa" not in nvim.terminal.text(), what="the hint how to quit to be gone")

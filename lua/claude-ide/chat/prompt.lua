@@ -87,19 +87,20 @@ function M.recall(prompt, step)
   fill(prompt, at == 0 and prompt.draft or prompt.recalled)
 end
 
----Breaks the turn off; where nothing runs, what the key does anyway.
+---How the turn is broken off, or who waits for one is helped; where nothing runs, nil.
 ---@param prompt claude-ide.chat.PromptBuffer
----@return boolean done
+---@return fun()? act
 local function interrupt(prompt)
   if prompt.chat:is_busy() then
-    prompt.chat:interrupt()
-    return true
+    return function()
+      prompt.chat:interrupt()
+    end
   elseif prompt.chat.state == "starting" and #prompt.chat.queue > 0 then
-    local words = "%s is starting. `:Claude chat restart` gives back what you said."
-    require("claude-ide.ui.notice").info(words:format(prompt.chat.name))
-    return true
+    return function()
+      local words = "%s is starting. `:Claude chat restart` gives back what you said."
+      require("claude-ide.ui.notice").info(words:format(prompt.chat.name))
+    end
   end
-  return false
 end
 
 ---Takes the last prompt that waits back into the buffer.
@@ -137,13 +138,18 @@ local function map(prompt)
   end
   on("n", keys.send, "send the prompt", send)
   on({ "n", "i" }, keys.send_at_once, "send the prompt", send)
-  local function break_off()
-    return interrupt(prompt)
-  end
-  on({ "n", "i" }, keys.interrupt, "interrupt", break_off, true)
+  on({ "n", "i" }, keys.interrupt, "interrupt", function()
+    local act = interrupt(prompt)
+    if act then
+      act()
+    end
+    return act ~= nil
+  end, true)
   local interrupt_key = require("claude-ide.ui.interrupt_key")
   if vim.iter(key_list.keys(keys.interrupt)):any(interrupt_key.is) then
-    interrupt_key.on(prompt.buf, safely.wrap("interrupt", break_off))
+    interrupt_key.on(prompt.buf, function()
+      return interrupt(prompt)
+    end)
   end
   on("n", keys.older, "older prompt", function()
     M.recall(prompt, 1)

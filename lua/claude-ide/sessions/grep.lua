@@ -72,7 +72,9 @@ local function map_cancel(on)
   if on and buf and buf > 0 and vim.api.nvim_buf_is_valid(buf) then
     cancelling = buf
     vim.keymap.set("n", "<C-c>", M.cancel, { buffer = buf, desc = "Claude Code: stop the search" })
-    interrupt_key.on(buf, M.cancel)
+    interrupt_key.on(buf, function()
+      return M.cancel
+    end)
   end
 end
 

@@ -5,19 +5,23 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.interrupt_key")
 local INTERRUPT = "\3"
 
----What it does, by buffer; a result: whether it did something.
----@type table<integer, fun(): boolean?>
-local runs = {}
+---What it is to do, by buffer.
+---@type table<integer, claude-ide.ui.InterruptKey>
+local keys = {}
+
+---@alias claude-ide.ui.InterruptKey fun(): fun()? what the key does as things are; nil: what it does anyway
 
 ---@param key string what is left of it after all maps
 local function hear(key)
-  local run = key == INTERRUPT and runs[vim.api.nvim_get_current_buf()]
-  if run then
-    vim.schedule(function()
-      if run() then
-        require("claude-ide.ui.notice").clear() -- Neovim's hint how to quit
+  local to_do = key == INTERRUPT and keys[vim.api.nvim_get_current_buf()]
+  if to_do then
+    vim.schedule(require("claude-ide.safely").wrap("interrupt", function()
+      local act = to_do()
+      if act then
+        require("claude-ide.ui.notice").clear() -- Neovim's hint how to quit; what this says is to stay
+        act()
       end
-    end)
+    end))
   end
 end
 
@@ -30,16 +34,16 @@ end
 
 ---In this buffer one that goes past all maps does this, too.
 ---@param buf integer
----@param run fun(): boolean?
-function M.on(buf, run)
-  runs[buf] = run
+---@param to_do claude-ide.ui.InterruptKey
+function M.on(buf, to_do)
+  keys[buf] = to_do
   vim.on_key(hear, namespace)
 end
 
 ---@param buf integer
 function M.off(buf)
-  runs[buf] = nil
-  if not next(runs) then
+  keys[buf] = nil
+  if not next(keys) then
     vim.on_key(nil, namespace)
   end
 end
