@@ -162,3 +162,22 @@ def test_a_path_with_a_nul_is_none(begin, tmp_path):
     path = f"{tmp_path}/project/a.txt\0b"
     say(nvim, "\n".join([write(path, "new\n"), request("fs/read_text_file", path=path)]))
     nvim.wait(lambda: [one["code"] for one in answers(nvim)] == [-32602] * 2, what="the answers")
+
+
+@pytest.mark.parametrize(("line", "encoding"), [("ONE", "latin1"), ("€", "utf-8")])
+def test_an_open_file_keeps_its_encoding_where_it_has_a_word_for_all(begin, tmp_path, line, encoding):
+    after = f"é\n{line}\n"
+    nvim = begin(files={"a.txt": "é\none\n".encode("latin1")})
+    path = tmp_path / "project/a.txt"
+    nvim.lua("vim.fn.bufload(vim.fn.bufadd('a.txt'))")
+    assert nvim.lua("return vim.bo[vim.fn.bufnr('a.txt')].fileencoding") == "latin1"
+    say(nvim, "\n".join([request("fs/read_text_file", path=str(path)), write(path, after)]))
+    wait_diff(nvim)
+    accept(nvim)
+    wait_idle(nvim)
+    assert answers(nvim)[0]["content"] == "é\none\n"
+    assert path.read_bytes() == after.encode(encoding)
+    nvim.wait(
+        lambda: nvim.lines(nvim.lua("return vim.fn.bufnr('a.txt')")) == after.splitlines(), what="it in the buffer"
+    )
+    assert nvim.lua("return vim.bo[vim.fn.bufnr('a.txt')].modified") is False

@@ -19,6 +19,20 @@ function M.is_utf8(fileencoding)
   return fileencoding == "" or fileencoding == "utf-8"
 end
 
+---The bytes of a text in the encoding of a file.
+---@param text string UTF-8
+---@param fileencoding string
+---@return string? bytes nil: it has no word for all of it, or the order of its bytes is not known
+function M.encoded(text, fileencoding)
+  if M.is_utf8(fileencoding) then
+    return text
+  elseif fileencoding:find("^u[ct][sf]") then
+    return nil -- of those with more bytes to a character
+  end
+  local bytes = vim.iconv(text, "utf-8", fileencoding)
+  return bytes and vim.iconv(bytes, fileencoding, "utf-8") == text and bytes or nil
+end
+
 ---The format in which `:write` would write a buffer now.
 ---@param buf integer loaded
 ---@return claude-ide.buffer.Format

@@ -149,12 +149,7 @@ local function bytes_of(job)
   local text, buf = job.text, job.file.source and job.file.source.buf
   local bytes = text and require("claude-ide.buffer.bytes").encode(text.lines, text.format)
   local encoding = buf and vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].fileencoding or ""
-  if not bytes or require("claude-ide.buffer.format").is_utf8(encoding) then
-    return bytes
-  end
-  -- Of those with more bytes to a character the order is not known.
-  local encoded = not encoding:find("^u[ct][sf]") and vim.iconv(bytes, "utf-8", encoding) or nil
-  return encoded and vim.iconv(encoded, encoding, "utf-8") == bytes and encoded or nil
+  return bytes and require("claude-ide.buffer.format").encoded(bytes, encoding)
 end
 
 ---What the person made of it, file by file.

@@ -121,6 +121,15 @@ function M.put(chat, path, contents)
   return ok, err
 end
 
+---An agent knows the text of a buffer, not how its file is encoded.
+---@param path string
+---@param text string
+---@return string bytes UTF-8 where the buffer has no other encoding, or none that has a word for all of it
+local function in_its_encoding(path, text)
+  local buf = loaded(path)
+  return buf and require("claude-ide.buffer.format").encoded(text, vim.bo[buf].fileencoding) or text
+end
+
 ---@param chat claude-ide.chat.Chat
 ---@param path string
 ---@param contents string
@@ -172,7 +181,7 @@ function M.write(chat, params, answer, id)
       )
     end
     local written = decided.contents or contents
-    write_and_answer(chat, path, written, answer)
+    write_and_answer(chat, path, in_its_encoding(path, written), answer)
     if request.proposed and written ~= request.proposed then
       local became = { path = path, proposed = request.proposed, accepted = written }
       require("claude-ide.chat.acp.changed").tell(chat, { became }, nil, decided.on_top)
