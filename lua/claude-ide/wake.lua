@@ -19,6 +19,12 @@ function M.on(types, receive)
   end
 end
 
+---Lets what comes now be done as a whole: the first call into Neovim while an interrupt waits is the one that fails, whoever's it
+---is. The `<C-c>` itself stays among the keys that were typed.
+local function let_interrupt_fail_here()
+  pcall(vim.api.nvim_eval, "0")
+end
+
 ---Takes events until none waits or the time is up.
 ---@param budget_ns? integer no limit when nil
 ---@return boolean drained whether none waits any more
@@ -32,6 +38,7 @@ function M.drain(budget_ns)
     end
     local receive = receivers[event.type]
     if receive then
+      let_interrupt_fail_here()
       local ok, trace = xpcall(receive, debug.traceback, event)
       if not ok then
         require("claude-ide.log").error("handling %s failed: %s", event.type, trace)

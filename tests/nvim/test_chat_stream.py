@@ -138,6 +138,30 @@ def test_ctrl_c_that_goes_past_all_maps_interrupts_too(begin_chat):
     nvim.wait("asked == 2", what="the mapped key")
 
 
+@pytest.mark.every_nvim
+def test_an_interrupt_that_waits_fails_nothing_that_is_told(begin_chat):
+    """Whoever calls Neovim first while one waits is who fails."""
+    nvim = begin_chat("one")
+    wait_idle(nvim)
+    nvim.lua("""
+      local ffi, native = require("ffi"), require("claude-ide.native")
+      ffi.cdef("extern unsigned char got_int;")
+      local poll = native.poll
+      function native.poll()
+        local event = poll()
+        if event then
+          count, ffi.C.got_int = (count or 0) + 1, 1
+        end
+        return event
+      end
+    """)
+    say(nvim, "much 20000")
+    nvim.wait("count", what="what is told")
+    wait_idle(nvim)
+    wait_text(nvim, "word 19999 of many")
+    assert "ERROR" not in nvim.log()
+
+
 @pytest.mark.slow
 def test_much_text_arrives_whole_in_rows_that_stay_short(begin_chat):
     nvim = begin_chat("much 20000")
