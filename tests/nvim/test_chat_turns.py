@@ -9,7 +9,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from chat_steps import call, chat, say, text, wait_diff, wait_idle, wait_text
+from chat_steps import call, chat, edit_proposal, say, text, wait_diff, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -73,21 +73,30 @@ def what_the_editor_has_goes_along_but_not_what_is_withheld(nvim, mock_api):
     wait_idle(nvim)
 
 
+EDIT = {"old_string": "two", "new_string": "TWO"}
+WRITE = {"content": "one\nTWO\n"}
+
+# What a file holds, what is asked for, which line the person changes in the diff, and what the file holds then.
 BYTES = {
-    "crlf": (b"one\r\ntwo\r\n", b"one\r\nTWO\r\n"),
-    "bom": (b"\xef\xbb\xbfone\ntwo", b"\xef\xbb\xbfone\nTWO"),
-    "no_final_newline": (b"two", b"TWO"),
+    "edit_crlf": (b"one\r\ntwo\r\n", EDIT, None, b"one\r\nTWO\r\n"),
+    "edit_bom": (b"\xef\xbb\xbfone\ntwo", EDIT, None, b"\xef\xbb\xbfone\nTWO"),
+    "edit_no_final_newline": (b"two", EDIT, None, b"TWO"),
+    "write_crlf": (b"one\r\ntwo\r\n", WRITE, None, b"one\r\nTWO\r\n"),
+    "write_crlf_changed": (b"one\r\ntwo\r\n", WRITE, "mine", b"mine\r\nTWO\r\n"),
+    "write_crlf_bom": (b"\xef\xbb\xbfone\r\ntwo\r\n", WRITE, None, b"\xef\xbb\xbfone\r\nTWO\r\n"),
+    "write_crlf_anew": (None, {"content": "one\r\nTWO\r\n"}, None, b"one\r\nTWO\r\n"),
+    "write_lf_changed": (b"one\ntwo\n", WRITE, "mine", b"mine\nTWO\n"),
 }
 
 
-def bytes_that_nobody_changed_stay(nvim, name, after):
+def bytes_that_nobody_changed_stay(nvim, name, before, arguments, line, after):
     path = nvim.project / name
-    read, edit = (
-        call("Read", file_path=str(path)),
-        call("Edit", file_path=str(path), old_string="two", new_string="TWO"),
-    )
-    say(nvim, f"{read} THEN {edit} THEN SAY done with {name}")
+    steps = [call("Read", file_path=str(path))] if before else []
+    steps.append(call("Write" if "content" in arguments else "Edit", file_path=str(path), **arguments))
+    say(nvim, " THEN ".join([*steps, f"SAY done with {name}"]))
     wait_diff(nvim)
+    if line:
+        edit_proposal(nvim, 0, 1, [line])
     assert nvim.lua("return require('claude-ide.diff').accept()")
     wait_text(nvim, f"\ndone with {name}")
     assert path.read_bytes() == after
@@ -150,12 +159,12 @@ def test_edits_are_asked_for_and_the_session_goes_on_in_another_chat(begin_chat,
         "a.txt": "alpha\n",
         ".env": "SECRET=1\n",
         ".claude/settings.local.json": '{"permissions": {"allow": ["Edit(/unasked.txt)"]}}',
-        **{name: before for name, (before, _) in BYTES.items()},
+        **{name: before for name, (before, *_) in BYTES.items() if before},
     }
     nvim = begin_chat(files=files, args=["a.txt"])
     what_the_editor_has_goes_along_but_not_what_is_withheld(nvim, mock_api)
-    for name, (_, after) in BYTES.items():
-        bytes_that_nobody_changed_stay(nvim, name, after)
+    for name, case in BYTES.items():
+        bytes_that_nobody_changed_stay(nvim, name, *case)
     an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(nvim, mock_api)
     a_change_that_nobody_was_asked_for_is_told_loudly(nvim)
     a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim)

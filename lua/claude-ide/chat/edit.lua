@@ -1,6 +1,7 @@
 -- An edit that the agent asks for, as a diff; and what the person made of it, as the arguments of the call.
--- Invariant: what is written is what was accepted. The CLI reads a file with LF line ends and a byte order mark as a character, and
--- writes it with the line ends it has (CLI 2.1.329), so texts are compared and given in that form.
+-- Invariant: what is written is what was accepted. The CLI reads a file with LF line ends and a byte order mark as a character, so texts
+-- are compared in that form. An Edit is given in it, too, and gets the line ends that the file has; a Write has those that it is given
+-- (CLI 2.1.329).
 local M = {}
 
 local BOM, with_lf = require("claude-ide.buffer.bytes").BOM, require("claude-ide.buffer.bytes").with_lf
@@ -135,14 +136,14 @@ local function propose(request, disk)
   -- The CLI keeps it.
   local bom = before and vim.startswith(before, BOM) and not vim.startswith(after, BOM)
   request.changes = function(answer)
-    local accepted = with_lf(answer.contents or after)
+    local accepted = answer.contents or request.proposed
     if bom and vim.startswith(accepted, BOM) then
       accepted = accepted:sub(#BOM + 1)
     end
     if ask.tool_name == "Write" then
       return { content = accepted }
     end
-    return M.arguments((bom and before and before:sub(#BOM + 1) or before) or "", accepted)
+    return M.arguments((bom and before and before:sub(#BOM + 1) or before) or "", with_lf(accepted))
   end
   require("claude-ide.ui.typing").attach("chats")
   request.proposed = M.as_written(disk.bytes, after)
