@@ -5,7 +5,7 @@ import os
 
 import acp_steps
 import pytest
-from acp_steps import answers, request, say
+from acp_steps import answers, request, say, text, update, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -60,6 +60,33 @@ def test_nothing_waits_in_a_pager(begin):
     assert ran(nvim, "echo $PAGER $GIT_PAGER") == (0, "cat cat\n")
     own = [{"name": "PAGER", "value": "more"}]
     assert ran(nvim, "echo $PAGER $GIT_PAGER", env=own) == (0, "more cat\n")
+
+
+@pytest.mark.parametrize("is_released", [False, True])
+def test_a_call_in_a_terminal_shows_what_came_there(begin, is_released):
+    nvim = begin()
+    of = {"terminalId": "term-1"}
+    content = [{"type": "terminal", **of}, {"type": "terminal", "terminalId": "gone"}]
+    call = {"toolCallId": "c1", "title": "Count", "kind": "execute"}
+    lines = [
+        request("terminal/create", command="seq", args=["3"]),
+        update("tool_call", **call, status="in_progress", content=content),
+        request("terminal/wait_for_exit", **of),
+        *([request("terminal/release", **of)] if is_released else []),
+        update("tool_call_update", toolCallId="c1", status="completed"),
+        "SAY over",
+    ]
+    say(nvim, "\n".join(lines))
+    wait_text(nvim, "\nover")
+    wait_idle(nvim)
+    shown = [line.strip() for line in text(nvim).splitlines()]
+    at = shown.index("1")
+    assert shown[at : at + 4] == ["1", "2", "3", "(in the terminal gone)"], shown
+    assert "Count" in shown[at - 1] and not any("term-1)" in line for line in shown)
+    nvim.cmd("buffer seq\\ (terminal)")
+    assert nvim.lua("return vim.bo.buftype") == "terminal" and nvim.lines()[:3] == ["1", "2", "3"], (
+        "it can be looked at"
+    )
 
 
 def test_no_more_is_told_than_was_asked_for(begin):

@@ -220,7 +220,9 @@ function M.results(chat, results, places)
     for _, part in ipairs(pair[2].content or {}) do
       local id = type(part.text) == "string" and part.text:match("^%(in the terminal (.-)%)$")
       local text = id and require("claude-ide.chat.acp.terminals").text(chat, id)
-      part.text = text or part.text
+      if text then
+        part.text, part.bytes = text, #text
+      end
     end
   end
   return unasked
