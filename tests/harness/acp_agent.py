@@ -4,7 +4,7 @@ A prompt's lines: `SAY text`, `THINK text`, `UPDATE {update}`, `REQUEST method {
 `SEND method {params}` (waits for nothing), `TAKE_BACK` (of the last one), `RAW line`, `BIG bytes shape` (see `big`),
 `CALLS count`, `WAIT` (to be cancelled), `END` (of the turn, and goes on), `WRITE path text` (by itself; as JSON, null: no such
 file any more), `STOP reason`, `FAIL code message`, `TWICE`, `EXIT code`, `HANG`. Within an update and within parameters a text
-"BIG bytes shape" is such a text. How it begins is the JSON of ACP_AGENT. What it reads is kept in the file ACP_LOG.
+"BIG bytes shape" is such a text. How it begins is the JSON of ACP_AGENT. What it reads is kept in the file ACP_LOG. With arguments it is a program that signs in.
 """
 
 import json
@@ -15,6 +15,7 @@ import threading
 import time
 
 SETUP = json.loads(os.environ.get("ACP_AGENT", "{}"))
+SIGNED_IN = os.environ.get("ACP_LOG", "") + ".signed-in"
 LOCK = threading.Lock()
 
 
@@ -151,8 +152,11 @@ class Agent:
         if method == "authenticate":
             SETUP.pop("auth", None)
             return {}
-        if method in ("session/new", "session/load", "session/resume") and SETUP.get("auth"):
+        is_in = not SETUP.get("auth") or os.path.exists(SIGNED_IN)
+        if method in ("session/new", "session/load", "session/resume") and not is_in:
             raise PermissionError("Authentication required")
+        if method == "session/set_mode" and "setsMode" in SETUP:
+            self.update({"sessionUpdate": "current_mode_update", "currentModeId": SETUP["setsMode"]})
         if method == "session/new":
             session = SETUP.get("session", "one")
             return {"sessionId": session, **self.begin(session)}
@@ -198,5 +202,12 @@ class Agent:
                     write({"id": id_, "error": {"code": -32000, "message": str(error)}})
 
 
+def sign_in():
+    """What a person runs in a terminal."""
+    name = input("Your name: ")
+    with open(SIGNED_IN, "w") as file:
+        json.dump([name, *sys.argv[1:], os.environ.get("LOGIN")], file)
+
+
 if __name__ == "__main__":
-    Agent().run()
+    sign_in() if sys.argv[1:] else Agent().run()

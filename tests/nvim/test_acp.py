@@ -1,13 +1,16 @@
 """A chat with an agent of the Agent Client Protocol: what it says, and how it begins and ends."""
 
+import base64
 import hashlib
 import json
+import sys
 
 import acp_steps
 import main_thread
 import pytest
 from acp_steps import read, say, text, update, wait_idle, wait_text
 from chat_steps import chat
+from test_chat_context import PNG
 
 from harness.acp_agent import big as acp_agent_big
 
@@ -26,8 +29,10 @@ def begin(start_nvim, tmp_path):
 
 @pytest.mark.every_nvim
 def test_what_an_agent_says_is_in_the_buffer(begin, tmp_path):
-    nvim = begin()
+    nvim = begin(setup={"capabilities": {"promptCapabilities": {"image": True}}}, files={"dot.png": PNG})
     wait_idle(nvim)
+    account = "Robot 7, by the Agent Client Protocol. It draws on the account that it is signed in with."
+    assert [line.strip() for line in text(nvim).splitlines()].count(account) == 1
     call = {"toolCallId": "c1", "title": "Look at the weather", "kind": "fetch", "status": "pending"}
     lines = [
         "THINK let me see",
@@ -48,13 +53,18 @@ def test_what_an_agent_says_is_in_the_buffer(begin, tmp_path):
     wait_text(nvim, "\ndone")
     wait_idle(nvim)
     shown = text(nvim)
-    for words in ("scripted", "Robot", "It is **fine**.", "Look at the weather", "sunny", "[-] go out"):
-        assert words in shown or words == "scripted", (words, shown)
+    for words in ("Robot\n", "It is **fine**.", "Look at the weather", "sunny", "[-] go out"):
+        assert words in shown, (words, shown)
     assert "\nClaude\n" not in shown
     assert chat(nvim, "return { chat.cost, chat.window_size }") == [0.25, 200000]
     greeting = read(tmp_path, "initialize")[0]
     assert greeting["protocolVersion"] == 1 and greeting["clientCapabilities"]["terminal"] is True
-    assert read(tmp_path, "session/prompt")[0]["prompt"][0]["type"] == "text"
+    say(nvim, "SAY seen #image:dot.png")
+    wait_text(nvim, "\nseen")
+    said, pictured = (one["prompt"] for one in read(tmp_path, "session/prompt"))
+    assert [block["type"] for block in said] == ["text"]
+    image = next(block for block in pictured if block["type"] == "image")
+    assert (image["mimeType"], base64.b64decode(image["data"])) == ("image/png", PNG)
 
 
 def test_a_turn_is_interrupted_and_the_next_one_goes_on(begin, tmp_path):
@@ -93,6 +103,7 @@ def test_an_agent_that_dies_says_why_and_goes_on_where_it_was(begin, tmp_path):
     say(nvim, "SAY after")
     wait_text(nvim, "\nafter")
     assert read(tmp_path, "session/resume")[0]["sessionId"] == "one"
+    assert text(nvim).count("It draws on the account") == 1, "that is said once"
     assert "Execute Long work · no result" in text(nvim), "it does not run again"
 
 
@@ -230,12 +241,15 @@ def test_modes_models_and_options(begin, tmp_path):
     assert chat(nvim, "return { chat.mode, chat.model }") == ["ask", "a"]
     nvim.keys("<S-Tab>")
     nvim.wait("require('claude-ide.chat').current().mode == 'code'", what="the mode")
+    assert read(tmp_path, "session/set_mode") == [{"sessionId": "one", "modeId": "code"}]
+    nvim.wait(lambda: "code" in nvim.screen()[0], what="the mode to be shown")
     nvim.lua("vim.ui.select = function(items, _, done) done(items[2], 2) end")
     nvim.keys("gm")
     nvim.wait("require('claude-ide.chat').current().model == 'b'", what="the model")
     assert read(tmp_path, "session/set_config_option")[0] == {"sessionId": "one", "configId": "model", "value": "b"}
     say(nvim, update("current_mode_update", currentModeId="ask"))
     nvim.wait("require('claude-ide.chat').current().mode == 'ask'", what="the mode that it told")
+    nvim.wait(lambda: "ask" in nvim.screen()[0] and "code" not in nvim.screen()[0], what="that one")
 
 
 def test_a_session_is_chosen_from_the_list_and_shown(begin, tmp_path):
@@ -331,15 +345,26 @@ def test_a_session_is_gone_on_with_in_a_copy_where_the_agent_makes_copies(begin,
     assert ("This is a copy of that session" in text(nvim)) is (method == "session/fork")
 
 
-def test_signing_in_says_what_to_do_and_does_it(begin):
-    nvim = begin(
-        setup={"auth": True, "authMethods": [{"id": "key", "name": "With a key", "description": "asks for it"}]}
-    )
+def test_signing_in_says_what_to_do_and_does_it(begin, tmp_path):
+    methods = [
+        {"id": "key", "name": "With a key", "description": "asks for it"},
+        {"id": "tui", "name": "In a terminal", "type": "terminal", "args": ["--login"], "env": {"LOGIN": "here"}},
+    ]
+    nvim = begin(setup={"auth": True, "authMethods": methods})
     nvim.wait_screen("Type number and <Enter>")
-    nvim.keys("1<CR>")
+    runs = f"In a terminal (runs `{sys.executable} {acp_steps.AGENT} --login`)"
+    shown = text(nvim)
+    assert "Robot wants you to sign in: Authentication required." in shown
+    assert "- With a key: asks for it" in shown and f"- {runs}" in shown and "`:Claude chat restart`" in shown
+    nvim.keys("2<CR>")
+    nvim.wait_screen("Your name:")
+    nvim.wait("vim.api.nvim_get_mode().mode == 't'", what="the terminal to take keys")
+    nvim.keys("me<CR>")
     wait_idle(nvim)
-    assert "Robot wants you to sign in: Authentication required." in text(nvim)
-    assert "- With a key: asks for it" in text(nvim) and "`:Claude chat restart`" in text(nvim)
+    assert json.loads((tmp_path / "acp.log.signed-in").read_text()) == ["me", "--login", "here"]
+    assert read(tmp_path, "authenticate") == []
+    say(nvim, "SAY in")
+    wait_text(nvim, "\nin")
 
 
 def test_what_is_completed(begin):

@@ -2,6 +2,7 @@
 
 import pytest
 from acp_steps import begin as begin_acp
+from acp_steps import read
 from chat_steps import chat, say, start, text, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
@@ -75,19 +76,34 @@ def test_what_needs_a_chat_says_that_there_is_none(start_nvim):
         nvim.wait(lambda: "There is no chat." not in nvim.terminal.text())
 
 
-def test_modes_and_models_are_known_of_a_session_that_is_loaded(acp):
+def test_modes_and_models_are_known_of_a_session_that_is_loaded(acp, tmp_path):
     """carlos-algms/agentic.nvim#310: agents tell them with a new session and not with one that is loaded."""
     modes = {
         "currentModeId": "ask",
         "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}],
     }
-    nvim = acp(setup={"modes": modes, "capabilities": {"loadSession": True}})
+    models = {
+        "currentModelId": "small",
+        "availableModels": [{"modelId": "small", "name": "Small"}, {"modelId": "large", "name": "Large"}],
+    }
+    setup = {"modes": modes, "models": models, "setsMode": "plan", "capabilities": {"loadSession": True}}
+    nvim = acp(setup=setup)
     nvim.cmd("Claude chat close")
     nvim.cmd("Claude chat --agent scripted --resume old")
     nvim.wait("(require('claude-ide.chat').current() or {}).session == 'old'")
     wait_idle(nvim)
-    nvim.lua("require('claude-ide.chat.settings').next_mode(require('claude-ide.chat').current())")
-    nvim.wait("require('claude-ide.chat').current().mode ~= nil", what="a mode")
+    assert chat(nvim, "return { chat.mode, chat.model }") == ["ask", "small"]
+    nvim.keys("<S-Tab>")
+    nvim.wait("require('claude-ide.chat').current().mode ~= 'ask'", what="a mode")
+    nvim.wait_screen("Mode: plan.")
+    assert read(tmp_path, "session/set_mode") == [{"sessionId": "old", "modeId": "code"}]
+    assert chat(nvim, "return chat.mode") == "plan", "what it tells counts, not what it was asked for"
+    nvim.keys("gm")
+    nvim.wait_screen("Type number and <Enter>")
+    assert {"* Small", "  Large"} <= {line[3:] for line in nvim.screen()}
+    nvim.keys("2<CR>")
+    nvim.wait("require('claude-ide.chat').current().model == 'large'", what="the model")
+    assert read(tmp_path, "session/set_model") == [{"sessionId": "old", "modelId": "large"}]
 
 
 def test_the_commands_are_those_of_the_cli(start_nvim, mock_api, tmp_path):

@@ -129,6 +129,7 @@ function STATUS.greeted(chat, about)
 end
 
 function STATUS.mode(chat, about)
+  chat.acp.told_mode = type(about.currentModeId) == "string" and about.currentModeId or nil
   require("claude-ide.chat.acp.options").set_mode(chat, about.currentModeId)
 end
 

@@ -117,12 +117,15 @@ end
 ---@param chat claude-ide.chat.Chat
 ---@param mode string
 local function ask_for_mode(chat, mode)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  acp.told_mode = nil
   chat:ask("set_mode", { modeId = mode }, function(_, err)
     if err then
       return refused("The mode", err)
     end
-    M.set_mode(chat, mode)
-    require("claude-ide.ui.notice").info(("Mode: %s."):format(mode))
+    -- It may have told of another one before it answered.
+    M.set_mode(chat, acp.told_mode or mode)
+    require("claude-ide.ui.notice").info(("Mode: %s."):format(chat.mode))
     chat:redraw()
   end)
 end

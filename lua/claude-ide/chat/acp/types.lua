@@ -21,6 +21,7 @@
 ---@field failed? boolean it is ended for what it said
 ---@field capabilities table of the agent
 ---@field modes? { currentModeId?: string, availableModes: table[] }
+---@field told_mode? string what it told of by itself since a mode was last asked for
 ---@field models? { currentModelId?: string, availableModels: table[] }
 ---@field config_options table[]
 ---@field accepted table<string, claude-ide.chat.acp.Accepted> by path
