@@ -136,6 +136,26 @@ def test_the_difference_from_the_last_commit_is_without_what_is_withheld(start_n
     assert len(diff) < 70_000 and "(cut: " in diff
 
 
+def test_what_goes_along_is_bounded(start_nvim):
+    many = {f"{number}.txt": f"number {number}\n" for number in range(26)}
+    large = {f"large{number}.txt": f"{'x' * 99}\n" * 1000 for number in range(4)}
+    nvim = start_nvim(files={**many, **large, "last.txt": "last\n"})
+    parts = expand(nvim, " ".join(f"#lines:{name}:1" for name in many))
+    assert all(f"number {number}\n" in part for number, part in enumerate(parts[:24])), "so many"
+    assert len(parts) == 26 and all("left out: no more than 24 go along" in part for part in parts[24:])
+    named = [f"#lines:large{number}.txt:1-1000" for number in range(4)]
+    first, second, third, fourth, last = expand(nvim, " ".join([*named, "#lines:last.txt:1"]))
+    for part in (first, second):
+        whole, _, note = part.partition("(cut: ")
+        assert 60_000 < len(whole) <= 64 * 1024 and " lines of 1000)" in note, "so much of one"
+    assert (first + second + third + fourth).count("left out: together it is too long") == 1, (
+        third[:200],
+        fourth[:200],
+    )
+    assert len((first + second + third + fourth + last).encode()) <= 192 * 1024, "so much in all"
+    assert "1\tlast\n" in last, "what is left out takes no room"
+
+
 def test_the_last_lines_of_a_terminal_can_be_named_but_not_of_a_private_one(start_nvim):
     nvim = start_nvim(files={"a.txt": "a\n"}, args=["a.txt"])
     assert "no terminal" in expand(nvim, "#terminal")[0]

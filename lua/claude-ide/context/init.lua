@@ -174,20 +174,28 @@ end
 ---@param at claude-ide.context.At
 ---@param done fun(parts: claude-ide.context.Part[]) once, perhaps before this returns
 function M.expand(text, at, done)
-  local references = vim.list_slice(M.references(text), 1, MOST_PARTS)
+  local references = M.references(text)
   local parts, left = {}, #references
   if left == 0 then
     return done({})
   end
+  local function put(i, part)
+    parts[i] = part
+    left = left - 1
+    if left == 0 then
+      bound(parts)
+      done(parts)
+    end
+  end
   for i, reference in ipairs(references) do
-    M.read(reference, at, function(part)
-      parts[i] = part
-      left = left - 1
-      if left == 0 then
-        bound(parts)
-        done(parts)
-      end
-    end)
+    if i > MOST_PARTS then
+      local problem = ("it is left out: no more than %d go along"):format(MOST_PARTS)
+      put(i, { name = reference.name, argument = reference.argument, problem = problem })
+    else
+      M.read(reference, at, function(part)
+        put(i, part)
+      end)
+    end
   end
 end
 
