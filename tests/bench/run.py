@@ -21,6 +21,8 @@ from harness.nvim import VERSIONS  # noqa: E402
 # The machine's other work comes and goes; what the code takes is what is left when it is gone.
 RUNS = 3
 SAMPLES = 8
+# Where Neovim is never to stand still for longer, the best run would not tell: it is told in time of its own processor (`chat.py`).
+WORST = "worst run"
 
 
 @dataclass
@@ -41,7 +43,10 @@ def main() -> int:
 
     wire.build()
     load = os.getloadavg()[0]
-    print(f"Neovim {arguments.nvim}, {os.cpu_count()} processors, load {load:.1f}, each figure the best of {RUNS} runs")
+    print(
+        f"Neovim {arguments.nvim}, {os.cpu_count()} processors, load {load:.1f}, {RUNS} runs; each figure is of the best,"
+    )
+    print(f"but where it says `{WORST}`.")
     if load > 0.5:
         print("Other programs are running: what they take is missing here.")
     parts = [
@@ -351,7 +356,7 @@ def chats(directory: Path, version: str):
                 nvim.answer(f"{what} 100")
                 answers.append(nvim.answer(f"{what} {count}"))
         yield at_most(f"{count:,} pieces of an answer ({what}), all", min(answers)[0], 3000, "ms")
-        yield at_most("the longest of it at once", min(longest for _, longest in answers), 16, "ms")
+        yield at_most(f"the longest of it at once, {WORST}", max(longest for _, longest in answers), 16, "ms")
     for what in ("words", "lines"):
         answers = []
         for run in range(RUNS):
@@ -359,7 +364,7 @@ def chats(directory: Path, version: str):
                 nvim.open_acp()
                 answers.append(nvim.answer(f"BIG 10000000 {what}"))
         yield at_most(f"10 MB in one message of another agent ({what}), all", min(answers)[0], 3000, "ms")
-        yield at_most("the longest of it at once", min(longest for _, longest in answers), 16, "ms")
+        yield at_most(f"the longest of it at once, {WORST}", max(longest for _, longest in answers), 16, "ms")
     for what in ("command", "content"):
         call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "", "rawInput": {what: "BIG 10000000 lines"}}
         answers = []
@@ -367,9 +372,8 @@ def chats(directory: Path, version: str):
             with begun(f"call-{what}", run) as nvim:
                 nvim.open_acp()
                 answers.append(nvim.answer(f"UPDATE {json.dumps({**call, 'status': 'completed'})}\nSAY done"))
-        yield at_most(
-            f"10 MB in one argument of its call ({what}), at once", min(answers, key=lambda one: one[1])[1], 16, "ms"
-        )
+        name = f"10 MB in an argument ({what}), at once, {WORST}"
+        yield at_most(name, max(longest for _, longest in answers), 16, "ms")
     times = []
     for run in range(RUNS):
         with begun("resume", run, lambda home, cwd: transcript.write_large(home, cwd, 100_000_000)) as nvim:
