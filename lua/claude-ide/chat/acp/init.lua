@@ -7,8 +7,9 @@ M.PATIENCE_MS = 30000
 ---How long an agent may take to close its session before it is ended.
 local CLOSE_MS = 1000
 
----What agents told of modes and options when a session was new: some do not say it again of one that is gone on with.
----@type table<string, { modes?: table, models?: table, config_options: table[] }>
+---What agents told of modes and options when a session was new: some do not say it again of one that is gone on with. Which of
+---them are set is not among it.
+---@type table<string, claude-ide.chat.acp.Choices>
 local told_before = {}
 
 ---What a chat with an agent knows more.
@@ -78,6 +79,7 @@ function M.program(chat, opts)
     version = require("claude-ide.native").VERSION,
   }
   acp.accepted = {}
+  require("claude-ide.chat.acp.options").forget(chat)
   return program, { acp = options }
 end
 
@@ -93,14 +95,13 @@ end
 function M.session(chat, about)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
   local options = require("claude-ide.chat.acp.options")
-  local before = not about.is_new and told_before[acp.agent.key] or {}
+  local before = options.choices(not about.is_new and told_before[acp.agent.key] or {})
   local told = options.told(about.config_options)
   acp.modes = options.told_choice(about.modes, "availableModes", "id") or acp.modes or before.modes
   acp.models = options.told_choice(about.models, "availableModels", "modelId") or acp.models or before.models
-  acp.config_options = #told > 0 and told or table_of(acp.config_options) or before.config_options or {}
+  acp.config_options = #told > 0 and told or table_of(acp.config_options) or before.config_options
   if about.is_new then
-    told_before[acp.agent.key] =
-      { modes = acp.modes, models = acp.models, config_options = acp.config_options }
+    told_before[acp.agent.key] = options.choices(acp)
   end
   acp.list = nil
   acp.signed_in = acp.signed_in or acp.signing_in

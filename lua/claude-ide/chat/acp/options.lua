@@ -37,6 +37,36 @@ function M.told_choice(told, list, key)
   return #entries > 0 and vim.tbl_extend("force", told, { [list] = entries }) or nil
 end
 
+---What can be chosen, without what is: that is of one session, and of one process of the agent. Nobody else's tables.
+---@param acp { modes?: table, models?: table, config_options?: table[] }
+---@return claude-ide.chat.acp.Choices
+function M.choices(acp)
+  local choices = vim.deepcopy({
+    modes = acp.modes,
+    models = acp.models,
+    config_options = acp.config_options or {},
+  }) --[[@as claude-ide.chat.acp.Choices]]
+  if choices.modes then
+    choices.modes.currentModeId = nil
+  end
+  if choices.models then
+    choices.models.currentModelId = nil
+  end
+  for _, option in ipairs(choices.config_options) do
+    option.currentValue = nil
+  end
+  return choices
+end
+
+---The agent is started anew: what it was set to is not known until it tells, or is set again.
+---@param chat claude-ide.chat.Chat
+function M.forget(chat)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
+  local choices = M.choices(acp)
+  acp.modes, acp.models, acp.config_options = choices.modes, choices.models, choices.config_options
+  chat.mode, chat.model = nil, nil
+end
+
 ---@param chat claude-ide.chat.Chat
 ---@param category string
 ---@return table? option
@@ -66,7 +96,8 @@ end
 function M.read(chat)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
   local mode, model = option_of(chat, "mode"), option_of(chat, "model")
-  M.set_mode(chat, mode and mode.currentValue or acp.modes and acp.modes.currentModeId)
+  -- Of a session that is loaded the mode may have been told before the modes were known.
+  M.set_mode(chat, mode and mode.currentValue or acp.modes and acp.modes.currentModeId or chat.mode)
   local current = model and model.currentValue or acp.models and acp.models.currentModelId
   chat.model = type(current) == "string" and current or chat.model
 end
@@ -218,7 +249,8 @@ function M.choose(chat)
   require("claude-ide.ui.choose").select(options, {
     prompt = "Set",
     format_item = function(option)
-      return ("%s: %s"):format(option.name, tostring(option.currentValue))
+      local current = option.currentValue
+      return ("%s: %s"):format(option.name, current == nil and "unknown" or tostring(current))
     end,
   }, function(option)
     if option then

@@ -12,6 +12,12 @@
 ---@field name string
 ---@field hint? string how it is installed
 
+---What can be chosen of an agent, and not what is.
+---@class claude-ide.chat.acp.Choices
+---@field modes? { currentModeId?: string, availableModes: table[] }
+---@field models? { currentModelId?: string, availableModels: table[] }
+---@field config_options table[]
+
 ---What only the protocol has.
 ---@class claude-ide.chat.acp.State
 ---@field agent claude-ide.chat.acp.Agent
