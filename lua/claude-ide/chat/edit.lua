@@ -135,8 +135,9 @@ local function propose(request, disk)
   end
   -- The CLI keeps it.
   local bom = before and vim.startswith(before, BOM) and not vim.startswith(after, BOM)
+  local proposed = M.as_written(disk.bytes, after)
   request.changes = function(answer)
-    local accepted = answer.contents or request.proposed
+    local accepted = answer.contents or proposed
     if bom and vim.startswith(accepted, BOM) then
       accepted = accepted:sub(#BOM + 1)
     end
@@ -146,10 +147,10 @@ local function propose(request, disk)
     return M.arguments((bom and before and before:sub(#BOM + 1) or before) or "", with_lf(accepted))
   end
   require("claude-ide.ui.typing").attach("chats")
-  request.proposed = M.as_written(disk.bytes, after)
+  request.proposed = proposed
   require("claude-ide.diff").propose(request.chat.asker, request, {
     path = path,
-    contents = request.proposed,
+    contents = proposed,
   })
 end
 
