@@ -122,6 +122,27 @@ def edit(path, old, new, words):
     )
 
 
+def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
+    """Neovim was busy: when it hears of the call, the file is written already."""
+    path = nvim.project / "a.txt"
+    nvim.lua("""
+      local record, late = require("claude-ide.chat.record"), {}
+      local calls, results = record.calls, record.results
+      record.calls = function(...) late = { ... } end
+      record.results = function(...) calls(unpack(late)) results(...) end
+      in_time = function() record.calls, record.results = calls, results end
+    """)
+    say(nvim, edit(path, "one", "ONE", "it late"))
+    wait_text(nvim, "\nit late")
+    wait_idle(nvim)
+    nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
+    nvim.lua("in_time()")
+    nvim.lua(CHOOSE_FIRST)
+    nvim.lua("vim.fn.confirm = function() return 1 end")
+    nvim.cmd("Claude undo")
+    nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the turn to be undone")
+
+
 def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     path = nvim.project / "a.txt"
     nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="the statusline")
@@ -172,6 +193,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
     a_task_in_the_background_is_listed_and_stopped(nvim)
     a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api)
     a_model_is_chosen_and_the_mode_is_what_the_cli_says(nvim, mock_api)
+    an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim)
     what_a_turn_changed_is_reviewed_undone_and_rewound(nvim)
 
 

@@ -21,7 +21,12 @@ end
 function M.turn_begins(chat)
   local journal = require("claude-ide.journal")
   journal.attach()
-  journal.turn_started(client(chat), chat.cwd)
+  journal.turn_started(client(chat), {
+    folder = chat.cwd,
+    session = not chat.acp and function()
+      return chat.session
+    end or nil,
+  })
 end
 
 ---Files that are kept for one call: each is read at once.

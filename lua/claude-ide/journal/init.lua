@@ -12,14 +12,20 @@ local function observe()
   return require("claude-ide.journal.observe")
 end
 
+---What somebody says of itself who is no connected client, which is asked.
+---@class claude-ide.journal.Unconnected
+---@field folder string that it works in
+---@field session? fun(): string? the one that it is in now; nil: there is no transcript of it
+
 ---@param client integer
 ---@param turn claude-ide.journal.Turn
----@param folder? string
-local function follow_turn(client, turn, folder)
+---@param unconnected? claude-ide.journal.Unconnected
+local function follow_turn(client, turn, unconnected)
+  local folder = unconnected and unconnected.folder
   require("claude-ide.journal.shell").begin(client, turn.id, folder, observe().found_changed, function()
     M.edits_over(client)
   end)
-  require("claude-ide.journal.transcript_edits").begin(client, turn.id)
+  require("claude-ide.journal.transcript_edits").begin(client, turn.id, unconnected and unconnected.session)
 end
 
 ---The turns whose begin nobody announced, by client, where they are the last.
@@ -28,8 +34,8 @@ local unannounced = {}
 
 ---A prompt was submitted.
 ---@param client integer
----@param folder? string that it works in, where it is no connected client, which tells it itself
-function M.turn_started(client, folder)
+---@param unconnected? claude-ide.journal.Unconnected
+function M.turn_started(client, unconnected)
   local begun = unannounced[client]
   unannounced[client] = nil
   if begun and not begun.ended and #begun.files == 0 then
@@ -37,7 +43,7 @@ function M.turn_started(client, folder)
   end
   observe().settle(client, true)
   require("claude-ide.journal.refusals").turn_over(client)
-  follow_turn(client, require("claude-ide.journal.turns").start(client), folder)
+  follow_turn(client, require("claude-ide.journal.turns").start(client), unconnected)
 end
 
 ---Clients that were looked at when they came, whether they are at work.

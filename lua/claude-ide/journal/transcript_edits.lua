@@ -1,5 +1,5 @@
--- What the transcripts of connected CLIs say that their turns changed: the third source, for edits that were neither announced
--- nor in a git repository. It is read as it grows, each result once; without a transcript nothing is missed but that.
+-- What the transcripts of CLIs say that their turns changed: the third source, for edits that were neither announced in time nor in a
+-- git repository. It is read as it grows, each result once; without a transcript nothing is missed but that.
 local M = {}
 
 ---Subagents of a turn write transcripts of their own.
@@ -23,7 +23,8 @@ local MAX_TRIES, TRY_MS = 6, 200
 
 ---@class claude-ide.journal.Reader one client
 ---@field client integer
----@field session? string
+---@field session_of fun(): string? the session that it is in
+---@field session? string the one that is read
 ---@field finding boolean
 ---@field began integer milliseconds since the epoch: older edits are none of ours
 ---@field turns { id: integer, began: integer }[]
@@ -221,29 +222,46 @@ function M.stop(client)
   end
 end
 
+---@param client integer
+---@param session_of? fun(): string?
+---@return claude-ide.journal.Reader
+local function new_reader(client, session_of)
+  return {
+    client = client,
+    session_of = session_of or function()
+      local session = sessions().of_client(client)
+      return session and session.id
+    end,
+    began = require("claude-ide.clock").now(),
+    turns = {},
+    files = {},
+    finding = false,
+  }
+end
+
 ---Reads the transcript of the session that a client is in, as soon as there is one: it is written with the first prompt.
 ---@param client integer
+---@param session_of? fun(): string? default: as the client's process says
 ---@param tries? integer
 ---@return claude-ide.journal.Reader
-local function ensure(client, tries)
-  local reader = readers[client]
-    or { client = client, began = require("claude-ide.clock").now(), turns = {}, files = {}, finding = false }
+local function ensure(client, session_of, tries)
+  local reader = readers[client] or new_reader(client, session_of)
   readers[client] = reader
-  local session = sessions().of_client(client)
-  if not session or reader.finding or (reader.session == session.id and next(reader.files)) then
+  local session = reader.session_of()
+  if not session or reader.finding or (reader.session == session and next(reader.files)) then
     return reader
   end
   let_go(reader)
-  reader.session, reader.finding = session.id, true
-  sessions().find(session.id, function(file)
-    if readers[client] == reader and reader.session == session.id then
+  reader.session, reader.finding = session, true
+  sessions().find(session, function(file)
+    if readers[client] == reader and reader.session == session then
       reader.finding = false
       if file then
         follow(reader, file)
       elseif (tries or 0) < MAX_TRIES then
         vim.defer_fn(function()
           if readers[client] == reader then
-            ensure(client, (tries or 0) + 1)
+            ensure(client, nil, (tries or 0) + 1)
           end
         end, TRY_MS * bit.lshift(1, tries or 0))
       end
@@ -273,9 +291,10 @@ end
 ---A client is there, or a turn of it begins.
 ---@param client integer
 ---@param turn? integer
-function M.begin(client, turn)
+---@param session_of? fun(): string? the session that it is in; default: as its process says
+function M.begin(client, turn, session_of)
   attach()
-  local reader = ensure(client)
+  local reader = ensure(client, session_of)
   if turn then
     table.insert(reader.turns, { id = turn, began = require("claude-ide.clock").now() })
   end
