@@ -310,6 +310,45 @@ def test_a_saved_session_of_neovim_says_how_a_conversation_goes_on(start_nvim, t
     again.wait(lambda: len(again.lua("return vim.api.nvim_tabpage_list_wins(0)")) == 3, what="its window")
 
 
+SHOWN = """
+return vim.tbl_map(function(chat)
+  return { chat.session, chat.pid }
+end, require("claude-ide.chat").list())
+"""
+
+
+@pytest.mark.parametrize("can", ["list", "nothing", "fork"])
+def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(start_nvim, tmp_path, can):
+    """Whether it is known at once that it is that one, or when the agent has listed its sessions."""
+    id = "0a1b2c3d-e5f6"
+    setup = {
+        "session": id,
+        "capabilities": {"loadSession": True, "sessionCapabilities": {} if can == "nothing" else {"list": {}, can: {}}},
+        "sessions": [{"sessionId": "another", "cwd": "/"}, {"sessionId": id, "cwd": "/", "title": "It"}],
+    }
+    nvim = acp_steps.begin_idle(start_nvim, tmp_path, setup=setup)
+    say(nvim, "SAY hello there")
+    wait_text(nvim, "\nhello there")
+    wait_idle(nvim)
+    one = nvim.lua(SHOWN)
+    nvim.lua(
+        "vim.ui.select = function(items, options, done) asked = options.prompt done(items[#items > 2 and 3 or 1]) end"
+    )
+    for which in (id, *([] if can == "nothing" else ["0a1b", ""])):
+        nvim.lua("asked = nil vim.cmd('Claude chat --agent scripted --resume ' .. ...)", which)
+        if which == "":
+            nvim.wait("#require('claude-ide.chat').list() == 2", what="a chat that lists them")
+            say(nvim, "SAY meanwhile")
+            nvim.wait("asked ~= nil", what="the list")
+        nvim.wait(lambda: nvim.lua(SHOWN) == one, what="one chat")
+        nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="its prompt")
+    assert read(tmp_path, "session/load") == []
+    if can != "nothing":
+        assert "SAY meanwhile" in nvim.lines(), "what was said while they were listed"
+    say(nvim, "SAY still here")
+    wait_text(nvim, "\nstill here")
+
+
 @pytest.mark.parametrize(("choice", "method"), [(2, "session/fork"), (1, "session/load")])
 def test_a_session_is_gone_on_with_in_a_copy_where_the_agent_makes_copies(begin, tmp_path, choice, method):
     nvim = begin()

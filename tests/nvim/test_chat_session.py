@@ -254,6 +254,30 @@ def test_a_chat_goes_on_in_the_terminal_and_back(begin_chat):
     it_goes_on_where_another_session_in_the_terminal_is_kept(nvim)
 
 
+def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(begin_chat_with_stand_in):
+    nvim = begin_chat_with_stand_in("SAY hello")
+    wait_text(nvim, "\nhello")
+    wait_idle(nvim)
+    nvim.lua("vim.ui.select = function(_, options) asked = options.prompt end")
+    session, pid = chat(nvim, "return { chat.session, chat.pid }")
+    starts = nvim.home / "starts"
+    for number, which in enumerate([f"--resume {session}", f"--resume {session[:8]}", "--continue"]):
+        nvim.cmd("Claude chat --new")
+        nvim.wait(f"require('claude-ide.chat').current().session ~= '{session}'", what="another chat")
+        wait_idle(nvim)
+        begun = len(starts.read_text().splitlines())
+        nvim.cmd(f"Claude chat {which} SAY again {number}")
+        wait_text(nvim, f"\nagain {number}")
+        wait_idle(nvim)
+        assert chat(nvim, "return { chat.session, chat.pid }") == [session, pid]
+        assert nvim.lua("return asked") is None and len(starts.read_text().splitlines()) == begun
+        assert nvim.lua("return #require('claude-ide.chat').list()") == 2
+        nvim.lua("local chats = require('claude-ide.chat') chats.close(chats.list()[1])")
+    nvim.cmd(f"Claude chat --fork {session} SAY in a copy")
+    nvim.wait(f"require('claude-ide.chat').current().session ~= '{session}'", what="the copy")
+    assert nvim.lua("return #require('claude-ide.chat').list()") == 2
+
+
 def test_what_is_said_to_a_chat_that_is_closed_before_it_begins_is_kept(start_nvim):
     nvim = start_nvim(opts={"terminal": {"command": ["/bin/cat"]}})
     nvim.lua("""

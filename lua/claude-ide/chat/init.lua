@@ -189,6 +189,33 @@ local function new_prompt(chat)
   })
 end
 
+---@param chat claude-ide.chat.Chat
+---@param begun? string put at its prompt, to be gone on with
+local function show_again(chat, begun)
+  local shown = find(chat) --[[@as claude-ide.chat.Shown]]
+  if not require("claude-ide.chat.open_prompts").of(shown.prompt) then
+    require("claude-ide.ui.own_buffer").delete(shown.prompt) -- `:bdelete` leaves it empty, without its keys
+    shown.prompt = new_prompt(shown.chat)
+    require("claude-ide.chat.prompt").dress(shown.prompt)
+  end
+  show(shown)
+  if begun then
+    require("claude-ide.chat.prompt").add(shown.prompt, begun)
+  end
+  if not require("claude-ide.chat.panel").focus() then
+    require("claude-ide.chat.plan").focus()
+  end
+end
+
+---The chat that has a session: another one would leave it with two ends.
+---@param session string
+---@param agent? claude-ide.chat.acp.Agent nil: the CLI
+---@param but? claude-ide.chat.Chat another one than this
+---@return claude-ide.chat.Chat?
+function M.of_session(session, agent, but)
+  return require("claude-ide.chat.same_session").find(M.list(), session, agent, but)
+end
+
 ---@class claude-ide.chat.OpenOpts
 ---@field text? string what to say at once
 ---@field at? claude-ide.context.At where the person works
@@ -202,13 +229,19 @@ end
 ---@field agent? claude-ide.chat.acp.Agent who it is with; nil: the CLI
 ---@field list? boolean|string choose among the sessions of that agent first, or the one whose id begins so
 
----Begins a chat and shows it.
+---Begins a chat and shows it; or shows the one that has the session, and says it there.
 ---@param opts? claude-ide.chat.OpenOpts
 ---@return boolean? ok
 ---@return string? err
 function M.open(opts)
   opts = opts or {}
+  local session = not opts.fork and (opts.resume or opts.list)
+  local there = type(session) == "string" and M.of_session(session, opts.agent)
   local chat, err ---@type claude-ide.chat.Chat?, string?
+  if there then
+    show_again(there, opts.begun)
+    return M.say(there, opts.text, opts.at)
+  end
   chat, err = require("claude-ide.chat.chat").new({
     resume = opts.resume,
     fork = opts.fork,
@@ -230,6 +263,12 @@ function M.open(opts)
   local shown = { chat = chat, prompt = new_prompt(chat) }
   chat.source.hide = function()
     M.hide(chat)
+  end
+  if chat.acp then
+    chat.acp.give_way = function(id)
+      there = M.of_session(id, opts.agent, chat)
+      return require("claude-ide.chat.same_session").give_way(chat, there, M.close, show_again)
+    end
   end
   chats[#chats + 1] = shown
   show(shown, begin(shown))
@@ -282,23 +321,10 @@ end
 ---@return boolean there is one
 function M.show(begun)
   local chat = M.current()
-  local shown = chat and find(chat)
-  if not shown then
-    return false
+  if chat then
+    show_again(chat, begun)
   end
-  if not require("claude-ide.chat.open_prompts").of(shown.prompt) then
-    require("claude-ide.ui.own_buffer").delete(shown.prompt) -- `:bdelete` leaves it empty, without its keys
-    shown.prompt = new_prompt(shown.chat)
-    require("claude-ide.chat.prompt").dress(shown.prompt)
-  end
-  show(shown)
-  if begun then
-    require("claude-ide.chat.prompt").add(shown.prompt, begun)
-  end
-  if not require("claude-ide.chat.panel").focus() then
-    require("claude-ide.chat.plan").focus()
-  end
-  return true
+  return chat ~= nil
 end
 
 ---@param chat claude-ide.chat.Chat

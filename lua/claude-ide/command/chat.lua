@@ -57,7 +57,7 @@ local function go_on(item, fork, words)
       require("claude-ide.ui.notice").error(err or "The chat did not begin.")
     end
   end
-  if not live or fork then
+  if not live or fork or require("claude-ide.chat").of_session(summary.id) then
     return open(fork)
   elseif require("claude-ide.chat").is_leaving(live.pid) then
     return when_gone(summary.id, function()

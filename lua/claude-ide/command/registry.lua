@@ -73,8 +73,8 @@ return {
     name = "chat",
     args = "[--resume|--fork {id} | --continue] [--agent {name}] [{prompt}]",
     doc = "Talk to Claude in a buffer instead of the terminal: show the chat there is, or begin one. With a prompt: begin "
-      .. "one and say that. A range goes along. `--resume`, `--continue`, `--fork` go on with a session, the newest of this project, or a copy. "
-      .. "`--agent` talks to another agent, see |claude-ide-agents|. `close` ends the chat, `restart` ends it and begins it "
+      .. "one and say that. A range goes along. `--resume`, `--continue`, `--fork` go on with a session, the newest of this project, or a copy; "
+      .. "where a chat has the session already, that one is shown. `--agent` talks to another agent, see |claude-ide-agents|. `close` ends the chat, `restart` ends it and begins it "
       .. "again where it was. See |claude-ide-chat|.",
     run = function(words, at)
       return require("claude-ide.command.chat").run(words, at)

@@ -7,8 +7,14 @@ local MOST_PAGES = 10
 ---@param session? string
 ---@param fork? boolean
 local function begin(chat, session, fork)
+  local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
   if fork then
     chat.store:put("notice", "This is a copy of that session: what was said in it is not shown here.")
+  elseif session then
+    if acp.give_way and acp.give_way(session) then
+      return
+    end
+    acp.list = session -- for one that comes now with the same
   end
   chat:ask("session", { sessionId = session, fork = fork }, function() end)
 end

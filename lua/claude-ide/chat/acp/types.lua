@@ -22,6 +22,7 @@
 ---@class claude-ide.chat.acp.State
 ---@field agent claude-ide.chat.acp.Agent
 ---@field list? boolean|string its sessions are listed first; a string: to go on with the one whose id begins so
+---@field give_way? fun(session: string): boolean shows the chat that has the session instead of this one, if there is one
 ---@field program? string what it calls itself: agents have faults of their own
 ---@field greeted? boolean it has said once who it is
 ---@field failed? boolean it is ended for what it said
