@@ -3,10 +3,13 @@
 What can be asked of one CLI is one test: to start another takes longer. Each step is a function, named after what it holds.
 """
 
+import os
 import sys
 
 import pytest
-from chat_steps import call, chat, keys_count, say, wait_idle, wait_text
+from chat_steps import call, chat, keys_count, say, text, wait_idle, wait_text
+
+from harness.scripted_model import Reply
 
 pytestmark = pytest.mark.dealt
 
@@ -122,6 +125,33 @@ def edit(path, old, new, words):
     )
 
 
+def a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api):
+    """In the first turn of a session, too, whose file is not there before it."""
+    fifo = nvim.project / "fifo"
+    os.mkfifo(fifo)
+    agent = {
+        "description": "Look",
+        "prompt": call("Bash", command="cat fifo"),
+        "subagent_type": "general-purpose",
+        "run_in_background": False,
+    }
+    mock_api.script(Reply(calls=[("Agent", agent)]))
+    say(nvim, "look at it")
+    shown = "Subagent general-purpose · Enter shows what it did"
+    wait_text(nvim, shown)
+    nvim.keys("<C-w>k")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'transcript'", what="the window of the chat")
+    nvim.lua("vim.fn.search(..., 'bw') vim.cmd('normal! zv')", shown)
+    nvim.keys("<CR>")
+    wait_text(nvim, "\n      Bash cat fifo")
+    assert "\n    Done." not in text(nvim)
+    fifo.write_text("")
+    wait_text(nvim, "\n    Done.")
+    wait_idle(nvim)
+    nvim.keys("<C-w>b")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")
+
+
 def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
     """Neovim was busy: when it hears of the call, the file is written already."""
     path = nvim.project / "a.txt"
@@ -188,6 +218,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
     files = {"a.txt": "one\ntwo\n", "open.txt": "one\n"}
     nvim = begin_chat(files=files, args=["open.txt"], opts={"terminal": {"command": command}})
     wait_idle(nvim)
+    a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api)
     the_effort_is_read_back(nvim)
     the_model_is_told_of_the_editors_tools_and_uses_one(nvim, mock_api)
     a_task_in_the_background_is_listed_and_stopped(nvim)

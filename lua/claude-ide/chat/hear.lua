@@ -3,6 +3,9 @@ local M = {}
 
 local INTERRUPTED = "[Request interrupted by user"
 
+---The CLI writes a session's file a moment after it says what is in it.
+local TRIES = 5
+
 ---@type table<string, fun(self: claude-ide.chat.Chat, told: claude-ide.chat.Told)>
 local HEAR = {}
 
@@ -77,6 +80,12 @@ local function is_replay(self)
   return self.acp ~= nil and not self.acp.turn_began
 end
 
+---@param block claude-ide.sessions.Block
+---@return boolean
+local function is_call(block)
+  return block.type == "tool_use"
+end
+
 function HEAR.said(self, told)
   local first = (told.blocks or {})[1]
   local text = first and first.type == "text" and first.text or ""
@@ -88,6 +97,9 @@ function HEAR.said(self, told)
       require("claude-ide.chat.record").calls(self, told.blocks or {}, told.places or {})
     end
     self.store:said(told)
+    if not self.acp and vim.iter(told.blocks or {}):any(is_call) then
+      self.source:look_for_file(TRIES) -- it may have started a subagent, which is followed as it works
+    end
   elseif vim.startswith(text, INTERRUPTED) then
     self.store:put("interrupted", "")
   elseif text:find("^<local%-command%-std") then

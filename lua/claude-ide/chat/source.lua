@@ -8,6 +8,7 @@
 ---@field private before_len integer rows of it that were there before
 ---@field private is_counted boolean these are known, as they were when the chat began
 ---@field private agents? claude-ide.sessions.Agent[] as last told
+---@field private linked table<string, true> calls of the chat that are drawn with the subagent they started
 ---@field private looking? boolean
 ---@field private on_shown? fun() what was said before is on the screen
 ---@field private listener? claude-ide.transcript.Listener while it is shown
@@ -23,6 +24,8 @@ Source.__index = Source
 local OWN = 2 ^ 40
 ---A text that is longer has rows of its own (store.lua).
 local MAX_TEXT, MAX_LINES = 4 * 1024 * 1024, 1000000
+
+local LOOK_AGAIN_MS = 500
 
 ---@class claude-ide.chat.source.Fields
 ---@field number integer of the chat
@@ -57,6 +60,7 @@ function Source.new(fields)
     file = fields.file,
     before_len = 0,
     is_counted = fields.file == nil,
+    linked = {},
     facts_of = fields.facts,
     runs_now = fields.runs,
   }, Source)
@@ -102,13 +106,29 @@ function Source:file_changed(delta)
     local len = self.before_len + #self.store.messages
     return self:tell({ reset = true, shift = delta.shift, from = 0, len = len, changed = {} })
   end
+  self:look_at_agents()
+end
+
+---The file knows of subagents: calls of the chat that started one are drawn with it, the others are within one that is drawn.
+---@private
+function Source:look_at_agents()
   local info = self.file and self.file:info() --[[@as claude-ide.sessions.Info?]]
   local agents = info and info.agents
-  if agents ~= self.agents then
-    self.agents = agents
-    local len = self:info().len
-    self:tell({ reset = false, from = len, len = len, changed = {} })
+  if agents == self.agents then
+    return
   end
+  self.agents = agents
+  local changed = {} ---@type integer[]
+  for _, agent in ipairs(agents or {}) do
+    local call = agent.tool_use_id
+    local _, row = self.store:call(call or "")
+    if call and row and not self.linked[call] then
+      self.linked[call] = true
+      changed[#changed + 1] = self.before_len + row
+    end
+  end
+  local len = self:info().len
+  self:tell({ reset = false, from = len, len = len, changed = changed })
 end
 
 ---@private
@@ -183,16 +203,25 @@ function Source:open(listener)
 end
 
 ---The session has a file by now, perhaps: it knows of subagents, and of files before and after edits.
-function Source:look_for_file()
+---@param tries? integer how often it is looked for again: it will be there soon
+function Source:look_for_file(tries)
   if self.file or self.looking or not self.listener then
     return
   end
+  local left = tries or 0
   self.looking = true
   require("claude-ide.sessions").find(self.id, function(path)
-    self.looking = false
+    self.looking = not path and left > 0
     if path and not self.file and self.listener then
       self.file = require("claude-ide.transcript.source.file").new(path, self.cwd)
-      self:open_file(function() end)
+      self:open_file(function()
+        self:look_at_agents()
+      end)
+    elseif self.looking then
+      vim.defer_fn(function()
+        self.looking = false
+        self:look_for_file(left - 1)
+      end, LOOK_AGAIN_MS)
     end
   end)
 end
@@ -325,7 +354,7 @@ function Source:renew(id)
   self.id, self.session = id, id
   if self.file and self.before_len == 0 then
     self:close_file()
-    self.file, self.file_state, self.agents = nil, nil, nil
+    self.file, self.file_state, self.agents, self.linked = nil, nil, nil, {}
   end
 end
 

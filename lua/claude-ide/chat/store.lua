@@ -386,9 +386,10 @@ end
 ---Whether a call is known, and what it was given.
 ---@param id string
 ---@return claude-ide.sessions.Block?
+---@return integer? row
 function Store:call(id)
   local message = self.calls[id]
-  return message and message.block
+  return message and message.block, message and message.id - 1
 end
 
 return Store
