@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 import sys
 
 import acp_steps
@@ -59,6 +60,7 @@ def test_what_an_agent_says_is_in_the_buffer(begin, tmp_path):
     assert chat(nvim, "return { chat.cost, chat.window_size }") == [0.25, 200000]
     greeting = read(tmp_path, "initialize")[0]
     assert greeting["protocolVersion"] == 1 and greeting["clientCapabilities"]["terminal"] is True
+    assert greeting["clientInfo"]["name"] == "claude-ide.nvim"
     say(nvim, "SAY seen #image:dot.png")
     wait_text(nvim, "\nseen")
     said, pictured = (one["prompt"] for one in read(tmp_path, "session/prompt"))
@@ -453,7 +455,8 @@ def test_the_health_check_says_which_agents_are_there(start_nvim):
     nvim.wait("vim.bo.filetype == 'checkhealth'", what="the report")
     report = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
     assert "mine: /bin/sh" in report and "gone: `/nowhere/agent` was not found" in report
-    assert "gemini" in report
+    for name in ("claude", "codex", "gemini"):
+        assert re.search(rf"^\W*(OK )?{name}: ", report, re.MULTILINE), report
 
 
 def test_where_there_are_options_the_modes_are_for_others(begin, tmp_path):

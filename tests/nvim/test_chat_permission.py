@@ -63,7 +63,9 @@ def answer(nvim):
 
 
 def test_enter_is_the_safe_answer_where_the_agent_says_so(asked):
-    nvim = asked(default_to_no=True, permission_suggestions=[RULE])
+    reason = "\x1b[1mit\x1b[0m \x1b[2Kneeds \x1b]8;;http://x\x07the\x1b]8;;\x07 \x1b]8;;http://x\x1b\\net\x1b]8;;\x1b\\"
+    nvim = asked(default_to_no=True, permission_suggestions=[RULE], decision_reason=reason)
+    assert "Asked because: it needs the net" in nvim.lines()
     screen = "\n".join(nvim.screen())
     assert screen.index("deny, and stop") < screen.index("allow once")
     nvim.keys("<CR>")

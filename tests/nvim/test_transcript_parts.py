@@ -45,6 +45,7 @@ def test_heights_are_sums_of_what_was_set(nvim):
     ("text", "lines"),
     [
         ("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x07", ["red link"]),
+        ("\x1b]8;;http://x\x07link\x1b]8;;\x07 and \x1b]8;;http://x\x1b\\more\x1b]8;;\x1b\\", ["link and more"]),
         ("10%\r50%\r100%\nend\r\n", ["100%", "end"]),
         ("a long line\rshort\r\r\n", ["shortg line"]),
         ("a\x00b\x07c\x7f", ["a^@b^Gc^?"]),

@@ -57,7 +57,7 @@ function M.lines(ask)
     asked:add(why, "ClaudeTranscriptDim")
   end
   if type(ask.decision_reason) == "string" then
-    local reason = ask.decision_reason:gsub("\27%[[%d;]*m", "")
+    local reason = require("claude-ide.transcript.text").strip(ask.decision_reason)
     asked:add("Asked because: " .. reason, "ClaudeTranscriptNotice")
   end
   if ask.tool_name == "ExitPlanMode" then

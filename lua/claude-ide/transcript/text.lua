@@ -8,8 +8,8 @@ local MAX_LINE = 2000
 ---What a terminal would have taken as a command, not as text.
 local SEQUENCES = {
   "\27%[[%d;:<=>?]*[ -/]*[@-~]", -- CSI: colours, cursor
+  "\27%][^\7\27]*\7", -- OSC ended by BEL: first, for what ends a later one is no end of it
   "\27[%]PX^_].-\27\\", -- OSC, DCS, …, ended by ST
-  "\27%][^\7\27]*\7", -- OSC ended by BEL
   "\27[ -/]*[0-~]", -- two characters: keypad, character sets
 }
 
