@@ -1,5 +1,7 @@
 """What people complain of in other editors' chats with agents, and what is so here instead."""
 
+import sys
+
 import pytest
 from acp_steps import begin as begin_acp
 from acp_steps import read
@@ -76,6 +78,46 @@ def test_what_needs_a_chat_says_that_there_is_none(start_nvim):
         nvim.wait(lambda: "There is no chat." not in nvim.terminal.text())
 
 
+SILENT = f"#!{sys.executable}\nimport sys\nfor line in sys.stdin: open('said', 'a').write(line)\n"
+
+
+def keys_say(nvim, said):
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")
+    for key, words in said.items():
+        nvim.keys(key)
+        nvim.wait_screen(words)
+        assert nvim.lua("return vim.v.errmsg") == ""
+        nvim.keys(":echo<CR>")
+        nvim.wait(lambda words=words: words not in nvim.terminal.text(), what="the notice to go")
+    assert chat(nvim, "return chat.state") == "starting"
+    assert "ERROR" not in nvim.log()
+
+
+def test_keys_before_the_cli_has_said_a_word_say_what_is_not_known(start_nvim, tmp_path):
+    """avante-corp/avante.nvim#3023, as above."""
+    agent = tmp_path / "agent"
+    agent.write_text(SILENT)
+    agent.chmod(0o755)
+    nvim = start_nvim(opts={"terminal": {"command": [str(agent)]}})
+    nvim.cmd("Claude chat")
+    unknown = "Claude has not told yet which models there are."
+    none = {"gB": "Nothing runs in the background.", "gu": "Nothing waits to be said."}
+    keys_say(nvim, {"gm": unknown, "gE": unknown, **none})
+    nvim.keys("<S-Tab>")
+    nvim.wait(lambda: '"set_permission_mode"' in (nvim.project / "said").read_text(), what="the mode to be asked for")
+    assert nvim.lua("return vim.v.errmsg") == "" and chat(nvim, "return chat.mode") is None, "nobody told"
+
+
+def test_keys_before_an_agent_has_said_a_word_say_what_is_not_known(start_nvim, tmp_path):
+    nvim = begin_acp(start_nvim, tmp_path, setup={"silent": ["initialize"]})
+    said = {
+        "gm": "Robot has told of no models.",
+        "gE": "Robot has told of no levels of effort.",
+        "<S-Tab>": "Robot has told of no modes.",
+    }
+    keys_say(nvim, {**said, "gB": "Nothing runs in the background.", "gu": "Nothing waits to be said."})
+
+
 MODES = {
     "currentModeId": "ask",
     "availableModes": [{"id": id, "name": id, "description": None} for id in ("ask", "code", "yolo")],
@@ -92,6 +134,7 @@ OPTIONS = [
     }
     for what, values in (("mode", ("ask", "code", "yolo")), ("model", ("small", "large")))
 ]
+EFFORT = {**OPTIONS[1], "id": "effort", "name": "Effort", "category": "thought_level"}
 LOADS = {"capabilities": {"loadSession": True}}
 SET = """
 local chat, what = ...
@@ -182,6 +225,15 @@ def test_the_keys_set_a_loaded_session_as_its_agent_says(acp, tmp_path):
     nvim.keys("2<CR>")
     nvim.wait("require('claude-ide.chat').current().model == 'large'", what="the model")
     assert read(tmp_path, "session/set_model") == [{"sessionId": "old", "modelId": "large"}]
+
+
+def test_the_effort_of_an_agent_is_an_option_of_its_own(acp, tmp_path):
+    nvim = acp(setup={"configOptions": [*OPTIONS, EFFORT]})
+    nvim.lua("vim.ui.select = function(items, options, done) prompt = options.prompt done(items[2], 2) end")
+    nvim.keys("gE")
+    nvim.wait(lambda: read(tmp_path, "session/set_config_option"), what="the effort to be set")
+    assert nvim.lua("return prompt") == "Effort"
+    assert read(tmp_path, "session/set_config_option") == [{"sessionId": "one", "configId": "effort", "value": "large"}]
 
 
 def test_a_mode_that_is_told_while_a_session_is_loaded_is_its_mode(acp):

@@ -35,12 +35,21 @@ function M.next_mode(chat)
 end
 
 ---@param chat claude-ide.chat.Chat
+---@return boolean
+local function knows_models(chat)
+  if #chat.models == 0 then
+    require("claude-ide.ui.notice").info("Claude has not told yet which models there are.")
+  end
+  return #chat.models > 0
+end
+
+---@param chat claude-ide.chat.Chat
 function M.choose_model(chat)
   if chat.acp then
     return require("claude-ide.chat.acp.options").choose(chat)
   end
-  if #chat.models == 0 then
-    return require("claude-ide.ui.notice").info("Claude has not told yet which models there are.")
+  if not knows_models(chat) then
+    return
   end
   require("claude-ide.ui.choose").select(chat.models, {
     prompt = "Model",
@@ -81,6 +90,11 @@ end
 
 ---@param chat claude-ide.chat.Chat
 function M.choose_effort(chat)
+  if chat.acp then
+    return require("claude-ide.chat.acp.options").choose_effort(chat)
+  elseif not knows_models(chat) then
+    return
+  end
   local levels = efforts(chat)
   if #levels == 0 then
     return require("claude-ide.ui.notice").info("This model has no levels of effort.")

@@ -259,4 +259,15 @@ function M.choose(chat)
   end)
 end
 
+---@param chat claude-ide.chat.Chat
+function M.choose_effort(chat)
+  local option = vim.iter(all(chat)):find(function(one)
+    return one.category == "thought_level"
+  end)
+  if not option then
+    return require("claude-ide.ui.notice").info(("%s has told of no levels of effort."):format(chat.name))
+  end
+  choose_value(option)
+end
+
 return M
