@@ -3,6 +3,7 @@
 What the CLI does, with the real one against the scripted model; what Neovim does, with a stand-in for it.
 """
 
+import re
 import threading
 from pathlib import Path
 
@@ -105,6 +106,28 @@ def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, mod
     nvim.wait(lambda: lines(nvim) == ["one", "two", "three", "four", "fivemine"], what="one undo to take it back")
     nvim.keys("u")
     nvim.wait(lambda: lines(nvim)[-1] == "five", what="the person's own change to be another one")
+
+
+def test_what_is_wrong_with_the_lines_and_the_symbols_of_the_file_go_along(edit, model):
+    model.script(replacement("  return 2"))
+    source = "local function outer()\n  return one\nend\n\nlocal function other()\nend\n"
+    nvim = edit("", text="", files={"a.lua": source})
+    nvim.cmd("edit a.lua")
+    nvim.lua("""
+      vim.diagnostic.set(vim.api.nvim_create_namespace("test"), 0, {
+        { lnum = 1, col = 9, message = "undefined\\nglobal one", severity = vim.diagnostic.severity.ERROR },
+        { lnum = 4, col = 0, message = "nobody calls it", severity = vim.diagnostic.severity.HINT },
+      })
+    """)
+    begin(nvim, "2Claude edit return two")
+    wait_proposal(nvim)
+    said = model.conversation()[-1]["content"][-1]["text"]
+    assert "\n<diagnostics>\nline 2: error: undefined global one\n</diagnostics>\n" in said
+    (symbols,) = re.findall(r"\n<symbols>\n(.*?)\n</symbols>\n", said, re.DOTALL)
+    assert [line.split(", ") for line in symbols.split("\n")] == [
+        ["function outer", "lines 1-3"],
+        ["function other", "lines 5-6"],
+    ]
 
 
 def test_a_change_can_be_dropped_and_the_rest_taken(edit, model):
