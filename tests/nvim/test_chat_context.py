@@ -118,6 +118,40 @@ def test_the_symbol_around_the_cursor_is_known_by_the_syntax_tree(start_nvim):
     assert "no symbol" in expand(nvim, "#symbol")[0]
 
 
+LUA = "local function secret()\n  return 1\nend\n"
+
+
+def test_problems_are_named_but_nothing_of_what_is_withheld(start_nvim):
+    nvim = start_nvim(files={name: LUA for name in ("a.lua", "kept.lua", ".env")}, args=["a.lua"])
+    nvim.lua("""
+      vim.fn.setqflist({}, "r", { items = vim.iter({ "a.lua", "kept.lua", ".env" }):map(function(name)
+        vim.cmd.edit(name)
+        vim.b.claude_private = name == "kept.lua"
+        vim.cmd("setfiletype lua | normal! 2GVjV")
+        vim.diagnostic.set(vim.api.nvim_create_namespace("test"), 0, {
+          { lnum = 1, col = 2, message = "secret of\\n" .. name, severity = vim.diagnostic.severity.ERROR, source = "lint" },
+          { lnum = 2, col = 0, message = "odd", severity = vim.diagnostic.severity.WARN },
+          { lnum = 2, col = 0, message = "a word", severity = vim.diagnostic.severity.HINT },
+        })
+        return { bufnr = vim.api.nvim_get_current_buf(), lnum = 3, col = 1, text = "found in " .. name }
+      end):totable() })
+    """)
+    path = nvim.project / "a.lua"
+    everything = "#diagnostics #quickfix #buffers #visible #selection #symbol"
+    for name in ("kept.lua", ".env"):
+        nvim.cmd(f"edit {name}")
+        diagnostics, quickfix, buffers, *beside = expand(nvim, everything)
+        assert f">\n{path}:2:3: error: secret of a.lua (lint)\n{path}:3:1: warning: odd\n<" in diagnostics
+        assert f">\n{path}:3:1: found in a.lua\n<" in quickfix
+        assert f">\n{path}\n<" in buffers
+        assert len(beside) == 3
+        for part in beside:
+            assert f"{name} is withheld" in part and "return 1" not in part
+    nvim.cmd("edit a.lua")
+    for part in expand(nvim, everything)[3:]:
+        assert "2\t  return 1" in part, "they would tell of a file that is not withheld"
+
+
 def test_the_difference_from_the_last_commit_is_without_what_is_withheld(start_nvim):
     nvim = start_nvim(files={"a.txt": "one\n", ".env": "A=1\n", "it's b.txt": "b\n"})
     assert "git finds no commit" in expand(nvim, "#diff")[0]
