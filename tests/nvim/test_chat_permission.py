@@ -184,6 +184,24 @@ def test_what_was_changed_in_a_plan_outlives_its_buffer(asked, end):
     assert answer(nvim)["updatedInput"]["plan"] == "make it\nwell\nas I want it"
 
 
+def test_a_plan_goes_back_with_words_and_as_the_person_would_have_it(asked):
+    nvim = asked(**PLAN)
+    nvim.keys("Goas I want it<Esc>")
+    nvim.wait("vim.api.nvim_get_current_line() == 'as I want it'")
+    nvim.keys("r")
+    nvim.wait_screen("What is to be different?")
+    nvim.keys("<CR>")
+    nvim.wait("vim.api.nvim_get_mode().mode == 'n'", what="the question to go")
+    assert waits(nvim, "plan"), "nothing goes back without a word"
+    nvim.keys("r")
+    nvim.wait_screen("What is to be different?")
+    nvim.keys("less of it<CR>")
+    told = answer(nvim)
+    assert told["behavior"] == "deny" and not told.get("interrupt")
+    assert told["message"].endswith("less of it\n\nThe plan as I would have it:\n\nmake it\nwell\nas I want it")
+    nvim.wait(lambda: "Claude (plan)" not in nvim.lua("return vim.fn.bufname()"), what="the plan to go")
+
+
 def test_a_plan_whose_buffer_is_gone_hears_no_more_keys(asked):
     nvim = asked(**PLAN)
     buf = nvim.lua("return vim.api.nvim_get_current_buf()")
