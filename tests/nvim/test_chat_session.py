@@ -60,6 +60,15 @@ for line in sys.stdin:
 """
 
 
+EVENTS = """
+  events = {}
+  vim.api.nvim_create_autocmd("User", {
+    pattern = { "ClaudeTurnStarted", "ClaudeTurnEnded", "ClaudeWorking", "ClaudeWaiting", "ClaudeIdle" },
+    callback = function(event) table.insert(events, { event.match, event.data }) end,
+  })
+"""
+
+
 def the_effort_is_read_back(nvim):
     nvim.lua(CHOOSE_FIRST)
     nvim.keys("gE")
@@ -90,8 +99,36 @@ def a_task_in_the_background_is_listed_and_stopped(nvim):
     wait_idle(nvim)
 
 
+def is_told(nvim, event):
+    nvim.wait(f"return vim.iter(events):any(function(one) return one[1] == '{event}' end)", what=event)
+
+
+def what_it_does_is_told_and_in_the_list_of_sessions(nvim, mock_api):
+    nvim.wait("require('claude-ide.statusline').text() == 'Claude idle'", what="what came before to be told")
+    nvim.lua(EVENTS)
+    wait_for_go = call("Bash", command="until test -e go; do sleep 0.05; done")
+    say(nvim, f"{wait_for_go} THEN {call('mcp__asker__plan')} THEN SAY planned")
+    is_told(nvim, "ClaudeWorking")
+    (nvim.project / "go").touch()
+    is_told(nvim, "ClaudeWaiting")
+    nvim.lua("vim.ui.select = function(items, options) listed = vim.tbl_map(options.format_item, items) end")
+    nvim.cmd("Claude sessions")
+    nvim.wait("listed ~= nil", what="the list")
+    (listed,) = nvim.lua("return listed")
+    assert "waiting: answer" in listed and wait_for_go[:30] in listed
+    a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api)
+    is_told(nvim, "ClaudeIdle")
+    about, events = chat(nvim, "return { chat.session, chat.pid }"), nvim.lua("return events")
+    turns = [(name, data["turn"]) for name, data in events if "turn" in data]
+    assert [name for name, _ in turns] == ["ClaudeTurnStarted", "ClaudeTurnEnded"]
+    assert turns[0][1]["id"] == turns[1][1]["id"] and "ended" not in turns[0][1] and turns[1][1]["ended"]
+    states = [(name, data) for name, data in events if "turn" not in data]
+    assert [name for name, _ in states if name != "ClaudeWorking"] == ["ClaudeWaiting", "ClaudeIdle"]
+    assert [[data["session"], data["pid"]] for _, data in states] == [about] * len(states)
+    assert next(data["waiting_for"] for name, data in states if name == "ClaudeWaiting") == "input"
+
+
 def a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api):
-    say(nvim, f"{call('mcp__asker__plan')} THEN SAY planned")
     nvim.wait_screen("Which trip?")
     nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
     keys_count(nvim)
@@ -222,7 +259,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
     the_effort_is_read_back(nvim)
     the_model_is_told_of_the_editors_tools_and_uses_one(nvim, mock_api)
     a_task_in_the_background_is_listed_and_stopped(nvim)
-    a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api)
+    what_it_does_is_told_and_in_the_list_of_sessions(nvim, mock_api)
     a_model_is_chosen_and_the_mode_is_what_the_cli_says(nvim, mock_api)
     an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim)
     what_a_turn_changed_is_reviewed_undone_and_rewound(nvim)
