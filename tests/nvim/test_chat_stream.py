@@ -35,6 +35,13 @@ for line in sys.stdin:
             sys.stdout.write("\\x1b[31mrubbish\\xff\\n{{}}\\n[1]\\n" + "{{" * 300 + "\\n")
         count = int(words[1]) if words[0] == "much" else 1
         event(type="message_start", message=dict(id="m", model="mock"))
+        if words[0] == "think":
+            event(type="content_block_start", index=0, content_block=dict(type="thinking", thinking="", signature=""))
+            for delta in ("Which file\\nmay ", "it be?"):
+                event(type="content_block_delta", index=0, delta=dict(type="thinking_delta", thinking=delta))
+            event(type="content_block_delta", index=0, delta=dict(type="signature_delta", signature="c2ln"))
+            sys.stdout.flush()
+            continue
         event(type="content_block_start", index=0, content_block=dict(type="text", text=""))
         texts = []
         for number in range(count):
@@ -108,6 +115,7 @@ def test_one_that_dies_says_why_and_goes_on_with_the_next_prompt(begin_chat):
     wait_idle(nvim)
     say(nvim, "die")
     wait_text(nvim, "Claude ended with code 7: out of luck")
+    nvim.wait(lambda: "an agent says on stderr: out of luck\n" in nvim.log(), what="the same in the log")
     say(nvim, "once more")
     nvim.wait(lambda: text(nvim).count("word 0 of many") == 2, what="another answer")
 
@@ -123,6 +131,13 @@ def test_a_stream_that_was_cut_is_void_and_the_retry_is_told(begin_chat):
     nvim.wait_screen("overloaded (529)")
     nvim.wait(lambda: "word 0" not in text(nvim), what="the partial text to go")
     assert "retry 1/10" in "\n".join(nvim.screen())
+
+
+def test_a_thought_is_there_before_it_is_over(begin_chat):
+    nvim = begin_chat("think")
+    wait_text(nvim, "it be?")
+    assert text(nvim) == "You\nthink\n\nClaude\n  Thinking\n    Which file\n    may it be?\n"
+    assert chat(nvim, "return chat.state") == "working"
 
 
 @pytest.mark.every_nvim
