@@ -28,6 +28,8 @@ class MockApi:
         self.requests: list[dict[str, object]] = []
         self.headers: dict[str, str] = {}
         """Sent along with each answer."""
+        self.usage = dict(_USAGE)
+        """What each answer is said to have taken."""
         self.delay = 0.0
         """Seconds that each answer of the model takes."""
         self._scripted: list[Reply] = []
@@ -109,7 +111,7 @@ class MockApi:
                         self._answer({"type": "error", "error": {"type": kind, "message": f"mock {kind}"}}, status)
                         return
                     time.sleep(api.delay)
-                    message = _message(body.get("model", "mock"), api._reply(body))
+                    message = _message(body.get("model", "mock"), api._reply(body), api.usage)
                     if body.get("stream"):
                         self._stream(_events(message))
                     else:
@@ -159,7 +161,7 @@ class MockApi:
         return Handler
 
 
-def _message(model: str, reply: Reply) -> dict[str, object]:
+def _message(model: str, reply: Reply, usage: dict[str, int]) -> dict[str, object]:
     return {
         "id": f"msg_{uuid.uuid4().hex[:20]}",
         "type": "message",
@@ -168,7 +170,7 @@ def _message(model: str, reply: Reply) -> dict[str, object]:
         "content": reply.content(),
         "stop_reason": "tool_use" if reply.calls else "end_turn",
         "stop_sequence": None,
-        "usage": _USAGE,
+        "usage": usage,
     }
 
 
@@ -192,6 +194,6 @@ def _events(message: dict[str, object]):
     yield {
         "type": "message_delta",
         "delta": {"stop_reason": message["stop_reason"], "stop_sequence": None},
-        "usage": {"output_tokens": 10},
+        "usage": {"output_tokens": message["usage"]["output_tokens"]},
     }
     yield {"type": "message_stop"}

@@ -177,8 +177,13 @@ class Nvim:
         """Whether Neovim is still there."""
         return self.terminal.exit_code() is None
 
+    def leave(self, timeout: float = PATIENCE) -> int:
+        """Quits with `:qa!` and returns the exit code; what it has begun and left running runs on, for a test to see."""
+        self._rpc.notify("nvim_command", "qall!")
+        return self.terminal.wait_exit(timeout)
+
     def quit(self, timeout: float = PATIENCE) -> int:
-        """Quits with `:qa!` and returns the exit code; ends what hangs."""
+        """Quits with `:qa!` and returns the exit code; ends what hangs, and all that is left behind."""
         if self._rpc is not None and self.running():
             with contextlib.suppress(OSError):
                 self._rpc.notify("nvim_command", "qall!")

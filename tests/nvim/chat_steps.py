@@ -1,6 +1,9 @@
 """A chat in Neovim against the scripted model: with the real CLI, headless, or a stand-in for it."""
 
+import contextlib
 import json
+import os
+from pathlib import Path
 
 from harness import cli, headless_cli
 
@@ -81,6 +84,16 @@ def edit_proposal(nvim, first, last, lines):
         last,
         lines,
     )
+
+
+def at_work_in(folder):
+    """The processes that run in a folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if Path(os.readlink(entry / "cwd")) == folder and " Z " not in (entry / "stat").read_text():
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
 
 
 def say(nvim, words):

@@ -110,7 +110,7 @@ def closed_it_goes_on_with_its_session(nvim):
 def quitting_leaves_no_process_behind(nvim):
     pid = chat(nvim, "return chat.pid")
     assert Path(f"/proc/{pid}").exists()
-    nvim.quit()
+    nvim.leave()
     nvim.terminal.wait(lambda: not Path(f"/proc/{pid}").exists(), 20, "the agent to end")
 
 

@@ -114,7 +114,7 @@ def killed_it_goes_on(nvim, mock_api):
 
 def quitting_leaves_no_process_behind(nvim):
     assert len(marked_processes(nvim.terminal.marker)) > 1
-    nvim.quit()
+    nvim.leave()
     nvim.terminal.wait(lambda: not marked_processes(nvim.terminal.marker), 20, "the agent and its children to end")
 
 

@@ -3,12 +3,21 @@
 What each version of Neovim shows of it, with a stand-in for the CLI.
 """
 
+import json
 import os
 
 import pytest
 from chat_steps import call, chat, edit_proposal, say, text, wait_idle, wait_text
 
+from harness.scripted_model import Reply
+
 pytestmark = pytest.mark.dealt
+
+
+FLAGS = [
+    *("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
+    *("--include-partial-messages", "--permission-prompt-tool", "stdio"),
+]
 
 
 def a_prompt_is_answered_in_a_buffer(nvim):
@@ -26,7 +35,10 @@ def a_prompt_is_answered_in_a_buffer(nvim):
 
 @pytest.mark.every_nvim
 def test_a_prompt_is_answered_in_a_buffer(begin_chat_with_stand_in):
-    a_prompt_is_answered_in_a_buffer(begin_chat_with_stand_in("SAY **hello** from there"))
+    nvim = begin_chat_with_stand_in("SAY **hello** from there")
+    a_prompt_is_answered_in_a_buffer(nvim)
+    (argv,) = map(json.loads, (nvim.home / "starts").read_text().splitlines())
+    assert argv[: len(FLAGS)] == FLAGS
 
 
 def an_edit_is_our_diff_and_what_the_person_made_of_it_is_written(nvim):
@@ -45,15 +57,29 @@ def an_edit_is_our_diff_and_what_the_person_made_of_it_is_written(nvim):
     wait_idle(nvim)
 
 
+def what_it_thinks_says_and_does_is_there_in_that_order(nvim, mock_api):
+    path = str(nvim.project / "a.txt")
+    read = ("Read", {"file_path": path})
+    mock_api.script(Reply("I look first.", [read], thinking="Which file\nmay it be?"), Reply("seen"))
+    say(nvim, "look")
+    wait_text(nvim, "\nseen")
+    wait_idle(nvim)
+    thought = "  Thinking\n    Which file\n    may it be?\n\n"
+    said, _, done = text(nvim).rpartition("\nYou\nlook\n\nClaude\n")[2].partition("  Read a.txt · ok · ")
+    assert said == thought + "I look first.\n\n"
+    assert "\n    1\tone\n    2\tmine" in done and done.endswith("\n\nseen\n")
+
+
 def quitting_leaves_no_process_behind(nvim):
     pid = chat(nvim, "return chat.pid")
     assert os.path.exists(f"/proc/{pid}")
-    nvim.quit()
+    nvim.leave()
     nvim.terminal.wait(lambda: not os.path.exists(f"/proc/{pid}"), 20, "the CLI to end")
 
 
-def test_a_chat_from_its_first_word_to_the_end_of_neovim(begin_chat):
+def test_a_chat_from_its_first_word_to_the_end_of_neovim(begin_chat, mock_api):
     nvim = begin_chat("SAY **hello** from there", files={"a.txt": "one\ntwo\nthree\n"})
     a_prompt_is_answered_in_a_buffer(nvim)
     an_edit_is_our_diff_and_what_the_person_made_of_it_is_written(nvim)
+    what_it_thinks_says_and_does_is_there_in_that_order(nvim, mock_api)
     quitting_leaves_no_process_behind(nvim)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from chat_steps import call, chat, say, text, wait_idle, wait_text
+from chat_steps import at_work_in, call, chat, say, text, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -67,10 +67,18 @@ def prompts_are_kept_and_called_back(nvim):
     nvim.wait("vim.api.nvim_get_current_line() == 'half'", what="what was being written")
 
 
-def the_context_and_the_cost_are_in_the_line_above(nvim):
+def the_context_and_the_cost_are_in_the_line_above(nvim, mock_api):
     nvim.wait_screen("in context")
-    nvim.lua("local chat = require('claude-ide.chat').current() chat.cost = 1.234 chat:redraw()")
-    nvim.wait_screen("$1.23")
+    before = chat(nvim, "return chat.cost")
+    assert 0 < before < 0.1
+    mock_api.usage["output_tokens"] = 40_000
+    say(nvim, "SAY dear")
+    wait_text(nvim, "\ndear")
+    mock_api.usage["output_tokens"] = 10
+    wait_idle(nvim)
+    cost = chat(nvim, "return chat.cost")
+    assert cost > before + 0.1
+    nvim.wait_screen(f"${cost:.2f}")
     assert chat(nvim, "return chat.window_size") > 1000
 
 
@@ -87,7 +95,7 @@ def test_an_api_that_fails_is_told_and_the_chat_goes_on(begin_chat, mock_api):
     ):
         an_error_of_the_api_is_one_sentence_and_the_next_turn_goes_on(nvim, mock_api, status, kind, words)
     prompts_are_kept_and_called_back(nvim)
-    the_context_and_the_cost_are_in_the_line_above(nvim)
+    the_context_and_the_cost_are_in_the_line_above(nvim, mock_api)
     a_compaction_is_above_the_chat_while_it_goes_on_and_a_line_in_it(nvim, mock_api)
 
 
@@ -197,8 +205,10 @@ def neovim_quits_in_the_middle_and_what_was_said_is_kept(nvim):
     say(nvim, call("Bash", command="touch begun; exec sleep 600"))
     nvim.wait(lambda: (nvim.project / "begun").exists(), what="the tool to run")
     session, pid = chat(nvim, "return { chat.session, chat.pid }")
-    nvim.quit()
+    assert any("sleep 600" in command for command in at_work_in(nvim.project))
+    nvim.leave()
     nvim.terminal.wait(lambda: not os.path.exists(f"/proc/{pid}"), 30, "the CLI to end")
+    nvim.terminal.wait(lambda: not at_work_in(nvim.project), 30, "its tool to end")
     transcript = next(Path(nvim.home).rglob(f"projects/*/{session}.jsonl"))
     lines = [json.loads(line) for line in transcript.read_text().splitlines()]
     assert any("touch begun" in json.dumps(line) for line in lines if line.get("type") == "assistant")

@@ -3,13 +3,12 @@
 What can be said in one session is: to start a CLI takes longer than any of it. Each step is a function, named after what it holds.
 """
 
-import contextlib
 import os
 import signal
 from pathlib import Path
 
 import pytest
-from chat_steps import call, chat, edit_proposal, say, text, wait_diff, wait_idle, wait_text
+from chat_steps import at_work_in, call, chat, edit_proposal, say, text, wait_diff, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -48,7 +47,7 @@ def a_neovim_that_is_killed_takes_claude_and_its_tools_along(nvim):
     sleeping = nvim.project / "pid"
     nvim.wait(lambda: sleeping.exists() and sleeping.read_text().strip(), what="the tool to run")
     os.kill(nvim.server_pid, signal.SIGKILL)
-    nvim.terminal.wait(lambda: not _runs(pid) and not _sleeps(nvim.project), 30, "all of it to end")
+    nvim.terminal.wait(lambda: not _runs(pid) and not at_work_in(nvim.project), 30, "all of it to end")
 
 
 def test_a_turn_is_interrupted_waited_for_and_ended_with_its_neovim(begin_chat):
@@ -123,7 +122,10 @@ def a_change_that_nobody_was_asked_for_is_told_loudly(nvim):
     path = nvim.project / "unasked.txt"
     assert "without asking you" not in text(nvim)
     say(nvim, call("Write", file_path=str(path), content="x"))
-    wait_text(nvim, "unasked.txt was changed without asking you")
+    nvim.wait_screen(
+        "unasked.txt was changed without asking you: a rule or a hook allows it. `:Claude review` shows it."
+    )
+    wait_text(nvim, f"{path} was changed without asking you: a rule or a hook of Claude's allows it.")
     wait_idle(nvim)
 
 
@@ -175,13 +177,3 @@ def _runs(pid):
         return " Z " not in Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
         return False
-
-
-def _sleeps(project):
-    """Whether any process still runs in that folder."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if Path(os.readlink(entry / "cwd")) == project and " Z " not in (entry / "stat").read_text():
-                found.append(entry.name)
-    return found

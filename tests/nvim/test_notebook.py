@@ -142,7 +142,7 @@ def each_notebook_has_a_kernel_of_its_own(code):
 def a_neovim_that_quits_leaves_nothing_running(nvim, code):
     kernel = int(code.text("import os; os.getpid()"))
     bridge = nvim.lua(f"return {KERNEL}.bridge.process.pid")
-    nvim.quit()
+    nvim.leave()
     nvim.terminal.wait(lambda: not alive(bridge) and not alive(kernel), 2 * PATIENCE, "the kernel to end")
 
 
