@@ -5,7 +5,7 @@ import json
 import sys
 
 import pytest
-from chat_steps import begin, chat, keys_count, wait_idle
+from chat_steps import begin, chat, keys_count, say, wait_asked, wait_diff, wait_idle
 
 pytestmark = pytest.mark.dealt
 
@@ -132,6 +132,113 @@ def test_the_mode_is_the_one_that_the_agent_tells(asked):
     nvim.keys("<S-Tab>")
     nvim.wait_screen("Permission mode: plan")
     assert chat(nvim, "return chat.mode") == "plan", "not the one that was asked for"
+
+
+SUBAGENTS = """#!{python}
+import json, sys
+
+def write(**line):
+    sys.stdout.write(json.dumps(line) + "\\n")
+    sys.stdout.flush()
+
+def ask(id, tool, **input):
+    ask = dict(subtype="can_use_tool", tool_name=tool, input=input, tool_use_id=id, agent_id="a1")
+    write(type="control_request", request_id=id, request=ask)
+
+def result():
+    write(type="result", subtype="success", is_error=False, terminal_reason="completed")
+
+for line in sys.stdin:
+    said = json.loads(line)
+    if said["type"] == "control_request":
+        answer = dict(subtype="success", request_id=said["request_id"], response=dict(commands=[], models=[]))
+        write(type="control_response", response=answer)
+    elif said["type"] == "user":
+        write(type="command_lifecycle", command_uuid=said["uuid"], state="started")
+        what = said["message"]["content"][-1]["text"]
+        if what == "commands":
+            ask("before", "Bash", command="make the early one")
+            result()
+            ask("after", "Bash", command="make the late one")
+        else:
+            ask("edit", "Edit", file_path="{project}/a.txt", old_string="one", new_string="ONE")
+            result()
+    elif said["type"] == "control_response":
+        open("answers", "a").write(line)
+"""
+
+
+@pytest.fixture
+def background(start_nvim, tmp_path):
+    """A Neovim with a chat whose subagents go on when its turn is over."""
+    agent = tmp_path / "agent"
+    agent.write_text(SUBAGENTS.format(python=sys.executable, project=tmp_path / "project"))
+    agent.chmod(0o755)
+    nvim = start_nvim(opts={"terminal": {"command": [str(agent)]}}, files={"a.txt": "one\ntwo\n"}, args=["a.txt"])
+    begin(nvim)
+    wait_idle(nvim)
+    return nvim
+
+
+def answered(nvim):
+    """Which were answered so far, and how."""
+    path = nvim.project / "answers"
+    lines = path.read_text().splitlines() if path.exists() else []
+    responses = [json.loads(line)["response"] for line in lines]
+    return [(response["request_id"], response["response"]["behavior"]) for response in responses]
+
+
+def wait_pending(nvim, count):
+    nvim.wait(f"#require('claude-ide.decisions').pending() == {count}", what=f"{count} questions")
+    wait_idle(nvim)
+
+
+def test_what_a_subagent_asks_outlives_the_turn(background):
+    nvim = background
+    say(nvim, "commands")
+    wait_pending(nvim, 2)
+    for command in ("make the early one", "make the late one"):
+        wait_asked(nvim, command)
+        nvim.wait_screen("A subagent wants to use Bash")
+        nvim.keys("y")
+    nvim.wait(lambda: answered(nvim) == [("before", "allow"), ("after", "allow")], what="the answers")
+    say(nvim, "an edit")
+    wait_diff(nvim)
+    wait_idle(nvim)
+    say(nvim, "commands")  # of another turn: it is nobody's reason to take the diff away
+    wait_pending(nvim, 3)
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.wait(lambda: answered(nvim)[2:] == [("edit", "allow")], what="the answer")
+
+
+@pytest.mark.parametrize("command", ["qa", "wqa"])
+def test_neovim_is_left_while_a_chat_asks_and_a_diff_waits(background, command):
+    nvim = background
+    say(nvim, "an edit")
+    wait_diff(nvim)
+    say(nvim, "commands")
+    wait_pending(nvim, 3)
+    nvim.keys(f"<Esc>:{command}<CR>")
+    assert nvim.terminal.wait_exit() == 0
+    assert (nvim.project / "a.txt").read_text() == "one\ntwo\n"
+    assert "allow" not in dict(answered(nvim)).values()
+
+
+def test_a_question_takes_nothing_from_who_types_elsewhere(background):
+    nvim = background
+    nvim.keys("<C-w>t")
+    nvim.wait("vim.fn.bufname() == 'a.txt'")
+    nvim.keys("Ohello ")
+    nvim.wait("vim.api.nvim_get_current_line() == 'hello '")
+    keys_count(nvim)
+    chat(nvim, "require('claude-ide.chat').say(chat, 'commands')")
+    wait_pending(nvim, 2)
+    nvim.keys("yyy")
+    nvim.wait("vim.api.nvim_get_current_line() == 'hello yyy'", what="what is typed, where it was")
+    assert nvim.lua("return { vim.fn.bufname(), vim.api.nvim_get_mode().mode }") == ["a.txt", "i"]
+    assert answered(nvim) == [], "what was typed allows nothing"
+    nvim.keys("<Esc>")
+    wait_asked(nvim, "make the early one")
 
 
 TYPE = """
