@@ -84,15 +84,28 @@ def test_where_both_changed_a_line_the_edit_is_shown_against_that(begin, tmp_pat
     assert path.read_text() == TEXT.replace("5\n", "others\n")
 
 
+# As plugins do that format what is saved, in a buffer of the file.
+FORMATS = """
+vim.fn.bufload(vim.fn.bufadd("a.txt"))
+vim.api.nvim_create_autocmd({ "BufWritePre", "FileWritePre" }, {
+  callback = function() vim.fn.append(0, "formatted") end,
+})
+"""
+
+
 def test_a_file_that_was_only_touched_or_went_meanwhile(begin, tmp_path):
     nvim = begin(files={"a.txt": TEXT})
     path = tmp_path / "project/a.txt"
+    nvim.lua(FORMATS)
     say(nvim, write(path, "new\n"))
     wait_diff(nvim)
     path.write_text(TEXT)
     accept(nvim)
     nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
     wait_idle(nvim)
+    assert path.read_text() == "new\n", "as the person has seen it, whatever a formatter makes of files"
+    nvim.wait("vim.deep_equal(vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, false), { 'new' })")
+    nvim.cmd("bwipeout! a.txt")
     say(nvim, write(path, "newer\n"))
     wait_diff(nvim)
     path.unlink()

@@ -102,6 +102,31 @@ def bytes_that_nobody_changed_stay(nvim, name, before, arguments, line, after):
     wait_idle(nvim)
 
 
+def what_is_not_saved_stays_so_beside_an_edit_of_its_file(nvim):
+    path = nvim.project / "unsaved.txt"
+    nvim.lua("""
+      buf = vim.fn.bufadd("unsaved.txt")
+      vim.fn.bufload(buf)
+      vim.api.nvim_buf_set_lines(buf, 0, 1, false, { "mine" })
+    """)
+    read, edit = (
+        call("Read", file_path=str(path)),
+        call("Edit", file_path=str(path), old_string="five", new_string="FIVE"),
+    )
+    say(nvim, f"{read} THEN {edit} THEN SAY done beside it")
+    wait_diff(nvim)
+    assert nvim.lua("return require('claude-ide.diff').accept()")
+    wait_text(nvim, "\ndone beside it")
+    wait_idle(nvim)
+    assert path.read_text() == "one\ntwo\nthree\nfour\nFIVE\n", "the edit alone"
+    nvim.wait(
+        "vim.deep_equal(vim.api.nvim_buf_get_lines(buf, 0, -1, false), { 'mine', 'two', 'three', 'four', 'FIVE' })",
+        what="both in the buffer",
+    )
+    assert nvim.lua("return vim.bo[buf].modified"), "what is not saved is not saved"
+    nvim.cmd("bwipeout! unsaved.txt")
+
+
 def an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(nvim, mock_api):
     path = nvim.project / "empty.txt"
     say(nvim, f"{call('Write', file_path=str(path), content='')} THEN SAY made")
@@ -159,6 +184,7 @@ def a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim):
 def test_edits_are_asked_for_and_the_session_goes_on_in_another_chat(begin_chat, mock_api):
     files = {
         "a.txt": "alpha\n",
+        "unsaved.txt": "one\ntwo\nthree\nfour\nfive\n",
         ".env": "SECRET=1\n",
         ".claude/settings.local.json": '{"permissions": {"allow": ["Edit(/unasked.txt)"]}}',
         **{name: before for name, (before, *_) in BYTES.items() if before},
@@ -167,6 +193,7 @@ def test_edits_are_asked_for_and_the_session_goes_on_in_another_chat(begin_chat,
     what_the_editor_has_goes_along_but_not_what_is_withheld(nvim, mock_api)
     for name, case in BYTES.items():
         bytes_that_nobody_changed_stay(nvim, name, *case)
+    what_is_not_saved_stays_so_beside_an_edit_of_its_file(nvim)
     an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(nvim, mock_api)
     a_change_that_nobody_was_asked_for_is_told_loudly(nvim)
     a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim)
