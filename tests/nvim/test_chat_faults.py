@@ -104,7 +104,8 @@ def test_keys_before_the_cli_has_said_a_word_say_what_is_not_known(start_nvim, t
     none = {"gB": "Nothing runs in the background.", "gu": "Nothing waits to be said."}
     keys_say(nvim, {"gm": unknown, "gE": unknown, **none})
     nvim.keys("<S-Tab>")
-    nvim.wait(lambda: '"set_permission_mode"' in (nvim.project / "said").read_text(), what="the mode to be asked for")
+    said = nvim.project / "said"
+    nvim.wait(lambda: said.exists() and '"set_permission_mode"' in said.read_text(), what="the mode to be asked for")
     assert nvim.lua("return vim.v.errmsg") == "" and chat(nvim, "return chat.mode") is None, "nobody told"
 
 
