@@ -4,7 +4,7 @@ A prompt's lines: `SAY text`, `THINK text`, `UPDATE {update}`, `REQUEST method {
 `SEND method {params}` (waits for nothing), `TAKE_BACK` (of the last one), `RAW line`, `BIG bytes shape` (see `big`),
 `CALLS count`, `WAIT` (to be cancelled), `END` (of the turn, and goes on), `WRITE path text` (by itself; as JSON, null: no such
 file any more), `STOP reason`, `FAIL code message`, `TWICE`, `EXIT code`, `HANG`. Within an update and within parameters a text
-"BIG bytes shape" is such a text. How it begins is the JSON of ACP_AGENT. What it reads is kept in the file ACP_LOG. With arguments it is a program that signs in.
+"BIG bytes shape" is such a text. How it begins is the JSON of ACP_AGENT, and there what other prompts stand for: `turns`. What it reads is kept in the file ACP_LOG. With arguments it is a program that signs in.
 """
 
 import json
@@ -85,6 +85,7 @@ class Agent:
     def prompt(self, id_, params):
         self.cancelled.clear()
         text = "\n".join(block.get("text", json.dumps(block)) for block in params["prompt"])
+        text = SETUP.get("turns", {}).get(text, text)
         outcome, is_over = {"result": {"stopReason": "end_turn"}}, False
         for line in text.split("\n"):
             word, _, rest = line.partition(" ")

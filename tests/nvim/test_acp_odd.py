@@ -426,4 +426,4 @@ def test_a_plan_is_not_said_to_run_between_turns(begin):
     nvim = begin()
     entries = [{"content": "go out", "priority": "high", "status": status} for status in ("completed", "pending")]
     said = shown(nvim, update("plan", entries=entries))
-    assert "TodoWrite 1 of 2 done" in said and "running" not in said
+    assert "Plan 1 of 2 done" in said and "running" not in said

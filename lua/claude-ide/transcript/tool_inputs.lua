@@ -71,7 +71,8 @@ local SIGNS = { completed = "[x]", in_progress = "[-]" }
 ---@type claude-ide.transcript.ToolInput
 local TODOS = {
   is = function(input, block)
-    return block.name == "TodoWrite" and type(input.todos) == "table"
+    local is_list = block.name == "TodoWrite" or block.name == "Plan"
+    return is_list and type(input.todos) == "table"
   end,
   add = function(item, input, call)
     local text = require("claude-ide.transcript.text")

@@ -177,6 +177,7 @@ local ARGUMENTS = {
   end,
 }
 ARGUMENTS.Task = ARGUMENTS.Agent
+ARGUMENTS.Plan = ARGUMENTS.TodoWrite -- of other agents
 
 ---@param input table
 ---@return string
@@ -196,6 +197,17 @@ local function any_argument(input)
     end
   end
   return said or ""
+end
+
+---An agent may describe a call by words that begin with what its tool is called: "Search for callers".
+---@param argument string
+---@param name string
+---@param input table
+---@return string
+local function without_name(argument, name, input)
+  local first, rest = argument:match("^(%a+)%s+(%S.*)$")
+  local is_said_twice = first and first:lower() == name:lower() and argument == text_of(input.description)
+  return is_said_twice and rest or argument
 end
 
 ---As much of an argument as a line has room for.
@@ -274,6 +286,7 @@ function M.of(block, cwd, is_ended, waited)
   else
     local specific = ARGUMENTS[block.name]
     argument = specific and specific(input, block) or any_argument(input)
+    argument = without_name(argument, block.name or "", input)
   end
   local duration, asked = times(block, waited)
   return {

@@ -128,9 +128,9 @@ impl Calls {
         }
     }
 
-    /// A plan, as the CLI's list of what is to do.
+    /// A plan, in the shape of the CLI's list of what is to do.
     pub(super) fn plan(id: String, input: &Value, out: &mut Output) {
-        said(id, "TodoWrite".to_owned(), input, Vec::new(), out);
+        said(id, "Plan".to_owned(), input, Vec::new(), out);
     }
 
     /// Nothing more is done of a plan.
