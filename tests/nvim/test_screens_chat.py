@@ -1,12 +1,16 @@
 """What a person sees of a chat, as snapshots in `screens/`. See tests/README.md. Its agent is a script, its clock stands still."""
 
+import json
 import sys
 
 import pytest
-from chat_steps import begin, wait_idle, wait_text
+from acp_steps import AGENT as AGENT_OF_ACP
+from acp_steps import update
+from chat_steps import start_with_stand_in, wait_asked, wait_diff, wait_idle, wait_text
 from test_screens import CODE, OPTIONS, screen  # noqa: F401 (a fixture)
 
 from harness import snapshot
+from harness.scripted_model import Reply
 
 AGENT = """#!{python}
 import json, pathlib, sys, time
@@ -53,6 +57,28 @@ def turn():
     said("three", dict(type="text", text=text + more))
     write(type="result", subtype="success", is_error=False, terminal_reason="completed")
 
+def ask(tool, **more):
+    begins("ask")
+    input = more.pop("input")
+    said("ask", dict(type="tool_use", id="call", name=tool, input=input))
+    write(type="control_request", request_id="ask", request=dict(
+        subtype="can_use_tool", tool_name=tool, tool_use_id="call", input=input, **more))
+
+ASKS = {{
+    "Count its functions.": lambda: ask("Bash",
+        input=dict(command="grep -c function calc.lua", description="Counts the functions"),
+        permission_suggestions=[dict(type="addRules", behavior="allow", destination="localSettings",
+            rules=[dict(toolName="Bash", ruleContent="grep:*")])]),
+    "Name it.": lambda: ask("AskUserQuestion", input=dict(questions=[
+        dict(question="What is it to be called?", header="Name", multiSelect=False, options=[
+            dict(label="calculator", description="as it says of itself"),
+            dict(label="sums", description="it is short, and it is what the module does most of the time")]),
+        dict(question="Which functions are to stay?", header="Stay", multiSelect=True, options=[
+            dict(label="M.add", description="adds"), dict(label="M.old", description="does nothing")])])),
+    "Plan it.": lambda: ask("ExitPlanMode", input=dict(plan=(
+        "# Take out `M.old`\\n\\n1. Look for callers.\\n2. Take it out.\\n\\n```lua\\nM.old()\\n```"))),
+}}
+
 for line in sys.stdin:
     said_to_it = json.loads(line)
     if said_to_it["type"] == "control_request" and said_to_it["request"]["subtype"] == "initialize":
@@ -60,7 +86,7 @@ for line in sys.stdin:
             subtype="success", request_id=said_to_it["request_id"], response=dict(commands=[], models=[])))
     elif said_to_it["type"] == "user":
         write(type="command_lifecycle", command_uuid=said_to_it["uuid"], state="started")
-        turn()
+        ASKS.get(said_to_it["message"]["content"][-1]["text"], turn)()
 """
 
 STILL = """
@@ -70,19 +96,30 @@ vim.o.laststatus = 3 -- the name of a chat's buffer is another one each time
 
 
 @pytest.fixture
-def nvim(start_nvim, tmp_path):
-    """A chat whose answer is half there."""
+def begun(start_nvim, tmp_path):
+    """A Neovim with a chat in which something was said."""
     agent = tmp_path / "agent"
     agent.write_text(AGENT.format(python=sys.executable))
     agent.chmod(0o755)
-    nvim = start_nvim(
-        args=["calc.lua"],
-        files={"calc.lua": CODE},
-        opts={"terminal": {"command": [str(agent)], "size": 60}, "chat": {"prompt_height": 3}},
-        env={"TZ": "UTC"},
-        init_lua=OPTIONS + STILL + snapshot.colour_scheme(),
-    )
-    begin(nvim, "What does this file offer?")
+
+    def begun(*words, **opts):
+        nvim = start_nvim(
+            args=["calc.lua"],
+            files={"calc.lua": CODE},
+            opts={"terminal": {"command": [str(agent)], "size": 60}, "chat": {"prompt_height": 3}, **opts},
+            env={"TZ": "UTC"},
+            init_lua=OPTIONS + STILL + snapshot.colour_scheme(),
+        )
+        nvim.lua("vim.cmd.Claude({ args = { 'chat', ... } })", *words)
+        return nvim
+
+    return begun
+
+
+@pytest.fixture
+def nvim(begun):
+    """A chat whose answer is half there."""
+    nvim = begun("What does this file offer?")
     wait_text(nvim, "`M.name`")
     return nvim
 
@@ -102,3 +139,59 @@ def test_an_answer_that_is_complete(nvim, screen):  # noqa: F811
     wait_text(nvim, "`M.old`")
     wait_idle(nvim)
     screen("chat_answered").check(nvim, "A chat whose turn is over: calls are folded, the prompt is empty.")
+
+
+def test_a_tool_that_needs_a_permission(begun, screen):  # noqa: F811
+    nvim = begun("Count its functions.")
+    wait_asked(nvim, "grep -c function")
+    screen("chat_permission").check(nvim, "A chat whose agent asks whether it may run a command.")
+
+
+def test_a_question_with_choices(begun, screen):  # noqa: F811
+    nvim = begun("Name it.")
+    wait_asked(nvim, "What is it to be called?")
+    screen("chat_question").check(nvim, "A chat whose agent asks two questions, the first one with one choice.")
+
+
+def test_a_plan_to_be_approved(begun, screen):  # noqa: F811
+    nvim = begun("Plan it.")
+    nvim.wait_screen("Look for callers")
+    screen("chat_plan").check(nvim, "A plan that is to be approved, changed or sent back.")
+
+
+def test_another_agent_with_a_call_and_a_plan(begun, screen):  # noqa: F811
+    call = {"toolCallId": "c1", "title": "Search callers of M.old", "kind": "search"}
+    found = [{"type": "content", "content": {"type": "text", "text": "none"}}]
+    steps = {"Look for callers": "completed", "Take M.old out": "in_progress", "Run the tests": "pending"}
+    turn = [
+        "SAY I look who calls **M.old**.",
+        update("tool_call", **call, status="in_progress"),
+        update("tool_call_update", toolCallId="c1", status="completed", content=found),
+        update("plan", entries=[dict(content=what, priority="high", status=status) for what, status in steps.items()]),
+        update("usage_update", used=30_000, size=200_000, cost={"amount": 0.25, "currency": "USD"}),
+        "SAY Nobody does.",
+    ]
+    modes = {"currentModeId": "code", "availableModes": [{"id": "code", "name": "Code"}, {"id": "ask", "name": "Ask"}]}
+    setup = {"turns": {"Take M.old out.": "\n".join(turn)}, "modes": modes}
+    environment = {"ACP_AGENT": json.dumps(setup), "ACP_LOG": "/dev/null"}
+    robot = {"cmd": [sys.executable, str(AGENT_OF_ACP)], "env": environment, "name": "Robot"}
+    nvim = begun("--agent", "robot", "Take M.old out.", agents={"robot": robot})
+    wait_text(nvim, "Nobody does.")
+    wait_idle(nvim)
+    screen("chat_acp").check(nvim, "A chat with another agent: what it draws on, a call, its plan, its mode.")
+
+
+def test_a_proposal_in_place(start_nvim, model, tmp_path, screen):  # noqa: F811
+    model._model = lambda _: Reply("<replacement>\n" + PROPOSED + "</replacement>\n")
+    init = OPTIONS + STILL + snapshot.colour_scheme()
+    nvim = start_with_stand_in(start_nvim, model, tmp_path, files={"calc.lua": CODE}, args=["calc.lua"], init_lua=init)
+    nvim.keys(":3,6Claude edit take texts too<CR>")
+    wait_diff(nvim)
+    screen("inline_proposal").check(nvim, "What `:Claude edit` proposes for lines 3 to 6, in place.")
+
+
+PROPOSED = """-- Adds two numbers, or texts that are numbers.
+function M.add(a, b)
+  return tonumber(a) + tonumber(b)
+end
+"""

@@ -207,7 +207,7 @@ local function draw(panel)
     panel.win = vim.api.nvim_open_win(panel.buf --[[@as integer]], true, config)
     require("claude-ide.ui.came").note(panel.buf --[[@as integer]])
     local wo = vim.wo[panel.win][0]
-    wo.wrap, wo.linebreak, wo.winfixbuf, wo.cursorline = true, true, true, text.row ~= nil
+    wo.wrap, wo.linebreak, wo.winfixbuf = true, true, true
     map(panel, text)
   end
   -- Lines are broken at words: where, only the window knows.
@@ -217,6 +217,8 @@ local function draw(panel)
   config.footer = height > config.height and keys_in_a_line(text, width) or ""
   config.footer_pos = "left"
   vim.api.nvim_win_set_config(panel.win, config)
+  -- Before 0.12 each change of the place puts the minimal style's options back.
+  vim.wo[panel.win][0].cursorline = text.row ~= nil
   if text.row then
     pcall(vim.api.nvim_win_set_cursor, panel.win, { text.row, 0 })
   end

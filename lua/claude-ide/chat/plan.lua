@@ -65,21 +65,19 @@ local function send_back(plan)
   end)
 end
 
----'winbar' of a plan's window.
+---'winbar' of a plan's window, while that is drawn.
 ---@return string
 function M.bar()
-  local part = require("claude-ide.ui.winbar_text").part
-  local keys = {
-    { "<CR>", "approve" },
-    { "r", "send back with words" },
-    { "X", "no, and stop" },
-    { "q", "later" },
-  }
-  local text = part("ClaudeDiffFile", " Plan") .. part("ClaudeDiffSide", " · change what you like") .. " %="
-  for _, key in ipairs(keys) do
-    text = text .. part("ClaudeDiffKey", " " .. key[1]) .. part("ClaudeDiffHint", " " .. key[2] .. " ")
-  end
-  return text
+  local fit = require("claude-ide.ui.winbar_text")
+  local pieces = {
+    { rank = 6, texts = { { "ClaudeDiffFile", " Plan" } } },
+    fit.sentence(1, "ClaudeDiffSide", "· change what you like"),
+    fit.hint(5, "<CR>", "approve", true),
+    fit.hint(4, "r", "send back with words", true),
+    fit.hint(3, "X", "no, and stop", true),
+    fit.hint(2, "q", "later", true),
+  } ---@type table<integer, claude-ide.ui.Piece?>
+  return fit.of_those(pieces, 6, vim.api.nvim_win_get_width(0))
 end
 
 ---@param plan claude-ide.chat.Plan
