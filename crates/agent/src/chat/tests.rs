@@ -81,7 +81,8 @@ fn a_program_that_is_not_there_is_told_in_a_sentence() {
 
 #[test]
 fn much_text_is_told_in_few_pieces_and_none_of_it_is_lost() {
-    let (_chat, told) = open("read a; i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done");
+    let begun = Instant::now();
+    let (_chat, told) = open("read a; i=0; while [ $i -lt 60000 ]; do echo line $i; i=$((i+1)); done");
     let mut pieces = 0;
     let mut lines = String::new();
     'all: loop {
@@ -96,8 +97,23 @@ fn much_text_is_told_in_few_pieces_and_none_of_it_is_lost() {
             }
         }
     }
-    assert!(lines.lines().eq((0..20000).map(|number| format!("line {number}"))));
-    assert!(pieces < 2000, "{pieces} pieces");
+    assert!(lines.lines().eq((0..60000).map(|number| format!("line {number}"))));
+    // However slow the machine is: between two of them are 30 ms, but before the first and the last.
+    let took = begun.elapsed();
+    assert!(pieces <= 2 + took.as_millis() / 30, "{pieces} pieces in {took:?}");
+}
+
+#[test]
+fn a_text_waits_for_others_no_longer_than_60_ms() {
+    let (tell, _told) = mpsc::channel();
+    let sink = Arc::new(Hears(Mutex::new(tell)));
+    let last = Some(Instant::now());
+    let mut teller = Teller { number: 1, sink, gate: Arc::default(), waiting: Vec::new(), of_lines: None, last };
+    let text = "a word".to_owned();
+    teller.add(vec![Told::Text { by: Speaker::default(), block: 0, kind: TextKind::Text, text }]);
+    assert!(teller.patience().is_some_and(|left| left <= Duration::from_millis(60)));
+    teller.flush();
+    assert!(teller.patience().is_none(), "nothing waits");
 }
 
 #[test]
