@@ -162,6 +162,17 @@ def edit(path, old, new, words):
     )
 
 
+def files_are_completed_from_the_first_moment(nvim):
+    """Until the CLI has looked through the project, it knows of none."""
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt' and vim.bo.filetype == 'markdown'", what="the prompt")
+    nvim.keys("i@ope")
+    nvim.wait("vim.fn.pumvisible() == 1", what="the menu")
+    words = "vim.tbl_map(function(item) return item.word end, vim.fn.complete_info({ 'items' }).items)"
+    assert nvim.lua(f"return {words}") == ["open.txt"]
+    nvim.keys("<C-n><C-y> <C-u><Esc>")
+    nvim.wait(lambda: nvim.lines() == [""] and nvim.mode() == "n", what="an empty prompt")
+
+
 def a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api):
     """In the first turn of a session, too, whose file is not there before it."""
     fifo = nvim.project / "fifo"
@@ -255,6 +266,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
     files = {"a.txt": "one\ntwo\n", "open.txt": "one\n"}
     nvim = begin_chat(files=files, args=["open.txt"], opts={"terminal": {"command": command}})
     wait_idle(nvim)
+    files_are_completed_from_the_first_moment(nvim)
     a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api)
     the_effort_is_read_back(nvim)
     the_model_is_told_of_the_editors_tools_and_uses_one(nvim, mock_api)

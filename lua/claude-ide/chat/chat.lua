@@ -38,6 +38,7 @@
 ---@field window_size? integer tokens of the model's context
 ---@field retry? claude-ide.chat.Retry
 ---@field limit? table how near the account is to its limit: the agent's own words
+---@field knows_files? boolean it has looked through the project: it has told of files
 ---@field tasks table<string, claude-ide.chat.Task> what runs in the background, by its id
 ---@field doing? string what it says it does: "compacting"
 ---@field pid? integer

@@ -64,12 +64,16 @@ local function show(buf, from, items)
   end
 end
 
+---Until the CLI has looked through the project it knows of no file, and says so.
+local TRIES, AGAIN_MS = 10, 200
+
 ---The agent knows which files there are, and finds them as its own prompt does.
 ---@param chat claude-ide.chat.Chat
 ---@param buf integer
 ---@param from integer
 ---@param word string
-local function files(chat, buf, from, word)
+---@param tries integer
+local function files(chat, buf, from, word, tries)
   if chat.acp then
     return show(
       buf,
@@ -86,8 +90,15 @@ local function files(chat, buf, from, word)
     end
     local line = vim.api.nvim_get_current_buf() == buf
       and vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
-    if line and line:sub(from) == word then
+    if not line or line:sub(from) ~= word then
+      return
+    elseif #items > 0 then
+      chat.knows_files = true
       show(buf, from, items)
+    elseif not chat.knows_files and tries > 1 then
+      vim.defer_fn(function()
+        files(chat, buf, from, word, tries - 1)
+      end, AGAIN_MS)
     end
   end)
 end
@@ -109,7 +120,7 @@ function M.now(buf)
   if mark == "/" and vim.fn.line(".") == 1 then
     show(buf, from, commands(prompt.chat, word))
   elseif mark == "@" then
-    files(prompt.chat, buf, from, word)
+    files(prompt.chat, buf, from, word, TRIES)
   end
 end
 
