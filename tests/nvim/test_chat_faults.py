@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from acp_steps import begin as begin_acp
-from acp_steps import read
+from acp_steps import read, update
 from chat_steps import chat, say, start, text, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
@@ -26,7 +26,13 @@ def test_a_turn_that_ends_without_a_word_is_told(acp):
     """carlos-algms/agentic.nvim has a spinner that stops; olimorris/codecompanion.nvim#2374, #2376: an empty answer and no reason."""
     nvim = acp()
     say(nvim, "nothing that the script knows")
-    wait_text(nvim, "Robot ended its turn without a word.")
+    told = "Robot ended its turn without a word."
+    wait_text(nvim, told)
+    # A blank line is no word, and neither is a thought.
+    for count, said in ((2, update("agent_message_chunk", content={"type": "text", "text": "\n"})), (3, "THINK hm")):
+        say(nvim, said)
+        nvim.wait(lambda count=count: text(nvim).count(told) == count, what="what is told of it")
+        wait_idle(nvim)
     say(nvim, "SAY a word")
     wait_text(nvim, "\na word")
     wait_idle(nvim)
@@ -34,7 +40,7 @@ def test_a_turn_that_ends_without_a_word_is_told(acp):
     nvim.wait("require('claude-ide.chat').current().state == 'working'")
     nvim.lua("require('claude-ide.chat').current():interrupt()")
     wait_idle(nvim)
-    assert text(nvim).count("without a word") == 1
+    assert text(nvim).count("without a word") == 3
 
 
 @pytest.mark.every_nvim
@@ -280,6 +286,43 @@ def test_the_commands_are_those_of_the_cli(start_nvim, mock_api, tmp_path):
     wait_text(nvim, "\nhello you")
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ({"canRewind": True, "filesChanged": ["a.txt"]}, "Restored a.txt."),
+        (
+            {"canRewind": True, "filesChanged": ["a.txt"], "skippedLinks": 1},
+            "Restored a.txt. 1 file is left as it is: links are not followed.",
+        ),
+        ({"canRewind": False, "error": "No checkpoint."}, "The files were not restored: No checkpoint."),
+        (None, "The files were not restored: gone"),
+    ],
+)
+def test_what_came_of_going_back_is_told(start_nvim, answer, told):
+    """anthropics/claude-code 2.1.83: a rewind that fails says nothing."""
+    nvim = start_nvim(files={"a.txt": "new\n"})
+    nvim.lua(
+        """
+        local answer = ...
+        vim.ui.select = function(items, _, done) done(items[1], 1) end
+        local chat = { cwd = vim.fn.getcwd(), store = { put = function(_, _, words) put = words end } }
+        function chat.ask(_, _, fields, done)
+          if fields.dry_run then
+            done({ canRewind = true, filesChanged = { "a.txt", "link.txt" }, insertions = 1, deletions = 1 })
+          elseif answer == vim.NIL then
+            done(nil, "gone")
+          else
+            done(answer)
+          end
+        end
+        require("claude-ide.chat.rewind").to(chat, { uuid = "x" })
+        """,
+        answer,
+    )
+    nvim.wait_screen(told)
+    assert nvim.lua("return put") == (told if told.startswith("Restored") else None)
+
+
 def test_a_late_question_about_going_back_takes_nothing_that_is_typed(start_nvim):
     nvim = start_nvim(files={"a.txt": "old\n"})
     nvim.lua("""
@@ -297,7 +340,6 @@ def test_a_late_question_about_going_back_takes_nothing_that_is_typed(start_nvim
     nvim.keys("1<CR>2")
     nvim.wait(lambda: nvim.lines() == ["1", "2"], what="what is typed")
     nvim.keys("<Esc>")
-    nvim.wait_screen("Restore a.txt")
-    assert nvim.lua("return restored") == 0
+    nvim.wait_screen("Restore a.txt")  # what was typed has not answered it
     nvim.keys("1<CR>")
     nvim.wait("restored == 1")

@@ -37,26 +37,48 @@ local function ask(chat, message, is_dry, done)
   end)
 end
 
----@param chat claude-ide.chat.Chat
----@param message claude-ide.chat.Message
----@param paths string[]
-local function restore(chat, message, paths)
-  ask(chat, message, false, function()
-    for _, path in ipairs(paths) do
-      require("claude-ide.journal").landed(path)
-    end
-    vim.cmd("silent! checktime")
-    local words = ("Restored %s."):format(#paths == 1 and vim.fs.basename(paths[1]) or #paths .. " files")
-    chat.store:put("notice", words)
-    require("claude-ide.ui.notice").info(words)
-  end)
-end
-
 ---@param path string
 ---@param cwd string
 ---@return string absolute
 local function absolute(path, cwd)
   return require("claude-ide.path").normalize(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
+end
+
+---@param result table
+---@param chat claude-ide.chat.Chat
+---@return string[]? paths absolute; nil: it does not say
+local function changed(result, chat)
+  return type(result.filesChanged) == "table"
+      and vim.tbl_map(function(path)
+        return absolute(tostring(path), chat.cwd)
+      end, result.filesChanged)
+    or nil
+end
+
+---@param chat claude-ide.chat.Chat
+---@param message claude-ide.chat.Message
+---@param paths string[]
+local function restore(chat, message, paths)
+  ask(chat, message, false, function(result)
+    paths = changed(result, chat) or paths
+    for _, path in ipairs(paths) do
+      require("claude-ide.journal").landed(path)
+    end
+    vim.cmd("silent! checktime")
+    local skipped = tonumber(result.skippedLinks) or 0
+    local words = ("Restored %s."):format(#paths == 1 and vim.fs.basename(paths[1]) or #paths .. " files")
+    if skipped > 0 then
+      words = ("%s %s left as %s: links are not followed."):format(
+        words,
+        skipped == 1 and "1 file is" or skipped .. " files are",
+        skipped == 1 and "it is" or "they are"
+      )
+    end
+    chat.store:put("notice", words)
+    local notice = require("claude-ide.ui.notice")
+    local say = skipped > 0 and notice.warn or notice.info
+    say(words)
+  end)
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -87,9 +109,7 @@ function M.to(chat, message)
   local attention = require("claude-ide.ui.attention")
   local request = attention.ask()
   ask(chat, message, true, function(result)
-    local paths = vim.tbl_map(function(path)
-      return absolute(tostring(path), chat.cwd)
-    end, type(result.filesChanged) == "table" and result.filesChanged or {})
+    local paths = changed(result, chat) or {}
     if #paths == 0 then
       return require("claude-ide.ui.notice").info("No file has changed since that prompt.")
     end

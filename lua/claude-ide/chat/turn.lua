@@ -13,6 +13,30 @@ local function text_of(text)
   return type(text) == "string" and vim.trim(text) ~= "" and vim.trim(text) or nil
 end
 
+---A longer text is not all blank.
+local BLANK = 256
+
+---Whether anything that can be read was said or done since the last prompt.
+---@param store claude-ide.chat.Store
+---@return boolean
+local function is_answered(store)
+  for at = #store.messages, 1, -1 do
+    local message = store.messages[at]
+    local block = message.block
+    if message.kind == "prompt" then
+      return false
+    elseif message.kind ~= "reply" or block.type == "tool_use" then
+      return true
+    elseif block.type == "text" then
+      local text = (block.bytes or 0) <= BLANK and require("claude-ide.chat.growing_text").text(message)
+      if not text or vim.trim(text) ~= "" then
+        return true
+      end
+    end
+  end
+  return true
+end
+
 ---A turn is over. Judged by what it says of itself, not by its name: an error of the API is a "success", too.
 ---@param self claude-ide.chat.Chat
 ---@param about table
@@ -29,7 +53,7 @@ function M.over(self, about)
   if about.is_error and not reason:find("^aborted") and not is_said then
     local errors = type(about.errors) == "table" and text_of(table.concat(about.errors, " ")) or nil
     note(self, text_of(about.result) or errors or "The turn failed.")
-  elseif last and last.kind == "prompt" and not reason:find("^aborted") then
+  elseif not is_answered(self.store) and not reason:find("^aborted") then
     note(self, self.name .. " ended its turn without a word.")
   end
   -- Those that came meanwhile begin a turn of their own at once, which is told.
