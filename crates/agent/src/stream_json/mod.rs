@@ -8,6 +8,7 @@ mod incoming;
 mod outgoing;
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -17,6 +18,10 @@ use crate::command::Command;
 use crate::told::Told;
 use incoming::{Asked, Incoming};
 use outgoing::{Answer, ControlRequest, ControlResponse, Permission, UserMessage};
+
+/// Without an answer for so long, it is told that the CLI does not begin, or does not stop. Nothing is given up.
+const BEGIN_PATIENCE: Duration = Duration::from_secs(30);
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the CLI asked and nobody has answered yet.
 #[derive(Debug)]
@@ -39,6 +44,8 @@ enum OurRequest {
 pub struct StreamJson {
     questions: HashMap<String, Question>,
     ours: HashMap<String, OurRequest>,
+    begin_by: Option<Instant>,
+    stop_by: Option<Instant>,
     last: u64,
     speech: incoming::Speech,
 }
@@ -66,16 +73,22 @@ impl StreamJson {
     /// The answer to something we asked.
     fn answered(&mut self, id: &str, result: Option<Value>, error: Option<String>, out: &mut Output) {
         match self.ours.remove(id) {
-            Some(OurRequest::Initialize) => match result {
-                Some(about) => out.tell(Told::Ready { about }),
-                None => {
-                    let about = serde_json::json!({ "text": error });
-                    out.tell(Told::Status { subject: "problem".to_owned(), about });
+            Some(OurRequest::Initialize) => {
+                self.begin_by = None;
+                match result {
+                    Some(about) => out.tell(Told::Ready { about }),
+                    None => Self::tell_problem(error, out),
                 }
-            },
+            }
             Some(OurRequest::Asked(number)) => out.tell(Told::Answer { number, result, error }),
-            Some(OurRequest::Interrupt | OurRequest::Cancel) | None => {}
+            Some(OurRequest::Interrupt) => self.stop_by = None,
+            Some(OurRequest::Cancel) | None => {}
         }
+    }
+
+    fn tell_problem(text: Option<String>, out: &mut Output) {
+        let about = serde_json::json!({ "text": text });
+        out.tell(Told::Status { subject: "problem".to_owned(), about });
     }
 
     /// The CLI asks something.
@@ -94,6 +107,7 @@ impl StreamJson {
 impl Backend for StreamJson {
     fn begin(&mut self, out: &mut Output) {
         let fields = [("hooks".to_owned(), Value::Null)];
+        self.begin_by = Instant::now().checked_add(BEGIN_PATIENCE);
         self.request(OurRequest::Initialize, "initialize", fields, out);
     }
 
@@ -123,7 +137,10 @@ impl Backend for StreamJson {
             }
             // Its questions have words of their own.
             Command::Reply { .. } | Command::ReplyWithFile { .. } => {}
-            Command::Interrupt => self.request(OurRequest::Interrupt, "interrupt", [], out),
+            Command::Interrupt => {
+                self.stop_by = Instant::now().checked_add(STOP_PATIENCE);
+                self.request(OurRequest::Interrupt, "interrupt", [], out);
+            }
             Command::Ask { number, subject, fields } => self.request(OurRequest::Asked(number), &subject, fields, out),
             Command::Allow { request, changes, always } => {
                 let Some(question) = self.questions.remove(&request) else { return };
@@ -143,6 +160,24 @@ impl Backend for StreamJson {
                 };
                 out.write(&ControlResponse::success(&request, answer));
             }
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        [self.begin_by, self.stop_by].into_iter().flatten().min()
+    }
+
+    fn overdue(&mut self, now: Instant, out: &mut Output) {
+        if self.begin_by.take_if(|at| *at <= now).is_some() {
+            let seconds = BEGIN_PATIENCE.as_secs();
+            let text = format!(
+                "Claude has been starting for {seconds} s without a word. `:Claude chat restart` starts it anew."
+            );
+            Self::tell_problem(Some(text), out);
+        }
+        if self.stop_by.take_if(|at| *at <= now).is_some() {
+            let text = "Claude was asked to stop and goes on. `:Claude chat restart` ends it and starts it anew.";
+            Self::tell_problem(Some(text.to_owned()), out);
         }
     }
 }

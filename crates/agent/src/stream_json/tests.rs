@@ -143,3 +143,46 @@ fn an_answer_reaches_who_asked() {
     assert!(matches!(&out.told[..], [Told::Answer { number: 7, error: Some(error), .. }] if error == "no such model"));
     assert!(hear(&mut backend, &answer).told.is_empty(), "once");
 }
+
+fn problems(backend: &mut StreamJson, now: Instant) -> Vec<String> {
+    let mut out = Output::default();
+    backend.overdue(now, &mut out);
+    let words = out.told.iter().map(|told| match told {
+        Told::Status { subject, about } if subject == "problem" => about["text"].as_str().unwrap().to_owned(),
+        other => panic!("{other:?}"),
+    });
+    words.collect()
+}
+
+#[test]
+fn one_that_does_not_begin_or_stop_is_told_of_once() {
+    let mut backend = StreamJson::new();
+    assert_eq!(backend.deadline(), None);
+    backend.begin(&mut Output::default());
+    let late = backend.deadline().unwrap();
+    assert!(late > Instant::now() + BEGIN_PATIENCE / 2);
+    assert_eq!(problems(&mut backend, late - Duration::from_secs(1)), [String::new(); 0]);
+    let told = problems(&mut backend, late);
+    assert!(told.len() == 1 && told[0].contains("starting for 30 s"), "{told:?}");
+    assert_eq!((problems(&mut backend, late), backend.deadline()), (Vec::new(), None));
+    want(&mut backend, json!("interrupt"));
+    let late = backend.deadline().unwrap();
+    let told = problems(&mut backend, late);
+    assert!(told.len() == 1 && told[0].contains("goes on"), "{told:?}");
+    assert_eq!(backend.deadline(), None);
+}
+
+#[test]
+fn an_answer_in_time_is_no_problem() {
+    let mut backend = StreamJson::new();
+    let mut out = Output::default();
+    backend.begin(&mut out);
+    let begin: Value = serde_json::from_slice(&out.lines[0]).unwrap();
+    let interrupt = want(&mut backend, json!("interrupt"));
+    for id in [&interrupt[0]["request_id"], &begin["request_id"]] {
+        assert!(backend.deadline().is_some());
+        let response = json!({"subtype": "success", "request_id": id, "response": {}});
+        hear(&mut backend, &json!({"type": "control_response", "response": response}));
+    }
+    assert_eq!(backend.deadline(), None);
+}
