@@ -43,7 +43,8 @@ class Lab:
 
     def kill(self):
         ends = text(self.nvim).count("was ended by signal 9")
-        os.kill(chat(self.nvim, "return chat.pid"), signal.SIGKILL)
+        pid = self.nvim.wait("require('claude-ide.chat').current().pid", what="its process to be known")
+        os.kill(pid, signal.SIGKILL)
         self.nvim.wait(lambda: text(self.nvim).count("was ended by signal 9") == ends + 1, what="that it is told")
         (self.nvim.home / "held").unlink(missing_ok=True)
 

@@ -3,9 +3,6 @@ local M = {}
 
 local INTERRUPTED = "[Request interrupted by user"
 
----The CLI writes a session's file a moment after it says what is in it.
-local TRIES = 5
-
 ---@type table<string, fun(self: claude-ide.chat.Chat, told: claude-ide.chat.Told)>
 local HEAR = {}
 
@@ -98,7 +95,7 @@ function HEAR.said(self, told)
     end
     self.store:said(told)
     if not self.acp and vim.iter(told.blocks or {}):any(is_call) then
-      self.source:look_for_file(TRIES) -- it may have started a subagent, which is followed as it works
+      self.source:look_for_file() -- it may have started a subagent, which is followed as it works
     end
   elseif vim.startswith(text, INTERRUPTED) then
     self.store:put("interrupted", "")

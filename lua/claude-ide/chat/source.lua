@@ -25,7 +25,7 @@ local OWN = 2 ^ 40
 ---A text that is longer has rows of its own (store.lua).
 local MAX_TEXT, MAX_LINES = 4 * 1024 * 1024, 1000000
 
-local LOOK_AGAIN_MS = 500
+local TRIES, LOOK_AGAIN_MS = 5, 500
 
 ---@class claude-ide.chat.source.Fields
 ---@field number integer of the chat
@@ -202,13 +202,14 @@ function Source:open(listener)
   end
 end
 
----The session has a file by now, perhaps: it knows of subagents, and of files before and after edits.
----@param tries? integer how often it is looked for again: it will be there soon
-function Source:look_for_file(tries)
+---The session has a file by now, perhaps: it knows of subagents, and of files before and after edits. That of the CLI is there in
+---a moment, if it is not there yet.
+---@param left? integer how often it is looked for again
+function Source:look_for_file(left)
   if self.file or self.looking or not self.listener then
     return
   end
-  local left = tries or 0
+  left = self.is_others and 0 or left or TRIES
   self.looking = true
   require("claude-ide.sessions").find(self.id, function(path)
     self.looking = not path and left > 0
@@ -312,15 +313,24 @@ function Source:first_words()
   end
 end
 
-function Source:describe(done)
+---A session is listed a moment after its file is there.
+---@param left? integer how often it is looked for again
+function Source:describe(done, left)
   if self.is_others then
     return done(self:first_words())
   end
+  left = left or TRIES
   require("claude-ide.sessions.catalogue").find(self.id, function(item)
-    done(item and {
-      title = require("claude-ide.sessions.phrases").title(item.summary),
-      cwd = item.summary.cwd,
-    })
+    if item and item.summary.title then
+      local title = require("claude-ide.sessions.phrases").title(item.summary)
+      done({ title = title, cwd = item.summary.cwd })
+    elseif self.file_state ~= "open" or left == 0 then
+      done() -- it is asked for again when there is more of it
+    else
+      vim.defer_fn(function()
+        self:describe(done, left - 1)
+      end, LOOK_AGAIN_MS)
+    end
   end)
 end
 

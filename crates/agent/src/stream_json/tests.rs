@@ -161,10 +161,11 @@ fn one_that_does_not_begin_or_stop_is_told_of_once() {
     backend.begin(&mut Output::default());
     let late = backend.deadline().unwrap();
     assert!(late > Instant::now() + BEGIN_PATIENCE / 2);
-    assert_eq!(problems(&mut backend, late - Duration::from_secs(1)), [String::new(); 0]);
+    assert!(problems(&mut backend, late - Duration::from_secs(1)).is_empty());
     let told = problems(&mut backend, late);
     assert!(told.len() == 1 && told[0].contains("starting for 30 s"), "{told:?}");
-    assert_eq!((problems(&mut backend, late), backend.deadline()), (Vec::new(), None));
+    assert!(problems(&mut backend, late).is_empty());
+    assert_eq!(backend.deadline(), None);
     want(&mut backend, json!("interrupt"));
     let late = backend.deadline().unwrap();
     let told = problems(&mut backend, late);
