@@ -162,6 +162,14 @@ def edit(path, old, new, words):
     )
 
 
+def it_says_on_what_account_it_draws(nvim):
+    nvim.wait_screen("draws on an API key")
+    nvim.keys("g?")
+    nvim.wait_screen("draws on an API key (ANTHROPIC_API_KEY)")
+    nvim.keys("q")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")
+
+
 def files_are_completed_from_the_first_moment(nvim):
     """Until the CLI has looked through the project, it knows of none."""
     nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt' and vim.bo.filetype == 'markdown'", what="the prompt")
@@ -266,6 +274,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
     files = {"a.txt": "one\ntwo\n", "open.txt": "one\n"}
     nvim = begin_chat(files=files, args=["open.txt"], opts={"terminal": {"command": command}})
     wait_idle(nvim)
+    it_says_on_what_account_it_draws(nvim)
     files_are_completed_from_the_first_moment(nvim)
     a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api)
     the_effort_is_read_back(nvim)
@@ -403,3 +412,24 @@ def test_a_chat_that_goes_at_once_takes_both_its_windows_along(start_nvim, leave
     if leave == "hide":
         assert nvim.lua("return require('claude-ide.chat').show()")
         nvim.wait("#vim.api.nvim_list_wins() == 3")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("account", "words"),
+    [
+        ({"apiProvider": "firstParty", "subscriptionType": "max", "email": "me@here"}, "draws on Claude Max (me@here)"),
+        ({"apiProvider": "firstParty", "subscriptionType": "Claude Team"}, "draws on Claude Team"),
+        (
+            {"apiProvider": "firstParty", "tokenSource": "CLAUDE_CODE_OAUTH_TOKEN", "apiKeySource": "none"},
+            "draws on a token",
+        ),
+        ({"apiProvider": "bedrock"}, "draws on Amazon Bedrock"),
+        ({"apiProvider": "mantle"}, "draws on mantle"),
+        ({"subscriptionType": 7}, "draws on the account that `claude` is logged in with"),
+        (None, "draws on the account that `claude` is logged in with"),
+    ],
+)
+def test_an_account_in_words(nvim, account, words):
+    chat = "{ account = account ~= vim.NIL and account or nil }"
+    assert nvim.lua(f"local account = ... return require('claude-ide.chat.account').full({chat})", account) == words

@@ -31,6 +31,7 @@
 ---@field unanswered claude-ide.chat.Prompt[] it has begun with them, and said nothing since
 ---@field commands table[] name, description, argumentHint
 ---@field models table[]
+---@field account? claude-ide.chat.Account nil: it has not said
 ---@field mode? string permission mode
 ---@field model? string
 ---@field effort? string
@@ -173,7 +174,7 @@ function Chat:start(opts)
     program,
     backend or "stream_json",
     function(told)
-      self:hear(told)
+      self.inbox:put(told)
     end
   )
   if not number then
@@ -371,12 +372,6 @@ function Chat:restart()
     self:close()
   end
   return true
-end
-
----@package
----@param told claude-ide.chat.Told[]
-function Chat:hear(told)
-  self.inbox:put(told)
 end
 
 ---It is to be drawn anew.

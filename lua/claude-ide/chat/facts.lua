@@ -52,6 +52,10 @@ function M.of(chat)
   elseif chat.state == "starting" then
     add("starting", "ClaudeTranscriptWorking")
   end
+  local account = #chat.store.messages == 0 and require("claude-ide.chat.account").brief(chat)
+  if account then
+    add("draws on " .. account)
+  end
   if chat.doing then
     add(chat.doing, "ClaudeTranscriptWorking")
   end

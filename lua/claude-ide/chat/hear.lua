@@ -13,6 +13,7 @@ end
 function HEAR.ready(self, told)
   local about = told.about or {}
   self.commands, self.models = about.commands or {}, about.models or {}
+  self.account = type(about.account) == "table" and about.account or nil
   self.mode = about.current_permission_mode or self.mode
   if self.state == "starting" then
     self.state = #self.queue > 0 and "working" or "idle"

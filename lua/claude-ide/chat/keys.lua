@@ -32,6 +32,7 @@ function M.help(chat)
   end
   vim.list_extend(entries, {
     { "/ @ #", "complete commands, files, what the editor has" },
+    { "account", require("claude-ide.chat.account").full(chat) },
   })
   key_list.open(entries, { of = "a prompt", group = "ClaudeTranscriptKey", help = keys.help })
 end
