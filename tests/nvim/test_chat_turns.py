@@ -72,6 +72,7 @@ def what_the_editor_has_goes_along_but_not_what_is_withheld(nvim, mock_api):
     wait_idle(nvim)
 
 
+HUNKS = "".join(f"{number}\n" for number in range(1, 10))
 EDIT = {"old_string": "two", "new_string": "TWO"}
 WRITE = {"content": "one\nTWO\n"}
 
@@ -125,6 +126,20 @@ def what_is_not_saved_stays_so_beside_an_edit_of_its_file(nvim):
     )
     assert nvim.lua("return vim.bo[buf].modified"), "what is not saved is not saved"
     nvim.cmd("bwipeout! unsaved.txt")
+
+
+def a_hunk_that_is_dropped_is_not_written(nvim):
+    path = nvim.project / "hunks.txt"
+    write = call("Write", file_path=str(path), content=HUNKS.replace("1\n", "ONE\n").replace("9\n", "NINE\n"))
+    say(nvim, f"{call('Read', file_path=str(path))} THEN {write} THEN SAY one of two")
+    wait_diff(nvim)
+    nvim.wait("vim.b.claude_ide.kind == 'proposal' and vim.api.nvim_get_current_line() == 'ONE'", what="the first hunk")
+    nvim.keys("dx")
+    nvim.wait_screen("1 of 2 kept")
+    assert nvim.lua("return require('claude-ide.diff').accept()")
+    wait_text(nvim, "\none of two")
+    assert path.read_text() == HUNKS.replace("9\n", "NINE\n")
+    wait_idle(nvim)
 
 
 def an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(nvim, mock_api):
@@ -188,12 +203,14 @@ def test_edits_are_asked_for_and_the_session_goes_on_in_another_chat(begin_chat,
         ".env": "SECRET=1\n",
         ".claude/settings.local.json": '{"permissions": {"allow": ["Edit(/unasked.txt)"]}}',
         **{name: before for name, (before, *_) in BYTES.items() if before},
+        "hunks.txt": HUNKS,
     }
     nvim = begin_chat(files=files, args=["a.txt"])
     what_the_editor_has_goes_along_but_not_what_is_withheld(nvim, mock_api)
     for name, case in BYTES.items():
         bytes_that_nobody_changed_stay(nvim, name, *case)
     what_is_not_saved_stays_so_beside_an_edit_of_its_file(nvim)
+    a_hunk_that_is_dropped_is_not_written(nvim)
     an_empty_new_file_can_be_accepted_and_a_reason_reaches_the_model(nvim, mock_api)
     a_change_that_nobody_was_asked_for_is_told_loudly(nvim)
     a_session_goes_on_in_a_chat_and_is_another_one_after_clear(nvim)
