@@ -76,12 +76,18 @@ function M.create(view, lay_out, forget)
     group = group,
     desc = "Claude Code: a window at the end of a transcript stays there",
     callback = function()
-      for _, win in ipairs(vim.v.event.windows or {}) do
-        local is_here = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == view.buf
-        if is_here and require("claude-ide.transcript.viewport").is_at_end(win) then
-          require("claude-ide.transcript.viewport").go_to_end(win)
+      local windows = vim.v.event.windows or {}
+      local function stay()
+        for _, win in ipairs(windows) do
+          local is_here = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == view.buf
+          if is_here and require("claude-ide.transcript.viewport").is_at_end(win) then
+            require("claude-ide.transcript.viewport").go_to_end(win)
+          end
         end
       end
+      stay()
+      -- And once all who hear of the size have done what they do.
+      vim.schedule(require("claude-ide.safely").wrap("stay at the end of a transcript", stay))
     end,
   })
   vim.api.nvim_create_autocmd("ColorScheme", {
