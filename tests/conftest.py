@@ -3,7 +3,7 @@
 Every test that uses `nvim` or `start_nvim` runs once a version, with ids like `[0.10]`; `--nvim 0.11` picks some.
 What cannot differ between versions (pure Lua, what the server alone does) is marked `one_nvim` and runs on one.
 What hardly differs, and most of all what has many cases, is marked `dealt`: each case runs on one version, and the versions
-take turns, so that one with three cases meets all of them. `every_nvim` takes a test out of a module that is dealt.
+take turns, so that one with three cases meets all of them. `every_nvim` takes a test out of a module that is marked otherwise.
 """
 
 import gc
@@ -38,7 +38,9 @@ def pytest_addoption(parser):
 def pytest_generate_tests(metafunc):
     if "nvim_version" in metafunc.fixturenames:
         versions = metafunc.config.getoption("--nvim") or VERSIONS
-        if metafunc.definition.get_closest_marker("one_nvim") or metafunc.config.getoption("--fast"):
+        marked = metafunc.definition.get_closest_marker
+        one = marked("one_nvim") and not marked("every_nvim")
+        if one or metafunc.config.getoption("--fast"):
             versions = versions[len(versions) // 2 :][:1]
         metafunc.parametrize("nvim_version", versions)
 

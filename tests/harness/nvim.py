@@ -88,6 +88,7 @@ class Nvim:
             "XDG_DATA_DIRS": str(self.home / "none"),
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
+            "NVIM_NOTTYFAST": "1",  # 0.12 else complains where the terminal takes 0.1 s to answer, as on a busy machine
             "SHELL": "/bin/sh",
         }
 
