@@ -1,6 +1,8 @@
 //! How an agent speaks: lines of JSON, whatever is in them.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
 
 use crate::command::Command;
 use crate::told::Told;
@@ -74,5 +76,25 @@ impl Output {
         if let Err(told) = last.join(told) {
             self.told.push(told);
         }
+    }
+
+    /// Tells the person something about the conversation in a sentence.
+    pub(crate) fn tell_problem(&mut self, text: impl Into<String>) {
+        self.tell(Told::Status { subject: "problem".to_owned(), about: json!({ "text": text.into() }) });
+    }
+
+    /// Tells that an agent takes long for something it does before it can be talked to.
+    pub(crate) fn tell_busy(&mut self, name: &str, doing: &str, since: Duration) {
+        let seconds = since.as_secs_f32();
+        self.tell_problem(format!(
+            "{name} has been {doing} for {seconds:.0} s without a word. `:Claude chat restart` starts it anew."
+        ));
+    }
+
+    /// Tells that an agent goes on though it was asked to stop.
+    pub(crate) fn tell_unstopped(&mut self, name: &str) {
+        self.tell_problem(format!(
+            "{name} was asked to stop and goes on. `:Claude chat restart` ends it and starts it anew."
+        ));
     }
 }

@@ -171,11 +171,6 @@ impl Acp {
         self.patience().saturating_mul(2)
     }
 
-    /// Tells something about the conversation in a sentence.
-    fn tell_problem(out: &mut Output, subject: &str, text: String) {
-        out.tell(Told::Status { subject: subject.to_owned(), about: json!({ "text": text }) });
-    }
-
     fn notify(method: &str, params: &impl serde::Serialize, out: &mut Output) {
         match jsonrpc::notification(method, Some(params)) {
             Ok(line) => out.write_line(line),
@@ -235,23 +230,14 @@ impl Acp {
                     let error = Some(format!("{name} does not answer"));
                     out.tell(Told::Answer { number, result: None, error });
                 }
-                ours => {
-                    let seconds = self.patience().as_secs_f32();
-                    let what = ours.doing();
-                    let text = format!(
-                        "{name} has been {what} for {seconds:.0} s without a word. `:Claude chat restart` starts it anew."
-                    );
-                    Self::tell_problem(out, "slow", text);
-                }
+                ours => out.tell_busy(&name, ours.doing(), self.patience()),
             }
         }
         if self.stop_by.take_if(|at| *at <= now).is_some() && self.is_prompted {
             for id in self.peer.asked.ids(|ours| matches!(ours, Ours::Prompt(_))) {
                 Self::notify("$/cancel_request", &json!({ "requestId": id }), out);
             }
-            let text =
-                format!("{name} was asked to stop and goes on. `:Claude chat restart` ends it and starts it anew.");
-            Self::tell_problem(out, "slow", text);
+            out.tell_unstopped(&name);
         }
         if let Some(Loaded { session, result, .. }) = self.loaded.take_if(|loaded| loaded.told_at <= Some(now)) {
             self.began(session, &result, false, out);
@@ -261,7 +247,7 @@ impl Acp {
             let text = format!(
                 "{name} has said nothing for {seconds} s. It may be at work; `:Claude chat restart` ends it and starts it anew."
             );
-            Self::tell_problem(out, "slow", text);
+            out.tell_problem(text);
         }
     }
 
@@ -276,7 +262,7 @@ impl Acp {
         if self.rubbish == 1 {
             let name = &self.options.name;
             let text = format!("{name} wrote a line that is not its protocol, and it was passed over: {words}");
-            Self::tell_problem(out, "rubbish", text);
+            out.tell_problem(text);
         }
     }
 }

@@ -137,7 +137,7 @@ impl Acp {
                     "{} cannot go on with a session: this is a new one, and it knows nothing of what was said before.",
                     self.options.name
                 );
-                Self::tell_problem(out, "problem", text);
+                out.tell_problem(text);
             }
             let request = schema::NewSessionRequest::new(folder).mcp_servers(servers);
             return self.ask("session/new", &request, Ours::New, deadline, out);
@@ -209,7 +209,7 @@ impl Acp {
                     "{name} cannot go on with that session: {}. This is a new one, and it knows nothing of what was said before.",
                     message(&error)
                 );
-                Self::tell_problem(out, "problem", text);
+                out.tell_problem(text);
                 self.session = None;
                 self.options.resume = None;
                 self.begin_session(None, out);
@@ -268,7 +268,8 @@ impl Acp {
 
     fn fail(&mut self, out: &mut Output, what: String) {
         self.stage = Stage::Failed;
-        Self::tell_problem(out, "failed", format!("{} {what}.", self.options.name));
+        let about = json!({ "text": format!("{} {what}.", self.options.name) });
+        out.tell(Told::Status { subject: "failed".to_owned(), about });
     }
 
     fn turn_over(&mut self, outcome: Result<Value, Value>, out: &mut Output) {

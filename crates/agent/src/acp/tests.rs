@@ -359,7 +359,7 @@ fn what_takes_too_long_is_told_and_taken_back() {
     let mut out = Output::default();
     assert!(acp.deadline().unwrap() <= Instant::now());
     acp.overdue(Instant::now(), &mut out);
-    assert!(matches!(&out.told[..], [Told::Status { subject, .. }] if subject == "slow"));
+    assert!(matches!(&out.told[..], [Told::Status { subject, .. }] if subject == "problem"));
     assert!(acp.deadline().is_none(), "told once");
     // It answers late, and that counts.
     let late = json!({"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}});

@@ -77,18 +77,13 @@ impl StreamJson {
                 self.begin_by = None;
                 match result {
                     Some(about) => out.tell(Told::Ready { about }),
-                    None => Self::tell_problem(error, out),
+                    None => out.tell_problem(error.unwrap_or_else(|| "Claude could not begin.".to_owned())),
                 }
             }
             Some(OurRequest::Asked(number)) => out.tell(Told::Answer { number, result, error }),
             Some(OurRequest::Interrupt) => self.stop_by = None,
             Some(OurRequest::Cancel) | None => {}
         }
-    }
-
-    fn tell_problem(text: Option<String>, out: &mut Output) {
-        let about = serde_json::json!({ "text": text });
-        out.tell(Told::Status { subject: "problem".to_owned(), about });
     }
 
     /// The CLI asks something.
@@ -169,15 +164,10 @@ impl Backend for StreamJson {
 
     fn overdue(&mut self, now: Instant, out: &mut Output) {
         if self.begin_by.take_if(|at| *at <= now).is_some() {
-            let seconds = BEGIN_PATIENCE.as_secs();
-            let text = format!(
-                "Claude has been starting for {seconds} s without a word. `:Claude chat restart` starts it anew."
-            );
-            Self::tell_problem(Some(text), out);
+            out.tell_busy("Claude", "starting", BEGIN_PATIENCE);
         }
         if self.stop_by.take_if(|at| *at <= now).is_some() {
-            let text = "Claude was asked to stop and goes on. `:Claude chat restart` ends it and starts it anew.";
-            Self::tell_problem(Some(text.to_owned()), out);
+            out.tell_unstopped("Claude");
         }
     }
 }

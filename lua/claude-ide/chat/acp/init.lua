@@ -178,12 +178,6 @@ function STATUS.compaction(chat, about)
   end
 end
 
-function STATUS.slow(chat, about)
-  chat.store:put("notice", tostring(about.text))
-end
-
-STATUS.rubbish = STATUS.slow
-
 function STATUS.failed(chat, about)
   chat.store:put("notice", tostring(about.text))
   chat.acp.failed = true -- it says no more of its end than this
