@@ -21,7 +21,7 @@ return {
     "sessions.types",
     "width",
   },
-  { "elf", "hub", "lsp", "safely", "ui.one_line" },
+  { "elf", "hub", "lsp", "retry", "safely", "ui.one_line" },
   { "ui.notice" },
   { "config", "decisions", "event" },
   -- Files, as buffers and on disk; the library.

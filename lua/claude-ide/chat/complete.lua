@@ -65,15 +65,14 @@ local function show(buf, from, items)
 end
 
 ---Until the CLI has looked through the project it knows of no file, and says so.
-local TRIES, AGAIN_MS = 10, 200
+local PATIENCE_MS = 2000
 
 ---The agent knows which files there are, and finds them as its own prompt does.
 ---@param chat claude-ide.chat.Chat
 ---@param buf integer
 ---@param from integer
 ---@param word string
----@param tries integer
-local function files(chat, buf, from, word, tries)
+local function files(chat, buf, from, word)
   if chat.acp then
     return show(
       buf,
@@ -83,22 +82,23 @@ local function files(chat, buf, from, word, tries)
       end, require("claude-ide.chat.acp.links").complete(chat.cwd, word))
     )
   end
-  chat:ask("file_suggestions", { query = word }, function(result)
-    local items = {}
-    for _, one in ipairs(type(result) == "table" and result.suggestions or {}) do
-      items[#items + 1] = { word = type(one) == "table" and one.path or tostring(one) }
-    end
-    local line = vim.api.nvim_get_current_buf() == buf
-      and vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
-    if not line or line:sub(from) ~= word then
-      return
-    elseif #items > 0 then
+  local function look(answer)
+    chat:ask("file_suggestions", { query = word }, function(result)
+      local items = {}
+      for _, one in ipairs(type(result) == "table" and result.suggestions or {}) do
+        items[#items + 1] = { word = type(one) == "table" and one.path or tostring(one) }
+      end
+      local line = vim.api.nvim_get_current_buf() == buf
+        and vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
+      if line and line:sub(from) == word and (#items > 0 or not chat.knows_files) then
+        answer(#items > 0 and items or nil)
+      end
+    end)
+  end
+  require("claude-ide.retry").until_found(look, PATIENCE_MS, function(items)
+    if items then
       chat.knows_files = true
       show(buf, from, items)
-    elseif not chat.knows_files and tries > 1 then
-      vim.defer_fn(function()
-        files(chat, buf, from, word, tries - 1)
-      end, AGAIN_MS)
     end
   end)
 end
@@ -120,7 +120,7 @@ function M.now(buf)
   if mark == "/" and vim.fn.line(".") == 1 then
     show(buf, from, commands(prompt.chat, word))
   elseif mark == "@" then
-    files(prompt.chat, buf, from, word, TRIES)
+    files(prompt.chat, buf, from, word)
   end
 end
 

@@ -25,7 +25,8 @@ local OWN = 2 ^ 40
 ---A text that is longer has rows of its own (store.lua).
 local MAX_TEXT, MAX_LINES = 4 * 1024 * 1024, 1000000
 
-local TRIES, LOOK_AGAIN_MS = 5, 500
+---So long is looked for what the CLI writes of a session soon after it began.
+local PATIENCE_MS = 3000
 
 ---@class claude-ide.chat.source.Fields
 ---@field number integer of the chat
@@ -204,25 +205,23 @@ end
 
 ---The session has a file by now, perhaps: it knows of subagents, and of files before and after edits. That of the CLI is there in
 ---a moment, if it is not there yet.
----@param left? integer how often it is looked for again
-function Source:look_for_file(left)
+function Source:look_for_file()
   if self.file or self.looking or not self.listener then
     return
   end
-  left = self.is_others and 0 or left or TRIES
+  local function look(answer)
+    require("claude-ide.sessions").find(self.id, function(path)
+      answer(self.listener and path)
+    end)
+  end
   self.looking = true
-  require("claude-ide.sessions").find(self.id, function(path)
-    self.looking = not path and left > 0
-    if path and not self.file and self.listener then
+  require("claude-ide.retry").until_found(look, self.is_others and 0 or PATIENCE_MS, function(path)
+    self.looking = false
+    if path and not self.file then
       self.file = require("claude-ide.transcript.source.file").new(path, self.cwd)
       self:open_file(function()
         self:look_at_agents()
       end)
-    elseif self.looking then
-      vim.defer_fn(function()
-        self.looking = false
-        self:look_for_file(left - 1)
-      end, LOOK_AGAIN_MS)
     end
   end)
 end
@@ -313,24 +312,22 @@ function Source:first_words()
   end
 end
 
----A session is listed a moment after its file is there.
----@param left? integer how often it is looked for again
-function Source:describe(done, left)
+---A session is listed a moment after its file is there; without one it is asked for again when there is more of it.
+function Source:describe(done)
   if self.is_others then
     return done(self:first_words())
   end
-  left = left or TRIES
-  require("claude-ide.sessions.catalogue").find(self.id, function(item)
-    if item and item.summary.title then
-      local title = require("claude-ide.sessions.phrases").title(item.summary)
-      done({ title = title, cwd = item.summary.cwd })
-    elseif self.file_state ~= "open" or left == 0 then
-      done() -- it is asked for again when there is more of it
-    else
-      vim.defer_fn(function()
-        self:describe(done, left - 1)
-      end, LOOK_AGAIN_MS)
-    end
+  local function look(answer)
+    require("claude-ide.sessions.catalogue").find(self.id, function(item)
+      local summary = item and item.summary.title and item.summary
+      if not summary and self.file_state ~= "open" then
+        return done()
+      end
+      answer(summary or nil)
+    end)
+  end
+  require("claude-ide.retry").until_found(look, PATIENCE_MS, function(summary)
+    done(summary and { title = require("claude-ide.sessions.phrases").title(summary), cwd = summary.cwd })
   end)
 end
 

@@ -8,8 +8,8 @@ local MAX_AGENTS = 32
 ---Several lines are written for one edit.
 local QUIET_MS = 60
 
----Where a session has no transcript yet it is looked for again, less and less often.
-local MAX_TRIES, TRY_MS = 6, 200
+---So long is a transcript looked for that is not there yet.
+local PATIENCE_MS = 12000
 
 ---@class claude-ide.journal.Reading one transcript
 ---@field transcript? claude-ide.sessions.Transcript
@@ -25,7 +25,7 @@ local MAX_TRIES, TRY_MS = 6, 200
 ---@field client integer
 ---@field session_of fun(): string? the session that it is in
 ---@field session? string the one that is read
----@field finding boolean
+---@field stop_finding? fun() its transcript is looked for
 ---@field began integer milliseconds since the epoch: older edits are none of ours
 ---@field turns { id: integer, began: integer }[]
 ---@field files table<string, claude-ide.journal.Reading>
@@ -208,7 +208,10 @@ local function let_go(reader)
   for _, reading in pairs(reader.files) do
     reading.close()
   end
-  reader.files, reader.session, reader.finding = {}, nil, false
+  if reader.stop_finding then
+    reader.stop_finding()
+  end
+  reader.files, reader.session, reader.stop_finding = {}, nil, nil
 end
 
 ---Stops reading for a client.
@@ -235,36 +238,29 @@ local function new_reader(client, session_of)
     began = require("claude-ide.clock").now(),
     turns = {},
     files = {},
-    finding = false,
   }
 end
 
 ---Reads the transcript of the session that a client is in, as soon as there is one: it is written with the first prompt.
 ---@param client integer
 ---@param session_of? fun(): string? default: as the client's process says
----@param tries? integer
 ---@return claude-ide.journal.Reader
-local function ensure(client, session_of, tries)
+local function ensure(client, session_of)
   local reader = readers[client] or new_reader(client, session_of)
   readers[client] = reader
   local session = reader.session_of()
-  if not session or reader.finding or (reader.session == session and next(reader.files)) then
+  if not session or (reader.session == session and (reader.stop_finding or next(reader.files))) then
     return reader
   end
   let_go(reader)
-  reader.session, reader.finding = session, true
-  sessions().find(session, function(file)
-    if readers[client] == reader and reader.session == session then
-      reader.finding = false
-      if file then
-        follow(reader, file)
-      elseif (tries or 0) < MAX_TRIES then
-        vim.defer_fn(function()
-          if readers[client] == reader then
-            ensure(client, nil, (tries or 0) + 1)
-          end
-        end, TRY_MS * bit.lshift(1, tries or 0))
-      end
+  local function look(answer)
+    sessions().find(session, answer)
+  end
+  reader.session = session
+  reader.stop_finding = require("claude-ide.retry").until_found(look, PATIENCE_MS, function(file)
+    reader.stop_finding = nil
+    if file then
+      follow(reader, file)
     end
   end)
   return reader

@@ -13,7 +13,7 @@ local M = {}
 ---@alias claude-ide.transcript.Found fun(file: string, cwd?: string)
 
 ---The CLI writes a new session some time after the first prompt.
-local PATIENCE_MS, RETRY_MS = 3000, 200
+local PATIENCE_MS = 3000
 
 ---@param err string
 local function refuse(err)
@@ -23,26 +23,29 @@ end
 ---@param id string
 ---@param cwd? string
 ---@param found claude-ide.transcript.Found
----@param deadline integer
-local function by_id(id, cwd, found, deadline)
-  require("claude-ide.sessions").find(id, function(file)
-    if file then
-      return found(file, cwd)
-    end
-    local catalogue = require("claude-ide.sessions.catalogue")
-    catalogue.find(id, function(item, err)
-      if item then
-        found(item.summary.file, item.summary.cwd)
-      elseif not catalogue.running(id) then
-        refuse(err or ("There is no session %s."):format(id))
-      elseif vim.uv.now() > deadline then
-        refuse("Nothing was said in this session yet.")
-      else
-        vim.defer_fn(function()
-          by_id(id, cwd, found, deadline)
-        end, RETRY_MS)
+local function by_id(id, cwd, found)
+  local function look(answer)
+    require("claude-ide.sessions").find(id, function(file)
+      if file then
+        answer({ file = file, cwd = cwd })
+        return
       end
+      local catalogue = require("claude-ide.sessions.catalogue")
+      catalogue.find(id, function(item, err)
+        if item or catalogue.running(id) then
+          answer(item and { file = item.summary.file, cwd = item.summary.cwd })
+        else
+          refuse(err or ("There is no session %s."):format(id))
+        end
+      end)
     end)
+  end
+  require("claude-ide.retry").until_found(look, PATIENCE_MS, function(session)
+    if session then
+      found(session.file, session.cwd)
+    else
+      refuse("Nothing was said in this session yet.")
+    end
   end)
 end
 
@@ -70,7 +73,7 @@ local function current(found)
     end) or all[1]
     local newest = items and items[1]
     if ours then
-      by_id(ours.session.id, ours.session.cwd, found, vim.uv.now() + PATIENCE_MS)
+      by_id(ours.session.id, ours.session.cwd, found)
     elseif newest then
       found(newest.summary.file, newest.summary.cwd)
     else
@@ -93,7 +96,7 @@ function M.find(wanted, found)
   elseif wanted.id then
     by_id(wanted.id, wanted.cwd, function(file, cwd)
       deliver(wanted.agent and file_of_agent(file, wanted.agent) or file, cwd)
-    end, vim.uv.now() + PATIENCE_MS)
+    end)
   else
     current(deliver)
   end
