@@ -135,6 +135,26 @@ def test_it_waits_while_claude_works_or_asks_and_while_somebody_types(inside, fa
         nvim.wait(lambda: typed(fake) == pasted("wait for me"), what="what is typed")
 
 
+# And a little longer: by then the library has the message, too. Where it has not, this shows less.
+BUSY = "while not vim.uv.fs_stat(...) do vim.uv.sleep(1) end vim.uv.sleep(100)"
+
+
+def test_what_comes_while_neovim_is_busy_goes_into_no_question_that_came_before(
+    inside, fake, sessions, project, tmp_path
+):
+    nvim, site, session, _ = inside()
+    with site.read(session) as reader:
+        reader.until({"type": "state", "state": "idle"})
+        nvim.cmd("wincmd p")  # nobody types in the terminal
+        nvim.notify(BUSY, str(tmp_path / "go"))
+        sessions.record(fake.starts()[0]["pid"], session, "waiting", cwd=project)
+        reader.until({"type": "state", "state": "waiting"})
+        reader.say(type="user_message", id="m", content="yes")
+        reader.until({"type": "queued", "id": "m"})
+        (tmp_path / "go").touch()
+        still(nvim, fake)
+
+
 def test_it_waits_while_no_prompt_is_on_the_screen(inside, fake):
     nvim, site, session, _ = inside()
     fake.show("\x1b[2J\x1b[HDo you trust this folder?\r\n❯ 1. Yes\r\n")

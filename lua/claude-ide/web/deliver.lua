@@ -21,6 +21,7 @@ local PATIENCE_MS = 60 * 60 * 1000
 ---@field since integer
 ---@field ran boolean somebody ran the session when it was written, or has since
 ---@field resuming? "finding"|"started"
+---@field gone? "asked"|"sure" nobody runs the session: so it seems, or so it is
 
 ---@type table<integer, claude-ide.web.Parcel>
 local waiting = {}
@@ -94,6 +95,20 @@ local function type_it(parcel, route)
   end
 end
 
+---Somebody ran the session when it was written, and nobody seems to. The library is ahead of what is known here: what it told
+---before it answers is known once it has.
+---@param parcel claude-ide.web.Parcel
+local function ended(parcel)
+  if parcel.gone == "sure" then
+    return failed(parcel, "Claude has ended", true)
+  elseif not parcel.gone then
+    parcel.gone = "asked"
+    require("claude-ide.sessions").find(parcel.session, function()
+      parcel.gone = "sure" -- unless a next look finds who runs it
+    end)
+  end
+end
+
 ---No process runs the session: one is started, and what waits is typed when it is ready.
 ---@param parcel claude-ide.web.Parcel
 local function resume(parcel)
@@ -110,8 +125,10 @@ local function resume(parcel)
     local goes_on = inside and inside.id ~= parcel.session and inside.state.activity ~= "gone"
     if goes_on and not left[parcel.session] and vim.uv.now() - parcel.since < BEHIND_MS then
       return -- after `/clear`: whoever wrote it was told of this one sooner than Neovim
+    elseif goes_on then
+      return failed(parcel, "Claude went on with another conversation", true)
     end
-    return failed(parcel, goes_on and "Claude went on with another conversation" or "Claude has ended", true)
+    return ended(parcel)
   end
   parcel.resuming = "finding"
   require("claude-ide.sessions.catalogue").find(parcel.session, function(item, err)
