@@ -35,7 +35,7 @@ local MAX_STEPS = 100
 ---@field announced? number `vim.uv.hrtime()` at which that turn announced it
 ---@field undoing? table<integer, true> while an undo is being written: the turns it takes changes back of
 ---@field landing? { actor: "accepted"|"claude", turn: integer } while this editor writes it for Claude: whose that is
----@field decisions integer how often something was kept or undone
+---@field revision integer another one after everything that changes what is known of it
 ---@field mode? integer permissions of the file, to make it again with
 ---@field source claude-ide.journal.Source
 ---@field secret boolean a file that is kept from Claude: its texts stay off the disk
@@ -74,12 +74,19 @@ function M.bytes(step)
   return require("claude-ide.journal.blob").get(step.blob)
 end
 
----Another string after everything that changes what is known of a file.
+---Another number after everything that changes what is known of a file.
 ---@param history claude-ide.journal.History
----@return string
+---@return integer
 function M.state(history)
-  local steps = history.steps
-  return ("%d %d %d"):format(#steps, steps[#steps].blob or 0, history.decisions)
+  return history.revision
+end
+
+local revision = 0
+
+---@param history claude-ide.journal.History
+local function changed(history)
+  revision = revision + 1
+  history.revision = revision
 end
 
 ---Brings the mark up to the last step.
@@ -114,6 +121,7 @@ local function forget_oldest(history)
   history.mark = shifted(history.mark) or history.mark
   history.mark_before = history.mark_before and shifted(history.mark_before)
   history.decided = shifted(history.decided) or history.mark
+  changed(history)
   for _, step in ipairs(history.steps) do
     step.mark = step.mark and shifted(step.mark)
   end
@@ -174,6 +182,7 @@ local function take_undo_back(history, bytes)
     end
     steps[i] = nil
   end
+  changed(history)
   return true
 end
 
@@ -226,6 +235,7 @@ function M.hold(history, step, bytes)
     require("claude-ide.journal.blob").drop(step.blob)
   end
   step.blob = bytes and require("claude-ide.journal.blob").put(bytes, history.secret)
+  changed(history)
 end
 
 ---What Claude does to a file within one turn is one step, so that a file that was seen half written leaves no trace.
@@ -276,11 +286,11 @@ function M.record(history, actor, bytes, of)
   if type(of) == "table" then
     fold(history)
     step.undone, step.mark = of, history.mark
-    history.decisions = history.decisions + 1
   else
     step.turn = of
   end
   history.steps[#history.steps + 1] = step
+  changed(history)
   if #history.steps > MAX_STEPS then
     forget_oldest(history)
   end
@@ -306,7 +316,7 @@ function M.open(path, bytes, source)
     steps = {},
     mark = { at = 1, base = 1, regions = {} },
     decided = { at = 1, base = 1, regions = {} },
-    decisions = 0,
+    revision = 0,
     source = source,
     secret = require("claude-ide.privacy").denied_by(path) ~= nil,
   }
@@ -352,7 +362,7 @@ function M.set_unreviewed(history, regions)
   local last = #history.steps
   history.mark = { at = last, base = #regions == 0 and last or history.mark.base, regions = regions }
   history.decided, history.mark_before = history.mark, nil
-  history.decisions = history.decisions + 1
+  changed(history)
   for _, step in ipairs(history.steps) do
     step.mark = nil
   end
@@ -369,6 +379,7 @@ function M.amended(history)
     history.decided = { at = 1, base = 1, regions = {} }
     history.mark = history.decided
   end
+  changed(history)
   make_room()
 end
 
