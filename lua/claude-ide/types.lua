@@ -18,6 +18,7 @@
 ---@field id integer unique for the life of this Neovim; the key for respond and cancel
 ---@field client integer claude-ide.Client.id
 ---@field name string editor call, snake_case, e.g. "open_diff"; of an endpoint of its own "nvim.definition"
+---@field at integer when it came, in milliseconds since the epoch: Neovim may have been busy since
 ---@field progress? string|integer the token of its progress, where the client wants to hear of that
 
 ---@class claude-ide.CallError

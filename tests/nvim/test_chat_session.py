@@ -204,7 +204,7 @@ def a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api):
     fifo.write_text("")
     wait_text(nvim, "\n    Done.")
     wait_idle(nvim)
-    nvim.keys("<C-w>b")
+    nvim.keys("G<C-w>b")  # what comes is drawn where it is near a window
     nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")
 
 
@@ -227,6 +227,37 @@ def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
     nvim.lua("vim.fn.confirm = function() return 1 end")
     nvim.cmd("Claude undo")
     nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the turn to be undone")
+
+
+def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
+    path = nvim.project / "a.txt"
+    say(nvim, edit(path, "one", "ONE", "the first"))
+    wait_text(nvim, "\nthe first")
+    wait_idle(nvim)
+    nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
+    nvim.lua(
+        """
+        local path, record = ..., require("claude-ide.chat.record")
+        local turn_begins = record.turn_begins
+        record.turn_begins = function(...)
+          record.turn_begins = turn_begins
+          while vim.fn.readfile(path)[2] ~= "TWO" do vim.uv.sleep(1) end
+          return turn_begins(...)
+        end
+        """,
+        str(path),
+    )
+    say(nvim, edit(path, "two", "TWO", "the second"))
+    wait_text(nvim, "\nthe second")
+    wait_idle(nvim)
+    nvim.wait(
+        "local now = require('claude-ide.journal').changes()[1] return now and now.after == 'ONE\\nTWO\\n'",
+        what="both changes to be known",
+    )
+    nvim.cmd("Claude undo")
+    nvim.wait(lambda: path.read_text() == "ONE\ntwo\n", what="the second turn to be undone")
+    nvim.cmd("Claude undo")
+    nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the first one to be undone, too")
 
 
 def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
@@ -283,6 +314,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
     what_it_does_is_told_and_in_the_list_of_sessions(nvim, mock_api)
     a_model_is_chosen_and_the_mode_is_what_the_cli_says(nvim, mock_api)
     an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim)
+    a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim)
     what_a_turn_changed_is_reviewed_undone_and_rewound(nvim)
 
 

@@ -27,6 +27,23 @@ def test_an_edit_that_nobody_announced_is_known_and_undone(claude):
     assert claude.text("a.txt") == A
 
 
+def test_a_turn_that_neovim_was_too_busy_to_hear_of_is_one_of_its_own(claude, tmp_path):
+    claude.prompt()
+    claude.edit("a.txt", "two", "TWO")
+    claude.wait(a_txt=(1, 1))
+    before = claude.text("a.txt")
+    claude.nvim.notify("while not vim.uv.fs_stat(...) do vim.uv.sleep(1) end", str(tmp_path / "go"))
+    prompt = claude.client.start_call("closeAllDiffTabs")
+    claude.client.request("ping")  # the library answers that: it has the other one by now
+    claude.line("user", message={"role": "user", "content": "more"})
+    claude.edit("a.txt", "four", "FOUR")
+    (tmp_path / "go").touch()
+    claude.client.call_result(prompt)
+    claude.wait(a_txt=(2, 2))
+    claude.undo()
+    assert claude.text("a.txt") == before
+
+
 def test_a_client_that_tells_nothing_at_all_is_followed_by_its_transcript(claude):
     claude.record("busy")
     claude.prompt(announced=False)

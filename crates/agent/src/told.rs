@@ -1,6 +1,6 @@
 //! What a chat tells, in words of its own: what an agent said as it says it, what it asks, how it stands.
 
-use claude_ide_session::{Block, ToolResult};
+use claude_ide_session::{Block, Millis, ToolResult};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -120,6 +120,8 @@ pub enum Told {
         id: String,
         /// "queued", "started", "completed", "cancelled".
         state: String,
+        /// When the agent said so.
+        at: Millis,
     },
     /// A turn is over.
     Turn {

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use claude_ide_server::EditorCall;
+use claude_ide_session::Millis;
 use once_cell::sync::Lazy;
 use serde_json::{Map, Value as Json};
 use tokio::sync::oneshot;
@@ -100,7 +101,10 @@ impl Queue {
         let client = client.get();
         let mut state = self.lock();
         let id = state.last_call + 1;
-        state.waiting.push(Called { id, client, name, args, progress, weight }).map_err(|Full| Refusal::Full)?;
+        state
+            .waiting
+            .push(Called { id, client, name, at: Millis::now(), args, progress, weight })
+            .map_err(|Full| Refusal::Full)?;
         state.last_call = id;
         let (reply, answer) = oneshot::channel();
         state.calls.insert(id, Call { client, name, reply });
@@ -161,6 +165,7 @@ struct Called {
     id: u64,
     client: u64,
     name: &'static str,
+    at: Millis,
     args: Map<String, Json>,
     progress: Option<Json>,
     weight: usize,
@@ -180,6 +185,7 @@ impl Event for Called {
 
     fn into_value(self) -> Value {
         let mut fields = call_event("call", self.id, self.client, self.name);
+        fields.push(("at", Value::Json(self.at.0.into())));
         fields.push(("args", Value::Object(self.args)));
         if let Some(progress) = self.progress {
             fields.push(("progress", Value::Json(progress)));

@@ -130,7 +130,7 @@ end
 
 function HEAR.prompt(self, told)
   if told.state == "started" then
-    require("claude-ide.chat.record").turn_begins(self)
+    require("claude-ide.chat.record").turn_begins(self, told.at)
     if self.acp then
       require("claude-ide.chat.acp.written").turn_begins(self)
     end

@@ -18,10 +18,11 @@ end
 
 ---A prompt of the person is taken up.
 ---@param chat claude-ide.chat.Chat
-function M.turn_begins(chat)
+---@param at? integer milliseconds since the epoch
+function M.turn_begins(chat, at)
   local journal = require("claude-ide.journal")
   journal.attach()
-  journal.turn_started(client(chat), {
+  journal.turn_started(client(chat), at, {
     folder = chat.cwd,
     session = not chat.acp and function()
       return chat.session

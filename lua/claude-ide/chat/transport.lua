@@ -24,6 +24,7 @@ local GROUP = "claude-ide.chat"
 ---@field request? string asks, withdrawn
 ---@field ask? table asks: the agent's own words
 ---@field state? "queued"|"started"|"completed"|"cancelled" prompt
+---@field at? integer prompt: when the agent said so, in milliseconds since the epoch
 ---@field number? integer answer
 ---@field result? any answer
 ---@field error? string answer

@@ -19,31 +19,33 @@ end
 
 ---@param client integer
 ---@param turn claude-ide.journal.Turn
+---@param at? integer when its prompt came, in milliseconds since the epoch
 ---@param unconnected? claude-ide.journal.Unconnected
-local function follow_turn(client, turn, unconnected)
+local function follow_turn(client, turn, at, unconnected)
   local folder = unconnected and unconnected.folder
   require("claude-ide.journal.shell").begin(client, turn.id, folder, observe().found_changed, function()
     M.edits_over(client)
   end)
-  require("claude-ide.journal.transcript_edits").begin(client, turn.id, unconnected and unconnected.session)
+  require("claude-ide.journal.transcript_edits").begin(client, turn.id, at, unconnected and unconnected.session)
 end
 
 ---The turns whose begin nobody announced, by client, where they are the last.
 ---@type table<integer, claude-ide.journal.Turn>
 local unannounced = {}
 
----A prompt was submitted.
+---A prompt was submitted. Neovim may hear of it late: its turn begins when it came.
 ---@param client integer
+---@param at? integer milliseconds since the epoch; default: now
 ---@param unconnected? claude-ide.journal.Unconnected
-function M.turn_started(client, unconnected)
+function M.turn_started(client, at, unconnected)
   local begun = unannounced[client]
   unannounced[client] = nil
   if begun and not begun.ended and #begun.files == 0 then
     return -- this is its prompt: the CLI was at work before it said so
   end
   observe().settle(client, true)
-  require("claude-ide.journal.refusals").turn_over(client)
-  follow_turn(client, require("claude-ide.journal.turns").start(client), unconnected)
+  require("claude-ide.journal.refusals").turn_over(client, at)
+  follow_turn(client, require("claude-ide.journal.turns").start(client), at, unconnected)
 end
 
 ---Clients that were looked at when they came, whether they are at work.

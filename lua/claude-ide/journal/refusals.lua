@@ -68,10 +68,11 @@ end
 
 ---A prompt begins the client's next turn: calls that end from now on are not those.
 ---@param client integer
-function M.turn_over(client)
-  local now = require("claude-ide.clock").now()
+---@param at? integer when, in milliseconds since the epoch; default: now
+function M.turn_over(client, at)
+  at = at or require("claude-ide.clock").now()
   for _, one in ipairs(allowed[client] or {}) do
-    one.till = one.till or now
+    one.till = one.till or at
   end
 end
 

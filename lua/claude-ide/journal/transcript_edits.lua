@@ -287,12 +287,13 @@ end
 ---A client is there, or a turn of it begins.
 ---@param client integer
 ---@param turn? integer
+---@param at? integer when the turn began, in milliseconds since the epoch; default: now
 ---@param session_of? fun(): string? the session that it is in; default: as its process says
-function M.begin(client, turn, session_of)
+function M.begin(client, turn, at, session_of)
   attach()
   local reader = ensure(client, session_of)
   if turn then
-    table.insert(reader.turns, { id = turn, began = require("claude-ide.clock").now() })
+    table.insert(reader.turns, { id = turn, began = at or require("claude-ide.clock").now() })
   end
 end
 

@@ -155,6 +155,7 @@ end
 ---@field client integer
 ---@field name string
 ---@field args? table
+---@field at integer
 ---@field progress? string|integer
 
 ---Serves one `call` or `cancel` event of the server. Never raises.
@@ -163,7 +164,8 @@ function M.dispatch(event)
   if event.type == "cancel" then
     cancel(event.id)
   else
-    local call = { id = event.id, client = event.client, name = event.name, progress = event.progress }
+    local call =
+      { id = event.id, client = event.client, name = event.name, at = event.at, progress = event.progress }
     run(call, event.args or {})
   end
 end

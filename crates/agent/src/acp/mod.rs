@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use agent_client_protocol_schema::v1::{AgentCapabilities, ContentBlock};
 use claude_ide_protocol::jsonrpc::{self, ErrorObject};
 use claude_ide_rpc::{InFlight, Kind, Limits, Peer};
+use claude_ide_session::Millis;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -202,7 +203,7 @@ impl Acp {
         self.stop_by = None;
         self.silent_at = later(self.silence());
         self.updates.begin_turn();
-        out.tell(Told::Prompt { id: prompt.id.clone(), state: "started".to_owned() });
+        out.tell(Told::Prompt { id: prompt.id.clone(), state: "started".to_owned(), at: Millis::now() });
         let request = agent_client_protocol_schema::v1::PromptRequest::new(session, blocks);
         self.ask("session/prompt", &request, Ours::Prompt(prompt.id), None, out);
     }

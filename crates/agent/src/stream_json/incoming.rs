@@ -1,7 +1,7 @@
 //! What the CLI writes: what it asks and answers, and what it says.
 
 use claude_ide_protocol::without_lone_surrogates;
-use claude_ide_session::{Spoken, Usage};
+use claude_ide_session::{Millis, Spoken, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -205,7 +205,7 @@ impl Speech {
             }
             ("command_lifecycle", _) => serde_json::from_slice(line)
                 .ok()
-                .map(|Lifecycle { command_uuid: id, state }| out.tell(Told::Prompt { id, state })),
+                .map(|Lifecycle { command_uuid: id, state }| out.tell(Told::Prompt { id, state, at: Millis::now() })),
             ("system", Some(subject)) => {
                 whole(line).map(|about| out.tell(Told::Status { subject: subject.to_owned(), about }))
             }
