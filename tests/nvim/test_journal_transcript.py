@@ -97,6 +97,22 @@ def test_what_was_looked_at_while_it_was_taken_for_the_persons_is_claudes_when_t
     claude.wait(a_txt=(2, 2))
 
 
+def test_what_was_undone_and_is_done_again_is_the_later_turns(claude):
+    for _ in range(2):
+        claude.prompt()
+        claude.edit("a.txt", "two", "TWO")
+        claude.wait(a_txt=(1, 1))
+        before = claude.text("a.txt")
+        claude.edit("a.txt", "four", "FOUR", tell=False)
+        claude.client.call(
+            "getDiagnostics", uri=f"file://{claude.project / 'a.txt'}"
+        )  # too late: it is written already
+        claude.told("a.txt", "four", "FOUR", before)
+        claude.wait(a_txt=(2, 2))
+        claude.undo()
+        assert claude.text("a.txt") == A
+
+
 def test_edits_after_a_review_are_added_and_what_was_kept_stays(claude):
     claude.prompt()
     claude.edit("a.txt", "two", "TWO")

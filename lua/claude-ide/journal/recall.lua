@@ -54,6 +54,22 @@ local function in_bytes(told, steps, current)
   return told.before and form(told.before), form(told.after)
 end
 
+---The same text may have been there before: Claude does once more what was undone.
+---@param steps claude-ide.journal.Step[]
+---@param turn integer
+---@return integer index of the last step of an earlier turn of the same client; 0: there is none
+local function last_of_earlier_turns(steps, turn)
+  local turns = require("claude-ide.journal.turns")
+  local client = (turns.get(turn) or {}).client
+  for i = #steps, 1, -1 do
+    local other = steps[i].turn
+    if other and other < turn and (turns.get(other) or {}).client == client then
+      return i
+    end
+  end
+  return 0
+end
+
 ---@param history claude-ide.journal.History
 ---@param told claude-ide.journal.Told
 ---@param before? string
@@ -64,14 +80,15 @@ local function amend(history, told, before, after, current)
   local steps, first = history.steps, history.decided.at
   local who = told.by_person and "accepted" or "claude"
   local known_turn, from, to = false, 0, 0
+  local earlier = last_of_earlier_turns(steps, told.turn)
   local texts = {} ---@type table<integer, string?>
   for i = 1, #steps do
     texts[i] = histories().bytes(steps[i])
     known_turn = known_turn or steps[i].turn == told.turn
-    if i >= first and texts[i] == before then
+    if i >= first and i >= earlier and texts[i] == before then
       from = i
     end
-    if i >= first and to == 0 and texts[i] == after then
+    if i >= first and i > earlier and to == 0 and texts[i] == after then
       to = i
     end
   end
