@@ -4,10 +4,13 @@ What can be asked of one CLI is one test: to start another takes longer. Each st
 """
 
 import os
+import re
+import signal
 import sys
 
 import pytest
 from chat_steps import call, chat, keys_count, say, text, wait_idle, wait_text
+from session_files import Sessions
 
 from harness.scripted_model import Reply
 
@@ -397,6 +400,34 @@ def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(beg
     nvim.cmd(f"Claude chat --fork {session} SAY in a copy")
     nvim.wait(f"require('claude-ide.chat').current().session ~= '{session}'", what="the copy")
     assert nvim.lua("return #require('claude-ide.chat').list()") == 2
+
+
+def test_one_that_ended_and_whose_session_goes_on_elsewhere_is_not_begun_again(begin_chat_with_stand_in):
+    nvim = begin_chat_with_stand_in("SAY hello")
+    wait_text(nvim, "\nhello")
+    wait_idle(nvim)
+    session, pid = chat(nvim, "return { chat.session, chat.pid }")
+    os.kill(pid, signal.SIGKILL)
+    nvim.wait("require('claude-ide.chat').current().state == 'ended'", what="the end of the first")
+    first = "require('claude-ide.chat').list()[1]"
+    nvim.cmd(f"Claude chat --resume {session} SAY from the second")
+    nvim.wait_screen(re.compile("│from the second"))
+    wait_idle(nvim)
+    starts = len((nvim.home / "starts").read_text().splitlines())
+    why = nvim.lua(f"return select(2, require('claude-ide.chat').say({first}, 'SAY never'))")
+    assert why == "This session goes on in another chat by now."
+    assert nvim.lua(f"return {first}.state") == "ended"
+    nvim.lua("local chats = require('claude-ide.chat') chats.close(chats.list()[2])")
+    nvim.wait("#require('claude-ide.chat').list() == 1", what="the second to be closed")
+    Sessions(nvim.home).record(os.getpid(), session, "idle", nvim.project)
+    nvim.wait(f"require('claude-ide.sessions.catalogue').running('{session}') ~= nil", what="another process")
+    why = nvim.lua(f"return select(2, require('claude-ide.chat').say({first}, 'SAY never'))")
+    assert why == f"This session goes on elsewhere by now (pid {os.getpid()})."
+    Sessions(nvim.home).forget(os.getpid())
+    nvim.wait(f"require('claude-ide.sessions.catalogue').running('{session}') == nil", what="its end")
+    nvim.lua(f"require('claude-ide.chat').say({first}, 'SAY from the first')")
+    nvim.wait(f"{first}.state == 'idle' and #{first}.queue == 0", what="the first to go on")
+    assert len((nvim.home / "starts").read_text().splitlines()) == starts + 1
 
 
 def test_what_is_said_to_a_chat_that_is_closed_before_it_begins_is_kept(start_nvim):

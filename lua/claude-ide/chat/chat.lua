@@ -59,6 +59,7 @@
 ---@field package last_ask integer
 ---@field current_model? string of the reply that comes
 ---@field package on_change fun()
+---@field package elsewhere? fun(chat: claude-ide.chat.Chat): string?
 local Chat = {}
 Chat.__index = Chat
 
@@ -72,6 +73,7 @@ Chat.__index = Chat
 ---@field agent? claude-ide.chat.acp.Agent who it is with; nil: the CLI
 ---@field list? boolean|string choose among the sessions of that agent first, or the one whose id begins so
 ---@field alone? boolean without the editor's tools
+---@field elsewhere? fun(chat: claude-ide.chat.Chat): string? why its session cannot be gone on with here
 ---@field on_change fun() it is to be drawn anew
 
 ---Where more waits to be taken in it is drawn together: to draw takes longer than to take in.
@@ -116,6 +118,7 @@ function Chat.new(begin)
     answers = {},
     last_ask = 0,
     on_change = begin.on_change,
+    elsewhere = begin.elsewhere,
     unsent = {},
     begin_with = {
       session = session,
@@ -234,8 +237,9 @@ end
 ---@return boolean? ok
 ---@return string? err
 function Chat:begin_again()
-  if self.closing then
-    return nil, "The chat is closed."
+  local elsewhere = self.has_spoken and self.elsewhere and self.elsewhere(self)
+  if self.closing or elsewhere then
+    return nil, elsewhere or "The chat is closed."
   end
   local opts = vim.tbl_extend("force", self.begin_with, { cwd = self.cwd })
   if self.has_spoken then

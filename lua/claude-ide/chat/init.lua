@@ -242,21 +242,17 @@ function M.open(opts)
     show_again(there, opts.begun)
     return M.say(there, opts.text, opts.at)
   end
-  chat, err = require("claude-ide.chat.chat").new({
-    resume = opts.resume,
-    fork = opts.fork,
-    file = opts.file,
-    cwd = opts.cwd,
-    title = opts.title,
-    args = opts.args,
-    agent = opts.agent,
-    list = opts.list,
+  local begin_with = vim.tbl_extend("force", opts, {
+    elsewhere = function(ended)
+      return require("claude-ide.chat.same_session").elsewhere(M.list(), ended)
+    end,
     on_change = function()
       if chat then
         on_change(chat)
       end
     end,
   })
+  chat, err = require("claude-ide.chat.chat").new(begin_with --[[@as claude-ide.chat.Begin]])
   if not chat then
     return nil, err
   end

@@ -24,6 +24,21 @@ function M.find(chats, session, agent, but)
   end)
 end
 
+---Why a chat whose process ended cannot go on with its session.
+---@param chats claude-ide.chat.Chat[]
+---@param chat claude-ide.chat.Chat
+---@return string? why
+function M.elsewhere(chats, chat)
+  if M.find(chats, chat.session, chat.acp and chat.acp.agent, chat) then
+    return "This session goes on in another chat by now."
+  end
+  local live = not chat.acp and require("claude-ide.sessions.catalogue").running(chat.session)
+  -- What is known of processes may be a moment old: its own has just ended, perhaps.
+  if live and require("claude-ide.process").runs(live.pid) then
+    return ("This session goes on elsewhere by now (pid %d)."):format(live.pid)
+  end
+end
+
 ---Lets the chat that has the session be shown instead of one that was to go on with it, with what was said here meanwhile and what
 ---stands at the prompt.
 ---@param chat claude-ide.chat.Chat

@@ -22,11 +22,11 @@ end
 ---@param at? integer when its prompt came, in milliseconds since the epoch
 ---@param unconnected? claude-ide.journal.Unconnected
 local function follow_turn(client, turn, at, unconnected)
-  local folder = unconnected and unconnected.folder
+  local folder, session = unconnected and unconnected.folder, unconnected and unconnected.session
   require("claude-ide.journal.shell").begin(client, turn.id, folder, observe().found_changed, function()
     M.edits_over(client)
   end)
-  require("claude-ide.journal.transcript_edits").begin(client, turn.id, at, unconnected and unconnected.session)
+  require("claude-ide.journal.transcript_edits").begin(client, turn.id, at, session)
 end
 
 ---The turns whose begin nobody announced, by client, where they are the last.
