@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from harness.cli import QUESTION, call
+from harness.files import text_of
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
@@ -30,8 +31,7 @@ def commit_all(project):
 
 
 def contents(nvim, name):
-    path = nvim.project / name
-    return path.read_text() if path.exists() else None
+    return text_of(nvim.project / name)
 
 
 def allow_until(claude, nvim, said):

@@ -81,9 +81,9 @@ def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(sta
         # What it goes on with after `/clear` is another session.
         shows(nvim, "Claude idle")
         again.prompt("/clear")
-        moved = "return vim.iter(events):find(function(event) return event[2].previous end)"
+        moved = f"return vim.iter(events):find(function(event) return event[2].previous == '{session}' end)"
         _, cleared = nvim.wait(moved, what="the event of the cleared session")
-        assert cleared["previous"] == session != cleared["session"]
+        assert cleared["session"] != session
 
         os.kill(again.pid, signal.SIGKILL)
         shows(nvim, "Claude not connected")

@@ -1,5 +1,7 @@
 """What the tests of changesets do again and again: propose edits as a language server words them, and see what is on the disk."""
 
+from harness.files import bytes_of
+
 _PREPARE = """
 _G.answers, _G.notices = {}, {}
 vim.notify = function(message) notices[#notices + 1] = message end
@@ -83,8 +85,7 @@ class Changesets:
         self.nvim.wait(lambda: self.nvim.lua(_TRACES) == CLEAN, what="nothing of it to be left")
 
     def bytes(self, name):
-        path = self.nvim.project / name
-        return path.read_bytes() if path.exists() else None
+        return bytes_of(self.nvim.project / name)
 
     def undo(self):
         """Takes the last turn back, as `:Claude undo` does."""

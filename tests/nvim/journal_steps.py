@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from session_files import Sessions
 
+from harness.files import text_of
+
 
 class Claude:
     """Writes a transcript as the CLI does, and speaks to the server as it does."""
@@ -112,5 +114,4 @@ class Claude:
         return self.nvim.lua("return require('claude-ide.journal').undo_turn()")
 
     def text(self, name):
-        path = self.project / name
-        return path.read_text() if path.exists() else None
+        return text_of(self.project / name)

@@ -7,6 +7,8 @@ import pytest
 from acp_steps import answers, request, say, text, update, wait_idle, wait_text
 from chat_steps import chat, wait_diff
 
+from harness.files import bytes_of
+
 pytestmark = pytest.mark.dealt
 
 OPTIONS = [
@@ -53,8 +55,8 @@ def wait_shown(nvim):
 
 
 def held(nvim, name):
-    path = nvim.project / name
-    return path.read_bytes().decode() if path.exists() else None
+    found = bytes_of(nvim.project / name)
+    return None if found is None else found.decode()
 
 
 @pytest.mark.every_nvim

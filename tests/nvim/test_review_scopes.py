@@ -3,6 +3,8 @@
 import pytest
 from review_steps import NOTICES, A, B, Turn, review, turn, waiting, windows
 
+from harness.files import text_of
+
 pytestmark = pytest.mark.dealt
 
 SECOND = A.replace("two\n", "TWO\n")
@@ -23,8 +25,7 @@ def claude(start_nvim, connect):
 
 
 def text(nvim, name="a.txt"):
-    path = nvim.project / name
-    return path.read_text() if path.exists() else None
+    return text_of(nvim.project / name)
 
 
 def hunks(nvim, scope):
