@@ -57,11 +57,18 @@ EDITS = (
 
 
 @dataclass(frozen=True)
+class Shown:
+    """Between keys: the screen is to show this before the next ones are typed."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Scene:
     """One picture."""
 
     name: str
-    keys: Sequence[str]
+    keys: Sequence[str | Shown]
     shows: Sequence[str]
     """Texts that the finished screen shows."""
     columns: int = 120
@@ -176,11 +183,16 @@ BEGINNINGS = (
         edit_by_edit,
         LANDED,
         (
-            Scene("review", (":Claude review<CR>", "]f"), ("2 files", "casefold"), leave=("q",)),
-            Scene("transcript", (":Claude transcript<CR>", "gg"), ("Searching should ignore case",), leave=("q",)),
+            Scene("review", (":Claude review<CR>", Shown("2 files"), "]f"), ("2 files", "casefold"), leave=("q",)),
+            Scene(
+                "transcript",
+                (":Claude transcript<CR>", Shown("Edit README.txt"), "gg"),
+                ("Searching should ignore case", "Edit shelf.py", "casefold"),
+                leave=("q",),
+            ),
             Scene(
                 "changes",
-                (":Claude review<CR>", "gl", "gl", "]f", "]c"),
+                (":Claude review<CR>", Shown("2 files"), "gl", "gl", "]f", "]c"),
                 ("2 files", "casefold"),
                 columns=76,
                 rows=30,
@@ -277,7 +289,10 @@ def take_screen(scene: Scene, terminal: Terminal, path: Path) -> None:
     terminal.resize(scene.rows, scene.columns)
     terminal.wait_quiet()
     for keys in scene.keys:
-        terminal.keys(keys)
+        if isinstance(keys, Shown):
+            terminal.wait_screen(keys.text)
+        else:
+            terminal.keys(keys)
         terminal.wait_quiet()
     for text in scene.shows:
         terminal.wait_screen(text)
