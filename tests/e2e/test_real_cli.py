@@ -8,7 +8,7 @@ import time
 import pytest
 
 from harness import PATIENCE
-from harness.cli import QUESTION, call
+from harness.cli import QUESTION, call, version
 
 pytestmark = [pytest.mark.cli, pytest.mark.dealt]
 """A CLI costs more to start than ten turns of it: each test is a session, and each comment in it a case of its own."""
@@ -86,7 +86,7 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
 
     # It connected by itself, and says who it is.
     (client,) = nvim.lua("return require('claude-ide.server').clients()")
-    assert (client["name"], client["version"]) == ("claude-code", "2.1.329")
+    assert (client["name"], client["version"]) == ("claude-code", version())
     nvim.wait("require('claude-ide.server').clients()[1].pid", what="the CLI to tell its pid")
     roots = "return require('claude-ide.server').clients()[1].roots"
     nvim.wait(lambda: nvim.lua(roots) == [str(nvim.project)], what="the CLI to tell its folder")

@@ -2,11 +2,10 @@
 
 import os
 import signal
-import subprocess
 
 import pytest
 
-from harness.cli import QUESTION, Cli, binary, call
+from harness.cli import QUESTION, Cli, call, version
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
@@ -26,8 +25,7 @@ def shows(nvim, text):
 
 def has_records():
     """Whether the CLI under test says of itself what it does."""
-    version = subprocess.run([binary(), "--version"], capture_output=True, text=True, check=True).stdout
-    return not version.startswith("2.0.")
+    return not version().startswith("2.0.")
 
 
 def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(start_nvim, cli, mock_api):

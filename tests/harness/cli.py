@@ -6,6 +6,7 @@ The same environment serves a CLI that Neovim starts in its own terminal: give `
 import json
 import os
 import re
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -34,6 +35,12 @@ def binary() -> Path:
     if not path.exists():
         raise FileNotFoundError(f"no Claude Code CLI at {path}: run `make setup`")
     return path
+
+
+def version() -> str:
+    """The one of the CLI under test."""
+    told = subprocess.run([binary(), "--version"], capture_output=True, text=True, check=True).stdout
+    return told.split()[0]
 
 
 def prepare_home(home: Path, *projects: Path) -> None:
