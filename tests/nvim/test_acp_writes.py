@@ -161,6 +161,29 @@ def test_an_edit_that_is_allowed_is_one_of_the_file_as_it_is(begin, tmp_path):
     wait_text(nvim, "· changed by you")
 
 
+@pytest.mark.parametrize("mine", [None, "à"])
+def test_what_was_allowed_is_written_in_the_encoding_of_the_file(begin, tmp_path, mine):
+    nvim = begin(files={"a.txt": "é\none\n".encode("latin1")})
+    path = tmp_path / "project/a.txt"
+    options = [
+        {"optionId": "once", "name": "Allow", "kind": "allow_once"},
+        {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+    ]
+    diff = {"type": "diff", "path": str(path), "oldText": "é\none\n", "newText": "é\nü\n"}
+    call = {"toolCallId": "c1", "title": "Edit", "kind": "edit", "content": [diff]}
+    ask = request("session/request_permission", toolCall=call, options=options)
+    # It has the editor write what it was allowed; where the person has made something else of it, there is nothing to write.
+    say(nvim, ask if mine else "\n".join([ask, write(path, "é\nü\n")]))
+    wait_diff(nvim)
+    nvim.wait_screen("a.txt +1 −1")
+    if mine:
+        edit_proposal(nvim, 1, 2, [mine])
+    accept(nvim)
+    allowed = [{"outcome": {"outcome": "selected", "optionId": "no" if mine else "once"}}]
+    nvim.wait(lambda: answers(nvim) == allowed + ([] if mine else [{}]), what="the answers")
+    assert path.read_bytes() == f"é\n{mine or 'ü'}\n".encode("latin1")
+
+
 @pytest.mark.parametrize("held", [b"a\r\nb\r\n", b"\xef\xbb\xbfa\nb\n"])
 def test_what_a_file_holds_but_for_its_line_ends_is_no_edit(begin, tmp_path, held):
     nvim = begin(files={"a.txt": held})
@@ -178,18 +201,23 @@ def test_a_path_with_a_nul_is_none(begin, tmp_path):
 
 
 @pytest.mark.parametrize(("line", "encoding"), [("ONE", "latin1"), ("€", "utf-8")])
-def test_an_open_file_keeps_its_encoding_where_it_has_a_word_for_all(begin, tmp_path, line, encoding):
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "on disk"])
+def test_a_file_keeps_its_encoding_where_it_has_a_word_for_all(begin, tmp_path, line, encoding, is_open):
     after = f"é\n{line}\n"
     nvim = begin(files={"a.txt": "é\none\n".encode("latin1")})
     path = tmp_path / "project/a.txt"
-    nvim.lua("vim.fn.bufload(vim.fn.bufadd('a.txt'))")
-    assert nvim.lua("return vim.bo[vim.fn.bufnr('a.txt')].fileencoding") == "latin1"
+    if is_open:
+        nvim.lua("vim.fn.bufload(vim.fn.bufadd('a.txt'))")
+        assert nvim.lua("return vim.bo[vim.fn.bufnr('a.txt')].fileencoding") == "latin1"
     say(nvim, "\n".join([request("fs/read_text_file", path=str(path)), write(path, after)]))
     wait_diff(nvim)
+    nvim.wait_screen("a.txt +1 −1")
     accept(nvim)
     wait_idle(nvim)
     assert answers(nvim)[0]["content"] == "é\none\n"
     assert path.read_bytes() == after.encode(encoding)
+    if not is_open:
+        return
     nvim.wait(
         lambda: nvim.lines(nvim.lua("return vim.fn.bufnr('a.txt')")) == after.splitlines(), what="it in the buffer"
     )

@@ -33,7 +33,8 @@ pub struct FilePart {
 }
 
 impl FilePart {
-    /// The lines, with U+FFFD for what is not UTF-8. Takes as long as the disk does.
+    /// The lines: as Latin-1 where they are no UTF-8, as Neovim would have them, so that no byte is lost. With U+FFFD for what
+    /// cannot be read of UTF-16. Takes as long as the disk does.
     pub(crate) fn read(&self) -> Result<String, ReplyError> {
         let path = self.path.display();
         let fail = |why: String| ReplyError { code: ReplyCode::Failed, message: format!("{path}: {why}") };
@@ -53,10 +54,7 @@ impl FilePart {
             return Err(fail(format!("not a file but a {}", name(kind))));
         }
         match self.lines_of(file) {
-            Ok(Some(bytes)) => {
-                Ok(String::from_utf8(bytes)
-                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
-            }
+            Ok(Some(lines)) => Ok(lines.into_text()),
             Ok(None) => Err(ReplyError {
                 code: ReplyCode::Failed,
                 message: format!("{path} is too large: ask for a part of it"),
@@ -66,13 +64,15 @@ impl FilePart {
     }
 
     /// None: there are more bytes than there may be.
-    fn lines_of(&self, file: File) -> io::Result<Option<Vec<u8>>> {
+    fn lines_of(&self, file: File) -> io::Result<Option<Lines>> {
         let room = u64::try_from(self.most_bytes).unwrap_or(u64::MAX).saturating_add(1);
         let mut bytes = Vec::new();
         let mut reader = BufReader::with_capacity(64 * 1024, file);
+        let beginning = reader.fill_buf()?;
+        let is_utf16 = UTF16_MARKS.iter().any(|mark| beginning.starts_with(mark));
         for _ in 1..self.line.unwrap_or(1) {
             if reader.skip_until(b'\n')? == 0 {
-                return Ok(Some(bytes));
+                return Ok(Some(Lines { bytes, is_utf16 }));
             }
         }
         let mut reader = reader.take(room);
@@ -86,7 +86,26 @@ impl FilePart {
                 }
             }
         }
-        Ok((bytes.len() <= self.most_bytes).then_some(bytes))
+        Ok((bytes.len() <= self.most_bytes).then_some(Lines { bytes, is_utf16 }))
+    }
+}
+
+/// Byte order marks.
+const UTF16_MARKS: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
+
+/// As they lie in the file.
+struct Lines {
+    bytes: Vec<u8>,
+    is_utf16: bool,
+}
+
+impl Lines {
+    fn into_text(self) -> String {
+        match String::from_utf8(self.bytes) {
+            Ok(text) => text,
+            Err(error) if self.is_utf16 => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+            Err(error) => error.as_bytes().iter().copied().map(char::from).collect(),
+        }
     }
 }
 
@@ -147,11 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf_8_is_replaced() {
+    fn what_is_not_utf_8_is_latin_1() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.txt");
-        fs::write(&path, b"\xe9\n\0").unwrap();
-        assert_eq!(part(&path, None, None).read().unwrap(), "\u{fffd}\n\0");
+        fs::write(&path, b"\xe9\n\0\xff").unwrap();
+        assert_eq!(part(&path, None, None).read().unwrap(), "\u{e9}\n\0\u{ff}");
+        fs::write(&path, b"\xff\xfea\0").unwrap();
+        assert_eq!(part(&path, None, None).read().unwrap(), "\u{fffd}\u{fffd}a\0");
     }
 
     #[test]

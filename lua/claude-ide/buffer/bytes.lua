@@ -46,6 +46,23 @@ function M.size(lines)
   return bytes
 end
 
+---Whether bytes are no UTF-8 and no UTF-16 that says so: Neovim has each for a character then, and loses none.
+---@param bytes string
+---@return boolean
+function M.is_latin1(bytes)
+  return bytes:find("[\128-\255]") ~= nil
+    and not bytes:find("^\254\255")
+    and not bytes:find("^\255\254")
+    and require("claude-ide.position").valid(bytes) ~= bytes
+end
+
+---What a file holds, as UTF-8 where it is in an encoding of one byte to a character.
+---@param bytes string
+---@return string
+function M.text(bytes)
+  return M.is_latin1(bytes) and vim.iconv(bytes, "latin1", "utf-8") or bytes
+end
+
 ---@param text string
 ---@return "\n"|"\r\n"|"\r"
 local function end_of_line(text)

@@ -8,6 +8,7 @@ local M = {}
 ---@field ask table the agent's own words
 ---@field reply? fun(answer?: claude-ide.decisions.Answer, err?: string) takes the answer to an agent with words of its own
 ---@field proposed? string of an edit: what is shown as proposed
+---@field held? string of an edit: bytes that the file held
 ---@field otherwise? fun(request: claude-ide.chat.Request) asks where an edit cannot be shown
 ---@field changes? fun(answer: claude-ide.decisions.Answer): table? arguments that are to be others; nil: it cannot be
 

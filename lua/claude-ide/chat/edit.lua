@@ -128,14 +128,15 @@ end
 local function propose(request, disk)
   local ask = request.ask
   local path = ask.input.file_path
-  local before = disk.bytes and with_lf(disk.bytes)
+  local held = disk.bytes and require("claude-ide.buffer.bytes").text(disk.bytes)
+  local before = held and with_lf(held)
   local after = not disk.problem and proposal(ask, before)
   if not after then
     return ask_otherwise(request)
   end
   -- The CLI keeps it.
   local bom = before and vim.startswith(before, BOM) and not vim.startswith(after, BOM)
-  local proposed = M.as_written(disk.bytes, after)
+  local proposed = M.as_written(held, after)
   request.changes = function(answer)
     local accepted = answer.contents or proposed
     if bom and vim.startswith(accepted, BOM) then
@@ -147,7 +148,7 @@ local function propose(request, disk)
     return M.arguments((bom and before and before:sub(#BOM + 1) or before) or "", with_lf(accepted))
   end
   require("claude-ide.ui.typing").attach("chats")
-  request.proposed = proposed
+  request.proposed, request.held = proposed, disk.bytes
   require("claude-ide.diff").propose(request.chat.asker, request, {
     path = path,
     contents = proposed,

@@ -72,7 +72,7 @@ function M.present(path, disk)
   if buf and vim.bo[buf].modified then
     return of_buffer(buf, disk)
   end
-  local bytes = disk.bytes or ""
+  local bytes = require("claude-ide.buffer.bytes").text(disk.bytes or "")
   local encoding = bytes:find("^\255\254") and "utf-16le" or bytes:find("^\254\255") and "utf-16be"
   if encoding then
     local text = vim.iconv(bytes:sub(3), encoding, "utf-8")

@@ -121,13 +121,16 @@ function M.put(chat, path, contents)
   return ok, err
 end
 
----An agent knows the text of a buffer, not how its file is encoded.
+---An agent knows the text of a file, not how it is encoded.
 ---@param path string
 ---@param text string
----@return string bytes UTF-8 where the buffer has no other encoding, or none that has a word for all of it
-local function in_its_encoding(path, text)
+---@param bytes? string what the file holds
+---@return string bytes UTF-8 where the file has no other encoding, or none that has a word for all of it
+function M.in_its_encoding(path, text, bytes)
   local buf = loaded(path)
-  return buf and require("claude-ide.buffer.format").encoded(text, vim.bo[buf].fileencoding) or text
+  local is_latin1 = not buf and bytes and require("claude-ide.buffer.bytes").is_latin1(bytes)
+  local encoding = buf and vim.bo[buf].fileencoding or is_latin1 and "latin1" or ""
+  return require("claude-ide.buffer.format").encoded(text, encoding) or text
 end
 
 ---@param chat claude-ide.chat.Chat
@@ -181,7 +184,7 @@ function M.write(chat, params, answer, id)
       )
     end
     local written = decided.contents or contents
-    write_and_answer(chat, path, in_its_encoding(path, written), answer)
+    write_and_answer(chat, path, M.in_its_encoding(path, written, request.held), answer)
     if request.proposed and written ~= request.proposed then
       local became = { path = path, proposed = request.proposed, accepted = written }
       require("claude-ide.chat.acp.changed").tell(chat, { became }, nil, decided.on_top)
@@ -189,9 +192,10 @@ function M.write(chat, params, answer, id)
   end)
   local reading, edit = require("claude-ide.chat.reading"), require("claude-ide.chat.edit")
   local function ask(disk)
+    local bytes = disk.bytes
     if not reading.done(request) then
       return
-    elseif disk.bytes == edit.as_written(disk.bytes, contents) then
+    elseif bytes and bytes == M.in_its_encoding(path, edit.as_written(bytes, contents), bytes) then
       return answer({}) -- it is that already
     end
     edit.ask(request)

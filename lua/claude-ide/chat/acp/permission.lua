@@ -103,13 +103,15 @@ local function answers_of(request, respond)
       return took(answer --[[@as claude-ide.changeset.Answer]])
     end
     local proposed, accepted = request.proposed, answer.contents
-    if not proposed or not accepted or accepted == proposed then
-      if path and accepted then
-        require("claude-ide.chat.acp.accepted").note(chat, path, accepted)
+    local files = require("claude-ide.chat.acp.files")
+    local bytes = path and accepted and files.in_its_encoding(path, accepted, request.held)
+    if not proposed or not bytes or accepted == proposed then
+      if bytes then
+        require("claude-ide.chat.acp.accepted").note(chat, path, bytes, accepted)
       end
       return allow(option)
     end
-    local ok, why = require("claude-ide.chat.acp.files").put(chat, path, accepted)
+    local ok, why = files.put(chat, path, bytes)
     if not ok then
       require("claude-ide.ui.notice").error(("%s was not written: %s."):format(path, why or "unknown"))
       return respond(selected(options))
