@@ -418,13 +418,14 @@ def test_one_that_ended_and_whose_session_goes_on_elsewhere_is_not_begun_again(b
     assert why == "This session goes on in another chat by now."
     assert nvim.lua(f"return {first}.state") == "ended"
     nvim.lua("local chats = require('claude-ide.chat') chats.close(chats.list()[2])")
-    nvim.wait("#require('claude-ide.chat').list() == 1", what="the second to be closed")
+    nobody = f"require('claude-ide.sessions.catalogue').running('{session}') == nil"
+    nvim.wait(f"#require('claude-ide.chat').list() == 1 and {nobody}", what="the second to be gone")
     Sessions(nvim.home).record(os.getpid(), session, "idle", nvim.project)
-    nvim.wait(f"require('claude-ide.sessions.catalogue').running('{session}') ~= nil", what="another process")
+    nvim.wait(f"not ({nobody})", what="another process")
     why = nvim.lua(f"return select(2, require('claude-ide.chat').say({first}, 'SAY never'))")
     assert why == f"This session goes on elsewhere by now (pid {os.getpid()})."
     Sessions(nvim.home).forget(os.getpid())
-    nvim.wait(f"require('claude-ide.sessions.catalogue').running('{session}') == nil", what="its end")
+    nvim.wait(nobody, what="its end")
     nvim.lua(f"require('claude-ide.chat').say({first}, 'SAY from the first')")
     nvim.wait(f"{first}.state == 'idle' and #{first}.queue == 0", what="the first to go on")
     assert len((nvim.home / "starts").read_text().splitlines()) == starts + 1

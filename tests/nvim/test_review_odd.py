@@ -118,13 +118,21 @@ def test_very_many_files_open_without_a_long_wait(nvim):
     assert len(windows(nvim)[0]["lines"]) == 100
 
 
-@pytest.mark.parametrize("command", ["bdelete!", "bwipeout!", "saveas other.txt", "file other.txt"])
+LOADED_AGAIN = "bdelete! | call bufload('a.txt')"
+"""As by one of Claude's tools, at the same moment."""
+
+
+@pytest.mark.parametrize("command", ["bdelete!", LOADED_AGAIN, "bwipeout!", "saveas other.txt", "file other.txt"])
 def test_the_file_is_shown_whatever_becomes_of_its_buffer(start_nvim, connect, command):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B})
     client = connect(nvim)
     turn(nvim, client, a_txt=A_CLAUDE)
     review(nvim)
+    nvim.lua(
+        "vim.api.nvim_create_autocmd('CmdlineLeave', { callback = function() vim.schedule(function() done = true end) end })"
+    )
     nvim.keys(f":{command}<CR>")
+    nvim.wait("done")
     nvim.wait(lambda: windows(nvim)[-1]["name"] == "a.txt", what="the file to be there again")
     nvim.wait(lambda: windows(nvim)[-1]["lines"] == A_CLAUDE.splitlines(), what="its text")
     turn(nvim, client, a_txt=A_CLAUDE.replace("five\n", "FIVE\n"))

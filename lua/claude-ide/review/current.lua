@@ -148,6 +148,7 @@ local function listen(of)
     desc = "Claude: the review shows its file, whatever becomes of a buffer",
     callback = function(event)
       if event.buf == of.view.bufs.file then
+        of.view.unloaded = of.view.unloaded or event.event == "BufUnload"
         vim.schedule(function()
           if review == of then
             M.refresh()

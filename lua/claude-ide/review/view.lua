@@ -14,6 +14,7 @@ local silently = require("claude-ide.ui.quietly").run
 ---@field lines string[] of the side before
 ---@field unmap? fun()
 ---@field options? table of the file's window, as they were
+---@field unloaded? boolean the buffer of the file was, since this was brought up to date
 
 ---@return claude-ide.review.sides
 local function sides()
@@ -213,7 +214,7 @@ local function whereabouts(view, entry)
   if not vim.api.nvim_buf_is_loaded(buf) then
     return "lost"
   elseif vim.api.nvim_win_get_buf(view.wins.file) ~= buf then
-    return "elsewhere"
+    return view.unloaded and "lost" or "elsewhere" -- somebody may have loaded it again
   elseif not sides().is_ours(buf) and require("claude-ide.buffer").find(entry.path) ~= buf then
     return "lost"
   end
@@ -230,6 +231,7 @@ function M.update(view, entries, index)
   end
   local entry = entries[index]
   local found = whereabouts(view, entry)
+  view.unloaded = nil
   if found == "lost" then
     return M.show(view, entries, index)
   elseif found == "elsewhere" then
