@@ -88,7 +88,7 @@ export class Window {
 
   toEnd() {
     this.follows = true;
-    this.update();
+    this.#draw(); // at once: what was scrolled before is told of in the next frame, and would be taken for the person's wish
   }
 
   /** Brings an item into sight, and the keyboard to it. @param {number} index */
