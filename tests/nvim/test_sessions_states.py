@@ -138,6 +138,20 @@ def test_sessions_elsewhere_are_not_this_neovims(start, sessions):
     assert nvim.lua("return events") == []
 
 
+def test_a_process_that_ended_runs_no_session_though_nobody_told_of_its_end_yet(start, sessions):
+    nvim = start(connected=False)
+    sessions.record(sessions.sleeper(), "s", cwd=nvim.project)
+    nvim.lua("require('claude-ide.sessions').attach()")
+    running = "require('claude-ide.sessions.catalogue').running('s')"
+    nvim.wait(f"{running} ~= nil", what="it to be known")
+    nvim.lua(
+        "local sessions = require('claude-ide.sessions') local told = sessions.live() sessions.live = function() return told end"
+    )
+    assert nvim.lua(f"return {running} ~= nil")
+    sessions.close()
+    assert nvim.lua(f"return {running} == nil")
+
+
 def test_the_command_and_the_function_list_states(start_nvim, connect, sessions):
     nvim = start_nvim()  # whose vim.notify is Neovim's own: what is said is on the screen
     connect(nvim)

@@ -33,8 +33,7 @@ function M.elsewhere(chats, chat)
     return "This session goes on in another chat by now."
   end
   local live = not chat.acp and require("claude-ide.sessions.catalogue").running(chat.session)
-  -- What is known of processes may be a moment old: its own has just ended, perhaps.
-  if live and require("claude-ide.process").runs(live.pid) then
+  if live then
     return ("This session goes on elsewhere by now (pid %d)."):format(live.pid)
   end
 end

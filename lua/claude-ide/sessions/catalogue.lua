@@ -11,6 +11,13 @@ local M = {}
 ---How much a state matters where two processes run the same session.
 local WEIGHT = { waiting = 3, working = 2, idle = 1, gone = 0 }
 
+---Whether a process has ended since it was told of.
+---@param live claude-ide.sessions.Live
+---@return boolean
+local function has_ended(live)
+  return live.liveness == "alive" and not require("claude-ide.process").runs(live.pid)
+end
+
 ---The process that runs a session, if one does.
 ---@param id string
 ---@return claude-ide.sessions.Live?
@@ -18,7 +25,8 @@ function M.running(id)
   local found
   for _, live in ipairs(require("claude-ide.sessions").live()) do
     local weight = WEIGHT[live.state.activity] or 1
-    if live.id == id and weight > 0 and (not found or weight > (WEIGHT[found.state.activity] or 1)) then
+    local is_one = live.id == id and weight > 0 and not has_ended(live)
+    if is_one and (not found or weight > (WEIGHT[found.state.activity] or 1)) then
       found = live
     end
   end
