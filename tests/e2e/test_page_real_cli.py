@@ -34,7 +34,10 @@ def ask(nvim, mock_api, text, *replies):
 def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_the_end_by_force(
     start_with_claude, mock_api, browser
 ):
-    nvim = start_with_claude(opts={"web": {"port": 0, "write": True}})
+    # A subagent in the background begins a turn by itself at its end, beside what is asked here next.
+    nvim = start_with_claude(
+        opts={"web": {"port": 0, "write": True}}, env={"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1"}
+    )
     # Before the CLI: it tells what it shows to who serves it.
     url = nvim.lua("return (require('claude-ide.web').url())")
     begin(nvim, mock_api)
@@ -61,9 +64,7 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     browser.wait("document.body.innerText.includes('All is done')")
 
     # What a subagent says.
-    # Not in the background: its end would begin a turn by itself, beside what is asked here next.
     agent = {"description": "Look", "prompt": "SAY I have looked.", "subagent_type": "general-purpose"}
-    agent["run_in_background"] = False
     nvim.wait(IDLE)
     ask(nvim, mock_api, "look at it", Reply(calls=[("Agent", agent)]))
     browser.wait("document.querySelectorAll('article.tool').length == 2", "the call of the subagent")
