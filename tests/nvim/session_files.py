@@ -28,7 +28,8 @@ class Sessions:
     def write(self, cwd: Path, *turns, title=None, branch="main", id=None, age=timedelta(hours=2)) -> str:
         """A session of prompts and answers: each turn is a pair, the answer a text or a list of content blocks.
 
-        A list of blocks may hold tool_use blocks; a third part of the turn is the results, by tool id.
+        A list of blocks may hold tool_use blocks; a third part of the turn is the results, by tool id: a text, or one
+        with what the CLI records beside it.
         """
         session = id or str(uuid.uuid4())
         lines, parent = [], None
@@ -61,9 +62,11 @@ class Sessions:
             for block in content:
                 message = {"id": f"msg_{len(lines)}", "role": "assistant", "model": "claude-test-1", "content": [block]}
                 line("assistant", message=message | {"stop_reason": "end_turn", "usage": {"output_tokens": 1}})
-            for tool, text in (results[0] if results else {}).items():
+            for tool, came in (results[0] if results else {}).items():
+                text, record = came if isinstance(came, tuple) else (came, None)
                 result = {"type": "tool_result", "tool_use_id": tool, "content": text}
-                line("user", message={"role": "user", "content": [result]})
+                beside = {"toolUseResult": record} if record else {}
+                line("user", message={"role": "user", "content": [result]}, **beside)
         if title:
             lines.append({"type": "custom-title", "customTitle": title, "sessionId": session})
         path = self.path(cwd, session)

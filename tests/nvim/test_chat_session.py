@@ -211,6 +211,29 @@ def a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api):
     nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")
 
 
+def one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api):
+    """As the CLI starts them by itself."""
+    fifo, other = nvim.project / "first.fifo", nvim.project / "other.fifo"
+    os.mkfifo(fifo)
+    os.mkfifo(other)
+    prompt = call("Bash", command="cat first.fifo")
+    agent = {"description": "Look again", "prompt": prompt, "subagent_type": "general-purpose"}
+    mock_api.script(Reply(calls=[("Agent", agent)]))
+    say(nvim, "look THEN SAY it is on its way")
+    wait_text(nvim, "\nit is on its way")
+    wait_idle(nvim)
+    wait_text(nvim, "  Agent Look again · running")
+    assert "internal metadata" not in text(nvim)
+    mock_api.script(Reply("I have looked"), Reply(calls=[("Bash", {"command": "cat other.fifo"})]))
+    fifo.write_text("")
+    wait_text(nvim, "  Bash cat other.fifo · running")
+    assert re.search(r"^  Agent Look again · ok · ", text(nvim), re.M)
+    assert chat(nvim, "return chat.state") == "working"
+    nvim.keys("<C-c>")
+    wait_text(nvim, "Interrupted by you")
+    wait_idle(nvim)
+
+
 def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
     """Neovim was busy: when it hears of the call, the file is written already."""
     path = nvim.project / "a.txt"
@@ -311,6 +334,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
     it_says_on_what_account_it_draws(nvim)
     files_are_completed_from_the_first_moment(nvim)
     a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api)
+    one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api)
     the_effort_is_read_back(nvim)
     the_model_is_told_of_the_editors_tools_and_uses_one(nvim, mock_api)
     a_task_in_the_background_is_listed_and_stopped(nvim)

@@ -34,9 +34,12 @@ def export(nvim, session):
 def test_the_document_holds_what_was_said_and_done(start_nvim, sessions, project):
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make test", "description": "Test"}}
     thinking = {"type": "thinking", "thinking": "Hm."}
+    agent = {"type": "tool_use", "id": "t2", "name": "Agent", "input": {"description": "Look", "prompt": "Look around"}}
+    launched = {"isAsync": True, "status": "async_launched", "agentId": "a1"}
     session = sessions.write(
         project,
         ("Run the tests", [thinking, {"type": "text", "text": "I run them."}, call], {"t1": "all passed"}),
+        ("Ask somebody", [agent], {"t2": ("Async agent launched successfully.", launched)}),
         ("Thanks", "You are welcome."),
         title="The tests",
     )
@@ -45,12 +48,14 @@ def test_the_document_holds_what_was_said_and_done(start_nvim, sessions, project
     assert text.startswith(f"# The tests\n\n- Session: `{session}`\n- Folder: `{project}`\n- Branch: `main`\n")
     order = ["## You · ", "Run the tests", "## Claude · ", "<summary>Thinking</summary>", "Hm.", "I run them."]
     order += ["<summary><b>Bash</b> <code>make test</code></summary>", "```sh\nmake test\n```", "all passed"]
+    order += ["Ask somebody", "<b>Agent</b>", "Look around"]
     order += ["## You · ", "Thanks", "## Claude · ", "You are welcome."]
     at = 0
     for part in order:
         assert part in text[at:], part
         at = text.index(part, at) + len(part)
     assert text.endswith("You are welcome.")
+    assert "Async agent launched" not in text, "that is for the model"
 
 
 def test_its_times_are_the_messages_not_the_files(start_nvim, sessions, project):

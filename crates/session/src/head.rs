@@ -107,6 +107,13 @@ pub(crate) struct OutcomeHead<'a> {
     pub(crate) is_async: Scalar<'a>,
 }
 
+impl OutcomeHead<'_> {
+    /// Whether it tells of a subagent that goes on in the background.
+    pub(crate) fn is_launch(&self) -> bool {
+        !self.agent.text().is_empty() && (self.is_async.is_true() || self.status.text() == "async_launched")
+    }
+}
+
 /// Token counts of one request.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]

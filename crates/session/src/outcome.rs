@@ -1,10 +1,11 @@
-//! What the CLI itself recorded of a tool call (`toolUseResult`), typed where a file changed.
+//! What the CLI itself recorded of a tool call (`toolUseResult`), typed where a file changed or a subagent was started.
 //!
-//! Source of the shapes: results of Edit and Write by CLI 2.1.329; `edits` and `originalFileContents` from older MultiEdit.
+//! Source of the shapes: results of Edit, Write and Agent by CLI 2.1.329; `edits` and `originalFileContents` from older MultiEdit.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::head::OutcomeHead;
 use crate::json::tellable;
 use crate::message::Text;
 
@@ -15,6 +16,11 @@ use crate::message::Text;
 pub enum Outcome {
     /// A file was changed.
     FileChange(FileChange),
+    /// A subagent was started that goes on in the background: the result says only that it began.
+    Launch {
+        /// Its id.
+        agent: String,
+    },
     /// A plain message, such as "User rejected tool use".
     Message(Text),
     /// Anything else, as it is; left out where it is larger than the caller's limit.
@@ -149,8 +155,18 @@ impl Outcome {
                 change.structured_patch.unwrap_or_default(),
             )));
         }
+        if let Some(agent) = launched(raw) {
+            return Some(Self::Launch { agent });
+        }
         (raw.get().len() <= max_text).then(|| Self::Other { raw: tellable(raw) })
     }
+}
+
+/// The subagent that a call left in the background.
+fn launched(raw: &RawValue) -> Option<String> {
+    // Records of other tools may be long, and are not read once more.
+    let head: OutcomeHead<'_> = raw.get().contains("\"agentId\"").then(|| serde_json::from_str(raw.get()).ok())??;
+    head.is_launch().then(|| head.agent.text().to_owned())
 }
 
 impl EditTexts {
@@ -230,6 +246,12 @@ mod tests {
     }
 
     #[test]
+    fn a_subagent_in_the_background_is_told_however_long_its_prompt_is() {
+        let json = r#"{"isAsync":true,"status":"async_launched","agentId":"a1","prompt":"Look around"}"#;
+        assert!(matches!(Outcome::parse(&raw(json), 3), Some(Outcome::Launch { agent }) if agent == "a1"));
+    }
+
+    #[test]
     fn several_edits_of_one_call_apply_in_order() {
         let json = r#"{"filePath":"/p","originalFileContents":"aXa","structuredPatch":[],
             "edits":[{"old_string":"a","new_string":"b","replace_all":true},{"old_string":"bX","new_string":"c"}]}"#;
@@ -242,6 +264,8 @@ mod tests {
             matches!(Outcome::parse(&raw(r#""User rejected tool use""#), 9), Some(Outcome::Message(text)) if text.bytes == 22)
         );
         assert!(matches!(Outcome::parse(&raw(r#"{"stdout":"hi"}"#), 1000), Some(Outcome::Other { .. })));
+        let ended = r#"{"status":"completed","agentId":"a1","content":[]}"#;
+        assert!(matches!(Outcome::parse(&raw(ended), 1000), Some(Outcome::Other { .. })));
         assert!(Outcome::parse(&raw(r#"{"stdout":"hi"}"#), 3).is_none(), "too large to hand on");
         assert!(
             EditTexts::parse(&raw(

@@ -38,6 +38,8 @@ function HEAR.begins(self, told)
   self:spoke()
   self.retry, self.doing = nil, nil
   self.current_model = told.model
+  -- The end of something in the background begins a turn by itself. Of other agents nobody would tell that it is over.
+  self.state = not self.acp and self.state == "idle" and "working" or self.state
 end
 
 function HEAR.text(self, told)

@@ -11,7 +11,13 @@ function M.row(message)
   local block = message.block
   local tools ---@type claude-ide.sessions.ToolRow[]?
   if block.type == "tool_use" then
-    local tool = { name = block.name, status = block.status, start = block.start, ["end"] = block["end"] }
+    local tool = {
+      name = block.name,
+      status = block.status,
+      start = block.start,
+      ["end"] = block["end"],
+      background = block.background,
+    }
     tools = {
       tool --[[@as claude-ide.sessions.ToolRow]],
     }

@@ -35,6 +35,7 @@ Store.__index = Store
 ---@field appended fun(text: string, bytes: integer)
 
 local growing, shape = require("claude-ide.chat.growing_text"), require("claude-ide.chat.shape")
+local call_ends, clock = require("claude-ide.chat.call_ends"), require("claude-ide.clock")
 
 ---Bytes of a long text that are looked at together.
 local PIECE = 4 * 1024
@@ -51,13 +52,6 @@ end
 ---@param listener? claude-ide.chat.store.Listener
 function Store:listen(listener)
   self.listener = listener
-end
-
----@return integer milliseconds
-local function now()
-  local seconds, microseconds = vim.uv.gettimeofday()
-  local milliseconds = seconds * 1000 + math.floor(microseconds / 1000)
-  return milliseconds --[[@as integer]]
 end
 
 ---@private
@@ -104,7 +98,7 @@ end
 ---@param fields table
 ---@return claude-ide.chat.Message
 function Store:add(fields)
-  local message = vim.tbl_extend("keep", fields, { id = #self.messages + 1, start = now() })
+  local message = vim.tbl_extend("keep", fields, { id = #self.messages + 1, start = clock.now() })
   self.messages[message.id] = message
   return message --[[@as claude-ide.chat.Message]]
 end
@@ -169,8 +163,14 @@ function Store:calling(id, name, model)
   if self.calls[id] then
     return
   end
-  local block =
-    { type = "tool_use", id = id, name = name, input = vim.empty_dict(), status = "running", start = now() }
+  local block = {
+    type = "tool_use",
+    id = id,
+    name = name,
+    input = vim.empty_dict(),
+    status = "running",
+    start = clock.now(),
+  }
   self.calls[id] = self:add({ kind = "reply", block = block, partial = true, model = model })
   self:tell(#self.messages - 1)
 end
@@ -286,7 +286,7 @@ function Store:said(told)
       changed[#changed + 1] = message.id - 1
     else
       if block.type == "tool_use" then
-        block.start = now()
+        block.start = clock.now()
       end
       local message = self:add(vim.tbl_extend("error", fields, { block = block }))
       if block.type == "tool_use" then
@@ -308,29 +308,19 @@ end
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 ---@param refused table<string, "rejected"|"changed"> what the person made of calls that were not let through as they were
 function Store:results(results, refused)
-  local changed = {}
-  for _, pair in ipairs(results) do
-    local message = self.calls[pair[1]]
-    if message then
-      local block = message.block
-      block.result, block["end"] = pair[2], now()
-      block.status = refused[pair[1]] or pair[2].is_error and "failed" or "done"
-      changed[#changed + 1] = message.id - 1
-    end
-  end
-  self:tell_calls(changed)
+  self:tell_calls(call_ends.results(self.calls, results, refused, clock.now()))
+end
+
+---What a call left in the background ended.
+---@param call string
+---@param is_done boolean
+function Store:background_over(call, is_done)
+  self:tell_calls(call_ends.background_over(self.calls, call, is_done, clock.now()))
 end
 
 ---Who would tell how calls end is gone.
 function Store:end_running()
-  local changed = {}
-  for _, message in pairs(self.calls) do
-    if message.block.status == "running" then
-      message.block.status = "void"
-      changed[#changed + 1] = message.id - 1
-    end
-  end
-  self:tell_calls(changed)
+  self:tell_calls(call_ends.none_is_told(self.calls))
 end
 
 ---A prompt of the person, a notice, a rule: a message that is whole.

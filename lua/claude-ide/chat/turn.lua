@@ -103,10 +103,18 @@ function STATUS.rate_limit_event(self, about)
   self.limit = info.status ~= "allowed" and info.status and info or nil
 end
 
----@param state string
----@return boolean
-local function is_over(state)
-  return state == "completed" or state == "failed" or state == "killed" or state == "stopped"
+local ENDS = { completed = true, failed = true, killed = true, stopped = true }
+
+---@param self claude-ide.chat.Chat
+---@param about table
+---@param status any
+local function task_over(self, about, status)
+  local id = tostring(about.task_id)
+  local call = about.tool_use_id or (self.tasks[id] or {}).call
+  self.tasks[id] = nil
+  if type(call) == "string" then
+    self.store:background_over(call, status == "completed")
+  end
 end
 
 function STATUS.task_started(self, about)
@@ -119,13 +127,13 @@ end
 
 function STATUS.task_updated(self, about)
   local patch = type(about.patch) == "table" and about.patch or about
-  if is_over(tostring(patch.status)) then
-    self.tasks[tostring(about.task_id)] = nil
+  if ENDS[patch.status] then
+    task_over(self, about, patch.status)
   end
 end
 
 function STATUS.task_notification(self, about)
-  self.tasks[tostring(about.task_id)] = nil
+  task_over(self, about, about.status)
 end
 
 function STATUS.status(self, about)

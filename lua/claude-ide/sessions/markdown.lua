@@ -190,7 +190,8 @@ local function add_tool(lines, block)
       return
     end
     add_input(into, block)
-    if result then
+    -- That of a subagent in the background says only that it began.
+    if result and not (outcome and outcome.type == "launch") then
       add_result(into, result)
     end
   end, lines)

@@ -107,7 +107,7 @@
 
 ---What the CLI recorded of a tool call.
 ---@class claude-ide.sessions.Outcome
----@field type "file_change"|"message"|"other"
+---@field type "file_change"|"launch"|"message"|"other" launch: of a subagent that goes on in the background
 ---@field path? string file_change
 ---@field created? boolean file_change
 ---@field user_modified? boolean file_change

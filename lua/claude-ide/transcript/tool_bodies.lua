@@ -121,7 +121,8 @@ end
 ---@param language? string
 local function add_result(item, call, language)
   local result = call.block.result
-  if not result then
+  -- That of a subagent in the background says only that it began.
+  if not result or result.outcome and result.outcome.type == "launch" then
     return
   end
   if #item.lines > 1 and #(result.content or {}) > 0 then
@@ -194,10 +195,7 @@ local AGENT = {
     if not agent.open then
       require("claude-ide.transcript.tool_inputs").add(item, call)
     end
-    -- That of one in the background says only that it began.
-    if not call.block.background then
-      add_result(item, call, "markdown")
-    end
+    add_result(item, call, "markdown")
     item.targets[0] =
       { type = "agent", call = true, tool_id = agent.tool_id, agent = agent.agent, first = agent.first }
     return not agent.open

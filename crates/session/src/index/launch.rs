@@ -65,7 +65,7 @@ impl Index {
             return false;
         }
         self.agent_calls.entry(agent.into()).or_insert_with(|| call.into());
-        outcome.is_async.is_true() || outcome.status.text() == "async_launched"
+        outcome.is_launch()
     }
 
     /// Takes in that a task ended. Of tasks that are no subagents nothing is known here.
