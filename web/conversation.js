@@ -1,10 +1,13 @@
 // Lines of a transcript as a conversation: what is shown, in which order, each once. Draws nothing.
 // Invariant: drafts stand behind all that lines made.
+import { endOf, isLaunch } from "./background.js";
 import { Draft } from "./draft.js";
+
+/** @typedef {import("./background.js").Background} Background */
 
 /**
  * @typedef {{ key: string, kind: "user"|"claude"|"thinking"|"tool"|"note", uuid: string|undefined, time: string|undefined,
- *   model?: string, text?: string, images?: any[], tool?: any, result?: any, outcome?: any, nested: Item[],
+ *   model?: string, text?: string, images?: any[], tool?: any, result?: any, outcome?: any, background?: Background, nested: Item[],
  *   live?: boolean, message?: string, json?: string }} Item
  * @typedef {{ added: Item[], changed: Item[] }} Made
  */
@@ -22,6 +25,8 @@ export class Conversation {
     this.calls = new Map();
     /** @type {Map<string, { result: any, outcome: any }>} results whose calls are not known yet */
     this.early = new Map();
+    /** How what runs in the background ended, by the id of its call and by its own. @type {Map<string, Background>} */
+    this.ends = new Map();
     /** @type {string|undefined} the last line that has a name */
     this.last = undefined;
     /** @type {string|undefined} the first line that has a name */
@@ -94,6 +99,7 @@ export class Conversation {
       if (!earlier) this.last = line.uuid;
       this.first ??= line.uuid;
     }
+    this.#heard(line, made);
     const items = line.type === "user" ? this.#user(line, made) : line.type === "assistant" ? this.#claude(line) : note(line);
     const parent = line.isSidechain ? this.#agentCall(line) : undefined;
     if (parent) {
@@ -112,6 +118,27 @@ export class Conversation {
     return named ?? agents.at(-1);
   }
 
+  /** @param {Item} item @param {{ result: any, outcome: any }} answer */
+  #answer(item, answer) {
+    Object.assign(item, answer);
+    // A line that tells of its end may be known before one that is earlier.
+    const end = () => this.ends.get(item.tool.id) ?? this.ends.get(answer.outcome.agentId);
+    item.background = isLaunch(answer) ? (end() ?? "running") : undefined;
+  }
+
+  /** Takes in that something in the background ended: it is told twice, and again where it was woken. @param {any} line @param {{ changed: Item[] }} made */
+  #heard(line, made) {
+    const told = endOf(line);
+    if (!told) return;
+    for (const id of [told.call, told.task]) if (id) this.ends.set(id, told.end);
+    for (const item of this.calls.values()) {
+      const isIt = item.tool.id === told.call || (told.task && item.outcome?.agentId === told.task);
+      if (!isIt || !item.background || item.background === told.end) continue;
+      item.background = told.end;
+      made.changed.push(item);
+    }
+  }
+
   /** @param {any} line @param {{ changed: Item[] }} made @returns {Item[]} */
   #user(line, made) {
     const content = line.message?.content;
@@ -119,7 +146,7 @@ export class Conversation {
     for (const block of blocks.filter((block) => block?.type === "tool_result")) {
       const item = this.calls.get(block.tool_use_id);
       if (item) {
-        Object.assign(item, { result: block, outcome: line.toolUseResult });
+        this.#answer(item, { result: block, outcome: line.toolUseResult });
         made.changed.push(item);
       } else {
         this.early.set(block.tool_use_id, { result: block, outcome: line.toolUseResult });
@@ -145,7 +172,9 @@ export class Conversation {
       } else if (block?.type === "thinking" && block.thinking?.trim()) {
         return [item(line, "thinking", { text: block.thinking }, at)];
       } else if (block?.type === "tool_use") {
-        const call = item(line, "tool", { tool: block, ...this.early.get(block.id) }, at);
+        const call = item(line, "tool", { tool: block }, at);
+        const early = this.early.get(block.id);
+        if (early) this.#answer(call, early);
         this.early.delete(block.id);
         this.calls.set(block.id, call);
         return [call];

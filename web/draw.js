@@ -59,9 +59,9 @@ function fold(head, attributes, inside) {
 /** @param {Item} item @returns {HTMLElement} */
 function tool(item) {
   const { name = "?", input } = item.tool;
-  const failed = item.result?.is_error === true;
-  const words = !item.result ? "under way" : failed ? "failed" : "done";
-  const mark = el("span", { class: failed ? "mark bad" : "mark", title: words, "aria-label": words }, !item.result ? "…" : failed ? "✗" : "✓");
+  const failed = item.result?.is_error === true || item.background === "failed";
+  const [sign, words] = !item.result || item.background === "running" ? ["…", "under way"] : failed ? ["✗", "failed"] : ["✓", "done"];
+  const mark = el("span", { class: failed ? "mark bad" : "mark", title: words, "aria-label": words }, sign);
   const head = [mark, el("strong", {}, short(name, 60)), " ", el("span", { class: "arg" }, argument(input))];
   return fold(head, { class: "tool" }, () => {
     /** @type {Node[]} */
@@ -74,7 +74,7 @@ function tool(item) {
     else if (input && Object.keys(input).length) inside.push(code(JSON.stringify(input, null, 2), "json"));
     if (item.nested.length) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent" }, ...item.nested.map(draw)));
     else if (AGENTS.has(name)) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent", "data-call": String(item.tool.id) }));
-    if (item.result && !(diff && !failed)) inside.push(...resultOf(item.result));
+    if (item.result && !item.background && !(diff && !failed)) inside.push(...resultOf(item.result));
     return inside;
   });
 }

@@ -248,6 +248,42 @@ def test_what_a_subagent_says_is_read_in_its_call(page, browser, sessions, proje
     browser.wait("document.querySelector('.agent .mark')?.textContent == '✓'", "what comes while it is open")
 
 
+NOTIFIED = """<task-notification>
+<task-id>a1</task-id>
+<tool-use-id>t1</tool-use-id>
+<status>{}</status>
+<result>I have looked. <status>failed</status></result>
+</task-notification>"""
+
+
+def test_a_subagent_in_the_background_is_under_way_until_its_end_is_told(page, browser, sessions, project):
+    called = {"type": "tool_use", "id": "t1", "name": "Agent", "input": {"description": "Look", "prompt": "Look at it"}}
+    id = sessions.write(project, ("start", [called]))
+    path = sessions.folder(project) / f"{id}.jsonl"
+
+    def add(line, **more):
+        with path.open("a") as transcript:
+            transcript.write(json.dumps({**line, "sessionId": id, **more}) + "\n")
+
+    page(id)
+    browser.js("document.querySelector('article.tool summary').click()")
+    result = [{"type": "tool_result", "tool_use_id": "t1", "content": "Async agent launched successfully. (internal)"}]
+    launched = {"isAsync": True, "status": "async_launched", "agentId": "a1"}
+    add(said(1, "user", result), toolUseResult=launched)
+    add(said(2, "assistant", "It is on its way."))
+    browser.wait("document.body.innerText.includes('It is on its way.')")
+    sign = "document.querySelector('article.tool .mark')"
+    assert browser.js(f"{sign}.textContent + {sign}.title") == "…under way"
+    assert "internal" not in browser.js("document.querySelector('article.tool').textContent")
+    add({"type": "queue-operation", "operation": "enqueue", "content": NOTIFIED.format("completed")})
+    browser.wait(f"{sign}.textContent + {sign}.title == '✓done'", "its end")
+    # It was woken, and ended once more.
+    add(said(3, "user", NOTIFIED.format("killed")))
+    browser.wait(f"{sign}.textContent + {sign}.title == '✗failed'", "its second end")
+    browser.js("location.reload()")
+    browser.wait(f"{sign}?.textContent == '✗'", "the same where all of it is read")
+
+
 def test_says_in_its_title_that_claude_waits(page, browser, sessions, project):
     id = sessions.write(project, ("start", "ok"), title="The parser")
     page(id)
