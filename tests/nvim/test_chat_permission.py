@@ -72,6 +72,16 @@ def test_enter_is_the_safe_answer_where_the_agent_says_so(asked):
     assert answer(nvim)["behavior"] == "deny"
 
 
+def test_what_a_command_is_for_is_said_where_it_is_more_than_its_beginning(asked):
+    nvim = asked(input={"command": "make it and try it"}, description="make it and…")
+    assert [line for line in nvim.lines() if line.startswith("make")] == ["make it and try it"]
+
+
+def test_what_a_command_is_for_is_said(asked):
+    nvim = asked(input={"command": "make it", "description": "Builds"})
+    assert "Builds" in nvim.lines()
+
+
 def test_a_question_says_which_of_two_chats_asks(asked):
     nvim = asked()
     assert not any("·" in line for line in nvim.screen() if "wants to use Bash" in line)

@@ -34,6 +34,14 @@ local function name_of(ask)
   return server and ("%s of %s"):format(tool, server) or ask.display_name or ask.tool_name
 end
 
+---Whether words say no more than an argument: where the model gave none, the CLI takes the beginning of the command (2.1.329).
+---@param words string
+---@param argument any
+---@return boolean
+local function is_beginning(words, argument)
+  return type(argument) == "string" and vim.startswith(argument, (words:gsub("…$", "")))
+end
+
 ---@param ask table
 ---@return { [1]: string, [2]: string? }[]
 function M.lines(ask)
@@ -53,7 +61,7 @@ function M.lines(ask)
     end
   end
   local why = input.description or ask.description
-  if type(why) == "string" and why ~= main then
+  if type(why) == "string" and not is_beginning(why, main) then
     asked:add(why, "ClaudeTranscriptDim")
   end
   if type(ask.decision_reason) == "string" then
