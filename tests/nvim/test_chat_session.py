@@ -234,15 +234,43 @@ def one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api):
     wait_idle(nvim)
 
 
+def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
+    """Outside a repository, and with no record of it in its transcript; it waits until what the file held is kept."""
+    path = nvim.project / "a.txt"
+    nvim.lua("""
+      local journal = require("claude-ide.journal")
+      local before_edit = journal.before_edit
+      journal.before_edit = function(client, path)
+        journal.before_edit = before_edit
+        vim.uv.sleep(100)
+        held = vim.fn.readfile(path)[1]
+        return before_edit(client, path)
+      end
+    """)
+    steps = [call("Read", file_path=str(path)), call("Edit", file_path=str(path), old_string="one", new_string="ONE")]
+    agent = {"description": "Change it", "prompt": " THEN ".join(steps), "subagent_type": "general-purpose"}
+    mock_api.script(Reply(calls=[("Agent", agent)]))
+    say(nvim, "change it THEN SAY somebody changes it")
+    nvim.wait(lambda: path.read_text() == "ONE\ntwo\n", what="the file")
+    assert nvim.lua("return held") == "one"
+    nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
+    nvim.wait(lambda: re.search(r"^  Agent Change it · ok · ", text(nvim), re.M), what="its end")
+    wait_idle(nvim)
+    nvim.lua(CHOOSE_FIRST)
+    nvim.lua("vim.fn.confirm = function() return 1 end")
+    nvim.cmd("Claude undo")
+    nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the turn to be undone")
+
+
 def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
-    """Neovim was busy: when it hears of the call, the file is written already."""
+    """Neovim was busy for so long that the CLI went on: when it hears of the edit, the file is written already."""
     path = nvim.project / "a.txt"
     nvim.lua("""
       local record, late = require("claude-ide.chat.record"), {}
-      local calls, results = record.calls, record.results
-      record.calls = function(...) late = { ... } end
-      record.results = function(...) calls(unpack(late)) results(...) end
-      in_time = function() record.calls, record.results = calls, results end
+      local before_edit, results = record.before_edit, record.results
+      record.before_edit = function(...) late = { ... } end
+      record.results = function(...) before_edit(unpack(late)) results(...) end
+      in_time = function() record.before_edit, record.results = before_edit, results end
     """)
     say(nvim, edit(path, "one", "ONE", "it late"))
     wait_text(nvim, "\nit late")
@@ -335,6 +363,7 @@ def test_a_chat_is_set_and_uses_tools_and_what_it_changes_is_undone(begin_chat, 
     files_are_completed_from_the_first_moment(nvim)
     a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api)
     one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api)
+    what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api)
     the_effort_is_read_back(nvim)
     the_model_is_told_of_the_editors_tools_and_uses_one(nvim, mock_api)
     a_task_in_the_background_is_listed_and_stopped(nvim)

@@ -44,6 +44,11 @@ pub enum Command {
         #[serde(default)]
         interrupt: bool,
     },
+    /// What the file held that is about to be written is kept.
+    GoOn {
+        /// The request.
+        request: String,
+    },
     /// Answers what was asked in the agent's own words.
     Reply {
         /// The question.

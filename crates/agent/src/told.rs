@@ -109,6 +109,13 @@ pub enum Told {
         /// What is asked, as the agent has it.
         ask: Value,
     },
+    /// A file is about to be written, which waits until [`crate::Command::GoOn`].
+    BeforeEdit {
+        /// Names the request.
+        request: String,
+        /// Absolute.
+        path: String,
+    },
     /// A question is taken back.
     Withdrawn {
         /// Which.

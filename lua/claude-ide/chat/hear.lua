@@ -80,6 +80,13 @@ local function is_replay(self)
   return self.acp ~= nil and not self.acp.turn_began
 end
 
+---The CLI waits for leave.
+function HEAR.before_edit(self, told)
+  local ok, err = pcall(require("claude-ide.chat.record").before_edit, self, told.path or "")
+  self:send({ go_on = { request = told.request } })
+  assert(ok, err)
+end
+
 ---@param block claude-ide.sessions.Block
 ---@return boolean
 local function is_call(block)
@@ -93,7 +100,7 @@ function HEAR.said(self, told)
     if has_large(told.blocks or {}) then
       self.store:hold()
     end
-    if not is_replay(self) then
+    if self.acp and not is_replay(self) then
       require("claude-ide.chat.record").calls(self, told.blocks or {}, told.places or {})
     end
     self.store:said(told)

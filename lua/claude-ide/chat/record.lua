@@ -33,7 +33,16 @@ end
 ---Files that are kept for one call: each is read at once.
 local MOST_PLACES = 50
 
----The agent is about to use tools: what they write is kept as it is.
+---The agent is about to write a file, a subagent of it too: what it holds is kept.
+---@param chat claude-ide.chat.Chat
+---@param path string as the agent names it
+function M.before_edit(chat, path)
+  if path:sub(1, 1) == "/" and #path <= MOST_PATH then
+    require("claude-ide.journal").before_edit(client(chat), require("claude-ide.path").normalize(path))
+  end
+end
+
+---The agent is about to use tools, and does not wait: what they write is kept as it is, if it is not too late.
 ---@param chat claude-ide.chat.Chat
 ---@param blocks claude-ide.sessions.Block[]
 ---@param places string[] files that they may write, as the agent tells
@@ -44,8 +53,8 @@ function M.calls(chat, blocks, places)
     paths[#paths + 1] = argument and type(block.input) == "table" and block.input[argument] or nil
   end
   for _, path in ipairs(paths) do
-    if type(path) == "string" and path:sub(1, 1) == "/" and #path <= MOST_PATH then
-      require("claude-ide.journal").before_edit(client(chat), require("claude-ide.path").normalize(path))
+    if type(path) == "string" then
+      M.before_edit(chat, path)
     end
   end
 end

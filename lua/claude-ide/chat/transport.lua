@@ -5,7 +5,7 @@ local GROUP = "claude-ide.chat"
 
 ---One thing that a chat tells; which fields are there depends on the type. See `crates/agent/src/told.rs`.
 ---@class claude-ide.chat.Told
----@field type "started"|"ready"|"session"|"begins"|"text"|"calling"|"void"|"said"|"results"|"asks"|"withdrawn"|"prompt"|"turn"|"answer"|"status"|"ended"
+---@field type "started"|"ready"|"session"|"begins"|"text"|"calling"|"void"|"said"|"results"|"before_edit"|"asks"|"withdrawn"|"prompt"|"turn"|"answer"|"status"|"ended"
 ---@field by? { call?: string } who speaks: the agent, or the subagent of a call
 ---@field pid? integer started
 ---@field about? table ready, session, turn, status: the agent's own words
@@ -21,7 +21,8 @@ local GROUP = "claude-ide.chat"
 ---@field usage? claude-ide.sessions.Usage said
 ---@field results? { [1]: string, [2]: claude-ide.sessions.ToolResult }[] results
 ---@field places? string[] said, results: files that the calls may change, or have changed
----@field request? string asks, withdrawn
+---@field request? string before_edit, asks, withdrawn
+---@field path? string before_edit
 ---@field ask? table asks: the agent's own words
 ---@field state? "queued"|"started"|"completed"|"cancelled" prompt
 ---@field at? integer prompt: when the agent said so, in milliseconds since the epoch

@@ -301,7 +301,7 @@ impl Backend for Acp {
             }
             Command::Ask { number, subject, fields } => self.ask_for_lua(number, &subject, fields, out),
             // Words of the CLI's own protocol, and what is a `Reply` by the time that it comes here.
-            Command::Allow { .. } | Command::Deny { .. } | Command::ReplyWithFile { .. } => {}
+            Command::Allow { .. } | Command::Deny { .. } | Command::GoOn { .. } | Command::ReplyWithFile { .. } => {}
         }
     }
 

@@ -5,6 +5,7 @@
 //! for an answer for ever.
 
 mod incoming;
+mod leave;
 mod outgoing;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use crate::backend::{Backend, Output};
 use crate::command::Command;
 use crate::told::Told;
 use incoming::{Asked, Incoming};
+use leave::Leave;
 use outgoing::{Answer, ControlRequest, ControlResponse, Permission, UserMessage};
 
 /// Without an answer for so long, it is told that the CLI does not begin, or does not stop. Nothing is given up.
@@ -43,6 +45,7 @@ enum OurRequest {
 #[derive(Debug, Default)]
 pub struct StreamJson {
     questions: HashMap<String, Question>,
+    leave: Leave,
     ours: HashMap<String, OurRequest>,
     begin_by: Option<Instant>,
     stop_by: Option<Instant>,
@@ -89,6 +92,12 @@ impl StreamJson {
     /// The CLI asks something.
     fn asked(&mut self, asked: Asked, out: &mut Output) {
         let Asked { id, subtype, ask, input, suggestions } = asked;
+        if Leave::is_asked(&subtype, &ask) {
+            return match self.leave.asked(&id, &ask) {
+                Some(path) => out.tell(Told::BeforeEdit { request: id, path }),
+                None => give_leave(&id, out),
+            };
+        }
         match subtype.as_str() {
             "can_use_tool" | "elicitation" => {
                 self.questions.insert(id.clone(), Question { input, suggestions });
@@ -99,9 +108,13 @@ impl StreamJson {
     }
 }
 
+fn give_leave(id: &str, out: &mut Output) {
+    out.write(&ControlResponse::success(id, Answer::Hook {}));
+}
+
 impl Backend for StreamJson {
     fn begin(&mut self, out: &mut Output) {
-        let fields = [("hooks".to_owned(), Value::Null)];
+        let fields = [("hooks".to_owned(), Leave::hooks())];
         self.begin_by = Instant::now().checked_add(BEGIN_PATIENCE);
         self.request(OurRequest::Initialize, "initialize", fields, out);
     }
@@ -110,6 +123,7 @@ impl Backend for StreamJson {
         match incoming::parse(line) {
             Some(Incoming::Asked(asked)) => self.asked(*asked, out),
             Some(Incoming::Withdrawn(id)) => {
+                self.leave.done(&id);
                 if self.questions.remove(&id).is_some() {
                     out.tell(Told::Withdrawn { request: id });
                 }
@@ -132,6 +146,11 @@ impl Backend for StreamJson {
             }
             // Its questions have words of their own.
             Command::Reply { .. } | Command::ReplyWithFile { .. } => {}
+            Command::GoOn { request } => {
+                if self.leave.done(&request) {
+                    give_leave(&request, out);
+                }
+            }
             Command::Interrupt => {
                 self.stop_by = Instant::now().checked_add(STOP_PATIENCE);
                 self.request(OurRequest::Interrupt, "interrupt", [], out);
@@ -159,7 +178,7 @@ impl Backend for StreamJson {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        [self.begin_by, self.stop_by].into_iter().flatten().min()
+        [self.begin_by, self.stop_by, self.leave.deadline()].into_iter().flatten().min()
     }
 
     fn overdue(&mut self, now: Instant, out: &mut Output) {
@@ -168,6 +187,10 @@ impl Backend for StreamJson {
         }
         if self.stop_by.take_if(|at| *at <= now).is_some() {
             out.tell_unstopped("Claude");
+        }
+        for id in self.leave.overdue(now) {
+            tracing::warn!("Neovim was busy for too long: an edit goes on without what the file held");
+            give_leave(&id, out);
         }
     }
 }

@@ -81,6 +81,8 @@ impl<'a> ControlResponse<'a> {
 #[derive(Debug, serde::Serialize)]
 #[serde(untagged)]
 pub(super) enum Answer {
+    /// Goes on as if there were no hook.
+    Hook {},
     Permission(Permission),
     Elicitation {
         action: &'static str,

@@ -91,6 +91,52 @@ fn what_nobody_here_serves_is_refused_at_once() {
     assert!(out.told.is_empty());
 }
 
+fn before_edit(id: &str, input: &Value) -> Value {
+    let ask = json!({"subtype":"hook_callback","callback_id":"before_edit","input":input});
+    json!({"type":"control_request","request_id":id,"request":ask})
+}
+
+#[test]
+fn an_edit_waits_until_what_the_file_held_is_kept() {
+    let mut backend = StreamJson::new();
+    let mut out = Output::default();
+    backend.begin(&mut out);
+    let begun: Value = serde_json::from_slice(&out.lines[0]).unwrap();
+    assert_eq!(begun["request"]["hooks"]["PreToolUse"][0]["hookCallbackIds"], json!(["before_edit"]));
+    let asked = before_edit("h", &json!({"cwd":"/p","tool_input":{"file_path":"a.txt"}}));
+    let out = hear(&mut backend, &asked);
+    assert!(out.lines.is_empty());
+    assert!(matches!(&out.told[..], [Told::BeforeEdit { request, path }] if request == "h" && path == "/p/a.txt"));
+    let go_on = json!({"go_on":{"request":"h"}});
+    let lines = want(&mut backend, go_on.clone());
+    assert_eq!(lines[0]["response"], json!({"subtype":"success","request_id":"h","response":{}}));
+    assert!(want(&mut backend, go_on).is_empty(), "once");
+}
+
+#[test]
+fn an_edit_does_not_wait_for_a_neovim_that_is_busy_for_long() {
+    let mut backend = StreamJson::new();
+    hear(&mut backend, &before_edit("h", &json!({"tool_input":{"notebook_path":"/p/a.ipynb"}})));
+    let mut out = Output::default();
+    let due = backend.deadline().unwrap();
+    backend.overdue(due.checked_sub(Duration::from_millis(1)).unwrap(), &mut out);
+    assert!(out.lines.is_empty());
+    backend.overdue(due, &mut out);
+    assert_eq!(out.lines.len(), 1);
+    assert!(backend.deadline().is_none());
+    assert!(want(&mut backend, json!({"go_on":{"request":"h"}})).is_empty());
+}
+
+#[test]
+fn an_edit_that_names_no_file_or_is_taken_back_is_not_waited_for() {
+    let mut backend = StreamJson::new();
+    let out = hear(&mut backend, &before_edit("h", &json!({"tool_input":{"path":7}})));
+    assert_eq!((out.lines.len(), out.told.len()), (1, 0));
+    hear(&mut backend, &before_edit("i", &json!({"tool_input":{"file_path":"/a"}})));
+    hear(&mut backend, &json!({"type":"control_cancel_request","request_id":"i"}));
+    assert!(backend.deadline().is_none());
+}
+
 #[test]
 fn pieces_of_a_text_carry_their_block_over_replies() {
     let mut backend = StreamJson::new();
