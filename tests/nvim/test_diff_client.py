@@ -317,6 +317,7 @@ def test_where_nothing_may_be_changed_what_was_typed_into_a_proposal_is_kept_too
     nvim.keys("omine<Esc>g?")
     nvim.wait_screen("Keys of a diff")
     nvim.keys("q")
+    nvim.wait(lambda: "Keys of a diff" not in "\n".join(nvim.screen()), what="the help to go: without it `q` records")
     client.drop()
     wait_gone(nvim)
     nvim.wait_screen("Your edits to the proposal are kept")
