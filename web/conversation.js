@@ -1,9 +1,9 @@
 // Lines of a transcript as a conversation: what is shown, in which order, each once. Draws nothing.
 // Invariant: drafts stand behind all that lines made.
-import { endOf, isLaunch } from "./background.js";
+import { endOf, isLaunch } from "./subagent.js";
 import { Draft } from "./draft.js";
 
-/** @typedef {import("./background.js").Background} Background */
+/** @typedef {import("./subagent.js").Background} Background */
 
 /**
  * @typedef {{ key: string, kind: "user"|"claude"|"thinking"|"tool"|"note", uuid: string|undefined, time: string|undefined,

@@ -2,6 +2,7 @@
 import { diffOf } from "./diff.js";
 import { Growing } from "./growing.js";
 import { markdown } from "./markdown.js";
+import { wordsOf } from "./subagent.js";
 import { codeBlock, el, plain, short } from "./text.js";
 
 /** @typedef {import("./conversation.js").Item} Item */
@@ -33,9 +34,10 @@ function argument(input) {
   return name ? short(input[name]) : "";
 }
 
-/** @param {any} result @returns {Node[]} */
-function resultOf(result) {
-  const content = typeof result.content === "string" ? [{ type: "text", text: result.content }] : (result.content ?? []);
+/** @param {any} result @param {any} outcome @returns {Node[]} */
+function resultOf(result, outcome) {
+  const words = wordsOf(result, outcome);
+  const content = typeof words === "string" ? [{ type: "text", text: words }] : (words ?? []);
   if (!Array.isArray(content)) return [];
   return content.flatMap((block) => {
     const shown = block?.type === "image" ? picture(block.source) : block?.type === "text" && block.text ? code(block.text) : null;
@@ -74,7 +76,7 @@ function tool(item) {
     else if (input && Object.keys(input).length) inside.push(code(JSON.stringify(input, null, 2), "json"));
     if (item.nested.length) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent" }, ...item.nested.map(draw)));
     else if (AGENTS.has(name)) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent", "data-call": String(item.tool.id) }));
-    if (item.result && !item.background && !(diff && !failed)) inside.push(...resultOf(item.result));
+    if (item.result && !item.background && !(diff && !failed)) inside.push(...resultOf(item.result, item.outcome));
     return inside;
   });
 }

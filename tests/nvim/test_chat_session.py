@@ -206,6 +206,7 @@ def a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api):
     assert "\n    Done." not in text(nvim)
     fifo.write_text("")
     wait_text(nvim, "\n    Done.")
+    assert not re.search("SendMessage|hand-back|tools-used", text(nvim)), "that is for the model"
     wait_idle(nvim)
     nvim.keys("G<C-w>b")  # what comes is drawn where it is near a window
     nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")

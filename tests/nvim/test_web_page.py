@@ -284,6 +284,22 @@ def test_a_subagent_in_the_background_is_under_way_until_its_end_is_told(page, b
     browser.wait(f"{sign}?.textContent == '✗'", "the same where all of it is read")
 
 
+def test_of_a_subagents_answer_its_own_words_are_shown(page, browser, sessions, project):
+    called = {"type": "tool_use", "id": "t1", "name": "Agent", "input": {"description": "Look", "prompt": "Look at it"}}
+    id = sessions.write(project, ("start", [called]))
+    content = [{"type": "text", "text": words} for words in ("<tools-used>", "I have looked.", "the usage")]
+    line = said(1, "user", [{"type": "tool_result", "tool_use_id": "t1", "content": "[hand-back] for the model"}])
+    counts = {"harnessNoteCount": 1, "harnessTailCount": 1}
+    line |= {"sessionId": id, "toolUseResult": {"status": "completed", "agentId": "a1", "content": content, **counts}}
+    with (sessions.folder(project) / f"{id}.jsonl").open("a") as transcript:
+        transcript.write(json.dumps(line) + "\n")
+    page(id)
+    browser.js("document.querySelector('article.tool summary').click()")
+    browser.wait("document.querySelector('article.tool').textContent.includes('I have looked.')")
+    shown = browser.js("document.querySelector('article.tool').textContent")
+    assert not any(words in shown for words in ("hand-back", "tools-used", "usage"))
+
+
 def test_says_in_its_title_that_claude_waits(page, browser, sessions, project):
     id = sessions.write(project, ("start", "ok"), title="The parser")
     page(id)

@@ -9,7 +9,7 @@ use crate::index::ToolStatus;
 use crate::json::{tellable, without_debris};
 use crate::lenient::{Object, Scalar};
 use crate::message::{Block, Image, Part, Text, ToolResult};
-use crate::outcome::Outcome;
+use crate::outcome::{self, Outcome};
 use crate::search::HitRole;
 
 /// A line, parsed as far as showing it needs.
@@ -247,9 +247,11 @@ fn image(body: &BodyBlock<'_>) -> Image {
 }
 
 fn tool_result(body: &BodyBlock<'_>, outcome: Option<&RawValue>, max_text: usize) -> ToolResult {
+    let content = body.content.map(|raw| parts(raw, max_text)).unwrap_or_default();
+    let own_words = outcome.and_then(|raw| outcome::subagents_words(raw)).map(|raw| parts(&raw, max_text));
     ToolResult {
         is_error: body.is_error.is_true(),
-        content: body.content.map(|raw| parts(raw, max_text)).unwrap_or_default(),
+        content: own_words.unwrap_or(content),
         outcome: outcome.and_then(|raw| Outcome::parse(raw, max_text)),
     }
 }
@@ -303,6 +305,35 @@ mod tests {
         assert_eq!(blocks(secret), serde_json::json!([]));
         let queued = r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"and tests"},"rendered":[{"content":"secret"}]}"#;
         assert_eq!(blocks(queued)[0]["text"], "and tests");
+    }
+
+    #[test]
+    fn of_a_subagents_result_its_own_words_are_read() {
+        let result = |content: &str, record: &str| {
+            let line = format!(
+                r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"a","content":{content}}}]}},"toolUseResult":{record}}}"#
+            );
+            let found = Body::parse(line.as_bytes()).unwrap().result_of("a", 100).unwrap().content;
+            serde_json::to_value(found)
+                .unwrap()
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|part| part["text"].clone())
+                .collect::<Vec<_>>()
+        };
+        let for_the_model = r#""[Subagent hand-back] …\n  I looked.\nagentId: a1 (use SendMessage)\n<usage>…</usage>""#;
+        let record = r#"{"status":"completed","agentId":"a1","harnessNoteCount":1,"harnessTailCount":1,"content":[
+            {"type":"text","text":"<tools-used>"},{"type":"text","text":"I looked."},{"type":"text","text":"…"}]}"#;
+        assert_eq!(result(for_the_model, record), ["I looked."]);
+        let record = r#"{"status":"completed","agentId":"a1","content":[{"type":"text","text":"I looked."}]}"#;
+        assert_eq!(result(for_the_model, record), ["I looked."]);
+        let begun = r#""Async agent launched successfully.""#;
+        assert_eq!(result(begun, r#"{"status":"async_launched","agentId":"a1"}"#), [""; 0]);
+        let odd =
+            r#"{"status":"completed","agentId":"a1","harnessNoteCount":3,"content":[{"type":"text","text":"x"}]}"#;
+        assert_eq!(result(r#""all of it""#, odd), ["all of it"]);
+        assert_eq!(result(r#""hi""#, r#"{"stdout":"hi","content":[]}"#), ["hi"], "of another tool");
     }
 
     #[test]

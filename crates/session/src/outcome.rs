@@ -155,18 +155,35 @@ impl Outcome {
                 change.structured_patch.unwrap_or_default(),
             )));
         }
-        if let Some(agent) = launched(raw) {
-            return Some(Self::Launch { agent });
+        if let Some(head) = agent_head(raw).filter(OutcomeHead::is_launch) {
+            return Some(Self::Launch { agent: head.agent.text().to_owned() });
         }
         (raw.get().len() <= max_text).then(|| Self::Other { raw: tellable(raw) })
     }
 }
 
-/// The subagent that a call left in the background.
-fn launched(raw: &RawValue) -> Option<String> {
+/// What is recorded of a subagent.
+fn agent_head(raw: &RawValue) -> Option<OutcomeHead<'_>> {
     // Records of other tools may be long, and are not read once more.
-    let head: OutcomeHead<'_> = raw.get().contains("\"agentId\"").then(|| serde_json::from_str(raw.get()).ok())??;
-    head.is_launch().then(|| head.agent.text().to_owned())
+    raw.get().contains("\"agentId\"").then(|| serde_json::from_str(raw.get()).ok())?
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RawReport<'a> {
+    #[serde(borrow)]
+    content: Vec<&'a RawValue>,
+    harness_note_count: usize,
+    harness_tail_count: usize,
+}
+
+/// What a subagent itself said at its end, none where it goes on; the result is a report of it for the model. Nothing: it is no
+/// subagent's, or not known.
+pub(crate) fn subagents_words(raw: &RawValue) -> Option<Box<RawValue>> {
+    agent_head(raw).filter(|head| !head.agent.text().is_empty())?;
+    let report: RawReport<'_> = serde_json::from_str(raw.get()).ok()?;
+    let end = report.content.len().checked_sub(report.harness_tail_count)?;
+    serde_json::value::to_raw_value(report.content.get(report.harness_note_count..end)?).ok()
 }
 
 impl EditTexts {

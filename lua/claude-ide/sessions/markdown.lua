@@ -190,8 +190,7 @@ local function add_tool(lines, block)
       return
     end
     add_input(into, block)
-    -- That of a subagent in the background says only that it began.
-    if result and not (outcome and outcome.type == "launch") then
+    if result then
       add_result(into, result)
     end
   end, lines)

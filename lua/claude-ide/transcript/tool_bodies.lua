@@ -121,8 +121,7 @@ end
 ---@param language? string
 local function add_result(item, call, language)
   local result = call.block.result
-  -- That of a subagent in the background says only that it began.
-  if not result or result.outcome and result.outcome.type == "launch" then
+  if not result then
     return
   end
   if #item.lines > 1 and #(result.content or {}) > 0 then

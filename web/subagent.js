@@ -1,7 +1,9 @@
-// Subagents in the background: the result of their call says only that they began, and their end is told in a line of its own.
+// What a session says of its subagents. The result of one in the background says only that it began, and its end is told in a line
+// of its own.
 //
-// Source: CLI 2.1.329. `toolUseResult` of the call: `{ isAsync: true, status: "async_launched", agentId }`. The end:
-// `<task-notification>`, the text of a `user` line or the `content` of a queue operation.
+// Source: CLI 2.1.329. `toolUseResult` of the call: `{ agentId }`, in the background with `isAsync: true, status: "async_launched"`;
+// at its end `content`, what it said, between as many notes of the CLI's as `harnessNoteCount` and `harnessTailCount` say. The end
+// of one in the background: `<task-notification>`, the text of a `user` line or the `content` of a queue operation.
 
 /** @typedef {"running"|"done"|"failed"} Background */
 
@@ -9,6 +11,12 @@
 export function isLaunch({ result, outcome }) {
   const launched = outcome?.isAsync === true || outcome?.status === "async_launched";
   return launched && Boolean(outcome.agentId) && result?.is_error !== true;
+}
+
+/** What is to be read of a result: of a subagent's its own words, where the result is a report of them for the model. @param {any} result @param {any} outcome */
+export function wordsOf(result, outcome) {
+  const { agentId, content, harnessNoteCount: notes = 0, harnessTailCount: tail = 0 } = outcome ?? {};
+  return agentId && Array.isArray(content) ? content.slice(notes, content.length - tail) : result.content;
 }
 
 /**
