@@ -58,6 +58,32 @@ def test_an_edit_that_names_its_file_alone_is_told_and_undone(begin, tmp_path):
     assert path.read_text() == "one\n"
 
 
+# Neovim hears of nothing that the agent does until it has done all of it, and until that is no matter of a clock's tick.
+SAY_AND_BE_BUSY = """
+local words, path = ...
+local chats = require("claude-ide.chat")
+assert(chats.say(chats.current(), words))
+local stat, seconds, microseconds
+repeat
+  vim.uv.sleep(5)
+  stat = vim.uv.fs_stat(path)
+  seconds, microseconds = vim.uv.gettimeofday()
+until stat and seconds + microseconds / 1e6 > stat.ctime.sec + stat.ctime.nsec / 1e9 + 0.1
+"""
+
+
+def test_what_was_written_while_neovim_was_busy_is_told(begin, tmp_path):
+    nvim = begin(files={"a.txt": "one\n"})
+    path, done = tmp_path / "project/a.txt", tmp_path / "done"
+    begun = update("tool_call", toolCallId="c1", title="", kind="edit", locations=[{"path": str(path)}])
+    ended = update("tool_call_update", toolCallId="c1", status="completed")
+    lines = [begun, write(path, "two\n"), ended, write(done, "")]
+    nvim.lua(SAY_AND_BE_BUSY, "\n".join([*lines, "SAY over"]), str(done))
+    wait_text(nvim, "\nover")
+    wait_idle(nvim)
+    assert f"{path} {TOLD}" in text(nvim)
+
+
 def test_all_files_of_a_call_are_told(begin, tmp_path):
     project = tmp_path / "project"
     nvim = begin(files={f"{name}.txt": "one\n" for name in "abcd"})

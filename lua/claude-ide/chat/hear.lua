@@ -141,7 +141,7 @@ function HEAR.prompt(self, told)
   if told.state == "started" then
     require("claude-ide.chat.record").turn_begins(self, told.at)
     if self.acp then
-      require("claude-ide.chat.acp.written").turn_begins(self)
+      require("claude-ide.chat.acp.written").turn_begins(self, told.at or 0)
     end
     self.state = "working"
     local prompt = self:take(told.id or "")

@@ -23,11 +23,11 @@ local function normal(path)
   return require("claude-ide.path").normalize(path)
 end
 
----A turn begins.
+---A turn begins, or did so a while ago where Neovim was busy: then the agent may have written meanwhile.
 ---@param chat claude-ide.chat.Chat
-function M.turn_begins(chat)
-  local seconds, microseconds = vim.uv.gettimeofday()
-  chat.acp.turn_began = seconds + microseconds / 1e6
+---@param at integer milliseconds since the epoch
+function M.turn_begins(chat, at)
+  chat.acp.turn_began = at / 1000
   chat.acp.absent = {}
 end
 
