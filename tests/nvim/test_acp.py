@@ -95,6 +95,26 @@ def test_prompts_wait_their_turn_and_can_be_taken_back(begin, tmp_path):
     assert len(read(tmp_path, "session/prompt")) == 2
 
 
+# It is not heard of that the turn is over and the next one has begun.
+TAKE_BACK_LATE = """
+chat:interrupt()
+repeat vim.uv.sleep(5) until vim.uv.fs_stat(%s)
+return chat:take_back(chat:waiting()[1])
+"""
+
+
+def test_a_prompt_that_is_taken_back_too_late_is_shown(begin, tmp_path):
+    nvim = begin()
+    say(nvim, "SAY one\nWAIT")
+    wait_text(nvim, "\none")
+    begun = json.dumps(str(tmp_path / "begun"))
+    say(nvim, f'WRITE {tmp_path / "begun"} ""\nSAY two')
+    chat(nvim, TAKE_BACK_LATE % begun)
+    wait_text(nvim, "\ntwo")
+    wait_idle(nvim)
+    assert "\nSAY two\n\n  Robot had begun with this before it was taken back.\n" in text(nvim)
+
+
 def test_an_agent_that_dies_says_why_and_goes_on_where_it_was(begin, tmp_path):
     nvim = begin(setup={"capabilities": {"loadSession": True, "sessionCapabilities": {"resume": {}}}})
     begun = update("tool_call", toolCallId="c1", title="Long work", kind="execute", status="in_progress")

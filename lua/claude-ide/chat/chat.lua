@@ -8,13 +8,6 @@
 ---@field content table[] blocks for the agent
 ---@field shown boolean it stands among the messages
 
----@class claude-ide.chat.Retry
----@field attempt integer
----@field most integer
----@field at integer when, in milliseconds of `vim.uv.now()`
----@field status? integer of HTTP
----@field error? string
-
 ---@class claude-ide.chat.Chat
 ---@field number? integer of the library, as long as its process runs; then the last one; nil: nothing was started yet
 ---@field count integer the chats that there were before it, and this one
@@ -29,6 +22,7 @@
 ---@field state "starting"|"idle"|"working"|"ended"
 ---@field queue claude-ide.chat.Prompt[] said while it worked, in order
 ---@field unanswered claude-ide.chat.Prompt[] it has begun with them, and said nothing since
+---@field taken_back table<string, claude-ide.chat.Prompt> by id: it may have begun with them before it knew
 ---@field commands table[] name, description, argumentHint
 ---@field models table[]
 ---@field account? claude-ide.chat.Account nil: it has not said
@@ -110,6 +104,7 @@ function Chat.new(begin)
     state = "starting",
     queue = {},
     unanswered = {},
+    taken_back = {},
     commands = {},
     models = {},
     refused = {},
@@ -300,6 +295,7 @@ function Chat:take_back(prompt)
   if prompt.shown or not self:take(prompt.id) then
     return false
   end
+  self.taken_back[prompt.id] = prompt
   self:send({ cancel = { id = prompt.id } })
   self.on_change()
   return true

@@ -137,6 +137,18 @@ function HEAR.withdrawn(self, told)
   require("claude-ide.chat.asks").withdraw(self, told.request --[[@as string]])
 end
 
+---It has begun with a prompt that the person took back in the same moment: it is answered, so it is shown.
+---@param self claude-ide.chat.Chat
+---@param id string
+local function begun_before_it_knew(self, id)
+  local prompt = self.taken_back[id]
+  self.taken_back[id] = nil
+  if prompt then
+    self:show_prompt(prompt)
+    self.store:put("notice", ("%s had begun with this before it was taken back."):format(self.name))
+  end
+end
+
 function HEAR.prompt(self, told)
   if told.state == "started" then
     require("claude-ide.chat.record").turn_begins(self, told.at)
@@ -148,6 +160,8 @@ function HEAR.prompt(self, told)
     if prompt then
       table.insert(self.unanswered, prompt)
       self:show_prompt(prompt)
+    else
+      begun_before_it_knew(self, told.id or "")
     end
   elseif told.state == "cancelled" then
     local prompt = self:take(told.id or "")

@@ -78,6 +78,13 @@ local function count_down(self)
   end, 1000)
 end
 
+---@class claude-ide.chat.Retry
+---@field attempt integer
+---@field most integer
+---@field at integer when, in milliseconds of `vim.uv.now()`
+---@field status? integer of HTTP
+---@field error? string
+
 ---@class claude-ide.chat.Task what runs in the background
 ---@field id string
 ---@field words string
