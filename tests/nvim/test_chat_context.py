@@ -283,6 +283,25 @@ def test_what_a_prompt_takes_along_is_seen_before_it_goes(begin_chat_with_stand_
     assert not model.turns()
 
 
+DRESSED_LATE = """
+local prompt = require("claude-ide.chat.prompt")
+local dress = prompt.dress
+prompt.dress = function(buf) go_on = function() dress(buf) end end
+"""
+
+
+@pytest.mark.every_nvim
+def test_what_was_written_before_the_prompt_was_all_there_is_sized_too(start_nvim, model, tmp_path):
+    nvim = start_with_stand_in(start_nvim, model, tmp_path, files={"a.txt": "alpha\nbeta\n"})
+    nvim.lua(DRESSED_LATE)
+    begin(nvim)
+    nvim.wait("go_on ~= nil", what="the prompt")
+    nvim.keys("i#lines:a.txt:2<Esc>")
+    nvim.wait(lambda: nvim.lines() == ["#lines:a.txt:2"] and nvim.mode() == "n", what="what is written")
+    nvim.lua("go_on()")
+    nvim.wait_screen("#lines ")
+
+
 def test_what_is_said_first_arrives_first_though_it_takes_longer_to_read(begin_chat_with_stand_in, model):
     nvim = begin_chat_with_stand_in(files={"a.txt": "a\n"}, args=["a.txt"])
     wait_idle(nvim)

@@ -71,19 +71,21 @@ function M.attach(buf, cwd)
   local group = vim.api.nvim_create_augroup("claude-ide.chat.preview." .. buf, { clear = true })
   known[buf] = {}
   local waits = false
+  local function look_soon()
+    if not waits then
+      waits = true
+      vim.defer_fn(function()
+        waits = false
+        require("claude-ide.safely").wrap("preview a prompt", look)(buf, cwd)
+      end, PAUSE_MS)
+    end
+  end
+  look_soon() -- it may have been written in before
   vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     group = group,
     buffer = buf,
     desc = "Claude Code: how much a prompt takes along",
-    callback = function()
-      if not waits then
-        waits = true
-        vim.defer_fn(function()
-          waits = false
-          require("claude-ide.safely").wrap("preview a prompt", look)(buf, cwd)
-        end, PAUSE_MS)
-      end
-    end,
+    callback = look_soon,
   })
   vim.api.nvim_create_autocmd("BufWipeout", {
     group = group,
