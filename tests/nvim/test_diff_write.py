@@ -322,6 +322,32 @@ def test_quitting_does_not_lose_what_was_typed_into_a_proposal(start_nvim, keys)
     assert nvim.terminal.wait_exit() == 0
 
 
+@pytest.fixture
+def typed_into(start_nvim):
+    """A proposal that the person has typed into, in a Neovim with two other files."""
+    diffs = Diffs(start_nvim(files={"a.txt": OLD, "b.txt": OLD}, args=["a.txt", "b.txt"]))
+    diffs.open(1, "a.txt", NEW)
+    diffs.nvim.keys("omine<Esc>")
+    diffs.nvim.wait(lambda: diffs.nvim.lines() == ["ONE", "mine", "two"] and diffs.nvim.mode() == "n")
+    return diffs
+
+
+@pytest.mark.parametrize("keys", [":bdelete b.txt<CR>:qa<CR>", ":bdelete b.txt|qa<CR>", ":bwipeout! 99<CR>:xa<CR>"])
+def test_quitting_right_after_a_buffer_was_deleted_loses_nothing_of_a_proposal(typed_into, keys):
+    nvim = typed_into.nvim
+    nvim.input(keys)  # all of it is there before Neovim looks: no turn of the event loop comes between
+    nvim.wait_screen(re.compile("E37|E162|You have typed into the proposal for a.txt"))
+    nvim.keys("<CR>")
+    nvim.wait(lambda: nvim.mode() == "n")
+    assert typed_into.current() == 1 and nvim.lines() == ["ONE", "mine", "two"]
+
+
+@pytest.mark.parametrize("keys", [":bdelete b.txt<CR>:x<CR>", ":bdelete b.txt<CR>:update<CR>", ":wall<CR>:w<CR>"])
+def test_a_write_right_after_another_command_accepts(typed_into, keys):
+    typed_into.nvim.input(keys)
+    assert typed_into.accepted(1, "a.txt") == "ONE\nmine\ntwo\n"
+
+
 WAYS_OUT = [
     ":q<CR>",
     ":q!<CR>",

@@ -32,9 +32,13 @@ end
 function M.start(modified)
   ---@param which "all"|"expendable"
   local function step_aside(which)
+    -- After a command that deletes, more may follow at once: one that quits is to see what the person has typed.
+    set_modified(modified("pending"), true)
     set_modified(modified(which), false)
-    vim.schedule(function()
+    require("claude-ide.ui.typing").soon(function()
       set_modified(modified("pending"), true)
+    end, true)
+    vim.schedule(function()
       require("claude-ide.diff.waiting_line").gather_strays()
     end)
   end

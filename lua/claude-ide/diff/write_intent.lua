@@ -24,9 +24,9 @@ local function make_guard()
     desc = "Claude Code: all buffers are being written",
     callback = function()
       all_are_written = true
-      vim.schedule(function()
+      require("claude-ide.ui.typing").soon(function()
         all_are_written = false
-      end)
+      end, true)
     end,
   })
   return buf

@@ -215,10 +215,15 @@ end
 ---Calls `callback` once, when the code that runs now is done: in the next turn of the event loop, or before the next key
 ---if that is already there.
 ---@param callback fun()
-function M.soon(callback)
+---@param only_pressed? boolean keys of `:normal` may be part of that code: only one that was pressed comes after it
+function M.soon(callback, only_pressed)
   local done = false
-  local function once()
-    if not done then
+  ---@param typed? string
+  ---@return boolean? again
+  local function once(typed)
+    if only_pressed and typed == "" then
+      return true
+    elseif not done then
       done = true
       callback()
     end
