@@ -51,6 +51,14 @@ def fingerprint(folder):
     return found
 
 
+NOTICES = """
+notices = {}
+vim.notify = function(message)
+  -- An undo looks first what the turn did until now, and on a busy machine that is said.
+  notices[#notices + 1] = not message:find("^Looking") and message or nil
+end
+"""
+
 UNDO = """
 undone = nil
 local journal = require("claude-ide.journal")
@@ -529,11 +537,7 @@ def test_a_neovim_that_git_started_takes_no_checkpoints(start_nvim, connect):
 
 def test_a_command_that_changes_very_many_files_is_bounded_and_said(session):
     project = session.project
-    session.nvim.lua("""
-      notices = {}
-      vim.notify = function(message) notices[#notices + 1] = message end
-      require("claude-ide.journal.checkpoint_changes").MAX_FILES = 5
-    """)
+    session.nvim.lua(NOTICES + 'require("claude-ide.journal.checkpoint_changes").MAX_FILES = 5')
     session.prompt()
     for number in range(40):
         (project / f"0made{number}.txt").write_text("made\n")
@@ -579,11 +583,7 @@ def test_permissions_and_links_are_taken_back(session):
     session.finish()
     session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 1")
     assert session.nvim.lua("return require('claude-ide.journal').turns()[1].left_out") == 0
-    session.nvim.lua("""
-      notices = {}
-      vim.notify = function(message) notices[#notices + 1] = message end
-      vim.ui.select = function(items, _, done) done(items[1], 1) end
-    """)
+    session.nvim.lua(NOTICES + "vim.ui.select = function(items, _, done) done(items[1], 1) end")
     session.nvim.cmd("Claude undo")
     session.nvim.wait("#notices == 1")
     assert session.nvim.lua("return notices[1]") == "Took back Claude's changes in 6 files."
@@ -604,12 +604,8 @@ def test_a_great_undo_lets_keys_be_read_and_can_be_stopped(session):
         (project / f"made{number:03}.txt").write_text("made\n")
     session.finish()
     session.nvim.wait("compared == 1 and #require('claude-ide.journal').changes() == 200")
+    session.nvim.lua(NOTICES)
     session.nvim.lua("""
-      notices = {}
-      vim.notify = function(message)
-        -- The turn goes on, so it is looked first, and on a busy machine that is said.
-        notices[#notices + 1] = not message:find("^Looking") and message or nil
-      end
       vim.ui.select = function(items, _, done) done(items[1], 1) end
       local put_back = require("claude-ide.journal.write").through_buffer
       require("claude-ide.journal.write").through_buffer = function(...)
