@@ -256,6 +256,7 @@ local came = require("claude-ide.ui.came")
 came.GRACE_MS, came.GAP_MS = 600, 300
 local now = 0
 came.now = function() return now end
+require("claude-ide.ui.standstill").STILL_MS = 1e9
 came.note(vim.api.nvim_get_current_buf())
 function _G.at(ms) now = ms end
 """
@@ -284,6 +285,32 @@ def test_what_somebody_goes_on_typing_decides_nothing(asked, kind, key, ask):
         type_at(nvim, ms, key)
         assert waits(nvim, kind), f"after {ms} ms, {key} was typed without looking"
     nvim.lua("at(1300)")
+    nvim.keys(key)
+    assert answer(nvim)["behavior"] == "allow"
+
+
+STAND_STILL = """
+local came = require("claude-ide.ui.came")
+came.GRACE_MS, came.GAP_MS = 600, 300
+came.note(vim.api.nvim_get_current_buf())
+vim.fn.writefile({}, "still")
+local since = vim.uv.hrtime()
+repeat vim.uv.sleep(5) until vim.uv.fs_stat("typed") and vim.uv.hrtime() - since > 700e6
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(("kind", "key", "ask"), [("permission", "y", {}), ("plan", "<CR>", PLAN)])
+def test_what_is_typed_while_neovim_stands_still_decides_nothing(asked, kind, key, ask):
+    """Nobody has seen what came before that, however long ago it was."""
+    nvim = asked(**ask)
+    nvim.notify(STAND_STILL)
+    nvim.terminal.wait(lambda: (nvim.project / "still").exists(), what="Neovim to stand still")
+    nvim.keys(f"{key}:let g:read = 1<CR>")
+    (nvim.project / "typed").touch()
+    nvim.wait("vim.g.read == 1", what="the keys to be read")
+    assert waits(nvim, kind)
+    keys_count(nvim)
     nvim.keys(key)
     assert answer(nvim)["behavior"] == "allow"
 

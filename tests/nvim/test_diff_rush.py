@@ -242,6 +242,46 @@ def test_a_diff_takes_no_key_that_was_on_its_way_when_it_came(diffs):
     assert diffs.answer(2)["outcome"] == "saved"
 
 
+STAND_STILL_WHEN_DRAWN = """
+local still = false
+vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("stand still when drawn"), {
+  on_win = function(_, _, buf)
+    local mark = vim.b[buf].claude_ide or {}
+    if mark.kind == "proposal" and mark.id == 2 and not still and vim.api.nvim_get_current_buf() == buf then
+      still = true
+      io.open("still", "w"):close()
+      local since = vim.uv.hrtime()
+      repeat vim.uv.sleep(5) until vim.uv.fs_stat("typed") and vim.uv.hrtime() - since > 700e6
+    end
+    return false
+  end,
+})
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_diff_takes_no_key_of_while_neovim_stood_still(diffs, when):
+    """Right before it was drawn, or after that."""
+    nvim = diffs.nvim
+    if when == "before":
+        nvim.lua(STAND_STILL_WHEN_DRAWN)
+    diffs.open(1, "a.txt", "A\n")
+    if when == "after":
+        nvim.lua(STAND_STILL_WHEN_DRAWN)
+    diffs.propose(2, "b.txt", "B\n")
+    nvim.wait(lambda: diffs.traces()["tabs"] == 3)
+    nvim.keys("ZQ")
+    nvim.terminal.wait(lambda: (nvim.project / "still").exists(), what="Neovim to stand still")
+    nvim.keys("ZZ:let g:done = 1<CR>")
+    (nvim.project / "typed").touch()
+    nvim.wait("vim.g.done == 1", what="the keys to be done with")
+    assert diffs.outcomes(1) == ["rejected"] and diffs.outcomes(2) == []
+    nvim.wait("require('claude-ide.diff').list()[1].seen")
+    nvim.keys("ZZ")
+    assert diffs.answer(2)["outcome"] == "saved"
+
+
 HANDS = ["ZZ", "ZQ", "gA", "gX", "ZW<Esc>", "Z", "]c", "dx", "gl", "j", "ix<Esc>", "v<Esc>", ":<Esc>", "q:<C-c><C-c>"]
 PLACES = ["tab", "current", "float"]
 

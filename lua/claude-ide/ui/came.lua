@@ -1,5 +1,6 @@
 -- What comes on the screen by itself and has keys that decide: whether a key is meant for it.
--- Invariant: what somebody goes on typing, who has not seen it yet, decides nothing there.
+-- Invariant: what somebody goes on typing, who has not seen it yet, decides nothing there. While Neovim stands still nobody sees
+-- anything.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.ui.came")
@@ -22,9 +23,23 @@ function M.now()
   return vim.uv.hrtime() / 1e6
 end
 
+---@param stood_ms number
+---@return boolean go_on
+local function note_turn(stood_ms)
+  local now, go_on = M.now(), false
+  for _, it in pairs(unseen) do
+    if stood_ms > 0 and now - stood_ms - it.at < M.GRACE_MS then
+      it.at = now
+    end
+    go_on = go_on or now - it.at < M.GRACE_MS
+  end
+  return go_on
+end
+
 ---@param _ string
 ---@param typed? string
 local function note_key(_, typed)
+  require("claude-ide.ui.standstill").look()
   local buf = vim.api.nvim_get_current_buf()
   local it, now = unseen[buf], M.now()
   if not it or typed == "" then
@@ -46,6 +61,7 @@ function M.note(bufs)
   for _, buf in ipairs(it.bufs) do
     unseen[buf] = it
   end
+  require("claude-ide.ui.standstill").watch("came", note_turn)
 end
 
 ---What has come has another buffer now: a key there is a key for it.
