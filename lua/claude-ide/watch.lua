@@ -26,6 +26,17 @@ local function unfollow(buf)
   end
 end
 
+---Files as they were when Neovim began to read them, by buffer.
+---@type table<integer, string>
+local read_as = {}
+
+---@param buf integer
+---@return string? nil: there is no such file
+local function key_now(buf)
+  local stat = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf))
+  return stat and require("claude-ide.buffer.stamp").key(stat)
+end
+
 local changed ---@type fun(buf: integer)
 
 ---@param buf integer
@@ -131,17 +142,31 @@ function M.attach()
     return
   end
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
+  vim.api.nvim_create_autocmd("BufReadPre", {
+    group = group,
+    desc = "Claude: know a file that is written while it is read",
+    callback = function(event)
+      read_as[event.buf] = key_now(event.buf)
+    end,
+  })
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost" }, {
     group = group,
     desc = "Claude: follow the files of loaded buffers",
     callback = function(event)
       follow(event.buf)
+      local before = read_as[event.buf]
+      read_as[event.buf] = nil
+      -- What people and plugins do with a file that was read may take a while, and nothing followed it yet.
+      if before and followed[event.buf] and before ~= key_now(event.buf) then
+        changed(event.buf)
+      end
     end,
   })
   vim.api.nvim_create_autocmd("BufUnload", {
     group = group,
     desc = "Claude: files of unloaded buffers are followed no more",
     callback = function(event)
+      read_as[event.buf] = nil
       unfollow(event.buf)
       require("claude-ide.watch.conflict").forget(event.buf)
     end,

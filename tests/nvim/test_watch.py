@@ -133,6 +133,25 @@ def test_a_hidden_buffer_and_one_of_a_link_follow_too(start_nvim):
     nvim.wait("vim.fn.getbufline('b.txt', 1)[1] == 'new b'")
 
 
+# As one that takes long, and Claude writes meanwhile.
+WRITES_WHILE_IT_IS_READ = """
+vim.api.nvim_create_autocmd("BufReadPost", { pattern = "*late.txt", once = true, callback = function(event)
+  local file = assert(io.open(event.match, "w"))
+  file:write("by Claude\\n")
+  file:close()
+end })
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("name", ["late.txt", "sub/late.txt"], ids=["in a folder that is watched", "in another"])
+def test_what_is_written_while_a_file_is_read_is_shown(start_nvim, connect, name):
+    nvim = start_nvim(init_lua=WRITES_WHILE_IT_IS_READ, files={name: "one\n", "b.txt": "b\n"}, args=["b.txt"])
+    connect(nvim)
+    nvim.cmd(f"edit {name}")
+    nvim.wait(lambda: nvim.lines() == ["by Claude"], what="what was written")
+
+
 def test_a_file_that_comes_into_being_is_shown(opened):
     opened.cmd("edit sub/new.txt")
     (opened.project / "sub").mkdir()
