@@ -446,6 +446,7 @@ def test_the_chat_closes_its_session_and_leaves_no_process(begin, tmp_path):
     nvim = begin(setup={"capabilities": {"sessionCapabilities": {"close": {}}}})
     wait_idle(nvim)
     pid = chat(nvim, "return chat.pid")
+    nvim.lua("require('claude-ide.chat.acp').CLOSE_MS = 1e6")
     nvim.lua("require('claude-ide.chat').close(require('claude-ide.chat').current())")
     nvim.wait(lambda: not (tmp_path / f"/proc/{pid}").exists(), what="the agent to end")
     assert read(tmp_path, "session/close") == [{"sessionId": "one"}]

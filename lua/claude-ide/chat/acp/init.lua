@@ -5,7 +5,7 @@ local M = {}
 ---How long an answer may take before that is said.
 M.PATIENCE_MS = 30000
 ---How long an agent may take to close its session before it is ended.
-local CLOSE_MS = 1000
+M.CLOSE_MS = 1000
 
 ---What agents told of modes and options when a session was new: some do not say it again of one that is gone on with. Which of
 ---them are set is not among it.
@@ -249,7 +249,7 @@ function M.close(chat, close)
     end
   end
   chat:ask("close", {}, once)
-  vim.defer_fn(once, CLOSE_MS)
+  vim.defer_fn(once, M.CLOSE_MS)
 end
 
 ---The process is gone.
