@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
+from chat_steps import keys_count
 from kernel_steps import ENVIRONMENT, FIND, KERNEL, LOOK, Code, alive, failed, python, running, text
 
 from harness import PATIENCE
@@ -293,6 +294,7 @@ def the_person_starts_restarts_stops_and_reads(nvim, connect):
 
 def the_person_is_asked_before_code_runs(nvim, client):
     code = Code(client)
+    keys_count(nvim)
     request = code.begin("x = 1\nprint('was run')")
     nvim.wait_screen("Claude wants to run this (project)")
     nvim.wait_screen("print('was run')")

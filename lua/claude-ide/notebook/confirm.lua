@@ -1,5 +1,6 @@
 -- Asks the person before code runs in a kernel, where `notebook.confirm` says so: the presenter of this kind of decision, and
 -- its source. The code stands in a window over the screen; what is pressed there is the answer, closing it a no.
+-- Invariant: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/came.lua).
 local M = {}
 
 local KIND = "run_code"
@@ -12,6 +13,7 @@ local MAX_HEIGHT = 20
 ---@field notebook? string
 ---@field language? string that of the kernel, where it runs
 ---@field win? integer
+---@field buf? integer
 
 local is_registered = false
 
@@ -25,6 +27,9 @@ local function take_away(question)
   require("claude-ide.ui.attention").forget(attention_id(question))
   local win = question.win
   question.win = nil
+  if question.buf then
+    require("claude-ide.ui.came").forget(question.buf)
+  end
   if win and vim.api.nvim_win_is_valid(win) then
     vim.api.nvim_win_close(win, true)
   end
@@ -68,7 +73,9 @@ local function new_buffer(question)
   for outcome, option in pairs({ accepted = keymaps.accept, rejected = keymaps.reject }) do
     for _, key in ipairs(key_list.keys(option)) do
       vim.keymap.set("n", key, function()
-        settle(question, outcome)
+        if require("claude-ide.ui.came").takes_key(buf) then
+          settle(question, outcome)
+        end
       end, { buffer = buf, nowait = true, desc = "Claude: " .. outcome .. " code" })
     end
   end
@@ -101,6 +108,8 @@ local function open(question)
     zindex = ZINDEX,
     style = "minimal",
   })
+  question.buf = buf
+  require("claude-ide.ui.came").note(buf)
   vim.api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(question.win),
     once = true,
@@ -112,14 +121,16 @@ local function open(question)
   })
 end
 
+---Finds out what its code is written in, where that is to be read.
 ---@param question claude-ide.notebook.Question
-local function show(question)
+---@param done fun() at once or later
+local function know_language(question, done)
   if question.language then
-    return open(question)
+    return done()
   end
   require("claude-ide.notebook.document").wanted(question.notebook, function(wanted)
     question.language = wanted and wanted.language or "python"
-    open(question)
+    done()
   end)
 end
 
@@ -146,9 +157,13 @@ local presenter = {
   many = "runs of code",
   present = function(question)
     ---@cast question claude-ide.notebook.Question
-    require("claude-ide.ui.attention").when_free(attention_id(question), question.name, function()
-      show(question)
-    end, "Claude wants to run code")
+    know_language(question, function()
+      if question.state == "pending" then
+        require("claude-ide.ui.attention").when_free(attention_id(question), question.name, function()
+          open(question)
+        end, "Claude wants to run code")
+      end
+    end)
   end,
   withdraw = function(question)
     ---@cast question claude-ide.notebook.Question
