@@ -10,6 +10,23 @@ from harness.page_site import PageSite
 QUICK = "const later = setTimeout; setTimeout = (work, time, ...more) => later(work, time / 100, ...more);"
 """Pauses of the page are as short as a test wants them."""
 
+SOCKETS = (
+    "sockets = []; WebSocket = class extends WebSocket { constructor(...of) { super(...of); sockets.push(this); } };"
+)
+"""The sockets of the page, in their order."""
+
+HELD = """
+held = [];
+setTimeout = ((later) => (work, time, ...of) => time >= 2000 ? held[held.push({ work }) - 1] : later(work, time, ...of))(setTimeout);
+clearTimeout = ((clear) => (timer) => { held = held.filter((one) => one !== timer); clear(timer); })(clearTimeout);
+end = (timers) => {
+  const due = timers.filter((one) => held.includes(one));
+  held = held.filter((one) => !due.includes(one));
+  due.forEach((one) => one.work());
+};
+"""
+"""Long pauses of the page end when the test says so: `end(held)`."""
+
 
 @pytest.fixture
 def site():
@@ -23,9 +40,9 @@ def page(browser, site):
     """Opens the session; what the page threw, or the browser refused, fails the test."""
     undo = []
 
-    def page(*, write=False, quick=False):
-        if quick:
-            undo.append(browser.before_pages(QUICK))
+    def page(*, write=False, quick=False, held=False):
+        for script in [QUICK] * quick + [HELD] * held:
+            undo.append(browser.before_pages(script))
         browser.size(1200, 800)
         browser.errors.clear()
         browser.open(f"{site.url}#/s/s")

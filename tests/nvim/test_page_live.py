@@ -3,7 +3,18 @@
 import json
 
 import pytest
-from page_steps import answers_as_a_session_does, begins, decision, delta, ends, event, page, said, site  # noqa: F401
+from page_steps import (
+    SOCKETS,
+    answers_as_a_session_does,
+    begins,
+    decision,
+    delta,
+    ends,
+    event,
+    page,  # noqa: F401
+    said,
+    site,  # noqa: F401
+)
 
 # ruff: noqa: F811 (fixtures)
 pytestmark = pytest.mark.slow
@@ -94,7 +105,7 @@ def test_what_never_became_a_line_is_taken_back(page, site):
 
 
 def test_a_decision_is_answered_once(page, site):
-    browser = page(write=True)
+    browser = page(write=True, held=True)
     diff = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1 @@\n-one\n--- a comment\n+two\n"
     files = [{"path": "a.py", "diff": diff}]
     site.standing = lambda: [decision(kind="diff", title="Edit a.py", files=files)]
@@ -113,13 +124,14 @@ def test_a_decision_is_answered_once(page, site):
     site.wait(lambda: site.heard, "the answer")
     site.tell({"type": "decision_closed", "id": 7, "outcome": "accepted"})
     browser.wait("document.querySelector('.card.over')?.innerText.includes('Accepted')")
+    browser.js("end(held)")
     browser.wait("!document.querySelector('.card')", "that it goes")
     assert site.heard == [{"type": "decide", "id": 7, "choice": "allow"}]
     assert browser.js("cards.hidden")
 
 
 def test_a_decision_that_was_made_elsewhere_goes(page, site):
-    browser = page(write=True)
+    browser = page(write=True, held=True)
     site.tell(decision(), decision(id=8, title="Another"))
     browser.wait("document.querySelectorAll('.card').length == 2")
     site.tell({"type": "decision_closed", "id": 7, "outcome": "rejected"})
@@ -239,11 +251,6 @@ def test_a_queued_message_is_taken_back_to_be_changed(page, site):
     browser.js("document.querySelector('#queue button').click()")
     browser.wait("document.querySelector('#prompt').value == 'wrong\\n\\ntyped since' && queue.hidden")
     assert [frame["type"] for frame in site.heard] == ["user_message", "cancel_message"]
-
-
-SOCKETS = (
-    "sockets = []; WebSocket = class extends WebSocket { constructor(...of) { super(...of); sockets.push(this); } };"
-)
 
 
 def test_a_message_that_is_wanted_back_while_the_connection_drops_is_asked_for_again(page, site, browser):
