@@ -32,6 +32,8 @@ export class Decisions {
     /** @type {Map<number|string, Card>} */
     this.cards = new Map();
     this.canWrite = false;
+    /** Ends the wait for what is not told again. @type {ReturnType<typeof setTimeout>|undefined} */
+    this.missing = undefined;
     this.#show();
   }
 
@@ -63,6 +65,7 @@ export class Decisions {
   /** The connection is gone: what still waits is told again. */
   lost() {
     this.canWrite = false;
+    clearTimeout(this.missing);
     for (const card of this.cards.values()) {
       card.stale = true;
       this.#enable(card);
@@ -72,10 +75,12 @@ export class Decisions {
   /** It is back, and all has been told. */
   back() {
     const stale = [...this.cards.values()].filter((card) => card.stale);
-    setTimeout(() => stale.filter((card) => card.stale).forEach((card) => this.#close(card, "It is over")), TOLD_AGAIN);
+    clearTimeout(this.missing);
+    this.missing = setTimeout(() => stale.filter((card) => card.stale).forEach((card) => this.#close(card, "It is over")), TOLD_AGAIN);
   }
 
   clear() {
+    clearTimeout(this.missing);
     this.cards.clear();
     this.box.replaceChildren();
     this.#show();
