@@ -37,6 +37,8 @@ export class Reader {
     /** Whether the person wants to write here. */
     this.wants = stored(`write:${id}`) === "on";
     this.canWrite = false;
+    /** @type {ReturnType<typeof setTimeout>|undefined} */
+    this.dropping = undefined;
     /** What came since the last frame of the screen: lines and events, in order. @type {any[]} */
     this.arrived = [];
     this.outbox = new Outbox(id, (frame) => this.socket.send(frame), () => stage.composer.draw());
@@ -55,6 +57,8 @@ export class Reader {
 
   close() {
     this.closed = true;
+    this.#load(false);
+    clearTimeout(this.dropping);
     this.socket.close();
     this.agents.close();
     this.stage.decisions.clear();
@@ -70,20 +74,27 @@ export class Reader {
   }
 
   async loadEarlier() {
-    if (this.loading || this.done || this.isHistory || !this.conversation.first) return;
-    this.loading = true;
-    this.stage.scroller.setAttribute("aria-busy", "true");
+    const { conversation } = this;
+    if (this.loading || this.done || this.isHistory || !conversation.first) return;
+    this.#load(true);
+    // By the time it comes, the page may be at another session: what was before this one is no part of that.
+    const isLeft = () => this.closed || conversation !== this.conversation;
     try {
-      const page = await earlier(this.id, this.conversation.first, PAGE);
-      if (this.closed) return;
+      const page = await earlier(this.id, conversation.first, PAGE);
+      if (isLeft()) return;
       this.done = !page.hasMore;
-      this.stage.view.prepended(this.conversation.prepend(page.messages));
+      this.stage.view.prepended(conversation.prepend(page.messages));
     } catch (error) {
       if (error instanceof Refused) this.stage.refused();
     } finally {
-      this.loading = false;
-      this.stage.scroller.setAttribute("aria-busy", "false");
+      if (!isLeft()) this.#load(false);
     }
+  }
+
+  /** @param {boolean} is */
+  #load(is) {
+    this.loading = is;
+    this.stage.scroller.setAttribute("aria-busy", String(is));
   }
 
   /** They come in bursts, and are taken together, once a frame. @param {any} line */
@@ -115,8 +126,10 @@ export class Reader {
   #hear(frame) {
     if (this.closed) return;
     const { stage } = this;
-    if (frame.type === "stream_event") this.#take(frame);
-    else if (frame.type === "state") this.#state(frame);
+    if (frame.type === "stream_event") {
+      this.#take(frame);
+      this.#dropLater();
+    } else if (frame.type === "state") this.#state(frame);
     else if (frame.type === "decision" || frame.type === "decision_closed") stage.decisions.hear(frame);
     else if (NEWS.has(frame.type)) this.#news(frame);
     else if (frame.type === "error") this.#error(frame);
@@ -135,9 +148,7 @@ export class Reader {
     if (frame.state === "waiting" && this.state !== "waiting") this.stage.say("Claude waits for you");
     this.state = frame.state;
     if (frame.canWrite !== undefined) this.#writing(frame.canWrite === true);
-    if (frame.state === "idle" || frame.state === "gone") {
-      setTimeout(() => !this.closed && (this.state === "idle" || this.state === "gone") && this.#dropDrafts(), LATE);
-    }
+    this.#dropLater();
     this.stage.drawState();
   }
 
@@ -193,11 +204,13 @@ export class Reader {
     this.#takeArrived();
     this.id = id;
     this.state = "";
+    clearTimeout(this.dropping);
     this.mayCome = true;
     this.socket.path = path(id);
     this.conversation = new Conversation();
     this.isHistory = true;
     this.done = false;
+    this.#load(false);
     this.agents.close();
     this.agents = new Agents(id, this.stage.scroller);
     this.stage.view.set(this.conversation.items);
@@ -205,6 +218,12 @@ export class Reader {
     this.stage.composer.move(id);
     store(`write:${id}`, this.wants ? "on" : "");
     this.stage.moved(id);
+  }
+
+  /** Takes back what never becomes a line: a while after its session has become idle, or after the last of it where that comes later. */
+  #dropLater() {
+    clearTimeout(this.dropping);
+    if (this.state === "idle" || this.state === "gone") this.dropping = setTimeout(() => this.#dropDrafts(), LATE);
   }
 
   #dropDrafts() {
@@ -215,7 +234,9 @@ export class Reader {
     this.stage.offline(true);
     try {
       await session(this.id);
+      this.socket.again(); // it came in the meantime
     } catch (error) {
+      if (this.closed) return;
       if (error instanceof Refused) this.stage.refused();
       else if (this.mayCome) this.socket.again();
       else this.stage.missing();

@@ -22,6 +22,44 @@ def watched(page, browser):
     return open_page
 
 
+def test_what_was_before_the_clearing_is_not_put_before_what_is_after_it(page, site):
+    site.append(*(said(number) for number in range(1, 150)))
+    browser = page()
+    browser.js("""
+      late = [];
+      fetch = ((fetch) => async (...of) => {
+        const answer = await fetch(...of), text = await answer.text();
+        if (String(of[0]).includes("/messages")) await new Promise((go) => late.push(go));
+        return { ok: answer.ok, status: answer.status, json: async () => JSON.parse(text) };
+      })(fetch);
+      scroller.scrollTop = 0;
+    """)
+    browser.wait("late.length", "the page to ask for what was before")
+    cleared = {"type": "session", "sessionId": "t", "previous": "s"}
+    site.tell(cleared, {"type": "caught_up", "messages": 0}, said("first", "after it"))
+    browser.wait("location.hash == '#/s/t' && document.body.innerText.includes('after it')", "the other session")
+    browser.js(f"late.forEach((go) => go()), new Promise((next) => setTimeout(next)).then(() => {FRAMES})")
+    assert browser.js("document.querySelectorAll('article').length") == 1
+
+
+def test_what_is_being_said_stays_though_its_session_was_idle_a_while_ago(watched, site):
+    browser = watched()
+    browser.js("before = [...held]")
+    site.tell(*begins("msg_1", {"type": "text", "text": ""}), delta("half a "))  # before it counts as working
+    browser.wait("document.body.innerText.includes('half a')")
+    browser.js(f"end(before), {FRAMES}")
+    site.tell(delta("sentence"))
+    browser.wait("document.body.innerText.includes('half a sentence')", "it to go on")
+    browser.js("before = [...held]")
+    site.tell_state("working")
+    site.tell_state("idle")
+    browser.wait("held.some((one) => !before.includes(one))", "its end to be told")
+    browser.js(f"end(before), {FRAMES}")
+    assert "half a sentence" in browser.text(), "its line may still come"
+    browser.js("end(held)")
+    browser.wait("!document.body.innerText.includes('half a sentence')", "that it is gone")
+
+
 def test_what_is_typed_into_a_card_stays_though_the_connection_drops_again_soon(watched, site):
     browser = watched(write=True)
     site.standing = lambda: [decision()]
@@ -48,3 +86,29 @@ fetch = ((fetch) => async (...of) => {
 })(fetch);
 none = () => new Response("{}", { status: 404 });
 """
+
+
+def test_a_session_that_comes_while_the_page_asks_for_it_again_is_read(page, site, browser):
+    undo = browser.before_pages(SOCKETS)
+    page(quick=True)
+    undo()
+    browser.js(NOT_THERE + "answer = (fetch, ...of) => looks == 1 ? none() : fetch(...of); sockets.at(-1).close();")
+    browser.wait("looks > 1 && offline.hidden", "the page to be back")
+    site.append(said(1, "and on"))
+    browser.wait("document.body.innerText.includes('and on')")
+    browser.errors.clear()
+
+
+def test_a_session_that_is_not_there_any_more_is_told_to_nobody_who_left_it(page, browser):
+    undo = browser.before_pages(SOCKETS)
+    page(quick=True)
+    undo()
+    wait = "new Promise((go) => late.push(() => go(none())))"
+    browser.js(NOT_THERE + f"answer = () => looks == 1 ? none() : {wait}; sockets.at(-1).close();")
+    browser.wait("late.length", "the page to look for it")
+    browser.js("location.hash = '#/'")
+    title = "document.querySelector('#title').textContent"
+    browser.wait(f"{title} == 'Choose a session'")
+    browser.js("late.forEach((go) => go()), new Promise((next) => setTimeout(next))")
+    assert browser.js(title) == "Choose a session"
+    browser.errors.clear()
