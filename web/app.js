@@ -146,10 +146,14 @@ $("write").addEventListener("click", () => open?.write(!open.canWrite));
 addEventListener("keydown", onKey);
 addEventListener("hashchange", () => void begin());
 
+/** How often the page went somewhere. */
+let ways = 0;
+
 async function begin() {
+  const way = ++ways;
   await logIn();
   await refreshList();
-  route();
+  if (way === ways) route(); // else it goes on to somewhere else, and to that once
 }
 
 await begin();

@@ -112,3 +112,20 @@ def test_a_session_that_is_not_there_any_more_is_told_to_nobody_who_left_it(page
     browser.js("late.forEach((go) => go()), new Promise((next) => setTimeout(next))")
     assert browser.js(title) == "Choose a session"
     browser.errors.clear()
+
+
+def test_who_goes_on_while_the_list_is_asked_for_comes_there_once(watched):
+    browser = watched()
+    browser.js("""
+      late = [];
+      fetch = ((fetch) => async (...of) => {
+        if (String(of[0]).endsWith("/sessions")) await new Promise((go) => late.push(go));
+        return fetch(...of);
+      })(fetch);
+      for (const name of ["#/", "#/s/s"]) location.hash = name;
+    """)
+    browser.wait("late.length > 1", "the list to be asked for on both ways")
+    browser.js("late.forEach((go) => go())")
+    browser.wait("sockets.length > 1", "the session to be read again")
+    browser.js("fetch('/api/claude/sessions/s').then(() => new Promise((next) => setTimeout(next)))")
+    assert browser.js("sockets.length") == 2
