@@ -32,6 +32,8 @@ class MockApi:
         """What each answer is said to have taken."""
         self.delay = 0.0
         """Seconds that each answer of the model takes."""
+        self.held = False
+        """Whether answers of the model wait until this is no longer so."""
         self._scripted: list[Reply] = []
         self._failures: list[tuple[int, str]] = []
         self._lock = threading.Lock()
@@ -79,6 +81,11 @@ class MockApi:
         self._server.shutdown()
         self._server.server_close()
 
+    def _take_time(self) -> None:
+        time.sleep(self.delay)
+        while self.held:
+            time.sleep(0.01)
+
     def _failure(self, body: dict[str, object]) -> tuple[int, str] | None:
         with self._lock:
             return self._failures.pop(0) if self._failures and body.get("tools") else None
@@ -110,7 +117,7 @@ class MockApi:
                         status, kind = failure
                         self._answer({"type": "error", "error": {"type": kind, "message": f"mock {kind}"}}, status)
                         return
-                    time.sleep(api.delay)
+                    api._take_time()
                     message = _message(body.get("model", "mock"), api._reply(body), api.usage)
                     if body.get("stream"):
                         self._stream(_events(message))
@@ -119,7 +126,7 @@ class MockApi:
                 elif other := next((api for api in OTHERS if api.serves(path)), None):
                     body = json.loads(raw)
                     body["messages"] = other.messages(body)
-                    time.sleep(api.delay)
+                    api._take_time()
                     self._stream(other.events(body.get("model", "mock"), api._reply(body)))
                 else:
                     self._answer({})

@@ -42,10 +42,10 @@ def an_error_of_the_api_is_one_sentence_and_the_next_turn_goes_on(nvim, mock_api
 
 
 def a_compaction_is_above_the_chat_while_it_goes_on_and_a_line_in_it(nvim, mock_api):
-    mock_api.delay = 2.0
+    mock_api.held = True
     say(nvim, "/compact")
     nvim.wait_screen("compacting")
-    mock_api.delay = 0.0
+    mock_api.held = False
     wait_text(nvim, "compacted")
     wait_idle(nvim)
     nvim.wait(lambda: "compacting" not in "\n".join(nvim.screen()), what="nothing of it above the chat")
