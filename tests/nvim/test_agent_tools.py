@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from diff_steps import Diffs
 from fake_lsp import LSP
 
 from harness.client import RpcError, ToolError
@@ -322,9 +323,10 @@ def test_resources_are_the_open_files_and_what_is_wrong_in_them(start_nvim, conn
 
 def test_the_screen_and_the_buffer_list_stay_as_they_are(start_nvim, connect_agent):
     nvim, agent = opened(start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"]), args=["main.py"])
-    before = nvim.screen(), nvim.lua("return vim.fn.getbufinfo({ buflisted = 1 })[2]")
+    drawn = Diffs(nvim).drawn  # what the terminal has of it comes later
+    before = drawn(), nvim.lua("return vim.fn.getbufinfo({ buflisted = 1 })[2]")
     agent.call("references", path="shapes.py", symbol="area")
-    assert (nvim.screen(), nvim.lua("return vim.fn.getbufinfo({ buflisted = 1 })[2]")) == before
+    assert (drawn(), nvim.lua("return vim.fn.getbufinfo({ buflisted = 1 })[2]")) == before
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
 
 
