@@ -193,7 +193,8 @@ def test_hover_gives_type_and_documentation(start_nvim, connect_agent):
 def test_symbols_of_the_project(start_nvim, connect_agent):
     symbol = "{ name = '%s', kind = %d, location = place(vim.uri_from_fname(vim.uv.cwd() .. '/shapes.py'), %d, 4, 8) }"
     answers = {"workspace/symbol": "{ " + symbol % ("areas", 12, 5) + ", " + symbol % ("area", 6, 1) + " }"}
-    _, agent = opened(start_nvim, connect_agent, server(answers, ["workspaceSymbolProvider"]))
+    nvim, agent = opened(start_nvim, connect_agent, server(answers, ["workspaceSymbolProvider"]))
+    nvim.wait(lambda: "symbols" in agent.tools(), what="the server to run, which starts in its own time")
     (text,) = agent.call("symbols", query="area")
     assert text.splitlines() == [
         "2 symbols like `area` in 1 file:",

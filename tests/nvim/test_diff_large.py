@@ -130,6 +130,9 @@ def long(diffs):
     propose(diffs, text(old), text(new))
     diffs.nvim.wait_screen("+4 −21")
     assert diffs.nvim.lua("return vim.wo.diff") is False
+    # What is far from the window is drawn so much later: timers of one length come in their order.
+    diffs.nvim.lua("vim.defer_fn(function() drawn = true end, 20)")
+    diffs.nvim.wait("drawn", what="all changes to be drawn")
     return diffs
 
 
