@@ -155,6 +155,62 @@ def test_what_comes_while_neovim_is_busy_goes_into_no_question_that_came_before(
         still(nvim, fake)
 
 
+@pytest.fixture
+def queued(connect, fake):
+    """Connects the CLI, which works, and lets a message of a page wait for it."""
+
+    def queued(reader, nvim, state):
+        pid = fake.starts()[0]["pid"]
+        connect(nvim).notify("ide_connected", {"pid": pid})
+        nvim.wait(f"require('claude-ide.server').clients()[1].pid == {pid}", what="the pid of the client")
+        nvim.cmd("wincmd p")  # nobody types in the terminal
+        state("busy")
+        reader.say(type="user_message", id="m", content="wait for me")
+        reader.until({"type": "queued", "id": "m"})
+
+    return queued
+
+
+def waits_behind(nvim, fake, words):
+    """Neovim has looked three times more, and nothing came behind these bytes, which the CLI has not drawn."""
+    nvim.wait(lambda: fake.typed() == words, what=f"{words} to be typed")
+    looked = nvim.lua("return looks")
+    nvim.wait(f"looks > {looked + 2}", what="Neovim to look whether it may type")
+    marks = fake.typed().count(MARK)
+    nvim.lua(SEND_MARK, MARK)
+    nvim.wait(lambda: fake.typed().count(MARK) > marks, what="the mark to be typed")
+    assert typed(fake) == words
+
+
+def test_why_something_was_rejected_is_a_prompt_of_its_own_and_comes_first(inside, fake, queued):
+    nvim, site, session, state = inside()
+    with site.read(session) as reader:
+        queued(reader, nvim, state)
+        nvim.lua("require('claude-ide.sessions.next_prompt').tell(1, 'use two words')")
+        state("idle")
+        waits_behind(nvim, fake, pasted("use two words"))
+        state("busy")
+        fake.show(PROMPT.format(""))
+        state("idle")
+        reader.until({"type": "sent", "id": "m"})
+        both = pasted("use two words") + pasted("wait for me")
+        nvim.wait(lambda: typed(fake) == both, what="the message to be typed")
+
+
+def test_what_was_pasted_and_is_not_drawn_yet_is_no_empty_prompt(inside, fake, queued):
+    nvim, site, session, state = inside()
+    with site.read(session) as reader:
+        queued(reader, nvim, state)
+        paste = "require('claude-ide.terminal.prompt').paste(require('claude-ide.terminal').bufnr(), 'half a thought')"
+        nvim.lua(paste)
+        state("idle")
+        waits_behind(nvim, fake, b"\x1b[200~half a thought\x1b[201~")
+        fake.show(PROMPT.format("half a thought"))
+        nvim.wait_screen("half a thought")
+        fake.show(PROMPT.format(""))  # they have taken it back
+        reader.until({"type": "sent", "id": "m"})
+
+
 def test_it_waits_while_no_prompt_is_on_the_screen(inside, fake):
     nvim, site, session, _ = inside()
     fake.show("\x1b[2J\x1b[HDo you trust this folder?\r\n❯ 1. Yes\r\n")

@@ -141,6 +141,13 @@ function M.tell(client, text)
   end)
 end
 
+---Whether a terminal's next prompt is what the person has to say.
+---@param buf integer
+---@return boolean
+function M.is_waiting(buf)
+  return waiting ~= nil and waiting.buf == buf
+end
+
 ---The client has taken a prompt: the person was faster.
 ---@param client integer
 function M.prompt_submitted(client)

@@ -113,13 +113,32 @@ end
 ---A key is on the screen of the CLI well within this time.
 local QUIET_MS = 1000
 
----Whether the CLI's prompt is on its screen, nothing stands there, and nobody has just typed.
+---What words were typed from here last, by terminal: when, and what its screen was then.
+---@type table<integer, { at: integer, tick: integer }>
+local written = {}
+
+---@param buf integer
+local function note_written(buf)
+  written[buf] = { at = vim.uv.now(), tick = vim.api.nvim_buf_get_changedtick(buf) }
+end
+
+---Whether words that were typed from here may not have reached the screen: it is that of before, or came too soon after.
+---@param buf integer
+---@return boolean
+local function is_taking(buf)
+  local last = written[buf]
+  return last ~= nil
+    and (last.tick == vim.api.nvim_buf_get_changedtick(buf) or vim.uv.now() - last.at <= QUIET_MS)
+end
+
+---Whether the CLI's prompt is on its screen, nothing stands there, and nobody has just typed, from here neither: what is typed
+---behind that would become one prompt with it.
 ---@param buf integer
 ---@return boolean
 function M.is_ready(buf)
   local typing = require("claude-ide.ui.typing")
   local is_quiet = vim.api.nvim_get_current_buf() ~= buf or typing.quiet_for() > QUIET_MS
-  return is_quiet and looks_empty(buf) == true
+  return is_quiet and not is_taking(buf) and looks_empty(buf) == true
 end
 
 ---Whether the person has begun to type there. What was typed and taken back, or was the answer to a question, shows on the
@@ -152,6 +171,7 @@ function M.paste(buf, text)
     return false
   end
   require("claude-ide.ui.typing").note_paste(buf)
+  note_written(buf)
   return (pcall(vim.api.nvim_chan_send, channel, "\27[200~" .. words .. "\27[201~"))
 end
 
@@ -166,6 +186,7 @@ function M.submit(buf, text, is_command)
   if not bytes or channel == 0 then
     return false
   end
+  note_written(buf)
   local ok, err = pcall(vim.api.nvim_chan_send, channel, bytes)
   if not ok then
     require("claude-ide.log").warn("the terminal takes no words: %s", err)

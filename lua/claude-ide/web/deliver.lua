@@ -85,7 +85,9 @@ local function type_it(parcel, route)
   local state, prompt = route.live.state, require("claude-ide.terminal.prompt")
   local is_idle = state.activity == "idle" and state.source == "record"
   local buf = route.buf --[[@as integer]]
-  if not is_idle or not prompt.is_ready(buf) then
+  -- Why they rejected something comes first: both of them wait for the same moment.
+  local is_theirs = require("claude-ide.sessions.next_prompt").is_waiting(buf)
+  if not is_idle or is_theirs or not prompt.is_ready(buf) then
     return
   end
   if prompt.submit(buf, parcel.text, parcel.command) then
