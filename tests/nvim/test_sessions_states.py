@@ -183,6 +183,9 @@ def test_the_screen_is_drawn_anew_only_when_the_text_is_another(start, sessions)
     nvim = start()
     sessions.record(os.getpid(), "s", "busy")
     shows(nvim, "Claude working")
+    turns = "seen = false vim.schedule(function() vim.schedule(function() seen = true end) end)"
+    nvim.lua(turns)
+    nvim.wait("seen", what="the screen to be drawn for that")
     nvim.lua(
         """
         redraws = 0
@@ -197,7 +200,7 @@ def test_the_screen_is_drawn_anew_only_when_the_text_is_another(start, sessions)
         """
     )
     nvim.lua("for _ = 1, 3 do vim.api.nvim_exec_autocmds('User', { pattern = 'ClaudeMentionSent' }) end")
-    nvim.lua("seen = false vim.schedule(function() vim.schedule(function() seen = true end) end)")
+    nvim.lua(turns)
     nvim.wait("seen")
     assert nvim.lua("return redraws") == 0
     sessions.record(os.getpid(), "s", "idle")

@@ -650,6 +650,7 @@ def test_a_plain_write_is_reviewed_like_any_edit(project, connect):
     project.keys("ZQ")
     with pytest.raises(RpcError, match="the user rejected the change"):
         client.result(asked)
+    project.wait("#vim.api.nvim_list_tabpages() == 1")
     project.cmd("edit b.txt")
     asked = client.send("writeFile", {"path": "b.txt", "content": "ONE\r\nTWO"})
     wait_seen(project, "b.txt")
