@@ -414,6 +414,33 @@ def test_what_was_found_before_an_edit_is_told_before_what_comes_after_it(projec
     assert messages(answer(nvim)) == {"util.py": [], "a.py": []}
 
 
+def test_a_file_that_an_edit_makes_is_known_to_the_servers_where_the_disk_answers_after_the_limit(project):
+    nvim = project("{ imports = true }")
+    edit_and_settle(nvim, "a.py")
+    nvim.lua("""
+      local stat, held = vim.uv.fs_stat, {}
+      vim.uv.fs_stat = function(path, done)
+        if not done or not held or not vim.endswith(path, "/util.py") then return stat(path, done) end
+        return stat(path, function(...)
+          local got = { ... }
+          held[#held + 1] = function() done(unpack(got, 1, 2)) end
+        end)
+      end
+      function stats_held() return #held end
+      function go_on()
+        local waiting = held
+        held = nil
+        for _, tell in ipairs(waiting) do tell() end
+      end
+    """)
+    write(nvim, "util.py", "ERROR\n")
+    nvim.wait("stats_held() == 1", what="the look before the edit")
+    be_patient(nvim, wait_all_ms=0)
+    diagnostics(nvim)
+    nvim.lua("go_on()")
+    nvim.wait("#vim.diagnostic.get() == 1", what="the new file to be judged")
+
+
 def test_a_server_of_another_folder_is_told_of_a_file_that_an_edit_makes(project):
     nvim = project(lsp=None, files={"one/a.py": "x = 1\n", "two/.keep": ""})
     nvim.lua("fake.start('fake', { imports = true }, vim.uv.cwd() .. '/one')")

@@ -114,16 +114,17 @@ local looking = {}
 ---judged: a server that is not told goes on saying that they cannot be found.
 ---@param client integer
 ---@param done fun(loaded: integer[]) buffers of files that are new
-local function tell_servers(client, done)
+---@param list? claude-ide.diagnostics.Baseline[] what to look at; default: the files asked about by now
+local function tell_servers(client, done, list)
+  local baseline, buffer = require("claude-ide.diagnostics.baseline"), require("claude-ide.buffer")
+  list = list or baseline.fresh(client) -- on a slow disk the answer is given, and they are no longer fresh, before the look
   if looking[client] then
     table.insert(looking[client], function()
-      tell_servers(client, done)
+      tell_servers(client, done, list)
     end)
     return
   end
   looking[client] = {}
-  local baseline, buffer = require("claude-ide.diagnostics.baseline"), require("claude-ide.buffer")
-  local list = baseline.fresh(client)
   baseline.look(list, function(changes)
     for _, look_again in ipairs(looking[client]) do
       vim.schedule(look_again)
