@@ -478,8 +478,7 @@ def test_what_a_server_says_too_late_is_not_told_as_it_was_before(project, limit
     be_patient(nvim, wait_all_ms=limit)
     assert write(nvim, "a.py", "\nERROR\n")[0]["diagnostics"] == []
     diagnostics(nvim)
-    nvim.lua("fake.release()")
-    nvim.wait("#vim.diagnostic.get() > 0")
+    nvim.wait("fake.release() or #vim.diagnostic.get() > 0")  # on a slow disk it hears of the edit after the answer
     # A line above moves the error in the buffer, and its check has not run again: told is what was told.
     (told,) = write(nvim, "a.py", "\n\n\nfine\n")
     assert [item["message"] for item in told["diagnostics"]] == ["ERROR in line 2"]
