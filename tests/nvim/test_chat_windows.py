@@ -273,6 +273,16 @@ def test_a_prompt_leaves_its_transcript_lines_where_there_are_few(begin_chat_wit
 
 
 @pytest.mark.every_nvim
+@pytest.mark.parametrize("side", ["right", "bottom"])
+def test_a_prompt_has_its_height_again_after_a_screen_that_was_small_for_a_moment(begin_chat_with_stand_in, side):
+    nvim = begin_chat_with_stand_in(opts={"terminal": {"side": side}})
+    nvim.wait(lambda: "transcript" in layout(nvim), what="the transcript")
+    height = layout(nvim)["prompt"][2]
+    nvim.lua("vim.o.lines = 10 vim.o.lines = 40")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == height, what="the height of before")
+
+
+@pytest.mark.every_nvim
 def test_a_height_that_the_person_gives_a_prompt_stays(talk):
     nvim = talk
     nvim.keys(":resize 9<CR>")

@@ -155,13 +155,15 @@ end
 
 ---@param shown claude-ide.chat.Shown
 local function keep_height(shown)
+  local function fit()
+    require("claude-ide.safely").wrap("fit the height of a prompt", fit_height)(shown)
+  end
   vim.api.nvim_create_autocmd("VimResized", {
     group = vim.api.nvim_create_augroup(group_of(shown), { clear = true }),
     desc = "Claude Code: a prompt leaves its transcript some lines",
     callback = function()
-      vim.schedule(function()
-        require("claude-ide.safely").wrap("fit the height of a prompt", fit_height)(shown)
-      end)
+      fit() -- at each size: after the next one nobody could tell who gave it the height that it has
+      vim.schedule(fit) -- others do something about their windows, too
     end,
   })
 end
