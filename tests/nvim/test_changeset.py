@@ -13,6 +13,9 @@ RENAME = """{ changes = {
 } }"""
 
 
+SEEN = "require('claude-ide.changeset.presenter').is_seen(proposed)"
+
+
 @pytest.fixture
 def sets(start_nvim):
     def start(files=None, args=("a.py",), **opts):
@@ -62,6 +65,40 @@ def test_what_somebody_goes_on_typing_decides_nothing_that_came_meanwhile(sets, 
     nvim.lua("local came = require('claude-ide.ui.came') came.GRACE_MS, came.GAP_MS = 0, 0")
     nvim.keys(keys)
     assert sets.answer()["outcome"] == ("rejected" if keys == "ZQ" else "accepted")
+    sets.wait_clean()
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", ["ZZ", "ZQ", "<C-w>tZZ", "<C-w>tZQ"])
+def test_keys_come_to_nothing_as_long_as_the_first_file_is_not_shown(sets, keys):
+    """Texts take their time: until then a `ZZ` was Neovim's own, which closes the window and so rejects."""
+    sets = sets()
+    nvim = sets.nvim
+    nvim.lua(
+        """
+        local texts = require("claude-ide.changeset.texts")
+        local prepare, waiting = texts.prepare, {}
+        texts.prepare = function(...)
+          local args = { ... }
+          waiting[#waiting + 1] = function() prepare(unpack(args)) end
+        end
+        function is_waiting() return #waiting > 0 end
+        function go_on()
+          texts.prepare = prepare
+          vim.iter(waiting):each(function(resume) resume() end)
+        end
+        """
+    )
+    sets.propose(RENAME)
+    nvim.wait("is_waiting() and #vim.api.nvim_list_tabpages() == 2", what="the changeset without its texts")
+    nvim.wait_screen("b.py")
+    nvim.keys(f"{keys}:let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    assert nvim.lua("return { #answers, #notices, #vim.api.nvim_tabpage_list_wins(0) }") == [0, 0, 3]
+    nvim.lua("go_on()")
+    nvim.wait(SEEN, what="the changeset to have been seen")
+    nvim.keys("ZZ")
+    assert sets.answer()["outcome"] == "accepted"
     sets.wait_clean()
 
 

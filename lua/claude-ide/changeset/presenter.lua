@@ -298,7 +298,7 @@ end
 ---@return boolean
 function M.is_seen(changeset)
   local view = views[changeset.id]
-  return view ~= nil and require("claude-ide.diff.seen").is_seen(view.list)
+  return view ~= nil and view.pair ~= nil and require("claude-ide.diff.seen").is_seen(view.list)
 end
 
 ---@param changeset claude-ide.Changeset

@@ -132,7 +132,7 @@ end
 ---@param view claude-ide.changeset.View
 ---@return boolean
 local function may_decide(view)
-  return require("claude-ide.diff.seen").takes_key(view.list)
+  return view.pair ~= nil and require("claude-ide.diff.seen").takes_key(view.list)
 end
 
 ---Shows another file of the list.
@@ -240,9 +240,12 @@ function M.open(changeset, verbs, gone, focus)
     render_list(view)
     return true
   end)
-  require("claude-ide.changeset.keys").map(view.list, verbs, function()
-    return may_decide(view)
-  end)
+  -- Also where the texts are not yet: Neovim's own `ZZ` would close the window, and that rejects.
+  for _, buf in ipairs({ list, blank }) do
+    require("claude-ide.changeset.keys").map(buf, verbs, function()
+      return may_decide(view)
+    end)
+  end
   require("claude-ide.changeset.events").attach(view, {
     alone = function()
       M.switch(view, "unified")
