@@ -486,11 +486,12 @@ def test_what_a_server_says_too_late_is_not_told_as_it_was_before(project, limit
 
 
 def test_what_a_server_that_was_late_once_has_said_since_is_told_though_it_does_not_repeat_it(project):
-    nvim = project("{ changes_only = true, delay = 200 }", opts={"diagnostics": {"wait_all_ms": 60}}, patient=False)
+    opts = {"diagnostics": {"wait_all_ms": 1000}}  # the server has to be asked by then
+    nvim = project("{ changes_only = true, delay = 'held' }", opts=opts, patient=False)
     nvim.cmd("edit a.py")
     write(nvim, "new.py", "ERROR\n")
     diagnostics(nvim)
-    nvim.wait("#vim.diagnostic.get() > 0")
+    nvim.wait("fake.release() or #vim.diagnostic.get() > 0")
     # It is told of this change, has nothing new to say of the other file, and is waited for in vain.
     write(nvim, "a.py", "x = 2\n")
     assert messages(diagnostics(nvim))["new.py"] == ["ERROR in line 1"]
