@@ -5,7 +5,7 @@ import time
 
 import pytest
 from diff_steps import Diffs
-from held_timers import hold_timers, let_timers_go
+from held_timers import hold_timers, let_timers_go, pass_clock
 
 pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
@@ -62,6 +62,34 @@ def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_meanwhile(diffs,
     nvim.lua("local came = require('claude-ide.ui.came') came.GRACE_MS, came.GAP_MS = 0, 0")
     nvim.keys(keys)
     assert diffs.answer(1)["outcome"] == "saved"
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("keys", [":w<CR>", "ZZ"])
+@pytest.mark.parametrize("place", ["current", "float"])
+def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_forward_meanwhile(start_nvim, place, keys):
+    """The one before it was ended by others, while the person wrote elsewhere."""
+    diffs = Diffs(start_nvim(files=FILES, args=["a.txt"], opts={"diff": {"open_in": place}}))
+    nvim = diffs.nvim
+    diffs.open(1, "b.txt", "B\n")
+    diffs.propose(2, "c.txt", "C\n", client=2)
+    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against", what="the second one to be ready")
+    nvim.cmd("tabnew")
+    nvim.lua("require('claude-ide.ui.came').GRACE_MS = 1e9")
+    nvim.keys("i")
+    nvim.wait("vim.fn.mode() == 'i'")
+    nvim.lua("require('claude-ide.tools.client_source').prompt_submitted(1)")
+    nvim.wait_screen("opens when you leave insert mode")
+    pass_clock(nvim, 5000)  # it was no decision of a moment ago
+    nvim.keys("<Esc>")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'", what="the second diff")
+    nvim.keys(keys)
+    nvim.keys(":let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    assert nvim.lua("return require('claude-ide.diff').count()") == 1
+    nvim.lua("local came = require('claude-ide.ui.came') came.GRACE_MS, came.GAP_MS = 0, 0")
+    nvim.keys(keys)
+    assert diffs.answer(2)["outcome"] == "saved"
 
 
 def test_a_key_after_the_decision_is_for_the_screen_below(diffs):

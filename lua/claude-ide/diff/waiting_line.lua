@@ -31,7 +31,12 @@ function M.come_forward(entry, instead_of)
   if instead_of then
     return show()
   end
-  require("claude-ide.ui.attention").when_free(entry.diff.id, name_of(entry), show)
+  require("claude-ide.ui.attention").when_free(entry.diff.id, name_of(entry), function(typed)
+    show()
+    if typed and entry.diff.state == "pending" then
+      require("claude-ide.diff.seen").came_under_hands(entry.text.bufs)
+    end
+  end)
 end
 
 ---The buffer that a window is to show: the one of the diff that it belongs to, else the one it showed before.
