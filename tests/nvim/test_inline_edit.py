@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from chat_steps import start, start_with_stand_in
+from chat_steps import keys_count, start, start_with_stand_in
 
 from harness.scripted_model import Reply
 
@@ -152,6 +152,33 @@ def test_what_is_typed_meanwhile_is_merged(edit, model):
     nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), -2, -1, false, { 'later' })")
     accept(nvim)
     assert lines(nvim) == ["above", "one", "TWO", "threemine", "four", "five", "later"]
+
+
+A_MOMENT_AGO = """
+local typing = require("claude-ide.ui.typing")
+local quiet_for = typing.quiet_for
+typing.quiet_for = function() return quiet_for() == math.huge and math.huge or 500 end
+require("claude-ide.ui.came").GRACE_MS = 1e9
+"""
+"""The last key that is known of was pressed half a second ago, whenever that was."""
+
+
+@pytest.mark.every_nvim
+def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(edit, model):
+    held = Held(model, replacement("TWO"))
+    nvim = edit("2Claude edit louder")
+    wait_asked(nvim, model)
+    nvim.lua(A_MOMENT_AGO)
+    nvim.keys("Gx")
+    nvim.wait(lambda: lines(nvim)[-1] == "ive", what="what is typed")
+    held.go()
+    wait_proposal(nvim)
+    nvim.keys(":w<CR>:let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    assert nvim.lua("return require('claude-ide.diff').count()") == 1
+    keys_count(nvim)
+    nvim.keys(":w<CR>")
+    nvim.wait(lambda: lines(nvim) == ["one", "TWO", "three", "four", "ive"], what="the proposal to be accepted")
 
 
 def test_lines_that_both_changed_are_shown_again_before_they_go(edit, model):

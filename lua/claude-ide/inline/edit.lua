@@ -161,7 +161,6 @@ function propose(edit, lines)
   edit.eol = now.format.eol == "\n" and "\n" or nil
   local format = vim.tbl_extend("force", now.format, { empty = #lines == 0 }) --[[@as claude-ide.bytes.Format]]
   local name = vim.api.nvim_buf_get_name(buf)
-  require("claude-ide.ui.typing").attach("edits")
   edit.decision = require("claude-ide.diff").propose(edit.source, edit, {
     path = name ~= "" and name or ("%s/unnamed %d"):format(edit.cwd, buf),
     tab_name = edit.what,
@@ -318,6 +317,7 @@ function M.start(buf, first, last, what)
     return nil, missing
   end
   last_group = last_group + 1
+  require("claude-ide.ui.typing").attach("edits") -- what is typed until the answer comes is to be known by then
   ---@type claude-ide.inline.Edit
   ---@diagnostic disable-next-line: missing-fields -- its source needs it
   local edit = {
