@@ -181,6 +181,37 @@ def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(ed
     nvim.wait(lambda: lines(nvim) == ["one", "TWO", "three", "four", "ive"], what="the proposal to be accepted")
 
 
+@pytest.mark.parametrize("keys", ["q", "<Esc>"])
+def test_what_somebody_goes_on_typing_closes_no_answer_that_came_meanwhile(edit, model, keys):
+    held = Held(model, Reply("I would rather **not**."))
+    nvim = edit("2Claude edit louder")
+    wait_asked(nvim, model)
+    nvim.lua(A_MOMENT_AGO)
+    nvim.keys("Gx")
+    nvim.wait(lambda: lines(nvim)[-1] == "ive", what="what is typed")
+    held.go()
+    nvim.wait("#vim.api.nvim_list_wins() == 2", what="the answer")
+    nvim.keys(f"{keys}:let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    nvim.wait_screen("I would rather")
+    keys_count(nvim)
+    nvim.keys(keys)
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the answer to be closed")
+
+
+def test_an_answer_waits_until_the_person_has_written(edit, model):
+    held = Held(model, Reply("I would rather **not**."))
+    nvim = edit("2Claude edit louder")
+    wait_asked(nvim, model)
+    nvim.keys("Gomine")
+    nvim.wait(lambda: lines(nvim)[-1] == "mine", what="what is typed")
+    held.go()
+    nvim.wait_screen("Claude answers · opens when you leave insert mode")
+    nvim.keys(", all of it<Esc>")
+    nvim.wait_screen("I would rather")
+    assert lines(nvim)[-1] == "mine, all of it"
+
+
 def test_lines_that_both_changed_are_shown_again_before_they_go(edit, model):
     model.script(replacement("TWO"))
     nvim = edit("2Claude edit louder")
@@ -262,6 +293,7 @@ def test_an_answer_without_text_to_put_there_is_shown(edit, model):
     model.script(Reply("I would rather **not**."))
     nvim = edit("2Claude edit louder")
     nvim.wait_screen("I would rather")
+    keys_count(nvim)
     nvim.keys("q")
     nvim.wait("#vim.api.nvim_list_wins() == 1")
     assert lines(nvim) == TEXT.splitlines()

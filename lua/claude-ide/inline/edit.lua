@@ -209,7 +209,7 @@ local function came(edit, text, err)
     return fail(edit, ("Claude could not edit %s: %s"):format(name_of(edit), err or "?"))
   elseif not answer then
     finish(edit)
-    return require("claude-ide.ui.text_float").show(text, "Claude proposes no edit")
+    return require("claude-ide.ui.text_float").show_in_time(text, "Claude proposes no edit", "Claude answers")
   end
   edit.answer = answer
   local lines = with_answer(edit, answer)

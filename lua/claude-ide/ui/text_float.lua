@@ -53,12 +53,34 @@ function M.show(text, title)
   local win = M.open(buf, title, #lines)
   for _, lhs in ipairs({ "q", "<Esc>" }) do
     vim.keymap.set("n", lhs, function()
-      if vim.api.nvim_win_is_valid(win) then
+      if vim.api.nvim_win_is_valid(win) and require("claude-ide.ui.came").takes_key(buf) then
         vim.api.nvim_win_close(win, true)
       end
     end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: close this" })
   end
   return win
+end
+
+---Shows a text that comes by itself, as soon as nobody types. A key that was on its way does not close it.
+---@param text string
+---@param title string
+---@param words string what waits: "Claude answers"
+function M.show_in_time(text, title, words)
+  local id = {}
+  require("claude-ide.ui.attention").when_free(id, title, function(typed)
+    local buf = vim.api.nvim_win_get_buf(M.show(text, title))
+    local came = require("claude-ide.ui.came")
+    if typed then
+      came.note(buf)
+      vim.api.nvim_create_autocmd("BufWipeout", {
+        buffer = buf,
+        desc = "Claude Code: a text that is closed waits for no key",
+        callback = function()
+          came.forget(buf)
+        end,
+      })
+    end
+  end, words)
 end
 
 return M
