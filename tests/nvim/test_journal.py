@@ -247,6 +247,57 @@ def test_what_was_read_before_the_next_edit_of_a_turn_is_not_what_the_file_holds
     assert claude.text() == TEXT
 
 
+READ_LATE = """
+local files, late = require("claude-ide.file"), {}
+local read_later = files.read_later
+files.read_later = function(...) late[#late + 1] = { ... } end
+function reads_held() return #late end
+function let_reads_go()
+  files.read_later = read_later
+  for _, given in ipairs(late) do read_later(unpack(given)) end
+end
+"""
+"""What is read in the background is read later."""
+
+
+def test_what_is_read_late_of_a_turn_is_not_what_the_next_one_wrote(claude):
+    """A prompt that waited begins its turn at once."""
+    claude.nvim.lua("require('claude-ide.watch.files').follow = function() return function() end end")  # later still
+    claude.nvim.lua(READ_LATE)
+    claude.prompt()
+    claude.edit("a.txt", "line 3\n", "LINE 3\n")
+    claude.client.call("getDiagnostics")
+    claude.nvim.wait("reads_held() > 0", what="the first edit to be read")
+    claude.prompt()
+    claude.edit("a.txt", "line 9\n", "LINE 9\n")
+    claude.nvim.lua("let_reads_go()")
+    claude.done()
+    hunks = [[hunk["after_lines"] for hunk in change["hunks"]] for turn in (1, 2) for change in claude.changes(turn)]
+    assert hunks == [[["LINE 3"]], [["LINE 9"]]]
+    assert [result["ok"] for result in claude.nvim.lua("return require('claude-ide.journal').undo_turn()")] == [True]
+    assert claude.text() == TEXT.replace("line 3\n", "LINE 3\n")
+
+
+def test_what_others_write_while_the_end_of_a_turn_is_read_is_not_its(claude):
+    claude.nvim.lua("require('claude-ide.watch.files').follow = function() return function() end end")
+    claude.nvim.lua(HOLD_READS)
+    claude.prompt()
+    claude.edit("a.txt", "line 3\n", "LINE 3\n")
+    path = claude.project / "a.txt"
+    for read in (
+        lambda: claude.nvim.lua("require('claude-ide.journal').landed(...)", str(path)),  # as the watch does
+        lambda: claude.client.call("getDiagnostics"),
+    ):
+        known = claude.nvim.lua("return reads_held()")
+        read()
+        claude.nvim.wait(f"reads_held() > {known}", what="the edit to be read")
+    path.write_text(claude.text().replace("line 9\n", "theirs\n"))
+    claude.nvim.lua("let_reads_go()")
+    claude.nvim.wait("require('claude-ide.journal').turns()[1].ended ~= nil", what="the end of the turn")
+    (change,) = claude.changes()
+    assert [hunk["after_lines"] for hunk in change["hunks"]] == [["LINE 3"]]
+
+
 @pytest.mark.parametrize("decision", ["undo", "keep"])
 def test_what_is_decided_on_is_what_claude_has_written_by_then(claude, decision):
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"))

@@ -54,7 +54,8 @@ function M.note(history, bytes, actor, turn)
   if landing and actor ~= "person" then
     actor, turn = landing.actor, landing.turn
   end
-  turn = turn or history.turn
+  -- What is read late of one turn holds what the next one, which announced an edit since, has written.
+  turn = not actor and history.turn or turn or history.turn
   if not actor and bytes and accepted[history.path] == bytes then
     accepted[history.path], actor = nil, "accepted"
   end
@@ -76,7 +77,9 @@ end
 function M.look(history, done, actor, turn)
   local known = histories().state(history)
   require("claude-ide.file").read_later(history.path, M.MAX_BYTES, function(bytes, why_not)
-    if known ~= histories().state(history) then
+    local last = history.steps[#history.steps]
+    local is_known = bytes ~= nil and last ~= nil and histories().bytes(last) == bytes
+    if known ~= histories().state(history) and not is_known then
       return M.look(history, done, actor, turn) -- it may have been read before that was written
     elseif bytes or why_not == "missing" then
       M.note(history, bytes, actor, turn)
