@@ -37,6 +37,14 @@ return vim.tbl_map(function(mark)
 end, vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true }))
 """
 
+_RECORDED = """
+local history, held = require("claude-ide.journal.history"), ...
+return vim.iter(pairs(held)):all(function(path, text)
+  local known = history.find(path)
+  return known ~= nil and (history.bytes(known.steps[#known.steps]) or "gone") == (text or "gone")
+end)
+"""
+
 LAYOUT = """
 local wins = {}
 for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -55,11 +63,12 @@ class Turn:
     """One turn of a CLI in a permission mode that does not ask."""
 
     def __init__(self, nvim, client):
-        self.nvim, self.client = nvim, client
+        self.nvim, self.client, self.held = nvim, client, {}
         client.call("closeAllDiffTabs")
 
     def edit(self, name, text):
         path = self.nvim.project / name
+        self.held[str(path)] = False if text is None else text
         self.client.call("getDiagnostics", uri=f"file://{path}")
         if text is None:
             path.unlink()
@@ -69,7 +78,9 @@ class Turn:
     def end(self, *names):
         self.client.call("getDiagnostics")
         names = set(names)
-        self.nvim.wait(lambda: names <= set(waiting(self.nvim)), what=f"the journal to know of {names}")
+        held = {path: text for path, text in self.held.items() if path.rpartition("/")[2] in names}
+        known = lambda: names <= set(waiting(self.nvim)) and self.nvim.lua(_RECORDED, held)  # noqa: E731
+        self.nvim.wait(known, what=f"the journal to know what {names} hold")
 
 
 def waiting(nvim):

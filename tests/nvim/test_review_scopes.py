@@ -47,19 +47,20 @@ def hunks(nvim, scope):
 
 def undo(nvim):
     """`:Claude undo`, and yes; gives the question."""
-    nvim.lua("""
-      question = nil
-      vim.ui.select = function(items, opts, done) question = opts.prompt done(items[1], 1) end
-    """)
-    said = nvim.lua("return #notices")
-    nvim.cmd("Claude undo")
-    nvim.wait(
-        lambda: nvim.lua(f"return question ~= nil or #notices > {said}"), what="the question, or that there is none"
+    nvim.lua(
+        """
+        question, came_of_it = nil, nil
+        vim.ui.select = function(items, opts, done) question = opts.prompt done(items[1], 1) end
+        local notify = vim.notify
+        vim.notify = function(message, ...)
+          came_of_it = came_of_it or not vim.startswith(message, "Looking ") and message or nil -- for it, for a while
+          return notify(message, ...)
+        end
+        """
     )
-    question = nvim.lua("return question")
-    if question:
-        nvim.wait(lambda: nvim.lua("return #notices") > said, what="the undo to be over")
-    return question
+    nvim.cmd("Claude undo")
+    nvim.wait("came_of_it ~= nil", what="the undo to be over, or that there is none")
+    return nvim.lua("return question")
 
 
 def test_undoing_in_the_last_turn_leaves_the_turns_before(claude):
