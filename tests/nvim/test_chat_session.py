@@ -9,7 +9,7 @@ import signal
 import sys
 
 import pytest
-from chat_steps import call, chat, keys_count, say, text, wait_idle, wait_text
+from chat_steps import at_work_in, call, chat, keys_count, say, text, wait_idle, wait_text
 from session_files import Sessions
 
 from harness.scripted_model import Reply
@@ -225,6 +225,8 @@ def one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api):
     wait_idle(nvim)
     wait_text(nvim, "  Agent Look again · running")
     assert "internal metadata" not in text(nvim)
+    # What it asks the model first may come later than the end of the turn that began it.
+    nvim.wait(lambda: any("cat first.fifo" in line for line in at_work_in(nvim.project)), what="it to be at work")
     mock_api.script(Reply("I have looked"), Reply(calls=[("Bash", {"command": "cat other.fifo"})]))
     fifo.write_text("")
     wait_text(nvim, "  Bash cat other.fifo · running")
@@ -233,6 +235,14 @@ def one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api):
     nvim.keys("<C-c>")
     wait_text(nvim, "Interrupted by you")
     wait_idle(nvim)
+
+
+def undo(nvim):
+    """`:Claude undo`, to its end: it goes on for a while after the file is written, and no other begins beside it."""
+    count = "(select(2, vim.fn.execute('messages'):gsub('Took back', '')))"
+    before = nvim.lua(f"return {count}")
+    nvim.cmd("Claude undo")
+    nvim.wait(f"{count} > {before}", what="the undo to be over")
 
 
 def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
@@ -259,7 +269,7 @@ def what_a_subagent_writes_unasked_waits_for_a_review(nvim, mock_api):
     wait_idle(nvim)
     nvim.lua(CHOOSE_FIRST)
     nvim.lua("vim.fn.confirm = function() return 1 end")
-    nvim.cmd("Claude undo")
+    undo(nvim)
     nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the turn to be undone")
 
 
@@ -280,8 +290,8 @@ def an_edit_that_is_announced_too_late_is_known_by_the_transcript(nvim):
     nvim.lua("in_time()")
     nvim.lua(CHOOSE_FIRST)
     nvim.lua("vim.fn.confirm = function() return 1 end")
-    nvim.cmd("Claude undo")
-    nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the turn to be undone")
+    undo(nvim)
+    assert path.read_text() == "one\ntwo\n"
 
 
 def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
@@ -309,10 +319,10 @@ def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
         "local now = require('claude-ide.journal').changes()[1] return now and now.after == 'ONE\\nTWO\\n'",
         what="both changes to be known",
     )
-    nvim.cmd("Claude undo")
-    nvim.wait(lambda: path.read_text() == "ONE\ntwo\n", what="the second turn to be undone")
-    nvim.cmd("Claude undo")
-    nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the first one to be undone, too")
+    undo(nvim)
+    assert path.read_text() == "ONE\ntwo\n", "the second turn is undone"
+    undo(nvim)
+    assert path.read_text() == "one\ntwo\n", "the first one, too"
 
 
 def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
@@ -325,8 +335,8 @@ def what_a_turn_changed_is_reviewed_undone_and_rewound(nvim):
     nvim.wait("require('claude-ide.statusline').text():find('1 to review') ~= nil", what="the statusline")
     nvim.lua(CHOOSE_FIRST)
     nvim.lua("vim.fn.confirm = function() return 1 end")
-    nvim.cmd("Claude undo")
-    nvim.wait(lambda: path.read_text() == "one\ntwo\n", what="the turn to be undone")
+    undo(nvim)
+    assert path.read_text() == "one\ntwo\n"
     say(nvim, edit(path, "two", "TWO", "done too"))
     wait_text(nvim, "\ndone too")
     wait_idle(nvim)
