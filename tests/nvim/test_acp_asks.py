@@ -65,8 +65,8 @@ def test_what_the_agent_takes_back_is_gone_from_the_screen(begin, tmp_path):
     say(nvim, asked + "\nTAKE_BACK\nSAY back\nWAIT")
     wait_text(nvim, "\nback")
     nvim.wait("#require('claude-ide.decisions').pending() == 0", what="the question to be gone")
-    codes = [m["error"]["code"] for m in acp_steps.read(tmp_path) if "error" in m]
-    assert codes == [-32800]
+    refused = nvim.wait(lambda: [m["error"]["code"] for m in acp_steps.read(tmp_path) if "error" in m])
+    assert refused == [-32800]
 
 
 def test_an_edit_is_a_diff_and_the_agent_writes_it(begin, tmp_path):
