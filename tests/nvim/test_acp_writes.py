@@ -78,7 +78,8 @@ def test_where_both_changed_a_line_the_edit_is_shown_against_that(begin, tmp_pat
     edit_proposal(nvim, 5, 6, ["mine"])
     path.write_text(TEXT.replace("5\n", "others\n"))
     changed_meanwhile(nvim, "a.txt")
-    assert "others" in "\n".join(nvim.screen()) and "mine" in "\n".join(nvim.screen()), "what the person typed is kept"
+    nvim.wait_screen("others")
+    nvim.wait_screen("mine")  # what the person typed is kept
     nvim.lua("assert(require('claude-ide.diff').reject())")
     wait_idle(nvim)
     assert path.read_text() == TEXT.replace("5\n", "others\n")
