@@ -131,7 +131,8 @@ def test_a_second_write_is_no_error(diffs):
 def test_a_new_file_stands_alone(diffs):
     before = diffs.screen_state()
     diffs.open(1, "gone/deep/new.py", "print()\n")
-    assert "+1 −0" in diffs.nvim.wait_screen("new.py · new file")
+    diffs.nvim.wait_screen("new.py · new file")
+    diffs.nvim.wait_screen("+1 −0")
     assert diffs.nvim.lua("return vim.bo.filetype") == "python"
     diffs.nvim.keys("ZZ")
     assert diffs.accepted(1, "gone/deep/new.py") == "print()\n"
