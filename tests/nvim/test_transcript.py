@@ -232,6 +232,7 @@ def test_enter_on_an_edit_shows_the_file_before_and_after(start_nvim, script):
 )
 def test_gf_goes_to_the_file_and_the_line(start_nvim, script, at, move, path, lnum):
     nvim = show(start_nvim, script)
+    wait_named(nvim)
     transcript = nvim.lua("return vim.api.nvim_get_current_buf()")
     go_to(nvim, at)
     nvim.keys(move + "gf")
@@ -457,6 +458,7 @@ def test_a_wiped_buffer_is_closed_and_opens_again(start_nvim, script):
 
 def test_edit_reads_it_again(start_nvim, script):
     nvim = show(start_nvim, script)
+    wait_named(nvim)
     before = nvim.lines()
     nvim.cmd("edit")
     nvim.wait(lambda: nvim.lines() == before)
@@ -467,6 +469,7 @@ def test_edit_reads_it_again(start_nvim, script):
 @pytest.mark.every_nvim
 def test_a_deleted_buffer_comes_back_with_its_keys(start_nvim, script):
     nvim = show(start_nvim, script)
+    wait_named(nvim)
     before = nvim.lines()
     nvim.cmd("bdelete")
     script.prompt("While it was away")
@@ -479,7 +482,8 @@ def test_a_deleted_buffer_comes_back_with_its_keys(start_nvim, script):
 @pytest.mark.every_nvim
 def test_the_buffer_has_the_title_for_a_name_and_comes_back_with_a_saved_session(start_nvim, script):
     nvim = show(start_nvim, script)
-    nvim.wait("vim.fn.bufname() == 'Claude 11111111/Fix the parser'", what="the title")
+    wait_named(nvim)
+    assert nvim.lua("return vim.fn.bufname()") == "Claude 11111111/Fix the parser"
     assert nvim.lua("return #vim.fn.getbufinfo()") == 1, "the name of before is no buffer"
     before = nvim.lines()
     other = start_nvim(env=ENV)
@@ -492,9 +496,8 @@ def test_the_buffer_has_the_title_for_a_name_and_comes_back_with_a_saved_session
     third = start_nvim(env=ENV, args=["-S", saved])
     third.wait(lambda: third.lines() == before)
     third.wait_screen("31.3k in context")
-    assert third.lua("return vim.tbl_map(vim.fn.bufname, vim.api.nvim_list_bufs())") == [
-        "Claude 11111111/Fix the parser"
-    ]
+    names = "return vim.tbl_map(vim.fn.bufname, vim.api.nvim_list_bufs())"
+    third.wait(lambda: third.lua(names) == ["Claude 11111111/Fix the parser"], what="that name and no other")
 
 
 def test_keys_are_those_of_the_option_and_each_is_a_plug(start_nvim, script):
