@@ -113,6 +113,36 @@ def test_what_was_undone_and_is_done_again_is_the_later_turns(claude):
         assert claude.text("a.txt") == A
 
 
+def test_a_turn_whose_end_is_seen_late_takes_nothing_of_the_next_one(claude):
+    claude.prompt()
+    claude.edit("a.txt", "two", "TWO", announce=True)
+    claude.wait(a_txt=(1, 1))
+    after_one_turn = claude.text("a.txt")
+    claude.nvim.lua(
+        """
+        local file = require("claude-ide.file")
+        local read = file.read_later
+        held = {}
+        file.read_later = function(...)
+          local args = { ... }
+          table.insert(held, function() read(unpack(args)) end)
+        end
+        """
+    )
+    claude.prompt()
+    claude.nvim.wait("#held > 0", what="a look at what the first turn wrote last")
+    claude.edit("a.txt", "four", "FOUR")
+    claude.wait(a_txt=(2, 2))
+    before = claude.text("a.txt")
+    claude.edit("a.txt", "one", "ONE", tell=False)
+    claude.client.call("getDiagnostics", uri=f"file://{claude.project / 'a.txt'}")  # too late: it is written already
+    claude.told("a.txt", "one", "ONE", before)
+    claude.wait(a_txt=(3, 3))
+    claude.nvim.lua("for _, read in ipairs(held) do read() end")
+    claude.undo()
+    assert claude.text("a.txt") == after_one_turn
+
+
 def test_edits_after_a_review_are_added_and_what_was_kept_stays(claude):
     claude.prompt()
     claude.edit("a.txt", "two", "TWO")

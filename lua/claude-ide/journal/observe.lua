@@ -38,6 +38,21 @@ function M.announce(history, turn, who)
   })
 end
 
+---Whether the client of a turn has changed the file in a later one: what is found there now is of the earlier one no more, however
+---late its end is looked at.
+---@param history claude-ide.journal.History
+---@param turn integer
+---@return boolean
+local function has_gone_on(history, turn)
+  local turns, step = require("claude-ide.journal.turns"), history.steps[#history.steps]
+  local owner, last = turns.get(turn), step and step.turn and turns.get(step.turn)
+  if not owner or not last or last.id <= turn or last.client ~= owner.client then
+    return false
+  end
+  local now = turns.last_of(owner.client)
+  return now ~= nil and now.id > turn -- else that was written beside the turn that goes on
+end
+
 ---Notes what was found on disk, and whose it is.
 ---@param history claude-ide.journal.History
 ---@param bytes? string
@@ -56,6 +71,9 @@ function M.note(history, bytes, actor, turn)
   end
   -- What is read late of one turn holds what the next one, which announced an edit since, has written.
   turn = not actor and history.turn or turn or history.turn
+  if not actor and turn and has_gone_on(history, turn) then
+    turn = nil
+  end
   if not actor and bytes and accepted[history.path] == bytes then
     accepted[history.path], actor = nil, "accepted"
   end
