@@ -231,6 +231,19 @@ def test_several_of_one_turn_are_told_apart(claude):
     assert lines == ["one", "II", "III", "IV"]
 
 
+def test_one_that_is_told_as_written_says_nothing_of_what_was_accepted_since(claude):
+    with claude.at_once():  # the transcript is read when both were accepted
+        call, text = claude.accept(contents="one\nII\nthree\n")
+        claude.writes(call, "a.txt", text)
+        call, _ = claude.accept(contents="one\nII\nIII\n", typed="IV")
+    claude.nvim.wait("#require('claude-ide.journal').changes() == 1", what="the transcript to be read")
+    claude.failed(call, CHANGED)
+    claude.wait_read()
+    assert len(claude.notices()) == 1
+    ((_, lines, *_),) = claude.nvim.lua(KEPT)
+    assert lines == ["one", "II", "III", "IV"]
+
+
 def test_an_edit_of_a_subagent(claude):
     with claude.subagent():
         call, _ = claude.accept(typed="four")

@@ -85,12 +85,15 @@ function M.stop(client)
   end
 end
 
----Calls of a client changed a file: nothing of what was allowed there was refused.
+---A call of a client changed a file: nothing of what was allowed there before it ended was refused. It is told a moment later,
+---and more may have been allowed since.
 ---@param client integer
 ---@param path string
-function M.written(client, path)
+---@param ended? integer milliseconds since the epoch
+function M.written(client, path, ended)
   for index = #(allowed[client] or {}), 1, -1 do
-    if allowed[client][index].path == path then
+    local one = allowed[client][index]
+    if one.path == path and (not ended or one.at <= ended) then
       finish(client, index)
     end
   end

@@ -158,7 +158,7 @@ function read(reader, reading)
       end
       reading.offset = found.offset
       for _, change in ipairs(found.changes) do
-        refusals.written(reader.client, require("claude-ide.path").normalize(change.path))
+        refusals.written(reader.client, require("claude-ide.path").normalize(change.path), change["end"])
       end
       recall(reader, reading, found.changes, done)
     end)

@@ -185,6 +185,7 @@
 ---@field path string
 ---@field user_modified boolean
 ---@field start? integer
+---@field end? integer
 
 ---@class claude-ide.sessions.ChangedFiles
 ---@field changes claude-ide.sessions.ChangedFile[] in the order of their results

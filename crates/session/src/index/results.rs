@@ -9,6 +9,8 @@ pub(crate) struct ResultAt {
     pub(crate) at: LineRef,
     /// When the call began.
     pub(crate) started: Option<Millis>,
+    /// When the call was over.
+    pub(crate) ended: Option<Millis>,
 }
 
 impl Index {
@@ -17,9 +19,11 @@ impl Index {
         let mut found: Vec<_> = self
             .tools
             .iter()
-            .filter(|tool| tool.end.is_some_and(|end| end.status == ToolStatus::Done))
-            .filter(|tool| tool.end.and_then(|end| end.time).or(tool.started).is_some_and(|time| time >= since))
-            .filter_map(|tool| Some(ResultAt { at: tool.result?, started: tool.started }))
+            .filter_map(|tool| {
+                let end = tool.end.filter(|end| end.status == ToolStatus::Done)?;
+                Some(ResultAt { at: tool.result?, started: tool.started, ended: end.time })
+            })
+            .filter(|result| result.ended.or(result.started).is_some_and(|time| time >= since))
             .filter(|result| result.at.offset >= offset)
             .collect();
         found.sort_unstable_by_key(|result| result.at.offset);

@@ -20,6 +20,8 @@ pub struct ChangedFile {
     pub user_modified: bool,
     /// When the call began.
     pub start: Option<Millis>,
+    /// When it was over.
+    pub end: Option<Millis>,
 }
 
 /// Files that were changed in a part of a transcript.
@@ -52,6 +54,7 @@ impl Transcript {
                     path: change.path,
                     user_modified: change.user_modified,
                     start: result.started,
+                    end: result.ended,
                 });
             }
         }
@@ -88,6 +91,7 @@ mod tests {
         assert_eq!(paths(&first), ["/p/2", "/p/3"]);
         assert_eq!(first.changes[0].tool_use_id, "t2");
         assert_eq!(first.changes[0].start, Some(since));
+        assert_eq!(first.changes[0].end, Millis::parse("2026-01-19T04:45:12.500Z"));
         append(&path, 4);
         transcript.refresh(&cancel).unwrap();
         let second = transcript.changed_files(first.offset, since, &cancel).unwrap();
