@@ -189,6 +189,27 @@ def test_code_in_several_rows_is_yanked_in_whole(begin):
     nvim.wait("vim.fn.execute('messages'):find('There is no code here') ~= nil")
 
 
+def test_what_is_yanked_before_the_code_is_read_stays(begin):
+    nvim = begin()
+    tell(nvim, TEXTS["code"], random.Random(1))
+    read = """
+      local source, go_on = live.view().source, nil
+      local rows = source.rows
+      source.rows = function(self, from, count, done)
+        go_on = function() rows(self, from, count, done) end
+      end
+      vim.fn.cursor(1, 1)
+      vim.fn.search("local value_3 ")
+      require("claude-ide.transcript.code").yank(live.view())
+      source.rows = rows
+      vim.cmd([[normal! %s]])
+      go_on()
+      return vim.fn.getreg('"')
+    """
+    assert nvim.lua(read % "yiw") == "local"
+    assert nvim.lua(read % '"_yy') == CODE, "that is in no register"
+
+
 @pytest.mark.slow
 @pytest.mark.one_nvim
 def test_a_block_of_40000_lines_is_shown_and_forgotten_a_little_at_a_time(begin):

@@ -51,6 +51,28 @@ def test_beyond_the_bound_nothing_is_yanked_or_written_as_empty_lines(start_nvim
         nvim.cmd("write all.txt")
 
 
+def test_what_is_yanked_before_the_words_are_read_stays(start_nvim, script):
+    nvim = start(start_nvim, script, 0)
+    nvim.lua(
+        """
+        local offscreen = require("claude-ide.transcript.offscreen")
+        local fill = offscreen.fill
+        offscreen.fill = function(view, first, lines, done)
+          fill(view, first, lines, function(...)
+            local told = { ... }
+            held = held or function() done(unpack(told)) end
+          end)
+        end
+        """
+    )
+    nvim.keys("ggyG")
+    nvim.wait("held ~= nil", what="the words to be read")
+    nvim.keys("yy")
+    nvim.wait("vim.fn.getreg('\"') == 'You\\n'", what="the line")
+    nvim.lua("held()")
+    assert nvim.lua("return vim.fn.getreg('\"')") == "You\n"
+
+
 def test_searches_go_through_what_is_no_text(start_nvim, script):
     nvim = start(start_nvim, script, 0)
     bottom = nvim.cursor()[0]

@@ -176,8 +176,11 @@ function M.yank(view)
   if not is_part then
     return into_register(lines, register)
   end
+  local is_newest = require("claude-ide.transcript.take").watch(view, register)
   of_rows(view, spot.row, spot.offset, function(all)
-    into_register(all, register)
+    if is_newest() then
+      into_register(all, register)
+    end
   end)
 end
 

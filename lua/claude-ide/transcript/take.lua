@@ -5,6 +5,26 @@ local M = {}
 
 local notice = require("claude-ide.ui.notice")
 
+---Notes whether something else is yanked or deleted before the words of a yank are read: that is newer, and stays.
+---@param view claude-ide.transcript.View
+---@param register string
+---@return fun(): boolean is_newest to be called once, when they are read
+function M.watch(view, register)
+  local is_newest = true
+  local autocmd = vim.api.nvim_create_autocmd("TextYankPost", {
+    group = "claude-ide.transcript." .. view.buf,
+    desc = "Claude Code: what is yanked later stays",
+    callback = function()
+      local other = vim.v.event.regname
+      is_newest = is_newest and (other == "_" or other ~= register and register ~= '"')
+    end,
+  })
+  return function()
+    pcall(vim.api.nvim_del_autocmd, autocmd)
+    return is_newest
+  end
+end
+
 ---After `TextYankPost`: puts the words into the register where it got empty lines for them.
 ---@param view claude-ide.transcript.View
 ---@param event { operator: string, regname: string, regtype: string, regcontents: string[] }
@@ -14,16 +34,19 @@ function M.yanked(view, event)
   end
   local first = vim.api.nvim_buf_get_mark(view.buf, "[")[1]
   local name = event.regname == "" and '"' or event.regname
-  local is_missing = false
+  local is_read, is_newest = false, nil ---@type boolean, (fun(): boolean)?
   require("claude-ide.transcript.offscreen").fill(view, first, event.regcontents, function(lines)
-    if not lines then
+    is_read = true
+    if not is_newest or not is_newest() then
+      return -- nothing was missing, or something else is there now
+    elseif not lines then
       notice.error("What was yanked cannot be read: the transcript is gone.")
-    elseif is_missing then
+    else
       vim.fn.setreg(name, lines, event.regtype)
       notice.info(("%d lines yanked."):format(#lines))
     end
   end)
-  is_missing = true -- else it was called at once
+  is_newest = not is_read and M.watch(view, name) or nil
 end
 
 ---`:write {file}`: in place of Neovim.
