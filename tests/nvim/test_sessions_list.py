@@ -139,6 +139,42 @@ def test_neovims_own_list_shows_one_screen_and_the_rest_on_demand(start, session
     nvim.wait("vim.fn.mode() == 'n'", what="the list to be gone")
 
 
+@pytest.mark.parametrize(
+    ("held", "command", "is_there"),
+    [
+        ("load", "Claude sessions", "#lists == 1"),
+        ("load", "Claude sessions resume", "#lists == 1"),
+        ("find", "Claude sessions resume aaaa", "vim.fn.mode() == 't'"),
+        ("find", "Claude sessions resume nothing one", "vim.fn.mode() == 't'"),
+        ("find", "lua require('claude-ide').sessions.resume('aaaa')", "vim.fn.mode() == 't'"),
+    ],
+)
+def test_what_takes_long_does_not_come_into_what_is_typed(start, sessions, project, held, command, is_there):
+    sessions.write(project, ("nothing but one", "ok"), id="aaaa1111-0000-4000-8000-000000000000")
+    nvim = start()
+    nvim.lua(
+        """
+        local name, catalogue = ..., require("claude-ide.sessions.catalogue")
+        local ask = catalogue[name]
+        catalogue[name] = function(what, done)
+          return ask(what, function(...)
+            local told = { ... }
+            deliver = function() done(unpack(told)) end
+          end)
+        end
+        """,
+        held,
+    )
+    nvim.keys(f":{command}<CR>ihello")
+    nvim.wait("deliver ~= nil and vim.fn.mode() == 'i' and vim.fn.getline(1) == 'hello'", what="what is typed")
+    nvim.lua("deliver()")
+    nvim.keys(" you")
+    nvim.wait("vim.fn.getline(1) == 'hello you'", what="what is typed then")
+    assert nvim.lua(f"return {is_there}") is False
+    nvim.keys("<Esc>")
+    nvim.wait(is_there, what="it to come")
+
+
 def test_a_project_without_sessions_says_so(start, sessions):
     nvim = start()
     nvim.cmd("Claude sessions")

@@ -122,14 +122,26 @@ function M.run(name, item, text)
   RUN[name](item, text)
 end
 
+---The same once it was found which session is meant: at once, unless the person has gone on to type something else meanwhile.
+---@param request claude-ide.ui.attention.Asked
+---@param name claude-ide.sessions.ActionName
+---@param item claude-ide.sessions.Item
+---@param text? string as with `run`
+function M.run_in_time(request, name, item, text)
+  require("claude-ide.ui.attention").when_asked("session " .. item.summary.id, "The session", function()
+    M.run(name, item, text)
+  end, request)
+end
+
 ---The same for a session that is known by its id, or the beginning of it.
 ---@param name claude-ide.sessions.ActionName
 ---@param id string
 ---@param text? string as with `run`
 function M.run_by_id(name, id, text)
+  local request = require("claude-ide.ui.attention").ask()
   require("claude-ide.sessions.catalogue").find(id, function(item, err)
     if item then
-      M.run(name, item, text)
+      M.run_in_time(request, name, item, text)
     else
       require("claude-ide.ui.notice").error(err or ("There is no session %s."):format(id))
     end

@@ -187,30 +187,42 @@ local function show(items, options, from)
   end)
 end
 
+---@param items? claude-ide.sessions.Item[]
+---@param err? string
+---@param chosen claude-ide.sessions.CatalogueOptions
+local function show_or_say(items, err, chosen)
+  local notice = require("claude-ide.ui.notice")
+  if not items then
+    notice.error(("The sessions cannot be listed: %s"):format(err or "unknown reason"))
+  elseif #items == 0 and chosen.words and #chosen.words > 0 then
+    local text = table.concat(chosen.words, " ")
+    notice.info(
+      chosen.all and ("No session has these words: %s."):format(text)
+        or ("No session of this project has these words: %s. `:Claude sessions all %s` looks in all."):format(
+          text,
+          text
+        )
+    )
+  elseif #items == 0 and chosen.all then
+    notice.info("There are no sessions yet.")
+  elseif #items == 0 then
+    notice.info("This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
+  else
+    show(items, chosen, 1)
+  end
+end
+
 ---Lets the person choose a session, then what to do with it.
 ---@param options? claude-ide.sessions.CatalogueOptions
-function M.open(options)
-  local chosen = options or {}
+---@param request? claude-ide.ui.attention.Asked of the person, who asked a while ago; default: now
+function M.open(options, request)
+  local chosen, attention = options or {}, require("claude-ide.ui.attention")
+  local asked = request or attention.ask()
   require("claude-ide.sessions.catalogue").load(chosen, function(items, err)
-    local notice = require("claude-ide.ui.notice")
-    if not items then
-      notice.error(("The sessions cannot be listed: %s"):format(err or "unknown reason"))
-    elseif #items == 0 and chosen.words and #chosen.words > 0 then
-      local text = table.concat(chosen.words, " ")
-      notice.info(
-        chosen.all and ("No session has these words: %s."):format(text)
-          or ("No session of this project has these words: %s. `:Claude sessions all %s` looks in all."):format(
-            text,
-            text
-          )
-      )
-    elseif #items == 0 and chosen.all then
-      notice.info("There are no sessions yet.")
-    elseif #items == 0 then
-      notice.info("This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
-    else
-      show(items, chosen, 1)
-    end
+    -- What is typed by now is meant for something else.
+    attention.when_asked("sessions", "The list of sessions", function()
+      show_or_say(items, err, chosen)
+    end, asked)
   end)
 end
 
@@ -219,10 +231,11 @@ end
 ---@param words string[] an id or the beginning of one, a title, or words of it
 function M.run_by_name(name, words)
   local text = table.concat(words, " ")
-  local catalogue = require("claude-ide.sessions.catalogue")
+  local catalogue, actions = require("claude-ide.sessions.catalogue"), require("claude-ide.sessions.actions")
+  local request = require("claude-ide.ui.attention").ask()
   catalogue.find(text, function(item, err)
     if item then
-      return require("claude-ide.sessions.actions").run(name, item)
+      return actions.run_in_time(request, name, item)
     end
     catalogue.load({ words = words }, function(items)
       local called = vim.tbl_filter(function(one)
@@ -230,11 +243,11 @@ function M.run_by_name(name, words)
       end, items or {})
       local meant = #called > 0 and called or items or {}
       if #meant == 1 then
-        require("claude-ide.sessions.actions").run(name, meant[1])
+        actions.run_in_time(request, name, meant[1])
       elseif #meant == 0 then
         require("claude-ide.ui.notice").error(err or ("There is no session %s."):format(text))
       else
-        M.open({ action = name, words = words })
+        M.open({ action = name, words = words }, request)
       end
     end)
   end)
