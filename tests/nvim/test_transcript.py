@@ -310,6 +310,37 @@ def test_branches_are_named_and_switched(start_nvim, empty):
     assert first.endswith("the first way (shown)") and second.endswith("the second way")
 
 
+def test_branches_that_take_long_to_read_do_not_come_into_what_is_typed(start_nvim, empty):
+    empty.prompt("one")
+    root = empty.reply("answer one")
+    empty.prompt("the first way")
+    empty.parent = root
+    empty.prompt("the second way")
+    nvim = show(start_nvim, empty)
+    wait_named(nvim)  # all is read by then
+    nvim.lua(
+        """
+        local source = require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()).source
+        local messages = source.messages
+        source.messages = function(self, ids, most, done)
+          messages(self, ids, most, function(...)
+            local told = { ... }
+            deliver = function() done(unpack(told)) end
+          end)
+        end
+        vim.ui.select = function() asked = true end
+        """
+    )
+    nvim.keys("gb")
+    nvim.wait("deliver ~= nil", what="the branches")
+    nvim.keys(":let g:typed =")
+    nvim.wait("vim.fn.getcmdline() == 'let g:typed ='", what="what is typed")
+    nvim.lua("deliver()")
+    assert nvim.lua("return asked") is None
+    nvim.keys(" 1<CR>")
+    nvim.wait("asked and vim.g.typed == 1", what="the question")
+
+
 def test_everything_has_its_place(start_nvim, empty):
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 4000}}
     empty.prompt([image, {"type": "text", "text": "See this"}])

@@ -65,6 +65,26 @@ local function beginning(message)
   return ""
 end
 
+---@param view claude-ide.transcript.View
+---@param branch claude-ide.sessions.Branch
+---@param messages claude-ide.sessions.Message[] the first of each
+local function ask(view, branch, messages)
+  local words = require("claude-ide.sessions.phrases")
+  require("claude-ide.ui.choose").select(messages, {
+    prompt = "Branches of the conversation",
+    kind = "claude_branch",
+    format_item = function(message)
+      local here = message.id == branch.siblings[branch.number] and " (shown)" or ""
+      local time = message.start and os.date("%Y-%m-%d %H:%M  ", math.floor(message.start / 1000)) or ""
+      return words.fit(time .. beginning(message), math.max(vim.o.columns - 16, 20)) .. here
+    end,
+  }, function(message)
+    if message and not view.closed then
+      show(view, message.id)
+    end
+  end)
+end
+
 ---Lets the person choose a branch of the fork at or above the cursor.
 ---@param view claude-ide.transcript.View
 function M.choose(view)
@@ -73,25 +93,17 @@ function M.choose(view)
     require("claude-ide.ui.notice").info("No fork of the conversation above the cursor.")
     return
   end
+  local attention = require("claude-ide.ui.attention")
+  local request = attention.ask()
   view.source:messages(branch.siblings, 400, function(messages, err)
     if not messages then
       require("claude-ide.ui.notice").error("The branches cannot be read: " .. (err or "unknown reason"))
       return
     end
-    local words = require("claude-ide.sessions.phrases")
-    require("claude-ide.ui.choose").select(messages, {
-      prompt = "Branches of the conversation",
-      kind = "claude_branch",
-      format_item = function(message)
-        local here = message.id == branch.siblings[branch.number] and " (shown)" or ""
-        local time = message.start and os.date("%Y-%m-%d %H:%M  ", math.floor(message.start / 1000)) or ""
-        return words.fit(time .. beginning(message), math.max(vim.o.columns - 16, 20)) .. here
-      end,
-    }, function(message)
-      if message and not view.closed then
-        show(view, message.id)
-      end
-    end)
+    -- What is typed by now is meant for something else.
+    attention.when_asked("branches " .. view.buf, "The branches of a conversation", function()
+      ask(view, branch, messages)
+    end, request)
   end)
 end
 
