@@ -438,6 +438,47 @@ def test_what_is_too_long_is_cut_and_can_be_had(start_nvim, empty):
     press(nvim, "q", "#vim.api.nvim_list_wins() == 1")
 
 
+@pytest.mark.parametrize(("asks", "line"), [("edit_texts", "    +b"), ("messages", "Enter shows it all")])
+def test_what_enter_shows_does_not_come_into_what_is_typed(start_nvim, empty, asks, line):
+    empty.prompt("run")
+    empty.edit(empty.cwd / "a.txt", "a", "b", "a\n", (1, 1, ["-a", "+b"]))
+    empty.run("Bash", "".join(f"row {number}\n" for number in range(20_000)), command="seq")
+    nvim = show(start_nvim, empty)
+    wait_named(nvim)  # all is read by then
+    nvim.keys("zR")
+    nvim.wait("vim.fn.foldclosed(vim.fn.search('^  Bash', 'nw')) == -1", what="the folds to open")
+    wait_rendered(nvim)
+    nvim.lua(
+        """
+        local name, source = ..., require("claude-ide.transcript.open_views").of_buffer(vim.api.nvim_get_current_buf()).source
+        local ask = source[name]
+        source[name] = function(...)
+          local args = { ... }
+          local done = args[#args]
+          args[#args] = function(...)
+            local told = { ... }
+            deliver = function() done(unpack(told)) end
+          end
+          ask(unpack(args))
+        end
+        wins = function()
+          local all = vim.iter(vim.api.nvim_list_wins()) -- one that floats says what waits
+          return #all:filter(function(win) return vim.api.nvim_win_get_config(win).relative == "" end):totable()
+        end
+        """,
+        asks,
+    )
+    go_to(nvim, line)
+    nvim.keys("<CR>")
+    nvim.wait("deliver ~= nil", what="what is to be shown")
+    nvim.keys(":let g:typed =")
+    nvim.wait("vim.fn.getcmdline() == 'let g:typed ='", what="what is typed")
+    nvim.lua("deliver()")
+    assert nvim.lua("return wins()") == 1
+    nvim.keys(" 1<CR>")
+    nvim.wait("vim.g.typed == 1 and wins() > 1", what="what was asked for")
+
+
 def test_the_keys_are_listed(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.keys("g?")
