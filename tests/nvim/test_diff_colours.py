@@ -111,7 +111,9 @@ def test_unified_folds_unchanged_text_and_colours_empty_lines(start_nvim):
     row = next(i for i, row in enumerate(diffs.drawn(), 1) if "line 40 of" in row)
     plain, removed, added = (diffs.nvim.lua(attr, at, width - 1) for at in (row - 1, row, row + 1))
     assert len({plain, removed, added}) == 3
-    diffs.nvim.keys("glglgl")
+    for layout in ("vertical", "horizontal", "unified"):
+        diffs.nvim.keys("gl")
+        diffs.nvim.wait(f"require('claude-ide.ui.layout').preferred() == '{layout}'", what=layout)
     diffs.nvim.wait(lambda: diffs.nvim.lua(folds) == [16, -1, 36, -1, 46], what="the folds again")
 
 
