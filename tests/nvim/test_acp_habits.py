@@ -141,6 +141,22 @@ def test_a_key_that_a_method_takes_is_asked_for_once_and_shown_nowhere(start_nvi
     assert "sesame" not in text(nvim) + nvim.log() + "".join(nvim.screen())
 
 
+# Somebody types elsewhere.
+ASKED_LATER = """
+require("claude-ide.ui.attention").when_free = function(_, _, show) go_on = show end
+vim.ui.select = function() asked = true end
+"""
+
+
+def test_who_has_closed_the_chat_is_not_asked_to_sign_in(start_nvim, tmp_path):
+    start = functools.partial(start_nvim, init_lua=ASKED_LATER)
+    nvim = acp_steps.begin(start, tmp_path, setup={"auth": True, "authMethods": [{"id": "web", "name": "Web"}]})
+    nvim.wait("go_on ~= nil", what="the question to wait")
+    nvim.cmd("Claude chat close")
+    nvim.lua("go_on()")
+    assert nvim.lua("return asked == nil")
+
+
 @pytest.mark.parametrize("keys", ["<CR>", "<C-c>"])
 def test_no_key_is_no_answer(start_nvim, tmp_path, keys):
     method = {"id": "key", "name": "API key", "_meta": {"api-key": {}}}

@@ -108,6 +108,9 @@ function M.ask(chat, about)
     return
   end
   require("claude-ide.ui.attention").when_free("sign in " .. chat.number, "a question", function()
+    if chat.closing then
+      return -- while somebody typed elsewhere
+    end
     require("claude-ide.ui.choose").select(methods, {
       prompt = ("Sign in to %s"):format(chat.name),
       format_item = function(method)
