@@ -10,6 +10,8 @@ local M = {}
 ---@field first? claude-ide.journal.Checkpoint that of the turn's start
 ---@field wrote table<string, true> what the person wrote in this Neovim since the last checkpoint, links followed
 ---@field was_busy boolean
+---@field looks integer at its status
+---@field known integer the look whose answer came last
 ---@field tells_end boolean nothing but the end of its turn ends it: a chat
 ---@field unfollow? fun()
 
@@ -62,7 +64,13 @@ end
 ---@param path string
 ---@param on_idle fun()
 local function look_at_status(entry, path, on_idle)
+  entry.looks = entry.looks + 1
+  local look = entry.looks
   read_status(path, function(is_busy)
+    if look < entry.known then
+      return -- what was read later is known already
+    end
+    entry.known = look
     if is_busy then
       entry.was_busy = true
     elseif is_busy == false and entry.was_busy then
@@ -235,7 +243,15 @@ function M.begin(client, turn, works_in, each, on_idle)
   unwatch(client)
   local connected = require("claude-ide.server").client(client)
   local folder = works_in or folder_of(connected)
-  local entry = { turn = turn, folder = folder, wrote = {}, was_busy = false, tells_end = connected == nil }
+  local entry = {
+    turn = turn,
+    folder = folder,
+    wrote = {},
+    was_busy = false,
+    looks = 0,
+    known = 0,
+    tells_end = connected == nil,
+  }
   watched[client] = entry
   local is_same = before ~= nil and before.folder == folder
   local known = is_same and require("claude-ide.journal.pending").begin() or nil
