@@ -192,6 +192,8 @@ def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
     nvim.keys(":qa<CR>")
     nvim.wait_screen("E37")
     nvim.keys("<CR>")
+    # Neovim has put it into a window by itself: before it is in its own, no key of it is taken.
+    nvim.wait("require('claude-ide.diff.entries').get(1).behind == nil", what="it to be in its own windows")
     diffs.wait_current(1)
     assert len(our_windows(diffs)) == 2 and nvim.lines()[0] == "mineone"
     nvim.keys("ZZ")
@@ -202,6 +204,30 @@ def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
     assert diffs.answer(2) == {"outcome": "rejected"}
     diffs.wait_clean()
     nvim.wait(lambda: state(diffs) == before, what="the screen as it was")
+
+
+@pytest.mark.parametrize("place", ["current", "float"])
+def test_a_key_that_was_typed_ahead_of_the_one_behind_leaves_the_others_their_windows(start_nvim, place):
+    diffs = make(start_nvim, place)
+    nvim = diffs.nvim
+    diffs.open(1, "b.txt", NEW)
+    nvim.keys("gg0imine<Esc>")
+    nvim.wait(lambda: nvim.lines()[0] == "mineone" and nvim.mode() == "n")
+    diffs.propose(2, "c.txt", "C\n")
+    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
+    nvim.lua("assert(require('claude-ide.diff').focus(2))")
+    diffs.wait_current(2)
+    nvim.input(":qa<CR><CR>ZZ:let g:typed = 1<CR>")  # at once, as while Neovim is busy
+    nvim.wait("vim.g.typed == 1")
+    diffs.wait_current(1)
+    assert len(our_windows(diffs)) == 2 and diffs.outcomes(1) == []
+    nvim.keys("ZZ")
+    assert diffs.accepted(1, "b.txt") == "mine" + NEW
+    diffs.wait_current(2)
+    assert len(our_windows(diffs)) == 2 and nvim.lines() == ["C"]
+    nvim.keys("ZQ")
+    assert diffs.answer(2) == {"outcome": "rejected"}
+    diffs.wait_clean()
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -176,6 +176,11 @@ local function pressed(diff, bufs, verb, run)
   return function()
     local here = vim.tbl_contains(vim.tbl_values(bufs), vim.api.nvim_get_current_buf())
     if diff.state == "pending" and here then
+      local entry = require("claude-ide.diff.entries").get(diff.id)
+      if entry and entry.behind then
+        -- Neovim, which refused to quit, has put its text into some window, and the key was there before that was put right.
+        require("claude-ide.diff.waiting_line").gather_strays()
+      end
       if not decides or require("claude-ide.diff.seen").takes_key(bufs.proposal) then
         run()
       end
