@@ -300,6 +300,8 @@ def a_turn_is_undone_alone_though_neovim_heard_of_it_when_it_was_over(nvim):
     wait_text(nvim, "\nthe first")
     wait_idle(nvim)
     nvim.wait("require('claude-ide.journal').counts().files == 1", what="a file to review")
+    ended = "local turns = require('claude-ide.journal').turns() return turns[#turns].ended ~= nil"
+    nvim.wait(ended, what="the first turn to be read to its end")
     nvim.lua(
         """
         local path, record = ..., require("claude-ide.chat.record")
