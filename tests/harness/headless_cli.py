@@ -4,7 +4,8 @@ It asks the scripted model (`mock_api`) what it is asked, and tells the answer i
 sessions as the CLI does, for one that goes on. It has no tools, no modes and no questions: those are for the real one.
 
 Where `STEPS` are: with the name of one in the file `hold` of its home, it stops there until it is killed, once, and `hold` becomes
-`held`. How it was started each time is in the file `starts`, a line of JSON each. What it does about a session that is not there, or
+`held`. How it was started each time is in the file `starts`, a line of JSON each; `rests` has a line for each turn that is behind it
+with all its steps. What it does about a session that is not there, or
 holds no conversation yet, and when it writes to its file, is what CLI 2.1.329 does.
 """
 
@@ -155,6 +156,8 @@ for line in sys.stdin:
         sys.stdout.flush()
         tell("idle")
         at("result")
+        with open(os.path.join(os.environ["HOME"], "rests"), "a") as rests:
+            rests.write(session + "\\n")
     sys.stdout.flush()
 if os.path.exists(record):
     os.unlink(record)

@@ -71,6 +71,8 @@ def answer_once(lab):
     begin(lab.nvim, "SAY before")
     wait_text(lab.nvim, "\nbefore")
     wait_idle(lab.nvim)
+    # Else it may be held at the end of this turn.
+    lab.nvim.wait(lambda: (lab.nvim.home / "rests").exists(), what="the CLI to be past the last step")
 
 
 @pytest.mark.parametrize("answered", [False, True], ids=["new", "answered"])
