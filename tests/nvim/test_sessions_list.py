@@ -1,5 +1,6 @@
 """`:Claude sessions`: the list, what can be done with a session, and what it says when something stands in the way."""
 
+import os
 import re
 from datetime import timedelta
 
@@ -295,6 +296,22 @@ def test_a_session_that_runs_elsewhere_is_not_resumed_without_a_word(start, sess
     assert nvim.lua("return require('claude-ide.terminal').is_running()") is False
     choose(nvim, 1, 2, 1)
     nvim.wait_screen(f"args: --resume {session} --fork-session")
+
+
+@pytest.mark.parametrize("command", ["Claude sessions resume", "Claude chat --resume"])
+def test_one_that_runs_elsewhere_is_known_from_the_first_moment(start, sessions, project, command):
+    session = sessions.write(project, ("one", "ok"))
+    pid = sessions.sleeper()
+    records = sessions.config / "sessions"
+    records.mkdir()
+    os.mkfifo(records / f"{pid}.json")  # to look at it takes as long as the test wants
+    nvim = start()
+    nvim.cmd(f"{command} {session}")
+    with (records / f"{pid}.json").open("w") as pipe:
+        sessions.record(pid, session, "busy", project)
+        pipe.write((records / f"{pid}.json").read_text())
+    nvim.wait("#lists == 1", what="the question")
+    assert nvim.lua("return lists[1].prompt").startswith(f"It runs elsewhere (pid {pid}")
 
 
 def test_the_session_in_the_terminal_is_gone_to(start, sessions, project):

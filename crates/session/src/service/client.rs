@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use serde_json::Value as Json;
 
@@ -21,6 +22,9 @@ use crate::live::{live_sessions, state_of};
 use crate::search::{SearchOptions, search};
 use crate::store::{Scope, Store};
 use crate::watch::FollowId;
+
+/// So long a list waits until the sessions that run are known: a disk that hangs keeps nobody from the others.
+const FIRST_LOOK: Duration = Duration::from_secs(3);
 
 /// What can still be cancelled, by request.
 enum Task {
@@ -77,7 +81,12 @@ impl Client {
             Request::Open(open) => self.open(open),
             Request::List(place) => {
                 let scope = Scope::from(place);
-                self.run(move |work| work.service.list(&scope, &work.cancel).and_then(|list| json(&list)))
+                self.run(move |work| {
+                    let list = work.service.list(&scope, &work.cancel)?;
+                    // Whoever goes on with one of them must know of the process that runs it.
+                    work.service.watcher.wait_for_first_look(FIRST_LOOK);
+                    json(&list)
+                })
             }
             Request::Find(find) => self.run(move |work| {
                 let store = Store::new(work.service.config.clone(), None);

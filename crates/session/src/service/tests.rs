@@ -57,6 +57,33 @@ impl Heard {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_list_is_told_after_the_sessions_that_run() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("projects/-p")).unwrap();
+    fs::create_dir_all(dir.path().join("sessions")).unwrap();
+    // The first look takes as long as the test wants: nobody writes into the pipe yet.
+    let own = std::process::id();
+    let record = dir.path().join(format!("sessions/{own}.json"));
+    assert!(std::process::Command::new("mkfifo").arg(&record).status().unwrap().success());
+    let service = Service::start(ConfigDir::at(dir.path()), dir.path().join("cache.json")).unwrap();
+    let heard = Arc::<Heard>::default();
+    let client = service.join(Arc::<Heard>::clone(&heard));
+    let list = client.request(serde_json::from_value(json!({ "list": { "scope": "all" } })).unwrap()).unwrap();
+    let find = client.request(serde_json::from_value(json!({ "find": { "id": "x" } })).unwrap()).unwrap();
+    heard.next("what needs no look", |told| told["id"] == json!(find));
+    let text = format!(r#"{{"pid":{own},"sessionId":"s","cwd":"/p","status":"busy"}}"#);
+    let mut pipe = fs::File::options().write(true).open(&record).unwrap();
+    pipe.write_all(text.as_bytes()).unwrap();
+    // A file like others by the time of the next look.
+    fs::write(dir.path().join("record"), text).unwrap();
+    fs::rename(dir.path().join("record"), &record).unwrap();
+    drop(pipe);
+    heard.next("the session that runs", |told| told["type"] == "live");
+    heard.next("the list", |told| told["id"] == json!(list));
+}
+
 struct Lab {
     dir: TempDir,
     heard: Arc<Heard>,

@@ -50,6 +50,8 @@ pub(super) struct Inbox {
     work: Mutex<Work>,
     wake: Condvar,
     polling: AtomicBool,
+    looked: Mutex<bool>,
+    first_look: Condvar,
     #[cfg(test)]
     wakes: std::sync::atomic::AtomicU64,
     #[cfg(test)]
@@ -75,6 +77,18 @@ impl Inbox {
 
     pub(super) fn is_polling(&self) -> bool {
         self.polling.load(Ordering::Relaxed)
+    }
+
+    /// The sessions that ran at the start were told, or the thread is gone.
+    pub(super) fn has_looked(&self) {
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.first_look.notify_all();
+    }
+
+    /// Waits until they were told, and no longer than that.
+    pub(super) fn wait_for_first_look(&self, at_most: Duration) {
+        let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.first_look.wait_timeout_while(looked, at_most, |looked| !*looked));
     }
 
     /// Takes what the system says. That a file was opened, read, or closed after reading is nobody's business: we do that.

@@ -17,6 +17,7 @@ mod worker;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use claude_ide_system::signal::block_sigpipe;
 use notify::RecommendedWatcher;
@@ -145,6 +146,11 @@ impl Watcher {
     #[must_use]
     pub fn mode(&self) -> WatchMode {
         if self.inbox.is_polling() { WatchMode::Polling } else { WatchMode::Events }
+    }
+
+    /// Waits until the sessions that ran at the start were told to the receiver, and no longer than that.
+    pub fn wait_for_first_look(&self, at_most: Duration) {
+        self.inbox.wait_for_first_look(at_most);
     }
 
     /// Follows a transcript, which need not exist yet. Lines that are there already come at once.

@@ -92,6 +92,7 @@ impl Worker {
     pub(super) fn run(mut self) {
         self.register();
         self.look_at_live();
+        self.inbox.has_looked();
         let mut last_sweep = Instant::now();
         loop {
             let pause = self.pause();
