@@ -337,7 +337,7 @@ function Chat:ask(subject, fields, done)
 end
 
 ---Answers a question of the agent.
----@param answer table `allow` or `deny`, see `crates/agent/src/command.rs`
+---@param answer table `allow`, `deny` or `go_on`, see `crates/agent/src/command.rs`
 function Chat:answer(answer)
   self:send(answer)
 end

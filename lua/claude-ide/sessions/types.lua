@@ -154,7 +154,7 @@
 ---@field status? claude-ide.sessions.ToolStatus tool_use
 ---@field start? integer tool_use
 ---@field end? integer tool_use
----@field background? boolean tool_use: as in its row; the result says only that it began
+---@field background? boolean tool_use: as in its row; the result is empty: it says only that it began
 ---@field result? claude-ide.sessions.ToolResult tool_use, tool_result
 ---@field tool_use_id? string tool_result
 ---@field media_type? string image
