@@ -128,7 +128,7 @@ export class Reader {
     const { stage } = this;
     if (frame.type === "stream_event") {
       this.#take(frame);
-      this.#dropLater();
+      if (this.dropping) this.#dropLater(frame.event?.type === "message_start");
     } else if (frame.type === "state") this.#state(frame);
     else if (frame.type === "decision" || frame.type === "decision_closed") stage.decisions.hear(frame);
     else if (NEWS.has(frame.type)) this.#news(frame);
@@ -220,10 +220,15 @@ export class Reader {
     this.stage.moved(id);
   }
 
-  /** Takes back what never becomes a line: a while after its session has become idle, or after the last of it where that comes later. */
-  #dropLater() {
+  /** Takes back what never becomes a line: a while after its session has become idle, or after the last of it where that comes later; but not what begins then. @param {boolean} [begins] */
+  #dropLater(begins) {
     clearTimeout(this.dropping);
-    if (this.state === "idle" || this.state === "gone") this.dropping = setTimeout(() => this.#dropDrafts(), LATE);
+    this.dropping = undefined;
+    if (begins || (this.state !== "idle" && this.state !== "gone")) return;
+    this.dropping = setTimeout(() => {
+      this.dropping = undefined;
+      this.#dropDrafts();
+    }, LATE);
   }
 
   #dropDrafts() {
