@@ -34,6 +34,7 @@ const chat = query({
     includePartialMessages: true,
     enableFileCheckpointing: true,
     extraArgs: { "replay-user-messages": null, "allow-dangerously-skip-permissions": null },
+    hooks: { PreToolUse: [{ matcher: "Edit|MultiEdit|Write|NotebookEdit", hooks: [async () => ({})], timeout: 600 }] },
     canUseTool: async (_name, input) => ({ behavior: "allow", updatedInput: { ...input, content: "changed\n" } }),
   },
 });

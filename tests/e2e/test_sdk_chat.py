@@ -67,6 +67,15 @@ def permissions(folder: Path) -> list[object]:
     ]
 
 
+def hooked(folder: Path) -> list[object]:
+    """The shapes of what was answered to `hook_callback`."""
+    asks = [line for line in lines(folder / "out.jsonl") if line["type"] == "control_request"]
+    ids = {line["request_id"] for line in asks if line["request"]["subtype"] == "hook_callback"}
+    answers = [line for line in lines(folder / "in.jsonl") if line["type"] == "control_response"]
+    mine = [line for line in answers if line["response"]["request_id"] in ids]
+    return [shape(line["response"], but=("request_id",)) for line in mine]
+
+
 NODE_MODULES = ROOT / ".deps" / "agent-sdk" / "node_modules"
 
 
@@ -87,11 +96,15 @@ async def in_python(program: Path, env: dict[str, str], project: Path) -> None:
     async def allow(_name, given, _context):
         return sdk.PermissionResultAllow(updated_input={**given, "content": "changed\n"})
 
+    async def go_on(_given, _call, _context):
+        return {}
+
     options = sdk.ClaudeAgentOptions(
         cli_path=str(program),
         cwd=str(project),
         env=env,
         can_use_tool=allow,
+        hooks={"PreToolUse": [sdk.HookMatcher("Edit|MultiEdit|Write|NotebookEdit", [go_on], timeout=600)]},
         include_partial_messages=True,
         enable_file_checkpointing=True,
         extra_args={"replay-user-messages": None, "allow-dangerously-skip-permissions": None},
@@ -182,8 +195,10 @@ def compare(ours: Path, theirs: Path) -> None:
     # It begins with what we leave out, and is answered alike.
     request, outcome, answer = own["initialize"]
     assert request.keys() == sdks["initialize"][0].keys()
-    assert request["request"].keys() - {"hooks"} <= sdks["initialize"][0]["request"].keys()
+    assert request["request"].keys() <= sdks["initialize"][0]["request"].keys()
+    assert request["request"]["hooks"] == sdks["initialize"][0]["request"]["hooks"]
     assert outcome == sdks["initialize"][1] == "success" and answer.keys() == sdks["initialize"][2].keys()
+    assert hooked(ours) == hooked(theirs) == [{"subtype": "str", "response": {}}]
     # Each says more of how it was decided, or less: what we say is said by both.
     assert shared(permissions(ours)[0], permissions(theirs)[0]) == permissions(ours)[0]
     said = [next(shape(line) for line in lines(of / "in.jsonl") if line["type"] == "user") for of in (ours, theirs)]
