@@ -248,7 +248,7 @@ fn image(body: &BodyBlock<'_>) -> Image {
 
 fn tool_result(body: &BodyBlock<'_>, outcome: Option<&RawValue>, max_text: usize) -> ToolResult {
     let content = body.content.map(|raw| parts(raw, max_text)).unwrap_or_default();
-    let own_words = outcome.and_then(|raw| outcome::subagents_words(raw)).map(|raw| parts(&raw, max_text));
+    let own_words = outcome.and_then(outcome::subagents_words).map(|raw| parts(&raw, max_text));
     ToolResult {
         is_error: body.is_error.is_true(),
         content: own_words.unwrap_or(content),
