@@ -164,6 +164,7 @@ function HEAR.prompt(self, told)
       begun_before_it_knew(self, told.id or "")
     end
   elseif told.state == "cancelled" then
+    self.taken_back[told.id or ""] = nil
     local prompt = self:take(told.id or "")
     if prompt and not prompt.shown and self.give_back then
       self.give_back(prompt.text)
