@@ -247,11 +247,10 @@ fn image(body: &BodyBlock<'_>) -> Image {
 }
 
 fn tool_result(body: &BodyBlock<'_>, outcome: Option<&RawValue>, max_text: usize) -> ToolResult {
-    let content = body.content.map(|raw| parts(raw, max_text)).unwrap_or_default();
-    let own_words = outcome.and_then(outcome::subagents_words).map(|raw| parts(&raw, max_text));
+    let own_words = outcome.and_then(outcome::subagents_words);
     ToolResult {
         is_error: body.is_error.is_true(),
-        content: own_words.unwrap_or(content),
+        content: own_words.as_deref().or(body.content).map(|raw| parts(raw, max_text)).unwrap_or_default(),
         outcome: outcome.and_then(|raw| Outcome::parse(raw, max_text)),
     }
 }

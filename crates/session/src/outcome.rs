@@ -165,7 +165,8 @@ impl Outcome {
 /// What is recorded of a subagent.
 fn agent_head(raw: &RawValue) -> Option<OutcomeHead<'_>> {
     // Records of other tools may be long, and are not read once more.
-    raw.get().contains("\"agentId\"").then(|| serde_json::from_str(raw.get()).ok())?
+    let head: OutcomeHead<'_> = raw.get().contains("\"agentId\"").then(|| serde_json::from_str(raw.get()).ok())??;
+    (!head.agent.text().is_empty()).then_some(head)
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -180,7 +181,7 @@ struct RawReport<'a> {
 /// What a subagent itself said at its end, none where it goes on; the result is a report of it for the model. Nothing: it is no
 /// subagent's, or not known.
 pub(crate) fn subagents_words(raw: &RawValue) -> Option<Box<RawValue>> {
-    agent_head(raw).filter(|head| !head.agent.text().is_empty())?;
+    agent_head(raw)?;
     let report: RawReport<'_> = serde_json::from_str(raw.get()).ok()?;
     let end = report.content.len().checked_sub(report.harness_tail_count)?;
     serde_json::value::to_raw_value(report.content.get(report.harness_note_count..end)?).ok()
