@@ -2,6 +2,7 @@
 
 import pytest
 from changeset_steps import Changesets
+from chat_steps import keys_count
 
 pytestmark = pytest.mark.dealt
 
@@ -62,7 +63,7 @@ def test_what_somebody_goes_on_typing_decides_nothing_that_came_meanwhile(sets, 
     nvim.keys(":let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
     assert nvim.lua("return #require('claude-ide.changeset').pending()") == 1
-    nvim.lua("local came = require('claude-ide.ui.came') came.GRACE_MS, came.GAP_MS = 0, 0")
+    keys_count(nvim)
     nvim.keys(keys)
     assert sets.answer()["outcome"] == ("rejected" if keys == "ZQ" else "accepted")
     sets.wait_clean()

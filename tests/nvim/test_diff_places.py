@@ -177,11 +177,8 @@ def test_one_that_was_put_aside_can_be_answered_elsewhere(start_nvim, place):
     assert nvim.terminal.wait_exit() == 0
 
 
-@pytest.mark.parametrize("place", ["current", "float"])
-def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
-    diffs = make(start_nvim, place)
+def type_into_one_and_show_the_next(diffs):
     nvim = diffs.nvim
-    before = state(diffs)
     diffs.open(1, "b.txt", NEW)
     nvim.keys("gg0imine<Esc>")
     nvim.wait(lambda: nvim.lines()[0] == "mineone" and nvim.mode() == "n")
@@ -189,6 +186,14 @@ def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
     nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
     nvim.lua("assert(require('claude-ide.diff').focus(2))")
     diffs.wait_current(2)
+
+
+@pytest.mark.parametrize("place", ["current", "float"])
+def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
+    diffs = make(start_nvim, place)
+    nvim = diffs.nvim
+    before = state(diffs)
+    type_into_one_and_show_the_next(diffs)
     nvim.keys(":qa<CR>")
     nvim.wait_screen("E37")
     nvim.keys("<CR>")
@@ -210,13 +215,7 @@ def test_quitting_shows_the_one_behind_that_was_typed_into(start_nvim, place):
 def test_a_key_that_was_typed_ahead_of_the_one_behind_leaves_the_others_their_windows(start_nvim, place):
     diffs = make(start_nvim, place)
     nvim = diffs.nvim
-    diffs.open(1, "b.txt", NEW)
-    nvim.keys("gg0imine<Esc>")
-    nvim.wait(lambda: nvim.lines()[0] == "mineone" and nvim.mode() == "n")
-    diffs.propose(2, "c.txt", "C\n")
-    nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
-    nvim.lua("assert(require('claude-ide.diff').focus(2))")
-    diffs.wait_current(2)
+    type_into_one_and_show_the_next(diffs)
     nvim.input(":qa<CR><CR>ZZ:let g:typed = 1<CR>")  # at once, as while Neovim is busy
     nvim.wait("vim.g.typed == 1")
     diffs.wait_current(1)

@@ -4,6 +4,7 @@ import random
 import time
 
 import pytest
+from chat_steps import keys_count
 from diff_steps import Diffs
 from held_timers import hold_timers, let_timers_go, pass_clock
 
@@ -16,6 +17,18 @@ FILES = {"a.txt": OLD, "b.txt": OLD, "c.txt": OLD}
 @pytest.fixture
 def diffs(start_nvim):
     return Diffs(start_nvim(files=FILES, args=["a.txt"]))
+
+
+def accepts_once_keys_count(diffs, number, keys):
+    """Typed as long as nobody can have seen the diff they decide nothing, and then they do."""
+    nvim = diffs.nvim
+    nvim.keys(keys)
+    nvim.keys(":let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    assert nvim.lua("return require('claude-ide.diff').count()") == 1
+    keys_count(nvim)
+    nvim.keys(keys)
+    assert diffs.answer(number)["outcome"] == "saved"
 
 
 def press(nvim, keys, pause):
@@ -55,13 +68,7 @@ def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_meanwhile(diffs,
     nvim.wait_screen("opens when you leave insert mode")
     nvim.keys("<Esc>")
     nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'", what="the diff")
-    nvim.keys(keys)
-    nvim.keys(":let g:typed = 1<CR>")
-    nvim.wait("vim.g.typed == 1")
-    assert nvim.lua("return require('claude-ide.diff').count()") == 1
-    nvim.lua("local came = require('claude-ide.ui.came') came.GRACE_MS, came.GAP_MS = 0, 0")
-    nvim.keys(keys)
-    assert diffs.answer(1)["outcome"] == "saved"
+    accepts_once_keys_count(diffs, 1, keys)
 
 
 @pytest.mark.every_nvim
@@ -83,13 +90,7 @@ def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_forward_meanwhil
     pass_clock(nvim, 5000)  # it was no decision of a moment ago
     nvim.keys("<Esc>")
     nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'", what="the second diff")
-    nvim.keys(keys)
-    nvim.keys(":let g:typed = 1<CR>")
-    nvim.wait("vim.g.typed == 1")
-    assert nvim.lua("return require('claude-ide.diff').count()") == 1
-    nvim.lua("local came = require('claude-ide.ui.came') came.GRACE_MS, came.GAP_MS = 0, 0")
-    nvim.keys(keys)
-    assert diffs.answer(2)["outcome"] == "saved"
+    accepts_once_keys_count(diffs, 2, keys)
 
 
 def test_a_key_after_the_decision_is_for_the_screen_below(diffs):

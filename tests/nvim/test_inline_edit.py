@@ -163,15 +163,21 @@ require("claude-ide.ui.came").GRACE_MS = 1e9
 """The last key that is known of was pressed half a second ago, whenever that was."""
 
 
-@pytest.mark.every_nvim
-def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(edit, model):
-    held = Held(model, replacement("TWO"))
+def answered_under_the_hands(edit, model, reply):
+    """A Neovim whose person was at the keys a moment ago when the answer came."""
+    held = Held(model, reply)
     nvim = edit("2Claude edit louder")
     wait_asked(nvim, model)
     nvim.lua(A_MOMENT_AGO)
     nvim.keys("Gx")
     nvim.wait(lambda: lines(nvim)[-1] == "ive", what="what is typed")
     held.go()
+    return nvim
+
+
+@pytest.mark.every_nvim
+def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(edit, model):
+    nvim = answered_under_the_hands(edit, model, replacement("TWO"))
     wait_proposal(nvim)
     nvim.keys(":w<CR>:let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
@@ -183,13 +189,7 @@ def test_what_somebody_goes_on_typing_accepts_no_proposal_that_came_meanwhile(ed
 
 @pytest.mark.parametrize("keys", ["q", "<Esc>"])
 def test_what_somebody_goes_on_typing_closes_no_answer_that_came_meanwhile(edit, model, keys):
-    held = Held(model, Reply("I would rather **not**."))
-    nvim = edit("2Claude edit louder")
-    wait_asked(nvim, model)
-    nvim.lua(A_MOMENT_AGO)
-    nvim.keys("Gx")
-    nvim.wait(lambda: lines(nvim)[-1] == "ive", what="what is typed")
-    held.go()
+    nvim = answered_under_the_hands(edit, model, Reply("I would rather **not**."))
     nvim.wait("#vim.api.nvim_list_wins() == 2", what="the answer")
     nvim.keys(f"{keys}:let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
