@@ -2,7 +2,7 @@
 # `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-fast bench lint fmt doc pictures snapshots
+.PHONY: help setup build build-dev demo test test-fast bench lint fmt doc pictures snapshots
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +13,9 @@ setup: ## Install all tools for development into .deps/
 build: ## Build the native library (what a plugin manager runs)
 	@scripts/build.sh
 
+build-dev: ## Build it as the tests load it: in seconds after a change
+	@scripts/build.sh dev
+
 .deps: # before the library: by this folder its script knows somebody who will build again, and keeps cargo's cache
 	@mkdir -p $@
 
@@ -22,10 +25,10 @@ demo: .deps build ## Try it: the real CLI beside Neovim, no account needed (LIVE
 test: .deps build ## Run all tests: Rust, three Neovims, the real CLI
 	@scripts/test.sh
 
-test-fast: .deps build ## Run what tells most in a minute: Rust's unit tests, one Neovim, no CLI
+test-fast: .deps build-dev ## Run what tells most in a minute: Rust's unit tests, one Neovim, no CLI
 	@scripts/test.sh --fast
 
-snapshots: .deps build ## Record the screens anew that the tests compare with
+snapshots: .deps build-dev ## Record the screens anew that the tests compare with
 	@scripts/test.sh --numprocesses 0 --update-screens -k test_screens
 
 bench: .deps build ## Measure speed against a bare TCP loopback

@@ -2,6 +2,7 @@
 # Builds the native library and puts it in place by rename: a Neovim that has the old one loaded keeps it unharmed.
 # Needs cargo alone; plugin managers run this as `make build`, or through build.lua. For them nothing is left but the
 # library: cargo's cache, a hundred times as large, stays only where somebody works on the plugin (`make setup`).
+# `build.sh dev` builds it as tests load it: after a change in seconds, slower to run.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -32,8 +33,12 @@ case $(uname -s) in
   *) library=libclaude_ide_native.so ;;
 esac
 
-cargo build --release --locked --package claude-ide-nvim
-built=$target/release/$library
+case ${1:-release} in
+  dev) folder=debug profile=dev ;;
+  *) folder=release profile=release ;;
+esac
+cargo build --profile "$profile" --locked --package claude-ide-nvim
+built=$target/$folder/$library
 
 mkdir -p build
 if ! cmp -s "$built" build/claude_ide_native.so; then
