@@ -2,7 +2,7 @@
 # `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build build-dev demo test test-fast bench lint fmt doc pictures snapshots
+.PHONY: help setup build build-dev demo test test-all bench lint fmt doc pictures snapshots
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,11 +22,11 @@ build-dev: ## Build it as the tests load it: in seconds after a change
 demo: .deps build ## Try it: the real CLI beside Neovim, no account needed (LIVE=1: your own)
 	@scripts/demo.sh
 
-test: .deps build ## Run all tests: Rust, three Neovims, the real CLI
-	@scripts/test.sh
+test: .deps build-dev ## Run the gate: Rust, one Neovim, four scenarios with the real CLI
+	@scripts/test.sh --gate
 
-test-fast: .deps build-dev ## Run what tells most in a minute: Rust's unit tests, one Neovim, no CLI
-	@scripts/test.sh --fast
+test-all: .deps build ## Run all tests: three Neovims, the real CLI, a browser, language servers, other agents
+	@scripts/test.sh
 
 snapshots: .deps build-dev ## Record the screens anew that the tests compare with
 	@scripts/test.sh --numprocesses 0 --update-screens -k test_screens

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# Runs all tests; the first part that fails ends the run. Arguments go to pytest:  scripts/test.sh -k diff --nvim 0.11
-# `--fast` alone is the inner loop: unit tests of Rust; one case of the first tests of each module that are not slow, on one Neovim.
+# Runs the tests; the first part that fails ends the run.
+#   test.sh                         all: Rust, three Neovims, the real CLI, a browser, language servers, other agents
+#   test.sh --gate                  what `make test` runs: Rust, one Neovim, four scenarios with the real CLI
+#   test.sh -k diff --nvim 0.11     arguments of pytest, Python's part alone
 set -euo pipefail
 source "$(dirname "$0")/env.sh"
-scripts/setup.sh venv nvims cli agent node chromium
 
-if (($# == 0)); then
+if [[ $* == --gate ]]; then
+  scripts/setup.sh venv nvim-0.11 cli
+else
+  scripts/setup.sh venv nvims cli agent node chromium
+fi
+
+if (($# == 0)) || [[ $* == --gate ]]; then
   cargo test --quiet --workspace --all-features --locked
 fi
 which=(tests)
-if [[ $* == --fast ]]; then
-  cargo test --quiet --workspace --lib --all-features --locked
-  which=(tests/nvim)
-fi
 for argument in "$@"; do
   [[ -e ${argument%%::*} ]] && which=() # the caller names files
 done

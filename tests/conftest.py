@@ -2,12 +2,13 @@
 
 Every test that uses `nvim` or `start_nvim` runs once a version, with ids like `[0.10]`; `--nvim 0.11` picks some.
 What cannot differ between versions (pure Lua, what the server alone does) is marked `one_nvim` and runs on one.
-What hardly differs, and most of all what has many cases, is marked `dealt`: each case runs on one version, and the versions
-take turns, so that one with three cases meets all of them. `every_nvim` takes a test out of a module that is marked otherwise.
+What hardly differs, and most of all what has many cases, is marked `dealt`: each case runs on one version, which a hash of its
+name picks. `every_nvim` takes a test out of a module that is marked otherwise.
 """
 
 import gc
 import re
+import zlib
 from types import MappingProxyType
 
 import pytest
@@ -28,9 +29,9 @@ _clis = pytest.StashKey[list[Cli]]()
 def pytest_addoption(parser):
     parser.addoption("--nvim", action="append", choices=VERSIONS, help="run only on this Neovim (may be repeated)")
     parser.addoption(
-        "--fast",
+        "--gate",
         action="store_true",
-        help="without the CLI: the first case of each test that is not slow, on one Neovim",
+        help="what `make test` runs: one Neovim, nothing slow, no browser, of the real CLI what is marked `smoke`",
     )
     parser.addoption("--update-screens", action="store_true", help="record the screens of tests/nvim/screens anew")
 
@@ -40,14 +41,14 @@ def pytest_generate_tests(metafunc):
         versions = metafunc.config.getoption("--nvim") or VERSIONS
         marked = metafunc.definition.get_closest_marker
         one = marked("one_nvim") and not marked("every_nvim")
-        if one or metafunc.config.getoption("--fast"):
+        if one or metafunc.config.getoption("--gate"):
             versions = versions[len(versions) // 2 :][:1]
         metafunc.parametrize("nvim_version", versions)
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--fast"):
-        left_out = _all_but_the_fast(items)
+    if config.getoption("--gate"):
+        left_out = _beyond_the_gate(items)
     elif config.getoption("--nvim"):
         return
     else:
@@ -58,39 +59,41 @@ def pytest_collection_modifyitems(config, items):
     items[:] = _mixed(items)
 
 
-_OF_A_MODULE = 10
-"""So many tests of each module are its inner loop: what a module is for stands at its top."""
+def _beyond_the_gate(items):
+    """What `make test-all` adds: slow tests, the browser, and of the tests that start the real CLI all but those marked `smoke`."""
+    return {
+        item
+        for item in items
+        if not item.get_closest_marker("smoke")
+        and (_is_dear(item) or item.get_closest_marker("slow") or "browser" in item.fixturenames)
+    }
 
 
-def _all_but_the_fast(items):
-    first = {}
-    for item in items:
-        runs_the_cli = "mock_api" in item.fixturenames  # which takes a second to start
-        if not runs_the_cli and not item.get_closest_marker("slow"):
-            first.setdefault(item.path, {}).setdefault(getattr(item, "originalname", item.name), item)
-    return set(items) - {item for of_module in first.values() for item in list(of_module.values())[:_OF_A_MODULE]}
+def _is_dear(item):
+    return "mock_api" in item.fixturenames or item.path.parent.name == "e2e"
 
 
 def _dealt_to_others(items):
+    """A case that is dealt runs on the Neovim that a hash of its name picks: a new test moves no other."""
     cases = {}
     for item in items:
         version = getattr(item, "callspec", None) and item.callspec.params.get("nvim_version")
         if version and item.get_closest_marker("dealt") and not item.get_closest_marker("every_nvim"):
             case = re.sub(rf"(^|-){version}(-|$)", "-", item.callspec.id, count=1)
-            cases.setdefault(item.path, {}).setdefault((item.originalname, case), []).append(item)
-    left_out = set()
-    for of_module in cases.values():
-        for turn, runs in enumerate(of_module.values()):
-            left_out.update(run for at, run in enumerate(runs) if at != turn % len(runs))
-    return left_out
+            cases.setdefault((item.path.name, item.originalname, case), []).append(item)
+    return {
+        run
+        for case, runs in cases.items()
+        for at, run in enumerate(runs)
+        if at != zlib.crc32(repr(case).encode()) % len(runs)
+    }
 
 
 def _mixed(items):
     """The dear ones (a CLI, language servers) among the others: workers begin with as much of both, and none is left with all."""
     kinds = {True: {}, False: {}}
     for item in items:
-        is_dear = "mock_api" in item.fixturenames or item.path.parent.name == "e2e"
-        of_modules = kinds[is_dear]
+        of_modules = kinds[_is_dear(item)]
         of_modules.setdefault(item.path, []).append(item)
     placed = []
     for of_modules in kinds.values():

@@ -80,6 +80,7 @@ def clear_prompt(claude, shown):
     claude.wait_gone(shown)
 
 
+@pytest.mark.smoke
 def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
     (nvim.project / ".env").write_text("SECRET=1\n")
     claude = cli(nvim)
@@ -136,6 +137,7 @@ def test_knows_what_is_shown_selected_and_mentioned(nvim, cli, mock_api):
     assert nvim.mode() == "n"
 
 
+@pytest.mark.smoke
 def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     claude = cli(nvim)
 

@@ -54,6 +54,7 @@ def leave_for_the_file(nvim):
     nvim.wait("vim.fn.bufname() == 'a.txt'")
 
 
+@pytest.mark.smoke
 def test_the_command_opens_a_connected_cli_beside_the_file_which_is_prompted_from_there(start_with_claude, mock_api):
     keep = "notices = {} local notify = vim.notify vim.notify = function(...) notices[#notices + 1] = (...) notify(...) end"
     # The end of a turn that took long, as on a busy machine, is told out of sight, too.

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from websockets.sync.client import connect
 
+from . import LONGEST, left
+
 ROOT = Path(__file__).resolve().parents[2]
-LONG = 30
 PROGRAM = Path(os.environ.get("CLAUDE_IDE_CHROMIUM", ROOT / ".deps" / "chromium" / "bin" / "chromium"))
 
 
@@ -25,12 +26,12 @@ class Browser:
             self._process = self._start(folder, stderr)
         self._last = 0
         self.errors: list[str] = []
-        deadline = time.monotonic() + LONG
+        began = time.monotonic()
         while not (match := re.search(r"DevTools listening on (ws://\S+)", log.read_text())):
-            assert time.monotonic() < deadline and self._process.poll() is None, log.read_text()
+            assert left(began) > 0 and self._process.poll() is None, log.read_text()
             time.sleep(0.05)
         # No pings: a busy machine may be slow to answer.
-        more = {"max_size": None, "open_timeout": LONG, "ping_interval": None, "compression": None, "legacy": True}
+        more = {"max_size": None, "open_timeout": LONGEST, "ping_interval": None, "compression": None, "legacy": True}
         self._socket = connect(match[1], **more)
         target = self.command("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.command("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -59,7 +60,7 @@ class Browser:
             message["sessionId"] = session
         self._socket.send(json.dumps(message))
         while True:
-            answer = json.loads(self._socket.recv(timeout=LONG))
+            answer = json.loads(self._socket.recv(timeout=LONGEST))
             if answer.get("id") == self._last:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
@@ -86,9 +87,9 @@ class Browser:
 
     def wait(self, expression: str, what: str = ""):
         """Until it is true, which is given back."""
-        deadline = time.monotonic() + LONG
+        began = time.monotonic()
         while not (value := self.js(expression)):
-            assert time.monotonic() < deadline, f"{what or expression}: {self.text()[-2000:]}\n{self.errors}"
+            assert left(began) > 0, f"{what or expression}: {self.text()[-2000:]}\n{self.errors}"
             time.sleep(0.02)
         return value
 

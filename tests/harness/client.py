@@ -14,7 +14,7 @@ from pathlib import Path
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect as ws_connect
 
-from . import PATIENCE
+from . import LONGEST, PATIENCE, left
 
 PROTOCOL_VERSION = "2025-11-25"
 
@@ -60,7 +60,7 @@ class Client:
             user_agent_header="claude-code/2.1.329 (cli)",
             max_size=None,
             ping_interval=None,
-            open_timeout=PATIENCE,
+            open_timeout=LONGEST,
             close_timeout=2,
             proxy=None,
         )
@@ -172,17 +172,16 @@ class Client:
         self._socket.send(json.dumps(message, ensure_ascii=False))
 
     def _wait(self, condition, timeout: float, what: str, *, closed_is_fine: bool = False) -> None:
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
         with self._changed:
             while not condition():
                 if self._closed and not closed_is_fine:
                     code, reason = self._socket.close_code, self._socket.close_reason
                     raise AssertionError(f"the connection closed ({code} {reason!r}) while waiting for {what}")
-                left = deadline - time.monotonic()
-                if left <= 0:
+                if (patience := left(began, timeout)) <= 0:
                     seen = [message["method"] for message in self.notifications]
                     raise AssertionError(f"timed out after {timeout} s waiting for {what}; notifications: {seen}")
-                self._changed.wait(left)
+                self._changed.wait(patience)
 
     def _read(self) -> None:
         try:

@@ -20,8 +20,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Response
 from websockets.sync.server import serve
 
+from . import left
+
 ROOT = Path(__file__).resolve().parents[2]
-LONG = 30
 KINDS = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
 POLICY = re.search(  # the library's own: a page that needs more must fail here, too
     r'"content-security-policy",\s*"((?:[^"\\]|\\\n)*)"', (ROOT / "crates/web/src/answer.rs").read_text()
@@ -86,9 +87,9 @@ class PageSite:
                 socket.socket.shutdown(SHUT_RDWR)
 
     def wait(self, is_so: Callable[[], object], what: str = ""):
-        deadline = time.monotonic() + LONG
+        began = time.monotonic()
         while not (value := is_so()):
-            assert time.monotonic() < deadline, f"{what}: heard {self.heard[-5:]}"
+            assert left(began) > 0, f"{what}: heard {self.heard[-5:]}"
             time.sleep(0.01)
         return value
 

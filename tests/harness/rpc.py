@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgpack
 
-from . import PATIENCE
+from . import LONGEST, PATIENCE, left
 
 _ASK_AFTER = 1.0
 """Seconds without an answer after which Neovim is asked (by a call it serves in any state) whether it waits for a key."""
-_KEYS_TAKE = 60.0
+_KEYS_TAKE = 10.0
 """Seconds that it may wait for one: a key that was just typed may be on its way."""
 
 
@@ -29,7 +29,7 @@ class Rpc:
     """A synchronous MessagePack-RPC connection."""
 
     def __init__(self, path: Path, timeout: float = PATIENCE) -> None:
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
         while True:
             self._socket = socket.socket(socket.AF_UNIX)
             try:
@@ -37,7 +37,7 @@ class Rpc:
                 break
             except OSError as error:
                 self._socket.close()
-                if time.monotonic() > deadline:
+                if left(began, timeout) < 0:
                     raise RpcTimeout(f"no Neovim listens at {path}: {error}") from error
                 time.sleep(0.002)
         self._unpacker = msgpack.Unpacker(
@@ -52,9 +52,9 @@ class Rpc:
         """
         self._next += 1
         request_id = self._next
-        self._send([0, request_id, method, args], timeout)
-        deadline = time.monotonic() + timeout
-        probe_id, probe_at, blocked_since = None, time.monotonic() + _ASK_AFTER, None
+        self._send([0, request_id, method, args])
+        began = time.monotonic()
+        probe_id, probe_at, blocked_since = None, began + _ASK_AFTER, None
         while True:
             for _, answered, error, result in self._replies():
                 if answered == request_id:
@@ -63,29 +63,28 @@ class Rpc:
                     return result
                 if answered == probe_id:
                     blocked_since = (blocked_since or time.monotonic()) if result["blocking"] else None
-                    if blocked_since and time.monotonic() - blocked_since > _KEYS_TAKE:
+                    if blocked_since and left(blocked_since, _KEYS_TAKE) < 0:
                         raise RpcTimeout(f"Neovim waits for a key and does not answer {method}")
                     probe_id, probe_at = None, time.monotonic() + _ASK_AFTER
             now = time.monotonic()
-            if now >= deadline:
+            if (patience := left(began, timeout)) <= 0:
                 raise RpcTimeout(f"Neovim did not answer {method} within {timeout} s")
             if probe_id is None and now >= probe_at:
                 self._next += 1
                 probe_id = self._next
-                self._send([0, probe_id, "nvim_get_mode", []], timeout)
-            wake = deadline if probe_id else min(deadline, probe_at)
-            self._receive(max(0.001, wake - now), method)
+                self._send([0, probe_id, "nvim_get_mode", []])
+            self._receive(max(0.001, patience if probe_id else min(patience, probe_at - now)), method)
 
     def notify(self, method: str, *args: object) -> None:
         """Calls an API function without waiting for it."""
-        self._socket.settimeout(PATIENCE)  # not what was left of the last request's
+        self._socket.settimeout(LONGEST)  # not what was left of the last request's
         self._socket.sendall(msgpack.packb([2, method, args]))
 
     def close(self) -> None:
         self._socket.close()
 
-    def _send(self, message: object, timeout: float) -> None:
-        self._socket.settimeout(timeout)
+    def _send(self, message: object) -> None:
+        self._socket.settimeout(LONGEST)
         try:
             self._socket.sendall(msgpack.packb(message, unicode_errors="surrogateescape"))
         except TimeoutError as error:

@@ -6,7 +6,7 @@ import urllib.request
 
 from websockets.sync.client import connect as open_socket
 
-LONG = 60
+from . import LONGEST, left
 
 
 class Reader:
@@ -17,7 +17,7 @@ class Reader:
         self.connection = open_socket(
             f"ws://{site.at}/api/claude/sessions/{session}/subscribe{query}",
             additional_headers=site.headers,
-            open_timeout=LONG,
+            open_timeout=LONGEST,
             ping_interval=None,  # a busy machine may be slow to answer
             max_size=None,
             compression=None,
@@ -42,11 +42,11 @@ class Reader:
             def matches(frame):
                 return all(frame.get(key) == value for key, value in wanted.items())
 
-        deadline = time.monotonic() + LONG
+        began = time.monotonic()
         seen = []
-        while time.monotonic() < deadline:
+        while (patience := left(began)) > 0:
             try:
-                frame = json.loads(self.socket.recv(timeout=max(deadline - time.monotonic(), 0.01)))
+                frame = json.loads(self.socket.recv(timeout=patience))
             except TimeoutError:
                 break
             self.frames.append(frame)
@@ -76,7 +76,7 @@ class Site:
 
     def get(self, path):
         request = urllib.request.Request(f"http://{self.at}{path}", headers=self.headers)
-        with urllib.request.urlopen(request, timeout=LONG) as answer:
+        with urllib.request.urlopen(request, timeout=LONGEST) as answer:
             return json.load(answer)
 
     def has(self, session):

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pyte
 
-from . import PATIENCE
+from . import PATIENCE, left
 from .screen import Screen, split_incomplete
 
 MARKER = "CLAUDE_IDE_TEST_RUN"
@@ -185,12 +185,12 @@ class Terminal:
 
     def wait(self, condition: Callable[[], object], timeout: float = PATIENCE, what: str = "") -> object:
         """Polls until `condition` holds and returns what it gave; raises with the screen when time is up."""
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
         pause = 0.002
         while True:
             if result := condition():
                 return result
-            if time.monotonic() > deadline:
+            if left(began, timeout) < 0:
                 raise AssertionError(f"timed out after {timeout} s: {what or 'condition'}\n{self.framed()}")
             time.sleep(pause)
             pause = min(pause * 1.5, 0.05)

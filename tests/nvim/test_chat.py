@@ -77,6 +77,7 @@ def quitting_leaves_no_process_behind(nvim):
     nvim.terminal.wait(lambda: not os.path.exists(f"/proc/{pid}"), 20, "the CLI to end")
 
 
+@pytest.mark.smoke
 def test_a_chat_from_its_first_word_to_the_end_of_neovim(begin_chat, mock_api):
     nvim = begin_chat("SAY **hello** from there", files={"a.txt": "one\ntwo\nthree\n"})
     a_prompt_is_answered_in_a_buffer(nvim)
