@@ -1,5 +1,8 @@
-"""The screen of a terminal as an SVG, for the README."""
+"""The screen of a terminal as an SVG, and that of a browser as a PNG that has its words along, for the README."""
 
+import re
+import struct
+import zlib
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -65,3 +68,29 @@ def _colour(value: str, default: str) -> str:
     if value == "default":
         return default
     return NAMED.get(value.removeprefix("bright"), f"#{value}")
+
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_HEADER = len(_SIGNATURE) + 25  # the first chunk has one size
+
+
+def write_png(picture: bytes, words: str, path: Path) -> None:
+    """Writes a PNG with the words that it shows, in a text chunk (PNG specification, iTXt)."""
+    data = b"iTXtDescription\0\0\0\0\0" + words.encode()
+    chunk = struct.pack(">I", len(data) - 4) + data + struct.pack(">I", zlib.crc32(data))
+    path.write_bytes(picture[:_HEADER] + chunk + picture[_HEADER:])
+
+
+def shown(path: Path) -> str:
+    """What a picture shows, without what differs from run to run: times, durations and ids. To compare two of them."""
+    if path.suffix == ".png":
+        data = path.read_bytes()[_HEADER:]
+        kind, text = data[4:8], data[8 : 8 + struct.unpack(">I", data[:4])[0]]
+        shows = text.split(b"\0", 5)[-1].decode() if kind == b"iTXt" else ""
+    else:
+        shows = path.read_text()
+    shows = re.sub(r"claude-ide-picture-\w+", "FOLDER", shows)
+    shows = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|Claude [0-9a-f]{8}\b", "ID", shows)
+    shows = re.sub(r"\b\d\d:\d\d\b", "TIME", shows)
+    shows = re.sub(r"\b[\d.]+ (ms|s|min|seconds?|minutes?)( ago)?\b|\bnow\b", "DURATION", shows)
+    return re.sub(r"[ \t]+", " ", shows)

@@ -20,7 +20,7 @@ from harness.browser import Browser
 from harness.mock_api import MockApi
 from harness.scripted_model import Reply
 from harness.terminal import Terminal
-from picture import write_svg
+from picture import write_png, write_svg
 
 HERE = Path(__file__).resolve().parent
 
@@ -327,7 +327,7 @@ def take_page(scene: Scene, browser: Browser, path: Path) -> None:
     for text in scene.shows:
         browser.wait(f"document.body.innerText.includes({json.dumps(text)})")
     browser.js("new Promise((done) => setTimeout(done, 300))")
-    path.write_bytes(browser.picture())
+    write_png(browser.picture(), browser.text(), path)
 
 
 def main() -> int:
