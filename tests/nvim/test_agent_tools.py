@@ -163,6 +163,17 @@ def test_hits_in_what_is_private_or_outside_show_no_text(start_nvim, connect_age
     assert text.splitlines()[1:3] == ["/etc/hostname", "  1:1  "]
 
 
+def test_a_hard_link_to_what_is_private_is_not_read(start_nvim, connect_agent):
+    nvim, agent = opened(
+        start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"]), files={**FILES, "sub/.env": "SECRET=1\n"}
+    )
+    (nvim.project / "plain.py").hardlink_to(nvim.project / "sub" / ".env")
+    (nvim.project / "copy.py").hardlink_to(nvim.project / "main.py")
+    with pytest.raises(ToolError, match=r"the user keeps plain\.py private"):
+        agent.call("references", path="plain.py", symbol="SECRET")
+    assert agent.call("references", path="copy.py", symbol="use", line=1)
+
+
 def test_a_private_buffer_is_not_read(start_nvim, connect_agent):
     nvim, agent = opened(start_nvim, connect_agent, server(REFERENCES, ["referencesProvider"]))
     nvim.lua("vim.b.claude_private = true")

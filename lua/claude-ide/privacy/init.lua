@@ -76,7 +76,47 @@ local function denied_by(path)
   return nil
 end
 
----The glob that withholds a path or, where it is a symbolic link, the file behind it.
+---Withheld files of the workspace that have further names, and when they were looked for.
+---@type table<string, string>
+local linked, linked_at = {}, nil ---@type table<string, string>, integer?
+
+---Looking for them takes tens of milliseconds, and is done only where a file with several names is met.
+local LOOK_AGAIN_MS, MAX_ENTRIES, MAX_DEPTH = 5000, 5000, 6
+local NO_SOURCES = { [".git"] = true, node_modules = true, target = true }
+
+---@param stat uv.fs_stat.result
+---@return string
+local function node_of(stat)
+  return ("%d %d"):format(stat.dev, stat.ino)
+end
+
+---@return table<string, string> glob by file
+local function linked_files()
+  if linked_at and uv.now() - linked_at < LOOK_AGAIN_MS then
+    return linked
+  end
+  linked, linked_at = {}, uv.now()
+  local seen = 0
+  for _, folder in ipairs(require("claude-ide.workspace").folders()) do
+    local function enters(name)
+      return not NO_SOURCES[vim.fs.basename(name)]
+    end
+    for name, kind in vim.fs.dir(folder, { depth = MAX_DEPTH, skip = enters }) do
+      seen = seen + 1
+      if seen > MAX_ENTRIES then
+        return linked
+      end
+      local glob = kind == "file" and denied_by(folder .. "/" .. name)
+      local stat = glob and uv.fs_stat(folder .. "/" .. name)
+      if glob and stat and stat.nlink > 1 then
+        linked[node_of(stat)] = glob
+      end
+    end
+  end
+  return linked
+end
+
+---The glob that withholds a path, the file behind a symbolic link, or another name of the file (a hard link) in the workspace.
 ---@param path string absolute
 ---@return string? glob
 function M.denied_by(path)
@@ -85,7 +125,12 @@ function M.denied_by(path)
     return glob
   end
   local real = uv.fs_realpath(path)
-  return real and real ~= path and denied_by(real) or nil
+  glob = real and real ~= path and denied_by(real) or nil
+  local stat = real and not glob and uv.fs_stat(real)
+  if stat and stat.type == "file" and stat.nlink > 1 then
+    glob = linked_files()[node_of(stat)]
+  end
+  return glob
 end
 
 ---Whether a file is withheld: by a glob, or by the buffer that holds it, which need not be loaded.
@@ -122,7 +167,7 @@ end
 
 ---Forgets every verdict: the configuration, a link or the workspace may have changed.
 function M.reset()
-  verdicts, denies = {}, nil
+  verdicts, denies, linked_at = {}, nil, nil
 end
 
 return M
