@@ -110,16 +110,60 @@ end
 
 ---@class claude-ide.buffer.Place what the text change would move, with where it has to be afterwards
 ---@field views table<integer, table> by window
+---@field folds table<integer, claude-ide.buffer.Fold[]> closed ones that the change is in, by window
+
+---@class claude-ide.buffer.Fold 1-based lines, as they are afterwards
+---@field first integer
+---@field last integer
+---@field at integer in it
 ---@field marks { name: string, lnum: integer, col: integer }[]
 ---@field anchor? { lnum: integer, col: integer } of a Visual selection
+
+---The closed folds of the current window that hunks are in. Neovim 0.11 cuts and opens those.
+---@param hunks claude-ide.buffer.Hunk[]
+---@return claude-ide.buffer.Fold[]
+local function closed_folds(hunks)
+  local folds, known = {}, nil ---@type claude-ide.buffer.Fold[], integer?
+  for _, hunk in ipairs(hunks) do
+    local at = math.max(hunk.old, 1)
+    local first, last = vim.fn.foldclosed(at), vim.fn.foldclosedend(at)
+    if first > 0 and first ~= known then
+      known = first
+      folds[#folds + 1] =
+        { first = M.map(hunks, first), last = M.map(hunks, last + 1) - 1, at = M.map(hunks, at) }
+    end
+  end
+  return folds
+end
+
+---@param folds claude-ide.buffer.Fold[]
+local function close_folds(folds)
+  if #folds > 0 and vim.wo.foldmethod ~= "manual" then
+    vim.cmd("noautocmd let &l:foldmethod = &l:foldmethod") -- works them out anew
+  end
+  for _, fold in ipairs(folds) do
+    for _ = 1, math.max(vim.fn.foldlevel(fold.at), 1) do
+      if vim.fn.foldclosed(fold.at) == fold.first and vim.fn.foldclosedend(fold.at) == fold.last then
+        break
+      elseif vim.wo.foldmethod == "manual" then
+        vim.cmd(("silent! %d,%dfold"):format(fold.first, fold.last))
+      else
+        vim.cmd(("silent! %dfoldclose"):format(fold.at))
+      end
+    end
+  end
+end
 
 ---@param buf integer
 ---@param hunks claude-ide.buffer.Hunk[]
 ---@return claude-ide.buffer.Place
 local function remember(buf, hunks)
-  local place = { views = {}, marks = {} }
+  local place = { views = {}, folds = {}, marks = {} }
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+    local view = vim.api.nvim_win_call(win, function()
+      place.folds[win] = closed_folds(hunks)
+      return vim.fn.winsaveview()
+    end)
     local lnum, above = M.map(hunks, view.lnum), view.lnum - view.topline
     view.topline = M.map(hunks, view.topline)
     if lnum < view.topline or lnum >= view.topline + vim.api.nvim_win_get_height(win) then
@@ -161,6 +205,7 @@ local function put_back(buf, place)
   for win, view in pairs(place.views) do
     if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf then
       vim.api.nvim_win_call(win, function()
+        close_folds(place.folds[win])
         vim.fn.winrestview(view)
       end)
     end
