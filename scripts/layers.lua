@@ -10,6 +10,7 @@ return {
     "hunk",
     "json",
     "kept_texts",
+    "line_breaks",
     "log",
     "option",
     "path",

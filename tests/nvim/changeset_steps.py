@@ -27,7 +27,9 @@ function _G.edit(first_line, first, last_line, last, text)
 end
 function _G.propose(workspace_edit, opts)
   opts = opts or {}
-  changeset.plan({ { edit = workspace_edit, encoding = opts.encoding or "utf-16" } }, function(files, err, notes)
+  local asked = { edit = workspace_edit, encoding = opts.encoding or "utf-16" }
+  asked.old_name, asked.breaks, asked.versions = opts.old_name, opts.breaks, opts.versions
+  changeset.plan({ asked }, function(files, err, notes)
     if not files or #files == 0 then
       answers[#answers + 1] = { err = err or "nothing" }
       return

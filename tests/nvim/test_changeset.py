@@ -478,3 +478,158 @@ def test_what_the_person_accepted_is_reviewed(sets):
     sets.nvim.keys("ZZ")
     sets.answer()
     assert sets.nvim.lua("return #require('claude-ide.review').changes()") == 0
+
+
+ODD = "a = 'x\ry'\nadd = 'z\u2028z'\nb = add\n"
+
+
+@pytest.mark.parametrize(("lines", "kind"), [((1, 2), "lf"), ((2, 3), "cr"), ((2, 4), "unicode")])
+def test_lines_of_a_rename_are_counted_as_the_server_counts_them(sets, lines, kind):
+    """U+2028 and U+2029 end a line for TypeScript's server, a lone CR for most."""
+    sets = sets({"a.py": A, "odd.py": ODD})
+    first, second = lines
+    sets.show(
+        f'{{ changes = {{ [uri("odd.py")] = {{ edit({first}, 0, {first}, 3, "plus"), edit({second}, 4, {second}, 7, "plus") }} }} }}',
+        old_name='"add"',
+    )
+    sets.nvim.keys("ZZ")
+    assert sets.answer()["outcome"] == "accepted", kind
+    assert sets.bytes("odd.py").decode() == ODD.replace("add", "plus")
+
+
+@pytest.mark.parametrize("edit", ["edit(0, 0, 0, 3, 'plus')", "edit(1, 4, 1, 5, 'plus')", "edit(1, 11, 1, 11, 'plus')"])
+def test_a_rename_that_would_replace_something_else_is_refused(sets, edit):
+    sets = sets({"a.py": A})
+    sets.propose(f'{{ changes = {{ [uri("a.py")] = {{ edit(0, 4, 0, 7, "plus"), {edit} }} }} }}', old_name='"add"')
+    assert "other text than `add`" in sets.answer()["err"]
+    assert sets.bytes("a.py") == A.encode()
+
+
+def test_a_rename_may_say_the_whole_text_or_a_part_of_the_word(sets):
+    sets = sets({"a.py": A, "b.py": B})
+    sets.show(
+        """{ changes = {
+          [uri("a.py")] = { edit(0, 0, 9, 0, "def adding(a, b):\\n    return a + b\\n") },
+          [uri("b.py")] = { edit(2, 7, 2, 7, "ing") },
+        } }""",
+        old_name='"add"',
+    )
+    sets.nvim.keys("ZZ")
+    assert sets.answer()["outcome"] == "accepted"
+    assert sets.bytes("a.py").startswith(b"def adding(a")
+    assert b"x = adding(1" in sets.bytes("b.py")
+
+
+def test_an_edit_behind_an_odd_end_of_line_is_refused_unless_it_is_known_how_the_server_counts(sets):
+    sets = sets({"a.py": A, "odd.py": ODD})
+    edits = '{ changes = { [uri("odd.py")] = { edit(2, 0, 2, 1, "c") } } }'
+    sets.propose(edits)
+    assert "do not count its lines alike" in sets.answer()["err"]
+    sets.show(edits, breaks='"lf"')
+    sets.nvim.keys("ZZ")
+    assert sets.answer()["outcome"] == "accepted"
+    assert sets.bytes("odd.py").decode() == ODD.replace("b = add", "c = add")
+    sets.show('{ changes = { [uri("a.py")] = { edit(0, 0, 0, 3, "def") , edit(1, 0, 1, 0, "  ") } } }')
+    sets.nvim.keys("ZZ")
+    assert sets.answer()["outcome"] == "accepted", "where all count alike nothing is refused"
+
+
+def test_an_edit_of_a_text_that_has_changed_since_it_was_asked_for_is_refused(sets):
+    sets = sets({"a.py": A})
+    sets.propose(
+        '{ changes = { [uri("a.py")] = { edit(0, 4, 0, 7, "plus") } } }',
+        versions="{ [vim.uv.cwd() .. '/a.py'] = vim.b.changedtick - 1 }",
+    )
+    assert "a.py has changed since the server looked at it" in sets.answer()["err"]
+
+
+PICTURE = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\xff\xfe\x80\r\n\x00end"
+MOVE = '{ documentChanges = { { kind = "rename", oldUri = uri("d"), newUri = uri("e") } } }'
+
+
+@pytest.mark.every_nvim
+def test_a_folder_with_a_picture_is_moved_and_moved_back(sets):
+    sets = sets({"a.py": A, "d/b.py": B})
+    (sets.nvim.project / "d" / "p.png").write_bytes(PICTURE)
+    sets.show(MOVE)
+    sets.nvim.keys("ZZ")
+    answer = sets.answer()
+    assert answer["outcome"] == "accepted", answer
+    assert (sets.bytes("d/p.png"), sets.bytes("e/p.png"), sets.bytes("e/b.py")) == (None, PICTURE, B.encode())
+    sets.wait_clean()
+    assert all(result["ok"] for result in sets.undo())
+    assert (sets.bytes("d/p.png"), sets.bytes("e/p.png"), sets.bytes("d/b.py")) == (PICTURE, None, B.encode())
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "outcome"),
+    [
+        ("claude-ide.journal.landing", "begin", None),
+        ("claude-ide.journal.landing", "write", None),
+        ("claude-ide.journal.landing", "finish", "accepted"),
+        ("claude-ide.changeset.notices", "send", "accepted"),
+        ("claude-ide.changeset.world", "is_unchanged", None),
+    ],
+)
+def test_whatever_fails_on_the_way_the_agent_is_answered_and_the_changeset_ends(sets, module, name, outcome):
+    sets = sets()
+    sets.nvim.lua(
+        """
+        local module, name = ...
+        changeset = require("claude-ide.changeset")
+        local propose = changeset.propose
+        changeset.propose = function(...) -- what plans it looks, too
+          require(module)[name] = function() error("broken") end
+          return propose(...)
+        end
+        """,
+        module,
+        name,
+    )
+    sets.propose(RENAME, unasked="true")
+    answer = sets.answer()
+    assert answer.get("outcome") == outcome
+    assert outcome or "nothing was written" in answer["err"]
+    assert sets.bytes("a.py") == (A.replace("add", "plus") if outcome else A).encode()
+    sets.wait_clean()
+
+
+def test_one_file_by_two_names_is_changed_where_both_would_hold_the_same(sets):
+    """As in a project with a link: servers know the file by both names."""
+    sets = sets({"a.py": A, "b.py": B})
+    (sets.nvim.project / "c.py").symlink_to("b.py")
+    both = RENAME.replace(
+        '[uri("b.py")]',
+        '[uri("c.py")] = { edit(0, 14, 0, 17, "plus"), edit(2, 4, 2, 7, "plus"), edit(10, 4, 10, 7, "plus") }, [uri("b.py")]',
+    )
+    sets.show(both)
+    sets.nvim.keys("ZZ")
+    assert sets.answer()["text"].splitlines()[0] == "Rename a to b: accepted, 4 changes in 2 files."
+    assert sets.bytes("b.py") == B.replace("add", "plus").encode()
+    assert (sets.nvim.project / "c.py").is_symlink()
+    sets.propose(
+        RENAME.replace('[uri("b.py")]', '[uri("c.py")] = { edit(0, 14, 0, 18, "minus") }, [uri("b.py")]').replace(
+            "14, 0, 17", "14, 0, 18"
+        )
+    )
+    assert "are the same file" in sets.answer()["err"]
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("method", ["manual", "indent"])
+def test_folds_that_a_changeset_writes_into_stay_closed(sets, method):
+    sets = sets({"a.py": "".join(f"def f{number}():\n    a = {number}\n    return a\n" for number in range(30))})
+    nvim = sets.nvim
+    nvim.cmd(f"setlocal foldmethod={method}")
+    for first in range(2, 91, 3) if method == "manual" else ():
+        nvim.cmd(f"{first},{first + 1}fold")
+    nvim.keys("zMggzjzo")
+    nvim.wait("vim.fn.foldclosed(2) == -1")
+    closed = "return vim.tbl_filter(function(i) return vim.fn.foldclosed(i) == i end, vim.fn.range(1, 91))"
+    assert nvim.lua(closed) == list(range(5, 91, 3))
+    edits = ", ".join(f'edit({row}, 4, {row}, 5, "zz")' for row in range(1, 90, 3))
+    sets.show(f'{{ changes = {{ [uri("a.py")] = {{ {edits}, edit(4, 0, 4, 0, "    x = 1\\n") }} }} }}')
+    nvim.keys("ZZ")
+    assert sets.answer()["outcome"] == "accepted"
+    sets.wait_clean()
+    assert nvim.lua(closed) == [5, *range(9, 91, 3)]

@@ -329,3 +329,61 @@ def test_a_last_line_that_does_not_end_keeps_its_bytes(start_nvim, connect_agent
     nvim.wait(lambda: "insert_after_symbol" in agent.tools(), what="the tool to be listed")
     accepted(agent, "insert_after_symbol", path="m.lua", symbol="last", text="local x = 1")
     assert (nvim.project / "m.lua").read_text() == text + "\nlocal x = 1"
+
+
+ODD = "a = 'x\ry'\n\n\ndef add(a, b):\n    return a + b\n\n\nc = add(1, 2)\n"
+COUNTS_CR = """
+local function at(line, first, last_line, last)
+  return { start = { line = line, character = first }, ["end"] = { line = last_line, character = last } }
+end
+fake.start("fake", {
+  capabilities = { renameProvider = true, documentSymbolProvider = true, referencesProvider = true },
+  answers = {
+    ["textDocument/documentSymbol"] = function()
+      return { { name = "add", kind = 12, range = at(4, 0, 5, 16), selectionRange = at(4, 4, 4, 7) } }
+    end,
+    ["textDocument/rename"] = function(params)
+      if not vim.deep_equal(params.position, { line = 4, character = 4 }) then return vim.NIL end
+      local new = params.newName
+      return { changes = { [params.textDocument.uri] = {
+        { range = at(4, 4, 4, 7), newText = new }, { range = new == "wrong" and at(7, 4, 7, 7) or at(8, 4, 8, 7), newText = new },
+      } } }
+    end,
+    ["textDocument/references"] = function(params) return { { uri = params.textDocument.uri, range = at(8, 4, 8, 7) } } end,
+  },
+})
+"""
+
+
+def test_a_server_that_ends_lines_at_a_lone_cr_is_asked_and_believed_in_its_own_lines(start_nvim, connect_agent):
+    nvim = start_nvim(files={"odd.py": ODD}, init_lua=LSP + COUNTS_CR)
+    agent = connect_agent(nvim)
+    agent.nvim = nvim
+    nvim.cmd("edit odd.py")
+    nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) == 1")
+    assert agent.call("outline", path="odd.py")[0].endswith("function add  4-5")
+    assert agent.call("references", path="odd.py", symbol="add")[0].endswith("  8:5  c = add(1, 2)")
+    with pytest.raises(ToolError, match="would replace other text than `add` at line 8"):
+        agent.call("rename", path="odd.py", symbol="add", new_name="wrong")
+    accepted(agent, "rename", path="odd.py", symbol="add", new_name="plus")
+    assert (nvim.project / "odd.py").read_bytes().decode() == ODD.replace("add", "plus")
+    accepted(agent, "replace_symbol_body", path="odd.py", symbol="add", body="def add(a, b):\n    return b")
+    assert (nvim.project / "odd.py").read_bytes().decode() == ODD.replace("c = add", "c = plus").replace("a + b", "b")
+
+
+def test_what_was_written_beside_the_editor_is_known_to_the_server_before_it_renames(agent):
+    nvim = agent.nvim
+    nvim.cmd("edit b.py | edit a.py")
+    (nvim.project / "b.py").write_text("# a line more\n" + FILES["b.py"])
+    nvim.lua("""
+      local client = vim.lsp.get_clients()[1]
+      local lsp = require("claude-ide.lsp")
+      local request = lsp.request
+      lsp.request = function(client, method, ...)
+        if method == "textDocument/rename" then known = fake.texts[vim.uri_from_fname(vim.uv.cwd() .. "/b.py")] end
+        return request(client, method, ...)
+      end
+    """)
+    with pytest.raises(ToolError, match="would replace other text than `add`"):
+        agent.call("rename", path="a.py", line=4, symbol="add", new_name="plus")
+    assert nvim.lua("return known").startswith("# a line more")

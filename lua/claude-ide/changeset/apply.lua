@@ -168,14 +168,16 @@ function M.run(jobs, opts, done)
   ---@param err? string
   local function finish(err)
     ended = true
+    local safely = require("claude-ide.safely")
     if landing and err then
-      for _, problem in ipairs(journal.take_back(landing)) do
+      local take_back = safely.wrap("take a changeset back", journal.take_back)
+      for _, problem in ipairs(take_back(landing) or { "an error, which the log has" }) do
         require("claude-ide.log").error("a changeset could not be taken back: %s", problem)
         err = err .. "; not put back: " .. problem
       end
     elseif landing then
-      journal.finish(landing)
-      require("claude-ide.changeset.notices").send(jobs)
+      safely.wrap("end the record of a changeset", journal.finish)(landing)
+      safely.wrap("report moved files", require("claude-ide.changeset.notices").send)(jobs)
     end
     done(err)
   end
@@ -195,21 +197,25 @@ function M.run(jobs, opts, done)
     elseif not job then
       return finish()
     end
-    local ok, did, err = xpcall(do_job, debug.traceback, landing --[[@as claude-ide.journal.Landing]], job)
-    if not ok or not did then
-      if not ok then
-        require("claude-ide.log").error("%s could not be written: %s", job.file.path, did)
-      end
-      local why = ok and err or "an error, which the log has"
-      finish(("%s could not be written: %s"):format(short(job.file.path), why))
+    local did, err = do_job(landing --[[@as claude-ide.journal.Landing]], job)
+    if not did then
+      finish(("%s could not be written: %s"):format(short(job.file.path), err))
     end
   end
+
+  local safe_step = require("claude-ide.safely").catch(step, function(trace)
+    local path = short(jobs[math.max(at, 1)].file.path)
+    require("claude-ide.log").error("%s could not be written: %s", path, trace)
+    if not ended then
+      finish(("%s could not be written: an error, which the log has"):format(path))
+    end
+  end)
 
   local applying = {}
   local function run(is_hurried)
     local since = vim.uv.hrtime()
     while not ended and (is_hurried or vim.uv.hrtime() - since < STEP_MS * 1e6) do
-      step()
+      safe_step()
     end
     if ended then
       going_on[applying] = nil

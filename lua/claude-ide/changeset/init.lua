@@ -18,9 +18,8 @@ local KIND = "changeset"
 ---@field written boolean by the editor; else it is left to its source, which writes
 
 ---What a server wants changed.
----@class claude-ide.changeset.ServerEdit
+---@class claude-ide.changeset.ServerEdit : claude-ide.changeset.Asked
 ---@field edit table lsp.WorkspaceEdit
----@field encoding claude-ide.changeset.Encoding
 
 ---@class claude-ide.changeset.Proposal
 ---@field title string
@@ -95,9 +94,8 @@ end
 
 ---Works out what steps make of the files. Reads them, and changes nothing.
 ---@param steps claude-ide.changeset.Step[]
----@param encoding claude-ide.changeset.Encoding of the edits in it
 ---@param done fun(files: claude-ide.changeset.File[]?, err: string?) err: a sentence without its end
-function M.plan_steps(steps, encoding, done)
+function M.plan_steps(steps, done)
   local world, since = require("claude-ide.changeset.world"), vim.uv.hrtime()
   local function pause()
     if vim.uv.hrtime() - since > STEP_MS * 1e6 then
@@ -107,7 +105,7 @@ function M.plan_steps(steps, encoding, done)
   end
   local go_on ---@type fun()
   local thread = coroutine.create(function()
-    local files, err = require("claude-ide.changeset.plan").make(steps, encoding, {
+    local files, err = require("claude-ide.changeset.plan").make(steps, {
       read = world.read,
       list = world.list,
       pause = pause,
@@ -139,17 +137,18 @@ end
 ---@param done fun(files: claude-ide.changeset.File[]?, err: string?, notes: string[]) err: a sentence without its end
 function M.plan(edits, done)
   local steps, notes = {}, {}
-  local encoding = "utf-16" ---@type claude-ide.changeset.Encoding
   for _, one in ipairs(edits) do
     local more, err, said = require("claude-ide.changeset.workspace_edit").steps(one.edit)
     if not more then
       return done(nil, err, {})
     end
+    for _, step in ipairs(more) do
+      step.asked = one
+    end
     vim.list_extend(steps, more)
     vim.list_extend(notes, said)
-    encoding = one.encoding
   end
-  M.plan_steps(steps, encoding, function(files, err)
+  M.plan_steps(steps, function(files, err)
     done(files, err, files and notes or {})
   end)
 end

@@ -68,21 +68,21 @@ end
 
 ---@param tree claude-ide.changeset.Tree
 ---@param step claude-ide.changeset.Step
----@param encoding claude-ide.changeset.Encoding
 ---@return string? err
-local function edit(tree, step, encoding)
+local function edit(tree, step)
   local node, err = node_at(tree, step.path)
   if err then
     return err
   elseif not node then
     return short(step.path) .. " does not exist"
   end
-  local source = node.origin
-  if step.version and source and source.version and source.version ~= step.version then
+  local source, asked = node.origin, step.asked or { encoding = "utf-8" }
+  local version = step.version or (asked.versions or {})[step.path]
+  if version and source and source.version and source.version ~= version then
     return ("%s has changed since the server looked at it: ask again"):format(short(step.path))
   end
   local text, why =
-    require("claude-ide.changeset.text_edits").apply(node.text, step.edits or {}, encoding, tree.world.pause)
+    require("claude-ide.changeset.text_edits").apply(node.text, step.edits or {}, asked, tree.world.pause)
   if not text then
     return ("%s: the server's edit %s"):format(short(step.path), why)
   end
@@ -211,20 +211,35 @@ local function files_of(tree)
   return files
 end
 
----Why texts cannot be written one after the other: by two names, one file would get the one and then the other.
+---One file by two names, as in a project with links, is changed once, by the name that is no link. Where the two would become
+---different texts, one would get the other's.
 ---@param files claude-ide.changeset.File[]
+---@return claude-ide.changeset.File[]? files
 ---@return string? err
-local function one_by_two_names(files)
-  local names = {} ---@type table<string, claude-ide.changeset.File>
+local function each_once(files)
+  local names, once = {}, {} ---@type table<string, integer>, claude-ide.changeset.File[]
   for _, file in ipairs(files) do
     local node = file.after and file.source and file.source.node
-    local other = node and names[node]
-    if other and (file.kind == "modified" or other.kind == "modified") then
-      return ("%s and %s are the same file"):format(short(other.path), short(file.path))
-    elseif node then
-      names[node] = file
+    local at = node and names[node]
+    local other = at and once[at]
+    if other and file.kind == "modified" and other.kind == "modified" then
+      if not require("claude-ide.changeset.text_edits").same(file.after, other.after) then
+        return nil, ("%s and %s are the same file"):format(short(other.path), short(file.path))
+      end
+      local is_real = require("claude-ide.path").real(file.path) == file.path
+      once[
+        at --[[@as integer]]
+      ] = is_real and file or other
+    elseif other and (file.kind == "modified" or other.kind == "modified") then
+      return nil, ("%s and %s are the same file"):format(short(other.path), short(file.path))
+    else
+      once[#once + 1] = file
+      if node then
+        names[node] = #once
+      end
     end
   end
+  return once
 end
 
 ---@param tree claude-ide.changeset.Tree
@@ -251,22 +266,19 @@ local STEPS = {
 }
 
 ---@param steps claude-ide.changeset.Step[]
----@param encoding claude-ide.changeset.Encoding
 ---@param world claude-ide.changeset.World
 ---@return claude-ide.changeset.File[]? files by path, those that become others; none: nothing changes
 ---@return string? err a sentence without its end
-function M.make(steps, encoding, world)
+function M.make(steps, world)
   local tree = { world = world, sources = {}, now = {}, order = {} } ---@type claude-ide.changeset.Tree
   for _, step in ipairs(steps) do
-    local err = STEPS[step.kind](tree, step, encoding)
+    local err = STEPS[step.kind](tree, step)
     if err then
       return nil, err
     end
     world.pause()
   end
-  local files = files_of(tree)
-  local err = one_by_two_names(files)
-  return not err and files or nil, err
+  return each_once(files_of(tree))
 end
 
 return M

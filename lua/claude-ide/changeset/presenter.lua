@@ -136,7 +136,6 @@ local function apply(changeset, words, failed)
     take_down(changeset)
   end
   local applying = require("claude-ide.changeset.apply")
-  changeset.applying = true
   if is_left then
     return over(applying.obstacle(
       vim.tbl_map(function(job)
@@ -145,7 +144,19 @@ local function apply(changeset, words, failed)
       function() end
     ))
   end
-  applying.run(jobs, { client = changeset.source.client, reviewed = not changeset.unasked }, over)
+  changeset.applying = true
+  applying.run(
+    jobs,
+    { client = changeset.source.client, reviewed = not changeset.unasked },
+    require("claude-ide.safely").catch(over, function(trace)
+      require("claude-ide.log").error("changeset %d cannot be ended: %s", changeset.id, trace)
+      require("claude-ide.decisions").fail(
+        changeset,
+        "written, but the editor cannot say what became of it: see its log"
+      )
+      take_down(changeset)
+    end)
+  )
 end
 
 ---@param files claude-ide.changeset.Outcome[]

@@ -75,67 +75,84 @@ end
 
 ---@class claude-ide.changeset.Joined
 ---@field text string with "\n" at the end of each line
+---@field differ boolean not all servers count its lines alike
+
+---@param text claude-ide.changeset.Text
+---@return claude-ide.changeset.Joined
+local function join(text)
+  if text.format.empty then
+    return { text = "", differ = false }
+  end
+  local joined = table.concat(text.lines, "\n") .. (text.format.final and "\n" or "")
+  return { text = joined, differ = require("claude-ide.line_breaks").differ(joined) }
+end
+
+---@class claude-ide.changeset.Counted the lines of a text as a server counts them
+---@field size integer of the text
 ---@field starts integer[] 0-based offset of each line; one more for the end, where the last line has an end
 ---@field lines string[]
 
 ---@param text claude-ide.changeset.Text
----@param pause fun()
----@return claude-ide.changeset.Joined
-local function join(text, pause)
-  local lines, final = text.lines, text.format.final
-  if text.format.empty then
-    lines, final = {}, false
+---@param joined claude-ide.changeset.Joined
+---@param kind claude-ide.LineBreaks
+---@return claude-ide.changeset.Counted
+local function counted(text, joined, kind)
+  local lines = text.format.empty and {} or text.lines
+  local starts, at, pieces = {}, 0, lines
+  if joined.differ and kind ~= "lf" then
+    pieces = {}
+    for _, line in ipairs(lines) do
+      for _, piece in ipairs(require("claude-ide.line_breaks").pieces(line, kind)) do
+        starts[#starts + 1], pieces[#pieces + 1] = at + piece.at, piece.text
+      end
+      at = at + #line + 1
+    end
+  else
+    for i, line in ipairs(lines) do
+      starts[i] = at
+      at = at + #line + 1
+    end
   end
-  local starts, at = {}, 0
-  for i, line in ipairs(lines) do
-    starts[i] = at
-    at = at + #line + 1
-  end
-  pause()
-  if #lines == 0 or final then
+  if #lines == 0 or text.format.final then
     starts[#starts + 1] = at
   end
-  return { text = table.concat(lines, "\n") .. (final and "\n" or ""), starts = starts, lines = lines }
+  return { size = #joined.text, starts = starts, lines = pieces }
 end
 
----@param joined claude-ide.changeset.Joined
+---@param counting claude-ide.changeset.Counted
 ---@param position { line: integer, character: integer }
 ---@param encoding claude-ide.changeset.Encoding
 ---@return integer? offset nil: there is no such line
-local function offset(joined, position, encoding)
-  local start = joined.starts[position.line + 1]
+local function offset(counting, position, encoding)
+  local start = counting.starts[position.line + 1]
   if not start then
     return nil
   end
-  return start + byte_column(joined.lines[position.line + 1] or "", position.character, encoding)
+  return start + byte_column(counting.lines[position.line + 1] or "", position.character, encoding)
 end
 
----@param joined claude-ide.changeset.Joined
+---@param counting claude-ide.changeset.Counted
 ---@param edit lsp.TextEdit
 ---@param encoding claude-ide.changeset.Encoding
 ---@param order integer
 ---@return claude-ide.changeset.Span?
 ---@return string? err
-local function span_of(joined, edit, encoding, order)
+local function span_of(counting, edit, encoding, order)
   local range = type(edit) == "table" and edit.range or nil
   if type(range) ~= "table" or not is_position(range.start) or not is_position(range["end"]) then
     return nil, "has an edit without a range"
   elseif type(edit.newText) ~= "string" then
     return nil, "has an edit without a text"
   end
-  local first, last = offset(joined, range.start, encoding), offset(joined, range["end"], encoding)
+  local first, last = offset(counting, range.start, encoding), offset(counting, range["end"], encoding)
   local is_whole = range.start.line == 0 and range.start.character == 0
   if not last and is_whole then
-    last = #joined.text -- how formatters say "all of it"
+    last = counting.size -- how formatters say "all of it"
   end
   if not first or not last or last < first then
     return nil, ("has an edit at line %d, where the file has no such place"):format(range.start.line + 1)
   end
-  local text = edit.newText
-  if text:find("\r", 1, true) then
-    text = text:gsub("\r\n?", "\n")
-  end
-  return { first = first, last = last, text = text, order = order, line = range.start.line }
+  return { first = first, last = last, text = edit.newText, order = order, line = range.start.line }
 end
 
 ---@param left claude-ide.changeset.Span
@@ -189,25 +206,124 @@ local function sort(spans)
   end
 end
 
----@param text claude-ide.changeset.Text
+---@param counting claude-ide.changeset.Counted
 ---@param edits lsp.TextEdit[]
 ---@param encoding claude-ide.changeset.Encoding
----@param pause? fun() called now and then: others may have their turn
----@return claude-ide.changeset.Text? after
----@return string? err as in "a.lua …"
-function M.apply(text, edits, encoding, pause)
-  pause = pause or function() end
-  local joined, spans = join(text, pause), {} ---@type claude-ide.changeset.Joined, claude-ide.changeset.Span[]
-  pause()
+---@param pause fun()
+---@return claude-ide.changeset.Span[]? spans in the order of the list
+---@return string? err
+local function spans_of(counting, edits, encoding, pause)
+  local spans = {} ---@type claude-ide.changeset.Span[]
   for i, edit in ipairs(edits) do
     if i % PAUSE_AFTER == 0 then
       pause()
     end
-    local span, err = span_of(joined, edit, encoding, i)
+    local span, err = span_of(counting, edit, encoding, i)
     if not span then
       return nil, err
     end
     spans[i] = span
+  end
+  return spans
+end
+
+---@param text string
+---@return string of which only letters and digits count: `my-name` may stand for `MyName`
+local function plain(text)
+  local found = text:lower():gsub("[^%w\128-\255]", "")
+  return found ~= "" and found or text
+end
+
+---The first edit of a rename that would replace something else than the name: the server has another text before it, or counts
+---its lines in another way. What is replaced holds the name (some servers replace the whole text), or is a part of it.
+---@param text string
+---@param spans claude-ide.changeset.Span[]
+---@param old_name string
+---@return claude-ide.changeset.Span?
+local function misplaced(text, spans, old_name)
+  local name = plain(old_name)
+  for _, span in ipairs(spans) do
+    local replaced = text:sub(span.first + 1, span.last)
+    if replaced ~= old_name and not plain(replaced):find(name, 1, true) then
+      local first, last = span.first, span.last
+      while first > 0 and text:find("^[%w_\128-\255]", first) do
+        first = first - 1
+      end
+      while text:find("^[%w_\128-\255]", last + 1) do
+        last = last + 1
+      end
+      if plain(text:sub(first + 1, last)) ~= name then
+        return span
+      end
+    end
+  end
+end
+
+---@param left claude-ide.changeset.Span[]
+---@param right claude-ide.changeset.Span[]
+---@return boolean
+local function are_same(left, right)
+  for i, span in ipairs(left) do
+    if span.first ~= right[i].first or span.last ~= right[i].last then
+      return false
+    end
+  end
+  return true
+end
+
+---Where the edits are, in bytes. Where servers do not count the lines of the text alike, that is found out by what a rename
+---replaces, or has to be known.
+---@param text claude-ide.changeset.Text
+---@param joined claude-ide.changeset.Joined
+---@param edits lsp.TextEdit[]
+---@param asked claude-ide.changeset.Asked
+---@param pause fun()
+---@return claude-ide.changeset.Span[]?
+---@return string? err
+local function placed(text, joined, edits, asked, pause)
+  local kinds, known = joined.differ and require("claude-ide.line_breaks").KINDS or { "lf" }, asked.breaks
+  if joined.differ and known then
+    kinds = asked.old_name and { known, unpack(kinds) } or { known }
+  end
+  local found, problem ---@type claude-ide.changeset.Span[]?, string?
+  for _, kind in ipairs(kinds) do
+    local spans, err = spans_of(counted(text, joined, kind), edits, asked.encoding, pause)
+    pause()
+    local wrong = spans and asked.old_name and misplaced(joined.text, spans, asked.old_name)
+    if wrong then
+      err = ("would replace other text than `%s` at line %d"):format(asked.old_name, wrong.line + 1)
+    elseif spans and asked.old_name then
+      return spans
+    elseif spans and found and not are_same(spans, found) then
+      return nil,
+        "cannot be placed: the file has a lone CR, U+2028 or U+2029, and servers do not count its lines alike"
+    end
+    problem = problem or err
+    found = found or not wrong and spans or nil
+  end
+  return found, not found and problem or nil
+end
+
+---What is known of who made the edits.
+---@class claude-ide.changeset.Asked
+---@field encoding claude-ide.changeset.Encoding
+---@field breaks? claude-ide.LineBreaks how it counts lines
+---@field old_name? string of a rename
+---@field versions? table<string, integer> of the texts that it had when it was asked, by path
+
+---@param text claude-ide.changeset.Text
+---@param edits lsp.TextEdit[]
+---@param asked claude-ide.changeset.Asked
+---@param pause? fun() called now and then: others may have their turn
+---@return claude-ide.changeset.Text? after
+---@return string? err as in "a.lua …"
+function M.apply(text, edits, asked, pause)
+  pause = pause or function() end
+  local joined = join(text)
+  pause()
+  local spans, err = placed(text, joined, edits, asked, pause)
+  if not spans then
+    return nil, err
   end
   pause()
   sort(spans)
@@ -228,7 +344,8 @@ function M.apply(text, edits, encoding, pause)
         return nil, ("has edits that overlap at line %d"):format(span.line + 1)
       end
       pieces[#pieces + 1] = joined.text:sub(at + 1, span.first)
-      pieces[#pieces + 1] = span.text
+      -- A lone CR ends a line, but where the text has such as text.
+      pieces[#pieces + 1] = span.text:gsub(joined.differ and "\r\n" or "\r\n?", "\n")
       at, last = span.last, span
     end
   end

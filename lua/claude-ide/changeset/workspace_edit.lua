@@ -11,6 +11,7 @@ local MAX_STEPS = 2000
 ---@field to? string rename
 ---@field version? integer edit: of the text that the server has seen
 ---@field edits? lsp.TextEdit[] edit
+---@field asked? claude-ide.changeset.Asked edit
 ---@field overwrite? boolean create, rename
 ---@field ignore? boolean create, rename: leave what is there; delete: nothing is there
 ---@field recursive? boolean delete: a folder with all that is in it

@@ -38,7 +38,7 @@ end
 ---@return string? nil: no such file
 local function digest(path)
   local bytes = bytes_of(path)
-  return bytes and vim.fn.sha256(bytes) or nil
+  return bytes and vim.fn.sha256(vim.base64.encode(bytes)) or nil -- up to 0.11 it takes no NUL byte
 end
 
 ---@param client? integer

@@ -24,15 +24,17 @@ end
 ---The symbols of an answer, flat; those within others come after them.
 ---@param symbols table[] DocumentSymbol or SymbolInformation
 ---@param into table[]
+---@param placed fun(range: lsp.Range): lsp.Range
 ---@return table[]
-local function flat(symbols, into)
+local function flat(symbols, into, placed)
   for _, symbol in ipairs(symbols) do
     local range = symbol.range or symbol.location and symbol.location.range
     if range then
-      into[#into + 1] = { name = symbol.name, range = range, selection = symbol.selectionRange or range }
+      local selection = placed(symbol.selectionRange or range)
+      into[#into + 1] = { name = symbol.name, range = placed(range), selection = selection }
     end
     if type(symbol.children) == "table" then
-      flat(symbol.children, into)
+      flat(symbol.children, into, placed)
     end
   end
   return into
@@ -126,8 +128,13 @@ function M.find(task, args)
   local wanted = args.symbol:match("[%w_\128-\255~!?]+$") or args.symbol
   local names = {} ---@type table<string, true>
   for _, client in ipairs(clients) do
+    local breaks = require("claude-ide.language.breaks")
+    breaks.of(task, client, buf)
     local symbols = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
-    local best = best_of(flat(type(symbols) == "table" and symbols or {}, {}), args, wanted, names)
+    local listed = flat(type(symbols) == "table" and symbols or {}, {}, function(range)
+      return breaks.range(client, buf, range)
+    end)
+    local best = best_of(listed, args, wanted, names)
     if best then
       return found(buf, best, wanted, client.offset_encoding or "utf-16")
     end

@@ -24,7 +24,7 @@ function M.follow(task, args, what)
   end
   local all, items = {}, 0
   require("claude-ide.language.navigate").each(task, clients, all, function(client)
-    local prepared, err = send(task, client, what.prepare, locate.params(place, client), buf)
+    local prepared, err = send(task, client, what.prepare, locate.params(task, place, client), buf)
     for _, item in ipairs(type(prepared) == "table" and prepared or {}) do
       items = items + 1
       local found, failed = send(task, client, what.follow, { item = item }, buf)

@@ -6,6 +6,7 @@ local M = {}
 ---@field row integer 0-based
 ---@field character integer 0-based, as the server counts
 ---@field encoding string
+---@field breaks? claude-ide.LineBreaks how the server counts lines
 ---@field label? string stands before the line's text
 ---@field rank? integer of the caller's
 
@@ -36,6 +37,7 @@ function M.hit(uri, range, client, label)
     row = range.start.line,
     character = range.start.character,
     encoding = client.offset_encoding or "utf-16",
+    breaks = require("claude-ide.language.breaks").known(client.id),
     label = label,
   }
 end
@@ -118,11 +120,11 @@ function M.entry(hit, lines)
   elseif withheld then
     return { group = shown, text = ("  %d:%d  %s"):format(hit.row + 1, hit.character + 1, label) }
   end
-  local raw = lines:raw(hit.path, hit.row)
-  local col = require("claude-ide.language.encoding").byte(raw, hit.character, hit.encoding)
+  local row, piece = lines:of_server(hit.path, hit.row, hit.breaks or "lf")
+  local col = piece.at + require("claude-ide.language.encoding").byte(piece.text, hit.character, hit.encoding)
   return {
     group = shown .. (lines:is_unsaved(hit.path) and " (with unsaved changes)" or ""),
-    text = ("  %d:%d  %s%s"):format(hit.row + 1, col + 1, label, lines:text(hit.path, hit.row)),
+    text = ("  %d:%d  %s%s"):format(row + 1, col + 1, label, lines:text(hit.path, row)),
   }
 end
 

@@ -20,6 +20,7 @@ Lines.__index = Lines
 ---@field row integer 0-based: the line that was found last
 ---@field at integer 1-based: where that begins in the text
 ---@field unsaved boolean
+---@field odd? string[]|false its lines, where servers do not count them alike; nil: not looked at yet
 ---@field withheld? "private"|"outside"
 
 ---@return claude-ide.language.Lines
@@ -95,7 +96,8 @@ function Lines:is_unsaved(path)
   return self:source(path).unsaved
 end
 
----A whole line, for counting columns in it.
+---A whole line.
+---@private
 ---@param path string absolute
 ---@param row integer 0-based
 ---@return string
@@ -107,6 +109,25 @@ function Lines:raw(path, row)
     return vim.api.nvim_buf_get_lines(source.buf, row, row + 1, false)[1] or ""
   end
   return line_of(source, row)
+end
+
+---Where a server's line is.
+---@param path string absolute
+---@param row integer 0-based, as the server counts
+---@param kind claude-ide.LineBreaks
+---@return integer row 0-based
+---@return { at: integer, text: string } piece of that line
+function Lines:of_server(path, row, kind)
+  local source, breaks = self:source(path), require("claude-ide.line_breaks")
+  if kind ~= "lf" and source.odd == nil then
+    local lines = source.buf and vim.api.nvim_buf_get_lines(source.buf, 0, -1, false)
+      or vim.split((source.text or ""):gsub("\r\n", "\n"), "\n", { plain = true })
+    source.odd = breaks.differ(table.concat(lines, "\n")) and lines or false
+  end
+  if kind ~= "lf" and source.odd then
+    return breaks.from_server(source.odd, kind, row)
+  end
+  return row, { at = 0, text = self:raw(path, row) }
 end
 
 ---A line as it is shown: without its indent, and cut.

@@ -170,16 +170,16 @@ end
 
 ---A place in the words of a server.
 ---LSP 3.17, "TextDocumentPositionParams".
+---@param task claude-ide.language.Task
 ---@param place claude-ide.language.Place
 ---@param client vim.lsp.Client
 ---@return { textDocument: { uri: string }, position: { line: integer, character: integer } }
-function M.params(place, client)
-  local line = vim.api.nvim_buf_get_lines(place.buf, place.row, place.row + 1, false)[1] or ""
-  local character =
-    require("claude-ide.language.encoding").character(line, place.col, client.offset_encoding or "utf-16")
+function M.params(task, place, client)
+  local breaks = require("claude-ide.language.breaks")
+  breaks.of(task, client, place.buf)
   return {
     textDocument = { uri = vim.uri_from_bufnr(place.buf) },
-    position = { line = place.row, character = character },
+    position = breaks.position(client, place.buf, place.row, place.col),
   }
 end
 

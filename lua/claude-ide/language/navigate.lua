@@ -45,7 +45,7 @@ function M.locations(task, args, what)
   end
   local all = {}
   M.each(task, clients, all, function(client)
-    local params = vim.tbl_extend("error", locate.params(place, client), what.context or {})
+    local params = vim.tbl_extend("error", locate.params(task, place, client), what.context or {})
     local result, err = require("claude-ide.language.request").send(task, client, what.method, params, buf)
     hits.add_locations(task, all, result, client)
     return err

@@ -16,11 +16,13 @@ local METHOD = "textDocument/documentSymbol"
 ---@param symbols claude-ide.language.Symbol[]
 ---@param result any
 ---@param depth integer
-local function add(symbols, result, depth)
+---@param placed fun(range: lsp.Range): lsp.Range
+local function add(symbols, result, depth, placed)
   local kinds = require("claude-ide.language.kinds")
   for _, symbol in ipairs(type(result) == "table" and result or {}) do
     local range = symbol.range or (symbol.location and symbol.location.range)
     if range then
+      range = placed(range)
       symbols[#symbols + 1] = {
         name = tostring(symbol.name),
         kind = kinds.name(symbol.kind),
@@ -29,7 +31,7 @@ local function add(symbols, result, depth)
         depth = depth,
         detail = type(symbol.detail) == "string" and symbol.detail ~= "" and symbol.detail or nil,
       }
-      add(symbols, symbol.children, depth + 1)
+      add(symbols, symbol.children, depth + 1, placed)
     end
   end
 end
@@ -62,8 +64,11 @@ end
 function M.of_server(task, buf, client)
   local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
   local result, err = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
-  local symbols = {}
-  add(symbols, result, 0)
+  local symbols, breaks = {}, require("claude-ide.language.breaks")
+  breaks.of(task, client, buf)
+  add(symbols, result, 0, function(range)
+    return breaks.range(client, buf, range)
+  end)
   local is_flat = type(result) == "table" and result[1] ~= nil and result[1].location ~= nil
   if is_flat then
     nest(symbols)

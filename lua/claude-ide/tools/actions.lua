@@ -20,6 +20,7 @@ local AFTER_MS = 100
 ---@field buf integer
 ---@field tick integer
 ---@field action table CodeAction or Command
+---@field asked fun(edit: table): claude-ide.changeset.ServerEdit
 
 ---@type claude-ide.tools.Action[]
 local kept = {}
@@ -50,6 +51,7 @@ function M.offered(task, buf, range, only)
   end)
   local found, problem = {}, nil ---@type claude-ide.tools.Action[], string?
   for _, client in ipairs(clients) do
+    require("claude-ide.language.breaks").of(task, client, buf)
     local wanted = range(client)
     local diagnostics = {}
     for _, diagnostic in ipairs(vim.diagnostic.get(buf)) do
@@ -65,6 +67,7 @@ function M.offered(task, buf, range, only)
       range = wanted,
       context = { diagnostics = diagnostics, only = only, triggerKind = 1 },
     }
+    local asked = require("claude-ide.tools.changes").asked(client)
     local answer, err = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
     problem = problem or err
     for _, action in ipairs(type(answer) == "table" and answer or {}) do
@@ -76,6 +79,7 @@ function M.offered(task, buf, range, only)
           buf = buf,
           tick = vim.api.nvim_buf_get_changedtick(buf),
           action = action,
+          asked = asked,
         }
       end
     end
@@ -158,13 +162,14 @@ function M.edits(task, one)
     task:fail("the language server that offered it has ended")
     error("a task that failed has ended")
   end
-  local action = one.action
+  local action, asked = one.action, one.asked
   if type(action.disabled) == "table" then
     task:fail(("it cannot be done here: %s"):format(tostring(action.disabled.reason)))
   end
   if not is_command(action) and type(action.edit) ~= "table" then
     local provider = client.server_capabilities.codeActionProvider
     if type(provider) == "table" and provider.resolveProvider == true then
+      asked = require("claude-ide.tools.changes").asked(client)
       local resolved, err =
         require("claude-ide.language.request").send(task, client, "codeAction/resolve", action, one.buf)
       if err then
@@ -173,23 +178,21 @@ function M.edits(task, one)
       action = type(resolved) == "table" and resolved or action
     end
   end
-  local encoding = client.offset_encoding or "utf-16"
   local command = is_command(action) and action or type(action.command) == "table" and action.command or nil
   if not is_command(action) and type(action.edit) == "table" then
     local note = command and ("the server's command %q that goes with it was not run"):format(command.command)
       or nil
-    return { { edit = action.edit, encoding = encoding } }, note
+    return { asked(action.edit) }, note
   elseif not command then
     task:fail("the language server offers it without saying what it would change")
     error("a task that failed has ended")
   end
+  asked = require("claude-ide.tools.changes").asked(client)
   local edits, err = run_command(task, client, one.buf, command)
   if err then
     task:fail(err)
   end
-  return vim.tbl_map(function(edit)
-    return { edit = edit, encoding = encoding }
-  end, edits)
+  return vim.tbl_map(asked, edits)
 end
 
 return M

@@ -260,6 +260,11 @@ end
 ---@return any result
 ---@return string? err
 function M.steady(task, client, buf, ask)
+  task:await(function(resume) -- what Claude has just written beside us is to be what the server knows
+    require("claude-ide.buffer.disk").reload_all(vim.tbl_keys(client.attached_buffers or {}), function()
+      resume()
+    end)
+  end)
   M.settle(task, { client }, buf)
   local result, err = ask()
   for _ = 1, MAX_ROUNDS do
@@ -305,6 +310,26 @@ local function decide(task, proposal)
       require("claude-ide.decisions").cancel(changeset, "Claude has taken it back")
     end
   end)
+end
+
+---Remembers which texts a server has, just before it is asked for edits of them.
+---@param client vim.lsp.Client
+---@param old_name? string of a rename
+---@return fun(edit: table): claude-ide.changeset.ServerEdit
+function M.asked(client, old_name)
+  local versions = {} ---@type table<string, integer>
+  for buf in pairs(client.attached_buffers or {}) do
+    versions[vim.api.nvim_buf_get_name(buf)] = vim.lsp.util.buf_versions[buf]
+  end
+  return function(edit)
+    return {
+      edit = edit,
+      encoding = client.offset_encoding or "utf-16",
+      breaks = require("claude-ide.language.breaks").known(client.id),
+      old_name = old_name,
+      versions = versions,
+    }
+  end
 end
 
 ---@class claude-ide.tools.Changes

@@ -38,6 +38,7 @@ local function of_buffer(buf, definition, edit)
   return {
     edit = { changes = { [vim.uri_from_bufnr(buf)] = { edit } } },
     encoding = definition.encoding,
+    breaks = "lf",
   }
 end
 

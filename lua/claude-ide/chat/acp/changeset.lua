@@ -133,7 +133,7 @@ function M.ask(request, call, diffs, otherwise)
     require("claude-ide.log").error("an edit of several files cannot be shown: %s", trace)
     otherwise(request)
   end)
-  require("claude-ide.changeset").plan_steps(steps, "utf-8", guarded)
+  require("claude-ide.changeset").plan_steps(steps, guarded)
   return true
 end
 

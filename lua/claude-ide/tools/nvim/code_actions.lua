@@ -5,30 +5,30 @@
 ---@return integer buf
 ---@return fun(client: vim.lsp.Client): lsp.Range
 local function range_of(task, args)
-  local locate, encoding = require("claude-ide.language.locate"), require("claude-ide.language.encoding")
+  local locate, breaks = require("claude-ide.language.locate"), require("claude-ide.language.breaks")
+  if args.line and args.end_line and args.end_line < args.line then
+    task:fail(("end_line %d lies before line %d"):format(args.end_line, args.line), "invalid_params")
+  end
+  local buf = locate.buffer(task, args.path)
   if args.symbol then
-    local place = locate.symbol(task, locate.buffer(task, args.path), args.symbol, args.line)
-    return place.buf,
+    local place = locate.symbol(task, buf, args.symbol, args.line)
+    return buf,
       function(client)
-        local line = vim.api.nvim_buf_get_lines(place.buf, place.row, place.row + 1, false)[1] or ""
         local function at(col)
-          local units = client.offset_encoding or "utf-16"
-          return { line = place.row, character = encoding.character(line, col, units) }
+          return breaks.position(client, buf, place.row, col)
         end
         return { start = at(place.col), ["end"] = at(place.col + #place.name) }
       end
   end
-  local buf = locate.buffer(task, args.path)
   local count = vim.api.nvim_buf_line_count(buf)
   local first = math.min(args.line or 1, count) - 1
-  local last = math.min(math.max(args.end_line or args.line or count, first + 1), count) - 1
+  local last = math.min(args.end_line or args.line or count, count) - 1
   return buf,
     function(client)
       local line = vim.api.nvim_buf_get_lines(buf, last, last + 1, false)[1] or ""
-      local units = client.offset_encoding or "utf-16"
       return {
-        start = { line = first, character = 0 },
-        ["end"] = { line = last, character = encoding.character(line, #line, units) },
+        start = breaks.position(client, buf, first, 0),
+        ["end"] = breaks.position(client, buf, last, #line),
       }
     end
 end

@@ -17,15 +17,15 @@ return require("claude-ide.language.task").tool(function(task, args)
       insertSpaces = bo.expandtab,
     },
   }
+  require("claude-ide.language.breaks").of(task, client, buf)
+  local asked = require("claude-ide.tools.changes").asked(client)
   local edits, err = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
   if err then
     task:fail(err)
   end
   return require("claude-ide.tools.changes").propose(task, {
     title = "Format " .. vim.fs.basename(shown),
-    edits = {
-      { edit = { changes = { [uri] = edits or {} } }, encoding = client.offset_encoding or "utf-16" },
-    },
+    edits = { asked({ changes = { [uri] = edits or {} } }) },
     none = ("%s is formatted already; nothing was changed."):format(shown),
   })
 end)

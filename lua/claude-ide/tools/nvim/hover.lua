@@ -27,8 +27,13 @@ return require("claude-ide.language.task").tool(function(task, args)
   end
   local texts = {}
   require("claude-ide.language.navigate").each(task, clients, texts, function(client)
-    local result, err =
-      require("claude-ide.language.request").send(task, client, method, locate.params(place, client), buf)
+    local result, err = require("claude-ide.language.request").send(
+      task,
+      client,
+      method,
+      locate.params(task, place, client),
+      buf
+    )
     local text = result and vim.trim(text_of(result.contents)) or ""
     if text ~= "" then
       texts[#texts + 1] = text

@@ -10,15 +10,17 @@ return require("claude-ide.language.task").tool(function(task, args)
   end
   local problem ---@type string?
   for _, client in ipairs(clients) do
-    local params = vim.tbl_extend("error", locate.params(place, client), { newName = args.new_name })
-    local edit, err = require("claude-ide.tools.changes").steady(task, client, place.buf, function()
+    local params = vim.tbl_extend("error", locate.params(task, place, client), { newName = args.new_name })
+    local changes, asked = require("claude-ide.tools.changes"), nil
+    local edit, err = changes.steady(task, client, place.buf, function()
+      asked = changes.asked(client, place.name)
       return require("claude-ide.language.request").send(task, client, METHOD, params, place.buf)
     end)
     problem = problem or err
     if edit then
-      local answer = require("claude-ide.tools.changes").propose(task, {
+      local answer = changes.propose(task, {
         title = ("Rename %s to %s"):format(place.name, args.new_name),
-        edits = { { edit = edit, encoding = client.offset_encoding or "utf-16" } },
+        edits = { asked(edit) },
         none = ("`%s` has that name already; nothing was changed."):format(place.name),
       })
       return { text = place.note and place.note .. "\n" .. answer.text or answer.text }

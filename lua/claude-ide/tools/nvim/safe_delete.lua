@@ -7,9 +7,10 @@ local MAX_LISTED = 60
 ---@param location table lsp.Location
 ---@param place claude-ide.language.Place
 ---@param range lsp.Range
+---@param client vim.lsp.Client
 ---@return boolean whether it lies within the definition itself
-local function is_within(location, place, range)
-  local line = location.range.start.line
+local function is_within(location, place, range, client)
+  local line = require("claude-ide.language.breaks").range(client, place.buf, location.range).start.line
   return location.uri == vim.uri_from_bufnr(place.buf)
     and range.start.line <= line
     and line <= range["end"].line
@@ -41,7 +42,7 @@ return require("claude-ide.language.task").tool(function(task, args)
   end
   local uses = {}
   for _, client in ipairs(clients) do
-    local params = locate.params(place, client)
+    local params = locate.params(task, place, client)
     local asked = vim.tbl_extend("error", params, { context = { includeDeclaration = false } })
     local found, err = require("claude-ide.tools.changes").steady(task, client, place.buf, function()
       return require("claude-ide.language.request").send(task, client, METHOD, asked, place.buf)
@@ -50,7 +51,7 @@ return require("claude-ide.language.task").tool(function(task, args)
       task:fail(("nothing was deleted: %s"):format(err))
     end
     for _, location in ipairs(found or {}) do
-      if not is_within(location, place, definition.range) then
+      if not is_within(location, place, definition.range, client) then
         uses[#uses + 1] = location
       end
     end
