@@ -21,6 +21,7 @@ return {
     "types",
     "sessions.types",
     "width",
+    "window",
   },
   { "elf", "hub", "lsp", "retry", "safely", "ui.one_line" },
   { "ui.notice" },

@@ -22,6 +22,10 @@ no_oxi_api() { ! grep -rnE --include='*.rs' '^[^/]*(nvim_oxi|oxi)::api|^[^/]*use
 only_native_loads_the_library() {
   ! grep -rnE --include='*.lua' 'package\.loadlib|claude_ide_native' lua plugin | grep -v '^lua/claude-ide/native\.lua:'
 }
+# Neovim 0.10 and 0.11 crash where it is called as it is.
+one_module_closes_windows() {
+  ! grep -rnE --include='*.lua' 'nvim_win_(close|hide)' lua plugin | grep -v '^lua/claude-ide/window\.lua:'
+}
 # Who requires whom in Lua: no cycles, nothing upwards (scripts/layers.lua).
 require_graph() { "$(nvim_path 0.12)" -l scripts/require-graph.lua; }
 startup_requires_nothing() { ! grep -nE '^[^ -].*\brequire\b' plugin/*.lua; }
@@ -52,6 +56,7 @@ check docs scripts/doc.sh --check
 check symbols scripts/check-symbols.sh
 check no-oxi-api no_oxi_api
 check one-door-to-the-library only_native_loads_the_library
+check one-module-closes-windows one_module_closes_windows
 check require-graph require_graph
 check lazy-plugin-files startup_requires_nothing
 

@@ -44,14 +44,14 @@ end
 
 ---Windows that are left in any tab page: of terminals, of comparisons.
 local function close_windows()
-  local window = require("claude-ide.terminal.window")
+  local window = require("claude-ide.window")
   for _, win in ipairs(vim.api.nvim_list_wins()) do
     if vim.api.nvim_win_is_valid(win) and is_ours(vim.api.nvim_win_get_buf(win)) then
       if window.is_last(win) then
         vim.wo[win][0].winfixbuf = false
         window.vacate(win)
       else
-        vim.api.nvim_win_close(win, true)
+        window.close(win)
       end
     end
   end
@@ -94,7 +94,7 @@ function M.session_loaded()
   vim.schedule(function()
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       if vim.api.nvim_buf_is_valid(buf) and require("claude-ide.ui.ours").is_dead(buf) then
-        pcall(vim.api.nvim_buf_delete, buf, { force = true })
+        pcall(require("claude-ide.window").delete_buffer, buf)
       end
     end
   end)

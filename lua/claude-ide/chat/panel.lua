@@ -34,8 +34,8 @@ local panels = {}
 local function take_down(panel)
   local win, buf = panel.win, panel.buf
   panel.win, panel.buf = nil, nil
-  if win and vim.api.nvim_win_is_valid(win) then
-    pcall(vim.api.nvim_win_close, win, true)
+  if win then
+    require("claude-ide.window").close_all({ win })
   end
   if buf then
     require("claude-ide.ui.came").forget(buf)

@@ -26,9 +26,7 @@ local function take_down(plan)
   require("claude-ide.ui.attention").forget(plan.id)
   local buf, win = plan.buf, plan.win
   plan.buf, plan.win = nil, nil
-  if win and vim.api.nvim_win_is_valid(win) then
-    require("claude-ide.ui.file_window").close_all({ win })
-  end
+  require("claude-ide.window").close(win)
   if buf then
     require("claude-ide.ui.came").forget(buf)
     require("claude-ide.ui.own_buffer").delete(buf)
@@ -105,9 +103,7 @@ local function map(plan)
     settle(plan, { outcome = "rejected" })
   end)
   on("q", "decide later", function()
-    if plan.win and vim.api.nvim_win_is_valid(plan.win) then
-      require("claude-ide.ui.file_window").close_all({ plan.win })
-    end
+    require("claude-ide.window").close(plan.win)
     require("claude-ide.ui.notice").info("The plan waits: `:Claude chat` shows it again.")
   end)
 end

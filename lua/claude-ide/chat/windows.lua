@@ -241,8 +241,8 @@ function M.hide(shown)
   local wins = { window_of(shown.prompt) }
   wins[#wins + 1] = window_of(shown.view and shown.view.buf) or waiting
   for _, win in ipairs(wins) do
-    if vim.api.nvim_win_is_valid(win) and not pcall(vim.api.nvim_win_close, win, false) then
-      require("claude-ide.terminal.window").vacate(win)
+    if not pcall(require("claude-ide.window").close, win, false) then
+      require("claude-ide.window").vacate(win)
     end
   end
   if origin and vim.api.nvim_win_is_valid(origin) and require("claude-ide.ui.file_window").may_focus() then

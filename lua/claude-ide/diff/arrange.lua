@@ -117,9 +117,7 @@ function M.switch(view, name, winbar)
   view.wins.now = nil
   view.layout = name
   require("claude-ide.ui.place").keeping_sizes(function()
-    if now then
-      vim.api.nvim_win_close(now, true)
-    end
+    require("claude-ide.window").close(now)
     open_now(view)
     return true
   end)

@@ -20,7 +20,7 @@ local function take_name_back(buf)
   require("claude-ide.ui.quietly").run(function()
     for _, other in ipairs(vim.api.nvim_list_bufs()) do
       if other ~= buf and ours.is_own_name(buf, vim.api.nvim_buf_get_name(other)) then
-        vim.api.nvim_buf_delete(other, { force = true })
+        require("claude-ide.window").delete_buffer(other)
       end
     end
     ours.name_again(buf)

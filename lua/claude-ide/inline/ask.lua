@@ -19,9 +19,7 @@ local function close_window(ask)
   if shown == ask then
     shown = nil
   end
-  if win and vim.api.nvim_win_is_valid(win) then
-    vim.api.nvim_win_close(win, true)
-  end
+  require("claude-ide.window").close(win)
   if view then
     require("claude-ide.transcript").close(view)
   end

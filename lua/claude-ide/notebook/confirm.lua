@@ -30,9 +30,7 @@ local function take_away(question)
   if question.buf then
     require("claude-ide.ui.came").forget(question.buf)
   end
-  if win and vim.api.nvim_win_is_valid(win) then
-    vim.api.nvim_win_close(win, true)
-  end
+  require("claude-ide.window").close(win)
 end
 
 ---@param question claude-ide.notebook.Question

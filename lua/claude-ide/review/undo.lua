@@ -136,9 +136,7 @@ local function show(preview, title, others, rest)
   vim.wo[win].wrap = false
   vim.cmd("redraw")
   return function()
-    if vim.api.nvim_win_is_valid(win) then
-      vim.api.nvim_win_close(win, true)
-    end
+    require("claude-ide.window").close(win)
   end
 end
 

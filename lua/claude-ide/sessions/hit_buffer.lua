@@ -41,7 +41,7 @@ end
 local function vacate(win, made)
   local other = made and transcript_window()
   if other then
-    pcall(vim.api.nvim_win_close, win, true)
+    require("claude-ide.window").close_all({ win })
     return other
   end
   local before = vim.api.nvim_win_call(win, function()

@@ -19,7 +19,30 @@ local M = {}
 
 local FILETYPE = "claude-terminal"
 
-local window = require("claude-ide.terminal.window")
+local window = require("claude-ide.window")
+
+---What has no meaning beside a terminal's screen.
+---@param win integer
+local function dress(win)
+  local options = {
+    number = false,
+    relativenumber = false,
+    signcolumn = "no",
+    foldcolumn = "0",
+    statuscolumn = "",
+    colorcolumn = "",
+    cursorline = false,
+    cursorcolumn = false,
+    list = false,
+    spell = false,
+    wrap = false,
+    scrolloff = 0,
+    sidescrolloff = 0,
+  }
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { scope = "local", win = win })
+  end
+end
 
 ---@param win integer
 ---@return boolean
@@ -131,7 +154,7 @@ local function watch(handle)
     group = group,
     buffer = handle.buf,
     callback = function()
-      window.dress(vim.api.nvim_get_current_win())
+      dress(vim.api.nvim_get_current_win())
     end,
     desc = "Claude Code: no line numbers beside the terminal",
   })
@@ -192,7 +215,7 @@ function M.provider(host)
       see_to_focus(handle)
     end
     local win = host.open_window(buf)
-    window.dress(win)
+    dress(win)
     local job, err = spawn(win, spec, function(code)
       ended(host, handle, code, on_exit)
     end)
@@ -227,7 +250,7 @@ function M.provider(host)
       end
       host.close_window(win)
     end
-    window.dress(host.open_window(handle.buf))
+    dress(host.open_window(handle.buf))
   end
 
   function provider.hide(handle)

@@ -69,7 +69,7 @@ end
 local function open_window(buf)
   local vertical, side = orientation()
   local at = {
-    others = require("claude-ide.terminal.window").splits(0),
+    others = require("claude-ide.window").splits(0),
     sizes = vim.fn.winrestcmd(),
     size = wanted_size(vertical),
   }
@@ -103,12 +103,12 @@ local function close_window(win)
   local at = placed[win]
   placed[win] = nil
   local vertical = orientation()
-  local splits = require("claude-ide.terminal.window").splits
+  local splits = require("claude-ide.window").splits
   local tab = vim.api.nvim_win_get_tabpage(win)
   if at and actual_size(win, vertical) ~= at.size and #splits(tab) > 1 then
     chosen_size = actual_size(win, vertical)
   end
-  vim.api.nvim_win_close(win, true)
+  require("claude-ide.window").close(win)
   if
     at
     and #at.others > 0

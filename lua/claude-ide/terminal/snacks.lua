@@ -33,9 +33,10 @@ local function close_window(win)
   local made = windows[win]
   windows[win] = nil
   if made then
+    require("claude-ide.window").close_floats_over(win)
     made:hide()
   else
-    vim.api.nvim_win_close(win, true)
+    require("claude-ide.window").close(win)
   end
 end
 

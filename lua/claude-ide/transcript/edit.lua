@@ -64,7 +64,7 @@ local function close(wins, bufs, from_tab)
       end)
     end
   end
-  require("claude-ide.ui.file_window").close_all(wins)
+  require("claude-ide.window").close_all(wins)
   for _, buf in ipairs(bufs) do
     require("claude-ide.ui.own_buffer").delete(buf)
   end

@@ -112,7 +112,7 @@ local function leave(view)
     vim.api.nvim_win_set_buf(win, before)
   elseif view.source.hide and #vim.fn.win_findbuf(view.buf) == 1 then
     view.source.hide()
-  elseif not pcall(vim.api.nvim_win_close, win, false) then
+  elseif not pcall(require("claude-ide.window").close, win, false) then
     vim.cmd("enew")
   end
 end

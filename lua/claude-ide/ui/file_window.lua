@@ -96,9 +96,7 @@ end
 function M.beside()
   local beside = vim.api.nvim_get_current_win()
   if vim.api.nvim_win_get_config(beside).relative ~= "" then
-    beside = vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
-      return vim.api.nvim_win_get_config(win).relative == ""
-    end)
+    beside = require("claude-ide.window").splits(0)[1]
   end
   local middle = vim.api.nvim_win_get_position(beside)[2] + vim.api.nvim_win_get_width(beside) / 2
   local side = is_for_files(beside) and "above" or (middle >= vim.o.columns / 2 and "left" or "right")
@@ -172,25 +170,6 @@ function M.show(buf)
     vim.api.nvim_set_current_win(win)
   end
   return win, free
-end
-
----Closes windows. Where a tab page holds nothing else it goes as a whole, with what floats in it: Neovim 0.10 and 0.11 crash
----where its last window is closed beside a floating one (a notice of a plugin's).
----@param wins integer[]
-function M.close_all(wins)
-  for _, tab in ipairs(vim.api.nvim_list_tabpages()) do
-    local others = vim.iter(vim.api.nvim_tabpage_list_wins(tab)):any(function(win)
-      return vim.api.nvim_win_get_config(win).relative == "" and not vim.list_contains(wins, win)
-    end)
-    if not others and #vim.api.nvim_list_tabpages() > 1 then
-      pcall(vim.api.nvim_command, vim.api.nvim_tabpage_get_number(tab) .. "tabclose!")
-    end
-  end
-  for _, win in ipairs(wins) do
-    if vim.api.nvim_win_is_valid(win) then
-      pcall(vim.api.nvim_win_close, win, true)
-    end
-  end
 end
 
 return M

@@ -5,9 +5,9 @@ local M = {}
 local win ---@type integer?
 
 function M.hide()
-  if win and vim.api.nvim_win_is_valid(win) then
+  if win then
     require("claude-ide.ui.quietly").run(function()
-      pcall(vim.api.nvim_win_close, win, true)
+      require("claude-ide.window").close_all({ win })
     end)
   end
   win = nil

@@ -85,13 +85,11 @@ end
 ---The window of the list that is open.
 local shown ---@type integer?
 
----Closes the list: what it lies over is about to go. Neovim 0.10 and 0.11 crash where a tab page goes with it.
+---Closes the list: what it lies over is about to go.
 function M.close()
   local win = shown
   shown = nil
-  if win and vim.api.nvim_win_is_valid(win) then
-    vim.api.nvim_win_close(win, true)
-  end
+  require("claude-ide.window").close(win)
 end
 
 ---Lists the keys in a window that goes when it is left.

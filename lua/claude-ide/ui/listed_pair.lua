@@ -138,9 +138,7 @@ function M.turn(frame, name, turn)
     turn.stop()
     frame.layout, frame.wins[frame.beside] = name, nil
     require("claude-ide.ui.place").keeping_sizes(function()
-      if beside and vim.api.nvim_win_is_valid(beside) then
-        vim.api.nvim_win_close(beside, true)
-      end
+      require("claude-ide.window").close(beside)
       open_beside(frame, turn.beside)
       return true
     end)
@@ -183,7 +181,7 @@ function M.close(frame, is_ours, delete)
         vim.api.nvim_win_set_buf(stays, vim.api.nvim_create_buf(true, false))
       end
     end
-    require("claude-ide.ui.file_window").close_all(wins)
+    require("claude-ide.window").close_all(wins)
     return true
   end)
   delete()

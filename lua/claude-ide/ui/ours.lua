@@ -90,7 +90,7 @@ local function give_name(buf, called)
     vim.api.nvim_cmd({ cmd = "lua", args = { set }, mods = { keepalt = true } }, {})
     for _, other in ipairs(vim.api.nvim_list_bufs()) do
       if other ~= buf and vim.api.nvim_buf_get_name(other) == before then
-        pcall(vim.api.nvim_buf_delete, other, { force = true })
+        pcall(require("claude-ide.window").delete_buffer, other)
       end
     end
   end)

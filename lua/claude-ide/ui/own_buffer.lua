@@ -126,7 +126,7 @@ function M.delete(buf)
   if vim.api.nvim_buf_is_valid(buf) then
     require("claude-ide.ui.quietly").run(function()
       pcall(vim.treesitter.stop, buf)
-      pcall(vim.api.nvim_buf_delete, buf, { force = true })
+      pcall(require("claude-ide.window").delete_buffer, buf)
       return true
     end)
   end

@@ -52,15 +52,6 @@ function M.vacate(view, win)
   vim.api.nvim_win_set_buf(win, buf or vim.api.nvim_create_buf(true, false))
 end
 
----@param wins integer[]
-function M.close_all(wins)
-  for _, win in ipairs(wins) do
-    if vim.api.nvim_win_is_valid(win) then
-      pcall(vim.api.nvim_win_close, win, true)
-    end
-  end
-end
-
 ---Gives two windows side by side, or one above the other, the same room.
 ---@param first integer
 ---@param second integer

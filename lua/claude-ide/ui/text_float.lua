@@ -54,7 +54,7 @@ function M.show(text, title)
   for _, lhs in ipairs({ "q", "<Esc>" }) do
     vim.keymap.set("n", lhs, function()
       if vim.api.nvim_win_is_valid(win) and require("claude-ide.ui.came").takes_key(buf) then
-        vim.api.nvim_win_close(win, true)
+        require("claude-ide.window").close(win)
       end
     end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: close this" })
   end

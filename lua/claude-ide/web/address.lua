@@ -93,9 +93,7 @@ function M.show(url)
   vim.api.nvim_set_hl(0, "ClaudeWebPicture", { fg = "#ffffff", bg = "#000000", ctermfg = 15, ctermbg = 0 })
   vim.api.nvim_win_set_cursor(win, { math.min(pictured + 2, #lines), 0 })
   local function close()
-    if vim.api.nvim_win_is_valid(win) then
-      vim.api.nvim_win_close(win, true)
-    end
+    require("claude-ide.window").close(win)
   end
   set_keys(buf, url, close)
   vim.api.nvim_create_autocmd("WinLeave", {

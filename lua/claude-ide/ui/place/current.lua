@@ -55,7 +55,7 @@ function M.close(view)
   elseif not place().has_guests(view) then
     place().vacate(view, table.remove(open, 1))
   end
-  place().close_all(open)
+  require("claude-ide.window").close_all(open)
 end
 
 return M

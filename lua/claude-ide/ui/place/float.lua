@@ -134,7 +134,7 @@ end
 
 function M.close(view)
   local place = require("claude-ide.ui.place")
-  place.close_all(place.windows(view))
+  require("claude-ide.window").close_all(place.windows(view))
 end
 
 return M

@@ -37,7 +37,7 @@ function M.close(view)
   elseif not place().has_guests(view) then
     pcall(vim.api.nvim_command, vim.api.nvim_tabpage_get_number(view.tab) .. "tabclose!")
   end
-  place().close_all(open)
+  require("claude-ide.window").close_all(open)
 end
 
 return M
