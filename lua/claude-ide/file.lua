@@ -28,6 +28,30 @@ local function why_not_read(stat, max_bytes)
   return stat.size > max_bytes and "large" or nil
 end
 
+---File systems whose files without a size are made up while they are read, and may never end: procfs, tracefs, debugfs.
+local MADE_UP = { [0x9fa0] = true, [0x74726163] = true, [0x64626720] = true }
+
+---Looks whether a path names a regular file. To be asked before Neovim reads one into a buffer: for a pipe, a device or
+---/proc/kmsg it would wait for ever.
+---@param path string
+---@return uv.fs_stat.result? stat
+---@return string? why_not for the user
+---@return boolean? is_missing
+function M.stat_regular(path)
+  local stat, err = vim.uv.fs_stat(path)
+  if not stat then
+    local is_missing = why_not_opened(err) == "missing"
+    return nil, is_missing and "no such file" or err, is_missing
+  elseif stat.type ~= "file" then
+    return nil, "not a file but a " .. stat.type
+  end
+  local system = stat.size == 0 and vim.uv.fs_statfs(path)
+  if system and MADE_UP[system.type] then
+    return nil, "not a file on a disk"
+  end
+  return stat
+end
+
 ---Reads a regular file at once. For what must be known before something else may happen; anything else reads later.
 ---@param path string
 ---@param max_bytes integer
@@ -52,18 +76,24 @@ function M.read_now(path, max_bytes)
   return nil, why_not or "unreadable", stat, problem
 end
 
----Reads the start of a file at once, also of one that has no size (of /proc).
+---Reads the start of a regular file at once, also of one that has no size (of /proc).
 ---@param path string
 ---@param max_bytes integer
 ---@return string? bytes nil: it cannot be read
 function M.read_start(path, max_bytes)
-  local file = io.open(path, "rb")
-  if not file then
-    return nil
+  local fd = vim.uv.fs_open(path, TO_READ, 0)
+  local stat = fd and vim.uv.fs_fstat(fd)
+  local parts = stat and stat.type == "file" and {} or nil
+  local wanted = parts and max_bytes or 0
+  while fd and parts and wanted > 0 do
+    local part = vim.uv.fs_read(fd, wanted) or ""
+    parts[#parts + 1] = part
+    wanted = part == "" and 0 or wanted - #part
   end
-  local bytes = file:read(max_bytes)
-  file:close()
-  return bytes or ""
+  if fd then
+    vim.uv.fs_close(fd)
+  end
+  return parts and table.concat(parts)
 end
 
 ---Reads a regular file in the background, for whoever goes on in a fast event. One that grows meanwhile is read again.

@@ -532,5 +532,5 @@ def test_a_swap_file_stops_no_hidden_load(start_nvim):
 def test_what_cannot_be_loaded_is_named(start_nvim):
     nvim = start_nvim(files={"big.txt": "x" * (3 * 1024 * 1024), "dir/a": ""})
     assert load_hidden(nvim, nvim.project / "none.txt") == [False, "no such file"]
-    assert load_hidden(nvim, nvim.project / "dir") == [False, "no such file"]
+    assert load_hidden(nvim, nvim.project / "dir") == [False, "not a file but a directory"]
     assert load_hidden(nvim, nvim.project / "big.txt") == [False, "too large"]

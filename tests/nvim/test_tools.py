@@ -1,6 +1,7 @@
 """The editor's side of the tools: what each answers, and what it does to the person's screen."""
 
 import json
+import os
 import shutil
 import time
 
@@ -174,8 +175,35 @@ def test_files_that_are_opened_in_the_middle_of_a_command_come_after_it(project,
 
 def test_open_file_says_why_it_cannot(project):
     assert run(project, "open_file", filePath=project.at("none.py")) == "File not found: " + project.at("none.py")
-    assert run(project, "open_file", filePath=project.at("dir")) == "Not a file: " + project.at("dir")
+    os.mkfifo(project.at("pipe"))
+    os.symlink("pipe", project.at("link.py"))
+    for path, why in (
+        (project.at("dir"), "not a file but a directory"),
+        (project.at("pipe"), "not a file but a fifo"),
+        (project.at("link.py"), "not a file but a fifo"),
+        ("/dev/zero", "not a file but a char"),
+        ("/proc/kmsg", "not a file on a disk"),
+    ):
+        said = f"Cannot open {path}: {why}"
+        assert run(project, "open_file", filePath=path) == said
+        assert run(project, "open_file", filePath=path, makeFrontmost=False) == said
+        assert run(project, "open_files", file_paths=[path]) == said
     assert project.lua("return #vim.api.nvim_list_bufs()") == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["read_file", "save_document", "check_document_dirty", "get_diagnostics", "reformat_file"]
+)
+def test_no_tool_waits_for_a_pipe(project, connect, name):
+    client = connect(project)
+    os.mkfifo(project.at("pipe"))
+    arguments = {
+        "read_file": {"path": project.at("pipe")},
+        "get_diagnostics": {"uri": "file://" + project.at("pipe")},
+        "reformat_file": {"file_path": project.at("pipe")},
+    }
+    run(project, name, **arguments.get(name, {"filePath": project.at("pipe")}))
+    assert client.call("getWorkspaceFolders")
 
 
 def test_open_file_leaves_special_windows_alone(project):

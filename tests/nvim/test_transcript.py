@@ -248,6 +248,14 @@ def test_gf_says_what_is_not_there(start_nvim, script):
     press(nvim, "gf", "notices[1] == 'There is no What.'")
 
 
+def test_gf_does_not_wait_for_a_pipe(start_nvim, empty):
+    empty.prompt("see pipe")
+    nvim = show(start_nvim, empty)
+    os.mkfifo(nvim.project / "pipe")
+    go_to(nvim, "see pipe")
+    press(nvim, "fpgf", "(notices[1] or ''):find('pipe cannot be opened: not a file but a fifo', 1, true)")
+
+
 @pytest.mark.every_nvim
 def test_a_subagent_is_shown_within_and_in_a_buffer_of_its_own(start_nvim, script):
     nvim = show(start_nvim, script)

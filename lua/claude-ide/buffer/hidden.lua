@@ -130,9 +130,9 @@ function M.load(path)
     end
     return buf
   end
-  local stat = vim.uv.fs_stat(path)
-  if not stat or stat.type ~= "file" then
-    return nil, "no such file"
+  local stat, why_not = require("claude-ide.file").stat_regular(path)
+  if not stat then
+    return nil, why_not
   elseif stat.size > MAX_BYTES then
     return nil, "too large"
   end

@@ -25,8 +25,7 @@ end
 ---@param path string
 ---@return string?
 local function read(path)
-  local stat = vim.uv.fs_stat(path)
-  if not stat or stat.type ~= "file" or require("claude-ide.privacy").withholds(path) then
+  if not require("claude-ide.file").stat_regular(path) or require("claude-ide.privacy").withholds(path) then
     return nil
   end
   local text = require("claude-ide.file").read_start(path, MOST_BYTES)

@@ -4,6 +4,11 @@ local M = {}
 
 local ORDINARY = 420 -- 0644
 
+---Without O_NONBLOCK opening a pipe waits until somebody reads from it.
+local TO_WRITE = vim.iter({ "O_WRONLY", "O_CREAT", "O_TRUNC", "O_NONBLOCK" }):fold(0, function(flags, name)
+  return bit.bor(flags, vim.uv.constants[name])
+end)
+
 ---Makes the folders that a file needs.
 ---@param path string of the file
 ---@return boolean? ok
@@ -24,7 +29,7 @@ local function write_file(path, bytes, mode)
   if not can then
     return nil, why
   end
-  local fd, err = vim.uv.fs_open(path, "w", stat and stat.mode % 4096 or mode or ORDINARY)
+  local fd, err = vim.uv.fs_open(path, TO_WRITE, stat and stat.mode % 4096 or mode or ORDINARY)
   if not fd then
     return nil, err
   end

@@ -143,7 +143,14 @@ function M.jump(step)
   elseif there.kind == "deleted" then
     return nil, vim.fn.fnamemodify(there.path, ":~:.") .. " was deleted. `:Claude review` shows it."
   end
-  local buf = require("claude-ide.buffer.hidden").load(there.path) or vim.fn.bufadd(there.path)
+  local buf = require("claude-ide.buffer.hidden").load(there.path)
+  if not buf then
+    local stat, why_not = require("claude-ide.file").stat_regular(there.path)
+    if not stat then
+      return nil, ("%s cannot be shown: %s."):format(vim.fn.fnamemodify(there.path, ":~:."), why_not)
+    end
+    buf = vim.fn.bufadd(there.path)
+  end
   vim.cmd("normal! m'")
   local win = require("claude-ide.ui.file_window").show(buf)
   if not win then

@@ -163,12 +163,9 @@ local function find_or_add(path)
   if buf and vim.api.nvim_buf_is_loaded(buf) then
     return buf
   end
-  local stat, err = vim.uv.fs_stat(path)
+  local stat, why_not, is_missing = require("claude-ide.file").stat_regular(path)
   if not stat then
-    local missing = (err or ""):find("^ENOENT") ~= nil
-    return nil, missing and "File not found: " .. path or ("Cannot open %s: %s"):format(path, err)
-  elseif stat.type == "directory" then
-    return nil, "Not a file: " .. path
+    return nil, is_missing and "File not found: " .. path or ("Cannot open %s: %s"):format(path, why_not)
   elseif not vim.uv.fs_access(path, "R") then
     return nil, "Cannot read " .. path
   end

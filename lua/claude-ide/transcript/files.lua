@@ -75,6 +75,11 @@ end
 ---@param lnum? integer
 ---@param how claude-ide.transcript.HowToOpen
 local function edit(path, lnum, how)
+  local stat, why_not = require("claude-ide.file").stat_regular(path)
+  if not stat and vim.fn.isdirectory(path) == 0 then
+    require("claude-ide.ui.notice").error(("%s cannot be opened: %s."):format(path, why_not))
+    return
+  end
   if vim.wo.winfixbuf and how == "edit" then
     how = "split"
   end

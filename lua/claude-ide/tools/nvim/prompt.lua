@@ -4,6 +4,8 @@
 local AROUND = 20
 ---So many bytes of a difference, or of a selection, go into a prompt.
 local MAX_BYTES = 20000
+---A file with more is shown as if all of its buffer were new.
+local MAX_COMPARED = 64 * 1024 * 1024
 
 ---@param buf integer
 ---@return string
@@ -38,11 +40,7 @@ end
 ---@param buf integer
 ---@return string
 local function unsaved(buf)
-  local file = io.open(vim.api.nvim_buf_get_name(buf), "rb")
-  local disk = file and file:read("*a") or ""
-  if file then
-    file:close()
-  end
+  local disk = require("claude-ide.file").read_now(vim.api.nvim_buf_get_name(buf), MAX_COMPARED) or ""
   local text = require("claude-ide.buffer").text(buf)
   local difference = require("claude-ide.hunk").xdiff(disk, text, { ctxlen = 3 }) --[[@as string]]
   return ("--- %s (on disk)\n+++ %s (unsaved)\n%s"):format(shown(buf), shown(buf), difference)
