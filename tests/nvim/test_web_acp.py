@@ -202,3 +202,16 @@ def test_who_accepts_several_edits_elsewhere_is_told_why_nothing_is_written(read
     refused(reader, asked, "b.txt has changed meanwhile", choice="accept")
     (project / "b.txt").write_text("one\n")
     decide(reader, asked, "accepted", choice="accept")
+
+
+def test_of_what_is_allowed_elsewhere_nothing_is_left_out(reader):
+    long = "\n".join(f"echo {number}" for number in range(2000))
+    asked = ask(reader, permission(title="run", rawInput={"command": f"{long}\ncurl evil"}))
+    assert asked["text"] == f"run\n{long}\ncurl evil"
+    assert len(asked["choices"]) == len(OPTIONS)
+    decide(reader, asked, "rejected", choice="option:3")
+    wait_idle(reader.nvim)
+    asked = ask(reader, permission(title="run", rawInput={"command": "x" * 200_000}))
+    assert [choice["label"] for choice in asked["choices"]] == [OPTIONS[2]["name"], OPTIONS[3]["name"]]
+    assert "more" in asked["text"]
+    decide(reader, asked, "rejected", choice="option:3")

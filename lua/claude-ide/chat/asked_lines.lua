@@ -3,19 +3,26 @@
 
 ---@class claude-ide.chat.AskedLines
 ---@field lines { [1]: string, [2]: string? }[]
+---@field is_cut boolean something of it is left out
+---@field private most integer lines of one
 ---@field private room claude-ide.transcript.Room
 local AskedLines = {}
 AskedLines.__index = AskedLines
 
 ---What is shown of all texts together, and lines of one.
 local BYTES, LINES, LINES_OF_ONE = 32 * 1024, 500, 200
+---For a page, which folds by itself: a frame takes 512 KiB, and in JSON a byte may be six.
+local PAGE_BYTES = 80 * 1024
 ---Of the end of what is cut.
 local END_BYTES, END_LINES = 1024, 5
 
+---@param for_page? boolean
 ---@return claude-ide.chat.AskedLines
-function AskedLines.new()
-  local room = require("claude-ide.transcript.room").new(BYTES, LINES)
-  return setmetatable({ lines = {}, room = room }, AskedLines)
+function AskedLines.new(for_page)
+  local bytes, lines = for_page and PAGE_BYTES or BYTES, for_page and math.huge or LINES
+  local room = require("claude-ide.transcript.room").new(bytes, lines)
+  local most = for_page and math.huge or LINES_OF_ONE
+  return setmetatable({ lines = {}, is_cut = false, most = most, room = room }, AskedLines)
 end
 
 ---@param text string
@@ -36,13 +43,14 @@ function AskedLines:add(text, group, sign)
     end
     self.lines[#self.lines + 1] = { sign .. line, its }
   end
-  local lines, note = self.room:lines(text, lines_of, LINES_OF_ONE)
+  local lines, note = self.room:lines(text, lines_of, self.most)
   for _, line in ipairs(lines) do
     put(line)
   end
   if not note then
     return
   end
+  self.is_cut = true
   self.lines[#self.lines + 1] = { note .. ", which ends:", "ClaudeTranscriptNotice" }
   local last =
     lines_of((require("claude-ide.position").valid(text:sub(-END_BYTES)):gsub("^\239\191\189+", "")))
@@ -81,8 +89,19 @@ function AskedLines:add_argument(name, value, group)
   end
   self:add(name .. shown, group)
   if note then
+    self.is_cut = true
     self.lines[#self.lines + 1] = { note, "ClaudeTranscriptNotice" }
   end
+end
+
+---@return string
+function AskedLines:text()
+  return vim
+    .iter(self.lines)
+    :map(function(line)
+      return line[1]
+    end)
+    :join("\n")
 end
 
 return AskedLines

@@ -88,7 +88,7 @@ local function text_of(permission)
   })
   return {
     title = require("claude-ide.chat.permission_words").title(permission),
-    lines = require("claude-ide.chat.permission_words").lines(ask),
+    lines = require("claude-ide.chat.permission_words").asked(ask).lines,
     actions = actions,
   }
 end

@@ -43,9 +43,10 @@ local function is_beginning(words, argument)
 end
 
 ---@param ask table
----@return { [1]: string, [2]: string? }[]
-function M.lines(ask)
-  local asked = require("claude-ide.chat.asked_lines").new()
+---@param for_page? boolean
+---@return claude-ide.chat.AskedLines
+function M.asked(ask, for_page)
+  local asked = require("claude-ide.chat.asked_lines").new(for_page)
   local input = type(ask.input) == "table" and ask.input or {}
   local main = input.command or input.url or input.file_path or input.path or input.pattern
   if main then
@@ -74,7 +75,7 @@ function M.lines(ask)
   if ask.blocked_path then
     asked:add_argument("It needs: ", ask.blocked_path, "ClaudeTranscriptNotice")
   end
-  return asked.lines
+  return asked
 end
 
 ---@param permission claude-ide.chat.Permission
@@ -86,18 +87,6 @@ function M.title(permission)
     return who .. " wants to leave plan mode" -- one with a plan is shown as such
   end
   return ("%s wants to use %s"):format(who, name_of(ask))
-end
-
----What is to be allowed, as text.
----@param permission claude-ide.chat.Permission
----@return string
-function M.words(permission)
-  return vim
-    .iter(M.lines(permission.ask))
-    :map(function(line)
-      return line[1]
-    end)
-    :join("\n")
 end
 
 return M

@@ -19,9 +19,14 @@ M.permission = {
     ---@cast decision claude-ide.chat.Permission
     local ask = decision.ask
     local permission = require("claude-ide.chat.permission_words")
-    local choices = { { id = "allow", label = "Allow once" } }
+    local asked = permission.asked(ask, true)
+    local choices = {} ---@type claude-ide.decisions.Choice[]
+    if not asked.is_cut then
+      choices[1] = { id = "allow", label = "Allow once" }
+    end
     local suggestions = ask.permission_suggestions
-    if type(suggestions) == "table" and not ask.suppress_always_allow_rule then
+    local is_asked_each_time = ask.suppress_always_allow_rule or ask.requires_user_interaction
+    if type(suggestions) == "table" and not is_asked_each_time and not asked.is_cut then
       for index, suggestion in ipairs(suggestions) do
         choices[#choices + 1] = {
           id = "always:" .. index,
@@ -33,7 +38,7 @@ M.permission = {
     return {
       kind = "permission",
       title = permission.title(decision),
-      text = permission.words(decision),
+      text = asked:text(),
       choices = choices,
     }
   end,

@@ -43,9 +43,10 @@ local function add_content(asked, content)
 end
 
 ---@param call table
----@return { [1]: string, [2]: string? }[]
-local function lines_of(call)
-  local asked = require("claude-ide.chat.asked_lines").new()
+---@param for_page? boolean
+---@return claude-ide.chat.AskedLines
+local function asked_of(call, for_page)
+  local asked = require("claude-ide.chat.asked_lines").new(for_page)
   local input = type(call.rawInput) == "table" and call.rawInput or {}
   if type(call.title) == "string" and call.title ~= "" then
     asked:add(call.title, "ClaudeTranscriptInput")
@@ -62,7 +63,7 @@ local function lines_of(call)
   end
   local places = type(call.locations) == "table" and call.locations or {}
   for at, location in ipairs(places) do
-    if at > MOST_PLACES then
+    if at > MOST_PLACES and not for_page then
       asked:add(("… and %d more places"):format(#places - MOST_PLACES), "ClaudeTranscriptDim")
       break
     end
@@ -73,7 +74,7 @@ local function lines_of(call)
       asked:add_argument(name .. ": ", input[name], "ClaudeTranscriptArgument")
     end
   end
-  return asked.lines
+  return asked
 end
 
 ---An agent that offers no way to refuse is told that nobody chose: it has no name for this.
@@ -146,7 +147,7 @@ local function text_of(permission)
   actions[#actions + 1] = require("claude-ide.chat.panel").later()
   return {
     title = ("%s asks for permission"):format(permission.chat.name),
-    lines = lines_of(permission.call),
+    lines = asked_of(permission.call).lines,
     actions = actions,
   }
 end
@@ -156,19 +157,20 @@ end
 local remote = {
   describe = function(decision)
     ---@cast decision claude-ide.chat.acp.Permission
-    local choices, words = {}, {} ---@type claude-ide.decisions.Choice[], string[]
+    local choices = {} ---@type claude-ide.decisions.Choice[]
+    local asked = asked_of(decision.call, true)
     for at, option in ipairs(decision.options) do
-      -- Words that go with a no are the next prompt.
-      choices[at] =
-        { id = "option:" .. at, label = tostring(option.name), message = not M.is_allowing(option) or nil }
-    end
-    for at, line in ipairs(lines_of(decision.call)) do
-      words[at] = line[1]
+      local is_yes = M.is_allowing(option)
+      if not (is_yes and asked.is_cut) then
+        -- Words that go with a no are the next prompt.
+        choices[#choices + 1] =
+          { id = "option:" .. at, label = tostring(option.name), message = not is_yes or nil }
+      end
     end
     return {
       kind = "permission",
       title = ("%s asks for permission"):format(decision.chat.name),
-      text = table.concat(words, "\n"),
+      text = asked:text(),
       choices = choices,
     }
   end,
