@@ -1,8 +1,12 @@
 // What waits for a person, each as a card: what it is about, the changes, the choices. A card is answered once and goes when the
 // session says that it is over, wherever that was decided. What was typed into it stays while the connection comes and goes.
+// Invariants: nothing is allowed of which a part is folded or not to be seen (`exact.js`); a card takes no answer that was meant
+// for another one (`guard.js`).
 import { unified } from "./diff.js";
+import { exact, isFolded, seen } from "./exact.js";
+import { Guard } from "./guard.js";
 import { markdown } from "./markdown.js";
-import { codeBlock, el, plain, short } from "./text.js";
+import { el, plain, short } from "./text.js";
 
 /** @typedef {{ frame: any, node: HTMLElement, stale: boolean, sent: boolean }} Card */
 
@@ -16,6 +20,8 @@ const KINDS = /** @type {Record<string, string>} */ ({
 const OUTCOMES = /** @type {Record<string, string>} */ ({ accepted: "Accepted", rejected: "Rejected", closed: "Closed: nobody decided" });
 /** How long an outcome stays in sight. */
 const SEEN = 2500;
+/** A press that comes before a card may have been read, or while its buttons are out of sight. */
+const EARLY = "Not yet: an answer counts once the buttons have been in sight and still for a moment.";
 /** How long a card may wait to be told again after the connection came back. */
 const TOLD_AGAIN = 3000;
 
@@ -34,6 +40,8 @@ export class Decisions {
     this.canWrite = false;
     /** Ends the wait for what is not told again. @type {ReturnType<typeof setTimeout>|undefined} */
     this.missing = undefined;
+    this.guard = new Guard(box, (node) => this.#enableNode(node));
+    box.addEventListener("unfolded", (event) => this.#enableNode(/** @type {HTMLElement} */ (event.target).closest(".card")));
     this.#show();
   }
 
@@ -101,7 +109,7 @@ export class Decisions {
 
   /** @param {any} frame @param {Card|undefined} before */
   #add(frame, before) {
-    const title = plain(frame.title ?? KINDS[frame.kind] ?? "Claude asks");
+    const title = seen(frame.title ?? KINDS[frame.kind] ?? "Claude asks");
     const head = el("header", {}, el("span", { class: "badge" }, KINDS[frame.kind] ?? "Decision"), el("strong", {}, title));
     const node = el("section", { class: "card", tabindex: "-1", role: "group", "aria-label": `Claude waits: ${short(title)}` }, head);
     const card = { frame, node, stale: false, sent: false };
@@ -112,7 +120,7 @@ export class Decisions {
     }
     const buttons = choices.map((choice, at) => {
       const number = at < 9 ? [el("kbd", { "aria-hidden": "true" }, String(at + 1))] : [];
-      const button = el("button", { type: "button", class: at ? "choice" : "choice first" }, ...number, short(choice.label ?? choice.id, 80));
+      const button = el("button", { type: "button", class: at ? "choice" : "choice first" }, ...number, seen(choice.label ?? choice.id));
       button.addEventListener("click", () => this.#decide(card, choice));
       return button;
     });
@@ -120,14 +128,17 @@ export class Decisions {
     this.cards.set(frame.id, card);
     if (before) before.node.replaceWith(node);
     else this.box.append(node);
-    this.#enable(card);
     this.#show();
+    this.guard.watch(node);
+    this.#enable(card);
     this.say(`Claude waits for you: ${short(title, 200)}`);
   }
 
   /** @param {Card} card @param {any} choice */
   #decide(card, choice) {
     if (card.sent || card.stale) return;
+    const why = this.#whyNot(card, choice);
+    if (why) return tell(card, why);
     const decided = /** @type {any} */ ({ type: "decide", id: card.frame.id, choice: choice.id });
     const words = /** @type {HTMLTextAreaElement|null} */ (card.node.querySelector(".words"))?.value.trim();
     if (choice.message && words) decided.message = words;
@@ -141,15 +152,39 @@ export class Decisions {
       decided.answers = answers;
     }
     if (!this.send(decided)) return;
+    this.guard.answered(card.node);
     card.sent = true;
     this.#enable(card);
+  }
+
+  /** Why a choice does not count now. @param {Card} card @param {any} choice */
+  #whyNot(card, choice) {
+    if (!this.guard.isReady(card.node)) {
+      card.node.querySelector("footer")?.scrollIntoView({ block: "nearest" });
+      return EARLY;
+    }
+    const folded = isFolded(card.node);
+    const isNo = choice.message || choice.id === "reject";
+    if (!folded || isNo) return "";
+    folded.scrollIntoView({ block: "nearest" });
+    return "Some of it is folded: “Show all” comes first.";
+  }
+
+  /** @param {HTMLElement|null} node */
+  #enableNode(node) {
+    const card = [...this.cards.values()].find((one) => one.node === node);
+    if (card) this.#enable(card);
   }
 
   /** @param {Card} card */
   #enable(card) {
     const choices = card.node.querySelectorAll("button.choice");
     const open = this.canWrite && !card.sent && !card.stale;
-    for (const button of choices) /** @type {HTMLButtonElement} */ (button).disabled = !open;
+    const isEarly = !this.guard.isReady(card.node);
+    for (const button of choices) {
+      /** @type {HTMLButtonElement} */ (button).disabled = !open;
+      button.setAttribute("aria-disabled", String(isEarly));
+    }
     card.node.toggleAttribute("aria-busy", card.sent);
     if (card.sent) tell(card, "Sent…");
     else if (card.stale) tell(card, "Offline");
@@ -160,6 +195,7 @@ export class Decisions {
   /** @param {Card} card @param {string} outcome */
   #close(card, outcome) {
     this.cards.delete(card.frame.id);
+    this.guard.forget(card.node);
     const had = card.node.contains(document.activeElement);
     card.node.classList.add("over");
     card.node.querySelectorAll("button, textarea, input").forEach((one) => one.setAttribute("disabled", ""));
@@ -190,9 +226,9 @@ function tell(card, words) {
 function aboutOf(frame) {
   /** @type {Node[]} */
   const about = [];
-  if (frame.text) about.push(frame.kind === "plan" || frame.kind === "question" ? markdown(frame.text) : codeBlock(plain(frame.text)));
+  if (frame.text) about.push(frame.kind === "plan" || frame.kind === "question" ? markdown(seen(frame.text)) : exact(frame.text));
   for (const file of list(frame.files)) {
-    about.push(el("h3", { class: "file" }, plain(file?.path)), unified(file?.diff));
+    about.push(el("h3", { class: "file" }, seen(file?.path)), unified(file?.diff));
   }
   list(frame.questions).forEach((question, at) => about.push(questionOf(question, `${frame.id}-${at}`)));
   return about;
@@ -209,12 +245,12 @@ function questionOf(question, name) {
   const options = list(question?.options).map((option) => {
     const id = option?.id ?? option?.label;
     const input = el("input", { type: kind, name: `q-${name}`, value: plain(id), ...(chosen.includes(id) ? { checked: "" } : {}) });
-    const words = el("span", {}, el("strong", {}, plain(option?.label)), " ", el("small", {}, plain(option?.description)));
+    const words = el("span", {}, el("strong", {}, seen(option?.label)), " ", el("small", {}, seen(option?.description)));
     return el("label", { class: "option" }, input, words);
   });
-  const badge = question?.header ? [el("span", { class: "badge" }, plain(question.header))] : [];
-  const about = question?.description ? [" ", el("small", {}, plain(question.description))] : [];
-  const legend = el("legend", {}, ...badge, plain(question?.question), ...about);
+  const badge = question?.header ? [el("span", { class: "badge" }, seen(question.header))] : [];
+  const about = question?.description ? [" ", el("small", {}, seen(question.description))] : [];
+  const legend = el("legend", {}, ...badge, seen(question?.question), ...about);
   const box = el("fieldset", {}, legend, ...options);
   if (question?.own !== false) {
     const hint = options.length ? "Another answer" : "Answer";

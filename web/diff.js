@@ -1,29 +1,38 @@
 // What an edit changed, line by line, coloured.
+import { marked, unfold } from "./exact.js";
 import { el, plain } from "./text.js";
 
-const MAX_LINES = 2000;
+/** Lines of one that is to be approved, before it is folded. */
+const MOST = 10;
 
-/** @param {string[]} lines each begins with "+", "-", "@" or a blank @param {number} [most] @returns {HTMLElement} */
-function drawn(lines, most = MAX_LINES) {
-  const code = el("code");
-  for (const line of lines.slice(0, most)) {
-    const kind = { "+": "add", "-": "del", "@": "hunk" }[line[0]];
-    code.append(el("span", kind ? { class: kind } : {}, plain(line)));
-  }
-  if (lines.length > most) code.append(el("span", { class: "hunk" }, `… ${lines.length - most} more lines`));
-  return el("pre", { class: "diff", tabindex: "0", "aria-label": "Changed lines" }, code);
+/** @param {string[]} lines each begins with "+", "-", "@" or a blank @param {(line: string) => (Node|string)[]} [drawLine] @returns {HTMLElement[]} */
+function spans(lines, drawLine = (line) => [plain(line)]) {
+  return lines.map((line) => {
+    const kind = { "+": "add", "-": "del", "@": "hunk" }[line[0] ?? ""];
+    return el("span", kind ? { class: kind } : {}, ...drawLine(line));
+  });
 }
 
-/** A unified diff of one file, without its head, and all of it: somebody decides by it. @param {unknown} text @returns {HTMLElement} */
+/** @param {string[]} lines */
+const drawn = (lines) => el("pre", { class: "diff", tabindex: "0", "aria-label": "Changed lines" }, el("code", {}, ...spans(lines)));
+
+/** A unified diff of one file, without its head, for somebody who decides by it: see `exact.js`. @param {unknown} text @returns {HTMLElement} */
 export function unified(text) {
-  const lines = plain(text).replace(/\n$/, "").split("\n");
+  let all = String(text ?? "").replace(/\n$/, "").split("\n");
+  const isDos = all.every((line) => line.endsWith("\r") || /^(?:@@|---|\+\+\+|\\)/.test(line));
+  if (isDos) all = all.map((line) => line.replace(/\r$/, ""));
   // Only before the first hunk: a line that is taken out may begin so, too.
-  const first = lines.findIndex((line) => line.startsWith("@@"));
-  return drawn(lines.slice(Math.max(first, 0)), Infinity);
+  const lines = all.slice(Math.max(all.findIndex((line) => line.startsWith("@@")), 0));
+  const whole = (/** @type {string} */ line) => [line.slice(0, 1), ...marked(line.slice(1))];
+  const code = el("code", {}, ...spans(lines.slice(0, MOST), whole));
+  const box = el("div", {}, el("pre", { class: "diff", tabindex: "0", "aria-label": "Changed lines" }, code));
+  const rest = lines.slice(MOST);
+  if (rest.length) box.append(unfold(rest.join("\n"), () => code.append(...spans(rest, whole))));
+  return box;
 }
 
 /** @param {unknown} text @param {string} mark */
-const marked = (text, mark) => (text ? plain(text).replace(/\n$/, "").split("\n").map((line) => mark + line) : []);
+const signed = (text, mark) => (text ? plain(text).replace(/\n$/, "").split("\n").map((line) => mark + line) : []);
 
 /**
  * The changes of an edit: as the CLI recorded them, else as they were asked for.
@@ -42,8 +51,8 @@ export function diffOf(name, input, outcome) {
       ]),
     );
   }
-  if (name === "Write") return drawn(marked(input?.content, "+"));
+  if (name === "Write") return drawn(signed(input?.content, "+"));
   const edits = name === "MultiEdit" && Array.isArray(input?.edits) ? input.edits : name === "Edit" ? [input] : [];
-  const lines = edits.flatMap((/** @type {any} */ edit) => [...marked(edit?.old_string, "-"), ...marked(edit?.new_string, "+")]);
+  const lines = edits.flatMap((/** @type {any} */ edit) => [...signed(edit?.old_string, "-"), ...signed(edit?.new_string, "+")]);
   return lines.length ? drawn(lines) : null;
 }

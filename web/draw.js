@@ -1,5 +1,6 @@
 // One item of a conversation as an element. Text goes in as text: see text.js and markdown.js.
 import { diffOf } from "./diff.js";
+import { oneLine } from "./exact.js";
 import { Growing } from "./growing.js";
 import { markdown } from "./markdown.js";
 import { wordsOf } from "./subagent.js";
@@ -31,7 +32,7 @@ function code(text, language) {
 function argument(input) {
   const named = ["description", "command", "file_path", "notebook_path", "pattern", "path", "query", "url", "prompt", "skill"];
   const name = named.find((name) => typeof input?.[name] === "string");
-  return name ? short(input[name]) : "";
+  return name ? oneLine(input[name]) : "";
 }
 
 /** @param {any} result @param {any} outcome @returns {Node[]} */

@@ -97,7 +97,7 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     browser.type("and then")
     browser.key("Enter")
     browser.wait("document.querySelector('#queue li.queued') !== null")
-    browser.wait("!document.querySelector('.choice').disabled")
+    browser.wait("document.querySelector('.choice:not([disabled], [aria-disabled=true])') !== null")
     nvim.wait("(require('claude-ide.diff').list()[1] or {}).against ~= nil", what="the diff to be read")
     browser.js("document.querySelector('.choice').click()")
     nvim.wait(lambda: file.read_text() == "one\nTWO\n", what="the file")

@@ -28,6 +28,16 @@ end = (timers) => {
 """Long pauses of the page end when the test says so: `end(held)`."""
 
 
+READY = "document.querySelector('.card:not(.over) .choice:not([disabled], [aria-disabled=true])') !== null"
+"""A card takes an answer: it is in sight, and has not moved for a moment."""
+
+
+def ready(browser):
+    """Waits until the buttons of the last card are in sight and take an answer."""
+    browser.js("cards.scrollTop = cards.scrollHeight")
+    browser.wait(READY, "a card that takes an answer")
+
+
 @pytest.fixture
 def site():
     site = PageSite()

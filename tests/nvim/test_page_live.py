@@ -12,6 +12,7 @@ from page_steps import (
     ends,
     event,
     page,  # noqa: F401
+    ready,
     said,
     site,  # noqa: F401
 )
@@ -118,6 +119,7 @@ def test_a_decision_is_answered_once(page, site):
     browser.js("document.activeElement.blur()")
     browser.key("d")
     assert browser.js("document.activeElement.className") == "card", "the keyboard is there"
+    ready(browser)
     browser.key("1")
     browser.key("1")
     browser.js("document.querySelector('.choice').click()")
@@ -149,6 +151,7 @@ def test_a_no_takes_words_along_and_a_refused_answer_can_be_given_again(page, si
     assert "rm -rf build" in browser.text()
     browser.js("document.querySelector('.words').focus()")
     browser.type("1 is not a choice here")
+    ready(browser)
     browser.js("document.querySelectorAll('.choice')[1].click()")
     site.wait(lambda: site.heard, "the answer")
     decided = {"type": "decide", "id": 7, "choice": "deny", "message": "1 is not a choice here"}
@@ -156,6 +159,7 @@ def test_a_no_takes_words_along_and_a_refused_answer_can_be_given_again(page, si
     site.tell({"type": "error", "id": 7, "error": "Failed", "reason": "It is being decided in Neovim"})
     browser.wait("document.querySelector('.card .hint').textContent.includes('being decided in Neovim')")
     assert browser.js("document.querySelector('.words').value") == decided["message"], "what was typed stays"
+    ready(browser)
     browser.js("document.querySelectorAll('.choice')[1].click()")
     site.wait(lambda: len(site.heard) == 2, "the answer again")
 
@@ -171,11 +175,13 @@ def test_a_question_wants_an_answer_to_each(page, site):
     site.tell({**decision(kind="question", questions=questions), "choices": choices})
     browser.wait("document.querySelectorAll('.card fieldset').length == 2")
     browser.js("document.querySelectorAll('.card .option')[1].click()")
+    ready(browser)
     browser.js("document.querySelector('.choice').click()")
     browser.wait("document.querySelector('.card .hint').textContent.includes('no answer')")
     browser.js("document.querySelectorAll('.card .option')[2].click()")
     browser.js("document.querySelectorAll('.card .other')[1].focus()")
     browser.type("by hand")
+    ready(browser)
     browser.js("document.querySelector('.choice').click()")
     site.wait(lambda: site.heard, "the answers")
     assert site.heard[0]["answers"] == {"Which store?": "SQLite", "Which tests?": "JSON, by hand"}
@@ -196,11 +202,13 @@ def test_a_form_has_what_it_came_with_and_its_optional_fields_may_stay_empty(pag
     browser.wait("document.querySelectorAll('.card fieldset').length == 5")
     assert "in full" in browser.js("document.querySelector('.card fieldset').textContent")
     assert browser.js("document.querySelectorAll('.card .other').length") == 3, "no words where there are only choices"
+    ready(browser)
     browser.js("document.querySelector('.choice').click()")
     browser.wait("document.querySelector('.card .hint').textContent.includes('no answer')")
     browser.wait("document.activeElement == document.querySelector('.card .other')", "the field that is missing")
     browser.type("Ada")
     browser.js("document.querySelectorAll('.card [type=checkbox]').forEach((one) => one.click())")
+    ready(browser)
     browser.js("document.querySelector('.choice').click()")
     site.wait(lambda: site.heard, "the answers")
     assert site.heard[0]["answers"] == {"name": "Ada", "count": "2", "kind": "1", "tags": "1, 2"}
