@@ -29,7 +29,7 @@ const view = new Window($("scroller"), { before: $("before"), items: $("items"),
 view.onTop = () => void open?.loadEarlier();
 view.onEnd = () => ($("newest").hidden = view.follows);
 const composer = new Composer({ box: $("composer"), queue: $("queue"), field: $("prompt"), send: $("send"), hint: $("hint") }, say);
-const decisions = new Decisions($("cards"), (frame) => open?.socket.send(frame) ?? false, say);
+const decisions = new Decisions($("cards"), (frame) => open?.socket.send(frame) ?? false, say, (words) => composer.give(words, false));
 const notifier = new Notifier($("notify"), go);
 
 /** @param {string} id */

@@ -21,7 +21,10 @@ export class Composer {
     this.outbox = undefined;
     this.name = "";
     parts.field.maxLength = LONGEST;
-    parts.field.addEventListener("input", () => this.#typed());
+    parts.field.addEventListener("input", () => {
+      this.hint("");
+      this.#typed();
+    });
     parts.field.addEventListener("keydown", (event) => this.#onKey(event));
     parts.send.addEventListener("click", () => this.#send());
   }
@@ -67,12 +70,14 @@ export class Composer {
     if (!this.parts.box.hidden) this.parts.field.focus();
   }
 
-  /** Gives words back to be changed: they never replace what was typed since. @param {string} content */
-  give(content) {
+  /** Gives words back to be changed: they never replace what was typed since. @param {string} content @param {boolean} [goThere] */
+  give(content, goThere = true) {
     const { field } = this.parts;
     field.value = field.value.trim() ? `${content}\n\n${field.value}` : content;
     this.#typed();
-    this.focus();
+    this.parts.box.hidden = false;
+    if (goThere) this.focus();
+    else this.hint("Words that went with no answer are here.");
   }
 
   draw() {

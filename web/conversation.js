@@ -2,18 +2,16 @@
 // Invariant: drafts stand behind all that lines made.
 import { endOf, isLaunch } from "./subagent.js";
 import { Draft } from "./draft.js";
+import { typedOf } from "./typed.js";
 
 /** @typedef {import("./subagent.js").Background} Background */
 
 /**
- * @typedef {{ key: string, kind: "user"|"claude"|"thinking"|"tool"|"note", uuid: string|undefined, time: string|undefined,
+ * @typedef {{ key: string, kind: "user"|"claude"|"thinking"|"tool"|"note"|"output", uuid: string|undefined, time: string|undefined,
  *   model?: string, text?: string, images?: any[], tool?: any, result?: any, outcome?: any, background?: Background, nested: Item[],
  *   live?: boolean, message?: string, json?: string }} Item
  * @typedef {{ added: Item[], changed: Item[] }} Made
  */
-
-/** What machines put into prompts; nobody typed it. */
-const MACHINE = /^<(?:local-command|command-name|command-message|command-args|system-reminder|bash-|task-notification|user-memory)/;
 
 export class Conversation {
   constructor() {
@@ -155,9 +153,11 @@ export class Conversation {
     if (line.isMeta) return [];
     const texts = blocks.filter((block) => block?.type === "text" && typeof block.text === "string").map((block) => block.text);
     const images = blocks.filter((block) => block?.type === "image");
-    const text = texts.filter((text) => !MACHINE.test(text.trimStart())).join("\n\n");
+    const parts = texts.map(typedOf).filter((part) => part.text);
+    const text = parts.map((part) => part.text).join("\n\n");
     if (line.isCompactSummary) return [item(line, "thinking", { text, model: "What was said before, in short" })];
     if (!text && !images.length) return [];
+    if (parts[0]?.kind === "output") return [item(line, "output", { text })];
     if (/^\[Request interrupted/.test(text)) return [item(line, "note", { text: "Interrupted" })];
     return [item(line, "user", { text, images })];
   }
@@ -194,6 +194,10 @@ function item(line, kind, more, at = 0) {
 /** @param {any} line @returns {Item[]} */
 function note(line) {
   if (line.type !== "system") return [];
+  if (line.subtype === "local_command") {
+    const { kind, text } = typedOf(String(line.content ?? ""));
+    return text ? [item(line, kind, { text })] : [];
+  }
   const words = /** @type {Record<string, string>} */ ({ compact_boundary: "The conversation was compacted here", api_error: "The model could not be reached" });
   const text = words[line.subtype];
   return text ? [item(line, "note", { text })] : [];

@@ -8,7 +8,8 @@ import { Guard } from "./guard.js";
 import { markdown } from "./markdown.js";
 import { el, plain, short } from "./text.js";
 
-/** @typedef {{ frame: any, node: HTMLElement, stale: boolean, sent: boolean }} Card */
+/** @typedef {{ frame: any, node: HTMLElement, stale: boolean, sent: boolean, taken?: Typed[] }} Card `taken`: what went with its answer */
+/** @typedef {HTMLInputElement|HTMLTextAreaElement} Typed */
 
 const KINDS = /** @type {Record<string, string>} */ ({
   permission: "Permission",
@@ -30,11 +31,13 @@ export class Decisions {
    * @param {HTMLElement} box
    * @param {(frame: any) => boolean} send
    * @param {(words: string) => void} say for those who do not see the page
+   * @param {(words: string) => void} keep takes words that were typed into a card and went with no answer
    */
-  constructor(box, send, say) {
+  constructor(box, send, say, keep) {
     this.box = box;
     this.send = send;
     this.say = say;
+    this.keep = keep;
     /** @type {Map<number|string, Card>} */
     this.cards = new Map();
     this.canWrite = false;
@@ -58,7 +61,7 @@ export class Decisions {
     } else if (card && frame.type === "decision_closed") {
       this.#close(card, OUTCOMES[frame.outcome] ?? short(frame.outcome, 60));
     } else if (card && frame.type === "error") {
-      card.sent = false;
+      Object.assign(card, { sent: false, taken: undefined });
       this.#enable(card);
       tell(card, `Not decided: ${plain(frame.reason ?? frame.error)}`);
     }
@@ -89,6 +92,7 @@ export class Decisions {
 
   clear() {
     clearTimeout(this.missing);
+    for (const card of this.cards.values()) this.#keepWords(card);
     this.cards.clear();
     this.box.replaceChildren();
     this.#show();
@@ -126,8 +130,10 @@ export class Decisions {
     });
     node.append(el("footer", {}, ...buttons), el("p", { class: "hint", role: "status" }));
     this.cards.set(frame.id, card);
-    if (before) before.node.replaceWith(node);
-    else this.box.append(node);
+    if (before) {
+      this.#keepWords(before);
+      before.node.replaceWith(node);
+    } else this.box.append(node);
     this.#show();
     this.guard.watch(node);
     this.#enable(card);
@@ -140,9 +146,16 @@ export class Decisions {
     const why = this.#whyNot(card, choice);
     if (why) return tell(card, why);
     const decided = /** @type {any} */ ({ type: "decide", id: card.frame.id, choice: choice.id });
-    const words = /** @type {HTMLTextAreaElement|null} */ (card.node.querySelector(".words"))?.value.trim();
-    if (choice.message && words) decided.message = words;
+    const field = /** @type {HTMLTextAreaElement|null} */ (card.node.querySelector(".words"));
+    const words = field?.value.trim();
+    /** @type {Typed[]} */
+    const taken = [];
+    if (choice.message && field && words) {
+      decided.message = words;
+      taken.push(field);
+    }
     if (choice.answers) {
+      taken.push(...othersOf(card.node));
       const { answers, missing } = answersOf(card.node);
       if (missing) {
         tell(card, "This one has no answer yet.");
@@ -153,7 +166,7 @@ export class Decisions {
     }
     if (!this.send(decided)) return;
     this.guard.answered(card.node);
-    card.sent = true;
+    Object.assign(card, { sent: true, taken });
     this.#enable(card);
   }
 
@@ -196,16 +209,34 @@ export class Decisions {
   #close(card, outcome) {
     this.cards.delete(card.frame.id);
     this.guard.forget(card.node);
-    const had = card.node.contains(document.activeElement);
+    const focused = /** @type {HTMLElement|null} */ (card.node.contains(document.activeElement) ? document.activeElement : null);
     card.node.classList.add("over");
-    card.node.querySelectorAll("button, textarea, input").forEach((one) => one.setAttribute("disabled", ""));
+    card.node.querySelectorAll("button, textarea, input").forEach((one) => one !== focused && one.setAttribute("disabled", ""));
     tell(card, outcome);
     this.say(outcome);
-    if (had) /** @type {HTMLElement|null} */ (document.querySelector("#prompt:not([disabled])"))?.focus();
-    setTimeout(() => {
-      card.node.remove();
-      this.#show();
-    }, SEEN);
+    const go = () => {
+      this.#keepWords(card);
+      setTimeout(() => {
+        card.node.remove();
+        this.#show();
+      }, SEEN);
+    };
+    // Where somebody types, the keys stay: anywhere else they would do something.
+    if (focused?.matches("textarea, input[type=text]")) return focused.addEventListener("blur", go, { once: true });
+    if (focused) this.#away();
+    go();
+  }
+
+  /** What was typed into a card that goes, and went with no answer, is kept elsewhere. @param {Card} card */
+  #keepWords(card) {
+    const words = [...textsOf(card.node)].filter((one) => !card.taken?.includes(one) && one.value.trim() !== one.defaultValue.trim());
+    if (words.length) this.keep(words.map((one) => one.value.trim()).join("\n"));
+  }
+
+  /** The keyboard leaves a card that is over: to the next one, or to what is read; never to where a message is written. */
+  #away() {
+    const next = /** @type {HTMLElement|null} */ (this.box.querySelector(".card:not(.over)") ?? document.querySelector("#scroller"));
+    next?.focus();
   }
 
   #show() {
@@ -255,12 +286,24 @@ function questionOf(question, name) {
   if (question?.own !== false) {
     const hint = options.length ? "Another answer" : "Answer";
     const value = plain(question?.value);
-    box.append(el("input", { type: "text", class: "other", placeholder: hint, "aria-label": hint, autocomplete: "off", value }));
+    const other = /** @type {HTMLInputElement} */ (
+      el("input", { type: "text", class: "other", placeholder: hint, "aria-label": hint, autocomplete: "off", value })
+    );
+    // One choice has one answer: what is typed takes the place of what was chosen.
+    const unchoose = (/** @type {HTMLInputElement} */ input) => (input.checked = false);
+    other.addEventListener("input", () => other.value.trim() && /** @type {NodeListOf<HTMLInputElement>} */ (box.querySelectorAll("[type=radio]")).forEach(unchoose));
+    box.append(other);
   }
   box.dataset.question = String(question?.key ?? question?.question ?? "");
   box.toggleAttribute("data-optional", question?.optional === true);
   return box;
 }
+
+/** Where words of one's own are typed. @param {HTMLElement} node */
+const textsOf = (node) => /** @type {NodeListOf<Typed>} */ (node.querySelectorAll(".words, .other"));
+
+/** Those of them that are answers to its questions. @param {HTMLElement} node */
+const othersOf = (node) => [...textsOf(node)].filter((one) => one.matches(".other"));
 
 /** @param {HTMLElement} node @returns {{ answers: Record<string, string>, missing: HTMLElement|undefined }} */
 function answersOf(node) {
@@ -269,7 +312,8 @@ function answersOf(node) {
   for (const box of node.querySelectorAll("fieldset")) {
     const chosen = [...box.querySelectorAll("input:checked")].map((input) => /** @type {HTMLInputElement} */ (input).value);
     const other = /** @type {HTMLInputElement|null} */ (box.querySelector(".other"))?.value.trim();
-    if (other) chosen.push(other);
+    // Of a single choice the one that was made last counts: see `questionOf`.
+    if (other && !(chosen.length && box.querySelector("[type=radio]"))) chosen.push(other);
     if (chosen.length) answers[box.dataset.question ?? ""] = chosen.join(", ");
     else if (!box.hasAttribute("data-optional")) return { answers, missing: box.querySelector("input") ?? box };
   }

@@ -12,7 +12,9 @@ const MAX_SHOWN = 100_000;
 const PICTURES = /^image\/(?:png|jpeg|gif|webp)$/;
 /** What starts a subagent: what it says lies in a transcript of its own, see `agents.js`. */
 const AGENTS = new Set(["Agent", "Task"]);
-const WHO = { user: "You", claude: "Claude", thinking: "Thinking", tool: "Tool", note: "Note" };
+const WHO = { user: "You", claude: "Claude", thinking: "Thinking", tool: "Tool", note: "Note", output: "Output" };
+/** Lines of what a command said that are not folded. */
+const MOST_OUTPUT = 10;
 
 /** @param {any} source @returns {HTMLElement|null} */
 function picture(source) {
@@ -93,11 +95,16 @@ function bodyOf(item) {
       return [fold([el("span", {}, item.model ?? "Thinking"), " ", el("span", { class: "arg" }, short(text, 80))], { class: "thinking" }, () => [markdown(text)])];
     case "user": {
       const pictures = (item.images ?? []).flatMap((image) => picture(image.source) ?? []);
-      return [el("div", { class: "who" }, "You"), el("div", { class: "said" }, markdown(text), ...pictures)];
+      return [el("div", { class: "who" }, "You"), el("div", { class: "said" }, el("div", { class: "typed", dir: "auto" }, plain(text)), ...pictures)];
     }
     case "claude":
       if (item.live) return [el("div", { class: "said" }, grown(item))];
       return [el("div", { class: "said" }, markdown(text.length > MAX_SHOWN ? text.slice(0, MAX_SHOWN) + "…" : text))];
+    case "output": {
+      const lines = text.split("\n").length;
+      if (lines <= MOST_OUTPUT) return [code(text)];
+      return [fold([el("span", {}, "Output"), " ", el("span", { class: "arg" }, `${lines} lines`)], { class: "output" }, () => [code(text)])];
+    }
     default:
       return [document.createTextNode(plain(text))];
   }

@@ -197,3 +197,75 @@ def test_a_card_whose_buttons_are_out_of_sight_takes_no_key(page, site):
     assert site.heard == []
     browser.key("2")
     site.wait(lambda: site.heard, "the answer")
+
+
+PROMPT = "document.querySelector('#prompt').value"
+
+
+def test_words_that_go_with_no_choice_are_not_lost(page, site):
+    closed = {"type": "decision_closed", "id": 7, "outcome": "accepted"}
+    site.answers = lambda frame: [closed] if frame["type"] == "decide" else []
+    browser = page(write=True)
+    site.tell(decision(text="npm test"))
+    ready(browser)
+    browser.js("document.querySelector('.words').focus()")
+    browser.type("and then look at the log")
+    browser.js("document.querySelector('.choice').focus()")
+    ready(browser)
+    browser.js("document.querySelector('.choice').click()")
+    browser.wait(f"{PROMPT} == 'and then look at the log'", "them where a message is written")
+    assert site.heard == [{"type": "decide", "id": 7, "choice": "allow"}]
+
+
+def test_who_types_into_a_card_that_is_decided_elsewhere_goes_on_typing_there(page, site):
+    browser = page(write=True)
+    site.tell(decision(text="npm test"))
+    browser.wait("document.querySelector('.card .words') !== null")
+    browser.js("document.querySelector('.words').focus()")
+    browser.type("please do ")
+    site.tell({"type": "decision_closed", "id": 7, "outcome": "accepted"})
+    browser.wait("document.querySelector('.card.over') !== null")
+    browser.type("not")
+    browser.key("Enter")
+    browser.js("new Promise((next) => setTimeout(next, 50))")
+    assert site.heard == [], "half a sentence is sent to nobody"
+    assert browser.js("document.activeElement.className") == "words"
+    browser.js("document.activeElement.blur()")
+    browser.wait(f"{PROMPT}.trim() == 'please do not'", "the words where a message is written")
+    browser.wait("!document.querySelector('.card')", "that the card goes")
+
+
+def test_the_keys_of_a_card_that_is_over_write_no_message(page, site):
+    browser = page(write=True)
+    site.tell(decision())
+    ready(browser)
+    browser.js("document.activeElement.blur()")
+    browser.key("d")
+    site.tell({"type": "decision_closed", "id": 7, "outcome": "accepted"})
+    browser.wait("document.querySelector('.card.over') !== null")
+    for key in "1x":
+        browser.key(key)
+    browser.wait("!document.querySelector('.card')", "that the card goes")
+    assert browser.js(f"{PROMPT} == '' && document.activeElement.id") == "scroller"
+
+
+def test_a_single_choice_has_one_answer(page, site):
+    browser = page(write=True)
+    options = [{"label": "Postgres"}, {"label": "MySQL"}]
+    questions = [{"question": "Which?", "multiSelect": False, "options": options}]
+    choices = [{"id": "answer", "label": "Answer", "answers": True}]
+    for number, last in enumerate(("words", "option")):
+        site.tell(decision(id=number, kind="question", questions=questions) | {"choices": choices})
+        browser.wait(f"document.querySelectorAll('.card').length == {number + 1}")
+        browser.js("card = [...document.querySelectorAll('.card')].at(-1)")
+        browser.js("card.querySelector('.option input').click()")
+        browser.js("card.querySelector('.other').focus()")
+        browser.type("SQLite")
+        if last == "option":
+            browser.js("card.querySelectorAll('.option input')[1].click()")
+        assert browser.js("card.querySelectorAll(':checked').length") == (last == "option")
+        browser.js("card.scrollIntoView({ block: 'end' })")
+        browser.wait("card.querySelector('.choice:not([disabled], [aria-disabled=true])') !== null")
+        browser.js("card.querySelector('.choice').click()")
+        site.wait(lambda number=number: len(site.heard) > number, "the answer")
+    assert [frame["answers"] for frame in site.heard] == [{"Which?": "SQLite"}, {"Which?": "MySQL"}]

@@ -129,3 +129,48 @@ def test_code_is_copied_and_a_picture_is_shown(page, site):
     browser.js("document.querySelector('.code .copy').click()")
     browser.wait("document.querySelector('.code .copy').textContent == 'Copied'")
     assert browser.js("copied") == "ls  -l"
+
+
+def test_a_prompt_is_shown_as_it_was_typed(page, site):
+    browser = page()
+    typed = "look at *.py and __init__.py\n    if a:\n        b  # not a heading\n\n1. one"
+    site.append(said(1, typed))
+    browser.wait("document.querySelectorAll('article.user').length == 2")
+    assert browser.js("[...document.querySelectorAll('article.user .said')].at(-1).innerText") == typed
+    assert browser.js("document.querySelectorAll('article.user :is(em, strong, li, h1)').length") == 0
+
+
+def test_what_was_typed_is_shown_without_what_others_put_around_it(page, site):
+    browser = page()
+    opened = {"type": "text", "text": "<ide_opened_file>The user opened a.py</ide_opened_file>"}
+    pasted = "<pasted_content>\nlog line\n</pasted_content>\nwhy?"
+    site.append(said(1, [opened, {"type": "text", "text": "what is it?"}]), said(2, pasted))
+    browser.wait("document.querySelectorAll('article.user').length == 3")
+    shown = browser.js(
+        "[...document.querySelectorAll('article.user .said')].slice(1).map((one) => one.innerText.trim())"
+    )
+    assert shown == ["what is it?", "log line\nwhy?"]
+
+
+def test_commands_and_what_they_said_are_shown(page, site):
+    browser = page()
+    site.append(
+        said(1, "<bash-input>ls</bash-input>"),
+        said(2, "<bash-stdout>a.txt\nb.txt</bash-stdout><bash-stderr>oh</bash-stderr>"),
+        said(3, "<command-name>/model</command-name>\n<command-args>opus</command-args>"),
+        said(4, "<local-command-stdout>Set model to \x1b[1mopus\x1b[22m</local-command-stdout>"),
+        {"type": "system", "subtype": "local_command", "uuid": "s", "content": "<local-command-stdout>Renamed"},
+        said(5, "<bash-stdout></bash-stdout><bash-stderr></bash-stderr>"),
+        said(6, "<bash-stdout>" + "line\n" * 40 + "</bash-stdout>"),
+        said(7, "<task-notification><status>completed</status></task-notification>"),
+    )
+    browser.wait("document.querySelectorAll('article.output').length == 4")
+    assert browser.js("[...document.querySelectorAll('article.user .said')].slice(1).map((one) => one.innerText)") == [
+        "!ls",
+        "/model opus",
+    ]
+    outputs = browser.js("[...document.querySelectorAll('article.output')].map((one) => one.innerText)")
+    assert "a.txt\nb.txt\noh" in outputs[0] and "Set model to opus" in outputs[1] and "Renamed" in outputs[2]
+    assert "line" not in outputs[3].replace("lines", ""), "a long one is folded"
+    browser.js("[...document.querySelectorAll('article.output summary')].at(-1).click()")
+    browser.wait("[...document.querySelectorAll('article.output')].at(-1).innerText.split('\\n').length > 40")

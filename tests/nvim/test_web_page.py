@@ -50,15 +50,15 @@ def said(number, role="user", content=None, **more):
 
 def test_shows_the_sessions_and_one_as_a_conversation(page, browser, sessions, project):
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls -la"}}
-    answer = "Done, see `a.txt`:\n\n```sh\nls\n```"
-    id = sessions.write(project, ("List **it**", [call], {"t1": "total 48"}), ("And?", answer), title="The list")
+    answer = "**Done**, see `a.txt`:\n\n```sh\nls\n```"
+    id = sessions.write(project, ("List it", [call], {"t1": "total 48"}), ("And?", answer), title="The list")
     page()
     assert "The list" in browser.text()
     assert "#code" not in browser.js("location.href"), "the code is out of the address"
     browser.js("document.querySelector('#sessions a').click()")
     browser.wait("document.querySelectorAll('article').length == 4", "four messages")
     assert browser.js("document.querySelector('#title').textContent") == "The list"
-    assert browser.js("document.querySelector('article.user strong').textContent") == "it"
+    assert browser.js("document.querySelector('article.claude strong').textContent") == "Done"
     assert browser.js("document.querySelector('article.claude pre code').textContent") == "ls"
     assert browser.js("document.querySelector('article.tool .mark').textContent") == "✓"
     assert "total 48" not in browser.text(), "calls are folded"

@@ -33,6 +33,7 @@ const FILES: &[(&str, &[u8])] = &[
     file!("socket.js"),
     file!("subagent.js"),
     file!("text.js"),
+    file!("typed.js"),
     file!("window.js"),
     file!("write.css"),
 ];
