@@ -131,12 +131,6 @@ def round_trips(directory: Path, version: str):
         for name, factor, measure in [
             ("ping, answered by Rust, p50", 1.5, ["ping", nvim.port, nvim.token, "1000"]),
             ("tools/list, answered by Rust, p50", 1.5, ["list", nvim.port, nvim.token, "1000"]),
-            (
-                "getWorkspaceFolders, kept, p50",
-                1.5,
-                ["tool", nvim.port, nvim.token, "1000", "getWorkspaceFolders", "{}"],
-            ),
-            ("getOpenEditors, kept, p50", 1.5, ["tool", nvim.port, nvim.token, "1000", "getOpenEditors", "{}"]),
         ]:
             ratio, figure, tcp = beside_tcp(*measure)
             yield Row(name, f"{figure:.1f} µs = {ratio:.2f} × TCP", f"≤ {factor} × TCP ({tcp:.1f} µs)", ratio <= factor)

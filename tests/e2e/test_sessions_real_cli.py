@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from harness.cli import QUESTION, Cli, call, version
+from harness.cli import QUESTION, Cli, call
 
 pytestmark = [pytest.mark.cli, pytest.mark.one_nvim]
 
@@ -21,11 +21,6 @@ TEXT = "require('claude-ide.statusline').text()"
 
 def shows(nvim, text):
     nvim.wait(lambda: nvim.lua(f"return {TEXT}") == text, what=f"the statusline to say {text!r}")
-
-
-def has_records():
-    """Whether the CLI under test says of itself what it does."""
-    return not version().startswith("2.0.")
 
 
 def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(start_nvim, cli, mock_api):
@@ -92,38 +87,3 @@ def test_states_and_a_title_follow_turns_a_question_an_exit_clear_and_a_kill(sta
 
 def titles(file):
     return [line for line in file.read_bytes().splitlines() if line.startswith(b'{"type":"custom-title"')]
-
-
-def test_states_of_a_cli_that_keeps_no_record(start_nvim, cli):
-    """For CLI 2.0.77: `CLAUDE_IDE_CLI=…/claude`."""
-    if has_records():
-        pytest.skip("this CLI keeps records")
-    nvim = start_nvim(init_lua=EVENTS, files={"a.txt": "one\n"})
-    nvim.lua('require("claude-ide.server").start()')
-    claude = cli(nvim)
-    shows(nvim, "Claude")
-    claude.prompt(call("Read", file_path=str(nvim.project / "a.txt")))
-    claude.wait_screen("● Done.")
-    shows(nvim, "Claude idle")
-    question = {"question": "Which?", "header": "H", "multiSelect": False}
-    question["options"] = [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}]
-    claude.prompt(call("AskUserQuestion", questions=[question]))
-    shows(nvim, "Claude waiting: answer")
-    claude.wait_screen("Which?")
-    claude.answer("1", question="Enter to select")
-    shows(nvim, "Claude idle")
-    before = nvim.lua("return require('claude-ide.sessions').live()[1]")
-    assert (before["pid"], before["state"]["source"]) == (claude.pid, "transcript")
-    claude.prompt("/clear")
-    claude.wait_gone("→ A")
-    claude.prompt(call("Bash", command="sleep 2; touch made-by-claude"))
-    claude.wait_screen(QUESTION)
-    shows(nvim, "Claude working")
-    after = nvim.lua("return require('claude-ide.sessions').live()[1]")
-    assert (after["pid"], after["id"] != before["id"]) == (claude.pid, True)
-    claude.answer("1")
-    claude.wait_screen("● Done.")
-    shows(nvim, "Claude idle")
-    claude.kill()
-    shows(nvim, "Claude not connected")
-    nvim.wait("#require('claude-ide.sessions').live() == 0", timeout=30, what="its end")

@@ -59,7 +59,7 @@ def test_a_cli_that_keeps_no_records_is_told(health, sessions, tmp_path):
     sessions.write(tmp_path / "project", ("one", "ok"))
     text = health()
     assert "this version of Claude Code does not say what a session does" in text
-    assert "So what a connected CLI does is worked out of its transcript, without permissions." in text
+    assert "So what a connected CLI does is not shown." in text
 
 
 def test_a_record_of_another_shape_is_named(health, sessions):
@@ -81,7 +81,7 @@ def test_a_record_without_a_state_says_where_the_state_is_from(health, sessions,
 
 def test_a_connected_cli_without_a_record_is_told(health, sessions, connect):
     sessions.record(sessions.sleeper(), "s")
-    assert f"The CLI with pid {os.getpid()} is connected and leaves no record" in health(connect)
+    assert f"(pid {os.getpid()}) is connected and writes no session record, as those below 2.1" in health(connect)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")

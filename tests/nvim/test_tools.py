@@ -3,13 +3,12 @@
 import json
 import os
 import shutil
-import time
 
 import pytest
 from diff_steps import Diffs
 from fake_lsp import LSP
 
-from harness.client import Client, RpcError, ToolError
+from harness.client import RpcError, ToolError
 
 pytestmark = pytest.mark.dealt
 
@@ -704,47 +703,12 @@ def test_the_plain_methods_see_and_change_buffers(start_project, connect):
     assert client.request("readFile", {"path": "dir/c.md"}) == "# c\n"
 
 
-# Replies that hold on
-
-COUNT = """
-asked = 0
-local tool = require("claude-ide.tools.get_open_editors")
-local run = tool.run
-tool.run = function(...)
-  asked = asked + 1
-  return run(...)
-end
-"""
+# What is told after a change
 
 
 def labels(client):
     [text] = client.call("getOpenEditors")
     return {tab["label"] for tab in json.loads(text)["tabs"]}
-
-
-@pytest.fixture
-def asking(project):
-    """A project, and a client whose question was just answered without asking Neovim."""
-    project.lua('assert(require("claude-ide.server").start())')
-    project.cmd("edit a.py")
-    project.lua(COUNT)
-    client = Client(project.lua('return require("claude-ide.server").info().port'), project.locks()[0]["authToken"])
-    client.initialize()
-
-    def kept():
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            before = project.lua("return asked")
-            # The first may be put to Neovim, and wakes it; those behind it need not be.
-            for _ in range(20):
-                assert labels(client)
-            if project.lua("return asked") - before < 20:
-                return
-        raise AssertionError("Neovim is asked each time")
-
-    client.kept = kept
-    yield client
-    client.close()
 
 
 @pytest.mark.parametrize(
@@ -759,28 +723,18 @@ def asking(project):
         ("vim.schedule(function() vim.cmd('noautocmd bwipeout') end)", set()),
     ],
 )
-def test_open_editors_are_told_without_neovim_until_something_happens(project, asking, happens, shown):
-    asking.kept()
+def test_open_editors_are_told_as_they_are(project, connect, happens, shown):
+    client = connect(project)
+    project.cmd("edit a.py")
+    assert labels(client) == {"a.py"}
     project.lua(happens)
-    if "autocmd" in happens or "private" in happens:  # nobody is told, so it is known when Neovim goes to wait again
-        project.wait(lambda: labels(asking) == shown)
-    assert labels(asking) == shown
+    assert labels(client) == shown
 
 
 @pytest.mark.one_nvim
-def test_typing_ends_what_was_kept(project, asking):
-    asking.kept()
-    project.keys("ix")
-    project.wait("vim.bo.modified")
-    [text] = asking.call("getOpenEditors")
-    assert [tab["isDirty"] for tab in json.loads(text)["tabs"]] == [True]
-
-
-@pytest.mark.one_nvim
-def test_the_workspace_is_told_as_it_is_after_a_change_of_folder(project, asking):
-    asking.kept()
-    asking.call("getWorkspaceFolders")
+def test_the_workspace_is_told_as_it_is_after_a_change_of_folder(project, connect):
+    client = connect(project)
     (project.project / "dir" / ".git").mkdir()
     project.cmd("cd dir")
-    [text] = asking.call("getWorkspaceFolders")
+    [text] = client.call("getWorkspaceFolders")
     assert json.loads(text)["rootPath"] == project.at("dir")

@@ -17,7 +17,6 @@ mod endpoint;
 mod error;
 mod http;
 mod inbox;
-mod lasting_replies;
 mod listing;
 mod liveness;
 mod lock_file;

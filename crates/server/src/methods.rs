@@ -90,7 +90,6 @@ pub(crate) struct Caller {
 
 impl Caller {
     async fn ask(&self, name: &'static str, args: Map<String, Value>) -> Result<Box<RawValue>, RequestError> {
-        self.services.kept.ask(self.client);
         Ok(self.services.editor.call(EditorCall { client: self.client, name, args, progress: None }).await?)
     }
 

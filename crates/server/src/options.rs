@@ -36,8 +36,6 @@ pub struct ServerOptions {
     pub handshake_timeout: Duration,
     /// How long a client may take to tell its folders before it counts as ready without.
     pub roots_timeout: Duration,
-    /// How long a reply of the editor that holds on is believed. A project's root may come to be or go on the disk.
-    pub kept_for: Duration,
     /// How many clients may be connected.
     pub max_connections: usize,
     /// How large a message of a client may be, and a file that is read for it.
@@ -77,7 +75,6 @@ impl Default for ServerOptions {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             handshake_timeout: Duration::from_secs(5),
             roots_timeout: Duration::from_millis(300),
-            kept_for: Duration::from_secs(1),
             max_connections: 16,
             max_message_bytes: 64 << 20,
             keepalive: Keepalive::default(),

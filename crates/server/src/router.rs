@@ -16,7 +16,6 @@ use claude_ide_rpc::{Kind, Refusal};
 
 use crate::{
     editor::{Editor, EditorCall, EditorError},
-    lasting_replies::LastingReplies,
     methods::Caller,
     notifier::Notifier,
     options::{ServerOptions, Workspace},
@@ -35,7 +34,6 @@ pub(crate) struct Services {
     pub(crate) workspace: watch::Sender<Workspace>,
     pub(crate) disk: Arc<Semaphore>,
     pub(crate) writes: WriteOrder,
-    pub(crate) kept: LastingReplies,
 }
 
 impl Services {
@@ -46,7 +44,6 @@ impl Services {
             workspace: watch::Sender::new(options.workspace.clone()),
             disk: Arc::new(Semaphore::new(DISK_WORKERS)),
             writes: WriteOrder::default(),
-            kept: LastingReplies::new(options.kept_for),
             options,
         }
     }
@@ -201,19 +198,11 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
         tools::Work::Answer(answer) => Ok(Routed::tool(answer(args, &context)?)),
         tools::Work::Ask(name, prepare) => {
             let question = prepare(args, &context)?;
-            Ok(Routed::Later(ask(caller, (tool.name, name), progress, |_| question), WaitsFor::Editor))
-        }
-        tools::Work::AskOrRecall(name, shape) => {
-            if let Some(reply) = services.kept.recall(caller.client, name) {
-                return Ok(Routed::tool(shaped(tool.name, shape, reply)));
-            }
-            // With this the editor says later what its reply was the last word on.
-            let question = |asked| Question::new([("asked", Value::from(asked))], shape);
             Ok(Routed::Later(ask(caller, (tool.name, name), progress, question), WaitsFor::Editor))
         }
         tools::Work::AskPerson(name, prepare) => {
             let question = prepare(args, &context)?;
-            Ok(Routed::Later(ask(caller, (tool.name, name), progress, |_| question), WaitsFor::Person))
+            Ok(Routed::Later(ask(caller, (tool.name, name), progress, question), WaitsFor::Person))
         }
     }
 }
@@ -223,11 +212,9 @@ fn ask(
     caller: &Caller,
     (tool, name): (&'static str, &'static str),
     progress: Option<Value>,
-    question: impl FnOnce(u64) -> Question,
+    Question { args, shape }: Question,
 ) -> Later {
     let (editor, client) = (Arc::clone(&caller.services.editor), caller.client);
-    // Before it is its turn: what is asked after it must not be answered with what was before it.
-    let Question { args, shape } = question(caller.services.kept.ask(client));
     Box::new(move || {
         let reply = editor.call(EditorCall { client, name, args, progress });
         Box::pin(async move {

@@ -42,9 +42,6 @@ const MAX_AT_DOOR: usize = 64;
 /// How long to wait when the system has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Tells the server which replies of the editor hold on. It does not go out.
-const KEPT: &str = "kept";
-
 /// MCP, "List Changed Notification".
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
@@ -245,10 +242,6 @@ impl ServerHandle {
     /// # Errors
     /// The client is gone or reads nothing, or the notification is too large.
     pub fn notify(&self, method: &str, params: Box<RawValue>, to: Option<ClientId>) -> Result<(), NotifyError> {
-        if method == KEPT {
-            self.hub.services.kept.tell(&params);
-            return Ok(());
-        }
         self.hub.services.notifier.notify(method, params, to)
     }
 

@@ -7,10 +7,7 @@
     reason = "tests may fail loudly"
 )]
 
-use claude_ide_server::{
-    ClientId, NotifyError, ServerOptions,
-    testing::{TestClient, TestServer},
-};
+use claude_ide_server::{ClientId, NotifyError, ServerOptions, testing::TestServer};
 use serde_json::{Value, json, value::RawValue};
 
 fn start() -> TestServer {
@@ -193,30 +190,4 @@ fn the_selection_is_told_without_asking_the_editor() {
     assert!(server.editor.calls().is_empty());
     client.wait_method("selection_changed");
     assert_eq!(client.unasked(), Vec::<Value>::new(), "active_editor stays inside");
-}
-
-#[test]
-fn what_the_editor_keeps_is_answered_without_asking_it_until_something_else_is_asked() {
-    let server = TestServer::start(ServerOptions::default());
-    server.editor.reply("get_open_editors", Ok(json!({ "tabs": [{ "label": "asked" }] })));
-    server.editor.reply("close_tab", Ok(json!({ "closed": true })));
-    let mut client = server.client();
-    let asked = |client: &mut TestClient| client.call("getOpenEditors", &json!({}))[0].contains("asked");
-    assert!(asked(&mut client));
-    let number = server.editor.wait_call("get_open_editors", 1).args["asked"].clone();
-    let kept = json!({ "asked": number, "replies": { "get_open_editors": { "tabs": [{ "label": "kept" }] } } });
-    server.notify("kept", &kept, None);
-    assert!(!asked(&mut client) && !asked(&mut client));
-    // In one go, before the editor had a chance to say anything.
-    let call = |id: u64, name: &str, args: &Value| {
-        let params = json!({ "name": name, "arguments": args });
-        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
-    };
-    let calls = [call(101, "close_tab", &json!({ "tab_name": "x" })), call(102, "getOpenEditors", &json!({}))];
-    client.send_all(calls.into_iter());
-    client.answer(101);
-    assert!(client.answer(102)["result"]["content"][0]["text"].as_str().unwrap().contains("asked"));
-    server.notify("kept", &kept, None);
-    assert!(asked(&mut client), "it was not the last word");
-    assert_eq!(client.unasked(), Vec::<Value>::new(), "it does not go out");
 }

@@ -63,4 +63,4 @@ pub use store::{Scope, Store, Summary};
 pub use tail::{Line, Tail, TailEvent};
 pub use time::Millis;
 pub use transcript::{ChangedFile, ChangedFiles, Position, Transcript};
-pub use watch::{Cli, FollowId, From, Update, WatchMode, Watcher};
+pub use watch::{FollowId, From, Update, WatchMode, Watcher};

@@ -101,15 +101,6 @@ pub fn infer(transcript: &Path, now: Millis) -> Result<SessionState, SessionErro
     Ok(guess.state(modified, now))
 }
 
-/// The same of a session whose process is known to run: it is not gone, however long it is silent.
-pub(crate) fn infer_running(transcript: &Path, now: Millis) -> Result<SessionState, SessionError> {
-    let (mut guess, modified) = read(transcript, now)?;
-    if guess.activity.is_none_or(|activity| activity == Activity::Gone) {
-        guess.activity = Some(Activity::Idle);
-    }
-    Ok(guess.state_at(modified, now))
-}
-
 fn read(transcript: &Path, now: Millis) -> Result<(Guess, Millis), SessionError> {
     let read = || -> io::Result<(Guess, Millis)> {
         let mut file = File::open(transcript)?;
@@ -328,17 +319,6 @@ mod tests {
         let at = |now| infer(&file, now).map(|state| (state.activity, state.since)).unwrap();
         assert_eq!(at(now), (Activity::Working, started));
         assert_eq!(at(Millis(now.0 + 5000)), (Activity::Idle, Millis::parse("2026-01-01T00:00:05Z")));
-    }
-
-    #[test]
-    fn one_whose_process_runs_is_not_gone() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("s.jsonl");
-        std::fs::write(&file, "").unwrap();
-        let later = Millis(Millis::now().0 + 2 * 600_000);
-        assert_eq!(infer_running(&file, later).unwrap().activity, Activity::Idle);
-        std::fs::write(&file, format!("{PROMPT}\n")).unwrap();
-        assert_eq!(infer_running(&file, later).unwrap().activity, Activity::Working);
     }
 
     #[test]

@@ -77,9 +77,7 @@ local function check_records(folder)
   local problem = sessions.problem()
   if problem then
     vim.health.info(problem)
-    vim.health.info(
-      "So what a connected CLI does is worked out of its transcript, without permissions. Everything else works."
-    )
+    vim.health.info("So what a connected CLI does is not shown. Everything else works.")
     vim.iter(sessions.live()):each(check_session)
     return
   end
@@ -101,7 +99,12 @@ local function check_records(folder)
   vim.iter(live):each(check_session)
   for _, client in ipairs(require("claude-ide.server").clients()) do
     if client.pid and not known[client.pid] then
-      vim.health.info(("The CLI with pid %d is connected and leaves no record"):format(client.pid))
+      vim.health.info(
+        (
+          "The CLI %s (pid %d) is connected and writes no session record, as those below 2.1: the statusline and the lists do "
+          .. "not show what it does. `claude update` brings a newer one"
+        ):format(client.version or "of an unknown version", client.pid)
+      )
     end
   end
 end

@@ -69,7 +69,6 @@ function M.attach()
   for _, event in ipairs({ "client_ready", "client_changed", "client_disconnected", "server_stopped" }) do
     hub.on(event --[[@as claude-ide.hub.Topic]], M.update)
   end
-  require("claude-ide.sessions.hear").attach()
   M.update()
 end
 

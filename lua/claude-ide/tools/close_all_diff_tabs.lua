@@ -6,7 +6,6 @@ local M = {}
 ---@param respond claude-ide.Respond
 ---@param call claude-ide.Call
 function M.run(_, respond, call)
-  require("claude-ide.sessions.hear").prompted(call.client)
   require("claude-ide.journal").turn_started(call.client, call.at)
   respond({ count = require("claude-ide.tools.client_source").prompt_submitted(call.client) })
 end

@@ -96,11 +96,10 @@ local function read()
   return { tabs = #tabs > 0 and tabs or require("claude-ide.json").EMPTY_ARRAY }
 end
 
----@param args { asked: integer }
+---@param _ table
 ---@param respond claude-ide.Respond
-function M.run(args, respond)
+function M.run(_, respond)
   respond(read())
-  require("claude-ide.tools.lasting_replies").keep("get_open_editors", read, args.asked)
 end
 
 return M

@@ -103,7 +103,6 @@ fn patient(options: ServerOptions) -> ServerOptions {
     ServerOptions {
         handshake_timeout: unless_set(options.handshake_timeout, usual.handshake_timeout),
         roots_timeout: unless_set(options.roots_timeout, usual.roots_timeout),
-        kept_for: unless_set(options.kept_for, usual.kept_for),
         keepalive: Keepalive {
             interval: unless_set(options.keepalive.interval, usual.keepalive.interval),
             timeout: unless_set(options.keepalive.timeout, usual.keepalive.timeout),

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Hints, LenientList, Tool, Work, no_arguments, parse_reply};
+use super::{Hints, LenientList, Question, Tool, Work, no_arguments, parse_reply};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "getOpenEditors",
@@ -13,8 +13,10 @@ pub(crate) const TOOL: Tool = Tool {
                   languageId, lineCount, isActive, isDirty, isUntitled, …}]}; isDirty tells of unsaved changes.",
     schema: no_arguments,
     hints: Hints::NONE,
-    work: Work::AskOrRecall("get_open_editors", |reply| {
-        Ok(CallToolResult::text(serde_json::to_string(&parse_reply::<Editors<'_>>(&reply)?)?))
+    work: Work::Ask("get_open_editors", |_, _| {
+        Ok(Question::new([], |reply| {
+            Ok(CallToolResult::text(serde_json::to_string(&parse_reply::<Editors<'_>>(&reply)?)?))
+        }))
     }),
 };
 

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Hints, LenientList, Tool, Work, no_arguments, parse_reply};
+use super::{Hints, LenientList, Question, Tool, Work, no_arguments, parse_reply};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "getWorkspaceFolders",
@@ -13,9 +13,11 @@ pub(crate) const TOOL: Tool = Tool {
                   paths; rootPath is the main folder.",
     schema: no_arguments,
     hints: Hints::NONE,
-    work: Work::AskOrRecall("get_workspace_folders", |reply| {
-        let folders: Folders<'_> = parse_reply(&reply)?;
-        Ok(CallToolResult::text(serde_json::to_string(&Folders { success: true, ..folders })?))
+    work: Work::Ask("get_workspace_folders", |_, _| {
+        Ok(Question::new([], |reply| {
+            let folders: Folders<'_> = parse_reply(&reply)?;
+            Ok(CallToolResult::text(serde_json::to_string(&Folders { success: true, ..folders })?))
+        }))
     }),
 };
 

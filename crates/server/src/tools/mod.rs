@@ -79,8 +79,6 @@ pub(crate) enum Work {
     Answer(fn(Arguments, &Context<'_>) -> Result<CallToolResult, InvalidArgument>),
     /// By the editor: the call's name, and what to ask.
     Ask(&'static str, Prepare),
-    /// The same, without arguments, and where the editor's last reply may hold on: then it is not asked again.
-    AskOrRecall(&'static str, fn(Box<RawValue>) -> Result<CallToolResult, UnexpectedReply>),
     /// By the editor, where a person answers: it may take for ever, and nothing waits behind it.
     AskPerson(&'static str, Prepare),
 }
@@ -167,10 +165,7 @@ pub(crate) mod testing {
 
     pub(crate) fn shaped(tool: &Tool, args: &Value, reply: &Value) -> Result<CallToolResult, UnexpectedReply> {
         let reply = RawValue::from_string(reply.to_string()).unwrap();
-        match tool.work {
-            Work::AskOrRecall(_, shape) => shape(reply),
-            Work::Ask(..) | Work::AskPerson(..) | Work::Answer(_) => (ask(tool, args).unwrap().shape)(reply),
-        }
+        (ask(tool, args).unwrap().shape)(reply)
     }
 
     pub(crate) fn texts(result: &CallToolResult) -> Vec<String> {

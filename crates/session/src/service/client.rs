@@ -102,10 +102,6 @@ impl Client {
                 let mode = self.service()?.watcher.mode();
                 self.answer(json(&mode))
             }
-            Request::Hear(cli) => {
-                self.service()?.watcher.hear_of(cli);
-                self.answer(Ok(Json::Null))
-            }
             Request::Search(search) => {
                 let (scope, options) = search.into_parts();
                 self.run(move |work| work.search(&scope, &options))

@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use crate::search::SearchOptions;
 use crate::store::Scope;
-use crate::watch::Cli;
 
 /// One request.
 #[derive(Debug, PartialEq, Deserialize)]
@@ -26,8 +25,6 @@ pub enum Request {
     State(StateOf),
     /// How the watcher learns of changes.
     Mode {},
-    /// A CLI is connected, or was given a prompt.
-    Hear(Cli),
 }
 
 /// Which sessions are meant.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use notify::EventKind;
 use notify::event::{AccessKind, AccessMode};
 
+use super::FollowId;
 use super::follow::Follow;
-use super::{Cli, FollowId};
 
 /// Past this many changed files it is simply "everything".
 const MAX_CHANGED: usize = 4096;
@@ -23,8 +23,6 @@ pub(super) enum Command {
     Unfollow(FollowId),
     /// The folder, and the transcripts that were there already.
     WatchFolder(PathBuf, HashSet<OsString>),
-    /// A CLI is known to run.
-    Hear(Cli),
     Stop,
 }
 

@@ -11,7 +11,6 @@ mod exits;
 mod follow;
 mod inbox;
 mod place;
-mod unrecorded;
 mod worker;
 
 use std::path::{Path, PathBuf};
@@ -30,7 +29,6 @@ use crate::live::LiveChange;
 use crate::tail::{Line, Tail};
 use follow::{Follow, News};
 use inbox::{Command, Inbox};
-pub use unrecorded::Cli;
 use worker::Worker;
 
 /// Names one follower of a [`Watcher`].
@@ -188,12 +186,6 @@ impl Watcher {
         let folder = folder.as_ref().to_owned();
         let known = worker::transcripts(&folder).into_iter().collect();
         self.inbox.send(Command::WatchFolder(folder, known));
-    }
-
-    /// Takes note that a CLI runs, and that it was given a prompt. One that keeps no record of itself is told of like the others
-    /// as soon as something was written that is its transcript.
-    pub fn hear_of(&self, cli: Cli) {
-        self.inbox.send(Command::Hear(cli));
     }
 
     /// Whether its thread waits for an event, for however long.

@@ -12,14 +12,12 @@ use super::exits::Exits;
 use super::follow::Follow;
 use super::inbox::{Command, Inbox, Work};
 use super::place::tells_of_changes;
-use super::unrecorded::Unrecorded;
 use super::{FollowId, Update};
 use crate::config_dir::ConfigDir;
 use crate::id::SessionId;
 use crate::live::{LiveSession, LiveTable, Liveness, is_record, live_sessions};
 use crate::state::{Activity, QUIET, SILENT, StateSource};
 use crate::tail::{Identity, TailEvent};
-use crate::time::Millis;
 
 /// How often everything is looked at where the system does not tell of some of it.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -52,7 +50,6 @@ pub(super) struct Worker {
     /// Folders that exist and of which the system does not tell.
     untold: BTreeSet<PathBuf>,
     live: LiveTable,
-    unrecorded: Unrecorded,
     exits: Exits,
     /// Whether the end of every CLI that runs will be told.
     ends_are_told: bool,
@@ -81,7 +78,6 @@ impl Worker {
             missing: BTreeSet::new(),
             untold: BTreeSet::new(),
             live: LiveTable::default(),
-            unrecorded: Unrecorded::default(),
             exits,
             ends_are_told: true,
             telling: BTreeSet::new(),
@@ -120,7 +116,7 @@ impl Worker {
 
     /// Does what there is to do; `false` at the end.
     fn handle(&mut self, work: Work, sweep: bool) -> bool {
-        let (mut fresh, mut fresh_folder, mut heard) = (Vec::new(), false, false);
+        let (mut fresh, mut fresh_folder) = (Vec::new(), false);
         let commanded = !work.commands.is_empty();
         for command in work.commands {
             match command {
@@ -132,10 +128,6 @@ impl Worker {
                 Command::WatchFolder(folder, known) => {
                     self.folders.entry(folder).or_insert(known);
                     fresh_folder = true;
-                }
-                Command::Hear(cli) => {
-                    self.unrecorded.hear(&self.config, cli, Millis::now());
-                    heard = true;
                 }
                 Command::Stop => return false,
             }
@@ -168,14 +160,7 @@ impl Worker {
         }
         let tells =
             |path: &PathBuf| is_record(path) || self.telling.iter().any(|file| file.file_name() == path.file_name());
-        let mut looks = all || heard || work.ended || work.changed.iter().any(tells);
-        if all || heard {
-            self.unrecorded.look_at_all();
-        } else {
-            // Each of them: it notes what it sees.
-            looks |= work.changed.iter().filter(|path| self.unrecorded.look_at(path)).count() > 0;
-        }
-        if looks {
+        if all || work.ended || work.changed.iter().any(tells) {
             self.look_at_live();
         }
         for path in work.changed.iter().filter(|path| is_transcript(path)) {
@@ -233,14 +218,13 @@ impl Worker {
     }
 
     fn look_at_live(&mut self) {
-        let mut sessions = match live_sessions(&self.config) {
+        let sessions = match live_sessions(&self.config) {
             Ok(sessions) => sessions,
             Err(error) => {
                 tracing::debug!(%error, "could not read the session records");
                 return;
             }
         };
-        sessions.extend(self.unrecorded.sessions(&sessions, Millis::now()));
         let pids: Vec<_> =
             sessions.iter().filter(|session| session.liveness == Liveness::Alive).map(|session| session.pid).collect();
         self.ends_are_told = self.exits.watch(&pids);
@@ -307,7 +291,6 @@ impl Worker {
         let followed = self.follows.values().flat_map(Follow::folders);
         let telling = self.telling.iter().filter_map(|file| file.parent().map(Path::to_owned));
         let wanted = followed.chain(telling).chain(self.folders.keys().cloned()).chain([self.config.sessions()]);
-        let wanted = wanted.chain(self.unrecorded.folders());
         let (mut there, missing): (BTreeSet<_>, BTreeSet<_>) = wanted.partition(|folder| folder.is_dir());
         let above = missing.iter().filter_map(|folder| folder.ancestors().find(|above| above.is_dir()));
         there.extend(above.map(Path::to_owned));
