@@ -340,3 +340,26 @@ def test_who_types_in_a_terminal_is_not_disturbed(start_nvim, script):
     assert nvim.mode() == "t"
     nvim.keys("typed<CR>")
     nvim.wait_screen(re.compile(r"typed.*typed", re.DOTALL))
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("away", ["bdelete", "bunload"])
+def test_one_without_a_text_hears_what_its_session_does_and_comes_back(start_nvim, script, running, away):
+    nvim = show(start_nvim, script)
+    nvim.wait_screen("idle")
+    nvim.cmd("let b = bufnr() | enew")
+    nvim.cmd(f"execute '{away}' b")
+    for status, state in {"busy": "working", "waiting": "waiting", "idle": "idle"}.items():
+        running(status)
+        nvim.wait(f"require('claude-ide').sessions.live()[1].state.activity == '{state}'")
+    script.prompt("While it was away")
+    script.reply("The newest answer")
+    view = "require('claude-ide.transcript.open_views').of_buffer(vim.g.b)"
+    nvim.wait(f"{view}.source:info().len == 12", what="the reply to be known")
+    assert not nvim.lua("return vim.api.nvim_buf_is_loaded(vim.g.b)")
+    running("busy")
+    nvim.cmd("execute 'buffer' b")
+    nvim.wait_screen("The newest answer")
+    nvim.wait_screen("Claude works")
+    wait_rendered(nvim)
+    assert nvim.log().count("ERROR") == 0

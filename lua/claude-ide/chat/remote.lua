@@ -106,7 +106,7 @@ M.question = {
 ---@param plan claude-ide.chat.Plan
 ---@return boolean
 local function is_changed(plan)
-  if not plan.buf or not vim.api.nvim_buf_is_valid(plan.buf) then
+  if not plan.buf or not vim.api.nvim_buf_is_loaded(plan.buf) then
     return false
   end
   return table.concat(vim.api.nvim_buf_get_lines(plan.buf, 0, -1, false), "\n") ~= plan.text

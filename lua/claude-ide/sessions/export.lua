@@ -57,7 +57,7 @@ end
 ---@param export claude-ide.sessions.Export
 ---@return boolean goes_on false where the person has wiped the buffer out
 local function is_wanted(export)
-  local wanted = vim.api.nvim_buf_is_valid(export.buf)
+  local wanted = vim.api.nvim_buf_is_loaded(export.buf)
   if not wanted then
     export.transcript:close()
   end
@@ -75,7 +75,7 @@ end
 ---@param export claude-ide.sessions.Export
 local function show(export)
   local buf = export.buf
-  if not vim.api.nvim_buf_is_valid(buf) then
+  if not vim.api.nvim_buf_is_loaded(buf) then
     return
   end
   write_head(export)

@@ -73,8 +73,8 @@ end
 ---@param view claude-ide.transcript.View
 ---@param apply fun()
 local function when_free(view, apply)
-  if view.closed or not vim.api.nvim_buf_is_valid(view.buf) then
-    return
+  if not slices.is_alive(view) then
+    return -- all of it is made anew when the buffer is loaded again
   end
   local held = view.held_changes
   local function go_on()
@@ -124,6 +124,9 @@ end
 ---@param view claude-ide.transcript.View
 ---@param delta claude-ide.sessions.Delta
 function M.apply(view, delta)
+  if delta.reset and not slices.is_alive(view) then
+    require("claude-ide.transcript.agent_reader").close_all(view)
+  end
   when_free(view, function()
     apply_now(view, delta)
   end)

@@ -54,9 +54,11 @@ local show ---@type fun(view: claude-ide.transcript.View, rows: integer[], messa
 ---@param messages table<integer, claude-ide.sessions.Message> by id
 ---@param from integer
 function show(view, rows, messages, from)
-  local generation = view.generation
+  local generation, canvas = view.generation, view.canvas
   local function go_on()
-    if generation == view.generation then
+    if not slices.is_alive(view, canvas) then
+      return
+    elseif generation == view.generation then
       show(view, rows, messages, from)
     else
       view.busy = false
@@ -131,13 +133,13 @@ end
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
 local function ask_messages(view, rows)
-  local generation = view.generation
+  local generation, canvas = view.generation, view.canvas
   local taken, ids = batch(view, rows)
   if #ids == 0 then
     return failed(view)
   end
   view.source:messages(ids, view.source.max_text, function(messages, err)
-    if not slices.is_alive(view) then
+    if not slices.is_alive(view, canvas) then
       return
     elseif not messages or generation ~= view.generation then
       view.again = view.again or generation ~= view.generation
@@ -170,11 +172,11 @@ end
 ---@param view claude-ide.transcript.View
 ---@param rows integer[]
 local function ask_rows(view, rows)
-  local generation = view.generation
+  local generation, canvas = view.generation, view.canvas
   local first, last = reach(rows)
   local from = math.max(first - BEFORE, 0)
   view.source:rows(from, last - from + 1, function(known, err)
-    if not slices.is_alive(view) then
+    if not slices.is_alive(view, canvas) then
       return
     elseif not known or generation ~= view.generation then
       view.again = view.again or generation ~= view.generation

@@ -5,10 +5,14 @@ local M = {}
 ---How long a slice may take.
 local BUDGET_NS = 7e6
 
+---Whether there is a text to work on: not after `:bdelete`, which leaves the buffer for later.
 ---@param view claude-ide.transcript.View
+---@param canvas? claude-ide.transcript.Canvas that the work is meant for: after `:edit` there is another one
 ---@return boolean
-function M.is_alive(view)
-  return not view.closed and vim.api.nvim_buf_is_valid(view.buf)
+function M.is_alive(view, canvas)
+  return not view.closed
+    and vim.api.nvim_buf_is_loaded(view.buf)
+    and (canvas == nil or canvas == view.canvas)
 end
 
 ---@param view claude-ide.transcript.View
@@ -25,8 +29,9 @@ end
 ---@param view claude-ide.transcript.View
 ---@param fn fun()
 function M.later(view, fn)
+  local canvas = view.canvas
   vim.defer_fn(function()
-    if M.is_alive(view) then
+    if M.is_alive(view, canvas) then
       M.guarded(view, fn)
     end
   end, 1)

@@ -35,10 +35,12 @@ local function break_off(view, err)
   end
 end
 
----Makes the text anew, of an empty buffer.
+---Makes the text anew, of an empty buffer. What was under way ended with the canvas of before.
 ---@param view claude-ide.transcript.View
 local function lay_out(view)
   view.canvas = require("claude-ide.transcript.canvas").new(view.buf)
+  view.known, view.held_changes = {}, nil
+  view.busy, view.again, view.colouring = false, false, false
   view.uncoloured, view.to_colour = {}, {}
   require("claude-ide.ui.own_buffer").change(view.buf, function()
     vim.api.nvim_buf_set_lines(view.buf, 0, -1, false, { "" })

@@ -156,7 +156,7 @@ end
 ---Says anew what the session does.
 ---@param view claude-ide.transcript.View
 function M.refresh(view)
-  if view.closed or not vim.api.nvim_buf_is_valid(view.buf) then
+  if not require("claude-ide.transcript.slices").is_alive(view) then
     return
   end
   local chunk = closing(view)
