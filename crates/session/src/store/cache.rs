@@ -19,7 +19,7 @@ use crate::head::{Head, is_api_request};
 use crate::tail::{Tail, TailEvent};
 
 /// Changed whenever the meaning of what is stored changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Sessions remembered at most; past that, those not asked for longest are forgotten.
 const MAX_ENTRIES: usize = 20_000;
 /// A cache file larger than this is not one.

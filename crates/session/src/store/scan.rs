@@ -1,7 +1,7 @@
 //! Reads a summary off a transcript's beginning and end.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -14,12 +14,12 @@ use crate::head::{Content, Flavour, Head, LineKind, is_api_request};
 use crate::id::SessionId;
 use crate::json::{mend, parse_file, without_debris};
 use crate::lenient::{Object, Scalar, Tokens};
-use crate::line_buffer::{to_u64, whole_lines};
+use crate::line_buffer::{MAX_LINE, to_u64, whole_lines};
 use crate::message::{Block, Text};
 use crate::time::Millis;
 
-/// Bytes read of each end: at first, and at most. Lines of 64 KB stand between the interesting ones (measured).
-const FIRST_READ: u64 = 16 * 1024;
+/// Bytes read of each end: at first, and at most. The CLI's own list reads 64 KiB of each.
+const FIRST_READ: u64 = 64 * 1024;
 const MAX_READ: u64 = 1024 * 1024;
 /// Titles and prompts are cut to this many bytes.
 const MAX_PROMPT: usize = 400;
@@ -100,7 +100,12 @@ impl MessageCount {
                     id.clone_into(&mut self.last_reply);
                 }
             }
-            LineKind::User | LineKind::Attachment => self.messages += u32::from(is_prompt(head)),
+            LineKind::User | LineKind::Attachment if is_prompt(head) => {
+                self.messages += 1;
+                // Gateways and stubs give replies of several turns one id.
+                self.last_reply.clear();
+            }
+            LineKind::User | LineKind::Attachment => {}
             LineKind::System | LineKind::ApiRequest | LineKind::Other => {}
         }
     }
@@ -166,15 +171,35 @@ fn scan_beginning(reader: &mut File, size: u64, found: &mut Found) -> io::Result
         let piece = read_piece(reader, 0, want.min(size))?;
         *found = Found::default();
         for line in whole_lines(&piece, true) {
-            found.take_forward(line);
+            // In a longer file, all but a name is read again at the end.
+            if size <= want || !found.has_begun() || found.model.is_none() || is_title(line) {
+                found.take_forward(line);
+            }
         }
         let read = to_u64(piece.len());
-        let enough = found.first_prompt.is_some() && found.cwd.is_some() && found.started.is_some();
-        if read >= size || enough || want >= MAX_READ {
+        if read >= size || found.has_begun() {
             return Ok(read);
+        }
+        if want >= MAX_READ {
+            return scan_long_line(reader, &piece, size, found);
         }
         want *= 4;
     }
+}
+
+/// Reads on to the end of the line that `piece` ends in: a prompt with pictures may be far longer than what is read else.
+fn scan_long_line(reader: &mut File, piece: &[u8], size: u64, found: &mut Found) -> io::Result<u64> {
+    let start = memchr::memrchr(b'\n', piece).map_or(0, |newline| newline + 1);
+    reader.seek(SeekFrom::Start(to_u64(start)))?;
+    let mut line = Vec::new();
+    BufReader::new(reader).take(to_u64(MAX_LINE)).read_until(b'\n', &mut line)?;
+    let end = to_u64(start + line.len());
+    if line.ends_with(b"\n") {
+        mend(&mut line);
+        found.take_forward(&line);
+    }
+    // What is read from the end begins after a newline: with this one, where more lines follow.
+    Ok(if end < size { end.saturating_sub(1) } else { end })
 }
 
 /// Reads backward until the last reply, or as far as is allowed, but never what was read from the beginning.
@@ -214,6 +239,11 @@ fn read_piece(reader: &mut File, start: u64, len: u64) -> io::Result<Vec<u8>> {
 }
 
 impl Found {
+    /// Whether all is known that only the beginning tells.
+    fn has_begun(&self) -> bool {
+        self.first_prompt.is_some() && self.cwd.is_some() && self.started.is_some()
+    }
+
     /// Takes a line in file order: first facts stay, last facts are overwritten.
     fn take_forward(&mut self, line: &[u8]) {
         let Some((head, extra)) = parse(line) else { return };
@@ -282,7 +312,8 @@ fn is_title(line: &[u8]) -> bool {
 fn model(head: &Head<'_>) -> Option<String> {
     let model = head.message.0.as_ref()?.model.text();
     // "<synthetic>" stands where no model answered.
-    (head.line_kind() == LineKind::Assistant && !model.is_empty() && !model.starts_with('<')).then(|| model.to_owned())
+    let answers = head.line_kind() == LineKind::Assistant && !head.sidechain.is_true();
+    (answers && !model.is_empty() && !model.starts_with('<')).then(|| model.to_owned())
 }
 
 fn text(scalar: &Scalar<'_>) -> Option<String> {
@@ -341,4 +372,65 @@ fn title_file(file: &Path) -> Option<String> {
     title.take(MAX_TITLE_FILE).read_to_end(&mut json).ok()?;
     let title = parse_file::<Title>(json)?.title;
     (!title.trim().is_empty()).then_some(title)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scanned(lines: &[String]) -> Summary {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("s.jsonl");
+        std::fs::write(&file, lines.join("\n") + "\n").unwrap();
+        let bytes = file.metadata().unwrap().len();
+        scan(&file, Stamp { modified_ns: 0, bytes }).unwrap()
+    }
+
+    fn said(content: &str) -> String {
+        format!(
+            r#"{{"type":"user","uuid":"u","cwd":"/p","timestamp":"2026-01-19T04:45:15.012Z","message":{{"content":{content}}}}}"#
+        )
+    }
+
+    fn replied(more: &str) -> String {
+        format!(
+            r#"{{"type":"assistant","gitBranch":"main","message":{{"model":"claude-x","content":[{{"type":"text","text":"ok"}}]}}{more}}}"#
+        )
+    }
+
+    fn filler(kilobytes: usize) -> Vec<String> {
+        (0..kilobytes).map(|_| format!(r#"{{"type":"progress","data":"{}"}}"#, "x".repeat(990))).collect()
+    }
+
+    #[test]
+    fn a_name_is_found_as_far_from_the_ends_as_the_cli_looks() {
+        let title = r#"{"type":"custom-title","customTitle":"The parser"}"#.to_owned();
+        let (begin, end) = ([said(r#""hello""#), replied("")], [said(r#""bye""#), replied("")]);
+        let near_end = [&begin, filler(300).as_slice(), std::slice::from_ref(&title), &filler(50), &end].concat();
+        assert_eq!(scanned(&near_end).title.as_deref(), Some("The parser"));
+        let near_start = [&begin, filler(50).as_slice(), &[title], &filler(300), &end].concat();
+        assert_eq!(scanned(&near_start).title.as_deref(), Some("The parser"));
+    }
+
+    #[test]
+    fn a_first_prompt_with_a_huge_picture_is_found() {
+        let picture = "A".repeat(20_000_000);
+        let content = format!(
+            r#"[{{"type":"image","source":{{"media_type":"image/png","data":"{picture}"}}}},{{"type":"text","text":"what is this"}}]"#
+        );
+        let found = scanned(&[&[said(&content), replied("")], filler(100).as_slice()].concat());
+        assert_eq!(found.title.as_deref(), Some("what is this"));
+        assert_eq!((found.model.as_deref(), found.branch.as_deref()), (Some("claude-x"), Some("main")));
+        let torn = scanned(&[said(&content).replace("}]}}", "")]);
+        assert_eq!((torn.title, torn.messages), (None, Some(0)));
+    }
+
+    #[test]
+    fn a_session_in_which_only_a_subagent_spoke_is_empty() {
+        let lines =
+            [said(r#""look""#).replace(r#""type""#, r#""isSidechain":true,"type""#), replied(r#","isSidechain":true"#)];
+        let found = scanned(&lines);
+        assert!(found.is_empty(), "{found:?}");
+        assert!(!scanned(&[said(r#""hello""#)]).is_empty());
+    }
 }
