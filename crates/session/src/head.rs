@@ -60,6 +60,8 @@ pub(crate) struct Head<'a> {
     pub(crate) operation: Scalar<'a>,
     #[serde(borrow, rename = "toolDenialKind")]
     pub(crate) denial: Scalar<'a>,
+    #[serde(borrow, rename = "requestId")]
+    pub(crate) request: Scalar<'a>,
     #[serde(borrow)]
     pub(crate) content: Content<'a>,
     #[serde(borrow)]

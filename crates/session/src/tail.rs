@@ -4,8 +4,10 @@
 //! short, or rewritten in place; then reading begins again at its start, after a [`TailEvent::Replaced`].
 
 use std::fs::{File, Metadata};
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -15,7 +17,7 @@ use crate::head::{Head, LineKind, is_api_request};
 use crate::json::{mend, without_debris};
 use crate::line_buffer::{LineBuffer, RawLine, to_u64};
 
-/// How much of what was read is compared with the file, to notice that it was rewritten.
+/// How much of the end of what was read is compared with the file each time, to notice that it was rewritten.
 const FINGERPRINT: usize = 64;
 
 /// One line of a transcript, as the file has it.
@@ -48,8 +50,9 @@ pub struct Tail {
     file: Option<File>,
     identity: Option<Identity>,
     buffer: LineBuffer,
-    /// The last bytes before `buffer.read_offset()`.
-    fingerprint: Vec<u8>,
+    seen: Seen,
+    /// When the file was written last, as of when its end was reached.
+    settled: Option<SystemTime>,
     broken: u32,
 }
 
@@ -62,7 +65,8 @@ impl Tail {
             file: None,
             identity: None,
             buffer: LineBuffer::at(0, 1),
-            fingerprint: Vec::new(),
+            seen: Seen::default(),
+            settled: None,
             broken: 0,
         }
     }
@@ -118,7 +122,7 @@ impl Tail {
             return Ok(if begun_before || beyond { self.begin_again() } else { TailEvent::Same });
         }
         let replaced = self.identity != Some(identity) || metadata.len() < self.buffer.read_offset();
-        if replaced || !self.fingerprint_holds() {
+        if replaced || !self.is_what_was_read(&metadata) {
             self.file = Some(File::open(&self.path).map_err(SessionError::read(&self.path))?);
             self.identity = Some(identity);
             return Ok(self.begin_again());
@@ -156,8 +160,12 @@ impl Tail {
         let Some(file) = &mut self.file else { return Ok(false) };
         let at = self.buffer.read_offset();
         file.seek(SeekFrom::Start(at)).map_err(SessionError::read(&self.path))?;
-        let mut spy = LastBytes { inner: file, last: &mut self.fingerprint };
-        let count = self.buffer.fill(&mut spy).map_err(SessionError::read(&self.path))?;
+        let count =
+            self.buffer.fill(&mut Spy { file, seen: &mut self.seen }).map_err(SessionError::read(&self.path))?;
+        if count == 0 {
+            let metadata = file.metadata().map_err(SessionError::read(&self.path))?;
+            self.settled = metadata.modified().ok().filter(|_| metadata.len() == at);
+        }
         while let Some(line) = self.buffer.next_line() {
             each(&line);
         }
@@ -196,17 +204,24 @@ impl Tail {
 
     fn begin_again(&mut self) -> TailEvent {
         self.buffer = LineBuffer::at(0, 1);
-        self.fingerprint.clear();
+        (self.seen, self.settled) = (Seen::default(), None);
         self.broken = 0;
         TailEvent::Replaced
     }
 
-    fn fingerprint_holds(&mut self) -> bool {
-        let expected = std::mem::take(&mut self.fingerprint);
+    /// Whether the file still has what was read of it. All of it is read again only where the file was written without growing.
+    fn is_what_was_read(&mut self, metadata: &Metadata) -> bool {
+        let expected = std::mem::take(&mut self.seen.end);
         let offset = self.buffer.read_offset().saturating_sub(to_u64(expected.len()));
         let holds = expected.is_empty() || self.read_at(offset, expected.len()).is_ok_and(|found| found == expected);
-        self.fingerprint = expected;
-        holds
+        self.seen.end = expected;
+        let grew = metadata.len() != self.buffer.read_offset();
+        let written = self.settled.is_some() && self.settled != metadata.modified().ok();
+        if !holds || grew || !written {
+            return holds;
+        }
+        self.settled = metadata.modified().ok();
+        self.file.as_mut().is_some_and(|file| self.seen.is_in(file, self.buffer.read_offset()).unwrap_or(false))
     }
 }
 
@@ -264,19 +279,50 @@ impl Identity {
     }
 }
 
-/// Remembers the last bytes that went through.
-struct LastBytes<'a> {
-    inner: &'a mut File,
-    last: &'a mut Vec<u8>,
+/// What tells whether a file still has the bytes that were read.
+#[derive(Debug, Default)]
+struct Seen {
+    bytes: u64,
+    /// Of all of them.
+    hash: DefaultHasher,
+    /// The last few.
+    end: Vec<u8>,
 }
 
-impl Read for LastBytes<'_> {
+impl Seen {
+    fn add(&mut self, fresh: &[u8]) {
+        self.bytes += to_u64(fresh.len());
+        self.hash.write(fresh);
+        self.end.extend_from_slice(fresh.get(fresh.len().saturating_sub(FINGERPRINT)..).unwrap_or_default());
+        let surplus = self.end.len().saturating_sub(FINGERPRINT);
+        self.end.drain(..surplus);
+    }
+
+    /// Whether the file has the same bytes up to `end`.
+    fn is_in(&self, file: &mut File, end: u64) -> io::Result<bool> {
+        file.seek(SeekFrom::Start(end.saturating_sub(self.bytes)))?;
+        let (mut now, mut piece) = (DefaultHasher::new(), vec![0; 256 * 1024]);
+        let mut rest = file.take(self.bytes);
+        loop {
+            let count = rest.read(&mut piece)?;
+            if count == 0 {
+                return Ok(now.finish() == self.hash.finish());
+            }
+            now.write(piece.get(..count).unwrap_or_default());
+        }
+    }
+}
+
+/// Notes what is read of a file.
+struct Spy<'a> {
+    file: &'a mut File,
+    seen: &'a mut Seen,
+}
+
+impl Read for Spy<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(into)?;
-        let fresh = into.get(..count).unwrap_or_default();
-        self.last.extend_from_slice(fresh.get(fresh.len().saturating_sub(FINGERPRINT)..).unwrap_or_default());
-        let surplus = self.last.len().saturating_sub(FINGERPRINT);
-        self.last.drain(..surplus);
+        let count = self.file.read(into)?;
+        self.seen.add(into.get(..count).unwrap_or_default());
         Ok(count)
     }
 }
@@ -329,6 +375,27 @@ mod tests {
         std::fs::write(&other, "{\"n\":4,\"longer\":true}\n{\"n\":5}\n").unwrap();
         std::fs::rename(&other, &path).unwrap();
         assert_eq!(numbers(&mut tail), (TailEvent::Replaced, vec![1, 2]), "another file under the same name");
+    }
+
+    #[test]
+    fn begins_again_when_the_file_is_rewritten_with_the_same_size_and_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let text = |first: char| format!("{{\"n\":\"{first}\"}}\n{{\"n\":\"{}\"}}\n", "e".repeat(100));
+        let set_time = |seconds: u64| {
+            let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+        };
+        append(&path, &text('a'));
+        set_time(1_000);
+        let mut tail = Tail::new(&path);
+        assert_eq!(numbers(&mut tail), (TailEvent::Same, vec![1, 2]));
+        set_time(2_000);
+        assert_eq!(numbers(&mut tail), (TailEvent::Same, vec![]), "only its time is another");
+        std::fs::write(&path, text('b')).unwrap();
+        set_time(3_000);
+        assert_eq!(numbers(&mut tail), (TailEvent::Replaced, vec![1, 2]));
+        assert_eq!(numbers(&mut tail), (TailEvent::Same, vec![]));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use claude_ide_session::{Cancel, RowKind, SearchOptions, SessionId, Transcript, search};
+use claude_ide_session::{Cancel, ConfigDir, RowKind, SearchOptions, SessionId, Store, Transcript, search};
 
 fn transcript(bytes: &[u8]) -> (tempfile::TempDir, PathBuf, Transcript) {
     let dir = tempfile::tempdir().unwrap();
@@ -66,6 +66,94 @@ fn parents_in_a_circle_and_ids_that_repeat_lose_no_message() {
     let shown = texts(&mut transcript);
     assert!(shown.ends_with(&["its own parent".to_owned()]), "{shown:?}");
     assert_eq!(transcript.message_count(), 4, "the first line with an id wins");
+}
+
+#[test]
+fn a_parent_that_comes_late_is_worth_more_than_a_guessed_one() {
+    let lines = [
+        said("u4", r#""u3""#, "four"),
+        said("u3", r#""u2""#, "three"),
+        said("u2", r#""u1""#, "two"),
+        said("u1", "null", "one"),
+    ];
+    let (_dir, _, mut transcript) = transcript((lines.join("\n") + "\n").as_bytes());
+    assert_eq!(texts(&mut transcript), ["one", "two", "three", "four"]);
+}
+
+fn replied(uuid: &str, parent: &str, block: &str, more: &str) -> String {
+    format!(
+        r#"{{"type":"assistant","uuid":"{uuid}","parentUuid":"{parent}","message":{{"id":"m","content":[{block}]}}{more}}}"#
+    )
+}
+
+fn text_block(text: &str) -> String {
+    format!(r#"{{"type":"text","text":"{text}"}}"#)
+}
+
+fn call_block(id: &str) -> String {
+    format!(r#"{{"type":"tool_use","id":"{id}","name":"Bash","input":{{}}}}"#)
+}
+
+fn answered(uuid: &str, parent: &str, call: &str) -> String {
+    format!(
+        r#"{{"type":"user","uuid":"{uuid}","parentUuid":"{parent}","message":{{"content":[{{"type":"tool_result","tool_use_id":"{call}","content":"ok"}}]}}}}"#
+    )
+}
+
+fn kinds(lines: &[String]) -> Vec<RowKind> {
+    let (_dir, _, transcript) = transcript((lines.join("\n") + "\n").as_bytes());
+    transcript.rows(0, usize::MAX).iter().map(|row| row.kind).collect()
+}
+
+/// Gateways and stubs of the model name each of their replies alike.
+#[test]
+fn replies_of_several_turns_that_share_an_id_are_several() {
+    use RowKind::{Prompt, Reply};
+    let lines = [
+        said("u1", "null", "one"),
+        replied("a1", "u1", &text_block("first"), ""),
+        said("u2", r#""a1""#, "two"),
+        replied("a2", "u2", &text_block("second"), ""),
+    ];
+    assert_eq!(kinds(&lines), [Prompt, Reply, Prompt, Reply]);
+    let (dir, file, _) = transcript((lines.join("\n") + "\n").as_bytes());
+    let mut store = Store::new(ConfigDir::at(dir.path()), None);
+    assert_eq!(store.count(&file, &Cancel::new()).unwrap(), Some(4), "the list counts alike");
+}
+
+#[test]
+fn what_is_said_after_a_tools_result_is_another_reply_of_the_same_id() {
+    use RowKind::{Prompt, Reply};
+    let lines = |more: &str, later: &str| {
+        [
+            said("u1", "null", "one"),
+            replied("a1", "u1", &call_block("t1"), more),
+            answered("r1", "a1", "t1"),
+            replied("a2", "r1", &text_block("it ran"), later),
+        ]
+    };
+    assert_eq!(kinds(&lines("", "")), [Prompt, Reply, Reply]);
+    let (one, two) = (r#","requestId":"req_1""#, r#","requestId":"req_2""#);
+    assert_eq!(kinds(&lines(one, two)), [Prompt, Reply, Reply]);
+    assert_eq!(kinds(&lines(one, one)), [Prompt, Reply], "the model's own word");
+}
+
+/// A tool may be over before the model has written its next call (measured).
+#[test]
+fn calls_of_one_reply_stay_together_whenever_they_are_answered() {
+    use RowKind::{Meta, Prompt, Reply};
+    let reminder =
+        r#"{"type":"user","uuid":"x","parentUuid":"r1","isMeta":true,"message":{"content":"Base directory"}}"#;
+    let lines = [
+        said("u1", "null", "one"),
+        replied("a1", "u1", &text_block("I look"), ""),
+        replied("a2", "a1", &call_block("t1"), ""),
+        answered("r1", "a2", "t1"),
+        replied("a3", "r1", &call_block("t2"), ""),
+        reminder.to_owned(),
+        replied("a4", "x", &call_block("t3"), ""),
+    ];
+    assert_eq!(kinds(&lines), [Prompt, Reply, Meta]);
 }
 
 #[test]

@@ -34,6 +34,14 @@ pub(crate) enum Conversation {
     Agent,
 }
 
+/// The newest reply of a message id, and what tells its lines from those of the next reply: gateways and stubs give several
+/// replies one id.
+#[derive(Clone, Copy, Debug)]
+struct Reply {
+    node: NodeId,
+    request: Option<Key>,
+}
+
 /// Everything known of a transcript's lines.
 #[derive(Debug)]
 pub(crate) struct Index {
@@ -41,7 +49,7 @@ pub(crate) struct Index {
     nodes: Vec<Node>,
     tools: Vec<Tool>,
     links: KeyMap<Link>,
-    by_message: KeyMap<NodeId>,
+    replies: KeyMap<Reply>,
     tool_by_id: KeyMap<usize>,
     /// Nodes whose parent has not been seen, by the id they wait for.
     waiting: KeyMap<Vec<NodeId>>,
@@ -65,7 +73,7 @@ impl Index {
             nodes: Vec::new(),
             tools: Vec::new(),
             links: KeyMap::default(),
-            by_message: KeyMap::default(),
+            replies: KeyMap::default(),
             tool_by_id: KeyMap::default(),
             waiting: KeyMap::default(),
             roots: Vec::new(),
@@ -165,13 +173,14 @@ impl Index {
         let empty = MessageHead::default();
         let message = head.message.0.as_ref().unwrap_or(&empty);
         let message_id = Key::of(message.id.text());
-        let known = message_id.and_then(|id| self.by_message.get(&id).copied());
-        let node = match known {
-            Some(node) => node,
-            None => self.push_node(at, head, RowKind::Reply),
-        };
+        let request = Key::of(head.request.text());
+        let known = message_id
+            .and_then(|id| self.replies.get(&id))
+            .filter(|reply| self.is_more_of(**reply, head, message, request))
+            .map(|reply| reply.node);
+        let node = known.unwrap_or_else(|| self.push_node(at, head, RowKind::Reply));
         if let Some(id) = message_id {
-            self.by_message.insert(id, node);
+            self.replies.insert(id, Reply { node, request });
         }
         let model = self.name(message.model.text());
         if let Some(entry) = self.nodes.get_mut(node.index()) {
@@ -185,6 +194,23 @@ impl Index {
         self.touched.push(node);
         self.insert_link(uuid, Link::Node(node));
         self.add_tools(node, head, message);
+    }
+
+    /// Whether a line is one more block of a reply with the same message id.
+    fn is_more_of(&self, reply: Reply, head: &Head<'_>, message: &MessageHead<'_>, request: Option<Key>) -> bool {
+        if self.above(head) != Some(reply.node) {
+            return false;
+        }
+        match (reply.request, request) {
+            (Some(before), Some(now)) => before == now,
+            // The model is asked again once all calls have results. A call may have its result before the next one is written.
+            _ => !self.all_answered(reply.node) || has_call(&message.content),
+        }
+    }
+
+    fn all_answered(&self, node: NodeId) -> bool {
+        let tools = self.node(node).map(|node| node.tools.as_slice()).unwrap_or_default();
+        !tools.is_empty() && tools.iter().filter_map(|tool| self.tool(*tool)).all(|tool| tool.result.is_some())
     }
 
     fn add_tools(&mut self, node: NodeId, head: &Head<'_>, message: &MessageHead<'_>) {
@@ -276,4 +302,9 @@ impl Index {
     fn is_side(&self, head: &Head<'_>) -> bool {
         self.conversation == Conversation::Session && head.sidechain.is_true()
     }
+}
+
+fn has_call(content: &Content<'_>) -> bool {
+    let Content::Blocks(blocks) = content else { return false };
+    blocks.iter().any(|block| matches!(block.kind.text(), "tool_use" | "server_tool_use"))
 }

@@ -19,6 +19,8 @@ pub(crate) struct LineRef {
 pub(crate) struct Node {
     pub(crate) kind: RowKind,
     pub(crate) parent: Option<NodeId>,
+    /// The file does not say that it hangs there, or not yet.
+    pub(crate) parent_guessed: bool,
     /// In the order in which they began.
     pub(crate) children: Vec<NodeId>,
     pub(crate) lines: Vec<LineRef>,

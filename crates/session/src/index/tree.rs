@@ -79,20 +79,34 @@ impl Index {
         Place::Root
     }
 
+    /// The message that a line would hang under; what the CLI tells the model is passed over.
+    pub(super) fn above(&self, head: &Head<'_>) -> Option<NodeId> {
+        let mut at = self.parent_at(self.place_of(head), self.is_side(head));
+        while let Some(node) = at.and_then(|id| self.node(id)).filter(|node| node.kind == RowKind::Meta) {
+            at = node.parent;
+        }
+        at
+    }
+
+    fn parent_at(&self, place: Place, side: bool) -> Option<NodeId> {
+        match place {
+            Place::Under(parent) => Some(parent),
+            Place::Root => None,
+            Place::Unknown(_) | Place::Unsaid if side => self.last_side,
+            Place::Unknown(_) | Place::Unsaid => self.last_main,
+        }
+    }
+
     /// Makes a message, under its parent or, while that is unknown, under what came before.
     pub(super) fn push_node(&mut self, at: LineRef, head: &Head<'_>, kind: RowKind) -> NodeId {
         let place = self.place_of(head);
         let side = self.is_side(head);
         let id = NodeId::from_index(self.nodes.len());
-        let before = if side { self.last_side } else { self.last_main };
-        let parent = match place {
-            Place::Under(parent) => Some(parent),
-            Place::Root => None,
-            Place::Unknown(_) | Place::Unsaid => before,
-        };
+        let parent = self.parent_at(place, side);
         self.nodes.push(Node {
             kind,
             parent,
+            parent_guessed: matches!(place, Place::Unknown(_) | Place::Unsaid),
             children: Vec::new(),
             lines: vec![at],
             tools: Vec::new(),
@@ -133,11 +147,23 @@ impl Index {
         }
     }
 
+    /// Puts a message where the file says that it hangs. A guess that would close a circle with that gives way.
     fn move_under(&mut self, node: NodeId, parent: Option<NodeId>) {
         let Some(old) = self.nodes.get(node.index()).map(|node| node.parent) else { return };
-        if old == parent || parent.is_some_and(|parent| self.is_above(node, parent)) {
-            return;
+        if let Some(mut path) = parent.and_then(|parent| self.path_up(parent, node)) {
+            path.pop();
+            let guessed = path.into_iter().rev().find(|id| self.node(*id).is_some_and(|node| node.parent_guessed));
+            let Some(guessed) = guessed else { return };
+            self.rehang(guessed, old);
         }
+        self.mark(node, |node| node.parent_guessed = false);
+        self.rehang(node, parent);
+    }
+
+    fn rehang(&mut self, node: NodeId, parent: Option<NodeId>) {
+        let Some(old) = self.nodes.get(node.index()).map(|node| node.parent).filter(|old| *old != parent) else {
+            return;
+        };
         let left = self.siblings_mut(node, old);
         left.retain(|sibling| *sibling != node);
         let left: Vec<_> = left.iter().copied().take(MAX_BRANCHES).collect();
@@ -164,16 +190,15 @@ impl Index {
         }
     }
 
-    /// Whether `above` is `node` or one of those it hangs under.
-    fn is_above(&self, above: NodeId, node: NodeId) -> bool {
-        let mut at = Some(node);
-        while let Some(id) = at {
-            if id == above {
-                return true;
-            }
-            at = self.node(id).and_then(|node| node.parent);
+    /// The messages from one up to another that is it or is above it, both included.
+    fn path_up(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+        let mut path = vec![from];
+        let mut at = from;
+        while at != to {
+            at = self.node(at)?.parent?;
+            path.push(at);
         }
-        false
+        Some(path)
     }
 
     /// The first sidechain message belongs to the oldest subagent call that has neither an end nor a sidechain yet.
