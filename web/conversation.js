@@ -8,7 +8,7 @@ import { typedOf } from "./typed.js";
 
 /**
  * @typedef {{ key: string, kind: "user"|"claude"|"thinking"|"tool"|"note"|"output", uuid: string|undefined, time: string|undefined,
- *   model?: string, text?: string, images?: any[], tool?: any, result?: any, outcome?: any, background?: Background, nested: Item[],
+ *   model?: string, text?: string, images?: any[], tool?: any, result?: any, outcome?: any, denied?: boolean, background?: Background, nested: Item[],
  *   live?: boolean, message?: string, json?: string }} Item
  * @typedef {{ added: Item[], changed: Item[] }} Made
  */
@@ -21,7 +21,7 @@ export class Conversation {
     this.seen = new Set();
     /** @type {Map<string, Item>} by the id of the call */
     this.calls = new Map();
-    /** @type {Map<string, { result: any, outcome: any }>} results whose calls are not known yet */
+    /** @type {Map<string, { result: any, outcome: any, denied: boolean }>} results whose calls are not known yet */
     this.early = new Map();
     /** How what runs in the background ended, by the id of its call and by its own. @type {Map<string, Background>} */
     this.ends = new Map();
@@ -116,7 +116,7 @@ export class Conversation {
     return named ?? agents.at(-1);
   }
 
-  /** @param {Item} item @param {{ result: any, outcome: any }} answer */
+  /** @param {Item} item @param {{ result: any, outcome: any, denied: boolean }} answer */
   #answer(item, answer) {
     Object.assign(item, answer);
     // A line that tells of its end may be known before one that is earlier.
@@ -143,11 +143,12 @@ export class Conversation {
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : Array.isArray(content) ? content : [];
     for (const block of blocks.filter((block) => block?.type === "tool_result")) {
       const item = this.calls.get(block.tool_use_id);
+      const answer = { result: block, outcome: line.toolUseResult, denied: Boolean(line.toolDenialKind) };
       if (item) {
-        this.#answer(item, { result: block, outcome: line.toolUseResult });
+        this.#answer(item, answer);
         made.changed.push(item);
       } else {
-        this.early.set(block.tool_use_id, { result: block, outcome: line.toolUseResult });
+        this.early.set(block.tool_use_id, answer);
       }
     }
     if (line.isMeta) return [];

@@ -1,6 +1,6 @@
 // One item of a conversation as an element. Text goes in as text: see text.js and markdown.js.
+import { aboutOf, nameOf, stateOf } from "./calls.js";
 import { diffOf } from "./diff.js";
-import { oneLine } from "./exact.js";
 import { Growing } from "./growing.js";
 import { markdown } from "./markdown.js";
 import { wordsOf } from "./subagent.js";
@@ -30,13 +30,6 @@ function code(text, language) {
   return codeBlock(shown, language);
 }
 
-/** What a call is about, in a word. @param {any} input */
-function argument(input) {
-  const named = ["description", "command", "file_path", "notebook_path", "pattern", "path", "query", "url", "prompt", "skill"];
-  const name = named.find((name) => typeof input?.[name] === "string");
-  return name ? oneLine(input[name]) : "";
-}
-
 /** @param {any} result @param {any} outcome @returns {Node[]} */
 function resultOf(result, outcome) {
   const words = wordsOf(result, outcome);
@@ -64,10 +57,9 @@ function fold(head, attributes, inside) {
 /** @param {Item} item @returns {HTMLElement} */
 function tool(item) {
   const { name = "?", input } = item.tool;
-  const failed = item.result?.is_error === true || item.background === "failed";
-  const [sign, words] = !item.result || item.background === "running" ? ["…", "under way"] : failed ? ["✗", "failed"] : ["✓", "done"];
+  const { sign, words, failed } = stateOf(item);
   const mark = el("span", { class: failed ? "mark bad" : "mark", title: words, "aria-label": words }, sign);
-  const head = [mark, el("strong", {}, short(name, 60)), " ", el("span", { class: "arg" }, argument(input))];
+  const head = [mark, el("strong", {}, nameOf(item.tool)), " ", el("span", { class: "arg" }, aboutOf(item.tool))];
   return fold(head, { class: "tool" }, () => {
     /** @type {Node[]} */
     const inside = [];
@@ -131,7 +123,7 @@ export function grow(item, node) {
 
 /** @param {Item} item @returns {HTMLElement} */
 export function draw(item) {
-  const about = item.kind === "tool" ? `${item.tool?.name} ${argument(item.tool?.input)}` : item.live ? "" : item.text;
+  const about = item.kind === "tool" ? `${nameOf(item.tool)} ${aboutOf(item.tool)}` : item.live ? "" : item.text;
   const label = `${WHO[item.kind]}: ${short(about, 60)}`;
   return el("article", { class: item.live ? `${item.kind} live` : item.kind, tabindex: "-1", "aria-label": label, "data-key": item.key }, ...bodyOf(item));
 }

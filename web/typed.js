@@ -1,6 +1,6 @@
 // What was typed, of what the CLI makes of it: a `user` line holds commands, what they said and words of machines as well.
 //
-// Source: CLI 2.1.330, as the index of crates/session has it (`head.rs`, `store/words.rs`).
+// Source: CLI 2.1.330, as the index of crates/session has it (`head.rs`, `words.rs`).
 import { plain } from "./text.js";
 
 /** What others put around a prompt. */

@@ -228,6 +228,21 @@ def test_an_edit_is_a_diff(call):
     assert lines[3:8] == ["```diff", "@@ -1,1 +1,1 @@", "-a", "+b", "```"]
 
 
+def test_a_call_is_named_as_in_a_transcript(call):
+    def summary(name, input, status="done", **more):
+        return call("markdown", "message", tool(name, input, status, **more), text("x"), "/p")[1][9:-10]
+
+    assert summary("Bash", {"command": "make", "description": "Build"}) == "<b>Bash</b> <code>make</code>"
+    actions = {"path": "/p/a.py", "line": 3}
+    assert summary("mcp__nvim__code_actions", actions) == "<b>nvim: code_actions</b> <code>/p/a.py</code>"
+    todos = {"todos": [{"status": "completed", "content": "a"}, {"status": "pending", "content": "b"}]}
+    assert summary("TodoWrite", todos) == "<b>TodoWrite</b> <code>1 of 2 done</code>"
+    change = {"type": "file_change", "path": "/p/a.txt", "added": 1, "removed": 2, "user_modified": True, "hunks": []}
+    edit = summary("Edit", {"file_path": "/p/a.txt"}, result=result("ok", outcome=change))
+    assert edit == "<b>Edit</b> <code>a.txt</code> · +1 −2, changed by you"
+    assert summary("Edit", {"file_path": "/p/a.txt"}, "changed") == "<b>Edit</b> <code>a.txt</code> · changed by you"
+
+
 def test_what_html_would_take_for_its_own_is_escaped(call):
     lines = call("markdown", "message", tool("Bash", {"command": "a <b> && c"}, "failed"), text("x"))
     assert lines[1] == "<summary><b>Bash</b> <code>a &lt;b&gt; &amp;&amp; c</code> · failed</summary>"
@@ -246,7 +261,7 @@ def test_odd_messages_do_no_harm(call):
     assert call("markdown", "message", unknown) == []
     assert (
         call("markdown", "message", tool("New", ["odd"], "running"), text("x"))[1]
-        == "<summary><b>New</b> · no result</summary>"
+        == "<summary><b>New</b> <code>odd</code> · no result</summary>"
     )
 
 

@@ -273,15 +273,44 @@ def test_a_subagent_in_the_background_is_under_way_until_its_end_is_told(page, b
     add(said(2, "assistant", "It is on its way."))
     browser.wait("document.body.innerText.includes('It is on its way.')")
     sign = "document.querySelector('article.tool .mark')"
-    assert browser.js(f"{sign}.textContent + {sign}.title") == "…under way"
+    assert browser.js(f"{sign}.textContent + {sign}.title") == "…running"
     assert "internal" not in browser.js("document.querySelector('article.tool').textContent")
     add({"type": "queue-operation", "operation": "enqueue", "content": NOTIFIED.format("completed")})
-    browser.wait(f"{sign}.textContent + {sign}.title == '✓done'", "its end")
+    browser.wait(f"{sign}.textContent + {sign}.title == '✓ok'", "its end")
     # It was woken, and ended once more.
     add(said(3, "user", NOTIFIED.format("killed")))
     browser.wait(f"{sign}.textContent + {sign}.title == '✗failed'", "its second end")
     browser.js("location.reload()")
     browser.wait(f"{sign}?.textContent == '✗'", "the same where all of it is read")
+
+
+def test_a_call_is_named_as_in_a_transcript(page, browser, sessions, project):
+    inputs = {
+        "Bash": {"command": "make", "description": "Build"},
+        "Grep": {"pattern": "x", "path": "src"},
+        "mcp__nvim__code_actions": {"path": "a.py", "line": 3},
+        "Agent": {"description": "Look", "prompt": "Look at it"},
+    }
+    calls = [{"type": "tool_use", "id": name, "name": name, "input": input} for name, input in inputs.items()]
+    id = sessions.write(project, ("start", calls, {"Bash": "ok"}))
+    denied = said(9, "user", [{"type": "tool_result", "tool_use_id": "Grep", "content": "no", "is_error": True}])
+    with (sessions.folder(project) / f"{id}.jsonl").open("a") as transcript:
+        transcript.write(json.dumps(denied | {"sessionId": id, "toolDenialKind": "user-rejected"}) + "\n")
+    page(id)
+    heads = "[...document.querySelectorAll('article.tool summary')].map((node) => node.innerText.trim())"
+    expected = ["✓ Bash make", "✗ Grep x in src", "… nvim: code_actions a.py", "… Agent Look"]
+    browser.wait(f"{heads}.length == 4")
+    assert [" ".join(head.split()) for head in browser.js(heads)] == expected
+    titles = browser.js("[...document.querySelectorAll('article.tool .mark')].map((node) => node.title)")
+    assert titles == ["ok", "rejected", "running", "running"]
+
+
+def test_a_paste_is_drawn_without_the_marks_of_the_cli(page, browser, sessions, project):
+    paste = '<pasted_content id="7f40">\na trace\n</pasted_content id="7f40">'
+    page(sessions.write(project, (f"look:\n\n{paste}\nthanks", "ok")))
+    browser.wait("document.querySelector('article.user .said')?.innerText.includes('thanks')")
+    shown = browser.js("document.querySelector('article.user .said').innerText")
+    assert shown.split() == ["look:", "a", "trace", "thanks"]
 
 
 def test_of_a_subagents_answer_its_own_words_are_shown(page, browser, sessions, project):

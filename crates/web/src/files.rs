@@ -16,6 +16,7 @@ const FILES: &[(&str, &[u8])] = &[
     file!("app.js"),
     file!("api.js"),
     file!("agents.js"),
+    file!("calls.js"),
     file!("composer.js"),
     file!("conversation.js"),
     file!("decisions.js"),

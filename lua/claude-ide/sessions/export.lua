@@ -154,7 +154,7 @@ local function write(export, messages)
   local markdown = require("claude-ide.sessions.markdown")
   local lines = {}
   for _, message in ipairs(messages) do
-    local text = markdown.message(message, export.previous)
+    local text = markdown.message(message, export.previous, export.summary.cwd)
     if #text > 0 then
       export.from = export.from or message.start
       export.to = message["end"] or message.start or export.to

@@ -3,20 +3,6 @@
 
 local M = {}
 
----What is Claude's argument that says most, for the line of a tool call.
-local MAIN_ARGUMENTS = {
-  "command",
-  "file_path",
-  "notebook_path",
-  "path",
-  "pattern",
-  "url",
-  "query",
-  "description",
-  "prompt",
-  "skill",
-}
-
 ---@type table<claude-ide.sessions.RowKind, string>
 local HEADINGS = {
   prompt = "You",
@@ -98,22 +84,6 @@ local function diff_of(hunks)
   return table.concat(lines, "\n")
 end
 
----@param input any
----@return string?
-local function main_argument(input)
-  if type(input) ~= "table" then
-    return nil
-  end
-  for _, name in ipairs(MAIN_ARGUMENTS) do
-    local value = input[name]
-    if type(value) == "string" and value ~= "" then
-      local words = require("claude-ide.sessions.phrases")
-      return words.fit(words.one_line(value), 100)
-    end
-  end
-  return nil
-end
-
 ---@param lines string[]
 ---@param result claude-ide.sessions.ToolResult
 local function add_result(lines, result)
@@ -162,27 +132,22 @@ local function add_input(lines, block)
   lines[#lines + 1] = ""
 end
 
----@type table<claude-ide.sessions.ToolStatus, string>
-local STATUS = {
-  failed = " · failed",
-  rejected = " · rejected",
-  changed = " · changed by the person",
-  running = " · no result",
-  void = " · no result",
-  done = "",
-}
-
 ---@param lines string[]
 ---@param block claude-ide.sessions.Block
-local function add_tool(lines, block)
+---@param cwd? string the session's
+local function add_tool(lines, block, cwd)
   local result = block.result
   local outcome = result and result.outcome
-  local argument = main_argument(block.input)
-  local summary = ("<b>%s</b>%s%s"):format(
-    escaped(block.name or "?"),
-    argument and (" <code>%s</code>"):format(escaped(argument)) or "",
-    block.status and STATUS[block.status] or ""
+  local tool_line = require("claude-ide.transcript.tool_line")
+  local line = tool_line.of(block, cwd, true)
+  local argument = escaped(tool_line.fitted(line.argument))
+  local summary = ("<b>%s</b>%s"):format(
+    escaped(line.name),
+    argument ~= "" and (" <code>%s</code>"):format(argument) or ""
   )
+  for _, fact in ipairs({ line.detail, line.status ~= "ok" and line.status or "" }) do
+    summary = summary .. (fact ~= "" and " · " .. fact or "")
+  end
   unfold(summary, function(into)
     local hunks = outcome and outcome.type == "file_change" and outcome.hunks or {}
     if #hunks > 0 then
@@ -199,7 +164,8 @@ end
 ---@param lines string[]
 ---@param block claude-ide.sessions.Block
 ---@param kind claude-ide.sessions.RowKind
-local function add_block(lines, block, kind)
+---@param cwd? string
+local function add_block(lines, block, kind, cwd)
   if block.type == "text" then
     if kind == "output" then
       add_code(lines, block.text or "")
@@ -216,7 +182,7 @@ local function add_block(lines, block, kind)
       end, lines)
     end
   elseif block.type == "tool_use" then
-    add_tool(lines, block)
+    add_tool(lines, block, cwd)
   elseif block.type == "tool_result" then
     unfold("<b>Result</b>", function(into)
       add_result(into, block.result or { is_error = false, content = {} })
@@ -260,8 +226,9 @@ end
 ---A message, with an empty line at its end.
 ---@param message claude-ide.sessions.Message
 ---@param previous? claude-ide.sessions.Message the one before: a new heading stands only where someone else speaks
+---@param cwd? string the session's
 ---@return string[]
-function M.message(message, previous)
+function M.message(message, previous, cwd)
   local lines = {}
   local heading = HEADINGS[message.kind]
   local goes_on = previous and message.kind == "reply" and previous.kind == "reply"
@@ -273,7 +240,7 @@ function M.message(message, previous)
   end
   local before = #lines
   for _, block in ipairs(message.blocks) do
-    add_block(lines, block, message.kind)
+    add_block(lines, block, message.kind, cwd)
   end
   return #lines > before and lines or {}
 end
