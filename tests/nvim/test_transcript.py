@@ -624,6 +624,27 @@ def test_what_claude_asked_stands_with_its_answer(start_nvim, empty):
     assert nvim.lines()[at + 1 :] == ["    Which colour?", "      - Red: as fire", "      - Blue", "    → Blue", ""]
 
 
+@pytest.mark.one_nvim
+def test_an_answer_is_shown_whatever_the_questions_are_made_of(start_nvim, tmp_path):
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    script.prompt("Ask me")
+    quoted, plain = 'What is meant by "all tasks"?', "Which loop?"
+    questions = [{"question": text, "options": [{"label": "A"}]} for text in (quoted, plain)]
+    said = (
+        f'User has answered your questions: "{quoted}"="complete "all" of them", "{plain}"="the first, "5m"". '
+        "You can now continue with the user's answers in mind."
+    )
+    script.run("AskUserQuestion", said, questions=questions)
+    script.run("AskUserQuestion", 'User has answered your questions: "Deeper?"="Yes".', questions=[])
+    script.run("AskUserQuestion", "Answered: no", questions=[{"header": "Older", "options": []}])
+    nvim = show(start_nvim, script)
+    nvim.keys("zR")
+    text = "\n".join(nvim.lines())
+    assert f'{quoted}\n      - A\n    → complete "all" of them' in text
+    assert f'{plain}\n      - A\n    → the first, "5m"\n' in text
+    assert '"Deeper?"="Yes"' in text and "Answered: no" in text
+
+
 def test_keys_act_on_the_session(start_nvim, script):
     nvim = show(start_nvim, script)
     nvim.lua("""

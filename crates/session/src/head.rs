@@ -187,7 +187,7 @@ pub(crate) enum Flavour {
 
 impl Flavour {
     pub(crate) fn of(text: &str) -> Self {
-        const BEGINNINGS: [(&str, Flavour); 10] = [
+        const BEGINNINGS: [(&str, Flavour); 11] = [
             ("[Request interrupted by user", Flavour::Interrupted),
             ("<command-name>", Flavour::Command),
             ("<command-message>", Flavour::Command),
@@ -196,6 +196,8 @@ impl Flavour {
             ("<local-command-", Flavour::CommandOutput),
             ("<bash-stdout>", Flavour::CommandOutput),
             ("<bash-stderr>", Flavour::CommandOutput),
+            // What was answered, where it is told apart from its call.
+            ("User has answered your questions", Flavour::CommandOutput),
             ("<system-reminder>", Flavour::Machine),
             ("<task-notification>", Flavour::Task),
         ];

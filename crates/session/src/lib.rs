@@ -44,6 +44,7 @@ mod tail;
 mod time;
 mod transcript;
 mod watch;
+mod words;
 
 pub use agent::{Agent, AgentFolders, agents_of};
 pub use cancel::Cancel;

@@ -8,6 +8,7 @@ use crate::id::{Name, NodeId};
 use crate::index::{RowKind, ToolStatus};
 use crate::outcome::Outcome;
 use crate::time::Millis;
+use crate::words;
 
 /// Tokens of one request, or of several added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +88,14 @@ impl Text {
             text.truncate(end);
         }
         Self { text, bytes }
+    }
+
+    /// Takes the marks of the CLI from a prompt's pastes.
+    pub(crate) fn take_paste_marks(&mut self) {
+        if let Some(shown) = words::without_paste_marks(&self.text, self.bytes > self.text.len()) {
+            self.bytes = self.bytes.saturating_sub(self.text.len() - shown.len());
+            self.text = shown;
+        }
     }
 }
 

@@ -237,6 +237,9 @@ impl Transcript {
             }
         }
         for block in &mut message.blocks {
+            if let (RowKind::Prompt, Block::Text(text)) = (kind, &mut *block) {
+                text.take_paste_marks();
+            }
             self.fill_in(block, max_text)?;
         }
         Ok(message)

@@ -8,14 +8,14 @@ const NOT_SAID: [&str; 5] =
 const PASTED: &str = "pasted_content";
 
 /// The words of a prompt; `None` where there are none.
-pub(super) fn of_prompt(text: &str) -> Option<String> {
+pub(crate) fn of_prompt(text: &str) -> Option<String> {
     let text = NOT_SAID.iter().fold(text.to_owned(), |text, tag| cut(&text, tag).0);
     let (typed, pasted) = cut(&text, PASTED);
     [visible(without_picture(typed.trim())), visible(&pasted)].into_iter().find(|words| !words.is_empty())
 }
 
 /// A slash command as it was typed: `/review the parser`.
-pub(super) fn of_command(text: &str) -> Option<String> {
+pub(crate) fn of_command(text: &str) -> Option<String> {
     let name = visible(within(text, "command-name")?);
     let arguments = visible(within(text, "command-args").unwrap_or_default());
     (!name.is_empty()).then(|| format!("{name} {arguments}").trim().to_owned())
@@ -35,7 +35,7 @@ fn within<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
 
 /// Takes every such element out; gives what is left, and what was in them. One that does not end goes on to the text's end.
 fn cut(text: &str, tag: &str) -> (String, String) {
-    let (begin, end) = (format!("<{tag}"), format!("</{tag}>"));
+    let begin = format!("<{tag}");
     let (mut left, mut taken) = (String::new(), String::new());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(&begin) {
@@ -50,13 +50,38 @@ fn cut(text: &str, tag: &str) -> (String, String) {
             continue;
         }
         left.push_str(before);
-        let (inner, after) = after.split_once(&end).unwrap_or((after, ""));
+        let (inner, after) = split_at_end(after, tag).unwrap_or((after, ""));
         taken.push_str(inner);
         taken.push('\n');
         rest = after;
     }
     left.push_str(rest);
     (left, taken)
+}
+
+/// What stands before the end of an element, and what follows it. The end of a paste has an attribute (measured):
+/// `</pasted_content id="7f40">`.
+fn split_at_end<'a>(text: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
+    let (inner, after) = text.split_once(&format!("</{tag}"))?;
+    let (attributes, after) = after.split_once('>')?;
+    (attributes.is_empty() || attributes.starts_with(char::is_whitespace)).then_some((inner, after))
+}
+
+/// A prompt without the marks that the CLI puts around what was pasted. One that does not end is a mark only where the text
+/// itself is cut.
+pub(crate) fn without_paste_marks(text: &str, is_cut: bool) -> Option<String> {
+    let (mut shown, mut rest, mut found) = (String::new(), text, false);
+    while let Some((before, after)) = rest.split_once(&format!("<{PASTED}")) {
+        let begun = after.split_once('>').filter(|(attributes, _)| attributes.starts_with(" id=\""));
+        let Some((_, inner)) = begun else { break };
+        let Some((inner, after)) = split_at_end(inner, PASTED).or(is_cut.then_some((inner, ""))) else { break };
+        let inner = inner.strip_prefix('\n').unwrap_or(inner);
+        shown.push_str(before);
+        shown.push_str(inner.strip_suffix('\n').unwrap_or(inner));
+        (rest, found) = (after, true);
+    }
+    shown.push_str(rest);
+    found.then_some(shown)
 }
 
 /// `"[Image #1] what is this"` → "what is this"; a picture alone keeps its name.
@@ -94,6 +119,27 @@ mod tests {
         assert_eq!(words(pasted).as_deref(), Some("explain this:"));
         assert_eq!(words("<pasted_content id=\"a1b2\">\ntrace\n</pasted_content>").as_deref(), Some("trace"));
         assert_eq!(words("<pasted_content id=\"a1b2\">\ncut sho").as_deref(), Some("cut sho"));
+    }
+
+    #[test]
+    fn what_is_typed_after_a_paste_is_said_too() {
+        let text = "\n\n<pasted_content id=\"7f40\">\ntrace\n</pasted_content id=\"7f40\">\nexplain this";
+        assert_eq!(words(text).as_deref(), Some("explain this"));
+        assert_eq!(
+            words("<pasted_content id=\"7f40\">\ntrace\n</pasted_content id=\"7f40\">").as_deref(),
+            Some("trace")
+        );
+    }
+
+    #[test]
+    fn a_paste_is_shown_without_its_marks() {
+        let paste = |text: &str| format!("<pasted_content id=\"a\">\n{text}\n</pasted_content id=\"a\">");
+        let text = format!("see\n\n{}\n\n{}\nand say", paste("one\n\n  two"), paste("three"));
+        assert_eq!(without_paste_marks(&text, false).as_deref(), Some("see\n\none\n\n  two\n\nthree\nand say"));
+        let open = "see\n\n<pasted_content id=\"a\">\none";
+        assert_eq!(without_paste_marks(open, true).as_deref(), Some("see\n\none"));
+        assert_eq!(without_paste_marks(open, false), None, "somebody writes of it");
+        assert_eq!(without_paste_marks("what is <pasted_content> or <pasted_contents id=\"1\">?", true), None);
     }
 
     #[test]

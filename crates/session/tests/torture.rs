@@ -80,6 +80,13 @@ fn a_parent_that_comes_late_is_worth_more_than_a_guessed_one() {
     assert_eq!(texts(&mut transcript), ["one", "two", "three", "four"]);
 }
 
+#[test]
+fn a_paste_in_a_prompt_is_shown_without_the_marks_of_the_cli() {
+    let text = r#"look:\n\n<pasted_content id=\"7f40\">\na trace\n</pasted_content id=\"7f40\">\nthanks"#;
+    let (_dir, _, mut transcript) = transcript((said("u1", "null", text) + "\n").as_bytes());
+    assert_eq!(texts(&mut transcript), ["look:\n\na trace\nthanks"]);
+}
+
 fn replied(uuid: &str, parent: &str, block: &str, more: &str) -> String {
     format!(
         r#"{{"type":"assistant","uuid":"{uuid}","parentUuid":"{parent}","message":{{"id":"m","content":[{block}]}}{more}}}"#

@@ -16,20 +16,40 @@ local function text_of(value)
   return type(value) == "string" and value ~= "" and value or nil
 end
 
+---The answer within what the model is told: `"question"="answer", "question"="answer".` Both may have quotes of their own.
+---@param said string
+---@param question string
+---@param others string[] all questions
+---@return string?
+local function answer_in(said, question, others)
+  local _, from = said:find(('"%s"="'):format(question), 1, true)
+  local rest = from and said:sub(from + 1)
+  if not rest then
+    return nil
+  end
+  local stop
+  for _, other in ipairs(others) do
+    local at = rest:find(('", "%s"='):format(other), 1, true)
+    stop = at and math.min(at, stop or at) or stop
+  end
+  return stop and rest:sub(1, stop - 1) or rest:match('^(.-)"%. You can now ') or rest:match('^(.*)"')
+end
+
 ---@param block claude-ide.sessions.Block
+---@param questions string[]
 ---@return table<string, any> by question
-local function answers_of(block)
+local function answers_of(block, questions)
   local outcome = block.result and block.result.outcome
   local raw = outcome and type(outcome.raw) == "table" and outcome.raw or {}
-  if type(raw.answers) == "table" then
-    return raw.answers
-  end
-  -- An older CLI says it to the model alone: `"question"="answer"`.
-  local answers = {}
+  local recorded, answers = type(raw.answers) == "table" and raw.answers or {}, {}
+  local said = {}
   for _, part in ipairs(block.result and block.result.content or {}) do
-    for question, answer in (part.text or ""):gmatch('"([^"]+)"="([^"]*)"') do
-      answers[question] = answer
-    end
+    said[#said + 1] = part.text
+  end
+  local told = table.concat(said, "\n")
+  for _, question in ipairs(questions) do
+    -- An older CLI says it to the model alone.
+    answers[question] = recorded[question] or answer_in(told, question, questions)
   end
   return answers
 end
@@ -41,7 +61,11 @@ function M.of(block)
   if block.name ~= "AskUserQuestion" or type(input) ~= "table" or type(input.questions) ~= "table" then
     return nil
   end
-  local answers, questions = answers_of(block), {}
+  local texts = {} ---@type string[]
+  for _, one in ipairs(input.questions) do
+    texts[#texts + 1] = type(one) == "table" and text_of(one.question) or nil
+  end
+  local answers, questions = answers_of(block, texts), {}
   for _, one in ipairs(input.questions) do
     local text = type(one) == "table" and text_of(one.question)
     if text then
@@ -78,7 +102,7 @@ end
 ---@return boolean answered each has its answer
 function M.add(item, questions, indent)
   local text = require("claude-ide.transcript.text")
-  local answered = true
+  local answered = #questions > 0
   for _, one in ipairs(questions) do
     item:block(text.lines(one.text), indent, "ClaudeTranscriptInput")
     for _, option in ipairs(one.options) do

@@ -10,9 +10,7 @@ local BUDGET_NS = 7e6
 ---@param canvas? claude-ide.transcript.Canvas that the work is meant for: after `:edit` there is another one
 ---@return boolean
 function M.is_alive(view, canvas)
-  return not view.closed
-    and vim.api.nvim_buf_is_loaded(view.buf)
-    and (canvas == nil or canvas == view.canvas)
+  return not view.closed and vim.api.nvim_buf_is_loaded(view.buf) and (canvas == nil or canvas == view.canvas)
 end
 
 ---@param view claude-ide.transcript.View

@@ -101,6 +101,8 @@ mod tests {
         assert_eq!(user(r#""<system-reminder>\nx""#, r#","isMeta":true"#), Class::Node(RowKind::Meta));
         assert_eq!(user(r#""<command-name>/compact</command-name>""#, ""), Class::Node(RowKind::Command));
         assert_eq!(user(r#""<local-command-stdout>x""#, ""), Class::Node(RowKind::Output));
+        let answer = r#""User has answered your questions: \"Which?\"=\"this\".""#;
+        assert_eq!(user(answer, r#","isMeta":true"#), Class::Node(RowKind::Output));
         assert_eq!(
             user(r#"[{"type":"text","text":"[Request interrupted by user]"}]"#, ""),
             Class::Node(RowKind::Interrupted)

@@ -7,7 +7,6 @@
 mod cache;
 mod scan;
 mod summary;
-mod words;
 
 use std::fs;
 use std::io;

@@ -8,7 +8,6 @@ use serde::Deserialize;
 
 use super::Summary;
 use super::cache::Stamp;
-use super::words;
 use crate::body::Body;
 use crate::head::{Content, Flavour, Head, LineKind, is_api_request};
 use crate::id::SessionId;
@@ -17,6 +16,7 @@ use crate::lenient::{Object, Scalar, Tokens};
 use crate::line_buffer::{MAX_LINE, to_u64, whole_lines};
 use crate::message::{Block, Text};
 use crate::time::Millis;
+use crate::words;
 
 /// Bytes read of each end: at first, and at most. The CLI's own list reads 64 KiB of each.
 const FIRST_READ: u64 = 64 * 1024;
