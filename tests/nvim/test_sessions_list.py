@@ -442,6 +442,7 @@ def test_titles_are_the_words_that_a_person_would_know(start, sessions, project)
         ]
     ):
         sessions.write(project, (prompt, "ok"), title=title, age=timedelta(minutes=age))
+    # One in which only a subagent spoke is none.
     side = sessions.path(project, sessions.write(project, ("look around", "ok"), age=timedelta(minutes=30)))
     side.write_text(side.read_text().replace('"isSidechain":false', '"isSidechain":true'))
     fork = sessions.path(project, sessions.write(project, ("first", "ok"), ("last", "ok"), age=timedelta(minutes=40)))
@@ -455,7 +456,6 @@ def test_titles_are_the_words_that_a_person_would_know(start, sessions, project)
             "/review it",
             "what is this",
             "evil title    x",
-            "look around",
             "fork: first    last",
         ]
     )

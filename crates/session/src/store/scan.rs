@@ -69,8 +69,8 @@ struct Found {
     started: Option<Millis>,
     first_prompt: Option<String>,
     last_prompt: Option<String>,
-    /// A slash command, or the prompt of a subagent: what is there where nobody said anything.
-    other_prompt: Option<String>,
+    /// A slash command: what is there where nothing was said.
+    command: Option<String>,
     branch: Option<String>,
     model: Option<String>,
     custom_title: Option<String>,
@@ -150,7 +150,7 @@ pub(super) fn scan(file: &Path, stamp: Stamp) -> io::Result<Summary> {
         title: custom
             .or(found.made_up_title)
             .and_then(|title| words::of_title(&title))
-            .or_else(|| found.first_prompt.as_deref().or(found.other_prompt.as_deref()).map(first_line)),
+            .or_else(|| found.first_prompt.as_deref().or(found.command.as_deref()).map(first_line)),
         last_prompt: found.last_prompt.or_else(|| found.first_prompt.clone()),
         first_prompt: found.first_prompt,
         branch: found.branch,
@@ -266,8 +266,8 @@ impl Found {
             let prompt = prompt(line);
             self.first_prompt = self.first_prompt.take().or_else(|| prompt.clone());
             self.last_prompt = prompt.or(self.last_prompt.take());
-        } else if self.other_prompt.is_none() && head.line_kind() == LineKind::User && !head.meta.is_true() {
-            self.other_prompt = if is_prompt(&head) { prompt(line) } else { command(line) };
+        } else if self.command.is_none() && head.line_kind() == LineKind::User && !head.meta.is_true() {
+            self.command = command(line);
         }
     }
 
