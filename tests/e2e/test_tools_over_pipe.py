@@ -1,5 +1,5 @@
 """Why chats get the editor's tools by `--mcp-config` and not over the pipe (`sdkMcpServers`): the CLI asks a server behind the pipe
-for less. Should this fail with a newer CLI, look at ARCHITECTURE.md ("Chats") again."""
+for less. Should this fail with a newer CLI, look at doc/dev/chat.md again."""
 
 import json
 import os
