@@ -52,7 +52,8 @@ export function stored(name) {
 /** @param {string} id */
 export const path = (id) => `/api/claude/sessions/${encodeURIComponent(id)}`;
 
-export const listSessions = () => get("/api/claude/sessions").then((answer) => answer.sessions);
+/** @param {string} [since] a revision: what changed then */
+export const listSessions = (since) => get(`/api/claude/sessions${since ? `?since=${since}` : ""}`);
 /** @param {string} id */
 export const session = (id) => get(path(id));
 /** Its subagents. @param {string} id */

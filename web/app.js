@@ -3,7 +3,7 @@ import { Refused, listSessions, logIn } from "./api.js";
 import { Composer } from "./composer.js";
 import { Decisions } from "./decisions.js";
 import { draw, grow } from "./draw.js";
-import { STATES, drawList } from "./list.js";
+import { STATES, drawList, merged, titleOf } from "./list.js";
 import { Notifier } from "./notify.js";
 import { Reader } from "./reader.js";
 import { short } from "./text.js";
@@ -18,6 +18,8 @@ const LIST_PAUSE = 5000;
 let open;
 /** @type {any[]} */
 let sessions = [];
+/** What was listed last. */
+let revision = "";
 
 /** @param {import("./conversation.js").Item} item */
 const guess = (item) => (item.kind === "tool" || item.kind === "thinking" ? 36 : 40 + Math.ceil((item.text?.length ?? 0) / 90) * 24);
@@ -55,14 +57,16 @@ function drawState(trouble = "") {
   const all = state === "waiting" && open ? [...waiting, open] : waiting;
   document.title = (all.length ? `(${all.length}) ` : "") + (open ? `${state === "waiting" ? "Waits: " : ""}${open.title}` : "Claude sessions");
   notifier.look(
-    all.map((one) => ({ id: one.id, title: short(one.title ?? one.id, 100) })),
+    all.map((one) => ({ id: one.id, title: titleOf(one) })),
     open?.id,
   );
 }
 
 async function refreshList() {
   try {
-    sessions = await listSessions();
+    const answer = await listSessions(revision);
+    sessions = merged(sessions, answer);
+    revision = answer.revision ?? "";
     drawList($("sessions"), sessions, $("filter").value, open?.id);
     const known = sessions.find((one) => one.id === open?.id);
     if (open && known?.title) $("title").textContent = open.title = short(known.title, 100);
@@ -75,7 +79,8 @@ async function refreshList() {
 /** @param {string} id */
 function show(id) {
   open?.close();
-  const title = short(sessions.find((one) => one.id === id)?.title ?? id, 100);
+  const known = sessions.find((one) => one.id === id);
+  const title = known ? titleOf(known) : short(id, 100);
   $("title").textContent = title;
   $("offline").hidden = true;
   $("trouble").textContent = "";

@@ -20,6 +20,16 @@ const rank = (one) => ORDER[one.state] ?? 3;
 /** @param {any} one @param {string} words */
 const fits = (one, words) => [one.title, one.cwd, one.branch, one.id, one.lastPrompt].join(" ").toLowerCase().includes(words);
 
+/** @param {any} one @returns {string} */
+export const titleOf = (one) => short(one.title ?? "New session", 100);
+
+/** What is listed now. @param {any[]} known @param {any} answer all of it, or what changed */
+export function merged(known, answer) {
+  if (!answer.since) return answer.sessions;
+  const changed = new Set(answer.sessions.map((/** @type {any} */ one) => one.id));
+  return [...answer.sessions, ...known.filter((one) => !changed.has(one.id))];
+}
+
 /**
  * @param {HTMLElement} list
  * @param {any[]} sessions
@@ -34,7 +44,7 @@ export function drawList(list, sessions, words, current) {
     const link = el(
       "a",
       { href: `#/s/${encodeURIComponent(one.id)}`, ...(one.id === current ? { "aria-current": "page" } : {}) },
-      el("span", { class: "name" }, short(one.title ?? one.id, 100)),
+      el("span", { class: "name" }, titleOf(one)),
       el("span", { class: "about" }, ...about.map((text) => el("span", {}, plain(text))), ...state),
     );
     return el("li", {}, link);

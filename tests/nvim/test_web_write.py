@@ -389,3 +389,32 @@ def test_what_a_client_wrote_is_not_delivered_once_nothing_is_served(start_nvim)
         """
     )
     assert nvim.lua("return routes") == 0
+
+
+def test_a_cli_without_a_prompt_is_listed_and_takes_its_first_one(begin, fake, sessions, tmp_path):
+    nvim, site, written = begin()
+    folder = tmp_path / "new"  # in which no session ever was
+    folder.mkdir()
+    nvim.cmd(f"cd {folder}")
+    nvim.keys(":Claude<CR>")
+    nvim.wait(lambda: len(fake.starts()) == 1, what="the CLI")
+    nvim.wait_screen("fake CLI ready")
+    fake.show(PROMPT.format(""))
+    new = "0f8fad5b-d9cb-469f-a165-70867728950e"
+    sessions.record(fake.starts()[0]["pid"], new, "idle", cwd=folder)
+    nvim.wait(lambda: site.has(new), what="the session to be known")
+    listed = site.get("/api/claude/sessions")
+    first, second = listed["sessions"]
+    assert (first["id"], first["title"], first["state"], first["cwd"]) == (new, None, "idle", str(folder))
+    assert second["id"] == written
+    assert site.get(f"/api/claude/sessions/{new}") == first
+    since = site.get(f"/api/claude/sessions?since={listed['revision']}")
+    assert (since["sessions"], since["revision"]) == ([], listed["revision"]), "nothing changed"
+    assert site.get(f"/api/claude/sessions/{new}/messages")["messages"] == []
+    with site.read(new) as reader:
+        reader.until({"type": "caught_up", "messages": 0})
+        reader.say(type="user_message", id="m", content="hello")
+        nvim.wait(lambda: fake.typed() == pasted("hello"), what="what is typed")
+        sessions.write(folder, ("hello", "hi"), id=new)
+        reader.until({"type": "ack", "id": "m"})
+    assert site.get(f"/api/claude/sessions/{new}")["firstPrompt"] == "hello"

@@ -148,10 +148,17 @@ async fn read(site: &Site, route: &Route<'_>, asked: Option<&str>) -> Answer {
         answer::error(StatusCode::INTERNAL_SERVER_ERROR, "Sessions cannot be listed")
     };
     match route {
-        Route::List => match listing::all(&site.sessions, query(asked, "project").as_deref()).await {
-            Ok(listed) => answer::json(StatusCode::OK, &json!({ "sessions": listed })),
-            Err(error) => failed(error),
-        },
+        Route::List => {
+            let project = query(asked, "project");
+            match listing::all(&site.sessions, project.as_deref()).await {
+                Ok(listed) if project.is_some() => answer::json(StatusCode::OK, &json!({ "sessions": listed })),
+                Ok(listed) => {
+                    let since = query(asked, "since").and_then(|since| since.parse().ok());
+                    answer::json(StatusCode::OK, &site.listed.since(listed, since))
+                }
+                Err(error) => failed(error),
+            }
+        }
         Route::One(id) => match listing::one(&site.sessions, id).await {
             Ok(Some(listed)) => answer::json(StatusCode::OK, &listed),
             Ok(None) => answer::not_found(),

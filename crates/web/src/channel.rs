@@ -118,10 +118,6 @@ impl Channel {
         Self { file, inner: Arc::new(Mutex::new(inner)), touched, readers, _end: End(Some(Box::new(end))) }
     }
 
-    pub(crate) fn file(&self) -> &Path {
-        &self.file
-    }
-
     /// Says when there may be more.
     pub(crate) fn touched(&self) -> watch::Receiver<u64> {
         self.touched.subscribe()

@@ -94,15 +94,7 @@ struct Reader {
 
 impl Reader {
     async fn at_the_end(site: &Site, session: &str) -> Option<Self> {
-        let file = match site.sessions.find(session).await {
-            Some(file) => file,
-            // After `/clear` it comes only with the first prompt.
-            None => {
-                let before = site.sessions.find(site.sessions.came_from(session)?.as_str()).await?;
-                before.parent()?.join(format!("{session}.jsonl"))
-            }
-        };
-        let channel = site.sessions.channel(&file)?;
+        let channel = site.sessions.channel(&site.sessions.find(session).await?)?;
         let place = channel.start().await;
         let mut reader = Self { session: session.to_owned(), channel, place };
         reader.place = reader.end().await?;
@@ -134,11 +126,7 @@ impl Reader {
                 return Some(End::Ack(uuid));
             }
             let Some(next) = site.sessions.went_on_as(&self.session) else { break };
-            let file = match site.sessions.find(next.as_str()).await {
-                Some(file) => file,
-                None => self.channel.file().parent()?.join(format!("{next}.jsonl")),
-            };
-            self.channel = site.sessions.channel(&file)?;
+            self.channel = site.sessions.channel(&site.sessions.find(next.as_str()).await?)?;
             self.place = self.channel.start().await;
             self.session = next.to_string();
         }

@@ -1,10 +1,16 @@
 //! What a list says of a session, to somebody who is not on this machine's disk: no file is named.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use claude_ide_session::{LiveSession, SessionState, Summary};
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use crate::sessions::Sessions;
+use crate::sessions::{Sessions, lock};
 
 /// A session in a list.
 #[derive(Debug, Serialize)]
@@ -55,6 +61,30 @@ impl Listed {
         listed
     }
 
+    /// One that nobody said anything in yet: its transcript comes with its first prompt.
+    fn unwritten(running: &LiveSession) -> Self {
+        let begun = running.started.or(running.state.since).map(|time| time.0);
+        let mut listed = Self {
+            id: running.id.to_string(),
+            title: running.name.clone(),
+            cwd: Some(running.cwd.clone()),
+            branch: None,
+            model: None,
+            state: Json::Null,
+            waiting_for: Json::Null,
+            since: Json::Null,
+            started: begun,
+            updated: begun.unwrap_or_default(),
+            messages: Some(0),
+            turns: None,
+            bytes: 0,
+            first_prompt: None,
+            last_prompt: None,
+        };
+        listed.set_state(serde_json::to_value(running.state).unwrap_or_default());
+        listed
+    }
+
     fn set_state(&mut self, mut state: Json) {
         let mut take = |name| state.get_mut(name).map(Json::take).unwrap_or_default();
         self.state = take("activity");
@@ -63,40 +93,149 @@ impl Listed {
     }
 }
 
-/// The sessions there are, the one last written to first.
+/// The sessions there are, those that run without a word before all others, then the one last written to first.
 ///
 /// # Errors
 /// Why they cannot be listed.
 pub(crate) async fn all(sessions: &Sessions, project: Option<&str>) -> Result<Vec<Listed>, String> {
     let list = sessions.list(project).await?;
     let summaries: Vec<Summary> = serde_json::from_value(list).map_err(|error| error.to_string())?;
-    let running = sessions.all_running();
-    let of = |summary: &Summary| {
-        let those = running.iter().filter(|session| session.id == summary.id);
-        those.max_by_key(|session| session.state.since)
-    };
-    Ok(summaries
+    let mut running: HashMap<String, LiveSession> = HashMap::new();
+    for session in sessions.all_running() {
+        let other = running.get(session.id.as_str());
+        if other.is_none_or(|other| other.state.since <= session.state.since) {
+            running.insert(session.id.to_string(), session);
+        }
+    }
+    let written: Vec<_> = summaries
         .into_iter()
-        .map(|summary| {
-            let running = of(&summary);
-            Listed::new(summary, running)
+        .map(|one| {
+            let of = running.get(one.id.as_str());
+            Listed::new(one, of)
         })
-        .collect())
+        .collect();
+    written.iter().for_each(|one| drop(running.remove(&one.id)));
+    let here = |session: &&LiveSession| project.is_none_or(|folder| Path::new(&session.cwd) == Path::new(folder));
+    let mut listed: Vec<_> = running.values().filter(here).map(Listed::unwritten).collect();
+    listed.sort_unstable_by(|a, b| (b.updated, &b.id).cmp(&(a.updated, &a.id)));
+    listed.extend(written);
+    Ok(listed)
 }
 
 /// One session; nothing if there is none of this id.
 ///
 /// # Errors
-/// Why they cannot be listed.
+/// Why it cannot be read.
 pub(crate) async fn one(sessions: &Sessions, id: &str) -> Result<Option<Listed>, String> {
     let Some(file) = sessions.find(id).await else { return Ok(None) };
-    let Some(mut listed) = all(sessions, None).await?.into_iter().find(|listed| listed.id == id) else {
-        return Ok(None);
+    let running = sessions.running(id);
+    let Some(summary) = sessions.summary(&file).await? else {
+        return Ok(running.as_ref().map(Listed::unwritten));
     };
-    if sessions.running(id).is_none()
+    let mut listed = Listed::new(summary, running.as_ref());
+    if running.is_none()
         && let Some(state) = sessions.state(id, &file).await
     {
         listed.set_state(state);
     }
     Ok(Some(listed))
+}
+
+/// When what is listed changed, so that of thousands of sessions only those are told anew that did.
+pub(crate) struct Changes(Mutex<Known>);
+
+struct Known {
+    /// What changed is known since then: numbers, of which each change takes the next. They begin with the time, so that those of
+    /// another Neovim are none of ours.
+    first: u64,
+    last: u64,
+    /// By id: what was listed, and when that began.
+    entries: HashMap<String, (u64, u64)>,
+}
+
+impl Changes {
+    pub(crate) fn new() -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let first = u64::try_from(now).unwrap_or_default();
+        Self(Mutex::new(Known { first, last: first, entries: HashMap::new() }))
+    }
+
+    /// All that is listed, or what of it changed since then, where that is known.
+    pub(crate) fn since(&self, mut listed: Vec<Listed>, since: Option<u64>) -> Json {
+        let mut known = lock(&self.0);
+        let Known { first, last, entries } = &mut *known;
+        let mut before = std::mem::take(entries);
+        let next = *last + 1;
+        for one in &listed {
+            if entries.contains_key(&one.id) {
+                continue; // A copy of its transcript in another folder.
+            }
+            let mut hasher = DefaultHasher::new();
+            serde_json::to_vec(one).unwrap_or_default().hash(&mut hasher);
+            let now = hasher.finish();
+            let same = before.remove(&one.id).filter(|(then, _)| *then == now);
+            if same.is_none() {
+                *last = next;
+            }
+            entries.insert(one.id.clone(), same.unwrap_or((now, next)));
+        }
+        if !before.is_empty() {
+            // What is gone is seen where all are told.
+            (*first, *last) = (next, next);
+        }
+        let since = since.filter(|since| (*first..=*last).contains(since));
+        if let Some(since) = since {
+            listed.retain(|one| entries.get(&one.id).is_none_or(|(_, at)| *at > since));
+        }
+        json!({ "sessions": listed, "revision": *last, "since": since })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(names: &[(&str, i64)]) -> Vec<Listed> {
+        let one = |(id, updated): &(&str, i64)| {
+            let summary = json!({ "id": id, "file": "/f", "named": false, "updated": updated, "bytes": 1 });
+            Listed::new(serde_json::from_value(summary).unwrap(), None)
+        };
+        names.iter().map(one).collect()
+    }
+
+    fn told(changes: &Changes, names: &[(&str, i64)], since: Option<u64>) -> (Vec<String>, u64, bool) {
+        let answer = changes.since(listed(names), since);
+        let ids = answer["sessions"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned());
+        (ids.collect(), answer["revision"].as_u64().unwrap(), answer["since"].is_null())
+    }
+
+    #[test]
+    fn only_what_changed_is_told_again() {
+        let changes = Changes::new();
+        let (all, first, _) = told(&changes, &[("a", 1), ("b", 1)], None);
+        assert_eq!(all, ["a", "b"]);
+        assert_eq!(told(&changes, &[("a", 1), ("b", 1)], Some(first)), (vec![], first, false));
+        let (changed, second, is_all) = told(&changes, &[("b", 2), ("a", 1)], Some(first));
+        assert_eq!((changed, is_all), (vec!["b".to_owned()], false));
+        let (changed, third, _) = told(&changes, &[("c", 3), ("b", 2), ("a", 1)], Some(second));
+        assert_eq!(changed, ["c"]);
+        assert_eq!(
+            told(&changes, &[("c", 3), ("b", 2), ("a", 1)], Some(first)).0,
+            ["c", "b"],
+            "of who was away longer"
+        );
+        let (all, fourth, is_all) = told(&changes, &[("c", 3), ("a", 1)], Some(third));
+        assert_eq!((all, is_all), (vec!["c".to_owned(), "a".to_owned()], true), "one is gone");
+        for other in [first, fourth + 1, 7] {
+            assert!(told(&changes, &[("c", 3), ("a", 1)], Some(other)).2, "of another time");
+        }
+    }
+
+    #[test]
+    fn two_files_of_one_session_are_no_change() {
+        let changes = Changes::new();
+        let twice = [("a", 2), ("a", 1)];
+        let (_, first, _) = told(&changes, &twice, None);
+        assert_eq!(told(&changes, &twice, Some(first)), (vec![], first, false));
+    }
 }

@@ -29,6 +29,7 @@ use crate::gate::{Gate, Secret};
 use crate::options::{Limits, WebOptions};
 use crate::sessions::{Sessions, lock};
 use crate::socket;
+use crate::listing::Changes;
 
 /// So many ports after the one asked for are tried before any free one.
 const MORE_PORTS: u16 = 20;
@@ -48,6 +49,7 @@ pub(crate) struct Site {
     pub(crate) cookie_name: String,
 }
 
+    pub(crate) listed: Changes,
 /// What is served, bound and not yet running.
 pub struct Web {
     listener: std::net::TcpListener,
@@ -137,6 +139,7 @@ impl WebHandle {
 
     /// Claude says something in a session: an event of the Messages API, as it came. Told to who reads it now, and kept nowhere.
     pub fn say(&self, session: &str, kind: &str, event: &str) {
+            listed: Changes::new(),
         self.site.desk.say(session, kind, event);
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use claude_ide_session::{Activity, Client, LiveSession, News, Request, Service, SessionId, Sink};
+use claude_ide_session::{Activity, Client, LiveSession, News, Request, Service, SessionId, Sink, Summary};
 use serde_json::{Value as Json, json};
 use tokio::sync::{Semaphore, oneshot, watch};
 
@@ -158,14 +158,20 @@ impl Sessions {
         self.ask(json!({ "list": place })).await
     }
 
-    /// The transcript of a session; nothing if there is none, or that is no id.
+    /// What a list says of the session of a transcript; nothing, where nobody said anything in it.
+    pub(crate) async fn summary(&self, file: &Path) -> Result<Option<Summary>, String> {
+        let summary = self.ask(json!({ "one": { "file": file } })).await?;
+        serde_json::from_value(summary).map_err(|error| error.to_string())
+    }
+
+    /// The transcript of a session; nothing if there is none, or that is no id. Of one that runs it may come with its first prompt.
     pub(crate) async fn find(&self, id: &str) -> Option<PathBuf> {
         if !is_id(id) {
             return None;
         }
         match self.ask(json!({ "find": { "id": id } })).await {
             Ok(Json::String(file)) => Some(file.into()),
-            Ok(_) | Err(_) => None,
+            Ok(_) | Err(_) => self.client.transcript_of(&self.running(id)?).ok(),
         }
     }
 

@@ -236,11 +236,7 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
     /// Goes along where the process went on with another session (`/clear`); whether it did.
     async fn follow_the_process(&mut self) -> Result<bool, Over> {
         let Some(next) = self.sessions.went_on_as(&self.id) else { return Ok(false) };
-        // Its transcript may come only with the first prompt.
-        let Some(file) = self.sessions.find(next.as_str()).await.or_else(|| beside(self.channel.file(), next.as_str()))
-        else {
-            return Ok(false);
-        };
+        let Some(file) = self.sessions.find(next.as_str()).await else { return Ok(false) };
         // What is left of this one first.
         while let Next::Page(page) = self.channel.next(self.place).await.map_err(|_| Over::Unreadable)? {
             self.tell_page(&page).await?;
@@ -320,11 +316,6 @@ impl<'a, S: Sink<Message> + Unpin> Stream<'a, S> {
         let flushed = timeout(self.limits.silence, self.sink.flush()).await;
         flushed.map_err(|_| Over::Broken)?.map_err(|_| Over::Broken)
     }
-}
-
-/// Where the CLI will put the transcript of another session of the same folder.
-fn beside(file: &std::path::Path, id: &str) -> Option<std::path::PathBuf> {
-    Some(file.parent()?.join(format!("{id}.jsonl")))
 }
 
 async fn changed(touched: &mut watch::Receiver<u64>) -> Result<(), Over> {

@@ -1,7 +1,7 @@
 //! Whoever asks: hands each request to a thread, and knows what can still be cancelled.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::{Service, lock};
 use crate::cancel::Cancel;
 use crate::error::chain;
 use crate::id::SessionId;
-use crate::live::{live_sessions, state_of};
+use crate::live::{LiveSession, live_sessions, state_of};
 use crate::search::{SearchOptions, search};
 use crate::store::{Scope, Store};
 use crate::watch::FollowId;
@@ -92,6 +92,10 @@ impl Client {
                 let store = Store::new(work.service.config.clone(), None);
                 store.find(&SessionId::new(&find.id)).map_err(|error| chain(&error)).and_then(|file| json(&file))
             }),
+            Request::One(one) => self.run(move |work| {
+                let summary = work.service.with_store(|store| store.get(&one.file));
+                json(&summary.filter(|summary| !summary.is_empty()))
+            }),
             Request::State(of) => self.run(move |work| {
                 let config = &work.service.config;
                 let live = live_sessions(config).map_err(|error| chain(&error))?;
@@ -121,6 +125,14 @@ impl Client {
         let follow = service.follows.follow_file(&service.watcher, file, offset, &self.outlet, request);
         tasks.insert(request, Task::Follow(Weak::clone(&self.service), follow));
         Ok(request)
+    }
+
+    /// Where the transcript of a session that runs lies, or will lie once it has a prompt.
+    ///
+    /// # Errors
+    /// [`ServiceError::Over`].
+    pub fn transcript_of(&self, running: &LiveSession) -> Result<PathBuf, ServiceError> {
+        Ok(running.transcript(&self.service()?.config))
     }
 
     /// Ends a request, or closes a transcript: nothing is said of it any more. Whether anything could still have been.

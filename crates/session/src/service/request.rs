@@ -15,6 +15,8 @@ pub enum Request {
     List(Place),
     /// Where a session lies.
     Find(Find),
+    /// What a list says of the session of a transcript.
+    One(One),
     /// Opens a transcript, which is told of until it is closed.
     Open(Open),
     /// Asks an open transcript.
@@ -59,6 +61,13 @@ impl From<Place> for Scope {
 #[serde(deny_unknown_fields)]
 pub struct Find {
     pub(super) id: String,
+}
+
+/// One session of a list; nothing, where its transcript is gone or nobody said anything in it.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct One {
+    pub(super) file: PathBuf,
 }
 
 /// What a session is doing, also one that no record speaks of.
