@@ -2,23 +2,41 @@
 
 export class Refused extends Error {}
 
+/** How long an answer may take: a connection that died in silence brings none. */
+const PATIENCE = 30_000;
+
+/** A browser that is let in has a key. It is no cookie: those go to every port of the host. */
+export const key = () => stored("key", ofBrowser);
+
+/** @param {string} path */
+export const ask = (path) =>
+  fetch(path, { headers: { accept: "application/json", "x-claude-ide-key": key() }, signal: AbortSignal.timeout(PATIENCE) });
+
 /** @param {string} path @returns {Promise<any>} */
 export async function get(path) {
-  const answer = await fetch(path, { headers: { accept: "application/json" } });
-  if (answer.status === 401 || answer.status === 429) throw new Refused();
+  const answer = await ask(path);
+  if (answer.status === 401) throw new Refused();
   const body = await answer.json();
   if (!answer.ok) throw new Error(body.error ?? `It answered ${answer.status}`);
   return body;
 }
 
-/** Exchanges the code of the address for a cookie, and takes it out of the address. */
+/** Exchanges the code of the address for a key, and takes it out of the address. @returns {Promise<string>} why that failed, if it did */
 export async function logIn() {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
-  if (!code) return;
+  if (!code) return "";
   history.replaceState(null, "", "/#/");
-  const headers = { "content-type": "application/json" };
-  const answer = await fetch("/api/login", { method: "POST", headers, body: JSON.stringify({ code }) });
-  if (answer.ok) store("site", newId());
+  try {
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch("/api/login", { method: "POST", headers, body: JSON.stringify({ code }) });
+    const body = await answer.json();
+    if (!answer.ok) return body.error ?? `It answered ${answer.status}`;
+    store("key", body.key, ofBrowser);
+    store("site", newId());
+    return "";
+  } catch {
+    return "Neovim did not answer";
+  }
 }
 
 /** An id that nobody else has; also where the browser keeps its own way of making one to itself. */
@@ -27,23 +45,27 @@ export const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((
 /** What the browser does not keep. @type {Map<string, string>} */
 const unkept = new Map();
 
-/** Keeps something for as long as the tab is there. @param {string} name @param {string} value */
-export function store(name, value) {
+/** What is kept for longer than a tab is there. */
+export const ofBrowser = () => localStorage;
+const ofTab = () => sessionStorage;
+
+/** Keeps something. @param {string} name @param {string} value @param {() => Storage} [where] as long as the tab is there, unless said otherwise */
+export function store(name, value, where = ofTab) {
   unkept.delete(name);
   try {
-    if (value) sessionStorage.setItem(name, value);
-    else sessionStorage.removeItem(name);
+    if (value) where().setItem(name, value);
+    else where().removeItem(name);
   } catch {
     unkept.set(name, value); // No room, or not allowed: it is kept as long as the page is.
   }
 }
 
-/** @param {string} name */
-export function stored(name) {
+/** @param {string} name @param {() => Storage} [where] */
+export function stored(name, where = ofTab) {
   const value = unkept.get(name);
   if (value !== undefined) return value;
   try {
-    return sessionStorage.getItem(name) ?? "";
+    return where().getItem(name) ?? "";
   } catch {
     return "";
   }

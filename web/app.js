@@ -39,8 +39,18 @@ function go(id) {
   location.hash = `#/s/${encodeURIComponent(id)}`;
 }
 
-function refused() {
+/** @param {string} [why] */
+function refused(why) {
+  if (why) $("failed").textContent = `${why}.`;
   if (!$("login").open) $("login").showModal();
+}
+
+/** It was let in, in another tab perhaps. */
+function letIn() {
+  if (!$("login").open) return;
+  $("login").close();
+  $("failed").textContent = "";
+  if (open) show(open.id);
 }
 
 /** @param {string} [trouble] why something is not so */
@@ -62,17 +72,26 @@ function drawState(trouble = "") {
   );
 }
 
-async function refreshList() {
+let refreshing = 0;
+
+/** @param {string} [failed] why this browser could not be let in anew */
+async function refreshList(failed) {
+  refreshing++;
   try {
     const answer = await listSessions(revision);
     sessions = merged(sessions, answer);
     revision = answer.revision ?? "";
+    $("away").hidden = true;
+    letIn();
     drawList($("sessions"), sessions, $("filter").value, open?.id);
     const known = sessions.find((one) => one.id === open?.id);
     if (open && known?.title) $("title").textContent = open.title = short(known.title, 100);
     drawState();
   } catch (error) {
-    if (error instanceof Refused) refused();
+    $("away").hidden = error instanceof Refused;
+    if (error instanceof Refused) refused(failed);
+  } finally {
+    refreshing--;
   }
 }
 
@@ -156,11 +175,10 @@ let ways = 0;
 
 async function begin() {
   const way = ++ways;
-  await logIn();
-  await refreshList();
+  await refreshList(await logIn());
   if (way === ways) route(); // else it goes on to somewhere else, and to that once
 }
 
 await begin();
 // Who asked to be told is told though the page is not in sight.
-setInterval(() => (document.visibilityState === "visible" || notifier.isOn) && void refreshList(), LIST_PAUSE);
+setInterval(() => (document.visibilityState === "visible" || notifier.isOn) && !refreshing && void refreshList(), LIST_PAUSE);

@@ -1,4 +1,5 @@
 // Notifications of the browser when Claude waits: only once a person asked for them here.
+import { ofBrowser, store, stored } from "./api.js";
 
 const NAME = "notify";
 
@@ -16,7 +17,7 @@ export class Notifier {
   }
 
   get isOn() {
-    return !this.button.hidden && Notification.permission === "granted" && remembered() === "on";
+    return !this.button.hidden && Notification.permission === "granted" && stored(NAME, ofBrowser) === "on";
   }
 
   /** Tells of each session that waits since the last look, unless it is being looked at. @param {{ id: string, title: string }[]} waiting @param {string|undefined} shown */
@@ -41,8 +42,8 @@ export class Notifier {
   }
 
   async #toggle() {
-    if (this.isOn) remember("off");
-    else if ((await Notification.requestPermission()) === "granted") remember("on");
+    if (this.isOn) store(NAME, "off", ofBrowser);
+    else if ((await Notification.requestPermission()) === "granted") store(NAME, "on", ofBrowser);
     this.#show();
   }
 
@@ -50,22 +51,5 @@ export class Notifier {
     this.button.setAttribute("aria-checked", String(this.isOn));
     const isDenied = !this.button.hidden && Notification.permission === "denied";
     this.button.title = isDenied ? "This browser forbids notifications of this page" : "A notification when Claude waits";
-  }
-}
-
-function remembered() {
-  try {
-    return localStorage.getItem(NAME);
-  } catch {
-    return null;
-  }
-}
-
-/** @param {string} value */
-function remember(value) {
-  try {
-    localStorage.setItem(NAME, value);
-  } catch {
-    // Not allowed: they stay off.
   }
 }

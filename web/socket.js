@@ -1,9 +1,14 @@
 // A session's socket that comes back by itself, and goes on behind the last line that came: nothing is lost, nothing comes twice.
 
+import { ask, key } from "./api.js";
+
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 8000;
 /** Lines to begin with; the rest comes when it is asked for. */
 const BEGIN_WITH = 80;
+
+/** A browser may never tell that a connection died in silence: so often it is asked for a sign of life. */
+const BEAT = 10_000;
 
 export class SessionSocket {
   /**
@@ -18,11 +23,14 @@ export class SessionSocket {
     this.pause = FIRST_PAUSE;
     this.closed = false;
     this.trying = false;
-    /** @type {WebSocket|undefined} */
+    /** @type {WebSocket|undefined} nothing: it was given up */
     this.socket = undefined;
+    /** Whether it owes a sign of life. */
+    this.owes = false;
+    this.beat = setInterval(() => this.#beat(), BEAT);
     this.#open();
     this.wake = () => {
-      if (document.visibilityState === "visible" && this.socket?.readyState === WebSocket.CLOSED) this.#again(0);
+      if (document.visibilityState === "visible" && this.#isGone) this.#again(0);
     };
     addEventListener("online", this.wake);
     document.addEventListener("visibilitychange", this.wake);
@@ -31,6 +39,7 @@ export class SessionSocket {
   close() {
     this.closed = true;
     clearTimeout(this.timer);
+    clearInterval(this.beat);
     removeEventListener("online", this.wake);
     document.removeEventListener("visibilitychange", this.wake);
     this.socket?.close();
@@ -43,18 +52,46 @@ export class SessionSocket {
     return true;
   }
 
+  get #isGone() {
+    return !this.socket || this.socket.readyState === WebSocket.CLOSED;
+  }
+
+  #beat() {
+    const { socket } = this;
+    if (!socket || this.#isGone) return;
+    if (this.owes) {
+      this.#ended(socket);
+      this.socket = undefined;
+      socket.close();
+      return;
+    }
+    this.owes = true;
+    this.send({ type: "ping" });
+  }
+
+  /** @param {WebSocket} socket */
+  #ended(socket) {
+    if (this.closed || socket !== this.socket) return;
+    this.to.online(false);
+    this.#again(this.pause);
+    this.pause = Math.min(this.pause * 2, LONGEST_PAUSE);
+  }
+
   #open() {
     const last = this.last();
     const query = last ? `fromUuid=${encodeURIComponent(last)}` : `last=${BEGIN_WITH}`;
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(`${scheme}//${location.host}${this.path}/subscribe?${query}`);
     this.socket = socket;
+    this.owes = false;
     socket.onopen = () => {
+      this.send({ type: "auth", token: key() });
       this.pause = FIRST_PAUSE;
       this.to.online(true);
     };
     socket.onmessage = (event) => {
-      if (this.closed) return;
+      if (this.closed || socket !== this.socket) return;
+      this.owes = false;
       let frame;
       try {
         frame = JSON.parse(event.data);
@@ -64,12 +101,7 @@ export class SessionSocket {
       if (OURS.has(frame?.type)) this.to.frame(frame);
       else if (frame) this.to.line(frame);
     };
-    socket.onclose = () => {
-      if (this.closed || socket !== this.socket) return;
-      this.to.online(false);
-      this.#again(this.pause);
-      this.pause = Math.min(this.pause * 2, LONGEST_PAUSE);
-    };
+    socket.onclose = () => this.#ended(socket);
   }
 
   /** Tries again after a while, though it was refused. */
@@ -86,10 +118,10 @@ export class SessionSocket {
 
   /** A browser does not say why a socket was refused: a plain request does. One try at a time: each opens a socket. */
   async #try() {
-    if (this.closed || this.trying || this.socket?.readyState !== WebSocket.CLOSED) return;
+    if (this.closed || this.trying || !this.#isGone) return;
     this.trying = true;
     try {
-      const answer = await fetch(this.path);
+      const answer = await ask(this.path);
       this.trying = false;
       if (this.closed) return;
       if (answer.status === 401 || answer.status === 404) {
@@ -107,5 +139,5 @@ export class SessionSocket {
 
 /** What the server tells beside lines of the transcript. */
 const OURS = new Set(
-  "state typing subscribed caught_up session reset error writing queued sent ack unqueued stream_event decision decision_closed".split(" "),
+  "pong state typing subscribed caught_up session reset error writing queued sent ack unqueued stream_event decision decision_closed".split(" "),
 );

@@ -37,7 +37,9 @@ class PageSite:
         self.listed = {"id": "s", "title": "The session", "cwd": "/p", "state": "idle", "updated": time.time() * 1000}
         self.state = {"type": "state", "state": "idle", "waitingFor": None}
         self.heard: list[dict] = []
-        """What the page said, but for its wish to write."""
+        """What the page said, but for who it is, its wish to write and its wish for a sign of life."""
+        self.is_silent = False
+        """Takes connections, and answers nothing any more."""
         self.standing: Callable[[], list[dict]] = list
         """What is told to whoever comes, after the history: what is queued and waits."""
         self.answers: Callable[[dict], list[dict]] = lambda frame: []  # noqa: ARG005
@@ -157,7 +159,11 @@ class PageSite:
 
     def _hear(self, socket, frame: dict) -> None:
         with self._lock:
-            if frame["type"] != "write":
+            if frame["type"] == "auth" or self.is_silent:
+                pass
+            elif frame["type"] == "ping":
+                self._send(socket, {"type": "pong"})
+            elif frame["type"] != "write":
                 self.heard.append(frame)
                 self.tell(*self.answers(frame))
             elif socket not in self._sockets:

@@ -99,6 +99,25 @@ def test_a_session_that_comes_while_the_page_asks_for_it_again_is_read(page, sit
     browser.errors.clear()
 
 
+BEATS = "setInterval = ((often) => (work, time) => often(work, time == 10000 ? 100 : time))(setInterval);"
+
+
+def test_a_connection_that_dies_in_silence_is_noticed(page, site, browser):
+    undo = [browser.before_pages(script) for script in (SOCKETS, BEATS)]
+    page(quick=True)
+    for one in undo:
+        one()
+    browser.js("pongs = 0, sockets.at(-1).addEventListener('message', (event) => pongs += event.data.includes('pong'))")
+    browser.wait("pongs > 2 && sockets.length == 1", "one that lives to be kept")
+    site.is_silent = True
+    browser.wait("sockets.length > 1", "another connection")
+    site.is_silent = False
+    browser.wait("offline.hidden", "the page to be back")
+    site.append(said(1, "and on"))
+    browser.wait("document.body.innerText.includes('and on')")
+    browser.errors.clear()
+
+
 def test_a_session_that_is_not_there_any_more_is_told_to_nobody_who_left_it(page, browser):
     undo = browser.before_pages(SOCKETS)
     page(quick=True)

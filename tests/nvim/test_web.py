@@ -79,7 +79,7 @@ def test_is_served_with_the_server_where_the_options_say_so(start_nvim):
     nvim = start_nvim(opts={"web": {"enabled": True, "port": 0}})
     nvim.cmd("ClaudeConnect")
     nvim.wait("(require('claude-ide.native').web_info()) ~= nil", what="the site")
-    assert Site(nvim).get("/api/claude/sessions") ["sessions"] == []
+    assert Site(nvim).get("/api/claude/sessions")["sessions"] == []
 
 
 def test_a_foreign_client_lists_reads_and_follows(serve, sessions, project):
@@ -125,8 +125,8 @@ def test_the_address_lets_one_browser_in_once_and_is_shown_with_a_picture(start_
     def log_in():
         return urllib.request.urlopen(f"http://127.0.0.1:{match[1]}/api/login", data=body, timeout=LONG)
 
-    cookie = log_in().headers["Set-Cookie"].split(";")[0]
-    assert Site(nvim).get("/api/claude/sessions", headers={"Cookie": cookie}) ["sessions"] == []
+    key = json.load(log_in())["key"]
+    assert Site(nvim).get("/api/claude/sessions", headers={"X-Claude-Ide-Key": key})["sessions"] == []
     with pytest.raises(urllib.error.HTTPError, match="401"):
         log_in()
     log = nvim.lua("return require('claude-ide.log').path()")

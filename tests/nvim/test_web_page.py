@@ -174,10 +174,24 @@ def test_goes_on_by_itself_when_the_connection_drops(page, browser, sessions, pr
     assert browser.js("sockets.length") > 2
     nvim.cmd("Claude serve stop")
     browser.wait("!document.querySelector('#offline').hidden", "that it is offline")
-    # The same port again, and so the same page; its cookie is of the site that is no more.
+    browser.wait("!away.hidden", "that the list says so")
+    # The same port again, and so the same page; its key is of the site that is no more.
     nvim.lua("require('claude-ide.config').get().web.port = ...", port)
     nvim.cmd("Claude serve")
     browser.wait("document.querySelector('#login').open", "that it is not let in any more")
+    browser.wait("away.hidden", "that somebody answers")
+    nvim.lua("url = require('claude-ide.web').url()")
+    browser.open("about:blank")
+    browser.open(nvim.lua("return url"))
+    browser.wait("document.querySelectorAll('#sessions a').length > 0 && !document.querySelector('#login').open")
+    key = browser.js("localStorage.getItem('key')")
+    browser.js("localStorage.clear(), sessionStorage.clear()")
+    browser.open("about:blank")
+    browser.open(nvim.lua("return url"))
+    browser.wait("document.querySelector('#login')?.open", "the address to be refused")
+    assert browser.js("failed.textContent") == "This address was used already, or is older than ten minutes."
+    browser.js(f"localStorage.setItem('key', '{key}')")  # as another tab does that is let in
+    browser.wait("!document.querySelector('#login').open && document.querySelectorAll('#sessions a').length > 0")
     browser.errors.clear()  # refused connections, which this is about
 
 

@@ -1,10 +1,8 @@
 //! Answers: each with the headers that keep browsers from doing more with it than it is for.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{HeaderName, HeaderValue, SET_COOKIE};
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 use serde_json::json;
@@ -59,18 +57,5 @@ pub(crate) fn not_found() -> Answer {
 pub(crate) fn no_permission() -> Answer {
     let mut answer = error(StatusCode::UNAUTHORIZED, "Unauthorized");
     answer.headers_mut().insert("www-authenticate", HeaderValue::from_static("Bearer"));
-    answer
-}
-
-pub(crate) fn wait(time: Duration) -> Answer {
-    let mut answer = error(StatusCode::TOO_MANY_REQUESTS, "Too many wrong tokens: wait a minute");
-    answer.headers_mut().insert("retry-after", HeaderValue::from(time.as_secs() + 1));
-    answer
-}
-
-pub(crate) fn with_cookie(mut answer: Answer, cookie: &str) -> Answer {
-    if let Ok(cookie) = HeaderValue::from_str(cookie) {
-        answer.headers_mut().insert(SET_COOKIE, cookie);
-    }
     answer
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderValue, ORIGIN};
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
@@ -18,16 +18,18 @@ use crate::answer::{self, Answer};
 use crate::display;
 use crate::door::{Door, Refusal};
 use crate::files;
-use crate::gate::{NotYet, Shown};
+use crate::gate::Guest;
 use crate::listing;
 use crate::messages;
 use crate::permission;
 use crate::router::{Route, query, route};
-use crate::server::Site;
+use crate::server::{Caller, Site};
 use crate::sessions::lock;
 use crate::socket::Plan;
 use crate::stream::Wish;
 
+/// Carries a page's key: `Authorization` may be a proxy's.
+const KEY: &str = "x-claude-ide-key";
 /// Bytes of a request's body.
 const MAX_BODY: usize = 4 * 1024;
 
@@ -43,6 +45,7 @@ struct Login {
 pub(crate) async fn answer(
     site: Arc<Site>,
     local: Option<SocketAddr>,
+    caller: Arc<Caller>,
     upgrade: Upgrade,
     request: Request<Incoming>,
 ) -> Answer {
@@ -67,21 +70,35 @@ pub(crate) async fn answer(
         None => answer::error(StatusCode::NOT_FOUND, "Not found"),
         Some(Route::Login) if request.method() == Method::POST => log_in(&site, request).await,
         Some(hook @ (Route::Display | Route::Permission)) if request.method() == Method::POST => {
-            let token = request.headers().get(AUTHORIZATION).and_then(bearer);
+            if !shown(request.headers()).is_some_and(|token| site.gate.is_display(token)) {
+                return answer::no_permission();
+            }
+            caller.is_let_in();
             match hook {
-                _ if !token.is_some_and(|token| site.gate.is_display(token)) => answer::no_permission(),
                 Route::Permission => permission::take(&site, request).await,
                 _ => display::take(&site, request).await,
             }
         }
         Some(Route::Login | Route::Display | Route::Permission) => not_so(),
         Some(_) if request.method() != Method::GET => not_so(),
-        Some(Route::Subscribe(id)) => subscribe(&site, id, None, upgrade, request).await,
-        Some(Route::SubscribeAgent(id, agent)) => subscribe(&site, id, Some(agent), upgrade, request).await,
-        Some(route) => match judge(&site, request.headers()) {
-            Ok(()) => read(&site, &route, request.uri().query()).await,
-            Err(refused) => refused.answer(),
-        },
+        Some(route) => {
+            let shown = shown(request.headers());
+            let guest = shown.and_then(|secret| site.gate.who(secret));
+            if guest.is_some() {
+                caller.is_let_in();
+            }
+            match route {
+                // One that shows nothing may say who it is in its first frame: it is told nothing before.
+                Route::Subscribe(id) if guest.is_some() || shown.is_none() => {
+                    subscribe(&site, id, None, guest, upgrade, request).await
+                }
+                Route::SubscribeAgent(id, agent) if guest.is_some() || shown.is_none() => {
+                    subscribe(&site, id, Some(agent), guest, upgrade, request).await
+                }
+                _ if guest.is_none() => answer::no_permission(),
+                route => read(&site, &route, request.uri().query()).await,
+            }
+        }
     }
 }
 
@@ -89,30 +106,10 @@ fn not_so() -> Answer {
     answer::error(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed")
 }
 
-/// Why somebody is not let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outside {
-    /// Shows nothing.
-    Nothing,
-    Not(NotYet),
-}
-
-impl Outside {
-    fn answer(self) -> Answer {
-        match self {
-            Self::Nothing | Self::Not(NotYet::Wrong) => answer::no_permission(),
-            Self::Not(NotYet::Wait(time)) => answer::wait(time),
-        }
-    }
-}
-
-/// Judges what a request shows.
-fn judge(site: &Site, headers: &HeaderMap) -> Result<(), Outside> {
-    if let Some(shown) = headers.get(AUTHORIZATION) {
-        return site.gate.judge(Shown::Token(bearer(shown).unwrap_or_default())).map_err(Outside::Not);
-    }
-    let cookie = cookie(headers, &site.cookie_name).ok_or(Outside::Nothing)?;
-    site.gate.judge(Shown::Cookie(cookie)).map_err(Outside::Not)
+/// The secret that a request shows: a page's key, else a client's token.
+fn shown(headers: &HeaderMap) -> Option<&str> {
+    let key = headers.get(KEY).and_then(|key| key.to_str().ok());
+    key.or_else(|| headers.get_all(AUTHORIZATION).iter().find_map(bearer))
 }
 
 fn bearer(shown: &HeaderValue) -> Option<&str> {
@@ -120,13 +117,7 @@ fn bearer(shown: &HeaderValue) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(known, _)| *known == name).map(|(_, value)| value)
-}
-
-/// A code for a cookie.
+/// A code for a key.
 async fn log_in(site: &Site, request: Request<Incoming>) -> Answer {
     let body = tokio::time::timeout(site.limits.handshake, Limited::new(request.into_body(), MAX_BODY).collect());
     let Ok(Ok(body)) = body.await else { return answer::error(StatusCode::BAD_REQUEST, "Bad request") };
@@ -134,11 +125,8 @@ async fn log_in(site: &Site, request: Request<Incoming>) -> Answer {
         return answer::error(StatusCode::BAD_REQUEST, "Bad request");
     };
     match site.gate.exchange(&code) {
-        Ok(cookie) => {
-            let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", site.cookie_name, cookie.reveal());
-            answer::with_cookie(answer::json(StatusCode::OK, &json!({ "ok": true })), &cookie)
-        }
-        Err(not_yet) => Outside::Not(not_yet).answer(),
+        Some(key) => answer::json(StatusCode::OK, &json!({ "key": key.reveal() })),
+        None => answer::error(StatusCode::UNAUTHORIZED, "This address was used already, or is older than ten minutes"),
     }
 }
 
@@ -184,12 +172,12 @@ async fn read(site: &Site, route: &Route<'_>, asked: Option<&str>) -> Answer {
     }
 }
 
-/// Judges a request for a socket before anything is upgraded. A client that shows nothing and is no page may say who it is in its
-/// first frame: it is told nothing before.
+/// Answers a request for a socket before anything is upgraded.
 async fn subscribe(
     site: &Site,
     id: &str,
     agent: Option<&str>,
+    guest: Option<Guest>,
     upgrade: Upgrade,
     mut request: Request<Incoming>,
 ) -> Answer {
@@ -203,12 +191,7 @@ async fn subscribe(
     let Ok(handshake) = handshake else {
         return answer::error(StatusCode::BAD_REQUEST, "Expected a WebSocket");
     };
-    let unknown = match judge(site, request.headers()) {
-        Ok(()) => false,
-        Err(Outside::Nothing) if !request.headers().contains_key(ORIGIN) => true,
-        Err(outside) => return outside.answer(),
-    };
-    if !unknown && agents::transcript(&site.sessions, id, agent).await.is_none() {
+    if guest.is_some() && agents::transcript(&site.sessions, id, agent).await.is_none() {
         return answer::not_found();
     }
     let asked = request.uri().query();
@@ -217,8 +200,7 @@ async fn subscribe(
         last: query(asked, "last").and_then(|last| last.parse().ok()),
     };
     let wish = (wish != Wish::default()).then_some(wish);
-    let is_page = !unknown && !request.headers().contains_key(AUTHORIZATION);
-    let plan = Plan { id: id.to_owned(), agent: agent.map(str::to_owned), wish, unknown, is_page };
+    let plan = Plan { id: id.to_owned(), agent: agent.map(str::to_owned), wish, guest };
     *lock(&upgrade) = Some((hyper::upgrade::on(&mut request), plan));
     let (mut parts, ()) = handshake.into_parts();
     answer::dress(&mut parts.headers);

@@ -20,6 +20,8 @@ pub(crate) enum Inward {
         /// The token.
         token: String,
     },
+    /// It wants to know whether the connection lives: a browser's page is not told of the protocol's own pings.
+    Ping,
     /// From where on it wants to read.
     Subscribe {
         /// After this line.
@@ -155,6 +157,8 @@ pub(crate) enum Outward<'a> {
     },
     /// The file was replaced by one that has nothing of what was told: it begins anew.
     Reset,
+    /// Answers a `ping`.
+    Pong,
     /// Something went wrong.
     Error {
         error: &'a str,

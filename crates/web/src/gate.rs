@@ -1,7 +1,10 @@
-//! Who may read: a token for clients, one-time codes that become cookies for browsers, and a wait after too many wrong ones.
+//! Who may read: a token for clients, and one-time codes that become keys for browsers.
 //!
-//! Invariants: a secret is compared in constant time and never shown by `Debug`; a code opens once; who has shown a good cookie is
-//! never made to wait for what others guess.
+//! A key is no cookie: browsers send cookies to every port of a host, and so to every server of this machine. What a page keeps in
+//! its storage belongs to its origin.
+//!
+//! Invariants: a secret has at least 128 random bits, so that guesses need not be counted; it is compared in constant time and never
+//! shown by `Debug`; a code opens once.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,10 +25,7 @@ const CODE_BYTES: usize = 16;
 const CODE_LIFE: Duration = Duration::from_secs(10 * 60);
 /// Codes that may wait to be used, and browsers that may be logged in; the oldest go first.
 const MAX_CODES: usize = 8;
-const MAX_COOKIES: usize = 64;
-/// So many wrong ones in so long, then it waits.
-const MAX_WRONG: usize = 5;
-const WRONG_WINDOW: Duration = Duration::from_secs(60);
+const MAX_KEYS: usize = 64;
 
 /// Something to show at the gate. Never logged.
 #[derive(Clone)]
@@ -56,19 +56,13 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What somebody shows.
-#[derive(Clone, Copy)]
-pub(crate) enum Shown<'a> {
-    Token(&'a str),
-    Cookie(&'a str),
-}
-
-/// Why somebody is not let in.
+/// Who is let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotYet {
-    Wrong,
-    /// Too many were wrong; try again after so long.
-    Wait(Duration),
+pub(crate) enum Guest {
+    /// It showed the token.
+    Client,
+    /// It showed a browser's key.
+    Page,
 }
 
 /// Knows who is let in.
@@ -83,8 +77,7 @@ pub(crate) struct Gate {
 #[derive(Debug, Default)]
 struct State {
     codes: VecDeque<(Secret, Instant)>,
-    cookies: VecDeque<Secret>,
-    wrong: VecDeque<Instant>,
+    keys: VecDeque<Secret>,
 }
 
 impl Gate {
@@ -105,7 +98,7 @@ impl Gate {
         &self.display
     }
 
-    /// Whether a CLI that we started shows this. A wrong one is not counted: one that outlived what it was told comes often.
+    /// Whether a CLI that we started shows this.
     pub(crate) fn is_display(&self, shown: &str) -> bool {
         self.display.matches(shown)
     }
@@ -124,42 +117,25 @@ impl Gate {
         Ok(code)
     }
 
-    /// Takes a code; the value of the cookie that it becomes.
-    ///
-    /// # Errors
-    /// Why it opens nothing. Without random bytes it is wrong, too.
-    pub(crate) fn exchange(&self, code: &str) -> Result<Secret, NotYet> {
+    /// Takes a code; the key that it becomes. Nothing: it opens nothing, or there are no random bytes.
+    pub(crate) fn exchange(&self, code: &str) -> Option<Secret> {
         let mut state = self.lock();
-        state.may_try()?;
         state.codes.retain(|(_, made)| made.elapsed() < CODE_LIFE);
-        let found = state.codes.iter().position(|(known, _)| known.matches(code));
-        let Some(_) = found.and_then(|at| state.codes.remove(at)) else { return Err(state.was_wrong()) };
-        let cookie = Secret::random(TOKEN_BYTES).map_err(|_| NotYet::Wrong)?;
-        if state.cookies.len() >= MAX_COOKIES {
-            state.cookies.pop_front();
+        let found = state.codes.iter().position(|(known, _)| known.matches(code))?;
+        state.codes.remove(found)?;
+        let key = Secret::random(TOKEN_BYTES).ok()?;
+        if state.keys.len() >= MAX_KEYS {
+            state.keys.pop_front();
         }
-        state.cookies.push_back(cookie.clone());
-        Ok(cookie)
+        state.keys.push_back(key.clone());
+        Some(key)
     }
 
-    /// Judges what somebody shows.
-    ///
-    /// # Errors
-    /// Why it is not enough.
-    pub(crate) fn judge(&self, shown: Shown<'_>) -> Result<(), NotYet> {
-        let mut state = self.lock();
-        let right = match shown {
-            Shown::Cookie(value) => state.cookies.iter().fold(false, |any, known| known.matches(value) | any),
-            Shown::Token(value) => {
-                state.may_try()?;
-                self.token.matches(value)
-            }
-        };
-        if right {
-            return Ok(());
-        }
-        state.may_try()?;
-        Err(state.was_wrong())
+    /// Whose secret this is.
+    pub(crate) fn who(&self, shown: &str) -> Option<Guest> {
+        let is_client = self.token.matches(shown);
+        let is_page = self.lock().keys.iter().fold(false, |any, known| known.matches(shown) | any);
+        if is_client { Some(Guest::Client) } else { is_page.then_some(Guest::Page) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -168,49 +144,21 @@ impl Gate {
     }
 }
 
-impl State {
-    fn may_try(&mut self) -> Result<(), NotYet> {
-        self.wrong.retain(|when| when.elapsed() < WRONG_WINDOW);
-        match self.wrong.front() {
-            Some(first) if self.wrong.len() >= MAX_WRONG => {
-                Err(NotYet::Wait(WRONG_WINDOW.saturating_sub(first.elapsed())))
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    fn was_wrong(&mut self) -> NotYet {
-        self.wrong.push_back(Instant::now());
-        NotYet::Wrong
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_code_opens_once_and_becomes_a_cookie() {
+    fn a_code_opens_once_and_becomes_a_key() {
         let gate = Gate::new().unwrap();
         let code = gate.code().unwrap();
-        let cookie = gate.exchange(code.reveal()).unwrap();
-        assert_eq!(gate.judge(Shown::Cookie(cookie.reveal())), Ok(()));
-        assert_eq!(gate.exchange(code.reveal()).err(), Some(NotYet::Wrong));
-        assert_eq!(gate.judge(Shown::Cookie(gate.token().reveal())), Err(NotYet::Wrong), "each has its own place");
-        assert_eq!(gate.judge(Shown::Token(cookie.reveal())), Err(NotYet::Wrong));
-    }
-
-    #[test]
-    fn after_five_wrong_ones_even_the_right_token_waits_but_a_cookie_does_not() {
-        let gate = Gate::new().unwrap();
-        let cookie = gate.exchange(gate.code().unwrap().reveal()).unwrap();
-        for _ in 0..MAX_WRONG {
-            assert_eq!(gate.judge(Shown::Token("wrong")), Err(NotYet::Wrong));
+        let key = gate.exchange(code.reveal()).unwrap();
+        assert_eq!(gate.who(key.reveal()), Some(Guest::Page));
+        assert_eq!(gate.who(gate.token().reveal()), Some(Guest::Client));
+        assert!(gate.exchange(code.reveal()).is_none());
+        for other in [code.reveal(), gate.display().reveal(), ""] {
+            assert_eq!(gate.who(other), None);
         }
-        let token = gate.token().clone();
-        assert!(matches!(gate.judge(Shown::Token(token.reveal())), Err(NotYet::Wait(_))));
-        assert!(matches!(gate.exchange(gate.code().unwrap().reveal()), Err(NotYet::Wait(_))));
-        assert_eq!(gate.judge(Shown::Cookie(cookie.reveal())), Ok(()));
     }
 
     #[test]

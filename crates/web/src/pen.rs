@@ -96,7 +96,7 @@ impl Pen {
             Inward::Decide { id, choice, message, answers } => {
                 desk.decide(from, self.may_write, id, Answer { choice, message, answers })
             }
-            Inward::Auth { .. } | Inward::Subscribe { .. } => None,
+            Inward::Auth { .. } | Inward::Ping | Inward::Subscribe { .. } => None,
         }
     }
 
@@ -155,7 +155,7 @@ impl Pen {
 /// What somebody is told who wants to write to a subagent.
 fn refuse(inward: &Inward) -> Option<String> {
     let id = match inward {
-        Inward::Auth { .. } | Inward::Subscribe { .. } => return None,
+        Inward::Auth { .. } | Inward::Ping | Inward::Subscribe { .. } => return None,
         Inward::Write { .. } => None,
         Inward::UserMessage { id, .. } => id.as_ref().map(|id| json!(id)),
         Inward::CancelMessage { id } => Some(json!(id)),

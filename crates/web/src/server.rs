@@ -1,11 +1,14 @@
 //! The listener: connections in, each served to its end, all of them ended with it.
 //!
-//! Invariants: no more connections than allowed; one that asks for nothing in time is dropped; after [`Web::run`] nothing is left.
+//! Invariants: no more connections than allowed, and of those that showed no secret the oldest makes room for the next; one that asks
+//! for nothing in time, or takes nothing, is dropped; after [`Web::run`] nothing is left.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use claude_ide_session::Service;
@@ -13,7 +16,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
@@ -26,13 +29,16 @@ use crate::door::Door;
 use crate::editor::Told;
 use crate::error::WebError;
 use crate::gate::{Gate, Secret};
+use crate::listing::Changes;
 use crate::options::{Limits, WebOptions};
+use crate::patient::Patient;
 use crate::sessions::{Sessions, lock};
 use crate::socket;
-use crate::listing::Changes;
 
 /// So many ports after the one asked for are tried before any free one.
 const MORE_PORTS: u16 = 20;
+/// After a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(50);
 const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 16 * 1024;
 /// How long connections may take to say goodbye.
@@ -43,13 +49,51 @@ pub(crate) struct Site {
     pub(crate) door: Door,
     pub(crate) gate: Gate,
     pub(crate) sessions: Arc<Sessions>,
+    pub(crate) listed: Changes,
     pub(crate) desk: Desk,
     pub(crate) limits: Limits,
-    /// Cookies are kept by host, not by port: each port has a name of its own.
-    pub(crate) cookie_name: String,
 }
 
-    pub(crate) listed: Changes,
+/// One connection.
+#[derive(Default)]
+pub(crate) struct Caller {
+    /// It showed a secret.
+    is_in: AtomicBool,
+    /// It is to make room.
+    leave: Notify,
+}
+
+impl Caller {
+    /// It showed a secret, and stays.
+    pub(crate) fn is_let_in(&self) {
+        self.is_in.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Those that are served, the oldest first.
+struct Callers {
+    all: VecDeque<Weak<Caller>>,
+    most: usize,
+}
+
+impl Callers {
+    /// One more; nothing, where there are too many and none of them can make room.
+    fn take_in(&mut self) -> Option<Arc<Caller>> {
+        self.all.retain(|caller| caller.strong_count() > 0);
+        if self.all.len() >= self.most {
+            let is_stranger =
+                |caller: &Weak<Caller>| caller.upgrade().is_none_or(|one| !one.is_in.load(Ordering::Relaxed));
+            let oldest = self.all.iter().position(is_stranger).and_then(|at| self.all.remove(at))?;
+            if let Some(stranger) = oldest.upgrade() {
+                stranger.leave.notify_one();
+            }
+        }
+        let caller = Arc::<Caller>::default();
+        self.all.push_back(Arc::downgrade(&caller));
+        Some(caller)
+    }
+}
+
 /// What is served, bound and not yet running.
 pub struct Web {
     listener: std::net::TcpListener,
@@ -63,6 +107,7 @@ pub struct Web {
 pub struct WebHandle {
     site: Arc<Site>,
     address: SocketAddr,
+    port: Arc<std::net::TcpListener>,
     stop: watch::Sender<bool>,
 }
 
@@ -74,6 +119,19 @@ impl Web {
     pub fn bind(options: WebOptions, service: &Arc<Service>) -> Result<(Self, WebHandle), WebError> {
         let failed = |source| WebError::Bind { host: options.host.clone(), source };
         let listener = bind(&options.host, options.port).map_err(failed)?;
+        Self::on(listener, options, service)
+    }
+
+    /// Takes a port that is bound, as another one left it ([`WebHandle::port`]).
+    ///
+    /// # Errors
+    /// [`WebError`].
+    pub fn on(
+        listener: std::net::TcpListener,
+        options: WebOptions,
+        service: &Arc<Service>,
+    ) -> Result<(Self, WebHandle), WebError> {
+        let failed = |source| WebError::Bind { host: options.host.clone(), source };
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let (desk, wanted) = Desk::new(options.writing, options.limits.clone());
@@ -81,12 +139,13 @@ impl Web {
             door: Door { host: options.host.clone(), names: options.names },
             gate: Gate::new()?,
             sessions: Sessions::new(service),
+            listed: Changes::new(),
             desk,
             limits: options.limits,
-            cookie_name: format!("claude_ide_{}", address.port()),
         });
         let (stop, stopped) = watch::channel(false);
-        let handle = WebHandle { site: Arc::clone(&site), address, stop };
+        let port = Arc::new(listener.try_clone().map_err(failed)?);
+        let handle = WebHandle { site: Arc::clone(&site), address, port, stop };
         Ok((Self { listener, site, wanted, stop: stopped }, handle))
     }
 
@@ -110,6 +169,14 @@ impl WebHandle {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Its port: while this is held, nobody else can listen there, though nothing is served any more.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn port(&self) -> io::Result<std::net::TcpListener> {
+        self.port.try_clone()
     }
 
     /// What clients show that are no browsers.
@@ -139,7 +206,6 @@ impl WebHandle {
 
     /// Claude says something in a session: an event of the Messages API, as it came. Told to who reads it now, and kept nowhere.
     pub fn say(&self, session: &str, kind: &str, event: &str) {
-            listed: Changes::new(),
         self.site.desk.say(session, kind, event);
     }
 
@@ -151,6 +217,18 @@ impl WebHandle {
     /// Asks it to end.
     pub fn stop(&self) {
         self.stop.send_replace(true);
+    }
+}
+
+/// Ends every connection to a port on which nothing is served any more, until this is dropped.
+pub async fn turn_away(port: std::net::TcpListener) {
+    match TcpListener::from_std(port) {
+        Ok(listener) => loop {
+            if listener.accept().await.is_err() {
+                tokio::time::sleep(PAUSE).await;
+            }
+        },
+        Err(error) => tracing::error!(%error, "a port is kept, and nothing answers there"),
     }
 }
 
@@ -169,7 +247,7 @@ fn bind(host: &str, port: u16) -> io::Result<std::net::TcpListener> {
 }
 
 async fn accept(listener: &TcpListener, site: &Arc<Site>, stop: &mut watch::Receiver<bool>) {
-    let permits = Arc::new(Semaphore::new(site.limits.connections));
+    let mut callers = Callers { all: VecDeque::new(), most: site.limits.connections };
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -179,14 +257,14 @@ async fn accept(listener: &TcpListener, site: &Arc<Site>, stop: &mut watch::Rece
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => match Arc::clone(&permits).try_acquire_owned() {
-                Ok(permit) => drop(connections.spawn(serve(stream, permit, Arc::clone(site), stop.clone()))),
-                Err(_) => refuse(&stream),
+            Ok((stream, _)) => match callers.take_in() {
+                Some(caller) => drop(connections.spawn(stay(stream, caller, Arc::clone(site), stop.clone()))),
+                None => refuse(&stream),
             },
             Err(error) => {
                 // Out of files, most likely: some will be closed.
                 tracing::debug!(%error, "a connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                tokio::time::sleep(PAUSE).await;
             }
         }
     }
@@ -199,15 +277,24 @@ fn refuse(stream: &TcpStream) {
     stream.try_write(words).ok();
 }
 
-async fn serve(stream: TcpStream, _permit: OwnedSemaphorePermit, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
+/// Serves a connection until it ends or has to make room.
+async fn stay(stream: TcpStream, caller: Arc<Caller>, site: Arc<Site>, stop: watch::Receiver<bool>) {
+    tokio::select! {
+        () = serve(stream, &caller, site, stop) => {}
+        () = caller.leave.notified() => {}
+    }
+}
+
+async fn serve(stream: TcpStream, caller: &Arc<Caller>, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
     stream.set_nodelay(true).ok();
     let local = stream.local_addr().ok();
+    let stream = Patient::new(stream, site.limits.silence);
     let upgrade = Upgrade::default();
     let service = {
-        let (site, upgrade) = (Arc::clone(&site), Arc::clone(&upgrade));
+        let (site, caller, upgrade) = (Arc::clone(&site), Arc::clone(caller), Arc::clone(&upgrade));
         service_fn(move |request| {
-            let (site, upgrade) = (Arc::clone(&site), Arc::clone(&upgrade));
-            async move { Ok::<_, Infallible>(api::answer(site, local, upgrade, request).await) }
+            let (site, caller, upgrade) = (Arc::clone(&site), Arc::clone(&caller), Arc::clone(&upgrade));
+            async move { Ok::<_, Infallible>(api::answer(site, local, caller, upgrade, request).await) }
         })
     };
     let connection = http1::Builder::new()
@@ -227,8 +314,8 @@ async fn serve(stream: TcpStream, _permit: OwnedSemaphorePermit, site: Arc<Site>
     let Some((upgraded, plan)) = lock(&upgrade).take() else { return };
     let Ok(upgraded) = upgraded.await else { return };
     let config = Some(socket::config(site.limits.frame_bytes));
-    let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
+    let Ok(parts) = upgraded.downcast::<TokioIo<Patient<TcpStream>>>() else { return };
     let stream = parts.io.into_inner();
     let socket = WebSocketStream::from_partially_read(stream, parts.read_buf.to_vec(), Role::Server, config).await;
-    socket::serve(socket, plan, &site, stop).await;
+    socket::serve(socket, plan, caller, &site, stop).await;
 }

@@ -14,9 +14,9 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::agents;
 use crate::frames::{self, Inward, Outward};
-use crate::gate::{NotYet, Shown};
+use crate::gate::Guest;
 use crate::pen::Part;
-use crate::server::Site;
+use crate::server::{Caller, Site};
 use crate::stream::{Order, Over, Stream, Wish};
 
 /// Orders of a client that may wait until its socket takes something again.
@@ -32,10 +32,8 @@ pub(crate) struct Plan {
     pub(crate) agent: Option<String>,
     /// What the address asks for.
     pub(crate) wish: Option<Wish>,
-    /// Whether it has yet to say who it is.
-    pub(crate) unknown: bool,
-    /// A browser: it says that it wants to write before it may.
-    pub(crate) is_page: bool,
+    /// Who it is; nothing: it has yet to say so. A page says that it wants to write before it may.
+    pub(crate) guest: Option<Guest>,
 }
 
 /// How sockets are read and written.
@@ -50,15 +48,21 @@ pub(crate) fn config(frame_bytes: usize) -> WebSocketConfig {
 pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
     mut socket: WebSocketStream<T>,
     plan: Plan,
+    caller: &Caller,
     site: &Arc<Site>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let Plan { id, agent, mut wish, unknown, is_page } = plan;
-    if unknown && !say_who(&mut socket, site).await {
+    let Plan { id, agent, mut wish, guest } = plan;
+    let guest = match guest {
+        Some(guest) => Some(guest),
+        None => say_who(&mut socket, site).await,
+    };
+    let Some(guest) = guest else {
         let frame = CloseFrame { code: CloseCode::Policy, reason: "Unauthorized".into() };
         timeout(Duration::from_secs(1), socket.close(Some(frame))).await.ok();
         return;
-    }
+    };
+    caller.is_let_in();
     let channel = match agents::transcript(&site.sessions, &id, agent.as_deref()).await {
         Some(file) => site.sessions.channel(&file),
         None => None,
@@ -78,17 +82,16 @@ pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
     if wish.is_none()
         && let Ok(Some(Ok(Message::Text(text)))) = timeout(GRACE, source.next()).await
     {
-        match frames::read(&text) {
-            Ok(Inward::Subscribe { from_uuid, last }) => wish = Some(Wish { from_uuid, last }),
-            Ok(inward) => drop(order.try_send(Order::Hear(inward))),
-            Err(text) => drop(order.try_send(Order::Say(text))),
+        match order_of(&text) {
+            Order::Read(read) => wish = Some(read),
+            other => drop(order.try_send(other)),
         }
     }
     // A subagent is no process, and so does nothing by itself that could be told, and takes no words.
-    let part = match (&agent, is_page) {
+    let part = match (&agent, guest) {
         (Some(_), _) => Part::OfAgent,
-        (None, true) => Part::Page,
-        (None, false) => Part::Client,
+        (None, Guest::Page) => Part::Page,
+        (None, Guest::Client) => Part::Client,
     };
     let id = agent.unwrap_or(id);
     let mut stream = Stream::new(sink, site, id, channel, part).await;
@@ -107,8 +110,8 @@ pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// Waits for the first frame of one that showed nothing before; whether it may stay.
-async fn say_who<T: AsyncRead + AsyncWrite + Unpin>(socket: &mut WebSocketStream<T>, site: &Site) -> bool {
+/// Waits for the first frame of one that showed nothing before; who it is, if it may stay.
+async fn say_who<T: AsyncRead + AsyncWrite + Unpin>(socket: &mut WebSocketStream<T>, site: &Site) -> Option<Guest> {
     let first = async {
         loop {
             match socket.next().await {
@@ -118,13 +121,19 @@ async fn say_who<T: AsyncRead + AsyncWrite + Unpin>(socket: &mut WebSocketStream
             }
         }
     };
-    let Ok(Some(text)) = timeout(site.limits.handshake, first).await else { return false };
-    match frames::read(&text) {
-        Ok(Inward::Auth { token }) => match site.gate.judge(Shown::Token(&token)) {
-            Ok(()) => true,
-            Err(NotYet::Wrong | NotYet::Wait(_)) => false,
-        },
-        Ok(_) | Err(_) => false,
+    match frames::read(&timeout(site.limits.handshake, first).await.ok()??) {
+        Ok(Inward::Auth { token }) => site.gate.who(&token),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// What a frame asks the writing half to do.
+fn order_of(text: &str) -> Order {
+    match frames::read(text) {
+        Ok(Inward::Subscribe { from_uuid, last }) => Order::Read(Wish { from_uuid, last }),
+        Ok(Inward::Ping) => Order::Say(Outward::Pong.text()),
+        Ok(inward) => Order::Hear(inward),
+        Err(text) => Order::Say(text),
     }
 }
 
@@ -135,11 +144,7 @@ where
 {
     loop {
         let said = match timeout(site.limits.silence, source.next()).await {
-            Ok(Some(Ok(Message::Text(text)))) => match frames::read(&text) {
-                Ok(Inward::Subscribe { from_uuid, last }) => Order::Read(Wish { from_uuid, last }),
-                Ok(inward) => Order::Hear(inward),
-                Err(text) => Order::Say(text),
-            },
+            Ok(Some(Ok(Message::Text(text)))) => order_of(&text),
             Ok(Some(Ok(Message::Binary(_)))) => return Some((CloseCode::Unsupported, "text frames alone are read")),
             Ok(Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)))) => continue,
             Ok(Some(Err(Error::Capacity(_)))) => return Some((CloseCode::Size, "the frame is too large")),

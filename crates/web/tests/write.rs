@@ -41,14 +41,9 @@ async fn a_page_says_first_that_it_wants_to_write() {
     let code = lab.handle.code().unwrap();
     let login = json!({ "code": code.reveal() }).to_string();
     let answer = lab.ask("POST /api/login", &[&lab.host(), &lab.origin()], &login).await;
-    assert_eq!(body(&answer)["ok"], true);
-    let cookie = answer
-        .lines()
-        .filter_map(|line| line.split_once(": "))
-        .find(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
-    let cookie = format!("Cookie: {}", cookie.unwrap().1.split(';').next().unwrap());
     let path = "/api/claude/sessions/s/subscribe";
-    let mut page = lab.knock(path, &[&lab.host(), &lab.origin(), &cookie]).await.unwrap();
+    let mut page = lab.knock(path, &[&lab.host(), &lab.origin()]).await.unwrap();
+    page.say(json!({ "type": "auth", "token": body(&answer)["key"] })).await;
     page.history().await;
     let (_, reason) = refused(&mut page, message("m", "hello")).await;
     assert!(reason.contains("writing is off"), "{reason}");
