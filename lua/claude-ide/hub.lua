@@ -18,6 +18,7 @@ local M = {}
 ---| "decisions_changed" # fun(): others wait for the person than before
 ---| "journal_changed" # fun(): a moment later, once for many changes
 ---| "turn_forgotten" # fun(turn: integer): what is known of it is no longer needed
+---| "terminal_ended" # fun(): a CLI that `:Claude` started has
 ---| "session_changed" # fun(change: claude-ide.sessions.LiveChange)
 ---| "session_renamed" # fun(id: string)
 ---| "transcript_wanted" # fun(wanted: claude-ide.transcript.Wanted, opts?: claude-ide.transcript.OpenOpts)

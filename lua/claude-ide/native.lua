@@ -23,6 +23,7 @@
 ---@field session_cancel fun(number: integer): boolean?, string?
 ---@field web_start fun(options_json: string, async: uv.uv_async_t): claude-ide.web.Info?, string?
 ---@field web_stop fun(): boolean?, string?
+---@field web_release fun(): boolean?, string?
 ---@field web_info fun(): claude-ide.web.Info?, string?
 ---@field web_code fun(): string?, string?
 ---@field web_picture fun(text: string): string[]?, string?
@@ -65,6 +66,7 @@ local FUNCTIONS = {
   "session_cancel",
   "web_start",
   "web_stop",
+  "web_release",
   "web_info",
   "web_code",
   "web_picture",

@@ -1,5 +1,8 @@
 """Messages from a page: to whom they go, when, and why not. The CLI is a stand-in, its state a record that the test writes."""
 
+import contextlib
+import socket
+
 import pytest
 
 from harness.fake_cli import FakeCli
@@ -389,6 +392,31 @@ def test_what_a_client_wrote_is_not_delivered_once_nothing_is_served(start_nvim)
         """
     )
     assert nvim.lua("return routes") == 0
+
+
+def is_free(port):
+    with contextlib.closing(socket.socket()) as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            other.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def test_while_a_cli_asks_there_nobody_else_gets_the_port_though_nothing_is_served(inside, fake):
+    nvim, site, _, _ = inside()
+    port = site.info["port"]
+    assert any(f":{port}/api/permission" in word for word in fake.starts()[0]["argv"]), "it was given hooks"
+    nvim.cmd("Claude serve stop")
+    assert not is_free(port)
+    assert not site.has("any"), "and nothing is answered"
+    again = Site(nvim)
+    assert (again.info["port"], again.info["token"] == site.info["token"]) == (port, False)
+    nvim.cmd("Claude serve stop")
+    assert not is_free(port)
+    nvim.lua("require('claude-ide.terminal').close()")
+    nvim.wait(lambda: is_free(port), what="the port to be given up with the CLI")
 
 
 def test_a_cli_without_a_prompt_is_listed_and_takes_its_first_one(begin, fake, sessions, tmp_path):

@@ -69,6 +69,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("session_cancel", export(session_cancel)),
     ("web_start", export(web_start)),
     ("web_stop", export(web_stop)),
+    ("web_release", export(web_release)),
     ("web_info", export(web_info)),
     ("web_code", export(web_code)),
     ("web_picture", export(web_picture)),
@@ -239,7 +240,12 @@ fn web_start(mut arguments: Arguments) -> Result<Value, Error> {
     web::start(options, wake).map(|served| json(&served))
 }
 
-/// `web_stop()` → true once they are not served any more.
+/// `web_release()` → true once the ports are free that sessions were served on.
+fn web_release(_arguments: Arguments) -> Result<Value, Error> {
+    web::release().map(|()| Value::Bool(true))
+}
+
+/// `web_stop()` → true once they are not served any more. The port is kept.
 fn web_stop(_arguments: Arguments) -> Result<Value, Error> {
     web::stop().map(|()| Value::Bool(true))
 }

@@ -2,13 +2,16 @@
 //!
 //! Invariant: at most one runs. It asks the sessions' service as Neovim does, and ends without it.
 
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use claude_ide_agent::Streamed;
-use claude_ide_web::{Ask, Editor, Told, Web, WebHandle};
+use claude_ide_web::{Ask, Editor, Told, Web, WebHandle, WebOptions, turn_away};
 use serde::Serialize;
+use tokio::sync::oneshot;
 
 use crate::error::Error;
 use crate::lua::AsyncHandle;
@@ -24,6 +27,40 @@ use crate::wake::Ringer;
 const STOP_DEADLINE: Duration = Duration::from_secs(2);
 
 static WEB: Mutex<Option<(WebHandle, Running)>> = Mutex::new(None);
+
+/// Ports on which nothing is served any more, and that a CLI still sends its questions to: it believes who answers there.
+static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+/// A port that nobody else can have.
+struct Kept {
+    address: SocketAddr,
+    port: TcpListener,
+    /// Turns away what comes, until that is dropped.
+    running: Running,
+    over: oneshot::Sender<Infallible>,
+}
+
+impl Kept {
+    fn begin(address: SocketAddr, port: TcpListener) -> Result<Self, Error> {
+        let (over, is_over) = oneshot::channel::<Infallible>();
+        let answered = port.try_clone().map_err(Error::Port)?;
+        let body = async move {
+            tokio::select! {
+                () = turn_away(answered) => {}
+                _ = is_over => {}
+            }
+        };
+        let running = RUNTIME.run(body, || {})?;
+        Ok(Self { address, port, running, over })
+    }
+
+    /// Whether this is where that is to be served.
+    fn fits(&self, options: &WebOptions) -> bool {
+        let port = self.address.port();
+        let names = (options.host.as_str(), port).to_socket_addrs();
+        (options.port == 0 || options.port == port) && names.is_ok_and(|mut all| all.any(|one| one == self.address))
+    }
+}
 
 /// Where sessions are served.
 #[derive(Serialize)]
@@ -138,7 +175,11 @@ pub(crate) fn start(options: ServeOptions, wake: AsyncHandle) -> Result<Served, 
         return Ok(served(&handle));
     }
     let service = sessions::service()?;
-    let (web, handle) = Web::bind(options.with(Arc::new(Wanted)), &service)?;
+    let options = options.with(Arc::new(Wanted));
+    let (web, handle) = match take_kept(&options) {
+        Some(port) => Web::on(port, options, &service)?,
+        None => Web::bind(options, &service)?,
+    };
     QUEUE.arm(Ringer::Web, wake);
     let running = RUNTIME.run(web.run(), || QUEUE.put(WebEnded)).inspect_err(|_| QUEUE.disarm(Ringer::Web))?;
     let answer = served(&handle);
@@ -146,16 +187,41 @@ pub(crate) fn start(options: ServeOptions, wake: AsyncHandle) -> Result<Served, 
     Ok(answer)
 }
 
-/// Ends it: sockets are told so.
+fn kept() -> MutexGuard<'static, Vec<Kept>> {
+    // Each of them is whole.
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn take_kept(options: &WebOptions) -> Option<TcpListener> {
+    let mut kept = kept();
+    let at = kept.iter().position(|kept| kept.fits(options))?;
+    Some(kept.swap_remove(at).port)
+}
+
+/// Gives up the ports that are kept: no CLI asks there any more.
+///
+/// # Errors
+/// [`Error::Stuck`] when the deadline passed and one was left to itself.
+pub(crate) fn release() -> Result<(), Error> {
+    let kept = std::mem::take(&mut *kept());
+    kept.into_iter().try_for_each(|Kept { port, running, over, .. }| {
+        drop((port, over));
+        RUNTIME.wait(&running, STOP_DEADLINE)
+    })
+}
+
+/// Ends it: sockets are told so. Its port is kept until [`release`].
 ///
 /// # Errors
 /// [`Error::NotServed`], or [`Error::Stuck`] when the deadline passed and it was left to itself.
 pub(crate) fn stop() -> Result<(), Error> {
     let (handle, running) = slot().take().ok_or(Error::NotServed)?;
+    let port = handle.port();
     running.ask();
     handle.stop();
     let outcome = RUNTIME.wait(&running, STOP_DEADLINE);
     QUEUE.disarm(Ringer::Web);
+    kept().push(Kept::begin(handle.address(), port.map_err(Error::Port)?)?);
     outcome
 }
 

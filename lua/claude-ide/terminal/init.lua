@@ -79,6 +79,15 @@ function M.start_with(name, of)
   more[name] = of
 end
 
+---Whether a CLI runs that was started with a variable.
+---@param variable string
+---@return boolean
+function M.has_given(variable)
+  return require("claude-ide.terminal.session").any(function(spec)
+    return spec.env[variable] ~= nil
+  end)
+end
+
 ---@class claude-ide.terminal.OpenOptions
 ---@field cwd? string folder to start in; otherwise as the options say
 ---@field purpose? string what the arguments mean, for the question whether to end the CLI that runs

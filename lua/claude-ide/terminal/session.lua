@@ -11,6 +11,22 @@
 local Session = {}
 Session.__index = Session
 
+---Those whose CLI runs, also after their terminal is gone.
+---@type table<claude-ide.terminal.Session, true?>
+local running = {}
+
+---Whether a CLI runs that was started in a certain way.
+---@param is_so fun(spec: claude-ide.terminal.Spec): boolean
+---@return boolean
+function Session.any(is_so)
+  for session in pairs(running) do
+    if is_so(session.spec) then
+      return true
+    end
+  end
+  return false
+end
+
 ---Starts the CLI and shows it.
 ---@param id integer
 ---@param provider claude-ide.terminal.Provider
@@ -20,10 +36,12 @@ Session.__index = Session
 function Session.start(id, provider, spec)
   local self = setmetatable({ id = id, spec = spec, provider = provider, alive = true }, Session)
   self.origin = vim.api.nvim_get_current_win()
+  running[self] = true
   local handle, err = provider.open(spec, function(code, closing)
     self:finish(code, closing)
   end)
   if handle == nil then
+    running[self] = nil
     return nil, err or "the provider gave no reason"
   end
   self.handle = handle
@@ -67,6 +85,8 @@ function Session:finish(code, closing)
   if closing then
     self.handle = nil
   end
+  running[self] = nil
+  require("claude-ide.hub").tell("terminal_ended")
 end
 
 ---@return boolean

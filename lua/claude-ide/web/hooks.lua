@@ -50,6 +50,12 @@ local function more(command)
   return { "--settings=" .. vim.json.encode({ hooks = hooks }) }, { [VARIABLE] = info.display }
 end
 
+---Whether a CLI runs that was given them. It believes who answers at their address: nobody else may listen there.
+---@return boolean
+function M.is_asked_from()
+  return require("claude-ide.terminal").has_given(VARIABLE)
+end
+
 ---CLIs that start from now on tell and ask, as long as sessions are served.
 function M.attach()
   require("claude-ide.terminal").start_with("web", more)

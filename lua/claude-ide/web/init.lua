@@ -12,6 +12,7 @@ local GROUP = "claude-ide.web"
 
 ---@type claude-ide.web.Info?
 local running
+local is_attached = false
 
 ---@param host string
 ---@return boolean
@@ -29,10 +30,23 @@ local function stop_at_exit()
   })
 end
 
+---The port is free once no CLI asks there any more.
+local function release()
+  if not require("claude-ide.web.hooks").is_asked_from() then
+    require("claude-ide.native").web_release()
+  end
+end
+
 ---Nobody is told anything any more.
-local function forget()
+local function close()
+  running = nil
   require("claude-ide.web.deliver").detach()
   require("claude-ide.web.decisions").detach()
+  local ok, err = require("claude-ide.native").web_stop()
+  if not ok then
+    require("claude-ide.log").warn("what serves sessions did not stop well: %s", err)
+  end
+  release()
 end
 
 ---Nobody asked it to.
@@ -40,8 +54,7 @@ local function on_end()
   if not running then
     return
   end
-  running = nil
-  forget()
+  close()
   require("claude-ide.log").error("what serves sessions ended by itself")
   require("claude-ide.ui.notice").error(
     "Sessions are not served any more. `:Claude log` tells why, `:Claude serve` tries again."
@@ -85,6 +98,10 @@ function M.start()
   require("claude-ide.web.deliver").attach()
   require("claude-ide.web.decisions").attach()
   require("claude-ide.web.hooks").attach()
+  if not is_attached then
+    is_attached = true
+    require("claude-ide.hub").on("terminal_ended", release)
+  end
   stop_at_exit()
   require("claude-ide.log").info("sessions are served on %s:%d", running.host, running.port)
   if config.port ~= 0 and running.port ~= config.port then
@@ -105,12 +122,7 @@ function M.stop()
   if not running then
     return false
   end
-  running = nil
-  forget()
-  local ok, err = require("claude-ide.native").web_stop()
-  if not ok then
-    require("claude-ide.log").warn("what serves sessions did not stop well: %s", err)
-  end
+  close()
   return true
 end
 
