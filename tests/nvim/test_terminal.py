@@ -761,7 +761,7 @@ HELD = """
 held = {}
 local schedule = vim.schedule
 vim.schedule = function(fn)
-  if debug.getinfo(2, "S").source:find("terminal/embedded.lua", 1, true) then
+  if debug.getinfo(2, "S").source:find("ui/focus.lua", 1, true) then
     held[#held + 1] = fn
   else
     schedule(fn)

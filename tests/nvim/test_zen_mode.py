@@ -2,7 +2,12 @@
 ending them."""
 
 import pytest
+from chat_steps import start_with_stand_in
 from diff_steps import Diffs
+from review_steps import turn, windows
+from transcript_files import Transcript
+
+from harness.fake_cli import FakeCli
 
 pytestmark = pytest.mark.dealt
 
@@ -34,3 +39,78 @@ def test_a_diff_goes_and_the_zen_mode_stays(start_nvim, place, how):
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_current(None)
     nvim.wait(BACK, what="the person to be back in the window of the zen mode")
+
+
+# As zen-mode.nvim 1.4.1 does it: 10 ms after a window below was entered it ends, and goes to the one that it lay over.
+ZEN_MODE_NVIM = """
+local parent = vim.api.nvim_get_current_win()
+_G.zen = vim.api.nvim_open_win(0, true, { relative = "editor", row = 0, col = 0, width = 60, height = 18 })
+local group = vim.api.nvim_create_augroup("Zen", {})
+local function close()
+  pcall(vim.api.nvim_del_augroup_by_id, group)
+  pcall(vim.api.nvim_win_close, zen, true)
+  vim.api.nvim_set_current_win(parent)
+  ended = true
+end
+vim.api.nvim_create_autocmd("WinClosed", { group = group, pattern = tostring(zen), nested = true, once = true, callback = close })
+vim.api.nvim_create_autocmd("WinEnter", { group = group, callback = function()
+  local win = vim.api.nvim_get_current_win()
+  if win ~= zen and vim.api.nvim_win_get_config(win).relative == "" then
+    vim.defer_fn(function()
+      if vim.api.nvim_get_current_win() ~= zen then close() end
+    end, 10)
+  end
+end })
+"""
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("zen", [ZEN, ZEN_MODE_NVIM], ids=["Snacks", "zen-mode.nvim"])
+def test_what_is_typed_after_the_terminal_opened_goes_to_it(start_nvim, tmp_path, zen):
+    cli = FakeCli(tmp_path)
+    nvim = start_nvim(["a.txt"], files={"a.txt": "one\n"}, env=cli.environment())
+    nvim.lua(zen)
+    nvim.keys(":Claude<CR>")
+    nvim.wait("not vim.api.nvim_win_is_valid(zen)", what="the zen mode to end")
+    nvim.wait("vim.bo.buftype == 'terminal' and vim.api.nvim_get_mode().mode == 't'", what="the terminal")
+    nvim.wait_screen("fake CLI ready")
+    nvim.keys("dd")
+    nvim.wait(lambda: cli.typed() == b"dd", what="the keys in the CLI")
+    assert nvim.lua("return vim.fn.getbufline('a.txt', 1, '$')") == ["one"]
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("zen", [ZEN, ZEN_MODE_NVIM], ids=["Snacks", "zen-mode.nvim"])
+def test_what_is_typed_after_a_chat_opened_goes_to_its_prompt(start_nvim, model, tmp_path, zen):
+    nvim = start_with_stand_in(start_nvim, model, tmp_path, files={"a.txt": "one\n"}, args=["a.txt"])
+    nvim.lua(zen)
+    nvim.keys(":Claude chat<CR>")
+    nvim.wait("not vim.api.nvim_win_is_valid(zen)", what="the zen mode to end")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")
+    nvim.keys("iwords")
+    nvim.wait("vim.api.nvim_get_current_line() == 'words'")
+
+
+@pytest.mark.parametrize("zen", [ZEN, ZEN_MODE_NVIM], ids=["Snacks", "zen-mode.nvim"])
+def test_a_review_that_was_asked_for_keeps_the_focus(start_nvim, connect, zen):
+    nvim = start_nvim(["b.txt"], files={"a.txt": "one\n", "b.txt": "two\n"})
+    turn(nvim, connect(nvim), a_txt="ONE\n")
+    nvim.lua(zen)
+    nvim.keys(":Claude review<CR>")
+    nvim.wait(lambda: len(windows(nvim)) == 3, what="the review")
+    nvim.lua("vim.defer_fn(function() later = true end, 50)")
+    nvim.wait("later")
+    assert nvim.lua("return vim.fn.tabpagenr()") == 2
+
+
+@pytest.mark.parametrize("zen", [ZEN, ZEN_MODE_NVIM], ids=["Snacks", "zen-mode.nvim"])
+def test_a_transcript_that_was_asked_for_keeps_the_focus(start_nvim, tmp_path, zen):
+    script = Transcript(tmp_path / "home", tmp_path / "project")
+    script.prompt("one")
+    nvim = start_nvim(["b.txt"], files={"b.txt": "two\n"})
+    nvim.lua(zen)
+    nvim.lua("require('claude-ide.transcript').open({ file = ... })", str(script.file))
+    nvim.wait("vim.bo.filetype == 'claude-transcript'", what="the transcript")
+    nvim.lua("vim.defer_fn(function() later = true end, 50)")
+    nvim.wait("later")
+    assert nvim.lua("return vim.bo.filetype") == "claude-transcript"

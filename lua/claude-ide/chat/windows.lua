@@ -225,6 +225,14 @@ function M.show(shown)
   end
   local prompt = window_of(shown.prompt) or open_prompt(shown, win)
   if may_focus then
+    require("claude-ide.ui.focus").keep("prompt " .. shown.prompt, {
+      is_there = function()
+        return vim.api.nvim_get_current_buf() == shown.prompt
+      end,
+      enter = function()
+        pcall(vim.api.nvim_set_current_win, prompt)
+      end,
+    })
     local current = vim.api.nvim_get_current_win()
     if current ~= prompt and current ~= win then
       shown.origin = current

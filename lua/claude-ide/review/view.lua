@@ -267,10 +267,18 @@ function M.open(entries)
   local list = require("claude-ide.review.list")
   local bufs = { list = list.make(), before = sides().make("before Claude", entries[1].path) }
   bufs.file = bufs.before
+  local view ---@type claude-ide.review.View?
+  require("claude-ide.ui.focus").keep("review", {
+    is_there = function()
+      return view ~= nil and vim.api.nvim_get_current_tabpage() == view.tab
+    end,
+    enter = function()
+      pcall(vim.api.nvim_set_current_win, view and view.wins.file)
+    end,
+  })
   local frame =
     listed_pair.open({ text = "file", beside = "before" }, bufs.list, bufs.before, list.width(entries))
-  ---@type claude-ide.review.View
-  local view = vim.tbl_extend("error", frame, { bufs = bufs, lines = {} })
+  view = vim.tbl_extend("error", frame, { bufs = bufs, lines = {} })
   silently(function()
     list.render(bufs.list, entries, 1)
     return true

@@ -13,8 +13,6 @@ local M = {}
 ---@field buf integer
 ---@field job? integer channel; nil once the process has ended
 ---@field closing boolean the person asked for the end
----@field checks_focus? boolean it is about to be looked whether the focus stayed
----@field left_by_key? boolean meanwhile the person has left by a key of theirs
 ---@field view? table winsaveview() of a window that was scrolled back when it went away
 
 local FILETYPE = "claude-terminal"
@@ -144,9 +142,6 @@ local function watch(handle)
     buffer = handle.buf,
     callback = function()
       settle(handle, vim.api.nvim_get_current_win())
-      if handle.checks_focus and require("claude-ide.ui.typing").caused_this("terminal/embedded.lua") then
-        handle.left_by_key = true
-      end
     end,
     desc = "Claude Code: keep the terminal's end, or its scrolled position, in sight",
   })
@@ -174,32 +169,16 @@ local function focus(handle)
   end
 end
 
----Some plugins (zen modes) take the focus back from a window that they do not know, in a scheduled function, and what the
----person types next would change their file. Goes to the terminal once more then. Who called us may have gone on to another
----window, and the person may have pressed a key that leaves, between the looks too: they are left there. To be called before
----the window opens: what the plugins schedule then runs between the two looks.
 ---@param handle claude-ide.terminal.Handle
-local function see_to_focus(handle)
-  if handle.checks_focus then
-    return
-  end
-  handle.checks_focus = true
-  local keys, user = require("claude-ide.ui.typing"), "terminal " .. handle.buf
-  keys.attach(user)
-  local came_from = vim.api.nvim_get_current_win()
-  local left_on_purpose = false
-  vim.schedule(function()
-    left_on_purpose = vim.api.nvim_get_current_buf() ~= handle.buf
-    vim.schedule(function()
-      keys.detach(user)
-      left_on_purpose = left_on_purpose or handle.left_by_key == true
-      handle.checks_focus, handle.left_by_key = nil, nil
-      local was_sent_back = not left_on_purpose and vim.api.nvim_get_current_win() == came_from
-      if was_sent_back and vim.api.nvim_win_get_buf(came_from) ~= handle.buf then
-        focus(handle)
-      end
-    end)
-  end)
+local function keep_focus(handle)
+  require("claude-ide.ui.focus").keep("terminal " .. handle.buf, {
+    is_there = function()
+      return vim.api.nvim_get_current_buf() == handle.buf
+    end,
+    enter = function()
+      focus(handle)
+    end,
+  })
 end
 
 ---A provider over a host of windows.
@@ -212,7 +191,7 @@ function M.provider(host)
     local buf = require("claude-ide.ui.own_buffer").create({ kind = "terminal" })
     local handle = { buf = buf, closing = false } ---@type claude-ide.terminal.Handle
     if not spec.in_background then
-      see_to_focus(handle)
+      keep_focus(handle)
     end
     local win = host.open_window(buf)
     dress(win)
@@ -241,7 +220,7 @@ function M.provider(host)
   ---A terminal in sight in two tab pages would take the size of the smaller window, so it moves from tab page to tab
   ---page; where it has a tab page of its own, the person goes there.
   function provider.show(handle)
-    see_to_focus(handle)
+    keep_focus(handle)
     for _, win in ipairs(vim.fn.win_findbuf(handle.buf)) do
       local tab = vim.api.nvim_win_get_tabpage(win)
       if #window.splits(tab) == 1 then
@@ -264,7 +243,7 @@ function M.provider(host)
   end
 
   function provider.focus(handle)
-    see_to_focus(handle)
+    keep_focus(handle)
     focus(handle)
   end
 
