@@ -1,6 +1,7 @@
 -- Which folders are the person's project, and what this Neovim is called in the CLI's list of editors.
 -- A CLI finds the server whose folders hold its own, so these are project roots, not the folder that happens to be
 -- current: with 'autochdir' that one follows every file.
+-- Invariants: a file that the user has opened is in a folder of the workspace if it is in a project. The whole disk is no folder.
 local M = {}
 
 local GROUP = "claude-ide.workspace"
@@ -12,6 +13,14 @@ local chosen_cwd
 ---@class claude-ide.workspace.Announcement
 ---@field folders string[]
 ---@field ideName string
+
+---The folder of the file that the user was in last, and the first folder of the workspace as it was last.
+---@type string?, string?
+local file_folder, main_folder
+
+---Projects of open files that are outside of the current folders, the current file's first; nil: to be looked for.
+---@type string[]?
+local open_projects
 
 ---What the server was told last; nil while it does not run.
 ---@type claude-ide.workspace.Announcement?
@@ -89,6 +98,101 @@ local function current_folders()
   return folders
 end
 
+---@param buf integer
+---@return string? folder of its file, if the user has opened one in it
+local function folder_of(buf)
+  local bo = vim.bo[buf]
+  local is_open = vim.api.nvim_buf_is_loaded(buf) and bo.buflisted and bo.buftype == ""
+  local by_claude = vim.b[buf].claude_opened
+  if not is_open or by_claude == true or by_claude == vim.api.nvim_buf_get_changedtick(buf) then
+    return nil
+  end
+  local name = vim.api.nvim_buf_get_name(buf)
+  return require("claude-ide.path").is_plain(name) and vim.fs.dirname(normalize(name)) or nil
+end
+
+---@param path string
+---@param folders string[]
+---@return boolean
+local function is_in_one_of(path, folders)
+  local paths = require("claude-ide.path")
+  local function holds(folder)
+    return paths.within(path, folder)
+  end
+  if vim.iter(folders):any(holds) then
+    return true
+  end
+  path = paths.real(path)
+  return vim.iter(folders):map(paths.real):any(holds)
+end
+
+---Projects of open files.
+---@param folders string[] what is in them has its project
+---@return string[]
+local function find_open_projects(folders)
+  local found, looked_at = {}, {} ---@type string[], table<string, true>
+  ---@param folder? string
+  local function look(folder)
+    if folder and not looked_at[folder] then
+      looked_at[folder] = true
+      local root = not is_in_one_of(folder, folders) and marked_root(folder) or nil
+      if root and not vim.list_contains(found, root) then
+        found[#found + 1] = root
+      end
+    end
+  end
+  file_folder = folder_of(vim.api.nvim_get_current_buf()) or file_folder
+  look(file_folder)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    look(folder_of(buf))
+  end
+  return found
+end
+
+local announcing = false
+
+local function announce_soon()
+  if not announcing then
+    announcing = true
+    vim.schedule(function()
+      announcing = false
+      M.announce()
+    end)
+  end
+end
+
+local follows_files = false
+
+---Looks for the projects of open files again where they may be others.
+local function follow_files()
+  if follows_files then
+    return
+  end
+  follows_files = true
+  local group = vim.api.nvim_create_augroup(GROUP .. ".files", { clear = true })
+  vim.api.nvim_create_autocmd("BufEnter", {
+    group = group,
+    desc = "Claude: the project of the current file belongs to the workspace",
+    callback = function(args)
+      local folder = folder_of(args.buf)
+      if folder and folder ~= file_folder then
+        file_folder, open_projects = folder, nil
+        announce_soon()
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "BufDelete", "BufUnload", "BufFilePost", "DirChanged" }, {
+    group = group,
+    desc = "Claude: projects of closed files leave the workspace",
+    callback = function()
+      if not open_projects or open_projects[1] then
+        announce_soon()
+      end
+      open_projects = nil
+    end,
+  })
+end
+
 ---@return string[]?
 local function configured_folders()
   local folders = require("claude-ide.config").get().workspace.folders
@@ -103,21 +207,55 @@ local function configured_folders()
   return folders and #folders > 0 and vim.tbl_map(vim.fs.normalize, folders) or nil
 end
 
----The folders of the workspace: absolute, the main one first, each once.
----@return string[]
-function M.folders()
-  local configured = configured_folders()
-  local folders, seen, looked_at = {}, {}, {}
-  for _, folder in ipairs(configured or current_folders()) do
+---@param folders string[]
+---@param find? fun(folder: string): string? the project that a folder belongs to
+---@return string[] found absolute ones, each once
+local function each_once(folders, find)
+  local found = {} ---@type string[]
+  local seen, looked_at = {}, { [""] = true } ---@type table<string, true>, table<string, true>
+  for _, folder in ipairs(folders) do
     -- Most windows are in the same one: the disk is looked at once for it.
-    local path = folder ~= "" and not looked_at[folder] and normalize(folder)
-    path = path and (configured and path or marked_root(path) or path)
+    local path = not looked_at[folder] and normalize(folder) or nil
+    path = path and find and find(path) or path
     looked_at[folder] = true
     if path and not seen[path] then
       seen[path] = true
-      folders[#folders + 1] = path
+      found[#found + 1] = path
     end
   end
+  return found
+end
+
+---@param folder? string
+---@return boolean
+local function is_no_whole_disk(folder)
+  return folder ~= nil and folder ~= "/"
+end
+
+---The folders of the workspace: absolute, the main one first, each once. Where the current folder is no project, the current
+---file's comes first.
+---@return string[]
+function M.folders()
+  local configured = configured_folders()
+  if configured then
+    return each_once(configured)
+  end
+  local folders = each_once(vim.tbl_filter(is_no_whole_disk, current_folders()), marked_root)
+  follow_files()
+  open_projects = open_projects or find_open_projects(folders)
+  if open_projects[1] then
+    local is_in_project = folders[1] and marked_root(folders[1])
+    local first, last = open_projects, folders
+    if is_in_project then
+      first, last = folders, open_projects
+    end
+    folders = each_once(vim.list_extend(vim.list_extend({}, first), last))
+  end
+  if not folders[1] then
+    local home = vim.uv.os_homedir()
+    folders = { is_no_whole_disk(file_folder) and file_folder or main_folder or home or "/" }
+  end
+  main_folder = folders[1]
   return folders
 end
 
@@ -150,17 +288,6 @@ function M.attach(told)
   announced = told
   chosen_cwd = not vim.o.autochdir and vim.fn.getcwd(-1, -1) or chosen_cwd
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
-  local scheduled = false
-  local function announce_soon()
-    if scheduled then
-      return
-    end
-    scheduled = true
-    vim.schedule(function()
-      scheduled = false
-      M.announce()
-    end)
-  end
   vim.api.nvim_create_autocmd("DirChanged", {
     group = group,
     desc = "Claude: the workspace follows :cd, :tcd and :lcd",

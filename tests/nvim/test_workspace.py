@@ -92,7 +92,7 @@ def test_names_the_project_in_the_list_of_editors(start_nvim):
     nvim.cmd("cd my\\ project/src")
     assert nvim.lua('return require("claude-ide.workspace").announcement().ideName') == "Neovim: my project"
     nvim.cmd("cd /")
-    assert nvim.lua('return require("claude-ide.workspace").announcement().ideName') == "Neovim"
+    assert nvim.lua('return require("claude-ide.workspace").announcement().ideName') == "Neovim: my project"
 
 
 def test_odd_names_reach_the_lock_file_unharmed(start_nvim):
@@ -202,3 +202,70 @@ def test_nothing_is_rewritten_when_nothing_changed(start_nvim):
     nvim.lua("done = false vim.schedule(function() vim.schedule(function() done = true end) end)")
     nvim.wait("done", what="all that was put off")
     assert nvim.lua("return calls") == 0
+
+
+# ── files that are open elsewhere ──
+
+
+def test_the_project_of_an_open_file_belongs_to_it(start_nvim):
+    nvim = start_nvim(files={"here/a.txt": "", "there/.git/HEAD": "", "there/src/a.txt": "", "plain/a.txt": ""})
+    here, there = str(nvim.project / "here"), str(nvim.project / "there")
+    nvim.cmd("cd here")
+    nvim.lua('require("claude-ide.server").start()')
+    assert announced(nvim) == [here]
+    nvim.cmd("edit ../plain/a.txt")
+    nvim.cmd("edit ../there/src/a.txt")
+    nvim.wait(lambda: announced(nvim) == [there, here], what="the file's project, for the current folder is none")
+    nvim.cmd("edit a.txt")
+    assert folders(nvim) == [there, here]
+    nvim.cmd("bwipeout " + there + "/src/a.txt")
+    nvim.wait(lambda: announced(nvim) == [here], what="the project of a closed file to go")
+
+
+def test_the_project_that_the_user_is_in_comes_before_those_of_files(start_nvim):
+    """As a worktree beside it, or what `gd` leads to."""
+    files = {f"{name}/{file}": "" for name in ("one", "two", "three") for file in (".git", "a.txt")}
+    nvim = start_nvim(files=files)
+    one, two, three = (str(nvim.project / name) for name in ("one", "two", "three"))
+    nvim.cmd("cd one")
+    nvim.lua('require("claude-ide.server").start()')
+    nvim.cmd("edit ../two/a.txt")
+    nvim.wait(lambda: announced(nvim) == [one, two])
+    nvim.cmd("edit ../three/a.txt")
+    nvim.wait(lambda: announced(nvim) == [one, three, two], what="the current file's first")
+    nvim.cmd("buffer " + two + "/a.txt | new")
+    nvim.wait(lambda: announced(nvim) == [one, two, three], what="the current file's first")
+    nvim.cmd("cd ../two")
+    nvim.wait(lambda: announced(nvim) == [two, three], what="what is in the current folder to be no further one")
+
+
+def test_the_whole_disk_is_no_folder(start_nvim):
+    nvim = start_nvim(files={"one/.git/HEAD": "", "one/a.txt": "", "plain/a.txt": ""})
+    project = str(nvim.project)
+    nvim.lua('require("claude-ide.server").start()')
+    nvim.cmd("cd /")
+    nvim.wait(lambda: folders(nvim) == [project], what="what was there before")
+    assert announced(nvim) == [project]
+    nvim.cmd(f"edit {project}/plain/a.txt")
+    nvim.wait(lambda: announced(nvim) == [f"{project}/plain"], what="the folder of the file")
+    nvim.cmd(f"edit {project}/one/a.txt")
+    nvim.wait(lambda: announced(nvim) == [f"{project}/one"], what="the file's project")
+
+
+def test_neovim_that_starts_at_the_top_of_the_disk_has_the_home_folder(start_nvim):
+    nvim = start_nvim(cwd="/", env={"PWD": "/"})
+    nvim.lua('require("claude-ide.server").start()')
+    assert announced(nvim) == [str(nvim.home)]
+
+
+def test_a_file_that_claude_opens_makes_no_workspace(start_nvim, connect):
+    nvim = start_nvim(files={"here/a.txt": "", "there/.git/HEAD": "", "there/a.txt": ""})
+    nvim.cmd("cd here")
+    client = connect(nvim)
+    client.call("openFile", filePath=str(nvim.project / "there/a.txt"))
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt'")
+    assert folders(nvim) == [str(nvim.project / "here")]
+    nvim.keys("ihello<Esc>")
+    nvim.wait("vim.bo.modified")
+    nvim.cmd("new | wincmd p")
+    assert folders(nvim) == [str(nvim.project / "there"), str(nvim.project / "here")]

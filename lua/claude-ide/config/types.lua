@@ -29,7 +29,7 @@
 
 ---@class claude-ide.Opts.workspace
 ---@field root_markers? string[] Names that mark the top folder of a project.
----@field folders? string[]|fun(): string[] The folders themselves, or a function that returns them. Not set: found by `root_markers`.
+---@field folders? string[]|fun(): string[] The folders themselves, or a function that returns them. Not set: the projects, found by `root_markers`, of the current folders and of the files that you have open. The project that you are in comes first.
 
 ---@class claude-ide.Opts.selection
 ---@field enabled? boolean Send it. `:Claude selection off` switches it off for this Neovim, `vim.b.claude_private` for one buffer.
@@ -229,7 +229,7 @@
 
 ---@class claude-ide.Config.workspace
 ---@field root_markers string[] Names that mark the top folder of a project.
----@field folders? string[]|fun(): string[] The folders themselves, or a function that returns them. Not set: found by `root_markers`.
+---@field folders? string[]|fun(): string[] The folders themselves, or a function that returns them. Not set: the projects, found by `root_markers`, of the current folders and of the files that you have open. The project that you are in comes first.
 
 ---@class claude-ide.Config.selection
 ---@field enabled boolean Send it. `:Claude selection off` switches it off for this Neovim, `vim.b.claude_private` for one buffer.

@@ -5,9 +5,8 @@ local M = {}
 local ORDINARY = 420 -- 0644
 
 ---Without O_NONBLOCK opening a pipe waits until somebody reads from it.
-local TO_WRITE = vim.iter({ "O_WRONLY", "O_CREAT", "O_TRUNC", "O_NONBLOCK" }):fold(0, function(flags, name)
-  return bit.bor(flags, vim.uv.constants[name])
-end)
+local constants = vim.uv.constants
+local TO_WRITE = bit.bor(constants.O_WRONLY, constants.O_CREAT, constants.O_TRUNC, constants.O_NONBLOCK)
 
 ---Makes the folders that a file needs.
 ---@param path string of the file

@@ -273,12 +273,14 @@ function M.open(entries)
       return view ~= nil and vim.api.nvim_get_current_tabpage() == view.tab
     end,
     enter = function()
-      pcall(vim.api.nvim_set_current_win, view and view.wins.file)
+      if view then
+        pcall(vim.api.nvim_set_current_win, view.wins.file)
+      end
     end,
   })
   local frame =
     listed_pair.open({ text = "file", beside = "before" }, bufs.list, bufs.before, list.width(entries))
-  view = vim.tbl_extend("error", frame, { bufs = bufs, lines = {} })
+  view = vim.tbl_extend("error", frame, { bufs = bufs, lines = {} }) --[[@as claude-ide.review.View]]
   silently(function()
     list.render(bufs.list, entries, 1)
     return true

@@ -225,6 +225,9 @@ function M.open(args)
   require("claude-ide.buffer.disk").reload(buf)
   require("claude-ide.buffer.hidden").adopt(buf)
   local was_listed = vim.bo[buf].buflisted
+  if not was_listed then
+    vim.b[buf].claude_opened = true -- else its project would become one of the workspace
+  end
   vim.bo[buf].buflisted = true
   local win, focused ---@type integer?, boolean?
   if args.makeFrontmost ~= false then
@@ -239,6 +242,9 @@ function M.open(args)
     if not ok then
       return nil, ("Cannot open %s: %s"):format(path, err)
     end
+  end
+  if not was_listed then
+    vim.b[buf].claude_opened = vim.api.nvim_buf_get_changedtick(buf) -- once it is edited, it is the user's
   end
   local range = wanted_range(buf, args)
   if range and win then

@@ -147,7 +147,8 @@ return {
       {
         "folders",
         kind = kind.any_of({ kind.list(kind.string, 1), kind.func_of("fun(): string[]") }),
-        doc = "The folders themselves, or a function that returns them. Not set: found by `root_markers`.",
+        doc = "The folders themselves, or a function that returns them. Not set: the projects, found by `root_markers`, of the "
+          .. "current folders and of the files that you have open. The project that you are in comes first.",
       },
     },
   },
