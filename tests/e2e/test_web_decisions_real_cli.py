@@ -69,6 +69,24 @@ def test_what_the_cli_asks_in_the_terminal_is_answered_over_the_socket(start_wit
         with site.read(nvim.lua(SESSION)) as reader:
             reader.until({"type": "caught_up"})
             step(nvim, reader, mock_api)
+    nvim.wait(IDLE, what="the turn to be over")
+    once_nothing_is_served_its_dialog_alone_asks(nvim, mock_api)
+
+
+PRESS = "vim.api.nvim_chan_send(vim.bo[require('claude-ide.terminal').bufnr()].channel, ...)"
+
+
+def once_nothing_is_served_its_dialog_alone_asks(nvim, mock_api):
+    made = nvim.project / "made-later.txt"
+    mock_api.script(
+        Reply(calls=[("Bash", {"command": f"touch {made}", "description": "make it"})]), Reply(text="Made.")
+    )
+    nvim.cmd("Claude serve stop")
+    nvim.lua("require('claude-ide.terminal.prompt').submit(require('claude-ide.terminal').bufnr(), 'go on', false)")
+    nvim.wait_screen(QUESTION)
+    assert not made.exists()
+    nvim.wait(answering(nvim.terminal.text, lambda: nvim.lua(PRESS, "1")), what="the CLI to take the answer")
+    nvim.wait(made.exists, what="what was allowed")
 
 
 def what_the_terminals_own_dialog_asks_is_answered_by_the_first(nvim, reader, mock_api):
