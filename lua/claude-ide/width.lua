@@ -29,6 +29,30 @@ function M.cut(text, cells)
   return M.beginning(text, cells) .. "…"
 end
 
+---Rows of a wrapped line that is left as one: Neovim does not scroll within it.
+local MOST_ROWS = 6
+
+---A line as lines that a window of so many cells can be scrolled through.
+---@param line string
+---@param cells integer
+---@return string[]
+function M.pieces(line, cells)
+  if #line <= cells * MOST_ROWS then
+    return { line }
+  end
+  local pieces, from, used = {}, 1, 0
+  for at, char in line:gmatch("()([%z\1-\127\194-\244][\128-\191]*)") do
+    local wide = #char == 1 and 1 or vim.api.nvim_strwidth(char)
+    if used + wide > cells then
+      pieces[#pieces + 1] = line:sub(from, at - 1)
+      from, used = at, 0
+    end
+    used = used + wide
+  end
+  pieces[#pieces + 1] = line:sub(from)
+  return pieces
+end
+
 ---The cells that pieces of virtual text take.
 ---@param chunks (string[]|{ [1]: string })[]
 ---@return integer
@@ -40,11 +64,11 @@ function M.of_chunks(chunks)
   return cells
 end
 
----A text of somebody else's as it can be shown: `strtrans()` takes none with a NUL in it.
+---A text of somebody else's as it can be shown, with marks for what would not be seen. `strtrans()` takes none with a NUL in it.
 ---@param text string
 ---@return string
 function M.printable(text)
-  return vim.fn.strtrans((text:gsub("%z", "^@")))
+  return vim.fn.strtrans((require("claude-ide.unseen").characters(text):gsub("%z", "^@")))
 end
 
 return M

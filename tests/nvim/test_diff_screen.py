@@ -448,3 +448,27 @@ def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(diffs):
     assert nvim.mode() == "t"
     nvim.keys("<CR>")
     diffs.wait_current(1)
+
+
+HIDDEN = "ok" + " " * 300 + "; evil()\nx\u2800= 1\u202e\nplain    text\u00e4\n" + "y" * 300 + "\n"
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
+def test_nothing_hides_in_what_is_proposed(start_nvim, layout):
+    files = {"a.txt": "one\n"}
+    diffs = Diffs(start_nvim(files=files, args=["a.txt"], opts={"diff": {"layout": layout}}))
+    nvim = diffs.nvim
+    nvim.cmd("set nowrap")
+    diffs.open(1, "a.txt", HIDDEN)
+    nvim.wait_screen("ok⟨300 blanks⟩")
+    nvim.wait_screen("x<2800>")
+    nvim.wait_screen("1<202e>")
+    nvim.wait_screen("plain    text\u00e4")
+    nvim.wait_screen("y›")
+    nvim.lua("vim.fn.search('evil') vim.cmd('normal! $')")
+    nvim.wait_screen("; evil()")
+    nvim.lua("vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'mine' })")
+    nvim.wait(lambda: "300 blanks" not in "\n".join(nvim.screen()), what="the mark to go")
+    nvim.keys("ZQ")
+    diffs.answer(1)

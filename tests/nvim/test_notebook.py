@@ -308,6 +308,16 @@ def the_person_is_asked_before_code_runs(nvim, client):
     nvim.wait("#vim.api.nvim_list_wins() == 2", what="the second question")
     nvim.cmd("close")
     assert failed(code.end(request)), "closing it is a no"
+    long = "x = 1" + " " * 200 + "; print('hidden')\n" * 30 + "print('last')"
+    request = code.begin(long)
+    nvim.wait_screen("x = 1⟨200 blanks⟩; print('hidden')")
+    assert not any("print('last')" in line for line in nvim.screen())
+    nvim.keys("ZZ")
+    nvim.wait_screen("print('last')")
+    assert nvim.lua(f"return {KERNEL}.state") == "off", "it is read before it runs"
+    nvim.keys("ZQ")
+    assert failed(code.end(request))
+    nvim.wait("#vim.api.nvim_list_wins() == 1", what="the question to go")
     request = code.begin("print('again')")
     nvim.wait("#vim.api.nvim_list_wins() == 2", what="the third question")
     client.cancel(request)

@@ -1,10 +1,12 @@
 -- What an agent wants allowed, line by line, for a person to decide by. Of what is long the beginning and the end are there, and
--- how much is left out: nothing harmful hides behind a thousand lines, and however long it is, it is drawn at once.
+-- how much is left out, until all of it is asked for: however long it is, it is drawn at once, and nothing is allowed unread.
+-- Invariant: nothing hides in it; runs of blanks and characters that show nothing are marked (unseen.lua). A page marks them itself.
 
 ---@class claude-ide.chat.AskedLines
 ---@field lines { [1]: string, [2]: string? }[]
 ---@field is_cut boolean something of it is left out
 ---@field private most integer lines of one
+---@field private is_marked boolean
 ---@field private room claude-ide.transcript.Room
 local AskedLines = {}
 AskedLines.__index = AskedLines
@@ -16,13 +18,23 @@ local PAGE_BYTES = 80 * 1024
 ---Of the end of what is cut.
 local END_BYTES, END_LINES = 1024, 5
 
----@param for_page? boolean
+---@alias claude-ide.chat.AskedLines.For "page"|"whole" nil: a window, whose beginning is seen at once
+
+---@type table<claude-ide.chat.AskedLines.For, integer> bytes
+local MOST = { page = PAGE_BYTES, whole = math.huge }
+
+---@param what_for? claude-ide.chat.AskedLines.For
 ---@return claude-ide.chat.AskedLines
-function AskedLines.new(for_page)
-  local bytes, lines = for_page and PAGE_BYTES or BYTES, for_page and math.huge or LINES
-  local room = require("claude-ide.transcript.room").new(bytes, lines)
-  local most = for_page and math.huge or LINES_OF_ONE
-  return setmetatable({ lines = {}, is_cut = false, most = most, room = room }, AskedLines)
+function AskedLines.new(what_for)
+  local room =
+    require("claude-ide.transcript.room").new(MOST[what_for] or BYTES, what_for and math.huge or LINES)
+  return setmetatable({
+    lines = {},
+    is_cut = false,
+    is_marked = what_for ~= "page",
+    most = what_for and math.huge or LINES_OF_ONE,
+    room = room,
+  }, AskedLines)
 end
 
 ---@param text string
@@ -43,10 +55,15 @@ function AskedLines:add(text, group, sign)
     end
     self.lines[#self.lines + 1] = { sign .. line, its }
   end
-  local lines, note = self.room:lines(text, lines_of, self.most)
-  for _, line in ipairs(lines) do
-    put(line)
+  local is_patch, unseen = type(group) == "function", require("claude-ide.unseen")
+  local runs = (is_patch or sign ~= "") and unseen.CODE or unseen.WORDS
+  local function put_all(lines)
+    for _, line in ipairs(self.is_marked and unseen.lines(lines, runs, is_patch and "+ -" or nil) or lines) do
+      put(line)
+    end
   end
+  local lines, note = self.room:lines(text, lines_of, self.most)
+  put_all(lines)
   if not note then
     return
   end
@@ -54,9 +71,7 @@ function AskedLines:add(text, group, sign)
   self.lines[#self.lines + 1] = { note .. ", which ends:", "ClaudeTranscriptNotice" }
   local last =
     lines_of((require("claude-ide.position").valid(text:sub(-END_BYTES)):gsub("^\239\191\189+", "")))
-  for at = math.max(#last - END_LINES, 0) + 1, #last do
-    put(last[at])
-  end
+  put_all(vim.list_slice(last, math.max(#last - END_LINES, 0) + 1))
 end
 
 ---@type table<string, string>

@@ -1,5 +1,6 @@
 -- A question of a chat in a window over the screen: its text, and the keys that answer it. One at a time, the others wait behind it.
--- Invariant: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/came.lua).
+-- Invariants: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/came.lua). Nothing is
+-- allowed before all of it was in sight (ui/read_through.lua).
 
 local M = {}
 
@@ -14,16 +15,20 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field desc string
 ---@field run fun()
 ---@field hidden? boolean not in the line of keys
+---@field allows? boolean takes effect once all of the text was in sight
 
 ---@class claude-ide.chat.panel.Text
 ---@field title string
 ---@field lines { [1]: string, [2]: string? }[] with a highlight group
 ---@field actions claude-ide.chat.panel.Action[]
 ---@field row? integer where the cursor is to be, from 1
+---@field is_cut? boolean not all of it is there
 
 ---@class claude-ide.chat.Panel
 ---@field decision claude-ide.Decision
----@field text fun(): claude-ide.chat.panel.Text what it shows now
+---@field text fun(is_whole: boolean): claude-ide.chat.panel.Text what it shows now
+---@field package is_whole? boolean nothing is left out
+---@field package is_cut? boolean
 ---@field package buf? integer
 ---@field package win? integer
 
@@ -101,19 +106,39 @@ local function keys_in_a_line(text, width)
   return chunks
 end
 
+---@param buf integer
+---@param lines string[]
+---@param last integer
+local function colour_marks(buf, lines, last)
+  local pattern = require("claude-ide.unseen").RUN_PATTERN
+  for row = 1, last do
+    local first, stop = lines[row]:find(pattern)
+    while first and stop do
+      local opts = { end_col = stop, hl_group = "ClaudeTranscriptFailed", priority = 4200 }
+      vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, first - 1, opts)
+      first, stop = lines[row]:find(pattern, stop + 1)
+    end
+  end
+end
+
 ---@param panel claude-ide.chat.Panel
 ---@param text claude-ide.chat.panel.Text
 ---@param width integer
 ---@return integer rows on the screen
+---@return integer last line of the text
 local function fill(panel, text, width)
   local lines = {}
   local groups = {} ---@type table<integer, string>
   for _, line in ipairs(text.lines) do
     for _, part in ipairs(vim.split(line[1], "\n", { plain = true })) do
-      lines[#lines + 1] = require("claude-ide.width").printable((part:gsub("\t", "    "):gsub("\r", "")))
-      groups[#lines] = line[2]
+      part = require("claude-ide.width").printable((part:gsub("\t", "    "):gsub("\r$", "")))
+      for _, piece in ipairs(require("claude-ide.width").pieces(part, width)) do
+        lines[#lines + 1] = piece
+        groups[#lines] = line[2]
+      end
     end
   end
+  local last = #lines
   lines[#lines + 1] = ""
   local first_key = #lines
   local keys = key_lines(text, width)
@@ -131,6 +156,7 @@ local function fill(panel, text, width)
     local opts = { end_col = #lines[row], hl_group = group }
     vim.api.nvim_buf_set_extmark(buf, namespace, row - 1, 0, opts)
   end
+  colour_marks(buf, lines, last)
   for at, chunks in ipairs(keys) do
     local col = 0
     for _, chunk in ipairs(chunks) do
@@ -143,7 +169,36 @@ local function fill(panel, text, width)
   for _, line in ipairs(lines) do
     rows = rows + math.max(math.ceil(vim.fn.strdisplaywidth(line) / width), 1)
   end
-  return rows
+  return rows, last
+end
+
+local draw ---@type fun(panel: claude-ide.chat.Panel)
+
+---Shows all of what it asks about.
+---@param panel claude-ide.chat.Panel
+local function unfold(panel)
+  panel.is_whole = true
+  draw(panel)
+  require("claude-ide.ui.came").note(panel.buf --[[@as integer]])
+  require("claude-ide.ui.notice").info("Here is all of it. It is allowed from its end on.")
+end
+
+---What a panel shows: where something is left out, with the key that shows it.
+---@param panel claude-ide.chat.Panel
+---@return claude-ide.chat.panel.Text
+local function text_of(panel)
+  local text = panel.text(panel.is_whole == true)
+  panel.is_cut = text.is_cut
+  if text.is_cut then
+    table.insert(text.actions, 1, {
+      keys = { "<Tab>" },
+      desc = "show all of it",
+      run = function()
+        unfold(panel)
+      end,
+    })
+  end
+  return text
 end
 
 ---@param panel claude-ide.chat.Panel
@@ -153,7 +208,11 @@ local function map(panel, text)
     for _, lhs in ipairs(action.keys) do
       vim.keymap.set("n", lhs, function()
         local is_meant = panel.buf and require("claude-ide.ui.came").takes_key(panel.buf)
-        if is_meant and panel.decision.state == "pending" then
+        if not is_meant or panel.decision.state ~= "pending" then
+          return
+        elseif action.allows and panel.is_cut and not panel.is_whole then
+          return unfold(panel)
+        elseif not action.allows or require("claude-ide.ui.read_through").may_allow() then
           require("claude-ide.safely").wrap("answer a question", action.run)()
         end
       end, { buffer = panel.buf, nowait = true, silent = true, desc = "Claude Code: " .. action.desc })
@@ -195,10 +254,10 @@ end
 
 ---Draws what it shows now.
 ---@param panel claude-ide.chat.Panel
-local function draw(panel)
-  local text = panel.text()
+function draw(panel)
+  local text = text_of(panel)
   local width = math.max(math.min(WIDTH, vim.o.columns - 4), 10)
-  local rows = fill(panel, text, width)
+  local rows, last = fill(panel, text, width)
   local title = title_of(panel, text)
   local config = place(rows, title)
   if panel.win and vim.api.nvim_win_is_valid(panel.win) then
@@ -222,6 +281,7 @@ local function draw(panel)
   if text.row then
     pcall(vim.api.nvim_win_set_cursor, panel.win, { text.row, 0 })
   end
+  require("claude-ide.ui.read_through").note(panel.win, last)
 end
 
 ---@param panel claude-ide.chat.Panel
@@ -308,18 +368,18 @@ end
 ---How decisions of a kind are shown here.
 ---@param one string
 ---@param many string
----@param text_of fun(decision: any): claude-ide.chat.panel.Text
+---@param words fun(decision: any, is_whole: boolean): claude-ide.chat.panel.Text
 ---@param remote? fun(): claude-ide.decisions.Remote
 ---@return claude-ide.decisions.Presenter
-function M.presenter(one, many, text_of, remote)
+function M.presenter(one, many, words, remote)
   return {
     one = one,
     many = many,
     present = function(decision)
       M.open({
         decision = decision,
-        text = function()
-          return text_of(decision)
+        text = function(is_whole)
+          return words(decision, is_whole)
         end,
       })
     end,

@@ -42,13 +42,15 @@ local function deny_with_words(permission)
 end
 
 ---@param permission claude-ide.chat.Permission
+---@param is_whole boolean
 ---@return claude-ide.chat.panel.Text
-local function text_of(permission)
+local function text_of(permission, is_whole)
   local ask = permission.ask
   local suggestions = ask.permission_suggestions
   local allow = {
     keys = { "y" },
     desc = "allow once",
+    allows = true,
     run = function()
       settle(permission, { outcome = "accepted" })
     end,
@@ -71,6 +73,7 @@ local function text_of(permission)
     table.insert(actions, 2, {
       keys = { "a" },
       desc = "allow always …",
+      allows = true,
       run = function()
         allow_always(permission)
       end,
@@ -86,9 +89,11 @@ local function text_of(permission)
     },
     require("claude-ide.chat.panel").later(),
   })
+  local asked = require("claude-ide.chat.permission_words").asked(ask, is_whole and "whole" or nil)
   return {
     title = require("claude-ide.chat.permission_words").title(permission),
-    lines = require("claude-ide.chat.permission_words").asked(ask).lines,
+    lines = asked.lines,
+    is_cut = asked.is_cut,
     actions = actions,
   }
 end

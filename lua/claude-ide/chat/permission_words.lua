@@ -43,10 +43,10 @@ local function is_beginning(words, argument)
 end
 
 ---@param ask table
----@param for_page? boolean
+---@param what_for? claude-ide.chat.AskedLines.For
 ---@return claude-ide.chat.AskedLines
-function M.asked(ask, for_page)
-  local asked = require("claude-ide.chat.asked_lines").new(for_page)
+function M.asked(ask, what_for)
+  local asked = require("claude-ide.chat.asked_lines").new(what_for)
   local input = type(ask.input) == "table" and ask.input or {}
   local main = input.command or input.url or input.file_path or input.path or input.pattern
   if main then

@@ -19,7 +19,7 @@ M.permission = {
     ---@cast decision claude-ide.chat.Permission
     local ask = decision.ask
     local permission = require("claude-ide.chat.permission_words")
-    local asked = permission.asked(ask, true)
+    local asked = permission.asked(ask, "page")
     local choices = {} ---@type claude-ide.decisions.Choice[]
     if not asked.is_cut then
       choices[1] = { id = "allow", label = "Allow once" }

@@ -30,6 +30,7 @@ function M.compare(pair)
     require("claude-ide.compare.folds").show(pair)
     require("claude-ide.compare.unified").show(pair)
   end
+  require("claude-ide.compare.hidden_text").refresh(pair)
   if not pair.without_keys then
     require("claude-ide.compare.change_keys").map(pair)
   end
@@ -39,6 +40,7 @@ end
 ---@param pair claude-ide.compare.Pair
 function M.end_comparing(pair)
   require("claude-ide.compare.change_keys").unmap(pair)
+  require("claude-ide.compare.hidden_text").hide(pair)
   if require("claude-ide.compare.unified").hide(pair) then
     require("claude-ide.compare.folds").hide(pair)
   end
@@ -79,6 +81,7 @@ end
 ---The text, and with it the hunks, have changed.
 ---@param pair claude-ide.compare.Pair
 function M.refresh(pair)
+  require("claude-ide.compare.hidden_text").refresh(pair)
   if not pair.wins.now then
     require("claude-ide.compare.unified").refresh(pair)
   elseif pair.plain then

@@ -11,6 +11,7 @@ local MAX_FILLER = 400
 ---@field plain boolean without Neovim's diff mode
 ---@field without_keys? boolean whoever made it maps the keys of diff mode, where that is missing
 ---@field drawing? table what marks.lua draws now
+---@field marking? table what hidden_text.lua marks now
 ---@field sync? claude-ide.compare.ScrollSync while its windows follow each other without diff mode
 ---@field unified? claude-ide.compare.Unified while it is shown as one text
 ---@field unmap_keys? fun() takes the keys of diff mode away again

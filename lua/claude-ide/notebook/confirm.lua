@@ -1,6 +1,7 @@
 -- Asks the person before code runs in a kernel, where `notebook.confirm` says so: the presenter of this kind of decision, and
 -- its source. The code stands in a window over the screen; what is pressed there is the answer, closing it a no.
--- Invariant: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/came.lua).
+-- Invariants: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/came.lua). Nothing hides
+-- in the code (unseen.lua), and it runs once all of it was in sight (ui/read_through.lua).
 local M = {}
 
 local KIND = "run_code"
@@ -55,14 +56,26 @@ local function colour(buf, language)
   end
 end
 
+---@param code string
+---@param width integer
+---@return string[]
+local function shown(code, width)
+  local unseen, lines = require("claude-ide.unseen"), {}
+  for _, line in ipairs(unseen.lines(vim.split(code, "\n", { plain = true }), unseen.CODE)) do
+    vim.list_extend(lines, require("claude-ide.width").pieces(unseen.characters(line), width))
+  end
+  return lines
+end
+
 ---@param question claude-ide.notebook.Question
+---@param width integer
 ---@return integer
-local function new_buffer(question)
+local function new_buffer(question, width)
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "code",
     id = question.id,
     name = { "code", "Claude" },
-    lines = vim.split(question.code, "\n", { plain = true }),
+    lines = shown(question.code, width),
     bo = { bufhidden = "wipe", modifiable = false },
   })
   colour(buf, question.language or "python")
@@ -71,7 +84,8 @@ local function new_buffer(question)
   for outcome, option in pairs({ accepted = keymaps.accept, rejected = keymaps.reject }) do
     for _, key in ipairs(key_list.keys(option)) do
       vim.keymap.set("n", key, function()
-        if require("claude-ide.ui.came").takes_key(buf) then
+        local is_meant = require("claude-ide.ui.came").takes_key(buf)
+        if is_meant and (outcome == "rejected" or require("claude-ide.ui.read_through").may_allow()) then
           settle(question, outcome)
         end
       end, { buffer = buf, nowait = true, desc = "Claude: " .. outcome .. " code" })
@@ -85,20 +99,20 @@ local function open(question)
   if question.state ~= "pending" or question.win then
     return
   end
-  local buf = new_buffer(question)
+  local width = math.max(math.min(100, vim.o.columns - 4), 1)
+  local buf = new_buffer(question, width)
   local keymaps = require("claude-ide.config").get().diff.keymaps
   local key_list = require("claude-ide.ui.key_list")
   local keys = (" run: %s · do not: %s "):format(
     table.concat(key_list.keys(keymaps.accept), " "),
     table.concat(key_list.keys(keymaps.reject), " ")
   )
-  local width = math.min(100, vim.o.columns - 4)
   local height = math.min(vim.api.nvim_buf_line_count(buf), MAX_HEIGHT, math.max(vim.o.lines - 6, 1))
   question.win = vim.api.nvim_open_win(buf, true, {
     relative = "editor",
     row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
     col = math.max(math.floor((vim.o.columns - width) / 2) - 1, 0),
-    width = math.max(width, 1),
+    width = width,
     height = height,
     border = "rounded",
     title = require("claude-ide.width").cut((" Claude wants to run this (%s) "):format(question.name), width),
@@ -107,7 +121,9 @@ local function open(question)
     style = "minimal",
   })
   question.buf = buf
+  vim.wo[question.win][0].wrap = true
   require("claude-ide.ui.came").note(buf)
+  require("claude-ide.ui.read_through").note(question.win, vim.api.nvim_buf_line_count(buf))
   vim.api.nvim_create_autocmd("WinClosed", {
     pattern = tostring(question.win),
     once = true,

@@ -139,7 +139,8 @@ local SUMMED_UP = 4 * 1024
 ---@param text string
 ---@return string
 function M.summary(text)
-  return M.one_line((M.head(text, SUMMED_UP)))
+  local head, left = M.head(text, SUMMED_UP)
+  return M.one_line(head) .. (left > 0 and " …" or "")
 end
 
 ---What is not shown of a text.

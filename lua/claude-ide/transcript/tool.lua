@@ -6,8 +6,9 @@ local M = {}
 ---@return claude-ide.transcript.Chunk[]
 local function left_of(line)
   local chunks = { { "  " .. line.name, "ClaudeTranscriptTool" } }
+  local argument = require("claude-ide.unseen").characters(line.argument)
   chunks[2] = {
-    line.argument ~= "" and " " .. require("claude-ide.transcript.tool_line").fitted(line.argument) or "",
+    argument ~= "" and " " .. require("claude-ide.transcript.tool_line").fitted(argument) or "",
     "ClaudeTranscriptArgument",
   }
   local added, removed, rest = line.detail:match("^(%+%d+) (−%d+)(.*)$")

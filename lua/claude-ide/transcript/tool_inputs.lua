@@ -37,7 +37,9 @@ local COMMAND = {
     item.code = input.command
     local lines, note = room:lines(input.command)
     local argument = call.line.argument
-    if #lines > 1 or note or require("claude-ide.transcript.tool_line").fitted(argument) ~= argument then
+    local is_cut = vim.endswith(argument, "…")
+      or require("claude-ide.transcript.tool_line").fitted(argument) ~= argument
+    if #lines > 1 or note or is_cut then
       local shown = { name = "command", indent = BODY, group = "ClaudeTranscriptInput", language = "sh" }
       add_lines(item, lines, note, shown, call)
     end

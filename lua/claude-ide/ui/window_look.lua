@@ -38,6 +38,18 @@ local FRESH_OPTIONS = {
   "wrap",
 }
 
+---What says that a line goes on beyond the window: of a text that is to be accepted, nothing hides there.
+local ENDS = "extends:›,precedes:‹"
+
+---@param wo vim.wo
+local function show_ends(wo)
+  local given = wo.list and wo.listchars or "tab:  "
+  if not given:find("extends:", 1, true) then
+    wo.listchars = given .. "," .. ENDS
+  end
+  wo.list = true
+end
+
 ---Gives a new window the person's own options, and a line above it. It keeps its buffer.
 ---@param win integer
 ---@param winbar? string default: it comes later
@@ -51,6 +63,7 @@ function M.window(win, winbar)
       wo[option] = vim.go[option]
     end
   end
+  show_ends(wo)
   if winbar then
     require("claude-ide.ui.winbar").hold(win, winbar)
   end

@@ -43,10 +43,10 @@ local function add_content(asked, content)
 end
 
 ---@param call table
----@param for_page? boolean
+---@param what_for? claude-ide.chat.AskedLines.For
 ---@return claude-ide.chat.AskedLines
-local function asked_of(call, for_page)
-  local asked = require("claude-ide.chat.asked_lines").new(for_page)
+local function asked_of(call, what_for)
+  local asked = require("claude-ide.chat.asked_lines").new(what_for)
   local input = type(call.rawInput) == "table" and call.rawInput or {}
   if type(call.title) == "string" and call.title ~= "" then
     asked:add(call.title, "ClaudeTranscriptInput")
@@ -56,22 +56,30 @@ local function asked_of(call, for_page)
   if type(command) == "string" and command ~= call.title then
     asked:add(command, "ClaudeTranscriptInput")
   end
+  local has_diff = false
   for _, content in ipairs(type(call.content) == "table" and call.content or {}) do
     if type(content) == "table" then
+      has_diff = has_diff or content.type == "diff"
       add_content(asked, content)
     end
   end
   local places = type(call.locations) == "table" and call.locations or {}
   for at, location in ipairs(places) do
-    if at > MOST_PLACES and not for_page then
+    if at > MOST_PLACES and not what_for then
+      asked.is_cut = true
       asked:add(("… and %d more places"):format(#places - MOST_PLACES), "ClaudeTranscriptDim")
       break
     end
     asked:add(tostring(type(location) == "table" and location.path or "?"), "ClaudeTranscriptDim")
   end
-  for _, name in ipairs({ "description", "url", "query", "pattern", "path" }) do
-    if type(input[name]) == "string" and input[name] ~= call.title then
-      asked:add_argument(name .. ": ", input[name], "ClaudeTranscriptArgument")
+  local names = has_diff and { "description", "path" } or vim.tbl_keys(input) -- the texts of an edit are in its diff
+  table.sort(names, function(left, right)
+    return tostring(left) < tostring(right)
+  end)
+  for _, name in ipairs(names) do
+    local value = input[name]
+    if name ~= "command" and value ~= nil and value ~= call.title then
+      asked:add_argument(("%s: "):format(name), value, "ClaudeTranscriptArgument")
     end
   end
   return asked
@@ -109,8 +117,9 @@ local function choose_among_the_rest(permission, settle)
 end
 
 ---@param permission claude-ide.chat.acp.Permission
+---@param is_whole boolean
 ---@return claude-ide.chat.panel.Text
-local function text_of(permission)
+local function text_of(permission, is_whole)
   local actions, taken = {}, {} ---@type claude-ide.chat.panel.Action[], table<string, true>
   ---@param option table
   local function settle(option)
@@ -130,6 +139,7 @@ local function text_of(permission)
     actions[#actions + 1] = {
       keys = keys,
       desc = tostring(option.name),
+      allows = M.is_allowing(option),
       run = function()
         settle(option)
       end,
@@ -139,15 +149,18 @@ local function text_of(permission)
     actions[#actions + 1] = {
       keys = { "m" },
       desc = ("%d more …"):format(#permission.options - MOST_KEYS),
+      allows = true,
       run = function()
         choose_among_the_rest(permission, settle)
       end,
     }
   end
   actions[#actions + 1] = require("claude-ide.chat.panel").later()
+  local asked = asked_of(permission.call, is_whole and "whole" or nil)
   return {
     title = ("%s asks for permission"):format(permission.chat.name),
-    lines = asked_of(permission.call).lines,
+    lines = asked.lines,
+    is_cut = asked.is_cut,
     actions = actions,
   }
 end
@@ -158,7 +171,7 @@ local remote = {
   describe = function(decision)
     ---@cast decision claude-ide.chat.acp.Permission
     local choices = {} ---@type claude-ide.decisions.Choice[]
-    local asked = asked_of(decision.call, true)
+    local asked = asked_of(decision.call, "page")
     for at, option in ipairs(decision.options) do
       local is_yes = M.is_allowing(option)
       if not (is_yes and asked.is_cut) then
