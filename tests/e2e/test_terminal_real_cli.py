@@ -203,7 +203,7 @@ def test_a_headless_session_is_listed_resumed_and_forked(start_with_claude, mock
     # It goes on in the terminal.
     nvim.keys(":Claude sessions<CR>")
     nvim.wait_screen("SAY the answer is 42")
-    nvim.wait_screen("Type number")
+    nvim.wait_screen("<CR> choose")
     nvim.keys("1<CR>")
     nvim.wait_screen("Resume it in the terminal")
     nvim.keys("2<CR>")

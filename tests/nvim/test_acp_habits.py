@@ -8,7 +8,7 @@ import signal
 import acp_steps
 import pytest
 from acp_steps import request, say, text, update, wait_idle, wait_text
-from chat_steps import chat, edit_proposal, wait_diff
+from chat_steps import chat, edit_proposal, keys_count, wait_diff
 
 pytestmark = pytest.mark.dealt
 
@@ -125,7 +125,8 @@ def test_a_key_that_a_method_takes_is_asked_for_once_and_shown_nowhere(start_nvi
     nvim = acp_steps.begin(
         start_nvim, tmp_path, setup={"auth": True, "authMethods": [{"id": "web", "name": "Web"}, method]}
     )
-    nvim.wait_screen("Type number and <Enter>")
+    nvim.wait_screen("<CR> choose")
+    keys_count(nvim)
     nvim.keys("2<CR>")
     nvim.wait_screen("API key, for Robot alone:")
     nvim.keys(" sesame<CR>")
@@ -161,7 +162,8 @@ def test_who_has_closed_the_chat_is_not_asked_to_sign_in(start_nvim, tmp_path):
 def test_no_key_is_no_answer(start_nvim, tmp_path, keys):
     method = {"id": "key", "name": "API key", "_meta": {"api-key": {}}}
     nvim = acp_steps.begin(start_nvim, tmp_path, setup={"auth": True, "authMethods": [method]})
-    nvim.wait_screen("Type number and <Enter>")
+    nvim.wait_screen("<CR> choose")
+    keys_count(nvim)
     nvim.keys("1<CR>")
     nvim.wait_screen("API key, for Robot alone:")
     nvim.keys(keys)

@@ -1,11 +1,12 @@
 """What people complain of in other editors' chats with agents, and what is so here instead."""
 
+import re
 import sys
 
 import pytest
 from acp_steps import begin as begin_acp
 from acp_steps import read, update
-from chat_steps import chat, say, start, text, wait_idle, wait_text
+from chat_steps import chat, keys_count, say, start, text, wait_idle, wait_text
 
 pytestmark = pytest.mark.dealt
 
@@ -227,8 +228,9 @@ def test_the_keys_set_a_loaded_session_as_its_agent_says(acp, tmp_path):
     assert read(tmp_path, "session/set_mode") == [{"sessionId": "old", "modeId": "ask"}]
     assert chat(nvim, "return chat.mode") == "plan", "what it tells counts, not what it was asked for"
     nvim.keys("gm")
-    nvim.wait_screen("Type number and <Enter>")
-    assert {"  small", "  large"} <= {line[3:] for line in nvim.screen()}
+    nvim.wait_screen("<CR> choose")
+    keys_count(nvim)
+    assert {"  small", "  large"} <= set(re.findall(r"\d  (  \w+)", "\n".join(nvim.screen())))
     nvim.keys("2<CR>")
     nvim.wait("require('claude-ide.chat').current().model == 'large'", what="the model")
     assert read(tmp_path, "session/set_model") == [{"sessionId": "old", "modelId": "large"}]

@@ -432,3 +432,56 @@ def test_a_plan_whose_buffer_is_gone_hears_no_more_keys(asked):
     heard = nvim.lua("return vim.on_key()")
     nvim.cmd("bwipeout!")
     assert nvim.lua("return { require('claude-ide.ui.came').takes_key(...), vim.on_key() }", buf) == [True, heard - 1]
+
+
+def choices(several):
+    options = [
+        {"label": "Delete all", "description": "nothing\nis left " + "x" * 200},
+        {"label": "Keep some"},
+        {"label": "Keep all", "description": "make it stay"},
+    ]
+    question = {"question": "What to\nmake it?", "header": "What", "multiSelect": several, "options": options}
+    return {"tool_name": "AskUserQuestion", "input": {"questions": [question]}}
+
+
+def highlighted(nvim):
+    """The lines that are shown as the choice at the cursor."""
+    return nvim.lua(
+        """
+        local found, lines = {}, vim.api.nvim_buf_get_lines(0, 0, -1, false)
+        for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, -1, 0, -1, { details = true })) do
+          if mark[4].line_hl_group then found[#found + 1] = lines[mark[2] + 1]:match("^%s*(%S* ?%S*)") end
+        end
+        return found
+        """
+    )
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize(
+    ("keys", "chosen"),
+    [
+        ("<CR>", "Delete all"),
+        ("j<CR>", "Keep some"),
+        ("jj<CR>", "Keep all"),
+        ("jjjjk<CR>", "Keep some"),
+        ("Gk<CR>", "Keep all"),
+        ("ggj<CR>", "Delete all"),
+        ("3", "Keep all"),
+    ],
+)
+def test_a_step_goes_from_option_to_option(asked, keys, chosen):
+    nvim = asked(**choices(several=False))
+    assert [line.split()[0] for line in highlighted(nvim)] == ["1", "nothing", "is"]
+    nvim.keys(keys)
+    assert answer(nvim)["updatedInput"]["answers"] == {"What to\nmake it?": chosen}
+
+
+@pytest.mark.every_nvim
+def test_of_several_options_each_is_marked_where_the_cursor_is(asked):
+    nvim = asked(**choices(several=True))
+    nvim.keys("<Space>j<Space>")
+    nvim.wait_screen("[x] Keep some")
+    assert highlighted(nvim) == ["2 [x]"]
+    nvim.keys("<Space>j<Space><CR>")
+    assert answer(nvim)["updatedInput"]["answers"] == {"What to\nmake it?": "Delete all, Keep all"}

@@ -3,6 +3,7 @@
 import subprocess
 
 import pytest
+from chat_steps import keys_count
 from review_steps import A_CLAUDE, A, Turn
 
 pytestmark = pytest.mark.dealt
@@ -34,13 +35,15 @@ def test_undo_ends_without_a_further_key(nvim, connect):
         going.edit(name, A_CLAUDE)
     going.end("a.txt", *NAMES)
     nvim.keys(":Claude undo<CR>")
-    nvim.wait_screen("Type number")
+    nvim.wait_screen("<CR> choose")
+    keys_count(nvim)
     assert any("… and 20 more files" in line for line in nvim.screen())
     nvim.keys("2<CR>")
     assert waits_for_nothing(nvim)
-    nvim.terminal.wait(lambda: "Type number" not in nvim.terminal.text(), what="the list to be gone")
+    nvim.terminal.wait(lambda: "<CR> choose" not in nvim.terminal.text(), what="the list to be gone")
     nvim.keys(":Claude undo<CR>")
-    nvim.wait_screen("Type number")
+    nvim.wait_screen("<CR> choose")
+    keys_count(nvim)
     nvim.keys("1<CR>")
     nvim.wait_screen("Took back Claude's changes in 31 files.")
     assert waits_for_nothing(nvim)
@@ -55,7 +58,8 @@ def test_the_title_of_what_would_be_undone_is_not_cut(nvim, connect):
     for _ in range(2):
         Turn(nvim, client).end()
     nvim.keys(":Claude undo<CR>")
-    nvim.wait_screen("Type number")
+    nvim.wait_screen("<CR> choose")
+    keys_count(nvim)
     assert any("before the last ╮" in line and "╭ Undo " in line for line in nvim.screen()), nvim.screen()
     nvim.keys("2<CR>")
 
@@ -67,30 +71,11 @@ def test_an_undo_with_problems_says_so_on_one_line(nvim, connect):
     going.end("a.txt", *NAMES[:3])
     nvim.lua("require('claude-ide.journal.write').through_buffer = function() return nil, ('no '):rep(50) end")
     nvim.keys(":Claude undo<CR>")
-    nvim.wait_screen("Type number")
+    nvim.wait_screen("<CR> choose")
+    keys_count(nvim)
     nvim.keys("1<CR>")
     nvim.wait_screen("4 problems")
     assert waits_for_nothing(nvim)
-
-
-def test_a_list_longer_than_the_screen_comes_in_pages(nvim):
-    nvim.lua("""
-      local items = {}
-      for i = 1, 40 do items[i] = { "item " .. i .. (" long"):rep(30) } end
-      vim.defer_fn(function()
-        require("claude-ide.ui.choose").select(items, { prompt = "Which", format_item = function(item) return item[1] end },
-          function(item, index) chosen = { item == items[index], index } vim.notify("Chosen.") end)
-      end, 0)
-    """)
-    nvim.wait_screen("Type number")
-    assert not any("-- More --" in line for line in nvim.screen())
-    nvim.wait_screen("21: … 20 more")
-    nvim.keys("21<CR>")
-    nvim.wait_screen("1: item 21")
-    nvim.keys("3<CR>")
-    nvim.wait_screen("Chosen.")
-    assert waits_for_nothing(nvim)
-    assert nvim.lua("return chosen") == [True, 23]
 
 
 @pytest.mark.parametrize("is_repository", [False, True])

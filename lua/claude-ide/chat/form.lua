@@ -157,10 +157,9 @@ local function value_of(form, field)
 end
 
 ---@param form claude-ide.chat.Form
----@return { [1]: string, [2]: string? }[]
----@return table<integer, claude-ide.chat.form.Field> by line
+---@return claude-ide.chat.panel.Line[]
 local function lines_of(form)
-  local lines, at = {}, {}
+  local lines = {} ---@type claude-ide.chat.panel.Line[]
   for _, line in ipairs(vim.split(form.message, "\n", { plain = true })) do
     lines[#lines + 1] = { line, "ClaudeTranscriptTitle" }
   end
@@ -174,14 +173,13 @@ local function lines_of(form)
     lines[#lines + 1] = {
       ("%d %s: %s"):format(number, title(field), value_of(form, field)),
       "ClaudeTranscriptInput",
+      field,
     }
-    at[#lines] = field
     if type(field.schema.description) == "string" then
-      lines[#lines + 1] = { "  " .. (field.schema.description:gsub("\n", " ")), "ClaudeTranscriptDim" }
-      at[#lines] = field
+      lines[#lines + 1] = { "  " .. (field.schema.description:gsub("\n", " ")), "ClaudeTranscriptDim", field }
     end
   end
-  return lines, at
+  return lines
 end
 
 ---@param form claude-ide.chat.Form
@@ -212,23 +210,19 @@ end
 
 ---The first field that has no value yet, else the first.
 ---@param form claude-ide.chat.Form
----@param at table<integer, claude-ide.chat.form.Field>
----@return integer? line
-local function first_open(form, at)
-  local lines = vim.tbl_keys(at)
-  table.sort(lines)
-  for _, line in ipairs(lines) do
-    if form.values[at[line].key] == nil then
-      return line
+---@return claude-ide.chat.form.Field?
+local function first_open(form)
+  for _, field in ipairs(form.fields) do
+    if form.values[field.key] == nil then
+      return field
     end
   end
-  return lines[1]
+  return form.fields[1]
 end
 
 ---@param form claude-ide.chat.Form
 ---@return claude-ide.chat.panel.Text
 local function text_of(form)
-  local lines, at = lines_of(form)
   local actions = {} ---@type claude-ide.chat.panel.Action[]
   if form.url then
     actions[1] = {
@@ -244,8 +238,7 @@ local function text_of(form)
       keys = { "<CR>" },
       desc = "fill in",
       run = function()
-        local _, fields = lines_of(form)
-        local field = fields[vim.fn.line(".")]
+        local field = require("claude-ide.chat.panel").choice(form)
         if field then
           fill_in(form, field)
         end
@@ -281,9 +274,9 @@ local function text_of(form)
   end
   return {
     title = ("%s asks you something"):format(form.name),
-    lines = lines,
+    lines = lines_of(form),
     actions = actions,
-    row = first_open(form, at),
+    choice = first_open(form),
   }
 end
 

@@ -17,11 +17,13 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field hidden? boolean not in the line of keys
 ---@field allows? boolean takes effect once all of the text was in sight
 
+---@alias claude-ide.chat.panel.Line { [1]: string, [2]: string?, [3]: any? } text, highlight group, the choice that it is of
+
 ---@class claude-ide.chat.panel.Text
 ---@field title string
----@field lines { [1]: string, [2]: string? }[] with a highlight group
+---@field lines claude-ide.chat.panel.Line[]
 ---@field actions claude-ide.chat.panel.Action[]
----@field row? integer where the cursor is to be, from 1
+---@field choice? any of its lines: where the cursor is to be
 ---@field is_cut? boolean not all of it is there
 
 ---@class claude-ide.chat.Panel
@@ -29,6 +31,7 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field text fun(is_whole: boolean): claude-ide.chat.panel.Text what it shows now
 ---@field package is_whole? boolean nothing is left out
 ---@field package is_cut? boolean
+---@field package choice? any where the cursor was put last
 ---@field package buf? integer
 ---@field package win? integer
 
@@ -126,16 +129,23 @@ end
 ---@param width integer
 ---@return integer rows on the screen
 ---@return integer last line of the text
+---@return claude-ide.ui.menu.Choice[]
 local function fill(panel, text, width)
-  local lines = {}
+  local lines, choices = {}, {} ---@type string[], claude-ide.ui.menu.Choice[]
   local groups = {} ---@type table<integer, string>
   for _, line in ipairs(text.lines) do
+    local first, previous = #lines + 1, choices[#choices]
     for _, part in ipairs(vim.split(line[1], "\n", { plain = true })) do
       part = require("claude-ide.width").printable((part:gsub("\t", "    "):gsub("\r$", "")))
       for _, piece in ipairs(require("claude-ide.width").pieces(part, width)) do
         lines[#lines + 1] = piece
         groups[#lines] = line[2]
       end
+    end
+    if line[3] ~= nil and previous and previous.value == line[3] then
+      previous.last = #lines
+    elseif line[3] ~= nil then
+      choices[#choices + 1] = { first = first, last = #lines, value = line[3] }
     end
   end
   local last = #lines
@@ -169,7 +179,7 @@ local function fill(panel, text, width)
   for _, line in ipairs(lines) do
     rows = rows + math.max(math.ceil(vim.fn.strdisplaywidth(line) / width), 1)
   end
-  return rows, last
+  return rows, last, choices
 end
 
 local draw ---@type fun(panel: claude-ide.chat.Panel)
@@ -257,7 +267,7 @@ end
 function draw(panel)
   local text = text_of(panel)
   local width = math.max(math.min(WIDTH, vim.o.columns - 4), 10)
-  local rows, last = fill(panel, text, width)
+  local rows, last, choices = fill(panel, text, width)
   local title = title_of(panel, text)
   local config = place(rows, title)
   if panel.win and vim.api.nvim_win_is_valid(panel.win) then
@@ -276,10 +286,11 @@ function draw(panel)
   config.footer = height > config.height and keys_in_a_line(text, width) or ""
   config.footer_pos = "left"
   vim.api.nvim_win_set_config(panel.win, config)
-  -- Before 0.12 each change of the place puts the minimal style's options back.
-  vim.wo[panel.win][0].cursorline = text.row ~= nil
-  if text.row then
-    pcall(vim.api.nvim_win_set_cursor, panel.win, { text.row, 0 })
+  local menu = require("claude-ide.ui.menu")
+  menu.set(panel.buf --[[@as integer]], choices)
+  if text.choice ~= panel.choice then
+    panel.choice = text.choice
+    menu.go(panel.win, text.choice)
   end
   require("claude-ide.ui.read_through").note(panel.win, last)
 end
@@ -302,7 +313,7 @@ local function show(panel)
     is_private = true,
     bo = { undolevels = -1 },
   })
-  panel.buf = buf
+  panel.buf, panel.choice = buf, nil
   draw(panel)
   vim.api.nvim_create_autocmd("VimResized", {
     buffer = buf,
@@ -357,12 +368,25 @@ end
 function M.redraw(decision, is_another)
   for _, panel in ipairs(panels) do
     if panel.decision == decision and panel.buf then
+      panel.choice = not is_another and panel.choice or nil
       draw(panel)
       if is_another then
         require("claude-ide.ui.came").note(panel.buf)
       end
     end
   end
+end
+
+---The choice at the cursor of a question that has the focus.
+---@param decision claude-ide.Decision
+---@return any
+function M.choice(decision)
+  local panel = panels[1]
+  return panel
+      and panel.decision == decision
+      and panel.buf
+      and require("claude-ide.ui.menu").at_cursor(panel.buf)
+    or nil
 end
 
 ---How decisions of a kind are shown here.

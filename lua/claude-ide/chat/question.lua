@@ -97,26 +97,23 @@ local function own_words(question)
 end
 
 ---@param question claude-ide.chat.Question
----@return { [1]: string, [2]: string? }[] lines
----@return table<integer, integer> option by line
+---@return claude-ide.chat.panel.Line[]
 local function lines_of(question)
   local one = question.questions[question.at]
   local chosen, own = question.chosen[question.at] or {}, question.own[question.at]
   local lines = { { tostring(one.question), "ClaudeTranscriptTitle" }, { "" } }
-  local options = {}
   for index, option in ipairs(one.options or {}) do
     local mark = one.multiSelect and (chosen[index] and "[x] " or "[ ] ") or ""
-    lines[#lines + 1] = { ("%d %s%s"):format(index, mark, tostring(option.label)), "ClaudeTranscriptInput" }
-    options[#lines] = index
+    lines[#lines + 1] =
+      { ("%d %s%s"):format(index, mark, tostring(option.label)), "ClaudeTranscriptInput", index }
     if type(option.description) == "string" and option.description ~= "" then
-      lines[#lines + 1] = { "  " .. option.description, "ClaudeTranscriptDim" }
-      options[#lines] = index
+      lines[#lines + 1] = { "  " .. option.description, "ClaudeTranscriptDim", index }
     end
   end
   if own then
     lines[#lines + 1] = { "  " .. own, "ClaudeTranscriptYou" }
   end
-  return lines, options
+  return lines
 end
 
 ---@param question claude-ide.chat.Question
@@ -124,9 +121,8 @@ end
 local function text_of(question)
   local one = question.questions[question.at]
   local panel = require("claude-ide.chat.panel")
-  local lines, options = lines_of(question)
   local function pick_here()
-    local index = options[vim.fn.line(".")]
+    local index = panel.choice(question)
     if index then
       pick(question, index)
     end
@@ -186,9 +182,9 @@ local function text_of(question)
   local count = #question.questions > 1 and (" (%d of %d)"):format(question.at, #question.questions) or ""
   return {
     title = ("%s asks: %s%s"):format(question.source.name, one.header or "", count),
-    lines = lines,
+    lines = lines_of(question),
     actions = actions,
-    row = 3,
+    choice = 1,
   }
 end
 

@@ -242,7 +242,7 @@ local function ask_now(id, review_it)
   end
   require("claude-ide.ui.choose").select(
     choices,
-    { prompt = ("Undo what %s changed?"):format(name) },
+    { prompt = ("Undo what %s changed?"):format(name), is_unasked = true },
     function(_, index)
       close()
       local choice = index and choices[index]

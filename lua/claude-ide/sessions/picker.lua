@@ -3,24 +3,6 @@
 
 local M = {}
 
----Neovim's own list is no picker: it prints all lines and asks for a number.
----@return boolean
-local function is_plain()
-  local source = debug.getinfo(vim.ui.select, "S").source
-  return source:find("vim/ui.lua", 1, true) ~= nil
-end
-
----vim.ui.select, for a second list in a row: it stands alone, not below the first one.
----@param entries any[]
----@param options table
----@param on_choice fun(entry: any)
-local function select_next(entries, options, on_choice)
-  if is_plain() then
-    vim.cmd.redraw()
-  end
-  require("claude-ide.ui.choose").select(entries, options, on_choice)
-end
-
 ---@param item claude-ide.sessions.Item
 ---@return string[]
 local function details(item)
@@ -58,7 +40,7 @@ end
 
 ---For pickers that show what is under the cursor. Neovim 0.12 says that it is a table with a buffer; pickers that had it
 ---before that take a list of lines.
----@param item claude-ide.sessions.Item|claude-ide.sessions.More
+---@param item claude-ide.sessions.Item
 ---@return { buf: integer }|string[]
 local function preview_item(item)
   local lines = item.summary and details(item --[[@as claude-ide.sessions.Item]]) or {}
@@ -91,7 +73,7 @@ local SNACKS = {
 local function choose_action(item)
   local actions = require("claude-ide.sessions.actions")
   local words = require("claude-ide.sessions.phrases")
-  select_next(actions.NAMES, {
+  require("claude-ide.ui.choose").select(actions.NAMES, {
     prompt = words.fit(words.title(item.summary), math.max(vim.o.columns - 10, 20)),
     kind = "claude_session_action",
     format_item = function(name)
@@ -107,9 +89,6 @@ local function choose_action(item)
 end
 
 ---The entry that stands for what did not fit on the screen.
----@class claude-ide.sessions.More
----@field more integer
-
 ---@type table<claude-ide.sessions.ActionName, string>
 local VERBS = {
   read = "Read",
@@ -133,55 +112,36 @@ end
 
 ---@param items claude-ide.sessions.Item[]
 ---@param options claude-ide.sessions.CatalogueOptions
----@param from integer the first one to show
-local function show(items, options, from)
-  local page = is_plain() and math.max(vim.o.lines - 4, 5) or #items
-  local shown = vim.list_slice(items, from, from + page - 1)
-  -- What stands before each line: "12: ".
-  local number = is_plain() and #tostring(#shown + 1) + 3 or 6
-  local lines = require("claude-ide.sessions.rows").format(shown, {
+local function show(items, options)
+  local number = #tostring(#items) + 6 -- what stands beside each line
+  local lines = require("claude-ide.sessions.rows").format(items, {
     now = require("claude-ide.clock").now(),
     width = math.max(vim.o.columns - number, 20),
     folders = options.all == true,
   })
-  ---@type table<claude-ide.sessions.Item|claude-ide.sessions.More, string>
+  ---@type table<claude-ide.sessions.Item, string>
   local text_of = {}
-  for at, item in ipairs(shown) do
+  for at, item in ipairs(items) do
     text_of[item] = lines[at]
   end
-  ---@type (claude-ide.sessions.Item|claude-ide.sessions.More)[]
-  local entries = vim.list_extend({}, shown)
-  local rest = #items - from - #shown + 1
-  if rest > 0 then
-    local more = { more = rest }
-    entries[#entries + 1] = more
-    text_of[more] = ("… %d older"):format(rest)
-  end
-  local show_list = from == 1 and require("claude-ide.ui.choose").select or select_next
-  show_list(entries, {
+  require("claude-ide.ui.choose").select(items, {
     prompt = prompt_of(options),
     kind = "claude_sessions",
-    format_item = function(entry)
-      return text_of[entry]
+    format_item = function(item)
+      return text_of[item]
     end,
     preview_item = preview_item,
     snacks = SNACKS,
-  }, function(entry)
-    if not entry then
+  }, function(item)
+    if not item then
       return
     end
     -- Some pickers are still on the screen while they tell.
     vim.schedule(function()
-      if entry.more then
-        show(items, options, from + #shown)
-      elseif options.action then
-        require("claude-ide.sessions.actions").run(
-          options.action,
-          entry --[[@as claude-ide.sessions.Item]],
-          options.text
-        )
+      if options.action then
+        require("claude-ide.sessions.actions").run(options.action, item, options.text)
       else
-        choose_action(entry --[[@as claude-ide.sessions.Item]])
+        choose_action(item)
       end
     end)
   end)
@@ -208,7 +168,7 @@ local function show_or_say(items, err, chosen)
   elseif #items == 0 then
     notice.info("This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
   else
-    show(items, chosen, 1)
+    show(items, chosen)
   end
 end
 

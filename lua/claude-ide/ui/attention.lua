@@ -43,6 +43,8 @@ local timer ---@type table? uv_timer_t
 local function begun(mode)
   if mode.blocking then
     return { reason = "Neovim waits for a key", again_in = LOOK_AGAIN_MS }
+  elseif require("claude-ide.ui.choose").is_open() then
+    return { reason = "a list is open", again_in = LOOK_AGAIN_MS, till = "when you have chosen" }
   elseif vim.fn.getcmdwintype() ~= "" then
     return { reason = "the command-line window is open", till = "when this window is closed" }
   elseif vim.fn.reg_recording() ~= "" then

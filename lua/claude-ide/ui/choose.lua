@@ -1,13 +1,33 @@
--- `vim.ui.select`, with what Neovim's own list needs: it prints all items as messages and asks for a number.
--- Invariant: neither the list nor what is said after a choice makes Neovim wait for Enter.
+-- `vim.ui.select`, but for Neovim's own list, which prints numbered lines and asks for a number: instead of that one a window over
+-- the lower part of the screen, in which all of an item can be read.
+-- Invariants: an answer comes once; whatever takes the focus away answers with none. A list that comes unasked takes no key that was
+-- on its way (ui/came.lua).
 local M = {}
 
----Lines of the screen that are not for items: the prompt, the question for a number, and the line above the list.
-local OTHER_LINES = 3
+---Above what it may be asked for in: diffs, questions, texts.
+local ZINDEX = 65
+local HEIGHT = 0.6
+local KEYS = " <CR> choose · q cancel "
+
+---@class claude-ide.ui.choose.List
+---@field buf integer
+---@field win integer
+---@field from integer window that had the focus
+---@field mode string what the person did there
+---@field items any[]
+---@field on_choice fun(item: any, index: integer?)
+
+local shown ---@type claude-ide.ui.choose.List?
 
 ---@return boolean
 local function is_plain()
   return debug.getinfo(vim.ui.select, "S").source:find("vim/ui.lua", 1, true) ~= nil
+end
+
+---Whether a list waits for an answer.
+---@return boolean
+function M.is_open()
+  return shown ~= nil and vim.api.nvim_win_is_valid(shown.win)
 end
 
 ---@param text string perhaps of an agent; its columns stay
@@ -16,49 +36,153 @@ local function in_a_line(text)
   return require("claude-ide.width").printable((text:gsub("%s*[\n\r]%s*", " ")))
 end
 
----Neovim's own list, as many items at a time as the screen has room for.
----@param items any[]
----@param options table
----@param on_choice fun(item: any, index: integer?)
----@param first integer
-local function page(items, options, on_choice, first)
-  local room = math.max(vim.o.lines - OTHER_LINES, 3)
-  local rest = #items - first + 1
-  local count = rest <= room and rest or room - 1
-  local shown = vim.list_slice(items, first, first + count - 1)
-  local format = options.format_item or tostring
-  local more = {}
-  local width = vim.o.columns - #tostring(#items) - 3
-  if count < rest then
-    shown[#shown + 1] = more
+---@param list claude-ide.ui.choose.List
+---@param index? integer
+local function finish(list, index)
+  if shown ~= list then
+    return
   end
-  local shorter = vim.tbl_extend("force", options, {
-    prompt = options.prompt and require("claude-ide.width").cut(in_a_line(options.prompt), vim.o.columns - 2),
-    format_item = function(item)
-      local text = item == more and ("… %d more"):format(rest - count) or format(item)
-      return require("claude-ide.width").cut(in_a_line(text), width)
+  shown = nil
+  local had_focus = vim.api.nvim_get_current_win() == list.win
+  require("claude-ide.ui.came").forget(list.buf)
+  if vim.api.nvim_win_is_valid(list.win) then
+    vim.api.nvim_win_close(list.win, true)
+  end
+  if had_focus and vim.api.nvim_win_is_valid(list.from) then
+    vim.api.nvim_set_current_win(list.from)
+    if list.mode:find("^[it]") then
+      vim.cmd.startinsert({ bang = vim.fn.col(".") >= vim.fn.col("$") - 1 })
+    end
+  end
+  list.on_choice(index and list.items[index] or nil, index)
+end
+
+---@param list claude-ide.ui.choose.List
+local function map(list)
+  local typed = ""
+  local function on(keys, desc, run)
+    for _, lhs in ipairs(keys) do
+      vim.keymap.set("n", lhs, function()
+        if require("claude-ide.ui.came").takes_key(list.buf) then
+          run(lhs)
+        end
+      end, { buffer = list.buf, nowait = true, silent = true, desc = "Claude Code: " .. desc })
+    end
+  end
+  local menu = require("claude-ide.ui.menu")
+  on({ "<CR>", "<2-LeftMouse>" }, "choose this", function()
+    finish(list, menu.at_cursor(list.buf))
+  end)
+  on({ "q", "<Esc>", "<C-c>" }, "choose nothing", function()
+    finish(list)
+  end)
+  on({ "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" }, "go to the item of this number", function(digit)
+    typed = list.items[tonumber(typed .. digit)] ~= nil and typed .. digit or digit
+    menu.go(list.win, tonumber(typed))
+  end)
+  vim.api.nvim_create_autocmd({ "WinLeave", "BufWipeout" }, {
+    buffer = list.buf,
+    desc = "Claude Code: a list that is left is not answered",
+    callback = function()
+      vim.schedule(function()
+        if shown == list and vim.api.nvim_get_current_win() ~= list.win then
+          finish(list)
+        end
+      end)
     end,
   })
-  vim.ui.select(shown, shorter, function(item, index)
-    -- Takes the list away: what is said next would stand below it, and Neovim would wait.
-    vim.cmd.redraw()
-    if item ~= nil and item == more then
-      page(items, options, on_choice, first + count)
-    else
-      on_choice(item, index and index + first - 1)
-    end
-  end)
 end
 
 ---@param items any[]
----@param options table of `vim.ui.select()`
+---@param options table
+---@param width integer
+---@return string[] lines
+---@return claude-ide.ui.menu.Choice[]
+local function lines_of(items, options, width)
+  local format, lines, choices = options.format_item or tostring, {}, {}
+  local digits = #tostring(#items)
+  for index, item in ipairs(items) do
+    local line = ("%" .. digits .. "d  %s"):format(index, in_a_line(format(item)))
+    local first = #lines + 1
+    vim.list_extend(lines, require("claude-ide.width").pieces(line, width))
+    choices[index] = { first = first, last = #lines, value = index }
+  end
+  return lines, choices
+end
+
+---@param height integer
+---@param width integer
+---@return vim.api.keyset.win_config
+local function place(height, width)
+  height = math.max(math.min(height, math.floor(vim.o.lines * HEIGHT)), 1)
+  return {
+    relative = "editor",
+    width = width,
+    height = height,
+    row = math.max(vim.o.lines - height - vim.o.cmdheight - 3, 0),
+    col = math.max(math.floor((vim.o.columns - width) / 2) - 1, 0),
+    border = "rounded",
+    zindex = ZINDEX,
+  }
+end
+
+---@param items any[]
+---@param options table
+---@param on_choice fun(item: any, index: integer?)
+local function open(items, options, on_choice)
+  local width = math.max(vim.o.columns - 4, 10)
+  local lines, choices = lines_of(items, options, width)
+  local widest = #KEYS + 2
+  for _, line in ipairs(lines) do
+    widest = math.max(widest, vim.fn.strdisplaywidth(line))
+  end
+  local title = in_a_line(options.prompt or "Choose")
+  width = math.min(math.max(widest, vim.fn.strdisplaywidth(title) + 4), width)
+  local list = {
+    items = items,
+    on_choice = on_choice,
+    from = vim.api.nvim_get_current_win(),
+    mode = vim.api.nvim_get_mode().mode,
+    buf = require("claude-ide.ui.own_buffer").create({
+      kind = "choices",
+      name = { "Claude", "choices" },
+      lines = lines,
+      is_private = true,
+      bo = { bufhidden = "wipe", modifiable = false },
+    }),
+  } ---@type claude-ide.ui.choose.List
+  vim.cmd.stopinsert()
+  local config = place(#lines, width)
+  config.style, config.title_pos, config.footer, config.footer_pos = "minimal", "left", KEYS, "right"
+  config.title = (" %s "):format(require("claude-ide.width").cut(title, width - 2))
+  list.win = vim.api.nvim_open_win(list.buf, true, config)
+  local wo = vim.wo[list.win][0]
+  wo.wrap, wo.linebreak, wo.breakindent, wo.winfixbuf = true, true, true, true
+  wo.breakindentopt = ("shift:%d"):format(#tostring(#items) + 2)
+  vim.api.nvim_win_set_config(list.win, place(vim.api.nvim_win_text_height(list.win, {}).all, width))
+  shown = list
+  require("claude-ide.ui.menu").set(list.buf, choices)
+  if options.is_unasked then
+    require("claude-ide.ui.came").note(list.buf)
+  end
+  map(list)
+end
+
+---@param items any[]
+---@param options table of `vim.ui.select()`; `is_unasked`: it comes though no key was pressed for it
 ---@param on_choice fun(item: any, index: integer?) nothing: the person chose none
 function M.select(items, options, on_choice)
-  if is_plain() then
-    page(items, options, on_choice, 1)
-  else
-    vim.ui.select(items, options, on_choice)
+  local mode = vim.api.nvim_get_mode().mode
+  if not is_plain() or mode:find("^c") or vim.fn.getcmdwintype() ~= "" then
+    return vim.ui.select(items, options, on_choice)
   end
+  if shown then
+    finish(shown)
+  end
+  if #items == 0 then
+    return on_choice()
+  end
+  open(items, options, on_choice)
 end
 
 return M

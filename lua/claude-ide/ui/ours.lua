@@ -31,6 +31,7 @@ local M = {}
 ---| "prompt" # of a chat
 ---| "question" # of a chat
 ---| "plan" # of a chat
+---| "choices" # a list to choose from
 ---| "answer" # of Claude, over the screen
 ---| "restored" # a conversation that only its agent has, from a saved session
 

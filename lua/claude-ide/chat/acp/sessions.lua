@@ -72,6 +72,7 @@ local function choose(chat, sessions)
   local items = vim.list_extend({ new }, sessions)
   require("claude-ide.ui.choose").select(items, {
     prompt = ("Sessions of %s"):format(chat.name),
+    is_unasked = true,
     format_item = function(item)
       local when = type(item.updatedAt) == "string" and item.updatedAt:sub(1, 16):gsub("T", " ") .. "  " or ""
       return when .. (type(item.title) == "string" and item.title ~= "" and item.title or item.sessionId)

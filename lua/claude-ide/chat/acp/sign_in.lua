@@ -113,6 +113,7 @@ function M.ask(chat, about)
     end
     require("claude-ide.ui.choose").select(methods, {
       prompt = ("Sign in to %s"):format(chat.name),
+      is_unasked = true,
       format_item = function(method)
         return line_of(chat, method)
       end,

@@ -1,0 +1,74 @@
+"""A list to choose from, where nobody has put another `vim.ui.select` in the place of Neovim's own."""
+
+import pytest
+
+LIST = """
+local items = {}
+for i = 1, ... do items[i] = { "item " .. i .. (" long"):rep(i == 2 and 60 or 1) } end
+vim.schedule(function()
+  require("claude-ide.ui.choose").select(items, {
+    prompt = "Which",
+    format_item = function(item) return item[1] end,
+  }, function(item, index) chosen = { index and item == items[index] or false, index or 0 } end)
+end)
+"""
+
+
+@pytest.fixture
+def nvim(start_nvim):
+    return start_nvim(files={"a.txt": "one\n"}, args=["a.txt"])
+
+
+@pytest.fixture
+def offer(nvim):
+    def offer(count):
+        nvim.lua("chosen = nil")
+        nvim.lua(LIST, count)
+        nvim.wait_screen("<CR> choose")
+
+    return offer
+
+
+@pytest.mark.parametrize(
+    ("keys", "chosen"),
+    [("<CR>", 1), ("2<CR>", 2), ("jj<CR>", 3), ("G<CR>", 40), ("17<CR>", 17), ("99k<CR>", 8), ("3q", 0), ("<Esc>", 0)],
+)
+def test_an_item_is_chosen_by_its_number_or_by_going_there(nvim, offer, keys, chosen):
+    offer(40)
+    nvim.keys(keys)
+    nvim.wait("chosen ~= nil")
+    assert nvim.lua("return chosen") == [chosen > 0, chosen]
+    assert nvim.lua("return { #vim.api.nvim_list_wins(), vim.fn.bufname(), vim.fn.mode() }") == [1, "a.txt", "n"]
+
+
+def test_all_of_an_item_is_shown(nvim, offer):
+    offer(3)
+    assert "\n".join(nvim.screen()).count(" long") == 62
+
+
+@pytest.mark.parametrize("away", ["wincmd w", "tabnew", "quit"])
+def test_a_list_that_is_left_is_answered_with_nothing(nvim, offer, away):
+    offer(3)
+    nvim.cmd(away)
+    nvim.wait("chosen ~= nil")
+    assert nvim.lua("return chosen") == [False, 0]
+    nvim.wait("#vim.api.nvim_tabpage_list_wins(0) == 1 and vim.api.nvim_win_get_config(0).relative == ''")
+
+
+def test_who_was_writing_goes_on_writing(nvim, offer):
+    nvim.keys("A and")
+    nvim.wait("vim.fn.mode() == 'i'")
+    offer(3)
+    nvim.keys("2<CR>")
+    nvim.wait("chosen ~= nil and vim.fn.mode() == 'i'")
+    nvim.keys(" two")
+    nvim.wait("vim.api.nvim_get_current_line() == 'one and two'")
+
+
+def test_what_comes_waits_until_a_choice_is_made(nvim, offer):
+    offer(3)
+    assert nvim.lua("return require('claude-ide.ui.attention').busy().till") == "when you have chosen"
+    nvim.lua("require('claude-ide.ui.attention').when_free('x', 'a', function() came = true end)")
+    nvim.keys("2<CR>")
+    nvim.wait("came")
+    assert nvim.lua("return chosen") == [True, 2]
