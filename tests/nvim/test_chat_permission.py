@@ -140,7 +140,7 @@ def test_what_is_out_of_sight_is_read_before_it_is_allowed(asked, kind, key):
         assert not any("curl evil" in line for line in nvim.lines())
         nvim.wait_screen("show all of it")
     for _ in range(100):
-        shown = "curl evil" in "\n".join(nvim.screen())
+        shown = nvim.lua("local at = vim.fn.search('curl evil', 'nw') return at > 0 and vim.fn.line('w$') >= at")
         nvim.keys(f"{key}:let g:typed = 1<CR>")
         nvim.wait("vim.g.typed == 1", what="the keys to be read")
         nvim.lua("vim.g.typed = 0")
@@ -485,3 +485,37 @@ def test_of_several_options_each_is_marked_where_the_cursor_is(asked):
     assert highlighted(nvim) == ["2 [x]"]
     nvim.keys("<Space>j<Space><CR>")
     assert answer(nvim)["updatedInput"]["answers"] == {"What to\nmake it?": "Delete all, Keep all"}
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("words", ["", "and then"])
+def test_a_question_comes_to_who_has_stopped_writing_a_prompt(background, words):
+    nvim = background
+    nvim.keys("icommands<C-s>" + words)
+    nvim.wait(f"vim.fn.mode() == 'i' and vim.api.nvim_get_current_line() == '{words}'")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    assert nvim.lua("return vim.fn.mode()") == "n"
+    keys_count(nvim)
+    nvim.keys("n")
+    nvim.wait(lambda: answered(nvim)[:1] == [("before", "deny")], what="the answer")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the next question")
+    keys_count(nvim)
+    nvim.keys("n")
+    nvim.wait(
+        "vim.fn.mode() == 'i' and (vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt to be gone on with"
+    )
+    nvim.keys(" more")
+    nvim.wait(f"vim.api.nvim_get_current_line() == '{words} more'", what="what is written on")
+
+
+def test_a_question_waits_while_a_prompt_is_written(background):
+    nvim = background
+    nvim.lua("require('claude-ide.ui.typing').quiet_for = function() return 900 end")
+    nvim.keys("iabc")
+    nvim.wait("vim.api.nvim_get_current_line() == 'abc'")
+    chat(nvim, "require('claude-ide.chat').say(chat, 'commands')")
+    wait_pending(nvim, 2)
+    nvim.wait_screen("opens when you pause or leave insert mode")
+    assert nvim.lua("return vim.fn.mode()") == "i"
+    nvim.lua("require('claude-ide.ui.typing').quiet_for = function() return 1100 end")
+    wait_asked(nvim, "make the early one")

@@ -356,3 +356,17 @@ def test_an_interrupt_before_the_agent_is_there_says_how_words_come_back(begin_c
     nvim.wait_screen("Claude is starting. `:Claude chat restart` gives back what you said.")
     nvim.cmd("Claude chat restart")
     nvim.wait(lambda: nvim.lines() == ["SAY hello there"], what="the words")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("chosen", ["", "<C-n><C-n>"])
+def test_what_is_sent_while_a_menu_is_open_is_sent_once(talk, chosen):
+    nvim = talk
+    nvim.lua("require('claude-ide.chat').current().commands = { { name = 'compact' }, { name = 'context' } }")
+    nvim.keys("i/co")
+    nvim.wait("vim.fn.pumvisible() == 1", what="the commands")
+    nvim.keys(f"{chosen}<C-s>SAY next")
+    nvim.wait("vim.api.nvim_get_current_line() == 'SAY next'", what="the next prompt")
+    assert nvim.lua("return vim.fn.mode()") == "i"
+    sent = "/context" if chosen else "/co"
+    wait_text(nvim, f"\n{sent}\n")

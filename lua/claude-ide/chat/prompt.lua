@@ -50,6 +50,14 @@ function M.send(prompt)
   end)
 end
 
+---Sends what stands in the prompt of the current window.
+function M.send_here()
+  local prompt = prompts[vim.api.nvim_get_current_buf()]
+  if prompt then
+    M.send(prompt)
+  end
+end
+
 ---Puts text back that was not taken: before what is being written.
 ---@param prompt claude-ide.chat.PromptBuffer
 ---@param text string
@@ -132,7 +140,9 @@ local function map(prompt)
   end
   local function send()
     if vim.fn.mode():find("^i") and vim.fn.pumvisible() == 1 then
-      vim.api.nvim_feedkeys(vim.keycode("<C-e>"), "n", false)
+      -- While the menu is there, its word is put into the line again by whatever ends it.
+      local command = "<C-y><Cmd>lua require('claude-ide.chat.prompt').send_here()<CR>"
+      return vim.api.nvim_feedkeys(vim.keycode(command), "ni", false)
     end
     M.send(prompt)
   end

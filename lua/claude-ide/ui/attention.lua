@@ -9,6 +9,9 @@ local QUIET_MS = 150
 ---After a line was sent to a program in a terminal: its answer may be a question that is typed at next.
 local TERMINAL_QUIET_MS = 300
 
+---So long without a key in a prompt that is being written is a pause there; an empty one is one anyway.
+local PROMPT_QUIET_MS = 1000
+
 ---How soon to look again where no event tells that it is over.
 local LOOK_AGAIN_MS = 50
 
@@ -61,13 +64,32 @@ local function begun(mode)
   return nil
 end
 
----@return claude-ide.ui.attention.Busy? nil: the screen may change now
+---Milliseconds until somebody who writes to Claude counts as one who waits for it.
+---@param mode string
+---@return number? nil: they are not in insert mode in a prompt
+local function until_pause(mode)
+  local buf = vim.api.nvim_get_current_buf()
+  if not mode:find("^i") or require("claude-ide.ui.ours").kind(buf) ~= "prompt" then
+    return nil
+  end
+  local is_empty = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= 1
+  return (is_empty and QUIET_MS or PROMPT_QUIET_MS) - require("claude-ide.ui.typing").quiet_for()
+end
+
+---@return claude-ide.ui.attention.Busy? nil: the screen may change now, in insert mode once that is left (`leave_prompt`)
 function M.busy()
   local mode = vim.api.nvim_get_mode()
   local keys = require("claude-ide.ui.typing")
-  local busy = begun(mode)
+  local left_there = until_pause(mode.mode)
+  local busy = (not left_there or mode.blocking or vim.fn.reg_recording() ~= "") and begun(mode) or nil
   if busy then
     return busy
+  elseif left_there and left_there > 0 then
+    return {
+      reason = "a prompt is written",
+      again_in = left_there,
+      till = "when you pause or leave insert mode",
+    }
   elseif mode.mode == "t" then
     if keys.has_draft(vim.api.nvim_get_current_buf()) then
       return {
@@ -154,6 +176,33 @@ local function look_in(delay)
   )
 end
 
+---Takes somebody who writes to Claude out of insert mode, for a question to be answered; they go on writing when they come back.
+local function leave_prompt()
+  local buf, at_end = vim.api.nvim_get_current_buf(), vim.fn.col(".") >= vim.fn.col("$")
+  vim.cmd.stopinsert()
+  vim.api.nvim_create_autocmd("BufEnter", {
+    group = vim.api.nvim_create_augroup("claude-ide.ui.attention.prompt", { clear = true }),
+    buffer = buf,
+    once = true,
+    desc = "Claude Code: who wrote a prompt goes on writing",
+    callback = vim.schedule_wrap(function()
+      if vim.api.nvim_get_current_buf() == buf and vim.api.nvim_get_mode().mode == "n" then
+        vim.cmd.startinsert({ bang = at_end })
+      end
+    end),
+  })
+end
+
+---Whether something that takes the keys comes where a prompt is being written: insert mode is left before.
+---@param entries claude-ide.ui.attention.Entry[] that may be shown
+---@return boolean
+local function must_leave(entries)
+  return until_pause(vim.api.nvim_get_mode().mode) ~= nil
+    and vim.iter(entries):any(function(entry)
+      return entry.name ~= nil
+    end)
+end
+
 ---Shows what waits, if it may be shown now.
 function M.look()
   if #waiting == 0 then
@@ -165,6 +214,10 @@ function M.look()
   for _, entry in ipairs(waiting) do
     local list = holds_up(entry, busy) and rest or ready
     list[#list + 1] = entry
+  end
+  if must_leave(ready) then
+    leave_prompt()
+    return look_in(0)
   end
   waiting = rest
   if #rest == 0 then
@@ -200,7 +253,7 @@ end
 ---@param entry claude-ide.ui.attention.Entry
 local function show_in_time(entry)
   local busy = M.busy()
-  if #waiting == 0 and not holds_up(entry, busy) then
+  if #waiting == 0 and not holds_up(entry, busy) and not must_leave({ entry }) then
     return entry.show(is_at_keys())
   end
   require("claude-ide.log").debug("%s waits: %s", entry.id, busy and busy.reason or "others do")

@@ -45,9 +45,7 @@ local function finish(list, index)
   shown = nil
   local had_focus = vim.api.nvim_get_current_win() == list.win
   require("claude-ide.ui.came").forget(list.buf)
-  if vim.api.nvim_win_is_valid(list.win) then
-    vim.api.nvim_win_close(list.win, true)
-  end
+  require("claude-ide.window").close(list.win)
   if had_focus and vim.api.nvim_win_is_valid(list.from) then
     vim.api.nvim_set_current_win(list.from)
     if list.mode:find("^[it]") then
