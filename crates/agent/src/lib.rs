@@ -15,8 +15,10 @@
 //!
 //! Invariants:
 //! - Nothing that a caller waits for: starting, reading, writing and ending happen on the chat's own threads.
-//! - What waits to be told is bounded ([`Gate`]): past that the agent's output is not read, and the agent waits.
-//! - No process is left behind: it is in a group of its own, which a keeper ends should this process be killed.
+//! - What waits to be told, or for the agent to read it, is bounded ([`Gate`]), as what it may ask at once is: past that the
+//!   agent's output is not read, and the agent waits. What the user says is refused then.
+//! - The agent and what it started end with the chat and with this process, within some seconds, however either ends: they are a
+//!   group with a keeper. What leaves the group by itself (`setsid`) is not followed.
 //! - stdin stays open until the end. What is written is one line of JSON each, made by serde.
 
 pub mod acp;
@@ -25,6 +27,7 @@ mod chat;
 mod command;
 mod file_part;
 mod gate;
+mod lenient;
 mod process;
 pub mod stream_json;
 mod told;

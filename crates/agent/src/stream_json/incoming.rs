@@ -1,5 +1,7 @@
 //! What the CLI writes: what it asks and answers, and what it says.
 
+use std::borrow::Cow;
+
 use claude_ide_protocol::without_lone_surrogates;
 use claude_ide_session::{Millis, Spoken, Usage};
 use serde::Deserialize;
@@ -7,6 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::backend::{Output, Streamed as Passed};
+use crate::lenient;
 use crate::told::{Speaker, TextKind, Told};
 
 /// Bytes of a text that are told.
@@ -25,6 +28,8 @@ pub(super) struct Asked {
     pub(super) id: String,
     pub(super) subtype: String,
     pub(super) ask: Value,
+    /// Whether `ask` is all that was asked, and can be shown.
+    pub(super) is_whole: bool,
     /// The arguments of the call, as the CLI wrote them.
     pub(super) input: Option<Box<RawValue>>,
     pub(super) suggestions: Vec<Value>,
@@ -49,31 +54,29 @@ struct Response {
     error: Option<Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Request {
-    subtype: String,
     input: Option<Box<RawValue>>,
 }
 
 pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
-    let envelope: Envelope<'_> = serde_json::from_slice(line).ok()?;
+    let text = String::from_utf8_lossy(line);
+    let envelope: Envelope<'_> = serde_json::from_str(&text).ok()?;
     match (envelope.kind.as_str(), envelope.request, envelope.response, envelope.request_id) {
-        ("control_request", Some(raw), _, Some(id)) => {
+        ("control_request", raw, _, Some(id)) => {
+            let raw = raw.map_or("null", RawValue::get);
             // Half a character is none for whoever is asked; what goes back is as it came.
-            let request: Request = serde_json::from_str(raw.get()).ok()?;
-            let ask: Value = serde_json::from_str(&without_lone_surrogates(raw.get())).ok()?;
+            let Request { input } = serde_json::from_str(raw).unwrap_or_default();
+            let (ask, is_read): (Value, bool) = lenient::read(raw).unwrap_or_default();
             let suggestions = ask.get("permission_suggestions").and_then(Value::as_array).cloned().unwrap_or_default();
-            Some(Incoming::Asked(Box::new(Asked {
-                id,
-                subtype: request.subtype,
-                ask,
-                input: request.input,
-                suggestions,
-            })))
+            let subtype = ask.get("subtype").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let is_whole = is_read && matches!(text, Cow::Borrowed(_));
+            Some(Incoming::Asked(Box::new(Asked { id, subtype, ask, is_whole, input, suggestions })))
         }
         ("control_cancel_request", _, _, Some(id)) => Some(Incoming::Withdrawn(id)),
         ("control_response", _, Some(raw), _) => {
-            let response: Response = serde_json::from_str(&without_lone_surrogates(raw.get())).ok()?;
+            let (response, _): (Response, bool) = lenient::read(raw.get())?;
             let is_success = response.subtype == "success";
             let error = response.error.map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
             Some(Incoming::Answered {
@@ -98,7 +101,7 @@ pub(super) struct Speech {
 #[derive(Deserialize)]
 struct Streamed<'a> {
     parent_tool_use_id: Option<String>,
-    session_id: Option<std::borrow::Cow<'a, str>>,
+    session_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     event: &'a RawValue,
 }
@@ -125,7 +128,7 @@ struct StreamEvent<'a> {
 #[derive(Deserialize)]
 struct StartedMessage<'a> {
     #[serde(borrow)]
-    model: Option<std::borrow::Cow<'a, str>>,
+    model: Option<Cow<'a, str>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -136,9 +139,9 @@ struct StreamBlock<'a> {
     id: Option<String>,
     name: Option<String>,
     #[serde(borrow)]
-    text: Option<std::borrow::Cow<'a, str>>,
+    text: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    thinking: Option<std::borrow::Cow<'a, str>>,
+    thinking: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -188,9 +191,18 @@ const SYNTHETIC: &str = "<synthetic>";
 impl Speech {
     /// A line that is neither a question nor an answer.
     pub(super) fn line(&mut self, line: &[u8], out: &mut Output) {
-        let whole_characters = std::str::from_utf8(line).map(without_lone_surrogates);
-        let line = whole_characters.as_ref().map_or(line, |text| text.as_bytes());
-        let Ok(Kind { kind, subtype }) = serde_json::from_slice::<Kind>(line) else { return };
+        let text = String::from_utf8_lossy(line);
+        let text = without_lone_surrogates(&text);
+        if !self.take(text.as_bytes(), out)
+            && let Some(readable) = lenient::readable(&text)
+        {
+            self.take(readable.as_bytes(), out);
+        }
+    }
+
+    /// Whether the line has the form of its kind.
+    fn take(&mut self, line: &[u8], out: &mut Output) -> bool {
+        let Ok(Kind { kind, subtype }) = serde_json::from_slice::<Kind>(line) else { return false };
         let known = match (kind.as_str(), subtype.as_deref()) {
             ("stream_event", _) => self.streamed(line, out),
             ("assistant" | "user", _) => said(line, &kind, out),
@@ -214,6 +226,7 @@ impl Speech {
         if known.is_none() {
             tracing::debug!(kind, "a line of the CLI has another form than its kind");
         }
+        known.is_some()
     }
 
     fn streamed(&mut self, line: &[u8], out: &mut Output) -> Option<()> {
@@ -229,7 +242,7 @@ impl Speech {
         match event.kind.as_str() {
             "message_start" => {
                 self.base = self.next;
-                let model = event.message.and_then(|message| message.model).map(std::borrow::Cow::into_owned);
+                let model = event.message.and_then(|message| message.model).map(Cow::into_owned);
                 out.tell(Told::Begins { by, model });
             }
             "content_block_start" => {

@@ -1,8 +1,8 @@
 //! The Claude Code CLI, headless: `claude -p --input-format stream-json --output-format stream-json`.
 //!
-//! Wire format: seed 002, and what CLI 2.1.329 and 2.1.330 were seen to do. What is unknown is passed over. Every question of the
-//! CLI is answered once, by the person or, where it is of a kind that nobody here serves, at once with an error: the CLI waits
-//! for an answer for ever.
+//! Wire format: seed 002, and what CLI 2.1.329 and 2.1.330 were seen to do. What is unknown is passed over. Every question that
+//! names itself is answered once: by the user, or at once with an error where it is of a kind that is not served here or cannot
+//! be shown in full. The CLI waits for an answer for ever.
 
 mod incoming;
 mod leave;
@@ -27,9 +27,11 @@ const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the CLI asked and nobody has answered yet.
 #[derive(Debug)]
-struct Question {
-    input: Option<Box<RawValue>>,
-    suggestions: Vec<Value>,
+enum Question {
+    /// Whether a tool may be used.
+    Tool { input: Box<RawValue>, suggestions: Vec<Value> },
+    /// A form.
+    Elicitation,
 }
 
 /// What we asked the CLI.
@@ -91,21 +93,32 @@ impl StreamJson {
 
     /// The CLI asks something.
     fn asked(&mut self, asked: Asked, out: &mut Output) {
-        let Asked { id, subtype, ask, input, suggestions } = asked;
+        let Asked { id, subtype, ask, is_whole, input, suggestions } = asked;
         if Leave::is_asked(&subtype, &ask) {
             return match self.leave.asked(&id, &ask) {
                 Some(path) => out.tell(Told::BeforeEdit { request: id, path }),
                 None => give_leave(&id, out),
             };
         }
-        match subtype.as_str() {
-            "can_use_tool" | "elicitation" => {
-                self.questions.insert(id.clone(), Question { input, suggestions });
-                out.tell(Told::Asks { request: id, ask });
-            }
-            _ => out.write(&ControlResponse::error(&id, &format!("{subtype} is not served here"))),
-        }
+        let input = input.filter(|input| input.get().starts_with(['{', '[']));
+        let question = match (subtype.as_str(), input) {
+            ("can_use_tool", Some(input)) if is_whole => Question::Tool { input, suggestions },
+            ("elicitation", _) if is_whole => Question::Elicitation,
+            ("can_use_tool" | "elicitation", _) => return refuse_unread(&id, &ask, out),
+            _ => return out.write(&ControlResponse::error(&id, &format!("{subtype} is not served here"))),
+        };
+        self.questions.insert(id.clone(), question);
+        out.tell(Told::Asks { request: id, ask });
     }
+}
+
+/// Nobody is asked for what they cannot see.
+fn refuse_unread(id: &str, ask: &Value, out: &mut Output) {
+    let what = ask.get("tool_name").and_then(Value::as_str).map_or("something", |name| name);
+    out.tell_problem(format!(
+        "Claude asked for {what} in a way that cannot be shown in full (nested too deep, or no valid text): it was refused."
+    ));
+    out.write(&ControlResponse::error(id, "the request cannot be read by the editor, so the user was not asked"));
 }
 
 fn give_leave(id: &str, out: &mut Output) {
@@ -158,19 +171,22 @@ impl Backend for StreamJson {
             Command::Ask { number, subject, fields } => self.request(OurRequest::Asked(number), &subject, fields, out),
             Command::Allow { request, changes, always } => {
                 let Some(question) = self.questions.remove(&request) else { return };
-                let permissions = always.iter().filter_map(|at| question.suggestions.get(*at)).cloned().collect();
-                let answer = match question.input {
-                    Some(input) => Answer::Permission(Permission::allow(&input, changes, permissions)),
-                    // An elicitation: what was filled in.
-                    None => Answer::Elicitation { action: "accept", content: Some(changes) },
+                let answer = match question {
+                    Question::Tool { input, suggestions } => {
+                        let permissions = always.iter().filter_map(|at| suggestions.get(*at)).cloned().collect();
+                        Answer::Permission(Permission::allow(&input, changes, permissions))
+                    }
+                    Question::Elicitation => Answer::Elicitation { action: "accept", content: Some(changes) },
                 };
                 out.write(&ControlResponse::success(&request, answer));
             }
             Command::Deny { request, message, interrupt } => {
                 let Some(question) = self.questions.remove(&request) else { return };
-                let answer = match question.input {
-                    Some(_) => Answer::Permission(Permission::deny(message, interrupt)),
-                    None => Answer::Elicitation { action: if interrupt { "cancel" } else { "decline" }, content: None },
+                let answer = match question {
+                    Question::Tool { .. } => Answer::Permission(Permission::deny(message, interrupt)),
+                    Question::Elicitation => {
+                        Answer::Elicitation { action: if interrupt { "cancel" } else { "decline" }, content: None }
+                    }
                 };
                 out.write(&ControlResponse::success(&request, answer));
             }

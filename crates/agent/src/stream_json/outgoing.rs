@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -109,8 +108,12 @@ pub(super) enum Permission {
 }
 
 impl Permission {
+    /// Denied where arguments are to be others and cannot be told apart.
     pub(super) fn allow(input: &RawValue, changes: BTreeMap<String, Value>, updated_permissions: Vec<Value>) -> Self {
-        Self::Allow { updated_input: Input::new(input, changes), updated_permissions }
+        match Input::new(input, changes) {
+            Some(updated_input) => Self::Allow { updated_input, updated_permissions },
+            None => Self::deny("The editor could not read the arguments of this call.".to_owned(), false),
+        }
     }
 
     pub(super) fn deny(message: String, interrupt: bool) -> Self {
@@ -118,29 +121,23 @@ impl Permission {
     }
 }
 
-/// The arguments of a call, some of them changed. What is not stays byte for byte as the CLI wrote it.
-#[derive(Debug)]
-pub(super) struct Input {
-    fields: Vec<(String, Box<RawValue>)>,
-    changes: BTreeMap<String, Value>,
+/// The arguments of a call. What is not changed stays byte for byte as the CLI wrote it.
+#[derive(Debug, serde::Serialize)]
+#[serde(untagged)]
+pub(super) enum Input {
+    AsItCame(Box<RawValue>),
+    Changed(BTreeMap<String, Box<RawValue>>),
 }
 
 impl Input {
-    fn new(input: &RawValue, changes: BTreeMap<String, Value>) -> Self {
-        let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(input.get()).unwrap_or_default();
-        Self { fields: fields.into_iter().collect(), changes }
-    }
-}
-
-impl Serialize for Input {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (key, value) in self.fields.iter().filter(|(key, _)| !self.changes.contains_key(key)) {
-            map.serialize_entry(key, value)?;
+    fn new(input: &RawValue, changes: BTreeMap<String, Value>) -> Option<Self> {
+        if changes.is_empty() {
+            return Some(Self::AsItCame(input.to_owned()));
         }
-        for (key, value) in &self.changes {
-            map.serialize_entry(key, value)?;
+        let mut fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(input.get()).ok()?;
+        for (name, value) in changes {
+            fields.insert(name, serde_json::value::to_raw_value(&value).ok()?);
         }
-        map.end()
+        Some(Self::Changed(fields))
     }
 }

@@ -233,3 +233,122 @@ fn an_answer_in_time_is_no_problem() {
     }
     assert_eq!(backend.deadline(), None);
 }
+
+/// A question whose arguments are these, and what is answered when it is allowed.
+fn allowed(input: &str, changes: &Value) -> Value {
+    let mut backend = StreamJson::new();
+    asks(&mut backend, input);
+    let lines = want(&mut backend, json!({"allow":{"request":"q","changes":changes}}));
+    let [answer] = &lines[..] else { panic!("{lines:?}") };
+    answer["response"]["response"].clone()
+}
+
+#[test]
+fn what_is_allowed_without_changes_goes_back_as_it_came() {
+    for input in [r#"{"command":"ls","\ud83d":1}"#, r#"["ls","-l"]"#, r#"{"a":1,"a":2}"#] {
+        let mut backend = StreamJson::new();
+        asks(&mut backend, input);
+        let mut out = Output::default();
+        backend.command(serde_json::from_value(json!({"allow":{"request":"q"}})).unwrap(), &mut out);
+        let line = String::from_utf8(out.lines.pop().unwrap()).unwrap();
+        assert!(line.contains(&format!(r#""updatedInput":{input}"#)), "{line}");
+    }
+}
+
+#[test]
+fn arguments_that_cannot_be_changed_are_denied_and_not_emptied() {
+    let changes = json!({"new_string":"b"});
+    for input in [r#"{"new_string":"a","\ud83d":1}"#, r#"["a"]"#] {
+        assert_eq!(allowed(input, &changes)["behavior"], "deny", "{input}");
+    }
+    assert_eq!(allowed(r#"{"new_string":"a"}"#, &changes)["updatedInput"], changes);
+}
+
+/// What is answered to a line at once, and what the user is told.
+fn at_once(line: &[u8]) -> (Value, Vec<Told>) {
+    let (mut backend, mut out) = (StreamJson::new(), Output::default());
+    backend.line(line, &mut out);
+    let [answer] = &out.lines[..] else { panic!("{:?}", out.lines) };
+    (serde_json::from_slice(answer).unwrap(), out.told)
+}
+
+fn nested(depth: usize) -> String {
+    format!("{}1{}", r#"{"a":"#.repeat(depth), "}".repeat(depth))
+}
+
+fn tool_request(input: &str) -> Vec<u8> {
+    format!(
+        r#"{{"type":"control_request","request_id":"q","request":{{"subtype":"can_use_tool","tool_name":"Bash","input":{input}}}}}"#
+    )
+    .into_bytes()
+}
+
+#[test]
+fn a_question_that_cannot_be_shown_in_full_is_refused_and_said_so() {
+    let mut invalid = tool_request(r#"{"command":"echo @"}"#);
+    let at = invalid.iter().position(|byte| *byte == b'@').unwrap();
+    invalid[at] = 0xff;
+    let infinite = tool_request(r#"{"count":1e999}"#);
+    let (deep, deeper) = (tool_request(&nested(60)), tool_request(&nested(200)));
+    let no_object = tool_request(r#""ls""#);
+    let nothing = tool_request("null");
+    for line in [&invalid, &infinite, &deep, &deeper, &no_object, &nothing] {
+        let (answer, told) = at_once(line);
+        let response = &answer["response"];
+        assert_eq!((&response["subtype"], &response["request_id"]), (&json!("error"), &json!("q")));
+        let [Told::Status { subject, about }] = &told[..] else { panic!("{told:?}") };
+        assert!(subject == "problem" && about["text"].as_str().unwrap().contains("Bash"), "{about}");
+    }
+}
+
+#[test]
+fn a_question_of_no_kind_is_answered_with_an_error() {
+    for request in ["{}", "7", r#"{"subtype":7}"#, "null"] {
+        let line = format!(r#"{{"type":"control_request","request_id":"q","request":{request}}}"#);
+        assert_eq!(at_once(line.as_bytes()).0["response"]["subtype"], "error", "{request}");
+    }
+    assert_eq!(at_once(br#"{"type":"control_request","request_id":"q"}"#).0["response"]["subtype"], "error");
+}
+
+#[test]
+fn an_edit_whose_arguments_nest_deep_still_has_its_file_kept() {
+    let ask = format!(
+        r#"{{"type":"control_request","request_id":"h","request":{{"subtype":"hook_callback","callback_id":"before_edit",
+        "input":{{"tool_input":{{"file_path":"/p/a","x":{}}}}}}}}}"#,
+        nested(200)
+    );
+    let (mut backend, mut out) = (StreamJson::new(), Output::default());
+    backend.line(ask.as_bytes(), &mut out);
+    assert!(matches!(&out.told[..], [Told::BeforeEdit { path, .. }] if path == "/p/a"), "{:?}", out.told);
+}
+
+#[test]
+fn a_form_is_answered_as_a_form_whatever_fields_it_has() {
+    let mut backend = StreamJson::new();
+    let ask = json!({"subtype":"elicitation","message":"Name?","input":{"a":1}});
+    hear(&mut backend, &json!({"type":"control_request","request_id":"e","request":ask}));
+    let lines = want(&mut backend, json!({"allow":{"request":"e","changes":{"name":"x"}}}));
+    assert_eq!(lines[0]["response"]["response"], json!({"action":"accept","content":{"name":"x"}}));
+}
+
+#[test]
+fn of_what_cannot_be_read_as_a_whole_the_rest_is_told() {
+    let (mut backend, mut out) = (StreamJson::new(), Output::default());
+    let result = format!(r#"{{"type":"result","subtype":"success","total_cost_usd":1e999,"deep":{}}}"#, nested(200));
+    backend.line(result.as_bytes(), &mut out);
+    let [Told::Turn { about }] = &out.told[..] else { panic!("{:?}", out.told) };
+    assert_eq!((&about["subtype"], &about["total_cost_usd"]), (&json!("success"), &json!("1e999")));
+    out.told.clear();
+    let said = b"{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"half \xff\"}]}}";
+    backend.line(said, &mut out);
+    assert!(matches!(&out.told[..], [Told::Said { .. }]), "{:?}", out.told);
+    out.told.clear();
+    let lines = want(&mut backend, json!({"ask":{"number":7,"subject":"x","fields":{}}}));
+    let id = lines[0]["request_id"].as_str().unwrap();
+    let answer = format!(
+        r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"{id}","response":{}}}}}"#,
+        nested(200)
+    );
+    backend.line(answer.as_bytes(), &mut out);
+    assert!(matches!(&out.told[..], [Told::Answer { number: 7, result: Some(_), .. }]), "{:?}", out.told);
+}
