@@ -1,6 +1,6 @@
 //! Calls of an agent's tools, put together from what it tells of them piece by piece, in the shapes of a transcript.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 
 use agent_client_protocol_schema::v1::{Diff, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolKind};
@@ -15,7 +15,7 @@ use crate::told::{Speaker, Told};
 const MAX_RESULT: usize = 1024 * 1024;
 /// Lines around a change.
 const CONTEXT: usize = 3;
-/// Calls that are followed, and calls that ended which are known for that; of one more the first ends, or is forgotten.
+/// Calls that are followed, and calls that ended which are known for that; for one more the oldest ends, or is forgotten.
 const MOST: usize = 4096;
 /// Files of a call that are told.
 const MOST_PLACES: usize = 1000;
@@ -23,8 +23,17 @@ const MOST_PLACES: usize = 1000;
 /// The calls that were told, by their id.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    open: BTreeMap<String, ToolCall>,
+    open: HashMap<String, Open>,
+    begun: u64,
     ended: Ended,
+}
+
+/// A call that has not ended.
+#[derive(Debug)]
+struct Open {
+    /// Which it was of all that began.
+    number: u64,
+    call: ToolCall,
 }
 
 /// Calls that ended, and whether they failed.
@@ -49,13 +58,9 @@ impl Ended {
 
 impl Calls {
     pub(super) fn begin(&mut self, call: ToolCall, out: &mut Output) {
-        if self.open.len() >= MOST
-            && let Some((_, first)) = self.open.pop_first()
-        {
-            self.end_one(&first, false, out);
-        }
         tell(&call, out);
-        self.settle_or_keep(call, out);
+        let number = self.open.remove(&*call.tool_call_id.0).map(|known| known.number);
+        self.settle_or_keep(call, number, out);
     }
 
     pub(super) fn update(&mut self, update: ToolCallUpdate, out: &mut Output) {
@@ -64,7 +69,10 @@ impl Calls {
         if let (None, Some(&has_failed)) = (&known, self.ended.failed.get(&id)) {
             return self.late(id, update, has_failed, out);
         }
-        let mut call = known.unwrap_or_else(|| ToolCall::new(id.clone(), String::new()));
+        let (number, mut call) = match known {
+            Some(Open { number, call }) => (Some(number), call),
+            None => (None, ToolCall::new(id, String::new())),
+        };
         let (name_before, place_before, places_before) = (name(&call), place(&call).cloned(), places(&call));
         // An input may be large and most updates do not touch it: it is put together only where they do.
         let fields = &update.fields;
@@ -83,12 +91,12 @@ impl Calls {
         {
             tell(&call, out);
         }
-        self.settle_or_keep(call, out);
+        self.settle_or_keep(call, number, out);
     }
 
     /// All that was told of a call that has not ended.
     pub(super) fn known(&self, id: &str) -> Option<Value> {
-        self.open.get(id).and_then(|call| serde_json::to_value(call).ok())
+        self.open.get(id).and_then(|open| serde_json::to_value(&open.call).ok())
     }
 
     /// What is told of a call that ended adds to its result. Some agents tell nothing but that it ended, again; that takes nothing
@@ -109,12 +117,23 @@ impl Calls {
         out.tell(Told::Results { by: Speaker::default(), results, places: places(call) });
     }
 
-    fn settle_or_keep(&mut self, call: ToolCall, out: &mut Output) {
+    /// `number`: of one that was open.
+    fn settle_or_keep(&mut self, call: ToolCall, number: Option<u64>, out: &mut Output) {
         let is_error = match call.status {
             ToolCallStatus::Completed => false,
             ToolCallStatus::Failed => true,
             _ => {
-                self.open.insert(call.tool_call_id.0.to_string(), call);
+                if self.open.len() >= MOST
+                    && let Some(oldest) = self.open.iter().min_by_key(|(_, open)| open.number).map(|(id, _)| id.clone())
+                    && let Some(Open { call, .. }) = self.open.remove(&oldest)
+                {
+                    self.end_one(&call, false, out);
+                }
+                let number = number.unwrap_or_else(|| {
+                    self.begun = self.begun.saturating_add(1);
+                    self.begun
+                });
+                self.open.insert(call.tool_call_id.0.to_string(), Open { number, call });
                 return;
             }
         };
@@ -123,7 +142,9 @@ impl Calls {
 
     /// Nothing more comes of those that run.
     pub(super) fn end(&mut self, is_cancelled: bool, out: &mut Output) {
-        for call in std::mem::take(&mut self.open).into_values() {
+        let mut open: Vec<Open> = std::mem::take(&mut self.open).into_values().collect();
+        open.sort_by_key(|open| open.number);
+        for Open { call, .. } in open {
             self.end_one(&call, is_cancelled, out);
         }
     }

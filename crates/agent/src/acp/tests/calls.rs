@@ -140,3 +140,20 @@ fn a_call_that_failed_shows_what_was_to_be() {
     assert_eq!(result["is_error"], true, "{result}");
     assert_eq!(result["outcome"]["hunks"][0]["lines"], json!(["-one", "+two"]));
 }
+
+#[test]
+fn of_too_many_open_calls_the_one_that_began_first_ends() {
+    let mut acp = ready();
+    let mut ended = Vec::new();
+    // Their names say nothing of their order.
+    for number in 0..4098_u32 {
+        let id = format!("call-{}", 9_999 - number);
+        let kind = if number % 2 == 0 { "tool_call" } else { "tool_call_update" };
+        let (_, told) = hear(&mut acp, &update(json!({"sessionUpdate":kind,"toolCallId":id,"title":"t"})));
+        ended.extend(told.into_iter().filter_map(|told| match told {
+            Told::Results { results, .. } => Some(results[0].0.clone()),
+            _ => None,
+        }));
+    }
+    assert_eq!(ended, ["call-9999", "call-9998"]);
+}
