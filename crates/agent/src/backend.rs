@@ -18,6 +18,11 @@ pub trait Backend: Send + 'static {
     /// The person wants something.
     fn command(&mut self, command: Command, out: &mut Output);
 
+    /// Whether the agent has asked as much as may wait for an answer: its next line is read once some of it was answered.
+    fn is_full(&self) -> bool {
+        false
+    }
+
     /// When [`Backend::overdue`] is to be called, if nothing happens before.
     fn deadline(&self) -> Option<Instant> {
         None

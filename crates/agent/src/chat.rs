@@ -1,15 +1,16 @@
 //! One chat: its process, its threads, and the one thread on which its backend speaks.
 //!
 //! Invariants: after `Ended` nothing is told. What is told keeps its order. Texts are told at most each [`BATCH`], all else at
-//! once. A chat that is dropped ends its process.
+//! once. A chat that is dropped ends its process. No thread of it outlives the end by long, whoever holds the agent's pipes.
 
-use std::io::{self, BufRead, BufReader, Read as _, Write as _};
-use std::process::{ChildStdin, ChildStdout};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use claude_ide_system::pipe::{self, Until};
 use claude_ide_system::signal::block_sigpipe;
 
 use crate::backend::{Backend, Output, Streamed};
@@ -44,15 +45,22 @@ pub struct Chat {
     wants: Sender<Event>,
     running: Arc<Mutex<Option<Arc<Process>>>>,
     gate: Arc<Gate>,
+    /// What is said to the agent and it has not read.
+    unsent: Arc<Gate>,
+    /// Held by who reads a file for the agent: one at a time.
+    reads_file: Arc<Mutex<()>>,
 }
 
 #[derive(Debug)]
 enum Event {
     Line(Vec<u8>, Held),
+    LineTooLong,
+    /// There is room for what is said to the agent.
+    Sent,
     /// Of one of its two.
     OutputEnds,
     Exited(Exit),
-    Wants(Command),
+    Wants(Command, Option<Held>),
     Close,
 }
 
@@ -65,11 +73,18 @@ impl Chat {
         let (wants, events) = mpsc::channel();
         let gate = Arc::new(Gate::default());
         let running = Arc::default();
-        let chat = Self { wants: wants.clone(), running: Arc::clone(&running), gate: Arc::clone(&gate) };
+        let unsent: Arc<Gate> = Arc::default();
+        let chat = Self {
+            wants: wants.clone(),
+            running: Arc::clone(&running),
+            gate: Arc::clone(&gate),
+            unsent: Arc::clone(&unsent),
+            reads_file: Arc::default(),
+        };
         let teller = Teller { number, sink, gate, waiting: Vec::new(), of_lines: None, last: None };
         thread::Builder::new()
             .name(format!("claude-chat-{number}"))
-            .spawn(move || run(&program, backend, teller, &wants, &events, &running))?;
+            .spawn(move || run(&program, backend, teller, &unsent, &wants, &events, &running))?;
         Ok(chat)
     }
 
@@ -79,15 +94,23 @@ impl Chat {
     /// [`CommandError`].
     pub fn command(&self, command: Command) -> Result<(), CommandError> {
         if matches!(command, Command::ReplyWithFile { .. }) {
-            let wants = self.wants.clone();
+            let (wants, unsent) = (self.wants.clone(), Arc::clone(&self.unsent));
+            let reads_file = Arc::clone(&self.reads_file);
             let read = move || {
+                let _turn = reads_file.lock().unwrap_or_else(PoisonError::into_inner);
+                unsent.wait();
+                let reply = command.read();
+                let held = unsent.hold(reply.weight());
                 // The chat may be over by then.
-                let _: Result<(), _> = wants.send(Event::Wants(command.read()));
+                let _: Result<(), _> = wants.send(Event::Wants(reply, Some(held)));
             };
             thread::Builder::new().name("claude-chat-file".to_owned()).spawn(read)?;
             return Ok(());
         }
-        self.wants.send(Event::Wants(command)).map_err(|_| CommandError::Over)
+        if command.may_be_refused() && self.unsent.is_full() {
+            return Err(CommandError::Full);
+        }
+        self.wants.send(Event::Wants(command, None)).map_err(|_| CommandError::Over)
     }
 
     /// Ends the process. What it says until then is still told.
@@ -98,6 +121,7 @@ impl Chat {
             process.terminate();
         }
         self.gate.end();
+        self.unsent.end();
     }
 }
 
@@ -170,6 +194,7 @@ fn run(
     program: &Program,
     mut backend: Box<dyn Backend>,
     mut teller: Teller,
+    unsent: &Arc<Gate>,
     wants: &Sender<Event>,
     events: &Receiver<Event>,
     running: &Mutex<Option<Arc<Process>>>,
@@ -179,7 +204,7 @@ fn run(
         Ok((process, pipes)) => {
             *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&process));
             teller.add(vec![Told::Started { pid: process.pid() }]);
-            match serve(backend.as_mut(), &mut teller, &process, pipes, wants, events) {
+            match serve(backend.as_mut(), &mut teller, &process, pipes, unsent, wants, events) {
                 Ok(told) => ended = told,
                 Err(error) => {
                     process.kill();
@@ -207,15 +232,20 @@ fn serve(
     teller: &mut Teller,
     process: &Arc<Process>,
     pipes: Pipes,
+    unsent: &Arc<Gate>,
     wants: &Sender<Event>,
     events: &Receiver<Event>,
 ) -> io::Result<Told> {
     let (lines, to_write) = mpsc::channel();
-    let Pipes { stdin, stdout, mut stderr } = pipes;
-    let gate = Arc::clone(&teller.gate);
-    thread::Builder::new().spawn(move || write(stdin, &to_write))?;
-    let tell = wants.clone();
+    let Pipes { stdin, stdout, stderr } = pipes;
+    // To the end: something that the agent started may hold its pipes for longer.
+    let (_stop, stopped) = pipe::stop()?;
+    let (stdin, tell) = (Until::writer(stdin, stopped.clone())?, wants.clone());
+    let unread = Arc::clone(unsent);
+    thread::Builder::new().spawn(move || write(stdin, &to_write, &unread, &tell))?;
+    let (stdout, gate, tell) = (Until::new(stdout, stopped.clone()), Arc::clone(&teller.gate), wants.clone());
     thread::Builder::new().spawn(move || read(stdout, &gate, &tell))?;
+    let mut stderr = Until::new(stderr, stopped);
     let words = Arc::new(Mutex::new(String::new()));
     let kept = Arc::clone(&words);
     let tell = wants.clone();
@@ -233,10 +263,12 @@ fn serve(
     backend.begin(&mut out);
     let (mut exit, mut outputs): (Option<Exit>, u8) = (None, 2);
     let mut deadline: Option<Instant> = None;
+    let mut unheard: VecDeque<(Vec<u8>, Held)> = VecDeque::new();
     loop {
         for line in out.lines.drain(..) {
+            let held = unsent.hold(line.len());
             // An agent that reads no more is about to end.
-            let _: Result<(), _> = lines.send(line);
+            let _: Result<(), _> = lines.send((line, held));
         }
         for streamed in out.streamed.drain(..) {
             teller.sink.stream(streamed);
@@ -245,6 +277,14 @@ fn serve(
         let patience = teller.patience();
         if patience == Some(Duration::ZERO) {
             teller.flush();
+            continue;
+        }
+        let is_heard = exit.is_some() || !(backend.is_full() || unsent.is_full());
+        if is_heard && let Some((line, held)) = unheard.pop_front() {
+            backend.line(&line, &mut out);
+            if !out.told.is_empty() {
+                teller.keep(held);
+            }
             continue;
         }
         if exit.is_some() && outputs == 0 {
@@ -261,13 +301,13 @@ fn serve(
             None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match event {
-            Ok(Event::Line(line, held)) => {
-                backend.line(&line, &mut out);
-                if !out.told.is_empty() {
-                    teller.keep(held);
-                }
-            }
-            Ok(Event::Wants(command)) => backend.command(command, &mut out),
+            Ok(Event::Line(line, held)) => unheard.push_back((line, held)),
+            Ok(Event::LineTooLong) => out.tell_problem(format!(
+                "The agent wrote a line of more than {} MiB, which was passed over. It may wait for an answer to it.",
+                MAX_LINE / (1024 * 1024)
+            )),
+            Ok(Event::Sent) => {}
+            Ok(Event::Wants(command, _held)) => backend.command(command, &mut out),
             Ok(Event::OutputEnds) => outputs = outputs.saturating_sub(1),
             Ok(Event::Exited(how)) => {
                 exit = Some(how);
@@ -299,18 +339,26 @@ fn later(time: Duration) -> Instant {
 }
 
 /// Writes lines as they come. Ends, and with it the agent's input, when the chat does.
-fn write(mut stdin: ChildStdin, lines: &Receiver<Vec<u8>>) {
+fn write(mut stdin: impl Write, lines: &Receiver<(Vec<u8>, Held)>, unsent: &Gate, tell: &Sender<Event>) {
     block_sigpipe();
-    while let Ok(line) = lines.recv() {
+    while let Ok((line, held)) = lines.recv() {
         if let Err(error) = stdin.write_all(&line).and_then(|()| stdin.flush()) {
             tracing::debug!(%error, "an agent takes no more input");
-            return;
+            break;
+        }
+        let was_full = unsent.is_full();
+        drop(held);
+        if was_full && !unsent.is_full() {
+            let _: Result<(), _> = tell.send(Event::Sent);
         }
     }
+    // Nothing waits for it any more.
+    unsent.end();
+    let _: Result<(), _> = tell.send(Event::Sent);
 }
 
 /// Reads whole lines while there is room for them.
-fn read(stdout: ChildStdout, gate: &Arc<Gate>, tell: &Sender<Event>) {
+fn read(stdout: impl Read, gate: &Arc<Gate>, tell: &Sender<Event>) {
     let mut reader = BufReader::with_capacity(64 * 1024, stdout);
     loop {
         gate.wait();
@@ -318,7 +366,7 @@ fn read(stdout: ChildStdout, gate: &Arc<Gate>, tell: &Sender<Event>) {
         let is_over = match read_line(&mut reader, &mut line) {
             Ok(Line::Whole) => false,
             Ok(Line::TooLong) => {
-                tracing::warn!("an agent wrote a line of more than {MAX_LINE} bytes: it is passed over");
+                let _: Result<(), _> = tell.send(Event::LineTooLong);
                 continue;
             }
             Ok(Line::Last) => true,

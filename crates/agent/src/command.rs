@@ -82,6 +82,17 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it may be refused: answers and ends may not.
+    pub(crate) fn may_be_refused(&self) -> bool {
+        matches!(self, Self::Prompt { .. } | Self::Ask { .. })
+    }
+
+    /// About how many bytes it holds: of an answer with a part of a file.
+    pub(crate) fn weight(&self) -> usize {
+        let Self::Reply { result: Some(result), .. } = self else { return 0 };
+        result.get("content").and_then(Value::as_str).map_or(0, str::len)
+    }
+
     /// What the backend is told. Takes as long as the disk does where a file is to be read.
     pub(crate) fn read(self) -> Self {
         let Self::ReplyWithFile { request, file } = self else { return self };
@@ -131,6 +142,9 @@ pub enum CommandError {
     /// It ended, or was asked to.
     #[error("the chat is over")]
     Over,
+    /// It has not read what was said to it before.
+    #[error("the agent reads nothing of what it is told")]
+    Full,
     /// There is no thread to be had.
     #[error("a file cannot be read: {0}")]
     NoThread(#[from] std::io::Error),

@@ -1,4 +1,4 @@
-//! How much may wait for whoever is told: past that nobody reads what the agent says, so that it waits.
+//! How much may wait, in either direction: past that nobody reads what the agent says, so that it waits.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -42,6 +42,12 @@ impl Gate {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.lock().bytes
+    }
+
+    /// Whether more than may wait does.
+    pub(crate) fn is_full(&self) -> bool {
+        let state = self.lock();
+        state.bytes > MOST && !state.over
     }
 
     /// Waits until there is room.

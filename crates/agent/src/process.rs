@@ -1,6 +1,7 @@
 //! An agent's process: started in a group of its own, waited for, ended with all it started.
 //!
-//! Invariant: no signal is sent to a number that may be somebody else's: who reaps and who kills hold one lock.
+//! Invariant: no signal is sent to a number that may be another process's: who reaps and who kills hold one lock, and a group
+//! that outlives its leader is ended by its keeper.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use claude_ide_system::group::Keeper;
 use rustix::process::{Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde::Deserialize;
 
@@ -23,10 +25,6 @@ pub struct Program {
     /// Variables beside those of this process.
     pub env: BTreeMap<String, String>,
 }
-
-/// Ends a group of processes should whoever holds the other end of its stdin be gone, however it went: SIGKILL too.
-const KEEPER: &str = "read -r _; kill -TERM -$1 2>/dev/null || exit 0; n=0; \
-    while [ $n -lt 30 ] && kill -0 -$1 2>/dev/null; do sleep 0.1; n=$((n+1)); done; kill -KILL -$1 2>/dev/null";
 
 /// The ends of its pipes.
 pub(crate) struct Pipes {
@@ -46,7 +44,7 @@ pub(crate) struct Process {
 struct State {
     /// None: it ended, and its number may be another's.
     child: Option<Child>,
-    keeper: Option<Child>,
+    keeper: Option<Keeper>,
 }
 
 /// How it ended.
@@ -72,14 +70,7 @@ impl Process {
             .process_group(0)
             .spawn()?;
         let pid = child.id();
-        let keeper = Command::new("/bin/sh")
-            .args(["-c", KEEPER, "claude-ide-keeper", &pid.to_string()])
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn();
+        let keeper = Keeper::of(pid);
         let keeper = keeper.inspect_err(|error| tracing::warn!(%error, "an agent runs without its keeper")).ok();
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let process = Arc::new(Self { state: Mutex::new(State { child: Some(child), keeper }), pid });
@@ -99,14 +90,14 @@ impl Process {
     /// The number of its keeper.
     #[cfg(test)]
     pub(crate) fn keeper(&self) -> Option<u32> {
-        self.lock().keeper.as_ref().map(Child::id)
+        self.lock().keeper.as_ref().and_then(Keeper::id)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for its end; what is left of its group ends too.
+    /// Waits for its end; what is left of its group ends too, soon after.
     pub(crate) fn wait(&self) -> Exit {
         if let Some(pid) = claude_ide_system::process::pid(self.pid) {
             // Without reaping it: until the lock is held, its number stays its own.
@@ -121,10 +112,7 @@ impl Process {
         // The group may outlive its leader, who cannot be reaped before: the number would be free.
         signal_group(self.pid, Signal::TERM);
         let status = child.wait();
-        if let Some(mut keeper) = state.keeper.take() {
-            let _: io::Result<()> = keeper.kill();
-            let _: io::Result<_> = keeper.wait();
-        }
+        drop(state.keeper.take());
         status.map_or_else(|_| Exit::default(), |status| Exit { code: status.code(), signal: status.signal() })
     }
 

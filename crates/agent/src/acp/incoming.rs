@@ -1,5 +1,6 @@
 //! A line of the agent's: a request, a notification, an answer, or rubbish.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use claude_ide_protocol::jsonrpc::{self, ErrorCode, ErrorObject, Incoming, RequestId};
@@ -11,16 +12,18 @@ use serde_json::{Value, json};
 
 use super::{Acp, Waits, questions};
 use crate::backend::Output;
+use crate::lenient;
 
 impl Acp {
     pub(super) fn incoming(&mut self, line: &[u8], out: &mut Output) {
-        let Ok(text) = std::str::from_utf8(line) else { return self.rubbish(line, out) };
+        let text = String::from_utf8_lossy(line);
         if text.trim().is_empty() {
             return;
         }
         // Half a character, as a program in JavaScript cuts texts, is no JSON string here.
-        let text = without_lone_surrogates(text);
-        match jsonrpc::parse(&text) {
+        let whole = without_lone_surrogates(&text);
+        match jsonrpc::parse(&whole) {
+            Ok(Incoming::Request { id, .. }) if matches!(text, Cow::Owned(_)) => refuse_unread(&id, out),
             Ok(Incoming::Request { id, method, params }) => self.asked(id, &method, params, out),
             Ok(Incoming::Notification { method, params }) => self.notified(&method, params, out),
             Ok(Incoming::Response { id, outcome }) => {
@@ -38,8 +41,7 @@ impl Acp {
 
     fn asked(&mut self, id: RequestId, method: &str, params: Option<&RawValue>, out: &mut Output) {
         let bytes = params.map_or(0, |params| params.get().len());
-        let refusal = self.peer.in_flight.is_free(&id).and_then(|()| self.peer.in_flight.has_room(bytes)).err();
-        if let Some(refusal) = refusal {
+        if let Err(refusal) = self.peer.in_flight.is_free(&id) {
             return out.write_line(encode::<Value, _>(&id, Err(refusal)));
         }
         let Some(method) = questions::served(method) else {
@@ -48,7 +50,13 @@ impl Acp {
             return out.write_line(encode::<Value, _>(&id, Err(error)));
         };
         let order = params.filter(|_| method == "elicitation/create").and_then(property_order);
-        let mut params = params.map_or(Value::Null, value);
+        let Some((mut params, true)) = params.map_or(Some((Value::Null, true)), |params| lenient::read(params.get()))
+        else {
+            return refuse_unread(&id, out);
+        };
+        if method == "session/request_permission" {
+            super::ours::leave_out_unknown_options(&mut params);
+        }
         let is_ours = match (params.get("sessionId").and_then(Value::as_str), &self.session) {
             (Some(theirs), Some(session)) => theirs == session,
             // An agent may ask before it has told which session it began; a form may belong to a request.
@@ -139,6 +147,14 @@ fn property_order(params: &RawValue) -> Option<Vec<String>> {
     serde_json::from_str::<Params>(params.get()).ok().map(|params| params.requested_schema.properties.0)
 }
 
+/// As far as it can be read.
 fn value(raw: &RawValue) -> Value {
-    serde_json::from_str(raw.get()).unwrap_or_default()
+    lenient::read(raw.get()).map_or(Value::Null, |(value, _)| value)
+}
+
+/// Nobody is asked for what they cannot see.
+fn refuse_unread(id: &RequestId, out: &mut Output) {
+    let message = "the request nests too deep or is no valid text, so it cannot be read".into();
+    let error = ErrorObject { code: ErrorCode::InvalidParams, message };
+    out.write_line(encode::<Value, _>(id, Err(error)));
 }

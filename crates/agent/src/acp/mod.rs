@@ -3,8 +3,8 @@
 //! Types: `agent-client-protocol-schema` 1.15.1. A message is looked at as a value first and only then as one of its types, so
 //! that what this does not know is passed over instead of ending the conversation.
 //!
-//! Invariants: every request of the agent is answered once, by Lua or here, also where the turn is cancelled or the agent takes
-//! it back. One prompt is with the agent at a time, the others wait here. What an agent says of a session that is being loaded
+//! Invariants: every request of the agent that has an id is answered once, by Lua or here, also where the turn is cancelled, the
+//! agent takes it back, or it cannot be read. One prompt is with the agent at a time, the others wait here. What an agent says of a session that is being loaded
 //! again is not told twice.
 
 mod calls;
@@ -38,8 +38,10 @@ const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 const TELLS_LATE: &str = "gemini-cli";
 /// So long does such an agent say nothing when it has told all.
 const QUIET: Duration = Duration::from_millis(250);
-/// What an agent may have asked and not got an answer for: how many, and how large.
-const MOST_REQUESTS: usize = 64;
+/// What an agent may have asked and not got an answer for: how many, how many with those that wait for the end of a command, and
+/// how large. Past that it is not read.
+const MOST_PRESSING: usize = 64;
+const MOST_REQUESTS: usize = 1024;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// Requests of ours that may be open.
 const MOST_OURS: usize = 256;
@@ -303,6 +305,10 @@ impl Backend for Acp {
             // Words of the CLI's own protocol, and what is a `Reply` by the time that it comes here.
             Command::Allow { .. } | Command::Deny { .. } | Command::GoOn { .. } | Command::ReplyWithFile { .. } => {}
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.peer.in_flight.has_room(1).is_err() || self.questions.pressing() >= MOST_PRESSING
     }
 
     fn deadline(&self) -> Option<Instant> {

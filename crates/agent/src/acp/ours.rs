@@ -5,7 +5,7 @@ use std::time::Instant;
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1 as schema;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize as _, DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use super::updates::Replay;
@@ -67,6 +67,16 @@ pub(super) fn block(block: Value, takes: &schema::PromptCapabilities) -> Option<
         }
         "text" => text("text").map(Into::into),
         _ => serde_json::from_value(block).ok(),
+    }
+}
+
+/// Answers of a permission that are of no kind known here: what they would mean is not known, so they are not offered.
+pub(super) fn leave_out_unknown_options(params: &mut Value) {
+    let Some(options) = params.get_mut("options").and_then(Value::as_array_mut) else { return };
+    let is_known = |option: &Value| schema::PermissionOption::deserialize(option).is_ok();
+    // Where none is known the request is refused, with what is wrong.
+    if options.iter().any(is_known) {
+        options.retain(is_known);
     }
 }
 

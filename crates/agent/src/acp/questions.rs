@@ -54,6 +54,11 @@ impl Questions {
         self.open.is_empty()
     }
 
+    /// How many wait for more than the end of a command: that may take as long as it wants.
+    pub(super) fn pressing(&self) -> usize {
+        self.open.values().filter(|question| question.method != "terminal/wait_for_exit").count()
+    }
+
     /// Asks Lua; what is returned resolves with the answer.
     pub(super) fn ask(
         &mut self,

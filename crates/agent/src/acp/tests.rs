@@ -283,14 +283,72 @@ fn what_is_wrong_or_not_known_is_refused_at_once() {
 }
 
 #[test]
-fn what_is_unanswered_is_bounded() {
+fn one_that_has_asked_much_is_not_read_until_some_of_it_is_answered() {
     let mut acp = ready();
-    let mut refused = 0;
-    for id in 100..300 {
-        let (lines, _) = asks(&mut acp, id, "terminal/wait_for_exit", json!({"terminalId":"t"}));
-        refused += lines.len();
+    let mut asked = Vec::new();
+    for id in 0..200 {
+        assert!(!acp.is_full(), "{id}");
+        assert!(asks(&mut acp, id, "terminal/wait_for_exit", json!({"terminalId":"t"})).0.is_empty());
     }
-    assert_eq!(refused, 200 - MOST_REQUESTS);
+    for id in 200.. {
+        asked.push(permission(&mut acp, id));
+        if acp.is_full() {
+            break;
+        }
+    }
+    assert_eq!(asked.len(), MOST_PRESSING);
+    // What came before it was full is not refused.
+    asked.push(permission(&mut acp, 999));
+    for request in asked.drain(..2) {
+        want(&mut acp, &json!({"reply":{"request":request,"result":{"outcome":{"outcome":"cancelled"}}}}));
+    }
+    assert!(!acp.is_full());
+    prompt(&mut acp, "p");
+    want(&mut acp, &json!("interrupt"));
+    assert!(!acp.is_full() && acp.questions.pressing() == 0, "who breaks the turn off makes room");
+}
+
+#[test]
+fn a_permission_with_an_answer_of_an_unknown_kind_is_asked_with_the_others() {
+    let mut acp = ready();
+    let params = |kinds: &[&str]| {
+        let options: Vec<Value> = kinds.iter().map(|kind| json!({"optionId":kind,"name":kind,"kind":kind})).collect();
+        json!({"toolCall":{"toolCallId":"c","title":"t"},"options":options})
+    };
+    let (lines, told) = asks(&mut acp, 1, "session/request_permission", params(&["allow_once", "allow_for_a_day"]));
+    let Some(Told::Asks { ask, .. }) = told.last() else { panic!("{lines:?}") };
+    assert_eq!(ask["params"]["options"], params(&["allow_once"])["options"]);
+    let (lines, _) = asks(&mut acp, 2, "session/request_permission", params(&["allow_for_a_day"]));
+    assert_eq!(lines[0]["error"]["code"], -32602);
+    assert_eq!(asks(&mut acp, 3, "session/request_permission", params(&[])).0.len(), 0, "it is asked, as before");
+}
+
+#[test]
+fn a_request_that_cannot_be_read_is_answered_and_the_rest_of_an_update_is_told() {
+    let mut acp = ready();
+    let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    for (at, odd) in ["\"\u{1}\"", &deep, "1e999"].into_iter().enumerate() {
+        let mut line = format!(
+            r#"{{"jsonrpc":"2.0","id":{at},"method":"session/request_permission","params":{{"sessionId":"s",
+            "toolCall":{{"toolCallId":"c","title":"t","rawInput":{{"x":{odd}}}}},"options":[]}}}}"#
+        )
+        .replace('\n', "")
+        .into_bytes();
+        line.iter_mut().filter(|byte| **byte == 1).for_each(|byte| *byte = 0xff);
+        let mut out = Output::default();
+        acp.line(&line, &mut out);
+        let lines = written(&mut out);
+        assert_eq!((&lines[0]["id"], &lines[0]["error"]["code"]), (&json!(at), &json!(-32602)));
+        assert!(out.told.is_empty());
+    }
+    let mut out = Output::default();
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"tool_call",
+        "toolCallId":"d","title":"Deep","rawInput":{{"command":"ls","x":{deep}}}}}}}}}"#
+    );
+    acp.line(call.replace('\n', "").as_bytes(), &mut out);
+    let [Told::Said { blocks, .. }] = &out.told[..] else { panic!("{:?}", out.told) };
+    assert_eq!(serde_json::to_value(blocks).unwrap()[0]["input"]["command"], "ls");
 }
 
 #[test]

@@ -154,10 +154,13 @@ fn what_is_written_to_one_that_ended_ends_nobody() {
         let stdin = ended.stdin.take().unwrap();
         ended.wait().unwrap();
         let (lines, to_write) = mpsc::channel();
-        lines.send(b"a line\n".to_vec()).unwrap();
+        let unsent: Arc<Gate> = Arc::default();
+        lines.send((b"a line\n".to_vec(), unsent.hold(7))).unwrap();
         // It ends though there may be more to write.
-        thread::spawn(move || write(stdin, &to_write)).join().unwrap();
-        assert!(lines.send(Vec::new()).is_err());
+        let (tell, _told) = mpsc::channel();
+        let written = Arc::clone(&unsent);
+        thread::spawn(move || write(stdin, &to_write, &written, &tell)).join().unwrap();
+        assert!(lines.send((Vec::new(), unsent.hold(0))).is_err());
     });
 }
 
@@ -231,6 +234,179 @@ fn what_is_told_of_a_line_weighs_as_much_as_the_line() {
         if has_line {
             assert!((300_000..400_000).contains(&bytes), "{bytes}");
             break;
+        }
+    }
+}
+
+/// Takes one question at a time; answers with as many bytes as it is asked for.
+struct OneByOne {
+    asked: Asked,
+    is_busy: bool,
+}
+
+impl Backend for OneByOne {
+    fn begin(&mut self, _out: &mut Output) {}
+
+    fn line(&mut self, line: &[u8], out: &mut Output) {
+        let line = String::from_utf8_lossy(line).into_owned();
+        match line.split_once(' ') {
+            Some(("ask", _)) => self.is_busy = true,
+            Some(("bytes", count)) => out.write_line(vec![b'x'; count.parse().unwrap()]),
+            _ => {}
+        }
+        self.asked.lock().unwrap().push(line);
+        out.tell(Told::Void);
+    }
+
+    fn command(&mut self, _command: Command, _out: &mut Output) {
+        self.is_busy = false;
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_busy
+    }
+}
+
+type Asked = Arc<Mutex<Vec<String>>>;
+
+fn open_one_by_one(script: &str) -> (Chat, Receiver<Vec<Told>>, Asked) {
+    let (tell, told) = mpsc::channel();
+    let argv = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+    let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
+    let asked = Asked::default();
+    let backend = OneByOne { asked: Arc::clone(&asked), is_busy: false };
+    (Chat::open(1, program, Box::new(backend), Arc::new(Hears(Mutex::new(tell)))).unwrap(), told, asked)
+}
+
+#[test]
+fn what_an_agent_says_waits_while_it_has_asked_enough() {
+    let (chat, told, asked) = open_one_by_one("echo ask 1; echo ask 2; echo ask 3; read a");
+    for count in 1..=3 {
+        let mut heard = 0;
+        while heard < 1 {
+            heard += told.recv_timeout(LONG).unwrap().iter().filter(|one| matches!(one, Told::Void)).count();
+        }
+        // What comes next is told in order after the answer.
+        assert!(told.recv_timeout(Duration::from_millis(50)).is_err());
+        assert_eq!(asked.lock().unwrap().len(), count);
+        chat.command(Command::Interrupt).unwrap();
+    }
+}
+
+#[test]
+fn of_an_agent_that_reads_nothing_no_more_is_read_than_there_is_room_for() {
+    let script = "i=0; while [ $i -lt 100 ]; do echo bytes 1000000; i=$((i+1)); done; sleep 1000";
+    let (chat, told, asked) = open_one_by_one(script);
+    while !chat.unsent.is_full() {
+        told.recv_timeout(LONG).unwrap();
+    }
+    while told.recv_timeout(Duration::from_millis(200)).is_ok() {}
+    assert!(asked.lock().unwrap().len() < 20);
+    let refused = chat.command(Command::Prompt { id: String::new(), content: Vec::new() });
+    assert!(matches!(refused, Err(CommandError::Full)));
+    chat.command(Command::Interrupt).unwrap();
+    chat.close();
+    assert_eq!(until_end(&told).2, Some(15));
+}
+
+#[test]
+fn files_for_an_agent_are_read_as_it_takes_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    std::fs::write(&path, vec![b'x'; 4 << 20]).unwrap();
+    let (tell, told) = mpsc::channel();
+    let argv = ["/bin/sh", "-c", "echo ready; sleep 1000"].map(str::to_owned).to_vec();
+    let program = Program { argv, cwd: PathBuf::from("/"), env: BTreeMap::new() };
+    /// Writes what was read.
+    struct Files;
+    impl Backend for Files {
+        fn begin(&mut self, _out: &mut Output) {}
+        fn line(&mut self, _line: &[u8], out: &mut Output) {
+            out.tell(Told::Void);
+        }
+        fn command(&mut self, command: Command, out: &mut Output) {
+            if let Command::Reply { result: Some(result), .. } = command {
+                out.write(&result);
+                out.tell(Told::Void);
+            }
+        }
+    }
+    let chat = Chat::open(1, program, Box::new(Files), Arc::new(Hears(Mutex::new(tell)))).unwrap();
+    for number in 0..50 {
+        let file = serde_json::from_value(serde_json::json!({"path": path, "most_bytes": 8 << 20})).unwrap();
+        chat.command(Command::ReplyWithFile { request: number.to_string(), file }).unwrap();
+    }
+    while !chat.unsent.is_full() {
+        told.recv_timeout(LONG).unwrap();
+    }
+    while told.recv_timeout(Duration::from_millis(300)).is_ok() {}
+    let bytes = chat.unsent.bytes();
+    assert!(bytes < 32 << 20, "{bytes}");
+}
+
+#[cfg(target_os = "linux")]
+fn own_threads_and_pipes() -> (usize, usize) {
+    let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
+    (count("/proc/self/task"), count("/proc/self/fd"))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_left_of_a_chat_whose_pipes_are_held_by_what_left_its_group() {
+    const INSIDE: &str = "chat::tests::nothing_is_left_of_a_chat_whose_pipes_are_held_by_what_left_its_group";
+    // Alone in its process: other tests have threads, too.
+    where_sigpipe_ends(INSIDE, || {
+        let before = own_threads_and_pipes();
+        let mut left = Vec::new();
+        for _ in 0..3 {
+            let (chat, told) = open("setsid sleep 1000 & echo $!; exec sleep 1000");
+            let mut number = String::new();
+            while number.is_empty() {
+                for one in told.recv_timeout(LONG).unwrap() {
+                    if let Told::Text { text, .. } = one {
+                        number = text.trim().to_owned();
+                    }
+                }
+            }
+            left.push(number);
+            drop(chat);
+            until_end(&told);
+        }
+        let begun = Instant::now();
+        while own_threads_and_pipes() != before && begun.elapsed() < LONG {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let after = own_threads_and_pipes();
+        for number in left {
+            let number = claude_ide_system::process::pid(number.parse().unwrap()).unwrap();
+            rustix::process::kill_process(number, rustix::process::Signal::KILL).unwrap();
+        }
+        assert_eq!(before, after);
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_an_agent_started_and_ignores_the_end_is_ended_with_it() {
+    for script in [
+        "(trap '' TERM HUP; exec sleep 1000) & echo $!; read a; read b",
+        "(trap '' TERM HUP; exec sleep 1000) & echo $!; exit 0",
+    ] {
+        let (chat, told) = open(script);
+        let mut child = String::new();
+        while child.is_empty() {
+            for one in told.recv_timeout(LONG).unwrap() {
+                if let Told::Text { text, .. } = one {
+                    child = text.trim().to_owned();
+                }
+            }
+        }
+        drop(chat);
+        until_end(&told);
+        let (child, begun): (u32, _) = (child.parse().unwrap(), Instant::now());
+        while claude_ide_system::process::start_of(child).is_some_and(|start| !start.is_empty()) {
+            assert!(begun.elapsed() < LONG, "{script}");
+            thread::sleep(Duration::from_millis(5));
         }
     }
 }
