@@ -32,6 +32,8 @@
 ---@field agent_command fun(number: integer, command_json: string): boolean?, string?
 ---@field agent_close fun(number: integer): boolean?, string?
 ---@field agents_stop fun(): boolean?, string?
+---@field group_keep fun(pid: integer): integer?, string? the processes that this one leads end with Neovim
+---@field group_end fun(number: integer): boolean?, string? SIGTERM, after three seconds SIGKILL
 ---@field notebook_read fun(text: string): table?, string?
 
 ---@class claude-ide.native : claude-ide.native.Functions
@@ -75,6 +77,8 @@ local FUNCTIONS = {
   "agent_command",
   "agent_close",
   "agents_stop",
+  "group_keep",
+  "group_end",
   "notebook_read",
 }
 

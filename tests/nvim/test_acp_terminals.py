@@ -1,11 +1,16 @@
 """The commands that an agent of the Agent Client Protocol has run."""
 
 import functools
+import json
 import os
 
 import acp_steps
 import pytest
 from acp_steps import answers, request, say, text, update, wait_idle, wait_text
+from chat_steps import wait_diff
+from kernel_steps import alive
+
+from harness import PATIENCE
 
 pytestmark = pytest.mark.dealt
 
@@ -93,3 +98,70 @@ def test_no_more_is_told_than_was_asked_for(begin):
     nvim = begin()
     assert ran(nvim, "printf", r"abc\377\377\377", outputByteLimit=6) == (0, "\ufffd\ufffd")
     assert ran(nvim, "printf", "ääää", outputByteLimit=5) == (0, "ää")
+
+
+STUBBORN = "trap '' HUP TERM; (while :; do sleep 1; done) & echo $! $$; wait"
+"""A command that ignores the end of its terminal, as what it starts does."""
+
+
+def begin_stubborn(nvim, command=STUBBORN):
+    """The numbers of the processes of such a command, in the terminal `term-1`."""
+    lines = [
+        request("terminal/create", command="/bin/sh", args=["-c", command]),
+        "SEND terminal/wait_for_exit " + json.dumps({"terminalId": "term-1"}),
+    ]
+    say(nvim, "\n".join(lines))
+    terminal = "require('claude-ide.chat').current().acp.terminals['term-1']"
+    nvim.wait(f"{terminal} and ({terminal}.output:text()):find('%d+ %d+')", what="its numbers")
+    wait_idle(nvim)
+    return [int(word) for word in nvim.lua(f"return ({terminal}.output:text())").split()]
+
+
+def wait_ended(nvim, processes):
+    nvim.terminal.wait(lambda: not any(map(alive, processes)), 2 * PATIENCE, f"{processes} to end")
+
+
+@pytest.mark.parametrize("how", ["release", "kill", "close", "quit", "crash", "agent"])
+def test_what_ignores_that_its_terminal_is_gone_ends_all_the_same(begin, how):
+    nvim = begin()
+    processes = begin_stubborn(nvim)
+    assert all(map(alive, processes))
+    if how in ("release", "kill"):
+        say(nvim, request(f"terminal/{how}", terminalId="term-1"))
+    elif how == "agent":
+        say(nvim, "EXIT 3")
+    elif how == "close":
+        nvim.cmd("Claude chat close")
+    elif how == "quit":
+        nvim.leave()
+    else:
+        os.kill(nvim.server_pid, 9)
+    wait_ended(nvim, processes)
+
+
+def test_what_a_command_leaves_behind_ends_with_it(begin):
+    nvim = begin()
+    code, told = ran(nvim, "/bin/sh", "-c", "trap '' HUP TERM; (while :; do sleep 1; done) >/dev/null 2>&1 & echo $!")
+    assert code == 0
+    wait_ended(nvim, [int(told)])
+
+
+@pytest.mark.every_nvim
+def test_an_answer_for_an_agent_that_is_gone_does_not_reach_the_next_one(begin):
+    nvim = begin(files={"a.txt": "one\n"})
+    processes = begin_stubborn(nvim)
+    nvim.lua("_G.gone = require('claude-ide.chat').current().acp.terminals['term-1']")
+    say(nvim, "EXIT 3")
+    wait_text(nvim, "What you send next starts it again")
+    path = str(nvim.project / "a.txt")
+    # The second question of this one, as waiting for the command was that of the last one.
+    say(
+        nvim, request("fs/read_text_file", path=path) + "\n" + request("fs/write_text_file", path=path, content="two\n")
+    )
+    wait_diff(nvim)
+    wait_ended(nvim, processes)
+    nvim.wait("_G.gone.exit ~= nil", what="that the command has ended")
+    nvim.cmd("Claude reject")
+    nvim.wait(lambda: len(answers(nvim)) == 3, what="the answer")
+    assert "rejected" in answers(nvim)[-1].get("message", ""), answers(nvim)[-1]
+    assert (nvim.project / "a.txt").read_text() == "one\n"

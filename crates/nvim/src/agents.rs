@@ -66,12 +66,13 @@ pub(crate) fn open(options: AgentOptions, wake: AsyncHandle) -> Result<u64, Erro
 /// Gives a command to a chat.
 ///
 /// # Errors
-/// [`Error::NoChat`]; [`Error::Thread`], where there is none to be had.
+/// [`Error::NoChat`], [`Error::ChatFull`]; [`Error::Thread`], where there is none to be had.
 pub(crate) fn command(number: u64, command: Command) -> Result<(), Error> {
     let chats = chats();
     let chat = chats.get(&number).ok_or(Error::NoChat)?;
     chat.command(command).map_err(|error| match error {
         CommandError::NoThread(error) => Error::Thread(error),
+        CommandError::Full => Error::ChatFull,
         _ => Error::NoChat,
     })
 }

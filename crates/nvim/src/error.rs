@@ -44,8 +44,12 @@ pub(crate) enum Error {
     Web(#[from] WebError),
     #[error(transparent)]
     Notebook(#[from] NotebookError),
+    #[error("the processes cannot be kept together: {0}")]
+    Group(std::io::Error),
     #[error("this chat is over")]
     NoChat,
+    #[error("what was said before was not read yet")]
+    ChatFull,
     #[error("this is a bug in claude-ide.nvim: the log file tells more")]
     Panicked,
 }

@@ -14,6 +14,7 @@ mod built;
 mod clients;
 mod editor;
 mod error;
+mod groups;
 mod logging;
 mod lua;
 mod options;
@@ -78,6 +79,8 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("agent_command", export(agent_command)),
     ("agent_close", export(agent_close)),
     ("agents_stop", export(agents_stop)),
+    ("group_keep", export(group_keep)),
+    ("group_end", export(group_end)),
     ("notebook_read", export(notebook_read)),
     ("panic", export(panic)),
 ];
@@ -295,6 +298,16 @@ fn agent_close(mut arguments: Arguments) -> Result<Value, Error> {
 fn agents_stop(_arguments: Arguments) -> Result<Value, Error> {
     agents::stop();
     Ok(Value::Bool(true))
+}
+
+/// `group_keep(pid)` → a number. The group of processes that this one leads ends with Neovim.
+fn group_keep(mut arguments: Arguments) -> Result<Value, Error> {
+    groups::keep(arguments.id("pid")?).map(Value::Id)
+}
+
+/// `group_end(number)` → whether there was such a group. Nothing of it is left after three seconds.
+fn group_end(mut arguments: Arguments) -> Result<Value, Error> {
+    arguments.id("number").map(|number| Value::Bool(groups::end(number)))
 }
 
 /// `notebook_read(text)` → its cells and its kernel, or nil and why it is no notebook.

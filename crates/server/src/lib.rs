@@ -3,8 +3,8 @@
 //! It runs on one thread of its own and never calls the editor directly: what needs the editor goes through [`Editor`],
 //! what the editor has to say goes through [`ServerHandle`], which never blocks.
 //!
-//! Invariants: every request is answered exactly once; every queue is bounded or latest-wins; every wait has a deadline
-//! or a person; what comes from the network is bounded before it is stored.
+//! Invariants: every request that has an id is answered exactly once, or was cancelled and then is not; every queue is bounded or
+//! latest-wins; every wait has a deadline or a user; what comes from the network is bounded before it is stored.
 #![forbid(unsafe_code)]
 
 mod announce;

@@ -6,6 +6,7 @@ local M = {}
 ---@field chat claude-ide.chat.Chat
 ---@field id string of the agent
 ---@field ask table the agent's own words
+---@field answer? fun(answer: table) to the process that asked; nil: it has a `reply`
 ---@field reply? fun(answer?: claude-ide.decisions.Answer, err?: string) takes the answer to an agent with words of its own
 ---@field proposed? string of an edit: what is shown as proposed
 ---@field held? string of an edit: bytes that the file held
@@ -33,7 +34,7 @@ local function answer_to(request, answer, err)
     if call then
       chat.refused[call] = "rejected"
     end
-    chat:answer({ deny = { request = request.id, message = message, interrupt = interrupt } })
+    request.answer({ deny = { request = request.id, message = message, interrupt = interrupt } })
   end
   local words = chat.asker_words
   chat.asker_words = nil
@@ -50,7 +51,7 @@ local function answer_to(request, answer, err)
   if call then
     chat.granted[call] = true
   end
-  chat:answer({
+  request.answer({
     allow = {
       request = request.id,
       changes = next(changes) and changes or vim.empty_dict(),
@@ -109,7 +110,7 @@ function M.ask(chat, id, ask)
   if ask.subtype == "acp" then
     return require("claude-ide.chat.acp.asks").ask(chat, id, ask)
   end
-  local request = { chat = chat, id = id, ask = ask } ---@type claude-ide.chat.Request
+  local request = { chat = chat, id = id, ask = ask, answer = chat:answerer() } ---@type claude-ide.chat.Request
   local take = ask.subtype ~= "can_use_tool" and require("claude-ide.chat.form").ask
     or TOOLS[ask.tool_name]
     or require("claude-ide.chat.permission").ask

@@ -205,7 +205,8 @@ end
 
 ---@package
 ---@param command table|string
----@return boolean
+---@return boolean sent
+---@return string? err
 function Chat:send(command)
   if self.unsent then
     table.insert(self.unsent, command)
@@ -215,7 +216,7 @@ function Chat:send(command)
   if not ok then
     require("claude-ide.log").warn("a chat takes no command: %s", err)
   end
-  return ok == true
+  return ok == true, err
 end
 
 ---@param prompt claude-ide.chat.Prompt
@@ -263,8 +264,9 @@ function Chat:say(text, content)
   end
   local prompt =
     { id = require("claude-ide.chat.program").uuid(), text = text, content = content, shown = false }
-  if not self:send({ prompt = { id = prompt.id, content = content } }) then
-    return nil, "The chat is over."
+  local sent, err = self:send({ prompt = { id = prompt.id, content = content } })
+  if not sent then
+    return nil, ("%s does not take it: %s."):format(self.name, err)
   end
   if not self:is_busy() then
     self:show_prompt(prompt)
@@ -323,7 +325,7 @@ end
 function Chat:ask(subject, fields, done)
   self.last_ask = self.last_ask + 1
   self.answers[self.last_ask] = done
-  local sent = self:send({
+  local sent, err = self:send({
     ask = {
       number = self.last_ask,
       subject = subject,
@@ -332,14 +334,19 @@ function Chat:ask(subject, fields, done)
   })
   if not sent then
     self.answers[self.last_ask] = nil
-    done(nil, "the chat is over")
+    done(nil, err)
   end
 end
 
----Answers a question of the agent.
----@param answer table `allow`, `deny` or `go_on`, see `crates/agent/src/command.rs`
-function Chat:answer(answer)
-  self:send(answer)
+---What answers a question of the process that runs now, and of no later one: an answer may outlive who asked.
+---@return fun(answer: table) `allow`, `deny`, `go_on` …, see `crates/agent/src/command.rs`
+function Chat:answerer()
+  local number = self.number
+  return function(answer)
+    if self.number == number and self.state ~= "ended" then
+      self:send(answer)
+    end
+  end
 end
 
 ---Ends it.

@@ -83,7 +83,7 @@ end
 ---The CLI waits for leave.
 function HEAR.before_edit(self, told)
   local ok, err = pcall(require("claude-ide.chat.record").before_edit, self, told.path or "")
-  self:answer({ go_on = { request = told.request } })
+  self:answerer()({ go_on = { request = told.request } })
   assert(ok, err)
 end
 

@@ -204,6 +204,7 @@ function M.ended(self, told)
   self.store:end_running()
   self.state, self.retry, self.doing, self.pid = "ended", nil, nil, nil
   self.tasks, self.taken_back = {}, {}
+  self.refused, self.granted = {}, {} -- the next one may name its calls alike
   self.words = how(self.name, told)
   require("claude-ide.chat.record").ended(self)
   require("claude-ide.chat.asks").gone(self, ("that %s is gone"):format(self.name))

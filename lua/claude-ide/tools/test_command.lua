@@ -5,8 +5,6 @@ local M = {}
 
 local MAX_OUTPUT_BYTES = 1024 * 1024
 local MAX_MS = 10 * 60 * 1000
-local SIGTERM, SIGKILL = 15, 9
-local KILL_AFTER_MS = 2000
 
 ---@class claude-ide.tools.TestRun
 ---@field command string for the shell
@@ -156,20 +154,6 @@ end
 ---@field cut boolean
 ---@field timed_out boolean
 
----@param pid integer of the leader of a process group
----@param signal integer
-local function signal_group(pid, signal)
-  pcall(vim.uv.kill, -pid, signal)
-end
-
----@param pid integer
-local function end_group(pid)
-  signal_group(pid, SIGTERM)
-  vim.defer_fn(function()
-    signal_group(pid, SIGKILL)
-  end, KILL_AFTER_MS)
-end
-
 ---Runs it and waits for its end.
 ---@param task claude-ide.language.Task
 ---@param run claude-ide.tools.TestRun
@@ -185,6 +169,13 @@ function M.run(task, run)
     cut = size > MAX_OUTPUT_BYTES
   end
   local timer = assert(vim.uv.new_timer())
+  local group ---@type integer?
+  local function end_group()
+    if group then
+      require("claude-ide.native").group_end(group)
+      group = nil
+    end
+  end
   local code = task:await(function(resume)
     local ok, process = pcall(vim.system, { vim.o.shell, vim.o.shellcmdflag, run.command }, {
       cwd = run.cwd,
@@ -200,18 +191,18 @@ function M.run(task, run)
       resume(tostring(process))
       return nil
     end
+    group = require("claude-ide.native").group_keep(process.pid)
     timer:start(MAX_MS, 0, function()
       timed_out = true
-      vim.schedule(function()
-        end_group(process.pid)
-      end)
+      vim.schedule(end_group)
     end)
     return function()
       timer:close()
-      end_group(process.pid)
+      end_group()
     end
   end)
   timer:close()
+  end_group()
   if type(code) == "string" then
     task:fail("the tests could not be started: " .. code)
   end

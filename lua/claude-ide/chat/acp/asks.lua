@@ -71,11 +71,11 @@ local METHODS = {
 ---@param id string names the question
 ---@param ask { method: string, params: table, property_order?: string[] }
 function M.ask(chat, id, ask)
-  local is_answered = false
+  local is_answered, answer_it = false, chat:answerer()
   local function once(command)
     if not is_answered then
       is_answered = true
-      chat:answer(command)
+      answer_it(command)
     end
   end
   local function answer(result, code, message)

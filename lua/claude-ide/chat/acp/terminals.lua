@@ -1,5 +1,6 @@
 -- Terminals that an agent runs commands in: real terminal buffers of this Neovim, hidden until somebody looks at them.
--- Invariants: none outlives its chat. What is kept of the output is bounded.
+-- Invariants: neither a command nor what it started outlives the command, its terminal or its chat by more than some seconds (what
+-- leaves its group by itself, as a daemon does, is not followed). What is kept of the output is bounded.
 local M = {}
 
 local LIMIT, MOST_LIMIT = 1024 * 1024, 8 * 1024 * 1024
@@ -120,6 +121,15 @@ local function ended(terminal)
   end
 end
 
+---The command has ended: what it started ends as well, also what ignores that its terminal is gone.
+---@param terminal claude-ide.chat.acp.Terminal
+local function end_group(terminal)
+  if terminal.group then
+    require("claude-ide.native").group_end(terminal.group)
+    terminal.group = nil
+  end
+end
+
 ---@param chat claude-ide.chat.Chat
 ---@param params table
 ---@param answer claude-ide.chat.acp.Answer
@@ -153,6 +163,7 @@ function M.create(chat, params, answer)
     end,
     on_exit = function(_, code)
       terminal.job, terminal.code = nil, code
+      end_group(terminal)
       if terminal.drained then
         return ended(terminal)
       end
@@ -167,6 +178,7 @@ function M.create(chat, params, answer)
     return answer(nil, "failed", err)
   end
   terminal.job = job
+  terminal.group = require("claude-ide.native").group_keep(vim.fn.jobpid(job))
   name(buf, params.command)
   acp.terminals[terminal.id] = terminal
   answer({ terminalId = terminal.id })
@@ -214,6 +226,7 @@ end
 local function stop(terminal)
   if terminal.job then
     terminal.killed = true
+    -- And its group once it has ended: a signal that meets it before it is a program of its own is Neovim's, which would quit.
     pcall(vim.fn.jobstop, terminal.job)
   end
 end

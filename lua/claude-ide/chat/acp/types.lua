@@ -53,6 +53,7 @@
 ---@field id string
 ---@field buf integer
 ---@field job? integer nil: it ended
+---@field group? integer of the library: its process and what that started
 ---@field output claude-ide.chat.acp.Output
 ---@field code? integer its process ended with that
 ---@field drained? boolean all of its output is there
