@@ -1,26 +1,36 @@
 """The process of a kernel and the sockets to it.
 
 Invariants: what is not signed with the kernel's key is not heard. The process, all that it started and the folder with the
-key go when this process goes, however it goes: a shell that waits for the end of a pipe sees to it where nobody else can.
+key go when this process goes, however it goes: a shell that waits for the end of a pipe sees to it where nobody else can. Should
+that be killed as well, the folder goes when the next kernel begins.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+import glob
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 START_SECONDS = 60
 ASK_SECONDS = 1
 GOODBYE_SECONDS = 2
+FOLDER = "claude-ide-kernel-"
+IN_USE = "in-use"
+"""A file that is locked as long as the process lives that the folder belongs to."""
+UNMARKED_SECONDS = 24 * 60 * 60
+"""A folder without that file is just being made, or is of an older version."""
 GENERIC = ("python3", "python", "")
 """What notebooks are said to be made with that were made with whatever Python there was."""
 KEEPER = """
@@ -35,10 +45,44 @@ class Problem(Exception):
     """In words for a person."""
 
 
+def _locked(folder: str) -> int | None:
+    """The folder's file, locked for this process; None: another one has it."""
+    file = os.open(os.path.join(folder, IN_USE), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        return None
+    return file
+
+
+def _is_left(folder: str) -> bool:
+    """Whether nobody needs a folder any more. Another user's cannot be told."""
+    about = os.lstat(folder)
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
+        return False
+    if not os.path.exists(os.path.join(folder, IN_USE)):
+        return time.time() - about.st_mtime > UNMARKED_SECONDS
+    file = _locked(folder)
+    if file is not None:
+        os.close(file)
+    return file is not None
+
+
+def sweep() -> None:
+    """Removes the folders of kernels whose processes were all killed."""
+    for folder in glob.glob(os.path.join(glob.escape(tempfile.gettempdir()), FOLDER + "*")):
+        with contextlib.suppress(OSError):
+            if _is_left(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
 class OneKernel:
     def __init__(self, hear: Callable[[dict[str, Any]], None], died: Callable[[], None]) -> None:
         self._hear, self._tell_died = hear, died
-        self._folder = tempfile.mkdtemp(prefix="claude-ide-kernel-")  # 0700
+        sweep()
+        self._folder = tempfile.mkdtemp(prefix=FOLDER)  # 0700
+        self._lock = _locked(self._folder)  # until this process ends
         self._keeper = subprocess.Popen(
             ["/bin/sh", "-c", KEEPER, "sh", self._folder],
             stdin=subprocess.PIPE,

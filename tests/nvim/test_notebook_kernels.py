@@ -1,5 +1,6 @@
 """Which kernel a notebook gets, who may speak to it, and that none is left behind."""
 
+import contextlib
 import json
 import os
 import re
@@ -83,6 +84,7 @@ def test_the_kernel_of_the_workspace_hears_what_is_signed_and_leaves_nothing_beh
     nvim.cmd("Claude kernel stop")
     for file in (nvim.home / ".ipython").rglob("*.sqlite"):
         assert b"secret" not in file.read_bytes(), "the history of the person is not written"
+    what_a_kernel_left_whose_keeper_was_killed_goes_when_the_next_begins(nvim, code)
     neovim_and_the_bridge_killed_together_leave_nothing_running(nvim, code)
 
 
@@ -132,13 +134,45 @@ def images_are_drawn_by_snacks_where_it_is(nvim, code):
     assert nvim.lua("return attached") == [nvim.lua("return vim.api.nvim_get_current_buf()"), "markdown"]
 
 
+def folder_of(kernel):
+    """Where a kernel has its key and its sockets."""
+    command = Path(f"/proc/{kernel}/cmdline").read_text().replace("\0", " ")
+    return Path(re.search(r"/\S+/claude-ide-kernel-\w+", command)[0])
+
+
+def keeper_of(folder):
+    """The shell that removes the folder."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (entry / "cmdline").read_text().split("\0")
+            if command[0] == "/bin/sh" and str(folder) in command:
+                return int(entry.name)
+    raise AssertionError(f"nobody keeps {folder}")
+
+
+def what_a_kernel_left_whose_keeper_was_killed_goes_when_the_next_begins(nvim, code):
+    lives = folder_of(int(code.text("import os; os.getpid()", notebook="lives.ipynb")))
+    code("'the kernel is new, which is said once'")
+    kernel = int(code.text("import os; os.getpid()"))
+    left, old = folder_of(kernel), lives.parent / "claude-ide-kernel-of-an-older-version"
+    old.mkdir()
+    (old / "kernel.json").touch()
+    os.utime(old, (0, 0))
+    for pid in (keeper_of(left), nvim.lua("return require('claude-ide.notebook').kernel().bridge.process.pid")):
+        os.kill(pid, 9)
+    nvim.terminal.wait(lambda: not alive(kernel), 2 * PATIENCE, "the kernel to end")
+    assert (left / "kernel.json").exists()
+    code("'another kernel'")
+    assert not left.exists() and not old.exists()
+    assert (lives / "kernel.json").exists() and code.text("1", notebook="lives.ipynb") == "1\n"
+
+
 def neovim_and_the_bridge_killed_together_leave_nothing_running(nvim, code):
     code("'the kernel is new, which is said once'")
     child = int(code.text("import os, subprocess; subprocess.Popen(['sleep', '1000']).pid"))
     kernel = int(code.text("os.getpid()"))
-    command = Path(f"/proc/{kernel}/cmdline").read_text().replace("\0", " ")
-    folder = Path(re.search(r"/\S+/claude-ide-kernel-\w+", command)[0])
-    bridge = nvim.lua(f"return {KERNEL}.bridge.process.pid")
+    folder = folder_of(kernel)
+    bridge = nvim.lua("return require('claude-ide.notebook').kernel().bridge.process.pid")
     code.begin("while True: pass")
     running(nvim)
     for pid in (nvim.server_pid, bridge):
