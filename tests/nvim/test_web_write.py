@@ -447,3 +447,38 @@ def test_a_cli_without_a_prompt_is_listed_and_takes_its_first_one(begin, fake, s
         sessions.write(folder, ("hello", "hi"), id=new)
         reader.until({"type": "ack", "id": "m"})
     assert site.get(f"/api/claude/sessions/{new}")["firstPrompt"] == "hello"
+
+
+def test_claude_is_stopped_in_the_terminal_while_it_works_and_at_no_other_time(inside, fake):
+    nvim, site, session, state = inside()
+    with site.read(session) as reader:
+        reader.until({"type": "caught_up"})
+        for status, words in [("idle", "does not work"), ("waiting", "waits for an answer")]:
+            state(status)
+            reader.say(type="interrupt", id="stop")
+            error = reader.until({"type": "error", "id": "stop"})
+            assert error["error"] == "Failed to interrupt" and words in error["reason"]
+            still(nvim, fake, waits=False)
+        state("busy")
+        reader.say(type="interrupt")
+        nvim.wait(lambda: typed(fake) == b"\x1b", what="the key to be typed")
+
+
+def test_one_that_runs_elsewhere_is_stopped_there(begin, fake, sessions, project):
+    nvim, site, session = begin()
+    pid = sessions.sleeper()
+    sessions.record(pid, session, "busy", cwd=project)
+    with site.read(session) as reader:
+        reader.until({"type": "state", "state": "working"})
+        reader.say(type="interrupt", id="stop")
+        assert "elsewhere" in reader.until({"type": "error", "id": "stop"})["reason"]
+
+
+def test_nobody_is_stopped_by_who_only_reads(inside, fake):
+    nvim, site, session, state = inside(opts={"web": {"port": 0}})
+    state("busy")
+    with site.read(session) as reader:
+        reader.until({"type": "caught_up"})
+        reader.say(type="interrupt", id="stop")
+        assert "web.write" in reader.until({"type": "error", "id": "stop"})["reason"]
+    still(nvim, fake, waits=False)

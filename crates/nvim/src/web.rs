@@ -105,7 +105,7 @@ impl Event for WebAsk {
     fn weight(&self) -> usize {
         match &self.1 {
             Ask::Deliver { text, .. } => text.len(),
-            Ask::TakeBack { .. } => 0,
+            Ask::TakeBack { .. } | Ask::Interrupt { .. } => 0,
             Ask::Decide { message, .. } => message.as_ref().map_or(0, String::len),
         }
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
 /// Something for the editor to do. Each [`Ask::Deliver`] is followed by [`Told::Sent`] or [`Told::Failed`], each [`Ask::Decide`]
-/// by [`Told::Decided`].
+/// and [`Ask::Interrupt`] by [`Told::Done`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Ask {
@@ -30,6 +30,13 @@ pub enum Ask {
     TakeBack {
         /// Of the message.
         key: u64,
+    },
+    /// Stop what Claude does in a session.
+    Interrupt {
+        /// Names the wish.
+        key: u64,
+        /// Which.
+        session: String,
     },
     /// Answer a decision.
     Decide {
@@ -76,9 +83,9 @@ pub enum Told {
         /// A word of its kind.
         outcome: String,
     },
-    /// Whether a decision could be answered as it was asked.
-    Decided {
-        /// Of the question.
+    /// Whether something could be done as it was asked.
+    Done {
+        /// Of the wish.
         key: u64,
         /// Why not.
         error: Option<String>,

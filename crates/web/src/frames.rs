@@ -47,6 +47,11 @@ pub(crate) enum Inward {
         /// The client's own name for it.
         id: String,
     },
+    /// Claude is to stop what it does.
+    Interrupt {
+        /// The client's own name for it.
+        id: Option<String>,
+    },
     /// A decision is answered.
     Decide {
         /// Which.
@@ -62,6 +67,9 @@ pub(crate) enum Inward {
 
 /// What the seed says to whoever sends a message that cannot be sent.
 pub(crate) const NOT_SENT: &str = "Failed to send message to session";
+pub(crate) const NOT_CANCELLED: &str = "Failed to cancel message";
+pub(crate) const NOT_DECIDED: &str = "Failed to decide";
+pub(crate) const NOT_STOPPED: &str = "Failed to interrupt";
 
 /// Reads a frame; what it is not fit for, in a sentence.
 ///
@@ -86,8 +94,9 @@ fn refused(text: &str) -> String {
     let id = id.filter(|id| id.is_u64() || id.as_str().is_some_and(|id| id.len() <= MAX_ID));
     let error = match kind.as_ref().and_then(Json::as_str) {
         Some("user_message") => NOT_SENT,
-        Some("cancel_message") => "Failed to cancel message",
-        Some("decide") => "Failed to decide",
+        Some("cancel_message") => NOT_CANCELLED,
+        Some("decide") => NOT_DECIDED,
+        Some("interrupt") => NOT_STOPPED,
         Some("write") => "Failed to turn writing on",
         Some(_) | None => {
             return Outward::error("Unknown message: expected {\"type\":\"subscribe\"}").text();
@@ -205,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_read_or_refused(text in ".*", kind in "auth|subscribe|write|user_message|cancel_message|decide|[a-z_]*", rest in ".*") {
+        fn whatever_comes_is_read_or_refused(text in ".*", kind in "auth|subscribe|write|user_message|cancel_message|interrupt|decide|[a-z_]*", rest in ".*") {
             let _: Result<Inward, String> = read(&text);
             let _: Result<Inward, String> = read(&format!("{{\"type\":\"{kind}\",{rest}}}"));
             let _: Result<Inward, String> = read(&format!("{{\"type\":\"{kind}\",\"fromUuid\":{rest}}}"));

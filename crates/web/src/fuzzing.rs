@@ -23,7 +23,7 @@ impl Editor for Strict {
                 assert!(is_plain(&text) && !text.is_empty() && text.len() <= Limits::default().message_bytes);
                 assert!(!command && !words::is_command(&text));
             }
-            Ask::TakeBack { .. } => {}
+            Ask::TakeBack { .. } | Ask::Interrupt { .. } => {}
             Ask::Decide { choice, message, answers, .. } => check(&Answer { choice, message, answers }),
         }
         true

@@ -93,6 +93,7 @@ impl Pen {
             }
             Inward::UserMessage { content, id } => desk.post(from, self.may_write, &content, id),
             Inward::CancelMessage { id } => desk.cancel(from, self.may_write, &id),
+            Inward::Interrupt { id } => desk.interrupt(from, self.may_write, id),
             Inward::Decide { id, choice, message, answers } => {
                 desk.decide(from, self.may_write, id, Answer { choice, message, answers })
             }
@@ -157,7 +158,7 @@ fn refuse(inward: &Inward) -> Option<String> {
     let id = match inward {
         Inward::Auth { .. } | Inward::Ping | Inward::Subscribe { .. } => return None,
         Inward::Write { .. } => None,
-        Inward::UserMessage { id, .. } => id.as_ref().map(|id| json!(id)),
+        Inward::UserMessage { id, .. } | Inward::Interrupt { id } => id.as_ref().map(|id| json!(id)),
         Inward::CancelMessage { id } => Some(json!(id)),
         Inward::Decide { id, .. } => Some(json!(id)),
     };

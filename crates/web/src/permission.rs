@@ -1,7 +1,7 @@
 //! What a CLI in a terminal asks its person, as its hook `PermissionRequest` tells: offered to those who read its session and may
 //! write, beside the CLI's own dialog. The first answer counts, there or here.
 //!
-//! Source: CLI 2.1.330, which posts `{session_id, tool_name, tool_input, …}` and shows its dialog at once. The answer `{}`, like
+//! Source: CLI 2.1.330, which posts `{session_id, tool_name, tool_input, permission_suggestions?, …}` and shows its dialog at once. The answer `{}`, like
 //! none, leaves it to the dialog. A no at the terminal ends the request; a yes is seen only by what the session does then. The
 //! dialog of a subagent waits for the hook, so that one is answered at once.
 
@@ -26,6 +26,9 @@ const MAX_ASKED: usize = 512 * 1024;
 const PATIENCE: Duration = Duration::from_secs(3600);
 /// How long it may take until the session is seen to wait.
 const UNSEEN: Duration = Duration::from_secs(30);
+/// So many rules are offered, each by a choice that begins so.
+const MAX_SUGGESTIONS: usize = 8;
+const ALWAYS: &str = "always:";
 /// What Claude is told of a no without words.
 const NO: &str = "The user does not want this.";
 
@@ -35,6 +38,9 @@ struct Asked {
     tool_name: String,
     #[serde(default)]
     tool_input: Map<String, Json>,
+    /// What its dialog offers to allow from now on.
+    #[serde(default)]
+    permission_suggestions: Json,
     /// A subagent's.
     agent_id: Option<Json>,
 }
@@ -103,12 +109,21 @@ impl Asked {
                     Some((server, tool)) => format!("Claude wants to use {tool} of {server}"),
                     None => format!("Claude wants to use {tool}"),
                 };
-                let choices = vec![choice("allow", "Allow once"), choice("reject", "Deny")];
+                let always = self.suggestions().enumerate().map(|(at, suggestion)| {
+                    choice(&format!("{ALWAYS}{}", at + 1), &format!("Allow from now on: {}", meaning(suggestion)))
+                });
+                let mut choices = vec![choice("allow", "Allow once")];
+                choices.extend(always);
+                choices.push(choice("reject", "Deny"));
                 (choices, json!({ "kind": "permission", "title": title, "text": self.words() }))
             }
         };
         let Json::Object(about) = about else { return (choices, Map::new()) };
         (choices, about)
+    }
+
+    fn suggestions(&self) -> impl Iterator<Item = &Json> {
+        self.permission_suggestions.as_array().into_iter().flatten().filter(|one| one.is_object()).take(MAX_SUGGESTIONS)
     }
 
     /// What the tool is to be used with, as text: what counts most first.
@@ -121,6 +136,36 @@ impl Asked {
         lines.extend(rest.map(|(name, value)| format!("{name}: {}", shown(value))));
         lines.join("\n")
     }
+}
+
+/// What a suggestion means, as `lua/claude-ide/chat/permission_words.lua` has it.
+fn meaning(suggestion: &Json) -> String {
+    let text = |value: &Json, name: &str| value.get(name).and_then(Json::as_str).unwrap_or("?").to_owned();
+    let list = |name: &str| suggestion.get(name).and_then(Json::as_array).into_iter().flatten();
+    let place = match text(suggestion, "destination").as_str() {
+        "session" => "this session".to_owned(),
+        "localSettings" => ".claude/settings.local.json".to_owned(),
+        "projectSettings" => ".claude/settings.json".to_owned(),
+        "userSettings" => "your settings".to_owned(),
+        "cliArg" => "this run".to_owned(),
+        other => other.to_owned(),
+    };
+    let what = match text(suggestion, "type").as_str() {
+        "setMode" => format!("mode {}", text(suggestion, "mode")),
+        "addDirectories" => {
+            let folders: Vec<_> = list("directories").map(|one| one.as_str().unwrap_or("?")).collect();
+            format!("work in {}", folders.join(", "))
+        }
+        _ => {
+            let rules = list("rules").map(|rule| match rule.get("ruleContent").and_then(Json::as_str) {
+                Some(content) => format!("{}({content})", text(rule, "toolName")),
+                None => text(rule, "toolName"),
+            });
+            let behavior = suggestion.get("behavior").and_then(Json::as_str).unwrap_or("allow");
+            format!("{behavior} {}", rules.collect::<Vec<_>>().join(", "))
+        }
+    };
+    format!("{what} ({place})")
 }
 
 /// What the CLI takes for that answer. A question and a plan want an input of the tool with it.
@@ -136,7 +181,13 @@ fn output(asked: &Asked, desk::Answer { choice, message, answers }: desk::Answer
                 json!({ "behavior": "allow", "updatedInput": input })
             }
             "ExitPlanMode" => json!({ "behavior": "allow", "updatedInput": {} }),
-            _ => json!({ "behavior": "allow" }),
+            _ => {
+                let number = choice.strip_prefix(ALWAYS).and_then(|number| number.parse::<usize>().ok());
+                match number.and_then(|number| asked.suggestions().nth(number.checked_sub(1)?)) {
+                    Some(suggestion) => json!({ "behavior": "allow", "updatedPermissions": [suggestion] }),
+                    None => json!({ "behavior": "allow" }),
+                }
+            }
         }
     };
     json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } })

@@ -56,7 +56,7 @@ async fn a_decision_is_told_to_its_session_answered_and_closed_for_all() {
     let Ask::Decide { key, decision, choice, message, .. } = asked(&mut asks).await else { panic!() };
     assert_eq!((decision, choice.as_str(), message.as_deref()), (7, "reject", Some("no!")));
     lab.handle.tell(Told::Closed { id: 7, outcome: "rejected".to_owned() });
-    lab.handle.tell(Told::Decided { key, error: None });
+    lab.handle.tell(Told::Done { key, error: None });
     for reader in [&mut socket, &mut late] {
         let closed = json!({ "type": "decision_closed", "id": 7, "outcome": "rejected" });
         assert_eq!(reader.frame("decision_closed").await, closed);
@@ -78,7 +78,7 @@ async fn who_answered_too_late_is_told_so_alone() {
     }
     for error in [None, Some("it was answered already".to_owned())] {
         let Ask::Decide { key, .. } = asked(&mut asks).await else { panic!() };
-        lab.handle.tell(Told::Decided { key, error });
+        lab.handle.tell(Told::Done { key, error });
     }
     lab.handle.tell(Told::Closed { id: 7, outcome: "accepted".to_owned() });
     let mut errors = 0;
@@ -240,4 +240,58 @@ async fn several_questions_at_once_are_the_terminals() {
     let id = socket.frame("decision").await["id"].clone();
     socket.say(json!({ "type": "decide", "id": id, "choice": "allow" })).await;
     decision_of(&third.await.unwrap());
+}
+
+#[tokio::test]
+async fn what_the_cli_offers_to_allow_from_now_on_can_be_allowed_so() {
+    let (lab, _asks) = hook_lab();
+    let mut socket = open(&lab).await;
+    let suggestions = json!([
+        { "type": "addRules", "rules": [{ "toolName": "Bash", "ruleContent": "npm test *" }, { "toolName": "mcp__lab__slow" }],
+          "behavior": "allow", "destination": "localSettings" },
+        { "type": "setMode", "mode": "acceptEdits", "destination": "session" },
+        { "type": "addDirectories", "directories": ["/proj", "/lib"], "destination": "session" },
+        7,
+    ]);
+    let bash = json!({ "command": "npm test" });
+    for (choice, expected) in [("always:1", json!([suggestions[0]])), ("always:2", json!([suggestions[1]]))] {
+        let waiting = ask_by_hook(&lab, "Bash", &bash, &json!({ "permission_suggestions": suggestions }));
+        let told = socket.frame("decision").await;
+        let labels: Vec<_> = told["choices"].as_array().unwrap().iter().map(|choice| choice["label"].clone()).collect();
+        assert_eq!(
+            labels,
+            [
+                "Allow once",
+                "Allow from now on: allow Bash(npm test *), mcp__lab__slow (.claude/settings.local.json)",
+                "Allow from now on: mode acceptEdits (this session)",
+                "Allow from now on: work in /proj, /lib (this session)",
+                "Deny",
+            ]
+        );
+        socket.say(json!({ "type": "decide", "id": told["id"], "choice": choice })).await;
+        assert_eq!(socket.frame("decision_closed").await["outcome"], "accepted");
+        let expected = json!({ "behavior": "allow", "updatedPermissions": expected });
+        assert_eq!(*decision_of(&waiting.await.unwrap()), expected);
+    }
+    let waiting = ask_by_hook(&lab, "Bash", &bash, &json!({ "permission_suggestions": "all" }));
+    let told = socket.frame("decision").await;
+    assert_eq!(told["choices"].as_array().unwrap().len(), 2, "what has another form is not offered");
+    waiting.abort();
+}
+
+#[tokio::test]
+async fn claude_is_stopped_by_who_may_write() {
+    let (lab, mut asks) = Lab::writable(Limits::default(), false);
+    let mut socket = open(&lab).await;
+    socket.say(json!({ "type": "interrupt", "id": "stop" })).await;
+    let Ask::Interrupt { key, session } = asked(&mut asks).await else { panic!() };
+    assert_eq!(session, "s");
+    lab.handle.tell(Told::Done { key, error: Some("Claude does not work".to_owned()) });
+    let error = socket.frame("error").await;
+    assert_eq!(
+        (&error["error"], &error["reason"], &error["id"]),
+        (&json!("Failed to interrupt"), &json!("Claude does not work"), &json!("stop"))
+    );
+    socket.say(json!({ "type": "write", "on": false })).await;
+    assert!(refused(&mut socket, json!({ "type": "interrupt" })).await.1.starts_with("writing is off"));
 }

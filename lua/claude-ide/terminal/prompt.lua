@@ -175,6 +175,14 @@ function M.paste(buf, text)
   return (pcall(vim.api.nvim_chan_send, channel, "\27[200~" .. words .. "\27[201~"))
 end
 
+---Interrupts a CLI that works, with the key that does so there.
+---@param buf integer the terminal's
+---@return boolean sent
+function M.interrupt(buf)
+  local channel = vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].channel or 0
+  return channel ~= 0 and (pcall(vim.api.nvim_chan_send, channel, "\27"))
+end
+
 ---Types a prompt and submits it. The CLI's prompt must be idle and empty.
 ---@param buf integer the terminal's
 ---@param text string

@@ -103,7 +103,7 @@ end
 ---@param ask { key: integer, decision: integer, choice: string, message?: string, answers?: table<string, string> }
 function M.decide(ask)
   local err = answer(ask)
-  require("claude-ide.web.tell").tell({ decided = { key = ask.key, error = err } })
+  require("claude-ide.web.tell").tell({ done = { key = ask.key, error = err } })
 end
 
 ---Begins to tell.

@@ -220,6 +220,35 @@ function ASKS.decide(ask)
   require("claude-ide.web.decisions").decide(ask)
 end
 
+---Stops what Claude does in a session, as who sits here would.
+---@param session string
+---@return string? why not
+local function interrupt(session)
+  local route, why = require("claude-ide.web.route").of(session)
+  if not route or route.kind == "dead" then
+    return why or "Claude does not work on it"
+  elseif route.kind == "chat" then
+    local chat = route.chat --[[@as claude-ide.chat.Chat]]
+    if not chat:is_busy() then
+      return "Claude does not work"
+    end
+    return chat:interrupt()
+  end
+  local activity = route.live.state.activity
+  if activity ~= "working" then
+    return activity == "waiting" and "Claude waits for an answer: give one" or "Claude does not work"
+  elseif
+    not require("claude-ide.terminal.prompt").interrupt(route.buf --[[@as integer]])
+  then
+    return "Claude's terminal takes no keys"
+  end
+end
+
+function ASKS.interrupt(ask)
+  local err = interrupt(ask.session)
+  require("claude-ide.web.tell").tell({ done = { key = ask.key, error = err } })
+end
+
 ---@param change claude-ide.sessions.LiveChange
 local function session_changed(change)
   require("claude-ide.web.route").note()

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Asker, Desk, From, State, held, refusal};
+use super::{Desk, From, State, held, refusal};
 use crate::editor::{Ask, Decision};
-use crate::frames::Outward;
+use crate::frames::{NOT_DECIDED, Outward};
 use crate::words;
 
 /// Decisions that clients know of, and bytes of one.
@@ -27,9 +27,7 @@ pub(crate) struct Answer {
 impl Desk {
     /// A client answers a decision; what to tell it alone.
     pub(crate) fn decide(&self, from: From<'_>, may: bool, decision: u64, answer: Answer) -> Option<String> {
-        self.try_decide(from, may, decision, answer)
-            .err()
-            .map(|reason| refusal("Failed to decide", &reason, &json!(decision)))
+        self.try_decide(from, may, decision, answer).err().map(|reason| refusal(NOT_DECIDED, &reason, &json!(decision)))
     }
 
     fn try_decide(&self, from: From<'_>, may: bool, id: u64, answer: Answer) -> Result<(), String> {
@@ -58,20 +56,20 @@ impl Desk {
             return Err("no question of it is answered".to_owned());
         }
         if !state.bucket.take(self.limits.burst) {
-            return Err("too much at once: wait a moment".to_owned());
+            return Err(super::TOO_MUCH.to_owned());
         }
         if state.held.contains_key(&id) {
             let is_taken = held::answer(&mut state, id, Answer { choice, message, answers });
             return is_taken.then_some(()).ok_or_else(|| GONE.to_owned());
         }
-        let key = state.key();
-        state.asked.insert(key, Asker { session: from.session.to_owned(), socket: from.socket, id: json!(id) });
         drop(state);
-        if writing.editor.ask(Ask::Decide { key, decision: id, choice, message, answers }) {
-            return Ok(());
-        }
-        self.lock().asked.remove(&key);
-        Err(super::BUSY.to_owned())
+        self.ask(writing, from, (NOT_DECIDED, json!(id)), |key| Ask::Decide {
+            key,
+            decision: id,
+            choice,
+            message,
+            answers,
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::editor::{Ask, Decision, Told, Writing};
-use crate::frames::{MAX_ID, NOT_SENT, Outward};
+use crate::frames::{MAX_ID, NOT_CANCELLED, NOT_SENT, NOT_STOPPED, Outward};
 use crate::options::Limits;
 use crate::outbox::{End, Message, Stage, TakeBack};
 use crate::room::{Ears, Note, Room};
@@ -28,6 +28,7 @@ const MAX_ROOMS: usize = 256;
 
 const READ_ONLY: &str = "only reading is allowed: web.write is false";
 const BUSY: &str = "Neovim has too much to do";
+const TOO_MUCH: &str = "too much at once: wait a moment";
 
 pub(crate) struct Desk {
     writing: Option<Writing>,
@@ -54,7 +55,8 @@ struct State {
 struct Asker {
     session: String,
     socket: u64,
-    /// The client's own name for it.
+    /// What it is told where it is not done, and its own name for it.
+    error: &'static str,
     id: Json,
 }
 
@@ -73,6 +75,12 @@ pub(crate) struct From<'a> {
     pub(crate) socket: u64,
     /// A process runs it.
     pub(crate) runs: bool,
+}
+
+impl From<'_> {
+    fn asks(&self, error: &'static str, id: Json) -> Asker {
+        Asker { session: self.session.to_owned(), socket: self.socket, error, id }
+    }
 }
 
 /// A message on its way.
@@ -226,7 +234,7 @@ impl Desk {
             return Err(format!("{} messages wait already", self.limits.messages));
         }
         if !state.bucket.take(self.limits.burst) {
-            return Err("too much at once: wait a moment".to_owned());
+            return Err(TOO_MUCH.to_owned());
         }
         let key = state.key();
         let id = id.unwrap_or_else(|| format!("nvim-{key}"));
@@ -243,7 +251,7 @@ impl Desk {
     /// A client wants a message back; what to tell it alone.
     pub(crate) fn cancel(&self, from: From<'_>, may: bool, id: &str) -> Option<String> {
         let name = json!(id.chars().take(MAX_ID).collect::<String>());
-        let refused = |reason: &str| Some(refusal("Failed to cancel message", reason, &name));
+        let refused = |reason: &str| Some(refusal(NOT_CANCELLED, reason, &name));
         let writing = match self.judge(may) {
             Ok(writing) => writing,
             Err(reason) => return refused(&reason),
@@ -257,18 +265,52 @@ impl Desk {
                 None
             }
             TakeBack::AskEditor(key) => {
-                state.asked.insert(key, Asker { session: from.session.to_owned(), socket: from.socket, id: name });
+                state.asked.insert(key, from.asks(NOT_CANCELLED, name));
                 drop(state);
                 if writing.editor.ask(Ask::TakeBack { key }) {
                     return None;
                 }
                 // Unless that was told by now.
-                let Asker { id, .. } = self.lock().asked.remove(&key)?;
-                Some(refusal("Failed to cancel message", BUSY, &id))
+                let Asker { id, error, .. } = self.lock().asked.remove(&key)?;
+                Some(refusal(error, BUSY, &id))
             }
             TakeBack::TooLate => refused("Claude has it already, or it is over"),
             TakeBack::Unknown => refused("there is no such message"),
         }
+    }
+
+    /// A client wants Claude to stop; what to tell it alone.
+    pub(crate) fn interrupt(&self, from: From<'_>, may: bool, id: Option<String>) -> Option<String> {
+        let name = id.map_or(Json::Null, |id| json!(id.chars().take(MAX_ID).collect::<String>()));
+        let asked = self.judge(may).and_then(|writing| {
+            if !self.lock().bucket.take(self.limits.burst) {
+                return Err(TOO_MUCH.to_owned());
+            }
+            let session = from.session.to_owned();
+            self.ask(writing, from, (NOT_STOPPED, name.clone()), |key| Ask::Interrupt { key, session })
+        });
+        asked.err().map(|reason| refusal(NOT_STOPPED, &reason, &name))
+    }
+
+    /// Asks the editor for something that it answers with [`Told::Done`].
+    fn ask(
+        &self,
+        writing: &Writing,
+        from: From<'_>,
+        (error, id): (&'static str, Json),
+        ask: impl FnOnce(u64) -> Ask,
+    ) -> Result<(), String> {
+        let key = {
+            let mut state = self.lock();
+            let key = state.key();
+            state.asked.insert(key, from.asks(error, id));
+            key
+        };
+        if writing.editor.ask(ask(key)) {
+            return Ok(());
+        }
+        self.lock().asked.remove(&key);
+        Err(BUSY.to_owned())
     }
 
     fn judge(&self, may: bool) -> Result<&Writing, String> {
@@ -287,10 +329,10 @@ impl Desk {
                 }
                 room.outbox.all_news().into_iter().for_each(|text| room.tell(text));
                 room.changed.notify_one();
-                if let Some(Asker { session, socket, id }) = state.asked.remove(&key)
+                if let Some(Asker { session, socket, error, id }) = state.asked.remove(&key)
                     && let Some(room) = state.rooms.get(&session)
                 {
-                    let text = refusal("Failed to cancel message", "Claude has it already, or it is over", &id);
+                    let text = refusal(error, "Claude has it already, or it is over", &id);
                     room.tell_to(Some(socket), text);
                 }
             }
@@ -309,10 +351,10 @@ impl Desk {
                     room.tell(Outward::DecisionClosed { id, outcome: &outcome }.text());
                 }
             }
-            Told::Decided { key, error } => {
-                let Some(Asker { session, socket, id }) = state.asked.remove(&key) else { return };
-                if let (Some(reason), Some(room)) = (error, state.rooms.get(&session)) {
-                    room.tell_to(Some(socket), refusal("Failed to decide", &reason, &id));
+            Told::Done { key, error: reason } => {
+                let Some(Asker { session, socket, error, id }) = state.asked.remove(&key) else { return };
+                if let (Some(reason), Some(room)) = (reason, state.rooms.get(&session)) {
+                    room.tell_to(Some(socket), refusal(error, &reason, &id));
                 }
             }
         }
