@@ -86,6 +86,8 @@ export class Agents {
       // All of it is a side chain; here it is the conversation.
       const { added, changed } = conversation.append({ ...line, isSidechain: false });
       for (const item of added) {
+        // What it was asked stands above, in the call.
+        if (item.kind === "user" && item === conversation.items[0]) continue;
         const node = draw(item);
         drawn.set(item, node);
         shown.box.append(node);

@@ -5,6 +5,8 @@ import { Decisions } from "./decisions.js";
 import { draw, grow } from "./draw.js";
 import { STATES, drawList, merged, titleOf } from "./list.js";
 import { Notifier } from "./notify.js";
+import { Find } from "./find.js";
+import { workIn } from "./place.js";
 import { Reader } from "./reader.js";
 import { short } from "./text.js";
 import { Window } from "./window.js";
@@ -32,6 +34,11 @@ view.onTop = () => void open?.loadEarlier();
 view.onEnd = () => ($("newest").hidden = view.follows);
 const composer = new Composer({ box: $("composer"), queue: $("queue"), field: $("prompt"), send: $("send"), hint: $("hint") }, say);
 const decisions = new Decisions($("cards"), (frame) => open?.socket.send(frame) ?? false, say, (words) => composer.give(words, false));
+const find = new Find(
+  { box: $("find"), field: $("find-words"), count: $("find-count"), next: $("find-next"), before: $("find-before"), close: $("find-close") },
+  view,
+  () => open,
+);
 const notifier = new Notifier($("notify"), go);
 
 /** @param {string} id */
@@ -59,10 +66,12 @@ function drawState(trouble = "") {
   $("state").className = `state ${state}`;
   $("state").textContent = STATES[state] ?? "";
   $("main").classList.toggle("working", state === "working");
-  $("write").hidden = !open;
+  $("write").hidden = $("find-open").hidden = !open;
+  $("stop").hidden = !open?.canWrite || state !== "working";
+  $("stop").disabled = open?.stopping !== undefined;
   $("write").setAttribute("aria-checked", String(open?.canWrite ?? false));
   $("write").setAttribute("aria-busy", String((open?.wants ?? false) && !open?.canWrite));
-  if (trouble || open?.canWrite || !open) $("trouble").textContent = open?.canWrite ? "" : trouble;
+  if (trouble || open?.canWrite || !open) $("trouble").textContent = trouble;
   const waiting = sessions.filter((one) => one.state === "waiting" && one.id !== open?.id);
   const all = state === "waiting" && open ? [...waiting, open] : waiting;
   document.title = (all.length ? `(${all.length}) ` : "") + (open ? `${state === "waiting" ? "Waits: " : ""}${open.title}` : "Claude sessions");
@@ -97,8 +106,10 @@ async function refreshList(failed) {
 
 /** @param {string} id */
 function show(id) {
+  find.close();
   open?.close();
   const known = sessions.find((one) => one.id === id);
+  workIn(known?.cwd);
   const title = known ? titleOf(known) : short(id, 100);
   $("title").textContent = title;
   $("offline").hidden = true;
@@ -128,6 +139,7 @@ function show(id) {
 function route() {
   const id = /^#\/s\/(.+)$/.exec(location.hash)?.[1];
   if (id) return show(decodeURIComponent(id));
+  find.close();
   open?.close();
   open = undefined;
   view.set([]);
@@ -141,6 +153,11 @@ function route() {
 /** Moves from message to message. @param {KeyboardEvent} event */
 function onKey(event) {
   const target = /** @type {HTMLElement} */ (event.target);
+  // In the field itself it is the browser's own.
+  if ((event.ctrlKey || event.metaKey) && event.key === "f" && open && target.id !== "find-words") {
+    event.preventDefault();
+    return find.open();
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input[type=text], input[type=search], textarea")) return;
   const here = Number(document.activeElement?.closest("article")?.getAttribute("aria-posinset") ?? NaN);
   const at = Number.isNaN(here) ? view.end : here - 1;
@@ -156,7 +173,7 @@ function onKey(event) {
     Escape: () => (location.hash = "#/"),
   });
   const action = keys[event.key];
-  if (action && open) {
+  if (action && (open || event.key === "/")) {
     event.preventDefault();
     action();
   } else if (/^[1-9]$/.test(event.key) && decisions.choose(event.key)) {
@@ -165,7 +182,9 @@ function onKey(event) {
 }
 
 $("filter").addEventListener("input", () => drawList($("sessions"), sessions, $("filter").value, open?.id));
+$("find-open").addEventListener("click", () => find.open());
 $("newest").addEventListener("click", () => view.toEnd());
+$("stop").addEventListener("click", () => open?.stop());
 $("write").addEventListener("click", () => open?.write(!open.canWrite));
 addEventListener("keydown", onKey);
 addEventListener("hashchange", () => void begin());

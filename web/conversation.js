@@ -185,6 +185,31 @@ export class Conversation {
   }
 }
 
+/** @type {WeakMap<Item, { of: unknown[], text: string }>} */
+const texts = new WeakMap();
+
+/** All that is to be read of an item, in small letters. @param {Item} item @returns {string} */
+export function textOf(item) {
+  const of = [item.text, item.tool, item.result, item.nested.length];
+  const known = texts.get(item);
+  if (known && known.of.every((one, at) => one === of[at])) return known.text;
+  /** @type {string[]} */
+  const parts = [item.text ?? ""];
+  /** @param {unknown} value */
+  const add = (value) => {
+    if (typeof value === "string") parts.push(value);
+    else if (value && typeof value === "object") Object.values(value).forEach(add);
+  };
+  if (item.tool) parts.push(String(item.tool.name));
+  add(item.tool?.input);
+  const { content } = item.result ?? {};
+  for (const block of Array.isArray(content) ? content : [content]) add(block?.type === "image" ? "" : (block?.text ?? block));
+  parts.push(...item.nested.map(textOf));
+  const text = parts.join("\n").toLowerCase();
+  texts.set(item, { of, text });
+  return text;
+}
+
 let unnamed = 0;
 
 /** @param {any} line @param {Item["kind"]} kind @param {Partial<Item>} more @param {number} [at] @returns {Item} */

@@ -6,6 +6,7 @@ import { unified } from "./diff.js";
 import { exact, isFolded, seen } from "./exact.js";
 import { Guard } from "./guard.js";
 import { markdown } from "./markdown.js";
+import { local } from "./place.js";
 import { el, plain, short } from "./text.js";
 
 /** @typedef {{ frame: any, node: HTMLElement, stale: boolean, sent: boolean, taken?: Typed[] }} Card `taken`: what went with its answer */
@@ -113,7 +114,7 @@ export class Decisions {
 
   /** @param {any} frame @param {Card|undefined} before */
   #add(frame, before) {
-    const title = seen(frame.title ?? KINDS[frame.kind] ?? "Claude asks");
+    const title = seen((frame.kind === "diff" ? local(frame.title) : frame.title) ?? KINDS[frame.kind] ?? "Claude asks");
     const head = el("header", {}, el("span", { class: "badge" }, KINDS[frame.kind] ?? "Decision"), el("strong", {}, title));
     const node = el("section", { class: "card", tabindex: "-1", role: "group", "aria-label": `Claude waits: ${short(title)}` }, head);
     const card = { frame, node, stale: false, sent: false };
@@ -259,7 +260,7 @@ function aboutOf(frame) {
   const about = [];
   if (frame.text) about.push(frame.kind === "plan" || frame.kind === "question" ? markdown(seen(frame.text)) : exact(frame.text));
   for (const file of list(frame.files)) {
-    about.push(el("h3", { class: "file" }, seen(file?.path)), unified(file?.diff));
+    about.push(el("h3", { class: "file" }, seen(local(file?.path))), unified(file?.diff));
   }
   list(frame.questions).forEach((question, at) => about.push(questionOf(question, `${frame.id}-${at}`)));
   return about;

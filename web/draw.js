@@ -1,14 +1,16 @@
 // One item of a conversation as an element. Text goes in as text: see text.js and markdown.js.
 import { aboutOf, nameOf, stateOf } from "./calls.js";
+import { codeBlock } from "./code.js";
 import { diffOf } from "./diff.js";
 import { Growing } from "./growing.js";
 import { markdown } from "./markdown.js";
 import { wordsOf } from "./subagent.js";
-import { codeBlock, el, plain, short } from "./text.js";
+import { el, plain, short } from "./text.js";
 
 /** @typedef {import("./conversation.js").Item} Item */
 
-const MAX_SHOWN = 100_000;
+/** Of what is being said: all of its last paragraph is drawn again with each word. */
+const MAX_GROWN = 100_000;
 const PICTURES = /^image\/(?:png|jpeg|gif|webp)$/;
 /** What starts a subagent: what it says lies in a transcript of its own, see `agents.js`. */
 const AGENTS = new Set(["Agent", "Task"]);
@@ -24,10 +26,16 @@ function picture(source) {
 }
 
 /** @param {string} text @param {string} [language] */
-function code(text, language) {
-  const all = plain(text);
-  const shown = all.length > MAX_SHOWN ? all.slice(0, MAX_SHOWN) + `\n… ${all.length - MAX_SHOWN} more characters` : all;
-  return codeBlock(shown, language);
+const code = (text, language) => codeBlock(plain(text), language);
+
+/** When something was said: the time of today, or the day as well. @param {Item} item */
+function timeOf(item) {
+  const at = new Date(item.time ?? "");
+  if (Number.isNaN(at.getTime())) return [];
+  const time = { hour: /** @type {const} */ ("2-digit"), minute: /** @type {const} */ ("2-digit") };
+  const isToday = at.toDateString() === new Date().toDateString();
+  const words = isToday ? at.toLocaleTimeString([], time) : at.toLocaleString([], { day: "numeric", month: "short", ...time });
+  return [el("time", { datetime: at.toISOString(), title: at.toLocaleString() }, words)];
 }
 
 /** @param {any} result @param {any} outcome @returns {Node[]} */
@@ -43,7 +51,8 @@ function resultOf(result, outcome) {
 
 /** A fold whose inside is made when it is opened first. @param {(Node|string)[]} head @param {Record<string, string>} attributes @param {() => Node[]} inside */
 function fold(head, attributes, inside) {
-  const details = el("details", attributes, el("summary", {}, ...head));
+  const { title = "", ...rest } = attributes;
+  const details = el("details", rest, el("summary", title ? { title } : {}, ...head));
   let made = false;
   details.addEventListener("toggle", () => {
     if (!made && details.hasAttribute("open")) {
@@ -59,8 +68,13 @@ function tool(item) {
   const { name = "?", input } = item.tool;
   const { sign, words, failed } = stateOf(item);
   const mark = el("span", { class: failed ? "mark bad" : "mark", title: words, "aria-label": words }, sign);
+  const when = timeOf(item)[0]?.title ?? "";
   const head = [mark, el("strong", {}, nameOf(item.tool)), " ", el("span", { class: "arg" }, aboutOf(item.tool))];
-  return fold(head, { class: "tool" }, () => {
+  const asked = typeof input?.prompt === "string" ? input.prompt : undefined;
+  const isAgent = AGENTS.has(name);
+  // What it was asked begins what it says, which is shown here.
+  const nested = item.nested.filter((one) => !(one.kind === "user" && one.text?.trim() === asked?.trim()));
+  return fold(head, { class: "tool", title: when }, () => {
     /** @type {Node[]} */
     const inside = [];
     const diff = diffOf(name, input, item.outcome);
@@ -69,8 +83,8 @@ function tool(item) {
     else if (typeof input?.plan === "string") inside.push(markdown(input.plan));
     else if (typeof input?.prompt === "string") inside.push(markdown(input.prompt));
     else if (input && Object.keys(input).length) inside.push(code(JSON.stringify(input, null, 2), "json"));
-    if (item.nested.length) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent" }, ...item.nested.map(draw)));
-    else if (AGENTS.has(name)) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent", "data-call": String(item.tool.id) }));
+    if (nested.length) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent" }, ...nested.map(draw)));
+    else if (isAgent) inside.push(el("div", { class: "nested", role: "group", "aria-label": "Subagent", "data-call": String(item.tool.id) }));
     if (item.result && !item.background && !(diff && !failed)) inside.push(...resultOf(item.result, item.outcome));
     return inside;
   });
@@ -87,11 +101,11 @@ function bodyOf(item) {
       return [fold([el("span", {}, item.model ?? "Thinking"), " ", el("span", { class: "arg" }, short(text, 80))], { class: "thinking" }, () => [markdown(text)])];
     case "user": {
       const pictures = (item.images ?? []).flatMap((image) => picture(image.source) ?? []);
-      return [el("div", { class: "who" }, "You"), el("div", { class: "said" }, el("div", { class: "typed", dir: "auto" }, plain(text)), ...pictures)];
+      return [el("div", { class: "who" }, "You ", ...timeOf(item)), el("div", { class: "said" }, el("div", { class: "typed", dir: "auto" }, plain(text)), ...pictures)];
     }
     case "claude":
       if (item.live) return [el("div", { class: "said" }, grown(item))];
-      return [el("div", { class: "said" }, markdown(text.length > MAX_SHOWN ? text.slice(0, MAX_SHOWN) + "…" : text))];
+      return [...timeOf(item), el("div", { class: "said" }, markdown(text))];
     case "output": {
       const lines = text.split("\n").length;
       if (lines <= MOST_OUTPUT) return [code(text)];
@@ -109,7 +123,7 @@ const growing = new WeakMap();
 function grown(item) {
   const text = growing.get(item) ?? new Growing();
   growing.set(item, text);
-  text.set((item.text ?? "").slice(0, MAX_SHOWN));
+  text.set((item.text ?? "").slice(0, MAX_GROWN));
   return text.node;
 }
 

@@ -1,6 +1,7 @@
 // Text that somebody approves. Invariants: each character of it is either seen or named by a mark; a line that is too long wraps;
 // of what is folded the number of lines is told, and `isFolded` knows of it.
-import { copyButton, el } from "./text.js";
+import { copyButton } from "./code.js";
+import { el } from "./text.js";
 
 /** Of one text, before it is folded. */
 const MOST = { lines: 8, letters: 600 };

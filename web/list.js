@@ -38,16 +38,27 @@ export function merged(known, answer) {
  */
 export function drawList(list, sessions, words, current) {
   const shown = sessions.filter((one) => fits(one, words.trim().toLowerCase())).sort((a, b) => rank(a) - rank(b) || b.updated - a.updated);
+  /** What is there already stays what it is: the keyboard may be on it. */
+  const known = new Map([...list.children].map((row) => [/** @type {HTMLElement} */ (row).dataset.id, row]));
   const rows = shown.slice(0, 500).map((one) => {
     const state = STATES[one.state] ? [el("span", { class: `state ${one.state}` }, STATES[one.state])] : [];
     const about = [plain(one.cwd ?? "").split("/").pop(), one.branch, ago(one.updated)].filter(Boolean);
-    const link = el(
-      "a",
-      { href: `#/s/${encodeURIComponent(one.id)}`, ...(one.id === current ? { "aria-current": "page" } : {}) },
-      el("span", { class: "name" }, titleOf(one)),
-      el("span", { class: "about" }, ...about.map((text) => el("span", {}, plain(text))), ...state),
-    );
-    return el("li", {}, link);
+    const row = known.get(one.id) ?? el("li", { "data-id": one.id }, el("a", { href: `#/s/${encodeURIComponent(one.id)}` }));
+    const link = /** @type {HTMLElement} */ (row.firstElementChild);
+    if (one.id === current) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+    const name = el("span", { class: "name" }, titleOf(one));
+    link.replaceChildren(name, el("span", { class: "about" }, ...about.map((text) => el("span", {}, plain(text))), ...state));
+    return row;
   });
-  list.replaceChildren(...(rows.length ? rows : [el("li", { class: "state" }, "No session")]));
+  arrange(list, rows.length ? rows : [el("li", { class: "state" }, "No session")]);
+}
+
+/** Puts rows in their order. The one with the keyboard is not taken out meanwhile: it would lose it. @param {HTMLElement} list @param {Element[]} rows */
+function arrange(list, rows) {
+  const wanted = new Set(rows);
+  for (const row of [...list.children]) if (!wanted.has(row)) row.remove();
+  const held = rows.findIndex((row) => row.contains(document.activeElement));
+  for (const row of rows.slice(0, Math.max(held, 0))) list.insertBefore(row, rows[held] ?? null);
+  for (const row of rows.slice(held + 1)) list.append(row);
 }

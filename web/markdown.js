@@ -1,10 +1,11 @@
 // Markdown as Claude writes it, as a tree of elements made one by one: nothing in the text can become markup, links lead to the
 // web alone, and pictures of other places are not loaded.
-import { codeBlock, el, plain } from "./text.js";
+import { codeBlock } from "./code.js";
+import { el, plain } from "./text.js";
 
 const SAFE_LINK = /^(?:https?:\/\/|mailto:)/i;
 const INLINE =
-  /(`+)([\s\S]*?[^`])\1(?!`)|\*\*(?=\S)([\s\S]*?\S)\*\*|__(?=\S)([\s\S]*?\S)__|~~(?=\S)([\s\S]*?\S)~~|\*(?=[^\s*])([\s\S]*?[^\s*])\*(?!\*)|(?<!\w)_(?=[^\s_])([\s\S]*?[^\s_])_(?!\w)|!?\[([^\]\n]*)\]\(\s*<?([^\s)>]*)>?(?:\s+"[^"\n]*")?\s*\)|(https?:\/\/[^\s<>"')\]]+)|\\([\\`*_{}[\]()#+.!~|>-])/;
+  /(`+)([\s\S]*?[^`])\1(?!`)|\*\*\*(?=[^\s*])([\s\S]*?[^\s*])\*\*\*(?!\*)|\*\*(?=\S)([\s\S]*?\S)\*\*|__(?=\S)([\s\S]*?\S)__|~~(?=\S)([\s\S]*?\S)~~|\*(?=[^\s*])([\s\S]*?[^\s*])\*(?!\*)|(?<!\w)_(?=[^\s_])([\s\S]*?[^\s_])_(?!\w)|!?\[([^\]\n]*)\]\(\s*<?((?:[^\s()<>]|\([^\s()<>]*\))*)>?(?:\s+"[^"\n]*")?\s*\)|(https?:\/\/(?:[^\s<>"'()\]]|\([^\s<>"'()\]]*\))+(?<![.,;:!?*_~]))|\\(\n|[\\`*_{}[\]()#+.!~|>-])/;
 const MAX_DEPTH = 8;
 // Beyond this a paragraph is shown as it is: looking for marks takes time that grows with the square of it.
 const MAX_MARKED = 20000;
@@ -25,7 +26,7 @@ function inline(parent, text, depth = 0, inLink = false) {
     if (!found) break;
     if (found.index > 0) parent.append(rest.slice(0, found.index));
     rest = rest.slice(found.index + found[0].length);
-    const [, , code, strong, strong2, gone, em, em2, label, target, address, escaped] = found;
+    const [, , code, both, strong, strong2, gone, em, em2, label, target, address, escaped] = found;
     /** @param {string} tag @param {string} inner */
     const wrap = (tag, inner) => {
       const node = el(tag);
@@ -33,11 +34,13 @@ function inline(parent, text, depth = 0, inLink = false) {
       parent.append(node);
     };
     if (code !== undefined) parent.append(el("code", {}, code.trim() || code));
+    else if (both) wrap("strong", `*${both}*`);
     else if (strong ?? strong2) wrap("strong", strong ?? strong2);
     else if (gone) wrap("del", gone);
     else if (em ?? em2) wrap("em", em ?? em2);
     else if (target !== undefined) parent.append(inLink ? label : link(label, target, depth));
     else if (address) parent.append(inLink ? address : link(address, address, MAX_DEPTH));
+    else if (escaped === "\n") parent.append(el("br"));
     else if (escaped) parent.append(escaped);
   }
   if (rest) parent.append(rest);
@@ -45,7 +48,15 @@ function inline(parent, text, depth = 0, inLink = false) {
 
 const FENCE = /^(\s*)(`{3,}|~{3,})\s*([^\s`]*)[^`]*$/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
-const ROW = /^\s*\|.*\|\s*$/;
+const TASK = /^\[([ xX])\]\s+/;
+/** What stands below the head of a table. */
+const RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
+
+/** Whether a table begins there. @param {string} line @param {string} [next] */
+const isTable = (line, next = "") => line.includes("|") && next.includes("|") && RULE.test(next) && cellsOf(line).length === cellsOf(next).length;
+
+/** @param {string} row */
+const cellsOf = (row) => row.trim().replace(/^\||(?<!\\)\|$/g, "").split(/(?<!\\)\|/).map((text) => text.trim().replace(/\\\|/g, "|"));
 
 /** @param {string[]} lines @param {number} depth @returns {HTMLElement[]} */
 function blocks(lines, depth) {
@@ -77,9 +88,9 @@ function blocks(lines, depth) {
       const body = [];
       for (; at < lines.length && /^\s*>/.test(lines[at]); at++) body.push(lines[at].replace(/^\s*>\s?/, ""));
       made.push(el("blockquote", {}, ...blocks(body, depth + 1)));
-    } else if (ROW.test(line) && /^\s*\|[\s:|-]+\|\s*$/.test(lines[at + 1] ?? "")) {
+    } else if (isTable(line, lines[at + 1])) {
       const from = at;
-      while (at < lines.length && ROW.test(lines[at])) at++;
+      for (at += 2; at < lines.length && lines[at].includes("|"); ) at++;
       made.push(table(lines.slice(from, at)));
     } else if (ITEM.test(line) && depth < MAX_DEPTH) {
       const [list, next] = listFrom(lines, at, depth);
@@ -87,9 +98,9 @@ function blocks(lines, depth) {
       at = next;
     } else {
       const body = [line];
-      for (at++; at < lines.length && lines[at].trim() && !starts(lines[at]); at++) body.push(lines[at]);
+      for (at++; at < lines.length && lines[at].trim() && !starts(lines[at]) && !isTable(lines[at], lines[at + 1]); at++) body.push(lines[at]);
       const node = el("p");
-      inline(node, body.map((text) => text.trim()).join("\n"));
+      inline(node, body.map((text) => text.replace(/ {2,}$/, "\\").trim()).join("\n").replace(/\\$/, ""));
       made.push(node);
     }
   }
@@ -108,7 +119,8 @@ function listFrom(lines, at, depth) {
   while (at < lines.length) {
     const item = ITEM.exec(lines[at]);
     if (!item || item[1].length !== indent || /\d/.test(item[2]) !== ordered) break;
-    const body = [item[3]];
+    const task = TASK.exec(item[3])?.[1];
+    const body = [item[3].replace(TASK, "")];
     const inner = indent + item[2].length + 1;
     for (at++; at < lines.length; at++) {
       const isBlank = !lines[at].trim();
@@ -118,19 +130,21 @@ function listFrom(lines, at, depth) {
       body.push(lines[at].slice(Math.min(lead, inner)));
     }
     const made = blocks(body, depth + 1);
+    const mark = task === undefined ? [] : [el("span", { role: "img", "aria-label": task === " " ? "to do" : "done" }, task === " " ? "☐ " : "☑ ")];
     // A single paragraph is the item itself.
-    list.append(made.length && made[0].tagName === "P" ? el("li", {}, ...made[0].childNodes, ...made.slice(1)) : el("li", {}, ...made));
+    list.append(made.length && made[0].tagName === "P" ? el("li", {}, ...mark, ...made[0].childNodes, ...made.slice(1)) : el("li", {}, ...mark, ...made));
   }
   return [list, at];
 }
 
 /** @param {string[]} rows @returns {HTMLElement} */
 function table(rows) {
+  const sides = cellsOf(rows[1]).map((rule) => (rule.endsWith(":") ? (rule.startsWith(":") ? "center" : "right") : ""));
   /** @param {string} row @param {string} tag */
   const cells = (row, tag) =>
-    row.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((text) => {
-      const cell = el(tag);
-      inline(cell, text.trim().replace(/\\\|/g, "|"));
+    cellsOf(row).slice(0, sides.length).map((text, at) => {
+      const cell = el(tag, sides[at] ? { class: sides[at] } : {});
+      inline(cell, text);
       return cell;
     });
   const body = rows.slice(2).map((row) => el("tr", {}, ...cells(row, "td")));

@@ -1,6 +1,6 @@
 // One session that is shown: its lines and what is being said, what waits, what is on its way to it.
 // Invariant: of what a connection told, nothing is shown that the next one did not tell again, but for lines.
-import { Refused, earlier, path, session, store, stored } from "./api.js";
+import { Refused, earlier, newId, path, session, store, stored } from "./api.js";
 import { Agents } from "./agents.js";
 import { Conversation } from "./conversation.js";
 import { Outbox } from "./outbox.js";
@@ -37,6 +37,8 @@ export class Reader {
     /** Whether the person wants to write here. */
     this.wants = stored(`write:${id}`) === "on";
     this.canWrite = false;
+    /** Names the wish that Claude stops, until it has or it cannot. @type {string|undefined} */
+    this.stopping = undefined;
     /** @type {ReturnType<typeof setTimeout>|undefined} */
     this.dropping = undefined;
     /** What came since the last frame of the screen: lines and events, in order. @type {any[]} */
@@ -73,14 +75,22 @@ export class Reader {
     this.stage.drawState();
   }
 
-  async loadEarlier() {
+  /** Asks that Claude stops what it does. */
+  stop() {
+    const id = newId();
+    if (!this.stopping && this.socket.send({ type: "interrupt", id })) this.stopping = id;
+    this.stage.drawState();
+  }
+
+  /** @param {number} [limit] */
+  async loadEarlier(limit = PAGE) {
     const { conversation } = this;
     if (this.loading || this.done || this.isHistory || !conversation.first) return;
     this.#load(true);
     // By the time it comes, the page may be at another session: what was before this one is no part of that.
     const isLeft = () => this.closed || conversation !== this.conversation;
     try {
-      const page = await earlier(this.id, conversation.first, PAGE);
+      const page = await earlier(this.id, conversation.first, limit);
       if (isLeft()) return;
       this.done = !page.hasMore;
       this.stage.view.prepended(conversation.prepend(page.messages));
@@ -147,6 +157,7 @@ export class Reader {
   #state(frame) {
     if (frame.state === "waiting" && this.state !== "waiting") this.stage.say("Claude waits for you");
     this.state = frame.state;
+    if (frame.state !== "working") this.stopping = undefined;
     if (frame.canWrite !== undefined) this.#writing(frame.canWrite === true);
     this.#dropLater();
     this.stage.drawState();
@@ -174,6 +185,10 @@ export class Reader {
   #error(frame) {
     const words = short(frame.reason ?? frame.error, 200);
     if (typeof frame.id === "number") return this.stage.decisions.hear(frame);
+    if (frame.id === this.stopping && this.stopping) {
+      this.stopping = undefined;
+      return this.stage.drawState(words);
+    }
     if (frame.id !== undefined && frame.id !== null) return this.#news(frame);
     if (this.wants && !this.canWrite) {
       this.wants = false;
@@ -191,6 +206,7 @@ export class Reader {
       return;
     }
     this.canWrite = false;
+    this.stopping = undefined;
     this.outbox.lost();
     this.stage.decisions.lost();
     this.stage.composer.allow(false);

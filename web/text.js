@@ -33,24 +33,3 @@ export function short(text, length = 120) {
   const line = plain(text).trim().split("\n", 1)[0];
   return line.length > length ? line.slice(0, length - 1) + "…" : line;
 }
-
-/** @param {string} text @returns {HTMLElement} */
-export function copyButton(text) {
-  const button = el("button", { type: "button", class: "copy", "aria-label": "Copy this code" }, "Copy");
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "Not allowed";
-    }
-    setTimeout(() => (button.textContent = "Copy"), 1500);
-  });
-  return button;
-}
-
-/** A block of code with a button that copies it. @param {string} text @param {string} [language] @returns {HTMLElement} */
-export function codeBlock(text, language = "") {
-  const code = el("code", language ? { "data-language": language } : {}, text);
-  return el("div", { class: "code" }, el("pre", { tabindex: "0" }, code), copyButton(text));
-}

@@ -93,6 +93,17 @@ export class Window {
 
   /** Brings an item into sight, and the keyboard to it. @param {number} index */
   focus(index) {
+    this.bring(index)?.focus({ preventScroll: true });
+  }
+
+  /** The first item of which something is in sight. */
+  firstInSight() {
+    const node = this.#anchor()?.node;
+    return node ? Number(node.getAttribute("aria-posinset")) - 1 : 0;
+  }
+
+  /** Brings an item into sight. @param {number} index @returns {HTMLElement|undefined} */
+  bring(index) {
     const at = Math.max(0, Math.min(index, this.items.length - 1));
     if (at < this.first || at >= this.end) {
       this.follows = false; // the newest is not what is wanted now
@@ -101,7 +112,7 @@ export class Window {
     }
     const node = this.drawn.get(this.items[at]);
     node?.scrollIntoView({ block: "nearest" });
-    node?.focus({ preventScroll: true });
+    return node;
   }
 
   update() {

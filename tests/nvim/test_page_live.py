@@ -456,3 +456,20 @@ def test_on_a_phone_there_is_room_to_write_and_to_decide(page, site):
     unlabelled = """[...document.querySelectorAll('button, input, textarea')].filter((one) => one.checkVisibility()
       && !one.innerText.trim() && !one.ariaLabel && !one.labels?.length).length"""
     assert browser.js(unlabelled) == 0, "each control says what it is"
+
+
+def test_claude_is_stopped_by_who_may_write_while_it_works(page, site):
+    browser = page()
+    site.tell_state("working")
+    browser.wait("document.querySelector('#state').textContent == 'Working'")
+    assert browser.js("stop_button = document.querySelector('#stop'), stop_button.hidden")
+    browser.js("document.querySelector('#write').click()")
+    browser.wait("!stop_button.hidden")
+    browser.js("stop_button.click()")
+    site.wait(lambda: site.heard, "the wish to stop")
+    assert [frame["type"] for frame in site.heard] == ["interrupt"]
+    assert browser.js("stop_button.disabled"), "once is enough"
+    site.tell({"type": "error", "id": site.heard[0]["id"], "error": "Failed to interrupt", "reason": "It works not"})
+    browser.wait("document.querySelector('#trouble').textContent == 'It works not' && !stop_button.disabled")
+    site.tell_state("idle")
+    browser.wait("stop_button.hidden")

@@ -174,3 +174,156 @@ def test_commands_and_what_they_said_are_shown(page, site):
     assert "line" not in outputs[3].replace("lines", ""), "a long one is folded"
     browser.js("[...document.querySelectorAll('article.output summary')].at(-1).click()")
     browser.wait("[...document.querySelectorAll('article.output')].at(-1).innerText.split('\\n').length > 40")
+
+
+def shown(browser, site, number, text):
+    """The words of Claude as elements."""
+    site.append(said(number, text, "assistant"))
+    browser.wait(f"document.querySelectorAll('article.claude').length == {number}")
+    return "[...document.querySelectorAll('article.claude')].at(-1).querySelector('.md')"
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("a ***both*** b", "<p>a <strong><em>both</em></strong> b</p>"),
+        ("*a **b** c*", "<p><em>a <strong>b</strong> c</em></p>"),
+        ("one  \ntwo\\\nthree\nfour", "<p>one<br>two<br>three\nfour</p>"),
+        ("- [x] done\n- [ ] to do", "<ul><li>☑ done</li><li>☐ to do</li></ul>"),
+        ("see https://a.example/a_(b), or", "<p>see <a>https://a.example/a_(b)</a>, or</p>"),
+        ("(https://a.example/b)", "<p>(<a>https://a.example/b</a>)</p>"),
+        ('[it](https://a.example/a_(b) "t")', "<p><a>it</a></p>"),
+        (
+            "| a | b | c |\n| :- | :-: | -: |\n| 1 | 2 | 3 |",
+            '<table><thead><tr><th>a</th><th class="center">b</th><th class="right">c</th></tr></thead>'
+            '<tbody><tr><td>1</td><td class="center">2</td><td class="right">3</td></tr></tbody></table>',
+        ),
+        (
+            "a | b\n--|--\n1 | `x\\|y`\n\nend",
+            "<table><thead><tr><th>a</th><th>b</th></tr></thead>"
+            "<tbody><tr><td>1</td><td><code>x|y</code></td></tr></tbody></table><p>end</p>",
+        ),
+        ("a | b, or not", "<p>a | b, or not</p>"),
+    ],
+)
+def test_markdown_is_read_as_others_read_it(page, site, text, html):
+    browser = page()
+    node = shown(browser, site, 1, text)
+    clean = "replace(/ (href|rel|target|role|aria-label)=\"[^\"]*\"/g, '').replace(/<span>(☑ |☐ )<\\/span>/g, '$1')"
+    assert browser.js(f"{node}.innerHTML.{clean}") == html
+    for link in browser.js(f"[...{node}.querySelectorAll('a')].map((one) => one.href)"):
+        assert link in ("https://a.example/a_(b)", "https://a.example/b")
+
+
+def test_code_has_colours(page, site):
+    browser = page()
+    code = '```py\n# a comment\ndef it(a):\n    return "x" + 1\n```\n\n```unknown\nif 1\n```\n\n```diff\n-a\n+b\n```'
+    node = shown(browser, site, 1, code)
+    parts = "[...{}.querySelectorAll('pre')[{}].querySelectorAll('span')].map((one) => one.className + ':' + one.textContent)"
+    assert browser.js(parts.format(node, 0)) == [
+        "comment:# a comment",
+        "keyword:def",
+        "call:it",
+        "keyword:return",
+        'string:"x"',
+        "number:1",
+    ]
+    assert browser.js(parts.format(node, 1)) == []
+    assert browser.js(parts.format(node, 2)) == ["del:-a", "add:+b"]
+    assert browser.js(f"{node}.querySelector('pre').textContent").startswith("# a comment\ndef it(a):")
+
+
+def test_a_list_that_is_asked_for_again_leaves_the_keyboard_where_it_is(page, site):
+    browser = page()
+    browser.js("document.querySelector('#sessions a').focus()")
+    site.listed |= {"title": "Another name", "state": "working"}
+    browser.js("document.querySelector('#sessions .name').textContent = ''")
+    browser.js("dispatchEvent(new HashChangeEvent('hashchange'))")
+    browser.wait("document.querySelector('#sessions .name').textContent == 'Another name'")
+    assert browser.js("document.activeElement.closest('#sessions a') !== null")
+
+
+def test_the_filter_is_reached_where_no_session_is_open(page, site):
+    browser = page()
+    browser.js("location.hash = '#/'")
+    browser.wait("document.querySelector('#title').textContent == 'Choose a session'")
+    browser.js("document.activeElement.blur()")
+    browser.key("/")
+    browser.wait("document.activeElement.id == 'filter'")
+    assert browser.js("filter.value") == ""
+
+
+def test_when_something_was_said_is_told(page, site):
+    browser = page()
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    then = {"timestamp": "2025-03-04T05:06:07.000Z"}
+    site.append(said(1) | then, said(2, "yes", "assistant") | then, said(3, [call], "assistant") | then)
+    browser.wait("document.querySelectorAll('article').length == 4")
+    browser.wait(
+        "document.querySelectorAll('article:is(.user, .claude) time[datetime=\"2025-03-04T05:06:07.000Z\"]').length == 2"
+    )
+    short = browser.js("document.querySelector('article.claude time').textContent")
+    at = "new Date('2025-03-04T05:06:07Z').toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })"
+    assert browser.js(at) in short and short != browser.js(at), "another day is named"
+    assert "2025" in browser.js("document.querySelector('article.tool summary').title")
+
+
+def test_paths_of_the_project_are_told_from_its_folder(page, site):
+    browser = page(write=True)
+    for number, path in enumerate(("/p/src/a.py", "/pq/b.py", "/p/../etc/passwd")):
+        call = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {"file_path": path}}
+        site.append(said(number + 1, [call], "assistant"))
+    browser.wait("document.querySelectorAll('article.tool').length == 3")
+    names = "[...document.querySelectorAll('article.tool .arg')].map((one) => one.textContent)"
+    assert browser.js(names) == ["src/a.py", "/pq/b.py", "/p/../etc/passwd"]
+    site.tell(
+        decision(kind="diff", title="/p/src/a.py", files=[{"path": "/p/src/a.py", "diff": "@@ -1 +1 @@\n-a\n+b"}])
+    )
+    browser.wait("document.querySelector('.card .file') !== null")
+    assert browser.js("document.querySelector('.card .file').textContent") == "src/a.py"
+    assert browser.js("document.querySelector('.card header strong').textContent") == "src/a.py"
+
+
+def test_a_long_result_is_shown_whole(page, site):
+    browser = page()
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    text = "line\n" * 60000 + "the end"
+    site.append(said(1, [call], "assistant"), said(2, [{"type": "tool_result", "tool_use_id": "t1", "content": text}]))
+    browser.wait("document.querySelector('article.tool .mark')?.textContent == '✓'")
+    browser.js("document.querySelector('article.tool summary').click()")
+    browser.wait("document.querySelectorAll('article.tool pre').length == 2")
+    assert browser.js("[...document.querySelectorAll('article.tool pre')].at(-1).textContent.endsWith('the end')")
+    site.append(said(3, "word " * 30000 + "the end", "assistant"))
+    browser.wait("document.querySelector('article.claude .said')?.textContent.endsWith('the end')")
+
+
+def test_all_of_a_session_is_looked_through(page, site):
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    result = [{"type": "tool_result", "tool_use_id": "t1", "content": "a Needle\n" * 3}]
+    site.append(said(1, "the needle is here"), said(2, [call], "assistant"), said(3, result))
+    site.append(*(said(number, "words " * 80) for number in range(10, 400)))
+    site.append(said(500, "needle, the last"))
+    browser = page()
+    browser.js("document.activeElement.blur()")
+    key = {"key": "f", "code": "KeyF", "windowsVirtualKeyCode": 70, "modifiers": 2}
+    browser.command("Input.dispatchKeyEvent", type="rawKeyDown", **key)
+    browser.wait("document.activeElement.id == 'find-words'")
+    browser.type("needle")
+    count = "document.querySelector('#find-count').textContent"
+    browser.wait(f"{count} == '3 of 3'", "all of it to be looked through, from where one reads")
+    browser.key("Enter")
+    browser.wait(f"{count} == '1 of 3'")
+    in_sight = """(() => { const [range] = CSS.highlights.get("found") ?? []; const box = range?.getBoundingClientRect();
+      const view = scroller.getBoundingClientRect();
+      return !!box && box.top >= view.top && box.bottom <= view.bottom && range.toString().toLowerCase() == "needle"
+        && range.startContainer.parentElement.closest("article").className; })()"""
+    assert browser.wait(in_sight, "the first one") == "user"
+    browser.key("Enter")
+    browser.wait(f"{count} == '2 of 3' && {in_sight} == 'tool'", "what is in a fold, which opens")
+    assert browser.js("document.activeElement.id") == "find-words"
+    browser.key("Escape")
+    browser.wait(
+        "document.querySelector('#find').hidden && document.activeElement.closest('article.tool') !== null",
+        "the keyboard at what was found",
+    )
+    assert browser.js("location.hash") == "#/s/s"

@@ -257,6 +257,7 @@ def test_what_a_subagent_says_is_read_in_its_call(page, browser, sessions, proje
     page(id)
     browser.js("document.querySelector('article.tool summary').click()")
     browser.wait("document.querySelector('.agent article.claude strong')?.textContent == 'look'")
+    assert browser.text().count("Look at it") == 1, "what it was asked is shown once"
     assert browser.js("document.querySelectorAll('#items > article').length") == 2, "it is no message of the session"
     say(3, "user", [{"type": "tool_result", "tool_use_id": "t2", "content": "total 48"}])
     browser.wait("document.querySelector('.agent .mark')?.textContent == '✓'", "what comes while it is open")
