@@ -22,7 +22,7 @@ impl Acp {
         }
         // Half a character, as a program in JavaScript cuts texts, is no JSON string here.
         let whole = without_lone_surrogates(&text);
-        match jsonrpc::parse(&whole) {
+        match jsonrpc::parse_with_null_ids(&whole) {
             Ok(Incoming::Request { id, .. }) if matches!(text, Cow::Owned(_)) => refuse_unread(&id, out),
             Ok(Incoming::Request { id, method, params }) => self.asked(id, &method, params, out),
             Ok(Incoming::Notification { method, params }) => self.notified(&method, params, out),

@@ -283,6 +283,19 @@ fn what_is_wrong_or_not_known_is_refused_at_once() {
 }
 
 #[test]
+fn a_request_whose_id_is_null_is_answered() {
+    let mut acp = ready();
+    let ask = |method: &str| json!({"jsonrpc":"2.0","id":null,"method":method,"params":{"sessionId":"s"}});
+    let (lines, _) = hear(&mut acp, &ask("fs/delete"));
+    assert_eq!((&lines[0]["id"], &lines[0]["error"]["code"]), (&Value::Null, &json!(-32601)));
+    let (_, told) = hear(&mut acp, &ask("fs/read_text_file"));
+    assert!(told.is_empty(), "without a path it is refused");
+    let read = json!({"jsonrpc":"2.0","id":null,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/p/a"}});
+    let (_, told) = hear(&mut acp, &read);
+    assert!(matches!(&told[..], [Told::Asks { .. }]), "{told:?}");
+}
+
+#[test]
 fn one_that_has_asked_much_is_not_read_until_some_of_it_is_answered() {
     let mut acp = ready();
     let mut asked = Vec::new();

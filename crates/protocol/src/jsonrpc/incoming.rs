@@ -102,11 +102,24 @@ pub fn refuse_batch(text: &str) -> Malformed {
 /// # Errors
 /// [`ErrorCode::ParseError`] if the text is not JSON, [`ErrorCode::InvalidRequest`] if it is no JSON-RPC 2.0 message.
 pub fn parse(text: &str) -> Result<Incoming<'_>, Malformed> {
+    open(text, RequestId::from_raw)
+}
+
+/// The same for a protocol in which the id of a request may be `null`, as JSON-RPC itself and the Agent Client Protocol have
+/// it.
+///
+/// # Errors
+/// As for [`parse`].
+pub fn parse_with_null_ids(text: &str) -> Result<Incoming<'_>, Malformed> {
+    open(text, RequestId::from_raw_or_null)
+}
+
+fn open(text: &str, id_of: fn(&RawValue) -> Option<RequestId>) -> Result<Incoming<'_>, Malformed> {
     if is_batch(text) {
         return Err(Malformed::new(None, ErrorCode::InvalidRequest, "invalid request: a message is an object"));
     }
     let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| Malformed::from_json(&error))?;
-    envelope.open()
+    envelope.open(id_of)
 }
 
 /// The members that JSON-RPC knows, each raw. Absent and `null` differ, so every one is read as it stands.
@@ -135,8 +148,8 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Envelope<'a> {
-    fn open(self) -> Result<Incoming<'a>, Malformed> {
-        let id = self.id.and_then(RequestId::from_raw);
+    fn open(self, id_of: fn(&RawValue) -> Option<RequestId>) -> Result<Incoming<'a>, Malformed> {
+        let id = self.id.and_then(id_of);
         let invalid = |message: &'static str| {
             Malformed::new(id.clone(), ErrorCode::InvalidRequest, format!("invalid request: {message}"))
         };
@@ -263,6 +276,18 @@ mod tests {
         let answer = error(malformed.id.as_ref(), &malformed.error).unwrap();
         let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap();
         assert!(answer.as_object().unwrap().contains_key("id") && answer["id"].is_null());
+    }
+
+    #[test]
+    fn a_null_id_is_one_only_where_the_protocol_allows_it() {
+        let text = r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#;
+        assert_eq!(code(text), -32600);
+        let Ok(Incoming::Request { id, .. }) = parse_with_null_ids(text) else { panic!("a request") };
+        assert_eq!(id.to_string(), "null");
+        assert!(matches!(
+            parse_with_null_ids(r#"{"jsonrpc":"2.0","method":"ping"}"#),
+            Ok(Incoming::Notification { .. })
+        ));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! JSON-RPC 2.0 envelopes. The inside (`params`, `result`) stays raw JSON until the one who needs it parses it, so
 //! that a message of many megabytes is parsed once.
 //!
-//! Wire format: <https://www.jsonrpc.org/specification>, with MCP's one narrowing: a request id is never `null`.
+//! Wire format: <https://www.jsonrpc.org/specification>, with MCP's one narrowing: a request id is never `null`
+//! (but see [`parse_with_null_ids`]).
 
 mod incoming;
 mod outgoing;
@@ -15,7 +16,7 @@ use std::{
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-pub use incoming::{Incoming, Malformed, is_batch, parse, refuse_batch, split_batch};
+pub use incoming::{Incoming, Malformed, is_batch, parse, parse_with_null_ids, refuse_batch, split_batch};
 pub use outgoing::{error, notification, request, result};
 
 /// The id of a request, kept exactly as the peer wrote it: `1`, `1.0`, `"a"` and 20-digit numbers all return unchanged.
@@ -29,6 +30,12 @@ impl RequestId {
     pub fn from_raw(raw: &RawValue) -> Option<Self> {
         let first = raw.get().bytes().next()?;
         (first == b'"' || first == b'-' || first.is_ascii_digit()).then(|| Self(raw.to_owned()))
+    }
+
+    /// The same where `null` is an id, too.
+    #[must_use]
+    pub fn from_raw_or_null(raw: &RawValue) -> Option<Self> {
+        Self::from_raw(raw).or_else(|| (raw.get() == "null").then(|| Self(raw.to_owned())))
     }
 
     /// The id as JSON text.
