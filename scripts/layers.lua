@@ -5,6 +5,7 @@
 return {
   -- What needs nothing of ours.
   {
+    "address",
     "clock",
     "file",
     "hunk",

@@ -232,10 +232,10 @@ def connect_agent():
     """
     clients = []
 
-    def connect(nvim, *, roots=(), **overrides) -> Client:
+    def connect(nvim, *, token=None, roots=(), **overrides) -> Client:
         nvim.lua(_START)
         port = nvim.lua('return require("claude-ide.server").info().port')
-        token = nvim.lua('return require("claude-ide.server").agent_access().token')
+        token = token or nvim.lua('return require("claude-ide.server").agent_access().token')
         client = Client(port, None, roots=list(roots), path="/nvim", headers={"Authorization": f"Bearer {token}"})
         clients.append(client)
         client.initialize(**overrides)

@@ -14,6 +14,7 @@
 ---@field set_able fun(endpoint: string, names_json: string): boolean?, string?
 ---@field symbol_kinds fun(): string[]?, string?
 ---@field agents_token fun(): string?, string?
+---@field begin_run fun(name: string): string?, string?
 ---@field resources_changed fun(): boolean?, string?
 ---@field set_workspace fun(json: string): boolean?, string?
 ---@field status fun(): table?, string?
@@ -59,6 +60,7 @@ local FUNCTIONS = {
   "set_able",
   "symbol_kinds",
   "agents_token",
+  "begin_run",
   "resources_changed",
   "set_workspace",
   "status",

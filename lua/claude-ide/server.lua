@@ -330,15 +330,23 @@ function M.disconnect(client_id)
 end
 
 ---Where agents find the `nvim` endpoint and what they must show; nil while the server does not run, or has none.
+---@param run? string a program that is about to be started: it gets a token of its own, which is of use to that process alone
 ---@return { url: string, token: string }?
-function M.agent_access()
-  local token = running and require("claude-ide.native").agents_token()
-  if not token or not running then
+function M.agent_access(run)
+  if not running then
     return nil
   end
-  -- The address may be one to listen on, not to connect to.
-  local host = running.host == "0.0.0.0" and "127.0.0.1" or running.host == "::" and "[::1]" or running.host
-  return { url = ("%s:%d/nvim"):format(host, running.port), token = token }
+  local native = require("claude-ide.native")
+  local token, err
+  if run then
+    token, err = native.begin_run(run)
+  else
+    token, err = native.agents_token()
+  end
+  if err then
+    require("claude-ide.log").error("no token for an agent: %s", err)
+  end
+  return token and { url = require("claude-ide.address").of(running) .. "/nvim", token = token } or nil
 end
 
 ---Whether it was us who ended the connection of this client: it still runs.

@@ -84,7 +84,7 @@ def nvim_tools(place: Path, version: str) -> Iterator[Way]:
             "#vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/rename' }) == 1", what="pyright to be ready"
         )
         nvim.lua(every_tool.ACCEPTING)
-        argv, env = nvim.lua('return { require("claude-ide.terminal.agent_tools").of(false) }')
+        argv = nvim.lua('return require("claude-ide.terminal.agent_tools").of("test")')
         use = {"path": "m00.py", "symbol": "add", "line": 5}
 
         def one(tool: str, **arguments: object) -> list[Step]:
@@ -97,7 +97,7 @@ def nvim_tools(place: Path, version: str) -> Iterator[Way]:
             "diagnostics of a file": one("diagnostics", path="wrong.py"),
             "rename in 40 files": one("rename", path="core.py", symbol="add", line=1, new_name="plus"),
         }
-        yield Way(steps, argv, env or {})
+        yield Way(steps, argv, {})
     finally:
         nvim.kill()
 

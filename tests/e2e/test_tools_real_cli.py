@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import sys
 
 import every_tool
 import pytest
@@ -92,6 +93,48 @@ def test_the_model_finds_the_tools_of_the_editor_and_the_person_its_prompts(star
     escape_in_the_cli_ends_the_request_of_the_language_server(nvim, mock_api)
 
 
+STEAL = """
+import base64, http.client, json, os, pathlib, sys
+found = [value for value in os.environ.values() if len(value) == 86]
+pid = os.getpid()
+while pid > 1:
+    words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\\0")
+    for word in words:
+        if word.startswith("--mcp-config=/"):
+            server = json.loads(pathlib.Path(word[13:]).read_text())["mcpServers"]["nvim"]
+    pid = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+host, _, path = server["url"].removeprefix("ws://").partition("/")
+lock = json.loads(pathlib.Path(sys.argv[1]).read_text())["authToken"]
+answers = []
+for path, headers in [("/nvim", server["headers"]), ("/", {"X-Claude-Code-Ide-Authorization": lock})]:
+    connection = http.client.HTTPConnection(host, timeout=60)
+    key = base64.b64encode(b"0123456789abcdef").decode()
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    more = {"Sec-WebSocket-Key": key, "Sec-WebSocket-Protocol": "mcp"}
+    connection.request("GET", path, None, {**upgrade, **more, **headers})
+    answers.append(connection.getresponse().status)
+pathlib.Path("stolen.json").write_text(json.dumps([found, answers]))
+"""
+"""A command of the model that looks for the tokens: in its environment, and where its user may read."""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells which process connects")
+def test_what_the_cli_runs_cannot_use_the_tools_in_its_name(start_with_claude, mock_api):
+    terminal = {"command": ["claude", "--permission-mode", "default", "--allowedTools", "Bash"], "size": 100}
+    nvim = start_with_claude(terminal, files={"steal.py": STEAL})
+    nvim.cmd("Claude")
+    nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect to the endpoint of agents")
+    nvim.wait("#require('claude-ide.server').clients() == 1", what="the CLI to connect")
+    lock = nvim.lua("return require('claude-ide.server').info().lock_files[1]")
+    ask(nvim, mock_api, call("Bash", command=f"{sys.executable} steal.py {lock}", description="Look"))
+    nvim.wait(lambda: (nvim.project / "stolen.json").exists(), what="the command to have run")
+    assert json.loads((nvim.project / "stolen.json").read_text()) == [[], [403, 403]]
+    # Its own connections come back.
+    nvim.lua("require('claude-ide.server').restart()")
+    nvim.wait("#require('claude-ide.server').agents() == 1", what="the CLI to connect again")
+    nvim.wait("#require('claude-ide.server').clients() == 1", what="the CLI to connect again")
+
+
 def the_model_finds_and_calls_the_tools_of_the_editor(nvim, mock_api):
     ask(
         nvim,
@@ -131,8 +174,8 @@ def escape_in_the_cli_ends_the_request_of_the_language_server(nvim, mock_api):
 def test_the_cli_runs_code_and_calls_each_tool_that_changes_no_file(start_nvim, cli, mock_api):
     reads = every_tool.READS
     nvim = every_tool.start(start_nvim)
-    argv, env = nvim.lua('return { require("claude-ide.terminal.agent_tools").of(false) }')
-    claude = cli(nvim, args=("--ide", *argv, "--allowedTools", "mcp__nvim"), env=env)
+    argv = nvim.lua('return require("claude-ide.terminal.agent_tools").of("test")')
+    claude = cli(nvim, args=("--ide", *argv, "--allowedTools", "mcp__nvim"))
     the_model_runs_code_once_the_person_allows_it(nvim, claude, mock_api)
     known = len(tool_results(mock_api))
     one_by_one(claude, mock_api, reads, "all is read")
@@ -167,8 +210,8 @@ def test_in_a_mode_that_accepts_edits_the_cli_writes_without_a_review_and_it_is_
     nvim = start_nvim(args=["core.py"], files=files, init_lua=PYRIGHT + RUFF)
     nvim.lua('require("claude-ide").connect()')
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/rename' }) == 1", what="it to rename")
-    argv, env = nvim.lua('return { require("claude-ide.terminal.agent_tools").of(false) }')
-    claude = cli(nvim, args=("--ide", *argv, "--allowedTools", "mcp__nvim"), env=env, mode="acceptEdits")
+    argv = nvim.lua('return require("claude-ide.terminal.agent_tools").of("test")')
+    claude = cli(nvim, args=("--ide", *argv, "--allowedTools", "mcp__nvim"), mode="acceptEdits")
     steps = [
         (
             "rename",

@@ -75,11 +75,8 @@ def forty_files_are_renamed_with_one_change_dropped(nvim, agent):
 
 
 def the_cli_calls_rename_and_the_model_is_told(nvim, cli, mock_api):
-    argv, env = nvim.lua("""
-      local argv, env = require("claude-ide.terminal.agent_tools").of(false)
-      return { argv, env }
-    """)
-    claude = cli(nvim, args=("--ide", *argv), env=env)
+    argv = nvim.lua('return require("claude-ide.terminal.agent_tools").of("test")')
+    claude = cli(nvim, args=("--ide", *argv))
     claude.prompt(
         call("mcp__nvim__rename", path="sub.py", symbol="sub", line=1, new_name="minus") + " THEN SAY all renamed"
     )

@@ -10,7 +10,11 @@ CLI = """#!{python}
 import json, os, signal, sys, tty
 
 os.makedirs({folder!r}, exist_ok=True)
-started = {{"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "pid": os.getpid()}}
+started = {{"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "pid": os.getpid(), "tools": None}}
+for argument in sys.argv[1:]:
+    if argument.startswith("--mcp-config=/"):
+        started["argv"].remove(argument)
+        started["tools"] = open(argument.removeprefix("--mcp-config=")).read()
 number = len([name for name in os.listdir({folder!r}) if name.endswith(".json")])
 partial = os.path.join({folder!r}, f"{{number}}.tmp")
 with open(partial, "w") as file:
@@ -58,9 +62,9 @@ class FakeCli:
         return {"PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}"}
 
     def starts(self) -> list[dict]:
-        """How it was started, each time. The flag that hands it the editor's tools is not in `argv` but in `tools`."""
+        """How it was started, each time. What hands it the editor's tools is not in `argv` but in `tools`, as text."""
         found = sorted(self.folder.glob("*.json"), key=lambda path: int(path.stem))
-        return [_without_tools(json.loads(path.read_text())) for path in found]
+        return [json.loads(path.read_text()) for path in found]
 
     def typed(self, number: int = 0) -> bytes:
         """What it read."""
@@ -71,9 +75,3 @@ class FakeCli:
         """Draws on its terminal."""
         with open(f"/proc/{self.starts()[number]['pid']}/fd/1", "wb", buffering=0) as terminal:
             terminal.write(text.encode())
-
-
-def _without_tools(started: dict) -> dict:
-    flags = [argument for argument in started["argv"] if argument.startswith("--mcp-config={")]
-    rest = [argument for argument in started["argv"] if argument not in flags]
-    return {**started, "argv": rest, "tools": flags[0].removeprefix("--mcp-config=") if flags else None}

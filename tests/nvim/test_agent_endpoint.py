@@ -1,6 +1,8 @@
 """The endpoint of agents: a door of its own, which tools are listed behind it, and how a CLI is handed it."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from fake_lsp import LSP
@@ -78,7 +80,7 @@ def test_switched_off_there_is_no_door(start_nvim, tmp_path):
         Client(port, None, path="/nvim", headers={})
 
 
-def test_a_cli_is_handed_the_tools_and_the_token_in_its_environment(start_nvim, tmp_path):
+def test_a_cli_is_handed_the_tools_and_a_token_of_its_own_in_a_file(start_nvim, connect_agent, tmp_path):
     cli = FakeCli(tmp_path)
     nvim = start_nvim(env=cli.environment())
     nvim.cmd("Claude --mcp-config mine.json")
@@ -88,13 +90,73 @@ def test_a_cli_is_handed_the_tools_and_the_token_in_its_environment(start_nvim, 
     server = json.loads(started["tools"])["mcpServers"]["nvim"]
     port = nvim.lua('return require("claude-ide.server").info().port')
     assert server["url"] == f"ws://127.0.0.1:{port}/nvim"
-    assert server["headers"] == {
-        "Authorization": "Bearer ${CLAUDE_IDE_NVIM_TOKEN}",
-        "X-Claude-Ide-Run": "terminal:1",
-    }
-    token = nvim.lua('return require("claude-ide.server").agent_access().token')
-    assert started["env"]["CLAUDE_IDE_NVIM_TOKEN"] == token
-    assert token not in json.dumps(started["argv"]) + started["tools"]
+    token = server["headers"]["Authorization"].removeprefix("Bearer ")
+    assert token != nvim.lua('return require("claude-ide.server").agent_access().token')
+    assert token not in json.dumps(started["argv"]) + json.dumps(started["env"])
+    agent = connect_agent(nvim, token=token)
+    assert agent.request("ping") == {}
+    assert nvim.lua("return require('claude-ide.server').agents()[1].run") == "terminal:1"
+
+
+ASK = """
+import http.client, subprocess, sys
+url, tokens, deeper = sys.argv[1], sys.argv[2].split(), sys.argv[3:]
+host, _, path = url.partition("/")
+for token in tokens:
+    connection = http.client.HTTPConnection(host, timeout=60)
+    headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+    connection.request("POST", "/" + path, '{"jsonrpc":"2.0","id":1,"method":"ping"}', headers)
+    print(connection.getresponse().status, flush=True)
+if deeper:
+    subprocess.run([sys.executable, __file__, url, *deeper], check=True)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells which process connects")
+def test_a_token_is_of_use_to_the_process_that_it_was_made_for_alone(nvim, connect, tmp_path):
+    connect(nvim)
+    script = tmp_path / "ask.py"
+    script.write_text(ASK)
+    run, other = (nvim.lua('return require("claude-ide.server").agent_access(...)', name) for name in ("one", "two"))
+    general = nvim.lua('return require("claude-ide.server").agent_access().token')
+
+    def ask(*tokens):
+        done = subprocess.run([sys.executable, script, run["url"], *tokens], capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    own = run["token"]
+    answers = ask(f"{own} {own}", f"{own} {general}", other["token"])
+    assert answers == ["200", "200", "403", "403", "200"], "what an agent starts has none of its rights"
+    assert ask(own) == ["403"], "nor has a process of another tree"
+    assert ask(general) == ["200"], "which may use the token that the user hands out"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells which process connects")
+def test_an_agent_below_neovim_may_use_the_token_in_each_of_its_processes(nvim, connect, tmp_path):
+    connect(nvim)
+    script = tmp_path / "ask.py"
+    script.write_text(ASK)
+    run = nvim.lua('return require("claude-ide.server").agent_access(...)', "chat")
+    command = [sys.executable, str(script), run["url"], run["token"]]
+    for _ in range(2):
+        nvim.lua("out = nil; vim.system(..., { text = true }, function(done) out = done.stdout end)", command)
+        nvim.wait("out ~= nil")
+        assert nvim.lua("return out") == "200\n"
+    nvim.lua(
+        "out = nil; vim.system(..., { text = true }, function(done) out = done.stdout end)", [*command, run["token"]]
+    )
+    nvim.wait("out ~= nil")
+    assert nvim.lua("return out").split() == ["200", "403"]
+
+
+def test_the_address_is_one_to_connect_to(start_nvim, tmp_path):
+    cli = FakeCli(tmp_path)
+    nvim = start_nvim(env=cli.environment(), opts={"server": {"host": "::1"}})
+    nvim.cmd("Claude")
+    nvim.wait_screen("fake CLI ready")
+    port = nvim.lua('return require("claude-ide.server").info().port')
+    server = json.loads(cli.starts()[0]["tools"])["mcpServers"]["nvim"]
+    assert server["url"] == f"ws://[::1]:{port}/nvim"
 
 
 def test_open_buffers_tells_what_the_person_has_open(start_nvim, connect_agent):

@@ -1,4 +1,4 @@
-"""Agents that speak plain HTTP: one message a POST, answered with JSON."""
+"""Agents that speak plain HTTP: a message by POST, answered with JSON or events."""
 
 import asyncio
 import http.client
@@ -60,8 +60,8 @@ def test_messages_are_answered_one_after_another_on_one_connection(post):
 
 def test_what_is_no_message_is_refused(post):
     _, send, _ = post
-    assert send(None, method="GET")[:1] == (405,)
-    assert send(None, method="DELETE")[0] == 405
+    assert send(None, method="GET")[0] == 406
+    assert send(None, method="DELETE")[0] == 400
     ping = message("ping")
     status, headers, _ = send(ping, Authorization="Bearer guess")
     assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
@@ -71,7 +71,7 @@ def test_what_is_no_message_is_refused(post):
     assert send(ping, Host="evil.example")[0] == 403
 
 
-def test_a_connection_that_is_cut_cancels_its_call(post):
+def test_a_connection_that_is_cut_cancels_a_call_without_a_session(post):
     nvim, send, connection = post
     assert send(message("ping"))[0] == 200
     body = json.dumps(message("tools/call", name="definition", arguments={"path": "a.py", "symbol": "x"}))
@@ -119,6 +119,7 @@ def test_progress_is_told_as_events_where_they_are_taken(start_nvim):
     answer = connection.getresponse()
     assert (answer.status, answer.headers["Content-Type"]) == (200, "text/event-stream")
     assert answer.readline() == b"event: message\n"
+    assert answer.readline().startswith(b"id: ")
     told = json.loads(answer.readline().removeprefix(b"data: "))
     assert (told["method"], told["params"]["progressToken"]) == ("notifications/progress", 7)
     nvim.lua("fake.release()")

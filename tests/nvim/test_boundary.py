@@ -15,11 +15,12 @@ pytestmark = pytest.mark.dealt
 LIBRARY = ROOT / "build" / ("claude_ide_native.dylib" if sys.platform == "darwin" else "claude_ide_native.so")
 
 FUNCTIONS = ["version", "sources", "sources_beside", "start", "stop", "poll", "respond", "fail"]
-FUNCTIONS += ["notify", "disconnect", "set_able", "symbol_kinds", "agents_token", "resources_changed"]
+FUNCTIONS += ["notify", "disconnect", "set_able", "symbol_kinds", "agents_token", "begin_run"]
+FUNCTIONS += ["resources_changed"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 WEB_FUNCTIONS = ["web_start", "web_stop", "web_release", "web_info", "web_code", "web_picture", "web_tell"]
-AGENT_FUNCTIONS = ["agent_open", "agent_command", "agent_close", "agents_stop"]
+AGENT_FUNCTIONS = ["agent_open", "agent_command", "agent_close", "agents_stop", "group_keep", "group_end"]
 
 OPEN = """
 local path, done = ...

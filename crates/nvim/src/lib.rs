@@ -61,6 +61,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("set_able", export(set_able)),
     ("symbol_kinds", export(symbol_kinds)),
     ("agents_token", export(agents_token)),
+    ("begin_run", export(begin_run)),
     ("resources_changed", export(resources_changed)),
     ("set_workspace", export(set_workspace)),
     ("status", export(status)),
@@ -191,7 +192,14 @@ fn resources_changed(_arguments: Arguments) -> Result<Value, Error> {
 /// `agents_token()` → what an agent must show, or nil where there is no door for agents.
 fn agents_token(_arguments: Arguments) -> Result<Value, Error> {
     let server = server::handle()?;
-    Ok(server.agents_token().map_or(Value::Nil, |token| Value::Json(token.into())))
+    Ok(server.agents_token().map_or(Value::Nil, |token| Value::Json(token.reveal().into())))
+}
+
+/// `begin_run(name)` → what a program that is started under that name must show, or nil where there is no door for agents.
+fn begin_run(mut arguments: Arguments) -> Result<Value, Error> {
+    let name = arguments.text("name")?;
+    let token = server::handle()?.begin_run(&name)?;
+    Ok(token.map_or(Value::Nil, |token| Value::Json(token.reveal().into())))
 }
 
 /// `set_workspace(json)` → true; the lock file follows.

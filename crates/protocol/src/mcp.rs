@@ -30,7 +30,13 @@ impl ProtocolVersion {
     /// The version to answer with: the client's own, if it is spoken here, else the latest.
     #[must_use]
     pub fn negotiate(requested: &str) -> Self {
-        Self::ALL.into_iter().find(|version| version.as_str() == requested).unwrap_or(Self::LATEST)
+        Self::known(requested).unwrap_or(Self::LATEST)
+    }
+
+    /// The version of that date, if it is spoken here.
+    #[must_use]
+    pub fn known(date: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.as_str() == date)
     }
 
     /// The date that names it.

@@ -1,23 +1,27 @@
-//! One socket, from the first byte to the last: handshake, then messages until somebody says goodbye.
+//! One socket, from the first byte to the last: HTTP, which may become a WebSocket; then messages until one end says goodbye.
 //!
-//! Invariants: exactly one task writes to the socket; the reader never waits for the writer, it only stops reading while
+//! Invariants: exactly one task writes to a WebSocket; the reader never waits for the writer, it only stops reading while
 //! the client does not read; 1005 and 1006 never go out.
 
 use std::{
+    convert::Infallible,
+    future::poll_fn,
     net::SocketAddr,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
+use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::TcpStream,
     pin,
-    sync::{OwnedSemaphorePermit, watch},
-    task::{AbortHandle, JoinHandle},
-    time::{sleep_until, timeout},
+    sync::{OnceCell, OwnedSemaphorePermit, Semaphore, watch},
+    task::{AbortHandle, JoinHandle, spawn_blocking},
+    time::{sleep, sleep_until, timeout},
 };
 use tokio_tungstenite::tungstenite::{
     Error as WebSocketError, Message,
@@ -28,20 +32,27 @@ use claude_ide_protocol::{
     ide::{SUPERSEDED, UNAUTHORIZED},
     without_lone_surrogates,
 };
+use claude_ide_system::peer::{self, Process};
 
 use crate::{
     client::Client,
-    door::{self, Doorkeeper, Knock, Post, Refusal, Routes, Upgrade},
+    door::{Access, Doorkeeper, Knock, Refusal, Routes, Upgrade},
     editor::ClientId,
-    http,
+    http::{self, Body},
     inbox::Inbox,
     liveness::{Liveness, Verdict, Watch},
     options::Identity,
     outbox::Outbox,
     router::Services,
-    writer::Writer,
+    writer::{Wire, Writer},
 };
 
+/// More than any client sends; the token and the browser-like headers come to less than 1 KiB.
+const MAX_HEADER_BYTES: usize = 16 << 10;
+const MAX_HEADERS: usize = 64;
+/// How long a connection that asks for nothing is kept, and one that does not read.
+const IDLE_TIME: Duration = Duration::from_secs(60);
+const STALL_TIME: Duration = Duration::from_secs(30);
 /// How long a peer has to read a goodbye.
 const GOODBYE_TIME: Duration = Duration::from_secs(1);
 /// The same when the editor is exiting and a person waits.
@@ -68,6 +79,8 @@ pub(crate) struct Hub {
     pub(crate) routes: Routes,
     /// Those of agents that speak HTTP.
     pub(crate) sessions: http::Sessions,
+    /// One permit for each of their connections.
+    pub(crate) http_places: Arc<Semaphore>,
     /// When the server must be gone, once it is stopping.
     pub(crate) shutdown: watch::Sender<Option<Instant>>,
 }
@@ -78,85 +91,210 @@ pub(crate) async fn stopping(shutdown: &mut watch::Receiver<Option<Instant>>) ->
     deadline.ok().and_then(|deadline| *deadline).unwrap_or_else(Instant::now)
 }
 
+/// What all requests of a connection share.
+pub(crate) struct Visit {
+    pub(crate) hub: Arc<Hub>,
+    local: Option<SocketAddr>,
+    peer: SocketAddr,
+    /// It showed the token.
+    is_in: Arc<AtomicBool>,
+    /// What is at the other end; nothing where the system does not tell.
+    process: OnceCell<Option<Process>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What it becomes.
+    socket: Option<Socket>,
+    /// Its place, where it speaks HTTP.
+    place: Option<OwnedSemaphorePermit>,
+    /// The session of the requests that name none.
+    session: Option<Arc<http::Session>>,
+}
+
+/// What becomes of a connection that is no longer HTTP.
+enum Socket {
+    Unauthorized,
+    Welcome(Upgrade, OwnedSemaphorePermit),
+}
+
+impl Visit {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change is complete before anything that could panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn session(&self) -> Option<Arc<http::Session>> {
+        self.state().session.clone()
+    }
+
+    pub(crate) fn set_session(&self, session: Arc<http::Session>) {
+        self.state().session = Some(session);
+    }
+
+    /// Answers one request.
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        let doorkeeper =
+            Doorkeeper { routes: &self.hub.routes, host: &self.hub.services.options.host, local: self.local };
+        let knock = doorkeeper.judge(&head);
+        let answer = match knock {
+            Err(refusal) => Err(refusal),
+            Ok(Knock::Upgrade(upgrade)) => self.upgrade(upgrade).await,
+            Ok(Knock::Http(_, None)) => Err(Refusal::Unauthorized),
+            Ok(Knock::Http(endpoint, Some(access))) => match self.enter(&access).await {
+                Ok(()) => Ok(http::answer(self, &endpoint, &access, &head, body).await),
+                Err(refusal) => Err(refusal),
+            },
+        };
+        answer.unwrap_or_else(|refusal| {
+            tracing::info!(peer = %self.peer, reason = %refusal.reason(), "connection refused");
+            refusal.response()
+        })
+    }
+
+    async fn upgrade(&self, upgrade: Upgrade) -> Result<Response<Body>, Refusal> {
+        let response = upgrade.response();
+        let socket = match &upgrade.access {
+            None => Socket::Unauthorized,
+            Some(access) => {
+                self.judge_process(access).await?;
+                let place = Arc::clone(&upgrade.endpoint.places).try_acquire_owned();
+                Socket::Welcome(upgrade, place.map_err(|_| Refusal::TooManyClients)?)
+            }
+        };
+        self.state().socket = Some(socket);
+        Ok(response)
+    }
+
+    /// Lets a connection in that speaks HTTP.
+    async fn enter(&self, access: &Access) -> Result<(), Refusal> {
+        self.judge_process(access).await?;
+        let mut state = self.state();
+        if state.place.is_none() {
+            let place = Arc::clone(&self.hub.http_places).try_acquire_owned();
+            state.place = Some(place.map_err(|_| Refusal::TooManyClients)?);
+            self.is_in.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// What an agent starts, the commands of its model above all, may not use the agent's secret, nor another that it has read
+    /// somewhere. Whoever does so would act without the questions that the agent asks its user.
+    async fn judge_process(&self, access: &Access) -> Result<(), Refusal> {
+        let agents = self.hub.identity.processes();
+        if access.run.is_none() && agents.is_empty() {
+            return Ok(());
+        }
+        let process = *self.process.get_or_init(|| self.find_process()).await;
+        if access.run.as_ref().is_some_and(|run| !run.admits(process)) {
+            return Err(Refusal::Process);
+        }
+        let above = process.map(|process| peer::ancestors(process.pid)).unwrap_or_default();
+        if access.run.is_none() && above.iter().any(|one| agents.contains(one)) {
+            return Err(Refusal::Process);
+        }
+        Ok(())
+    }
+
+    async fn find_process(&self) -> Option<Process> {
+        let (local, peer) = (self.local?, self.peer);
+        spawn_blocking(move || peer::of_connection(local, peer)).await.ok()?
+    }
+}
+
 /// Serves one socket until it is closed; `is_in` is set when it is a client's.
 pub(crate) async fn serve(hub: Arc<Hub>, stream: TcpStream, peer: SocketAddr, is_in: Arc<AtomicBool>) {
     // Answers are small and waited for: never hold one back to fill a packet.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, %error, "could not set TCP_NODELAY");
     }
-    match admit(&hub, &stream).await {
-        Entry::Gone => {}
-        Entry::Refused(refusal) => {
-            tracing::info!(%peer, reason = %refusal.reason(), "connection refused");
-            farewell(stream, Vec::new(), &refusal.response(), None).await;
+    let (local, process, state) = (stream.local_addr().ok(), OnceCell::new(), Mutex::default());
+    let visit = Arc::new(Visit { hub: Arc::clone(&hub), local, peer, is_in: Arc::clone(&is_in), process, state });
+    let Some((stream, rest, is_late)) = converse_http(&visit, stream).await else { return };
+    let State { socket, place, session } = std::mem::take(&mut *visit.state());
+    drop(place);
+    if let Some(session) = session.filter(|session| session.name().is_none()) {
+        session.end();
+    }
+    match socket {
+        None if is_late => {
+            tracing::info!(%peer, reason = %Refusal::TooSlow.reason(), "connection refused");
+            farewell(stream, Vec::new(), Refusal::TooSlow.text().as_bytes(), None).await;
         }
-        Entry::Unauthorized(upgrade) => {
+        None => farewell(stream, rest, b"", None).await,
+        Some(Socket::Unauthorized) => {
             tracing::warn!(%peer, "connection refused: {UNAUTHORIZED}");
-            farewell(stream, upgrade.rest.clone(), &upgrade.response(), Some((CLOSE_POLICY, UNAUTHORIZED))).await;
+            farewell(stream, rest, b"", Some((CLOSE_POLICY, UNAUTHORIZED))).await;
         }
-        Entry::Welcome(upgrade, slot) => {
+        Some(Socket::Welcome(upgrade, place)) => {
             is_in.store(true, Ordering::Relaxed);
             let id = hub.identity.next_client();
             tracing::info!(%peer, client = %id, "connected");
-            Connection::new(hub, id, stream, upgrade).await.run().await;
-            drop(slot);
-        }
-        Entry::Posts(post, slot) => {
-            is_in.store(true, Ordering::Relaxed);
-            let id = hub.identity.next_client();
-            tracing::info!(%peer, client = %id, "connected by HTTP");
-            http::serve(&hub, id, &stream, post).await;
-            drop(slot);
+            Connection::new(hub, id, stream, rest, upgrade).await.run().await;
+            drop(place);
         }
     }
 }
 
-enum Entry {
-    /// It left by itself.
-    Gone,
-    Refused(Refusal),
-    Unauthorized(Upgrade),
-    Welcome(Upgrade, OwnedSemaphorePermit),
-    /// It speaks HTTP.
-    Posts(Post, OwnedSemaphorePermit),
-}
-
-async fn admit(hub: &Hub, stream: &TcpStream) -> Entry {
-    let options = &hub.services.options;
-    let doorkeeper = Doorkeeper { routes: &hub.routes, host: &options.host, local: stream.local_addr().ok() };
-    let mut shutdown = hub.shutdown.subscribe();
-    let request = tokio::select! {
-        request = timeout(options.handshake_timeout, door::read(stream, &doorkeeper)) => request,
-        _ = stopping(&mut shutdown) => return Entry::Gone,
+/// Answers requests until the connection ends or becomes something else. Returns the socket, what was read beyond the requests,
+/// and whether its first request took too long; nothing where it is gone.
+async fn converse_http(visit: &Arc<Visit>, stream: TcpStream) -> Option<(TcpStream, Vec<u8>, bool)> {
+    let service = service_fn({
+        let visit = Arc::clone(visit);
+        move |request| {
+            let visit = Arc::clone(&visit);
+            Box::pin(async move { Ok::<_, Infallible>(visit.answer(request).await) })
+        }
+    });
+    let wire = Wire::new(stream, Liveness::default(), STALL_TIME);
+    let mut http = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE_TIME)
+        .max_headers(MAX_HEADERS)
+        .max_header_size(MAX_HEADER_BYTES)
+        .serve_connection(TokioIo::new(wire), service);
+    let mut shutdown = visit.hub.shutdown.subscribe();
+    let (stop, late) = (stopping(&mut shutdown), sleep(visit.hub.services.options.handshake_timeout));
+    pin!(stop, late);
+    let (mut is_stopping, mut is_due) = (false, true);
+    let is_late = loop {
+        tokio::select! {
+            biased;
+            ended = poll_fn(|context| http.poll_without_shutdown(context)) => {
+                if let Err(error) = ended {
+                    tracing::debug!(peer = %visit.peer, %error, "a connection ended early");
+                }
+                break false;
+            }
+            _ = &mut stop, if !is_stopping => {
+                if !visit.is_in.load(Ordering::Relaxed) {
+                    return None;
+                }
+                is_stopping = true;
+                Pin::new(&mut http).graceful_shutdown();
+            }
+            () = &mut late, if is_due => {
+                if !visit.is_in.load(Ordering::Relaxed) {
+                    break true;
+                }
+                is_due = false;
+            }
+        }
     };
-    match request {
-        Err(_) => Entry::Refused(Refusal::TooSlow),
-        Ok(Err(error)) => {
-            tracing::debug!(%error, "a connection ended before it said what it wants");
-            Entry::Gone
-        }
-        Ok(Ok(Err(refusal))) => Entry::Refused(refusal),
-        Ok(Ok(Ok(Knock::Upgrade(upgrade)))) if !upgrade.authorized => Entry::Unauthorized(upgrade),
-        Ok(Ok(Ok(Knock::Upgrade(upgrade)))) => match Arc::clone(&upgrade.endpoint.places).try_acquire_owned() {
-            Ok(slot) => Entry::Welcome(upgrade, slot),
-            Err(_) => Entry::Refused(Refusal::TooManyClients),
-        },
-        Ok(Ok(Ok(Knock::Post(post)))) if !post.authorized => Entry::Refused(Refusal::Unauthorized),
-        Ok(Ok(Ok(Knock::Post(post)))) => match Arc::clone(&post.endpoint.places).try_acquire_owned() {
-            Ok(slot) => Entry::Posts(post, slot),
-            Err(_) => Entry::Refused(Refusal::TooManyClients),
-        },
-    }
+    let parts = http.into_parts();
+    Some((parts.io.into_inner().into_inner(), parts.read_buf.to_vec(), is_late))
 }
 
-/// Sends the last words to somebody who is not let in, and waits a moment for them to be read.
+/// Sends the last words to a peer that is not let in or has been served, and waits a moment for them to be read.
 async fn farewell(stream: TcpStream, rest: Vec<u8>, response: &[u8], goodbye: Goodbye) {
     let (reader, writer) = stream.into_split();
     let liveness = Liveness::default();
     let outbox = Outbox::default();
     let inbox = Inbox::new(reader, rest, 0, liveness.clone()).await;
     let mut writer = Writer::new(writer, liveness, GOODBYE_TIME);
-    let last_words = async {
+    let last_words = async move {
         writer.greet(response).await?;
         if goodbye.is_some() {
             outbox.close(goodbye);
@@ -210,21 +348,18 @@ impl Drop for AbortOnDrop {
 }
 
 impl Connection {
-    async fn new(hub: Arc<Hub>, id: ClientId, stream: TcpStream, upgrade: Upgrade) -> Self {
+    async fn new(hub: Arc<Hub>, id: ClientId, stream: TcpStream, rest: Vec<u8>, upgrade: Upgrade) -> Self {
         let options = &hub.services.options;
         let (reader, writer) = stream.into_split();
         let (outbox, liveness) = (Arc::new(Outbox::default()), Liveness::default());
-        let response = upgrade.response();
-        let inbox = Inbox::new(reader, upgrade.rest, upgrade.endpoint.limits.message_bytes, liveness.clone()).await;
+        let Upgrade { endpoint, access, .. } = upgrade;
+        let inbox = Inbox::new(reader, rest, endpoint.limits.message_bytes, liveness.clone()).await;
         let writer = {
-            let mut writer = Writer::new(writer, liveness.clone(), options.keepalive.timeout);
+            let writer = Writer::new(writer, liveness.clone(), options.keepalive.timeout);
             let outbox = Arc::clone(&outbox);
-            tokio::spawn(async move {
-                writer.greet(&response).await?;
-                writer.write(&outbox).await
-            })
+            tokio::spawn(async move { writer.write(&outbox).await })
         };
-        let Upgrade { endpoint, run, .. } = upgrade;
+        let run = access.and_then(|access| access.run).map(|run| run.name().into());
         let client = Client::new(Arc::clone(&hub.services), endpoint, id, run, Arc::clone(&outbox));
         let end_of_writer = AbortOnDrop(writer.abort_handle());
         Self { hub, client, inbox, outbox, liveness, writer, _end_of_writer: end_of_writer }

@@ -26,6 +26,7 @@ mod options;
 mod outbox;
 mod roots;
 mod router;
+mod run;
 mod selection;
 mod server;
 #[cfg(any(test, feature = "testing"))]

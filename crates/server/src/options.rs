@@ -1,19 +1,26 @@
 //! How a server is set up, and what stays the same when it is started again.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, VecDeque},
+    io,
+    net::TcpListener,
     ops::RangeInclusive,
     path::PathBuf,
     sync::{
-        Arc,
-        atomic::{AtomicU16, AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use serde::Deserialize;
 
-use crate::{editor::ClientId, error::ServerError, token::AuthToken};
+use claude_ide_system::peer::Process;
+
+use crate::{editor::ClientId, error::ServerError, run::Run, token::AuthToken};
+
+/// So many runs of agents may come back; the oldest are forgotten.
+const MAX_RUNS: usize = 256;
 
 /// What the user may configure, complete.
 #[derive(Debug, Clone)]
@@ -36,6 +43,8 @@ pub struct ServerOptions {
     pub handshake_timeout: Duration,
     /// How long a client may take to tell its folders before it counts as ready without.
     pub roots_timeout: Duration,
+    /// How long a client that speaks HTTP may stay away before what it asked for is cancelled.
+    pub session_timeout: Duration,
     /// How many clients may be connected.
     pub max_connections: usize,
     /// How large a message of a client may be, and a file that is read for it.
@@ -75,6 +84,7 @@ impl Default for ServerOptions {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             handshake_timeout: Duration::from_secs(5),
             roots_timeout: Duration::from_millis(300),
+            session_timeout: Duration::from_secs(15 * 60),
             max_connections: 16,
             max_message_bytes: 64 << 20,
             keepalive: Keepalive::default(),
@@ -111,9 +121,11 @@ pub struct Workspace {
     pub ide_name: String,
 }
 
-/// What makes a server the same one after a restart: its token, its port, and that no client id is used twice.
+/// What makes a server the same one after a restart: its tokens, its port, and that no client id is used twice.
 ///
-/// Made once per process. A CLI that lost its connection comes back to the same port with the same token.
+/// Made once per process. A CLI that lost its connection comes back to the same port with the same token. So the port is kept
+/// from when it was first bound until another one takes its place: it stays open while no server runs, and what connects
+/// waits. Otherwise another process could take it and be shown the tokens. A server that gets another port has other tokens.
 #[derive(Debug, Clone)]
 pub struct Identity {
     inner: Arc<IdentityInner>,
@@ -121,12 +133,33 @@ pub struct Identity {
 
 #[derive(Debug)]
 struct IdentityInner {
+    state: Mutex<IdentityState>,
+    clients: AtomicU64,
+}
+
+#[derive(Debug)]
+struct IdentityState {
+    secrets: Secrets,
+    /// The configured host, and what listens there since a server was first bound.
+    kept: Option<(String, TcpListener)>,
+    runs: VecDeque<Arc<Run>>,
+}
+
+#[derive(Debug)]
+struct Secrets {
     token: AuthToken,
     /// Of the agents: it goes other ways than the lock file, and opens another door.
     agents_token: AuthToken,
-    /// 0 until a server was bound.
-    port: AtomicU16,
-    clients: AtomicU64,
+}
+
+fn not_bound(host: &str, source: io::Error) -> ServerError {
+    ServerError::Bind { host: host.to_owned(), port: "?".to_owned(), source }
+}
+
+impl Secrets {
+    fn generate() -> Result<Self, ServerError> {
+        Ok(Self { token: AuthToken::generate()?, agents_token: AuthToken::generate()? })
+    }
 }
 
 impl Identity {
@@ -135,31 +168,79 @@ impl Identity {
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
     pub fn generate() -> Result<Self, ServerError> {
-        let inner = IdentityInner {
-            token: AuthToken::generate()?,
-            agents_token: AuthToken::generate()?,
-            port: AtomicU16::new(0),
-            clients: AtomicU64::new(0),
-        };
-        Ok(Self { inner: Arc::new(inner) })
+        let state = IdentityState { secrets: Secrets::generate()?, kept: None, runs: VecDeque::new() };
+        Ok(Self { inner: Arc::new(IdentityInner { state: Mutex::new(state), clients: AtomicU64::new(0) }) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, IdentityState> {
+        // Every change is complete before anything that could panic.
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The port of the last server, if there was one.
     #[must_use]
     pub fn port(&self) -> Option<u16> {
-        Some(self.inner.port.load(Ordering::Relaxed)).filter(|&port| port != 0)
+        self.state().kept.as_ref().and_then(|(_, listener)| Some(listener.local_addr().ok()?.port()))
     }
 
-    pub(crate) fn set_port(&self, port: u16) {
-        self.inner.port.store(port, Ordering::Relaxed);
+    /// What listens on the port of the last server, if that was bound for this host and its port is one of `these`. Otherwise
+    /// the port is given up: whoever binds it now is shown tokens that open nothing any more.
+    ///
+    /// # Errors
+    /// The system has no random bytes, or no file descriptor.
+    pub(crate) fn kept(&self, host: &str, these: impl Fn(u16) -> bool) -> Result<Option<TcpListener>, ServerError> {
+        let mut state = self.state();
+        let Some((known, listener)) = state.kept.as_ref() else { return Ok(None) };
+        if known == host && listener.local_addr().is_ok_and(|address| these(address.port())) {
+            return listener.try_clone().map(Some).map_err(|source| not_bound(host, source));
+        }
+        state.secrets = Secrets::generate()?;
+        state.runs.clear();
+        state.kept = None;
+        Ok(None)
     }
 
-    pub(crate) fn token(&self) -> &AuthToken {
-        &self.inner.token
+    /// Keeps a port from now on.
+    ///
+    /// # Errors
+    /// The system has no file descriptor.
+    pub(crate) fn keep(&self, host: &str, listener: &TcpListener) -> Result<(), ServerError> {
+        let listener = listener.try_clone().map_err(|source| not_bound(host, source))?;
+        self.state().kept = Some((host.to_owned(), listener));
+        Ok(())
     }
 
-    pub(crate) fn agents_token(&self) -> &AuthToken {
-        &self.inner.agents_token
+    pub(crate) fn token(&self) -> AuthToken {
+        self.state().secrets.token.clone()
+    }
+
+    pub(crate) fn agents_token(&self) -> AuthToken {
+        self.state().secrets.agents_token.clone()
+    }
+
+    /// Makes a secret for a run of an agent.
+    ///
+    /// # Errors
+    /// [`ServerError::Random`] if the system has no random bytes.
+    pub(crate) fn begin_run(&self, name: &str) -> Result<AuthToken, ServerError> {
+        let secret = AuthToken::generate()?;
+        let mut state = self.state();
+        if state.runs.len() >= MAX_RUNS {
+            state.runs.pop_front();
+        }
+        state.runs.push_back(Arc::new(Run::new(name.into(), secret.clone())));
+        Ok(secret)
+    }
+
+    /// The run whose secret this is.
+    pub(crate) fn run_of(&self, shown: &[u8]) -> Option<Arc<Run>> {
+        let state = self.state();
+        state.runs.iter().fold(None, |found, run| if run.is_secret(shown) { Some(Arc::clone(run)) } else { found })
+    }
+
+    /// The processes that runs belong to.
+    pub(crate) fn processes(&self) -> Vec<Process> {
+        self.state().runs.iter().filter_map(|run| run.process()).collect()
     }
 
     pub(crate) fn next_client(&self) -> ClientId {

@@ -149,19 +149,18 @@ impl Outbox {
         [state.notice_bytes, state.writing_bytes, latest].into_iter().fold(state.message_bytes, usize::saturating_add)
     }
 
-    /// All answers that wait, for a client that takes nothing else; the rest is forgotten.
+    /// All answers that wait, for a client that has no single socket. It takes no ordered notifications: they are forgotten.
     pub(crate) fn take_answers(&self) -> Vec<Bytes> {
         let mut state = self.state();
         state.message_bytes = 0;
         state.notice_bytes = 0;
         state.notices.clear();
-        state.latest.clear();
         state.messages.drain(..).collect()
     }
 
-    /// For a client that is told of one thing alone: waits until there is news of that, whose name begins so, and takes it.
-    /// May be dropped and called again.
-    pub(crate) async fn next_about(&self, about: &str) -> Vec<Bytes> {
+    /// For the same: waits until there is news whose name begins so, and takes it with its name. May be dropped and called
+    /// again.
+    pub(crate) async fn next_about(&self, about: &str) -> Vec<(Box<str>, Bytes)> {
         loop {
             let news = self.state().take_about(about);
             if !news.is_empty() {
@@ -195,12 +194,12 @@ impl Outbox {
 }
 
 impl State {
-    fn take_about(&mut self, about: &str) -> Vec<Bytes> {
+    fn take_about(&mut self, about: &str) -> Vec<(Box<str>, Bytes)> {
         let mut news = Vec::new();
-        self.latest.retain(|(other, notice)| {
-            let is_meant = other.starts_with(about);
+        self.latest.retain_mut(|entry| {
+            let is_meant = entry.0.starts_with(about);
             if is_meant {
-                news.push(notice.clone());
+                news.push(std::mem::take(entry));
             }
             !is_meant
         });
@@ -277,7 +276,7 @@ mod tests {
         outbox.push_latest("progress 1", notice("old"));
         outbox.push_latest("list", notice("changed"));
         outbox.push_latest("progress 1", notice("new"));
-        assert_eq!(outbox.state().take_about("progress"), [notice("new")]);
+        assert_eq!(outbox.state().take_about("progress"), [("progress 1".into(), notice("new"))]);
         assert!(outbox.state().take_about("progress").is_empty());
         outbox.set_ready();
         assert_eq!(taken(&outbox), [text("changed")]);

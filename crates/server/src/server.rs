@@ -18,7 +18,7 @@ use rand::{TryRng as _, rngs::SysRng};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{
-    sync::watch,
+    sync::{Semaphore, watch},
     task::{AbortHandle, JoinSet},
     time::{sleep, timeout_at},
 };
@@ -34,11 +34,14 @@ use crate::{
     lock_file::{IdeName, LockFile},
     options::{Identity, ServerOptions, Workspace},
     router::Services,
+    token::AuthToken,
 };
 
 /// How many sockets may be at the door: in the middle of their handshake, or on their way out. One more, and the one that
 /// has stood there longest is shut out, so that whoever says nothing keeps nobody out who does.
 const MAX_AT_DOOR: usize = 64;
+/// How many connections clients that speak HTTP may have. Each has two, and one for each call that takes a while.
+const MAX_HTTP: usize = 256;
 /// How long to wait when the system has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -87,6 +90,8 @@ pub struct ServerStatus {
     pub queued_bytes: usize,
     /// The name that the discovery file gives: the configured one, and what tells it from others of that name.
     pub ide_name: String,
+    /// Whether the system tells which process connects.
+    pub knows_processes: bool,
 }
 
 impl Server {
@@ -103,14 +108,14 @@ impl Server {
         let failed = |source| ServerError::Bind { host: options.host.clone(), port: "?".to_owned(), source };
         let port = listener.local_addr().map_err(failed)?.port();
         listener.set_nonblocking(true).map_err(failed)?;
-        let lock = LockFile::create(&options, identity.token(), port)?;
-        identity.set_port(port);
+        let lock = LockFile::create(&options, &identity.token(), port)?;
         tracing::info!(host = options.host, port, "listening");
         let info = ServerInfo { host: options.host.clone(), port, lock_files: lock.paths().to_vec() };
         let hub = Arc::new(Hub {
             routes: routes(&options, &identity),
             identity,
             sessions: Sessions::default(),
+            http_places: Arc::new(Semaphore::new(MAX_HTTP)),
             shutdown: watch::Sender::new(None),
             services: Arc::new(Services::new(options, editor)),
         });
@@ -138,6 +143,7 @@ impl Server {
         // Known by now, or nobody will ever tell.
         let deadline = shutdown.borrow().unwrap_or_else(Instant::now);
         let rest = async {
+            hub.sessions.ended(deadline).await;
             while connections.join_next().await.is_some() {}
             // It ends by itself; whether it panicked is in the log.
             drop(announcing.await);
@@ -150,9 +156,9 @@ impl Server {
 }
 
 fn routes(options: &ServerOptions, identity: &Identity) -> Routes {
-    let mut routes = vec![Route::ide(identity.token().clone(), Arc::new(Endpoint::ide(options)))];
+    let mut routes = vec![Route::ide(identity.token(), Arc::new(Endpoint::ide(options)))];
     if options.serves_agents {
-        routes.push(Route::nvim(identity.agents_token().clone(), Arc::new(Endpoint::nvim(options))));
+        routes.push(Route::nvim(identity, Arc::new(Endpoint::nvim(options))));
     }
     Routes::new(routes)
 }
@@ -190,20 +196,19 @@ async fn accept(hub: &Arc<Hub>, listener: &tokio::net::TcpListener, connections:
     }
 }
 
-/// Binds the port of last time if there was one, else as configured.
+/// The port of last time if there was one, else as configured.
 fn listen(options: &ServerOptions, identity: &Identity) -> Result<TcpListener, ServerError> {
-    let bind = |port: u16| bind(&options.host, port);
-    if let Some(port) = identity.port().filter(|&port| is_configured(options, port)) {
-        match bind(port) {
-            Ok(listener) => return Ok(listener),
-            Err(error) => tracing::warn!(port, %error, "the port of last time is taken: clients must find the new one"),
-        }
+    if let Some(listener) = identity.kept(&options.host, |port| is_configured(options, port))? {
+        return Ok(listener);
     }
+    let bind = |port: u16| bind(&options.host, port);
     let failed = |port: String| move |source| ServerError::Bind { host: options.host.clone(), port, source };
-    match &options.port_range {
+    let listener = match &options.port_range {
         Some(range) => first_free(range, bind).map_err(failed(format!("{}-{}", range.start(), range.end()))),
         None => bind(options.port).map_err(failed(options.port.to_string())),
-    }
+    }?;
+    identity.keep(&options.host, &listener)?;
+    Ok(listener)
 }
 
 /// Whether the port is one that the configuration (which may have changed since) allows.
@@ -262,8 +267,17 @@ impl ServerHandle {
 
     /// What an agent must show, where there is a door for agents.
     #[must_use]
-    pub fn agents_token(&self) -> Option<&str> {
-        self.hub.routes.endpoint(NVIM).map(|_| self.hub.identity.agents_token().reveal())
+    pub fn agents_token(&self) -> Option<AuthToken> {
+        self.hub.routes.endpoint(NVIM).map(|_| self.hub.identity.agents_token())
+    }
+
+    /// What a program that the editor starts must show, where there is a door for agents. It is good for the process that
+    /// shows it first, where the system tells which that is; clients are known by the name.
+    ///
+    /// # Errors
+    /// [`ServerError::Random`] if the system has no random bytes.
+    pub fn begin_run(&self, name: &str) -> Result<Option<AuthToken>, ServerError> {
+        self.hub.routes.endpoint(NVIM).map(|_| self.hub.identity.begin_run(name)).transpose()
     }
 
     /// Announces other folders or another name. The discovery file is rewritten soon.
@@ -291,6 +305,7 @@ impl ServerHandle {
             in_flight,
             queued_bytes,
             ide_name: self.name.get(),
+            knows_processes: claude_ide_system::peer::is_known(),
         }
     }
 

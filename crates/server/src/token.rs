@@ -1,4 +1,5 @@
-//! The secret that a CLI must show. It lies in the lock file, and nowhere else: not in a log, not in an error.
+//! A secret that a client must show. It goes into the lock file or to the one program that it is made for, and nowhere else:
+//! not into a log, not into an error.
 
 use std::{fmt, io};
 
@@ -11,7 +12,7 @@ use crate::error::ServerError;
 /// Seed 001, "Authentication Token Generation".
 const TOKEN_BYTES: usize = 64;
 
-/// The secret of the lock file. Never logged.
+/// A secret. Never logged.
 #[derive(Clone)]
 pub struct AuthToken(Box<str>);
 
@@ -32,8 +33,9 @@ impl AuthToken {
         Self(text.into())
     }
 
-    /// The text, for the lock file.
-    pub(crate) fn reveal(&self) -> &str {
+    /// The text, for the lock file or the program that it is made for.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 

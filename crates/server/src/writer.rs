@@ -9,7 +9,7 @@ use std::{
 
 use futures_util::SinkExt;
 use tokio::{
-    io::{AsyncWrite, AsyncWriteExt, Empty, Join, empty, join},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, Empty, Join, ReadBuf, empty, join},
     net::tcp::OwnedWriteHalf,
     task::coop,
     time::{Sleep, sleep},
@@ -46,10 +46,10 @@ pub(crate) struct Writer {
 impl Writer {
     /// Writing fails when the peer does not take a single byte for `stall`.
     pub(crate) fn new(socket: OwnedWriteHalf, liveness: Liveness, stall: Duration) -> Self {
-        Self { wire: Wire { socket, liveness, stall, taken: 0, waiting: None } }
+        Self { wire: Wire::new(socket, liveness, stall) }
     }
 
-    /// Writes what comes before the first frame: the answer to the handshake.
+    /// Writes what comes before the first frame.
     ///
     /// # Errors
     /// The socket is broken, or the peer does not read.
@@ -109,8 +109,8 @@ fn into_io(error: WebSocketError) -> io::Error {
 ///
 /// Whole, because the codec moves the rest of its buffer down after each part that was taken: a large message would be
 /// moved once for every piece that fits into the socket. So a write that has to wait must be tried again with the same
-/// bytes at its beginning, as the codec and `write_all` do.
-struct Wire<W> {
+/// bytes at its beginning, as the codec, `write_all` and hyper do.
+pub(crate) struct Wire<W> {
     socket: W,
     liveness: Liveness,
     stall: Duration,
@@ -118,6 +118,27 @@ struct Wire<W> {
     taken: usize,
     /// Since the peer last took a byte.
     waiting: Option<Pin<Box<Sleep>>>,
+}
+
+impl<W> Wire<W> {
+    /// Writing fails when the peer does not take a single byte for `stall`.
+    pub(crate) fn new(socket: W, liveness: Liveness, stall: Duration) -> Self {
+        Self { socket, liveness, stall, taken: 0, waiting: None }
+    }
+
+    pub(crate) fn into_inner(self) -> W {
+        self.socket
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Wire<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_read(context, buffer)
+    }
 }
 
 impl<W: AsyncWrite + Unpin> AsyncWrite for Wire<W> {
@@ -163,7 +184,7 @@ mod tests {
     use super::*;
 
     fn wire<W>(socket: W, stall: Duration) -> Wire<W> {
-        Wire { socket, liveness: Liveness::default(), stall, taken: 0, waiting: None }
+        Wire::new(socket, Liveness::default(), stall)
     }
 
     #[tokio::test]

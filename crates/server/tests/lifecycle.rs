@@ -164,15 +164,38 @@ fn port_and_token_stay_over_a_restart() {
 }
 
 #[test]
-fn a_port_that_was_taken_meanwhile_is_given_up() {
+fn nobody_takes_the_port_while_the_server_is_stopped() {
     let identity = identity();
     let mut first = start_as(&identity);
-    let port = first.port();
+    let (port, token) = (first.port(), first.token());
     first.stop();
-    let _thief = TcpListener::bind(("127.0.0.1", port)).unwrap();
-    let second = start_as(&identity);
-    assert_ne!(second.port(), port);
+    for host in ["127.0.0.1", "0.0.0.0"] {
+        assert!(TcpListener::bind((host, port)).is_err(), "{host}");
+    }
+    // What connects meanwhile waits, and is served by the next server.
+    let mut early = dial(port);
+    let mut request = upgrade_request(port);
+    request.push(format!("X-Claude-Code-Ide-Authorization: {token}"));
+    let _second = start_as(&identity);
+    assert!(http(&mut early, &request).starts_with("HTTP/1.1 101 "));
+    TestClient::over(early).initialize("2025-11-25");
+}
+
+#[test]
+fn a_server_on_another_port_has_other_tokens() {
+    let identity = identity();
+    let mut first = start_as(&identity);
+    let (port, tokens) = (first.port(), [first.token(), first.agents_token()]);
+    first.stop();
+    let range = if port > 40_000 { 30_000..=40_000 } else { 40_001..=50_000 };
+    let options = ServerOptions { port_range: Some(range), ..ServerOptions::default() };
+    let second = TestServer::start_as(options, identity, ScriptedEditor::new());
+    for (old, new) in tokens.into_iter().zip([second.token(), second.agents_token()]) {
+        assert_ne!(old, new);
+    }
     second.client().request("ping", &json!({}));
+    // The old port is free for others.
+    assert!(TcpListener::bind(("127.0.0.1", port)).is_ok());
 }
 
 #[test]

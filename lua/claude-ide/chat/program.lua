@@ -85,21 +85,18 @@ function M.of(opts, run)
     vim.list_extend(argv, { "--session-id", opts.session })
   end
   vim.list_extend(argv, opts.args or {})
-  local tools_env = {}
   if not opts.alone then
     -- The editor's tools, and what keeps an eye on files: without the server the chat goes on without them.
     local _, problem = require("claude-ide.server").start()
     if problem then
       require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
     end
-    local flags
-    flags, tools_env = require("claude-ide.terminal.agent_tools").of(false, run)
-    vim.list_extend(argv, flags)
+    vim.list_extend(argv, require("claude-ide.terminal.agent_tools").of(run))
   end
   local env = require("claude-ide.terminal.environment").of(nil, vim.fn.environ())
   env.ENABLE_IDE_INTEGRATION = nil
   env.CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING = "1"
-  return { argv = argv, cwd = cwd, env = vim.tbl_extend("force", env, tools_env, options.env) }
+  return { argv = argv, cwd = cwd, env = vim.tbl_extend("force", env, options.env) }
 end
 
 return M

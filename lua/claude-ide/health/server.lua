@@ -38,6 +38,12 @@ local function check_address()
       "Use it only between a container and its host, behind a firewall.",
     })
   end
+  local status = info and require("claude-ide.native").status()
+  if status and not status.knows_processes then
+    vim.health.info(
+      "This system does not tell which process connects: whatever runs as you and has read a token is let in."
+    )
+  end
   vim.health.info("Project: " .. table.concat(require("claude-ide.workspace").folders(), ", "))
 end
 

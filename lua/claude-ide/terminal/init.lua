@@ -115,23 +115,20 @@ local function spec_of(args, folder)
     return nil, ("The folder %s does not exist; see terminal.cwd."):format(cwd)
   end
   local ide_env = require("claude-ide.terminal.environment").of(start_server(), vim.fn.environ())
-  local argv, tools_env = vim.deepcopy(options.command), {}
+  local argv, more_env = vim.deepcopy(options.command), {}
   if options.provider ~= "none" then
-    local flags
-    local by_file = options.provider == "external"
-    flags, tools_env = require("claude-ide.terminal.agent_tools").of(by_file, RUN:format(next_id))
-    vim.list_extend(argv, flags)
+    vim.list_extend(argv, require("claude-ide.terminal.agent_tools").of(RUN:format(next_id)))
   end
   -- The environment does not reach a CLI outside of Neovim.
   for _, of in pairs(options.provider ~= "none" and options.provider ~= "external" and more or {}) do
     local flags, env = of(vim.list_extend(vim.deepcopy(argv), args))
     vim.list_extend(argv, flags)
-    tools_env = vim.tbl_extend("force", tools_env, env)
+    more_env = vim.tbl_extend("force", more_env, env)
   end
   return {
     argv = vim.list_extend(argv, args),
     cwd = cwd,
-    env = vim.tbl_extend("force", ide_env, tools_env, options.env),
+    env = vim.tbl_extend("force", ide_env, more_env, options.env),
     ide_env = ide_env,
     title = "Claude",
   }

@@ -4,11 +4,7 @@ local M = {}
 ---@param info { host: string, port: integer }
 ---@return string
 function M.of(info)
-  local host = info.host
-  if host == "0.0.0.0" or host == "::" then
-    host = "127.0.0.1"
-  end
-  return ("http://%s:%d/"):format(host:find(":", 1, true) and "[" .. host .. "]" or host, info.port)
+  return "http://" .. require("claude-ide.address").of(info) .. "/"
 end
 
 return M

@@ -40,6 +40,8 @@ pub(crate) struct Client {
     left: Option<String>,
     phase: Phase,
     version: Option<ProtocolVersion>,
+    /// What it speaks where it never said so.
+    assumed: Option<ProtocolVersion>,
     has_roots: bool,
     /// It takes requests of ours.
     can_be_asked: bool,
@@ -82,6 +84,7 @@ impl Client {
             left: None,
             phase: Phase::New,
             version: None,
+            assumed: None,
             has_roots: false,
             can_be_asked: true,
             peer,
@@ -98,6 +101,21 @@ impl Client {
     /// It takes answers alone.
     pub(crate) fn cannot_be_asked(&mut self) {
         self.can_be_asked = false;
+    }
+
+    /// What it speaks unless it says so in MCP's handshake.
+    pub(crate) fn assume(&mut self, version: ProtocolVersion) {
+        self.assumed = Some(version);
+    }
+
+    /// It takes notifications, though it may never have begun MCP's handshake.
+    pub(crate) fn be_ready(&mut self) {
+        self.finish_handshake();
+    }
+
+    /// Whether a request of that id is not answered yet.
+    pub(crate) fn is_open(&self, id: &RequestId) -> bool {
+        self.peer.in_flight.is_free(id).is_err()
     }
 
     /// It has begun MCP's handshake.
@@ -120,7 +138,7 @@ impl Client {
     pub(crate) fn receive(&mut self, text: &str) {
         if !jsonrpc::is_batch(text) {
             self.message(text, None);
-        } else if !self.version.is_some_and(ProtocolVersion::allows_batches) {
+        } else if !self.version.or(self.assumed).is_some_and(ProtocolVersion::allows_batches) {
             self.complain(jsonrpc::refuse_batch(text), None);
         } else {
             match jsonrpc::split_batch(text, self.caller.endpoint.limits.batch) {

@@ -1,26 +1,33 @@
-//! Who is let in, and where to: the HTTP upgrade, checked before it is answered against what its route asks for, and the
-//! token.
+//! Who is let in, and where to: a request is checked before it is answered against what its route asks for, and the token.
 //!
-//! A wrong request is refused in HTTP, with a reason that a person can read. A wrong token is not: the socket is
-//! upgraded and closed with 1008, as the IDEs of the seeds do, so that the CLI can tell it from a broken connection.
+//! A wrong request is refused in HTTP, with a reason that the user can read. A wrong token is not, where a WebSocket is asked
+//! for: the socket is upgraded and closed with 1008, as the IDEs of the seeds do, so that the CLI can tell it from a broken
+//! connection.
 
 mod header;
 mod refusal;
 mod route;
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use claude_ide_system::host::{is_this_machine, without_port};
-use tokio::net::TcpStream;
+use hyper::{
+    Method, Response, StatusCode, Version,
+    header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_PROTOCOL, UPGRADE},
+    http::request::Parts,
+};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use self::header::{Headers, MAX_HEADER_BYTES, MAX_HEADERS, Received};
 pub(crate) use self::{
+    header::Headers,
     refusal::Refusal,
-    route::{Route, Routes},
+    route::{Access, Route, Routes},
 };
-use crate::{endpoint::Endpoint, http::Sessions};
+use crate::{
+    endpoint::Endpoint,
+    http::{Body, empty},
+};
 
 /// RFC 6455, 4.1: the nonce of the key.
 const KEY_BYTES: usize = 16;
@@ -32,48 +39,29 @@ pub(crate) struct Upgrade {
     subprotocol: &'static str,
     /// What proves to the client that a WebSocket server answered.
     accept: String,
-    /// Whether it showed the token.
-    pub(crate) authorized: bool,
-    /// Which run of the editor's it is, where it says so.
-    pub(crate) run: Option<Box<str>>,
-    /// What came after the header.
-    pub(crate) rest: Vec<u8>,
+    /// What it may do by the token that it showed; none where it showed none, or a wrong one.
+    pub(crate) access: Option<Access>,
 }
 
 impl Upgrade {
-    /// The whole HTTP response. No extension is offered: the codec has none.
-    pub(crate) fn response(&self) -> Vec<u8> {
-        format!(
-            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-             Sec-WebSocket-Accept: {}\r\nSec-WebSocket-Protocol: {}\r\n\r\n",
-            self.accept, self.subprotocol
-        )
-        .into_bytes()
+    /// The answer. No extension is offered: the codec has none.
+    pub(crate) fn response(&self) -> Response<Body> {
+        let response = Response::builder()
+            .status(StatusCode::SWITCHING_PROTOCOLS)
+            .header(UPGRADE, "websocket")
+            .header(CONNECTION, "Upgrade")
+            .header(SEC_WEBSOCKET_ACCEPT, &self.accept)
+            .header(SEC_WEBSOCKET_PROTOCOL, self.subprotocol)
+            .body(empty());
+        response.unwrap_or_default()
     }
-}
-
-/// A message that came by POST.
-pub(crate) struct Post {
-    pub(crate) endpoint: Arc<Endpoint>,
-    pub(crate) authorized: bool,
-    /// How long the message is.
-    pub(crate) length: usize,
-    /// The connection ends with its answer.
-    pub(crate) close: bool,
-    /// The answer may come as events.
-    pub(crate) takes_events: bool,
-    /// The session it is of, where it says so.
-    pub(crate) session: Option<Box<str>>,
-    /// Which run of the editor's it is, where it says so.
-    pub(crate) run: Option<Box<str>>,
-    /// What came after the header.
-    pub(crate) rest: Vec<u8>,
 }
 
 /// A request that is fit to be served, should it show the token.
 pub(crate) enum Knock {
     Upgrade(Upgrade),
-    Post(Post),
+    /// MCP over HTTP.
+    Http(Arc<Endpoint>, Option<Access>),
 }
 
 /// What a request is measured against.
@@ -85,44 +73,18 @@ pub(crate) struct Doorkeeper<'a> {
     pub(crate) local: Option<SocketAddr>,
 }
 
-/// Reads a request and judges it. The caller sets the deadline.
-///
-/// # Errors
-/// The outer one if the socket breaks or ends, the inner one if this is no fit request.
-pub(crate) async fn read(stream: &TcpStream, doorkeeper: &Doorkeeper<'_>) -> io::Result<Result<Knock, Refusal>> {
-    read_on(stream, Vec::new(), doorkeeper).await
-}
-
-/// The same, of which some was received before.
-pub(crate) async fn read_on(
-    stream: &TcpStream,
-    received: Vec<u8>,
-    doorkeeper: &Doorkeeper<'_>,
-) -> io::Result<Result<Knock, Refusal>> {
-    let received = header::read(stream, received).await?;
-    Ok(received.and_then(|Received { header, rest }| doorkeeper.judge(&header, rest)))
-}
-
 impl Doorkeeper<'_> {
-    fn judge(&self, header: &[u8], rest: Vec<u8>) -> Result<Knock, Refusal> {
-        if header.len() > MAX_HEADER_BYTES {
-            return Err(Refusal::HeaderTooLarge);
-        }
-        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-        let mut request = httparse::Request::new(&mut headers);
-        match request.parse(header) {
-            Ok(httparse::Status::Complete(_)) => {}
-            Err(httparse::Error::TooManyHeaders) => return Err(Refusal::HeaderTooLarge),
-            Ok(httparse::Status::Partial) | Err(_) => return Err(Refusal::NotHttp),
-        }
-        if request.version != Some(1) {
+    /// Judges the head of a request.
+    ///
+    /// # Errors
+    /// Why it is not fit.
+    pub(crate) fn judge(&self, request: &Parts) -> Result<Knock, Refusal> {
+        if request.version != Version::HTTP_11 {
             return Err(Refusal::NotHttp);
         }
-        let method = request.method;
-        let path = request.path.unwrap_or_default().split('?').next().unwrap_or_default();
-        let headers = Headers(request.headers);
-        // Where no route is, nobody's page has any business.
-        let route = self.routes.find(path);
+        let (method, headers) = (&request.method, Headers(&request.headers));
+        // Where no route is, no page has any business.
+        let route = self.routes.find(request.uri.path());
         if !headers.all("origin").all(|origin| route.is_some_and(|route| route.policy.takes_origin(origin))) {
             return Err(Refusal::Origin);
         }
@@ -132,24 +94,19 @@ impl Doorkeeper<'_> {
         }
         let takes_posts = route.is_some_and(|route| route.policy.takes_posts);
         // RFC 6455, 4.2.1: a GET of HTTP/1.1 or later.
-        if method != Some("GET") && !takes_posts {
+        if method != Method::GET && !takes_posts {
             return Err(Refusal::NotHttp);
         }
-        let Route { policy, token, endpoint, .. } = route.ok_or_else(|| Refusal::Path(self.routes.served()))?;
-        let authorized = headers
-            .only(policy.token_header)
-            .and_then(|header| policy.shown(header))
-            .is_some_and(|shown| token.matches(shown));
-        if method == Some("POST") {
-            let (length, close) = post(&headers, endpoint)?;
-            let (takes_events, session, run) = (takes_events(&headers), session(&headers), run(&headers));
-            let endpoint = Arc::clone(endpoint);
-            return Ok(Knock::Post(Post { endpoint, authorized, length, close, takes_events, session, run, rest }));
+        let Route { policy, keys, endpoint, .. } = route.ok_or_else(|| Refusal::Path(self.routes.served()))?;
+        let shown = headers.only(policy.token_header).and_then(|header| policy.shown(header));
+        let access = shown.and_then(|shown| keys.judge(shown));
+        let asks_for_socket = headers.lists("upgrade", "websocket");
+        match *method {
+            Method::GET if !takes_posts || asks_for_socket => {}
+            Method::GET | Method::POST | Method::DELETE => return Ok(Knock::Http(Arc::clone(endpoint), access)),
+            _ => return Err(Refusal::Method),
         }
-        if takes_posts && (method != Some("GET") || !headers.lists("upgrade", "websocket")) {
-            return Err(Refusal::Method);
-        }
-        if !headers.lists("upgrade", "websocket") || !headers.lists("connection", "upgrade") {
+        if !asks_for_socket || !headers.lists("connection", "upgrade") {
             return Err(Refusal::NotUpgrade);
         }
         if headers.only("sec-websocket-version") != Some(b"13") {
@@ -166,9 +123,7 @@ impl Doorkeeper<'_> {
             endpoint: Arc::clone(endpoint),
             subprotocol: policy.subprotocol,
             accept: derive_accept_key(key),
-            authorized,
-            run: run(&headers),
-            rest,
+            access,
         }))
     }
 
@@ -179,50 +134,14 @@ impl Doorkeeper<'_> {
     }
 }
 
-/// How long the message of a POST is, and whether the connection ends with it.
-fn post(headers: &Headers<'_, '_>, endpoint: &Endpoint) -> Result<(usize, bool), Refusal> {
-    let kind = headers.only("content-type").and_then(|value| value.split(|&byte| byte == b';').next());
-    if !kind.is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"application/json")) {
-        return Err(Refusal::MediaType);
-    }
-    if headers.all("transfer-encoding").next().is_some() {
-        return Err(Refusal::NoLength);
-    }
-    let length = headers.only("content-length").and_then(|value| std::str::from_utf8(value).ok());
-    let length = length.and_then(|value| value.parse::<usize>().ok()).ok_or(Refusal::NoLength)?;
-    if length > endpoint.limits.message_bytes {
-        return Err(Refusal::TooLarge);
-    }
-    Ok((length, headers.lists("connection", "close")))
-}
-
-/// MCP, "Sending Messages to the Server": a client names both forms of an answer.
-fn takes_events(headers: &Headers<'_, '_>) -> bool {
-    headers.list("accept").any(|kind| {
-        let kind = kind.split(|&byte| byte == b';').next().unwrap_or_default();
-        kind.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
-    })
-}
-
-/// MCP, "Session Management".
-fn session(headers: &Headers<'_, '_>) -> Option<Box<str>> {
-    let name = headers.only("mcp-session-id").filter(|name| Sessions::is_name(name))?;
-    std::str::from_utf8(name).ok().map(Into::into)
-}
-
-/// Which of the programs that the editor started this is, by the editor's own name for it.
-const RUN: &str = "x-claude-ide-run";
-const MAX_RUN: usize = 64;
-
-fn run(headers: &Headers<'_, '_>) -> Option<Box<str>> {
-    let name = std::str::from_utf8(headers.only(RUN)?).ok()?;
-    let fits = (1..=MAX_RUN).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
-    fits.then(|| name.into())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{route::Policy, *};
+    use hyper::Request;
+
+    use super::{
+        route::{Keys, Policy},
+        *,
+    };
     use crate::{options::ServerOptions, token::AuthToken};
 
     const TOKEN: &str = "secret-secret-secret";
@@ -239,11 +158,16 @@ mod tests {
         };
         Routes::new(vec![
             Route::ide(AuthToken::known(TOKEN), Arc::clone(&endpoint)),
-            Route { paths: &["/other"], policy: other, token: AuthToken::known("another"), endpoint },
+            Route {
+                paths: &["/other"],
+                policy: other,
+                keys: Keys { token: AuthToken::known("another"), runs: None },
+                endpoint,
+            },
         ])
     }
 
-    fn request(change: impl Fn(&str) -> Option<String>) -> Vec<u8> {
+    fn request(change: impl Fn(&str) -> Option<String>) -> String {
         let lines = [
             "GET / HTTP/1.1",
             "Host: 127.0.0.1:41234",
@@ -254,16 +178,23 @@ mod tests {
             "Sec-WebSocket-Protocol: mcp",
             "X-Claude-Code-Ide-Authorization: secret-secret-secret",
         ];
-        let mut text: String =
-            lines.iter().filter_map(|line| change(line)).fold(String::new(), |text, line| text + &line + "\r\n");
-        text.push_str("\r\n");
-        text.into_bytes()
+        lines.iter().filter_map(|line| change(line)).fold(String::new(), |text, line| text + &line + "\r\n")
     }
 
-    fn judge_with(host: &str, local: Option<SocketAddr>, request: &[u8]) -> Result<Upgrade, Refusal> {
-        match (Doorkeeper { routes: &routes(), host, local }).judge(request, Vec::new())? {
+    fn parts(request: &str) -> Parts {
+        let mut lines = request.trim_end().split("\r\n");
+        let first: Vec<_> = lines.next().unwrap().split(' ').collect();
+        let version = if first[2] == "HTTP/1.0" { Version::HTTP_10 } else { Version::HTTP_11 };
+        let builder = Request::builder().method(first[0]).uri(first[1]).version(version);
+        let headers = lines.map(|line| line.split_once(':').unwrap());
+        let request = headers.fold(builder, |builder, (name, value)| builder.header(name, value.trim_start()));
+        request.body(()).unwrap().into_parts().0
+    }
+
+    fn judge_with(host: &str, local: Option<SocketAddr>, request: &str) -> Result<Upgrade, Refusal> {
+        match (Doorkeeper { routes: &routes(), host, local }).judge(&parts(request))? {
             Knock::Upgrade(upgrade) => Ok(upgrade),
-            Knock::Post(_) => panic!("none of these doors takes a POST"),
+            Knock::Http(..) => panic!("none of these doors takes a POST"),
         }
     }
 
@@ -284,22 +215,12 @@ mod tests {
     #[test]
     fn lets_the_cli_in() {
         let upgrade = judge(|line| Some(line.to_owned())).unwrap();
-        assert!(upgrade.authorized);
+        assert!(upgrade.access.is_some());
         assert_eq!(upgrade.accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", "RFC 6455, 1.3");
-        let response = String::from_utf8(upgrade.response()).unwrap();
-        assert!(response.starts_with("HTTP/1.1 101 "), "{response}");
-        assert!(response.contains("Sec-WebSocket-Protocol: mcp\r\n"), "{response}");
-        assert!(!response.contains("Extensions"), "no extension is negotiated: {response}");
-    }
-
-    #[test]
-    fn a_program_that_the_editor_started_says_which() {
-        let named = |line: &str| with("Upgrade", &format!("Upgrade: websocket\r\n{line}")).unwrap().run;
-        assert_eq!(named("X-Claude-Ide-Run: terminal:7").as_deref(), Some("terminal:7"));
-        let long = format!("X-Claude-Ide-Run: {}", "x".repeat(65));
-        for line in ["X-Other: 1", "X-Claude-Ide-Run:", "X-Claude-Ide-Run: a b", &long] {
-            assert_eq!(named(line), None, "{line}");
-        }
+        let response = upgrade.response();
+        assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
+        assert_eq!(response.headers()["sec-websocket-protocol"], "mcp");
+        assert!(!response.headers().contains_key("sec-websocket-extensions"), "no extension is negotiated");
     }
 
     #[test]
@@ -366,16 +287,10 @@ mod tests {
     #[test]
     fn a_wrong_token_is_upgraded_but_not_authorized() {
         for line in ["", "X-Claude-Code-Ide-Authorization: secret-secret-secreT", "X-Claude-Code-Ide-Authorization:"] {
-            assert!(!with("X-Claude", line).unwrap().authorized, "{line}");
+            assert!(with("X-Claude", line).unwrap().access.is_none(), "{line}");
         }
         let twice = "X-Claude-Code-Ide-Authorization: guess\r\nX-Claude-Code-Ide-Authorization: secret-secret-secret";
-        assert!(!with("X-Claude", twice).unwrap().authorized, "one header, one guess");
-    }
-
-    #[test]
-    fn refuses_a_header_of_too_many_lines() {
-        let flood: String = (0..MAX_HEADERS).map(|number| format!("X-{number}: x\r\n")).collect();
-        assert_eq!(with("Upgrade", &format!("{flood}Upgrade: websocket")).err(), Some(Refusal::HeaderTooLarge));
+        assert!(with("X-Claude", twice).unwrap().access.is_none(), "one header, one guess");
     }
 
     #[test]
@@ -386,13 +301,13 @@ mod tests {
                  Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
                  Origin: {origin}\r\nSec-WebSocket-Protocol: {subprotocol}\r\n{token}\r\n\r\n"
             );
-            judge_with("127.0.0.1", None, text.as_bytes())
+            judge_with("127.0.0.1", None, &text)
         };
         let (page, token) = ("http://127.0.0.1:8", "Authorization: bearer another");
-        assert!(ask(page, "other", token).unwrap().authorized);
-        assert!(!ask(page, "other", "Authorization: Bearer secret-secret-secret").unwrap().authorized);
-        assert!(!ask(page, "other", "Authorization: another").unwrap().authorized, "nor without the scheme");
-        assert!(!ask(page, "other", "X-Claude-Code-Ide-Authorization: another").unwrap().authorized);
+        assert!(ask(page, "other", token).unwrap().access.is_some());
+        assert!(ask(page, "other", "Authorization: Bearer secret-secret-secret").unwrap().access.is_none());
+        assert!(ask(page, "other", "Authorization: another").unwrap().access.is_none(), "nor without the scheme");
+        assert!(ask(page, "other", "X-Claude-Code-Ide-Authorization: another").unwrap().access.is_none());
         assert_eq!(ask("http://127.0.0.1:80", "other", token).err(), Some(Refusal::Origin));
         assert_eq!(ask(page, "mcp", token).err(), Some(Refusal::Subprotocol("other")));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use claude_ide_protocol::ide::{AUTHORIZATION_HEADER, SUBPROTOCOL};
 
-use crate::{endpoint::Endpoint, token::AuthToken};
+use crate::{endpoint::Endpoint, options::Identity, run::Run, token::AuthToken};
 
 /// Seed 000 connects to `/`, as the CLI does; seed 001 to `/mcp`.
 const IDE_PATHS: [&str; 2] = ["/", "/mcp"];
@@ -15,8 +15,31 @@ pub(crate) struct Route {
     pub(crate) paths: &'static [&'static str],
     pub(crate) policy: Policy,
     /// What opens it.
-    pub(crate) token: AuthToken,
+    pub(crate) keys: Keys,
     pub(crate) endpoint: Arc<Endpoint>,
+}
+
+/// What opens a door.
+pub(crate) struct Keys {
+    pub(crate) token: AuthToken,
+    /// Each run of an agent has a secret of its own.
+    pub(crate) runs: Option<Identity>,
+}
+
+/// A client that showed the right token.
+pub(crate) struct Access {
+    /// The run that it was made for.
+    pub(crate) run: Option<Arc<Run>>,
+}
+
+impl Keys {
+    pub(crate) fn judge(&self, shown: &[u8]) -> Option<Access> {
+        if self.token.matches(shown) {
+            return Some(Access { run: None });
+        }
+        let run = self.runs.as_ref()?.run_of(shown)?;
+        Some(Access { run: Some(run) })
+    }
 }
 
 /// What a door asks for, beside a sound upgrade and a host that is this machine.
@@ -55,11 +78,11 @@ impl Route {
             subprotocol: SUBPROTOCOL,
             takes_posts: false,
         };
-        Self { paths: &IDE_PATHS, policy, token, endpoint }
+        Self { paths: &IDE_PATHS, policy, keys: Keys { token, runs: None }, endpoint }
     }
 
     /// For agents, which are told the token by whoever starts them. No web page is one either.
-    pub(crate) fn nvim(token: AuthToken, endpoint: Arc<Endpoint>) -> Self {
+    pub(crate) fn nvim(identity: &Identity, endpoint: Arc<Endpoint>) -> Self {
         let policy = Policy {
             origins: Vec::new(),
             token_header: "authorization",
@@ -67,7 +90,8 @@ impl Route {
             subprotocol: SUBPROTOCOL,
             takes_posts: true,
         };
-        Self { paths: &NVIM_PATHS, policy, token, endpoint }
+        let keys = Keys { token: identity.agents_token(), runs: Some(identity.clone()) };
+        Self { paths: &NVIM_PATHS, policy, keys, endpoint }
     }
 }
 

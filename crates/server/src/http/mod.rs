@@ -1,232 +1,208 @@
-//! One connection of an agent that speaks HTTP. MCP, "Streamable HTTP": each POST carries one message and is answered with
-//! JSON, or with events where there is something to tell of a call before its end and the agent takes them. There is no
-//! stream besides, so nothing is told unasked.
+//! Agents that speak HTTP. MCP, "Streamable HTTP": each POST carries one message (or a batch) and is answered with JSON, or with
+//! events where the answer takes a while and the agent takes them. GET listens to what is not the answer to anything.
 //!
-//! The client is its connection: it may keep it for one request after another, and a request ends with it. What cancels a
-//! request may come on another connection of the same session.
+//! A client is a session, not a connection: a connection that ends cancels nothing of a session that has a name, and what it
+//! did not deliver can be fetched with GET and `Last-Event-ID`. A request without a session belongs to its connection and
+//! ends with it, because nobody could fetch its answer.
 
-mod reply;
+mod session;
 mod sessions;
+mod stream;
 
-use std::{
-    io,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use tokio::{
-    net::TcpStream,
-    pin,
-    sync::watch,
-    time::{sleep, timeout},
+use bytes::Bytes;
+use claude_ide_protocol::{mcp::ProtocolVersion, without_lone_surrogates};
+use http_body_util::{BodyExt as _, Empty, Full, LengthLimitError, Limited, combinators::UnsyncBoxBody};
+use hyper::{
+    Method, Response, StatusCode,
+    body::{Body as _, Incoming},
+    header,
+    http::request::Parts,
 };
+use tokio::time::{sleep, timeout};
 
-use claude_ide_protocol::{
-    jsonrpc::{self, Incoming},
-    without_lone_surrogates,
-};
-
-pub(crate) use self::sessions::Sessions;
-use self::{
-    reply::{END_OF_EVENTS, Form, event},
-    sessions::Place,
-};
+use self::{session::Asked, stream::EventId};
+pub(crate) use self::{session::Session, sessions::Sessions};
 use crate::{
-    client::Client,
-    connection::{Hub, stopping},
-    door::{self, Doorkeeper, Knock, Post, Refusal},
-    editor::ClientId,
-    notifier::PROGRESS,
-    outbox::Outbox,
+    connection::Visit,
+    door::{Access, Headers, Refusal},
+    endpoint::Endpoint,
 };
 
-/// MCP, "Cancellation".
-const CANCELLED: &str = "notifications/cancelled";
 /// How long a message may take to arrive once its header has.
 const BODY_TIME: Duration = Duration::from_secs(30);
-/// How long a connection that asks for nothing is kept.
-const IDLE_TIME: Duration = Duration::from_secs(60);
-const WRITE_TIME: Duration = Duration::from_secs(30);
+/// An answer that takes longer begins as events, if the client takes them: clients give up a response without a header, some
+/// after half a minute.
+const EARLY: Duration = Duration::from_secs(1);
+/// The header that names a session.
+const SESSION: &str = "mcp-session-id";
+const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
-/// Serves requests until the connection ends; returns why it did.
-pub(crate) async fn serve(hub: &Arc<Hub>, id: ClientId, stream: &TcpStream, first: Post) {
-    let outbox = Arc::new(Outbox::default());
-    let (services, endpoint) = (Arc::clone(&hub.services), Arc::clone(&first.endpoint));
-    let mut client = Client::new(services, endpoint, id, first.run.clone(), Arc::clone(&outbox));
-    client.cannot_be_asked();
-    let mut shutdown = hub.shutdown.subscribe();
-    let mut post = first;
-    let reason = loop {
-        match exchange(hub, &mut client, &outbox, stream, &mut post, &mut shutdown).await {
-            Ok(Next::Keep) => {}
-            Ok(Next::End(reason)) => break reason.to_owned(),
-            Err(error) => break format!("the connection broke: {error}"),
-        }
-        match next(hub, stream, &post, &mut shutdown).await {
-            Ok(Some(another)) => post = another,
-            Ok(None) => break "closed".to_owned(),
-            Err(error) => break format!("the connection broke: {error}"),
-        }
+/// What is sent.
+pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+pub(crate) fn empty() -> Body {
+    Empty::new().boxed_unsync()
+}
+
+pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).boxed_unsync()
+}
+
+/// Serves one request that showed the token.
+pub(crate) async fn answer(
+    visit: &Visit,
+    endpoint: &Arc<Endpoint>,
+    access: &Access,
+    head: &Parts,
+    body: Incoming,
+) -> Response<Body> {
+    let request = Request { visit, endpoint, access, headers: Headers(&head.headers) };
+    let answer = match head.method {
+        Method::POST => request.post(body).await,
+        Method::GET => request.listen().await,
+        _ => request.end(),
     };
-    client.disconnect(reason);
+    answer.unwrap_or_else(|refusal| {
+        tracing::info!(reason = %refusal.reason(), "request refused");
+        refusal.response()
+    })
 }
 
-enum Next {
-    Keep,
-    End(&'static str),
+struct Request<'r> {
+    visit: &'r Visit,
+    endpoint: &'r Arc<Endpoint>,
+    access: &'r Access,
+    headers: Headers<'r>,
 }
 
-/// One message and its answer.
-async fn exchange(
-    hub: &Hub,
-    client: &mut Client,
-    outbox: &Outbox,
-    stream: &TcpStream,
-    post: &mut Post,
-    shutdown: &mut watch::Receiver<Option<Instant>>,
-) -> io::Result<Next> {
-    match timeout(BODY_TIME, read_body(stream, &mut post.rest, post.length)).await {
-        Err(_) => {
-            write(stream, &Refusal::TooSlow.response()).await?;
-            return Ok(Next::End("its message did not arrive in time"));
+impl Request<'_> {
+    async fn post(&self, body: Incoming) -> Result<Response<Body>, Refusal> {
+        let kind = self.headers.only("content-type").and_then(|value| value.split(|&byte| byte == b';').next());
+        if !kind.is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"application/json")) {
+            return Err(Refusal::MediaType);
         }
-        Ok(read) => read?,
-    }
-    let after = post.rest.split_off(post.length);
-    let body = std::mem::replace(&mut post.rest, after);
-    let text = without_lone_surrogates(&String::from_utf8_lossy(&body)).into_owned();
-    let mut place = post.session.as_deref().map(|name| hub.sessions.join(name, client.id()));
-    if let Some(place) = &place
-        && is_cancellation(&text)
-    {
-        place.pass_on(&text);
-    }
-    let spoke_mcp = client.speaks_mcp();
-    client.receive(&text);
-    let begun = (!spoke_mcp && client.speaks_mcp() && place.is_none()).then(Sessions::new_name).flatten();
-    let form = Form { close: post.close, session: begun.as_deref() };
-    let waits = !client.is_idle();
-    let mut has_begun = false;
-    let stop = stopping(shutdown);
-    let gone = until_gone(stream);
-    pin!(stop, gone);
-    while !client.is_idle() {
+        let text = read(body, self.endpoint.limits.message_bytes).await?;
+        let asked = Asked::of(&text, self.endpoint.limits.batch);
+        // What `initialize` wants to speak stands in its body.
+        let version = match self.version() {
+            Err(_) if asked.initializes => None,
+            version => version?,
+        };
+        let (has_requests, takes_events) = (asked.has_requests(), self.takes_events());
+        let session = self.session(asked.initializes).await?;
+        let has_name = session.name().is_some();
+        let presence = session.enter();
+        let stream = session.send(text, asked, version, takes_events).await.ok_or(Refusal::UnknownSession)?;
         tokio::select! {
             biased;
-            _ = &mut stop => {
-                client.wind_down();
-                client.give_up_all();
-                break;
+            () = stream.settled() => {}
+            () = sleep(EARLY), if takes_events => {}
+        }
+        let mut response = match stream.whole() {
+            Some(None) if !has_requests || !takes_events => {
+                let mut response = Response::new(empty());
+                *response.status_mut() = StatusCode::ACCEPTED;
+                response
             }
-            () = &mut gone => return Ok(Next::End("it left before it was answered")),
-            Some(cancelled) = told(place.as_mut()) => client.receive(&cancelled),
-            news = outbox.next_about(PROGRESS), if post.takes_events => {
-                if !std::mem::replace(&mut has_begun, true) {
-                    write(stream, &form.head_of_events()).await?;
-                }
-                for one in news {
-                    write(stream, &event(&one)).await?;
-                }
+            Some(Some(answer)) => {
+                let response = Response::builder().header(header::CONTENT_TYPE, "application/json");
+                response.body(full(answer)).unwrap_or_default()
             }
-            () = client.settle() => {}
-        }
-    }
-    let answer = outbox.take_answers().pop();
-    if has_begun || (waits && answer.is_none() && post.takes_events) {
-        // What was cancelled has no answer, and its events end without one.
-        if !has_begun {
-            write(stream, &form.head_of_events()).await?;
-        }
-        if let Some(answer) = answer {
-            write(stream, &event(&answer)).await?;
-        }
-        write(stream, END_OF_EVENTS).await?;
-    } else {
-        write(stream, &form.head(answer.as_ref())).await?;
-        if let Some(answer) = answer {
-            write(stream, &answer).await?;
-        }
-    }
-    Ok(if post.close { Next::End("closed") } else { Next::Keep })
-}
-
-/// Whether it is of use to other connections of the session.
-fn is_cancellation(text: &str) -> bool {
-    matches!(jsonrpc::parse(text), Ok(Incoming::Notification { method, .. }) if method == CANCELLED)
-}
-
-/// What another connection of the session passes on.
-async fn told(place: Option<&mut Place<'_>>) -> Option<Arc<str>> {
-    match place {
-        Some(place) => place.told().await,
-        None => std::future::pending().await,
-    }
-}
-
-/// The next request on the connection; nothing where none comes, or one that is refused.
-async fn next(
-    hub: &Hub,
-    stream: &TcpStream,
-    before: &Post,
-    shutdown: &mut watch::Receiver<Option<Instant>>,
-) -> io::Result<Option<Post>> {
-    let doorkeeper =
-        Doorkeeper { routes: &hub.routes, host: &hub.services.options.host, local: stream.local_addr().ok() };
-    let knock = tokio::select! {
-        biased;
-        _ = stopping(shutdown) => return Ok(None),
-        () = sleep(IDLE_TIME) => return Ok(None),
-        knock = door::read_on(stream, before.rest.clone(), &doorkeeper) => knock,
-    };
-    let refusal = match knock {
-        // It closed: that is how these connections end.
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        Err(error) => return Err(error),
-        Ok(Ok(Knock::Post(post))) if !post.authorized => Refusal::Unauthorized,
-        Ok(Ok(Knock::Post(post))) if Arc::ptr_eq(&post.endpoint, &before.endpoint) => return Ok(Some(post)),
-        Ok(Ok(Knock::Post(_) | Knock::Upgrade(_))) => Refusal::NotHttp,
-        Ok(Err(refusal)) => refusal,
-    };
-    write(stream, &refusal.response()).await?;
-    Ok(None)
-}
-
-/// Resolves when the other end is gone.
-async fn until_gone(stream: &TcpStream) {
-    let mut byte = [0_u8; 1];
-    match stream.peek(&mut byte).await {
-        Ok(0) | Err(_) => {}
-        // It has sent something more, which is read in its turn.
-        Ok(_) => std::future::pending().await,
-    }
-}
-
-async fn read_body(stream: &TcpStream, received: &mut Vec<u8>, length: usize) -> io::Result<()> {
-    let mut chunk = vec![0_u8; 16 << 10];
-    while received.len() < length {
-        stream.readable().await?;
-        match stream.try_read(&mut chunk) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(read) => received.extend_from_slice(chunk.get(..read).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-async fn write(stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
-    let all = async {
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            stream.writable().await?;
-            match stream.try_write(rest) {
-                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
+            // Of what was cancelled there is no answer, and its events end without one.
+            Some(None) | None => {
+                session.keep(&stream);
+                let is_new = version.is_some_and(|version| version >= ProtocolVersion::V2025_11_25);
+                stream.events(presence, 0, is_new)
             }
+        };
+        if !has_name && let Some(name) = session.name().and_then(|name| name.parse().ok()) {
+            response.headers_mut().insert(SESSION, name);
         }
-        Ok(())
-    };
-    timeout(WRITE_TIME, all).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        Ok(response)
+    }
+
+    async fn listen(&self) -> Result<Response<Body>, Refusal> {
+        if !self.takes_events() {
+            return Err(Refusal::NotAcceptable);
+        }
+        self.version()?;
+        if self.name().is_none() {
+            return Err(Refusal::NoSession);
+        }
+        let session = self.session(false).await?;
+        let last = self.headers.only("last-event-id").and_then(EventId::parse);
+        match last {
+            Some(last) if !last.is_unasked() => {
+                let stream = session.kept(last).ok_or(Refusal::UnknownEvent)?;
+                Ok(stream.events(session.enter(), last.event, false))
+            }
+            last => session.listen(last.map(|last| (last.session, last.event))).await.ok_or(Refusal::UnknownSession),
+        }
+    }
+
+    fn end(&self) -> Result<Response<Body>, Refusal> {
+        let name = self.name().ok_or(Refusal::NoSession)?;
+        let session = self.visit.hub.sessions.find(name).filter(|session| session.is_of(self.endpoint, self.access));
+        session.ok_or(Refusal::UnknownSession)?.end();
+        let mut response = Response::new(empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        Ok(response)
+    }
+
+    /// MCP, "Sending Messages to the Server": a client names both forms of an answer.
+    fn takes_events(&self) -> bool {
+        self.headers.list("accept").any(|kind| {
+            let kind = kind.split(|&byte| byte == b';').next().unwrap_or_default();
+            kind.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
+        })
+    }
+
+    /// MCP, "Protocol Version Header".
+    fn version(&self) -> Result<Option<ProtocolVersion>, Refusal> {
+        let mut all = self.headers.all(PROTOCOL_VERSION).peekable();
+        if all.peek().is_none() {
+            return Ok(None);
+        }
+        let version = self.headers.only(PROTOCOL_VERSION).and_then(|value| std::str::from_utf8(value).ok());
+        version.and_then(ProtocolVersion::known).map(Some).ok_or(Refusal::ProtocolVersion)
+    }
+
+    fn name(&self) -> Option<&str> {
+        let name = self.headers.only(SESSION).filter(|name| Sessions::is_name(name))?;
+        std::str::from_utf8(name).ok()
+    }
+
+    /// The session that the request names, else that of its connection. A session that is not known here is begun: its
+    /// client knew this server before it was started again, and few clients begin anew when they are told that it is gone.
+    async fn session(&self, initializes: bool) -> Result<Arc<Session>, Refusal> {
+        let sessions = &self.visit.hub.sessions;
+        if let Some(name) = self.name() {
+            return match sessions.find(name) {
+                Some(session) if session.is_of(self.endpoint, self.access) => Ok(session),
+                Some(_) => Err(Refusal::UnknownSession),
+                None => sessions.begin(&self.visit.hub, self.endpoint, self.access, Some(name.into())).await,
+            };
+        }
+        let present = self.visit.session().filter(|session| session.is_of(self.endpoint, self.access));
+        if let Some(session) = present.filter(|session| !(initializes && session.name().is_some())) {
+            return Ok(session);
+        }
+        let session = sessions.begin(&self.visit.hub, self.endpoint, self.access, None).await?;
+        self.visit.set_session(Arc::clone(&session));
+        Ok(session)
+    }
+}
+
+/// The message of a POST.
+async fn read(body: Incoming, limit: usize) -> Result<String, Refusal> {
+    if usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX) > limit {
+        return Err(Refusal::TooLarge);
+    }
+    let body = timeout(BODY_TIME, Limited::new(body, limit).collect()).await.map_err(|_| Refusal::TooSlow)?;
+    let body =
+        body.map_err(|error| if error.is::<LengthLimitError>() { Refusal::TooLarge } else { Refusal::NotHttp })?;
+    let text = String::from_utf8(body.to_bytes().into()).map_err(|_| Refusal::NotText)?;
+    Ok(without_lone_surrogates(&text).into_owned())
 }

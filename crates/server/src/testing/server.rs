@@ -53,6 +53,12 @@ impl TestServer {
         self.identity.token().reveal().to_owned()
     }
 
+    /// What agents show.
+    #[must_use]
+    pub fn agents_token(&self) -> String {
+        self.identity.agents_token().reveal().to_owned()
+    }
+
     /// A client that has connected, with the right token, and nothing more.
     #[must_use]
     pub fn connect(&self) -> TestClient {
@@ -103,6 +109,7 @@ fn patient(options: ServerOptions) -> ServerOptions {
     ServerOptions {
         handshake_timeout: unless_set(options.handshake_timeout, usual.handshake_timeout),
         roots_timeout: unless_set(options.roots_timeout, usual.roots_timeout),
+        session_timeout: unless_set(options.session_timeout, usual.session_timeout),
         keepalive: Keepalive {
             interval: unless_set(options.keepalive.interval, usual.keepalive.interval),
             timeout: unless_set(options.keepalive.timeout, usual.keepalive.timeout),

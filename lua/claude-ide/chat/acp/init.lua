@@ -39,7 +39,7 @@ local function servers(run)
   if problem then
     require("claude-ide.log").warn("a chat has no tools of the editor: %s", problem)
   end
-  local access = require("claude-ide.server").agent_access()
+  local access = require("claude-ide.server").agent_access(run)
   if not access then
     return {}
   end
@@ -48,10 +48,7 @@ local function servers(run)
       type = "http",
       name = "nvim",
       url = "http://" .. access.url,
-      headers = {
-        { name = "Authorization", value = "Bearer " .. access.token },
-        { name = "X-Claude-Ide-Run", value = run },
-      },
+      headers = { { name = "Authorization", value = "Bearer " .. access.token } },
     },
   }
 end

@@ -1,0 +1,254 @@
+//! Agents that speak HTTP, over real sockets.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "tests may fail loudly"
+)]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+
+use claude_ide_server::{
+    ClientState, Keepalive, ServerOptions,
+    testing::{TestServer, dial},
+};
+use serde_json::{Value, json};
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"open_buffers","arguments":{}}}"#;
+/// The call of the editor that it becomes.
+const ASKED: &str = "nvim.open_buffers";
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+const EVENTS: &str = "Accept: application/json, text/event-stream";
+
+fn start(options: ServerOptions) -> TestServer {
+    TestServer::start(ServerOptions { serves_agents: true, ..options })
+}
+
+struct Response {
+    status: u16,
+    head: String,
+    body: BufReader<TcpStream>,
+}
+
+impl Response {
+    fn header(&self, name: &str) -> Option<&str> {
+        let line = self.head.lines().find(|line| line.to_lowercase().starts_with(&format!("{name}: ")))?;
+        Some(&line[name.len() + 2..])
+    }
+
+    fn text(mut self) -> String {
+        let length = self.header("content-length").map_or(0, |length| length.parse().unwrap());
+        let mut body = vec![0; length];
+        self.body.read_exact(&mut body).unwrap();
+        String::from_utf8(body).unwrap()
+    }
+
+    fn json(self) -> Value {
+        serde_json::from_str(&self.text()).unwrap()
+    }
+
+    /// The next line of the events that begins so.
+    fn line(&mut self, start: &str) -> String {
+        loop {
+            let mut line = String::new();
+            assert!(self.body.read_line(&mut line).unwrap() > 0, "the events ended before {start:?}");
+            if line.starts_with(start) {
+                return line.trim_end().to_owned();
+            }
+        }
+    }
+}
+
+/// Sends a request as it stands, and reads the head of the response.
+fn raw(server: &TestServer, first: &str, headers: &[&str], body: &[u8]) -> Response {
+    let mut stream = dial(server.port());
+    let token = server.agents_token();
+    let mut head = format!("{first} /nvim HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n");
+    for header in headers {
+        head += header;
+        head += "\r\n";
+    }
+    stream.write_all(&[head.as_bytes(), b"\r\n", body].concat()).unwrap();
+    let mut body = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(body.read_line(&mut head).unwrap() > 0, "the response ended: {head:?}");
+    }
+    Response { status: head[9..12].parse().unwrap(), head, body }
+}
+
+fn post(server: &TestServer, headers: &[&str], body: &str) -> Response {
+    let length = format!("Content-Length: {}", body.len());
+    let headers = [headers, &[length.as_str(), "Content-Type: application/json"]].concat();
+    raw(server, "POST", &headers, body.as_bytes())
+}
+
+/// The header that names a session that has begun.
+fn begin(server: &TestServer, version: &str) -> String {
+    let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test" } });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+    let response = post(server, &[], &initialize.to_string());
+    let session = format!("Mcp-Session-Id: {}", response.header("mcp-session-id").unwrap());
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert_eq!(post(server, &[&session], initialized).status, 202);
+    session
+}
+
+#[test]
+fn only_what_is_sound_http_and_mcp_is_served() {
+    let server = start(ServerOptions::default());
+    let json = "Content-Type: application/json";
+    for (headers, body, status) in [
+        (vec![json, "Content-Length: 40", "MCP-Protocol-Version: 2025-11-25"], PING.as_bytes(), 200),
+        (vec![json, "Content-Length: 40", "MCP-Protocol-Version: 1999-01-01"], PING.as_bytes(), 400),
+        (vec![json, "Content-Length: +40"], PING.as_bytes(), 400),
+        (vec![json, "Content-Length: 3"], b"\"\xff\"", 400),
+        (vec![json, "Content-Length: 99999999999"], b"", 413),
+        (vec![json, "Content-Length: 40", "Transfer-Encoding: chunked"], PING.as_bytes(), 400),
+        (vec!["Content-Length: 40"], PING.as_bytes(), 415),
+    ] {
+        assert_eq!(raw(&server, "POST", &headers, body).status, status, "{headers:?}");
+    }
+    assert_eq!(raw(&server, "PUT", &[], b"").status, 405);
+    assert_eq!(raw(&server, "GET", &[], b"").status, 406);
+    assert_eq!(raw(&server, "GET", &["Accept: text/event-stream"], b"").status, 400);
+}
+
+#[test]
+fn a_message_may_come_in_chunks_and_after_a_question_whether_it_may() {
+    let server = start(ServerOptions::default());
+    let chunked = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
+    let body = format!("5\r\n{}\r\n23\r\n{}\r\n0\r\n\r\n", &PING[..5], &PING[5..]);
+    assert_eq!(raw(&server, "POST", &chunked, body.as_bytes()).json()["id"], 1);
+    let expects = ["Content-Type: application/json", "Content-Length: 40", "Expect: 100-continue"];
+    let mut response = raw(&server, "POST", &expects, b"");
+    assert_eq!(response.status, 100);
+    response.body.get_mut().write_all(PING.as_bytes()).unwrap();
+    assert_eq!(response.line("HTTP/1.1"), "HTTP/1.1 200 OK");
+}
+
+#[test]
+fn a_batch_is_taken_on_any_connection_of_a_session_that_speaks_them() {
+    let server = start(ServerOptions::default());
+    let batch = format!("[{PING},{}]", PING.replace('1', "2"));
+    let session = begin(&server, "2025-03-26");
+    assert_eq!(post(&server, &[&session], &batch).json().as_array().unwrap().len(), 2);
+    let newer = begin(&server, "2025-06-18");
+    assert_eq!(post(&server, &[&newer], &batch).json()["error"]["code"], -32600);
+    // MCP: a client that does not say what it speaks speaks that version.
+    assert!(post(&server, &[], &batch).json().is_array());
+    let says = "MCP-Protocol-Version: 2025-11-25";
+    assert_eq!(post(&server, &[says], &batch).json()["error"]["code"], -32600);
+}
+
+#[test]
+fn a_call_goes_on_when_its_connection_ends_and_its_answer_is_fetched() {
+    let server = start(ServerOptions::default());
+    let session = begin(&server, "2025-11-25");
+    let version = "MCP-Protocol-Version: 2025-11-25";
+    let mut response = post(&server, &[&session, version, EVENTS], CALL);
+    assert_eq!(response.header("content-type"), Some("text/event-stream"), "it begins before there is an answer");
+    let id = response.line("id: ");
+    drop(response);
+    server.editor.wait_call(ASKED, 1);
+    let last = format!("Last-Event-ID: {}", &id[4..]);
+    let mut rest = raw(&server, "GET", &[&session, "Accept: text/event-stream", &last], b"");
+    assert_eq!(rest.status, 200);
+    server.editor.release(ASKED, &Ok(json!({ "text": "3 files" })));
+    let answer: Value = serde_json::from_str(&rest.line("data: ")[6..]).unwrap();
+    assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(5), &json!("3 files")));
+    let mut again = raw(&server, "GET", &[&session, "Accept: text/event-stream", &last], b"");
+    let repeated: Value = serde_json::from_str(&again.line("data: ")[6..]).unwrap();
+    assert_eq!(repeated, answer, "it is there for another try");
+    let unknown = "Last-Event-ID: 1.77.0";
+    assert_eq!(raw(&server, "GET", &[&session, "Accept: text/event-stream", unknown], b"").status, 404);
+}
+
+#[test]
+fn what_nobody_comes_back_for_is_cancelled() {
+    let session_timeout = Duration::from_millis(100);
+    let server = start(ServerOptions { session_timeout, ..ServerOptions::default() });
+    let session = begin(&server, "2025-11-25");
+    let response = post(&server, &[&session, EVENTS], CALL);
+    server.editor.wait_call(ASKED, 1);
+    drop(response);
+    server.editor.wait_cancelled(ASKED);
+}
+
+#[test]
+fn a_session_that_is_ended_cancels_what_it_asked_for() {
+    let server = start(ServerOptions::default());
+    let session = begin(&server, "2025-11-25");
+    let _response = post(&server, &[&session, EVENTS], CALL);
+    server.editor.wait_call(ASKED, 1);
+    assert_eq!(raw(&server, "DELETE", &[&session], b"").status, 204);
+    server.editor.wait_cancelled(ASKED);
+    assert_eq!(raw(&server, "DELETE", &["Mcp-Session-Id: another"], b"").status, 404);
+}
+
+#[test]
+fn whoever_listens_is_told_of_other_tools_and_that_the_stream_is_alive() {
+    let keepalive = Keepalive { interval: Duration::from_millis(20), ..Keepalive::default() };
+    let server = start(ServerOptions { keepalive, ..ServerOptions::default() });
+    let session = begin(&server, "2025-11-25");
+    let mut listening = raw(&server, "GET", &[&session, "Accept: text/event-stream"], b"");
+    assert_eq!(listening.status, 200);
+    listening.line(": ");
+    server.handle.set_able("nvim", ["definition".to_owned()].into());
+    let told: Value = serde_json::from_str(&listening.line("data: ")[6..]).unwrap();
+    assert_eq!(told["method"], "notifications/tools/list_changed");
+    // What happens while nobody listens is told afterwards.
+    drop(listening);
+    server.handle.set_able("nvim", [].into());
+    let mut listening = raw(&server, "GET", &[&session, "Accept: text/event-stream"], b"");
+    listening.line("data: ");
+}
+
+#[test]
+fn a_client_that_comes_back_after_a_restart_is_served_and_told() {
+    let mut first = start(ServerOptions::default());
+    let session = begin(&first, "2025-11-25");
+    let mut listening = raw(&first, "GET", &[&session, "Accept: text/event-stream"], b"");
+    let (identity, editor) = (first.identity.clone(), std::sync::Arc::clone(&first.editor));
+    first.stop();
+    listening.line("0");
+    let options = ServerOptions { serves_agents: true, ..ServerOptions::default() };
+    let second = TestServer::start_as(options, identity, editor);
+    let mut listening = raw(&second, "GET", &[&session, "Accept: text/event-stream"], b"");
+    second.wait_status("the client to be ready", |status| {
+        status.clients.iter().any(|client| client.state == ClientState::Ready)
+    });
+    second.handle.set_able("nvim", ["definition".to_owned()].into());
+    listening.line("data: ");
+    assert_eq!(post(&second, &[&session], PING).json()["result"], json!({}));
+}
+
+#[test]
+fn sessions_that_were_left_make_room() {
+    let server = start(ServerOptions { max_connections: 2, ..ServerOptions::default() });
+    let sessions: Vec<_> = (0..5).map(|_| begin(&server, "2025-11-25")).collect();
+    server.wait_status("two clients", |status| status.clients.len() == 2);
+    assert_eq!(post(&server, &[&sessions[4]], PING).json()["result"], json!({}));
+    let listening = |session: &String| raw(&server, "GET", &[session, "Accept: text/event-stream"], b"");
+    let _present = [listening(&sessions[3]), listening(&sessions[4])];
+    assert_eq!(post(&server, &[], PING).status, 503);
+}
+
+#[test]
+fn a_stop_answers_what_is_open() {
+    let mut server = start(ServerOptions::default());
+    let session = begin(&server, "2025-11-25");
+    let response = post(&server, &[&session, EVENTS], CALL);
+    server.editor.wait_call(ASKED, 1);
+    let reader = std::thread::spawn(move || {
+        let mut response = response;
+        response.line("data: {")
+    });
+    server.stop();
+    assert!(reader.join().unwrap().contains(r#""id":5"#));
+}

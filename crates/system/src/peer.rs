@@ -1,0 +1,129 @@
+//! Which process is at the other end of a connection on this machine, and what started it. Only Linux tells; elsewhere, and of
+//! a process that may not be looked at, nothing is known.
+
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use crate::process::start_of;
+
+/// Further up nobody looks.
+const MAX_ANCESTORS: usize = 64;
+
+/// A process, not another one that has its number later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// When it began, in the system's own count.
+    started: u64,
+}
+
+impl Process {
+    /// The process that has this number now.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<Self> {
+        Some(Self { pid, started: start_of(pid)?.parse().ok()? })
+    }
+}
+
+/// Whether this system tells.
+#[must_use]
+pub fn is_known() -> bool {
+    cfg!(target_os = "linux") && Path::new("/proc/self/fd").exists()
+}
+
+/// The process at the other end of a connection: `local` is the address of this end, `peer` that of the other.
+#[must_use]
+pub fn of_connection(local: SocketAddr, peer: SocketAddr) -> Option<Process> {
+    let table = if peer.is_ipv6() { "/proc/net/tcp6" } else { "/proc/net/tcp" };
+    let table = fs::read_to_string(table).ok()?;
+    let socket = inode(&table, peer, local)?;
+    let target = PathBuf::from(format!("socket:[{socket}]"));
+    let mut pids: Vec<u32> = fs::read_dir("/proc").ok()?.filter_map(|entry| number(&entry.ok()?.path())).collect();
+    // The newest are the likeliest.
+    pids.sort_unstable_by(|one, other| other.cmp(one));
+    let holds = |pid: &u32| {
+        let descriptors = fs::read_dir(format!("/proc/{pid}/fd"));
+        descriptors.is_ok_and(|mut all| {
+            all.any(|one| one.is_ok_and(|one| fs::read_link(one.path()).is_ok_and(|link| link == target)))
+        })
+    };
+    pids.into_iter().find(holds).and_then(Process::of)
+}
+
+/// The processes that a process descends from, its parent first.
+#[must_use]
+pub fn ancestors(pid: u32) -> Vec<Process> {
+    let parents = std::iter::successors(parent(pid), |pid| parent(*pid));
+    parents.take(MAX_ANCESTORS).map_while(Process::of).collect()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything. State is the 3rd field, the parent the 4th.
+    let parent = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    (parent != 0).then_some(parent)
+}
+
+fn number(path: &Path) -> Option<u32> {
+    path.file_name()?.to_str()?.parse().ok()
+}
+
+/// The number of the socket between these addresses, of the end that is at `own`.
+fn inode(table: &str, own: SocketAddr, other: SocketAddr) -> Option<&str> {
+    let (own, other) = (hex(own), hex(other));
+    table.lines().find_map(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let found = fields.next()? == own && fields.next()? == other;
+        // After the addresses: state, queues, timer, retransmits, user, timeout, inode.
+        found.then(|| fields.nth(6)).flatten().filter(|inode| *inode != "0")
+    })
+}
+
+/// An address as the table has it: each four bytes as a number in the order of this machine.
+fn hex(address: SocketAddr) -> String {
+    let octets = match address.ip() {
+        IpAddr::V4(ip) => ip.octets().to_vec(),
+        IpAddr::V6(ip) => ip.octets().to_vec(),
+    };
+    let (words, _) = octets.as_chunks::<4>();
+    let words: String = words.iter().map(|word| format!("{:08X}", u32::from_ne_bytes(*word))).collect();
+    format!("{words}:{:04X}", address.port())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn the_other_end_is_found_by_both_kinds_of_address() {
+        for host in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(host) else { continue };
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (server, peer) = listener.accept().unwrap();
+            let found = of_connection(server.local_addr().unwrap(), peer);
+            assert_eq!(found, Process::of(std::process::id()), "{host}");
+            drop(client);
+        }
+    }
+
+    #[test]
+    fn a_process_descends_from_what_started_it() {
+        let mut child = Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap();
+        assert_eq!(ancestors(child.id()).first().copied(), Process::of(std::process::id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn an_address_is_written_as_the_table_has_it() {
+        if cfg!(target_endian = "little") {
+            assert_eq!(hex("127.0.0.1:8080".parse().unwrap()), "0100007F:1F90");
+            assert_eq!(hex("[::1]:80".parse().unwrap()), "00000000000000000000000001000000:0050");
+        }
+    }
+}
