@@ -1,6 +1,7 @@
 //! One request: who asks, what for, and the answer. A request for a socket leaves a plan, which its connection carries out.
 
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -23,7 +24,7 @@ use crate::listing;
 use crate::messages;
 use crate::permission;
 use crate::router::{Route, query, route};
-use crate::server::{Caller, Site};
+use crate::server::{IsIn, Site};
 use crate::sessions::lock;
 use crate::socket::Plan;
 use crate::stream::Wish;
@@ -45,7 +46,7 @@ struct Login {
 pub(crate) async fn answer(
     site: Arc<Site>,
     local: Option<SocketAddr>,
-    caller: Arc<Caller>,
+    is_in: IsIn,
     upgrade: Upgrade,
     request: Request<Incoming>,
 ) -> Answer {
@@ -73,7 +74,7 @@ pub(crate) async fn answer(
             if !shown(request.headers()).is_some_and(|token| site.gate.is_display(token)) {
                 return answer::no_permission();
             }
-            caller.is_let_in();
+            is_in.store(true, Ordering::Relaxed);
             match hook {
                 Route::Permission => permission::take(&site, request).await,
                 _ => display::take(&site, request).await,
@@ -85,7 +86,7 @@ pub(crate) async fn answer(
             let shown = shown(request.headers());
             let guest = shown.and_then(|secret| site.gate.who(secret));
             if guest.is_some() {
-                caller.is_let_in();
+                is_in.store(true, Ordering::Relaxed);
             }
             match route {
                 // One that shows nothing may say who it is in its first frame: it is told nothing before.

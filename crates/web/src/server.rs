@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use claude_ide_session::Service;
@@ -16,8 +16,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
@@ -54,45 +54,8 @@ pub(crate) struct Site {
     pub(crate) limits: Limits,
 }
 
-/// One connection.
-#[derive(Default)]
-pub(crate) struct Caller {
-    /// It showed a secret.
-    is_in: AtomicBool,
-    /// It is to make room.
-    leave: Notify,
-}
-
-impl Caller {
-    /// It showed a secret, and stays.
-    pub(crate) fn is_let_in(&self) {
-        self.is_in.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Those that are served, the oldest first.
-struct Callers {
-    all: VecDeque<Weak<Caller>>,
-    most: usize,
-}
-
-impl Callers {
-    /// One more; nothing, where there are too many and none of them can make room.
-    fn take_in(&mut self) -> Option<Arc<Caller>> {
-        self.all.retain(|caller| caller.strong_count() > 0);
-        if self.all.len() >= self.most {
-            let is_stranger =
-                |caller: &Weak<Caller>| caller.upgrade().is_none_or(|one| !one.is_in.load(Ordering::Relaxed));
-            let oldest = self.all.iter().position(is_stranger).and_then(|at| self.all.remove(at))?;
-            if let Some(stranger) = oldest.upgrade() {
-                stranger.leave.notify_one();
-            }
-        }
-        let caller = Arc::<Caller>::default();
-        self.all.push_back(Arc::downgrade(&caller));
-        Some(caller)
-    }
-}
+/// Whether a connection showed a secret.
+pub(crate) type IsIn = Arc<AtomicBool>;
 
 /// What is served, bound and not yet running.
 pub struct Web {
@@ -247,8 +210,8 @@ fn bind(host: &str, port: u16) -> io::Result<std::net::TcpListener> {
 }
 
 async fn accept(listener: &TcpListener, site: &Arc<Site>, stop: &mut watch::Receiver<bool>) {
-    let mut callers = Callers { all: VecDeque::new(), most: site.limits.connections };
     let mut connections = JoinSet::new();
+    let mut callers: VecDeque<(AbortHandle, IsIn)> = VecDeque::new();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -257,10 +220,20 @@ async fn accept(listener: &TcpListener, site: &Arc<Site>, stop: &mut watch::Rece
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => match callers.take_in() {
-                Some(caller) => drop(connections.spawn(stay(stream, caller, Arc::clone(site), stop.clone()))),
-                None => refuse(&stream),
-            },
+            Ok((stream, _)) => {
+                callers.retain(|(task, _)| !task.is_finished());
+                if callers.len() >= site.limits.connections {
+                    let oldest = callers.iter().position(|(_, is_in)| !is_in.load(Ordering::Relaxed));
+                    let Some((stranger, _)) = oldest.and_then(|at| callers.remove(at)) else {
+                        refuse(&stream);
+                        continue;
+                    };
+                    stranger.abort();
+                }
+                let is_in = IsIn::default();
+                let task = connections.spawn(serve(stream, Arc::clone(&is_in), Arc::clone(site), stop.clone()));
+                callers.push_back((task, is_in));
+            }
             Err(error) => {
                 // Out of files, most likely: some will be closed.
                 tracing::debug!(%error, "a connection could not be accepted");
@@ -277,24 +250,16 @@ fn refuse(stream: &TcpStream) {
     stream.try_write(words).ok();
 }
 
-/// Serves a connection until it ends or has to make room.
-async fn stay(stream: TcpStream, caller: Arc<Caller>, site: Arc<Site>, stop: watch::Receiver<bool>) {
-    tokio::select! {
-        () = serve(stream, &caller, site, stop) => {}
-        () = caller.leave.notified() => {}
-    }
-}
-
-async fn serve(stream: TcpStream, caller: &Arc<Caller>, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
+async fn serve(stream: TcpStream, is_in: IsIn, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
     stream.set_nodelay(true).ok();
     let local = stream.local_addr().ok();
     let stream = Patient::new(stream, site.limits.silence);
     let upgrade = Upgrade::default();
     let service = {
-        let (site, caller, upgrade) = (Arc::clone(&site), Arc::clone(caller), Arc::clone(&upgrade));
+        let (site, is_in, upgrade) = (Arc::clone(&site), Arc::clone(&is_in), Arc::clone(&upgrade));
         service_fn(move |request| {
-            let (site, caller, upgrade) = (Arc::clone(&site), Arc::clone(&caller), Arc::clone(&upgrade));
-            async move { Ok::<_, Infallible>(api::answer(site, local, caller, upgrade, request).await) }
+            let (site, is_in, upgrade) = (Arc::clone(&site), Arc::clone(&is_in), Arc::clone(&upgrade));
+            async move { Ok::<_, Infallible>(api::answer(site, local, is_in, upgrade, request).await) }
         })
     };
     let connection = http1::Builder::new()
@@ -317,5 +282,5 @@ async fn serve(stream: TcpStream, caller: &Arc<Caller>, site: Arc<Site>, mut sto
     let Ok(parts) = upgraded.downcast::<TokioIo<Patient<TcpStream>>>() else { return };
     let stream = parts.io.into_inner();
     let socket = WebSocketStream::from_partially_read(stream, parts.read_buf.to_vec(), Role::Server, config).await;
-    socket::serve(socket, plan, caller, &site, stop).await;
+    socket::serve(socket, plan, &is_in, &site, stop).await;
 }
