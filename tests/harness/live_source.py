@@ -63,9 +63,11 @@ function live.shown()
   local colours = require("claude-ide.transcript.canvas").colours
   for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, colours, 0, -1, { details = true })) do
     local more = mark[4]
-    if more.end_row > mark[2] or more.end_col > mark[3] then
-      marks[#marks + 1] = ("%d:%d-%d:%d %s %s"):format(
-        mark[2], mark[3], more.end_row, more.end_col, more.hl_group or "", more.conceal or "-")
+    local end_row, end_col = more.end_row or mark[2], more.end_col or mark[3]
+    local drawn = more.line_hl_group or more.virt_text and more.virt_text[1][1]
+    if drawn or end_row > mark[2] or end_col > mark[3] then
+      marks[#marks + 1] = ("%d:%d-%d:%d %s %s %s"):format(
+        mark[2], mark[3], end_row, end_col, more.hl_group or "", more.conceal or "-", drawn or "")
     end
   end
   table.sort(marks)

@@ -95,6 +95,9 @@ TEXTS = {
     "blank": "\n\n  \nfirst\n\n\n   \n\tsecond  \n \n\n```\n\n\ncode\n",
     "returns": "one\r\ntwo\r\n\r\nthree\rfour\r\nfive\r",
     "odd": "a\x07b\n\u0085\n·\n…\n\x1b[31mred\x1b[0m\n" + "long " * 900 + "\nend",
+    "table": "Look:\n| a | b |\n|:-:|--:|\n"
+    + "".join(f"| {'x' * (number % 7)} | 漢{number} |\n" for number in range(40))
+    + "| the **widest** of all | `1` |\nand\n\n| no\ntable |\n| a |\n| - |\n\n| c | d\n|---|---\n| 1 | 2",
     "wide": "日本語の**文**です。\n\n" * 20 + "```\n日本\n```",
 }
 

@@ -31,7 +31,7 @@ def test_words_that_look_like_markdown_are_shown_as_they_were_said(start_nvim, e
     text = "\n".join(row.rstrip() for row in nvim.screen())
     assert text.count(VERBATIM) == 2
     assert "Prompts are **verbatim** with `ticks`:" in text
-    assert "| `x` | **y** |" in text, "columns stay below each other"
+    assert "│ `x` │ **y** │" in text, "columns stay below each other"
 
 
 def test_the_line_of_the_cursor_hides_nothing(start_nvim, empty):

@@ -135,6 +135,7 @@
 ---@field help? string|string[]|false List the keys.
 
 ---@class claude-ide.Opts.transcript
+---@field draw_markdown? boolean Draw tables in columns, headings without `#` and code set apart, in chats as well. The text stays Markdown. Switch it off where another plugin does it, see |claude-ide-recipes|.
 ---@field keymaps? claude-ide.Opts.transcript.keymaps Keys in a transcript. Each has a `<Plug>` there, too, see |claude-ide-transcript-plug|.
 
 ---@class claude-ide.Opts.notify
@@ -335,6 +336,7 @@
 ---@field help string|string[]|false List the keys.
 
 ---@class claude-ide.Config.transcript
+---@field draw_markdown boolean Draw tables in columns, headings without `#` and code set apart, in chats as well. The text stays Markdown. Switch it off where another plugin does it, see |claude-ide-recipes|.
 ---@field keymaps claude-ide.Config.transcript.keymaps Keys in a transcript. Each has a `<Plug>` there, too, see |claude-ide-transcript-plug|.
 
 ---@class claude-ide.Config.notify

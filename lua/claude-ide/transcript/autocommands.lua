@@ -77,6 +77,10 @@ function M.create(view, lay_out, forget)
     desc = "Claude Code: a window at the end of a transcript stays there",
     callback = function()
       local windows = vim.v.event.windows or {}
+      if #vim.fn.win_findbuf(view.buf) > 0 then
+        require("claude-ide.transcript.painter").resized(view)
+        require("claude-ide.transcript.loader").colour(view)
+      end
       local function stay()
         for _, win in ipairs(windows) do
           local is_here = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == view.buf

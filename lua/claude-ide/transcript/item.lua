@@ -30,6 +30,7 @@
 ---@field fence? claude-ide.transcript.Fence the code that it begins in, where a text goes on from another row
 ---@field painted? integer pieces that are coloured
 ---@field is_done? boolean all are
+---@field has_table? boolean how that is drawn depends on the windows' width
 ---@field pieces? claude-ide.transcript.Pieces kept where the text may go on
 ---@field mark? claude-ide.transcript.PiecesMark before the line where it does
 

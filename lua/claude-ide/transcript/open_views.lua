@@ -17,6 +17,7 @@ local M = {}
 ---@field busy boolean a question is on its way
 ---@field again boolean something changed meanwhile
 ---@field colouring boolean
+---@field room? integer cells that a line had in each window when tables were drawn last
 ---@field forgetting? boolean what is far is being taken out of the text
 ---@field filled_from? integer how many rows were rendered when the rest was last asked for
 ---@field full? boolean rows had to be forgotten: what is far stays so

@@ -87,6 +87,7 @@ function M.went_on(view, row, item, prose)
     add_lines(item, prose, pieces.rows, pieces, item.open_end.first)
     prose.mark = pieces:mark()
     add_lines(item, prose, pieces.rows, pieces, prose.count)
+    prose.painted = math.min(prose.painted, (pieces:outdated() or math.huge) - 1)
   end
   prose.is_done = nil
   M.want(view, row)
@@ -117,6 +118,38 @@ local function colourings(view, row)
 end
 
 ---@param canvas claude-ide.transcript.Canvas
+---@param first integer line of the piece's first line, 0-based
+---@param indent integer
+---@param mark claude-ide.transcript.DrawnMark
+local function draw(canvas, first, indent, mark)
+  local row, is_line = first + mark.row, mark.line == true
+  local chunk = mark.over and { mark.over, mark.group } or mark.insert and { (" "):rep(mark.insert) } or nil
+  vim.api.nvim_buf_set_extmark(canvas.buf, canvas.colours, row, is_line and 0 or mark.col + indent, {
+    end_row = mark.end_col and row or nil,
+    end_col = mark.end_col and mark.end_col + indent or nil,
+    hl_group = not chunk and not is_line and mark.group or nil,
+    -- Not a mark that ends on the next line: it would go where that one is coloured anew.
+    line_hl_group = is_line and mark.group or nil,
+    conceal = mark.conceal,
+    virt_text = chunk and { chunk },
+    virt_text_pos = mark.over and "overlay" or mark.insert and "inline" or nil,
+    priority = 96,
+    strict = false,
+  })
+end
+
+---Cells that a line has in each window.
+---@param buf integer
+---@return integer
+local function room_in(buf)
+  local room = vim.o.columns
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    room = math.min(room, vim.api.nvim_win_get_width(win))
+  end
+  return room
+end
+
+---@param canvas claude-ide.transcript.Canvas
 ---@param line integer of the text's first line, 0-based
 ---@param prose claude-ide.transcript.Prose
 ---@param piece claude-ide.transcript.Piece
@@ -133,6 +166,34 @@ local function paint(canvas, line, prose, piece)
       priority = 95,
       strict = false,
     })
+  end
+  if require("claude-ide.config").get().transcript.draw_markdown then
+    prose.has_table = prose.has_table or piece.table ~= nil
+    for _, mark in
+      ipairs(require("claude-ide.transcript.drawn").marks(piece, room_in(canvas.buf) - prose.indent))
+    do
+      draw(canvas, first, prose.indent, mark)
+    end
+  end
+end
+
+---A window has another width: a table may have room now, or none.
+---@param view claude-ide.transcript.View
+function M.resized(view)
+  local room = room_in(view.buf)
+  if view.room == room then
+    return
+  end
+  view.room = room
+  for row, rendered in pairs(view.canvas.rows) do
+    for _, item in ipairs(rendered.items) do
+      for _, prose in ipairs(item.prose) do
+        if prose.has_table then
+          prose.painted, prose.is_done = nil, nil
+          M.want(view, row)
+        end
+      end
+    end
   end
 end
 

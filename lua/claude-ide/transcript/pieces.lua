@@ -6,6 +6,9 @@
 ---@field lines string[]
 ---@field language string
 ---@field fence? boolean the line that begins or ends code
+---@field code? boolean it stands between such lines
+---@field table? claude-ide.transcript.Table that its lines are rows of
+---@field table_row? integer the row that it begins with, from 1
 
 ---@class claude-ide.transcript.Pieces
 ---@field list claude-ide.transcript.Piece[]
@@ -15,6 +18,7 @@
 ---@field private open? claude-ide.transcript.Piece the next line may belong to it
 ---@field private open_bytes integer
 ---@field private fence? claude-ide.transcript.Fence the code that the next line is within
+---@field private table? claude-ide.transcript.Table that the next line may be a row of
 local Pieces = {}
 Pieces.__index = Pieces
 
@@ -41,10 +45,17 @@ end
 ---@param line string
 ---@param language string
 ---@param at_gap boolean end pieces at empty lines
-function Pieces:put(line, language, at_gap)
+---@param of? claude-ide.transcript.Table
+function Pieces:put(line, language, at_gap, of)
   local bytes = self.open_bytes
-  if not self.open or (bytes > PIECE and (not at_gap or line == "" or bytes > 4 * PIECE)) then
-    self.open, bytes = { row = self.rows, lines = {}, language = language }, 0
+  if
+    not self.open
+    or self.open.table ~= of
+    or (bytes > PIECE and (not at_gap or line == "" or bytes > 4 * PIECE))
+  then
+    self.open = { row = self.rows, lines = {}, language = language, table = of, table_row = of and of.rows }
+    self.open.code = self.fence ~= nil or nil
+    bytes = 0
     self.list[#self.list + 1] = self.open
   end
   self.open.lines[#self.open.lines + 1] = line
@@ -58,12 +69,29 @@ function Pieces:put_fence(line)
   self.open = nil
 end
 
+---@private
+---@param line string
+function Pieces:put_row(line)
+  local drawn = require("claude-ide.transcript.drawn")
+  self.table = self.table or drawn.new_table(#self.list + 1)
+  drawn.add_row(self.table, line)
+  self:put(line, "markdown", false, self.table)
+end
+
 ---A prompt is no Markdown but for its fences: what a person typed is shown as it was typed.
 ---@private
 ---@param line string
 function Pieces:put_prose(line)
   local is_mark
   self.fence, is_mark = require("claude-ide.transcript.fences").after(self.fence, line)
+  local is_row = not is_mark
+    and not self.fence
+    and self.language == "markdown"
+    and require("claude-ide.transcript.drawn").is_row(line)
+  if is_row then
+    return self:put_row(line)
+  end
+  self.table = nil
   if is_mark then
     self:put_fence(line)
   elseif self.fence then
@@ -91,6 +119,8 @@ end
 ---@field package open_lines integer
 ---@field package open_bytes integer
 ---@field package fence? claude-ide.transcript.Fence
+---@field package table? claude-ide.transcript.Table
+---@field package table_rows integer
 
 ---@return claude-ide.transcript.PiecesMark
 function Pieces:mark()
@@ -102,6 +132,8 @@ function Pieces:mark()
     open_lines = self.open and #self.open.lines or 0,
     open_bytes = self.open_bytes,
     fence = self.fence,
+    table = self.table,
+    table_rows = self.table and self.table.rows or 0,
   }
 end
 
@@ -117,8 +149,18 @@ function Pieces:rewind(mark)
   end
   self.rows, self.bytes = mark.rows, mark.bytes
   self.open, self.open_bytes = mark.open, mark.open_bytes
-  self.fence = mark.fence
+  self.fence, self.table = mark.fence, mark.table
+  if self.table then
+    self.table.rows = mark.table_rows -- no column becomes narrower by what follows
+  end
   return mark.open and mark.count - 1 or mark.count
+end
+
+---The first piece that is to be drawn again: of a table whose columns became wider.
+---@return integer? piece from 1
+function Pieces:outdated()
+  local of = self.table
+  return of and of.drawn and of.drawn ~= of.version and of.first or nil
 end
 
 ---The pieces of a text that is whole; none of one that is too large.

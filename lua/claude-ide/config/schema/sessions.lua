@@ -110,6 +110,13 @@ return {
     doc = "`:Claude transcript`: what was said and done in a session.",
     fields = {
       {
+        "draw_markdown",
+        kind = kind.boolean,
+        default = true,
+        doc = "Draw tables in columns, headings without `#` and code set apart, in chats as well. The text stays Markdown. Switch "
+          .. "it off where another plugin does it, see |claude-ide-recipes|.",
+      },
+      {
         "keymaps",
         doc = "Keys in a transcript. Each has a `<Plug>` there, too, see |claude-ide-transcript-plug|.",
         fields = {
