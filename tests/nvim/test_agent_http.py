@@ -1,12 +1,17 @@
 """Agents that speak plain HTTP: a message by POST, answered with JSON or events."""
 
 import asyncio
+import contextlib
 import http.client
 import json
 import socket
+import subprocess
+import threading
 
 import pytest
 from fake_lsp import LSP
+
+from harness.nvim import ROOT
 
 pytestmark = pytest.mark.dealt
 
@@ -177,6 +182,78 @@ def test_the_sdk_hears_of_progress_and_cancels(start_nvim):
 
     heard = asyncio.run(asyncio.wait_for(talk(), 120))
     assert heard[0] == "Waiting for the language server"
+
+
+CALLER = """
+import { createRequire } from "node:module";
+import { join } from "node:path";
+const [modules, url, token] = process.argv.slice(2);
+const require = createRequire(join(modules, "anchor.js"));
+const { Client } = require("@modelcontextprotocol/sdk/client/index.js");
+const { StreamableHTTPClientTransport } = require("@modelcontextprotocol/sdk/client/streamableHttp.js");
+const requestInit = { headers: { Authorization: `Bearer ${token}` } };
+const client = new Client({ name: "caller", version: "1.0.0" }, { capabilities: {} });
+await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+const answer = await client.callTool({ name: "definition", arguments: { path: "a.py", symbol: "x" } });
+console.log(answer.content[0].text);
+process.exit(0);
+"""
+
+
+class Cutting:
+    """Passes connections on to a port, and cuts them all when it is told to."""
+
+    def __init__(self, port):
+        self.port, self.open, self.passed = port, [], b""
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                here, _ = self.listener.accept()
+                there = socket.create_connection(("127.0.0.1", self.port))
+                self.open += [here, there]
+                for source, target in ((here, there), (there, here)):
+                    threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
+
+    def _pass(self, source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                self.passed += data
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    def cut(self):
+        for one in self.open:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.slow
+def test_the_sdk_gets_the_answer_of_a_call_whose_connection_broke(start_nvim, tmp_path):
+    """The official SDK in Node: what it loses it asks for again, by the ids of the events."""
+    nvim = start_nvim(files={"a.py": "x = 1\n"}, args=["a.py"], init_lua=LSP + HELD)
+    nvim.lua('require("claude-ide").connect()')
+    access = nvim.lua('return require("claude-ide.server").agent_access()')
+    host, _, path = access["url"].partition("/")
+    between = Cutting(int(host.rpartition(":")[2]))
+    script = tmp_path / "caller.mjs"
+    script.write_text(CALLER)
+    url = f"http://127.0.0.1:{between.listener.getsockname()[1]}/{path}"
+    command = ["node", script, ROOT / ".deps" / "node" / "node_modules", url, access["token"]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as caller:
+        nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/definition')", what="the server to be asked")
+        nvim.wait(
+            lambda: b"\nid: " in between.passed, what="the events to begin: without an id nothing can be asked for"
+        )
+        between.cut()
+        assert nvim.lua("return fake.withdrawn") == 0
+        nvim.lua("fake.release()")
+        said, _ = caller.communicate(timeout=60)
+    between.listener.close()
+    assert "definition" in said
+    assert nvim.lua("return fake.withdrawn") == 0
 
 
 def test_mcp_shows_how_agents_get_in(start_nvim):
