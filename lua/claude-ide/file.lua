@@ -153,4 +153,13 @@ function M.write_private(path, text, is_new)
   return written == #text
 end
 
+---Writes a file that only this user can read and that goes with this Neovim.
+---@param suffix string
+---@param text string
+---@return string? path
+function M.private(suffix, text)
+  local path = vim.fn.tempname() .. suffix
+  return M.write_private(path, text, true) and path or nil
+end
+
 return M

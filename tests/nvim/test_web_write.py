@@ -1,7 +1,10 @@
 """Messages from a page: to whom they go, when, and why not. The CLI is a stand-in, its state a record that the test writes."""
 
 import contextlib
+import json
+import re
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -407,8 +410,14 @@ def is_free(port):
 def test_while_a_cli_asks_there_nobody_else_gets_the_port_though_nothing_is_served(inside, fake):
     nvim, site, _, _ = inside()
     port = site.info["port"]
-    words = " ".join(fake.starts()[0]["argv"]).replace("\\/", "/")
-    assert f":{port}/api/permission" in words, "it was given hooks"
+    started = fake.starts()[0]
+    (settings,) = [word for word in started["argv"] if word.startswith("--settings=")]
+    path = Path(settings.removeprefix("--settings="))
+    hooks = path.read_text().replace("\\/", "/")
+    assert f":{port}/api/permission" in hooks
+    assert path.stat().st_mode & 0o777 == 0o600
+    token = re.search(r"Bearer ([\w-]{20,})", hooks)[1]
+    assert token not in json.dumps([started["argv"], started["env"]]), "every command of the model has the environment"
     nvim.cmd("Claude serve stop")
     assert not is_free(port)
     assert not site.has("any"), "and nothing is answered"

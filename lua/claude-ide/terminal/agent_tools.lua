@@ -7,14 +7,6 @@ local M = {}
 
 local NAME = "nvim"
 
----A file that only this user can read and that goes with this Neovim.
----@param json string
----@return string? path
-local function private_file(json)
-  local path = vim.fn.tempname() .. ".json"
-  return require("claude-ide.file").write_private(path, json, true) and path or nil
-end
-
 ---The arguments that hand the tools to a CLI; none where there are no tools.
 ---@param run? string by what name its session is found: `sessions.ours.of_caller`
 ---@return string[] argv
@@ -23,15 +15,13 @@ function M.of(run)
   if not access then
     return {}
   end
-  local path = private_file(vim.json.encode({
-    mcpServers = {
-      [NAME] = {
-        type = "ws",
-        url = "ws://" .. access.url,
-        headers = { Authorization = "Bearer " .. access.token },
-      },
-    },
-  }))
+  local server = {
+    type = "ws",
+    url = "ws://" .. access.url,
+    headers = { Authorization = "Bearer " .. access.token },
+  }
+  local config = vim.json.encode({ mcpServers = { [NAME] = server } })
+  local path = require("claude-ide.file").private(".json", config)
   -- With `=`: the flag takes all words that follow it otherwise, a prompt too.
   return path and { "--mcp-config=" .. path } or {}
 end

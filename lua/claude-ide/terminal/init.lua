@@ -67,8 +67,8 @@ local function start_server()
   return info.port
 end
 
----What others want a CLI to be started with: arguments and variables.
----@alias claude-ide.terminal.More fun(command: string[]): string[], table<string, string>
+---The arguments that others want a CLI to be started with.
+---@alias claude-ide.terminal.More fun(command: string[]): string[]
 
 ---@type table<string, claude-ide.terminal.More>
 local more = {}
@@ -79,12 +79,12 @@ function M.start_with(name, of)
   more[name] = of
 end
 
----Whether a CLI runs that was started with a variable.
----@param variable string
+---Whether a CLI runs that was started with an argument.
+---@param argument string
 ---@return boolean
-function M.has_given(variable)
+function M.has_given(argument)
   return require("claude-ide.terminal.session").any(function(spec)
-    return spec.env[variable] ~= nil
+    return vim.tbl_contains(spec.argv, argument)
   end)
 end
 
@@ -115,20 +115,18 @@ local function spec_of(args, folder)
     return nil, ("The folder %s does not exist; see terminal.cwd."):format(cwd)
   end
   local ide_env = require("claude-ide.terminal.environment").of(start_server(), vim.fn.environ())
-  local argv, more_env = vim.deepcopy(options.command), {}
+  local argv = vim.deepcopy(options.command)
   if options.provider ~= "none" then
     vim.list_extend(argv, require("claude-ide.terminal.agent_tools").of(RUN:format(next_id)))
   end
-  -- The environment does not reach a CLI outside of Neovim.
+  -- When a CLI outside of Neovim ends, which is when it asks no more, is not known.
   for _, of in pairs(options.provider ~= "none" and options.provider ~= "external" and more or {}) do
-    local flags, env = of(vim.list_extend(vim.deepcopy(argv), args))
-    vim.list_extend(argv, flags)
-    more_env = vim.tbl_extend("force", more_env, env)
+    vim.list_extend(argv, of(vim.list_extend(vim.deepcopy(argv), args)))
   end
   return {
     argv = vim.list_extend(argv, args),
     cwd = cwd,
-    env = vim.tbl_extend("force", ide_env, more_env, options.env),
+    env = vim.tbl_extend("force", ide_env, options.env),
     ide_env = ide_env,
     title = "Claude",
   }

@@ -3,9 +3,10 @@
 -- Source: CLI 2.1.330. `MessageDisplay` comes for each batch of whole lines; where nobody answers, nothing is shown of it.
 -- `PermissionRequest` comes beside the CLI's own dialog, which stays until one of both is answered; failures of it are silent. Of
 -- `--settings` given twice only the last counts, so the person's own stays alone.
+-- Invariant: the token stands in no command line, where other users of the machine could read it, and in no environment, which
+-- every command of the model inherits.
 local M = {}
 
-local VARIABLE = "CLAUDE_IDE_DISPLAY_TOKEN"
 local SHOW_TIMEOUT_S, ASK_TIMEOUT_S = 2, 3600
 
 ---Edits are asked for as diffs of ours.
@@ -27,19 +28,21 @@ local function hook(info, path, timeout_s)
   return {
     type = "http",
     url = require("claude-ide.web.url").of(info) .. path,
-    headers = { Authorization = ("Bearer ${%s}"):format(VARIABLE) },
-    allowedEnvVars = { VARIABLE },
+    headers = { Authorization = "Bearer " .. info.display },
     timeout = timeout_s,
   }
 end
 
+---The arguments by which hooks were given.
+---@type string[]
+local given = {}
+
 ---@param command string[]
 ---@return string[] argv
----@return table<string, string> env
 local function more(command)
   local info = require("claude-ide.native").web_info()
   if not info or has_settings(command) then
-    return {}, {}
+    return {}
   end
   local hooks = { MessageDisplay = { { hooks = { hook(info, "api/display", SHOW_TIMEOUT_S) } } } }
   if require("claude-ide.config").get().web.write then
@@ -47,13 +50,19 @@ local function more(command)
       { matcher = NOT_EDITS, hooks = { hook(info, "api/permission", ASK_TIMEOUT_S) } },
     }
   end
-  return { "--settings=" .. vim.json.encode({ hooks = hooks }) }, { [VARIABLE] = info.display }
+  local path = require("claude-ide.file").private(".json", vim.json.encode({ hooks = hooks }))
+  if not path then
+    return {}
+  end
+  local argument = "--settings=" .. path
+  given[#given + 1] = argument
+  return { argument }
 end
 
 ---Whether a CLI runs that was given them. It believes who answers at their address: nobody else may listen there.
 ---@return boolean
 function M.is_asked_from()
-  return require("claude-ide.terminal").has_given(VARIABLE)
+  return vim.iter(given):any(require("claude-ide.terminal").has_given)
 end
 
 ---CLIs that start from now on tell and ask, as long as sessions are served.
