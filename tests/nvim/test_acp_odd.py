@@ -427,3 +427,20 @@ def test_a_plan_is_not_said_to_run_between_turns(begin):
     entries = [{"content": "go out", "priority": "high", "status": status} for status in ("completed", "pending")]
     said = shown(nvim, update("plan", entries=entries))
     assert "Plan 1 of 2 done" in said and "running" not in said
+
+
+def test_a_hundred_questions_at_once_are_all_answered_and_none_is_an_error(begin, tmp_path):
+    nvim = begin()
+    asks = {
+        "toolCall": {"toolCallId": "c", "title": "Look"},
+        "options": [{"optionId": "n", "name": "No", "kind": "reject_once"}],
+    }
+    say(nvim, "\n".join([f"SEND session/request_permission {json.dumps(asks)}"] * 100 + ["SAY all of them"]))
+    open_ones = "require('claude-ide.chat.asks').count(require('claude-ide.chat').current())"
+    nvim.wait(f"{open_ones} == 64", what="as many as may be open")
+    nvim.lua("require('claude-ide.chat').current():interrupt()")
+    wait_text(nvim, "\nall of them")
+    wait_idle(nvim)
+    sent = [message for message in acp_steps.read(tmp_path) if "id" in message and "method" not in message]
+    assert [message.get("result") for message in sent] == [{"outcome": {"outcome": "cancelled"}}] * 100
+    assert nvim.lua(f"return {open_ones}") == 0
