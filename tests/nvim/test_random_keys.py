@@ -1,0 +1,320 @@
+"""Random keys over every screen: Neovim lives, answers, and shows no trace. `--soak MINUTES` goes on for so long, on each Neovim."""
+
+import json
+import random
+import sys
+import time
+
+import acp_steps
+import pytest
+from changeset_steps import Changesets
+from diff_steps import Diffs
+from review_steps import Turn
+
+from harness.nvim import NvimError
+from harness.rpc import RpcTimeout
+
+FILES = {
+    "a.txt": "".join(f"line {n}\n" for n in range(1, 60)),
+    "b.txt": "alpha\nbeta\ngamma\n",
+    "src/c.py": "def one():\n    return 1\n\n\ndef two():\n    return one() + 1\n",
+    "deep/er/d.md": "# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
+}
+
+KEYS = [
+    *"jkhlwbGguUpPxDJyaoOIAvV:/?n*q~.",
+    *("gg", "zz", "zo", "zc", "za", "zR", "zM", "dd", "yy", "gv", "gf", "gF", "g?", "K", "ZZ", "ZQ", "ZW", "ZR"),
+    *(
+        "]c",
+        "[c",
+        "]f",
+        "[f",
+        "dx",
+        "dX",
+        "gl",
+        "ga",
+        "gr",
+        "gR",
+        "gi",
+        "gX",
+        "gA",
+        "gu",
+        "<Tab>",
+        "<S-Tab>",
+        "<CR>",
+        "<Space>",
+    ),
+    *("<Esc>", "<Esc>", "<Esc>", "<C-c>", "<C-s>", "<C-d>", "<C-u>", "<C-r>", "<C-v>", "<C-o>", "<C-n>", "<C-\\><C-n>"),
+    *(
+        "<C-w>w",
+        "<C-w>p",
+        "<C-w>c",
+        "<C-w>o",
+        "<C-w>T",
+        "<C-w>=",
+        "<C-w>_",
+        "<C-w>H",
+        "<C-w>s",
+        "<C-w>v",
+        "<C-w>x",
+        "gt",
+        "gT",
+    ),
+    *("ix", "hello ", "@a", "#b", "/co", "y", "1", "2", "3"),
+    *(
+        f":{command}<CR>"
+        for command in (
+            *(
+                "q",
+                "q!",
+                "w",
+                "w!",
+                "1,2w!",
+                "wa",
+                "wq",
+                "x",
+                "e",
+                "e!",
+                "bd",
+                "bd!",
+                "bw!",
+                "bunload!",
+                "close",
+                "only",
+                "tabclose",
+            ),
+            *(
+                "sp",
+                "vs",
+                "tabnew",
+                "tab split",
+                "new",
+                "enew",
+                "hide",
+                "undo",
+                "redo",
+                "silent! earlier 3",
+                "f other",
+                "saveas! z.txt",
+            ),
+            *(
+                "norm ZZ",
+                "windo close",
+                "tabonly",
+                "set wrap!",
+                "set nu!",
+                "set hidden!",
+                "diffoff!",
+                "diffthis",
+                "noh",
+                "mksession! s.vim",
+            ),
+        )
+    ),
+]
+CLAUDE = [
+    *(
+        "",
+        "review",
+        "undo",
+        "sessions",
+        "transcript",
+        "grep line",
+        "chat",
+        "chat close",
+        "accept",
+        "reject",
+        "reject no",
+        "diffs next",
+    ),
+    *(
+        "diffs quickfix",
+        "status",
+        "close",
+        "log",
+        "mcp",
+        "kernel log",
+        "selection off",
+        "selection on",
+        "add a.txt",
+        "prompt",
+        "decide",
+    ),
+]
+TRACE = """
+local found = {}
+for line in vim.api.nvim_exec2("messages", { output = true }).output:gmatch("[^\\n]+") do
+  if line:find("stack traceback") or line:find("Error executing") or line:find("Error in ") or line:find("E5108")
+    or line:find("claude%-ide.-%.lua:%d+:") then
+    found[#found + 1] = line
+  end
+end
+vim.cmd("silent! messages clear")
+return found
+"""
+MAPPED = """
+local keys = {}
+if vim.b.claude_ide then
+  for _, map in ipairs(vim.api.nvim_buf_get_keymap(0, vim.api.nvim_get_mode().mode:sub(1, 1))) do keys[#keys + 1] = map.lhs end
+end
+return keys
+"""
+
+
+class Story:
+    """What happens to one Neovim, out of one seed."""
+
+    def __init__(self, start_nvim, tmp_path, sessions, connect, seed):
+        self.random = random.Random(seed)
+        self.typed: list[str] = []
+        agent = {
+            "cmd": [sys.executable, str(acp_steps.AGENT)],
+            "env": {"ACP_LOG": str(tmp_path / "acp.log")},
+            "name": "Robot",
+        }
+        opts = {
+            "agents": {"robot": agent},
+            "terminal": {"command": ["cat"]},
+            "diff": {
+                "open_in": self.random.choice(["tab", "current", "float"]),
+                "layout": self.random.choice(["vertical", "horizontal", "unified"]),
+            },
+        }
+        self.nvim = start_nvim(args=["a.txt"], files=FILES, opts=opts)
+        self.id = self.random.randint(1, 10**6)
+        sessions.write(
+            self.nvim.project,
+            ("Do it", [{"type": "text", "text": "# Yes\n\n```lua\nprint(1)\n```\n"}]),
+            ("And that", "Done."),
+            title="A session",
+        )
+        self.client = connect(self.nvim)
+        Diffs(self.nvim)
+        self.nvim.lua("_G.propose_diff = propose")  # the steps of changesets have one of that name, too
+        self.changesets = Changesets(self.nvim)
+        self.nvim.lua("vim.o.timeout = false")  # half a mapping would mean something else on a slow machine
+
+    def diff(self):
+        self.id += 1
+        name = self.random.choice(["a.txt", "b.txt", "src/c.py", f"new{self.id}.txt"])
+        lines = FILES.get(name, "").splitlines(keepends=True) or ["x\n"]
+        for _ in range(self.random.randint(1, 4)):
+            lines[self.random.randrange(len(lines))] = f"proposed {self.random.random()}\n"
+        path = str(self.nvim.project / name)
+        self.nvim.lua("propose_diff(...)", self.id, self.random.choice([1, 2]), path, "".join(lines), f"tab {self.id}")
+
+    def changeset(self):
+        edits = '{ changes = { [uri("a.txt")] = { edit(0, 0, 0, 4, "LINE") }, [uri("src/c.py")] = { edit(0, 4, 0, 7, "uno") } } }'
+        self.changesets.propose(edits)
+
+    def turn(self):
+        turn = Turn(self.nvim, self.client)
+        turn.edit("b.txt", f"alpha\n{self.random.random()}\ngamma\n")
+        self.client.call("getDiagnostics")
+
+    def chat(self):
+        say = {
+            "toolCallId": "t",
+            "title": "Run",
+            "kind": "execute",
+            "rawInput": {"command": "make it" + " " * 99 + "; rm x"},
+        }
+        options = [
+            {"optionId": "y", "name": "Yes", "kind": "allow_once"},
+            {"optionId": "n", "name": "No", "kind": "reject_once"},
+        ]
+        lines = [
+            "SAY # Hello\n\n- one\n- two\n",
+            acp_steps.request("session/request_permission", sessionId="s", toolCall=say, options=options),
+            acp_steps.request(
+                "fs/write_text_file", sessionId="s", path=str(self.nvim.project / "b.txt"), content="robot\n"
+            ),
+        ]
+        self.nvim.notify(
+            "pcall(vim.cmd, 'Claude chat --agent robot') vim.defer_fn(function() pcall(function() "
+            "local chats = require('claude-ide.chat') chats.say(chats.current(), ...) end) end, 300)",
+            "\n".join(self.random.sample(lines, 2)),
+        )
+
+    def command(self):
+        self.nvim.notify("pcall(vim.cmd, 'Claude ' .. ...)", self.random.choice(CLAUDE))
+
+    def resize(self):
+        self.nvim.terminal.resize(self.random.choice([8, 24, 40]), self.random.choice([20, 80, 140]))
+
+    def keys(self):
+        for _ in range(self.random.randint(1, 6)):
+            mapped = self.mapped() if self.random.random() < 0.4 else []
+            keys = self.random.choice(mapped or KEYS)
+            self.typed.append(keys)
+            self.nvim.keys(keys)
+        time.sleep(self.random.choice([0, 0, 0.05, 0.3]))
+
+    def mapped(self):
+        try:
+            found = self.nvim.lua(MAPPED, timeout=5)
+        except (RpcTimeout, NvimError):
+            return []
+        return [keys for keys in found if keys.isprintable() and "<Plug>" not in keys]
+
+    def go_on(self, until):
+        """Random keys and events; false once a key has ended Neovim."""
+        happens = [self.diff, self.diff, self.changeset, self.turn, self.chat, self.command, self.command, self.resize]
+        while time.monotonic() < until:
+            event = self.random.choice(happens)
+            self.typed.append(f"[{event.__name__}]")
+            try:
+                event()
+                for _ in range(self.random.randint(2, 8)):
+                    self.keys()
+                self.look()
+            except (RpcTimeout, NvimError, AssertionError):
+                if self.ended():
+                    return False
+                raise
+        return True
+
+    def look(self):
+        """Back to normal mode, whatever it waits for; no trace has been shown."""
+        self.typed.append("[look]")
+        for _ in range(20):
+            self.nvim.keys("<C-\\><C-n><Esc><C-c>")
+            mode = self.nvim.lua("return vim.api.nvim_get_mode()", timeout=20) if not self.blocked() else None
+            if mode and mode["mode"] in ("n", "nt"):
+                break
+            self.nvim.keys("<CR>")
+            time.sleep(0.02)
+        assert not (found := self.nvim.lua(TRACE)), found
+
+    def blocked(self):
+        return self.nvim._request("nvim_get_mode")["blocking"]
+
+    def ended(self):
+        deadline = time.monotonic() + 2
+        while self.nvim.running() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return not self.nvim.running()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)  # --soak says how long
+@pytest.mark.parametrize("seed", [1])
+def test_random_keys_end_nothing_and_show_no_trace(start_nvim, tmp_path, sessions, connect, seed, request):
+    minutes = request.config.getoption("--soak")
+    seed = random.randrange(10**6) if minutes else seed
+    until = time.monotonic() + (minutes * 60 if minutes else 15)
+    while time.monotonic() < until:
+        began = time.monotonic()
+        story = Story(start_nvim, tmp_path, sessions, connect, seed)
+        try:
+            alive = story.go_on(until)
+        except BaseException:
+            print(f"seed {seed}:", json.dumps(story.typed[-120:]))
+            raise
+        if not alive:
+            assert story.nvim.terminal.exit_code() == 0, (seed, story.typed[-120:])
+        log = story.nvim.log()
+        assert "stack traceback" not in log and "panicked" not in log, (seed, log[-3000:])
+        story.nvim.kill()
+        print(f"seed {seed}: {len(story.typed)} keys and events in {time.monotonic() - began:.0f} s")
+        seed += 1
