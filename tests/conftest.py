@@ -34,6 +34,7 @@ def pytest_addoption(parser):
         help="what `make test` runs: one Neovim, nothing slow, no browser, of the real CLI what is marked `smoke`",
     )
     parser.addoption("--soak", type=float, default=0, metavar="MINUTES", help="how long test_random_keys.py goes on")
+    parser.addoption("--seed", type=int, help="what it begins with")
     parser.addoption("--update-screens", action="store_true", help="record the screens of tests/nvim/screens anew")
 
 

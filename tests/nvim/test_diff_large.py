@@ -65,6 +65,16 @@ def test_ten_megabytes_are_shown_and_answered_exactly(diffs):
     assert diffs.screen_state() == before
 
 
+def test_another_foldmethod_in_its_window_stands_in_no_layouts_way(diffs):
+    propose(diffs, text(f"old {i}" for i in range(20_000)), text(f"new {i}" for i in range(20_000)))
+    assert diffs.nvim.lua("return vim.wo.diff") is False
+    diffs.nvim.cmd("set foldmethod=indent")
+    diffs.nvim.lua("vim.v.errmsg = ''")
+    diffs.nvim.keys("ZQ")
+    assert diffs.answer(1)["outcome"] == "rejected"
+    assert diffs.nvim.lua("return vim.v.errmsg") == ""
+
+
 def test_a_large_new_file(diffs):
     propose(diffs, None, text([f"line {i}" for i in range(LINES)]))
     diffs.nvim.wait_screen(f"+{LINES} −0")

@@ -55,11 +55,14 @@ end
 
 ---@param pair claude-ide.compare.Pair
 function M.hide(pair)
-  for _, win in pairs(pair.wins) do
-    if vim.api.nvim_win_is_valid(win) then
-      vim.api.nvim_win_call(win, function()
-        vim.cmd("normal! zE")
-      end)
+  for side, win in pairs(pair.wins) do
+    -- The user may have put another buffer into the window, or chosen another 'foldmethod', which has no folds to delete (E351).
+    if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == pair.bufs[side] then
+      if vim.wo[win].foldmethod == "manual" then
+        vim.api.nvim_win_call(win, function()
+          vim.cmd("normal! zE")
+        end)
+      end
       local wo = vim.wo[win][0]
       for _, option in ipairs({ "foldmethod", "foldlevel", "foldenable", "foldcolumn" }) do
         wo[option] = vim.go[option]
