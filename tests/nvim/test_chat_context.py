@@ -338,3 +338,21 @@ def test_what_a_prompt_named_is_a_folded_line_where_a_chat_goes_on(begin_chat_wi
         """
     )
     assert shown > 0, said
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"), [("#lines:a", "#lines:a\\ b.txt:"), ("see #image:a", "see #image:a\\ b.txt")]
+)
+def test_the_file_of_a_context_is_completed(start_nvim, model, tmp_path, typed, line):
+    nvim = start_with_stand_in(start_nvim, model, tmp_path, files=RANGE, args=["a b.txt"])
+    begin(nvim)
+    wait_idle(nvim)
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    chat(
+        nvim,
+        "chat.ask = function(_, _, fields, done) done({ suggestions = { { path = fields.query .. ' b.txt' } } }) end",
+    )
+    nvim.keys("i" + typed)
+    nvim.wait("vim.fn.pumvisible() == 1", what="the files")
+    nvim.keys("<C-n><C-y>")
+    nvim.wait(lambda: nvim.lines() == [line], what="the file")

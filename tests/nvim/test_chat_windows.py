@@ -1,6 +1,7 @@
 """The two windows of a chat, and what stands in the one to write in: whatever people do to windows, buffers and the plugin."""
 
 import json
+import re
 
 import pytest
 from chat_steps import begin, chat, say, text, wait_idle, wait_text
@@ -339,6 +340,84 @@ def test_two_chats_share_a_wide_screen(talk, over):
     begin(nvim, "SAY good day")
     nvim.wait(lambda: len(columns_of(nvim)) == (6 if over else 5), what="both chats")
     nvim.wait(lambda: all(width > 20 for _, width in columns_of(nvim)), what="room for all")
+
+
+@pytest.mark.every_nvim
+def test_what_is_sent_is_in_sight_wherever_the_conversation_was(begin_chat_with_stand_in):
+    nvim = begin_chat_with_stand_in("SAY " + " ".join(f"one{at}\n" for at in range(100)))
+    wait_text(nvim, "one99")
+    wait_idle(nvim)
+    nvim.keys("<Esc><C-w>kgg")
+    nvim.wait("vim.fn.line('.') == 1", what="the beginning of the conversation")
+    nvim.keys("<C-w>jiSAY good day<C-s>")
+    nvim.wait_screen(re.compile(r"SAY good day.*\n.*good day", re.DOTALL))
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("past_maps", [False, True])
+def test_the_key_that_interrupts_does_so_in_the_conversation(begin_chat_with_stand_in, tmp_path, past_maps):
+    (tmp_path / "home").mkdir(exist_ok=True)
+    nvim = begin_chat_with_stand_in()
+    wait_idle(nvim)
+    nvim.lua(
+        """
+        local chat = require("claude-ide.chat").current()
+        chat.is_busy = function() return true end
+        chat.interrupt = function() interrupted = true end
+        """
+    )
+    nvim.keys("<C-w>k")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'transcript'")
+    if past_maps:
+        nvim.interrupt()
+    else:
+        nvim.keys("<C-c>")
+    nvim.wait("interrupted")
+    assert not any("Type" in line and ":qa" in line for line in nvim.screen())
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("there_is_a_place", [True, False])
+def test_a_file_of_a_conversation_opens_where_files_are(begin_chat_with_stand_in, there_is_a_place):
+    files = {"a.txt": "one\ntwo\nthree\n", "b.txt": "b\n"}
+    nvim = begin_chat_with_stand_in("SAY see a.txt:2", files=files, args=["b.txt"])
+    wait_text(nvim, "\nsee a.txt:2")
+    if not there_is_a_place:
+        nvim.lua("vim.cmd.wincmd('t') vim.cmd.quit()")
+    nvim.keys("<Esc>")
+    nvim.lua(
+        """
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local kind = (vim.b[vim.api.nvim_win_get_buf(win)].claude_ide or {}).kind
+          if kind == "transcript" then vim.api.nvim_set_current_win(win) end
+        end
+        """
+    )
+    nvim.keys("G?see a<CR>wgf")
+    nvim.wait("vim.fn.expand('%:t') == 'a.txt' and vim.fn.line('.') == 2", what="the file")
+    assert {"transcript", "prompt", "file"} == set(layout(nvim))
+
+
+@pytest.mark.every_nvim
+def test_a_prompt_that_is_written_is_kept_and_not_sent(talk, tmp_path):
+    nvim = talk
+    nvim.keys("imy own words<Esc>:w<CR>")
+    nvim.wait_screen("Kept as a draft. `<CR>` sends it.")
+    kept = list((tmp_path / "home").rglob("claude-ide/chat/*.json"))
+    assert json.loads(kept[0].read_text())["draft"] == "my own words"
+    assert nvim.lines() == ["my own words"] and "my own words" not in text(nvim)
+    nvim.keys("A, more<Esc>:wa<CR>:qa<CR>")
+    assert nvim.terminal.wait_exit() == 0, "nothing there asks to be saved"
+    assert json.loads(kept[0].read_text())["draft"] == "my own words, more"
+
+
+@pytest.mark.every_nvim
+def test_one_menu_completes_in_a_prompt(begin_chat_with_stand_in):
+    nvim = begin_chat_with_stand_in(
+        init_lua="package.loaded.cmp = { setup = { buffer = function(o) vim.b.cmp_is = o.enabled end } }"
+    )
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    assert nvim.lua("return { vim.b.completion, vim.b.cmp_is, vim.b.minicompletion_disable }") == [False, False, True]
 
 
 @pytest.mark.every_nvim

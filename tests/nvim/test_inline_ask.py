@@ -34,6 +34,10 @@ def is_answered_over_the_screen_and_goes_on_as_a_chat(nvim, api):
     nvim.keys("jVj:Claude ask SAY what **is** that?<CR>")
     wait_text(nvim, "\nwhat **is** that?")
     nvim.wait_screen("what is that?")
+    nvim.wait_screen("go on as a chat")
+    screen = "\n".join(line for line in nvim.screen() if not line.startswith(":"))
+    assert screen.count("SAY what **is** that?") + screen.count("SAY what is that?") == 1, "the question stands once"
+    assert "dontAsk" not in screen
     assert api.seen("2\\ttwo\\n3\\tthree") and "#lines:a.txt:2-3" in text(nvim)
     asked = api.requests[-1]
     nvim.wait("vim.api.nvim_win_get_config(0).relative == 'editor'", what="the answer to have the focus")

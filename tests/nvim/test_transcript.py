@@ -651,7 +651,7 @@ def test_keys_act_on_the_session(start_nvim, script):
       acted = {}
       require("claude-ide.sessions.actions").run = function(name, item) acted[#acted + 1] = { name, item.summary.id } end
     """)
-    for number, (key, action) in enumerate([("R", "resume"), ("gR", "fork"), ("X", "export")], 1):
+    for number, (key, action) in enumerate([("R", "resume"), ("gC", "fork"), ("X", "export")], 1):
         press(nvim, key, f"#acted == {number}")
         assert nvim.lua("return acted[#acted]") == [action, script.id]
 

@@ -72,13 +72,17 @@ local PATIENCE_MS = 2000
 ---@param buf integer
 ---@param from integer
 ---@param word string
-local function files(chat, buf, from, word)
+---@param written? fun(path: string): string how a path is written there
+local function files(chat, buf, from, word, written)
+  written = written or function(path)
+    return path
+  end
   if chat.acp then
     return show(
       buf,
       from,
       vim.tbl_map(function(path)
-        return { word = path }
+        return { word = written(path) }
       end, require("claude-ide.chat.acp.links").complete(chat.cwd, word))
     )
   end
@@ -86,7 +90,7 @@ local function files(chat, buf, from, word)
     chat:ask("file_suggestions", { query = word }, function(result)
       local items = {}
       for _, one in ipairs(type(result) == "table" and result.suggestions or {}) do
-        items[#items + 1] = { word = type(one) == "table" and one.path or tostring(one) }
+        items[#items + 1] = { word = written(type(one) == "table" and one.path or tostring(one)) }
       end
       local line = vim.api.nvim_get_current_buf() == buf
         and vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
@@ -108,6 +112,12 @@ end
 function M.now(buf)
   local prompt = require("claude-ide.chat.open_prompts").of(buf)
   local line = vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1)
+  local name, path, at = require("claude-ide.context").file_of(line)
+  if prompt and name and path and at then
+    return files(prompt.chat, buf, at, path, function(found)
+      return require("claude-ide.context.reference").argument_of(found) .. (name == "lines" and ":" or "")
+    end)
+  end
   local items, start = require("claude-ide.context").complete(line, prompt and prompt.chat.cwd or "")
   if prompt and items and start then
     return show(buf, start, items)

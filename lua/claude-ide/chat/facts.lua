@@ -79,7 +79,8 @@ function M.of(chat)
   if chat.effort then
     add(chat.effort .. " effort")
   end
-  if chat.mode and chat.mode ~= "default" then
+  local asks_nothing = chat.mode == "dontAsk" and chat.begin_with.alone -- a single question: it has nothing to ask for
+  if chat.mode and chat.mode ~= "default" and not asks_nothing then
     add(chat.mode, chat.mode == "bypassPermissions" and "ClaudeTranscriptFailed" or "ClaudeTranscriptWaiting")
   end
   if chat.cost and chat.cost >= 0.005 then

@@ -74,10 +74,25 @@ end
 
 ---@param cwd string
 ---@param text string
-function M.keep_draft(cwd, text)
+---@param before? string that was kept of it; this is in its place
+function M.keep_draft(cwd, text, before)
   local kept = read(cwd)
+  if before and kept.draft == before then
+    kept.draft = nil
+  end
   kept.draft = kept.draft and kept.draft ~= text and kept.draft .. "\n\n" .. text or text
   write(cwd, kept)
+end
+
+---A draft that was kept while it was written is none any more: it was sent.
+---@param cwd string
+---@param text string
+function M.forget_draft(cwd, text)
+  local kept = read(cwd)
+  if kept.draft == text then
+    kept.draft = nil
+    write(cwd, kept)
+  end
 end
 
 ---The draft that was kept, which is with the person again from now on.

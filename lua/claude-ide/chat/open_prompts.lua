@@ -7,6 +7,7 @@ local M = {}
 ---@field at integer where in the history, 0: what is being written
 ---@field draft? string what was being written when the history was entered
 ---@field recalled? string what the history has there
+---@field kept? string what was kept of it on the disk while it is written
 ---@field hide fun() hides the chat
 ---@field to_terminal fun() goes on with it in the terminal
 

@@ -19,6 +19,19 @@ local function unsent(prompt)
   return prompt.at > 0 and text == prompt.recalled and prompt.draft or text
 end
 
+---Keeps what is not sent, in the place of what was kept of it before.
+---@param prompt claude-ide.chat.PromptBuffer
+local function keep_draft(prompt)
+  local text, history = unsent(prompt), require("claude-ide.chat.history")
+  if vim.trim(text) ~= "" then
+    history.keep_draft(prompt.chat.cwd, text, prompt.kept)
+    prompt.kept = text
+  elseif prompt.kept then
+    history.forget_draft(prompt.chat.cwd, prompt.kept)
+    prompt.kept = nil
+  end
+end
+
 ---@param prompt claude-ide.chat.PromptBuffer
 ---@param text string
 local function fill(prompt, text)
@@ -42,6 +55,8 @@ function M.send(prompt)
   prompt.at, prompt.draft = 0, nil
   vim.bo[prompt.buf].undolevels = vim.bo[prompt.buf].undolevels -- sent in insert mode, `u` brings it back as well
   fill(prompt, "")
+  keep_draft(prompt)
+  require("claude-ide.transcript").go_to_end(prompt.chat.source)
   require("claude-ide.chat.content").say(prompt.chat, text, nil, function(ok, err)
     if not ok then
       M.give_back(prompt, text)
@@ -96,18 +111,42 @@ function M.recall(prompt, step)
 end
 
 ---How the turn is broken off, or who waits for one is helped; where nothing runs, nil.
----@param prompt claude-ide.chat.PromptBuffer
+---@param chat claude-ide.chat.Chat
 ---@return fun()? act
-local function interrupt(prompt)
-  if prompt.chat:is_busy() then
+local function interrupt(chat)
+  if chat:is_busy() then
     return function()
-      prompt.chat:interrupt()
+      chat:interrupt()
     end
-  elseif prompt.chat.state == "starting" and #prompt.chat.queue > 0 then
+  elseif chat.state == "starting" and #chat.queue > 0 then
     return function()
       local words = "%s is starting. `:Claude chat restart` gives back what you said."
-      require("claude-ide.ui.notice").info(words:format(prompt.chat.name))
+      require("claude-ide.ui.notice").info(words:format(chat.name))
     end
+  end
+end
+
+---The key that interrupts does so in this buffer of a chat; where nothing runs, it does what it does anyway.
+---@param chat claude-ide.chat.Chat
+---@param buf integer its prompt, or its conversation
+---@param modes string[]
+function M.map_interrupt(chat, buf, modes)
+  local key_list, interrupt_key = require("claude-ide.ui.key_list"), require("claude-ide.ui.interrupt_key")
+  local keys = key_list.keys(require("claude-ide.config").get().chat.keymaps.interrupt)
+  for _, lhs in ipairs(keys) do
+    vim.keymap.set(modes, lhs, function()
+      local act = interrupt(chat)
+      if act then
+        require("claude-ide.safely").wrap("interrupt", act)()
+      else
+        vim.api.nvim_feedkeys(vim.keycode(lhs), "n", false)
+      end
+    end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: interrupt" })
+  end
+  if vim.iter(keys):any(interrupt_key.is) then
+    interrupt_key.on(buf, function()
+      return interrupt(chat)
+    end)
   end
 end
 
@@ -128,14 +167,14 @@ end
 local function map(prompt)
   local keys = require("claude-ide.config").get().chat.keymaps
   local key_list, safely = require("claude-ide.ui.key_list"), require("claude-ide.safely")
-  local function on(modes, option, desc, run, fallback)
+  local function on(modes, option, desc, run)
     for _, lhs in ipairs(key_list.keys(option)) do
-      local guarded = safely.wrap(desc, run)
-      vim.keymap.set(modes, lhs, function()
-        if guarded() == false and fallback then
-          vim.api.nvim_feedkeys(vim.keycode(lhs), "n", false)
-        end
-      end, { buffer = prompt.buf, nowait = true, silent = true, desc = "Claude Code: " .. desc })
+      vim.keymap.set(
+        modes,
+        lhs,
+        safely.wrap(desc, run),
+        { buffer = prompt.buf, nowait = true, silent = true, desc = "Claude Code: " .. desc }
+      )
     end
   end
   local function send()
@@ -148,19 +187,7 @@ local function map(prompt)
   end
   on("n", keys.send, "send the prompt", send)
   on({ "n", "i" }, keys.send_at_once, "send the prompt", send)
-  on({ "n", "i" }, keys.interrupt, "interrupt", function()
-    local act = interrupt(prompt)
-    if act then
-      act()
-    end
-    return act ~= nil
-  end, true)
-  local interrupt_key = require("claude-ide.ui.interrupt_key")
-  if vim.iter(key_list.keys(keys.interrupt)):any(interrupt_key.is) then
-    interrupt_key.on(prompt.buf, function()
-      return interrupt(prompt)
-    end)
-  end
+  M.map_interrupt(prompt.chat, prompt.buf, { "n", "i" })
   on("n", keys.older, "older prompt", function()
     M.recall(prompt, 1)
   end)
@@ -210,7 +237,7 @@ function M.create(chat, acts)
     kind = "prompt",
     name = { (chat.name:gsub("[/%c]", " ")), "prompt" },
     is_private = true,
-    bo = { completefunc = COMPLETE, omnifunc = COMPLETE },
+    bo = { buftype = "acwrite", completefunc = COMPLETE, omnifunc = COMPLETE },
   } ---@type claude-ide.ui.own_buffer.Opts
   local buf = own_buffer.create(opts)
   local prompt = { buf = buf, chat = chat, at = 0, hide = acts.hide, to_terminal = acts.to_terminal } ---@type claude-ide.chat.PromptBuffer
@@ -224,6 +251,13 @@ function M.create(chat, acts)
   end
   on({ "BufUnload", "BufWipeout" }, "what was written to Claude is kept", function()
     M.retire(buf)
+  end)
+  -- Nothing is lost where it is left, so it never asks to be written.
+  on("BufModifiedSet", "a prompt needs no writing", function()
+    vim.bo[buf].modified = false
+  end)
+  on("BufWriteCmd", "a prompt is kept, not sent", function()
+    M.keep(prompt)
   end)
   on("BufReadCmd", "a prompt as it stood", function()
     prompts[buf], prompt.at = prompt, 0
@@ -244,10 +278,30 @@ function M.retire(buf)
   prompts[buf] = nil
   require("claude-ide.chat.preview").forget(buf)
   require("claude-ide.ui.interrupt_key").off(buf)
-  local text = unsent(prompt)
-  if vim.trim(text) ~= "" then
-    require("claude-ide.chat.history").keep_draft(prompt.chat.cwd, text)
+  keep_draft(prompt)
+end
+
+---Plugins that complete by themselves leave a prompt to its own menu: they would draw theirs over it.
+---@param buf integer
+function M.have_one_menu(buf)
+  vim.b[buf].completion = false -- blink.cmp
+  vim.b[buf].minicompletion_disable = true
+  vim.b[buf].coc_suggest_disable = 1
+  local function without_cmp()
+    local cmp = package.loaded.cmp -- nvim-cmp, perhaps loaded with the first insert mode
+    if type(cmp) == "table" and type(cmp.setup) == "table" and vim.api.nvim_buf_is_valid(buf) then
+      vim.api.nvim_buf_call(buf, function()
+        pcall(cmp.setup.buffer, { enabled = false })
+      end)
+    end
   end
+  without_cmp()
+  vim.api.nvim_create_autocmd("InsertEnter", {
+    buffer = buf,
+    once = true,
+    desc = "Claude Code: one menu of completion in a prompt",
+    callback = vim.schedule_wrap(without_cmp),
+  })
 end
 
 ---Puts what was not sent before into a prompt, and lets it be Markdown with completion. Later than its window: what people and
@@ -263,17 +317,26 @@ function M.dress(buf)
     M.give_back(prompt, draft)
   end
   vim.bo[buf].filetype = "markdown"
+  M.have_one_menu(buf)
   require("claude-ide.chat.complete").attach(buf)
   require("claude-ide.chat.preview").attach(buf, prompt.chat.cwd)
+end
+
+---What is written is kept, should Neovim end any way. It is not sent.
+---@param prompt claude-ide.chat.PromptBuffer
+function M.keep(prompt)
+  vim.bo[prompt.buf].modified = false
+  keep_draft(prompt)
+  local key = require("claude-ide.ui.key_list").keys(require("claude-ide.config").get().chat.keymaps.send)[1]
+  require("claude-ide.ui.notice").info(
+    key and ("Kept as a draft. `%s` sends it."):format(key) or "Kept as a draft."
+  )
 end
 
 ---Neovim leaves: what was not sent is kept for the next chat of the project.
 function M.keep_drafts()
   for _, prompt in pairs(prompts) do
-    local text = unsent(prompt)
-    if vim.trim(text) ~= "" then
-      require("claude-ide.chat.history").keep_draft(prompt.chat.cwd, text)
-    end
+    keep_draft(prompt)
   end
 end
 

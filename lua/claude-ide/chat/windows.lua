@@ -205,6 +205,7 @@ function M.fill(shown)
   shown.waiting = nil
   if win and vim.api.nvim_win_is_valid(win) then
     shown.view = require("claude-ide.transcript").show_in(shown.chat.source, win)
+    require("claude-ide.chat.prompt").map_interrupt(shown.chat, shown.view.buf, { "n", "x" })
   end
 end
 
@@ -262,6 +263,9 @@ end
 ---@param shown claude-ide.chat.Shown
 function M.close(shown)
   M.hide(shown)
+  if shown.view then
+    require("claude-ide.ui.interrupt_key").off(shown.view.buf)
+  end
   pcall(vim.api.nvim_del_augroup_by_name, group_of(shown))
 end
 

@@ -126,7 +126,7 @@
 ---@field next_branch? string|string[]|false Show the next branch.
 ---@field previous_branch? string|string[]|false Show the branch before.
 ---@field yank_code? string|string[]|false Yank the code under the cursor: a block, a command, what an edit wrote.
----@field resume? string|string[]|false Resume the session in the terminal.
+---@field resume? string|string[]|false Resume the session in the terminal. A chat goes on there.
 ---@field fork? string|string[]|false Go on in a copy of the session.
 ---@field export? string|string[]|false Write the session down as Markdown.
 ---@field search_next? string|string[]|false Search on, through all messages.
@@ -327,7 +327,7 @@
 ---@field next_branch string|string[]|false Show the next branch.
 ---@field previous_branch string|string[]|false Show the branch before.
 ---@field yank_code string|string[]|false Yank the code under the cursor: a block, a command, what an edit wrote.
----@field resume string|string[]|false Resume the session in the terminal.
+---@field resume string|string[]|false Resume the session in the terminal. A chat goes on there.
 ---@field fork string|string[]|false Go on in a copy of the session.
 ---@field export string|string[]|false Write the session down as Markdown.
 ---@field search_next string|string[]|false Search on, through all messages.

@@ -240,6 +240,22 @@ function M.blocks(text, parts)
   return blocks
 end
 
+---Those whose argument is a file.
+local OF_FILES = { image = true, lines = true }
+
+---The file that is being named.
+---@param before string what stands before the cursor
+---@return string? name nil: none is
+---@return string? path as far as it is written
+---@return integer? from byte of the path, from 1
+function M.file_of(before)
+  local start, name, from, path = before:match("()#(%l+):()([^%s:#]*)$") --[[@as any]]
+  if not name or not OF_FILES[name] or start > 1 and before:sub(start - 1, start - 1):find("[%w#&/]") then
+    return nil
+  end
+  return name, path, from
+end
+
 ---@param before string what stands before the cursor
 ---@param cwd string
 ---@return { word: string, menu: string }[]? items nil: no `#…` is being written there

@@ -55,11 +55,17 @@ function M.find(text)
   end
 end
 
+---@param of string
+---@return string
+function M.argument_of(of)
+  return (of:gsub("[\\%s]", "\\%0"))
+end
+
 ---@param name string
 ---@param of string
 ---@return string
 function M.written(name, of)
-  return ("#%s:%s"):format(name, (of:gsub("[\\%s]", "\\%0")))
+  return ("#%s:%s"):format(name, M.argument_of(of))
 end
 
 return M

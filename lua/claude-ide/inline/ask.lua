@@ -7,7 +7,9 @@ local M = {}
 ---@field view? claude-ide.transcript.View
 ---@field win? integer
 ---@field then_chat boolean goes on as a chat as soon as its CLI has ended
----@field question string
+
+---The question itself is the first that the window shows.
+local TITLE = "Claude answers"
 
 ---@type claude-ide.inline.Ask? the one that is on the screen
 local shown
@@ -116,7 +118,7 @@ local function open_window(ask)
   shown = ask
   local floats = require("claude-ide.ui.text_float")
   local blank = require("claude-ide.ui.own_buffer").create({ bo = { bufhidden = "wipe" } })
-  local win = floats.open(blank, ask.question)
+  local win = floats.open(blank, TITLE)
   ask.win = win
   ask.view = require("claude-ide.transcript").show_in(ask.chat.source, win)
   hint(win)
@@ -136,7 +138,7 @@ local function open_window(ask)
     desc = "Claude Code: an answer fits the screen",
     callback = function()
       if ask.win and vim.api.nvim_win_is_valid(ask.win) then
-        vim.api.nvim_win_set_config(ask.win, floats.place(nil, ask.question))
+        vim.api.nvim_win_set_config(ask.win, floats.place(nil, TITLE))
         hint(ask.win)
       end
     end,
@@ -169,7 +171,11 @@ function M.ask(question, at)
   if not chat then
     return nil, err
   end
-  ask = { chat = chat, question = question, then_chat = false }
+  -- Its session is called after the question, which stands below.
+  chat.source.describe = function(_, done)
+    done({ title = chat.source.title })
+  end
+  ask = { chat = chat, then_chat = false }
   local began, why = chat:begin()
   if not began then
     return nil, why

@@ -71,19 +71,33 @@ function M.diff_line(item, offset)
   return nil
 end
 
+---A conversation that goes on keeps its window: a file opens where files are shown.
+---@param view claude-ide.transcript.View
+---@param path string
+---@return boolean
+local function go_where_files_are(view, path)
+  local tab = vim.api.nvim_get_current_tabpage()
+  local win = view.source.is_chat and require("claude-ide.ui.file_window").choose(vim.fn.bufnr(path), tab)
+  if win then
+    vim.api.nvim_set_current_win(win)
+  end
+  return win and true or not view.source.is_chat
+end
+
+---@param view claude-ide.transcript.View
 ---@param path string
 ---@param lnum? integer
 ---@param how claude-ide.transcript.HowToOpen
-local function edit(path, lnum, how)
+local function edit(view, path, lnum, how)
   local stat, why_not = require("claude-ide.file").stat_regular(path)
   if not stat and vim.fn.isdirectory(path) == 0 then
     require("claude-ide.ui.notice").error(("%s cannot be opened: %s."):format(path, why_not))
     return
   end
-  if vim.wo.winfixbuf and how == "edit" then
+  vim.cmd("normal! m'")
+  if how == "edit" and (not go_where_files_are(view, path) or vim.wo.winfixbuf) then
     how = "split"
   end
-  vim.cmd("normal! m'")
   local ok, err = pcall(vim.cmd[how], { args = { path }, magic = { file = false, bar = false } })
   if not ok then
     require("claude-ide.ui.notice").error((tostring(err):gsub("^.-Vim%b():", "")))
@@ -104,7 +118,7 @@ end
 function M.open(view, path, lnum, how)
   local found = path and resolve(path, view)
   if found then
-    edit(found, lnum, how)
+    edit(view, found, lnum, how)
   else
     require("claude-ide.ui.notice").info(
       path and ("There is no %s."):format(path) or "There is no path here."

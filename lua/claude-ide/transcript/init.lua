@@ -58,6 +58,15 @@ local function put_into_window(view, chosen)
   return win
 end
 
+---Goes to the end of a source wherever it is shown, and follows it there.
+---@param source claude-ide.transcript.Source
+function M.go_to_end(source)
+  local view = open_views.of_source(source)
+  for _, win in ipairs(view and vim.fn.win_findbuf(view.buf) or {}) do
+    require("claude-ide.transcript.viewport").go_to_end(win)
+  end
+end
+
 ---@class claude-ide.transcript.OpenOpts
 ---@field line? integer of the file, from 1: go to the message it belongs to
 ---@field match? claude-ide.transcript.Match with `line`: what to go to in this message
