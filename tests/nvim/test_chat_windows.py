@@ -267,6 +267,9 @@ def test_a_prompt_leaves_its_transcript_lines_where_there_are_few(begin_chat_wit
     nvim = begin_chat_with_stand_in(init_lua="vim.o.columns, vim.o.lines = 40, 12")
     nvim.wait(lambda: "transcript" in layout(nvim), what="the transcript")
     assert layout(nvim)["transcript"][2] >= 6
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    nvim.keys("i1<CR>2<CR>3<CR>4<Esc>")
+    nvim.wait("vim.fn.line('.') == 4")
     for lines, height in ((30, 6), (7, None), (24, 6), (12, 3)):
         nvim.lua("vim.o.lines = ...", lines)
         if height:
@@ -302,7 +305,26 @@ def test_a_prompt_is_below_its_transcript_where_that_had_its_window_taken(talk):
     nvim.wait(lambda: "transcript" in layout(nvim), what="the transcript")
     shown = layout(nvim)
     assert shown["transcript"][1] == shown["prompt"][1] and shown["transcript"][0] < shown["prompt"][0]
-    assert shown["prompt"][2] == 6
+    assert shown["prompt"][2] == 3
+
+
+@pytest.mark.every_nvim
+def test_a_prompt_grows_with_what_is_written_and_shrinks_again(talk):
+    nvim = talk
+    assert layout(nvim)["prompt"][2] == 3
+    nvim.keys("iSAY 1<CR>2")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 4, what="a line more")
+    nvim.keys("<CR>" * 8 + "x")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 6, what="as many as the option has")
+    nvim.keys("<C-s>")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 3, what="few lines again")
+    nvim.keys("y" * 200)
+    nvim.wait(lambda: layout(nvim)["prompt"][2] > 4, what="a long line to be seen")
+    nvim.keys("<Esc>ggdG")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 3, what="few lines again")
+    nvim.lua("require('claude-ide.chat.prompt').add(vim.api.nvim_get_current_buf(), 'one\\ntwo\\nthree\\nfour')")
+    nvim.wait(lambda: layout(nvim)["prompt"][2] == 6, what="what is put in")
+    assert nvim.lua("return vim.fn.line('w0')") == 1
 
 
 def columns_of(nvim):
@@ -449,3 +471,27 @@ def test_what_is_sent_while_a_menu_is_open_is_sent_once(talk, chosen):
     assert nvim.lua("return vim.fn.mode()") == "i"
     sent = "/context" if chosen else "/co"
     wait_text(nvim, f"\n{sent}\n")
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("equal", [True, False])
+def test_the_width_of_a_chat_is_given_by_all_that_stand_beside_it(begin_chat_with_stand_in, equal):
+    files = {"a.txt": "one\n", "b.txt": "two\n"}
+    init = f"vim.o.equalalways = {'true' if equal else 'false'}"
+    nvim = begin_chat_with_stand_in(files=files, args=["-O", "a.txt", "b.txt"], init_lua=init)
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    nvim.cmd("Claude chat close")
+
+    def widths():
+        return {name: width for name, width in columns_of(nvim) if name.endswith(".txt")}
+
+    nvim.lua("vim.cmd('only | vsplit b.txt | vertical resize 90')")
+    before = widths()
+    assert before == {"b.txt": 90, "a.txt": 49}
+    begin(nvim)
+    nvim.wait("vim.bo.filetype == 'markdown'", what="the prompt")
+    after = widths()
+    assert abs(after["b.txt"] / after["a.txt"] - 90 / 49) < 0.2, after
+    nvim.keys("<Esc>q")
+    nvim.wait("#vim.api.nvim_list_wins() == 2", what="the chat to be hidden")
+    assert all(abs(widths()[name] - before[name]) < 3 for name in before), (before, widths())

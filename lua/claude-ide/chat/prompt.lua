@@ -40,6 +40,7 @@ local function fill(prompt, text)
     local last = vim.api.nvim_buf_line_count(prompt.buf)
     pcall(vim.api.nvim_win_set_cursor, win, { last, #vim.fn.getbufoneline(prompt.buf, last) })
   end
+  vim.api.nvim_exec_autocmds("TextChanged", { buffer = prompt.buf, modeline = false }) -- it may not be the current one
 end
 
 ---Sends what stands there.

@@ -15,6 +15,8 @@ local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" 
 local LEAST_COLUMNS, LEAST_LINES = 30, 10
 ---Lines of the two windows, with the line above each, as far as there are so many.
 local LEAST_TRANSCRIPT, LEAST_PROMPT = 6, 2
+---Those of a prompt in which little stands, with the line above it.
+local SMALL_PROMPT = 3
 
 ---@return integer buf for a window that is about to show its transcript
 local function blank()
@@ -42,13 +44,19 @@ end
 local function open_beside()
   local here = extent()
   local is_vertical, size = here.is_vertical, here.size
-  local win = vim.api.nvim_open_win(blank(), false, {
-    win = -1,
-    split = SPLIT[require("claude-ide.config").get().terminal.side],
-    width = is_vertical and size or nil,
-    height = not is_vertical and size or nil,
-  })
-  require("claude-ide.ui.screen_share").keep(win, is_vertical)
+  local share = require("claude-ide.ui.screen_share")
+  local win ---@type integer
+  share.fairly(is_vertical, function()
+    win = vim.api.nvim_open_win(blank(), false, {
+      win = -1,
+      split = SPLIT[require("claude-ide.config").get().terminal.side],
+      width = is_vertical and size or nil,
+      height = not is_vertical and size or nil,
+    })
+    vim.wo[win][0][is_vertical and "winfixwidth" or "winfixheight"] = true
+  end)
+  vim.wo[win][0][is_vertical and "winfixwidth" or "winfixheight"] = false
+  share.keep(win, is_vertical)
   return win
 end
 
@@ -114,14 +122,29 @@ local function keep_window(buf)
   })
 end
 
----@param ... integer the windows that it and the transcript have
+---As many lines as what is written takes, and one to go on in, up to the option.
+---@param buf integer
+---@param win integer one as wide as its window
 ---@return integer with the line above it
-local function prompt_height(...)
+local function wanted_height(buf, win)
+  local most, rows = require("claude-ide.config").get().chat.prompt_height, 1
+  if vim.api.nvim_win_get_buf(win) == buf then
+    rows = vim.api.nvim_win_text_height(win, {}).all
+  else
+    rows = vim.api.nvim_buf_line_count(buf)
+  end
+  return math.min(math.max(rows + 2, SMALL_PROMPT), most)
+end
+
+---@param buf integer
+---@param ... integer the windows that it and the transcript have, its own last
+---@return integer with the line above it
+local function prompt_height(buf, ...)
   local lines = select("#", ...) - 1 -- a status line between them
   for _, win in ipairs({ ... }) do
     lines = lines + vim.api.nvim_win_get_height(win)
   end
-  local wanted = require("claude-ide.config").get().chat.prompt_height
+  local wanted = wanted_height(buf, (select(-1, ...)))
   return math.max(math.min(wanted, lines - LEAST_TRANSCRIPT - 1), math.min(LEAST_PROMPT, lines - 2), 1)
 end
 
@@ -137,13 +160,18 @@ local function fit_height(shown)
   then
     return
   end
-  local height, fitting = vim.api.nvim_win_get_height(prompt), prompt_height(above, prompt)
+  local height, fitting = vim.api.nvim_win_get_height(prompt), prompt_height(shown.prompt, above, prompt)
   local is_short = vim.api.nvim_win_get_height(above) < LEAST_TRANSCRIPT or height < LEAST_PROMPT
   local is_ours = height == shown.height or shown.is_low
-  shown.is_low = (is_ours or is_short) and fitting < require("claude-ide.config").get().chat.prompt_height
+  shown.is_low = (is_ours or is_short) and fitting < wanted_height(shown.prompt, prompt)
   if height ~= fitting and (is_ours or is_short) then
     vim.api.nvim_win_set_height(prompt, fitting)
     shown.height = vim.api.nvim_win_get_height(prompt)
+    if vim.api.nvim_win_text_height(prompt, {}).all < fitting then
+      vim.api.nvim_win_call(prompt, function()
+        vim.fn.winrestview({ topline = 1 })
+      end)
+    end
   end
 end
 
@@ -158,8 +186,15 @@ local function keep_height(shown)
   local function fit()
     require("claude-ide.safely").wrap("fit the height of a prompt", fit_height)(shown)
   end
+  local group = vim.api.nvim_create_augroup(group_of(shown), { clear = true })
+  vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
+    group = group,
+    buffer = shown.prompt,
+    desc = "Claude Code: a prompt has as many lines as it takes",
+    callback = fit,
+  })
   vim.api.nvim_create_autocmd("VimResized", {
-    group = vim.api.nvim_create_augroup(group_of(shown), { clear = true }),
+    group = group,
     desc = "Claude Code: a prompt leaves its transcript some lines",
     callback = function()
       fit() -- at each size: after the next one nobody could tell who gave it the height that it has
@@ -172,7 +207,7 @@ end
 ---@param above integer the transcript's window
 ---@return integer win
 local function open_prompt(shown, above)
-  local height = prompt_height(above)
+  local height = prompt_height(shown.prompt, above)
   local win = vim.api.nvim_open_win(shown.prompt, false, { win = above, split = "below", height = height })
   shown.height = vim.api.nvim_win_get_height(win)
   dress_prompt(win)
@@ -182,9 +217,10 @@ local function open_prompt(shown, above)
 end
 
 ---A window for the transcript: above its prompt where that stands alone, else beside everything, with the prompt.
----@param prompt? integer
+---@param shown claude-ide.chat.Shown
 ---@return integer win
-local function open_transcript(prompt)
+local function open_transcript(shown)
+  local prompt = window_of(shown.prompt)
   local win ---@type integer
   if not prompt then
     return open_beside()
@@ -194,7 +230,8 @@ local function open_transcript(prompt)
   else
     win = vim.api.nvim_open_win(blank(), false, { win = prompt, split = "above" })
   end
-  vim.api.nvim_win_set_height(prompt, prompt_height(win, prompt))
+  vim.api.nvim_win_set_height(prompt, prompt_height(shown.prompt, win, prompt))
+  shown.height = vim.api.nvim_win_get_height(prompt)
   return win
 end
 
@@ -217,7 +254,7 @@ function M.show(shown)
   local view = shown.view
   local win = window_of(view and view.buf)
   if not win then
-    win = open_transcript(window_of(shown.prompt))
+    win = open_transcript(shown)
     if view and vim.api.nvim_buf_is_valid(view.buf) then
       vim.api.nvim_win_set_buf(win, view.buf)
     else
@@ -249,11 +286,13 @@ function M.hide(shown)
   shown.waiting = nil -- else its transcript would still come
   local wins = { window_of(shown.prompt) }
   wins[#wins + 1] = window_of(shown.view and shown.view.buf) or waiting
-  for _, win in ipairs(wins) do
-    if not pcall(require("claude-ide.window").close, win, false) then
-      require("claude-ide.window").vacate(win)
+  require("claude-ide.ui.screen_share").fairly(extent().is_vertical, function()
+    for _, win in ipairs(wins) do
+      if not pcall(require("claude-ide.window").close, win, false) then
+        require("claude-ide.window").vacate(win)
+      end
     end
-  end
+  end)
   if origin and vim.api.nvim_win_is_valid(origin) and require("claude-ide.ui.file_window").may_focus() then
     vim.api.nvim_set_current_win(origin)
   end

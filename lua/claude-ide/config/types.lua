@@ -108,7 +108,7 @@
 ---@field help? string|string[]|false List the keys.
 
 ---@class claude-ide.Opts.chat
----@field prompt_height? integer Lines of the window that you write in.
+---@field prompt_height? integer Lines that the window you write in has at most: it grows with what is written.
 ---@field keymaps? claude-ide.Opts.chat.keymaps Keys in that window.
 
 ---@class claude-ide.Opts.transcript.keymaps
@@ -309,7 +309,7 @@
 ---@field help string|string[]|false List the keys.
 
 ---@class claude-ide.Config.chat
----@field prompt_height integer Lines of the window that you write in.
+---@field prompt_height integer Lines that the window you write in has at most: it grows with what is written.
 ---@field keymaps claude-ide.Config.chat.keymaps Keys in that window.
 
 ---@class claude-ide.Config.transcript.keymaps

@@ -67,6 +67,54 @@ local function restore()
   end)
 end
 
+---A window of each column of the screen, or of each row, that may have another size.
+---@param is_vertical boolean
+---@return integer[]
+local function columns(is_vertical)
+  local layout, wins = vim.fn.winlayout(), {}
+  for _, child in ipairs(layout[1] == (is_vertical and "row" or "col") and layout[2] or {}) do
+    while child[1] ~= "leaf" do
+      child = child[2][1]
+    end
+    local win = child[2] --[[@as integer]]
+    if not vim.wo[win][is_vertical and "winfixwidth" or "winfixheight"] then
+      wins[#wins + 1] = win
+    end
+  end
+  return wins
+end
+
+---Opens or closes a window at a side of the screen. All that stand beside it give the cells for it, or get them, by their sizes:
+---Neovim has the one next to it do that alone.
+---@generic T
+---@param is_vertical boolean
+---@param change fun(): T?
+---@return T?
+function M.fairly(is_vertical, change)
+  local before, known = 0, {} ---@type integer, table<integer, integer>
+  for _, win in ipairs(columns(is_vertical)) do
+    known[win] = size(win, is_vertical)
+  end
+  local result = change()
+  local others, now = {}, 0
+  for _, win in ipairs(columns(is_vertical)) do
+    if known[win] then
+      others[#others + 1] = win
+      before, now = before + known[win], now + size(win, is_vertical)
+    end
+  end
+  -- The last one has what is left.
+  for at, win in ipairs(#others > 1 and others or {}) do
+    local cells = math.max(math.floor(known[win] * now / before + 0.5), 1)
+    if at < #others and is_vertical then
+      vim.api.nvim_win_set_width(win, cells)
+    elseif at < #others then
+      vim.api.nvim_win_set_height(win, cells)
+    end
+  end
+  return result
+end
+
 ---@param win integer
 ---@param is_vertical boolean its width is to count, not its height
 function M.keep(win, is_vertical)

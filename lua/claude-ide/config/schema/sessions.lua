@@ -60,7 +60,7 @@ return {
         "prompt_height",
         kind = kind.integer(1),
         default = 6,
-        doc = "Lines of the window that you write in.",
+        doc = "Lines that the window you write in has at most: it grows with what is written.",
       },
       {
         "keymaps",
