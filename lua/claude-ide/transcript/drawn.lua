@@ -32,7 +32,7 @@ local M = {}
 ---@param line string
 ---@return claude-ide.transcript.Cell[]
 local function cells_of(line)
-  local pipes, at = {}, line:find("|", 1, true)
+  local pipes, at = {}, line:find("|", 1, true) ---@type integer[], integer?
   while at do
     if #line:sub(math.max(at - 8, 1), at - 1):match("\\*$") % 2 == 0 then
       pipes[#pipes + 1] = at
@@ -192,18 +192,18 @@ function M.marks(piece, room)
   if piece.fence or piece.code then
     for at, line in ipairs(piece.lines) do
       marks[at] = { row = at - 1, col = 0, line = true, group = "ClaudeTranscriptCodeBlock" }
-      local from, to = line:match("^%s*()[`~]+()")
-      if piece.fence and from then
-        marks[#marks + 1] = { row = at - 1, col = from - 1, end_col = to - 1, conceal = "" }
+      local indent, sign = line:match("^(%s*)([`~]+)")
+      if piece.fence and indent then
+        marks[#marks + 1] = { row = at - 1, col = #indent, end_col = #indent + #sign, conceal = "" }
       end
     end
   elseif piece.table then
     add_table(marks, piece, room)
   elseif piece.language == "markdown" then
     for at, line in ipairs(piece.lines) do
-      local to = line:match("^#+%s+()%S")
-      if to and #line:match("^#+") <= 6 then
-        marks[#marks + 1] = { row = at - 1, col = 0, end_col = to - 1, conceal = "" }
+      local sign = line:match("^#+%s+")
+      if sign and #line:match("^#+") <= 6 and line:find("%S", #sign + 1) then
+        marks[#marks + 1] = { row = at - 1, col = 0, end_col = #sign, conceal = "" }
       end
     end
   end

@@ -87,7 +87,7 @@ function M.went_on(view, row, item, prose)
     add_lines(item, prose, pieces.rows, pieces, item.open_end.first)
     prose.mark = pieces:mark()
     add_lines(item, prose, pieces.rows, pieces, prose.count)
-    prose.painted = math.min(prose.painted, (pieces:outdated() or math.huge) - 1)
+    prose.painted = math.min(prose.painted, (pieces:outdated() or #pieces.list + 1) - 1)
   end
   prose.is_done = nil
   M.want(view, row)

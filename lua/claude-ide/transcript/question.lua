@@ -27,10 +27,10 @@ local function answer_in(said, question, others)
   if not rest then
     return nil
   end
-  local stop
+  local stop ---@type integer?
   for _, other in ipairs(others) do
     local at = rest:find(('", "%s"='):format(other), 1, true)
-    stop = at and math.min(at, stop or at) or stop
+    stop = at and (not stop or at < stop) and at or stop
   end
   return stop and rest:sub(1, stop - 1) or rest:match('^(.-)"%. You can now ') or rest:match('^(.*)"')
 end
