@@ -4,7 +4,7 @@ import { agents, path } from "./api.js";
 import { Conversation } from "./conversation.js";
 import { draw } from "./draw.js";
 import { SessionSocket } from "./socket.js";
-import { el } from "./text.js";
+import { el, keepingFocus } from "./text.js";
 
 /** A subagent's file may come a little after its call. */
 const LOOK_AGAIN = 1500;
@@ -82,6 +82,7 @@ export class Agents {
     const conversation = new Conversation();
     /** @type {Map<import("./conversation.js").Item, HTMLElement>} */
     const drawn = new Map();
+    let left = 0;
     const line = (/** @type {any} */ line) => {
       // All of it is a side chain; here it is the conversation.
       const { added, changed } = conversation.append({ ...line, isSidechain: false });
@@ -94,10 +95,14 @@ export class Agents {
       }
       for (const item of changed) {
         const node = draw(item);
-        drawn.get(item)?.replaceWith(node);
+        keepingFocus(shown.box, () => drawn.get(item)?.replaceWith(node));
         drawn.set(item, node);
       }
-      while (shown.box.childElementCount > MOST) shown.box.firstElementChild?.remove();
+      const hint = shown.box.querySelector(":scope > .hint") ?? el("p", { class: "hint" });
+      hint.remove();
+      for (; shown.box.childElementCount > MOST; left++) shown.box.firstElementChild?.remove();
+      if (left) shown.box.prepend(hint);
+      hint.textContent = `${left} earlier messages are not shown`;
     };
     const to = { line, frame: () => {}, online: () => {}, refused: () => {} };
     shown.socket = new SessionSocket(of, to, () => conversation.last);

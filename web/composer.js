@@ -1,7 +1,7 @@
 // Where a person writes to a session, and what is on its way: shown below the conversation while this page may write.
 // Invariant: what was typed stays, in the tab's storage too, until it is sent.
 import { store, stored } from "./api.js";
-import { el, plain, short } from "./text.js";
+import { el, keepingFocus, plain, short } from "./text.js";
 
 /** @typedef {import("./outbox.js").Outbox} Outbox */
 
@@ -82,7 +82,7 @@ export class Composer {
 
   draw() {
     const messages = this.outbox?.all ?? [];
-    this.parts.queue.replaceChildren(...messages.map((message) => this.#row(message)));
+    keepingFocus(this.parts.queue, () => this.parts.queue.replaceChildren(...messages.map((message) => this.#row(message))));
     this.parts.queue.hidden = !messages.length;
   }
 

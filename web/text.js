@@ -28,6 +28,18 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+/**
+ * Draws something anew that stands in the document; what took the place of the element with the keyboard has it.
+ * @param {Element} place @param {() => void} draw
+ */
+export function keepingFocus(place, draw) {
+  const parts = "a, button, input, summary, textarea, [tabindex]";
+  const focused = document.activeElement;
+  const at = focused && place.contains(focused) ? [...place.querySelectorAll(parts)].indexOf(focused) : -1;
+  draw();
+  if (at >= 0 && !focused?.isConnected) /** @type {HTMLElement|undefined} */ ([...place.querySelectorAll(parts)][at])?.focus({ preventScroll: true });
+}
+
 /** The first line, cut. @param {unknown} text @param {number} [length] @returns {string} */
 export function short(text, length = 120) {
   const line = plain(text).trim().split("\n", 1)[0];

@@ -1,6 +1,8 @@
 // A long list of which only what is near the visible part is in the document. What lies above and below is two empty boxes.
 // Invariant: what the person looks at stays where it is, whatever is added above it or turns out to be of another height.
 
+import { keepingFocus } from "./text.js";
+
 /** Screens above and below that are drawn, too. */
 const AROUND = 1;
 
@@ -78,7 +80,7 @@ export class Window {
       this.drawn.set(item, made);
       if (old.isConnected) {
         this.watcher.unobserve(old);
-        old.replaceWith(made);
+        keepingFocus(this.boxes.items, () => old.replaceWith(made));
         this.watcher.observe(made);
       }
       made.querySelectorAll("details").forEach((fold, at) => (fold.open = wasOpen[at] ?? false));

@@ -126,3 +126,46 @@ def test_turns_are_read_as_they_happen_and_written_from_the_page_over_clear_to_t
     browser.wait("document.querySelector('#state').textContent == ''", "that it is gone")
     browser.wait("document.querySelector('article.claude')?.innerText.includes('After it')", "that what was said stays")
     assert browser.errors == []
+
+
+def test_a_rule_is_allowed_and_claude_is_stopped_from_the_page(start_with_claude, mock_api, browser):
+    nvim = start_with_claude(opts={"web": {"port": 0, "write": True}})
+    url = nvim.lua("return (require('claude-ide.web').url())")
+    begin(nvim, mock_api)
+    browser.size(1200, 2000)
+    browser.open(url)
+    browser.wait("document.querySelector('#sessions a') !== null", "the session in the list")
+    browser.js("document.querySelector('#sessions a').click()")
+    browser.wait("document.querySelector('article.claude')?.innerText.includes('Hello.')")
+    browser.js("document.querySelector('#write').click()")
+    browser.wait("!composer.hidden && !prompt.readOnly", "that it may write")
+    browser.wait("document.querySelector('#state').textContent == 'Idle'")
+    for_good = "[...document.querySelectorAll('.choice')].find((one) => one.innerText.includes('mode acceptEdits'))"
+    ready = "document.querySelector('.card:not(.over) .choice:not([disabled], [aria-disabled=true])') !== null"
+
+    mkdir = [("Bash", {"command": "mkdir one"})]
+    ask(nvim, mock_api, "make it", Reply(calls=mkdir), Reply("It is made"))
+    browser.wait(ready, "the question")
+    browser.js(f"{for_good}.click()")
+    nvim.wait(lambda: (nvim.project / "one").is_dir(), what="what was allowed")
+    browser.wait("document.body.innerText.includes('It is made')")
+    nvim.wait(IDLE)
+    browser.wait("document.querySelector('#state').textContent == 'Idle'")
+
+    mkdir = [("Bash", {"command": "mkdir two"})]
+    ask(nvim, mock_api, "and another", Reply(calls=mkdir), Reply("That too"))
+    browser.wait("document.body.innerText.includes('That too')", "what is asked no more")
+    assert (nvim.project / "two").is_dir()
+    nvim.wait(IDLE)
+    browser.wait("document.querySelector('#state').textContent == 'Idle'")
+
+    wait = [("Bash", {"command": "tail -f /dev/null", "description": "Wait"})]
+    ask(nvim, mock_api, "now wait", Reply(calls=wait))
+    browser.wait(ready, "the question")
+    browser.js("document.querySelector('.card:not(.over) .choice').click()")
+    browser.wait("!document.querySelector('#stop').hidden", "that Claude works")
+    browser.wait("!document.querySelector('.card')", "that it is answered")
+    browser.js("document.querySelector('#stop').click()")
+    browser.wait("document.querySelector('#state').textContent == 'Idle'", "that Claude is stopped")
+    browser.wait("document.querySelector('#items').innerText.includes('Interrupted')")
+    assert browser.errors == []

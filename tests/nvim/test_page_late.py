@@ -148,3 +148,21 @@ def test_who_goes_on_while_the_list_is_asked_for_comes_there_once(watched):
     browser.wait("sockets.length > 1", "the session to be read again")
     browser.js("fetch('/api/claude/sessions/s').then(() => new Promise((next) => setTimeout(next)))")
     assert browser.js("sockets.length") == 2
+
+
+def test_what_is_drawn_anew_keeps_the_keyboard(page, site):
+    browser = page(write=True)
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    site.append(said(1, [call], "assistant"))
+    browser.wait("document.querySelector('article.tool') !== null")
+    for place in ("article.tool", "article.tool summary"):
+        browser.js(f"(old = document.querySelector('{place}')).focus()")
+        site.append(said(place, [{"type": "tool_result", "tool_use_id": "t1", "content": place}]))
+        browser.wait("!old.isConnected", "it to be drawn anew")
+        assert browser.js(f"document.querySelector('{place}') === document.activeElement"), "the keyboard is there"
+    site.tell({"type": "queued", "id": "a", "position": 1, "content": "one"})
+    browser.wait("document.querySelector('#queue button') !== null")
+    browser.js("document.querySelector('#queue button').focus()")
+    site.tell({"type": "queued", "id": "b", "position": 2, "content": "two"})
+    browser.wait("document.querySelectorAll('#queue button').length == 2")
+    assert browser.js("document.activeElement === document.querySelector('#queue button')")
