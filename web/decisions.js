@@ -44,8 +44,7 @@ export class Decisions {
     this.canWrite = false;
     /** Ends the wait for what is not told again. @type {ReturnType<typeof setTimeout>|undefined} */
     this.missing = undefined;
-    this.guard = new Guard(box, (node) => this.#enableNode(node));
-    box.addEventListener("unfolded", (event) => this.#enableNode(/** @type {HTMLElement} */ (event.target).closest(".card")));
+    this.guard = new Guard(box, (node) => this.#arm(node));
     this.#show();
   }
 
@@ -184,21 +183,20 @@ export class Decisions {
     return "Some of it is folded: “Show all” comes first.";
   }
 
-  /** @param {HTMLElement|null} node */
-  #enableNode(node) {
-    const card = [...this.cards.values()].find((one) => one.node === node);
-    if (card) this.#enable(card);
+  /** Shows whether an answer would count now. What the card says stays, but for that it would not. @param {HTMLElement} node */
+  #arm(node) {
+    const isEarly = !this.guard.isReady(node);
+    for (const button of node.querySelectorAll("button.choice")) button.setAttribute("aria-disabled", String(isEarly));
+    const hint = node.querySelector(".hint");
+    if (!isEarly && hint?.textContent === EARLY) hint.textContent = "";
   }
 
   /** @param {Card} card */
   #enable(card) {
     const choices = card.node.querySelectorAll("button.choice");
     const open = this.canWrite && !card.sent && !card.stale;
-    const isEarly = !this.guard.isReady(card.node);
-    for (const button of choices) {
-      /** @type {HTMLButtonElement} */ (button).disabled = !open;
-      button.setAttribute("aria-disabled", String(isEarly));
-    }
+    for (const button of choices) /** @type {HTMLButtonElement} */ (button).disabled = !open;
+    this.#arm(card.node);
     card.node.toggleAttribute("aria-busy", card.sent);
     if (card.sent) tell(card, "Sent…");
     else if (card.stale) tell(card, "Offline");

@@ -104,7 +104,6 @@ export function unfold(rest, show) {
   const button = el("button", { type: "button", class: "unfold" }, `Show all: ${words}`);
   button.addEventListener("click", () => {
     show();
-    button.dispatchEvent(new Event("unfolded", { bubbles: true }));
     button.remove();
   });
   return button;

@@ -199,6 +199,20 @@ def test_a_card_whose_buttons_are_out_of_sight_takes_no_key(page, site):
     site.wait(lambda: site.heard, "the answer")
 
 
+def test_why_an_answer_does_not_count_stays_to_be_read(page, site):
+    browser = page(write=True)
+    questions = [{"question": f"Which {at}?"} for at in range(12)]
+    choices = [{"id": "answer", "label": "Answer", "answers": True}]
+    site.tell(decision(kind="question", questions=questions) | {"choices": choices})
+    browser.wait("document.querySelectorAll('.card fieldset').length == 12")
+    ready(browser)
+    browser.js("document.querySelector('.choice').click()")
+    browser.wait(
+        "document.querySelector('.choice').ariaDisabled == 'true'", "the field without an answer to be in sight"
+    )
+    assert "no answer" in browser.js(HINT)
+
+
 PROMPT = "document.querySelector('#prompt').value"
 
 
