@@ -519,3 +519,16 @@ def test_a_question_waits_while_a_prompt_is_written(background):
     assert nvim.lua("return vim.fn.mode()") == "i"
     nvim.lua("require('claude-ide.ui.typing').quiet_for = function() return 1100 end")
     wait_asked(nvim, "make the early one")
+
+
+@pytest.mark.every_nvim
+def test_a_diff_comes_to_who_has_sent_a_prompt_and_takes_no_letter_for_it(background):
+    nvim = background
+    nvim.keys("ian edit<C-s>")
+    wait_diff(nvim)
+    nvim.wait("vim.fn.bufname() == 'a.txt (Claude)' and vim.fn.mode() == 'n'", what="the diff to have the focus")
+    nvim.lua("assert(require('claude-ide.diff').accept())")
+    nvim.wait(lambda: answered(nvim) == [("edit", "allow")], what="the answer")
+    nvim.wait(
+        "vim.fn.mode() == 'i' and (vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt to be gone on with"
+    )

@@ -180,16 +180,24 @@ end
 local function leave_prompt()
   local buf, at_end = vim.api.nvim_get_current_buf(), vim.fn.col(".") >= vim.fn.col("$")
   vim.cmd.stopinsert()
-  vim.api.nvim_create_autocmd("BufEnter", {
+  local was_away = false
+  -- Not when the buffer is entered: a diff that ends goes back without a word.
+  vim.api.nvim_create_autocmd("SafeState", {
     group = vim.api.nvim_create_augroup("claude-ide.ui.attention.prompt", { clear = true }),
-    buffer = buf,
-    once = true,
     desc = "Claude Code: who wrote a prompt goes on writing",
-    callback = vim.schedule_wrap(function()
-      if vim.api.nvim_get_current_buf() == buf and vim.api.nvim_get_mode().mode == "n" then
-        vim.cmd.startinsert({ bang = at_end })
+    callback = function()
+      if vim.api.nvim_get_current_buf() ~= buf then
+        was_away = true
+        return not vim.api.nvim_buf_is_valid(buf)
+      elseif was_away then
+        vim.schedule(function() -- here Neovim is about to wait for a key already
+          if vim.api.nvim_get_current_buf() == buf and vim.api.nvim_get_mode().mode == "n" then
+            vim.cmd.startinsert({ bang = at_end })
+          end
+        end)
+        return true
       end
-    end),
+    end,
   })
 end
 
