@@ -40,6 +40,13 @@ local function line_reader(buf)
   end
 end
 
+---What is wrong, without what it quotes of files that Claude may not have.
+---@param diagnostic vim.Diagnostic
+---@return string
+function M.message(diagnostic)
+  return require("claude-ide.privacy.withheld").redact(diagnostic.message or "")
+end
+
 ---@param diagnostic vim.Diagnostic
 ---@param read_line fun(row: integer): string
 ---@return claude-ide.Diagnostic
@@ -53,7 +60,7 @@ local function convert(diagnostic, read_line)
   local end_col = diagnostic.end_col or col
   local code = diagnostic.code
   return {
-    message = position.valid(position.truncate(diagnostic.message or "", MAX_MESSAGE_BYTES)),
+    message = position.valid(position.truncate(M.message(diagnostic), MAX_MESSAGE_BYTES)),
     severity = SEVERITIES[diagnostic.severity or 1] or "Error",
     range = { start = at(lnum, col), ["end"] = at(end_lnum, end_col) },
     source = diagnostic.source and position.valid(diagnostic.source) or nil,

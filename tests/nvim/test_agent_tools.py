@@ -1,5 +1,6 @@
 """What the tools of agents answer, with language servers that are late, slow, busy, dying, or have much to say."""
 
+import json
 import re
 
 import pytest
@@ -199,6 +200,49 @@ def test_hover_gives_type_and_documentation(start_nvim, connect_agent):
     _, agent = opened(start_nvim, connect_agent, server(answers, ["hoverProvider"]))
     (text,) = agent.call("hover", path="shapes.py", symbol="Shape.area", line=2)
     assert text == "`area` in shapes.py:2:\n```python\n(method) area\n```"
+
+
+QUOTES = """{ contents = "(variable) y: Literal['hunter2secret'] of a 'hunter2' or a 'known'" }"""
+
+
+def test_hover_tells_nothing_that_is_defined_in_what_is_private(start_nvim, connect_agent):
+    answers = {
+        "textDocument/hover": QUOTES,
+        "textDocument/definition": "place(vim.uri_from_fname(vim.uv.cwd() .. (params.position.line == 0 and '/keys.secret.py' or '/main.py')), 0, 0, 3)",
+    }
+    nvim, agent = opened(
+        start_nvim,
+        connect_agent,
+        server(answers, ["hoverProvider", "definitionProvider"]),
+        args=("main.py",),
+        files={"main.py": "KEY\ny = KEY\n", "keys.secret.py": "KEY = 'hunter2secret'\n", "mine.py": "'hunter2'\n"},
+        opts={"selection": {"deny": ["*.secret.py"]}},
+    )
+    with pytest.raises(ToolError, match="the user keeps the file that defines `KEY` private"):
+        agent.call("hover", path="main.py", symbol="KEY", line=1)
+    (text,) = agent.call("hover", path="main.py", symbol="y", line=2)
+    assert text.endswith("(variable) y: Literal['(withheld)'] of a 'hunter2' or a 'known'")
+    nvim.cmd("edit mine.py | let b:claude_private = v:true | edit main.py")
+    (text,) = agent.call("hover", path="main.py", symbol="y", line=2)
+    assert text.endswith("of a '(withheld)' or a 'known'"), "a buffer that is private"
+
+
+def test_diagnostics_quote_nothing_that_is_private(start_nvim, connect, connect_agent):
+    nvim = start_nvim(
+        args=["main.py"],
+        files={"main.py": "x\n", ".env.py": "KEY = 'hunter2secret'\nLONG = '" + "a1" * 40 + "'\n"},
+        opts={"selection": {"deny": [".env*"]}},
+    )
+    agent, client = connect_agent(nvim), connect(nvim)
+    long = "a1" * 20 + "…"
+    nvim.lua(
+        "vim.diagnostic.set(vim.api.nvim_create_namespace('x'), 0, { { lnum = 0, col = 0, message = ... } })",
+        f"""Can't assign "Literal['hunter2secret', '{long}']" to 'int'""",
+    )
+    said = """Can't assign "Literal['(withheld)', '(withheld)']" to 'int'"""
+    assert said in agent.call("diagnostics", path="main.py")[0]
+    (text,) = client.call("getDiagnostics")
+    assert said in json.loads(text)[0]["diagnostics"][0]["message"]
 
 
 def test_symbols_of_the_project(start_nvim, connect_agent):

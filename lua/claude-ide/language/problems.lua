@@ -14,7 +14,8 @@ local function line_of(diagnostic)
   local code = diagnostic.code ~= nil and tostring(diagnostic.code) or nil
   local from = diagnostic.source and (code and ("%s %s"):format(diagnostic.source, code) or diagnostic.source)
     or code
-  local message = require("claude-ide.language.lines").brief((diagnostic.message or ""):gsub("%s*\n%s*", " "))
+  local whole = require("claude-ide.diagnostics").message(diagnostic):gsub("%s*\n%s*", " ")
+  local message = require("claude-ide.language.lines").brief(whole)
   return ("  %d:%d  %s: %s%s"):format(
     diagnostic.lnum + 1,
     diagnostic.col + 1,

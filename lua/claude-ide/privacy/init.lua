@@ -12,114 +12,23 @@ local api, uv = vim.api, vim.uv
 ---@type table<string, claude-ide.privacy.Verdict> by buffer name
 local verdicts = {}
 
----@class claude-ide.privacy.Deny
----@field glob string
----@field matches fun(text: string): boolean
----@field whole boolean compared with paths, not with names
-
----@type claude-ide.privacy.Deny[]?
-local denies
-
----The deny globs, ready to match.
----@return claude-ide.privacy.Deny[]
-local function compiled()
-  if denies then
-    return denies
-  end
-  denies = {}
-  for _, glob in ipairs(require("claude-ide.config").get().selection.deny) do
-    local expanded = glob:sub(1, 2) == "~/" and vim.fs.normalize(glob) or glob
-    local matches, err = require("claude-ide.privacy.glob").compile(expanded)
-    if matches then
-      table.insert(denies, { glob = glob, matches = matches, whole = glob:find("/", 1, true) ~= nil })
-    else
-      require("claude-ide.ui.notice").warn(("selection.deny: %q withholds nothing: %s"):format(glob, err))
-    end
-  end
-  return denies
-end
-
----A path as seen from the innermost workspace folder that holds it, or as it is.
----@param path string absolute
----@return string
-local function inside_workspace(path)
-  local paths = require("claude-ide.path")
-  local shortest = path
-  for _, folder in ipairs(require("claude-ide.workspace").folders()) do
-    local relative = paths.relative(path, folder)
-    if #relative < #shortest then
-      shortest = relative
-    end
-  end
-  return shortest
-end
-
----The glob that withholds a path, if one does. One without a `/` is compared with the file's name, one with a `/` with
----the path inside the workspace and with the whole path. Case does not count: it does not for every disk.
----@param path string absolute
----@return string? glob
-local function denied_by(path)
-  local name = vim.fs.basename(path)
-  local relative ---@type string?
-  for _, deny in ipairs(compiled()) do
-    if not deny.whole then
-      if deny.matches(name) then
-        return deny.glob
-      end
-    else
-      relative = relative or inside_workspace(path)
-      if deny.matches(relative) or deny.matches(path) then
-        return deny.glob
-      end
-    end
-  end
-  return nil
-end
-
----Withheld files of the workspace that have further names, and when they were looked for.
----@type table<string, string>
-local linked, linked_at = {}, nil ---@type table<string, string>, integer?
-
----Looking for them takes tens of milliseconds, and is done only where a file with several names is met.
-local LOOK_AGAIN_MS, MAX_ENTRIES, MAX_DEPTH = 5000, 5000, 6
-local NO_SOURCES = { [".git"] = true, node_modules = true, target = true }
-
+---The glob that withholds another name of a file with several.
 ---@param stat uv.fs_stat.result
----@return string
-local function node_of(stat)
-  return ("%d %d"):format(stat.dev, stat.ino)
-end
-
----@return table<string, string> glob by file
-local function linked_files()
-  if linked_at and uv.now() - linked_at < LOOK_AGAIN_MS then
-    return linked
-  end
-  linked, linked_at = {}, uv.now()
-  local seen = 0
-  for _, folder in ipairs(require("claude-ide.workspace").folders()) do
-    local function enters(name)
-      return not NO_SOURCES[vim.fs.basename(name)]
-    end
-    for name, kind in vim.fs.dir(folder, { depth = MAX_DEPTH, skip = enters }) do
-      seen = seen + 1
-      if seen > MAX_ENTRIES then
-        return linked
-      end
-      local glob = kind == "file" and denied_by(folder .. "/" .. name)
-      local stat = glob and uv.fs_stat(folder .. "/" .. name)
-      if glob and stat and stat.nlink > 1 then
-        linked[node_of(stat)] = glob
-      end
+---@return string? glob
+local function denied_link(stat)
+  for _, file in ipairs(require("claude-ide.privacy.withheld").files()) do
+    local other = uv.fs_stat(file.path)
+    if other and other.ino == stat.ino and other.dev == stat.dev then
+      return file.glob
     end
   end
-  return linked
 end
 
 ---The glob that withholds a path, the file behind a symbolic link, or another name of the file (a hard link) in the workspace.
 ---@param path string absolute
 ---@return string? glob
 function M.denied_by(path)
+  local denied_by = require("claude-ide.privacy.names").denied_by
   local glob = denied_by(path)
   if glob then
     return glob
@@ -128,7 +37,7 @@ function M.denied_by(path)
   glob = real and real ~= path and denied_by(real) or nil
   local stat = real and not glob and uv.fs_stat(real)
   if stat and stat.type == "file" and stat.nlink > 1 then
-    glob = linked_files()[node_of(stat)]
+    glob = denied_link(stat)
   end
   return glob
 end
@@ -167,7 +76,9 @@ end
 
 ---Forgets every verdict: the configuration, a link or the workspace may have changed.
 function M.reset()
-  verdicts, denies, linked_at = {}, nil, nil
+  verdicts = {}
+  require("claude-ide.privacy.names").reset()
+  require("claude-ide.privacy.withheld").reset()
 end
 
 return M

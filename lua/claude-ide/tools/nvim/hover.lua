@@ -16,6 +16,23 @@ local function text_of(contents)
   return table.concat(vim.tbl_map(text_of, contents), "\n\n")
 end
 
+---Whether a symbol is defined in a file that the user keeps from Claude.
+---@param task claude-ide.language.Task
+---@param client vim.lsp.Client
+---@param buf integer
+---@param params table
+---@return boolean
+local function is_withheld(task, client, buf, params)
+  local method, hits = "textDocument/definition", {} ---@type string, claude-ide.language.Hit[]
+  if require("claude-ide.lsp").supports(client, method, buf) then
+    local found = require("claude-ide.language.request").send(task, client, method, params, buf)
+    require("claude-ide.language.hits").add_locations(task, hits, found, client)
+  end
+  return vim.iter(hits):any(function(hit)
+    return require("claude-ide.privacy").withholds(hit.path)
+  end)
+end
+
 return require("claude-ide.language.task").tool(function(task, args)
   local locate, servers = require("claude-ide.language.locate"), require("claude-ide.language.servers")
   local buf = locate.buffer(task, args.path)
@@ -27,15 +44,12 @@ return require("claude-ide.language.task").tool(function(task, args)
   end
   local texts = {}
   require("claude-ide.language.navigate").each(task, clients, texts, function(client)
-    local result, err = require("claude-ide.language.request").send(
-      task,
-      client,
-      method,
-      locate.params(task, place, client),
-      buf
-    )
+    local params = locate.params(task, place, client)
+    local result, err = require("claude-ide.language.request").send(task, client, method, params, buf)
     local text = result and vim.trim(text_of(result.contents)) or ""
-    if text ~= "" then
+    if text ~= "" and is_withheld(task, client, buf, params) then
+      task:fail(("the user keeps the file that defines `%s` private"):format(place.name))
+    elseif text ~= "" then
       texts[#texts + 1] = text
     end
     return err
@@ -46,6 +60,6 @@ return require("claude-ide.language.task").tool(function(task, args)
   end
   local head = where .. (vim.bo[buf].modified and " (with unsaved changes)" or "") .. ":"
   local words = vim.list_extend({ head }, place.note and { place.note } or {})
-  words[#words + 1] = table.concat(texts, "\n\n")
+  words[#words + 1] = require("claude-ide.privacy.withheld").redact(table.concat(texts, "\n\n"))
   return { text = require("claude-ide.language.answer").cut(table.concat(words, "\n")) }
 end)

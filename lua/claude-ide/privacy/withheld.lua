@@ -1,0 +1,179 @@
+-- The withheld files of the workspace, and the strings in them: what language servers say of other files may quote those.
+-- Looking for the files takes tens of milliseconds: it is done at once the first time, later in the background.
+local M = {}
+
+local LOOK_AGAIN_MS, SLICE_NS, SLICE_EVERY_MS = 5000, 2e6, 20
+local MAX_ENTRIES, MAX_DEPTH = 5000, 6
+local MAX_FILES, MAX_BYTES = 100, 256 * 1024
+---Shorter strings stand in every file.
+local LEAST_BYTES = 4
+local NO_SOURCES = { [".git"] = true, node_modules = true, target = true }
+
+---@class claude-ide.privacy.File
+---@field path string
+---@field glob string that withholds it
+
+---@type claude-ide.privacy.File[]?
+local found
+---@type integer?
+local found_at
+local is_looking = false
+
+---@param into claude-ide.privacy.File[]
+---@return fun(): boolean? step nil: it is over
+local function walk(into)
+  local denied_by = require("claude-ide.privacy.names").denied_by
+  local function enters(name)
+    return not NO_SOURCES[vim.fs.basename(name)]
+  end
+  return coroutine.wrap(function()
+    local left = MAX_ENTRIES
+    for _, folder in ipairs(require("claude-ide.workspace").folders()) do
+      for name, kind in vim.fs.dir(folder, { depth = MAX_DEPTH, skip = enters }) do
+        local path = folder .. "/" .. name
+        local glob = kind ~= "directory" and denied_by(path)
+        left = left - 1
+        if glob then
+          into[#into + 1] = { path = path, glob = glob }
+        end
+        if left == 0 or #into == MAX_FILES then
+          return nil
+        end
+        coroutine.yield(true)
+      end
+    end
+  end)
+end
+
+local function look_again()
+  local into = {} ---@type claude-ide.privacy.File[]
+  local step = walk(into)
+  is_looking = true
+  local function slice()
+    local began = vim.uv.hrtime()
+    repeat
+      if not step() then
+        found, found_at, is_looking = into, vim.uv.now(), false
+        return
+      end
+    until vim.uv.hrtime() - began > SLICE_NS
+    vim.defer_fn(slice, SLICE_EVERY_MS)
+  end
+  slice()
+end
+
+---@return claude-ide.privacy.File[]
+function M.files()
+  if not found then
+    found = {}
+    for _ in walk(found) do
+    end
+    found_at = vim.uv.now()
+  elseif not is_looking and vim.uv.now() - (found_at or 0) > LOOK_AGAIN_MS then
+    look_again()
+  end
+  return found
+end
+
+---@class claude-ide.privacy.Strings of one file, as it was
+---@field key string
+---@field set table<string, true>
+
+---@type table<string, claude-ide.privacy.Strings>
+local known = {}
+
+---@param text string
+---@return table<string, true>
+local function strings_of(text)
+  local set = {}
+  for _, literal in text:gmatch("([\"'`])([^\n]-)%1") do
+    if #literal >= LEAST_BYTES then
+      set[literal] = true
+    end
+  end
+  return set
+end
+
+---@param name string of a file or a buffer
+---@param key string another one where its text may be another
+---@param read fun(): string?
+---@return table<string, true>
+local function cached(name, key, read)
+  if not known[name] or known[name].key ~= key then
+    known[name] = { key = key, set = strings_of(read() or "") }
+  end
+  return known[name].set
+end
+
+---@type table<string, true>[], integer?
+local last_sets, last_at
+
+---@return table<string, true>[]
+local function sets()
+  if last_at == vim.uv.now() then
+    return last_sets -- the next of many diagnostics
+  end
+  local all = {}
+  for _, file in ipairs(M.files()) do
+    local stat = vim.uv.fs_stat(file.path)
+    if stat and stat.type == "file" then
+      local key = ("%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size)
+      all[#all + 1] = cached(file.path, key, function()
+        return require("claude-ide.file").read_now(file.path, MAX_BYTES)
+      end)
+    end
+  end
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(buf) and require("claude-ide.buffer").is_private(buf) then
+      all[#all + 1] = cached("buffer " .. buf, tostring(vim.api.nvim_buf_get_changedtick(buf)), function()
+        return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"):sub(1, MAX_BYTES)
+      end)
+    end
+  end
+  last_sets, last_at = all, vim.uv.now()
+  return all
+end
+
+---@param set table<string, true>
+---@param segment string
+---@return boolean
+local function holds(set, segment)
+  local start = segment:match("^(.*)…$") or segment:match("^(.*)%.%.%.$") -- servers cut long ones
+  if not start or #start < LEAST_BYTES then
+    return set[segment] == true
+  end
+  for literal in pairs(set) do
+    if vim.startswith(literal, start) then
+      return true
+    end
+  end
+  return false
+end
+
+---A text of a language server, without the strings that it quotes from withheld files.
+---@param text string
+---@return string
+function M.redact(text)
+  if not text:find("[\"'`]") then
+    return text
+  end
+  local all = sets()
+  if #all == 0 then
+    return text
+  end
+  return (
+    text:gsub("[^\"'`]+", function(segment)
+      for _, set in ipairs(all) do
+        if #segment >= LEAST_BYTES and holds(set, segment) then
+          return "(withheld)"
+        end
+      end
+    end)
+  )
+end
+
+function M.reset()
+  found, found_at, known, last_at = nil, nil, {}, nil
+end
+
+return M
