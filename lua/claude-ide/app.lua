@@ -29,7 +29,7 @@ local function attach_the_rest()
       return require("claude-ide.notebook.workspace_python").is_able()
     end)
   end
-  require("claude-ide.tools.changes").attach()
+  require("claude-ide.language.ready").attach()
   require("claude-ide.tools.test_command").attach()
   require("claude-ide.tools.able").attach()
   require("claude-ide.notebook.workspace_python").attach()

@@ -85,6 +85,54 @@ def test_a_server_that_never_comes_is_not_waited_for_for_ever(start_nvim, connec
         agent.call("references", path="shapes.py", symbol="area")
 
 
+GROWING = {
+    "textDocument/references": "(function() asked = (asked or 0) + 1; local all = {} "
+    "for row = 1, math.min(asked, 4) do all[row] = place(params.textDocument.uri, row - 1, 0, 3) end return all end)()"
+}
+
+
+@pytest.mark.slow
+def test_references_of_a_server_that_still_reads_the_project_are_all_of_them(start_nvim, connect_agent):
+    nvim, agent = opened(start_nvim, connect_agent, server(GROWING, ["referencesProvider"]))
+    (text,) = agent.call("references", path="shapes.py", symbol="area")
+    assert text.startswith("4 references of `area`:"), "it is asked until it says the same twice"
+    before = nvim.lua("return asked")
+    (text,) = agent.call("references", path="shapes.py", symbol="area")
+    assert text.startswith("4 references of `area`:")
+    assert nvim.lua("return asked") == before + 1, "and from then on once"
+    nvim.lua("""
+      local client = vim.lsp.get_clients()[1]
+      vim.lsp.handlers["$/progress"](nil, { token = 1, value = { kind = "begin", title = "read" } }, { client_id = client.id })
+      require("claude-ide.config").get().tools.server_wait_ms = 100
+    """)
+    nvim.wait("require('claude-ide.language.servers').is_busy(vim.lsp.get_clients()[1])")
+    (text,) = agent.call("references", path="shapes.py", symbol="area")
+    assert "(fakels is still reading the project; there may be more.)" in text
+
+
+@pytest.mark.slow
+def test_a_server_that_publishes_nothing_is_waited_for_once_and_not_for_long(start_nvim, connect_agent):
+    answers = REFERENCES | {
+        "textDocument/codeAction": "{ { title = 'Fix', kind = 'quickfix' } }",
+        "textDocument/rename": "{ changes = { [params.textDocument.uri] = { { range = place('', 1, 8, 12).range, newText = params.newName } } } }",
+    }
+    capabilities = ["referencesProvider", "codeActionProvider", "renameProvider"]
+    nvim, agent = opened(start_nvim, connect_agent, server(answers, capabilities, silent="true"), files=FILES)
+    agent.call("references", path="shapes.py", symbol="area", line=2)
+    nvim.lua("""
+      local fresh = require("claude-ide.diagnostics.fresh")
+      waits = {}
+      local wait = fresh.wait
+      fresh.wait = function(bufs, ...) vim.list_extend(waits, bufs) return wait(bufs, ...) end
+      require("claude-ide.changeset").propose = (function(propose)
+        return function(source, request, proposal) proposal.unasked = true return propose(source, request, proposal) end
+      end)(require("claude-ide.changeset").propose)
+    """)
+    assert "Fix (quickfix)" in agent.call("code_actions", path="shapes.py", line=2)[0]
+    assert agent.call("rename", path="shapes.py", symbol="area", line=2, new_name="size")[0].startswith("Rename area")
+    assert nvim.lua("return waits") == []
+
+
 def test_what_no_server_does_is_said(start_nvim, connect_agent):
     _, agent = opened(start_nvim, connect_agent, server({}, ["hoverProvider"]))
     with pytest.raises(ToolError, match="fakels cannot find references"):

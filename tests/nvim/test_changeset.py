@@ -633,3 +633,18 @@ def test_folds_that_a_changeset_writes_into_stay_closed(sets, method):
     assert sets.answer()["outcome"] == "accepted"
     sets.wait_clean()
     assert nvim.lua(closed) == [5, *range(9, 91, 3)]
+
+
+def test_a_change_of_many_files_is_told_in_few_words(sets):
+    names = [f"f{number:02}.py" for number in range(40)]
+    sets = sets({name: "add = 1\n" for name in names}, args=names[:1])
+    edits = ", ".join(f'[uri("{name}")] = {{ edit(0, 0, 0, 3, "plus") }}' for name in names)
+    sets.propose(f"{{ changes = {{ {edits} }} }}", unasked="true")
+    text = sets.answer()["text"]
+    assert text.splitlines() == [
+        "Rename a to b: applied, 40 changes in 40 files.",
+        "Written:",
+        *(f"  {name} (1 change)" for name in names[:4]),
+        "  … and 36 more files, as proposed",
+    ]
+    assert len(text) < 200

@@ -343,7 +343,7 @@ def test_cells_of_a_notebook_are_listed_and_run(start_nvim, connect_agent):
         env={"VIRTUAL_ENV": str(ENVIRONMENT)},
         files={"a.ipynb": written, "b.ipynb": "{}", "other.py": "", ".env.ipynb": written},
     )
-    agent = connect_agent(nvim)
+    agent = connect_agent(nvim, clientInfo={"name": "codex", "version": "1"})
     nvim.wait(lambda: "run_cell" in agent.tools(), what="the tools to be listed")
     path = str(nvim.project / "a.ipynb")
     assert agent.call("notebook_cells", path="a.ipynb") == [
@@ -352,6 +352,8 @@ def test_cells_of_a_notebook_are_listed_and_run(start_nvim, connect_agent):
     assert agent.call("run_cell", path="a.ipynb", index=1, timeout=4 * PATIENCE) == ["8\n"]
     assert agent.call("run_cell", path=path, index=2, timeout=4 * PATIENCE) == ["5\n"], "the state stays"
     assert Path(path).read_text() == written
+    log = "vim.iter(vim.api.nvim_list_bufs()):map(function(buf) return vim.api.nvim_buf_get_lines(buf, 0, -1, false) end):flatten():totable()"
+    assert any(" · codex · " in line for line in nvim.lua(f"return {log}")), "the log says who ran it"
     for arguments, said in [
         ({"path": "a.ipynb", "index": 0}, "cell 0 is markdown, not code"),
         ({"path": "b.ipynb", "index": 0}, "b.ipynb: it is no notebook of nbformat 4"),

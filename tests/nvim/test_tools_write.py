@@ -3,7 +3,7 @@
 import pytest
 from fake_lsp import LSP
 
-from harness.client import ToolError
+from harness.client import RpcError, ToolError
 
 pytestmark = pytest.mark.dealt
 
@@ -142,7 +142,7 @@ def test_a_server_that_has_run_for_long_is_not_waited_for(start_nvim, connect_ag
     agent = connect_agent(nvim)  # what the language server says of the file was said before
     agent.nvim = nvim
     nvim.lua("""
-      require("claude-ide.tools.changes").YOUNG_MS = -1
+      require("claude-ide.language.ready").YOUNG_MS = -1
       local fresh = require("claude-ide.diagnostics.fresh")
       waits, wait = {}, fresh.wait
       fresh.wait = function(bufs, ms, resume) waits[#waits + 1] = ms; return wait(bufs, ms, resume) end
@@ -387,3 +387,15 @@ def test_what_was_written_beside_the_editor_is_known_to_the_server_before_it_ren
     with pytest.raises(ToolError, match="would replace other text than `add`"):
         agent.call("rename", path="a.py", line=4, symbol="add", new_name="plus")
     assert nvim.lua("return known").startswith("# a line more")
+
+
+def test_a_symbol_may_be_written_as_a_call(agent):
+    accepted(agent, "rename", path="a.py:4", symbol="add()", new_name="plus")
+    assert texts(agent)["a.py"].startswith("import os\n\n\ndef plus(")
+    accepted(agent, "replace_symbol_body", path=f"file://{agent.nvim.project}/a.py", symbol="add(a, b)", body="x = 1")
+    assert texts(agent)["a.py"].startswith("import os\n\n\nx = 1\n")
+
+
+def test_lines_that_end_before_they_begin_are_said_to(agent):
+    with pytest.raises(RpcError, match="end_line 3 lies before line 4"):
+        agent.call("code_actions", path="a.py", line=4, end_line=3)

@@ -138,12 +138,9 @@ pub struct ToolDescription {
 pub struct ToolAnnotations {
     /// It changes nothing.
     pub read_only_hint: bool,
-    /// What it changes may be lost.
-    pub destructive_hint: bool,
-    /// Once more changes nothing more.
-    pub idempotent_hint: bool,
-    /// It deals with more than the editor and its files.
-    pub open_world_hint: bool,
+    /// What it changes may be lost: what is assumed of a tool that changes something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
 }
 
 /// `tools/list`, the answer.

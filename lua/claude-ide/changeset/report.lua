@@ -148,6 +148,34 @@ local function line_of_dropped(outcome, folder)
   return ("  %s: %s"):format(short(outcome.path, folder), table.concat(quoted, ", "))
 end
 
+---Files that were changed just as proposed are named up to here: who asked knows what it asked for.
+local MAX_PLAIN = 4
+
+---The lines of files that were written. Where they are many, those that hold something else than was proposed come first.
+---@param outcomes claude-ide.changeset.Outcome[]
+---@param folder string
+---@return string[]
+local function kept_lines(outcomes, folder)
+  local all, odd, plain = {}, {}, {}
+  for _, outcome in ipairs(outcomes) do
+    if not outcome.dropped then
+      local is_plain = outcome.kind == "modified"
+        and not outcome.edited
+        and not outcome.unsaved
+        and outcome.kept == outcome.total
+      all[#all + 1] = line_of_kept(outcome, folder)
+      table.insert(is_plain and plain or odd, all[#all])
+    end
+  end
+  local more = #plain - MAX_PLAIN
+  if more <= 1 then
+    return all
+  end
+  vim.list_extend(odd, plain, 1, MAX_PLAIN)
+  odd[#odd + 1] = ("  … and %d more files, as proposed"):format(more)
+  return odd
+end
+
 ---As many lines as there is room for, and how many more there are.
 ---@param lines string[]
 ---@param room integer bytes
@@ -169,11 +197,11 @@ end
 ---@param room integer bytes
 ---@return string
 function M.text(report, room)
-  local kept, dropped, changes, files = {}, {}, 0, 0
+  local dropped, changes, files = {}, 0, 0
   local folder = require("claude-ide.workspace").folders()[1]
   for _, outcome in ipairs(report.files) do
     if not outcome.dropped then
-      kept[#kept + 1], files = line_of_kept(outcome, folder), files + 1
+      files = files + 1
       changes = changes + (outcome.kind == "modified" and outcome.kept or 0)
     end
     dropped[#dropped + 1] = line_of_dropped(outcome, folder)
@@ -198,7 +226,7 @@ function M.text(report, room)
   end
   lines[#lines + 1] = "Written:"
   local used = #table.concat(lines, "\n")
-  vim.list_extend(lines, fitting(kept, math.max(room - used, 200)))
+  vim.list_extend(lines, fitting(kept_lines(report.files, folder), math.max(room - used, 200)))
   return table.concat(lines, "\n")
 end
 

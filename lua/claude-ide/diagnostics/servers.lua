@@ -6,9 +6,10 @@ local M = {}
 local PUBLISH = "textDocument/publishDiagnostics"
 local PULL = "textDocument/diagnostic"
 
----A server is waited for so many times as long as it took lately, and never less than the least.
+---A server is waited for so many times as long as it took lately, and never less than the least: typescript-language-server (6.0)
+---takes 0.4 s to tell of a second file.
 local PATIENCE_FACTOR = 2.5
-local LEAST_PATIENCE_MS = 250
+local LEAST_PATIENCE_MS = 600
 
 ---A server that has never spoken and let so many waits run out is hardly waited for any more.
 local MAX_SILENCES = 2
@@ -187,6 +188,13 @@ function M.is_working(client_id)
     end
   end
   return false
+end
+
+---Whether a server has ever said what it thinks of a file.
+---@param client_id integer
+---@return boolean
+function M.has_spoken(client_id)
+  return get(client_id).spoken
 end
 
 ---How long to wait for a server, as far as it is known.

@@ -66,19 +66,20 @@ end
 
 ---The one that is called so, and nearest to the line.
 ---@param symbols claude-ide.language.Listed[]
----@param args { symbol: string, line?: integer }
----@param wanted string
+---@param text string of the symbol
+---@param line? integer 1-based
+---@param wanted string its name
 ---@param names table<string, true> is added to
 ---@return claude-ide.language.Listed?
-local function best_of(symbols, args, wanted, names)
+local function best_of(symbols, text, line, wanted, names)
   local best, best_score
   for _, symbol in ipairs(symbols) do
     names[symbol.name] = true
-    local is_named = symbol.name == args.symbol or symbol.name:match("^[%w_\128-\255~!?]+") == wanted
+    local is_named = symbol.name == text or symbol.name:match("^[%w_\128-\255~!?]+") == wanted
     if is_named then
       local row = symbol.selection.start.line
-      local far = args.line and math.abs(row - (args.line - 1)) or row
-      if args.line and holds(symbol.range, args.line - 1, 0) then
+      local far = line and math.abs(row - (line - 1)) or row
+      if line and holds(symbol.range, line - 1, 0) then
         far = math.min(far, 1)
       end
       local score = far + size(symbol.range) / 1e9
@@ -125,7 +126,8 @@ function M.find(task, args)
     task:fail(why_not)
   end
   local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
-  local wanted = args.symbol:match("[%w_\128-\255~!?]+$") or args.symbol
+  local symbol = locate.bare(args.symbol)
+  local wanted = symbol:match("^.*[^%w_\128-\255~!?](.+)$") or symbol
   local names = {} ---@type table<string, true>
   for _, client in ipairs(clients) do
     local breaks = require("claude-ide.language.breaks")
@@ -134,12 +136,12 @@ function M.find(task, args)
     local listed = flat(type(symbols) == "table" and symbols or {}, {}, function(range)
       return breaks.range(client, buf, range)
     end)
-    local best = best_of(listed, args, wanted, names)
+    local best = best_of(listed, symbol, args.line, wanted, names)
     if best then
       return found(buf, best, wanted, client.offset_encoding or "utf-16")
     end
   end
-  local best = tree and best_of(tree, args, wanted, names)
+  local best = tree and best_of(tree, symbol, args.line, wanted, names)
   if best then
     return found(buf, best, wanted, "utf-8")
   end
@@ -147,7 +149,8 @@ function M.find(task, args)
   table.sort(known)
   local listed = #known > 0 and (" Its symbols: " .. table.concat(vim.list_slice(known, 1, 40), ", ") .. ".")
     or ""
-  task:fail(("%s has no symbol `%s`.%s"):format(shown, args.symbol, listed))
+  local called = require("claude-ide.language.lines").brief(args.symbol)
+  task:fail(("%s has no symbol `%s`.%s"):format(shown, called, listed))
   error("a task that failed has ended")
 end
 

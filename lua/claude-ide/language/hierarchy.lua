@@ -23,6 +23,7 @@ function M.follow(task, args, what)
     task:fail(why_not)
   end
   local all, items = {}, 0
+  require("claude-ide.language.ready").settle(task, clients, buf)
   require("claude-ide.language.navigate").each(task, clients, all, function(client)
     local prepared, err = send(task, client, what.prepare, locate.params(task, place, client), buf)
     for _, item in ipairs(type(prepared) == "table" and prepared or {}) do

@@ -94,12 +94,19 @@ local function columns(line, text)
   end
 end
 
+---The text of a symbol without what may follow its name: `parse()` and `parse(text)` mean `parse`.
+---@param symbol string
+---@return string
+function M.bare(symbol)
+  return symbol:match("^([^(]*[^(%s])%s*%(") or symbol
+end
+
 ---Where in the text of a symbol its name begins: `Parser.parse` means `parse`.
 ---@param symbol string
 ---@return string name
 ---@return integer offset in bytes
 local function name_of(symbol)
-  local begins = symbol:match(".*[%.:#>/\\%s]()[%w_\128-\255]")
+  local begins = symbol:match("^.*[%.:#>/\\%s]()[%w_\128-\255]")
   local offset = (begins or 1) --[[@as integer]]
   return symbol:sub(offset), offset - 1
 end
@@ -141,6 +148,7 @@ end
 ---@return claude-ide.language.Place
 function M.symbol(task, buf, symbol, lnum)
   local shown = M.shown(vim.api.nvim_buf_get_name(buf))
+  symbol = M.bare(symbol)
   local name, offset = name_of(symbol)
   local count = vim.api.nvim_buf_line_count(buf)
   local near = lnum and math.min(lnum, count) - 1 or nil
@@ -150,7 +158,7 @@ function M.symbol(task, buf, symbol, lnum)
     offset = 0
   end
   if not row or not col then
-    task:fail(("`%s` is not in %s"):format(symbol, shown))
+    task:fail(("`%s` is not in %s"):format(require("claude-ide.position").truncate(symbol, 80), shown))
   end
   ---@cast row integer
   local note ---@type string?

@@ -7,6 +7,7 @@ local M = {}
 ---@field one string "reference"
 ---@field many? string
 ---@field context? table more parameters
+---@field whole? boolean a part of them must not pass for all: the server has to know the project
 
 ---Asks every server of the file, once more where one that found nothing was still reading the project.
 ---Ends the task where all that came is errors.
@@ -44,13 +45,26 @@ function M.locations(task, args, what)
     task:fail(why_not)
   end
   local all = {}
-  M.each(task, clients, all, function(client)
+  local notes = place.note and { place.note } or {}
+  local function each(client)
     local params = vim.tbl_extend("error", locate.params(task, place, client), what.context or {})
-    local result, err = require("claude-ide.language.request").send(task, client, what.method, params, buf)
+    local function ask()
+      return require("claude-ide.language.request").send(task, client, what.method, params, buf)
+    end
+    if not what.whole then
+      return ask()
+    end
+    local result, err, is_partial = require("claude-ide.language.ready").steady(task, client, buf, ask, true)
+    if is_partial then
+      notes[#notes + 1] = ("(%s is still reading the project; there may be more.)"):format(client.name)
+    end
+    return result, err
+  end
+  M.each(task, clients, all, function(client)
+    local result, err = each(client)
     hits.add_locations(task, all, result, client)
     return err
   end)
-  local notes = place.note and { place.note } or {}
   local names = require("claude-ide.language.servers").names(clients)
   if #all == 0 then
     local said = ("%s knows no %s of `%s` at %s:%d."):format(

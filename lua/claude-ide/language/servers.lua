@@ -95,8 +95,8 @@ function M.wait(task, buf, methods, doing)
 end
 
 ---@param client vim.lsp.Client
----@return boolean
-local function is_busy(client)
+---@return boolean whether it reports work on something (`$/progress`)
+function M.is_busy(client)
   local progress = client.progress
   local pending = type(progress) == "table" and progress.pending
   return type(pending) == "table" and next(pending) ~= nil
@@ -110,7 +110,7 @@ end
 function M.settle(task, clients)
   local function busy()
     return vim.tbl_filter(function(client)
-      return vim.lsp.get_client_by_id(client.id) ~= nil and is_busy(client)
+      return vim.lsp.get_client_by_id(client.id) ~= nil and M.is_busy(client)
     end, clients)
   end
   local first = busy()

@@ -66,8 +66,10 @@ end
 function M.files()
   if not found then
     found = {}
-    for _ in walk(found) do
-    end
+    local step = walk(found)
+    repeat
+      local is_going_on = step()
+    until not is_going_on
     found_at = vim.uv.now()
   elseif not is_looking and vim.uv.now() - (found_at or 0) > LOOK_AGAIN_MS then
     look_again()

@@ -46,9 +46,11 @@ function M.offered(task, buf, range, only)
     return {}, why_not
   end
   servers.settle(task, clients)
-  task:await(function(resume)
-    require("claude-ide.diagnostics.fresh").wait({ buf }, JUDGED_MS, resume)
-  end)
+  if require("claude-ide.language.ready").speaks_of(buf) then
+    task:await(function(resume)
+      require("claude-ide.diagnostics.fresh").wait({ buf }, JUDGED_MS, resume)
+    end)
+  end
   local found, problem = {}, nil ---@type claude-ide.tools.Action[], string?
   for _, client in ipairs(clients) do
     require("claude-ide.language.breaks").of(task, client, buf)

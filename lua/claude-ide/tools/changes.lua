@@ -157,7 +157,8 @@ local function diagnostics(task, paths, left)
   local bufs = judged(task, paths)
   local settle = expect_of(left)
   local late = task:await(function(resume)
-    require("claude-ide.diagnostics.fresh").wait(bufs, FRESH_MS, resume, settle)
+    local speaking = vim.tbl_filter(require("claude-ide.language.ready").speaks_of, bufs)
+    require("claude-ide.diagnostics.fresh").wait(speaking, FRESH_MS, resume, settle)
   end)
   local answer, lines, counts = require("claude-ide.language.answer"), {}, { 0, 0 }
   for _, buf in ipairs(bufs) do
@@ -190,97 +191,6 @@ local function diagnostics(task, paths, left)
   )
   local text = answer.cut(table.concat(lines, "\n"), DIAGNOSTICS_BYTES)
   return { head, text }
-end
-
----A server that was started so recently may still find out about files of the project.
-M.YOUNG_MS = 30000
-local AGAIN_MS, MAX_ROUNDS = 1000, 8
-
----When each server was first seen, in `vim.uv.now()` time.
----@type table<integer, integer>
-local seen = {}
-
----@param client vim.lsp.Client
----@return boolean
-local function is_young(client)
-  vim.uv.update_time()
-  return not seen[client.id] or vim.uv.now() - seen[client.id] <= M.YOUNG_MS
-end
-
----Follows from now on which servers are started. How long those run that are there already, nobody knows.
-function M.attach()
-  local function see(client_id)
-    seen[client_id] = seen[client_id] or vim.uv.now()
-  end
-  vim.api.nvim_create_autocmd("LspAttach", {
-    group = vim.api.nvim_create_augroup("claude-ide.tools.changes", { clear = true }),
-    desc = "Claude: know which language servers have just been started",
-    callback = function(event)
-      see(event.data.client_id)
-    end,
-  })
-  for _, client in ipairs(package.loaded["vim.lsp"] and vim.lsp.get_clients() or {}) do
-    see(client.id)
-  end
-end
-
----How long a server has to read the project before it is believed.
-local READY_MS = 15000
-
----Waits until servers know the project: one that has said nothing of the file yet may know no other file, and what it would
----change then is a part of it. (typescript-language-server answers from a syntax server while it loads.) One that runs for long
----may have spoken before anybody listened; that it has nothing more to say of a file that it has had for a while is enough.
----@param task claude-ide.language.Task
----@param clients vim.lsp.Client[]
----@param buf integer
-function M.settle(task, clients, buf)
-  local servers, known = require("claude-ide.language.servers"), require("claude-ide.diagnostics.servers")
-  servers.settle(task, clients)
-  local is_new = vim.iter(clients):any(function(client)
-    if is_young(client) then
-      return not known.has_judged(client.id, buf)
-    end
-    return not known.is_settled(client.id, buf)
-  end)
-  if is_new then
-    task:progress("Waiting for the language server to read the project")
-    task:await(function(resume)
-      require("claude-ide.diagnostics.fresh").wait({ buf }, READY_MS, resume)
-    end)
-    servers.settle(task, clients)
-  end
-end
-
----Asks a server; one that was just started again and again, until it says the same twice: while it reads the project it may
----know a part of what it would know then, and says so to nobody.
----@param task claude-ide.language.Task
----@param client vim.lsp.Client
----@param buf integer
----@param ask fun(): any, string?
----@return any result
----@return string? err
-function M.steady(task, client, buf, ask)
-  task:await(function(resume) -- what Claude has just written beside us is to be what the server knows
-    require("claude-ide.buffer.disk").reload_all(vim.tbl_keys(client.attached_buffers or {}), function()
-      resume()
-    end)
-  end)
-  M.settle(task, { client }, buf)
-  local result, err = ask()
-  for _ = 1, MAX_ROUNDS do
-    if err or not is_young(client) then
-      break
-    end
-    local before = result
-    task:sleep(AGAIN_MS)
-    local waited = require("claude-ide.language.servers").settle(task, { client })
-    result, err = ask()
-    if not waited and vim.deep_equal(before, result) then
-      seen[client.id] = seen[client.id] or vim.uv.now()
-      break
-    end
-  end
-  return result, err
 end
 
 ---@param report claude-ide.changeset.Report

@@ -20,8 +20,10 @@ pub(crate) const NVIM: &str = "nvim";
 
 const INSTRUCTIONS: &str = "This is the editor that the user works in, with the language servers that already run for this \
     project. Prefer its tools to text search for anything about code symbols: where one is defined, who uses it, its type, \
-    what is wrong in a file. They see unsaved text. Address a symbol by path, line (counted from 1) and the symbol's text; a \
-    column is never needed. A long answer ends with a cursor: pass it to get the rest.";
+    what is wrong in a file. They see unsaved text. `path` is absolute or relative to the workspace; `symbol` is the text as it \
+    stands there (`parse`, `Parser.parse`), `line` one that it stands in, counted from 1 (else the first place in the file). A \
+    long answer ends with a `cursor`: pass it to get the rest. What changes files the user may review: the answer says what was \
+    written, what was dropped and why, and the diagnostics afterwards.";
 
 impl Endpoint {
     /// As the user configured it.

@@ -67,6 +67,17 @@ impl Arguments {
         }
     }
 
+    pub(crate) fn has(&self, name: &str) -> bool {
+        !matches!(self.0.get(name), None | Some(Value::Null)) && self.0.get(name) != Some(&Value::from(""))
+    }
+
+    /// A text that is to stand in a file.
+    pub(crate) fn text(&mut self, name: &str) -> Result<String, InvalidArgument> {
+        let text = self.string(name)?;
+        check_length(name, &text, MAX_TEXT_BYTES)?;
+        Ok(text)
+    }
+
     pub(crate) fn string(&mut self, name: &str) -> Result<String, InvalidArgument> {
         Self::required(name, self.optional_string(name)?)
     }
@@ -139,7 +150,19 @@ impl Arguments {
     }
 }
 
+/// Longer paths no system takes, and no name is as long.
+const MAX_PATH_BYTES: usize = 4096;
+const MAX_TEXT_BYTES: usize = 1024 * 1024;
+
+fn check_length(name: &str, text: &str, most: usize) -> Result<(), InvalidArgument> {
+    if text.len() > most {
+        return Err(InvalidArgument::new(name, format!("must not be longer than {most} bytes")));
+    }
+    Ok(())
+}
+
 fn check_path(name: &str, path: &str) -> Result<(), InvalidArgument> {
+    check_length(name, path, MAX_PATH_BYTES)?;
     if path.is_empty() {
         return Err(InvalidArgument::new(name, "must not be empty"));
     }

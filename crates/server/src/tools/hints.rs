@@ -10,7 +10,7 @@ pub(crate) struct Hints {
     /// What a person reads when they are asked whether it may run.
     pub(crate) title: Option<&'static str>,
     pub(crate) touches: Option<Touches>,
-    /// By which words a client that shows its model names alone finds it.
+    /// By which further words a client that shows its model names alone finds it.
     pub(crate) search: Option<&'static str>,
     /// Such a client shows it whole from the beginning.
     pub(crate) always_load: bool,
@@ -47,16 +47,10 @@ impl Hints {
 
     /// MCP, "ToolAnnotations".
     pub(crate) fn annotations(&self) -> Option<ToolAnnotations> {
-        let annotations = |read_only_hint, destructive_hint, open_world_hint| ToolAnnotations {
-            read_only_hint,
-            destructive_hint,
-            idempotent_hint: read_only_hint,
-            open_world_hint,
-        };
         Some(match self.touches? {
-            Touches::Nothing => annotations(true, false, false),
-            Touches::Files => annotations(false, false, false),
-            Touches::World => annotations(false, true, true),
+            Touches::Nothing => ToolAnnotations { read_only_hint: true, destructive_hint: None },
+            Touches::Files => ToolAnnotations { read_only_hint: false, destructive_hint: Some(false) },
+            Touches::World => ToolAnnotations { read_only_hint: false, destructive_hint: None },
         })
     }
 

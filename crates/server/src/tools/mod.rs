@@ -117,8 +117,11 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// A path of a client: absolute as it is, else below the first folder of the workspace.
+    /// A path of a client, or a `file://` URI: absolute as it is, else below the first folder of the workspace.
     pub(crate) fn absolute(&self, path: String) -> String {
+        if let Some(named) = crate::roots::path(&path) {
+            return named.to_string_lossy().into_owned();
+        }
         if Path::new(&path).is_absolute() {
             return path;
         }
@@ -127,11 +130,39 @@ impl Context<'_> {
             None => path,
         }
     }
+
+    /// The same; and the line of `path:line` and `path:line:column`, where no file is called so.
+    pub(crate) fn place(&self, path: String) -> (String, Option<u32>) {
+        let whole = self.absolute(path);
+        match split_line(&whole) {
+            Some((file, line)) if !Path::new(&whole).exists() && Path::new(file).exists() => {
+                (file.to_owned(), Some(line))
+            }
+            Some(_) | None => (whole, None),
+        }
+    }
+}
+
+fn split_line(text: &str) -> Option<(&str, u32)> {
+    let numbered = |text: &'_ str| -> Option<(usize, u32)> {
+        let (before, number) = text.rsplit_once(':')?;
+        Some((before.len(), number.parse().ok().filter(|&line| line > 0)?))
+    };
+    let (end, last) = numbered(text)?;
+    let before = text.get(..end)?;
+    match numbered(before) {
+        Some((end, line)) => Some((before.get(..end)?, line)),
+        None => Some((before, last)),
+    }
 }
 
 /// The schema of a tool: its properties, and the names of the required ones.
 fn schema(properties: Value, required: &[&str]) -> Value {
-    json!({ "type": "object", "properties": properties, "required": required })
+    let mut schema = json!({ "type": "object", "properties": properties });
+    if let (Value::Object(schema), false) = (&mut schema, required.is_empty()) {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema
 }
 
 /// The schema of a tool without arguments.

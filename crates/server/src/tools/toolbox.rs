@@ -143,7 +143,7 @@ mod tests {
     fn what_agents_see_says_what_it_does_and_how_it_is_found() {
         for tool in nvim::TOOLS {
             let hints = tool.hints;
-            assert!(hints.title.is_some() && hints.search.is_some() && hints.touches.is_some(), "{}", tool.name);
+            assert!(hints.title.is_some() && hints.touches.is_some(), "{}", tool.name);
         }
     }
 
@@ -233,16 +233,24 @@ mod tests {
     }
 
     #[test]
-    fn every_schema_is_an_object_whose_arguments_are_described() {
+    fn what_agents_are_told_of_their_tools_fits_into_2500_tokens() {
+        let able = nvim::TOOLS.iter().map(|tool| tool.name.to_owned()).collect();
+        let toolbox = Toolbox::new(nvim::TOOLS, &BTreeSet::new());
+        toolbox.set_able(able);
+        let tokens = toolbox.list().get().len() / 4;
+        assert!(tokens <= 2500, "{tokens}");
+    }
+
+    #[test]
+    fn every_schema_is_an_object_whose_arguments_have_a_type() {
         for tool in every_tool() {
             let schema = (tool.schema)();
             assert_eq!(schema["type"], "object", "{}", tool.name);
             let properties = schema["properties"].as_object().unwrap();
             for (name, property) in properties {
                 assert!(property["type"].is_string(), "{}.{name}", tool.name);
-                assert!(property["description"].as_str().is_some_and(|text| text.len() > 10), "{}.{name}", tool.name);
             }
-            for required in schema["required"].as_array().unwrap() {
+            for required in schema["required"].as_array().into_iter().flatten() {
                 assert!(properties.contains_key(required.as_str().unwrap()), "{}: {required}", tool.name);
             }
         }

@@ -12,7 +12,7 @@ return require("claude-ide.language.task").tool(function(task, args)
   for _, client in ipairs(clients) do
     local params = vim.tbl_extend("error", locate.params(task, place, client), { newName = args.new_name })
     local changes, asked = require("claude-ide.tools.changes"), nil
-    local edit, err = changes.steady(task, client, place.buf, function()
+    local edit, err = require("claude-ide.language.ready").steady(task, client, place.buf, function()
       asked = changes.asked(client, place.name)
       return require("claude-ide.language.request").send(task, client, METHOD, params, place.buf)
     end)

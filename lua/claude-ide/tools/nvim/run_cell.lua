@@ -9,13 +9,13 @@ return require("claude-ide.language.task").tool(function(task, args)
   elseif cell.kind ~= "code" then
     task:fail(("cell %d is %s, not code"):format(args.index, cell.kind))
   end
-  local client = require("claude-ide.server").client(task.call.client)
+  local agent = require("claude-ide.server").agent(task.call.client)
   local answer, err = task:await(function(resume)
     ---@type claude-ide.notebook.Run
     local run = {
       code = cell.source,
       keep = true,
-      who = client and client.name or "Claude",
+      who = agent and agent.name or "Claude",
       session = function()
         return require("claude-ide.sessions.ours").of_caller(task.call.client)
       end,

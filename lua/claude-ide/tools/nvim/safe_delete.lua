@@ -44,7 +44,7 @@ return require("claude-ide.language.task").tool(function(task, args)
   for _, client in ipairs(clients) do
     local params = locate.params(task, place, client)
     local asked = vim.tbl_extend("error", params, { context = { includeDeclaration = false } })
-    local found, err = require("claude-ide.tools.changes").steady(task, client, place.buf, function()
+    local found, err = require("claude-ide.language.ready").steady(task, client, place.buf, function()
       return require("claude-ide.language.request").send(task, client, METHOD, asked, place.buf)
     end)
     if err then

@@ -7,18 +7,12 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "apply_action",
-    description: "Do one of the actions that code_actions listed, by its id. The user may review it and drop parts: \
-                  the answer says what was written, what was not and why, and the diagnostics afterwards.",
-    schema: || {
-        schema(
-            json!({ "id": { "type": "string", "description": "The action's id in the answer of code_actions, e.g. \"3\"" } }),
-            &["id"],
-        )
-    },
+    description: "Do one of the actions that code_actions has listed.",
+    schema: || schema(json!({ "id": { "type": "string" } }), &["id"]),
     hints: Hints {
         title: Some("Apply code action"),
         touches: Some(Touches::Files),
-        search: Some("apply quick fix refactor code action by id, language server"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

@@ -7,21 +7,17 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "call_hierarchy",
-    description: "Find who calls a function (incoming) or what it calls (outgoing), with the language server that runs in the user's editor. Answers by file: the calling or called function and the places of the calls.",
+    description: "Find the functions that call a function (incoming, the default), or those that it calls (outgoing).",
     schema: || {
         symbol_schema(json!({
-            "direction": {
-                "type": "string",
-                "enum": DIRECTIONS,
-                "description": "\"incoming\" for who calls it, \"outgoing\" for what it calls; default \"incoming\"",
-            },
+            "direction": { "type": "string", "enum": DIRECTIONS },
             "cursor": cursor_property(),
         }))
     },
     hints: Hints {
         title: Some("Call hierarchy"),
         touches: Some(Touches::Nothing),
-        search: Some("call hierarchy, callers and callees of a function method"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

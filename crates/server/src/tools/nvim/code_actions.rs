@@ -7,21 +7,19 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "code_actions",
-    description: "List what the language server of the user's editor offers to do in some lines of a file: quick fixes \
-                  for diagnostics (add a missing import, implement members), refactorings (extract, inline, move). \
-                  Changes nothing; apply_action does one of them by its id.",
+    description: "List the quick fixes and refactorings (add a missing import, extract, inline) offered for lines of a file.",
     schema: || {
         file_schema(json!({
-            "line": { "type": "integer", "minimum": 1, "description": "The first line, counted from 1" },
-            "end_line": { "type": "integer", "minimum": 1, "description": "The last line; default: the same" },
-            "symbol": { "type": "string", "description": "A text in the line to be at, e.g. a function's name" },
-            "kind": { "type": "string", "description": "Only this kind: \"quickfix\", \"refactor\", \"source\", or a narrower one" },
+            "line": { "type": "integer" },
+            "end_line": { "type": "integer" },
+            "symbol": { "type": "string" },
+            "kind": { "type": "string", "description": "quickfix, refactor, source, or narrower" },
         }))
     },
     hints: Hints {
         title: Some("Code actions"),
         touches: Some(Touches::Nothing),
-        search: Some("quick fix refactor extract inline add missing import code action, language server"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

@@ -7,23 +7,17 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "definition",
-    description: "Find where a symbol is defined, with the language server that runs in the user's editor. Exact where text \
-                  search guesses. Pass the file and the symbol's text, and a line it stands in. Answers path:line:column \
-                  and the line's text.",
+    description: "Find where a symbol is defined or declared, or where its type is: exact, where text search guesses.",
     schema: || {
         symbol_schema(json!({
-            "kind": {
-                "type": "string",
-                "enum": ["definition", "declaration", "type"],
-                "description": "\"type\" finds where the symbol's type is defined; default \"definition\"",
-            },
+            "kind": { "type": "string", "enum": ["definition", "declaration", "type"] },
             "cursor": cursor_property(),
         }))
     },
     hints: Hints {
         title: Some("Go to definition"),
         touches: Some(Touches::Nothing),
-        search: Some("go to definition declaration type of a symbol function class variable, language server"),
+        search: None,
         always_load: true,
         listed: Listed::WhenAble,
     },

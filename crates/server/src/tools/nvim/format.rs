@@ -7,14 +7,12 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "format",
-    description: "Format a whole file with the language server of the user's editor, in the project's style. The user \
-                  may review it and drop parts: the answer says what was written, what was not and why, and the \
-                  diagnostics afterwards.",
+    description: "Format a whole file in the project's code style.",
     schema: || file_schema(json!({})),
     hints: Hints {
         title: Some("Format file"),
         touches: Some(Touches::Files),
-        search: Some("format reformat code style a file, language server"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

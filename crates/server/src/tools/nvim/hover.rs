@@ -7,12 +7,12 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "hover",
-    description: "Get the type, the signature and the documentation of a symbol, as the language server in the user's editor knows them. Use it instead of reading a whole file to learn what something is.",
+    description: "Get the type, signature and documentation of a symbol without reading its file.",
     schema: || symbol_schema(json!({})),
     hints: Hints {
         title: Some("Type and documentation"),
         touches: Some(Touches::Nothing),
-        search: Some("type signature documentation docstring of a symbol, hover, what is this"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

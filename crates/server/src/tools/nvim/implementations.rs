@@ -7,12 +7,12 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "implementations",
-    description: "Find what implements an interface, a trait or an abstract method, with the language server that runs in the user's editor. Answers by file: line:column and the line's text.",
+    description: "Find what implements an interface, trait or abstract method, or overrides a method.",
     schema: || symbol_schema(json!({ "cursor": cursor_property() })),
     hints: Hints {
         title: Some("Find implementations"),
         touches: Some(Touches::Nothing),
-        search: Some("implementations of an interface trait abstract class method, overrides, subclasses"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

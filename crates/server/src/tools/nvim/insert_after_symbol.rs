@@ -7,13 +7,11 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "insert_after_symbol",
-    description: "Insert lines right after the definition of a symbol: another function, method, class. The user may \
-                  review it and drop parts: the answer says what was written, what was not and why, and the \
-                  diagnostics afterwards.",
+    description: "Insert lines after the definition of a symbol, e.g. another method.",
     schema: || {
         required(
             symbol_schema(json!({
-                "text": { "type": "string", "description": "The lines to insert, indented as they are to stand; begin with an empty line where one is to separate them" },
+                "text": { "type": "string", "description": "Lines with their indent" },
             })),
             &["text"],
         )
@@ -21,7 +19,7 @@ pub(crate) const TOOL: Tool = Tool {
     hints: Hints {
         title: Some("Insert after symbol"),
         touches: Some(Touches::Files),
-        search: Some("insert code add function method after a symbol by name, edit symbol"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },
@@ -30,6 +28,6 @@ pub(crate) const TOOL: Tool = Tool {
 
 fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
     let mut asked = symbol_arguments(&mut args, context)?;
-    asked.insert("text".to_owned(), args.string("text")?.into());
+    asked.insert("text".to_owned(), args.text("text")?.into());
     Ok(ask(asked))
 }

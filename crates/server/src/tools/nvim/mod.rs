@@ -81,19 +81,9 @@ pub(crate) fn ask(args: Map<String, Value>) -> Question {
 /// The schema of a tool that is about a symbol in a file, with what else it takes.
 pub(crate) fn symbol_schema(more: Value) -> Value {
     let mut properties = json!({
-        "path": {
-            "type": "string",
-            "description": "The file the symbol stands in, absolute or relative to the workspace",
-        },
-        "symbol": {
-            "type": "string",
-            "description": "The symbol's text as it stands in the file, e.g. \"parse\" or \"Parser.parse\"",
-        },
-        "line": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "A line the symbol stands in, counted from 1; without it the first place in the file counts",
-        },
+        "path": path_property(),
+        "symbol": { "type": "string" },
+        "line": { "type": "integer" },
     });
     if let (Value::Object(properties), Value::Object(more)) = (&mut properties, more) {
         properties.extend(more);
@@ -116,22 +106,23 @@ pub(crate) fn symbol_arguments(
 
 /// The file that a tool is about: a property of the schema.
 pub(crate) fn path_property() -> Value {
-    json!({ "type": "string", "description": "The file, absolute or relative to the workspace" })
+    json!({ "type": "string" })
 }
 
-/// The file that a tool is about.
+/// The file that a tool is about; and a line of it, where the path names one.
 pub(crate) fn path_argument(
     args: &mut Arguments,
     context: &Context<'_>,
 ) -> Result<Map<String, Value>, InvalidArgument> {
-    let mut asked = Map::new();
-    asked.insert("path".to_owned(), context.absolute(args.path("path")?).into());
+    let (path, line) = context.place(args.path("path")?);
+    let mut asked = Map::from_iter([("path".to_owned(), path.into())]);
+    asked.extend(line.map(|line| ("line".to_owned(), line.into())));
     Ok(asked)
 }
 
 /// What is asked for the rest of a long answer: a property of the schema.
 pub(crate) fn cursor_property() -> Value {
-    json!({ "type": "string", "description": "From the end of an answer that was cut: continues there" })
+    json!({ "type": "string" })
 }
 
 /// Adds the `cursor` of the call, where it has one.
@@ -154,6 +145,43 @@ mod tests {
         let wrong = ask(&definition::TOOL, &json!({ "path": "a.rs", "symbol": "run", "line": 0 })).err().unwrap();
         assert_eq!(wrong, r#"invalid argument "line": expected a line number from 1, got the number 0"#);
         assert!(ask(&definition::TOOL, &json!({ "path": "a.rs", "symbol": "" })).is_err());
+    }
+
+    #[test]
+    fn a_path_may_be_a_uri_or_name_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a b.rs");
+        std::fs::write(&file, "").unwrap();
+        let path = file.to_str().unwrap();
+        let asked = |path: &str, line: Value| {
+            let question = ask(&definition::TOOL, &json!({ "path": path, "symbol": "run", "line": line })).unwrap();
+            (question.args["path"].as_str().unwrap().to_owned(), question.args.get("line").and_then(Value::as_u64))
+        };
+        let place = |line| (path.to_owned(), line);
+        assert_eq!(asked(&format!("file://{}", path.replace(' ', "%20")), Value::Null), place(None));
+        assert_eq!(asked(&format!("{path}:12"), Value::Null), place(Some(12)));
+        assert_eq!(asked(&format!("{path}:12:4"), Value::Null), place(Some(12)));
+        assert_eq!(asked(&format!("{path}:12"), json!(3)), place(Some(3)), "what is said of its own counts");
+        let odd = format!("{path}:7");
+        std::fs::write(&odd, "").unwrap();
+        assert_eq!(asked(&odd, Value::Null), (odd, None), "a file that is called so");
+        assert_eq!(asked("/none.rs:7", Value::Null), ("/none.rs:7".to_owned(), None));
+    }
+
+    #[test]
+    fn every_string_is_bounded() {
+        let long = "x".repeat(40_000);
+        for tool in TOOLS {
+            let schema = (tool.schema)();
+            let properties = schema["properties"].as_object().unwrap();
+            for (name, _) in properties.iter().filter(|(_, property)| property["type"] == "string") {
+                let mut args = json!({ "path": "a.rs", "symbol": "run", "new_name": "x", "query": "x", "id": "1", "text": "", "body": "", "index": 0, "scope": "file", "line": 1 });
+                let text = if ["text", "body"].contains(&name.as_str()) { "x".repeat(2_000_000) } else { long.clone() };
+                args[name] = Value::from(text);
+                let problem = ask(tool, &args).err().unwrap_or_else(|| panic!("{}.{name}", tool.name));
+                assert!(problem.len() < 300, "{}.{name}: {problem}", tool.name);
+            }
+        }
     }
 
     #[test]

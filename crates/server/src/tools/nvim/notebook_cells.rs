@@ -2,21 +2,17 @@
 
 use serde_json::{Map, json};
 
-use super::{ask, cursor_argument, cursor_property};
+use super::{ask, cursor_argument, cursor_property, path_property};
 use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work, schema};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "notebook_cells",
-    description: "List the cells of a Jupyter notebook (.ipynb) with index, type and source, unsaved changes of the user's \
-                  included. run_cell runs one by its index.",
-    schema: || {
-        let path = json!({ "type": "string", "description": "The .ipynb file, absolute or relative to the workspace" });
-        schema(json!({ "path": path, "cursor": cursor_property() }), &["path"])
-    },
+    description: "List the cells of a Jupyter notebook (.ipynb): index, type and source.",
+    schema: || schema(json!({ "path": path_property(), "cursor": cursor_property() }), &["path"]),
     hints: Hints {
         title: Some("Cells of a notebook"),
         touches: Some(Touches::Nothing),
-        search: Some("jupyter notebook ipynb list cells"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

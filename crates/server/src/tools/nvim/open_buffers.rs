@@ -7,13 +7,12 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "open_buffers",
-    description: "List the files that the user has open in the editor: which one they look at and where, which are visible, \
-                  which have unsaved changes, their language servers, and how many errors and warnings each has.",
+    description: "List the files that the user has open: which they look at and where, unsaved changes, error counts.",
     schema: || schema(json!({ "cursor": cursor_property() }), &[]),
     hints: Hints {
         title: Some("Open buffers"),
         touches: Some(Touches::Nothing),
-        search: Some("files buffers tabs open in the user's editor, unsaved changes, what the user looks at"),
+        search: Some("tabs"),
         always_load: false,
         listed: Listed::Always,
     },

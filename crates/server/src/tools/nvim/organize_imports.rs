@@ -7,14 +7,12 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "organize_imports",
-    description: "Sort the imports of a file and remove unused ones, as the language server of the user's editor does \
-                  it. The user may review it and drop parts: the answer says what was written, what was not and why, \
-                  and the diagnostics afterwards.",
+    description: "Sort the imports of a file and remove unused ones.",
     schema: || file_schema(json!({})),
     hints: Hints {
         title: Some("Organize imports"),
         touches: Some(Touches::Files),
-        search: Some("organize sort imports remove unused imports, language server"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

@@ -7,12 +7,12 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "outline",
-    description: "List the classes, functions and other symbols of one file as a tree, each with its lines: what is in a file without reading it. Works without a language server too, where the editor can parse the language.",
+    description: "List the classes, functions and methods of one file as a tree with their lines, without reading it.",
     schema: || schema(json!({ "path": path_property(), "cursor": cursor_property() }), &["path"]),
     hints: Hints {
         title: Some("Outline of a file"),
         touches: Some(Touches::Nothing),
-        search: Some("outline of a file, its symbols classes functions methods, structure, table of contents"),
+        search: Some("structure"),
         always_load: false,
         listed: Listed::Always,
     },

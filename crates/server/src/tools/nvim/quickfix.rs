@@ -7,16 +7,15 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "quickfix",
-    description: "Read the user's quickfix list or location list: what their last build, test run, grep or search has found, and which entry they are at.",
+    description: "Read the user's quickfix or location list: what their last build, tests or grep found.",
     schema: || {
-        let list =
-            json!({ "type": "string", "enum": LISTS, "description": "Which of the two lists; default \"quickfix\"" });
+        let list = json!({ "type": "string", "enum": LISTS });
         schema(json!({ "list": list, "cursor": cursor_property() }), &[])
     },
     hints: Hints {
         title: Some("Quickfix list"),
         touches: Some(Touches::Nothing),
-        search: Some("quickfix list location list, results of the build make tests grep in the user's editor"),
+        search: None,
         always_load: false,
         listed: Listed::Always,
     },

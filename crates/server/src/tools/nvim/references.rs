@@ -7,20 +7,17 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "references",
-    description: "Find every use of a symbol in the project, with the language server that runs in the user's editor: exact, where text search also finds other things of that name. Answers by file: line:column and the line's text, a page at a time.",
+    description: "Find every use of a symbol in the project, callers too: exact, where text search also finds namesakes.",
     schema: || {
         symbol_schema(json!({
-            "include_declaration": {
-                "type": "boolean",
-                "description": "Whether the declaration itself counts too; default true",
-            },
+            "include_declaration": { "type": "boolean" },
             "cursor": cursor_property(),
         }))
     },
     hints: Hints {
         title: Some("Find references"),
         touches: Some(Touches::Nothing),
-        search: Some("find references usages callers uses of a symbol function class variable across the project"),
+        search: Some("usages"),
         always_load: true,
         listed: Listed::WhenAble,
     },

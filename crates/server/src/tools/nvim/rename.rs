@@ -7,13 +7,11 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "rename",
-    description: "Rename a symbol and every use of it in the whole project, with the language server that runs in the user's \
-                  editor. One call, however many files: no edit of yours is needed. The user may review it and drop parts: \
-                  the answer says what was written, what was not and why, and the diagnostics afterwards.",
+    description: "Rename a symbol and every use of it in the whole project: one call, however many files.",
     schema: || {
         required(
             symbol_schema(json!({
-                "new_name": { "type": "string", "description": "The symbol's new name" },
+                "new_name": { "type": "string" },
             })),
             &["new_name"],
         )
@@ -21,7 +19,7 @@ pub(crate) const TOOL: Tool = Tool {
     hints: Hints {
         title: Some("Rename symbol"),
         touches: Some(Touches::Files),
-        search: Some("rename a symbol function class variable in all files, refactor, language server"),
+        search: None,
         always_load: true,
         listed: Listed::WhenAble,
     },

@@ -7,13 +7,11 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "replace_symbol_body",
-    description: "Replace the whole definition of a function, method or class (from its first line to its last, \
-                  signature included) without quoting the old one. The user may review it and drop parts: the answer \
-                  says what was written, what was not and why, and the diagnostics afterwards.",
+    description: "Replace the whole definition of a function, method or class without quoting the old one.",
     schema: || {
         required(
             symbol_schema(json!({
-                "body": { "type": "string", "description": "The new definition, complete: signature and body, indented as it is to stand" },
+                "body": { "type": "string", "description": "All of it, signature included, with its indent" },
             })),
             &["body"],
         )
@@ -21,7 +19,7 @@ pub(crate) const TOOL: Tool = Tool {
     hints: Hints {
         title: Some("Replace symbol"),
         touches: Some(Touches::Files),
-        search: Some("replace function method class body definition by name, edit symbol"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },
@@ -30,6 +28,6 @@ pub(crate) const TOOL: Tool = Tool {
 
 fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
     let mut asked = symbol_arguments(&mut args, context)?;
-    asked.insert("body".to_owned(), args.string("body")?.into());
+    asked.insert("body".to_owned(), args.text("body")?.into());
     Ok(ask(asked))
 }

@@ -2,22 +2,17 @@
 
 use serde_json::{Value, json};
 
+use super::path_property;
 use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work, blocks, schema};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "run_cell",
-    description: "Run a code cell of a Jupyter notebook (.ipynb) in the notebook's own kernel, whose variables stay for later \
-                  runs. Answers its output, figures as images. Where the user has the notebook open, the outputs are put \
-                  into that buffer, unsaved; the file is not changed.",
+    description: "Run a code cell of a Jupyter notebook in its kernel, whose variables stay. Answers output and figures.",
     schema: || {
         schema(
             json!({
-                "path": { "type": "string", "description": "The .ipynb file, absolute or relative to the workspace" },
-                "index": {
-                    "type": "integer",
-                    "minimum": 0,
-                    "description": "The cell, counted from 0 as in the file; notebook_cells lists them",
-                },
+                "path": path_property(),
+                "index": { "type": "integer", "description": "Counted from 0" },
             }),
             &["path", "index"],
         )
@@ -25,7 +20,7 @@ pub(crate) const TOOL: Tool = Tool {
     hints: Hints {
         title: Some("Run a cell of a notebook"),
         touches: Some(Touches::World),
-        search: Some("jupyter notebook ipynb run execute cell"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

@@ -2,26 +2,20 @@
 
 use serde_json::{Map, json};
 
-use super::ask;
+use super::{ask, path_property};
 use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work, schema};
 
 const SCOPES: &[&str] = &["nearest", "file", "last"];
 
 pub(crate) const TOOL: Tool = Tool {
     name: "run_test",
-    description: "Run tests of the project as the user's editor is set up for it (neotest, else 'makeprg'): those of a file, \
-                  the one at a line of it, or the last run again. Answers what failed, with file and line; the user sees \
-                  the same in their quickfix list.",
+    description: "Run tests as the user's editor is set up to: of a file, the one nearest to a line, or the last run again.",
     schema: || {
         schema(
             json!({
-                "scope": {
-                    "type": "string",
-                    "enum": SCOPES,
-                    "description": "All tests of the \"file\", the one \"nearest\" to a line where that is offered, or the \"last\" run again",
-                },
-                "path": { "type": "string", "description": "The test file, absolute or relative to the workspace; not for \"last\"" },
-                "line": { "type": "integer", "minimum": 1, "description": "A line of the test, counted from 1; for \"nearest\"" },
+                "scope": { "type": "string", "enum": SCOPES },
+                "path": path_property(),
+                "line": { "type": "integer" },
             }),
             &["scope"],
         )
@@ -29,9 +23,7 @@ pub(crate) const TOOL: Tool = Tool {
     hints: Hints {
         title: Some("Run tests"),
         touches: Some(Touches::World),
-        search: Some(
-            "run test tests of a file, single nearest test, last run again, pytest jest cargo test runner neotest make",
-        ),
+        search: Some("pytest jest cargo"),
         always_load: false,
         listed: Listed::WhenAbleInPart { argument: "scope", words: &["nearest"] },
     },

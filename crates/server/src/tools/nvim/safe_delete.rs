@@ -7,14 +7,12 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "safe_delete",
-    description: "Delete the definition of a symbol if nothing in the project uses it any more; otherwise nothing is \
-                  changed and the answer lists who does. The user may review it and drop parts: the answer says what \
-                  was written, what was not and why, and the diagnostics afterwards.",
+    description: "Delete the definition of a symbol if nothing uses it; else the answer lists who does.",
     schema: || symbol_schema(json!({})),
     hints: Hints {
         title: Some("Delete symbol"),
         touches: Some(Touches::Files),
-        search: Some("safe delete remove unused function class symbol, find references first"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

@@ -9,15 +9,12 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "symbols",
-    description: "Find classes, functions, methods, variables of the whole project by name, with the language servers that run in the user's editor. Use it to find where something is when you know what it is called, if only in part.",
+    description: "Find classes, functions, methods, variables of the whole project by name, if only in part.",
     schema: || {
         let properties = json!({
-            "query": { "type": "string", "description": "The name, or a part of it; servers match loosely" },
-            "kind": { "type": "string", "enum": SYMBOL_KINDS, "description": "Only symbols of this kind" },
-            "path": {
-                "type": "string",
-                "description": "Only symbols below this folder or in this file; it also says which language is meant",
-            },
+            "query": { "type": "string" },
+            "kind": { "type": "string", "description": "Only these, e.g. class" },
+            "path": { "type": "string", "description": "Only below this folder or in this file" },
             "cursor": cursor_property(),
         });
         schema(properties, &["query"])
@@ -25,7 +22,7 @@ pub(crate) const TOOL: Tool = Tool {
     hints: Hints {
         title: Some("Search symbols"),
         touches: Some(Touches::Nothing),
-        search: Some("find a symbol class function method by name in the whole project workspace"),
+        search: None,
         always_load: false,
         listed: Listed::WhenAble,
     },

@@ -7,21 +7,17 @@ use crate::tools::{Arguments, Context, Hints, InvalidArgument, Listed, Question,
 
 pub(crate) const TOOL: Tool = Tool {
     name: "type_hierarchy",
-    description: "Find the supertypes or the subtypes of a class, an interface or another type, with the language server that runs in the user's editor. Answers by file: line:column and the line's text.",
+    description: "Find the subtypes (the default) or supertypes of a class or interface.",
     schema: || {
         symbol_schema(json!({
-            "direction": {
-                "type": "string",
-                "enum": DIRECTIONS,
-                "description": "\"supertypes\" for what it extends, \"subtypes\" for what extends it; default \"subtypes\"",
-            },
+            "direction": { "type": "string", "enum": DIRECTIONS },
             "cursor": cursor_property(),
         }))
     },
     hints: Hints {
         title: Some("Type hierarchy"),
         touches: Some(Touches::Nothing),
-        search: Some("type hierarchy, superclasses subclasses supertypes subtypes inheritance of a class"),
+        search: Some("inheritance"),
         always_load: false,
         listed: Listed::WhenAble,
     },
