@@ -591,3 +591,24 @@ def test_nobody_is_told_of_private_files(project, connect):
     told = client.wait_notification("diagnostics_changed")
     assert told["uri"] == nvim.uri("b.py")
     assert "secret" not in json.dumps(client.notifications)
+
+
+def test_new_errors_of_a_file_whose_server_was_late_before_the_edit_are_told(start_nvim, connect):
+    """The CLI asks before an edit and gives up after half a second; a server that has just been shown the file may take longer."""
+    nvim = start_nvim(
+        args=["a.py"],
+        files={"a.py": "x\n", "b.py": "ERROR\nfine\nWARN\n"},
+        init_lua=LSP + 'fake.start("fakels", { delay = 300 })',
+        opts={"diagnostics": {"wait_ms": 50, "wait_all_ms": 1900}},
+    )
+    client, path = connect(nvim), nvim.project / "b.py"
+
+    def told(**args):
+        files = json.loads(client.call("getDiagnostics", **args)[0])
+        return [d["message"] for file in files for d in file["diagnostics"] if file["uri"].endswith("/b.py")]
+
+    assert told(uri=f"file://{path}") == [], "the server is late"
+    path.write_text("ERROR\nan ERROR\nWARN\n")
+    assert told() == ["ERROR in line 2"], "not what was wrong before"
+    path.write_text("ERROR\nan ERROR\nWARN\nWARN\n")
+    assert told() == ["ERROR in line 2", "WARN in line 4"]

@@ -14,6 +14,8 @@ local MAX_FILES = 500
 ---@field edited boolean it was seen to change since
 ---@field complete? table<integer, true> the servers that had judged it; nil: all of them, for the file was not there
 ---@field told table<integer, claude-ide.Diagnostic[]> what was last told of each server's diagnostics
+---@field old table<integer, table<string, integer>> how often each thing was wrong before the edit, by a server that was too late to be told of then
+---@field before? { buf: integer, tick: integer, lines: string[] } the text before the edit, while servers owe their word on it
 
 ---Oldest first.
 ---@type table<integer, claude-ide.diagnostics.Baseline[]> by client
@@ -52,13 +54,14 @@ function M.note(client, uri, path)
     end
   end
   if not found then
-    found = { uri = uri, fresh = true, edited = false, told = {} }
+    found = { uri = uri, fresh = true, edited = false, told = {}, old = {} }
     list[#list + 1] = found
     if #list > MAX_FILES then
       table.remove(list, 1)
     end
   end
   found.path, found.fresh, found.edited, found.complete, found.told = path, true, false, {}, {}
+  found.old, found.before = {}, nil
   found.key = path and key(vim.uv.fs_stat(path))
   return found
 end
@@ -126,8 +129,93 @@ local function author_in(buf)
   end
 end
 
+---@param diagnostic claude-ide.Diagnostic
+---@return string
+local function what_of(diagnostic)
+  return ("%s\n%s\n%s"):format(diagnostic.severity, tostring(diagnostic.code), diagnostic.message)
+end
+
+---@param list claude-ide.Diagnostic[]
+---@return table<string, integer>
+local function counted(list)
+  local counts = {}
+  for _, diagnostic in ipairs(list) do
+    local what = what_of(diagnostic)
+    counts[what] = (counts[what] or 0) + 1
+  end
+  return counts
+end
+
+---Those that were not wrong before.
+---@param list claude-ide.Diagnostic[]
+---@param old table<string, integer> what is right by now is taken out
+---@return claude-ide.Diagnostic[]
+local function new_ones(list, old)
+  local now, left, new = counted(list), {}, {}
+  for what, count in pairs(old) do
+    old[what] = now[what] and math.min(count, now[what]) or nil
+    left[what] = old[what]
+  end
+  for _, diagnostic in ipairs(list) do
+    local what = what_of(diagnostic)
+    if (left[what] or 0) > 0 then
+      left[what] = left[what] - 1
+    else
+      new[#new + 1] = diagnostic
+    end
+  end
+  return new
+end
+
+---What was wrong before the edit, of what a server says of the text after it: all that is not in lines that the edit changed.
+---@param known claude-ide.diagnostics.Baseline
+---@param buf integer
+---@param list claude-ide.Diagnostic[]
+---@return table<string, integer>
+local function outside_of_edit(known, buf, list)
+  if not known.before then
+    return counted(list)
+  end
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+  local hunks = require("claude-ide.buffer.patch").hunks(known.before.lines, lines)
+  return counted(vim.tbl_filter(function(diagnostic)
+    local first, last = diagnostic.range.start.line + 1, diagnostic.range["end"].line + 1
+    return not vim.iter(hunks):any(function(hunk)
+      return first < hunk.new + hunk.new_count and last >= hunk.new
+    end)
+  end, list))
+end
+
+---A server has had its say on a buffer. What it says of the text before the edit is old, though too late to have been told.
+---@param client_id integer
+---@param buf integer
+function M.heard(client_id, buf)
+  for _, list in pairs(files) do
+    for _, known in ipairs(list) do
+      local before = known.before
+      if
+        before
+        and before.buf == buf
+        and not known.old[client_id]
+        and not (known.complete or {})[client_id]
+      then
+        local is_loaded = vim.api.nvim_buf_is_loaded(buf)
+        if is_loaded and vim.api.nvim_buf_get_changedtick(buf) == before.tick then
+          local said, client = {}, vim.lsp.get_client_by_id(client_id)
+          require("claude-ide.diagnostics").of_buffer(buf, function(raw, converted)
+            if client and require("claude-ide.diagnostics.servers").author(raw.namespace, { client }) then
+              said[#said + 1] = converted
+            end
+          end)
+          known.old[client_id] = counted(said)
+        end
+      end
+    end
+  end
+end
+
 ---What to tell of a file that was asked about before: of a server that is late what was told last, of one that had not
----judged the file before the edit nothing.
+---judged the file before the edit what is new, as far as that can be known.
 ---@param known claude-ide.diagnostics.Baseline
 ---@param buf integer
 ---@param late table<integer, true>
@@ -151,6 +239,9 @@ function M.since(known, buf, late)
   for client_id, diagnostics in pairs(told) do
     if not known.complete or known.complete[client_id] then
       vim.list_extend(list, diagnostics)
+    elseif not late[client_id] then
+      known.old[client_id] = known.old[client_id] or outside_of_edit(known, buf, diagnostics)
+      vim.list_extend(list, new_ones(diagnostics, known.old[client_id]))
     end
   end
   return list
@@ -172,9 +263,19 @@ function M.before_edit(known, buf, late)
     servers.listen(client)
     if not late[client.id] and servers.is_settled(client.id, buf) then
       known.complete[client.id] = true
+    elseif not known.before and vim.api.nvim_buf_is_loaded(buf) then
+      known.before = {
+        buf = buf,
+        tick = vim.api.nvim_buf_get_changedtick(buf),
+        lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false),
+      }
     end
   end
-  return M.since(known, buf, late)
+  local late_now = vim.tbl_extend("force", {}, late)
+  for _, client in ipairs(require("claude-ide.lsp").clients(buf)) do
+    late_now[client.id] = late_now[client.id] or not known.complete[client.id] or nil -- nothing is new yet
+  end
+  return M.since(known, buf, late_now)
 end
 
 return M

@@ -152,6 +152,7 @@ end
 ---@param buf integer
 ---@param version? integer of the text that the server judged
 local function heard(client_id, buf, version)
+  require("claude-ide.diagnostics.baseline").heard(client_id, buf)
   for wait in pairs(waits) do
     goes_on(wait, client_id)
     if wait.bufs[buf] and not (version and wait.versions[buf] and version < wait.versions[buf]) then
