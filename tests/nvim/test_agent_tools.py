@@ -188,7 +188,7 @@ def test_a_long_answer_comes_in_pages_of_two_thousand_tokens(start_nvim, connect
         args = {"cursor": cursor} if cursor else {}
         (text,) = agent.call("references", path="shapes.py", symbol="use", line=1, **args)
         assert len(text) <= 6600
-        seen += re.findall(r"^  (\d+):1 ", text, re.MULTILINE)
+        seen += re.findall(r"^  (\d+) ", text, re.MULTILINE)
         more = re.search(r'for more pass cursor "(\d+)"', text)
         if not more:
             break
@@ -196,6 +196,29 @@ def test_a_long_answer_comes_in_pages_of_two_thousand_tokens(start_nvim, connect
     assert seen == [str(number) for number in range(1, 1001)]
     with pytest.raises(RpcError, match="this cursor is of no answer"):
         agent.call("references", path="shapes.py", symbol="use", line=1, cursor="nonsense")
+
+
+def test_many_references_are_told_in_few_words(start_nvim, connect_agent):
+    files = {
+        f"m{i:02}.py": f"from core import add\n\n\ndef use_{i}() -> int:\n    return add({i}, 1)\n" for i in range(39)
+    }
+    uses = """(function() local all = {} for i = 0, 38 do
+      local uri = vim.uri_from_fname(("%s/m%02d.py"):format(vim.uv.cwd(), i))
+      vim.list_extend(all, { place(uri, 0, 17, 20), place(uri, 4, 11, 14), place(uri, 4, 11, 15), place(uri, 4, 12, 14) })
+    end return all end)()"""
+    answers = {"textDocument/references": uses}
+    _, agent = opened(start_nvim, connect_agent, server(answers, ["referencesProvider"]), ("m00.py",), files)
+    (text,) = agent.call("references", path="m00.py", symbol="add", line=5)
+    assert text.splitlines()[1:8] == [
+        "(lines that say the same are quoted once)",
+        "m00.py",
+        "  1 from core import add",
+        "  5 return add(0, 1)",
+        "m01.py",
+        "  1",
+        "  5 return add(1, 1)",
+    ]
+    assert len(text) / 4 <= 370, "some 30 tokens more are the call"
 
 
 def test_hits_in_what_is_private_or_outside_show_no_text(start_nvim, connect_agent):

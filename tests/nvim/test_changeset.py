@@ -536,6 +536,7 @@ def test_an_edit_behind_an_odd_end_of_line_is_refused_unless_it_is_known_how_the
 
 def test_an_edit_of_a_text_that_has_changed_since_it_was_asked_for_is_refused(sets):
     sets = sets({"a.py": A})
+    sets.nvim.lua("vim.lsp.util.buf_versions[vim.api.nvim_get_current_buf()] = vim.b.changedtick")
     sets.propose(
         '{ changes = { [uri("a.py")] = { edit(0, 4, 0, 7, "plus") } } }',
         versions="{ [vim.uv.cwd() .. '/a.py'] = vim.b.changedtick - 1 }",

@@ -104,11 +104,15 @@ function M.sorted(task, hits)
   return unique
 end
 
+---Of so many each line is given once, without its column, and what it says where no other has said it.
+local MANY = 30
+
 ---How one hit is written: the file above it, the place, the line.
 ---@param hit claude-ide.language.Hit
 ---@param lines claude-ide.language.Lines
----@return claude-ide.language.Entry
-function M.entry(hit, lines)
+---@param said? table<string, true> lines that were quoted, where hits are many
+---@return claude-ide.language.Entry? nil: its line was given
+local function entry(hit, lines, said)
   local label = hit.label and hit.label .. "  " or ""
   if not hit.path:find("^/") then
     return { group = hit.path, text = ("  %d:%d  %s"):format(hit.row + 1, hit.character + 1, label) }
@@ -121,11 +125,18 @@ function M.entry(hit, lines)
     return { group = shown, text = ("  %d:%d  %s"):format(hit.row + 1, hit.character + 1, label) }
   end
   local row, piece = lines:of_server(hit.path, hit.row, hit.breaks or "lf")
+  local group = shown .. (lines:is_unsaved(hit.path) and " (with unsaved changes)" or "")
+  local text = lines:text(hit.path, row)
+  if said then
+    local place, quoted = ("%s:%d"):format(hit.path, row), said[label .. text]
+    if said[place] then
+      return nil
+    end
+    said[place], said[label .. text] = true, true
+    return { group = group, text = ("  %d%s"):format(row + 1, quoted and "" or (" %s%s"):format(label, text)) }
+  end
   local col = piece.at + require("claude-ide.language.encoding").byte(piece.text, hit.character, hit.encoding)
-  return {
-    group = shown .. (lines:is_unsaved(hit.path) and " (with unsaved changes)" or ""),
-    text = ("  %d:%d  %s%s"):format(row + 1, col + 1, label, lines:text(hit.path, row)),
-  }
+  return { group = group, text = ("  %d:%d  %s%s"):format(row + 1, col + 1, label, text) }
 end
 
 ---@class claude-ide.language.HitsOpts
@@ -148,14 +159,17 @@ function M.answer(task, found, opts)
     files[hit.path] = true
     task:breathe()
   end
+  local said = #hits > MANY and {} or nil ---@type table<string, true>?
+  local notes = vim.list_extend({}, opts.notes or {})
+  notes[#notes + 1] = said and "(lines that say the same are quoted once)"
   return require("claude-ide.language.answer").pages(task, {
     head = opts.head(#hits, count),
     count = #hits,
     entry = function(index)
-      return M.entry(hits[index], lines)
+      return entry(hits[index], lines, said)
     end,
     cursor = opts.cursor,
-    notes = opts.notes,
+    notes = notes,
   })
 end
 
