@@ -62,7 +62,7 @@ local function replace(text, is_marked)
   return (
     text:gsub("()(" .. WIDE .. ")", function(at, char)
       local code = vim.fn.char2nr(char, true)
-      return is_marked(code, text:byte(at - 1)) and ("<%x>"):format(code) or char
+      return is_marked(code, text:byte(at --[[@as integer]] - 1)) and ("<%x>"):format(code) or char
     end)
   )
 end
@@ -119,15 +119,23 @@ function M.find(line)
   for at, run in line:gmatch("()([ \t]+)") do
     local is_within = at > 1 and at + #run <= #line
     if is_within and #run > M.CODE.within then
-      found[#found + 1] = { at = at, mark = M.RUN:format(#run, "blanks"), is_run = true }
+      found[#found + 1] = {
+        at = at --[[@as integer]],
+        mark = M.RUN:format(#run, "blanks"),
+        is_run = true,
+      }
     end
   end
   for at, char in line:gmatch("()(" .. WIDE .. ")") do
-    local code, before = vim.fn.char2nr(char, true), line:byte(at - 1)
+    local code, before = vim.fn.char2nr(char, true), line:byte(at --[[@as integer]] - 1)
     local is_blank = is_in(code, BLANK)
     local hides = is_blank or is_in(code, INVISIBLE) or is_in(code, JOINING) and (not before or before < 0x80)
     if hides and not vim.fn.strtrans(char):find("^<") then
-      found[#found + 1] = { at = at, mark = ("<%x>"):format(code), is_run = false }
+      found[#found + 1] = {
+        at = at --[[@as integer]],
+        mark = ("<%x>"):format(code),
+        is_run = false,
+      }
     end
   end
   return found

@@ -41,7 +41,8 @@ function M.pieces(line, cells)
     return { line }
   end
   local pieces, from, used = {}, 1, 0
-  for at, char in line:gmatch("()([%z\1-\127\194-\244][\128-\191]*)") do
+  for start, char in line:gmatch("()([%z\1-\127\194-\244][\128-\191]*)") do
+    local at = start --[[@as integer]]
     local wide = #char == 1 and 1 or vim.api.nvim_strwidth(char)
     if used + wide > cells then
       pieces[#pieces + 1] = line:sub(from, at - 1)

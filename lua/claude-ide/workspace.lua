@@ -226,10 +226,16 @@ local function each_once(folders, find)
   return found
 end
 
----@param folder? string
----@return boolean
-local function is_no_whole_disk(folder)
-  return folder ~= nil and folder ~= "/"
+---@param folders table<integer, string?>
+---@return string[]
+local function without_whole_disk(folders)
+  local found = {} ---@type string[]
+  for _, folder in ipairs(folders) do
+    if folder ~= "/" then
+      found[#found + 1] = folder
+    end
+  end
+  return found
 end
 
 ---The folders of the workspace: absolute, the main one first, each once. Where the current folder is no project, the current
@@ -240,7 +246,7 @@ function M.folders()
   if configured then
     return each_once(configured)
   end
-  local folders = each_once(vim.tbl_filter(is_no_whole_disk, current_folders()), marked_root)
+  local folders = each_once(without_whole_disk(current_folders()), marked_root)
   follow_files()
   open_projects = open_projects or find_open_projects(folders)
   if open_projects[1] then
@@ -253,7 +259,7 @@ function M.folders()
   end
   if not folders[1] then
     local home = vim.uv.os_homedir()
-    folders = { is_no_whole_disk(file_folder) and file_folder or main_folder or home or "/" }
+    folders = { without_whole_disk({ file_folder })[1] or main_folder or home or "/" }
   end
   main_folder = folders[1]
   return folders

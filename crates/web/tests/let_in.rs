@@ -131,8 +131,8 @@ async fn a_code_is_exchanged_once_by_post_for_a_key_that_no_other_port_is_sent()
     assert_ne!(key, lab.handle.token().reveal());
     let shown = format!("X-Claude-Ide-Key: {key}");
     assert_eq!(status(&lab.ask(LIST, &[&lab.host(), &shown], "").await), 200);
-    let with_a_proxys = [&lab.host(), "Authorization: Basic eDp5", "Cookie: claude_ide=1", &shown];
-    assert_eq!(status(&lab.ask(LIST, &with_a_proxys, "").await), 200, "a proxy has a password of its own");
+    let of_a_proxy = [&lab.host(), "Authorization: Basic eDp5", "Cookie: claude_ide=1", &shown];
+    assert_eq!(status(&lab.ask(LIST, &of_a_proxy, "").await), 200, "a proxy has a password of its own");
     let mut page = lab.knock(SUBSCRIBE, &[&lab.host(), &lab.origin(), "Authorization: Basic eDp5"]).await.unwrap();
     page.say(json!({ "type": "auth", "token": key })).await;
     assert_eq!(page.history().await, ["u0"]);

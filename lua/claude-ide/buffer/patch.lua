@@ -111,13 +111,13 @@ end
 ---@class claude-ide.buffer.Place what the text change would move, with where it has to be afterwards
 ---@field views table<integer, table> by window
 ---@field folds table<integer, claude-ide.buffer.Fold[]> closed ones that the change is in, by window
+---@field marks { name: string, lnum: integer, col: integer }[]
+---@field anchor? { lnum: integer, col: integer } of a Visual selection
 
 ---@class claude-ide.buffer.Fold 1-based lines, as they are afterwards
 ---@field first integer
 ---@field last integer
----@field at integer in it
----@field marks { name: string, lnum: integer, col: integer }[]
----@field anchor? { lnum: integer, col: integer } of a Visual selection
+---@field at integer a line within
 
 ---The closed folds of the current window that hunks are in. Neovim 0.11 cuts and opens those.
 ---@param hunks claude-ide.buffer.Hunk[]

@@ -223,7 +223,13 @@ local function each_once(files)
     local at = node and names[node]
     local other = at and once[at]
     if other and file.kind == "modified" and other.kind == "modified" then
-      if not require("claude-ide.changeset.text_edits").same(file.after, other.after) then
+      local same = require("claude-ide.changeset.text_edits").same
+      if
+        not same(
+          file.after --[[@as claude-ide.changeset.Text]],
+          other.after --[[@as claude-ide.changeset.Text]]
+        )
+      then
         return nil, ("%s and %s are the same file"):format(short(other.path), short(file.path))
       end
       local is_real = require("claude-ide.path").real(file.path) == file.path

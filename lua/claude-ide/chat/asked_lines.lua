@@ -21,13 +21,17 @@ local END_BYTES, END_LINES = 1024, 5
 ---@alias claude-ide.chat.AskedLines.For "page"|"whole" nil: a window, whose beginning is seen at once
 
 ---@type table<claude-ide.chat.AskedLines.For, integer> bytes
-local MOST = { page = PAGE_BYTES, whole = math.huge }
+local MOST = {
+  page = PAGE_BYTES,
+  whole = math.huge --[[@as integer]],
+}
 
 ---@param what_for? claude-ide.chat.AskedLines.For
 ---@return claude-ide.chat.AskedLines
 function AskedLines.new(what_for)
+  local most = what_for and MOST[what_for] or BYTES
   local room =
-    require("claude-ide.transcript.room").new(MOST[what_for] or BYTES, what_for and math.huge or LINES)
+    require("claude-ide.transcript.room").new(most, what_for and math.huge --[[@as integer]] or LINES)
   return setmetatable({
     lines = {},
     is_cut = false,

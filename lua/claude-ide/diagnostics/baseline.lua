@@ -203,7 +203,8 @@ function M.heard(client_id, buf)
         if is_loaded and vim.api.nvim_buf_get_changedtick(buf) == before.tick then
           local said, client = {}, vim.lsp.get_client_by_id(client_id)
           require("claude-ide.diagnostics").of_buffer(buf, function(raw, converted)
-            if client and require("claude-ide.diagnostics.servers").author(raw.namespace, { client }) then
+            local namespace = raw.namespace --[[@as integer]]
+            if client and require("claude-ide.diagnostics.servers").author(namespace, { client }) then
               said[#said + 1] = converted
             end
           end)

@@ -91,7 +91,10 @@ function M.position(client, buf, row, col)
     return { line = row, character = encoding.character(line, col, units) }
   end
   local line, piece = line_breaks().to_server(lines, kind, row, col)
-  return { line = line, character = encoding.character(piece.text, col - piece.at, units) }
+  return {
+    line = line,
+    character = encoding.character(piece.text, col - piece.at --[[@as integer]], units),
+  }
 end
 
 ---A range of a server with Neovim's rows; its columns count as before.

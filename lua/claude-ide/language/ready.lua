@@ -84,7 +84,7 @@ function M.settle(task, clients, buf)
     repeat
       task:sleep(LOOK_MS)
     until is_ready() or vim.uv.now() - began > limit
-    servers.settle(task, clients)
+    servers.settle(task, clients) ---@diagnostic disable-line: undefined-field -- it takes the loop for endless
   end
 end
 

@@ -121,7 +121,7 @@ local function sets()
     if stat and stat.type == "file" then
       local key = ("%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size)
       all[#all + 1] = cached(file.path, key, function()
-        return require("claude-ide.file").read_now(file.path, MAX_BYTES)
+        return (require("claude-ide.file").read_now(file.path, MAX_BYTES))
       end)
     end
   end

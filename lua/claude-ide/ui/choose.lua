@@ -75,8 +75,10 @@ local function map(list)
     finish(list)
   end)
   on({ "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" }, "go to the item of this number", function(digit)
-    typed = list.items[tonumber(typed .. digit)] ~= nil and typed .. digit or digit
-    menu.go(list.win, tonumber(typed))
+    typed = list.items[
+      tonumber(typed .. digit) --[[@as integer]]
+    ] ~= nil and typed .. digit or digit
+    menu.go(list.win, tonumber(typed) --[[@as integer]])
   end)
   vim.api.nvim_create_autocmd({ "WinLeave", "BufWipeout" }, {
     buffer = list.buf,

@@ -66,7 +66,16 @@ end
 
 ---@param buf integer
 local function map(buf)
-  for lhs, step in pairs({ j = 1, ["<Down>"] = 1, ["<C-n>"] = 1, k = -1, ["<Up>"] = -1, ["<C-p>"] = -1 }) do
+  ---@type table<string, integer>
+  local steps = {
+    j = 1,
+    ["<Down>"] = 1,
+    ["<C-n>"] = 1,
+    k = -1,
+    ["<Up>"] = -1,
+    ["<C-p>"] = -1,
+  }
+  for lhs, step in pairs(steps) do
     vim.keymap.set("n", lhs, function()
       move(buf, step * vim.v.count1)
     end, { buffer = buf, nowait = true, silent = true, desc = "Claude Code: the next choice" })

@@ -72,7 +72,9 @@ end
 ---@return integer[]
 local function columns(is_vertical)
   local layout, wins = vim.fn.winlayout(), {}
-  for _, child in ipairs(layout[1] == (is_vertical and "row" or "col") and layout[2] or {}) do
+  ---@type table[]
+  local children = layout[1] == (is_vertical and "row" or "col") and layout[2] --[[@as table[] ]] or {}
+  for _, child in ipairs(children) do
     while child[1] ~= "leaf" do
       child = child[2][1]
     end
