@@ -263,6 +263,9 @@ def test_every_way_of_writing_a_copy_writes_it_and_decides_nothing(diffs):
             nvim.keys("<CR>")
         nvim.wait("vim.g.done == 1", what=command)
         nvim.cmd("unlet g:done")
+        if "!cat" not in command:
+            said = nvim.lua("return vim.fn.execute('messages')").splitlines()[-1]
+            assert said.endswith(" · the proposal still waits"), command
         assert copy.read_bytes().decode() == expected, command
         assert diffs.outcomes(1) == [] and diffs.current() == 1, command
         assert nvim.lua("return { vim.bo.modified, vim.v.errmsg }") == [True, ""], command
@@ -270,6 +273,19 @@ def test_every_way_of_writing_a_copy_writes_it_and_decides_nothing(diffs):
     nvim.keys(":update<CR>")
     assert diffs.accepted(1, "a.txt") == NEW
     diffs.wait_clean()
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("command", [":1w!", ":2,2write!", ":w >>", ":1w! >>"])
+def test_a_part_of_a_proposal_is_not_written_and_decides_nothing(diffs, command):
+    nvim = diffs.nvim
+    diffs.open(1, "a.txt", NEW)
+    nvim.keys(f"{command}<CR>")
+    nvim.wait_screen("Nothing is decided")
+    assert diffs.outcomes(1) == [] and diffs.current() == 1
+    assert nvim.lua("return vim.v.errmsg") == ""
+    nvim.keys(":w<CR>")
+    assert diffs.accepted(1, "a.txt") == NEW
 
 
 def test_what_cannot_be_written_is_a_plain_error_and_decides_nothing(diffs):

@@ -1,5 +1,5 @@
--- Writing a proposal under another name: `:w copy`, `:saveas copy`, `:file copy | w`. It is written as anything else would be,
--- decides nothing, and the proposal's buffer is the proposal's again afterwards.
+-- Writing a proposal, or a part of it, under another name: `:w copy`, `:saveas copy`, `:file copy | w`, `:1w >> copy`. It is
+-- written as anything else would be, decides nothing, which is said, and the proposal's buffer is the proposal's again afterwards.
 local M = {}
 
 ---@param buf integer of the proposal
@@ -40,24 +40,29 @@ local function fail_command()
   end
 end
 
----Writes the text that a BufWriteCmd is about, and says what came of it as Neovim itself would.
+---Writes the text that a BufWriteCmd, FileWriteCmd or FileAppendCmd is about, and says what came of it as Neovim itself would.
 ---@param buf integer of the proposal, the current one
 ---@param name string
-function M.write(buf, name)
+---@param appends boolean
+function M.write(buf, name, appends)
   local first, last = vim.fn.line("'["), vim.fn.line("']")
   local bang = vim.v.cmdbang == 1 and "!" or ""
   take_name_back(buf)
   local file = vim.fn.fnamemodify(name, ":.") -- only now: with 'autochdir' a name brings its folder along
-  local command = ("noautocmd %d,%dwrite%s %s %s"):format(
+  local command = ("noautocmd %d,%dwrite%s %s %s%s"):format(
     first,
     last,
     bang,
     vim.v.cmdarg,
+    appends and ">> " or "",
     vim.fn.fnameescape(file)
   )
   local ok, result = pcall(vim.api.nvim_exec2, command, { output = true })
   if ok then
-    require("claude-ide.ui.notice").as_neovim(result.output:match("[^\n]*$"))
+    local written = result.output:match("[^\n]*$")
+    require("claude-ide.ui.notice").as_neovim(
+      require("claude-ide.ui.one_line").fitting({ written .. " · the proposal still waits", written })
+    )
   else
     fail_command()
     require("claude-ide.ui.notice").as_neovim(

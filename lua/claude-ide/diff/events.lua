@@ -9,53 +9,6 @@ local M = {}
 ---@field write fun() the person writes the proposal
 ---@field loss claude-ide.diff.Loss
 
-local told_of_autosave = false
-
----@param listener claude-ide.diff.Listener
----@param event { match: string, file: string } what is to be written, in full and as it was given
-local function on_write(listener, event)
-  local buf = listener.bufs.proposal
-  local copies = require("claude-ide.diff.copies")
-  if copies.is_copy(buf, event) then
-    return copies.write(buf, event.match)
-  end
-  local asked, reason, automatic = require("claude-ide.diff.write_intent").of_person(buf)
-  if not asked then
-    require("claude-ide.log").debug("a write of diff %d was ignored: %s", listener.diff.id, reason)
-    if require("claude-ide.diff.write_intent").is_quitting() then
-      vim.schedule(function()
-        local file = vim.fs.basename(listener.diff.path)
-        require("claude-ide.ui.notice").warn(require("claude-ide.ui.one_line").fitting({
-          ("You have typed into the proposal for %s: decide on it, then quit."):format(file),
-          "You have typed into a proposal: decide, then quit.",
-        }))
-      end)
-    elseif automatic and not told_of_autosave then
-      told_of_autosave = true
-      vim.schedule(function()
-        require("claude-ide.ui.notice").info(
-          "Something saved the proposal by itself. That does not accept it."
-        )
-      end)
-    end
-    return
-  end
-  if not require("claude-ide.config").get().diff.accept_on_write then
-    require("claude-ide.ui.notice").info("Writing does not accept here. `:Claude accept` does.")
-    return
-  end
-  if not require("claude-ide.diff.seen").takes_key(buf) then
-    if not require("claude-ide.ui.came").takes_key(buf) then
-      require("claude-ide.ui.notice").info(
-        "Not accepted: this proposal has only just come. `:w` again accepts it."
-      )
-    end
-    return
-  end
-  -- 'modified' stays on, so that `:wq` does not close a window of its own: the diff takes itself down as a whole.
-  listener.write()
-end
-
 ---@param group integer
 ---@param listener claude-ide.diff.Listener
 function M.attach(group, listener)
@@ -69,11 +22,12 @@ function M.attach(group, listener)
     vim.api.nvim_create_autocmd(events, opts)
   end
 
-  on("BufWriteCmd", {
-    buffer = bufs.proposal,
-    callback = function(event)
-      on_write(listener, event)
-    end,
+  -- 'modified' stays on, so that `:wq` does not close a window of its own: the diff takes itself down as a whole.
+  require("claude-ide.diff.writes").attach(group, bufs.proposal, {
+    id = listener.diff.id,
+    path = listener.diff.path,
+    seen_by = bufs.proposal,
+    accept = listener.write,
   })
   on("BufReadCmd", {
     buffer = bufs.proposal,

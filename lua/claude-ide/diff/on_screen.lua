@@ -24,7 +24,7 @@ end
 function M.add(diff)
   if not next(entries) then
     require("claude-ide.ui.typing").attach("diff")
-    require("claude-ide.diff.write_intent").start()
+    require("claude-ide.diff.write_intent").start("diff")
     require("claude-ide.diff.quit_and_delete").start(modified_bufs)
   end
   local entry = { diff = diff }
@@ -96,7 +96,7 @@ function M.remove(entry)
   end
   if not next(entries) then
     require("claude-ide.diff.quit_and_delete").stop()
-    require("claude-ide.diff.write_intent").stop()
+    require("claude-ide.diff.write_intent").stop("diff")
     require("claude-ide.ui.typing").detach("diff")
     require("claude-ide.ui.restore").forget()
   end

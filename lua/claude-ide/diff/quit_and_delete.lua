@@ -48,7 +48,6 @@ function M.start(modified)
     group = group,
     desc = "Claude Code: a proposed edit does not keep Neovim from quitting",
     callback = function()
-      require("claude-ide.diff.write_intent").note_quit()
       step_aside("expendable")
     end,
   })

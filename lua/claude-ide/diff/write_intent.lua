@@ -12,6 +12,8 @@ local guard ---@type integer?
 local all_are_written = false
 local quitting = false
 
+local GROUP = "claude-ide.diff.intent"
+
 ---@return integer buf
 local function make_guard()
   local buf = require("claude-ide.ui.own_buffer").create({
@@ -32,28 +34,46 @@ local function make_guard()
   return buf
 end
 
+---@type table<string, true>
+local users = {}
+
 ---Call before the first proposal's buffer is made, and `M.stop` after the last one's is gone.
-function M.start()
-  if not guard then
-    require("claude-ide.ui.typing").attach("intent")
-    guard = make_guard()
+---@param user string
+function M.start(user)
+  users[user] = true
+  if guard then
+    return
   end
+  require("claude-ide.ui.typing").attach("intent")
+  guard = make_guard()
+  vim.api.nvim_create_autocmd("QuitPre", {
+    group = vim.api.nvim_create_augroup(GROUP, { clear = true }),
+    desc = "Claude Code: what is written on the way out accepts no proposal",
+    callback = function()
+      -- `:wq` writes before it says that it quits, `:wqall` afterwards.
+      quitting = true
+      vim.bo[guard].modified = false -- or it would keep Neovim from quitting
+      vim.schedule(function()
+        quitting = false
+      end)
+      require("claude-ide.ui.typing").soon(function()
+        if guard and vim.api.nvim_buf_is_valid(guard) then
+          vim.bo[guard].modified = true
+        end
+      end, true)
+    end,
+  })
 end
 
-function M.stop()
-  if guard then
+---@param user string
+function M.stop(user)
+  users[user] = nil
+  if guard and not next(users) then
     require("claude-ide.ui.typing").detach("intent")
+    vim.api.nvim_del_augroup_by_name(GROUP)
     pcall(vim.api.nvim_buf_delete, guard, { force = true })
     guard = nil
   end
-end
-
----Neovim is about to quit. `:wq` writes before it says so, `:wqall` afterwards.
-function M.note_quit()
-  quitting = true
-  vim.schedule(function()
-    quitting = false
-  end)
 end
 
 ---Whether what is being written now is written on the way out.
@@ -74,7 +94,7 @@ function M.of_person(buf)
     return false, "another buffer is the current one"
   end
   local keys = require("claude-ide.ui.typing")
-  if not keys.caused_this("diff/events.lua") then
+  if not keys.caused_this("diff/writes.lua") then
     return false, "no key was pressed", true
   elseif vim.fn.state("c") ~= "" then
     -- One of Vim script, which may come right between a key and what it sets off.
