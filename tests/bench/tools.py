@@ -142,7 +142,7 @@ def stops_of_writes(directory: Path, version: str) -> dict[str, float]:
         call = client.start_call("rename", **rename)
         nvim.wait(SEEN, 60)
         longest("rename over 40 files, until it is seen")
-        nvim.lua("require('claude-ide.changeset').accept()")
+        nvim.lua("require('claude-ide.diff').accept()")
         client.call_result(call)
         longest("rename over 40 files, written and judged")
         nvim.lua("require('claude-ide.journal')")
@@ -157,7 +157,7 @@ def stops_of_writes(directory: Path, version: str) -> dict[str, float]:
             call = client.start_call("format", path=nvim.path("big.py"))
             nvim.wait(SEEN, 60)
             longest(f"format of 20,000 lines ({form}), until it is seen")
-            nvim.lua("require('claude-ide.changeset').reject()")
+            nvim.lua("require('claude-ide.diff').reject()")
             with contextlib.suppress(ToolError):
                 client.call_result(call)
     return figures

@@ -77,7 +77,7 @@ def test_left_as_it_is_the_agent_writes_it_and_is_asked_no_more(begin, tmp_path)
     for name in ("a.txt", "b.txt", "c.txt"):
         nvim.wait_screen(name)
     assert held(nvim, "a.txt") == BEFORE, "nothing is written before"
-    nvim.lua("assert(require('claude-ide.changeset').accept())")
+    nvim.lua("assert(require('claude-ide.diff').accept())")
     wait_idle(nvim)
     assert answers(nvim)[0] == {"outcome": {"outcome": "selected", "optionId": "once"}}
     assert held(nvim, "a.txt") == "one\nTWO\nthree\n"
@@ -102,7 +102,7 @@ def test_what_the_person_makes_of_it_is_what_is_written_and_the_agent_is_told(be
         vim.api.nvim_buf_set_lines(first.bufs.proposal, 1, 2, false, { "mine" })
         entries["b.txt"].dropped = true
         vim.ui.input = function(_, done) done("b stays") end
-        assert(require('claude-ide.changeset').accept())
+        assert(require('claude-ide.diff').accept())
         """
     )
     wait_text(nvim, "· changed by you")
@@ -142,7 +142,7 @@ def test_files_that_go_and_move_do_so_also_where_the_editor_does_it(begin):
         for _, entry in ipairs(require('claude-ide.changeset').pending()[1].entries) do
           entry.dropped = vim.endswith(entry.file.path, "b.txt")
         end
-        assert(require('claude-ide.changeset').accept())
+        assert(require('claude-ide.diff').accept())
         """
     )
     wait_text(nvim, "· changed by you")
@@ -174,7 +174,7 @@ def test_one_file_that_goes_or_moves_is_not_shown_as_one_that_is_edited(begin, w
         "return vim.tbl_map(function(one) return one.file.kind end, require('claude-ide.changeset').pending()[1].entries)"
     )
     assert kinds == ["deleted" if what == "goes" else "renamed"]
-    nvim.lua("assert(require('claude-ide.changeset').accept())")
+    nvim.lua("assert(require('claude-ide.diff').accept())")
     wait_idle(nvim)
     assert answers(nvim)[0]["outcome"]["optionId"] == "once"
 
@@ -183,7 +183,7 @@ def test_rejected_with_a_word_nothing_is_written(begin, tmp_path):
     nvim = begin()
     ask(nvim)
     wait_shown(nvim)
-    nvim.lua("assert(require('claude-ide.changeset').reject('use tabs'))")
+    nvim.lua("assert(require('claude-ide.diff').reject(nil, 'use tabs'))")
     wait_text(nvim, "· rejected")
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the word to be told")
     wait_idle(nvim)
@@ -198,10 +198,10 @@ def test_what_changed_meanwhile_is_not_left_to_the_agent(begin):
     ask(nvim)
     wait_shown(nvim)
     (nvim.project / "b.txt").write_text("somebody else\n")
-    nvim.lua("require('claude-ide.changeset').accept()")
+    nvim.lua("require('claude-ide.diff').accept()")
     nvim.wait("notices[1] and notices[1]:find('b.txt has changed meanwhile', 1, true)", what="why not to be said")
     assert answers(nvim) == []
-    nvim.lua("assert(require('claude-ide.changeset').reject())")
+    nvim.lua("assert(require('claude-ide.diff').reject())")
     wait_idle(nvim)
     assert held(nvim, "b.txt") == "somebody else\n"
 
@@ -412,7 +412,7 @@ def test_files_that_codex_moves(begin):
         """
         vim.ui.input = function(_, done) done("") end
         require('claude-ide.changeset').pending()[1].entries[1].dropped = true
-        assert(require('claude-ide.changeset').accept())
+        assert(require('claude-ide.diff').accept())
         """
     )
     wait_text(nvim, "· changed by you")
@@ -452,7 +452,7 @@ def test_words_for_changes_that_are_gone_are_kept(begin):
         """
         vim.ui.input = function(_, done) _G.type_words = done end
         require('claude-ide.changeset').pending()[1].entries[2].dropped = true
-        assert(require('claude-ide.changeset').accept())
+        assert(require('claude-ide.diff').accept())
         """
     )
     chat(nvim, "chat:interrupt()")
@@ -484,7 +484,7 @@ def test_bytes_that_nobody_changed_stay_where_the_agent_has_the_editor_write(beg
     ]
     ask_for(nvim, [diff(project / name, "one\n", "ONE\n") for name in texts], texts, *writes)
     wait_shown(nvim)
-    nvim.lua("assert(require('claude-ide.changeset').accept())")
+    nvim.lua("assert(require('claude-ide.diff').accept())")
     wait_idle(nvim)
     assert {name: (project / name).read_bytes() for name in texts} == {
         name: content.replace(b"one", b"ONE") for name, content in texts.items()
@@ -499,7 +499,7 @@ def test_what_the_person_wrote_since_they_accepted_is_not_written_over(begin):
     by_them = f"WRITE {project / 'a.txt'} {json.dumps(theirs)}"
     ask(nvim, by_them, write)
     wait_shown(nvim)
-    nvim.lua("assert(require('claude-ide.changeset').accept())")
+    nvim.lua("assert(require('claude-ide.diff').accept())")
     nvim.wait("require('claude-ide.diff').count() == 1", what="a diff")
     assert held(nvim, "a.txt") == theirs
 
@@ -513,7 +513,7 @@ def test_a_new_file_of_which_nothing_is_taken_is_not_made(begin):
     nvim.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1] == 'c'", what="the new file")
     nvim.keys("dx")
     nvim.wait_screen("◌ c.txt")
-    nvim.lua("assert(require('claude-ide.changeset').accept())")
+    nvim.lua("assert(require('claude-ide.diff').accept())")
     wait_text(nvim, "· changed by you")
     wait_idle(nvim)
     assert (held(nvim, "a.txt"), held(nvim, "new/c.txt")) == (BEFORE.replace("two", "TWO"), None)
@@ -536,7 +536,7 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     nvim.lua(
         """
         require('claude-ide.changeset').pending()[1].entries[2].dropped = true
-        assert(require('claude-ide.changeset').accept())
+        assert(require('claude-ide.diff').accept())
         """
     )
     chat(nvim, "chat:interrupt()")
@@ -579,7 +579,7 @@ def test_a_new_file_that_was_refused_is_not_said_to_be_changed(begin, count):
         nvim.cmd("Claude reject")
     else:
         wait_shown(nvim)
-        nvim.lua("assert(require('claude-ide.changeset').reject())")
+        nvim.lua("assert(require('claude-ide.diff').reject())")
     wait_text(nvim, "· rejected")
     wait_idle(nvim)
     assert "without asking" not in text(nvim)
@@ -596,7 +596,7 @@ def test_of_many_files_and_large_changes_the_agent_is_told_in_few_words(begin, t
         local entries = require('claude-ide.changeset').pending()[1].entries
         vim.api.nvim_buf_set_lines(entries[1].bufs.proposal, 0, -1, false, vim.fn.split(("mine\\n"):rep(10000), "\\n"))
         entries[2].dropped = true
-        assert(require('claude-ide.changeset').accept())
+        assert(require('claude-ide.diff').accept())
         """
     )
     nvim.wait(lambda: len(acp_steps.read(tmp_path, "session/prompt")) == 2, what="the agent to be told")

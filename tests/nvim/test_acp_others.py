@@ -177,7 +177,7 @@ def test_a_session_with_codex(begin, mock_api):
             if not is_whole:
                 nvim.lua("vim.ui.input = function(_, done) done('') end")
                 nvim.lua("require('claude-ide.changeset').pending()[1].entries[2].dropped = true")
-            nvim.lua("assert(require('claude-ide.changeset').accept())")
+            nvim.lua("assert(require('claude-ide.diff').accept())")
             nvim.wait(lambda new=new: c.read_text() == f"one\n{new}\nthree\n", what="what was accepted")
             if not is_whole:
                 nvim.wait(lambda: mock_api.seen("was left as it was"), what="the model to be told")

@@ -649,3 +649,97 @@ def test_a_change_of_many_files_is_told_in_few_words(sets):
         "  … and 36 more files, as proposed",
     ]
     assert len(text) < 200
+
+
+# ── commands that mean any proposed edit ──
+
+ONE = "{ changes = { [uri('a.py')] = { edit(0, 0, 0, 0, '# ') }, [uri('b.py')] = { edit(1, 0, 1, 0, '# ') } } }"
+
+
+@pytest.fixture
+def both(start_nvim):
+    """A changeset of two files, and a diff that came after it."""
+    nvim = start_nvim(files={"a.py": "one\ntwo\n", "b.py": "one\ntwo\n", "c.txt": "old\n"}, args=["c.txt"])
+    sets = Changesets(nvim)
+    sets.show(ONE)
+    nvim.lua("""
+    local path = vim.uv.cwd() .. "/c.txt"
+    diff = require("claude-ide.diff").propose(source, "d", { path = path, contents = "new\\n" })
+    """)
+    nvim.wait("require('claude-ide.diff').list()[2].added == 1", what="the diff to be made")
+    return sets
+
+
+@pytest.mark.every_nvim
+def test_it_is_counted_listed_and_gone_to_among_the_diffs(both):
+    nvim = both.nvim
+    assert nvim.lua("return require('claude-ide').status().diffs") == 2
+    listed = nvim.lua("return require('claude-ide.diff').list()")
+    assert [(item["tab_name"], item["added"], item["removed"]) for item in listed][0] == ("Rename a to b", 2, 2)
+    assert [file["first"] for file in listed[0]["files"]] == [1, 2]
+    nvim.lua("assert(require('claude-ide.diff').focus(proposed.id))")
+    kind = "return (vim.b.claude_ide or {}).id == ({ proposed.id, diff.id })[...]"
+    for command, at in (("next", 2), ("next", 1), ("previous", 2), ("previous", 1)):
+        nvim.cmd(f"Claude diffs {command}")
+        nvim.wait(lambda at=at: nvim.lua(kind, at), what=f"{command} to go to {at}")
+    nvim.cmd("Claude diffs quickfix")
+    items = nvim.lua(
+        "return vim.tbl_map(function(i) return { vim.fs.basename(vim.fn.bufname(i.bufnr)), i.lnum } end, vim.fn.getqflist())"
+    )
+    assert items == [["a.py", 1], ["b.py", 2], ["c.txt", 1]]
+    nvim.keys("j<CR>")
+    nvim.wait("vim.fn.bufname() == 'b.py (Claude)'", what="the file of the changeset")
+    nvim.cmd("Claude diffs quickfix")
+    nvim.keys("G<CR>")
+    nvim.wait("vim.fn.bufname() == 'c.txt (Claude)'", what="the diff")
+
+
+def test_it_is_accepted_and_rejected_by_whatever_decides_on_diffs(both):
+    nvim = both.nvim
+    nvim.cmd("tabfirst")
+    assert nvim.lua("return require('claude-ide').accept()") is True
+    nvim.wait("#answers == 1")
+    assert nvim.lua("return answers[1].request") == "r", "it has waited longest"
+    assert both.bytes("a.py") == b"# one\ntwo\n"
+    both.show(ONE, request="'again'")
+    nvim.cmd("Claude accept all")
+    nvim.wait("#answers == 3")
+    assert nvim.lua("return { answers[2].outcome, answers[3].outcome }") == ["accepted", "accepted"]
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("command", [":w", ":w!", ":write", ":wq"])
+def test_writing_accepts_it(start_nvim, command):
+    sets = Changesets(start_nvim(files={"a.py": "one\ntwo\n", "b.py": "one\ntwo\n"}))
+    sets.show(ONE)
+    sets.nvim.keys(f"{command}<CR>")
+    sets.nvim.wait("#answers == 1")
+    assert sets.nvim.lua("return answers[1].outcome") == "accepted"
+    assert sets.bytes("b.py") == b"one\n# two\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [(":w copy", "the proposal still waits"), (":1w!", "Nothing is decided"), (":wall", None)],
+)
+def test_what_writes_something_else_decides_nothing(start_nvim, command, said):
+    sets = Changesets(start_nvim(files={"a.py": "one\ntwo\n", "b.py": "one\ntwo\n"}))
+    nvim = sets.nvim
+    sets.show(ONE)
+    nvim.keys("Ggix<Esc>" + command + "<CR>:let g:done = 1<CR>")
+    nvim.wait("vim.g.done == 1")
+    if said:
+        assert said in nvim.lua("return vim.fn.execute('messages') .. table.concat(notices)")
+    assert nvim.lua("return #answers") == 0
+    assert (nvim.project / "copy").exists() == ("copy" in command)
+
+
+def test_writing_does_not_accept_where_that_is_switched_off_and_quitting_is_not_held_up(start_nvim):
+    nvim = start_nvim(files={"a.py": "one\ntwo\n", "b.py": "one\ntwo\n"}, opts={"diff": {"accept_on_write": False}})
+    sets = Changesets(nvim)
+    sets.show(ONE)
+    nvim.keys(":w<CR>")
+    nvim.wait("notices[1] == 'Writing does not accept here. `:Claude accept` does.'")
+    assert nvim.lua("return #answers") == 0
+    nvim.keys(":qall<CR>")
+    nvim.wait(lambda: not nvim.running(), what="Neovim to end")

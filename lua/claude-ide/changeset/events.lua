@@ -66,23 +66,20 @@ end
 ---Looks after the buffer of a proposal: it is not a file, and its end is the end of the changeset.
 ---@param view claude-ide.changeset.View
 ---@param buf integer
+---@param path string
 ---@param unloads fun() its text goes
-function M.guard(view, buf, unloads)
+function M.guard(view, buf, path, unloads)
   vim.api.nvim_create_autocmd("BufUnload", {
     group = view.group,
     buffer = buf,
     desc = "Claude Code: the text of a proposal goes",
     callback = unloads,
   })
-  vim.api.nvim_create_autocmd("BufWriteCmd", {
-    group = view.group,
-    buffer = buf,
-    desc = "Claude Code: a proposal is not written by itself",
-    callback = function()
-      require("claude-ide.ui.notice").info(
-        "Writing decides nothing here. `:Claude accept` accepts all files."
-      )
-    end,
+  require("claude-ide.diff.writes").attach(view.group, buf, {
+    id = view.changeset.id,
+    path = path,
+    seen_by = view.list,
+    accept = view.verbs.accept,
   })
   vim.api.nvim_create_autocmd("BufWipeout", {
     group = view.group,

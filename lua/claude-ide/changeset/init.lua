@@ -55,6 +55,9 @@ function M.attach()
     remote = function()
       return require("claude-ide.changeset.remote") --[[@as claude-ide.decisions.Remote]]
     end,
+    edits = function()
+      return require("claude-ide.changeset.as_edit") --[[@as claude-ide.decisions.Edits]]
+    end,
   })
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("claude-ide.changeset", { clear = true }),
@@ -175,63 +178,6 @@ function M.pending()
     ---@cast decision claude-ide.Changeset
     return decision.kind == KIND and not decision.unasked
   end) --[[@as claude-ide.Changeset[] ]]
-end
-
----The one in the current tab.
----@return claude-ide.Changeset?
-function M.here()
-  return vim.iter(M.pending()):find(function(changeset)
-    return presenter().is_here(changeset)
-  end)
-end
-
----The one that a command means: that in this tab, else the one that has waited longest.
----@return claude-ide.Changeset?
-local function find()
-  return M.here() or M.pending()[1]
-end
-
----@param decide fun(changeset: claude-ide.Changeset)
----@return boolean? ok
----@return string? err
-local function decide_on(decide)
-  local changeset = find()
-  if not changeset then
-    return nil, "No changeset waits for a decision."
-  elseif not presenter().is_seen(changeset) then
-    presenter().show(changeset, true)
-    return nil, ("Look at it first, then decide: %s."):format(changeset.title)
-  end
-  decide(changeset)
-  return true
-end
-
----Accepts all of it that is not dropped.
----@return boolean? ok
----@return string? err
-function M.accept()
-  return decide_on(presenter().accept)
-end
-
----@param words? string for whoever proposed it
----@return boolean? ok
----@return string? err
-function M.reject(words)
-  return decide_on(function(changeset)
-    presenter().reject(changeset, words)
-  end)
-end
-
----Goes to the one that has waited longest.
----@return boolean? ok
----@return string? err
-function M.focus()
-  local changeset = find()
-  if not changeset then
-    return nil, "No changeset waits for a decision."
-  end
-  presenter().show(changeset, true)
-  return true
 end
 
 return M

@@ -61,6 +61,9 @@ function M.help()
   for _, verb in ipairs(NAMES) do
     entries[#entries + 1] = key_list.entry(keys_of(verb), VERBS[verb].desc)
   end
+  if require("claude-ide.config").get().diff.accept_on_write then
+    entries[#entries + 1] = { ":w", "accept as well" }
+  end
   vim.list_extend(entries, {
     { ":q", "reject as well" },
     { "]c [c", "next change, change before" },

@@ -280,12 +280,14 @@ end
 ---Goes to a changeset, also to one that waits for a pause in typing.
 ---@param changeset claude-ide.Changeset
 ---@param focus boolean
-function M.show(changeset, focus)
-  local view = require("claude-ide.changeset.view")
+---@param path? string of the file to show; default: the one that is shown, or the first
+function M.show(changeset, focus, path)
+  local view, shown = require("claude-ide.changeset.view"), views[changeset.id]
   if changeset.state ~= "pending" then
     return
-  elseif views[changeset.id] then
-    return focus and view.focus(views[changeset.id]) or nil
+  elseif shown then
+    view.show_file(shown, path)
+    return focus and view.focus(shown) or nil
   end
   require("claude-ide.ui.attention").forget(changeset.id)
   views[changeset.id] = view.open(changeset, verbs_of(changeset), function()
@@ -294,6 +296,15 @@ function M.show(changeset, focus)
       M.reject(changeset)
     end
   end, focus)
+  view.show_file(views[changeset.id], path)
+end
+
+---The tab page that shows it.
+---@param changeset claude-ide.Changeset
+---@return integer? tab
+function M.tab(changeset)
+  local view = views[changeset.id]
+  return view and view.tab
 end
 
 ---Whether the person has it before them.

@@ -158,7 +158,7 @@ function M.show(view, index)
           return may_decide(view)
         end)
       end
-      require("claude-ide.changeset.events").guard(view, bufs.proposal, function()
+      require("claude-ide.changeset.events").guard(view, bufs.proposal, entry.file.path, function()
         entry.typed = require("claude-ide.changeset.typed").of(entry)
       end)
     end
@@ -166,6 +166,16 @@ function M.show(view, index)
       show_prepared(view)
     end
   end)
+end
+
+---@param view claude-ide.changeset.View
+---@param path? string
+function M.show_file(view, path)
+  for index, entry in ipairs(view.entries) do
+    if entry.file.path == path then
+      M.show(view, index)
+    end
+  end
 end
 
 ---@param view claude-ide.changeset.View
@@ -236,6 +246,7 @@ function M.open(changeset, verbs, gone, focus)
     closing = false,
   })
   require("claude-ide.diff.seen").watch(list)
+  require("claude-ide.diff.write_intent").start("changeset " .. changeset.id)
   silently(function()
     render_list(view)
     return true
@@ -287,6 +298,7 @@ function M.close(view)
   view.closing = true
   pcall(vim.api.nvim_del_augroup_by_id, view.group)
   require("claude-ide.diff.seen").forget(view.list)
+  require("claude-ide.diff.write_intent").stop("changeset " .. view.changeset.id)
   silently(function()
     stop_comparing(view)
     for _, win in pairs(view.wins) do

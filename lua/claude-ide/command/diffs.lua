@@ -3,7 +3,7 @@
 local M = {}
 
 ---Lines that come and go.
----@param diff claude-ide.diff.Item
+---@param diff claude-ide.diff.Item|claude-ide.diff.ItemFile
 ---@return string
 local function counts(diff)
   return diff.added and ("+%d −%d"):format(diff.added, diff.removed) or "is being made"
@@ -25,7 +25,11 @@ end
 local function labels_of(diffs)
   local sessions, files, width = names_of(diffs), {}, 0
   for i, diff in ipairs(diffs) do
-    files[i] = vim.fn.strtrans(vim.fn.fnamemodify(diff.path, ":~:."))
+    local name = vim.fn.fnamemodify(diff.path, ":~:.")
+    if diff.files then
+      name = ("%s (%d %s)"):format(diff.tab_name, #diff.files, #diff.files == 1 and "file" or "files")
+    end
+    files[i] = vim.fn.strtrans(name)
     width = math.max(width, vim.fn.strdisplaywidth(files[i]))
   end
   local labels, seen = {}, {}
@@ -40,8 +44,9 @@ end
 
 ---Goes to a diff that was listed a while ago: it may have been answered in the CLI since.
 ---@param id integer
-local function go_to(id)
-  local ok, err = require("claude-ide.diff").focus(id)
+---@param path? string
+local function go_to(id, path)
+  local ok, err = require("claude-ide.diff").focus(id, path)
   if not ok then
     require("claude-ide.ui.notice").warn(err or "The diff is gone.")
   end
@@ -50,10 +55,8 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.choose()
-  local diffs, changeset = require("claude-ide.diff").list(), M.changesets()
-  if #diffs == 0 and changeset then
-    return changeset.focus()
-  elseif #diffs == 0 then
+  local diffs = require("claude-ide.diff").list()
+  if #diffs == 0 then
     require("claude-ide.ui.notice").info("No edit waits for you.")
     return true
   end
@@ -79,30 +82,32 @@ local function map_enter()
   local buf = vim.api.nvim_get_current_buf()
   vim.keymap.set("n", "<CR>", function()
     local context = vim.fn.getqflist({ context = 0 }).context
-    local ids = type(context) == "table" and context.claude_diffs
-    if not ids then
+    local places = type(context) == "table" and context.claude_diffs
+    if not places then
       pcall(vim.keymap.del, "n", "<CR>", { buffer = buf })
       vim.api.nvim_feedkeys(vim.keycode("<CR>"), "mit", false)
-    elseif ids[vim.fn.line(".")] then
-      go_to(ids[vim.fn.line(".")])
+    elseif places[vim.fn.line(".")] then
+      go_to(unpack(places[vim.fn.line(".")]))
     end
   end, { buffer = buf, desc = "Claude Code: go to this diff" })
 end
 
----Lists them in the quickfix window, each at its first change.
+---Lists them in the quickfix window, each file at its first change.
 ---@return boolean? ok
 ---@return string? err
 function M.quickfix()
-  local diffs, items, ids, is_in_diff = require("claude-ide.diff").list(), {}, {}, false
+  local diffs, items, places, is_in_diff = require("claude-ide.diff").list(), {}, {}, false
   local sessions = names_of(diffs)
   for _, diff in ipairs(diffs) do
     is_in_diff = is_in_diff or diff.current
-    ids[#ids + 1] = diff.id
-    items[#items + 1] = {
-      filename = diff.path,
-      lnum = diff.first or 1,
-      text = ("%s · %s"):format(counts(diff), sessions[diff.client] or diff.source),
-    }
+    for _, file in ipairs(diff.files or { diff }) do
+      places[#places + 1] = { diff.id, file.path }
+      items[#items + 1] = {
+        filename = file.path,
+        lnum = file.first or 1,
+        text = ("%s · %s"):format(counts(file), sessions[diff.client] or diff.source),
+      }
+    end
   end
   if #items == 0 then
     return nil, "No edit waits for you."
@@ -110,7 +115,7 @@ function M.quickfix()
   vim.fn.setqflist({}, " ", {
     title = "Edits that wait for you",
     items = items,
-    context = { claude_diffs = ids },
+    context = { claude_diffs = places },
   })
   vim.cmd("botright copen")
   vim.w.claude_diffs = is_in_diff or nil
@@ -118,26 +123,11 @@ function M.quickfix()
   return true
 end
 
----The changesets, where a command that decides means one: it is in this tab page, or no diff waits.
----@return table? changeset
-function M.changesets()
-  local changeset = package.loaded["claude-ide.changeset"]
-  if type(changeset) ~= "table" then
-    return nil -- none was ever proposed
-  end
-  local is_meant = changeset.here() ~= nil
-    or require("claude-ide.diff").count() == 0 and #changeset.pending() > 0
-  return is_meant and changeset or nil
-end
-
 ---@param outcome "accepted"|"rejected"
 ---@return boolean? ok
 ---@return string? err
 function M.decide_all(outcome)
-  local diff, changeset = require("claude-ide.diff"), M.changesets()
-  if changeset then
-    return changeset[outcome == "accepted" and "accept" or "reject"]()
-  end
+  local diff = require("claude-ide.diff")
   if diff.count() == 0 then
     return nil, "No diff waits for a decision."
   end

@@ -178,14 +178,14 @@ return {
     name = "accept",
     args = "[all]",
     doc = "Accept a proposed edit: the one in this tab page, else the one that has waited longest; or all that wait. One that "
-      .. "you have not seen yet is shown instead. So with a changeset, see |claude-ide-changeset|.",
+      .. "you have not seen yet is shown instead. A changeset, of several files, is one edit, see |claude-ide-changeset|.",
     run = function(words)
       if words[1] == "all" and not words[2] then
         return require("claude-ide.command.diffs").decide_all("accepted")
       elseif words[1] then
         return nil, ("`:Claude accept %s`: expected all, or nothing."):format(table.concat(words, " "))
       end
-      return (require("claude-ide.command.diffs").changesets() or require("claude-ide.diff")).accept()
+      return require("claude-ide.diff").accept()
     end,
     complete = complete_one_of({ "all" }),
   },
@@ -199,10 +199,6 @@ return {
     run = function(_, at)
       if at.rest == "all" then
         return require("claude-ide.command.diffs").decide_all("rejected")
-      end
-      local changeset = require("claude-ide.command.diffs").changesets()
-      if changeset then
-        return changeset.reject(at.rest)
       end
       return require("claude-ide.diff").reject(nil, at.rest)
     end,

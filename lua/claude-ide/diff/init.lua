@@ -11,60 +11,68 @@ function M.propose(source, request, edit)
   return require("claude-ide.diff.state").propose(source, request, edit)
 end
 
----@param diff claude-ide.Diff
----@return boolean
-local function is_here(diff)
-  local entry = require("claude-ide.diff.on_screen").get(diff.id)
-  return entry ~= nil and entry.view ~= nil and require("claude-ide.diff.view").is_current(entry.view)
+---The proposed edits that wait for the user, of one file or of several, the longest waiting first.
+---@param matches? fun(decision: claude-ide.Decision): boolean
+---@return claude-ide.Decision[]
+local function pending(matches)
+  local decisions = require("claude-ide.decisions")
+  return decisions.pending(function(decision)
+    local edits = decisions.edits(decision)
+    ---@cast decision claude-ide.Changeset one that is not asked for is none to decide on
+    return edits ~= nil and not decision.unasked and (not matches or matches(decision))
+  end)
 end
 
----The diff that a command without an id means: the one in this tab, else the one that has waited longest.
+---@param decision claude-ide.Decision of `pending`
+---@return claude-ide.decisions.Edits
+local function edits_of(decision)
+  return require("claude-ide.decisions").edits(decision) --[[@as claude-ide.decisions.Edits]]
+end
+
+---@param decision claude-ide.Decision
+---@return boolean
+local function is_here(decision)
+  return edits_of(decision).is_here(decision)
+end
+
+---The edit that a command without an id means: the one in this tab, else the one that has waited longest.
 ---@param id? integer
----@return claude-ide.Diff?
+---@return claude-ide.Decision?
 ---@return string? err
 local function find(id)
-  local state = require("claude-ide.diff.state")
   if id then
-    local diff = state.get(id)
-    return diff, not diff and ("There is no diff %d that waits."):format(id) or nil
+    local named = pending(function(decision)
+      return decision.id == id
+    end)[1]
+    return named, not named and ("There is no diff %d that waits."):format(id) or nil
   end
-  local diff = state.pending(is_here)[1] or state.pending()[1]
-  return diff, not diff and "No diff waits for a decision." or nil
+  local decision = pending(is_here)[1] or pending()[1]
+  return decision, not decision and "No diff waits for a decision." or nil
 end
 
----Whether the person can have seen a diff.
----@param diff claude-ide.Diff
----@return boolean
-local function is_seen(diff)
-  local entry = require("claude-ide.diff.on_screen").get(diff.id)
-  return entry ~= nil
-    and entry.text ~= nil
-    and require("claude-ide.diff.seen").is_seen(entry.text.bufs.proposal)
-end
-
----The diff that is to be decided. One that was not named and that the person has not seen is shown instead.
+---The edit that is to be decided. One that was not named and that the person has not seen is shown instead.
 ---@param id? integer
----@return claude-ide.Diff?
+---@return claude-ide.Decision?
 ---@return string? err
 local function find_to_decide(id)
-  local diff, err = find(id)
-  if not diff or id or is_seen(diff) then
-    return diff, err
+  local decision, err = find(id)
+  if not decision or id or edits_of(decision).is_seen(decision) then
+    return decision, err
   end
-  local ok, why = M.focus(diff.id)
-  return nil, not ok and why or ("Look at %s first, then decide."):format(vim.fs.basename(diff.path))
+  local ok, why = M.focus(decision.id)
+  return nil, not ok and why or ("Look at %s first, then decide."):format(edits_of(decision).called(decision))
 end
 
 ---Accepts a proposal as it now stands.
----@param id? integer default: the diff in the current tab, else the one that has waited longest, if it has been on the screen
+---@param id? integer default: the one in the current tab, else the one that has waited longest, if it has been on the screen
 ---@return boolean? ok
 ---@return string? err
 function M.accept(id)
-  local diff, err = find_to_decide(id)
-  if not diff then
+  local decision, err = find_to_decide(id)
+  if not decision then
     return nil, err
   end
-  return require("claude-ide.diff.presenter").accept(diff)
+  return edits_of(decision).accept(decision)
 end
 
 ---Rejects a proposal.
@@ -73,77 +81,77 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.reject(id, reason)
-  local diff, err = find_to_decide(id)
-  if not diff then
+  local decision, err = find_to_decide(id)
+  if not decision then
     return nil, err
   end
-  require("claude-ide.diff.presenter").reject(diff, reason)
+  edits_of(decision).reject(decision, reason)
   return true
 end
 
----Goes to a diff, also to one that waits for a pause in typing.
+---Goes to a proposal, also to one that waits for a pause in typing.
 ---@param id? integer default: the one that has waited longest
+---@param path? string of a file that it is of: that one is shown
 ---@return boolean? ok
 ---@return string? err
-function M.focus(id)
-  local diff, err = find(id)
-  if not diff then
+function M.focus(id, path)
+  local decision, err = find(id)
+  if not decision then
     return nil, err
   end
-  local entry = require("claude-ide.diff.on_screen").get(diff.id)
-  if not entry or not entry.text then
-    return nil, "The diff is still being made."
-  elseif vim.fn.getcmdwintype() ~= "" then
-    return nil, "Close the command-line window first."
-  elseif require("claude-ide.ui.quietly").windows_are_locked() then
-    return nil, "No window can be opened now."
-  end
-  require("claude-ide.ui.attention").forget(diff.id)
-  if not require("claude-ide.diff.presenter").show(entry, { asked = true }) then
-    return nil, "The diff cannot be shown."
-  end
-  require("claude-ide.diff.view").focus(entry.view --[[@as claude-ide.diff.View]])
-  return true
+  return edits_of(decision).focus(decision, path)
 end
 
----Decides on all diffs that wait, as they now stand.
+---Decides on all proposals that wait, as they now stand.
 ---@param outcome "accepted"|"rejected"
 ---@return integer count of those that are decided; one that cannot be accepted says so and stays
 function M.decide_all(outcome)
-  local presenter, count = require("claude-ide.diff.presenter"), 0
-  for _, diff in ipairs(require("claude-ide.diff.state").pending()) do
+  local count = 0
+  for _, decision in ipairs(pending()) do
+    local edits = edits_of(decision)
+    local ok, err = true, nil ---@type boolean?, string?
     if outcome == "rejected" then
-      presenter.reject(diff)
+      edits.reject(decision)
     else
-      presenter.accept_or_say(diff)
+      ok, err = edits.accept(decision)
     end
-    count = count + (diff.state ~= "pending" and 1 or 0)
+    if err then
+      require("claude-ide.ui.notice").error(err)
+    end
+    count = count + ((ok or decision.state ~= "pending") and 1 or 0)
   end
   return count
 end
 
----Goes from diff to diff, around the end too.
+---Goes from proposal to proposal, around the end too.
 ---@param direction 1|-1 1: to the one that has waited less long
 ---@return boolean? ok
 ---@return string? err
 function M.step(direction)
-  local diffs = require("claude-ide.diff.state").pending()
-  if #diffs == 0 then
+  local waiting = pending()
+  if #waiting == 0 then
     return nil, "No diff waits for a decision."
   end
   local at = direction == 1 and 0 or 1
-  for i, diff in ipairs(diffs) do
-    at = is_here(diff) and i or at
+  for i, decision in ipairs(waiting) do
+    at = is_here(decision) and i or at
   end
-  return M.focus(diffs[(at - 1 + direction) % #diffs + 1].id)
+  return M.focus(waiting[(at - 1 + direction) % #waiting + 1].id)
 end
 
----@class claude-ide.diff.Item one diff that waits, for lists and pickers
+---@class claude-ide.diff.ItemFile
+---@field path string
+---@field added integer lines
+---@field removed integer lines
+---@field first? integer line of the present text that the first change is in
+
+---@class claude-ide.diff.Item one proposal that waits, for lists and pickers
 ---@field id integer
 ---@field source string what the person calls whoever proposed it
 ---@field client? integer nil: it was no client that proposed it
----@field path string
----@field tab_name string
+---@field path string of several files: the first
+---@field tab_name string of several files: what it is about
+---@field files? claude-ide.diff.ItemFile[] where it is of several
 ---@field added? integer lines; nil: it is still being made
 ---@field removed? integer lines
 ---@field first? integer line of the present text that the first change is in
@@ -154,30 +162,19 @@ end
 
 ---@return claude-ide.diff.Item[] the longest waiting first
 function M.list()
-  return vim.tbl_map(function(diff)
-    local entry = require("claude-ide.diff.on_screen").get(diff.id) or {}
-    local text, view = entry.text, entry.view
-    return {
-      id = diff.id,
-      source = diff.source.name,
-      client = diff.source.client,
-      path = diff.path,
-      tab_name = diff.tab_name,
-      added = text and text.comparison.added,
-      removed = text and text.comparison.removed,
-      first = text and text.comparison.hunks[1] and text.comparison.hunks[1].old,
-      against = text and text.now.against,
-      tab = view and view.tab,
-      current = is_here(diff),
-      seen = is_seen(diff),
-    }
-  end, require("claude-ide.diff.state").pending())
+  return vim.tbl_map(function(decision)
+    local edits = edits_of(decision)
+    local item = edits.item(decision) --[[@as claude-ide.diff.Item]]
+    item.id, item.source, item.client = decision.id, decision.source.name, decision.source.client
+    item.current, item.seen = edits.is_here(decision), edits.is_seen(decision)
+    return item
+  end, pending())
 end
 
----How many diffs wait.
+---How many proposals wait.
 ---@return integer
 function M.count()
-  return require("claude-ide.diff.state").count()
+  return #pending()
 end
 
 ---A source has said that the edits of its turn are over: the screen need not wait for another one.
@@ -220,6 +217,9 @@ function M.attach()
     end,
     remote = function()
       return require("claude-ide.diff.remote") --[[@as claude-ide.decisions.Remote]]
+    end,
+    edits = function()
+      return require("claude-ide.diff.as_edit") --[[@as claude-ide.decisions.Edits]]
     end,
   })
   local hub, keys = require("claude-ide.hub"), require("claude-ide.ui.typing")

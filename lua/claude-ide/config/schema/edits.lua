@@ -26,7 +26,8 @@ return {
         kind = kind.one_of({ "tab", "current", "float" }),
         default = "tab",
         doc = "Where a diff opens: in a tab page of its own, among the windows of the current tab page, or in a frame over "
-          .. "them. Your windows are as they were when it is decided. `:Claude review` has a tab page always.",
+          .. "them. Your windows are as they were when it is decided. `:Claude review`, and an edit of several files, have a tab page "
+          .. "always.",
       },
       { "accept_on_write", kind = kind.boolean, default = true, doc = "Let `:w` in the proposal accept it." },
       {
