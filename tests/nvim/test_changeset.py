@@ -743,3 +743,20 @@ def test_writing_does_not_accept_where_that_is_switched_off_and_quitting_is_not_
     assert nvim.lua("return #answers") == 0
     nvim.keys(":qall<CR>")
     nvim.wait(lambda: not nvim.running(), what="Neovim to end")
+
+
+def test_the_list_leads_to_no_window_that_is_gone(sets):
+    sets = sets()
+    nvim = sets.nvim
+    sets.show('{ changes = { [uri("a.py")] = { edit(0, 0, 0, 1, "x") }, [uri("b.py")] = { edit(0, 0, 0, 1, "x") } } }')
+    nvim.lua("vim.v.errmsg = ''")
+    nvim.lua("""
+      for _, win in ipairs(vim.api.nvim_list_wins()) do
+        local mark = vim.b[vim.api.nvim_win_get_buf(win)].claude_ide
+        if mark and mark.kind == "proposal" then vim.cmd("noautocmd call nvim_win_close(" .. win .. ", v:true)") end
+      end
+    """)
+    nvim.keys("<C-w>t<CR>")
+    nvim.keys(":let g:typed = 1<CR>")
+    nvim.wait("vim.g.typed == 1")
+    assert nvim.lua("return vim.v.errmsg") == ""

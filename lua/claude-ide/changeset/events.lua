@@ -59,7 +59,9 @@ function M.attach(view, verbs)
     end
   end, view.list)
   vim.keymap.set("n", "<CR>", function()
-    vim.api.nvim_set_current_win(view.wins.proposal)
+    if vim.api.nvim_win_is_valid(view.wins.proposal) then
+      vim.api.nvim_set_current_win(view.wins.proposal)
+    end
   end, { buffer = view.list, nowait = true, desc = "Claude Code: go to the file" })
 end
 

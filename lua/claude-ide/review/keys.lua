@@ -294,7 +294,9 @@ function M.map_list(view)
   map(buf, "<CR>", {
     desc = "go to the file",
     run = function()
-      vim.api.nvim_set_current_win(view.wins.file)
+      if vim.api.nvim_win_is_valid(view.wins.file) then
+        vim.api.nvim_set_current_win(view.wins.file)
+      end
     end,
   })
   vim.api.nvim_create_autocmd("CursorMoved", {
