@@ -122,6 +122,8 @@ def test_an_agent_that_dies_says_why_and_goes_on_where_it_was(begin, tmp_path):
     wait_text(nvim, "Robot ended with code 3: the last words")
     assert "\nbefore" in text(nvim)
     wait_text(nvim, "Execute Long work · no result")
+    nvim.lua("vim.o.columns = 80")
+    nvim.wait_screen(re.compile(" ended; what you send starts [a-z ]*…$", re.MULTILINE))
     say(nvim, "SAY after")
     wait_text(nvim, "\nafter")
     assert read(tmp_path, "session/resume")[0]["sessionId"] == "one"

@@ -213,6 +213,19 @@ def test_a_rule_for_ever_is_the_agents_own_suggestion(asked):
     assert answer(nvim)["updatedPermissions"] == [RULE]
 
 
+@pytest.mark.every_nvim
+def test_who_has_chosen_what_to_allow_is_back_at_the_prompt(asked):
+    nvim = asked(permission_suggestions=[RULE])
+    nvim.keys("q<C-w>b:Claude chat<CR>")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question again")
+    keys_count(nvim)
+    nvim.keys("a")
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'choices'", what="the list")
+    nvim.keys("<CR>")
+    answer(nvim)
+    assert nvim.lua("return vim.b.claude_ide.kind") == "prompt"
+
+
 def test_the_mode_is_the_one_that_the_agent_tells(asked):
     nvim = asked(mode="plan")
     assert chat(nvim, "return chat.mode") == "plan"
@@ -478,6 +491,16 @@ def test_a_step_goes_from_option_to_option(asked, keys, chosen):
 
 
 @pytest.mark.every_nvim
+def test_own_words_for_an_answer_are_taken_back(asked):
+    nvim = asked(**choices(several=True))
+    nvim.keys("oHuge<CR>")
+    nvim.wait("vim.fn.search('Huge', 'nw') > 0", what="the words")
+    nvim.keys("o<C-u><CR>")
+    nvim.wait("vim.fn.search('Huge', 'nw') == 0", what="the words to go")
+    nvim.keys("2<CR>")
+    assert answer(nvim)["updatedInput"]["answers"] == {"What to\nmake it?": "Keep some"}
+
+
 def test_of_several_options_each_is_marked_where_the_cursor_is(asked):
     nvim = asked(**choices(several=True))
     nvim.keys("<Space>j<Space>")

@@ -34,6 +34,7 @@ local WIDTH, HEIGHT = 90, 0.6
 ---@field package choice? any where the cursor was put last
 ---@field package buf? integer
 ---@field package win? integer
+---@field package from? integer window that had the focus
 
 ---@type claude-ide.chat.Panel[] the one that is shown first
 local panels = {}
@@ -42,6 +43,12 @@ local panels = {}
 local function take_down(panel)
   local win, buf = panel.win, panel.buf
   panel.win, panel.buf = nil, nil
+  -- Neovim goes back to the window before: to none once a list over this one (ui/choose.lua) has closed.
+  local has_focus = win == vim.api.nvim_get_current_win()
+  local is_lost = has_focus and vim.list_contains({ 0, vim.fn.winnr() }, vim.fn.winnr("#"))
+  if is_lost and vim.api.nvim_win_is_valid(panel.from) then
+    vim.api.nvim_set_current_win(panel.from)
+  end
   if win then
     require("claude-ide.window").close_all({ win })
   end
@@ -273,6 +280,7 @@ function draw(panel)
   if panel.win and vim.api.nvim_win_is_valid(panel.win) then
     vim.api.nvim_win_set_config(panel.win, config)
   else
+    panel.from = vim.api.nvim_get_current_win()
     panel.win = vim.api.nvim_open_win(panel.buf --[[@as integer]], true, config)
     require("claude-ide.ui.came").note(panel.buf --[[@as integer]])
     local wo = vim.wo[panel.win][0]

@@ -39,7 +39,7 @@ local function of(chat, win)
   local fit, key_list = require("claude-ide.ui.winbar_text"), require("claude-ide.ui.key_list")
   local keys = require("claude-ide.config").get().chat.keymaps
   local state, group = state_of(chat)
-  local pieces = { { rank = RANKS.state, texts = { { group, " " .. state } } } }
+  local pieces = { fit.name(RANKS.state, group, state) }
   local function key(rank, option, words)
     local lhs = key_list.keys(option)[1]
     if lhs then

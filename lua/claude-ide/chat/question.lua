@@ -82,13 +82,14 @@ end
 local function own_words(question)
   local at = question.at
   vim.ui.input({ prompt = "Your answer: ", default = question.own[at] }, function(text)
-    if not text or vim.trim(text) == "" then
+    local words = vim.trim(text or "")
+    if not text or (words == "" and not question.own[at]) then
       return
     elseif question.state ~= "pending" then
       return give_back(question, text)
     end
-    question.own[at] = vim.trim(text)
-    if not question.questions[at].multiSelect then
+    question.own[at] = words ~= "" and words or nil
+    if words ~= "" and not question.questions[at].multiSelect then
       question.chosen[at] = nil
       return go_on(question)
     end
