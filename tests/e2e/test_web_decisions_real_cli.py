@@ -1,9 +1,15 @@
 """What Claude waits for, answered over the socket, each kind as the real CLI asks it: once, and what was answered is what is done."""
 
+import json
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 from e2e_servers import PYRIGHT
 from terminal_steps import IDLE, SESSION, begin
 
+from harness import asker
 from harness.cli import QUESTION, answering
 from harness.nvim import ROOT
 from harness.scripted_model import Reply
@@ -62,6 +68,7 @@ def test_what_the_cli_asks_in_the_terminal_is_answered_over_the_socket(start_wit
     nvim.wait(lambda: site.has(nvim.lua(SESSION)), what="the session to be listed")
     for step in (
         what_the_terminals_own_dialog_asks_is_answered_by_the_first,
+        what_claude_runs_cannot_use_the_hooks,
         a_changeset_is_accepted_over_the_socket_and_written_whole,
         code_runs_once_it_is_allowed_over_the_socket,
     ):
@@ -95,12 +102,24 @@ def what_the_terminals_own_dialog_asks_is_answered_by_the_first(nvim, reader, mo
     # From the socket, while the dialog stands in the terminal.
     asked = say(reader, mock_api, touch)
     assert (asked["kind"], asked["title"]) == ("permission", "Claude wants to use Bash")
-    assert asked["text"].startswith(f"touch {made}") and choices(asked) == ["allow", "reject"]
+    assert asked["text"].startswith(f"touch {made}")
+    assert {choice["id"]: choice["label"] for choice in asked["choices"]} == {
+        "allow": "Allow once",
+        "always:1": f"Allow from now on: work in {nvim.project} (this session)",
+        "always:2": "Allow from now on: mode acceptEdits (this session)",
+        "reject": "Deny",
+    }
     nvim.wait_screen(QUESTION)
     assert not made.exists()
     decide(reader, asked, "accepted", choice="allow")
     nvim.wait(made.exists, what="what was allowed")
     nvim.wait(lambda: QUESTION not in nvim.terminal.text(), what="the dialog to go")
+    nvim.wait(IDLE)
+    made.unlink()
+    # With a rule that the CLI offers. It does not cover this command.
+    asked = say(reader, mock_api, touch)
+    decide(reader, asked, "accepted", choice="always:1")
+    nvim.wait(made.exists, what="what was allowed")
     nvim.wait(IDLE)
     made.unlink()
     # A no with words: Claude is told them and goes on.
@@ -124,6 +143,17 @@ def what_the_terminals_own_dialog_asks_is_answered_by_the_first(nvim, reader, mo
     decide(reader, asked, "accepted", choice="answer", answers={"Which colour?": "Blue"})
     nvim.wait(lambda: mock_api.seen("Blue"), what="the model to be told")
     assert nvim.lua(f"return {PENDING}") == 0
+
+
+def what_claude_runs_cannot_use_the_hooks(nvim, reader, mock_api):
+    pid, told = nvim.lua("return require('claude-ide.terminal').session().pid"), nvim.project / "told.txt"
+    (settings,) = re.findall(r"--settings=([^\0]+)", Path(f"/proc/{pid}/cmdline").read_text())
+    (hook,) = json.loads(Path(settings).read_text())["hooks"]["PermissionRequest"][0]["hooks"]
+    token = hook["headers"]["Authorization"].removeprefix("Bearer ")
+    post = shlex.join(asker.command(hook["url"].removeprefix("http://"), "{}", token))
+    asked = say(reader, mock_api, ("Bash", {"command": f"{post} > {told}", "description": "ask"}))
+    decide(reader, asked, "accepted", choice="allow")
+    nvim.wait(lambda: told.exists() and told.read_text() == "403\n", what="it to be refused")
 
 
 def a_changeset_is_accepted_over_the_socket_and_written_whole(nvim, reader, mock_api):

@@ -1,12 +1,11 @@
 """The endpoint of agents: a door of its own, which tools are listed behind it, and how a CLI is handed it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from fake_lsp import LSP
 
+from harness.asker import ask, ask_below, only_where_known
 from harness.client import Client, ToolError
 from harness.fake_cli import FakeCli
 
@@ -98,55 +97,29 @@ def test_a_cli_is_handed_the_tools_and_a_token_of_its_own_in_a_file(start_nvim, 
     assert nvim.lua("return require('claude-ide.server').agents()[1].run") == "terminal:1"
 
 
-ASK = """
-import http.client, subprocess, sys
-url, tokens, deeper = sys.argv[1], sys.argv[2].split(), sys.argv[3:]
-host, _, path = url.partition("/")
-for token in tokens:
-    connection = http.client.HTTPConnection(host, timeout=60)
-    headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
-    connection.request("POST", "/" + path, '{"jsonrpc":"2.0","id":1,"method":"ping"}', headers)
-    print(connection.getresponse().status, flush=True)
-if deeper:
-    subprocess.run([sys.executable, __file__, url, *deeper], check=True)
-"""
+PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells which process connects")
-def test_a_token_is_of_use_to_the_process_that_it_was_made_for_alone(nvim, connect, tmp_path):
+@only_where_known
+def test_a_token_is_of_use_to_the_process_that_it_was_made_for_alone(nvim, connect):
     connect(nvim)
-    script = tmp_path / "ask.py"
-    script.write_text(ASK)
     run, other = (nvim.lua('return require("claude-ide.server").agent_access(...)', name) for name in ("one", "two"))
     general = nvim.lua('return require("claude-ide.server").agent_access().token')
-
-    def ask(*tokens):
-        done = subprocess.run([sys.executable, script, run["url"], *tokens], capture_output=True, text=True, check=True)
-        return done.stdout.split()
-
-    own = run["token"]
-    answers = ask(f"{own} {own}", f"{own} {general}", other["token"])
+    url, own = run["url"], run["token"]
+    answers = ask(url, PING, f"{own} {own}", f"{own} {general}", other["token"])
     assert answers == ["200", "200", "403", "403", "200"], "what an agent starts has none of its rights"
-    assert ask(own) == ["403"], "nor has a process of another tree"
-    assert ask(general) == ["200"], "which may use the token that the user hands out"
+    assert ask(url, PING, own) == ["403"], "nor has a process of another tree"
+    assert ask(url, PING, general) == ["200"], "which may use the token that the user hands out"
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells which process connects")
-def test_an_agent_below_neovim_may_use_the_token_in_each_of_its_processes(nvim, connect, tmp_path):
+@only_where_known
+def test_an_agent_below_neovim_may_use_the_token_in_each_of_its_processes(nvim, connect):
     connect(nvim)
-    script = tmp_path / "ask.py"
-    script.write_text(ASK)
     run = nvim.lua('return require("claude-ide.server").agent_access(...)', "chat")
-    command = [sys.executable, str(script), run["url"], run["token"]]
+    url, token = run["url"], run["token"]
     for _ in range(2):
-        nvim.lua("out = nil; vim.system(..., { text = true }, function(done) out = done.stdout end)", command)
-        nvim.wait("out ~= nil")
-        assert nvim.lua("return out") == "200\n"
-    nvim.lua(
-        "out = nil; vim.system(..., { text = true }, function(done) out = done.stdout end)", [*command, run["token"]]
-    )
-    nvim.wait("out ~= nil")
-    assert nvim.lua("return out").split() == ["200", "403"]
+        assert ask_below(nvim, url, PING, token) == ["200"]
+    assert ask_below(nvim, url, PING, token, token) == ["200", "403"]
 
 
 def test_the_address_is_one_to_connect_to(start_nvim, tmp_path):

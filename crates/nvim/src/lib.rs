@@ -74,6 +74,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("web_release", export(web_release)),
     ("web_info", export(web_info)),
     ("web_code", export(web_code)),
+    ("web_hook_token", export(web_hook_token)),
     ("web_picture", export(web_picture)),
     ("web_tell", export(web_tell)),
     ("agent_open", export(agent_open)),
@@ -269,6 +270,11 @@ fn web_info(_arguments: Arguments) -> Result<Value, Error> {
 /// `web_code()` → a code that lets one browser in, once.
 fn web_code(_arguments: Arguments) -> Result<Value, Error> {
     web::code().map(|code| Value::Json(serde_json::Value::String(code)))
+}
+
+/// `web_hook_token()` → what the hooks of one CLI show.
+fn web_hook_token(_arguments: Arguments) -> Result<Value, Error> {
+    web::hook_token().map(|token| Value::Json(serde_json::Value::String(token)))
 }
 
 /// `web_picture(text)` → rows of a QR code in half blocks, as JSON.

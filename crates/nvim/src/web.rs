@@ -68,7 +68,6 @@ pub(crate) struct Served {
     host: String,
     port: u16,
     token: String,
-    display: String,
 }
 
 /// It ended though nobody asked it to.
@@ -158,12 +157,7 @@ fn handle() -> Result<WebHandle, Error> {
 
 fn served(handle: &WebHandle) -> Served {
     let address = handle.address();
-    Served {
-        host: address.ip().to_string(),
-        port: address.port(),
-        token: handle.token().reveal().to_owned(),
-        display: handle.display_token().reveal().to_owned(),
-    }
+    Served { host: address.ip().to_string(), port: address.port(), token: handle.token().reveal().to_owned() }
 }
 
 /// Begins to serve; where it is served already, that is the answer.
@@ -239,4 +233,12 @@ pub(crate) fn info() -> Result<Served, Error> {
 /// [`Error::NotServed`], or that there are no random bytes.
 pub(crate) fn code() -> Result<String, Error> {
     Ok(handle()?.code()?.reveal().to_owned())
+}
+
+/// What the hooks of one CLI show.
+///
+/// # Errors
+/// [`Error::NotServed`], or that there are no random bytes.
+pub(crate) fn hook_token() -> Result<String, Error> {
+    Ok(handle()?.hook_token()?.reveal().to_owned())
 }

@@ -188,7 +188,7 @@ impl Visit {
             return Ok(());
         }
         let process = *self.process.get_or_init(|| self.find_process()).await;
-        if access.run.as_ref().is_some_and(|run| !run.admits(process)) {
+        if access.run.as_ref().is_some_and(|run| !run.owner.admits(process)) {
             return Err(Refusal::Process);
         }
         let above = process.map(|process| peer::ancestors(process.pid)).unwrap_or_default();

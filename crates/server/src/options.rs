@@ -240,7 +240,7 @@ impl Identity {
 
     /// The processes that runs belong to.
     pub(crate) fn processes(&self) -> Vec<Process> {
-        self.state().runs.iter().filter_map(|run| run.process()).collect()
+        self.state().runs.iter().filter_map(|run| run.owner.process()).collect()
     }
 
     pub(crate) fn next_client(&self) -> ClientId {

@@ -4,6 +4,8 @@
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::process::start_of;
 
@@ -57,6 +59,60 @@ pub fn of_connection(local: SocketAddr, peer: SocketAddr) -> Option<Process> {
 pub fn ancestors(pid: u32) -> Vec<Process> {
     let parents = std::iter::successors(parent(pid), |pid| parent(*pid));
     parents.take(MAX_ANCESTORS).map_while(Process::of).collect()
+}
+
+/// To whom a secret belongs that was made for one program.
+///
+/// Invariant: to the process that first shows it. What that process starts (the commands of a model) cannot use it, nor can a
+/// process of another tree that has read it somewhere.
+#[derive(Debug, Default)]
+pub struct Owner(Mutex<Owners>);
+
+#[derive(Debug, Default)]
+enum Owners {
+    #[default]
+    Nobody,
+    /// This system does not tell.
+    Unknown,
+    These(Vec<Process>),
+}
+
+impl Owner {
+    fn lock(&self) -> MutexGuard<'_, Owners> {
+        // Never left half-changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The process that showed the secret first.
+    pub fn process(&self) -> Option<Process> {
+        match &*self.lock() {
+            Owners::These(these) => these.first().copied(),
+            Owners::Nobody | Owners::Unknown => None,
+        }
+    }
+
+    /// Whether this process, which shows the secret, may use it. A program may start another process of its own for each
+    /// session: that is below this process, and not below one that has used the secret.
+    pub fn admits(&self, process: Option<Process>) -> bool {
+        let mut owners = self.lock();
+        match (&mut *owners, process) {
+            (Owners::Nobody, None) => *owners = Owners::Unknown,
+            (Owners::Nobody, Some(process)) => *owners = Owners::These(vec![process]),
+            (Owners::Unknown, _) => {}
+            (Owners::These(_), None) => return false,
+            (Owners::These(these), Some(process)) => {
+                if !these.contains(&process) {
+                    let above = ancestors(process.pid);
+                    let is_ours = above.iter().any(|one| one.pid == process::id());
+                    if !is_ours || above.iter().any(|one| these.contains(one)) {
+                        return false;
+                    }
+                    these.push(process);
+                }
+            }
+        }
+        true
+    }
 }
 
 fn parent(pid: u32) -> Option<u32> {

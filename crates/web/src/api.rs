@@ -1,7 +1,5 @@
 //! One request: who asks, what for, and the answer. A request for a socket leaves a plan, which its connection carries out.
 
-use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -16,6 +14,7 @@ use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
 use crate::agents;
 use crate::answer::{self, Answer};
+use crate::caller::Caller;
 use crate::display;
 use crate::door::{Door, Refusal};
 use crate::files;
@@ -24,7 +23,7 @@ use crate::listing;
 use crate::messages;
 use crate::permission;
 use crate::router::{Route, query, route};
-use crate::server::{IsIn, Site};
+use crate::server::Site;
 use crate::sessions::lock;
 use crate::socket::Plan;
 use crate::stream::Wish;
@@ -45,8 +44,7 @@ struct Login {
 /// Answers a request.
 pub(crate) async fn answer(
     site: Arc<Site>,
-    local: Option<SocketAddr>,
-    is_in: IsIn,
+    caller: Arc<Caller>,
     upgrade: Upgrade,
     request: Request<Incoming>,
 ) -> Answer {
@@ -54,7 +52,7 @@ pub(crate) async fn answer(
     if request.uri().authority().is_some() {
         return answer::error(StatusCode::BAD_REQUEST, "Bad request");
     }
-    match site.door.judge(request.headers(), local) {
+    match site.door.judge(request.headers(), caller.local) {
         Ok(()) => {}
         Err(Refusal::Host) => return answer::error(StatusCode::FORBIDDEN, "Host not allowed"),
         Err(Refusal::Origin) => return answer::error(StatusCode::FORBIDDEN, "Origin not allowed"),
@@ -71,10 +69,13 @@ pub(crate) async fn answer(
         None => answer::error(StatusCode::NOT_FOUND, "Not found"),
         Some(Route::Login) if request.method() == Method::POST => log_in(&site, request).await,
         Some(hook @ (Route::Display | Route::Permission)) if request.method() == Method::POST => {
-            if !shown(request.headers()).is_some_and(|token| site.gate.is_display(token)) {
+            let Some(owner) = shown(request.headers()).and_then(|token| site.gate.owner(token)) else {
                 return answer::no_permission();
+            };
+            if !caller.is_owner(&owner, &site.sessions).await {
+                return answer::error(StatusCode::FORBIDDEN, "This process is not the CLI that the token was made for");
             }
-            is_in.store(true, Ordering::Relaxed);
+            caller.let_in();
             match hook {
                 Route::Permission => permission::take(&site, request).await,
                 _ => display::take(&site, request).await,
@@ -86,7 +87,7 @@ pub(crate) async fn answer(
             let shown = shown(request.headers());
             let guest = shown.and_then(|secret| site.gate.who(secret));
             if guest.is_some() {
-                is_in.store(true, Ordering::Relaxed);
+                caller.let_in();
             }
             match route {
                 // One that shows nothing may say who it is in its first frame: it is told nothing before.

@@ -29,7 +29,7 @@ struct Batch {
     delta: String,
 }
 
-/// Takes a batch of who showed the hook's own token.
+/// Takes a batch of a CLI that showed its hooks' token.
 pub(crate) async fn take(site: &Site, request: Request<Incoming>) -> Answer {
     let body = tokio::time::timeout(site.limits.handshake, Limited::new(request.into_body(), MAX_BATCH).collect());
     let Ok(Ok(body)) = body.await else { return answer::error(StatusCode::BAD_REQUEST, "Bad request") };

@@ -1,4 +1,4 @@
-//! Who may read: a token for clients, and one-time codes that become keys for browsers.
+//! Who may read: a token for clients, and one-time codes that become keys for browsers. Who may tell and ask: each CLI with hooks.
 //!
 //! A key is no cookie: browsers send cookies to every port of a host, and so to every server of this machine. What a page keeps in
 //! its storage belongs to its origin.
@@ -8,11 +8,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use claude_ide_system::peer::Owner;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use subtle::ConstantTimeEq;
@@ -26,6 +27,8 @@ const CODE_LIFE: Duration = Duration::from_secs(10 * 60);
 /// Codes that may wait to be used, and browsers that may be logged in; the oldest go first.
 const MAX_CODES: usize = 8;
 const MAX_KEYS: usize = 64;
+/// CLIs that may have hooks.
+const MAX_HOOKS: usize = 64;
 
 /// Something to show at the gate. Never logged.
 #[derive(Clone)]
@@ -69,8 +72,6 @@ pub(crate) enum Guest {
 #[derive(Debug)]
 pub(crate) struct Gate {
     token: Secret,
-    /// Of CLIs, which tell what they show and may read nothing.
-    display: Secret,
     state: Mutex<State>,
 }
 
@@ -78,6 +79,8 @@ pub(crate) struct Gate {
 struct State {
     codes: VecDeque<(Secret, Instant)>,
     keys: VecDeque<Secret>,
+    /// Of CLIs, which tell what they show and may read nothing.
+    hooks: VecDeque<(Secret, Arc<Owner>)>,
 }
 
 impl Gate {
@@ -86,21 +89,34 @@ impl Gate {
     /// # Errors
     /// [`WebError::Random`].
     pub(crate) fn new() -> Result<Self, WebError> {
-        let (token, display) = (Secret::random(TOKEN_BYTES)?, Secret::random(TOKEN_BYTES)?);
-        Ok(Self { token, display, state: Mutex::default() })
+        Ok(Self { token: Secret::random(TOKEN_BYTES)?, state: Mutex::default() })
     }
 
     pub(crate) fn token(&self) -> &Secret {
         &self.token
     }
 
-    pub(crate) fn display(&self) -> &Secret {
-        &self.display
+    /// A secret for the hooks of one CLI.
+    ///
+    /// # Errors
+    /// [`WebError::Random`].
+    pub(crate) fn hook(&self) -> Result<Secret, WebError> {
+        let secret = Secret::random(TOKEN_BYTES)?;
+        let mut state = self.lock();
+        if state.hooks.len() >= MAX_HOOKS {
+            state.hooks.pop_front();
+        }
+        state.hooks.push_back((secret.clone(), Arc::default()));
+        Ok(secret)
     }
 
-    /// Whether a CLI that we started shows this.
-    pub(crate) fn is_display(&self, shown: &str) -> bool {
-        self.display.matches(shown)
+    /// To whom a secret of hooks belongs.
+    pub(crate) fn owner(&self, shown: &str) -> Option<Arc<Owner>> {
+        let state = self.lock();
+        state
+            .hooks
+            .iter()
+            .fold(None, |found, (known, owner)| if known.matches(shown) { Some(owner.clone()) } else { found })
     }
 
     /// A code that opens once.
@@ -156,7 +172,7 @@ mod tests {
         assert_eq!(gate.who(key.reveal()), Some(Guest::Page));
         assert_eq!(gate.who(gate.token().reveal()), Some(Guest::Client));
         assert!(gate.exchange(code.reveal()).is_none());
-        for other in [code.reveal(), gate.display().reveal(), ""] {
+        for other in [code.reveal(), gate.hook().unwrap().reveal(), ""] {
             assert_eq!(gate.who(other), None);
         }
     }

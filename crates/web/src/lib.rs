@@ -12,6 +12,7 @@
 mod agents;
 mod answer;
 mod api;
+mod caller;
 mod channel;
 mod courier;
 mod desk;

@@ -45,7 +45,7 @@ struct Asked {
     agent_id: Option<Json>,
 }
 
-/// Takes a question of who showed the hooks' own token, and answers it when somebody does.
+/// Takes a question of a CLI that showed its hooks' token, and answers it when somebody does.
 pub(crate) async fn take(site: &Site, request: Request<Incoming>) -> Answer {
     let body = tokio::time::timeout(site.limits.handshake, Limited::new(request.into_body(), MAX_ASKED).collect());
     let Ok(Ok(body)) = body.await else { return answer::error(StatusCode::BAD_REQUEST, "Bad request") };

@@ -8,7 +8,6 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use claude_ide_session::Service;
@@ -23,6 +22,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use crate::api::{self, Upgrade};
+use crate::caller::Caller;
 use crate::courier;
 use crate::desk::Desk;
 use crate::door::Door;
@@ -53,9 +53,6 @@ pub(crate) struct Site {
     pub(crate) desk: Desk,
     pub(crate) limits: Limits,
 }
-
-/// Whether a connection showed a secret.
-pub(crate) type IsIn = Arc<AtomicBool>;
 
 /// What is served, bound and not yet running.
 pub struct Web {
@@ -148,10 +145,12 @@ impl WebHandle {
         self.site.gate.token()
     }
 
-    /// What CLIs show that tell what they show on their screens.
-    #[must_use]
-    pub fn display_token(&self) -> &Secret {
-        self.site.gate.display()
+    /// What one CLI shows that tells what it shows on its screen, and asks.
+    ///
+    /// # Errors
+    /// [`WebError::Random`].
+    pub fn hook_token(&self) -> Result<Secret, WebError> {
+        self.site.gate.hook()
     }
 
     /// A code that lets one browser in, once.
@@ -211,7 +210,7 @@ fn bind(host: &str, port: u16) -> io::Result<std::net::TcpListener> {
 
 async fn accept(listener: &TcpListener, site: &Arc<Site>, stop: &mut watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
-    let mut callers: VecDeque<(AbortHandle, IsIn)> = VecDeque::new();
+    let mut callers: VecDeque<(AbortHandle, Arc<Caller>)> = VecDeque::new();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -220,19 +219,19 @@ async fn accept(listener: &TcpListener, site: &Arc<Site>, stop: &mut watch::Rece
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 callers.retain(|(task, _)| !task.is_finished());
                 if callers.len() >= site.limits.connections {
-                    let oldest = callers.iter().position(|(_, is_in)| !is_in.load(Ordering::Relaxed));
+                    let oldest = callers.iter().position(|(_, caller)| !caller.is_in());
                     let Some((stranger, _)) = oldest.and_then(|at| callers.remove(at)) else {
                         refuse(&stream);
                         continue;
                     };
                     stranger.abort();
                 }
-                let is_in = IsIn::default();
-                let task = connections.spawn(serve(stream, Arc::clone(&is_in), Arc::clone(site), stop.clone()));
-                callers.push_back((task, is_in));
+                let caller = Arc::new(Caller::new(&stream, peer));
+                let task = connections.spawn(serve(stream, Arc::clone(&caller), Arc::clone(site), stop.clone()));
+                callers.push_back((task, caller));
             }
             Err(error) => {
                 // Out of files, most likely: some will be closed.
@@ -250,16 +249,15 @@ fn refuse(stream: &TcpStream) {
     stream.try_write(words).ok();
 }
 
-async fn serve(stream: TcpStream, is_in: IsIn, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
+async fn serve(stream: TcpStream, caller: Arc<Caller>, site: Arc<Site>, mut stop: watch::Receiver<bool>) {
     stream.set_nodelay(true).ok();
-    let local = stream.local_addr().ok();
     let stream = Patient::new(stream, site.limits.silence);
     let upgrade = Upgrade::default();
     let service = {
-        let (site, is_in, upgrade) = (Arc::clone(&site), Arc::clone(&is_in), Arc::clone(&upgrade));
+        let (site, caller, upgrade) = (Arc::clone(&site), Arc::clone(&caller), Arc::clone(&upgrade));
         service_fn(move |request| {
-            let (site, is_in, upgrade) = (Arc::clone(&site), Arc::clone(&is_in), Arc::clone(&upgrade));
-            async move { Ok::<_, Infallible>(api::answer(site, local, is_in, upgrade, request).await) }
+            let (site, caller, upgrade) = (Arc::clone(&site), Arc::clone(&caller), Arc::clone(&upgrade));
+            async move { Ok::<_, Infallible>(api::answer(site, caller, upgrade, request).await) }
         })
     };
     let connection = http1::Builder::new()
@@ -282,5 +280,5 @@ async fn serve(stream: TcpStream, is_in: IsIn, site: Arc<Site>, mut stop: watch:
     let Ok(parts) = upgraded.downcast::<TokioIo<Patient<TcpStream>>>() else { return };
     let stream = parts.io.into_inner();
     let socket = WebSocketStream::from_partially_read(stream, parts.read_buf.to_vec(), Role::Server, config).await;
-    socket::serve(socket, plan, &is_in, &site, stop).await;
+    socket::serve(socket, plan, &caller, &site, stop).await;
 }

@@ -1,7 +1,6 @@
 //! One socket: who it is, what it wants to read, and its end.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -14,10 +13,11 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::agents;
+use crate::caller::Caller;
 use crate::frames::{self, Inward, Outward};
 use crate::gate::Guest;
 use crate::pen::Part;
-use crate::server::{IsIn, Site};
+use crate::server::Site;
 use crate::stream::{Order, Over, Stream, Wish};
 
 /// Orders of a client that may wait until its socket takes something again.
@@ -49,7 +49,7 @@ pub(crate) fn config(frame_bytes: usize) -> WebSocketConfig {
 pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
     mut socket: WebSocketStream<T>,
     plan: Plan,
-    is_in: &IsIn,
+    caller: &Caller,
     site: &Arc<Site>,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -63,7 +63,7 @@ pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
         timeout(Duration::from_secs(1), socket.close(Some(frame))).await.ok();
         return;
     };
-    is_in.store(true, Ordering::Relaxed);
+    caller.let_in();
     let channel = match agents::transcript(&site.sessions, &id, agent.as_deref()).await {
         Some(file) => site.sessions.channel(&file),
         None => None,

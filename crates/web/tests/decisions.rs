@@ -102,7 +102,7 @@ fn ask_by_hook(lab: &Arc<Lab>, tool: &str, input: &Json, more: &Json) -> JoinHan
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let lab = Arc::clone(lab);
     tokio::spawn(async move {
-        let token = format!("Authorization: Bearer {}", lab.handle.display_token().reveal());
+        let token = format!("Authorization: Bearer {}", lab.handle.hook_token().unwrap().reveal());
         let answer = lab.ask("POST /api/permission", &[&lab.host(), &token], &body.to_string()).await;
         assert_eq!(lab::status(&answer), 200, "{answer}");
         lab::body(&answer)

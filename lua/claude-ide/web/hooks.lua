@@ -4,7 +4,7 @@
 -- `PermissionRequest` comes beside the CLI's own dialog, which stays until one of both is answered; failures of it are silent. Of
 -- `--settings` given twice only the last counts, so the person's own stays alone.
 -- Invariant: the token stands in no command line, where other users of the machine could read it, and in no environment, which
--- every command of the model inherits.
+-- every command of the model inherits. It is of use to that CLI alone.
 local M = {}
 
 local SHOW_TIMEOUT_S, ASK_TIMEOUT_S = 2, 3600
@@ -21,14 +21,15 @@ local function has_settings(command)
 end
 
 ---@param info claude-ide.web.Info
+---@param token string
 ---@param path string
 ---@param timeout_s integer
 ---@return table
-local function hook(info, path, timeout_s)
+local function hook(info, token, path, timeout_s)
   return {
     type = "http",
     url = require("claude-ide.web.url").of(info) .. path,
-    headers = { Authorization = "Bearer " .. info.display },
+    headers = { Authorization = "Bearer " .. token },
     timeout = timeout_s,
   }
 end
@@ -40,14 +41,16 @@ local given = {}
 ---@param command string[]
 ---@return string[] argv
 local function more(command)
-  local info = require("claude-ide.native").web_info()
-  if not info or has_settings(command) then
+  local native = require("claude-ide.native")
+  local info = native.web_info()
+  local token = info and not has_settings(command) and native.web_hook_token()
+  if not info or not token then
     return {}
   end
-  local hooks = { MessageDisplay = { { hooks = { hook(info, "api/display", SHOW_TIMEOUT_S) } } } }
+  local hooks = { MessageDisplay = { { hooks = { hook(info, token, "api/display", SHOW_TIMEOUT_S) } } } }
   if require("claude-ide.config").get().web.write then
     hooks.PermissionRequest = {
-      { matcher = NOT_EDITS, hooks = { hook(info, "api/permission", ASK_TIMEOUT_S) } },
+      { matcher = NOT_EDITS, hooks = { hook(info, token, "api/permission", ASK_TIMEOUT_S) } },
     }
   end
   local path = require("claude-ide.file").private(".json", vim.json.encode({ hooks = hooks }))

@@ -8,7 +8,6 @@ local GROUP = "claude-ide.web"
 ---@field host string
 ---@field port integer
 ---@field token string what clients show that are no browsers: never logged, never in an address
----@field display string what CLIs show that tell what stands on their screens
 
 ---@type claude-ide.web.Info?
 local running

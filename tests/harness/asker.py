@@ -1,0 +1,42 @@
+"""A process that posts over HTTP, and processes below it that do the same."""
+
+import subprocess
+import sys
+
+import pytest
+
+only_where_known = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="only Linux tells which process connects"
+)
+
+SCRIPT = """
+import http.client, subprocess, sys
+url, body, tokens, *deeper = sys.argv[1:]
+host, _, path = url.partition("/")
+for token in tokens.split():
+    connection = http.client.HTTPConnection(host, timeout=60)
+    headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+    connection.request("POST", "/" + path, body, headers)
+    print(connection.getresponse().status, flush=True)
+if deeper:
+    subprocess.run([sys.executable, "-c", f"script = {script!r}\\nexec(script)", url, body, *deeper], check=True)
+"""
+
+
+def command(url, body, *tokens):
+    """Posts to an address without its scheme, with each of the first tokens; a process below it with the second, and so on."""
+    return [sys.executable, "-c", f"script = {SCRIPT!r}\nexec(script)", url, body, *tokens]
+
+
+def ask(url, body, *tokens):
+    """Runs that; each status."""
+    done = subprocess.run(command(url, body, *tokens), capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def ask_below(nvim, url, body, *tokens):
+    """The same in a process that Neovim starts."""
+    run = "out = nil; vim.system(..., { text = true }, function(done) out = done.stdout end)"
+    nvim.lua(run, command(url, body, *tokens))
+    nvim.wait("out ~= nil")
+    return nvim.lua("return out").split()
