@@ -434,6 +434,26 @@ def test_a_prompt_that_is_written_is_kept_and_not_sent(talk, tmp_path):
 
 
 @pytest.mark.every_nvim
+def test_a_prompt_that_is_written_is_in_no_other_prompt(talk, tmp_path):
+    nvim = talk
+    nvim.keys("imine<Esc>:w<CR>")
+    nvim.wait_screen("Kept as a draft.")
+    # As where it was written before the rest of the prompt was there:
+    nvim.lua("require('claude-ide.chat.prompt').dress(vim.api.nvim_get_current_buf())")
+    assert nvim.lines() == ["mine"]
+    nvim.cmd("edit")
+    nvim.wait(lambda: nvim.lines() == ["mine"], what="the draft once more")
+    nvim.keys(":w<CR>:Claude chat SAY another<CR>:Claude chat<CR>")
+    nvim.wait("vim.bo.filetype == 'markdown' and vim.fn.bufname():find('prompt 2', 1, true) ~= nil", what="its prompt")
+    assert nvim.lines() == [""]
+    nvim.keys("ihis<Esc>:w<CR>")
+    kept = list((tmp_path / "home").rglob("claude-ide/chat/*.json"))
+    nvim.wait(lambda: json.loads(kept[0].read_text())["draft"] == "mine\n\nhis", what="both")
+    nvim.keys("<CR>")
+    nvim.wait(lambda: json.loads(kept[0].read_text())["draft"] == "mine", what="the one that was not sent")
+
+
+@pytest.mark.every_nvim
 def test_one_menu_completes_in_a_prompt(begin_chat_with_stand_in):
     nvim = begin_chat_with_stand_in(
         init_lua="package.loaded.cmp = { setup = { buffer = function(o) vim.b.cmp_is = o.enabled end } }"

@@ -7,6 +7,8 @@ local MOST = 200
 local OWN_FOLDER, OWN_FILE = 448, 384
 ---Longer prompts are not remembered, only sent.
 local MAX_BYTES = 64 * 1024
+---Between the drafts of two prompts.
+local GAP = "\n\n"
 
 ---@class claude-ide.chat.history.File
 ---@field prompts string[] the latest last
@@ -72,15 +74,31 @@ function M.add(cwd, text)
   write(cwd, kept)
 end
 
+---A draft is of all prompts of the project.
+---@param draft? string
+---@param text string of one prompt
+---@return string? draft without it
+local function without(draft, text)
+  if not draft or draft == text then
+    return nil
+  end
+  local all = GAP .. draft .. GAP
+  local first, last = all:find(GAP .. text .. GAP, 1, true)
+  if not first then
+    return draft
+  end
+  return (all:sub(1, first - 1) .. all:sub(last - #GAP + 1)):sub(#GAP + 1, -#GAP - 1)
+end
+
 ---@param cwd string
 ---@param text string
 ---@param before? string that was kept of it; this is in its place
 function M.keep_draft(cwd, text, before)
   local kept = read(cwd)
-  if before and kept.draft == before then
-    kept.draft = nil
+  for _, old in ipairs({ text, before }) do
+    kept.draft = without(kept.draft, old)
   end
-  kept.draft = kept.draft and kept.draft ~= text and kept.draft .. "\n\n" .. text or text
+  kept.draft = kept.draft and kept.draft .. GAP .. text or text
   write(cwd, kept)
 end
 
@@ -89,20 +107,25 @@ end
 ---@param text string
 function M.forget_draft(cwd, text)
   local kept = read(cwd)
-  if kept.draft == text then
-    kept.draft = nil
+  local rest = without(kept.draft, text)
+  if kept.draft ~= rest then
+    kept.draft = rest
     write(cwd, kept)
   end
 end
 
 ---The draft that was kept, which is with the person again from now on.
 ---@param cwd string
+---@param there string[] what stands in prompts: it stays kept
 ---@return string?
-function M.take_draft(cwd)
+function M.take_draft(cwd, there)
   local kept = read(cwd)
   local draft = kept.draft
+  for _, text in ipairs(there) do
+    draft = without(draft, text)
+  end
   if draft then
-    kept.draft = nil
+    kept.draft = without(kept.draft, draft)
     write(cwd, kept)
   end
   return draft

@@ -20,4 +20,17 @@ function M.of(buf)
   return M.by_buffer[buf]
 end
 
+---What was kept of them on the disk while they are written.
+---@param cwd string
+---@return string[]
+function M.kept(cwd)
+  local texts = {}
+  for _, prompt in pairs(M.by_buffer) do
+    if prompt.chat.cwd == cwd then
+      texts[#texts + 1] = prompt.kept
+    end
+  end
+  return texts
+end
+
 return M

@@ -280,6 +280,7 @@ function M.retire(buf)
   require("claude-ide.chat.preview").forget(buf)
   require("claude-ide.ui.interrupt_key").off(buf)
   keep_draft(prompt)
+  prompt.kept = nil -- it stands in no prompt any more
 end
 
 ---Plugins that complete by themselves leave a prompt to its own menu: they would draw theirs over it.
@@ -313,14 +314,15 @@ function M.dress(buf)
   if not prompt or not vim.api.nvim_buf_is_valid(buf) then
     return
   end
-  local draft = require("claude-ide.chat.history").take_draft(prompt.chat.cwd)
+  local cwd, open_prompts = prompt.chat.cwd, require("claude-ide.chat.open_prompts")
+  local draft = require("claude-ide.chat.history").take_draft(cwd, open_prompts.kept(cwd))
   if draft then
     M.give_back(prompt, draft)
   end
   vim.bo[buf].filetype = "markdown"
   M.have_one_menu(buf)
   require("claude-ide.chat.complete").attach(buf)
-  require("claude-ide.chat.preview").attach(buf, prompt.chat.cwd)
+  require("claude-ide.chat.preview").attach(buf, cwd)
 end
 
 ---What is written is kept, should Neovim end any way. It is not sent.

@@ -54,7 +54,8 @@ function M.give_way(chat, there, close, show)
   require("claude-ide.chat.content").return_all(chat, said)
   close(chat)
   show(there)
-  local draft = require("claude-ide.chat.history").take_draft(there.cwd)
+  local kept = require("claude-ide.chat.open_prompts").kept(there.cwd)
+  local draft = require("claude-ide.chat.history").take_draft(there.cwd, kept)
   if draft and there.give_back then
     there.give_back(draft)
   end
