@@ -472,6 +472,8 @@ def test_while_a_cli_asks_there_nobody_else_gets_the_port_though_nothing_is_serv
     assert not site.has("any"), "and nothing is answered"
     again = Site(nvim)
     assert (again.info["port"], again.info["token"] == site.info["token"]) == (port, False)
+    shown = f"{token_in(hooks)} {site.info['token']}"
+    assert ask(f"{again.at}/api/permission", ASKED, shown) == ["200", "401"], "what the CLI asks is heard again"
     nvim.cmd("Claude serve stop")
     assert not is_free(port)
     nvim.lua("require('claude-ide.terminal').close()")

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use claude_ide_agent::Streamed;
-use claude_ide_web::{Ask, Editor, Told, Web, WebHandle, WebOptions, turn_away};
+use claude_ide_web::{Ask, Editor, Hooks, Told, Web, WebHandle, WebOptions, turn_away};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
@@ -35,13 +35,15 @@ static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 struct Kept {
     address: SocketAddr,
     port: TcpListener,
+    /// Those that still ask there.
+    hooks: Hooks,
     /// Turns away what comes, until that is dropped.
     running: Running,
     over: oneshot::Sender<Infallible>,
 }
 
 impl Kept {
-    fn begin(address: SocketAddr, port: TcpListener) -> Result<Self, Error> {
+    fn begin(address: SocketAddr, port: TcpListener, hooks: Hooks) -> Result<Self, Error> {
         let (over, is_over) = oneshot::channel::<Infallible>();
         let answered = port.try_clone().map_err(Error::Port)?;
         let body = async move {
@@ -51,7 +53,7 @@ impl Kept {
             }
         };
         let running = RUNTIME.run(body, || {})?;
-        Ok(Self { address, port, running, over })
+        Ok(Self { address, port, hooks, running, over })
     }
 
     /// Whether this is where that is to be served.
@@ -171,7 +173,7 @@ pub(crate) fn start(options: ServeOptions, wake: AsyncHandle) -> Result<Served, 
     let service = sessions::service()?;
     let options = options.with(Arc::new(Wanted));
     let (web, handle) = match take_kept(&options) {
-        Some(port) => Web::on(port, options, &service)?,
+        Some((port, hooks)) => Web::on(port, hooks, options, &service)?,
         None => Web::bind(options, &service)?,
     };
     QUEUE.arm(Ringer::Web, wake);
@@ -186,10 +188,11 @@ fn kept() -> MutexGuard<'static, Vec<Kept>> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn take_kept(options: &WebOptions) -> Option<TcpListener> {
+fn take_kept(options: &WebOptions) -> Option<(TcpListener, Hooks)> {
     let mut kept = kept();
     let at = kept.iter().position(|kept| kept.fits(options))?;
-    Some(kept.swap_remove(at).port)
+    let Kept { port, hooks, .. } = kept.swap_remove(at);
+    Some((port, hooks))
 }
 
 /// Gives up the ports that are kept: no CLI asks there any more.
@@ -215,7 +218,7 @@ pub(crate) fn stop() -> Result<(), Error> {
     handle.stop();
     let outcome = RUNTIME.wait(&running, STOP_DEADLINE);
     QUEUE.disarm(Ringer::Web);
-    kept().push(Kept::begin(handle.address(), port.map_err(Error::Port)?)?);
+    kept().push(Kept::begin(handle.address(), port.map_err(Error::Port)?, handle.hooks())?);
     outcome
 }
 

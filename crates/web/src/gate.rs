@@ -59,6 +59,10 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// What CLIs show that tell what stands on their screens, and ask: they may read nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Hooks(VecDeque<(Secret, Arc<Owner>)>);
+
 /// Who is let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guest {
@@ -79,21 +83,25 @@ pub(crate) struct Gate {
 struct State {
     codes: VecDeque<(Secret, Instant)>,
     keys: VecDeque<Secret>,
-    /// Of CLIs, which tell what they show and may read nothing.
-    hooks: VecDeque<(Secret, Arc<Owner>)>,
+    hooks: Hooks,
 }
 
 impl Gate {
-    /// With a token of its own.
+    /// With a token of its own, for CLIs that have hooks already.
     ///
     /// # Errors
     /// [`WebError::Random`].
-    pub(crate) fn new() -> Result<Self, WebError> {
-        Ok(Self { token: Secret::random(TOKEN_BYTES)?, state: Mutex::default() })
+    pub(crate) fn new(hooks: Hooks) -> Result<Self, WebError> {
+        let state = Mutex::new(State { hooks, ..State::default() });
+        Ok(Self { token: Secret::random(TOKEN_BYTES)?, state })
     }
 
     pub(crate) fn token(&self) -> &Secret {
         &self.token
+    }
+
+    pub(crate) fn hooks(&self) -> Hooks {
+        self.lock().hooks.clone()
     }
 
     /// A secret for the hooks of one CLI.
@@ -103,10 +111,10 @@ impl Gate {
     pub(crate) fn hook(&self) -> Result<Secret, WebError> {
         let secret = Secret::random(TOKEN_BYTES)?;
         let mut state = self.lock();
-        if state.hooks.len() >= MAX_HOOKS {
-            state.hooks.pop_front();
+        if state.hooks.0.len() >= MAX_HOOKS {
+            state.hooks.0.pop_front();
         }
-        state.hooks.push_back((secret.clone(), Arc::default()));
+        state.hooks.0.push_back((secret.clone(), Arc::default()));
         Ok(secret)
     }
 
@@ -115,6 +123,7 @@ impl Gate {
         let state = self.lock();
         state
             .hooks
+            .0
             .iter()
             .fold(None, |found, (known, owner)| if known.matches(shown) { Some(owner.clone()) } else { found })
     }
@@ -166,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_code_opens_once_and_becomes_a_key() {
-        let gate = Gate::new().unwrap();
+        let gate = Gate::new(Hooks::default()).unwrap();
         let code = gate.code().unwrap();
         let key = gate.exchange(code.reveal()).unwrap();
         assert_eq!(gate.who(key.reveal()), Some(Guest::Page));
@@ -179,9 +188,9 @@ mod tests {
 
     #[test]
     fn secrets_are_random_and_never_shown_by_debug() {
-        let gate = Gate::new().unwrap();
+        let gate = Gate::new(Hooks::default()).unwrap();
         assert_eq!(URL_SAFE_NO_PAD.decode(gate.token().reveal()).unwrap().len(), TOKEN_BYTES);
-        assert_ne!(gate.token().reveal(), Gate::new().unwrap().token().reveal());
+        assert_ne!(gate.token().reveal(), Gate::new(Hooks::default()).unwrap().token().reveal());
         gate.code().unwrap();
         let shown = format!("{gate:?}");
         assert!(shown.contains("[redacted]") && !shown.contains(gate.token().reveal()));

@@ -43,7 +43,7 @@ mod words;
 
 pub use editor::{Ask, Choice, Decision, Editor, Told, Writing};
 pub use error::WebError;
-pub use gate::Secret;
+pub use gate::{Hooks, Secret};
 pub use options::{Limits, WebOptions};
 pub use picture::rows as qr_rows;
 pub use server::{Web, WebHandle, turn_away};

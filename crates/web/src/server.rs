@@ -28,7 +28,7 @@ use crate::desk::Desk;
 use crate::door::Door;
 use crate::editor::Told;
 use crate::error::WebError;
-use crate::gate::{Gate, Secret};
+use crate::gate::{Gate, Hooks, Secret};
 use crate::listing::Changes;
 use crate::options::{Limits, WebOptions};
 use crate::patient::Patient;
@@ -79,15 +79,16 @@ impl Web {
     pub fn bind(options: WebOptions, service: &Arc<Service>) -> Result<(Self, WebHandle), WebError> {
         let failed = |source| WebError::Bind { host: options.host.clone(), source };
         let listener = bind(&options.host, options.port).map_err(failed)?;
-        Self::on(listener, options, service)
+        Self::on(listener, Hooks::default(), options, service)
     }
 
-    /// Takes a port that is bound, as another one left it ([`WebHandle::port`]).
+    /// Takes a port that is bound, as another one left it ([`WebHandle::port`]), and the hooks that name it.
     ///
     /// # Errors
     /// [`WebError`].
     pub fn on(
         listener: std::net::TcpListener,
+        hooks: Hooks,
         options: WebOptions,
         service: &Arc<Service>,
     ) -> Result<(Self, WebHandle), WebError> {
@@ -97,7 +98,7 @@ impl Web {
         let (desk, wanted) = Desk::new(options.writing, options.limits.clone());
         let site = Arc::new(Site {
             door: Door { host: options.host.clone(), names: options.names },
-            gate: Gate::new()?,
+            gate: Gate::new(hooks)?,
             sessions: Sessions::new(service),
             listed: Changes::new(),
             desk,
@@ -151,6 +152,12 @@ impl WebHandle {
     /// [`WebError::Random`].
     pub fn hook_token(&self) -> Result<Secret, WebError> {
         self.site.gate.hook()
+    }
+
+    /// What hooks that were given show, for who serves at this port next.
+    #[must_use]
+    pub fn hooks(&self) -> Hooks {
+        self.site.gate.hooks()
     }
 
     /// A code that lets one browser in, once.
