@@ -63,8 +63,13 @@ function letIn() {
 /** @param {string} [trouble] why something is not so */
 function drawState(trouble = "") {
   const state = open?.state ?? "";
+  const known = sessions.find((one) => one.id === open?.id);
+  if (known && state && known.state !== state) {
+    known.state = state;
+    drawList($("sessions"), sessions, $("filter").value, open?.id);
+  }
   $("state").className = `state ${state}`;
-  $("state").textContent = STATES[state] ?? "";
+  $("state").textContent = open?.isAskedElsewhere ? "Waits for you elsewhere" : (STATES[state] ?? "");
   $("main").classList.toggle("working", state === "working");
   $("write").hidden = $("find-open").hidden = !open;
   $("stop").hidden = !open?.canWrite || state !== "working";
@@ -124,7 +129,10 @@ function show(id) {
     drawState,
     refused,
     offline: (is) => ($("offline").hidden = !is),
-    missing: () => ($("title").textContent = "Session not found"),
+    missing: () => {
+      $("title").textContent = "Session not found";
+      $("offline").hidden = true;
+    },
     moved: (next) => {
       history.replaceState(null, "", `#/s/${encodeURIComponent(next)}`);
       void refreshList();
@@ -136,9 +144,18 @@ function show(id) {
   drawState();
 }
 
+/** @param {string} text that somebody may have typed */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function route() {
   const id = /^#\/s\/(.+)$/.exec(location.hash)?.[1];
-  if (id) return show(decodeURIComponent(id));
+  if (id) return show(decoded(id));
   find.close();
   open?.close();
   open = undefined;

@@ -41,6 +41,10 @@ export class Reader {
     this.stopping = undefined;
     /** @type {ReturnType<typeof setTimeout>|undefined} */
     this.dropping = undefined;
+    /** @type {ReturnType<typeof setTimeout>|undefined} */
+    this.cardless = undefined;
+    /** Whether it has waited long enough for a card of what it waits for to come. */
+    this.isCardless = false;
     /** What came since the last frame of the screen: lines and events, in order. @type {any[]} */
     this.arrived = [];
     this.outbox = new Outbox(id, (frame) => this.socket.send(frame), () => stage.composer.draw());
@@ -61,6 +65,7 @@ export class Reader {
     this.closed = true;
     this.#load(false);
     clearTimeout(this.dropping);
+    clearTimeout(this.cardless);
     this.socket.close();
     this.agents.close();
     this.stage.decisions.clear();
@@ -140,8 +145,10 @@ export class Reader {
       this.#take(frame);
       if (this.dropping) this.#dropLater(frame.event?.type === "message_start");
     } else if (frame.type === "state") this.#state(frame);
-    else if (frame.type === "decision" || frame.type === "decision_closed") stage.decisions.hear(frame);
-    else if (NEWS.has(frame.type)) this.#news(frame);
+    else if (frame.type === "decision" || frame.type === "decision_closed") {
+      stage.decisions.hear(frame);
+      stage.drawState();
+    } else if (NEWS.has(frame.type)) this.#news(frame);
     else if (frame.type === "error") this.#error(frame);
     else if (frame.type === "writing") this.#writing(frame.on === true);
     else if (frame.type === "caught_up") {
@@ -156,11 +163,28 @@ export class Reader {
   /** @param {any} frame */
   #state(frame) {
     if (frame.state === "waiting" && this.state !== "waiting") this.stage.say("Claude waits for you");
+    if (frame.state !== this.state) this.#awaitCard(frame.state === "waiting");
     this.state = frame.state;
     if (frame.state !== "working") this.stopping = undefined;
     if (frame.canWrite !== undefined) this.#writing(frame.canWrite === true);
     this.#dropLater();
     this.stage.drawState();
+  }
+
+  /** Whether no card shows what it waits for: the dialog of a CLI that asks nobody but who sits at its terminal. */
+  get isAskedElsewhere() {
+    return this.state === "waiting" && this.isCardless && !this.stage.decisions.cards.size;
+  }
+
+  /** @param {boolean} waits */
+  #awaitCard(waits) {
+    clearTimeout(this.cardless);
+    this.isCardless = false;
+    if (!waits) return;
+    this.cardless = setTimeout(() => {
+      this.isCardless = true;
+      this.stage.drawState();
+    }, LATE);
   }
 
   /** @param {boolean} can */

@@ -133,6 +133,16 @@ def test_a_session_that_is_not_there_any_more_is_told_to_nobody_who_left_it(page
     browser.errors.clear()
 
 
+def test_a_session_that_is_not_there_is_not_called_offline(page, browser):
+    undo = browser.before_pages(SOCKETS)
+    page(quick=True)
+    undo()
+    browser.js(NOT_THERE + "answer = none; sockets.at(-1).close();")
+    browser.wait("document.querySelector('#title').textContent == 'Session not found'")
+    assert browser.js("document.querySelector('#offline').hidden"), "nothing is tried again"
+    browser.errors.clear()
+
+
 def test_who_goes_on_while_the_list_is_asked_for_comes_there_once(watched):
     browser = watched()
     browser.js("""
@@ -166,3 +176,30 @@ def test_what_is_drawn_anew_keeps_the_keyboard(page, site):
     site.tell({"type": "queued", "id": "b", "position": 2, "content": "two"})
     browser.wait("document.querySelectorAll('#queue button').length == 2")
     assert browser.js("document.activeElement === document.querySelector('#queue button')")
+
+
+def test_what_waits_and_has_no_card_is_said_to_wait_elsewhere(watched, site):
+    browser = watched()
+    said_of = "document.querySelector('main #state').textContent"
+    site.tell_state("waiting", "permission prompt")
+    browser.wait("document.querySelector('#sessions .state.waiting') !== null", "the list to say so at once")
+    assert browser.js(said_of) == "Waits for you", "a card may yet come"
+    browser.js("end(held)")
+    browser.wait(f"{said_of} == 'Waits for you elsewhere'")
+    site.tell(decision())
+    browser.wait(f"{said_of} == 'Waits for you'", "the card to count")
+    site.tell_state("working")
+    site.tell({"type": "decision_closed", "id": 7, "outcome": "accepted"})
+    browser.wait(f"{said_of} == 'Working'")
+    site.tell_state("waiting", "permission prompt")
+    browser.wait(f"{said_of} == 'Waits for you'", "a card of the next one is waited for again")
+
+
+def test_an_address_that_means_nothing_ends_nothing(page, site, browser):
+    page()
+    browser.js("location.hash = '#/s/%'")
+    browser.wait("document.querySelector('#title').textContent == '%'", "it to be looked for")
+    browser.js("location.hash = '#/s/s'")
+    browser.wait("document.querySelector('#title').textContent == 'The session'")
+    assert not [error for error in browser.errors if "URI" in error]
+    browser.errors.clear()  # a session of that name is not found
