@@ -1,7 +1,7 @@
 // Lines of a transcript as a conversation: what is shown, in which order, each once. Draws nothing.
 // Invariant: drafts stand behind all that lines made.
 import { endOf, isLaunch } from "./subagent.js";
-import { Draft } from "./draft.js";
+import { Draft, isOf } from "./draft.js";
 import { typedOf } from "./typed.js";
 
 /** @typedef {import("./subagent.js").Background} Background */
@@ -30,6 +30,8 @@ export class Conversation {
     /** @type {string|undefined} the first line that has a name */
     this.first = undefined;
     this.draft = new Draft();
+    /** What Claude said in this turn without a draft, whose draft may come yet. @type {{ item: Item, message: string }[]} */
+    this.undrafted = [];
   }
 
   /**
@@ -41,6 +43,10 @@ export class Conversation {
     const made = this.#take(line, false);
     if (line.type === "assistant") made.added = made.added.filter((item) => !this.#replaceDraft(item, line.message?.id, made));
     this.items.splice(this.items.length - this.draft.items.length, 0, ...made.added);
+    for (const item of made.added) {
+      if (item.kind === "user") this.undrafted = [];
+      else if (item.kind === "claude" || item.kind === "thinking") this.undrafted.push({ item, message: String(line.message?.id) });
+    }
     return made;
   }
 
@@ -52,7 +58,20 @@ export class Conversation {
   stream(event) {
     const made = this.draft.take(event);
     this.items.push(...made.added);
+    for (const one of [...made.added, ...made.changed]) if (this.#isTold(one)) this.items.splice(this.items.length - this.draft.drop(one), 1);
     return made;
+  }
+
+  /** Whether a line told it before it was said: the two come on ways of their own. @param {Item} item */
+  #isTold(item) {
+    if (!this.draft.items.includes(item)) return false;
+    if (item.kind === "tool") return this.calls.has(item.tool.id);
+    const { message = "", text = "" } = item;
+    if (!text.trim()) return false;
+    const at = this.undrafted.findIndex(
+      (one) => one.item.kind === item.kind && isOf(message, one.message) && one.item.text?.trimStart().startsWith(text.trim()),
+    );
+    return at >= 0 && this.undrafted.splice(at, 1).length > 0;
   }
 
   /** Takes back what was being said and never became a line. @returns {boolean} whether there was anything */

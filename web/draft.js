@@ -64,13 +64,21 @@ export class Draft {
   replace(final, message) {
     const isSame = (/** @type {Item} */ one) =>
       one.kind === final.kind &&
-      (one.kind === "tool" ? one.tool.id === final.tool.id : !one.message?.startsWith("msg_") || !message || one.message === message);
+      (one.kind === "tool" ? one.tool.id === final.tool.id : isOf(one.message, message));
     const at = this.items.findIndex(isSame);
     if (at < 0) return { item: undefined, gone: [] };
     const gone = this.items.splice(0, at + 1);
     const item = gone.pop();
     for (const [index, one] of this.open) if (one === item || gone.includes(one)) this.open.delete(index);
     return { item, gone };
+  }
+
+  /** Takes one back that is there already; how many there were from it on. @param {Item} item */
+  drop(item) {
+    const at = this.items.indexOf(item);
+    this.items.splice(at, 1);
+    for (const [index, one] of this.open) if (one === item) this.open.delete(index);
+    return this.items.length + 1 - at;
   }
 
   /** Nothing follows any more: what was a draft is taken back. @returns {Item[]} */
@@ -90,6 +98,9 @@ export class Draft {
     return undefined;
   }
 }
+
+/** Whether a draft may be of a line's message: one that a CLI shows has an id of its own. @param {string|undefined} draft @param {string|undefined} line */
+export const isOf = (draft, line) => !draft?.startsWith("msg_") || !line || draft === line;
 
 /** @param {Item} item @param {any} delta @returns {boolean} whether that changed it */
 function grow(item, delta) {

@@ -55,6 +55,22 @@ def test_words_are_drawn_as_they_come_and_their_line_takes_their_place(page, sit
     assert browser.js("document.querySelectorAll('article').length") == 2
 
 
+def test_what_its_line_told_before_is_not_said_again(page, site):
+    browser = page()
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    site.append(said(1, "Said.\n\nAnd more", "assistant", id="msg_1"), said(2, [call], "assistant", id="msg_1"))
+    # As the hook of a CLI tells it, whose ids are others; and as a chat does.
+    site.tell(*begins("2d0af1e2", {"type": "text", "text": ""}), delta("Said.\n\n"), delta("And more"), *ends())
+    site.tell(*begins("msg_1", {**call, "input": {}}), *ends())
+    site.tell(*begins("2d0af1e3", {"type": "text", "text": ""}), delta("Said. Or"))
+    browser.wait("document.body.innerText.includes('Said. Or')", "what is another message")
+    heard = "[...document.querySelectorAll('article:not(.user)')].map((one) => one.className.split(' ')[0])"
+    assert browser.js(heard) == ["claude", "tool", "claude"], "each once"
+    site.append(said(3, "Said. Or not", "assistant", id="msg_2"))
+    browser.wait("document.body.innerText.includes('Said. Or not')", "its line")
+    assert browser.js(heard) == ["claude", "tool", "claude"]
+
+
 def test_thinking_a_call_and_words_are_each_replaced_once(page, site):
     browser = page()
     site.tell(*begins("msg_1", {"type": "thinking", "thinking": ""}), delta("hm", 0, "thinking_delta", "thinking"))
