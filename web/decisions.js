@@ -20,10 +20,12 @@ const KINDS = /** @type {Record<string, string>} */ ({
   code: "Code",
 });
 const OUTCOMES = /** @type {Record<string, string>} */ ({ accepted: "Accepted", rejected: "Rejected", closed: "Closed: nobody decided" });
+const ANSWERED = /** @type {Record<string, string>} */ ({ ...OUTCOMES, accepted: "Answered", rejected: "Not answered" });
 /** How long an outcome stays in sight. */
 const SEEN = 2500;
 /** A press that comes before a card may have been read, or while its buttons are out of sight. */
 const EARLY = "Not yet: an answer counts once the buttons have been in sight and still for a moment.";
+const FOLDED = "Some of it is folded: “Show all” comes first.";
 /** How long a card may wait to be told again after the connection came back. */
 const TOLD_AGAIN = 3000;
 
@@ -59,7 +61,7 @@ export class Decisions {
         this.#add(frame, card);
       }
     } else if (card && frame.type === "decision_closed") {
-      this.#close(card, OUTCOMES[frame.outcome] ?? short(frame.outcome, 60));
+      this.#close(card, (card.frame.kind === "question" ? ANSWERED : OUTCOMES)[frame.outcome] ?? short(frame.outcome, 60));
     } else if (card && frame.type === "error") {
       Object.assign(card, { sent: false, taken: undefined });
       this.#enable(card);
@@ -129,6 +131,7 @@ export class Decisions {
       return button;
     });
     node.append(el("footer", {}, ...buttons), el("p", { class: "hint", role: "status" }));
+    node.addEventListener("click", () => hintOf(node)?.textContent === FOLDED && !isFolded(node) && tell(card, ""));
     this.cards.set(frame.id, card);
     if (before) {
       this.#keepWords(before);
@@ -180,14 +183,14 @@ export class Decisions {
     const isNo = choice.message || choice.id === "reject";
     if (!folded || isNo) return "";
     folded.scrollIntoView({ block: "nearest" });
-    return "Some of it is folded: “Show all” comes first.";
+    return FOLDED;
   }
 
   /** Shows whether an answer would count now. What the card says stays, but for that it would not. @param {HTMLElement} node */
   #arm(node) {
     const isEarly = !this.guard.isReady(node);
     for (const button of node.querySelectorAll("button.choice")) button.setAttribute("aria-disabled", String(isEarly));
-    const hint = node.querySelector(".hint");
+    const hint = hintOf(node);
     if (!isEarly && hint?.textContent === EARLY) hint.textContent = "";
   }
 
@@ -246,9 +249,12 @@ export class Decisions {
 /** @param {unknown} value @returns {any[]} */
 const list = (value) => (Array.isArray(value) ? value : []);
 
+/** @param {HTMLElement} node */
+const hintOf = (node) => node.querySelector(".hint");
+
 /** @param {Card} card @param {string} words */
 function tell(card, words) {
-  const hint = card.node.querySelector(".hint");
+  const hint = hintOf(card.node);
   if (hint && hint.textContent !== words) hint.textContent = words;
 }
 

@@ -34,7 +34,8 @@ READY = "document.querySelector('.card:not(.over) .choice:not([disabled], [aria-
 
 def ready(browser):
     """Waits until the buttons of the last card are in sight and take an answer."""
-    browser.js("cards.scrollTop = cards.scrollHeight")
+    frames = "new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))"
+    browser.js(f"cards.scrollTop = cards.scrollHeight, {frames}")  # that they moved is seen in the next frame
     browser.wait(READY, "a card that takes an answer")
 
 

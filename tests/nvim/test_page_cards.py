@@ -73,6 +73,7 @@ def test_of_a_long_text_all_is_shown_before_it_can_be_allowed(page, site):
     assert site.heard == []
     browser.js("document.querySelector('.card .unfold').click()")
     assert "evil.example" in browser.js(CARD)
+    assert browser.js(HINT) == "", "it is so no more"
     ready(browser)
     browser.js("document.querySelector('.choice').click()")
     site.wait(lambda: site.heard, "the answer")
@@ -261,6 +262,23 @@ def test_the_keys_of_a_card_that_is_over_write_no_message(page, site):
         browser.key(key)
     browser.wait("!document.querySelector('.card')", "that the card goes")
     assert browser.js(f"{PROMPT} == '' && document.activeElement.id") == "scroller"
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_what_is_chosen_from_runs_out_of_no_card(page, site, width):
+    browser = page(write=True)
+    browser.size(width, 800)
+    long = "w" * 300
+    question = {"question": long, "header": long, "options": [{"label": long, "description": long}]}
+    more = {"questions": [question], "text": f"# {long}\n\n| {long} |\n|-|\n| {long} |\n\n- {long}"}
+    site.tell(decision(kind="question", title=long, **more) | {"choices": [{"id": "answer", "label": long}]})
+    browser.wait("document.querySelector('.card .option') !== null")
+    right = (
+        "Math.max(...[...document.querySelectorAll('.card, .card *')].map((one) => one.getBoundingClientRect().right))"
+    )
+    assert browser.js(f"{right} <= document.querySelector('.card').getBoundingClientRect().right")
+    site.tell({"type": "decision_closed", "id": 7, "outcome": "accepted"})
+    browser.wait(f"{HINT} == 'Answered'")
 
 
 def test_a_single_choice_has_one_answer(page, site):
