@@ -1,5 +1,8 @@
 """Diffs as clients see them, over a real connection: what is answered, and what happens when either side goes."""
 
+import os
+import signal
+
 import pytest
 from diff_steps import Diffs
 from held_timers import hold_timers
@@ -322,3 +325,29 @@ def test_where_nothing_may_be_changed_what_was_typed_into_a_proposal_is_kept_too
     wait_gone(nvim)
     nvim.wait_screen("Your edits to the proposal are kept")
     assert nvim.lines(nvim.lua("return vim.fn.bufnr('a.txt (kept)')")) == ["ONE", "mine", "two"]
+
+
+@pytest.mark.every_nvim
+@pytest.mark.parametrize("ended", [True, False], ids=["terminal ended", "terminal goes on"])
+def test_back_in_the_terminal_it_stays_to_be_read_where_the_typed_text_is(start_nvim, connect, ended):
+    opts = {"terminal": {"command": ["sh", "-c", "exec sleep 1000"]}}
+    nvim = start_nvim(files={"a.txt": OLD, "b.txt": OLD}, args=["b.txt"], opts=opts)
+    client = connect(nvim)
+    nvim.keys(":Claude<CR>")
+    nvim.wait("vim.fn.mode() == 't'")
+    job, pid = nvim.lua("return { vim.bo.channel, vim.b.terminal_job_pid }")
+    ask(client, nvim)
+    wait_open(nvim)
+    nvim.keys(":1s/$/ more<CR>")
+    nvim.wait(lambda: nvim.lines() == ["ONE more", "two"])
+    if ended:
+        os.kill(pid, signal.SIGKILL)
+        nvim.wait(f"vim.fn.jobwait({{ {job} }}, 0)[1] ~= -1")
+    client.drop()
+    wait_gone(nvim)
+    # A terminal that has ended is closed by the next key in its mode.
+    nvim.wait("vim.bo.buftype == 'terminal'")
+    nvim.wait(f"vim.api.nvim_get_mode().mode == '{'nt' if ended else 't'}'")
+    if not ended:
+        nvim.keys("<C-\\\\><C-n>")  # the mode is drawn over what is said as it begins
+    nvim.wait_screen("Your edits to the proposal are kept")

@@ -34,12 +34,9 @@ function M.withdraw(diff, why)
   local is_seen_going = entry ~= nil
     and entry.view ~= nil
     and require("claude-ide.diff.view").is_within(entry.view)
-  require("claude-ide.diff.closed_notice").say(
-    diff,
-    is_seen_going and why or nil,
-    buf and kept.put(diff, kept.copy(buf))
-  )
+  local kept_buf = buf and kept.put(diff, kept.copy(buf))
   after(diff)
+  require("claude-ide.diff.closed_notice").say(diff, is_seen_going and why or nil, kept_buf)
 end
 
 ---Shows a diff anew: its file is another one by now.

@@ -11,6 +11,9 @@ local TITLE = "Claude"
 ---@type { text: string, level: integer }[]
 local hidden = {}
 
+---Whether Neovim will enter a mode as soon as it waits for a key: `:startinsert` does nothing sooner.
+local is_mode_coming = false
+
 ---Whether nobody has put another vim.notify in the place of Neovim's.
 ---@return boolean
 local function is_stock()
@@ -21,6 +24,9 @@ end
 ---Whether Neovim would draw the mode, or the command that is typed, over a message at once.
 ---@return boolean
 local function is_drawn_over()
+  if is_mode_coming then
+    return is_stock()
+  end
   local mode = vim.api.nvim_get_mode().mode
   if mode:find("^c") then
     return is_stock()
@@ -63,6 +69,29 @@ local function say_later(text, level)
     group = vim.api.nvim_create_augroup("claude-ide.ui.notice", { clear = true }),
     callback = vim.schedule_wrap(say_hidden),
     desc = "Claude: say what would have been drawn over",
+  })
+end
+
+---To be called where a mode is begun: it will be drawn over what is said until then, so that is said when it ends.
+function M.mode_comes()
+  is_mode_coming = true
+  local function has_begun()
+    return vim.api.nvim_get_mode().mode:find("^[iRt]") ~= nil
+  end
+  vim.api.nvim_create_autocmd({ "ModeChanged", "SafeState" }, {
+    callback = function(event)
+      if event.event == "ModeChanged" and not has_begun() then
+        return false
+      end
+      vim.defer_fn(function()
+        is_mode_coming = false
+        if not has_begun() then
+          say_hidden()
+        end
+      end, 0)
+      return true
+    end,
+    desc = "Claude Code: a mode has begun",
   })
 end
 

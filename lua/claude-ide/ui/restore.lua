@@ -169,7 +169,11 @@ function M.settle(screen)
   local mode = vim.api.nvim_get_mode().mode
   local here = vim.api.nvim_get_current_win() == screen.win
   if screen.typing and here and vim.bo.buftype == "terminal" then
-    vim.cmd.startinsert()
+    -- In a terminal whose process has ended, the next key that is typed would close it.
+    if vim.fn.jobwait({ vim.bo.channel }, 0)[1] == -1 then
+      require("claude-ide.ui.notice").mode_comes()
+      vim.cmd.startinsert()
+    end
   elseif mode:find("^[iR]") then
     vim.cmd.stopinsert()
   end
