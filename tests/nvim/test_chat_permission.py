@@ -4,6 +4,7 @@ script, for the real CLI asks so only on some machines."""
 import json
 import sys
 
+import acp_steps
 import pytest
 from chat_steps import begin, chat, keys_count, say, text, wait_asked, wait_diff, wait_idle
 
@@ -508,6 +509,19 @@ def test_of_several_options_each_is_marked_where_the_cursor_is(asked):
     assert highlighted(nvim) == ["2 [x]"]
     nvim.keys("<Space>j<Space><CR>")
     assert answer(nvim)["updatedInput"]["answers"] == {"What to\nmake it?": "Delete all, Keep all"}
+
+
+@pytest.mark.every_nvim
+def test_the_key_that_interrupts_does_so_in_a_question(start_nvim, tmp_path):
+    nvim = acp_steps.begin_idle(start_nvim, tmp_path)
+    options = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
+    call = {"toolCallId": "t", "title": "make it", "kind": "execute"}
+    say(nvim, acp_steps.request("session/request_permission", toolCall=call, options=options))
+    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    nvim.keys("<C-c>")
+    wait_idle(nvim)
+    assert acp_steps.answers(nvim) == [{"outcome": {"outcome": "cancelled"}}]
+    assert nvim.lua("return vim.b.claude_ide.kind") == "prompt"
 
 
 @pytest.mark.every_nvim

@@ -54,6 +54,7 @@ local function take_down(panel)
   end
   if buf then
     require("claude-ide.ui.came").forget(buf)
+    require("claude-ide.ui.interrupt_key").off(buf)
     require("claude-ide.ui.own_buffer").delete(buf)
   end
 end
@@ -258,13 +259,19 @@ local function place(rows, title)
   }
 end
 
+---@param panel claude-ide.chat.Panel
+---@return claude-ide.chat.Chat? that asks
+local function chat_of(panel)
+  local request = panel.decision.request
+  return type(request) == "table" and request.chat or nil
+end
+
 ---What asks, and which chat it is where there are several.
 ---@param panel claude-ide.chat.Panel
 ---@param text claude-ide.chat.panel.Text
 ---@return string
 local function title_of(panel, text)
-  local request = panel.decision.request
-  local chat = type(request) == "table" and request.chat
+  local chat = chat_of(panel)
   local which = chat and require("claude-ide.transcript.open_views").told_apart(chat.source)
   return which and ("%s · %s"):format(text.title, which) or text.title
 end
@@ -323,6 +330,10 @@ local function show(panel)
   })
   panel.buf, panel.choice = buf, nil
   draw(panel)
+  local chat = chat_of(panel)
+  if chat then
+    require("claude-ide.chat.prompt").map_interrupt(chat, buf, { "n" })
+  end
   vim.api.nvim_create_autocmd("VimResized", {
     buffer = buf,
     desc = "Claude Code: a question stays on the screen",
