@@ -140,12 +140,13 @@ impl Calls {
         self.end_one(&call, is_error, out);
     }
 
-    /// Nothing more comes of those that run.
-    pub(super) fn end(&mut self, is_cancelled: bool, out: &mut Output) {
+    /// Nothing more comes of those that run. Those that nobody has let go on (`unanswered`) did nothing.
+    pub(super) fn end(&mut self, is_cancelled: bool, unanswered: &[String], out: &mut Output) {
         let mut open: Vec<Open> = std::mem::take(&mut self.open).into_values().collect();
         open.sort_by_key(|open| open.number);
         for Open { call, .. } in open {
-            self.end_one(&call, is_cancelled, out);
+            let is_error = is_cancelled || unanswered.iter().any(|id| **id == *call.tool_call_id.0);
+            self.end_one(&call, is_error, out);
         }
     }
 

@@ -287,13 +287,13 @@ impl Acp {
         self.is_cancelled = false;
         self.stop_by = None;
         self.silent_at = None;
-        self.questions.cancel_all(out);
+        let unanswered = self.questions.cancel_all(out);
         let reason = match &outcome {
             Ok(result) => result.get("stopReason").and_then(Value::as_str).unwrap_or("end_turn").to_owned(),
             Err(error) if code(error) == Some(CANCELLED) => "cancelled".to_owned(),
             Err(_) => "error".to_owned(),
         };
-        self.updates.end_turn(reason == "cancelled", out);
+        self.updates.end_turn(reason == "cancelled", &unanswered, out);
         if let Err(error) = &outcome
             && code(error) == Some(AUTH_REQUIRED)
         {

@@ -34,6 +34,8 @@ struct Question {
     /// As a value: one text may be written in several ways.
     id: Value,
     method: &'static str,
+    /// That may not go on without an answer.
+    call: Option<String>,
     answer: oneshot::Sender<Outcome>,
 }
 
@@ -71,9 +73,10 @@ impl Questions {
         self.last = self.last.saturating_add(1);
         let (answer, answered) = oneshot::channel();
         let request = format!("acp-{}", self.last);
+        let call = params.pointer("/toolCall/toolCallId").and_then(Value::as_str).map(str::to_owned);
         self.open.insert(
             request.clone(),
-            Question { id: serde_json::from_str(id.as_json()).unwrap_or_default(), method, answer },
+            Question { id: serde_json::from_str(id.as_json()).unwrap_or_default(), method, call, answer },
         );
         let ask = json!({ "subtype": "acp", "method": method, "params": params, "property_order": property_order });
         out.tell(Told::Asks { request, ask });
@@ -99,13 +102,16 @@ impl Questions {
         }
     }
 
-    /// The turn is cancelled: what needed the person is answered as such.
-    pub(super) fn cancel_all(&mut self, out: &mut Output) {
+    /// The turn is cancelled: what needed the person is answered as such. Returns the calls that nobody has let go on.
+    pub(super) fn cancel_all(&mut self, out: &mut Output) -> Vec<String> {
+        let mut calls = Vec::new();
         for (request, question) in self.open.extract_if(|_, question| cancelled(question.method).is_some()) {
             out.tell(Told::Withdrawn { request });
+            calls.extend(question.call);
             let outcome = cancelled(question.method).unwrap_or_else(|| Err(taken_back()));
             let _: Result<(), _> = question.answer.send(outcome);
         }
+        calls
     }
 }
 

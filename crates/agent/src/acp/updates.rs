@@ -53,9 +53,9 @@ impl Updates {
     }
 
     /// The turn is over: nothing more comes of calls that run.
-    pub(super) fn end_turn(&mut self, is_cancelled: bool, out: &mut Output) {
+    pub(super) fn end_turn(&mut self, is_cancelled: bool, unanswered: &[String], out: &mut Output) {
         self.text = None;
-        self.calls.end(is_cancelled, out);
+        self.calls.end(is_cancelled, unanswered, out);
         self.end_plan(out);
         if is_cancelled {
             out.tell(Told::Said {
@@ -73,7 +73,7 @@ impl Updates {
     /// All of a session that is loaded was told.
     pub(super) fn end_replay(&mut self, out: &mut Output) {
         self.tell_prompt(out);
-        self.calls.end(false, out);
+        self.calls.end(false, &[], out);
         self.end_plan(out);
         self.text = None;
         self.replay = Replay::None;

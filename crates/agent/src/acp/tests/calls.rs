@@ -130,6 +130,20 @@ fn a_permission_shows_all_that_was_told_of_its_call() {
 }
 
 #[test]
+fn a_call_that_nobody_has_let_go_on_does_not_end_well() {
+    let mut acp = ready();
+    prompt(&mut acp, "a");
+    hear(&mut acp, &update(json!({"sessionUpdate":"tool_call","toolCallId":"d","title":"Look"})));
+    permission(&mut acp, 70);
+    let (_, told) = hear(&mut acp, &json!({"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}));
+    let results = told.iter().filter_map(|one| match one {
+        Told::Results { results, .. } => Some((results[0].0.as_str(), results[0].1.is_error)),
+        _ => None,
+    });
+    assert_eq!(results.collect::<Vec<_>>(), [("d", false), ("c", true)]);
+}
+
+#[test]
 fn a_call_that_failed_shows_what_was_to_be() {
     let mut acp = ready();
     let diff = json!({"type":"diff","path":"/p/a.txt","oldText":"one\n","newText":"two\n"});
