@@ -12,6 +12,9 @@ function ago(time) {
   return new Date(time).toLocaleDateString();
 }
 
+/** So many are shown. */
+const MOST = 500;
+
 const ORDER = /** @type {Record<string, number>} */ ({ waiting: 0, working: 1, idle: 2 });
 
 /** @param {any} one */
@@ -40,7 +43,7 @@ export function drawList(list, sessions, words, current) {
   const shown = sessions.filter((one) => fits(one, words.trim().toLowerCase())).sort((a, b) => rank(a) - rank(b) || b.updated - a.updated);
   /** What is there already stays what it is: the keyboard may be on it. */
   const known = new Map([...list.children].map((row) => [/** @type {HTMLElement} */ (row).dataset.id, row]));
-  const rows = shown.slice(0, 500).map((one) => {
+  const rows = shown.slice(0, MOST).map((one) => {
     const state = STATES[one.state] ? [el("span", { class: `state ${one.state}` }, STATES[one.state])] : [];
     const about = [plain(one.cwd ?? "").split("/").pop(), one.branch, ago(one.updated)].filter(Boolean);
     const row = known.get(one.id) ?? el("li", { "data-id": one.id }, el("a", { href: `#/s/${encodeURIComponent(one.id)}` }));
@@ -51,6 +54,7 @@ export function drawList(list, sessions, words, current) {
     link.replaceChildren(name, el("span", { class: "about" }, ...about.map((text) => el("span", {}, plain(text))), ...state));
     return row;
   });
+  if (shown.length > MOST) rows.push(el("li", { class: "state" }, `${shown.length - MOST} older ones: the filter finds them.`));
   arrange(list, rows.length ? rows : [el("li", { class: "state" }, "No session")]);
 }
 

@@ -243,6 +243,18 @@ def test_a_list_that_is_asked_for_again_leaves_the_keyboard_where_it_is(page, si
     assert browser.js("document.activeElement.closest('#sessions a') !== null")
 
 
+def test_a_long_list_says_that_it_is_cut(page, site):
+    browser = page()
+    draw = "import('/list.js').then(({ drawList }) => drawList(list, many, %r, undefined))"
+    browser.js("many = [...Array(2000)].map((_, at) => ({ id: `s${at}`, title: `T${at}.`, updated: -at }))")
+    browser.js("list = document.createElement('ul')")
+    browser.js(draw % "")
+    assert browser.js("list.lastChild.textContent") == "1500 older ones: the filter finds them."
+    browser.js(draw % "T1999.")
+    assert browser.js("list.innerText").startswith("T1999.")
+    assert browser.js("list.childElementCount") == 1, "nothing is left out now"
+
+
 def test_the_filter_is_reached_where_no_session_is_open(page, site):
     browser = page()
     browser.js("location.hash = '#/'")

@@ -100,9 +100,14 @@ impl Asked {
                 (choices, json!({ "kind": "question", "title": "Claude asks", "questions": questions }))
             }
             "ExitPlanMode" => {
-                let text = self.tool_input.get("plan").and_then(Json::as_str).unwrap_or("It is shown in the terminal.");
-                let choices = vec![choice("accept", "Approve"), choice("reject", "Send back")];
-                (choices, json!({ "kind": "plan", "title": "A plan", "text": text }))
+                // Without a file of the plan its dialog shows none either.
+                let (title, text) = match self.tool_input.get("plan") {
+                    None => ("Claude wants to leave plan mode", Some("There is no plan.")),
+                    Some(plan) => ("A plan", plan.as_str()),
+                };
+                let (accept, reject) = (choice("accept", "Approve"), choice("reject", "Send back"));
+                let choices = if text.is_some() { vec![accept, reject] } else { vec![reject] };
+                (choices, json!({ "kind": "plan", "title": title, "text": text }))
             }
             tool => {
                 let title = match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {

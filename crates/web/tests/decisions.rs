@@ -179,6 +179,26 @@ async fn each_kind_of_question_gets_what_the_cli_takes_for_an_answer() {
 }
 
 #[tokio::test]
+async fn a_plan_that_is_not_shown_cannot_be_approved() {
+    let (lab, _asks) = hook_lab();
+    let mut socket = open(&lab).await;
+    for (input, text, choices) in [
+        (json!({ "plan": "# Plan" }), json!("# Plan"), vec!["accept", "reject"]),
+        (json!({}), json!("There is no plan."), vec!["accept", "reject"]),
+        (json!({ "plan": ["# Plan"] }), Json::Null, vec!["reject"]),
+    ] {
+        let waiting = ask_by_hook(&lab, "ExitPlanMode", &input, &json!({}));
+        let asked = socket.frame("decision").await;
+        assert_eq!(asked.get("text").unwrap_or(&Json::Null), &text);
+        let told: Vec<_> = asked["choices"].as_array().unwrap().iter().map(|choice| &choice["id"]).collect();
+        assert_eq!(told, choices);
+        socket.say(json!({ "type": "decide", "id": asked["id"], "choice": "reject" })).await;
+        socket.frame("decision_closed").await;
+        waiting.await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_terminal_is_left_alone_where_nobody_may_write_and_where_its_dialog_would_wait() {
     let (lab, _asks) = hook_lab();
     lab.append("s", &lines(0..2));
