@@ -28,6 +28,7 @@ export const titleOf = (one) => short(one.title ?? "New session", 100);
 
 /** What is listed now. @param {any[]} known @param {any} answer all of it, or what changed */
 export function merged(known, answer) {
+  if (!Array.isArray(answer?.sessions)) throw new Error("Neovim is gone, and another program answers at its port");
   if (!answer.since) return answer.sessions;
   const changed = new Set(answer.sessions.map((/** @type {any} */ one) => one.id));
   return [...answer.sessions, ...known.filter((one) => !changed.has(one.id))];

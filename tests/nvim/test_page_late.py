@@ -203,3 +203,16 @@ def test_an_address_that_means_nothing_ends_nothing(page, site, browser):
     browser.wait("document.querySelector('#title').textContent == 'The session'")
     assert not [error for error in browser.errors if "URI" in error]
     browser.errors.clear()  # a session of that name is not found
+
+
+def test_another_program_that_answers_at_the_port_breaks_nothing(watched, site):
+    browser = watched()
+    browser.js("""
+      real = fetch;
+      fetch = (url, ...of) => String(url).endsWith("/sessions") ? Promise.resolve(new Response("{}")) : real(url, ...of);
+      location.hash = "#/";
+    """)
+    browser.wait("!document.querySelector('#away').hidden", "that it is said")
+    assert browser.js("document.querySelectorAll('#sessions a').length") == 1, "what was listed stays"
+    browser.js("fetch = real, location.hash = '#/s/s'")
+    browser.wait("document.querySelector('#away').hidden")
