@@ -119,7 +119,7 @@ export class Decisions {
     const head = el("header", {}, el("span", { class: "badge" }, KINDS[frame.kind] ?? "Decision"), el("strong", {}, title));
     const node = el("section", { class: "card", tabindex: "-1", role: "group", "aria-label": `Claude waits: ${short(title)}` }, head);
     const card = { frame, node, stale: false, sent: false };
-    node.append(el("div", { class: "about" }, ...aboutOf(frame)));
+    node.append(el("div", { class: "about" }, ...aboutOf(frame, title)));
     const choices = list(frame.choices);
     if (choices.some((choice) => choice.message)) {
       node.append(el("textarea", { class: "words", rows: "1", placeholder: "Words to Claude, if you like", "aria-label": "Words to Claude" }));
@@ -258,13 +258,15 @@ function tell(card, words) {
   if (hint && hint.textContent !== words) hint.textContent = words;
 }
 
-/** @param {any} frame @returns {Node[]} */
-function aboutOf(frame) {
+/** @param {any} frame @param {string} title that stands above it @returns {Node[]} */
+function aboutOf(frame, title) {
   /** @type {Node[]} */
   const about = [];
   if (frame.text) about.push(frame.kind === "plan" || frame.kind === "question" ? markdown(seen(frame.text)) : exact(frame.text));
   for (const file of list(frame.files)) {
-    about.push(el("h3", { class: "file" }, seen(local(file?.path))), unified(file?.diff));
+    const name = seen(local(file?.path));
+    if (name !== title) about.push(el("h3", { class: "file" }, name));
+    about.push(unified(file?.diff));
   }
   list(frame.questions).forEach((question, at) => about.push(questionOf(question, `${frame.id}-${at}`)));
   return about;

@@ -105,6 +105,15 @@ def test_a_diff_hides_nothing_either(page, site):
     assert "the end" in browser.js(CARD)
 
 
+def test_a_file_is_named_once(page, site):
+    browser = page(write=True)
+    files = [{"path": f"/p/{name}.py", "diff": "@@ -0,0 +1 @@\n+x"} for name in "ab"]
+    site.tell(decision(kind="diff", title="/p/a.py", files=files))
+    browser.wait("document.querySelector('.card') !== null")
+    assert browser.js("[...document.querySelectorAll('.card .file')].map((one) => one.innerText)") == ["b.py"]
+    assert browser.js("document.querySelector('.card header strong').innerText") == "a.py"
+
+
 def test_a_rule_that_is_allowed_for_ever_is_not_cut(page, site):
     browser = page(write=True)
     rule = "Allow from now on: Bash(" + "x" * 90 + " \u202eevil.example)"
