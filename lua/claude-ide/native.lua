@@ -13,6 +13,7 @@
 ---@field disconnect fun(client_id: integer): boolean?, string?
 ---@field set_able fun(endpoint: string, names_json: string): boolean?, string?
 ---@field symbol_kinds fun(): string[]?, string?
+---@field lsp_methods fun(): string[]?, string?
 ---@field agents_token fun(): string?, string?
 ---@field begin_run fun(name: string): string?, string?
 ---@field resources_changed fun(): boolean?, string?
@@ -60,6 +61,7 @@ local FUNCTIONS = {
   "disconnect",
   "set_able",
   "symbol_kinds",
+  "lsp_methods",
   "agents_token",
   "begin_run",
   "resources_changed",

@@ -68,8 +68,8 @@ fake.start("fake", { answers = answers, capabilities = {
 
 def every_tool():
     """As the registry of the server has them."""
-    source = (ROOT / "crates/server/src/tools/nvim/mod.rs").read_text()
-    return re.findall(r"&(\w+)::TOOL", source)
+    source = (ROOT / "crates/server/src/tools/nvim.rs").read_text()
+    return re.findall(r'^        name: "(\w+)"', source, re.MULTILINE)
 
 
 @pytest.fixture

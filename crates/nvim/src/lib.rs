@@ -33,7 +33,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use claude_ide_agent::Command;
-use claude_ide_server::{ClientId, SYMBOL_KINDS};
+use claude_ide_server::{ClientId, SYMBOL_KINDS, lsp_methods};
 use claude_ide_session::Request;
 use claude_ide_web::Told;
 use serde_json::value::RawValue;
@@ -60,6 +60,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("disconnect", export(disconnect)),
     ("set_able", export(set_able)),
     ("symbol_kinds", export(symbol_kinds)),
+    ("lsp_methods", export(lsp_methods_of_tools)),
     ("agents_token", export(agents_token)),
     ("begin_run", export(begin_run)),
     ("resources_changed", export(resources_changed)),
@@ -176,7 +177,13 @@ fn symbol_kinds(_arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&SYMBOL_KINDS))
 }
 
-/// `set_able(endpoint, names_json)` → true; the tools of these names can run now, of those that cannot always.
+/// `lsp_methods()` → the LSP methods that tools for agents need.
+#[expect(clippy::unnecessary_wraps, reason = "every exported function has this form")]
+fn lsp_methods_of_tools(_arguments: Arguments) -> Result<Value, Error> {
+    Ok(json(&lsp_methods()))
+}
+
+/// `set_able(endpoint, names_json)` → true; the tools of these names can run now, and those that need one of these LSP methods.
 fn set_able(mut arguments: Arguments) -> Result<Value, Error> {
     let endpoint = arguments.text("endpoint")?;
     let able = parse("names", &arguments.bytes("names")?)?;

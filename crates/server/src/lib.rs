@@ -43,3 +43,4 @@ pub use error::{NotifyError, ServerError};
 pub use options::{Identity, Keepalive, ServerOptions, Workspace, WriteFile};
 pub use server::{Server, ServerHandle, ServerInfo, ServerStatus};
 pub use token::AuthToken;
+pub use tools::nvim::lsp_methods;

@@ -194,14 +194,14 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
     let args = Arguments::from(arguments.unwrap_or_default());
     let workspace = services.workspace.borrow();
     let context = tools::Context { workspace: &workspace, selections: services.notifier.selections() };
-    match tool.work {
-        tools::Work::Answer(answer) => Ok(Routed::tool(answer(args, &context)?)),
-        tools::Work::Ask(name, prepare) => {
-            let question = prepare(args, &context)?;
+    match &tool.work {
+        tools::Work::Answer(answer) => Ok(Routed::tool(answer(&context))),
+        tools::Work::Ask(name, takes) => {
+            let question = takes.question(args, &context)?;
             Ok(Routed::Later(ask(caller, (tool.name, name), progress, question), WaitsFor::Editor))
         }
-        tools::Work::AskPerson(name, prepare) => {
-            let question = prepare(args, &context)?;
+        tools::Work::AskPerson(name, takes) => {
+            let question = takes.question(args, &context)?;
             Ok(Routed::Later(ask(caller, (tool.name, name), progress, question), WaitsFor::Person))
         }
     }

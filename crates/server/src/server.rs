@@ -250,8 +250,8 @@ impl ServerHandle {
         self.hub.services.notifier.notify(method, params, to)
     }
 
-    /// Says which tools of an endpoint can run now, of those that cannot always. Its clients are told where they see another
-    /// list then.
+    /// Says which tools of an endpoint can run now, of those that cannot always, and which of [`lsp_methods`](crate::lsp_methods)
+    /// are served. Its clients are told where they see another list then.
     pub fn set_able(&self, endpoint: &str, able: BTreeSet<String>) {
         if let Some(endpoint) = self.hub.routes.endpoint(endpoint)
             && endpoint.set_able(able)

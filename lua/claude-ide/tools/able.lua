@@ -11,31 +11,6 @@ local RESOURCES_MS = 500
 ---missed 3 changes of 44 that came 200 to 300 ms after it had connected (2.1.329, `ide`).
 M.SETTLED_MS = 1000
 
----What a tool needs of a language server: one of these methods.
----@type table<string, string[]>
-local METHODS = {
-  rename = { "textDocument/rename" },
-  code_actions = { "textDocument/codeAction" },
-  apply_action = { "textDocument/codeAction" },
-  organize_imports = { "textDocument/codeAction" },
-  format = { "textDocument/formatting" },
-  replace_symbol_body = { "textDocument/documentSymbol" },
-  insert_before_symbol = { "textDocument/documentSymbol" },
-  insert_after_symbol = { "textDocument/documentSymbol" },
-  safe_delete = { "textDocument/references" },
-  definition = {
-    "textDocument/definition",
-    "textDocument/declaration",
-    "textDocument/typeDefinition",
-  },
-  references = { "textDocument/references" },
-  implementations = { "textDocument/implementation" },
-  hover = { "textDocument/hover" },
-  symbols = { "workspace/symbol" },
-  call_hierarchy = { "textDocument/prepareCallHierarchy" },
-  type_hierarchy = { "textDocument/prepareTypeHierarchy" },
-}
-
 ---@alias claude-ide.tools.Able fun(): boolean
 
 ---Those that need something else, by endpoint and name.
@@ -82,30 +57,18 @@ local function is_served(method)
   end)
 end
 
----@return string[]
-local function language_tools()
+---@return string[] methods those of LSP that tools need and a client that runs can do
+local function served_methods()
   if not package.loaded["vim.lsp"] then
     return {} -- no server runs
   end
-  local able, served = {}, {}
-  for name, methods in pairs(METHODS) do
-    for _, method in ipairs(methods) do
-      if served[method] == nil then
-        served[method] = is_served(method)
-      end
-      if served[method] then
-        able[#able + 1] = name
-        break
-      end
-    end
-  end
-  return able
+  return vim.tbl_filter(is_served, require("claude-ide.native").lsp_methods() or {})
 end
 
 ---@param endpoint "ide"|"nvim"
 ---@return string[]
 local function able_of(endpoint)
-  local able = endpoint == "nvim" and language_tools() or {}
+  local able = endpoint == "nvim" and served_methods() or {}
   for name, check in pairs(checks[endpoint]) do
     local ok, is_able = pcall(check)
     if not ok then

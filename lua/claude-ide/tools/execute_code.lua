@@ -15,7 +15,6 @@ local running = {}
 ---@param call claude-ide.Call
 function M.run(args, respond, call)
   local client = require("claude-ide.server").client(call.client)
-  local notebook = args.notebook ~= vim.NIL and args.notebook or nil
   ---@type claude-ide.notebook.Run
   local run = {
     code = args.code,
@@ -33,7 +32,7 @@ function M.run(args, respond, call)
       end
     end,
   }
-  local kernel, err = require("claude-ide.notebook").run(notebook, run)
+  local kernel, err = require("claude-ide.notebook").run(args.notebook, run)
   if not kernel then
     respond(nil, { code = "failed", message = err or "it cannot be run" })
   elseif run.done then

@@ -67,14 +67,10 @@ impl Arguments {
         }
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
-        !matches!(self.0.get(name), None | Some(Value::Null)) && self.0.get(name) != Some(&Value::from(""))
-    }
-
     /// A text that is to stand in a file.
-    pub(crate) fn text(&mut self, name: &str) -> Result<String, InvalidArgument> {
-        let text = self.string(name)?;
-        check_length(name, &text, MAX_TEXT_BYTES)?;
+    pub(crate) fn optional_text(&mut self, name: &str) -> Result<Option<String>, InvalidArgument> {
+        let text = self.optional_string(name)?;
+        text.as_deref().map_or(Ok(()), |text| check_length(name, text, MAX_TEXT_BYTES))?;
         Ok(text)
     }
 
@@ -132,10 +128,10 @@ impl Arguments {
     }
 
     /// A number that counts from 0.
-    pub(crate) fn index(&mut self, name: &str) -> Result<u32, InvalidArgument> {
-        let value = Self::required(name, self.take(name))?;
+    pub(crate) fn optional_index(&mut self, name: &str) -> Result<Option<u32>, InvalidArgument> {
+        let Some(value) = self.take(name) else { return Ok(None) };
         let index = value.as_u64().and_then(|index| u32::try_from(index).ok());
-        index.ok_or_else(|| unexpected(name, "a number from 0", &value))
+        index.map(Some).ok_or_else(|| unexpected(name, "a number from 0", &value))
     }
 
     /// A line number as people write them, counted from 1.

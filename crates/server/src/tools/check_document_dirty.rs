@@ -1,28 +1,22 @@
 //! `checkDocumentDirty`: does a file have unsaved changes?
 
-use serde_json::{Value, json};
+use super::{Field, Hints, Kind, Takes, Tool, Work, verbatim};
 
-use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, schema, verbatim};
+const FILE: Field =
+    Field::new("filePath", Kind::Path).required().described("Path of the file, absolute or relative to the workspace");
 
 pub(crate) const TOOL: Tool = Tool {
     name: "checkDocumentDirty",
     description: "Check whether a file has unsaved changes in the user's editor. Use it before changing a file on disk. \
                   Answers JSON {success, filePath, isDirty, isUntitled}, or {success: false, message} if it is not open.",
-    schema: || {
-        let path =
-            json!({ "type": "string", "description": "Path of the file, absolute or relative to the workspace" });
-        schema(json!({ "filePath": path }), &["filePath"])
-    },
     hints: Hints::NONE,
-    work: Work::Ask("check_document_dirty", prepare),
+    work: Work::Ask("check_document_dirty", Takes::Fields(&[FILE], verbatim)),
 };
-
-fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
-    Ok(Question::new([("filePath", Value::from(context.absolute(args.path("filePath")?)))], verbatim))
-}
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::tools::testing::{answer, ask};
 

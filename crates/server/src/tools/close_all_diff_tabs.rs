@@ -4,21 +4,20 @@ use serde::Deserialize;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Hints, Tool, Work, no_arguments, parse_reply};
-use crate::tools::Question;
+use super::{Hints, Takes, Tool, Work, parse_reply};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "closeAllDiffTabs",
     description: "Close every diff that this client opened with openDiff; those still pending count as rejected. Diffs \
                   of other clients and of the user stay. Answers CLOSED_<count>_DIFF_TABS.",
-    schema: no_arguments,
     hints: Hints::NONE,
-    work: Work::Ask("close_all_diff_tabs", |_, _| {
-        Ok(Question::new([], |reply| {
+    work: Work::Ask(
+        "close_all_diff_tabs",
+        Takes::Fields(&[], |reply| {
             let Reply { count } = parse_reply(&reply)?;
             Ok(CallToolResult::text(format!("CLOSED_{count}_DIFF_TABS")))
-        }))
-    }),
+        }),
+    ),
 };
 
 #[derive(Deserialize)]

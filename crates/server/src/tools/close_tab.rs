@@ -1,23 +1,28 @@
 //! `close_tab`: closes a diff, or a file, by name.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, parse_reply, schema};
+use super::{Field, Hints, Kind, Takes, Tool, Work, parse_reply};
+
+const NAME: Field = Field::new("tab_name", Kind::String)
+    .required()
+    .described("The tab_name given to openDiff, or the absolute path of a file");
 
 pub(crate) const TOOL: Tool = Tool {
     name: "close_tab",
     description: "Close a diff that openDiff opened, by its tab_name, or an open file, by its absolute path. A pending \
                   diff that is closed counts as rejected; files with unsaved changes stay open. Answers TAB_CLOSED, \
                   also if it was closed before, or \"Tab not found\" if there never was such a tab.",
-    schema: || {
-        let name = json!({ "type": "string", "description": "The tab_name given to openDiff, or the absolute path of a file" });
-        schema(json!({ "tab_name": name }), &["tab_name"])
-    },
     hints: Hints::NONE,
-    work: Work::Ask("close_tab", prepare),
+    work: Work::Ask(
+        "close_tab",
+        Takes::Fields(&[NAME], |reply| {
+            let Reply { closed } = parse_reply(&reply)?;
+            Ok(CallToolResult::text(if closed { "TAB_CLOSED" } else { "Tab not found" }))
+        }),
+    ),
 };
 
 #[derive(Deserialize)]
@@ -25,15 +30,10 @@ struct Reply {
     closed: bool,
 }
 
-fn prepare(mut args: Arguments, _: &Context<'_>) -> Result<Question, InvalidArgument> {
-    Ok(Question::new([("tab_name", Value::from(args.string("tab_name")?))], |reply| {
-        let Reply { closed } = parse_reply(&reply)?;
-        Ok(CallToolResult::text(if closed { "TAB_CLOSED" } else { "Tab not found" }))
-    }))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::tools::testing::{answer, ask};
 

@@ -1,8 +1,13 @@
 //! `executeCode`: runs code in a Jupyter kernel that keeps its state (seed 002).
 
-use serde_json::{Value, json};
+use super::{Field, Hints, Kind, Listed, Takes, Tool, Touches, Work, blocks};
 
-use super::{Arguments, Context, Hints, InvalidArgument, Listed, Question, Tool, Touches, Work, blocks, schema};
+const FIELDS: &[Field] = &[
+    Field::new("code", Kind::String).required().described("The Python code to run; IPython's % and ! lines work too"),
+    Field::new("notebook", Kind::Path)
+        .described("Path of an .ipynb file whose kernel to use; by default that of the workspace"),
+    Field::new("restart", Kind::Flag(false)).described("Begin with a fresh kernel: forgets all variables"),
+];
 
 pub(crate) const TOOL: Tool = Tool {
     name: "executeCode",
@@ -10,44 +15,16 @@ pub(crate) const TOOL: Tool = Tool {
                   the current folder stay for later calls. Answers what was printed, the value of the last expression, \
                   figures as images, and errors with their traceback; long output is cut in the middle. It cannot ask the \
                   user for input. The user sees code and output.",
-    schema: || {
-        schema(
-            json!({
-                "code": { "type": "string", "description": "The Python code to run; IPython's % and ! lines work too" },
-                "notebook": {
-                    "type": "string",
-                    "description": "Path of an .ipynb file whose kernel to use; by default that of the workspace",
-                },
-                "restart": { "type": "boolean", "description": "Begin with a fresh kernel: forgets all variables" },
-            }),
-            &["code"],
-        )
-    },
-    hints: Hints {
-        title: Some("Run code in the notebook's kernel"),
-        touches: Some(Touches::World),
-        search: Some("run python code jupyter kernel notebook plot"),
-        always_load: false,
-        listed: Listed::WhenAble,
-    },
+    hints: Hints::new("Run code in the notebook's kernel", Touches::World, Listed::WhenAble)
+        .found_by("run python code jupyter kernel notebook plot"),
     // A person may be asked first, and the code may run for hours.
-    work: Work::AskPerson("execute_code", prepare),
+    work: Work::AskPerson("execute_code", Takes::Fields(FIELDS, |reply| blocks::parse(&reply))),
 };
-
-fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
-    let code = args.string("code")?;
-    let notebook = args.optional_path("notebook")?.map(|path| context.absolute(path));
-    let restart = args.flag("restart", false)?;
-    let args = [
-        ("code", Value::from(code)),
-        ("notebook", notebook.map_or(Value::Null, Value::from)),
-        ("restart", Value::from(restart)),
-    ];
-    Ok(Question::new(args, |reply| blocks::parse(&reply)))
-}
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::tools::testing::{ask, shaped};
 
@@ -59,7 +36,7 @@ mod tests {
             json!({ "code": "1+1", "notebook": "/project/a.ipynb", "restart": false })
         );
         let question = ask(&TOOL, &json!({ "code": "" })).unwrap();
-        assert_eq!(Value::from(question.args), json!({ "code": "", "notebook": null, "restart": false }));
+        assert_eq!(Value::from(question.args), json!({ "code": "", "restart": false }));
     }
 
     #[test]

@@ -4,17 +4,17 @@ use serde::Deserialize;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Hints, LenientList, Question, Tool, Work, no_arguments, parse_reply};
+use super::{Hints, LenientList, Takes, Tool, Work, parse_reply};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "get_all_opened_file_paths",
     description: "List the files that are open in the user's editor, as absolute paths, one a line. For more than the \
                   paths use getOpenEditors.",
-    schema: no_arguments,
     hints: Hints::NONE,
-    work: Work::Ask("get_all_opened_file_paths", |_, _| {
-        Ok(Question::new([], |reply| Ok(CallToolResult::text(parse_reply::<Reply>(&reply)?.paths.0.join("\n")))))
-    }),
+    work: Work::Ask(
+        "get_all_opened_file_paths",
+        Takes::Fields(&[], |reply| Ok(CallToolResult::text(parse_reply::<Reply>(&reply)?.paths.0.join("\n")))),
+    ),
 };
 
 #[derive(Deserialize)]

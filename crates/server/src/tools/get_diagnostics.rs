@@ -3,23 +3,27 @@
 //! URIs come and go unescaped (`file://` and the raw path): the CLI compares them as text.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json, value::RawValue};
+use serde_json::value::RawValue;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, Hints, InvalidArgument, LenientList, Question, Tool, Work, parse_reply, schema};
+use super::{Field, Hints, Kind, LenientList, Takes, Tool, Work, parse_reply};
+
+const URI: Field = Field::new("uri", Kind::Name).described("file:// URI of the file; leave it out for all files");
 
 pub(crate) const TOOL: Tool = Tool {
     name: "getDiagnostics",
     description: "Get the errors, warnings and hints that the user's editor shows, of one file or of all. Use it after \
                   an edit to check that it introduced no error. Answers JSON [{uri, diagnostics: [{message, severity, \
                   range, source, code}]}] with severity Error, Warning, Info or Hint, and lines counted from 0.",
-    schema: || {
-        let uri = json!({ "type": "string", "description": "file:// URI of the file; leave it out for all files" });
-        schema(json!({ "uri": uri }), &[])
-    },
     hints: Hints::NONE,
-    work: Work::Ask("get_diagnostics", prepare),
+    work: Work::Ask(
+        "get_diagnostics",
+        Takes::Fields(&[URI], |reply| {
+            let files: LenientList<FileDiagnostics<'_>> = parse_reply(&reply)?;
+            Ok(CallToolResult::text(serde_json::to_string(&files)?))
+        }),
+    ),
 };
 
 #[derive(Serialize, Deserialize)]
@@ -30,18 +34,10 @@ struct FileDiagnostics<'a> {
     diagnostics: LenientList<&'a RawValue>,
 }
 
-fn prepare(mut args: Arguments, _: &Context<'_>) -> Result<Question, InvalidArgument> {
-    let uri = args.optional_path("uri")?;
-    let mut question = Question::new([], |reply| {
-        let files: LenientList<FileDiagnostics<'_>> = parse_reply(&reply)?;
-        Ok(CallToolResult::text(serde_json::to_string(&files)?))
-    });
-    question.args.extend(uri.map(|uri| ("uri".to_owned(), Value::from(uri))));
-    Ok(question)
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::tools::testing::{answer, ask};
 

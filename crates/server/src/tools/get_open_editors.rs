@@ -5,19 +5,19 @@ use serde_json::value::RawValue;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Hints, LenientList, Question, Tool, Work, no_arguments, parse_reply};
+use super::{Hints, LenientList, Takes, Tool, Work, parse_reply};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "getOpenEditors",
     description: "List the files that are open in the user's editor. Answers JSON {tabs: [{uri, label, fileName, \
                   languageId, lineCount, isActive, isDirty, isUntitled, …}]}; isDirty tells of unsaved changes.",
-    schema: no_arguments,
     hints: Hints::NONE,
-    work: Work::Ask("get_open_editors", |_, _| {
-        Ok(Question::new([], |reply| {
+    work: Work::Ask(
+        "get_open_editors",
+        Takes::Fields(&[], |reply| {
             Ok(CallToolResult::text(serde_json::to_string(&parse_reply::<Editors<'_>>(&reply)?)?))
-        }))
-    }),
+        }),
+    ),
 };
 
 #[derive(Serialize, Deserialize)]

@@ -5,20 +5,20 @@ use serde_json::value::RawValue;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Hints, LenientList, Question, Tool, Work, no_arguments, parse_reply};
+use super::{Hints, LenientList, Takes, Tool, Work, parse_reply};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "getWorkspaceFolders",
     description: "Get the folders that the user works in. Answers JSON {success, folders, rootPath} with absolute \
                   paths; rootPath is the main folder.",
-    schema: no_arguments,
     hints: Hints::NONE,
-    work: Work::Ask("get_workspace_folders", |_, _| {
-        Ok(Question::new([], |reply| {
+    work: Work::Ask(
+        "get_workspace_folders",
+        Takes::Fields(&[], |reply| {
             let folders: Folders<'_> = parse_reply(&reply)?;
             Ok(CallToolResult::text(serde_json::to_string(&Folders { success: true, ..folders })?))
-        }))
-    }),
+        }),
+    ),
 };
 
 #[derive(Serialize, Deserialize)]

@@ -1,5 +1,7 @@
 //! What a tool tells clients of itself besides its name and its schema, and when it is listed.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use claude_ide_protocol::mcp::ToolAnnotations;
@@ -34,16 +36,45 @@ pub(crate) enum Listed {
     Always,
     /// While the editor says that it can run.
     WhenAble,
-    /// The same; and of the words that an argument may be, these while the editor says so of `tool.word`.
+    /// The same, or while it says that a language server serves one of these methods.
+    WhenServed(&'static [&'static str]),
+    /// As `WhenAble`; and of the words that an argument may be, these while the editor says so of `tool.word`.
     WhenAbleInPart {
         argument: &'static str,
         words: &'static [&'static str],
     },
 }
 
+impl Listed {
+    /// Whether it is listed while the editor says this.
+    pub(crate) fn holds(self, tool: &str, able: &BTreeSet<String>) -> bool {
+        self == Self::Always || able.contains(tool) || self.methods().iter().any(|&method| able.contains(method))
+    }
+
+    /// The LSP methods of which one is enough.
+    pub(crate) const fn methods(self) -> &'static [&'static str] {
+        match self {
+            Self::WhenServed(methods) => methods,
+            Self::Always | Self::WhenAble | Self::WhenAbleInPart { .. } => &[],
+        }
+    }
+}
+
 impl Hints {
     pub(crate) const NONE: Self =
         Self { title: None, touches: None, search: None, always_load: false, listed: Listed::Always };
+
+    pub(crate) const fn new(title: &'static str, touches: Touches, listed: Listed) -> Self {
+        Self { title: Some(title), touches: Some(touches), listed, ..Self::NONE }
+    }
+
+    pub(crate) const fn found_by(self, words: &'static str) -> Self {
+        Self { search: Some(words), ..self }
+    }
+
+    pub(crate) const fn always_loaded(self) -> Self {
+        Self { always_load: true, ..self }
+    }
 
     /// MCP, "ToolAnnotations".
     pub(crate) fn annotations(&self) -> Option<ToolAnnotations> {

@@ -1,9 +1,9 @@
-//! The tools that clients may call: one file a tool. Those of the IDE's endpoint are in [`TOOLS`], those of agents in
-//! [`nvim::TOOLS`].
+//! The tools that clients may call. Those of the IDE's endpoint are in [`TOOLS`], one file each; those of agents in
+//! [`nvim::TOOLS`], one row each.
 //!
-//! A tool checks its arguments and either answers at once from what the server knows, or asks the editor and shapes its
-//! reply. The schema stands beside that code and nowhere else. To add one: a file here, a line in [`TOOLS`], and, if it
-//! asks the editor, its twin `lua/claude-ide/tools/<call>.lua` (a dot in the call is a folder).
+//! A tool declares its arguments as [`fields`], which make the schema and check what clients send, and either answers at
+//! once from what the server knows, or asks the editor, `lua/claude-ide/tools/<call>.lua` (a dot in the call is a folder),
+//! and shapes its reply.
 
 mod arguments;
 pub(crate) mod blocks;
@@ -11,6 +11,7 @@ mod check_document_dirty;
 mod close_all_diff_tabs;
 mod close_tab;
 mod execute_code;
+mod fields;
 mod get_all_opened_file_paths;
 mod get_current_selection;
 mod get_diagnostics;
@@ -34,6 +35,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use claude_ide_protocol::mcp::CallToolResult;
 
 pub(crate) use arguments::{Arguments, InvalidArgument};
+pub(crate) use fields::{Field, Kind};
 pub(crate) use hints::{Hints, Listed, Touches};
 pub(crate) use reply::{LenientList, UnexpectedReply, parse as parse_reply};
 pub(crate) use toolbox::Toolbox;
@@ -65,8 +67,6 @@ pub(crate) struct Tool {
     pub(crate) name: &'static str,
     /// For a model: what it does, when to use it, what it answers.
     pub(crate) description: &'static str,
-    /// JSON Schema of the arguments.
-    pub(crate) schema: fn() -> Value,
     /// What clients are told besides.
     pub(crate) hints: Hints,
     /// How it is served.
@@ -75,16 +75,46 @@ pub(crate) struct Tool {
 
 /// How a tool is served.
 pub(crate) enum Work {
-    /// From what the server knows.
-    Answer(fn(Arguments, &Context<'_>) -> Result<CallToolResult, InvalidArgument>),
+    /// From what the server knows, whatever the arguments.
+    Answer(fn(&Context<'_>) -> CallToolResult),
     /// By the editor: the call's name, and what to ask.
-    Ask(&'static str, Prepare),
+    Ask(&'static str, Takes),
     /// By the editor, where a person answers: it may take for ever, and nothing waits behind it.
-    AskPerson(&'static str, Prepare),
+    AskPerson(&'static str, Takes),
 }
 
-/// Checks the arguments of a tool.
-pub(crate) type Prepare = fn(Arguments, &Context<'_>) -> Result<Question, InvalidArgument>;
+/// What a tool takes, and how the editor's reply becomes its answer.
+pub(crate) enum Takes {
+    /// The editor is asked with these arguments.
+    Fields(&'static [Field], fn(Box<RawValue>) -> Result<CallToolResult, UnexpectedReply>),
+    /// A schema of its own, and a check that goes with it.
+    Own(fn() -> Value, fn(Arguments, &Context<'_>) -> Result<Question, InvalidArgument>),
+}
+
+impl Takes {
+    /// What to ask the editor, of what a client sent.
+    pub(crate) fn question(&self, args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
+        match *self {
+            Self::Fields(fields, shape) => {
+                Ok(Question { args: fields::check(fields, args, context)?, shape: Box::new(shape) })
+            }
+            Self::Own(_, prepare) => prepare(args, context),
+        }
+    }
+}
+
+impl Tool {
+    /// JSON Schema of the arguments.
+    pub(crate) fn schema(&self) -> Value {
+        match self.work {
+            Work::Answer(_) => fields::schema(&[]),
+            Work::Ask(_, Takes::Fields(fields, _)) | Work::AskPerson(_, Takes::Fields(fields, _)) => {
+                fields::schema(fields)
+            }
+            Work::Ask(_, Takes::Own(schema, _)) | Work::AskPerson(_, Takes::Own(schema, _)) => schema(),
+        }
+    }
+}
 
 /// What to ask the editor.
 pub(crate) struct Question {
@@ -165,11 +195,6 @@ fn schema(properties: Value, required: &[&str]) -> Value {
     schema
 }
 
-/// The schema of a tool without arguments.
-fn no_arguments() -> Value {
-    schema(json!({}), &[])
-}
-
 /// A tool's answer that is the editor's reply as it is: JSON, as text.
 fn verbatim(reply: Box<RawValue>) -> Result<CallToolResult, UnexpectedReply> {
     Ok(CallToolResult::text(String::from(Box::<str>::from(reply))))
@@ -183,10 +208,10 @@ pub(crate) mod testing {
 
     /// Checks `args` as the tool does and returns what it would ask the editor.
     pub(crate) fn ask(tool: &Tool, args: &Value) -> Result<Question, String> {
-        let (Work::Ask(_, prepare) | Work::AskPerson(_, prepare)) = tool.work else {
+        let (Work::Ask(_, takes) | Work::AskPerson(_, takes)) = &tool.work else {
             panic!("{} does not ask the editor", tool.name)
         };
-        with(args, prepare).map_err(|error| error.to_string())
+        with(args, |args, context| takes.question(args, context)).map_err(|error| error.to_string())
     }
 
     /// The texts of the tool's answer when the editor replies with `reply`.

@@ -8,27 +8,28 @@ use serde_json::{Value, json, value::RawValue};
 
 use claude_ide_protocol::{content::Content, mcp::CallToolResult};
 
-use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, parse_reply, schema};
+use super::{Arguments, Context, Hints, InvalidArgument, Question, Takes, Tool, Work, parse_reply, schema};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "openDiff",
     description: "Show a proposed change of a file as a diff in the user's editor and wait until the user decides. The \
                   user may edit the proposal. Answers FILE_SAVED and, as a second text, the accepted contents (nothing \
                   is written to disk: that is the caller's part), or DIFF_REJECTED.",
-    schema: || {
-        schema(
-            json!({
-                "old_file_path": { "type": "string", "description": "Path of the file as it is; it need not exist yet" },
-                "new_file_path": { "type": "string", "description": "Path of the file after the change; by default the same" },
-                "new_file_contents": { "type": "string", "description": "The whole proposed contents of the file" },
-                "tab_name": { "type": "string", "description": "Name of the diff, for close_tab" },
-            }),
-            &["old_file_path", "new_file_contents"],
-        )
-    },
     hints: Hints::NONE,
-    work: Work::AskPerson("open_diff", prepare),
+    work: Work::AskPerson("open_diff", Takes::Own(own_schema, prepare)),
 };
+
+fn own_schema() -> Value {
+    schema(
+        json!({
+            "old_file_path": { "type": "string", "description": "Path of the file as it is; it need not exist yet" },
+            "new_file_path": { "type": "string", "description": "Path of the file after the change; by default the same" },
+            "new_file_contents": { "type": "string", "description": "The whole proposed contents of the file" },
+            "tab_name": { "type": "string", "description": "Name of the diff, for close_tab" },
+        }),
+        &["old_file_path", "new_file_contents"],
+    )
+}
 
 #[derive(Deserialize)]
 struct Reply<'a> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, parse_reply, schema};
+use super::{Arguments, Context, Hints, InvalidArgument, Question, Takes, Tool, Work, parse_reply, schema};
 
 pub(crate) const TOOL: Tool = Tool {
     name: "openFile",
@@ -13,24 +13,25 @@ pub(crate) const TOOL: Tool = Tool {
                   following endText, or the given lines. Use it to show the user the place you are talking about. \
                   Answers \"Opened file: <path>\"; with makeFrontmost=false the file is opened without taking the \
                   focus, and the answer is JSON {success, filePath, languageId, lineCount}.",
-    schema: || {
-        schema(
-            json!({
-                "filePath": { "type": "string", "description": "Path of the file, absolute or relative to the workspace" },
-                "preview": { "type": "boolean", "default": false, "description": "Open as a preview that the next opened file may replace" },
-                "startText": { "type": "string", "description": "Text at which the selection starts" },
-                "endText": { "type": "string", "description": "Text at which the selection ends, searched after startText" },
-                "selectToEndOfLine": { "type": "boolean", "default": false, "description": "Extend the selection to the end of its last line" },
-                "makeFrontmost": { "type": "boolean", "default": true, "description": "Move the user's focus to the file" },
-                "line": { "type": "integer", "minimum": 1, "description": "Line to go to, counted from 1; used when startText is not given" },
-                "endLine": { "type": "integer", "minimum": 1, "description": "Last line to select, counted from 1; needs line" },
-            }),
-            &["filePath"],
-        )
-    },
     hints: Hints::NONE,
-    work: Work::Ask("open_file", prepare),
+    work: Work::Ask("open_file", Takes::Own(own_schema, prepare)),
 };
+
+fn own_schema() -> Value {
+    schema(
+        json!({
+            "filePath": { "type": "string", "description": "Path of the file, absolute or relative to the workspace" },
+            "preview": { "type": "boolean", "default": false, "description": "Open as a preview that the next opened file may replace" },
+            "startText": { "type": "string", "description": "Text at which the selection starts" },
+            "endText": { "type": "string", "description": "Text at which the selection ends, searched after startText" },
+            "selectToEndOfLine": { "type": "boolean", "default": false, "description": "Extend the selection to the end of its last line" },
+            "makeFrontmost": { "type": "boolean", "default": true, "description": "Move the user's focus to the file" },
+            "line": { "type": "integer", "minimum": 1, "description": "Line to go to, counted from 1; used when startText is not given" },
+            "endLine": { "type": "integer", "minimum": 1, "description": "Last line to select, counted from 1; needs line" },
+        }),
+        &["filePath"],
+    )
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,26 +1,27 @@
 //! `open_files`: opens several files at once (seed 001).
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json, value::RawValue};
+use serde_json::value::RawValue;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, Hints, InvalidArgument, LenientList, Question, Tool, Work, parse_reply, schema};
+use super::{Field, Hints, Kind, LenientList, Takes, Tool, Work, parse_reply};
+
+const PATHS: Field = Field::new("file_paths", Kind::Paths)
+    .required()
+    .described("Paths of the files, absolute or relative to the workspace");
 
 pub(crate) const TOOL: Tool = Tool {
     name: "open_files",
     description: "Open several files in the user's editor, without moving the focus. Use it to lay out the files of a \
                   task for the user. Answers JSON {opened_files} with the paths that could be opened.",
-    schema: || {
-        let paths = json!({
-            "type": "array",
-            "items": { "type": "string" },
-            "description": "Paths of the files, absolute or relative to the workspace",
-        });
-        schema(json!({ "file_paths": paths }), &["file_paths"])
-    },
     hints: Hints::NONE,
-    work: Work::Ask("open_files", prepare),
+    work: Work::Ask(
+        "open_files",
+        Takes::Fields(&[PATHS], |reply| {
+            Ok(CallToolResult::text(serde_json::to_string(&parse_reply::<Opened<'_>>(&reply)?)?))
+        }),
+    ),
 };
 
 #[derive(Serialize, Deserialize)]
@@ -29,15 +30,10 @@ struct Opened<'a> {
     opened_files: LenientList<&'a RawValue>,
 }
 
-fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
-    let paths: Vec<_> = args.paths("file_paths")?.into_iter().map(|path| context.absolute(path)).collect();
-    Ok(Question::new([("file_paths", Value::from(paths))], |reply| {
-        Ok(CallToolResult::text(serde_json::to_string(&parse_reply::<Opened<'_>>(&reply)?)?))
-    }))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::tools::testing::{answer, ask};
 

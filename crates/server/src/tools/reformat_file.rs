@@ -1,23 +1,21 @@
 //! `reformat_file`: runs the editor's formatter on a file (seed 001).
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::value::RawValue;
 
 use claude_ide_protocol::mcp::CallToolResult;
 
-use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, parse_reply, schema};
+use super::{Field, Hints, Kind, Takes, Tool, UnexpectedReply, Work, parse_reply};
+
+const FILE: Field =
+    Field::new("file_path", Kind::Path).required().described("Path of the file, absolute or relative to the workspace");
 
 pub(crate) const TOOL: Tool = Tool {
     name: "reformat_file",
     description: "Format a file with the formatter that the user's editor uses for it. Use it after an edit instead of \
                   guessing the project's style. Answers OK, \"File not found\", or an error if the file has no formatter.",
-    schema: || {
-        let path =
-            json!({ "type": "string", "description": "Path of the file, absolute or relative to the workspace" });
-        schema(json!({ "file_path": path }), &["file_path"])
-    },
     hints: Hints::NONE,
-    work: Work::Ask("reformat_file", prepare),
+    work: Work::Ask("reformat_file", Takes::Fields(&[FILE], shape)),
 };
 
 #[derive(Deserialize)]
@@ -35,21 +33,21 @@ enum Outcome {
     NoFormatter,
 }
 
-fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
-    Ok(Question::new([("file_path", Value::from(context.absolute(args.path("file_path")?)))], |reply| {
-        let Reply { outcome, message } = parse_reply(&reply)?;
-        Ok(match outcome {
-            Outcome::Ok => CallToolResult::text("OK"),
-            Outcome::NotFound => CallToolResult::text("File not found"),
-            Outcome::NoFormatter => {
-                CallToolResult::failure(message.unwrap_or_else(|| "no formatter is set up for this file".to_owned()))
-            }
-        })
-    }))
+fn shape(reply: Box<RawValue>) -> Result<CallToolResult, UnexpectedReply> {
+    let Reply { outcome, message } = parse_reply(&reply)?;
+    Ok(match outcome {
+        Outcome::Ok => CallToolResult::text("OK"),
+        Outcome::NotFound => CallToolResult::text("File not found"),
+        Outcome::NoFormatter => {
+            CallToolResult::failure(message.unwrap_or_else(|| "no formatter is set up for this file".to_owned()))
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::tools::testing::{answer, shaped};
 

@@ -1,28 +1,22 @@
 //! `saveDocument`: writes the unsaved changes of exactly the file that is named.
 
-use serde_json::{Value, json};
+use super::{Field, Hints, Kind, Takes, Tool, Work, verbatim};
 
-use super::{Arguments, Context, Hints, InvalidArgument, Question, Tool, Work, schema, verbatim};
+const FILE: Field =
+    Field::new("filePath", Kind::Path).required().described("Path of the file, absolute or relative to the workspace");
 
 pub(crate) const TOOL: Tool = Tool {
     name: "saveDocument",
     description: "Save the unsaved changes of a file that is open in the user's editor. Answers JSON {success, filePath, \
                   saved, message}; success is false if the file is not open or could not be written.",
-    schema: || {
-        let path =
-            json!({ "type": "string", "description": "Path of the file, absolute or relative to the workspace" });
-        schema(json!({ "filePath": path }), &["filePath"])
-    },
     hints: Hints::NONE,
-    work: Work::Ask("save_document", prepare),
+    work: Work::Ask("save_document", Takes::Fields(&[FILE], verbatim)),
 };
-
-fn prepare(mut args: Arguments, context: &Context<'_>) -> Result<Question, InvalidArgument> {
-    Ok(Question::new([("filePath", Value::from(context.absolute(args.path("filePath")?)))], verbatim))
-}
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::tools::testing::{answer, ask};
 

@@ -22,7 +22,7 @@ pub(crate) struct Toolbox {
 
 /// What holds until the editor says otherwise.
 struct Now {
-    /// The tools that can run, of those that cannot always.
+    /// The tools that can run, of those that cannot always; and the LSP methods that are served.
     able: BTreeSet<String>,
     /// `tools/list`, written once.
     list: Arc<RawValue>,
@@ -53,7 +53,7 @@ impl Toolbox {
         Arc::clone(&self.now().list)
     }
 
-    /// The editor says which of the tools that cannot always run can run now. True where the list is another one then.
+    /// The editor says which of the tools that cannot always run can run now, and which LSP methods are served. True where the list is another one then.
     pub(crate) fn set_able(&self, able: BTreeSet<String>) -> bool {
         let mut now = self.now();
         if now.able == able {
@@ -67,7 +67,7 @@ impl Toolbox {
 }
 
 fn listing(tools: &[&'static Tool], able: &BTreeSet<String>) -> Arc<RawValue> {
-    let listed = tools.iter().filter(|tool| tool.hints.listed == Listed::Always || able.contains(tool.name));
+    let listed = tools.iter().filter(|tool| tool.hints.listed.holds(tool.name, able));
     let list = ListToolsResult { tools: listed.filter_map(|tool| written(tool, able)).collect() };
     to_raw_value(&list).unwrap_or_default().into()
 }
@@ -86,7 +86,7 @@ fn written(tool: &Tool, able: &BTreeSet<String>) -> Option<Box<RawValue>> {
 }
 
 fn describe(tool: &Tool, able: &BTreeSet<String>) -> ToolDescription {
-    let mut input_schema = (tool.schema)();
+    let mut input_schema = tool.schema();
     if let Listed::WhenAbleInPart { argument, words } = tool.hints.listed {
         let choices = input_schema.pointer_mut(&format!("/properties/{argument}/enum"));
         if let Some(choices) = choices.and_then(Value::as_array_mut) {
@@ -109,8 +109,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::tools::{Hints, TOOLS, Work, no_arguments, nvim};
-    use claude_ide_protocol::mcp::CallToolResult;
+    use crate::tools::{Hints, Question, TOOLS, Takes, Work, nvim, verbatim};
 
     fn all() -> Toolbox {
         Toolbox::new(&TOOLS, &BTreeSet::new())
@@ -162,6 +161,16 @@ mod tests {
     }
 
     #[test]
+    fn one_of_its_lsp_methods_lists_a_tool() {
+        let toolbox = Toolbox::new(nvim::TOOLS, &BTreeSet::new());
+        toolbox.set_able(BTreeSet::from(["textDocument/declaration".to_owned(), "textDocument/references".to_owned()]));
+        let listed = names(&toolbox);
+        for (name, is_listed) in [("definition", true), ("references", true), ("safe_delete", true), ("hover", false)] {
+            assert_eq!(listed.contains(&name.to_owned()), is_listed, "{name}");
+        }
+    }
+
+    #[test]
     fn a_word_of_an_argument_is_listed_while_it_can_be_done() {
         let toolbox = Toolbox::new(nvim::TOOLS, &BTreeSet::new());
         let scopes = |able: &[&str]| {
@@ -197,14 +206,14 @@ mod tests {
 
     /// A tool whose schema is what a mistake makes it.
     fn with_schema(name: &'static str, schema: fn() -> Value) -> &'static Tool {
-        let work = Work::Answer(|_, _| Ok(CallToolResult::text(String::new())));
-        Box::leak(Box::new(Tool { name, description: "", schema, hints: Hints::NONE, work }))
+        let work = Work::Ask("", Takes::Own(schema, |_, _| Ok(Question::new([], verbatim))));
+        Box::leak(Box::new(Tool { name, description: "", hints: Hints::NONE, work }))
     }
 
     #[test]
     fn one_bad_schema_does_not_empty_the_list() {
         let tools = [
-            with_schema("good", no_arguments),
+            with_schema("good", || serde_json::json!({ "type": "object", "properties": {} })),
             with_schema("null", || Value::Null),
             with_schema("list", || serde_json::json!([{ "type": "object" }])),
             with_schema("text", || serde_json::json!({ "type": "string" })),
@@ -244,7 +253,7 @@ mod tests {
     #[test]
     fn every_schema_is_an_object_whose_arguments_have_a_type() {
         for tool in every_tool() {
-            let schema = (tool.schema)();
+            let schema = tool.schema();
             assert_eq!(schema["type"], "object", "{}", tool.name);
             let properties = schema["properties"].as_object().unwrap();
             for (name, property) in properties {

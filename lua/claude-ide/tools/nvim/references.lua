@@ -5,6 +5,6 @@ return require("claude-ide.language.task").tool(function(task, args)
     doing = "find references",
     whole = true,
     one = "reference",
-    context = { context = { includeDeclaration = args.includeDeclaration } },
+    context = { context = { includeDeclaration = args.include_declaration } },
   })
 end)

@@ -1,0 +1,162 @@
+//! The arguments of a tool as data: what each may be. The schema that clients read comes of it, and the check of what they send.
+
+use serde_json::{Map, Value};
+
+use super::{Arguments, Context, InvalidArgument};
+
+/// One argument.
+#[derive(Clone, Copy)]
+pub(crate) struct Field {
+    name: &'static str,
+    kind: Kind,
+    need: Need,
+    description: Option<&'static str>,
+}
+
+/// What an argument may be.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// A file or folder, made absolute.
+    Path,
+    /// A file, made absolute; and a line of it, where the path names one.
+    Place,
+    /// Files, made absolute. Always required.
+    Paths,
+    /// What names something: not empty, not long, without a NUL.
+    Name,
+    /// Text for a file, of a bounded size.
+    Text,
+    /// Any string.
+    String,
+    /// One of these words; and the one that is meant without any.
+    Choice(&'static [&'static str], Option<&'static str>),
+    /// One of these words, which are too many to be listed.
+    Word(&'static [&'static str]),
+    /// A boolean, and what is meant without one.
+    Flag(bool),
+    /// A line number, counted from 1.
+    Line,
+    /// A number, counted from 0.
+    Index,
+}
+
+#[derive(Clone, Copy)]
+enum Need {
+    Optional,
+    Required,
+    /// Where an argument before this one is one of these words; elsewhere it is ignored.
+    With(&'static str, &'static [&'static str]),
+}
+
+impl Field {
+    /// An optional argument.
+    pub(crate) const fn new(name: &'static str, kind: Kind) -> Self {
+        Self { name, kind, need: Need::Optional, description: None }
+    }
+
+    pub(crate) const fn required(self) -> Self {
+        Self { need: Need::Required, ..self }
+    }
+
+    /// Required where `argument`, which stands before, is one of `words`; else ignored.
+    pub(crate) const fn required_with(self, argument: &'static str, words: &'static [&'static str]) -> Self {
+        Self { need: Need::With(argument, words), ..self }
+    }
+
+    pub(crate) const fn described(self, description: &'static str) -> Self {
+        Self { description: Some(description), ..self }
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = Map::new();
+        let mut set = |name: &str, value: Value| schema.insert(name.to_owned(), value);
+        set("type", self.kind.json_type().into());
+        match self.kind {
+            Kind::Choice(words, _) => _ = set("enum", words.into()),
+            Kind::Paths => _ = set("items", serde_json::json!({ "type": "string" })),
+            _ => {}
+        }
+        if let Some(description) = self.description {
+            set("description", description.into());
+        }
+        schema.into()
+    }
+
+    /// Moves the argument from `args` to what the editor is asked.
+    fn check(
+        &self,
+        args: &mut Arguments,
+        context: &Context<'_>,
+        asked: &mut Map<String, Value>,
+    ) -> Result<(), InvalidArgument> {
+        let name = self.name;
+        let is_required = match self.need {
+            Need::Optional => false,
+            Need::Required => true,
+            Need::With(argument, words) => {
+                if !asked.get(argument).and_then(Value::as_str).is_some_and(|word| words.contains(&word)) {
+                    return Ok(());
+                }
+                true
+            }
+        };
+        let mut named = || if is_required { args.path(name).map(Some) } else { args.optional_path(name) };
+        let value = match self.kind {
+            Kind::Name => named()?.map(Value::from),
+            Kind::Path => named()?.map(|path| context.absolute(path).into()),
+            Kind::Place => named()?.map(|path| {
+                let (path, line) = context.place(path);
+                asked.extend(line.map(|line| ("line".to_owned(), line.into())));
+                path.into()
+            }),
+            Kind::Paths => Some(args.paths(name)?.into_iter().map(|path| context.absolute(path)).collect()),
+            Kind::Text => args.optional_text(name)?.map(Value::from),
+            Kind::String => args.optional_string(name)?.map(Value::from),
+            Kind::Choice(words, default) => args.optional_choice(name, words)?.or(default).map(Value::from),
+            Kind::Word(words) => args.optional_choice(name, words)?.map(Value::from),
+            Kind::Flag(default) => Some(args.flag(name, default)?.into()),
+            Kind::Line => args.optional_line(name)?.map(Value::from),
+            Kind::Index => args.optional_index(name)?.map(Value::from),
+        };
+        match value {
+            Some(value) => _ = asked.insert(name.to_owned(), value),
+            None if is_required => return Err(InvalidArgument::new(name, "missing")),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+impl Kind {
+    const fn json_type(self) -> &'static str {
+        match self {
+            Self::Path | Self::Place | Self::Name | Self::Text | Self::String | Self::Choice(..) | Self::Word(_) => {
+                "string"
+            }
+            Self::Paths => "array",
+            Self::Flag(_) => "boolean",
+            Self::Line | Self::Index => "integer",
+        }
+    }
+}
+
+/// JSON Schema of these arguments.
+pub(crate) fn schema(fields: &[Field]) -> Value {
+    let properties: Map<_, _> = fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
+    let required: Vec<_> =
+        fields.iter().filter(|field| matches!(field.need, Need::Required)).map(|field| field.name).collect();
+    super::schema(properties.into(), &required)
+}
+
+/// What the editor is asked, of what a client sent; in the order of the fields, so that the first bad one is named.
+pub(crate) fn check(
+    fields: &[Field],
+    mut args: Arguments,
+    context: &Context<'_>,
+) -> Result<Map<String, Value>, InvalidArgument> {
+    let mut asked = Map::new();
+    for field in fields {
+        field.check(&mut args, context, &mut asked)?;
+    }
+    Ok(asked)
+}
