@@ -20,6 +20,7 @@ FUNCTIONS += ["resources_changed"]
 FUNCTIONS += ["set_workspace", "status", "notebook_read"]
 SESSION_FUNCTIONS = ["sessions_start", "sessions_stop", "session_request", "session_cancel"]
 WEB_FUNCTIONS = ["web_start", "web_stop", "web_release", "web_info", "web_code", "web_picture", "web_tell"]
+WEB_FUNCTIONS += ["web_hook_token"]
 AGENT_FUNCTIONS = ["agent_open", "agent_command", "agent_close", "agents_stop", "group_keep", "group_end"]
 
 OPEN = """
