@@ -108,6 +108,8 @@ function M.range(client, buf, range)
   if not lines then
     return range
   end
+  ---@param position lsp.Position
+  ---@return lsp.Position
   local function at(position)
     local row, piece = line_breaks().from_server(lines, kind, position.line)
     local before = (lines[row + 1] or ""):sub(1, piece.at)
