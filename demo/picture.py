@@ -91,6 +91,6 @@ def shown(path: Path) -> str:
         shows = path.read_text()
     shows = re.sub(r"claude-ide-picture-\w+", "FOLDER", shows)
     shows = re.sub(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|Claude [0-9a-f]{8}\b", "ID", shows)
-    shows = re.sub(r"\b\d\d:\d\d\b", "TIME", shows)
+    shows = re.sub(r"\b\d\d:\d\d(\s[AP]M)?\b", "TIME", shows)
     shows = re.sub(r"\b[\d.]+ (ms|s|min|seconds?|minutes?)( ago)?\b|\bnow\b", "DURATION", shows)
     return re.sub(r"[ \t]+", " ", shows)
