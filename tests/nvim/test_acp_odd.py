@@ -414,9 +414,10 @@ def test_sessions_of_any_name_are_listed(start_nvim, tmp_path):
         "sessions": [*sessions, {"sessionId": "", "cwd": "/"}],
     }
     nvim = acp_steps.begin(start_nvim, tmp_path, setup=setup, args="--resume")
-    for line in ("1: A new session", "2: two lines", "3: nul ^@ here", "4: s2"):
+    for line in ("1  A new session", "2  two lines", "3  nul ^@ here", "4  s2"):
         nvim.wait_screen(line)
-    assert "5: " not in "\n".join(nvim.screen())
+    assert "│5 " not in "\n".join(nvim.screen())
+    keys_count(nvim)
     nvim.keys("3<CR>")
     wait_idle(nvim)
     assert acp_steps.read(tmp_path, "session/load")[0]["sessionId"] == "s1"

@@ -422,13 +422,14 @@ def test_the_cli_is_told_of_no_other_size_than_it_has(start_nvim, tmp_path, keys
     nvim.wait(lambda: nvim.mode() == "t")
     nvim.keys("S")  # It says its size when asked to, and whenever that changes.
     nvim.wait(lambda: nvim.lua(SIZES))
+    nvim.keys("<CR>")  # a line that is being typed is not broken off
     diffs.open(1, "b.txt", "B\n")
     nvim.wait(lambda: nvim.mode() == "n")
     nvim.keys(keys)
     diffs.answer(1)
     nvim.wait(lambda: diffs.traces()["tabs"] == 1 and nvim.mode() == "t")
     nvim.keys("S")
-    nvim.wait(lambda: program.typed() == b"SS")
+    nvim.wait(lambda: program.typed() == b"S\rS")
     nvim.wait(lambda: len(nvim.lua(SIZES)) > 1)
     assert len(nvim.lua(SIZES)) == 2 and len(set(nvim.lua(SIZES))) == 1
     assert nvim.lua("return vim.o.showtabline") == 1
