@@ -343,6 +343,13 @@ def test_log_opens_the_log_at_its_end_read_only(start_nvim):
     assert nvim.cursor()[0] == nvim.lua("return vim.api.nvim_buf_line_count(0)")
 
 
+def test_a_second_neovim_opens_the_log_without_a_word(start_nvim):
+    for nvim in (start_nvim(), start_nvim()):
+        nvim.cmd("set swapfile | Claude connect")
+        nvim.cmd("Claude log")
+        assert "swap" not in nvim.lua("return vim.fn.execute('messages')")
+
+
 # ── status for other plugins ──
 
 

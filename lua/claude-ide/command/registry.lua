@@ -362,7 +362,7 @@ return {
       if not vim.uv.fs_stat(path) then
         return nil, "There is no log yet: " .. path
       end
-      vim.cmd(("botright split %s"):format(vim.fn.fnameescape(path)))
+      vim.cmd(("noswapfile botright split %s"):format(vim.fn.fnameescape(path)))
       vim.bo.readonly, vim.bo.autoread = true, true
       vim.cmd("normal! G")
       return true
