@@ -451,6 +451,24 @@ def test_a_line_that_is_typed_in_a_terminal_is_not_broken_off(diffs):
     diffs.wait_current(1)
 
 
+@pytest.mark.every_nvim
+def test_a_digit_that_answered_a_question_in_a_terminal_is_no_begun_line(diffs):
+    nvim = diffs.nvim
+    nvim.lua("require('claude-ide.ui.typing').attach('test')")
+    nvim.cmd(TERMINAL)
+    nvim.keys("i1")
+    nvim.wait_screen("1")
+    diffs.open(1, "b.txt", "B\n")
+    nvim.wait(lambda: nvim.mode() == "n")
+    nvim.keys("ZQ")
+    diffs.answer(1)
+    nvim.wait(lambda: nvim.mode() == "t")
+    nvim.keys("2 words")  # that one begins a line
+    nvim.wait_screen("2 words")
+    diffs.propose(2, "b.txt", "B\n")
+    nvim.wait_screen("opens when you have sent this line")
+
+
 HIDDEN = "ok" + " " * 300 + "; evil()\nx\u2800= 1\u202e\nplain    text\u00e4\n" + "y" * 300 + "\n"
 
 

@@ -44,6 +44,8 @@ local function note_draft(key)
     drafts[buf] = drafts[buf] and "left"
   elseif RECALLS[key] then
     drafts[buf] = drafts[buf] or "left"
+  elseif key:find("^%d$") and drafts[buf] ~= "typing" then
+    drafts[buf] = "left" -- answers a question of the CLI, or begins a line, which goes on then
   elseif key:byte() ~= 0x80 and key:byte() >= 0x20 then
     drafts[buf] = "typing"
   end
