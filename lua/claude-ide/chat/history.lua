@@ -84,7 +84,7 @@ local function without(draft, text)
   end
   local all = GAP .. draft .. GAP
   local first, last = all:find(GAP .. text .. GAP, 1, true)
-  if not first then
+  if not first or not last then
     return draft
   end
   return (all:sub(1, first - 1) .. all:sub(last - #GAP + 1)):sub(#GAP + 1, -#GAP - 1)

@@ -46,8 +46,9 @@ local function take_down(panel)
   -- Neovim goes back to the window before: to none once a list over this one (ui/choose.lua) has closed.
   local has_focus = win == vim.api.nvim_get_current_win()
   local is_lost = has_focus and vim.list_contains({ 0, vim.fn.winnr() }, vim.fn.winnr("#"))
-  if is_lost and vim.api.nvim_win_is_valid(panel.from) then
-    vim.api.nvim_set_current_win(panel.from)
+  local from = panel.from
+  if is_lost and from and vim.api.nvim_win_is_valid(from) then
+    vim.api.nvim_set_current_win(from)
   end
   if win then
     require("claude-ide.window").close_all({ win })
