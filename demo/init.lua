@@ -20,7 +20,7 @@ local function first(keys)
   return type(keys) == "table" and keys[1] or tostring(keys)
 end
 
----@return string what the person can do now
+---@return string what the user can do now
 local function advice()
   if require("claude-ide.diff").count() > 0 then
     local keys = require("claude-ide.config").get().diff.keymaps

@@ -63,7 +63,7 @@ class DemoModel:
 
 
 def _calls_since_prompt(messages: list[dict[str, object]]) -> list[dict[str, object]]:
-    """The tool calls of this turn: those after the last message that a person typed."""
+    """The tool calls of this turn: those after the last message that a user typed."""
     calls: list[dict[str, object]] = []
     for message in messages:
         blocks = message["content"] if isinstance(message["content"], list) else []

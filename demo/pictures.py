@@ -146,7 +146,7 @@ def conversation(browser: Browser) -> None:
 
 
 def in_the_dark(browser: Browser) -> None:
-    """The same where the person likes it dark."""
+    """The same where the user likes it dark."""
     browser.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     conversation(browser)
 

@@ -1,6 +1,6 @@
 """The demo: the real CLI beside Neovim in a sample project, and a change that waits for review.
 
-With a terminal a person drives it. Without one it drives itself through a terminal of its own: it accepts one change,
+With a terminal a user drives it. Without one it drives itself through a terminal of its own: it accepts one change,
 rejects one, prints what happened and the resulting files, and fails if anything is not as it should be.
 """
 
@@ -28,7 +28,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--nvim", type=Path, required=True, help="the Neovim to use")
     options.add_argument("--claude", type=Path, required=True, help="the CLI to use")
-    options.add_argument("--live", action="store_true", help="the person's own home, login and model")
+    options.add_argument("--live", action="store_true", help="the user's own home, login and model")
     chosen = options.parse_args()
 
     # Resolved: the CLI knows its folder by its real path.
@@ -59,7 +59,7 @@ def main() -> int:
             wait_for_the_end(marker)
             return code
         if chosen.live:
-            sys.exit("LIVE=1 needs a terminal: a person has to decide")
+            sys.exit("LIVE=1 needs a terminal: a user has to decide")
         return drive(
             Terminal(command, env=environment, cwd=project, rows=24, columns=140),
             project,
@@ -70,7 +70,7 @@ def main() -> int:
 
 
 def neovim_environment(folder: Path, claude: Path, api: MockApi | None, project: Path) -> dict[str, str]:
-    """Neovim without the person's configuration; with a mocked model, also with a home of its own."""
+    """Neovim without the user's configuration; with a mocked model, also with a home of its own."""
     own = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     if api is None:
         return os.environ | own

@@ -42,7 +42,7 @@ rm -rf -- "$1"
 
 
 class Problem(Exception):
-    """In words for a person."""
+    """In words for a user."""
 
 
 def _locked(folder: str) -> int | None:
@@ -127,7 +127,7 @@ class OneKernel:
             def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
                 from ipykernel.kernelspec import get_kernel_dict
 
-                # What runs here is no history of the person's; to write it takes as long as to run a line.
+                # What runs here is no history of the user's; to write it takes as long as to run a line.
                 return KernelSpec(resource_dir="", **get_kernel_dict(["--HistoryManager.enabled=False"]))
 
         kernel = order.get("kernel") or self._of_notebook(

@@ -305,7 +305,7 @@ end
 
 ---@param entries claude-ide.config.Entry[]
 ---@param class string
----@param optional boolean whether a person may leave it out
+---@param optional boolean whether a user may leave it out
 ---@param parts string[]
 local function class_of(entries, class, optional, parts)
   local lines = { ("---@class %s"):format(class) }
@@ -324,7 +324,7 @@ end
 ---@return string
 local function types()
   local parts = {
-    "---@meta\n-- Made by `make doc` from config/schema.lua. Do not edit.\n-- Opts: what a person may set. Config: complete, "
+    "---@meta\n-- Made by `make doc` from config/schema.lua. Do not edit.\n-- Opts: what a user may set. Config: complete, "
       .. "what config.get() returns.\n",
   }
   class_of(schema, "claude-ide.Opts", true, parts)

@@ -7,8 +7,8 @@ deps=$root/.deps
 [[ -L $deps ]] && deps=$(readlink -f "$deps") # a second work tree may use the tools of the first
 python=$deps/venv/bin/python
 . scripts/find-cargo.sh
-# Handed on to the scripts that this one calls: their PATH begins with .deps/, which is not the person's.
-export CLAUDE_IDE_PERSON_PATH=${CLAUDE_IDE_PERSON_PATH:-$PATH}
+# Handed on to the scripts that this one calls: their PATH begins with .deps/, which is not the user's.
+export CLAUDE_IDE_USER_PATH=${CLAUDE_IDE_USER_PATH:-$PATH}
 unset VIMRUNTIME NVIM # of a Neovim whose terminal this may be
 export NVIM_LOG_FILE=/dev/null # else every Neovim makes one in the home
 export PATH="$deps/venv/bin:$deps/cargo/bin:$deps/node/node_modules/.bin:$PATH"
@@ -20,8 +20,8 @@ nvim_path() { # VERSION
   echo "${!chosen:-$deps/nvim-$1/bin/nvim}"
 }
 
-on_path() { # PROGRAM   as the person has it, without what is in .deps/
-  PATH=$CLAUDE_IDE_PERSON_PATH type -P "$1"
+on_path() { # PROGRAM   as the user has it, without what is in .deps/
+  PATH=$CLAUDE_IDE_USER_PATH type -P "$1"
 }
 
 recent_nvim_on_path() { # whether there is a Neovim that the plugin runs on

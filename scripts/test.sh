@@ -22,6 +22,6 @@ done
 # Every worker reads all tests: compiled once they take it 3 s, else 13.
 export PYTHONPYCACHEPREFIX=$deps/pycache
 unset PYTHONDONTWRITEBYTECODE
-# Tests wait twice as long as they compute (for a person's pace, for timers): so many keep all cores busy.
+# Tests wait twice as long as they compute (for a user's pace, for timers): so many keep all cores busy.
 workers=$(($(getconf _NPROCESSORS_ONLN) * 3))
 exec "$python" -m pytest "${which[@]}" --rootdir tests --config-file tests/pytest.ini --numprocesses "$workers" --dist worksteal --durations 15 --durations-min 5 "$@"

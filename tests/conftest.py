@@ -130,7 +130,7 @@ def start_nvim(request, tmp_path, nvim_version):
     """A factory: start_nvim(args, opts, init_lua, env, cwd, files) -> Nvim.
 
     `opts` goes to setup(), with auto_start off unless it says otherwise; None leaves setup() out. Several Neovims share
-    the home (as on a person's machine) and, unless `cwd` says otherwise, the project.
+    the home (as on a user's machine) and, unless `cwd` says otherwise, the project.
     """
     started = request.node.stash.setdefault(_started, [])
 

@@ -1,4 +1,4 @@
-// The page: which session is shown, what the person does, what comes of it.
+// The page: which session is shown, what the user does, what comes of it.
 import { Refused, listSessions, logIn } from "./api.js";
 import { Composer } from "./composer.js";
 import { Decisions } from "./decisions.js";

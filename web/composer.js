@@ -1,4 +1,4 @@
-// Where a person writes to a session, and what is on its way: shown below the conversation while this page may write.
+// Where a user writes to a session, and what is on its way: shown below the conversation while this page may write.
 // Invariant: what was typed stays, in the tab's storage too, until it is sent.
 import { store, stored } from "./api.js";
 import { el, keepingFocus, plain, short } from "./text.js";

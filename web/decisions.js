@@ -1,4 +1,4 @@
-// What waits for a person, each as a card: what it is about, the changes, the choices. A card is answered once and goes when the
+// What waits for a user, each as a card: what it is about, the changes, the choices. A card is answered once and goes when the
 // session says that it is over, wherever that was decided. What was typed into it stays while the connection comes and goes.
 // Invariants: nothing is allowed of which a part is folded or not to be seen (`exact.js`); a card takes no answer that was meant
 // for another one (`guard.js`).

@@ -1,4 +1,4 @@
-// Markdown that grows at its end. Blocks that are over stay the elements they are, with what a person marked in them: what is
+// Markdown that grows at its end. Blocks that are over stay the elements they are, with what a user marked in them: what is
 // added costs its own paragraph, however long the text is.
 import { blocksOf } from "./markdown.js";
 import { el } from "./text.js";

@@ -1,4 +1,4 @@
-// Notifications of the browser when Claude waits: only once a person asked for them here.
+// Notifications of the browser when Claude waits: only once a user asked for them here.
 import { ofBrowser, store, stored } from "./api.js";
 
 const NAME = "notify";

@@ -1,11 +1,11 @@
-// What is on its way to a session: what the person sends, each message once, whatever happens to the connection; and what others
+// What is on its way to a session: what the user sends, each message once, whatever happens to the connection; and what others
 // have put into the queue.
-// Invariant: a message of ours is kept, in the tab's storage too, until the session has it or the person knows that it has not.
+// Invariant: a message of ours is kept, in the tab's storage too, until the session has it or the user knows that it has not.
 import { newId, store, stored } from "./api.js";
 
 /**
  * @typedef {{ id: string, content: string, mine: boolean, state: "new"|"queued"|"sent"|"failed", position?: number,
- *   reason?: string, uuid?: string, site?: string, back?: boolean }} Message `back`: the person wants it back
+ *   reason?: string, uuid?: string, site?: string, back?: boolean }} Message `back`: the user wants it back
  */
 
 export class Outbox {

@@ -34,7 +34,7 @@ export class Reader {
     this.closed = false;
     /** Whether a session that is not there may yet come. */
     this.mayCome = false;
-    /** Whether the person wants to write here. */
+    /** Whether the user wants to write here. */
     this.wants = stored(`write:${id}`) === "on";
     this.canWrite = false;
     /** Names the wish that Claude stops, until it has or it cannot. @type {string|undefined} */

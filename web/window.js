@@ -1,5 +1,5 @@
 // A long list of which only what is near the visible part is in the document. What lies above and below is two empty boxes.
-// Invariant: what the person looks at stays where it is, whatever is added above it or turns out to be of another height.
+// Invariant: what the user looks at stays where it is, whatever is added above it or turns out to be of another height.
 
 import { keepingFocus } from "./text.js";
 
@@ -25,7 +25,7 @@ export class Window {
     this.items = [];
     /** @type {Map<T, number>} */
     this.heights = new Map();
-    /** @type {Map<T, HTMLElement>} what was drawn; folds stay as the person left them */
+    /** @type {Map<T, HTMLElement>} what was drawn; folds stay as the user left them */
     this.drawn = new Map();
     this.first = 0;
     this.end = 0;
@@ -90,7 +90,7 @@ export class Window {
 
   toEnd() {
     this.follows = true;
-    this.#draw(); // at once: what was scrolled before is told of in the next frame, and would be taken for the person's wish
+    this.#draw(); // at once: what was scrolled before is told of in the next frame, and would be taken for the user's wish
   }
 
   /** Brings an item into sight, and the keyboard to it. @param {number} index */

@@ -1,6 +1,6 @@
 -- Puts the features together: who begins to work when the server runs, and who takes what clients ask for. The one module
 -- that knows all of them; they know each other only through the hub, or downwards (scripts/layers.lua).
--- Loaded by whatever a person or Neovim calls first: a command, the autostart, the functions of init.lua.
+-- Loaded by whatever a user or Neovim calls first: a command, the autostart, the functions of init.lua.
 local hub = require("claude-ide.hub")
 
 require("claude-ide.log").use_level(function()
@@ -44,7 +44,7 @@ local function attach()
   require("claude-ide.selection").attach()
   require("claude-ide.diagnostics").attach()
   require("claude-ide.watch").attach() -- what a file becomes from now on is seen
-  -- In a turn of its own: the person's keys need not wait for all of it at once.
+  -- In a turn of its own: the user's keys need not wait for all of it at once.
   vim.schedule(attach_the_rest)
 end
 

@@ -123,7 +123,7 @@ function M.detach()
   require("claude-ide.buffer.stamp").detach()
 end
 
----Whether the person has kept this buffer from Claude with `vim.b.claude_private`.
+---Whether the user has kept this buffer from Claude with `vim.b.claude_private`.
 ---@param buf integer
 ---@return boolean
 function M.is_private(buf)

@@ -1,4 +1,4 @@
--- The person's options over the defaults, checked once and kept.
+-- The user's options over the defaults, checked once and kept.
 -- Sources, later ones win: the defaults, `vim.g.claude_ide` (a table, or a function that returns one), `setup(opts)`.
 -- A value that is wrong is named once and replaced by its default: a typo in an init.lua must never stop Neovim.
 
@@ -156,7 +156,7 @@ function M.get()
   return resolved
 end
 
----Takes the person's options. They replace those of an earlier call. They are looked at when first needed, or when
+---Takes the user's options. They replace those of an earlier call. They are looked at when first needed, or when
 ---Neovim is next idle, so that an init.lua does not wait for it.
 ---@param opts? claude-ide.Opts
 function M.setup(opts)

@@ -1,5 +1,5 @@
--- What waits for a person to decide, whoever asked for it: an edit today, and any other kind that is registered. No windows, no wire.
--- A source asks, the presenter of the kind puts it before the person and settles it, the source takes the answer back to where
+-- What waits for a user to decide, whoever asked for it: an edit today, and any other kind that is registered. No windows, no wire.
+-- A source asks, the presenter of the kind puts it before the user and settles it, the source takes the answer back to where
 -- the question came from.
 -- Invariants: a decision ends once; its source gets one answer, or none where it no longer waits. Ids are made here.
 local M = {}
@@ -7,13 +7,13 @@ local M = {}
 ---One that asks, as long as it is there: a client of the server, for one.
 ---@class claude-ide.decisions.Source
 ---@field id integer made here
----@field name string what the person calls it
+---@field name string what the user calls it
 ---@field client? integer claude-ide.Client.id, where it is one
 ---@field writes "agent"|"editor" who writes an edit that is accepted
 ---@field takes_empty? boolean an empty new file can be accepted: it does not take that for a no
 ---@field overwrites? boolean whoever writes what is accepted does not look whether the file is another one by then
 ---@field answer fun(request: any, answer?: claude-ide.decisions.Answer, err?: string) takes it to where the question came from; err: nobody can be asked here
----@field tell fun(words: string) what the person says to it, who rejected what it asked
+---@field tell fun(words: string) what the user says to it, who rejected what it asked
 ---@field cannot_hear fun(): string? why words cannot be told to it now: a sentence without its end
 ---@field session? fun(): string? the session that it asks in, where its client does not tell
 ---@field call? fun(request: any): string? the call that a request is about, where it tells what becomes of calls
@@ -23,7 +23,7 @@ local M = {}
 ---@field contents? string of an edit that is accepted: the exact bytes to write
 ---@field on_top? boolean they are the edit of a file that others changed while it waited, with what those changed
 ---@field report? any of a kind that has more to tell
----@field words? string of the person, who rejected it
+---@field words? string of the user, who rejected it
 
 ---A kind may know more of each of its own.
 ---@class claude-ide.Decision
@@ -33,7 +33,7 @@ local M = {}
 ---@field request any what the source knows it by; nobody else looks into it. nil from its end on
 ---@field state string "pending", then how it ended: a word of the kind, or "closed" where nobody decided
 
----What puts the decisions of a kind before the person. It ends them with `settle` and `fail`, and takes away then what it shows.
+---What puts the decisions of a kind before the user. It ends them with `settle` and `fail`, and takes away then what it shows.
 ---@class claude-ide.decisions.Presenter
 ---@field one string what one that waits is called
 ---@field many string
@@ -146,7 +146,7 @@ local function finish(decision, outcome, answer, err)
   return true
 end
 
----The person has decided.
+---The user has decided.
 ---@param decision claude-ide.Decision
 ---@param answer claude-ide.decisions.Answer
 ---@return boolean settled false: it had ended before
@@ -154,7 +154,7 @@ function M.settle(decision, answer)
   return finish(decision, answer.outcome, answer)
 end
 
----The person cannot be asked here. Whoever asked may have a prompt of its own for it.
+---The user cannot be asked here. Whoever asked may have a prompt of its own for it.
 ---@param decision claude-ide.Decision
 ---@param message string for who asked
 ---@return boolean failed false: it had ended before
@@ -163,7 +163,7 @@ function M.fail(decision, message)
 end
 
 ---@param decision claude-ide.Decision
----@param why? string for the person
+---@param why? string for the user
 ---@param answer? claude-ide.decisions.Answer
 local function withdraw(decision, why, answer)
   if finish(decision, "closed", answer) then
@@ -173,19 +173,19 @@ end
 
 ---Its source no longer waits: it ends without an answer.
 ---@param decision claude-ide.Decision
----@param why? string for the person
+---@param why? string for the user
 function M.cancel(decision, why)
   withdraw(decision, why)
 end
 
 ---It is of no use any more, and nobody has decided. Its source is told just that.
 ---@param decision claude-ide.Decision
----@param why? string for the person
+---@param why? string for the user
 function M.close(decision, why)
   withdraw(decision, why, { outcome = "closed" })
 end
 
----The person has decided, away from what shows it: that goes.
+---The user has decided, away from what shows it: that goes.
 ---@param decision claude-ide.Decision
 ---@param answer claude-ide.decisions.Answer
 ---@return boolean settled false: it had ended before
@@ -215,7 +215,7 @@ end
 
 ---Closes those that match.
 ---@param matches? fun(decision: claude-ide.Decision): boolean default: all
----@param why? string for the person
+---@param why? string for the user
 ---@return integer count
 function M.close_those(matches, why)
   local decisions = M.pending(matches)
@@ -227,7 +227,7 @@ end
 
 ---A source is gone, and with it all that it waits for.
 ---@param source claude-ide.decisions.Source
----@param why? string for the person
+---@param why? string for the user
 function M.gone(source, why)
   local its_own = M.pending(function(decision)
     return decision.source == source
@@ -237,7 +237,7 @@ function M.gone(source, why)
   end
 end
 
----Asks the person.
+---Asks the user.
 ---@param kind string a registered one
 ---@param source claude-ide.decisions.Source
 ---@param request any what the source knows it by
@@ -251,7 +251,7 @@ function M.ask(kind, source, request, subject)
   waiting[#waiting + 1] = decision
   require("claude-ide.hub").tell("decisions_changed")
   require("claude-ide.safely").catch(presenters[kind].present, function(trace)
-    require("claude-ide.log").error("%s %d cannot be put before the person: %s", kind, decision.id, trace)
+    require("claude-ide.log").error("%s %d cannot be put before the user: %s", kind, decision.id, trace)
     M.fail(decision, "the editor could not ask")
   end)(decision)
   return decision

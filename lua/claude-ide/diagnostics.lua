@@ -1,5 +1,5 @@
 -- Diagnostics as clients read them: what stands in `vim.diagnostic`, in the protocol's words, columns and bounds.
--- Also tells clients when they change. Files that the person keeps from Claude have none.
+-- Also tells clients when they change. Files that the user keeps from Claude have none.
 local M = {}
 
 local GROUP = "claude-ide.diagnostics"

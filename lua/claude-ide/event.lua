@@ -1,7 +1,7 @@
 -- The `User` autocommand events that this plugin sends, for other people's configurations.
 local M = {}
 
----Sends `User <name>`. A handler that fails does not stop the plugin: Neovim reports it to the person whose handler it is.
+---Sends `User <name>`. A handler that fails does not stop the plugin: Neovim reports it to the user whose handler it is.
 ---@param name "ClaudeConnected"|"ClaudeDisconnected"|"ClaudeDiffOpened"|"ClaudeDiffClosed"|"ClaudeMentionSent"|string
 ---@param data? table what the handler gets as `data`
 function M.emit(name, data)

@@ -1,4 +1,4 @@
--- Formats a buffer with what the person has set up for it: conform.nvim, else a language server, else 'formatexpr' or
+-- Formats a buffer with what the user has set up for it: conform.nvim, else a language server, else 'formatexpr' or
 -- 'formatprg'.
 local M = {}
 
@@ -63,7 +63,7 @@ local function with_lsp(buf, done)
   return sent ~= nil
 end
 
----The options by which `gq` would format a buffer with a program or an expression of the person's choice.
+---The options by which `gq` would format a buffer with a program or an expression of the user's choice.
 ---@param buf integer
 ---@return boolean
 local function has_gq(buf)

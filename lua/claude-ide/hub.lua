@@ -15,7 +15,7 @@ local M = {}
 ---| "agent_ready" # fun(client: claude-ide.Client): it may call the tools of the `nvim` endpoint
 ---| "agent_disconnected" # fun(client: claude-ide.Client, reason?: string)
 ---| "abilities_changed" # fun(): a tool can run now that could not before, or no longer can
----| "decisions_changed" # fun(): others wait for the person than before
+---| "decisions_changed" # fun(): others wait for the user than before
 ---| "journal_changed" # fun(): a moment later, once for many changes
 ---| "turn_forgotten" # fun(turn: integer): what is known of it is no longer needed
 ---| "terminal_ended" # fun(): a CLI that `:Claude` started has

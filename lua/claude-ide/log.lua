@@ -1,4 +1,4 @@
--- The log file: one line an event, never in the person's face. `crates/nvim/src/logging.rs` writes to the same file in
+-- The log file: one line an event, never in the user's face. `crates/nvim/src/logging.rs` writes to the same file in
 -- the same form: `<UTC time> <LEVEL> <where>: <text>`.
 -- A file that cannot be written is not reported: there is no better place to report it.
 local M = {}

@@ -1,4 +1,4 @@
--- A consumer of neotest: through it Claude runs tests as the person does. For `consumers` of `neotest.setup()`, which is how
+-- A consumer of neotest: through it Claude runs tests as the user does. For `consumers` of `neotest.setup()`, which is how
 -- neotest gives its client away: `consumers = { claude = require("claude-ide.neotest") }`.
 -- Invariant: one that is cancelled is stopped.
 local M = {}

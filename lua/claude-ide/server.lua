@@ -5,7 +5,7 @@ local M = {}
 ---A server that ends by itself is started again, unless it did so this short a time ago.
 local RESTART_GAP_NS = 60 * 1000 * 1000 * 1000
 
----Written into the lock file beside the name that the person sees, and told to clients.
+---Written into the lock file beside the name that the user sees, and told to clients.
 local SERVER_NAME = "claude-ide.nvim"
 
 local GROUP = "claude-ide.server"
@@ -190,7 +190,7 @@ end
 
 ---Starts the server, unless it runs.
 ---@return claude-ide.server.Info? info
----@return string? err for the person to read
+---@return string? err for the user to read
 function M.start()
   stop_dismissing()
   if running then

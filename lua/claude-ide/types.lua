@@ -23,7 +23,7 @@
 
 ---@class claude-ide.CallError
 ---@field code "invalid_params"|"failed" invalid_params: the caller's mistake; failed: the tool ran and did not succeed
----@field message string for the model or the person to read
+---@field message string for the model or the user to read
 
 ---Answers a call. Only the first use counts; later ones are logged and dropped.
 ---@alias claude-ide.Respond fun(result?: any, err?: claude-ide.CallError)

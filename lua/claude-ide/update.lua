@@ -1,6 +1,6 @@
 -- An update while Neovim runs. Modules are loaded when they are first used, so files of another version would mix with those
 -- that run. Therefore all modules are read once the plugin is in use and their texts kept (`kept_texts.lua`), a few at a time
--- while Neovim is idle; and a person whose files are no longer those is told, once, that Neovim has to be restarted.
+-- while Neovim is idle; and a user whose files are no longer those is told, once, that Neovim has to be restarted.
 
 local M = {}
 

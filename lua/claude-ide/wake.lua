@@ -2,7 +2,7 @@
 -- Lua pulls, Rust never calls Lua. One async handle serves the whole process, whether the server runs or not.
 local M = {}
 
----How long events may hold the main loop before it gets a turn for the person's keys.
+---How long events may hold the main loop before it gets a turn for the user's keys.
 local BUDGET_NS = 8 * 1000 * 1000
 
 ---@type uv.uv_async_t? one for the life of the process: the library keeps it

@@ -1,5 +1,5 @@
 -- Buffers follow the disk: an unmodified one shows what Claude wrote a moment later, whatever terminal the CLI runs in.
--- Invariant: a modified buffer is never overwritten and nothing ever asks in the middle of typing: the person is told
+-- Invariant: a modified buffer is never overwritten and nothing ever asks in the middle of typing: the user is told
 -- once and decides when they like (`watch/conflict.lua`).
 local M = {}
 
@@ -97,7 +97,7 @@ local function follow(buf)
   followed[buf] = { name = name, stop = stop }
 end
 
----Looks at every loaded file, as when the person comes back from another program.
+---Looks at every loaded file, as when the user comes back from another program.
 function M.check_all()
   local unmodified = {}
   for buf in pairs(followed) do
@@ -173,7 +173,7 @@ function M.attach()
   })
   vim.api.nvim_create_autocmd("BufModifiedSet", {
     group = group,
-    desc = "Claude: keep what a file held before the person changed it",
+    desc = "Claude: keep what a file held before the user changed it",
     callback = function(event)
       if followed[event.buf] then
         require("claude-ide.watch.conflict").modified_set(event.buf)

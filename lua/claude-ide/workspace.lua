@@ -1,4 +1,4 @@
--- Which folders are the person's project, and what this Neovim is called in the CLI's list of editors.
+-- Which folders are the user's project, and what this Neovim is called in the CLI's list of editors.
 -- A CLI finds the server whose folders hold its own, so these are project roots, not the folder that happens to be
 -- current: with 'autochdir' that one follows every file.
 -- Invariants: a file that the user has opened is in a folder of the workspace if it is in a project. The whole disk is no folder.
@@ -6,7 +6,7 @@ local M = {}
 
 local GROUP = "claude-ide.workspace"
 
----The folder that a person made current last, not 'autochdir'.
+---The folder that a user made current last, not 'autochdir'.
 ---@type string?
 local chosen_cwd
 
@@ -79,7 +79,7 @@ function M.root(path)
   return marked_root(folder) or folder
 end
 
----Every folder that a person made current: of Neovim, of tab pages (`:tcd`) and of windows (`:lcd`), the one they are in
+---Every folder that a user made current: of Neovim, of tab pages (`:tcd`) and of windows (`:lcd`), the one they are in
 ---first.
 ---@return string[]
 local function current_folders()
@@ -288,7 +288,7 @@ function M.announce()
   end
 end
 
----Follows the person through their folders while the server runs.
+---Follows the user through their folders while the server runs.
 ---@param told claude-ide.workspace.Announcement what the server was started with
 function M.attach(told)
   announced = told

@@ -78,7 +78,7 @@ def _first(*steps: Step) -> dict[str, list[Step]]:
 
 @contextlib.contextmanager
 def nvim_tools(place: Path, version: str) -> Iterator[Way]:
-    """Ours, with a person who accepts each change as soon as it is before them."""
+    """Ours, with a user who accepts each change as soon as it is before them."""
     nvim = Nvim(place, version, args=["m00.py"], files=FILES, init_lua=PYRIGHT, opts={})
     try:
         nvim.lua('assert(require("claude-ide").connect())')

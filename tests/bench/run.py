@@ -263,7 +263,7 @@ def served(directory: Path, version: str):
 
 
 def handlers(directory: Path, version: str):
-    """What moving the cursor and selecting costs the person."""
+    """What moving the cursor and selecting costs the user."""
     lines = "".join(f"line {number} of a long file, with some text in it\n" for number in range(200_000))
     with editor.Editor(directory, version, files={"long.txt": lines}) as nvim:
         nvim.edit("long.txt")

@@ -1,4 +1,4 @@
-"""A transcript of 100 MB in Neovim: how soon it is there, and how long Neovim stands still while a person goes through it."""
+"""A transcript of 100 MB in Neovim: how soon it is there, and how long Neovim stands still while a user goes through it."""
 
 import json
 import re
@@ -22,7 +22,7 @@ HUNK = [" fn main() {", '-    println!("one");', '+    println!("two");', " }"]
 
 
 def write_large(home: Path, cwd: Path, size: int) -> Path:
-    """A session like a person's: prompts, thinking, answers in Markdown, edits and commands with their output."""
+    """A session like a user's: prompts, thinking, answers in Markdown, edits and commands with their output."""
     folder = home / ".claude" / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", str(cwd.resolve()))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{SESSION}.jsonl"

@@ -1,4 +1,4 @@
-"""How the tests start real language servers in Neovim: what the person's configuration would do."""
+"""How the tests start real language servers in Neovim: what the user's configuration would do."""
 
 from harness.nvim import ROOT
 

@@ -110,7 +110,7 @@ timer:start(50, 50, vim.schedule_wrap(function()
   end
 end))
 """
-"""A person who accepts each change once it is before them."""
+"""A user who accepts each change once it is before them."""
 
 
 def start(start_nvim):

@@ -1,4 +1,4 @@
-"""`make demo`, as a person with a terminal has it and as a machine without one."""
+"""`make demo`, as a user with a terminal has it and as a machine without one."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ def test_drives_itself_without_a_terminal(command):
     assert "rejected, and README.txt is as it was" in run.stdout
 
 
-def test_lets_a_person_decide_in_a_terminal(command, tmp_path):
+def test_lets_a_user_decide_in_a_terminal(command, tmp_path):
     terminal = Terminal(command, env=ENVIRONMENT | {"TMPDIR": str(tmp_path)}, cwd=tmp_path)
     try:
         terminal.wait_screen("Accept: ZZ   Reject: ZQ")

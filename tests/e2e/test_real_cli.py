@@ -1,4 +1,4 @@
-"""The real Claude Code CLI, pinned, against a scripted model: what a person has of the plugin, from the prompt to the disk."""
+"""The real Claude Code CLI, pinned, against a scripted model: what a user has of the plugin, from the prompt to the disk."""
 
 import itertools
 import json
@@ -159,7 +159,7 @@ def test_what_it_writes_is_decided_in_neovim_or_in_its_terminal(nvim, cli):
     nvim.wait("#vim.api.nvim_list_tabpages() == 1")
     assert nvim.lua("return vim.fn.bufname()") == "a.txt"
 
-    # As the person edited it.
+    # As the user edited it.
     open_diff(f"{edit(nvim, 'TWO', 'II')} THEN SAY edited", "II")
     nvim.wait("vim.api.nvim_get_current_line() == 'II'", what="the cursor to be on the change")
     nvim.keys("A, said I<Esc>:w<CR>")

@@ -19,7 +19,7 @@ STEPS = every_tool.READS + every_tool.WRITES
 
 @pytest.fixture
 def nvim(start_nvim):
-    """A Neovim with language servers at work and a person who accepts."""
+    """A Neovim with language servers at work and a user who accepts."""
     nvim = every_tool.start(start_nvim)
     nvim.lua(every_tool.ACCEPTING)
     return nvim

@@ -115,7 +115,7 @@ REASONS = {
     "exit": "Reason: exit",
     "the end \x1b[201~\r/exit\x03\x04": "the end [201~\n/exit",
 }
-"""What a person says, and what the model is to hear."""
+"""What a user says, and what the model is to hear."""
 
 
 def heard(mock_api):

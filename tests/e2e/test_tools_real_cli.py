@@ -79,7 +79,7 @@ def one_by_one(claude, api, steps, end):
     claude.wait_screen(f"● {end}")
 
 
-def test_the_model_finds_the_tools_of_the_editor_and_the_person_its_prompts(start_with_claude, mock_api):
+def test_the_model_finds_the_tools_of_the_editor_and_the_user_its_prompts(start_with_claude, mock_api):
     command = ["claude", "--permission-mode", "default", "--allowedTools", "mcp__nvim"]
     terminal = {"command": command, "size": 100}
     nvim = start_with_claude(terminal, args=["main.py"], files=FILES, init_lua=PYRIGHT + SILENT)
@@ -176,14 +176,14 @@ def test_the_cli_runs_code_and_calls_each_tool_that_changes_no_file(start_nvim, 
     nvim = every_tool.start(start_nvim)
     argv = nvim.lua('return require("claude-ide.terminal.agent_tools").of("test")')
     claude = cli(nvim, args=("--ide", *argv, "--allowedTools", "mcp__nvim"))
-    the_model_runs_code_once_the_person_allows_it(nvim, claude, mock_api)
+    the_model_runs_code_once_the_user_allows_it(nvim, claude, mock_api)
     known = len(tool_results(mock_api))
     one_by_one(claude, mock_api, reads, "all is read")
     for (tool, _, says), text in zip(reads, tool_results(mock_api)[known:], strict=True):
         assert says in text, (tool, text)
 
 
-def the_model_runs_code_once_the_person_allows_it(nvim, claude, mock_api):
+def the_model_runs_code_once_the_user_allows_it(nvim, claude, mock_api):
     """executeCode: the one tool of an editor, besides getDiagnostics, that the model itself is given."""
     tool = "mcp__ide__executeCode"
     picture = f"import base64; from IPython.display import *; display(Image(base64.b64decode('{DOT}'), width=x))"

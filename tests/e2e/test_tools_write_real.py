@@ -61,7 +61,7 @@ def forty_files_are_renamed_with_one_change_dropped(nvim, agent):
     nvim.keys("m39 is generated<CR>")
     (text,) = agent.call_result(asked)
     assert text.startswith("Rename add to plus: accepted in part, 79 changes in 40 files.")
-    assert "  m39.py: all of it\nThe person says: m39 is generated" in text
+    assert "  m39.py: all of it\nThe user says: m39 is generated" in text
     wrong_now = re.search(r"m39\.py:1: error: .*add", text)
     assert wrong_now or "still busy" in text  # a busy machine may be too late for it: then that is said
     assert len(text) < 8000

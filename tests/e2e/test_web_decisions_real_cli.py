@@ -30,7 +30,7 @@ QUESTIONS = [
 
 
 def say(reader, mock_api, *calls, answer="Done."):
-    """Has the model make these calls, one turn each; what is asked of the person first."""
+    """Has the model make these calls, one turn each; what is asked of the user first."""
     mock_api.script(*[Reply(calls=[call]) for call in calls], Reply(text=answer))
     reader.say(type="user_message", content="go on")
     return reader.until({"type": "decision"})

@@ -204,7 +204,7 @@ class Agent:
 
 
 def sign_in():
-    """What a person runs in a terminal."""
+    """What a user runs in a terminal."""
     name = input("Your name: ")
     with open(SIGNED_IN, "w") as file:
         json.dump([name, *sys.argv[1:], os.environ.get("LOGIN")], file)

@@ -1,6 +1,6 @@
 """A real Neovim in a terminal, with a project, a home and a state of its own.
 
-What a person does goes through the PTY (`keys`), what a test asks goes over RPC (`lua`), what a person sees is `screen`.
+What a user does goes through the PTY (`keys`), what a test asks goes over RPC (`lua`), what a user sees is `screen`.
 Keys are read by Neovim in its own time: after typing, wait for what they bring about.
 """
 
@@ -127,7 +127,7 @@ class Nvim:
         self.terminal.paste(text)
 
     def screen(self) -> list[str]:
-        """The lines a person sees."""
+        """The lines a user sees."""
         return self.terminal.screen()
 
     def wait_screen(self, text: str, timeout: float = PATIENCE) -> str:

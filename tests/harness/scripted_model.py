@@ -43,7 +43,7 @@ def scripted_by_prompt(messages: list[dict[str, object]]) -> Reply:
 
 
 def _typed(message: dict[str, object]) -> str:
-    """The text that a person typed, without what the CLI adds and without results of tools."""
+    """The text that a user typed, without what the CLI adds and without results of tools."""
     text = ""
     for block in _blocks(message):
         if block.get("type") == "tool_result":

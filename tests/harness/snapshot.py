@@ -1,4 +1,4 @@
-"""The screen as a text that a person can review: what stands there, and which highlight groups colour it.
+"""The screen as a text that a user can review: what stands there, and which highlight groups colour it.
 
 A colour scheme of its own gives every group a colour of its own, so that colours can be told back as names. Three blocks of
 the same shape: the text, the groups whose background shows, the groups whose foreground shows; each group is one

@@ -1,4 +1,4 @@
-"""A program in a pseudo-terminal, with the screen a person would see.
+"""A program in a pseudo-terminal, with the screen a user would see.
 
 Owns the process, the PTY and one reader thread, which keeps what is written for the screen and answers what programs ask of
 a terminal at their start (device attributes, background colour, cursor position), so that none waits for a terminal that is
@@ -155,7 +155,7 @@ class Terminal:
         self.write(f"\x1b[200~{text}\x1b[201~")
 
     def resize(self, rows: int, columns: int) -> None:
-        """Makes the screen of another size, as a person does with a window; the program is told."""
+        """Makes the screen of another size, as a user does with a window; the program is told."""
         with self._lock:
             screen = self._drawn()
             if (screen.lines, screen.columns) == (rows, columns):

@@ -73,7 +73,7 @@ class Changesets:
         self.nvim.lua(f"propose({edit}, {{ {listed} }})")
 
     def show(self, edit, **opts):
-        """Proposes it and waits until the person has it before them."""
+        """Proposes it and waits until the user has it before them."""
         self.propose(edit, **opts)
         seen = "proposed and require('claude-ide.changeset.presenter').is_seen(proposed)"
         self.nvim.wait(seen, what="the changeset to have been seen")

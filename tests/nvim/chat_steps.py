@@ -70,7 +70,7 @@ def wait_diff(nvim, count=1):
 
 
 def edit_proposal(nvim, first, last, lines):
-    """The person makes something else of lines of the proposal, counted from 0."""
+    """The user makes something else of lines of the proposal, counted from 0."""
     nvim.lua(
         """
         local first, last, lines = ...

@@ -30,7 +30,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def installed(tmp_path):
-    """The plugin as a package of that person, as `git clone` and `make build` leave it."""
+    """The plugin as a package of that user, as `git clone` and `make build` leave it."""
     package = tmp_path / "home/.local/share/nvim/site/pack/claude/start/claude-ide.nvim"
     for name in ("doc", "lua", "plugin", "scripts"):
         shutil.copytree(ROOT / name, package / name)

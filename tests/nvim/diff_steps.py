@@ -106,7 +106,7 @@ class Diffs:
         self.nvim.lua("propose(...)", id, client, str(self.nvim.project / path), contents, name or f"tab {id}")
 
     def open(self, id: int, path: str | Path, contents: str, client: int = 1, name: str | None = None) -> None:
-        """Sends an edit and waits until the person has it before them."""
+        """Sends an edit and waits until the user has it before them."""
         self.propose(id, path, contents, client, name)
         self.wait_current(id)
 
@@ -116,9 +116,9 @@ class Diffs:
         return mark["id"] if mark and mark["kind"] == "proposal" else None
 
     def wait_current(self, id: int | None) -> None:
-        """Waits until the cursor is in that proposal and a person can have seen it, or until it is in none.
+        """Waits until the cursor is in that proposal and a user can have seen it, or until it is in none.
 
-        How long a person needs to look at what comes right after a decision, or while they type, is let pass.
+        How long a user needs to look at what comes right after a decision, or while they type, is let pass.
         """
 
         def is_seen() -> bool:

@@ -1,4 +1,4 @@
-"""What an agent of the Agent Client Protocol asks of the person and of the editor: permissions, files, terminals, forms."""
+"""What an agent of the Agent Client Protocol asks of the user and of the editor: permissions, files, terminals, forms."""
 
 import functools
 
@@ -82,7 +82,7 @@ def test_an_edit_is_a_diff_and_the_agent_writes_it(begin, tmp_path):
     assert path.read_text() == "one\nTWO\n", "it is asked once"
 
 
-def test_what_the_person_makes_of_an_edit_is_written_and_told(begin, tmp_path):
+def test_what_the_user_makes_of_an_edit_is_written_and_told(begin, tmp_path):
     nvim = begin(files={"a.txt": "one\ntwo\n"})
     path = tmp_path / "project/a.txt"
     diff = {"type": "diff", "path": str(path), "oldText": "one\ntwo\n", "newText": "ONE\nTWO\n"}
@@ -125,7 +125,7 @@ def test_line_ends_stay_as_the_file_has_them(begin, tmp_path):
 
 
 @pytest.mark.slow
-def test_files_are_read_as_the_person_sees_them(begin, tmp_path):
+def test_files_are_read_as_the_user_sees_them(begin, tmp_path):
     nvim = begin(files={"a.txt": "one\ntwo\nthree\n", ".env": "SECRET=1\n", "kept.txt": "SECRET\n"})
     project = tmp_path / "project"
     nvim.lua("vim.cmd.split('a.txt') vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'unsaved' })")
@@ -180,7 +180,7 @@ def test_commands_run_in_terminals(begin):
 
 
 @pytest.mark.slow
-def test_a_command_of_an_agent_leaves_the_person_where_they_are(begin):
+def test_a_command_of_an_agent_leaves_the_user_where_they_are(begin):
     nvim = begin()
     nvim.cmd("autocmd TermOpen * let g:opened = 1 | startinsert")
     say(nvim, request("terminal/create", command="true"))

@@ -88,7 +88,7 @@ def test_left_as_it_is_the_agent_writes_it_and_is_asked_no_more(begin, tmp_path)
 
 
 @pytest.mark.every_nvim
-def test_what_the_person_makes_of_it_is_what_is_written_and_the_agent_is_told(begin, tmp_path):
+def test_what_the_user_makes_of_it_is_what_is_written_and_the_agent_is_told(begin, tmp_path):
     nvim = begin()
     ask(nvim)
     wait_shown(nvim)
@@ -491,7 +491,7 @@ def test_bytes_that_nobody_changed_stay_where_the_agent_has_the_editor_write(beg
     }
 
 
-def test_what_the_person_wrote_since_they_accepted_is_not_written_over(begin):
+def test_what_the_user_wrote_since_they_accepted_is_not_written_over(begin):
     nvim = begin()
     project = nvim.project
     theirs = BEFORE.replace("one", "mine")

@@ -75,7 +75,7 @@ def an_edit_goes_through_the_review(nvim):
     wait_idle(nvim)
 
 
-def what_the_person_makes_of_an_edit_is_what_is_written(nvim, mock_api):
+def what_the_user_makes_of_an_edit_is_what_is_written(nvim, mock_api):
     path = nvim.project / "b.txt"
     say(nvim, edit(path, "over"))
     wait_diff(nvim)
@@ -120,7 +120,7 @@ def test_a_session_with_claude_behind_the_protocol(begin, mock_api):
     text_tool_and_permission(nvim)
     a_permission_is_denied(nvim)
     an_edit_goes_through_the_review(nvim)
-    what_the_person_makes_of_an_edit_is_what_is_written(nvim, mock_api)
+    what_the_user_makes_of_an_edit_is_what_is_written(nvim, mock_api)
     killed_it_goes_on_with_its_session(nvim, mock_api)
     closed_it_goes_on_with_its_session(nvim)
     quitting_leaves_no_process_behind(nvim)

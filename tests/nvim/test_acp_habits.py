@@ -47,7 +47,7 @@ def test_a_diff_that_was_told_before_the_question_is_reviewed(begin, tmp_path):
     wait_idle(nvim)
 
 
-def test_what_the_person_made_of_an_edit_is_not_called_rejected(begin, tmp_path):
+def test_what_the_user_made_of_an_edit_is_not_called_rejected(begin, tmp_path):
     nvim = begin()
     path = tmp_path / "project/a.txt"
     say(nvim, edit(path, "in_progress"))

@@ -49,7 +49,7 @@ def an_edit_goes_through_the_review(nvim, edit):
     assert path.read_text() == "one\nTWO\nthree\n"
 
 
-def what_the_person_makes_of_an_edit_is_what_is_written(nvim, mock_api, edit):
+def what_the_user_makes_of_an_edit_is_what_is_written(nvim, mock_api, edit):
     path = nvim.project / "b.txt"
     say(nvim, edit(path, "two", "TWO") + " THEN SAY over")
     wait_diff(nvim)
@@ -137,7 +137,7 @@ def test_a_session_with_gemini(begin, mock_api):
 
     nvim = begin(other_agents.gemini, "SAY hello from **them**")
     an_edit_goes_through_the_review(nvim, edit)
-    what_the_person_makes_of_an_edit_is_what_is_written(nvim, mock_api, edit)
+    what_the_user_makes_of_an_edit_is_what_is_written(nvim, mock_api, edit)
     an_edit_is_rejected(nvim, edit)
     a_new_file_goes_through_the_review(nvim)
     a_command_is_allowed_and_another_denied(nvim, command)
@@ -204,7 +204,7 @@ def test_a_session_with_codex(begin, mock_api):
         chat(nvim, "require('claude-ide.chat.settings').next_mode(chat)")
         nvim.wait(lambda before=before: chat(nvim, "return chat.mode") != before, what="the mode to change")
     an_edit_goes_through_the_review(nvim, edit)
-    what_the_person_makes_of_an_edit_is_what_is_written(nvim, mock_api, edit)
+    what_the_user_makes_of_an_edit_is_what_is_written(nvim, mock_api, edit)
     an_edit_is_rejected(nvim, edit)
     a_command_is_allowed_and_another_denied(nvim, command)
     to_interrupt_closes_what_it_asks(nvim, command)

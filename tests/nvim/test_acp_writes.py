@@ -1,4 +1,4 @@
-"""What an agent of the Agent Client Protocol has the editor write: what is accepted is what the person has seen."""
+"""What an agent of the Agent Client Protocol has the editor write: what is accepted is what the user has seen."""
 
 import functools
 
@@ -79,7 +79,7 @@ def test_where_both_changed_a_line_the_edit_is_shown_against_that(begin, tmp_pat
     path.write_text(TEXT.replace("5\n", "others\n"))
     changed_meanwhile(nvim, "a.txt")
     nvim.wait_screen("others")
-    nvim.wait_screen("mine")  # what the person typed is kept
+    nvim.wait_screen("mine")  # what the user typed is kept
     nvim.lua("assert(require('claude-ide.diff').reject())")
     wait_idle(nvim)
     assert path.read_text() == TEXT.replace("5\n", "others\n")
@@ -104,7 +104,7 @@ def test_a_file_that_was_only_touched_or_went_meanwhile(begin, tmp_path):
     accept(nvim)
     nvim.wait(lambda: answers(nvim) == [{}], what="the answer")
     wait_idle(nvim)
-    assert path.read_text() == "new\n", "as the person has seen it, whatever a formatter makes of files"
+    assert path.read_text() == "new\n", "as the user has seen it, whatever a formatter makes of files"
     nvim.wait("vim.deep_equal(vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, false), { 'new' })")
     nvim.cmd("bwipeout! a.txt")
     say(nvim, write(path, "newer\n"))
@@ -173,7 +173,7 @@ def test_what_was_allowed_is_written_in_the_encoding_of_the_file(begin, tmp_path
     diff = {"type": "diff", "path": str(path), "oldText": "é\none\n", "newText": "é\nü\n"}
     call = {"toolCallId": "c1", "title": "Edit", "kind": "edit", "content": [diff]}
     ask = request("session/request_permission", toolCall=call, options=options)
-    # It has the editor write what it was allowed; where the person has made something else of it, there is nothing to write.
+    # It has the editor write what it was allowed; where the user has made something else of it, there is nothing to write.
     say(nvim, ask if mine else "\n".join([ask, write(path, "é\nü\n")]))
     wait_diff(nvim)
     nvim.wait_screen("a.txt +1 −1")

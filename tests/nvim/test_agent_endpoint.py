@@ -132,7 +132,7 @@ def test_the_address_is_one_to_connect_to(start_nvim, tmp_path):
     assert server["url"] == f"ws://[::1]:{port}/nvim"
 
 
-def test_open_buffers_tells_what_the_person_has_open(start_nvim, connect_agent):
+def test_open_buffers_tells_what_the_user_has_open(start_nvim, connect_agent):
     nvim = start_nvim(args=["a.py", "b.py"], files=PYTHON)
     agent = connect_agent(nvim)
     nvim.keys("Gonew<Esc>")

@@ -1,4 +1,4 @@
-"""No tool of agents tells or changes what the person keeps private, or what lies outside of the workspace: every tool there is,
+"""No tool of agents tells or changes what the user keeps private, or what lies outside of the workspace: every tool there is,
 so that a new one cannot be forgotten."""
 
 import re

@@ -1,4 +1,4 @@
-"""Which Neovims start a server by themselves: those that a person works in."""
+"""Which Neovims start a server by themselves: those that a user works in."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def settled(nvim):
 
 
 @pytest.mark.every_nvim
-def test_an_editor_of_a_person_starts_one(start_nvim):
+def test_an_editor_of_a_user_starts_one(start_nvim):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "one\n"}, opts=STARTS)
     nvim.wait("require('claude-ide.server').is_running()")
 
@@ -47,7 +47,7 @@ def test_git_s_editor_and_a_pager_start_none_and_health_says_why(start_nvim, arg
     assert nvim.locks() == []
     nvim.cmd("silent checkhealth claude-ide")
     assert reason in "\n".join(nvim.lines())
-    nvim.cmd("ClaudeConnect")  # a person who wants one gets it
+    nvim.cmd("ClaudeConnect")  # a user who wants one gets it
     assert nvim.lua("return require('claude-ide.server').is_running()")
 
 

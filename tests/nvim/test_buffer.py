@@ -393,7 +393,7 @@ def test_an_autocommand_that_writes_files_itself_is_not_asked_to(opened):
 
 
 @pytest.mark.every_nvim
-def test_reload_runs_while_the_person_types_elsewhere(opened):
+def test_reload_runs_while_the_user_types_elsewhere(opened):
     opened.cmd("new")
     opened.keys("ihello")
     opened.wait("vim.fn.getline(1) == 'hello'")

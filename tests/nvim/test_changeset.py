@@ -104,7 +104,7 @@ def test_keys_come_to_nothing_as_long_as_the_first_file_is_not_shown(sets, keys)
 
 
 @pytest.mark.every_nvim
-def test_a_dropped_change_is_not_written_and_told_with_the_words_of_the_person(sets):
+def test_a_dropped_change_is_not_written_and_told_with_the_words_of_the_user(sets):
     sets = sets()
     sets.show(RENAME)
     sets.nvim.keys("]f")
@@ -119,9 +119,9 @@ def test_a_dropped_change_is_not_written_and_told_with_the_words_of_the_person(s
     answer = sets.answer()
     assert answer["text"].splitlines() == [
         "Rename a to b: accepted in part, 3 changes in 2 files.",
-        "The person dropped, and it was not written:",
+        "The user dropped, and it was not written:",
         "  b.py: line 11 `y = plus(3, 4)`",
-        "The person says: that one is another add",
+        "The user says: that one is another add",
         "Written:",
         "  a.py (1 change)",
         "  b.py (2 changes)",
@@ -152,7 +152,7 @@ def test_hand_edits_of_a_proposal_are_what_is_written(sets):
     sets.nvim.keys("ggwiis_<Esc>")
     sets.nvim.wait(lambda: sets.nvim.lines()[0] == "def is_plus(a, b):")
     sets.nvim.keys("ZZ")
-    assert "  a.py (1 change), edited by the person: read it again" in sets.answer()["text"]
+    assert "  a.py (1 change), edited by the user: read it again" in sets.answer()["text"]
     assert sets.bytes("a.py") == A.replace("add", "is_plus").encode()
 
 
@@ -330,7 +330,7 @@ def test_unsaved_text_is_the_base_and_stays_unsaved(sets):
     sets.show('{ changes = { [uri("a.py")] = { edit(1, 4, 1, 7, "plus") } } }')
     sets.nvim.wait_screen("unsaved changes")
     sets.nvim.keys("ZZ")
-    assert "in the editor's buffer only: the person has unsaved changes there" in sets.answer()["text"]
+    assert "in the editor's buffer only: the user has unsaved changes there" in sets.answer()["text"]
     sets.wait_clean()
     assert sets.bytes("a.py") == A.encode(), "nobody has saved it"
     assert sets.nvim.lines()[:2] == ["new = 1", "def plus(a, b):"]
@@ -415,7 +415,7 @@ def test_what_is_rejected_taken_back_or_closed_writes_nothing_and_leaves_nothing
     untouched()
 
 
-def test_text_that_was_typed_is_kept_where_it_goes_without_the_persons_say(sets):
+def test_text_that_was_typed_is_kept_where_it_goes_without_the_users_say(sets):
     sets = sets()
     sets.show(RENAME)
     sets.nvim.keys("ggOmine = 1<Esc>")
@@ -472,7 +472,7 @@ def test_a_mode_that_accepts_edits_is_not_asked_and_the_review_has_it(sets):
     sets.nvim.wait_screen("before Claude")
 
 
-def test_what_the_person_accepted_is_reviewed(sets):
+def test_what_the_user_accepted_is_reviewed(sets):
     sets = sets()
     sets.show(RENAME)
     sets.nvim.keys("ZZ")

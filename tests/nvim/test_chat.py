@@ -41,7 +41,7 @@ def test_a_prompt_is_answered_in_a_buffer(begin_chat_with_stand_in):
     assert argv[: len(FLAGS)] == FLAGS
 
 
-def an_edit_is_our_diff_and_what_the_person_made_of_it_is_written(nvim):
+def an_edit_is_our_diff_and_what_the_user_made_of_it_is_written(nvim):
     path = nvim.project / "a.txt"
     say(
         nvim,
@@ -81,6 +81,6 @@ def quitting_leaves_no_process_behind(nvim):
 def test_a_chat_from_its_first_word_to_the_end_of_neovim(begin_chat, mock_api):
     nvim = begin_chat("SAY **hello** from there", files={"a.txt": "one\ntwo\nthree\n"})
     a_prompt_is_answered_in_a_buffer(nvim)
-    an_edit_is_our_diff_and_what_the_person_made_of_it_is_written(nvim)
+    an_edit_is_our_diff_and_what_the_user_made_of_it_is_written(nvim)
     what_it_thinks_says_and_does_is_there_in_that_order(nvim, mock_api)
     quitting_leaves_no_process_behind(nvim)

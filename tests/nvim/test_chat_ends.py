@@ -49,7 +49,7 @@ class Lab:
         (self.nvim.home / "held").unlink(missing_ok=True)
 
     def prompt(self):
-        """What stands where the person writes."""
+        """What stands where the user writes."""
         return self.nvim.lua(
             f"{PROMPT} return table.concat(vim.api.nvim_buf_get_lines(prompt.buf, 0, -1, false), '\\n')"
         )

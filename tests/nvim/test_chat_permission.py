@@ -421,7 +421,7 @@ def test_what_was_changed_in_a_plan_outlives_its_buffer(asked, end):
     assert answer(nvim)["updatedInput"]["plan"] == "make it\nwell\nas I want it"
 
 
-def test_a_plan_goes_back_with_words_and_as_the_person_would_have_it(asked):
+def test_a_plan_goes_back_with_words_and_as_the_user_would_have_it(asked):
     nvim = asked(**PLAN)
     nvim.keys("Goas I want it<Esc>")
     nvim.wait("vim.api.nvim_get_current_line() == 'as I want it'")

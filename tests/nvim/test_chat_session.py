@@ -24,7 +24,7 @@ CHOOSE_FIRST = """
 """
 
 
-# A server of tools that asks the person before it answers: MCP 2025-11-25, `elicitation/create`.
+# A server of tools that asks the user before it answers: MCP 2025-11-25, `elicitation/create`.
 ASKER = """
 import json, sys
 

@@ -76,7 +76,7 @@ HUNKS = "".join(f"{number}\n" for number in range(1, 10))
 EDIT = {"old_string": "two", "new_string": "TWO"}
 WRITE = {"content": "one\nTWO\n"}
 
-# What a file holds, what is asked for, which line the person changes in the diff, and what the file holds then.
+# What a file holds, what is asked for, which line the user changes in the diff, and what the file holds then.
 BYTES = {
     "edit_crlf": (b"one\r\ntwo\r\n", EDIT, None, b"one\r\nTWO\r\n"),
     "edit_bom": (b"\xef\xbb\xbfone\ntwo", EDIT, None, b"\xef\xbb\xbfone\nTWO"),

@@ -53,7 +53,7 @@ def test_a_chat_keeps_its_share_of_the_screen(talk, by_hand):
     nvim = talk
     if by_hand:
         nvim.keys(":vertical resize 30<CR>")
-        nvim.wait("vim.api.nvim_win_get_width(0) == 30", what="the width that the person gives it")
+        nvim.wait("vim.api.nvim_win_get_width(0) == 30", what="the width that the user gives it")
     width = nvim.lua("return vim.api.nvim_win_get_width(0)")
     for columns in (84, 140, 210, 140):
         nvim.lua("vim.o.columns = ...", columns)
@@ -287,7 +287,7 @@ def test_a_prompt_has_its_height_again_after_a_screen_that_was_small_for_a_momen
 
 
 @pytest.mark.every_nvim
-def test_a_height_that_the_person_gives_a_prompt_stays(talk):
+def test_a_height_that_the_user_gives_a_prompt_stays(talk):
     nvim = talk
     nvim.keys(":resize 9<CR>")
     nvim.wait(lambda: layout(nvim)["prompt"][2] == 9)

@@ -153,7 +153,7 @@ def test_a_global_variable_that_makes_no_sense_is_survived(start_nvim, value):
     assert config(nvim, "server.port") == 0
 
 
-def test_what_the_person_does_with_their_table_later_changes_nothing(start_nvim):
+def test_what_the_user_does_with_their_table_later_changes_nothing(start_nvim):
     nvim = start_nvim(
         opts=None,
         init_lua="_G.mine = { auto_start = false, terminal = { command = { 'claude' } } } require('claude-ide').setup(_G.mine)",

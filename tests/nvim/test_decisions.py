@@ -101,7 +101,7 @@ def test_what_cannot_be_shown_is_an_error_to_its_source(nvim):
         [],
         "closed",
     ]
-    assert "question 1 cannot be put before the person" in nvim.log()
+    assert "question 1 cannot be put before the user" in nvim.log()
 
 
 def test_a_source_that_fails_takes_no_other_along(nvim):

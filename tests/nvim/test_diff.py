@@ -95,7 +95,7 @@ def test_accepts_with_the_mapped_plug(start_nvim):
 
 
 @pytest.mark.every_nvim
-def test_accepts_what_the_person_made_of_it(diffs):
+def test_accepts_what_the_user_made_of_it(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("cwdrei<Esc>ZZ")
     assert diffs.accepted(1, "a.txt") == "one\ntwo\ndrei\nfour\n"

@@ -1,4 +1,4 @@
-"""A person wants to see the proposal alone: losing the other side leaves a unified diff, losing the proposal rejects it."""
+"""A user wants to see the proposal alone: losing the other side leaves a unified diff, losing the proposal rejects it."""
 
 import pytest
 from diff_steps import Diffs

@@ -1,4 +1,4 @@
-"""What an accepted diff answers is exact: the proposal's own bytes, or what a person made of them in the proposal's style."""
+"""What an accepted diff answers is exact: the proposal's own bytes, or what a user made of them in the proposal's style."""
 
 import json
 

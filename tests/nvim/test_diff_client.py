@@ -217,7 +217,7 @@ def test_the_accepted_diff_stays_for_the_next_edit_and_goes_when_the_turn_is_ove
     assert len(nvim.lua("return vim.api.nvim_list_tabpages()")) == 1
 
 
-def test_a_client_that_goes_while_the_person_types_takes_nothing_of_it(nvim, connect):
+def test_a_client_that_goes_while_the_user_types_takes_nothing_of_it(nvim, connect):
     """What they have typed is kept, and what they type on does not end up in the file below."""
     client = connect(nvim)
     ask(client, nvim)
@@ -232,7 +232,7 @@ def test_a_client_that_goes_while_the_person_types_takes_nothing_of_it(nvim, con
     assert nvim.lines(kept) == ["ONE", "mine", "two"] and nvim.lines() == OLD.splitlines()
 
 
-def test_a_client_that_goes_while_the_person_types_elsewhere_disturbs_nobody(nvim, connect):
+def test_a_client_that_goes_while_the_user_types_elsewhere_disturbs_nobody(nvim, connect):
     client = connect(nvim)
     ask(client, nvim)
     wait_open(nvim)

@@ -91,7 +91,7 @@ def test_with_every_change_dropped_accepting_rejects_and_asks_nothing(diffs):
     diffs.wait_clean()
 
 
-def test_what_the_person_types_besides_is_answered_too(diffs):
+def test_what_the_user_types_besides_is_answered_too(diffs):
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("dx")
     wait_kept(diffs, "2 of 3")

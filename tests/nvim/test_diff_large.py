@@ -227,7 +227,7 @@ def test_changes_everywhere_do_without_diff_mode(diffs):
     diffs.nvim.wait(lambda: diffs.outcomes(1) == ["saved"])
 
 
-def test_the_diffopt_of_the_person_counts(start_nvim):
+def test_the_diffopt_of_the_user_counts(start_nvim):
     diffs = Diffs(
         start_nvim(
             init_lua='vim.o.diffopt = "internal,filler,iwhiteall,context:1"', files={"a.txt": "a b\nc\nd\ne\nf\n"}

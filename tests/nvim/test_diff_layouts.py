@@ -272,7 +272,7 @@ def test_winbars_side_by_side_fit_a_small_terminal(start_nvim, columns, lines, p
 
 
 @pytest.mark.every_nvim
-def test_a_narrow_winbar_follows_a_window_that_the_person_resizes(start_nvim):
+def test_a_narrow_winbar_follows_a_window_that_the_user_resizes(start_nvim):
     diffs = make(start_nvim, "vertical")
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys(":vertical resize 30<CR>")
@@ -316,7 +316,7 @@ def test_changes_are_the_lines_that_diff_mode_shows(start_nvim, algorithm):
 
 @pytest.mark.parametrize("diffopt", ["iwhite", "iwhiteall", "iblank,iwhiteeol", "followwrap,context:2"])
 @pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
-def test_what_the_person_does_not_want_to_see_is_written_all_the_same(start_nvim, layout, diffopt):
+def test_what_the_user_does_not_want_to_see_is_written_all_the_same(start_nvim, layout, diffopt):
     new = "one\n  two\nthree\n\nfour\nfive \n"
     diffs = make(start_nvim, layout, init_lua=f"vim.opt.diffopt:append('{diffopt}')")
     diffs.open(1, "a.txt", new)

@@ -1,4 +1,4 @@
-"""Where a diff is shown: in a tab page of its own, among the person's windows, over them. And that all is as it was after."""
+"""Where a diff is shown: in a tab page of its own, among the user's windows, over them. And that all is as it was after."""
 
 import pytest
 from diff_steps import Diffs
@@ -18,7 +18,7 @@ NEW = "one\nTWO\nthree\nfive\nsix\n"
 PLACES = ["tab", "current", "float"]
 LAYOUTS = ["vertical", "horizontal", "unified"]
 
-# What `screen_state` does not tell of the person's own windows.
+# What `screen_state` does not tell of the user's own windows.
 MORE = """
 local found = {}
 for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -43,7 +43,7 @@ ARRANGEMENTS = {
     "low windows": "set winheight=3 winminheight=3 | split b.txt | split c.txt | split d.txt",
     "the terminal beside it": "vsplit | terminal cat",
     "nothing but a terminal": "terminal cat",
-    "the person's own diff": "diffthis | vsplit b.txt | diffthis",
+    "the user's own diff": "diffthis | vsplit b.txt | diffthis",
     "a window that keeps its buffer": "setlocal winfixbuf winfixheight",
     "tab pages": "tabnew c.txt | tabnew d.txt | 1tabnext | 3tabnext",
 }
@@ -230,14 +230,14 @@ def test_a_key_that_was_typed_ahead_of_the_one_behind_leaves_the_others_their_wi
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_client_that_goes_takes_its_diffs_along_wherever_the_person_is(start_nvim, place):
+def test_a_client_that_goes_takes_its_diffs_along_wherever_the_user_is(start_nvim, place):
     diffs = make(start_nvim, place)
     nvim = diffs.nvim
     nvim.cmd("vsplit b.txt | normal! G")
     before = state(diffs)[1]
     diffs.open(1, "b.txt", NEW, client=1)
     diffs.propose(2, "c.txt", "C\n", client=1)
-    # Else it is read later, and comes to the person in the other tab.
+    # Else it is read later, and comes to the user in the other tab.
     nvim.wait("(require('claude-ide.diff').list()[2] or {}).against")
     nvim.keys(":tabnew d.txt<CR>")
     nvim.wait(lambda: nvim.lines() == ["d"])
@@ -253,7 +253,7 @@ def test_a_client_that_goes_takes_its_diffs_along_wherever_the_person_is(start_n
 
 
 @pytest.mark.every_nvim
-def test_only_and_tabclose_among_the_persons_windows(start_nvim):
+def test_only_and_tabclose_among_the_users_windows(start_nvim):
     diffs = make(start_nvim, "current")
     nvim = diffs.nvim
     diffs.open(1, "b.txt", NEW)
@@ -275,7 +275,7 @@ def test_only_and_tabclose_among_the_persons_windows(start_nvim):
 
 
 @pytest.mark.every_nvim
-def test_only_and_tabclose_over_the_persons_windows(start_nvim):
+def test_only_and_tabclose_over_the_users_windows(start_nvim):
     diffs = make(start_nvim, "float")
     nvim = diffs.nvim
     nvim.cmd("tabnew c.txt | vsplit")
@@ -292,7 +292,7 @@ def test_only_and_tabclose_over_the_persons_windows(start_nvim):
     diffs.wait_clean()
 
 
-def test_in_the_persons_tab_the_focus_stays_where_they_went(start_nvim):
+def test_in_the_users_tab_the_focus_stays_where_they_went(start_nvim):
     for place in ("current", "float"):
         diffs = make(start_nvim, place)
         nvim = diffs.nvim
@@ -371,7 +371,7 @@ def test_after_the_screen_was_small_the_sides_are_even_again(start_nvim, place, 
 
 
 @pytest.mark.parametrize("place", ["current", "float"])
-def test_the_next_one_waits_for_a_person_who_types_elsewhere(start_nvim, place):
+def test_the_next_one_waits_for_a_user_who_types_elsewhere(start_nvim, place):
     diffs = make(start_nvim, place)
     nvim = diffs.nvim
     diffs.open(1, "b.txt", NEW)

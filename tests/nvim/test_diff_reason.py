@@ -1,4 +1,4 @@
-"""Rejecting and saying why: the reason is the next prompt of the CLI in our terminal, or it is kept for the person."""
+"""Rejecting and saying why: the reason is the next prompt of the CLI in our terminal, or it is kept for the user."""
 
 import time
 
@@ -62,7 +62,7 @@ class Talk:
         self.nvim.wait(lambda: self.cli.typed() == expected, what=f"the CLI to read {expected!r}")
 
     def wait_kept(self, text, notice):
-        """Waits until the words are in the register and the person was told."""
+        """Waits until the words are in the register and the user was told."""
         self.nvim.wait(lambda: any(notice in said for said in self.notices()), what=f"a notice of {notice!r}")
         assert self.nvim.lua("return vim.fn.getreg('\"')") == text
         assert any('Your words are in register "' in said for said in self.notices())
@@ -113,7 +113,7 @@ def test_two_reasons_are_one_prompt(talk):
     talk.wait_typed(PASTE + b"first\n" + END + PASTE + b"second " + END + b"\r")
 
 
-def test_what_the_person_has_begun_to_type_is_left_alone(talk):
+def test_what_the_user_has_begun_to_type_is_left_alone(talk):
     talk.reject("use two words")
     talk.nvim.keys(":Claude focus<CR>")
     talk.nvim.wait(lambda: talk.nvim.mode() == "t")
@@ -124,7 +124,7 @@ def test_what_the_person_has_begun_to_type_is_left_alone(talk):
     assert talk.cli.typed() == b"half a li"
 
 
-def test_what_the_person_has_pasted_is_left_alone(talk):
+def test_what_the_user_has_pasted_is_left_alone(talk):
     talk.reject("use two words")
     talk.nvim.keys(":Claude focus<CR>")
     talk.nvim.wait(lambda: talk.nvim.mode() == "t")
@@ -149,7 +149,7 @@ EMPTY = "────────────\r\n❯ {draft}\r\n─────�
 
 @pytest.mark.parametrize("draft, is_draft", [("", False), ("\u00a0[⧉ In a.txt]", False), ("half", True)])
 def test_the_screen_of_the_cli_tells_what_is_in_its_prompt(talk, draft, is_draft):
-    """The person answered a question with a key, which is no draft; or fetched an earlier prompt with the mouse, which is."""
+    """The user answered a question with a key, which is no draft; or fetched an earlier prompt with the mouse, which is."""
     buf = talk.nvim.lua("return require('claude-ide.terminal').bufnr()")
     has_draft = "return require('claude-ide.terminal.prompt').has_draft(...)"
     talk.nvim.keys(":Claude focus<CR>")
@@ -162,7 +162,7 @@ def test_the_screen_of_the_cli_tells_what_is_in_its_prompt(talk, draft, is_draft
     assert talk.nvim.lua(has_draft, buf) is is_draft
 
 
-def test_the_person_may_be_faster(talk):
+def test_the_user_may_be_faster(talk):
     talk.reject("use two words")
     talk.ours.call("closeAllDiffTabs")
     talk.wait_kept("use two words", "You were faster")
@@ -229,7 +229,7 @@ def test_the_clipboard_takes_what_is_kept_where_there_is_one(talk, connect):
     assert talk.notices() == ["That Claude runs in another terminal. Your words are in the clipboard."]
 
 
-# ── how the person says it ──
+# ── how the user says it ──
 
 
 def ask_why(talk):

@@ -53,7 +53,7 @@ def test_a_key_for_a_diff_that_was_just_decided_is_no_error(start_nvim):
         diffs.wait_clean()
         assert nvim.lua("return vim.v.errmsg") == "" and nvim.mode() == "n"
         assert nvim.lines() == ["one", "two"]
-        nvim.wait("vim.fn.maparg('ZZ', 'n') == ''", what="the keys to be the person's again")
+        nvim.wait("vim.fn.maparg('ZZ', 'n') == ''", what="the keys to be the user's again")
 
 
 @pytest.mark.every_nvim
@@ -75,7 +75,7 @@ def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_meanwhile(diffs,
 @pytest.mark.parametrize("keys", [":w<CR>", "ZZ"])
 @pytest.mark.parametrize("place", ["current", "float"])
 def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_forward_meanwhile(start_nvim, place, keys):
-    """The one before it was ended by others, while the person wrote elsewhere."""
+    """The one before it was ended by others, while the user wrote elsewhere."""
     diffs = Diffs(start_nvim(files=FILES, args=["a.txt"], opts={"diff": {"open_in": place}}))
     nvim = diffs.nvim
     diffs.open(1, "b.txt", "B\n")
@@ -124,7 +124,7 @@ end
 @pytest.mark.parametrize(
     ("keys", "pause"), [("ZZZZZZ", 0.12), ("ZZZZZZZZ", 0.1), ("ZQZQ", 0.06), ("ZQZZ", 0.12), ("ZZZQZW", 0)]
 )
-def test_keys_too_many_neither_close_a_window_of_the_person_nor_write_their_file(diffs, keys, pause):
+def test_keys_too_many_neither_close_a_window_of_the_user_nor_write_their_file(diffs, keys, pause):
     nvim = diffs.nvim
     hold_timers(nvim, "diff/landing.lua")  # however busy the machine is, no pause between two keys is a long one
     nvim.lua(TURN)
@@ -146,7 +146,7 @@ def test_slow_keys_keep_their_meaning(diffs):
     diffs.open(1, "b.txt", "B\n")
     nvim.keys("ZQZQ")
     diffs.wait_clean()
-    nvim.wait("not vim.fn.maparg('ZQ', 'n', false, true).desc", what="the person's own mapping")
+    nvim.wait("not vim.fn.maparg('ZQ', 'n', false, true).desc", what="the user's own mapping")
     assert nvim.lua("return vim.g.own") is None
     nvim.keys("ZQ")
     nvim.wait("vim.g.own == 1")
@@ -225,7 +225,7 @@ vim.api.nvim_set_decoration_provider(vim.api.nvim_create_namespace("press when d
   end,
 })
 """
-# Where `ZZ` and `ZQ` would hit the person's own window: how long after the last one, or after a diff was decided.
+# Where `ZZ` and `ZQ` would hit the user's own window: how long after the last one, or after a diff was decided.
 HITS = """
 _G.hits = {}
 local last_at = 0

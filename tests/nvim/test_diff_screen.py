@@ -1,4 +1,4 @@
-"""What the person had on the screen and in their hands is theirs: diffs wait, and put everything back."""
+"""What the user had on the screen and in their hands is theirs: diffs wait, and put everything back."""
 
 import pytest
 from diff_steps import Diffs
@@ -26,7 +26,7 @@ LAYOUTS = {
     "a window that keeps its buffer": "setlocal winfixbuf winfixheight",
     "the help": "help vim.api | wincmd K",
     "the quickfix list": "call setqflist([{'text': 'x'}]) | copen 5",
-    "the person's own diff": "diffthis | vsplit b.txt | diffthis",
+    "the user's own diff": "diffthis | vsplit b.txt | diffthis",
     "a window without numbers and with a tree's options": "setlocal nonumber nowrap winfixwidth statuscolumn=X",
     "the terminal, not typing": "vsplit | terminal cat",
     "a fold that is closed": "50,60fold | normal! 55G",
@@ -147,7 +147,7 @@ BUSY = {
 
 
 @pytest.mark.parametrize("keys, busy, back", BUSY.values(), ids=BUSY)
-def test_waits_while_the_person_is_busy(diffs, keys, busy, back):
+def test_waits_while_the_user_is_busy(diffs, keys, busy, back):
     nvim = diffs.nvim
     nvim.keys(keys)
     nvim.wait(busy)
@@ -210,7 +210,7 @@ WAITS_FOR_A_KEY = {
 
 
 @pytest.mark.parametrize("mapping", WAITS_FOR_A_KEY.values(), ids=WAITS_FOR_A_KEY)
-def test_waits_while_something_waits_for_the_persons_next_key(diffs, mapping):
+def test_waits_while_something_waits_for_the_users_next_key(diffs, mapping):
     nvim = diffs.nvim
     nvim.lua("require('claude-ide.ui.typing').attach('test')")
     nvim.lua(mapping)

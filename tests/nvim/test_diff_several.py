@@ -15,7 +15,7 @@ def diffs(start_nvim):
 
 
 @pytest.mark.every_nvim
-def test_each_has_a_tab_and_the_person_goes_through_them(diffs):
+def test_each_has_a_tab_and_the_user_goes_through_them(diffs):
     before = diffs.screen_state()
     diffs.open(1, "a.txt", "A\n")
     diffs.propose(2, "b.txt", "B\n")
@@ -141,7 +141,7 @@ def test_a_diff_that_ends_before_it_is_shown_leaves_nothing(diffs):
     diffs.wait_clean()
 
 
-def test_what_the_person_typed_outlives_a_diff_that_others_end(diffs):
+def test_what_the_user_typed_outlives_a_diff_that_others_end(diffs):
     diffs.open(1, "a.txt", "A\n")
     diffs.nvim.keys("omine<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == ["A", "mine"])
@@ -152,7 +152,7 @@ def test_what_the_person_typed_outlives_a_diff_that_others_end(diffs):
     assert diffs.nvim.lua("return vim.bo[...].modified", kept) is False
 
 
-def test_what_the_person_typed_goes_when_they_reject_it(diffs):
+def test_what_the_user_typed_goes_when_they_reject_it(diffs):
     diffs.open(1, "a.txt", "A\n")
     diffs.nvim.keys("omine<Esc>ZQ")
     diffs.answer(1)

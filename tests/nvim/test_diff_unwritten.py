@@ -35,7 +35,7 @@ class Asking(Claude):
         return self.nvim.lua("return notices")
 
     def ask(self, name="a.txt", contents=NEW):
-        """Calls a tool, and puts before the person what it would make of the file."""
+        """Calls a tool, and puts before the user what it would make of the file."""
         call = self.called(name)
         path = str(self.project / name)
         request = self.client.start_call(
@@ -45,7 +45,7 @@ class Asking(Claude):
         return call, request
 
     def accept(self, name="a.txt", contents=NEW, typed=None):
-        """Has an edit accepted, and with it what the person typed into it; returns the call and what is to be written."""
+        """Has an edit accepted, and with it what the user typed into it; returns the call and what is to be written."""
         call, request = self.ask(name, contents)
         if typed:
             edit_proposal(self.nvim, -1, -1, [typed])
@@ -151,7 +151,7 @@ def test_of_a_file_that_is_gone(claude):
 
 
 def test_nothing_is_said_where_the_tool_wrote_something_else(claude):
-    """A formatter after it, what it merged with the person's own lines, or what it wrote later in the turn."""
+    """A formatter after it, what it merged with the user's own lines, or what it wrote later in the turn."""
     call, text = claude.accept(typed="four")
     claude.writes(call, "a.txt", text.upper())
     claude.wait_read()
@@ -192,7 +192,7 @@ def test_nothing_is_said_of_calls_that_nobody_accepted(claude):
     # One that fails where Claude does not ask.
     claude.failed(claude.called("a.txt"), CHANGED)
     claude.wait_read()
-    # One of a later turn, where it was never told what came of that which was accepted; and one that the person stopped.
+    # One of a later turn, where it was never told what came of that which was accepted; and one that the user stopped.
     claude.accept()
     claude.prompt()
     claude.failed(claude.called("a.txt"), CHANGED)
@@ -324,7 +324,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def chat_with_an_edit(start_nvim, tmp_path):
-    """A chat whose edit waits for the person, who has typed into it."""
+    """A chat whose edit waits for the user, who has typed into it."""
 
     def begin_one(error=CHANGED, parent=None, leaves=False):
         agent = tmp_path / "agent"

@@ -1,4 +1,4 @@
-"""Which writes accept: those that the person asked for. Autosave plugins write in all the ways tried here (peer's #71)."""
+"""Which writes accept: those that the user asked for. Autosave plugins write in all the ways tried here (peer's #71)."""
 
 import re
 
@@ -82,7 +82,7 @@ AUTOSAVE = {
         endfunction
         autocmd InsertLeave,TextChanged * ++nested call AutoSaveThis() | call AutoSave()
       ]])""",
-    "while the person types": 'on({ "TextChangedI", "CursorMovedI" }, function() vim.cmd("silent! update") end, true)',
+    "while the user types": 'on({ "TextChangedI", "CursorMovedI" }, function() vim.cmd("silent! update") end, true)',
     "in a pause": 'vim.o.updatetime = 20 on({ "CursorHold", "CursorHoldI" }, function() vim.cmd("silent! update") end, true)',
     "once the typing has paused": """
       local timer
@@ -202,7 +202,7 @@ def test_writing_everything_accepts_nothing(diffs, keys):
 
 
 @pytest.mark.every_nvim
-def test_writing_everything_writes_the_files_of_the_person(diffs):
+def test_writing_everything_writes_the_files_of_the_user(diffs):
     diffs.nvim.keys("Anew<Esc>")
     diffs.nvim.wait(lambda: diffs.nvim.lines() == ["onenew", "two"] and diffs.nvim.mode() == "n")
     diffs.open(1, "a.txt", NEW)
@@ -340,7 +340,7 @@ def test_quitting_does_not_lose_what_was_typed_into_a_proposal(start_nvim, keys)
 
 @pytest.fixture
 def typed_into(start_nvim):
-    """A proposal that the person has typed into, in a Neovim with two other files."""
+    """A proposal that the user has typed into, in a Neovim with two other files."""
     diffs = Diffs(start_nvim(files={"a.txt": OLD, "b.txt": OLD}, args=["a.txt", "b.txt"]))
     diffs.open(1, "a.txt", NEW)
     diffs.nvim.keys("omine<Esc>")

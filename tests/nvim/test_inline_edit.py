@@ -105,7 +105,7 @@ def test_some_lines_become_a_proposal_in_place_and_one_u_takes_it_back(edit, mod
     nvim.keys("u")
     nvim.wait(lambda: lines(nvim) == ["one", "two", "three", "four", "fivemine"], what="one undo to take it back")
     nvim.keys("u")
-    nvim.wait(lambda: lines(nvim)[-1] == "five", what="the person's own change to be another one")
+    nvim.wait(lambda: lines(nvim)[-1] == "five", what="the user's own change to be another one")
 
 
 def test_what_is_wrong_with_the_lines_and_the_symbols_of_the_file_go_along(edit, model):
@@ -164,7 +164,7 @@ require("claude-ide.ui.came").GRACE_MS = 1e9
 
 
 def answered_under_the_hands(edit, model, reply):
-    """A Neovim whose person was at the keys a moment ago when the answer came."""
+    """A Neovim whose user was at the keys a moment ago when the answer came."""
     held = Held(model, reply)
     nvim = edit("2Claude edit louder")
     wait_asked(nvim, model)
@@ -199,7 +199,7 @@ def test_what_somebody_goes_on_typing_closes_no_answer_that_came_meanwhile(edit,
     nvim.wait("#vim.api.nvim_list_wins() == 1", what="the answer to be closed")
 
 
-def test_an_answer_waits_until_the_person_has_written(edit, model):
+def test_an_answer_waits_until_the_user_has_written(edit, model):
     held = Held(model, Reply("I would rather **not**."))
     nvim = edit("2Claude edit louder")
     wait_asked(nvim, model)
@@ -220,7 +220,7 @@ def test_lines_that_both_changed_are_shown_again_before_they_go(edit, model):
     assert nvim.lua("return require('claude-ide.diff').accept()")
     nvim.wait_screen("changed in the same lines")
     wait_proposal(nvim)
-    assert lines(nvim)[1] == "mine", "what the person typed is there until they say so"
+    assert lines(nvim)[1] == "mine", "what the user typed is there until they say so"
     accept(nvim)
     assert lines(nvim)[1] == "TWO"
 

@@ -119,7 +119,7 @@ def test_turns_and_events(claude):
     assert [len(change["hunks"]) for change in claude.changes("turn")] == [1, 1]
 
 
-def test_several_edits_of_one_file_with_the_persons_in_between(claude):
+def test_several_edits_of_one_file_with_the_users_in_between(claude):
     nvim = claude.nvim
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"))
     nvim.wait("vim.fn.getline(3) == 'LINE 3'")
@@ -170,7 +170,7 @@ def test_what_was_kept_is_not_undone_with_later_changes(claude):
     assert claude.text() == TEXT.replace("line 3\n", "LINE 3\n")
 
 
-def test_lines_that_the_person_changed_since_stay(claude):
+def test_lines_that_the_user_changed_since_stay(claude):
     nvim = claude.nvim
     claude.turn(("a.txt", "line 3\n", "LINE 3\n"), ("a.txt", "line 9\n", "LINE 9\n"))
     nvim.wait("vim.fn.getline(9) == 'LINE 9'")

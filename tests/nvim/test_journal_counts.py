@@ -61,7 +61,7 @@ def test_what_is_kept_or_taken_back_is_counted_no_more(turn):
     nvim.wait(lambda: nvim.lua(COUNTS) == {"files": FILES - 2, "hunks": FILES - 2, "conflicts": 0}, what="58 files")
 
 
-def test_what_the_person_changes_without_saving_is_counted_with_the_next_edit(turn):
+def test_what_the_user_changes_without_saving_is_counted_with_the_next_edit(turn):
     nvim, paths, *_ = turn
     nvim.lua("vim.cmd.edit(...)", paths[5])
     nvim.keys("2GAmine<Esc>")

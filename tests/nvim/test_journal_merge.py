@@ -40,7 +40,7 @@ class Story:
         self.blocks = [self.some_lines() for _ in range(blocks)]
         self.claims = [[] for _ in range(blocks)]  # what Claude changed: (text before), once a block
         self.mixed = [False] * blocks
-        self.steps = [("person", self.text())]
+        self.steps = [("user", self.text())]
 
     def line(self):
         return f"{next(self.names)} {self.random.choice(TAILS)}"
@@ -62,11 +62,11 @@ class Story:
         return kept if self.random.random() < 0.8 or not block else []
 
     def step(self):
-        actor = self.random.choice(["claude", "person"])
+        actor = self.random.choice(["claude", "user"])
         for i, block in enumerate(self.blocks):
             if self.random.random() < 0.4:
                 claimed = bool(self.claims[i])
-                if actor == "person" and (claimed or self.mixed[i]):
+                if actor == "user" and (claimed or self.mixed[i]):
                     self.replace_all(i, block)
                 elif actor == "claude":
                     if not claimed:
@@ -77,13 +77,13 @@ class Story:
         self.steps.append((actor, self.text()))
 
     def replace_all(self, i, block):
-        """The person changes every line of a block that Claude changed: a conflict, however one looks at it."""
+        """The user changes every line of a block that Claude changed: a conflict, however one looks at it."""
         if block:
             self.blocks[i] = self.some_lines(least=1)
             self.mixed[i] = True
 
     def expected(self):
-        """Claude's blocks as they were, the person's and the mixed ones as they are."""
+        """Claude's blocks as they were, the user's and the mixed ones as they are."""
         return self.text(
             [
                 self.claims[i][0] if self.claims[i] and not self.mixed[i] else block
@@ -93,7 +93,7 @@ class Story:
 
 
 @pytest.mark.shared
-def test_undoing_claudes_regions_leaves_exactly_the_persons(nvim):
+def test_undoing_claudes_regions_leaves_exactly_the_users(nvim):
     for seed in range(400):
         story = Story(seed)
         for _ in range(story.random.randint(1, 6)):
@@ -103,7 +103,7 @@ def test_undoing_claudes_regions_leaves_exactly_the_persons(nvim):
 
 
 @pytest.mark.shared
-def test_without_edits_of_the_person_undoing_gives_the_first_text(nvim):
+def test_without_edits_of_the_user_undoing_gives_the_first_text(nvim):
     for seed in range(300):
         chance = random.Random(seed)
         # Few different lines, repeated: where a line came or went is often a matter of opinion.
@@ -112,25 +112,25 @@ def test_without_edits_of_the_person_undoing_gives_the_first_text(nvim):
             + chance.choice(["", "", "end"])
             for _ in range(chance.randint(2, 5))
         ]
-        text, regions = fold(nvim, ("person", texts[0]), *(("claude", each) for each in texts[1:]))
+        text, regions = fold(nvim, ("user", texts[0]), *(("claude", each) for each in texts[1:]))
         assert text == texts[0], (seed, texts)
         assert all(region["state"] == "claude" for region in regions)
 
 
 @pytest.mark.shared
-def test_a_persons_undo_of_everything_is_seen_as_such(nvim):
+def test_a_users_undo_of_everything_is_seen_as_such(nvim):
     for seed in range(300):
         chance = random.Random(seed)
         old, new = (
             "".join(chance.choice(["a\n", "b\n", "\n"]) for _ in range(chance.randint(0, 10))) for _ in range(2)
         )
-        text, regions = fold(nvim, ("person", old), ("claude", new), ("person", old))
+        text, regions = fold(nvim, ("user", old), ("claude", new), ("user", old))
         assert text == old, (seed, old, new, regions)
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize(
-    ("claude", "person", "states"),
+    ("claude", "user", "states"),
     [
         ("a\nB\nc\n", "a\nB\nc\n", ["claude"]),
         ("a\nB\nc\n", "a\nB!\nc\n", ["conflict"]),
@@ -144,18 +144,18 @@ def test_a_persons_undo_of_everything_is_seen_as_such(nvim):
         ("", "new\n", ["conflict"]),
     ],
 )
-def test_states(nvim, claude, person, states):
-    _, regions = fold(nvim, ("person", "a\nb\nc\n"), ("claude", claude), ("person", person))
+def test_states(nvim, claude, user, states):
+    _, regions = fold(nvim, ("user", "a\nb\nc\n"), ("claude", claude), ("user", user))
     assert [region["state"] for region in regions] == states
 
 
 @pytest.mark.shared
-def test_a_persons_change_is_kept_when_claude_writes_over_a_part_of_it(nvim):
+def test_a_users_change_is_kept_when_claude_writes_over_a_part_of_it(nvim):
     text, regions = fold(
         nvim,
-        ("person", "a\nb\nc\nd\n"),
+        ("user", "a\nb\nc\nd\n"),
         ("claude", "a\nB\nc\nd\n"),
-        ("person", "a\nB\nc\nD\n"),
+        ("user", "a\nB\nc\nD\n"),
         ("claude", "a\nB\nC\nD\n"),
     )
     assert text == "a\nb\nc\nD\n"
@@ -164,7 +164,7 @@ def test_a_persons_change_is_kept_when_claude_writes_over_a_part_of_it(nvim):
 
 @pytest.mark.shared
 def test_what_was_accepted_in_a_diff_is_no_longer_claudes(nvim):
-    text, regions = fold(nvim, ("person", "a\nb\nc\n"), ("claude", "A\nb\nc\n"), ("accepted", "AA\nb\nC\n"))
+    text, regions = fold(nvim, ("user", "a\nb\nc\n"), ("claude", "A\nb\nc\n"), ("accepted", "AA\nb\nC\n"))
     assert (text, regions) == ("AA\nb\nC\n", [])
 
 
@@ -183,10 +183,10 @@ def test_a_large_file_takes_no_long_time(nvim):
       for i = 1, 50000 do old[i] = "line " .. i end
       local new = vim.deepcopy(old)
       for i = 50, 50000, 100 do new[i] = "changed" .. i end
-      local person = vim.deepcopy(new)
-      for i = 25, 50000, 100 do person[i] = "person" .. i end
+      local user = vim.deepcopy(new)
+      for i = 25, 50000, 100 do user[i] = "user" .. i end
       local began = os.clock() -- of this process: others may be busy, too
-      local regions = merge.advance(merge.advance({}, old, new, "claude"), new, person, "person")
+      local regions = merge.advance(merge.advance({}, old, new, "claude"), new, user, "user")
       assert(#regions == 500 and regions[500].state == "claude")
       return (os.clock() - began) * 1e3
     """)
@@ -239,14 +239,14 @@ def test_undoing_turn_after_turn_gives_each_text_before(nvim):
 
 
 @pytest.mark.shared
-def test_what_the_person_takes_back_themselves_is_no_conflict(nvim):
+def test_what_the_user_takes_back_themselves_is_no_conflict(nvim):
     for seed in range(300):
         chance = random.Random(seed)
-        old, claude, person = (
+        old, claude, user = (
             "".join(chance.choice(["a\n", "b\n", "c\n", "\n"]) for _ in range(chance.randint(0, 10))) for _ in range(3)
         )
-        text, _ = fold(nvim, ("person", old), ("claude", claude), ("person", person), ("person", claude))
-        before, _ = fold(nvim, ("person", old), ("claude", claude))
+        text, _ = fold(nvim, ("user", old), ("claude", claude), ("user", user), ("user", claude))
+        before, _ = fold(nvim, ("user", old), ("claude", claude))
         assert before == old
         # What was doubtful in between may stay Claude's conflict; never is anything else taken back.
         assert text in (old, claude) or set(text.split("\n")) <= set((old + claude).split("\n")), (seed, text)

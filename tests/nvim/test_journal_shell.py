@@ -1,4 +1,4 @@
-"""Changes by shell commands: found by checkpoints of the work tree that touch nothing of the person's repository."""
+"""Changes by shell commands: found by checkpoints of the work tree that touch nothing of the user's repository."""
 
 import hashlib
 import json
@@ -211,7 +211,7 @@ def test_an_undo_waits_until_it_is_known_what_commands_changed(compared_slowly, 
 
 
 @pytest.mark.every_nvim
-def test_an_undo_that_is_ready_when_the_person_types_asks_when_they_are_done(compared_slowly, marks):
+def test_an_undo_that_is_ready_when_the_user_types_asks_when_they_are_done(compared_slowly, marks):
     session, nvim = compared_slowly, compared_slowly.nvim
     path = nvim.project / "b.txt"
     session.prompt()
@@ -449,7 +449,7 @@ def test_what_two_edits_of_a_turn_left_between_them_is_not_what_it_began_with(se
     assert path.read_text() == "b\n"
 
 
-def test_nothing_of_the_persons_repository_is_touched(repository, connect):
+def test_nothing_of_the_users_repository_is_touched(repository, connect):
     project = repository.project
     hook = project / ".git" / "hooks" / "post-index-change"
     hook.write_text("#!/bin/sh\ntouch hook-ran\n")
@@ -486,7 +486,7 @@ def test_nothing_of_the_persons_repository_is_touched(repository, connect):
     assert {path for path in after if after[path] != before.get(path)} == {str(project / "a.txt")}
 
 
-def test_what_the_person_writes_meanwhile_is_theirs(session):
+def test_what_the_user_writes_meanwhile_is_theirs(session):
     session.prompt()
     session.nvim.keys("ggImine <Esc>:w<CR>")
     session.nvim.wait("not vim.bo.modified and vim.fn.getline(1) == 'mine line 1'")

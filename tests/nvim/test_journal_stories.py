@@ -1,5 +1,5 @@
-"""Whole stories at random: Claude edits, makes, moves and removes files by its tools and by shell commands, the person edits
-and decides in between. When all is undone, the tree is what it was, byte for byte, but for what the person wrote."""
+"""Whole stories at random: Claude edits, makes, moves and removes files by its tools and by shell commands, the user edits
+and decides in between. When all is undone, the tree is what it was, byte for byte, but for what the user wrote."""
 
 import os
 import random
@@ -71,7 +71,7 @@ class Story:
         return self.random.choice(["", "deep/", "new/er/", "new/"]) + f"made {self.made}.txt"
 
     def in_place(self, content):
-        """Other text in the first half, which the person leaves alone."""
+        """Other text in the first half, which the user leaves alone."""
         lines = content.splitlines(keepends=True)
         at, count = self.random.randrange(0, 10), self.random.randrange(0, 4)
         self.made += 1
@@ -126,12 +126,12 @@ class Story:
         self.nvim.lua("known = nil require('claude-ide.journal').when_known(function() known = true end)")
         self.nvim.wait("known", what="all that the turn did")
 
-    def person(self):
+    def user(self):
         """Writes lines of their own into the second half of a text, in Neovim."""
         name = self.random.choice(list(TEXTS))
         self.made += 1
         word = f"mine {self.made}"
-        self.tale.append(f"person {name} {word}")
+        self.tale.append(f"user {name} {word}")
         self.nvim.cmd(f"edit {name}")
         self.nvim.wait("not vim.bo.modified")
         content = (self.project / name).read_bytes()
@@ -199,12 +199,12 @@ SEEDS = os.environ.get("STORIES", "7 9").split()
 
 @pytest.mark.one_nvim
 @pytest.mark.parametrize("seed", SEEDS)
-def test_when_all_is_undone_the_tree_is_what_it_was_but_for_the_persons_edits(story, seed):
+def test_when_all_is_undone_the_tree_is_what_it_was_but_for_the_users_edits(story, seed):
     story = story(seed)
     for _ in range(4):
         story.turn()
         for _ in range(story.random.randrange(0, 3)):
-            story.random.choice([story.person, story.decide])()
+            story.random.choice([story.user, story.decide])()
     story.undo_all()
     tree = story.tree()
     wrong = {name: (tree.get(name), story.expected.get(name)) for name in {**tree, **story.expected}

@@ -85,7 +85,7 @@ def test_an_announcement_that_came_after_the_edit_does_no_harm(claude):
     assert claude.text("a.txt") == A
 
 
-def test_what_was_looked_at_while_it_was_taken_for_the_persons_is_claudes_when_that_is_told(claude):
+def test_what_was_looked_at_while_it_was_taken_for_the_users_is_claudes_when_that_is_told(claude):
     claude.prompt()
     claude.edit("a.txt", "two", "TWO")
     claude.wait(a_txt=(1, 1))
@@ -155,20 +155,20 @@ def test_edits_after_a_review_are_added_and_what_was_kept_stays(claude):
     assert claude.text("a.txt") == A.replace("two", "TWO")
 
 
-def test_what_the_person_changed_between_two_edits_stays(claude):
+def test_what_the_user_changed_between_two_edits_stays(claude):
     claude.prompt()
     claude.edit("a.txt", "two", "TWO")
     claude.wait(a_txt=(1, 1))
     claude.nvim.cmd("edit a.txt")
     claude.nvim.keys("Gomine<Esc>:w<CR>")
-    claude.nvim.wait(lambda: claude.text("a.txt").endswith("mine\n"), what="the person's line on disk")
+    claude.nvim.wait(lambda: claude.text("a.txt").endswith("mine\n"), what="the user's line on disk")
     claude.edit("a.txt", "four", "FOUR")
     claude.wait(a_txt=(2, 2))
     claude.undo()
     assert claude.text("a.txt") == A + "mine\n"
 
 
-def test_a_proposal_that_the_person_changed_needs_no_review(claude):
+def test_a_proposal_that_the_user_changed_needs_no_review(claude):
     claude.prompt()
     (claude.project / "a.txt").write_text(A.replace("two", "TWO, said I"))
     claude.told("a.txt", "two", "TWO, said I", A, user_modified=True)

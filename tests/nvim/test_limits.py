@@ -1,4 +1,4 @@
-"""The limits of the server are the person's to set: each option of `server` reaches it, and the defaults are as said."""
+"""The limits of the server are the user's to set: each option of `server` reaches it, and the defaults are as said."""
 
 import base64
 import contextlib
@@ -97,7 +97,7 @@ def test_a_message_has_a_largest_size(start_nvim, connect):
     assert client.wait_closed()[0] == 1009
 
 
-def test_a_peer_that_is_dead_is_dropped_when_the_person_says(start_nvim):
+def test_a_peer_that_is_dead_is_dropped_when_the_user_says(start_nvim):
     nvim = start_nvim(opts={"server": {"keepalive": {"interval_ms": 100, "timeout_ms": 100}}})
     lock = start(nvim)
     with dial(lock) as stream:
@@ -109,7 +109,7 @@ def test_a_peer_that_is_dead_is_dropped_when_the_person_says(start_nvim):
 
 
 @pytest.mark.parametrize("mcp_ping", [True, False])
-def test_a_quiet_peer_is_asked_in_both_ways_unless_the_person_says_otherwise(start_nvim, mcp_ping):
+def test_a_quiet_peer_is_asked_in_both_ways_unless_the_user_says_otherwise(start_nvim, mcp_ping):
     keepalive = {"interval_ms": 100, "timeout_ms": 120_000, "mcp_ping": mcp_ping}
     nvim = start_nvim(opts={"server": {"keepalive": keepalive}})
     lock = start(nvim)

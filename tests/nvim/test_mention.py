@@ -150,7 +150,7 @@ def test_a_handler_that_mentions_more_does_not_repeat_the_first(editor):
     assert [path for path, *_ in wait_mentioned(nvim, 2)] == ["a.txt", "b.txt"]
 
 
-# --- what cannot be sent, and what the person should know
+# --- what cannot be sent, and what the user should know
 
 
 def test_a_buffer_without_a_name_cannot_be_mentioned(editor):
@@ -325,7 +325,7 @@ def test_a_file_in_nobodys_folder_goes_to_the_client_used_last(editor):
     assert mentioned(nvim) == [("a.txt", None, None, 2)]
 
 
-def test_between_two_in_the_same_folder_the_person_is_asked_once_a_command(editor):
+def test_between_two_in_the_same_folder_the_user_is_asked_once_a_command(editor):
     nvim = two_clients(editor, ["."], ["."])
     nvim.server.used_last(1)
     nvim.cmd("vimgrep /e/ a.txt b.txt | copen")
@@ -355,7 +355,7 @@ def test_a_picker_that_was_closed_without_a_word_does_not_block_the_next_mention
     assert [path for path, *_ in mentioned(nvim)] == ["a.txt", "b.txt"]
 
 
-def test_a_client_that_leaves_while_the_person_chooses_is_not_waited_for(editor):
+def test_a_client_that_leaves_while_the_user_chooses_is_not_waited_for(editor):
     nvim = two_clients(editor, ["."], ["."])
     send(nvim, "from_here()")
     nvim.server.disconnect(2)

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 @pytest.fixture
 def start(start_nvim):
-    """Starts a Neovim whose person has activated an environment with ipykernel."""
+    """Starts a Neovim whose user has activated an environment with ipykernel."""
 
     def start():
         return start_nvim(opts=LOOK, env={"VIRTUAL_ENV": str(ENVIRONMENT)})
@@ -55,12 +55,12 @@ def test_a_kernel_that_ends_or_does_not_is_told_of(start, connect):
     a_neovim_that_is_killed_leaves_nothing_running(nvim, code)
 
 
-def test_the_person_has_the_kernel_in_hand(start, connect):
+def test_the_user_has_the_kernel_in_hand(start, connect):
     nvim = start()
-    client = the_person_starts_restarts_stops_and_reads(nvim, connect)
+    client = the_user_starts_restarts_stops_and_reads(nvim, connect)
     nvim.cmd("wincmd t | only")
     nvim.lua("require('claude-ide').setup({ notebook = { confirm = true } })")
-    the_person_is_asked_before_code_runs(nvim, client)
+    the_user_is_asked_before_code_runs(nvim, client)
 
 
 def code_runs_and_its_state_stays(code):
@@ -122,7 +122,7 @@ def what_is_cancelled_is_interrupted_and_the_state_stays(nvim, client, other):
     waiting = code.begin("x + 1")
     other.drop()
     assert text(code.end(waiting)) == "6\n"
-    # The person.
+    # The user.
     request = code.begin("import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.1)")
     running(nvim)
     nvim.wait(lambda: any(line == "begun" for line in nvim.lines(nvim.lua("return vim.fn.bufnr('kernel (output)')"))))
@@ -235,7 +235,7 @@ def a_neovim_that_is_killed_leaves_nothing_running(nvim, code):
     assert not folder.exists()
 
 
-def the_person_starts_restarts_stops_and_reads(nvim, connect):
+def the_user_starts_restarts_stops_and_reads(nvim, connect):
     assert nvim.lua("return vim.fn.getcompletion('Claude kernel ', 'cmdline')") == [
         "start",
         "interrupt",
@@ -292,7 +292,7 @@ def the_person_starts_restarts_stops_and_reads(nvim, connect):
     return client
 
 
-def the_person_is_asked_before_code_runs(nvim, client):
+def the_user_is_asked_before_code_runs(nvim, client):
     code = Code(client)
     keys_count(nvim)
     request = code.begin("x = 1\nprint('was run')")

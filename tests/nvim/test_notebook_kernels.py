@@ -66,7 +66,7 @@ def test_a_notebook_gets_the_kernel_that_it_names(start, connect):
         r"\[The notebook names the kernel gone, which is not installed. This is ipython \S+, python 3\S+\.\]\n", said
     )
     assert "names the kernel" not in code.text("1", notebook="gone.ipynb"), "it is said once"
-    # One that the person names is used for all.
+    # One that the user names is used for all.
     nvim.lua("require('claude-ide').setup({ notebook = { kernel = 'mine' } })")
     assert code.text(WHICH, notebook="another.ipynb") == "'mine'\n"
     nvim.lua("require('claude-ide').setup({ notebook = { kernel = 'nowhere' } })")
@@ -83,7 +83,7 @@ def test_the_kernel_of_the_workspace_hears_what_is_signed_and_leaves_nothing_beh
     images_are_drawn_by_snacks_where_it_is(nvim, code)
     nvim.cmd("Claude kernel stop")
     for file in (nvim.home / ".ipython").rglob("*.sqlite"):
-        assert b"secret" not in file.read_bytes(), "the history of the person is not written"
+        assert b"secret" not in file.read_bytes(), "the history of the user is not written"
     what_a_kernel_left_whose_keeper_was_killed_goes_when_the_next_begins(nvim, code)
     neovim_and_the_bridge_killed_together_leave_nothing_running(nvim, code)
 

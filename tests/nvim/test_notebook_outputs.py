@@ -119,7 +119,7 @@ def the_buffer_is_what_jupyter_would_have_written(nvim, agent):
         )
     with pytest.raises(ToolError, match="ZeroDivisionError"):
         run(agent, 3)
-    assert path.read_text() == before, "the file is the person's to write"
+    assert path.read_text() == before, "the file is the user's to write"
     assert nvim.lua("return vim.bo.modified")
     assert "Title" in nvim.lua("return vim.fn.getline('.')"), "the cursor stays"
     after = nbformat.reads(text(nvim), as_version=4)

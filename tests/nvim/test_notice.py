@@ -1,4 +1,4 @@
-"""What is said to the person never stops Neovim for a key, whatever it says and whatever the person is doing."""
+"""What is said to the user never stops Neovim for a key, whatever it says and whatever the user is doing."""
 
 import os
 import re
@@ -43,7 +43,7 @@ SAID = [
 ]
 
 
-def test_nothing_that_is_said_takes_a_key_of_the_person(start_nvim):
+def test_nothing_that_is_said_takes_a_key_of_the_user(start_nvim):
     nvim = start_nvim(init_lua="vim.o.columns = 80")
     nvim.lua("vim.o.columns = 80")
     typed = ""

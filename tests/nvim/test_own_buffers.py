@@ -22,7 +22,7 @@ return names
 
 
 def test_one_function_makes_them_all():
-    """What is listed and no scratch buffer is the person's: an empty one for a window that has to show something."""
+    """What is listed and no scratch buffer is the user's: an empty one for a window that has to show something."""
     made = {
         path.relative_to(ROOT / "lua/claude-ide").as_posix()
         for path in (ROOT / "lua").rglob("*.lua")

@@ -77,9 +77,9 @@ def test_all_of_a_file_is_undone_at_once(changed):
     assert waiting(changed) == ["b.txt", "c.txt"]
 
 
-def test_a_change_that_the_person_has_changed_too_is_shown_and_stays(changed):
+def test_a_change_that_the_user_has_changed_too_is_shown_and_stays(changed):
     changed.keys("2GAmine<Esc>")
-    changed.wait(lambda: changed.lua("return vim.bo.modified"), what="the person's change")
+    changed.wait(lambda: changed.lua("return vim.bo.modified"), what="the user's change")
     review(changed)
     changed.wait_screen("you changed this too")
     changed.keys("dx")
@@ -91,7 +91,7 @@ def test_a_change_that_the_person_has_changed_too_is_shown_and_stays(changed):
 
 
 @pytest.mark.every_nvim
-def test_what_is_typed_in_the_review_is_the_persons(changed):
+def test_what_is_typed_in_the_review_is_the_users(changed):
     review(changed)
     changed.keys("Gomine<Esc>")
     changed.wait(lambda: windows(changed)[1]["lines"][-1] == "mine", what="the line on both sides")
@@ -219,7 +219,7 @@ def test_what_was_opened_only_for_the_review_is_not_listed(changed):
 
 
 @pytest.mark.slow
-def test_a_map_of_the_person_is_there_again_afterwards(changed):
+def test_a_map_of_the_user_is_there_again_afterwards(changed):
     changed.lua("vim.keymap.set('n', 'ga', 'yy', { buffer = true, desc = 'mine' })")
     review(changed)
     changed.keys("<C-w>tq")
@@ -245,7 +245,7 @@ def test_in_other_windows_of_the_file_keys_do_what_they_did(changed):
     changed.wait("#did == 1")
     review(changed)
     changed.keys(":tabnew a.txt<CR>3]cdX[c")
-    changed.wait(lambda: changed.lua("return did") == ["mine0", "mine3", "everywhere0"], what="the person's own")
+    changed.wait(lambda: changed.lua("return did") == ["mine0", "mine3", "everywhere0"], what="the user's own")
     changed.wait(lambda: changed.cursor()[0] == len(A_CLAUDE.splitlines()), what="the last line")
     changed.keys("ggyiwqaq@a")
     changed.wait("vim.fn.getreg('0') == 'one'")
@@ -287,7 +287,7 @@ def test_a_file_that_was_not_open_is_read_like_any_other(start_nvim, connect):
     nvim.wait(lambda: nvim.lines()[-1] == "        return", what="four columns more")
 
 
-def test_a_file_that_the_person_changes_in_the_review_becomes_theirs(changed):
+def test_a_file_that_the_user_changes_in_the_review_becomes_theirs(changed):
     review(changed)
     changed.keys("]f")
     changed.wait(lambda: windows(changed)[2]["name"] == "b.txt", what="the next file")

@@ -135,7 +135,7 @@ def test_do_takes_a_change_back_in_every_layout(start_nvim, connect):
         nvim.quit()
 
 
-def test_keys_of_the_persons_own_are_back_after_the_unified_layout(start_nvim, connect):
+def test_keys_of_the_users_own_are_back_after_the_unified_layout(start_nvim, connect):
     nvim = start(start_nvim, connect, "unified")
     nvim.lua(
         "for _, lhs in ipairs({ ']c', 'do' }) do vim.keymap.set('n', lhs, 'yy', { buffer = true, desc = 'mine' }) end"

@@ -25,7 +25,7 @@ def test_a_file_that_is_deleted_during_the_review_is_shown_as_such(nvim):
     assert not (nvim.project / "b.txt").exists()
 
 
-def test_a_file_that_the_person_deleted_is_no_change_of_claudes_to_undo(nvim):
+def test_a_file_that_the_user_deleted_is_no_change_of_claudes_to_undo(nvim):
     turn(nvim, nvim.client, b_txt=B.replace("beta", "BETA"))
     (nvim.project / "b.txt").unlink()
     nvim.lua("vim.ui.select = function(items, _, done) offered = items done(nil) end")
@@ -85,7 +85,7 @@ def test_a_conflict_is_shown_and_stays_in_every_layout(nvim, layout):
     turn(nvim, nvim.client, a_txt=A_CLAUDE)
     nvim.wait(lambda: nvim.lines() == A_CLAUDE.splitlines(), what="a.txt to be reloaded")
     nvim.keys("2GAmine<Esc>:w<CR>")
-    nvim.wait(lambda: "TWOmine" in (nvim.project / "a.txt").read_text(), what="the person's change")
+    nvim.wait(lambda: "TWOmine" in (nvim.project / "a.txt").read_text(), what="the user's change")
     nvim.cmd("Claude review")
     nvim.wait_screen("you changed this too")
     nvim.keys("2Gdx")
@@ -143,7 +143,7 @@ def test_the_file_is_shown_whatever_becomes_of_its_buffer(start_nvim, connect, c
     assert "ERROR" not in nvim.log()
 
 
-def test_a_buffer_that_the_person_puts_into_the_review_is_left_alone(start_nvim, connect):
+def test_a_buffer_that_the_user_puts_into_the_review_is_left_alone(start_nvim, connect):
     nvim = start_nvim(args=["a.txt"], files={"a.txt": A, "b.txt": B})
     client = connect(nvim)
     turn(nvim, client, a_txt=A_CLAUDE)

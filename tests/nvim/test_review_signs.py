@@ -176,9 +176,9 @@ def test_undo_that_is_cancelled_changes_nothing(changed):
     assert len(windows(changed)) == 1
 
 
-def test_undo_leaves_what_the_person_changed_too(changed):
+def test_undo_leaves_what_the_user_changed_too(changed):
     changed.keys("2GAmine<Esc>:w<CR>")
-    changed.wait(lambda: "mine" in (changed.project / "a.txt").read_text(), what="the person's change on disk")
+    changed.wait(lambda: "mine" in (changed.project / "a.txt").read_text(), what="the user's change on disk")
     changed.cmd("Claude undo")
     changed.wait_screen("1 place you changed too stays")
     changed.wait("asked ~= nil", what="the question")

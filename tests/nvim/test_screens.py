@@ -1,4 +1,4 @@
-"""What a person sees: the layouts of diffs and reviews, as snapshots in `screens/`. See tests/README.md."""
+"""What a user sees: the layouts of diffs and reviews, as snapshots in `screens/`. See tests/README.md."""
 
 import difflib
 from pathlib import Path

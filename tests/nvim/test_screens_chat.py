@@ -1,4 +1,4 @@
-"""What a person sees of a chat, as snapshots in `screens/`. See tests/README.md. Its agent is a script, its clock stands still."""
+"""What a user sees of a chat, as snapshots in `screens/`. See tests/README.md. Its agent is a script, its clock stands still."""
 
 import json
 import sys

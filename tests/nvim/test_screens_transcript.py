@@ -1,4 +1,4 @@
-"""What a person sees of a transcript, as snapshots in `screens/`. See tests/README.md."""
+"""What a user sees of a transcript, as snapshots in `screens/`. See tests/README.md."""
 
 import pytest
 from test_screens import OPTIONS, screen  # noqa: F401 (a fixture)

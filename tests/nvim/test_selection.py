@@ -1,4 +1,4 @@
-"""What Claude is told of the cursor and the selection: ranges and text, as a person selects."""
+"""What Claude is told of the cursor and the selection: ranges and text, as a user selects."""
 
 import pytest
 

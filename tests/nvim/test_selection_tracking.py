@@ -180,7 +180,7 @@ def test_wiping_the_file_out_takes_it_back(editor):
     wait_nothing_known(nvim)
 
 
-def test_a_selection_whose_text_claude_changed_ends_while_the_person_is_elsewhere(editor):
+def test_a_selection_whose_text_claude_changed_ends_while_the_user_is_elsewhere(editor):
     nvim = editor()
     nvim.keys("ve<Esc>")
     wait_text(nvim, "one")

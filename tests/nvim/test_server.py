@@ -366,7 +366,7 @@ def test_answers_while_a_shell_command_runs(nvim, connect):
 
 @pytest.mark.slow
 @pytest.mark.every_nvim
-def test_a_flood_of_calls_leaves_room_for_the_persons_keys(nvim, connect):
+def test_a_flood_of_calls_leaves_room_for_the_users_keys(nvim, connect):
     client = connect(nvim)
     fifo = nvim.project / "fifo"
     os.mkfifo(fifo)
@@ -512,7 +512,7 @@ def test_a_tool_whose_cancel_fails_does_no_harm(nvim, connect):
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("end", ['require("claude-ide.server").stop()', 'vim.cmd("qa!")'])
 def test_answers_that_are_given_while_stopping_leave_before_the_end(nvim, connect, end):
-    """So a pending diff is answered, and not just dropped, when the person quits."""
+    """So a pending diff is answered, and not just dropped, when the user quits."""
     client = connect(nvim)
     nvim.lua(
         TOOL + 'require("claude-ide.hub").on("server_stopping", function() calls[1].respond({ closed = true }) end)'
@@ -618,7 +618,7 @@ def test_the_log_is_bounded(nvim):
 
 
 @pytest.mark.every_nvim
-def test_nothing_is_said_in_the_persons_face(nvim, connect):
+def test_nothing_is_said_in_the_users_face(nvim, connect):
     before = nvim.lua("return vim.fn.execute('messages')")
     client = connect(nvim)
     client.call("getWorkspaceFolders")

@@ -74,7 +74,7 @@ def test_its_times_are_the_messages_not_the_files(start_nvim, sessions, project)
     assert first != last
 
 
-def test_it_is_a_new_buffer_that_only_the_person_writes(start_nvim, sessions, project):
+def test_it_is_a_new_buffer_that_only_the_user_writes(start_nvim, sessions, project):
     session = sessions.write(project, ("Fix a/b: now?", "ok"))
     (project / "Fix a b now.md").write_text("mine\n")
     nvim = start_nvim(init_lua=NOTICES)

@@ -425,7 +425,7 @@ def test_in_a_transcript_an_action_is_done_with_its_session(start, sessions, pro
     nvim.wait(lambda: nvim.lua("return vim.fn.getreg('\"')") == session)
 
 
-def test_titles_are_the_words_that_a_person_would_know(start, sessions, project):
+def test_titles_are_the_words_that_a_user_would_know(start, sessions, project):
     pasted = '<pasted_content id="a1">\npanic at main.rs\n</pasted_content>'
     opened = "<ide_opened_file>The user opened the file /x/a.rs in the IDE.</ide_opened_file>"
     command = "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>it</command-args>"

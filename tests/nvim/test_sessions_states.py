@@ -93,7 +93,7 @@ end
 
 
 def look(nvim, here):
-    """The person comes back to Neovim, or goes to another program."""
+    """The user comes back to Neovim, or goes to another program."""
     nvim.lua(
         "seen = false vim.api.nvim_create_autocmd(..., { once = true, callback = function() seen = true end })",
         "FocusGained" if here else "FocusLost",

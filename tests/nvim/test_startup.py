@@ -58,7 +58,7 @@ def test_commands_and_maps_are_there_without_setup(start_nvim):
         assert nvim.lua("return vim.fn.maparg(...)", f"<Plug>(claude-{name})", mode), name
 
 
-def test_no_key_of_the_person_is_taken(start_nvim):
+def test_no_key_of_the_user_is_taken(start_nvim):
     nvim = start_nvim(opts=None, init_lua="vim.g.claude_ide = { auto_start = false }")
     taken = nvim.lua(
         """

@@ -1,4 +1,4 @@
-"""The terminal of `:Claude`: what the CLI is started with, where its window stands, and that a person is never trapped.
+"""The terminal of `:Claude`: what the CLI is started with, where its window stands, and that a user is never trapped.
 
 The CLI is a stand-in: `harness/fake_cli.py`.
 """
@@ -256,7 +256,7 @@ def test_hiding_the_last_window_leaves_a_file_in_it(start):
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 2
 
 
-def test_in_another_tab_page_it_comes_to_where_the_person_is(start):
+def test_in_another_tab_page_it_comes_to_where_the_user_is(start):
     nvim = start()
     nvim.keys(":Claude<CR>")
     ready(nvim)
@@ -344,7 +344,7 @@ def test_the_keys_of_the_cli_reach_it(start, cli):
     nvim = start()
     nvim.keys(":Claude<CR>")
     ready(nvim)
-    # One after the other, as a person types: a Ctrl-C that comes while Neovim is busy takes along all that waits beside it.
+    # One after the other, as a user types: a Ctrl-C that comes while Neovim is busy takes along all that waits beside it.
     typed = b""
     for key, byte in KEYS.items():
         nvim.keys(key)
@@ -390,7 +390,7 @@ def test_window_keys_work_where_they_are_asked_for(start):
 
 
 @pytest.mark.every_nvim
-def test_what_is_printed_while_the_person_is_elsewhere_stays_in_sight(start):
+def test_what_is_printed_while_the_user_is_elsewhere_stays_in_sight(start):
     nvim = start()
     nvim.keys(":Claude<CR>")
     ready(nvim)
@@ -771,7 +771,7 @@ end
 
 @pytest.mark.parametrize("keys", ["<C-\\><C-\\>", "<C-\\><C-n><C-w>p", "<C-\\><C-n>:wincmd p<CR>"])
 @pytest.mark.parametrize("looks", [0, 1])
-def test_a_person_who_leaves_at_once_is_not_taken_back(start, keys, looks):
+def test_a_user_who_leaves_at_once_is_not_taken_back(start, keys, looks):
     """However late it is looked whether the focus stayed."""
     nvim = start(files={"a.txt": "one\n"}, args=["a.txt"])
     nvim.lua(HELD)

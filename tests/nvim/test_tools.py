@@ -1,4 +1,4 @@
-"""The editor's side of the tools: what each answers, and what it does to the person's screen."""
+"""The editor's side of the tools: what each answers, and what it does to the user's screen."""
 
 import json
 import os
@@ -280,7 +280,7 @@ def test_typing_in_the_only_window_is_not_interrupted(project):
     assert "a.py" in project.lua("return vim.g.said")
 
 
-def test_a_person_in_a_terminal_stays_there_and_sees_the_file(project):
+def test_a_user_in_a_terminal_stays_there_and_sees_the_file(project):
     project.keys(":edit b.txt<CR>:vsplit<CR>:terminal cat<CR>i")
     project.wait(lambda: project.mode() == "t")
     run(project, "open_file", filePath=project.at("a.py"), makeFrontmost=True)
@@ -442,7 +442,7 @@ def test_save_writes_exactly_that_file(project):
 
 
 @pytest.mark.every_nvim
-def test_save_runs_the_persons_autocommands_also_in_a_hidden_buffer(project):
+def test_save_runs_the_users_autocommands_also_in_a_hidden_buffer(project):
     project.lua("vim.cmd('edit b.txt') vim.fn.setline(1, 'mine') vim.cmd('edit a.py')")
     project.lua(
         "vim.api.nvim_create_autocmd('BufWritePre', { callback = function() vim.fn.setline(2, 'formatted') end })"
@@ -552,7 +552,7 @@ def test_a_language_server_formats_and_the_file_is_written(formatting):
     assert nvim.lines() == ["def one(): pass"]
 
 
-def test_unsaved_changes_are_formatted_but_left_to_the_person_to_save(formatting):
+def test_unsaved_changes_are_formatted_but_left_to_the_user_to_save(formatting):
     nvim = formatting("fake.start('fake', { format = 'upper' })")
     nvim.cmd("edit a.py")
     nvim.wait("#vim.lsp.get_clients({ bufnr = 0 }) > 0")

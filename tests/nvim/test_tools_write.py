@@ -155,7 +155,7 @@ def test_a_server_that_has_run_for_long_is_not_waited_for(start_nvim, connect_ag
     assert max(nvim.lua("return waits")) <= 5000, "for what it says of the new text, and not for the project"
 
 
-def test_a_rejected_rename_is_an_error_with_the_words_of_the_person(agent):
+def test_a_rejected_rename_is_an_error_with_the_words_of_the_user(agent):
     call = agent.start_call("rename", path="a.py", line=4, symbol="add", new_name="plus")
     agent.nvim.wait(SEEN)
     agent.nvim.keys("ZW")
@@ -228,7 +228,7 @@ def test_code_actions_are_listed_and_done_by_their_id(agent):
     accepted(agent, "apply_action", id=ids["Lazy"])
     assert texts(agent)["b.py"].endswith("y = add(1, 2)\n"), "what is resolved later counts"
     accepted(agent, "apply_action", id=ids["By command"])
-    assert texts(agent)["b.py"].endswith("z = add(1, 2)\n"), "a command's edit waits for the person, too"
+    assert texts(agent)["b.py"].endswith("z = add(1, 2)\n"), "a command's edit waits for the user, too"
     assert agent.nvim.lua("return fake.reply.applied") is True
     with pytest.raises(ToolError, match='editor\'s command "editor.action.rename", which is not run for a model'):
         agent.call("apply_action", id=ids["Of the editor"])

@@ -92,7 +92,7 @@ def test_a_result_comes_in_place(start_nvim, tmp_path, run):
     assert nvim.lua("return vim.api.nvim_get_current_line()") == "  Bash make fast · ok · 10 s"
 
 
-def test_what_a_person_unfolded_stays_so(start_nvim, tmp_path):
+def test_what_a_user_unfolded_stays_so(start_nvim, tmp_path):
     script = Transcript(tmp_path / "home", tmp_path / "project")
     script.prompt("Go")
     call = script.call("Bash", command="for i in 1 2; do\n  make it\ndone")

@@ -1,4 +1,4 @@
-"""How long a call took: without what Claude waited for the person, where this Neovim saw that."""
+"""How long a call took: without what Claude waited for the user, where this Neovim saw that."""
 
 import pytest
 from transcript_files import Transcript

@@ -21,7 +21,7 @@ START = "require('claude-ide.server').start()"
 
 @pytest.fixture
 def opened(start_nvim):
-    """A Neovim with a.txt open, its server running, and what is said to the person kept in `notices`."""
+    """A Neovim with a.txt open, its server running, and what is said to the user kept in `notices`."""
     nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, init_lua=NOTICES)
     nvim.lua(START)
     return nvim
@@ -276,7 +276,7 @@ NOTE_JUDGED = """
 """
 
 
-def test_a_modified_buffer_stays_and_the_person_is_told_once(opened):
+def test_a_modified_buffer_stays_and_the_user_is_told_once(opened):
     opened.lua(NOTE_JUDGED)
     opened.keys("ggImine <Esc>")
     opened.wait(lambda: opened.lua("return judged") == TEXT, what="the text before to be kept")
@@ -363,7 +363,7 @@ def test_where_no_line_was_changed_by_both_they_are_merged(opened):
     assert (opened.project / "a.txt").read_text() == "mine " + TEXT + "theirs\n"
 
 
-def test_without_a_word_the_person_chooses_from_a_list(opened):
+def test_without_a_word_the_user_chooses_from_a_list(opened):
     conflict(opened)
     opened.lua("vim.ui.select = function(items, opts, done) offered = items done(items[2]) end")
     opened.keys(":Claude resolve<CR>")
@@ -566,7 +566,7 @@ def test_a_reload_waits_for_the_end_of_what_was_begun(opened, begun, rest, left)
     opened.keys(rest)
     opened.wait("vim.bo.modified")
     assert opened.lines() == (left or [*OLD[:9], "xine 10", *OLD[10:]])
-    opened.wait("#notices == 1")  # now there are two texts, and the person decides
+    opened.wait("#notices == 1")  # now there are two texts, and the user decides
 
 
 def test_a_reload_comes_after_a_command_that_was_given_up(opened):
@@ -626,7 +626,7 @@ def test_a_comparison_that_is_left_without_a_word_decides_nothing(opened):
     say_no(opened)
     assert path.read_text() == "theirs\n"
     opened.keys(":Claude resolve mine<CR>:w<CR>")
-    opened.wait(lambda: path.read_text().startswith("mine line 1\n"), what="the person's text on disk")
+    opened.wait(lambda: path.read_text().startswith("mine line 1\n"), what="the user's text on disk")
     opened.wait("#require('claude-ide.watch.conflict').list() == 0")
 
 

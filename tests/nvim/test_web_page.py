@@ -1,4 +1,4 @@
-"""The page in a browser: what a person sees of a session, and what a session's text cannot do."""
+"""The page in a browser: what a user sees of a session, and what a session's text cannot do."""
 
 import json
 

@@ -64,7 +64,7 @@ def test_a_diff_has_its_own_line_in_every_layout(start_nvim):
     nvim.wait(lambda: nvim.lua(BARS) == ["THEIRS 1", "THEIRS 2"])
 
 
-def test_a_diff_among_the_persons_windows_leaves_theirs_alone(start_nvim):
+def test_a_diff_among_the_users_windows_leaves_theirs_alone(start_nvim):
     opts = {"diff": {"layout": "unified", "open_in": "current"}}
     nvim = start_nvim(["a.txt"], opts=opts, files={"a.txt": A}, init_lua=OTHERS)
     diffs = Diffs(nvim)

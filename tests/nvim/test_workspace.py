@@ -1,4 +1,4 @@
-"""Which folders the lock file names: the project, wherever the person is in it."""
+"""Which folders the lock file names: the project, wherever the user is in it."""
 
 import shutil
 

@@ -38,7 +38,7 @@ def test_a_diff_goes_and_the_zen_mode_stays(start_nvim, place, how):
     nvim.keys(how)
     assert diffs.answer(1) == {"outcome": "rejected"}
     diffs.wait_current(None)
-    nvim.wait(BACK, what="the person to be back in the window of the zen mode")
+    nvim.wait(BACK, what="the user to be back in the window of the zen mode")
 
 
 # As zen-mode.nvim 1.4.1 does it: 10 ms after a window below was entered it ends, and goes to the one that it lay over.

@@ -2,7 +2,7 @@
 
 usage: redact.py PROJECT_DIR REAL_TRANSCRIPT > fixture.jsonl
 
-Keeps each line's place (type, uuid, parents, times) and what a person or the mock model wrote; replaces prompts, schemas,
+Keeps each line's place (type, uuid, parents, times) and what a user or the mock model wrote; replaces prompts, schemas,
 reminders and the CLI's own tool results by "[removed]", and the real project folder by /home/u/proj.
 """
 
@@ -49,7 +49,7 @@ KEPT = {
 
 
 def text(value, meta):
-    """What a person typed stays; what the CLI wrote keeps only the tag that tells its kind."""
+    """What a user typed stays; what the CLI wrote keeps only the tag that tells its kind."""
     if value.startswith("<") and not value.startswith("<command-name>"):
         return value.split(">", 1)[0] + ">" + REMOVED
     return REMOVED if meta else value

@@ -15,7 +15,7 @@ pub trait Backend: Send + 'static {
     /// The agent said a line, without its end.
     fn line(&mut self, line: &[u8], out: &mut Output);
 
-    /// The person wants something.
+    /// The user wants something.
     fn command(&mut self, command: Command, out: &mut Output);
 
     /// Whether the agent has asked as much as may wait for an answer: its next line is read once some of it was answered.
@@ -32,12 +32,12 @@ pub trait Backend: Send + 'static {
     fn overdue(&mut self, _now: Instant, _out: &mut Output) {}
 }
 
-/// What a backend has to say: to the agent, and to the person.
+/// What a backend has to say: to the agent, and to the user.
 #[derive(Debug, Default)]
 pub struct Output {
     /// For the agent, each with its end of line.
     pub(crate) lines: Vec<Vec<u8>>,
-    /// For the person.
+    /// For the user.
     pub(crate) told: Vec<Told>,
     /// For whoever reads along elsewhere.
     pub(crate) streamed: Vec<Streamed>,
@@ -75,7 +75,7 @@ impl Output {
         self.streamed.push(streamed);
     }
 
-    /// Tells the person.
+    /// Tells the user.
     pub fn tell(&mut self, told: Told) {
         let Some(last) = self.told.last_mut() else { return self.told.push(told) };
         if let Err(told) = last.join(told) {
@@ -83,7 +83,7 @@ impl Output {
         }
     }
 
-    /// Tells the person something about the conversation in a sentence.
+    /// Tells the user something about the conversation in a sentence.
     pub(crate) fn tell_problem(&mut self, text: impl Into<String>) {
         self.tell(Told::Status { subject: "problem".to_owned(), about: json!({ "text": text.into() }) });
     }

@@ -88,7 +88,7 @@ impl Chat {
         Ok(chat)
     }
 
-    /// What the person wants.
+    /// What the user wants.
     ///
     /// # Errors
     /// [`CommandError`].

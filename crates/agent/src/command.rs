@@ -1,4 +1,4 @@
-//! What a person wants of a chat.
+//! What a user wants of a chat.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::file_part::FilePart;
 
-/// What a person wants.
+/// What a user wants.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {

@@ -3,7 +3,7 @@
 //! A [`Chat`] is one conversation with one process, which it starts, feeds and ends. How that process speaks is its
 //! [`Backend`]: the Claude Code CLI, headless ([`stream_json`]), or
 //! an agent that speaks the Agent Client Protocol ([`acp`]). What it says reaches a [`Sink`] as [`Told`], in words that
-//! are not those of any wire; what a person wants goes the other way as a [`Command`].
+//! are not those of any wire; what a user wants goes the other way as a [`Command`].
 //!
 //! ```text
 //! stdout → reader ─┐                              ┌→ Sink::tell, each 40 ms while there is something

@@ -102,7 +102,7 @@ pub enum Told {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         places: Vec<String>,
     },
-    /// The person is asked.
+    /// The user is asked.
     Asks {
         /// Names the question.
         request: String,

@@ -289,7 +289,7 @@ fn web_picture(mut arguments: Arguments) -> Result<Value, Error> {
     Ok(json(&claude_ide_web::qr_rows(&arguments.text("text")?)))
 }
 
-/// `web_tell(json)` → true. What became of what a client wants, or what waits for a person.
+/// `web_tell(json)` → true. What became of what a client wants, or what waits for a user.
 fn web_tell(mut arguments: Arguments) -> Result<Value, Error> {
     let told: Told = parse("told", &arguments.bytes("told")?)?;
     web::tell(told).map(|()| Value::Bool(true))

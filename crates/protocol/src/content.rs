@@ -26,7 +26,7 @@ pub enum Content {
     ResourceLink {
         /// What reads it.
         uri: String,
-        /// For a person to read.
+        /// For a user to read.
         name: String,
     },
     /// A text with its place: a file, a buffer.

@@ -117,7 +117,7 @@ pub struct ListCapability {
 pub struct ToolDescription {
     /// What the client calls.
     pub name: &'static str,
-    /// What a person reads instead of the name.
+    /// What a user reads instead of the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<&'static str>,
     /// When and how, for a model to read.

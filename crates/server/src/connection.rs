@@ -55,7 +55,7 @@ const IDLE_TIME: Duration = Duration::from_secs(60);
 const STALL_TIME: Duration = Duration::from_secs(30);
 /// How long a peer has to read a goodbye.
 const GOODBYE_TIME: Duration = Duration::from_secs(1);
-/// The same when the editor is exiting and a person waits.
+/// The same when the editor is exiting and a user waits.
 const LAST_GOODBYE_TIME: Duration = Duration::from_millis(100);
 
 /// RFC 6455, 7.4.1.

@@ -14,7 +14,7 @@ pub type EditorReply = Pin<Box<dyn Future<Output = Result<Box<RawValue>, EditorE
 pub trait Editor: Send + Sync + 'static {
     /// Asks the editor to run a call and waits for its reply.
     ///
-    /// Some calls wait for a person, so there is no timeout; drop the future to cancel.
+    /// Some calls wait for a user, so there is no timeout; drop the future to cancel.
     fn call(&self, call: EditorCall) -> EditorReply;
 
     /// Tells the editor about a client. Must not block; events of one client come in order.

@@ -17,7 +17,7 @@ use crate::workspace::display;
 pub(crate) const MAX_LISTED: usize = 10_000;
 /// How many files `getWorkspaceInfo` counts at most.
 pub(crate) const MAX_COUNTED: usize = 100_000;
-/// How long a walk may take: a person waits for it.
+/// How long a walk may take: a user waits for it.
 const WALK_TIME: Duration = Duration::from_secs(10);
 /// How long a pattern may be.
 pub(crate) const MAX_PATTERN_BYTES: usize = 4 << 10;

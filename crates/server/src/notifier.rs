@@ -155,7 +155,7 @@ impl Notifier {
             let client = clients.get(&id).ok_or(NotifyError::UnknownClient(id))?;
             return client.offer(about.as_deref(), message);
         }
-        // What all are told is what the person does; agents ask for what they want to know.
+        // What all are told is what the user does; agents ask for what they want to know.
         let ready = clients.values().filter(|client| client.is_ready_at(IDE));
         // One that does not read must not keep the others from hearing it.
         ready.map(|client| client.offer(about.as_deref(), message.clone())).fold(Ok(()), Result::and)

@@ -63,7 +63,7 @@ pub struct ServerOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteFile {
-    /// It is shown as a diff, and written when a person has accepted it.
+    /// It is shown as a diff, and written when a user has accepted it.
     #[default]
     Review,
     /// It is written at once.

@@ -128,17 +128,17 @@ pub(crate) enum WaitsFor {
     /// The editor alone: without it there will be no answer.
     Editor,
     /// Somebody who decides in the editor. Nothing may wait behind that.
-    Person,
+    User,
     /// The disk, perhaps after the editor: let it finish.
     Disk,
 }
 
 impl Kind for WaitsFor {
-    /// A file has up to `max_message_bytes`; what a person decides on is as large as the request was, which is bounded by
+    /// A file has up to `max_message_bytes`; what a user decides on is as large as the request was, which is bounded by
     /// itself.
     fn cost(self) -> usize {
         match self {
-            Self::Person => 0,
+            Self::User => 0,
             Self::Editor => 1,
             Self::Disk => 512,
         }
@@ -200,9 +200,9 @@ fn call_tool(caller: &Caller, params: Option<&RawValue>) -> Result<Routed, Reque
             let question = takes.question(args, &context)?;
             Ok(Routed::Later(ask(caller, (tool.name, name), progress, question), WaitsFor::Editor))
         }
-        tools::Work::AskPerson(name, takes) => {
+        tools::Work::AskUser(name, takes) => {
             let question = takes.question(args, &context)?;
-            Ok(Routed::Later(ask(caller, (tool.name, name), progress, question), WaitsFor::Person))
+            Ok(Routed::Later(ask(caller, (tool.name, name), progress, question), WaitsFor::User))
         }
     }
 }

@@ -124,7 +124,7 @@ fn write(path: &str, content: &str) -> Value {
 }
 
 #[test]
-fn a_write_is_a_proposal_and_what_the_person_accepts_is_written() {
+fn a_write_is_a_proposal_and_what_the_user_accepts_is_written() {
     let project = project();
     let mut client = project.connect();
     let asked = client.send("writeFile", &write("src/main.rs", "proposed"));
@@ -138,9 +138,9 @@ fn a_write_is_a_proposal_and_what_the_person_accepts_is_written() {
     project
         .server
         .editor
-        .answer("open_diff", Ok(json!({ "outcome": "saved", "contents": "edited by the person ü\r\n" })));
+        .answer("open_diff", Ok(json!({ "outcome": "saved", "contents": "edited by the user ü\r\n" })));
     assert_eq!(client.answer(asked)["result"], json!({ "success": true }));
-    assert_eq!(fs::read_to_string(&file).unwrap(), "edited by the person ü\r\n");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "edited by the user ü\r\n");
 }
 
 #[test]

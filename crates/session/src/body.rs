@@ -1,6 +1,6 @@
 //! A line parsed as far as showing or searching it needs.
 //!
-//! Invariant: of an attachment only a prompt that a person queued comes out.
+//! Invariant: of an attachment only a prompt that a user queued comes out.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -97,7 +97,7 @@ impl<'a> Body<'a> {
 
     /// The line's blocks, tool calls still without results.
     ///
-    /// Of an attachment only the prompt that a person queued: the rest of its kind holds what the CLI tells the model.
+    /// Of an attachment only the prompt that a user queued: the rest of its kind holds what the CLI tells the model.
     pub(crate) fn blocks(&self, max_text: usize) -> Vec<Block> {
         if self.kind.text() == "attachment" {
             return self
@@ -180,7 +180,7 @@ pub(crate) struct SearchText {
     pub(crate) text: String,
 }
 
-/// Strings inside a tool's arguments, in order: what a person would search for in them.
+/// Strings inside a tool's arguments, in order: what a user would search for in them.
 fn strings_in(raw: &RawValue) -> Vec<String> {
     let mut texts = Vec::new();
     let mut stack: Vec<serde_json::Value> = serde_json::from_str(raw.get()).into_iter().collect();

@@ -87,7 +87,7 @@ pub(crate) struct MessageHead<'a> {
     pub(crate) usage: Object<UsageHead>,
 }
 
-/// The `attachment` of a line: only what tells whether a person typed it.
+/// The `attachment` of a line: only what tells whether a user typed it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct AttachmentHead<'a> {
@@ -171,7 +171,7 @@ pub(crate) enum Flavour {
     /// Not a text at all.
     #[default]
     None,
-    /// What a person or the model wrote.
+    /// What a user or the model wrote.
     Plain,
     /// A slash command that ran (`<command-name>`), and `!` shell input.
     Command,

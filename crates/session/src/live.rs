@@ -31,7 +31,7 @@ pub struct LiveSession {
     pub id: SessionId,
     /// Its working folder.
     pub cwd: String,
-    /// What a person, or the CLI, named it; not what was made of its folder's name (`nameSource` "derived", CLI 2.1.329).
+    /// What a user, or the CLI, named it; not what was made of its folder's name (`nameSource` "derived", CLI 2.1.329).
     pub name: Option<String>,
     /// "interactive", "bg", …
     pub kind: Option<String>,

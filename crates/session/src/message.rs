@@ -113,7 +113,7 @@ pub struct Image {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Block {
-    /// Text of a person, of Claude, or of the CLI.
+    /// Text of a user, of Claude, or of the CLI.
     Text(Text),
     /// What Claude thought before it answered.
     Thinking(Text),
@@ -145,7 +145,7 @@ pub enum Block {
         /// What came of it.
         result: Box<ToolResult>,
     },
-    /// A picture that a person pasted.
+    /// A picture that a user pasted.
     Image(Image),
     /// A block of a type this crate does not know, as it is.
     Unknown {

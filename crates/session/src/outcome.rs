@@ -37,7 +37,7 @@ pub struct FileChange {
     pub path: String,
     /// Whether the file is new.
     pub created: bool,
-    /// Whether the person changed what Claude proposed.
+    /// Whether the user changed what Claude proposed.
     pub user_modified: bool,
     /// Lines that came.
     pub added: usize,

@@ -58,7 +58,7 @@ impl Default for SearchOptions {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HitRole {
-    /// A person's.
+    /// A user's.
     Prompt,
     /// Claude's answer.
     Reply,

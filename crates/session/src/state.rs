@@ -17,7 +17,7 @@ use crate::json::mend;
 use crate::line_buffer::whole_lines;
 use crate::time::Millis;
 
-/// Tools that are a question to the person.
+/// Tools that are a question to the user.
 const QUESTIONS: [&str; 2] = ["AskUserQuestion", "ExitPlanMode"];
 /// A session that is silent for this long while it should work has been killed.
 pub(crate) const SILENT: Duration = Duration::from_secs(10 * 60);
@@ -33,7 +33,7 @@ const MAX_READ: u64 = 4 * 1024 * 1024;
 pub enum Activity {
     /// Claude works.
     Working,
-    /// Claude waits for the person.
+    /// Claude waits for the user.
     Waiting,
     /// Claude is done and waits for the next prompt.
     Idle,

@@ -1,10 +1,10 @@
-//! The words that a person would know a prompt by: without what the CLI and editors wrap around them, and without marks that
+//! The words that a user would know a prompt by: without what the CLI and editors wrap around them, and without marks that
 //! show nothing or turn the direction of what stands beside them.
 
-/// What is put around a prompt by others than the person: all of it goes.
+/// What is put around a prompt by others than the user: all of it goes.
 const NOT_SAID: [&str; 5] =
     ["ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder", "local-command-caveat"];
-/// What the person pasted: only the tags go, and what was typed beside it is worth more.
+/// What the user pasted: only the tags go, and what was typed beside it is worth more.
 const PASTED: &str = "pasted_content";
 
 /// The words of a prompt; `None` where there are none.

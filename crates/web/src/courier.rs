@@ -1,7 +1,7 @@
 //! Sees to the messages of one session, one after the other: hands each to the editor and looks for it in the transcript.
 //!
 //! Invariants: the next message begins when the one before it has ended; the transcript is looked through from where it ended
-//! before the message was sent, so no earlier line of the same words is taken for it, nor one that a person typed while it waited.
+//! before the message was sent, so no earlier line of the same words is taken for it, nor one that a user typed while it waited.
 
 use std::sync::Arc;
 

@@ -74,7 +74,7 @@ pub enum Told {
         #[serde(default)]
         all: bool,
     },
-    /// Something waits for a person.
+    /// Something waits for a user.
     Decision(Decision),
     /// It is over.
     Closed {
@@ -92,7 +92,7 @@ pub enum Told {
     },
 }
 
-/// Something that waits for a person.
+/// Something that waits for a user.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Decision {
     /// Names it.
@@ -112,7 +112,7 @@ pub struct Decision {
 pub struct Choice {
     /// Names it.
     pub id: String,
-    /// For the person.
+    /// For the user.
     pub label: String,
     /// Words may go with it.
     #[serde(default, skip_serializing_if = "is_not")]

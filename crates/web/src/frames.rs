@@ -144,7 +144,7 @@ pub(crate) enum Outward<'a> {
     Ack { id: &'a str, uuid: &'a str },
     /// A message is not sent, or is not known to be.
     Unqueued { id: &'a str, reason: &'a str },
-    /// Something waits for a person.
+    /// Something waits for a user.
     Decision {
         id: u64,
         choices: &'a [Choice],

@@ -1,4 +1,4 @@
-//! What a CLI in a terminal asks its person, as its hook `PermissionRequest` tells: offered to those who read its session and may
+//! What a CLI in a terminal asks its user, as its hook `PermissionRequest` tells: offered to those who read its session and may
 //! write, beside the CLI's own dialog. The first answer counts, there or here.
 //!
 //! Source: CLI 2.1.330, which posts `{session_id, tool_name, tool_input, permission_suggestions?, …}` and shows its dialog at once. The answer `{}`, like

@@ -168,7 +168,7 @@ impl WebHandle {
         self.site.gate.code()
     }
 
-    /// The editor tells what became of what it was asked, and what waits for a person.
+    /// The editor tells what became of what it was asked, and what waits for a user.
     pub fn tell(&self, told: Told) {
         self.site.desk.take(told);
     }

@@ -7,7 +7,7 @@
 /// Prompts that end the CLI.
 const FAREWELLS: [&str; 6] = ["exit", "quit", ":q", ":q!", ":wq", ":wq!"];
 
-/// A text as a person reads it: no control characters, no escape sequences, nothing invisible; line ends are newlines.
+/// A text as a user reads it: no control characters, no escape sequences, nothing invisible; line ends are newlines.
 pub(crate) fn plain(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

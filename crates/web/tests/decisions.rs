@@ -1,4 +1,4 @@
-//! What waits for a person, told to sockets and answered over them: with an editor and a CLI that the test is.
+//! What waits for a user, told to sockets and answered over them: with an editor and a CLI that the test is.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -220,7 +220,7 @@ async fn a_terminal_is_left_alone_where_nobody_may_write_and_where_its_dialog_wo
 }
 
 #[tokio::test]
-async fn what_the_person_at_the_terminal_answers_is_over_here() {
+async fn what_the_user_at_the_terminal_answers_is_over_here() {
     let (lab, _asks) = hook_lab();
     let mut socket = open(&lab).await;
     let nothing = json!({});

@@ -120,7 +120,7 @@ async fn of_a_real_transcript_nothing_leaves_but_what_is_on_the_list_and_it_stay
         let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).unwrap();
         let mut lines: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let is_shown = |line: &Json| SHOWN.contains(&line["type"].as_str().unwrap());
-        // What a person typed while Claude worked is an attachment, of which the prompt alone leaves.
+        // What a user typed while Claude worked is an attachment, of which the prompt alone leaves.
         let is_prompt = |line: &Json| line["attachment"]["humanTurn"] == true;
         let told = lines.iter().filter(|line| is_shown(line) || is_prompt(line));
         let shown: Vec<_> = told.map(|line| line["uuid"].clone()).collect();

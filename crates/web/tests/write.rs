@@ -255,7 +255,7 @@ async fn a_message_that_came_into_a_turn_is_looked_for_until_the_turn_is_over() 
 }
 
 #[tokio::test]
-async fn what_a_person_typed_while_it_waited_is_not_taken_for_it() {
+async fn what_a_user_typed_while_it_waited_is_not_taken_for_it() {
     let (lab, mut asks) = Lab::writable(Limits::default(), false);
     let mut socket = open(&lab).await;
     socket.say(message("a", "go on")).await;

@@ -1,5 +1,5 @@
 -- Exact bytes of a file ↔ lines of a buffer.
--- Invariant: `encode(decode(bytes))` is `bytes`, whatever the bytes are. What a person edits in between keeps the end of
+-- Invariant: `encode(decode(bytes))` is `bytes`, whatever the bytes are. What a user edits in between keeps the end of
 -- line, the final newline and the byte order mark of the text it began as.
 local M = {}
 
@@ -102,7 +102,7 @@ function M.encode(lines, format, no_lines)
   if blank and (no_lines or format.empty) then
     return start
   end
-  -- A proposal of no bytes says nothing about its final newline: text that a person puts there gets one.
+  -- A proposal of no bytes says nothing about its final newline: text that a user puts there gets one.
   local final = format.final or format.empty
   return start .. table.concat(lines, format.eol) .. (final and format.eol or "")
 end
@@ -189,7 +189,7 @@ end
 
 local EOL_NAMES = { ["\n"] = "LF", ["\r\n"] = "CRLF", ["\r"] = "CR" }
 
----What differs between two texts that their lines do not show, in words for the person.
+---What differs between two texts that their lines do not show, in words for the user.
 ---@param old claude-ide.bytes.Format
 ---@param new claude-ide.bytes.Format
 ---@return string? nil: nothing

@@ -80,7 +80,7 @@ local function absorb(buf, bytes, stat)
     hands.when_free("reload " .. buf, function()
       M.reload_all({ buf }, function() end)
     end, in_the_way)
-    return false, "the person is in the middle of something"
+    return false, "the user is in the middle of something"
   end
   local listened = stamp.others_listen("FileChangedShell", buf)
   local tick = vim.api.nvim_buf_get_changedtick(buf)
@@ -216,7 +216,7 @@ function M.reload_all(bufs, done)
       open = open - 1
     end
     if #results > 0 then
-      -- Through the event loop: what is scheduled while scheduled work runs would hold up the person's keys.
+      -- Through the event loop: what is scheduled while scheduled work runs would hold up the user's keys.
       return vim.defer_fn(step, 1)
     end
     absorbing = false

@@ -1,4 +1,4 @@
--- When the text of a buffer may not change, because what the person has begun would then hit other text.
+-- When the text of a buffer may not change, because what the user has begun would then hit other text.
 local M = {}
 
 ---@class claude-ide.buffer.hands.Waiting
@@ -10,7 +10,7 @@ local waiting = {}
 
 local GROUP = "claude-ide.buffer.hands"
 
----Whether text that changes now would be under the person's hands: they have typed an operator and not yet what it is for,
+---Whether text that changes now would be under the user's hands: they have typed an operator and not yet what it is for,
 ---what they type next takes the place of a selection, they type what an operator or a selection is to go to (`d/…`), or the
 ---command-line window is open.
 ---@return boolean

@@ -1,6 +1,6 @@
 -- Files loaded without being shown, so that language servers see them. Owns their life: they go when nobody needs them.
 -- Invariant: reading one asks nothing, makes no swap file and runs no modeline. What is left out is made up for when the
--- buffer is first shown in a window: from then on it is the person's, and like any other.
+-- buffer is first shown in a window: from then on it is the user's, and like any other.
 local M = {}
 
 ---Larger files are not worth a language server's time before an edit.
@@ -18,7 +18,7 @@ local sweeper
 
 local group = vim.api.nvim_create_augroup("claude-ide.buffer.hidden", { clear = true })
 
----Leaves a buffer to the person: it is listed and stays loaded.
+---Leaves a buffer to the user: it is listed and stays loaded.
 ---@param buf integer
 function M.adopt(buf)
   if used[buf] then
@@ -27,7 +27,7 @@ function M.adopt(buf)
   end
 end
 
----Unloads what was not used for long, and lets go of what became the person's.
+---Unloads what was not used for long, and lets go of what became the user's.
 ---@param now integer `vim.uv.now()`
 function M.sweep(now)
   for buf, at in pairs(used) do
@@ -98,8 +98,8 @@ end
 function M.read(buf)
   vim.bo[buf].swapfile = false
   vim.bo[buf].modeline = false
-  -- Neovim's own filetype plugins set up what a person types with, and one of them looks for a Python for a second. Those of
-  -- the person run: some start language servers.
+  -- Neovim's own filetype plugins set up what a user types with, and one of them looks for a Python for a second. Those of
+  -- the user run: some start language servers.
   vim.b[buf].did_ftplugin, vim.b[buf].did_indent = 1, 1
   local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
     vim.cmd("silent call bufload(" .. buf .. ")")
@@ -136,7 +136,7 @@ function M.load(path)
   elseif stat.size > MAX_BYTES then
     return nil, "too large"
   end
-  -- Listed but never shown, as after `nvim a b c`: the person's own, merely read earlier than they would have.
+  -- Listed but never shown, as after `nvim a b c`: the user's own, merely read earlier than they would have.
   local listed = buf ~= nil and vim.bo[buf].buflisted
   if not buf then
     buf = vim.fn.bufadd(path)
@@ -172,7 +172,7 @@ function M.drop(path)
   end
 end
 
----Sets up a buffer in a window of ours where the person may type in it, though nobody else is told that it is shown. It stays
+---Sets up a buffer in a window of ours where the user may type in it, though nobody else is told that it is shown. It stays
 ---ours, and off the list, until they do.
 ---@param buf integer
 ---@param win integer

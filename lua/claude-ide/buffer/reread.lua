@@ -32,7 +32,7 @@ function M.tell(buf)
   require("claude-ide.option").without_events(OF_OPENING, function()
     ok, err = pcall(vim.api.nvim_exec_autocmds, "BufReadPost", { buffer = buf, modeline = false })
     if vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].filetype ~= filetype then
-      vim.bo[buf].filetype = filetype -- what the person chose
+      vim.bo[buf].filetype = filetype -- what the user chose
     end
   end)
   restore()

@@ -1,5 +1,5 @@
 -- What Neovim believes of the file behind a buffer: its time stamp, and who is asked when the file changes.
--- Invariant: nothing here asks the person. Neovim's own questions (W11, W12, "really write to it?") block everything, so what
+-- Invariant: nothing here asks the user. Neovim's own questions (W11, W12, "really write to it?") block everything, so what
 -- would bring them up is found out first.
 local M = {}
 
@@ -102,7 +102,7 @@ function M.others_listen(event, buf)
 end
 
 ---Lets Neovim compare its time stamp of a file with the disk, asks the FileChangedShell autocommands of others, and
----decides in the person's place what happens.
+---decides in the user's place what happens.
 ---@param buf integer
 ---@param answer "reload"|"keep" reload: Neovim reads the file itself, detecting encoding and format anew
 ---@return string? reason v:fcs_reason; nil: Neovim knows of no change

@@ -1,4 +1,4 @@
--- What the person does to the windows and buffers of a changeset, as autocommands, and what each of it means.
+-- What the user does to the windows and buffers of a changeset, as autocommands, and what each of it means.
 local M = {}
 
 ---A window of it was closed: without the present text it goes on, without the proposal or the list it is rejected.

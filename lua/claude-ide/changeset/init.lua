@@ -1,4 +1,4 @@
--- Edits of many files at once that somebody proposes, as language servers make them, and that a person decides on as a whole:
+-- Edits of many files at once that somebody proposes, as language servers make them, and that a user decides on as a whole:
 -- hunks and files can be dropped. The facade: what the tools and the commands call.
 local M = {}
 
@@ -156,7 +156,7 @@ function M.plan(edits, done)
   end)
 end
 
----Puts a changeset before the person; where the session's mode accepts edits, applies it.
+---Puts a changeset before the user; where the session's mode accepts edits, applies it.
 ---@param source claude-ide.decisions.Source
 ---@param request any what the source knows it by
 ---@param proposal claude-ide.changeset.Proposal with files
@@ -171,7 +171,7 @@ function M.propose(source, request, proposal)
   }) --[[@as claude-ide.Changeset]]
 end
 
----Those that wait for the person, the longest waiting first.
+---Those that wait for the user, the longest waiting first.
 ---@return claude-ide.Changeset[]
 function M.pending()
   return require("claude-ide.decisions").pending(function(decision)

@@ -42,7 +42,7 @@ end
 ---Maps the keys in a buffer of a changeset.
 ---@param buf integer
 ---@param verbs table<claude-ide.changeset.Verb, fun()>
----@param may_decide fun(): boolean the person has seen what a key would decide
+---@param may_decide fun(): boolean the user has seen what a key would decide
 function M.map(buf, verbs, may_decide)
   for verb, run in pairs(verbs) do
     for _, lhs in ipairs(keys_of(verb)) do

@@ -1,4 +1,4 @@
--- Puts changesets before the person and ends them as the person decides: the presenter of this kind of decision.
+-- Puts changesets before the user and ends them as the user decides: the presenter of this kind of decision.
 -- In a mode that does not ask, one is applied at once and shown as all that landed is: by the journal.
 -- Invariant: nothing is written before it is accepted, and what was accepted is written whole.
 local M = {}
@@ -63,7 +63,7 @@ function M.reject(changeset, words)
   return settled
 end
 
----Whether the person leaves all of it as it was proposed.
+---Whether the user leaves all of it as it was proposed.
 ---@param files claude-ide.changeset.Outcome[]
 ---@return boolean
 local function is_as_proposed(files)
@@ -82,7 +82,7 @@ local function give_back(changeset, words)
   end
 end
 
----Says why a changeset is gone, and keeps what the person typed into it.
+---Says why a changeset is gone, and keeps what the user typed into it.
 ---@param changeset claude-ide.Changeset
 ---@param why? string nil: they know
 local function say_gone(changeset, why)
@@ -96,7 +96,7 @@ end
 ---@param failed fun(err: string) nothing is written
 local function apply(changeset, words, failed)
   local jobs, files = jobs_of(changeset), outcomes(changeset)
-  -- Who proposed it writes what is left as it is; what the person made of it is the editor's to write.
+  -- Who proposed it writes what is left as it is; what the user made of it is the editor's to write.
   local is_left = changeset.source.writes == "agent" and is_as_proposed(files)
   local function over(err)
     changeset.applying = false
@@ -123,7 +123,7 @@ local function apply(changeset, words, failed)
     local answer = { outcome = "accepted", report = report, jobs = jobs, written = not is_left }
     local is_heard = require("claude-ide.decisions").settle(changeset, answer)
     if not is_heard then
-      -- Nobody but the person can be told any more.
+      -- Nobody but the user can be told any more.
       require("claude-ide.ui.notice").warn({
         ("%s: written as you accepted it, before it was taken back. `:Claude undo` undoes that."):format(
           summary(changeset)
@@ -169,7 +169,7 @@ local function count_dropped(files)
   return count
 end
 
----Accepts what is not dropped. Where something is, the person may say why.
+---Accepts what is not dropped. Where something is, the user may say why.
 ---@param changeset claude-ide.Changeset
 ---@param failed? fun(err: string) it is to be told elsewhere that nothing is written, and why
 function M.accept(changeset, failed)
@@ -307,7 +307,7 @@ function M.tab(changeset)
   return view and view.tab
 end
 
----Whether the person has it before them.
+---Whether the user has it before them.
 ---@param changeset claude-ide.Changeset
 ---@return boolean
 function M.is_here(changeset)
@@ -315,7 +315,7 @@ function M.is_here(changeset)
   return view ~= nil and require("claude-ide.ui.listed_pair").is_current(view)
 end
 
----Whether the person can have seen it.
+---Whether the user can have seen it.
 ---@param changeset claude-ide.Changeset
 ---@return boolean
 function M.is_seen(changeset)

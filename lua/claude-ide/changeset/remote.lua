@@ -1,5 +1,5 @@
 -- A changeset decided by somebody who does not see its windows, and saw unified diffs instead.
--- Invariant: what is accepted is what was told: where the person at the windows dropped or changed something, they decide.
+-- Invariant: what is accepted is what was told: where the user at the windows dropped or changed something, they decide.
 local M = {}
 
 ---@param text? claude-ide.changeset.Text

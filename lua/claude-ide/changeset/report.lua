@@ -13,15 +13,15 @@ local MAX_QUOTED = 3
 ---@field kept integer changes
 ---@field total integer
 ---@field dropped boolean all of it
----@field edited boolean the person has put something else there
+---@field edited boolean the user has put something else there
 ---@field unsaved boolean written to the buffer alone, which had unsaved changes
 ---@field quotes { line: integer, text: string }[] of changes that were dropped
 
 ---@class claude-ide.changeset.Report
 ---@field title string
 ---@field files claude-ide.changeset.Outcome[]
----@field asked boolean the person was asked
----@field words? string the person's
+---@field asked boolean the user was asked
+---@field words? string the user's
 ---@field notes string[]
 
 ---@param entry claude-ide.changeset.Entry
@@ -41,7 +41,7 @@ local function quotes(entry, left)
   return found
 end
 
----Whether some change is neither what was proposed nor what was there: it is the person's own.
+---Whether some change is neither what was proposed nor what was there: it is the user's own.
 ---@param entry claude-ide.changeset.Entry
 ---@param hunks claude-ide.compare.Hunks
 ---@return boolean
@@ -120,10 +120,10 @@ end
 local function line_of_kept(outcome, folder)
   local line = ("  %s (%s)"):format(short(outcome.path, folder), what(outcome, folder))
   if outcome.edited then
-    line = line .. ", edited by the person: read it again"
+    line = line .. ", edited by the user: read it again"
   end
   if outcome.unsaved then
-    line = line .. ", in the editor's buffer only: the person has unsaved changes there"
+    line = line .. ", in the editor's buffer only: the user has unsaved changes there"
   end
   return line
 end
@@ -219,9 +219,9 @@ function M.text(report, room)
     lines[#lines + 1] = "Note: " .. note .. "."
   end
   if #dropped > 0 then
-    lines[#lines + 1] = "The person dropped, and it was not written:"
+    lines[#lines + 1] = "The user dropped, and it was not written:"
     vim.list_extend(lines, fitting(dropped, math.floor(room / 2)))
-    lines[#lines + 1] = report.words and ("The person says: " .. report.words)
+    lines[#lines + 1] = report.words and ("The user says: " .. report.words)
       or "They did not say why. Do not make these changes in another way without asking."
   end
   lines[#lines + 1] = "Written:"

@@ -8,7 +8,7 @@ local M = {}
 ---@field dropped boolean all of it
 ---@field bufs? table<claude-ide.ui.Side, integer> once it was looked at
 ---@field hunks? claude-ide.compare.Hunks
----@field typed? claude-ide.diff.Text what the person typed into a proposal whose buffer is gone
+---@field typed? claude-ide.diff.Text what the user typed into a proposal whose buffer is gone
 ---@field tick? integer of the proposal, as it was made
 ---@field counts { added: integer, removed: integer, total: integer } as proposed; total: hunks
 
@@ -94,7 +94,7 @@ function M.prepare(changeset, entry, changed, done)
   end, guarded)
 end
 
----Whether the person has changed the proposal, be it that they have dropped a change.
+---Whether the user has changed the proposal, be it that they have dropped a change.
 ---@param entry claude-ide.changeset.Entry
 ---@return boolean
 function M.is_touched(entry)

@@ -1,4 +1,4 @@
--- What a person typed into the proposals of a changeset, which is kept where it goes without being accepted or rejected by a key.
+-- What a user typed into the proposals of a changeset, which is kept where it goes without being accepted or rejected by a key.
 local M = {}
 
 ---@param entry claude-ide.changeset.Entry

@@ -14,7 +14,7 @@ local silently = require("claude-ide.ui.quietly").run
 ---@field pair? claude-ide.compare.Pair
 ---@field verbs table<claude-ide.changeset.Verb, fun()>
 ---@field group integer
----@field gone fun() the person has closed a window of it
+---@field gone fun() the user has closed a window of it
 ---@field closing boolean
 
 ---@return table
@@ -292,7 +292,7 @@ function M.focus(view)
   end
 end
 
----Takes it off the screen; the person goes back to where they came from.
+---Takes it off the screen; the user goes back to where they came from.
 ---@param view claude-ide.changeset.View
 function M.close(view)
   view.closing = true

@@ -52,7 +52,7 @@ local function text_edits(edits, notes)
   local kept = {}
   for _, edit in ipairs(edits) do
     if type(edit) == "table" and type(given(edit.snippet)) == "table" then
-      notes["a snippet was left out: it has places for a person to type in"] = true
+      notes["a snippet was left out: it has places for a user to type in"] = true
     else
       kept[#kept + 1] = edit
     end
@@ -117,7 +117,7 @@ local function step_of(change, notes)
   return step
 end
 
----What the server says of a change: "Moves the class", where it says that a person should look at it.
+---What the server says of a change: "Moves the class", where it says that a user should look at it.
 ---@param edit table
 ---@param notes table<string, true>
 local function note_annotations(edit, notes)

@@ -1,5 +1,5 @@
 -- The files that a changeset may be of, as they are now: a loaded buffer's text, else the disk's.
--- Invariant: nothing outside of the workspace and nothing that the person withholds is read or proposed.
+-- Invariant: nothing outside of the workspace and nothing that the user withholds is read or proposed.
 local M = {}
 
 ---Larger files are not edited this way: comparing them takes longer than anybody waits.
@@ -32,7 +32,7 @@ function M.refused(path)
   if
     require("claude-ide.privacy").denied_by(path) or buf and require("claude-ide.buffer").is_private(buf)
   then
-    return ("%s is withheld by the person"):format(short(path))
+    return ("%s is withheld by the user"):format(short(path))
   end
 end
 

@@ -1,4 +1,4 @@
--- What an agent wants allowed, line by line, for a person to decide by. Of what is long the beginning and the end are there, and
+-- What an agent wants allowed, line by line, for a user to decide by. Of what is long the beginning and the end are there, and
 -- how much is left out, until all of it is asked for: however long it is, it is drawn at once, and nothing is allowed unread.
 -- Invariant: nothing hides in it; runs of blanks and characters that show nothing are marked (unseen.lua). A page marks them itself.
 

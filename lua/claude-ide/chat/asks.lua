@@ -46,7 +46,7 @@ local function answer_to(request, answer, err)
   end
   local changes = answer.changes or request.changes and request.changes(answer) or {}
   if request.changes and not next(changes) then
-    return deny("The editor could not make the edit that the person accepted. Read the file again.", false)
+    return deny("The editor could not make the edit that the user accepted. Read the file again.", false)
   end
   if call then
     chat.granted[call] = true
@@ -135,7 +135,7 @@ end
 
 ---Nobody takes an answer any more.
 ---@param chat claude-ide.chat.Chat
----@param why string for the person
+---@param why string for the user
 function M.gone(chat, why)
   require("claude-ide.chat.reading").forget(chat)
   require("claude-ide.decisions").gone(chat.asker, why)
@@ -164,7 +164,7 @@ function M.turn_over(chat)
   end
 end
 
----Calls came to an end: of an edit that the person accepted that says whether it is written.
+---Calls came to an end: of an edit that the user accepted that says whether it is written.
 ---@param chat claude-ide.chat.Chat
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
 function M.results(chat, results)

@@ -7,7 +7,7 @@ local M = {}
 
 ---@param calls claude-ide.chat.Calls
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
----@param refused table<string, "rejected"|"changed"> what the person made of calls that were not let through as they were
+---@param refused table<string, "rejected"|"changed"> what the user made of calls that were not let through as they were
 ---@param now integer milliseconds
 ---@return integer[] changed
 function M.results(calls, results, refused, now)

@@ -1,8 +1,8 @@
 -- One chat with an agent: what it told so far, what it does, what waits to be said to it. No windows.
--- Invariants: a prompt of the person's is shown, waits, or is given back; it is never lost. A question of the agent's is answered
+-- Invariants: a prompt of the user's is shown, waits, or is given back; it is never lost. A question of the agent's is answered
 -- once (asks.lua).
 
----@class claude-ide.chat.Prompt what the person said or is about to say
+---@class claude-ide.chat.Prompt what the user said or is about to say
 ---@field id string a UUID
 ---@field text string
 ---@field content table[] blocks for the agent
@@ -12,7 +12,7 @@
 ---@field number? integer of the library, as long as its process runs; then the last one; nil: nothing was started yet
 ---@field count integer the chats that there were before it, and this one
 ---@field run string what it is called where it uses the editor's tools
----@field name string what the person calls who speaks there
+---@field name string what the user calls who speaks there
 ---@field acp? claude-ide.chat.acp.State nil: it is the CLI itself
 ---@field session string
 ---@field cwd string
@@ -38,11 +38,11 @@
 ---@field doing? string what it says it does: "compacting"
 ---@field pid? integer
 ---@field words? string why it ended
----@field refused table<string, "rejected"|"changed"> calls that the person refused, or wrote otherwise
----@field granted table<string, true> calls that the person allowed
----@field asker_words? string what the person says to its next answer
+---@field refused table<string, "rejected"|"changed"> calls that the user refused, or wrote otherwise
+---@field granted table<string, true> calls that the user allowed
+---@field asker_words? string what the user says to its next answer
 ---@field give_back? fun(text: string) puts text at the prompt that was not taken
----@field closing? boolean the person ended it
+---@field closing? boolean the user ended it
 ---@field on_ended? fun() once, when its process is gone
 ---@field has_spoken? boolean its session is one that can be gone on with: something in it was answered
 ---@field restarting? boolean it begins again as soon as it has ended
@@ -248,7 +248,7 @@ function Chat:begin_again()
 end
 
 ---Says something to the agent: at once, or when its turn is over. One that ended begins again where it was.
----@param text string as the person sees it
+---@param text string as the user sees it
 ---@param content table[] blocks for the agent
 ---@return boolean? ok
 ---@return string? err

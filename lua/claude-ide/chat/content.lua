@@ -1,10 +1,10 @@
--- From what a person wrote to what the agent is told: prompts of the library are put in, what is named with `#` is read.
+-- From what a user wrote to what the agent is told: prompts of the library are put in, what is named with `#` is read.
 -- Invariants: what is said first reaches the agent first, however long something that it names takes to be read; and it reaches no
 -- other process than the one that it was said to.
 local M = {}
 
 ---@class claude-ide.chat.content.Waiting
----@field written string by the person
+---@field written string by the user
 ---@field text string that, with prompts of the library put in
 ---@field parts? claude-ide.context.Part[]
 ---@field is_over? boolean what it names is read for nobody
@@ -39,7 +39,7 @@ end
 ---Says something to an agent.
 ---@param chat claude-ide.chat.Chat
 ---@param text string
----@param at? claude-ide.context.At where the person works
+---@param at? claude-ide.context.At where the user works
 ---@param done fun(ok?: boolean, err?: string) once, perhaps before this returns; not where it is at the prompt again
 function M.say(chat, text, at, done)
   local whole, problem = require("claude-ide.context.prompts").put_in(text, chat.cwd)
@@ -70,7 +70,7 @@ function M.say(chat, text, at, done)
   end)
 end
 
----Its agent is gone: what that one did not answer is the person's again, and after it what was still to be said to it.
+---Its agent is gone: what that one did not answer is the user's again, and after it what was still to be said to it.
 ---@param chat claude-ide.chat.Chat
 ---@param prompts claude-ide.chat.Prompt[] what was said to it
 ---@return boolean something is at the prompt again

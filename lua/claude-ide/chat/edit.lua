@@ -1,4 +1,4 @@
--- An edit that the agent asks for, as a diff; and what the person made of it, as the arguments of the call.
+-- An edit that the agent asks for, as a diff; and what the user made of it, as the arguments of the call.
 -- Invariant: what is written is what was accepted. The CLI reads a file with LF line ends and a byte order mark as a character, so texts
 -- are compared in that form. An Edit is given in it, too, and gets the line ends that the file has; a Write has those that it is given
 -- (CLI 2.1.329).
@@ -155,7 +155,7 @@ local function propose(request, disk)
   })
 end
 
----Asks the person for an edit.
+---Asks the user for an edit.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   local input = request.ask.input

@@ -280,7 +280,7 @@ local function text_of(form)
   }
 end
 
----Asks the person.
+---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   local decisions, ask = require("claude-ide.decisions"), request.ask

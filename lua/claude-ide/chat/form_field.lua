@@ -1,7 +1,7 @@
 -- What somebody wrote for a field of a form, as its schema wants it. Pure.
 local M = {}
 
----What the person calls it, in a line.
+---What the user calls it, in a line.
 ---@param field claude-ide.chat.form.Field
 ---@return string
 function M.title(field)
@@ -21,7 +21,7 @@ local FORMATS = {
   },
 }
 
----What a person might not see of an address.
+---What a user might not see of an address.
 ---@param url string
 ---@return string? warning
 function M.doubt_of_url(url)

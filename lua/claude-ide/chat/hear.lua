@@ -137,7 +137,7 @@ function HEAR.withdrawn(self, told)
   require("claude-ide.chat.asks").withdraw(self, told.request --[[@as string]])
 end
 
----It has begun with a prompt that the person took back in the same moment: it is answered, so it is shown.
+---It has begun with a prompt that the user took back in the same moment: it is answered, so it is shown.
 ---@param self claude-ide.chat.Chat
 ---@param id string
 local function begun_before_it_knew(self, id)

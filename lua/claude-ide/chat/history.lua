@@ -114,7 +114,7 @@ function M.forget_draft(cwd, text)
   end
 end
 
----The draft that was kept, which is with the person again from now on.
+---The draft that was kept, which is with the user again from now on.
 ---@param cwd string
 ---@param there string[] what stands in prompts: it stays kept
 ---@return string?

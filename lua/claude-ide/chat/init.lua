@@ -218,7 +218,7 @@ end
 
 ---@class claude-ide.chat.OpenOpts
 ---@field text? string what to say at once
----@field at? claude-ide.context.At where the person works
+---@field at? claude-ide.context.At where the user works
 ---@field begun? string what stands at its prompt, to be gone on with
 ---@field resume? string the session to go on with
 ---@field fork? boolean go on with a copy of it
@@ -276,7 +276,7 @@ end
 
 ---@param chat claude-ide.chat.Chat
 ---@param text? string
----@param at? claude-ide.context.At where the person works
+---@param at? claude-ide.context.At where the user works
 ---@return boolean? ok false-y only where that is known at once; later the text is given back and a notice says why
 ---@return string? err
 function M.say(chat, text, at)

@@ -359,7 +359,7 @@ local function show_first()
   end
 end
 
----Puts a question before the person, as soon as nobody types.
+---Puts a question before the user, as soon as nobody types.
 ---@param panel claude-ide.chat.Panel
 function M.open(panel)
   panels[#panels + 1] = panel

@@ -98,7 +98,7 @@ local function text_of(permission, is_whole)
   }
 end
 
----Asks the person.
+---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   require("claude-ide.decisions").register(

@@ -1,7 +1,7 @@
 -- What an agent wants allowed, in words: the tool, its arguments, and the rules that it suggests.
 local M = {}
 
----Where a rule is kept, for the person.
+---Where a rule is kept, for the user.
 ---@type table<string, string>
 local DESTINATIONS = {
   session = "this session",

@@ -206,7 +206,7 @@ local presenter = {
   end,
 }
 
----Asks the person.
+---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   local plan = (request.ask.input or {}).plan

@@ -1,4 +1,4 @@
--- Where a person writes to an agent: a buffer of Markdown below the chat. What stands there is theirs until it is sent; it outlives
+-- Where a user writes to an agent: a buffer of Markdown below the chat. What stands there is theirs until it is sent; it outlives
 -- its window and `:edit`, and a draft is kept when Neovim leaves.
 
 local M = {}
@@ -11,7 +11,7 @@ local function text_of(prompt)
   return table.concat(vim.api.nvim_buf_get_lines(prompt.buf, 0, -1, false), "\n")
 end
 
----What is the person's alone: while they look at what was said before, it is what they were writing.
+---What is the user's alone: while they look at what was said before, it is what they were writing.
 ---@param prompt claude-ide.chat.PromptBuffer
 ---@return string
 local function unsent(prompt)
@@ -85,7 +85,7 @@ function M.give_back(prompt, text)
   fill(prompt, vim.trim(now) == "" and text or text .. "\n\n" .. now)
 end
 
----Puts more into what is being written: after it, where the person goes on.
+---Puts more into what is being written: after it, where the user goes on.
 ---@param buf integer
 ---@param text string
 function M.add(buf, text)

@@ -1,4 +1,4 @@
--- AskUserQuestion: questions with choices, one after the other; one or several of them, or words of the person's own.
+-- AskUserQuestion: questions with choices, one after the other; one or several of them, or words of the user's own.
 local M = {}
 
 local KIND = "question"
@@ -66,7 +66,7 @@ local function pick(question, index)
   go_on(question)
 end
 
----Words of the person for a question that nobody asks any more, with those that they had given to the others.
+---Words of the user for a question that nobody asks any more, with those that they had given to the others.
 ---@param question claude-ide.chat.Question
 ---@param text? string
 local function give_back(question, text)
@@ -189,7 +189,7 @@ local function text_of(question)
   }
 end
 
----Asks the person.
+---Asks the user.
 ---@param request claude-ide.chat.Request
 function M.ask(request)
   local questions = (request.ask.input or {}).questions

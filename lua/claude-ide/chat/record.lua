@@ -16,7 +16,7 @@ local function client(chat)
   return -chat.count
 end
 
----A prompt of the person is taken up.
+---A prompt of the user is taken up.
 ---@param chat claude-ide.chat.Chat
 ---@param at? integer milliseconds since the epoch
 function M.turn_begins(chat, at)

@@ -1,5 +1,5 @@
 -- Files as they were before a prompt: what that would change is shown first, then asked, then done by the agent, which keeps them.
--- Invariant: nothing is written before the person has seen which files, and said yes.
+-- Invariant: nothing is written before the user has seen which files, and said yes.
 local M = {}
 
 ---The prompts of a chat that the agent can go back to, the latest first.
@@ -120,7 +120,7 @@ function M.to(chat, message)
   end)
 end
 
----Lets the person choose a prompt.
+---Lets the user choose a prompt.
 ---@param chat claude-ide.chat.Chat
 function M.choose(chat)
   local found = prompts(chat)

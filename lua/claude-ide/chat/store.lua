@@ -306,7 +306,7 @@ end
 
 ---Calls came to an end.
 ---@param results { [1]: string, [2]: claude-ide.sessions.ToolResult }[]
----@param refused table<string, "rejected"|"changed"> what the person made of calls that were not let through as they were
+---@param refused table<string, "rejected"|"changed"> what the user made of calls that were not let through as they were
 function Store:results(results, refused)
   self:tell_calls(call_ends.results(self.calls, results, refused, clock.now()))
 end
@@ -323,7 +323,7 @@ function Store:end_running()
   self:tell_calls(call_ends.none_is_told(self.calls))
 end
 
----A prompt of the person, a notice, a rule: a message that is whole.
+---A prompt of the user, a notice, a rule: a message that is whole.
 ---@param kind claude-ide.sessions.RowKind
 ---@param text string
 ---@param more? claude-ide.sessions.Block[] images
@@ -336,7 +336,7 @@ function Store:put(kind, text, more)
   return message
 end
 
----What the person said.
+---What the user said.
 ---@param prompt claude-ide.chat.Prompt
 function Store:put_prompt(prompt)
   local images = vim.tbl_filter(function(block)

@@ -24,7 +24,7 @@ function M.stop(chat, task)
   end)
 end
 
----Lets the person choose one and what is to become of it.
+---Lets the user choose one and what is to become of it.
 ---@param chat claude-ide.chat.Chat
 function M.choose(chat)
   local tasks = M.list(chat)

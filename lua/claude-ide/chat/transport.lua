@@ -1,4 +1,4 @@
--- Chats in the library: begin one, tell it what the person wants, hear what it tells. One listener a chat, on the main loop.
+-- Chats in the library: begin one, tell it what the user wants, hear what it tells. One listener a chat, on the main loop.
 local M = {}
 
 local GROUP = "claude-ide.chat"
@@ -90,7 +90,7 @@ function M.open(program, backend, listener)
   return number, err
 end
 
----Tells a chat what the person wants.
+---Tells a chat what the user wants.
 ---@param number integer
 ---@param command table|string one field, named after the command: see `crates/agent/src/command.rs`
 ---@return boolean? sent

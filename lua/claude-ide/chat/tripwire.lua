@@ -1,7 +1,7 @@
 -- Says loudly that a file changed though nobody allowed it here: a mode, a rule or a hook did, or the agent itself.
 local M = {}
 
----Modes in which the person has said that edits need no question.
+---Modes in which the user has said that edits need no question.
 local UNASKED = { acceptEdits = true, bypassPermissions = true, auto = true }
 ---Files of one call that are named.
 local MOST_NAMED = 20

@@ -213,7 +213,7 @@ function M.ended(self, told)
   if done then
     done()
   end
-  -- What the person ends is not what nobody answered.
+  -- What the user ends is not what nobody answered.
   local unanswered = self.closing and {} or self.unanswered
   local prompts = vim.list_extend(unanswered, self.queue)
   self.queue, self.unanswered = {}, {}

@@ -8,7 +8,7 @@ local M = {}
 ---@field waiting? integer the window that is to show its transcript
 ---@field height? integer of the prompt's window, as it was given here
 ---@field is_low? boolean for want of lines it has fewer than it is to have
----@field origin? integer the window the person came from
+---@field origin? integer the window the user came from
 ---@field is_idle? boolean it was, when it was drawn last
 
 local SPLIT = { left = "left", right = "right", top = "above", bottom = "below" }
@@ -148,7 +148,7 @@ local function prompt_height(buf, ...)
   return math.max(math.min(wanted, lines - LEAST_TRANSCRIPT - 1), math.min(LEAST_PROMPT, lines - 2), 1)
 end
 
----The height of a prompt is fixed: on a screen that shrinks it would be the transcript that has no lines. One that the person
+---The height of a prompt is fixed: on a screen that shrinks it would be the transcript that has no lines. One that the user
 ---gave it stays.
 ---@param shown claude-ide.chat.Shown
 local function fit_height(shown)

@@ -2,7 +2,7 @@
 local M = {}
 
 ---@param at claude-ide.command.Context
----@param prompt string asks the person for what is missing
+---@param prompt string asks the user for what is missing
 ---@param say fun(text: string, place: claude-ide.context.At): boolean?, string?
 ---@return boolean? ok
 ---@return string? err

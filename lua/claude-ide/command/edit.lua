@@ -11,7 +11,7 @@ function M.begin(first, last, what, buf)
   return require("claude-ide.inline.edit").start(buf or vim.api.nvim_get_current_buf(), first, last, what)
 end
 
----Asks the person what is wanted.
+---Asks the user what is wanted.
 ---@param done fun(what: string)
 function M.ask(done)
   vim.ui.input({ prompt = "Edit: " }, function(text)

@@ -1,4 +1,4 @@
--- `:Claude kernel`: what a person does with the kernels that Claude's code runs in.
+-- `:Claude kernel`: what a user does with the kernels that Claude's code runs in.
 local M = {}
 
 M.ACTIONS = { "start", "interrupt", "restart", "stop", "log" }

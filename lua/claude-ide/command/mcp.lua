@@ -8,7 +8,7 @@ local function lines_of(access)
   local json = vim.json.encode({
     mcpServers = { nvim = { type = "http", url = url, headers = { Authorization = bearer } } },
   })
-  -- As a person reads it, and in an order that stays.
+  -- As a user reads it, and in an order that stays.
   local pretty = {
     "{",
     '  "mcpServers": {',
@@ -60,7 +60,7 @@ function M.show()
     kind = "mcp",
     name = { "Claude", "MCP" },
     lines = lines,
-    is_private = true, -- the token is for nobody that the person has not told
+    is_private = true, -- the token is for nobody that the user has not told
     bo = { bufhidden = "wipe", modifiable = false, filetype = "markdown" },
   })
   local height = math.min(#lines, math.max(vim.o.lines - 6, 1))

@@ -5,7 +5,7 @@ local M = {}
 ---How long completion may wait for the list of sessions.
 local COMPLETION_MS = 300
 
----The transcript that the person is in.
+---The transcript that the user is in.
 ---@return claude-ide.transcript.View?
 local function current_view()
   return vim.bo.filetype == "claude-transcript"
@@ -88,7 +88,7 @@ function M.complete(word, before)
   elseif #before > 1 or before[1] == "rename" or not vim.tbl_contains(names, before[1]) then
     return {}
   end
-  -- An id says nothing to a person, but one who types one wants it whole.
+  -- An id says nothing to a user, but one who types one wants it whole.
   return word:match("^%x+[%x-]*$") and vim.list_extend(known({}, "id"), known({}, "title"))
     or known({}, "title")
 end

@@ -1,6 +1,6 @@
 -- The colours of what is added and removed, in every layout and wherever else such lines are shown: `ClaudeDiffAddedLine`
 -- and `ClaudeDiffRemovedLine`, with a `…Word` each. Made from the colour scheme's own: its backgrounds, so that the colours
--- of the syntax stay. Groups that the person or the scheme has defined are left alone.
+-- of the syntax stay. Groups that the user or the scheme has defined are left alone.
 local M = {}
 
 ---How strong the colour of a changed word is over that of its line.

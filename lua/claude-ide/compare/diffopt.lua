@@ -1,4 +1,4 @@
--- How the person has texts compared: what 'diffopt' says of which lines belong together. So a change is the same lines to
+-- How the user has texts compared: what 'diffopt' says of which lines belong together. So a change is the same lines to
 -- the keys that keep and drop it as to diff mode, which shows it.
 -- What 'diffopt' leaves out (`iwhite` and its like) stays a change: it will be written.
 local M = {}
@@ -13,7 +13,7 @@ local ALGORITHMS = { myers = "myers", minimal = "minimal", patience = "patience"
 ---@field indent_heuristic boolean
 
 ---@return claude-ide.compare.Options
-function M.of_person()
+function M.of_user()
   return {
     algorithm = ALGORITHMS[vim.o.diffopt:match("algorithm:(%a+)") or "myers"] or "myers",
     indent_heuristic = vim.o.diffopt:find("indent-heuristic", 1, true) ~= nil,

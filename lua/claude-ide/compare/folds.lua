@@ -1,4 +1,4 @@
--- Folds the text that is equal on both sides away, as diff mode does. The folds are made once: what a person opens stays
+-- Folds the text that is equal on both sides away, as diff mode does. The folds are made once: what a user opens stays
 -- open, what they change is in the open.
 local M = {}
 

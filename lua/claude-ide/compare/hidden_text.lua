@@ -26,7 +26,7 @@ end
 function M.refresh(pair)
   local buf = pair.bufs.proposal
   if vim.bo[buf].buftype == "" then
-    return -- a file of the person's, which is under review
+    return -- a file of the user's, which is under review
   end
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   local turn = {}

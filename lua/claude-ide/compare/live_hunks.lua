@@ -1,4 +1,4 @@
--- What a proposal, as the person has it now, changes in the present text. Follows every edit by comparing only what the
+-- What a proposal, as the user has it now, changes in the present text. Follows every edit by comparing only what the
 -- edit touched, so it is current at any time and costs nothing that grows with the file.
 -- Invariant: the present text with `list` applied is the proposal's text.
 local M = {}
@@ -35,7 +35,7 @@ end
 ---@param new string[]
 ---@return claude-ide.buffer.Hunk[]
 local function compare(old, new)
-  local algorithm = require("claude-ide.compare.diffopt").of_person().algorithm
+  local algorithm = require("claude-ide.compare.diffopt").of_user().algorithm
   return require("claude-ide.buffer.patch").hunks(old, new, algorithm)
 end
 

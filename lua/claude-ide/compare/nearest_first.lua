@@ -7,7 +7,7 @@ local NEAR = 120
 ---Hunks in one turn (about 2 ms).
 local AT_ONCE = 40
 
----When the rest begins: the person is to see the diff first.
+---When the rest begins: the user is to see the diff first.
 local LATER_MS = 20
 
 ---@param hunks claude-ide.compare.Differences

@@ -4,7 +4,7 @@
 
 ---@class claude-ide.config.Entry
 ---@field [1] string name
----@field doc string for the person who sets it
+---@field doc string for the user who sets it
 ---@field kind? claude-ide.config.Kind
 ---@field default? any
 ---@field shown? string how the help writes the default, where the value itself reads badly

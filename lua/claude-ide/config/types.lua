@@ -1,6 +1,6 @@
 ---@meta
 -- Made by `make doc` from config/schema.lua. Do not edit.
--- Opts: what a person may set. Config: complete, what config.get() returns.
+-- Opts: what a user may set. Config: complete, what config.get() returns.
 
 ---@class claude-ide.Opts.log
 ---@field level? "trace"|"debug"|"info"|"warn"|"error"|"off" The least important lines that are written. Only `trace` writes text of your buffers.

@@ -1,4 +1,4 @@
--- `#diff`: what differs from the last commit, without what is withheld. git runs beside the person's repository and never in
+-- `#diff`: what differs from the last commit, without what is withheld. git runs beside the user's repository and never in
 -- their way; nothing of its configuration is run.
 local M = {}
 

@@ -6,7 +6,7 @@ local MOST_BYTES = 3750 * 1000
 local TIMEOUT_MS = 5000
 
 ---@class claude-ide.context.Image
----@field name string for the person
+---@field name string for the user
 ---@field media_type string
 ---@field data string base64
 ---@field bytes integer of the picture

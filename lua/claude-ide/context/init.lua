@@ -1,5 +1,5 @@
 -- What `#…` in a prompt stands for: text of the editor and pictures, read when the prompt is sent, bounded, and never of what is
--- withheld. Whoever lets a person write to an agent expands what they wrote here: the chat, `:Claude ask`, `edit`, `prompt`.
+-- withheld. Whoever lets a user write to an agent expands what they wrote here: the chat, `:Claude ask`, `edit`, `prompt`.
 local M = {}
 
 ---Bytes of all texts together, and how many are read for one prompt.

@@ -1,4 +1,4 @@
--- Where a person works while they write to an agent: the window and the file beside what they write in.
+-- Where a user works while they write to an agent: the window and the file beside what they write in.
 local M = {}
 
 ---@class claude-ide.context.At
@@ -6,7 +6,7 @@ local M = {}
 ---@field buf? integer the file
 ---@field cwd string folder of the agent
 
----Whether a buffer is a text of the person's: a file, or one that has no name yet.
+---Whether a buffer is a text of the user's: a file, or one that has no name yet.
 ---@param buf integer
 ---@return boolean
 local function is_text(buf)

@@ -1,5 +1,5 @@
 -- The prompt library: what the options have under `prompts`, and the Markdown files of the project. `#prompt:{name}` stands for
--- the text of one; what it names with `#` is expanded like what the person writes, but for other prompts.
+-- the text of one; what it names with `#` is expanded like what the user writes, but for other prompts.
 -- A file of the project is read only when somebody names it or asks which there are.
 local M = {}
 

@@ -1,4 +1,4 @@
--- `#name` and `#name:argument` in what a person writes: where they stand, and how they are written. Pure.
+-- `#name` and `#name:argument` in what a user writes: where they stand, and how they are written. Pure.
 -- A blank within an argument is written `\ `. What ends a sentence is no part of one.
 local M = {}
 

@@ -1,4 +1,4 @@
--- `#terminal`: the last lines of the terminal that the person used last; never of one in which an agent runs.
+-- `#terminal`: the last lines of the terminal that the user used last; never of one in which an agent runs.
 local M = {}
 
 local MOST_LINES = 300

@@ -1,6 +1,6 @@
 -- `#url:{address}`, or `#url` for the address under the cursor: tells the agent which page is meant.
--- The page is not fetched here. The agent has a tool for that, which asks the person for each domain; a page that Neovim fetched
--- would go around that, and would stand in the prompt as if the person had said it.
+-- The page is not fetched here. The agent has a tool for that, which asks the user for each domain; a page that Neovim fetched
+-- would go around that, and would stand in the prompt as if the user had said it.
 local M = {}
 
 local MOST_BYTES = 4096

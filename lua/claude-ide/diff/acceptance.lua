@@ -1,7 +1,7 @@
 -- What it means to accept a proposal as it stands: what is to be written, and whether that is still a change.
 local M = {}
 
----Whether the person has left nothing of the change: the text is the one that it was proposed for, or that of the file,
+---Whether the user has left nothing of the change: the text is the one that it was proposed for, or that of the file,
 ---which the CLI takes for a no; so it must not look like a yes.
 ---@param entry claude-ide.diff.Entry
 ---@param bytes? string what they edited it to
@@ -12,7 +12,7 @@ function M.is_nothing_left(entry, bytes)
   if not bytes then
     return on_disk == entry.diff.proposed
   end
-  -- Where line ends are mixed they are text: the person sees and drops them like any other change.
+  -- Where line ends are mixed they are text: the user sees and drops them like any other change.
   local same_to_the_cli = now.format.eol == "\r\n" and on_disk and proposal.same_text(on_disk, bytes)
   return same_to_the_cli
     or bytes == on_disk
@@ -103,7 +103,7 @@ end
 ---What the CLI is told to write, and what the file's buffer is to hold then, where the two are not the same.
 ---@param entry claude-ide.diff.Entry?
 ---@param bytes string what is accepted
----@param is_edited boolean the person has changed it
+---@param is_edited boolean the user has changed it
 ---@return string contents
 ---@return claude-ide.diff.Afterwards?
 function M.to_write(entry, bytes, is_edited)

@@ -2,7 +2,7 @@
 -- Invariant: the proposal's window is there from first to last, so cursor, view and undo history survive every change.
 local M = {}
 
----Another window that shows the proposal: the person may have split one, or moved it to a tab page (`<C-w>T`).
+---Another window that shows the proposal: the user may have split one, or moved it to a tab page (`<C-w>T`).
 ---@param view claude-ide.diff.View
 ---@param besides? integer
 ---@return integer?
@@ -36,7 +36,7 @@ local function open_now(view)
   end
 end
 
----Whether diff mode would take the diff for a part of one that the person looks at.
+---Whether diff mode would take the diff for a part of one that the user looks at.
 ---@param view claude-ide.diff.View
 ---@return boolean
 local function holds_another_diff(view)
@@ -97,7 +97,7 @@ function M.open(view, winbar)
   vim.api.nvim_set_current_win(view.wins.proposal)
 end
 
----Turns the windows into those of another layout. The text, its history and where the person is in it stay.
+---Turns the windows into those of another layout. The text, its history and where the user is in it stay.
 ---@param view claude-ide.diff.View whose proposal is shown
 ---@param name claude-ide.ui.LayoutName
 ---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
@@ -135,7 +135,7 @@ function M.switch(view, name, winbar)
   pair.align(view)
 end
 
----Puts in order what the person has left of the windows. Where the present text went, or the proposal went to another tab
+---Puts in order what the user has left of the windows. Where the present text went, or the proposal went to another tab
 ---page (`<C-w>T`), they want the proposal alone.
 ---@param view claude-ide.diff.View whose proposal is in some window
 ---@param winbar fun(side: claude-ide.ui.Side, width: integer): string

@@ -1,4 +1,4 @@
--- What is said when a diff goes without the person's doing: why, and where the text is that they typed into it. One line.
+-- What is said when a diff goes without the user's doing: why, and where the text is that they typed into it. One line.
 local M = {}
 
 ---Says it where it stays to be read: leaving insert mode, as happens when the proposal goes, takes a message away.

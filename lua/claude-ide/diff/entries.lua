@@ -10,16 +10,16 @@ local M = {}
 ---@field hunks? claude-ide.compare.Hunks from when it is on the screen
 ---@field group? integer augroup
 ---@field verbs? claude-ide.diff.Verbs from when it has been on the screen
----@field overwrites? boolean the person knows that there is a file by now which it is to make
+---@field overwrites? boolean the user knows that there is a file by now which it is to make
 ---@field outdated? boolean another one takes its place: it comes on the screen no more
 ---@field behind? claude-ide.diff.Verbs it is ready, and another one is where it would be
 
----What the person's doings mean.
+---What the user's doings mean.
 ---@class claude-ide.diff.Verbs
 ---@field accept fun()
 ---@field reject fun()
 ---@field reject_with_reason fun()
----@field write fun() the proposal was written by the person
+---@field write fun() the proposal was written by the user
 ---@field gone fun() a window or a buffer of the diff was closed
 ---@field show fun(how: claude-ide.diff.ShowOpts) its turn has come
 

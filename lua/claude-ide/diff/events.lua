@@ -1,4 +1,4 @@
--- What the person does to the windows and buffers of a diff, as autocommands and keys, and what each of it means.
+-- What the user does to the windows and buffers of a diff, as autocommands and keys, and what each of it means.
 local M = {}
 
 ---A diff on the screen, and what its events mean.
@@ -6,7 +6,7 @@ local M = {}
 ---@field diff claude-ide.Diff
 ---@field bufs table<claude-ide.ui.Side, integer>
 ---@field lines string[] the proposal as it came
----@field write fun() the person writes the proposal
+---@field write fun() the user writes the proposal
 ---@field loss claude-ide.diff.Loss
 
 ---@param group integer

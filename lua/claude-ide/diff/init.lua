@@ -1,7 +1,7 @@
--- Edits that somebody proposes and a person decides on. The facade: what the tools, the commands and other people call.
+-- Edits that somebody proposes and a user decides on. The facade: what the tools, the commands and other people call.
 local M = {}
 
----Shows a proposed edit, and has its source told when the person has decided.
+---Shows a proposed edit, and has its source told when the user has decided.
 ---@param source claude-ide.decisions.Source
 ---@param request any what the source knows it by
 ---@param edit claude-ide.diff.Edit
@@ -50,7 +50,7 @@ local function find(id)
   return decision, not decision and "No diff waits for a decision." or nil
 end
 
----The edit that is to be decided. One that was not named and that the person has not seen is shown instead.
+---The edit that is to be decided. One that was not named and that the user has not seen is shown instead.
 ---@param id? integer
 ---@return claude-ide.Decision?
 ---@return string? err
@@ -147,7 +147,7 @@ end
 
 ---@class claude-ide.diff.Item one proposal that waits, for lists and pickers
 ---@field id integer
----@field source string what the person calls whoever proposed it
+---@field source string what the user calls whoever proposed it
 ---@field client? integer nil: it was no client that proposed it
 ---@field path string of several files: the first
 ---@field tab_name string of several files: what it is about

@@ -1,9 +1,9 @@
--- Where a person lands when a diff goes. A key too many, pressed for the diff, must not hit their own window: `ZQ` there
+-- Where a user lands when a diff goes. A key too many, pressed for the diff, must not hit their own window: `ZQ` there
 -- would close the file, and Neovim with it. So for a moment the keys that decide do nothing in that window.
 -- Invariant: what those keys were mapped to in its buffer is as it was afterwards.
 local M = {}
 
----So long after the person has landed, or after the last of these keys: less than a pause, more than a repeated key takes.
+---So long after the user has landed, or after the last of these keys: less than a pause, more than a repeated key takes.
 local GUARD_MS = 600
 
 local GROUP = "claude-ide.diff.landing"
@@ -80,7 +80,7 @@ local function wait()
   )
 end
 
----Guards the current window, in which the person has just landed.
+---Guards the current window, in which the user has just landed.
 ---@param keys string[] that decide
 function M.guard(keys)
   local buf = vim.api.nvim_get_current_buf()

@@ -1,4 +1,4 @@
--- A window or a buffer of a diff that the person closes. The proposal is what they decide on: as long as a window shows it
+-- A window or a buffer of a diff that the user closes. The proposal is what they decide on: as long as a window shows it
 -- the diff goes on, alone where the present text is what went.
 local M = {}
 

@@ -51,7 +51,7 @@ local function next_shown(besides)
   end
 end
 
----Takes the view of a diff off the screen, and sees to it that a key too many does no harm where the person lands.
+---Takes the view of a diff off the screen, and sees to it that a key too many does no harm where the user lands.
 ---@param entry claude-ide.diff.Entry
 local function close_view(entry)
   local view, turns, seen =
@@ -141,7 +141,7 @@ function M.take_down(entry)
   end)
 end
 
----The diff that the person has before them, unless it is `besides`.
+---The diff that the user has before them, unless it is `besides`.
 ---@param besides? claude-ide.diff.Entry
 ---@return claude-ide.diff.Entry?
 local function current(besides)
@@ -161,10 +161,10 @@ local function put_aside(entry)
 end
 
 ---@class claude-ide.diff.ShowOpts
----@field asked? boolean the person wants to see this one, now
----@field instead_of? claude-ide.diff.View the person was in it, and it is gone
+---@field asked? boolean the user wants to see this one, now
+---@field instead_of? claude-ide.diff.View the user was in it, and it is gone
 
----Whether a diff has to wait for its turn: its place is taken, or it would cover what the person looks at.
+---Whether a diff has to wait for its turn: its place is taken, or it would cover what the user looks at.
 ---@param entry claude-ide.diff.Entry
 ---@param opts claude-ide.diff.ShowOpts
 ---@return boolean

@@ -7,7 +7,7 @@ local LARGE_BYTES = 1024 * 1024
 
 ---@class claude-ide.diff.Prepared
 ---@field now claude-ide.diff.Now
----@field lines string[] of the proposal, as it came; with the person's unsaved text, where there is some
+---@field lines string[] of the proposal, as it came; with the user's unsaved text, where there is some
 ---@field unsaved? claude-ide.diff.Unsaved
 ---@field format claude-ide.bytes.Format of the proposal
 ---@field bufs table<claude-ide.ui.Side, integer>
@@ -115,7 +115,7 @@ function M.run(diff, is_wanted, done, failed)
   end
 end
 
----Makes the buffer of the present text once more: the person has deleted it.
+---Makes the buffer of the present text once more: the user has deleted it.
 ---@param diff claude-ide.Diff
 ---@param prepared claude-ide.diff.Prepared
 ---@param done fun()

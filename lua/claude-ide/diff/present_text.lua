@@ -7,7 +7,7 @@ M.MAX_BYTES = 256 * 1024 * 1024
 ---@class claude-ide.diff.Disk
 ---@field stat? table as `vim.uv.fs_stat` gives it; nil: there is no such file
 ---@field bytes? string nil: there is no such file, or it could not be read
----@field problem? string why it could not be read, for the person
+---@field problem? string why it could not be read, for the user
 
 ---@class claude-ide.diff.Now
 ---@field lines string[]
@@ -60,7 +60,7 @@ function M.of_base(buf)
   return now
 end
 
----What the file holds now for the person: its buffer's text where that has unsaved changes, else the disk's.
+---What the file holds now for the user: its buffer's text where that has unsaved changes, else the disk's.
 ---@param path string absolute
 ---@param disk claude-ide.diff.Disk
 ---@return claude-ide.diff.Now

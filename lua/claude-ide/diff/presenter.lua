@@ -1,4 +1,4 @@
--- Puts proposed edits before the person and ends them as the person decides: the presenter of this kind of decision.
+-- Puts proposed edits before the user and ends them as the user decides: the presenter of this kind of decision.
 -- `state` knows what waits, `on_screen` what is on the screen; here a decision is made known to both.
 local M = {}
 
@@ -25,9 +25,9 @@ function M.reject(diff, reason)
   end
 end
 
----Takes away a diff that has ended, but not by a verb. What the person typed into it is kept.
+---Takes away a diff that has ended, but not by a verb. What the user typed into it is kept.
 ---@param diff claude-ide.Diff
----@param why? string that it ended, where the person may wonder
+---@param why? string that it ended, where the user may wonder
 function M.withdraw(diff, why)
   local kept, entry = require("claude-ide.diff.rescued"), require("claude-ide.diff.on_screen").get(diff.id)
   local buf = kept.typed(entry)
@@ -142,7 +142,7 @@ function M.accept_or_say(diff)
   end
 end
 
----Ends a diff that cannot be put before the person: the CLI writes nothing, and its own prompt decides.
+---Ends a diff that cannot be put before the user: the CLI writes nothing, and its own prompt decides.
 ---@param diff claude-ide.Diff
 ---@return fun(trace: string)
 local function failing(diff)
@@ -190,7 +190,7 @@ function M.show(entry, how)
 end
 
 ---@param diff claude-ide.Diff
----@param at_once? boolean the person has it before them, and it is another one now
+---@param at_once? boolean the user has it before them, and it is another one now
 function M.present(diff, at_once)
   local stage = require("claude-ide.diff.on_screen")
   if not require("claude-ide.safely").catch(stage.add, failing(diff))(diff) then

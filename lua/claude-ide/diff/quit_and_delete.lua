@@ -1,4 +1,4 @@
--- Lets commands that refuse to lose a modified buffer do their work while diffs wait: nothing of the person's is lost with a
+-- Lets commands that refuse to lose a modified buffer do their work while diffs wait: nothing of the user's is lost with a
 -- proposal that is just that, whether it is on the screen or only on its way to it. One that they have typed into keeps Neovim
 -- from quitting as any modified buffer does; where it is deleted its text is kept.
 local M = {}
@@ -24,7 +24,7 @@ local function set_modified(bufs, modified)
   end
 end
 
----The modified buffers of diffs: of all, of those still to be decided, of those with nothing in them that a person typed.
+---The modified buffers of diffs: of all, of those still to be decided, of those with nothing in them that a user typed.
 ---@alias claude-ide.diff.ModifiedBufs fun(which: "all"|"pending"|"expendable"): integer[]
 
 ---Call when the first diff begins, and `M.stop` when the last one is gone.
@@ -32,7 +32,7 @@ end
 function M.start(modified)
   ---@param which "all"|"expendable"
   local function step_aside(which)
-    -- After a command that deletes, more may follow at once: one that quits is to see what the person has typed.
+    -- After a command that deletes, more may follow at once: one that quits is to see what the user has typed.
     set_modified(modified("pending"), true)
     set_modified(modified(which), false)
     require("claude-ide.ui.typing").soon(function()

@@ -1,4 +1,4 @@
--- Asks the person why an edit is rejected. Its source tells whoever proposed it.
+-- Asks the user why an edit is rejected. Its source tells whoever proposed it.
 local M = {}
 
 ---@param source claude-ide.decisions.Source
@@ -22,7 +22,7 @@ function M.ask(diff, reject)
     if not text then
       return
     elseif diff.state ~= "pending" then
-      -- It may have been answered in the CLI while the person wrote.
+      -- It may have been answered in the CLI while the user wrote.
       require("claude-ide.ui.kept_words").give_back(text, "The diff is gone")
     else
       reject(text)

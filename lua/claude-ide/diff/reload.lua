@@ -80,7 +80,7 @@ local function reload(entry, bytes)
   if keep_unsaved(buf, entry, bytes) then
     return
   elseif entry.against == "buffer" then
-    -- The person has seen the diff against their unsaved text and accepted it. That text stays in the undo history.
+    -- The user has seen the diff against their unsaved text and accepted it. That text stays in the undo history.
     vim.bo[buf].modified = false
   end
   local ok, err = pcall(require("claude-ide.buffer.disk").reload, buf)

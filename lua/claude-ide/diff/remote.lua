@@ -1,5 +1,5 @@
 -- A diff decided by somebody who does not see its windows, and saw a unified diff instead.
--- Invariant: what is accepted is what was told: where the person at the windows changed something, or the file did, they decide.
+-- Invariant: what is accepted is what was told: where the user at the windows changed something, or the file did, they decide.
 local M = {}
 
 local MAX_FILE = 256 * 1024

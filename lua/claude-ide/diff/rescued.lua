@@ -1,7 +1,7 @@
--- Text that a person typed into a proposal which then went without their say, or was not written: kept in a buffer of its own.
+-- Text that a user typed into a proposal which then went without their say, or was not written: kept in a buffer of its own.
 local M = {}
 
----What the person typed into a proposal, where that is not just the proposal.
+---What the user typed into a proposal, where that is not just the proposal.
 ---@param entry claude-ide.diff.Entry?
 ---@return integer? buf nil: it is untouched, or was never shown
 ---@return string? bytes
@@ -23,7 +23,7 @@ function M.typed(entry)
   return buf, bytes
 end
 
----@class claude-ide.diff.Text what a person typed
+---@class claude-ide.diff.Text what a user typed
 ---@field lines string[]
 ---@field filetype string
 

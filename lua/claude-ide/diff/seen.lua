@@ -1,4 +1,4 @@
--- Whether the person can have seen a diff that is to be decided: Neovim has drawn it, and long enough ago.
+-- Whether the user can have seen a diff that is to be decided: Neovim has drawn it, and long enough ago.
 -- Invariant: a key that was pressed for one diff, or for one that has vanished, decides no other.
 local M = {}
 

@@ -1,6 +1,6 @@
--- A proposal for a file with unsaved text. Claude knows the file as it is on disk, the person as it is in the buffer: what
+-- A proposal for a file with unsaved text. Claude knows the file as it is on disk, the user as it is in the buffer: what
 -- is proposed is shown with the unsaved text in it, and accepted without.
--- Invariant: unsaved text is neither written for the person nor taken from them, except for lines that Claude changed too:
+-- Invariant: unsaved text is neither written for the user nor taken from them, except for lines that Claude changed too:
 -- there the diff shows what becomes of them.
 local M = {}
 
@@ -37,8 +37,8 @@ end
 
 ---Takes the unsaved text out again: what the CLI is to write.
 ---@param unsaved claude-ide.diff.Unsaved
----@param accepted string[] what was shown, as the person has changed it
----@return string[] lines where the person has changed their unsaved lines in the diff: with those
+---@param accepted string[] what was shown, as the user has changed it
+---@return string[] lines where the user has changed their unsaved lines in the diff: with those
 function M.take_out(unsaved, accepted)
   local lines, overlaps = require("claude-ide.merge").three_way(unsaved.shown, accepted, unsaved.proposed)
   return overlaps == 0 and #lines > 0 and lines or accepted
@@ -72,7 +72,7 @@ end
 ---@param buf integer loaded
 ---@param after claude-ide.diff.Afterwards
 ---@param disk string[] what is on disk now
----@return boolean done false: the person has changed lines of the buffer meanwhile that the proposal changes too
+---@return boolean done false: the user has changed lines of the buffer meanwhile that the proposal changes too
 function M.settle(buf, after, disk)
   local three_way = require("claude-ide.merge").three_way
   -- A hook may have made something else of what was written.

@@ -1,7 +1,7 @@
--- Edits that the person accepted and whoever proposed them then did not write: the CLI's tool looks at the file once more, and
--- refuses where that is another one than it has read. The person is told, and keeps what they typed.
+-- Edits that the user accepted and whoever proposed them then did not write: the CLI's tool looks at the file once more, and
+-- refuses where that is another one than it has read. The user is told, and keeps what they typed.
 -- Invariant: only the tool's own word that it refused is believed, and not where the file holds what was accepted: a formatter, a
--- later edit, lines of the person's that were merged leave another text than was accepted, and all is well. Of one that is gone
+-- later edit, lines of the user's that were merged leave another text than was accepted, and all is well. Of one that is gone
 -- without a word a file is believed that holds just what it held.
 local M = {}
 
@@ -15,7 +15,7 @@ local MAX_WAITING = 64
 ---@field diff claude-ide.Diff
 ---@field contents string
 ---@field before? string what the file held; nil: there was none
----@field typed? claude-ide.diff.Text what the person made of the proposal
+---@field typed? claude-ide.diff.Text what the user made of the proposal
 ---@field call? string
 ---@field cancel? fun()
 ---@field is_refused? boolean it is looked whether the file holds it all the same
@@ -122,7 +122,7 @@ local function judge_by_file(one)
   end)
 end
 
----The person accepts a diff that others will write.
+---The user accepts a diff that others will write.
 ---@param diff claude-ide.Diff that still waits
 ---@param contents string what is accepted
 ---@param before? string what the file holds; nil: there is none

@@ -1,5 +1,5 @@
 -- Keeps one diff that is on the screen in order: its keys, its winbars, its layout, its sizes, and the windows that it loses.
--- Does not decide anything: what the person does to a diff is handed to the verbs it was shown with.
+-- Does not decide anything: what the user does to a diff is handed to the verbs it was shown with.
 local M = {}
 
 ---What is left of the windows shows the diff: see `mend` below.
@@ -125,7 +125,7 @@ function M.recount()
   end
 end
 
----The person has changed the proposal.
+---The user has changed the proposal.
 ---@param entry claude-ide.diff.Entry
 local function refresh(entry)
   if entry.view and entry.diff.state == "pending" then
@@ -163,7 +163,7 @@ local function follow_sizes(entry)
   })
 end
 
----From now on what the person does to the windows has its effect, and the windows follow what happens.
+---From now on what the user does to the windows has its effect, and the windows follow what happens.
 ---@param entry claude-ide.diff.Entry on the screen
 ---@param verbs claude-ide.diff.Verbs
 function M.begin(entry, verbs)
@@ -171,7 +171,7 @@ function M.begin(entry, verbs)
   follow_sizes(entry)
 end
 
----@param entry claude-ide.diff.Entry that the person has closed a window of, but not the last one of the proposal
+---@param entry claude-ide.diff.Entry that the user has closed a window of, but not the last one of the proposal
 function mend(entry)
   local text = entry.text --[[@as claude-ide.diff.Prepared]]
   local view = entry.view --[[@as claude-ide.diff.View]]

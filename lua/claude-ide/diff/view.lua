@@ -2,16 +2,16 @@
 -- Invariant: it closes its own windows and buffers and no others.
 local M = {}
 
----@class claude-ide.diff.View: claude-ide.compare.Pair the person may have closed some of its windows
+---@class claude-ide.diff.View: claude-ide.compare.Pair the user may have closed some of its windows
 ---@field diff claude-ide.Diff
 ---@field hunks claude-ide.compare.Hunks
 ---@field layout claude-ide.ui.LayoutName
 ---@field place claude-ide.ui.PlaceName
 ---@field fitted? string size of the screen, and layout, that the windows have the sizes for
 ---@field tab integer
----@field gives_way? integer a window of the person's that is low as long as the diff is there
+---@field gives_way? integer a window of the user's that is low as long as the diff is there
 ---@field screen claude-ide.ui.Screen what to go back to
----@field lost_here? boolean the person was in it when they closed a window of it
+---@field lost_here? boolean the user was in it when they closed a window of it
 
 ---@class claude-ide.diff.ViewOpts
 ---@field focus boolean go there
@@ -59,7 +59,7 @@ function M.open(diff, bufs, opts)
   return view
 end
 
----Whether the person has it before them.
+---Whether the user has it before them.
 ---@param view claude-ide.diff.View
 ---@return boolean
 function M.is_current(view)
@@ -72,7 +72,7 @@ local function is_shared(view)
   return require("claude-ide.ui.places").of(view.place).shared
 end
 
----Whether the person is in it: in its tab page, or in a window of it where the tab page is their own.
+---Whether the user is in it: in its tab page, or in a window of it where the tab page is their own.
 ---@param view claude-ide.diff.View
 ---@return boolean
 function M.is_within(view)
@@ -117,7 +117,7 @@ function M.switch(view, name, winbar)
   end
 end
 
----The person has closed a window of it, or moved one; the proposal is in sight.
+---The user has closed a window of it, or moved one; the proposal is in sight.
 ---@param view claude-ide.diff.View
 ---@param winbar fun(side: claude-ide.ui.Side, width: integer): string
 function M.mend(view, winbar)
@@ -199,7 +199,7 @@ local function leave(view, go_back)
   end
 end
 
----Takes the windows out of the person's own tab page, in which they are not now, and puts that in order.
+---Takes the windows out of the user's own tab page, in which they are not now, and puts that in order.
 ---@param view claude-ide.diff.View
 local function leave_from_afar(view)
   local restore = require("claude-ide.ui.restore")
@@ -216,7 +216,7 @@ end
 
 ---Takes the windows off the screen; the buffers stay.
 ---@param view claude-ide.diff.View
----@param next_view? claude-ide.diff.View where a person who is in it goes; default: back
+---@param next_view? claude-ide.diff.View where a user who is in it goes; default: back
 ---@return boolean went_back
 local function take_away(view, next_view)
   require("claude-ide.ui.key_list").close()
@@ -257,13 +257,13 @@ function M.put_aside(view)
 end
 
 ---@class claude-ide.diff.CloseOpts
----@field next_view? claude-ide.diff.View where a person who is in this one goes; default: back to where they came from
+---@field next_view? claude-ide.diff.View where a user who is in this one goes; default: back to where they came from
 ---@field another? boolean another one is shown right after
 
 ---Takes the diff off the screen.
 ---@param view claude-ide.diff.View
 ---@param opts? claude-ide.diff.CloseOpts
----@return boolean went_back the person was in it, and is where they came from
+---@return boolean went_back the user was in it, and is where they came from
 function M.close(view, opts)
   opts = opts or {}
   local restore = require("claude-ide.ui.restore")

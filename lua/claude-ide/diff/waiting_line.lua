@@ -21,7 +21,7 @@ end
 
 ---Shows the one whose turn has come, as soon as that is in nobody's way.
 ---@param entry claude-ide.diff.Entry
----@param instead_of? claude-ide.diff.View the person was in it, and it is gone
+---@param instead_of? claude-ide.diff.View the user was in it, and it is gone
 function M.come_forward(entry, instead_of)
   local function show()
     if entry.behind then
@@ -79,7 +79,7 @@ function M.gather_strays()
   end
 end
 
----Whether a diff would cover what the person looks at, who has not asked for it. Tells them once that it waits.
+---Whether a diff would cover what the user looks at, who has not asked for it. Tells them once that it waits.
 ---@param entry claude-ide.diff.Entry
 ---@param how claude-ide.diff.ShowOpts
 ---@return boolean

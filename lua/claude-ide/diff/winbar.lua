@@ -67,7 +67,7 @@ function M.of_now(diff, now, width, unseen)
   return fit.winbar(pieces, width)
 end
 
----What a person should know of the present text before they decide.
+---What a user should know of the present text before they decide.
 ---@param now claude-ide.diff.Now
 ---@return string? nil: nothing
 local function warning_of(now)

@@ -1,4 +1,4 @@
--- Tells a write that a person asked for from one that a plugin or an option made.
+-- Tells a write that a user asked for from one that a plugin or an option made.
 --
 -- The rule: writing a proposal accepts it if a key set the write off, right now and not by way of another autocommand, in
 -- the proposal's own window, and it was this buffer alone that was written. So `:w`, `:wq`, `:x`, `:update` and any key
@@ -82,12 +82,12 @@ function M.is_quitting()
   return quitting
 end
 
----Whether the write that this BufWriteCmd is about is one that a person asked for.
+---Whether the write that this BufWriteCmd is about is one that a user asked for.
 ---@param buf integer the proposal's buffer
 ---@return boolean asked
 ---@return string? reason why not, for the log
 ---@return boolean? automatic nobody pressed a key for it: a plugin saves by itself
-function M.of_person(buf)
+function M.of_user(buf)
   if all_are_written or quitting then
     return false, "all buffers are written"
   elseif vim.api.nvim_get_current_buf() ~= buf then

@@ -14,7 +14,7 @@ local told_of_autosave = false
 ---@param writes claude-ide.diff.Writes
 local function note_unasked(buf, writes)
   local intent, notice = require("claude-ide.diff.write_intent"), require("claude-ide.ui.notice")
-  local _, reason, automatic = intent.of_person(buf)
+  local _, reason, automatic = intent.of_user(buf)
   require("claude-ide.log").debug("a write of proposal %d was ignored: %s", writes.id, reason)
   if intent.is_quitting() then
     vim.schedule(function()
@@ -41,7 +41,7 @@ local function on_write(buf, writes, event)
     return copies.write(buf, event.match, event.event == "FileAppendCmd")
   elseif event.event ~= "BufWriteCmd" then
     notice.info("Nothing is decided: a part of a proposal is not written. `:w` accepts all of it.")
-  elseif not require("claude-ide.diff.write_intent").of_person(buf) then
+  elseif not require("claude-ide.diff.write_intent").of_user(buf) then
     note_unasked(buf, writes)
   elseif not require("claude-ide.config").get().diff.accept_on_write then
     notice.info("Writing does not accept here. `:Claude accept` does.")

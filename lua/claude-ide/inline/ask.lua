@@ -1,5 +1,5 @@
 -- `:Claude ask`: a question, and its answer in a window over the screen, as it is written. It is a chat without a prompt, whose
--- CLI reads files of the project and does nothing else; it goes on as a chat like any other where the person wants that.
+-- CLI reads files of the project and does nothing else; it goes on as a chat like any other where the user wants that.
 local M = {}
 
 ---@class claude-ide.inline.Ask
@@ -147,7 +147,7 @@ end
 
 ---Asks something.
 ---@param question string
----@param at claude-ide.context.At where the person works
+---@param at claude-ide.context.At where the user works
 ---@return boolean? ok
 ---@return string? err
 function M.ask(question, at)

@@ -1,5 +1,5 @@
--- `:Claude edit`: some lines of a buffer, what the person wants, and the proposal that comes of it. Several at once.
--- Invariants: the buffer changes only by an accepted proposal, as one step of its undo history; what the person typed meanwhile
+-- `:Claude edit`: some lines of a buffer, what the user wants, and the proposal that comes of it. Several at once.
+-- Invariants: the buffer changes only by an accepted proposal, as one step of its undo history; what the user typed meanwhile
 -- is merged, or they see what becomes of it before it is so; no file is written.
 local M = {}
 
@@ -7,14 +7,14 @@ local M = {}
 ---@field buf integer
 ---@field spot claude-ide.inline.Spot
 ---@field what string
----@field said string what the person said last
+---@field said string what the user said last
 ---@field cwd string
 ---@field region string[] the lines when Claude was asked
 ---@field run? claude-ide.inline.Run while Claude works
 ---@field base? string[] the whole text that the proposal is for
 ---@field eol? "\n" of that text: a CR is then part of its line, though every line has one
 ---@field answer? string[] what Claude made of the region
----@field words? string why the person rejects it
+---@field words? string why the user rejects it
 ---@field decision? claude-ide.Diff
 ---@field source claude-ide.decisions.Source
 ---@field is_over? boolean
@@ -147,7 +147,7 @@ local function source_of(edit)
   })
 end
 
----Puts a new text of the whole buffer before the person.
+---Puts a new text of the whole buffer before the user.
 ---@param edit claude-ide.inline.Edit
 ---@param lines string[]
 function propose(edit, lines)
@@ -248,7 +248,7 @@ local function problem_of(buf)
   return withheld and withheld .. "."
 end
 
----Asks Claude, for the first time or once more with what the person said to its proposal.
+---Asks Claude, for the first time or once more with what the user said to its proposal.
 ---@param edit claude-ide.inline.Edit
 function ask(edit)
   local spot, context = require("claude-ide.inline.spot"), require("claude-ide.context")

@@ -1,5 +1,5 @@
 -- What Claude is told for an edit of some lines: the file as it is in the editor, the lines, what is wrong with them, what is
--- around them, and what the person wants.
+-- around them, and what the user wants.
 local M = {}
 
 ---Bytes of the file that go along, around the lines, and of the lines themselves.
@@ -10,7 +10,7 @@ local MOST_SYMBOLS = 150
 ---@field buf integer
 ---@field first integer
 ---@field last integer
----@field what string what the person wants
+---@field what string what the user wants
 ---@field parts claude-ide.context.Part[]
 ---@field symbols? claude-ide.language.Symbol[]
 ---@field before? { lines: string[], words: string } what was proposed before, and why not
@@ -80,11 +80,11 @@ function M.blocks(request)
   local region = table.concat(vim.api.nvim_buf_get_lines(buf, first - 1, last, false), "\n")
   local from, to = around(buf, first, last)
   local texts = {
-    ("Rewrite lines %d-%d of a file that a person edits. Their text is in the editor and may differ from what is on the "):format(
+    ("Rewrite lines %d-%d of a file that a user edits. Their text is in the editor and may differ from what is on the "):format(
       first,
       last
     )
-      .. "disk: what stands here counts. You cannot write; your answer is shown to the person as a proposal.",
+      .. "disk: what stands here counts. You cannot write; your answer is shown to the user as a proposal.",
     ("<file language=%q>\n%s\n</file>"):format(
       require("claude-ide.buffer").language(buf),
       require("claude-ide.context.lines").of(buf, from, to, MOST_AROUND + 32 * 1024)

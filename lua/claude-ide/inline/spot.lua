@@ -1,4 +1,4 @@
--- Lines of a buffer that Claude works at: where they are while the person goes on editing, and a line that says so.
+-- Lines of a buffer that Claude works at: where they are while the user goes on editing, and a line that says so.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("claude-ide.inline")

@@ -1,4 +1,4 @@
--- `:Claude prompt`: words and what they name put at the prompt of the CLI in our terminal, by paste. The person sends them.
+-- `:Claude prompt`: words and what they name put at the prompt of the CLI in our terminal, by paste. The user sends them.
 -- Invariant: nothing is typed while the CLI asks or works, where a key could answer a question.
 local M = {}
 

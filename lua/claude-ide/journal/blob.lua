@@ -1,5 +1,5 @@
 -- Texts of files as they once were: in memory first, the oldest moved to the state folder when they are many.
--- Invariant: only this person can read what is stored (0600 in 0700), it is bounded, and it goes with this Neovim; what a
+-- Invariant: only this user can read what is stored (0600 in 0700), it is bounded, and it goes with this Neovim; what a
 -- killed one left behind goes with the next.
 local M = {}
 

@@ -12,7 +12,7 @@ local MAX_FILES = 10000
 ---More are not even looked at.
 local MAX_LISTED = 50000
 
----Looking at files goes in steps of so long, so that the person's keys get their turn.
+---Looking at files goes in steps of so long, so that the user's keys get their turn.
 local STEP_NS = 4 * 1000 * 1000
 
 ---What a file is that git did not tell of before: made since, or there all the time, as one that was ignored, or whose folder was

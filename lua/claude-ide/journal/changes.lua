@@ -29,7 +29,7 @@ local BINARY_BYTES = 8000
 ---@field turns integer[]
 ---@field added integer lines
 ---@field removed integer lines
----@field conflicts integer hunks in which the person made changes too
+---@field conflicts integer hunks in which the user made changes too
 ---@field source claude-ide.journal.Source
 ---@field binary boolean no text
 ---@field behind boolean its buffer has unsaved changes of an older text: all of this is of the disk's
@@ -54,7 +54,7 @@ function M.unsaved()
   return found
 end
 
----The buffer in which the person has unsaved changes of a file.
+---The buffer in which the user has unsaved changes of a file.
 ---@param history claude-ide.journal.History
 ---@param among claude-ide.journal.UnsavedBuffers
 ---@return integer? buf
@@ -73,7 +73,7 @@ local function is_behind(buf)
   return buf ~= nil and require("claude-ide.buffer.stamp").is_conflict(buf)
 end
 
----What a file holds now, for the person.
+---What a file holds now, for the user.
 ---@param history claude-ide.journal.History
 ---@param buf? integer its buffer, where that has unsaved changes of what is on disk
 ---@return string? bytes nil: there is no file
@@ -209,8 +209,8 @@ function M.view(history, scope, among)
   local merge = require("claude-ide.journal.merge")
   local recorded, lines = view.lines, merge.decode(current)
   view.lines, view.current, view.behind = lines, current, behind
-  view.regions = merge.advance(view.regions, recorded, lines, "person")
-  view.waiting = view.waiting and merge.drop_gone(merge.advance(view.waiting, recorded, lines, "person"))
+  view.regions = merge.advance(view.regions, recorded, lines, "user")
+  view.waiting = view.waiting and merge.drop_gone(merge.advance(view.waiting, recorded, lines, "user"))
   return view
 end
 
@@ -276,7 +276,7 @@ local function is_binary(bytes)
 end
 
 ---@param view claude-ide.journal.View
----@return claude-ide.journal.Change? nil: the person has taken back all of it
+---@return claude-ide.journal.Change? nil: the user has taken back all of it
 function M.describe(view)
   local histories = require("claude-ide.journal.history")
   local history = view.history

@@ -41,7 +41,7 @@ end
 local LIST = [["$@" update-index -q --refresh >/dev/null
 "$@" ls-files -z --modified && exec "$@" ls-files -z --others --exclude-standard]]
 
----Writes to our folder alone. The person's objects are not even looked for: git would renew the time stamp of each that it
+---Writes to our folder alone. The user's objects are not even looked for: git would renew the time stamp of each that it
 ---finds there. The second way is slower and knows how to go on where a file cannot be read.
 local WRITE_TREE = [[list=$GIT_INDEX_FILE.list
 "$@" update-index -q -z --add --remove --replace --stdin <"$list" ||
@@ -108,7 +108,7 @@ local function write_tree(repository, done)
       require("claude-ide.journal.candidates").choose(repository.top, out, repository.looked_at, write)
     end)
   end
-  -- Our own index knows of the untracked files that are unchanged; only the first one is a copy of the person's.
+  -- Our own index knows of the untracked files that are unchanged; only the first one is a copy of the user's.
   if vim.uv.fs_stat(repository.env.GIT_INDEX_FILE) then
     return list()
   end

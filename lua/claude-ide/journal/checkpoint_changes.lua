@@ -6,7 +6,7 @@ local M = {}
 M.MAX_FILES = 200
 local MAX_FILE_BYTES = 4 * 1024 * 1024
 
----Found files are told in steps of so long, so that the person's keys get their turn.
+---Found files are told in steps of so long, so that the user's keys get their turn.
 local STEP_NS = 4 * 1000 * 1000
 
 ---@return table

@@ -1,5 +1,5 @@
--- What the person decides on Claude's changes: kept, or taken back, hunk by hunk, file by file, turn by turn.
--- Invariant: what the person changed since is never taken back with them.
+-- What the user decides on Claude's changes: kept, or taken back, hunk by hunk, file by file, turn by turn.
+-- Invariant: what the user changed since is never taken back with them.
 local M = {}
 
 ---@return table
@@ -61,7 +61,7 @@ function M.keep(path, hunk, scope)
   if #rest == #(view.waiting or view.regions) then
     return nil, "That is reviewed already."
   end
-  histories().record(view.history, "person", view.current)
+  histories().record(view.history, "user", view.current)
   histories().set_unreviewed(view.history, rest)
   reviewed("keep", view.history.path, hunk)
   return true
@@ -93,11 +93,11 @@ end
 
 ---@param view claude-ide.journal.View
 ---@return claude-ide.journal.Region[] chosen that can be taken back
----@return integer conflicts that the person has changed since
+---@return integer conflicts that the user has changed since
 local function sorted(view)
   local chosen, conflicts = {}, 0
   if view.behind then
-    return chosen, conflicts -- neither of the two texts may be written before the person has chosen one
+    return chosen, conflicts -- neither of the two texts may be written before the user has chosen one
   end
   for _, region in ipairs(view.regions) do
     if region.state == "claude" then
@@ -113,7 +113,7 @@ end
 ---@param only? integer index of the one region to undo
 ---@return boolean? ok
 ---@return string? err
----@return integer? left hunks that the person has changed since
+---@return integer? left hunks that the user has changed since
 local function undo_view(view, only)
   if view.behind then
     return nil, "You have unsaved changes of an older text: `:Claude resolve` decides first.", 0
@@ -140,7 +140,7 @@ local function undo_view(view, only)
   if ok then
     require("claude-ide.journal.observe").look_now(history)
     -- A turn that goes on did not do that; of a file that was removed no write tells.
-    require("claude-ide.journal.shell").person_wrote(history.path)
+    require("claude-ide.journal.shell").user_wrote(history.path)
   end
   history.undoing = nil
   if not ok then
@@ -149,13 +149,13 @@ local function undo_view(view, only)
   return true, err, left
 end
 
----Takes back a hunk, or all of Claude's hunks in a file. What the person changed since stays.
+---Takes back a hunk, or all of Claude's hunks in a file. What the user changed since stays.
 ---@param path string absolute
 ---@param hunk? claude-ide.journal.Hunk of `changes(scope)`
 ---@param scope? claude-ide.journal.Scope default: "unreviewed"
 ---@return boolean? ok
 ---@return string? err also with `ok`, where something is left to do
----@return integer? left hunks that stay because the person has changed them since
+---@return integer? left hunks that stay because the user has changed them since
 function M.undo(path, hunk, scope)
   local view, err = view_of(path, scope)
   if not view then
@@ -177,7 +177,7 @@ end
 
 ---@class claude-ide.journal.Preview
 ---@field path string
----@field action "restore"|"remove"|"recreate"|"leave" leave: the person has changed all of it since
+---@field action "restore"|"remove"|"recreate"|"leave" leave: the user has changed all of it since
 ---@field behind boolean left, because the buffer has unsaved changes of an older text
 ---@field hunks integer that will be taken back
 ---@field conflicts integer that stay
@@ -261,7 +261,7 @@ local function histories_of_turn(id)
   end, histories().all())
 end
 
----How long a step may take; then the person's keys get their turn.
+---How long a step may take; then the user's keys get their turn.
 local STEP_NS = 8 * 1000 * 1000
 
 ---@class claude-ide.journal.Undoing

@@ -1,4 +1,4 @@
--- Runs git beside the person's repository without touching it.
+-- Runs git beside the user's repository without touching it.
 -- Invariant: no hook, filter, monitor or collection of garbage runs. Everything is done by processes of their own.
 local M = {}
 
@@ -71,7 +71,7 @@ end
 
 ---With these git would look at another repository than the folder's: as where git itself started Neovim for a message.
 ---They are not taken away from the processes, because `clear_env` of Neovim 0.10 drops all other variables too, ours with
----them, and git would write where the person's things are.
+---them, and git would write where the user's things are.
 local MISLEADING = { "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY" }
 
 ---@return string[]

@@ -30,7 +30,7 @@ local MAX_STEPS = 100
 ---@field steps claude-ide.journal.Step[]
 ---@field mark claude-ide.journal.Mark
 ---@field mark_before? claude-ide.journal.Mark of the step before the last, where that is known
----@field decided claude-ide.journal.Mark as it was when the person decided last, or at first
+---@field decided claude-ide.journal.Mark as it was when the user decided last, or at first
 ---@field turn? integer the turn that announced an edit and is not over: changes on disk are Claude's
 ---@field announced? number `vim.uv.hrtime()` at which that turn announced it
 ---@field undoing? table<integer, true> while an undo is being written: the turns it takes changes back of
@@ -158,7 +158,7 @@ local function make_room()
   end
 end
 
----The person brought back what they had undone, by one undo or several: it is as if they had not.
+---The user brought back what they had undone, by one undo or several: it is as if they had not.
 ---@param history claude-ide.journal.History
 ---@param bytes? string
 ---@return boolean done
@@ -219,7 +219,7 @@ function M.was_known(history, bytes, at)
   for i = #steps, 1, -1 do
     if M.bytes(steps[i]) == bytes then
       return true
-    elseif steps[i].actor == "person" or (steps[i].at or 0) < at then
+    elseif steps[i].actor == "user" or (steps[i].at or 0) < at then
       return false
     end
   end
@@ -275,7 +275,7 @@ function M.record(history, actor, bytes, of)
   local last = history.steps[#history.steps]
   if last and M.bytes(last) == bytes then
     return false
-  elseif actor == "person" and take_undo_back(history, bytes) then
+  elseif actor == "user" and take_undo_back(history, bytes) then
     return true
   elseif type(of) == "number" and M.goes_on(history, bytes, of, actor) then
     make_room()
@@ -321,11 +321,11 @@ function M.open(path, bytes, source)
     secret = require("claude-ide.privacy").denied_by(path) ~= nil,
   }
   histories[key] = history
-  M.record(history, "person", bytes)
+  M.record(history, "user", bytes)
   return history, true
 end
 
----How many steps count where a file holds something: those but for undos that the person took back without saving yet.
+---How many steps count where a file holds something: those but for undos that the user took back without saving yet.
 ---@param history claude-ide.journal.History
 ---@param bytes? string what it holds now
 ---@return integer

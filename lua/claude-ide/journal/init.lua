@@ -90,7 +90,7 @@ function M.landed(path)
   observe().landed(path)
 end
 
----Notes that the person accepted contents that the CLI will write now: they are reviewed.
+---Notes that the user accepted contents that the CLI will write now: they are reviewed.
 ---@param path string absolute
 ---@param contents string
 function M.accepted(path, contents)
@@ -173,13 +173,13 @@ function M.keep(path, hunk, scope)
   return require("claude-ide.journal.decide").keep(path, hunk, scope)
 end
 
----Takes back a hunk, or all of Claude's hunks in a file. What the person changed since stays.
+---Takes back a hunk, or all of Claude's hunks in a file. What the user changed since stays.
 ---@param path string absolute
 ---@param hunk? claude-ide.journal.Hunk of `changes(scope)`
 ---@param scope? claude-ide.journal.Scope default: "unreviewed"
 ---@return boolean? ok
 ---@return string? err also with `ok`, where something is left to do
----@return integer? left hunks that stay because the person has changed them since
+---@return integer? left hunks that stay because the user has changed them since
 function M.undo(path, hunk, scope)
   return require("claude-ide.journal.decide").undo(path, hunk, scope)
 end
@@ -254,9 +254,9 @@ function M.attach()
   local group = vim.api.nvim_create_augroup(GROUP, { clear = true })
   vim.api.nvim_create_autocmd("BufWritePost", {
     group = group,
-    desc = "Claude: what the person writes is not Claude's",
+    desc = "Claude: what the user writes is not Claude's",
     callback = function(event)
-      observe().person_wrote(vim.api.nvim_buf_get_name(event.buf))
+      observe().user_wrote(vim.api.nvim_buf_get_name(event.buf))
     end,
   })
   vim.api.nvim_create_autocmd("FileChangedShellPost", {

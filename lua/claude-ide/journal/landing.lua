@@ -7,7 +7,7 @@ local NEVER = 4503599627370496
 
 ---@class claude-ide.journal.Landing
 ---@field turn integer
----@field actor "accepted"|"claude" accepted: the person has looked at it
+---@field actor "accepted"|"claude" accepted: the user has looked at it
 ---@field histories table<claude-ide.journal.History, true>
 ---@field done { path: string, bytes?: string, text?: claude-ide.journal.Unsaved, moved_to?: string, mode?: integer }[]
 
@@ -42,7 +42,7 @@ local function digest(path)
 end
 
 ---@param client? integer
----@param reviewed boolean the person has accepted it
+---@param reviewed boolean the user has accepted it
 ---@return claude-ide.journal.Landing
 function M.begin(client, reviewed)
   local turn = require("claude-ide.journal.turns").alone(client or 0)
@@ -57,11 +57,11 @@ end
 local function keep(landing, path, bytes)
   local history, is_new = histories().open(path, bytes, "announced")
   if not is_new then
-    require("claude-ide.journal.observe").note(history, bytes, "person")
+    require("claude-ide.journal.observe").note(history, bytes, "user")
   end
   local stat = vim.uv.fs_stat(path)
   history.mode = stat and stat.mode % 4096 or history.mode
-  require("claude-ide.journal.shell").person_wrote(path) -- no command of the turn's has
+  require("claude-ide.journal.shell").user_wrote(path) -- no command of the turn's has
   history.landing = { actor = landing.actor, turn = landing.turn }
   landing.histories[history] = true
   return history
@@ -119,7 +119,7 @@ local function set_text(unsaved)
   require("claude-ide.buffer.patch").set_text(unsaved.buf, unsaved.lines, unsaved.format)
 end
 
----Gives a buffer with unsaved changes another text. Nothing is saved: that is the person's to do.
+---Gives a buffer with unsaved changes another text. Nothing is saved: that is the user's to do.
 ---@param landing claude-ide.journal.Landing
 ---@param path string
 ---@param text claude-ide.journal.Unsaved
@@ -258,7 +258,7 @@ function M.finish(landing)
   for _, done in ipairs(landing.done) do
     written[done.path] = true
   end
-  -- Those that an earlier landing of the turn has moved may hold what the person has written since.
+  -- Those that an earlier landing of the turn has moved may hold what the user has written since.
   for _, one in ipairs(turn and turn.moves or {}) do
     if not one.digest or written[one.to] then
       one.digest = digest(one.to)

@@ -1,4 +1,4 @@
--- Which lines of a text are Claude's, while Claude and the person both go on changing it. Pure: texts in, texts out.
+-- Which lines of a text are Claude's, while Claude and the user both go on changing it. Pure: texts in, texts out.
 -- Invariant: taking back Claude's regions never changes a line outside them, and bytes stay exact: end of line, final
 -- newline and byte order mark are part of the lines here.
 local M = {}
@@ -9,8 +9,8 @@ local NO_NEWLINE = "\0\0no newline"
 
 ---@alias claude-ide.journal.State
 ---| "claude" # Claude's, as Claude left it
----| "conflict" # Claude's, and changed by the person since
----| "gone" # the person has taken it back already
+---| "conflict" # Claude's, and changed by the user since
+---| "gone" # the user has taken it back already
 
 ---Lines [start, start + count) of a text are where `before` would stand without Claude.
 ---@class claude-ide.journal.Region
@@ -18,13 +18,13 @@ local NO_NEWLINE = "\0\0no newline"
 ---@field count integer
 ---@field before string[]
 ---@field state claude-ide.journal.State
----@field left? string[] of a conflict: its lines as Claude left them, so that the person can take their own change back
+---@field left? string[] of a conflict: its lines as Claude left them, so that the user can take their own change back
 
 ---@alias claude-ide.journal.Actor
 ---| "claude"
----| "person"
----| "accepted" # Claude's, and the person has seen and taken it
----| "undo" # the person took back some of Claude's changes, not needfully these
+---| "user"
+---| "accepted" # Claude's, and the user has seen and taken it
+---| "undo" # the user took back some of Claude's changes, not needfully these
 
 ---@param bytes? string nil: there is no file
 ---@return string[]
@@ -66,7 +66,7 @@ function M.encode(lines)
   return table.concat(out, "\n") .. (unended and "" or "\n")
 end
 
----The lines as a person reads them.
+---The lines as a user reads them.
 ---@param lines string[]
 ---@return string[]
 function M.readable(lines)
@@ -113,7 +113,7 @@ local function touch(a, a_end, b, b_end)
 end
 
 ---Lines that are repeated can be said to have come or gone in several places. The place that takes back one of the
----regions is what the person meant.
+---regions is what the user meant.
 ---@param hunk claude-ide.buffer.Hunk
 ---@param old string[]
 ---@param new string[]
@@ -201,7 +201,7 @@ end
 ---@field hunks claude-ide.buffer.Hunk[]
 ---@field regions claude-ide.journal.Region[]
 
----Whether what the person changed and what is Claude's are one matter. Lines side by side are two; but where Claude left no
+---Whether what the user changed and what is Claude's are one matter. Lines side by side are two; but where Claude left no
 ---line, the place is known by its neighbours alone.
 ---@param a claude-ide.journal.Cluster
 ---@param b claude-ide.journal.Cluster
@@ -337,10 +337,10 @@ end
 ---@param old string[]
 ---@param new string[]
 ---@param actor claude-ide.journal.Actor
----@return claude-ide.journal.Region[] of `new`; those that are gone only where the person took them back just now
+---@return claude-ide.journal.Region[] of `new`; those that are gone only where the user took them back just now
 function M.advance(regions, old, new, actor)
   local hunks = require("claude-ide.buffer.patch").hunks(old, new)
-  if (actor == "person" or actor == "undo") and #regions > 0 then
+  if (actor == "user" or actor == "undo") and #regions > 0 then
     for _, hunk in ipairs(hunks) do
       slide_to_region(hunk, old, new, regions)
     end
@@ -371,7 +371,7 @@ function M.advance(regions, old, new, actor)
       }, old, new, actor)
     end
   end
-  if actor == "person" and #hunks > 0 and next(moved) then
+  if actor == "user" and #hunks > 0 and next(moved) then
     doubt(regions, moved, old, new)
   end
   return result

@@ -1,6 +1,6 @@
 -- What is seen on disk, and whose it is: files that a client said it would edit, what is found changed afterwards, what the
--- person writes.
--- Invariant: the bytes of a file are kept before the CLI may write it, and nothing the person typed counts as Claude's.
+-- user writes.
+-- Invariant: the bytes of a file are kept before the CLI may write it, and nothing the user typed counts as Claude's.
 local M = {}
 
 ---Larger files are not followed: keeping their bytes would hold up the CLI.
@@ -14,7 +14,7 @@ local followed = {}
 ---@type table<integer, table<string, string>>
 local unkept = {}
 
----What the person accepted in a diff and the CLI has not written yet, by path.
+---What the user accepted in a diff and the CLI has not written yet, by path.
 ---@type table<string, string>
 local accepted = {}
 
@@ -56,7 +56,7 @@ end
 ---Notes what was found on disk, and whose it is.
 ---@param history claude-ide.journal.History
 ---@param bytes? string
----@param actor? "person"|"accepted"|"claude" where that is known
+---@param actor? "user"|"accepted"|"claude" where that is known
 ---@param turn? integer default: the turn that announced an edit of it
 function M.note(history, bytes, actor, turn)
   if history.undoing then
@@ -66,7 +66,7 @@ function M.note(history, bytes, actor, turn)
     return
   end
   local landing = history.landing
-  if landing and actor ~= "person" then
+  if landing and actor ~= "user" then
     actor, turn = landing.actor, landing.turn
   end
   -- What is read late of one turn holds what the next one, which announced an edit since, has written.
@@ -77,11 +77,11 @@ function M.note(history, bytes, actor, turn)
   if not actor and bytes and accepted[history.path] == bytes then
     accepted[history.path], actor = nil, "accepted"
   end
-  local who = actor or (turn and "claude" or "person")
-  if not histories().record(history, who, bytes, who ~= "person" and turn or nil) then
+  local who = actor or (turn and "claude" or "user")
+  if not histories().record(history, who, bytes, who ~= "user" and turn or nil) then
     return
   end
-  if who ~= "person" and turn then
+  if who ~= "user" and turn then
     M.announce(history, turn, who)
   end
   require("claude-ide.journal.changed").tell(history)
@@ -110,7 +110,7 @@ end
 
 ---What a file holds now, at once: something else is about to happen to it, or just has.
 ---@param history claude-ide.journal.History
----@param actor? "person"
+---@param actor? "user"
 function M.look_now(history, actor)
   local bytes, why_not = require("claude-ide.file").read_now(history.path, M.MAX_BYTES)
   if bytes or why_not == "missing" then
@@ -237,23 +237,23 @@ function M.found_changed(change, turn, looked)
   local seen = vim.iter(history.steps):any(function(step)
     return step.turn == turn
   end)
-  -- What is known to have become of it since is another turn's that goes on beside this one, or the person's.
+  -- What is known to have become of it since is another turn's that goes on beside this one, or the user's.
   local is_known = is_new or seen or histories().was_known(history, change.before, change.since)
   if not is_known then
-    M.note(history, change.before, "person")
+    M.note(history, change.before, "user")
   elseif seen then
     require("claude-ide.journal.steps").began_with(history, change, turn)
   end
   M.look(history, looked, "claude", turn)
 end
 
----The person wrote a file in this Neovim.
+---The user wrote a file in this Neovim.
 ---@param path string
-function M.person_wrote(path)
-  require("claude-ide.journal.shell").person_wrote(path)
+function M.user_wrote(path)
+  require("claude-ide.journal.shell").user_wrote(path)
   local history = histories().find(path)
   if history and not history.landing then
-    M.look_now(history, "person")
+    M.look_now(history, "user")
   end
 end
 
@@ -266,7 +266,7 @@ function M.landed(path)
   end
 end
 
----The person accepted contents that the CLI will write now: they are reviewed.
+---The user accepted contents that the CLI will write now: they are reviewed.
 ---@param path string absolute
 ---@param contents string
 function M.accepted(path, contents)

@@ -1,5 +1,5 @@
 -- Fits an edit that a transcript tells of into what is known of the file: what was seen already is not counted again, what
--- was taken for the person's is Claude's after all, what nobody saw is added where it belongs.
+-- was taken for the user's is Claude's after all, what nobody saw is added where it belongs.
 local M = {}
 
 local BOM = "\239\187\191"
@@ -26,7 +26,7 @@ local FORMS = {
 ---@field before? string nil: the file was made
 ---@field after string
 ---@field turn integer
----@field by_person boolean the person changed what was proposed, so they have seen it
+---@field by_user boolean the user changed what was proposed, so they have seen it
 
 ---@return table
 local function histories()
@@ -78,7 +78,7 @@ end
 ---@return boolean changed
 local function amend(history, told, before, after, current)
   local steps, first = history.steps, history.decided.at
-  local who = told.by_person and "accepted" or "claude"
+  local who = told.by_user and "accepted" or "claude"
   local known_turn, from, to = false, 0, 0
   local earlier = last_of_earlier_turns(steps, told.turn)
   local texts = {} ---@type table<integer, string?>
@@ -93,17 +93,17 @@ local function amend(history, told, before, after, current)
     end
   end
   local reviewed = to == first and to > 1
-  if reviewed or (to > 0 and steps[to].actor ~= "person") then
+  if reviewed or (to > 0 and steps[to].actor ~= "user") then
     return false -- seen as it happened
   elseif to > 0 then
     if to == 1 or texts[to - 1] ~= before then
-      require("claude-ide.journal.steps").insert(history, to, { actor = "person" }, before)
+      require("claude-ide.journal.steps").insert(history, to, { actor = "user" }, before)
       to = to + 1
     end
     steps[to].actor, steps[to].turn = who, told.turn
   elseif from == #steps and histories().goes_on(history, after, told.turn, who) then
     return true
-  elseif from > 0 and (from == #steps or steps[from + 1].actor == "person") then
+  elseif from > 0 and (from == #steps or steps[from + 1].actor == "user") then
     local goes_on = who == "claude" and steps[from].actor == who and steps[from].turn == told.turn
     if goes_on and from > first and from < #steps then
       histories().hold(history, steps[from], after) -- what stands behind it was seen on disk before this was told
@@ -111,7 +111,7 @@ local function amend(history, told, before, after, current)
       require("claude-ide.journal.steps").insert(history, from + 1, { actor = who, turn = told.turn }, after)
     end
   elseif from == 0 and not known_turn and current == after then
-    require("claude-ide.journal.steps").insert(history, #steps + 1, { actor = "person" }, before)
+    require("claude-ide.journal.steps").insert(history, #steps + 1, { actor = "user" }, before)
     require("claude-ide.journal.steps").insert(history, #steps + 1, { actor = who, turn = told.turn }, after)
   else
     return false -- a part of what was seen, or of what nobody knows any more
@@ -138,15 +138,15 @@ function M.edit(told)
   end
   local before, after = in_bytes(told, vim.tbl_values(texts), current)
   if observe.was_accepted(told.path, after) then
-    told.by_person = true
+    told.by_user = true
   end
   if not history then
     history = histories().open(told.path, before, "transcript")
-    histories().record(history, told.by_person and "accepted" or "claude", after, told.turn)
+    histories().record(history, told.by_user and "accepted" or "claude", after, told.turn)
   elseif not amend(history, told, before, after, current) then
     return false
   end
-  observe.announce(history, told.turn, told.by_person and "accepted" or "claude")
+  observe.announce(history, told.turn, told.by_user and "accepted" or "claude")
   return true
 end
 

@@ -12,7 +12,7 @@ local MAX_TEXT = 600
 ---Allowed edits of one client that are waited for.
 local MAX_ALLOWED = 32
 
----Tools that put what they write before the person.
+---Tools that put what they write before the user.
 local WRITES = { Edit = true, MultiEdit = true, Write = true }
 
 ---@class claude-ide.journal.Allowed
@@ -136,7 +136,7 @@ local function take(client, call)
   for index = #list, 1, -1 do
     local one = list[index]
     if one.path == path and one.at <= ended and (not one.till or ended <= one.till) then
-      -- What the person stopped they know of.
+      -- What the user stopped they know of.
       return finish(client, index, call.status == "failed" and words_of(call.result) or nil)
     end
   end

@@ -8,7 +8,7 @@ local function lines_of(step)
   return require("claude-ide.journal.merge").decode(bytes or nil)
 end
 
----An undo can bring back a text that was there before, with nothing of the person's in between: then what was Claude's in
+---An undo can bring back a text that was there before, with nothing of the user's in between: then what was Claude's in
 ---it is Claude's again, line by line.
 ---@param history claude-ide.journal.History
 ---@param index integer of the undo
@@ -20,7 +20,7 @@ local function same_before(history, index)
   for i = index - 1, 1, -1 do
     if get(steps[i].blob) == bytes then
       return i
-    elseif steps[i].actor == "person" or steps[i].actor == "accepted" then
+    elseif steps[i].actor == "user" or steps[i].actor == "accepted" then
       return nil
     end
   end
@@ -68,7 +68,7 @@ local function is_undo_of(history, index, counts)
   return true
 end
 
----What some of Claude's steps changed, with all other steps taken as the person's.
+---What some of Claude's steps changed, with all other steps taken as the user's.
 ---@param history claude-ide.journal.History
 ---@param count integer of `history.length()`
 ---@param counts fun(step: claude-ide.journal.Step): boolean
@@ -82,7 +82,7 @@ function M.changed_by(history, count, counts)
     if step.actor == "undo" then
       return is_undo_of(history, index, counts) and "claude" or "undo"
     end
-    return step.actor ~= "person" and counts(step) and "claude" or "person"
+    return step.actor ~= "user" and counts(step) and "claude" or "user"
   end
   for i = 2, count do
     if history.steps[i].actor ~= "undo" and actor_of(i) == "claude" then

@@ -1,10 +1,10 @@
 -- The git work trees that checkpoints are of: where each lies, and the folder of ours that holds the copies of its files.
--- Invariant: the person's repository is only read.
+-- Invariant: the user's repository is only read.
 local M = {}
 
 ---@class claude-ide.journal.Repository
 ---@field top string
----@field index string the person's index
+---@field index string the user's index
 ---@field objects string
 ---@field folder string ours
 ---@field options string[] for git
@@ -101,7 +101,7 @@ function M.find(folder, done)
   end)
 end
 
----Reads the person's objects too.
+---Reads the user's objects too.
 ---@param repository claude-ide.journal.Repository
 ---@param script claude-ide.journal.Script
 ---@param done fun(out: string?)

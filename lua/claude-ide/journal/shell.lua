@@ -8,7 +8,7 @@ local M = {}
 ---@field folder string
 ---@field from? claude-ide.journal.Checkpoint
 ---@field first? claude-ide.journal.Checkpoint that of the turn's start
----@field wrote table<string, true> what the person wrote in this Neovim since the last checkpoint, links followed
+---@field wrote table<string, true> what the user wrote in this Neovim since the last checkpoint, links followed
 ---@field was_busy boolean
 ---@field looks integer at its status
 ---@field known integer the look whose answer came last
@@ -149,7 +149,7 @@ end
 
 ---@param entry claude-ide.journal.Watched
 ---@param now claude-ide.journal.Checkpoint?
----@param wrote table<string, true> what the person wrote before it was taken
+---@param wrote table<string, true> what the user wrote before it was taken
 ---@param each claude-ide.journal.OnFound
 ---@param done fun()
 local function tell(entry, now, wrote, each, done)
@@ -199,7 +199,7 @@ local function tell(entry, now, wrote, each, done)
   end)
 end
 
----The checkpoint that is taken next holds what the person wrote until now: what differs from it is not theirs any more.
+---The checkpoint that is taken next holds what the user wrote until now: what differs from it is not theirs any more.
 ---@param entry claude-ide.journal.Watched
 ---@return table<string, true> wrote
 local function take_written(entry)
@@ -281,9 +281,9 @@ function M.begin(client, turn, works_in, each, on_idle)
   end
 end
 
----The person wrote a file: its change is theirs.
+---The user wrote a file: its change is theirs.
 ---@param path string
-function M.person_wrote(path)
+function M.user_wrote(path)
   if next(watched) ~= nil then
     local real = require("claude-ide.path").real(path)
     for _, entry in pairs(watched) do

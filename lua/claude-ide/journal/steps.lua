@@ -24,7 +24,7 @@ function M.met_in(turn, since)
   for _, history in ipairs(histories().all()) do
     local is_met, is_edited = false, history.turn == turn
     for _, step in ipairs(history.steps) do
-      is_met = is_met or step.actor == "person" and (step.at or 0) > since
+      is_met = is_met or step.actor == "user" and (step.at or 0) > since
       is_edited = is_edited or step.turn == turn
     end
     met[#met + 1] = is_met and is_edited and history.real or nil
@@ -61,21 +61,21 @@ function M.began_with(history, change, turn)
     from == 0
     and is_older
     and first > 1
-    and steps[first - 1].actor == "person"
+    and steps[first - 1].actor == "user"
     and first - 1 >= history.decided.at
   then
     from = first - 1
     if from == history.decided.at and from > 1 then
       return -- reviewed as it was
     end
-    M.insert(history, from, { actor = "person" }, before)
+    M.insert(history, from, { actor = "user" }, before)
     last = last + 1
   elseif from == 0 then
     return
   end
   local amended = false
   for i = from + 1, last - 1 do
-    if steps[i].actor == "person" then
+    if steps[i].actor == "user" then
       steps[i].actor, steps[i].turn, amended = "claude", turn, true
     end
   end

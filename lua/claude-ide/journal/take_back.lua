@@ -140,7 +140,7 @@ function M.run(turn, since, pace, result, done)
         end
         local ok, err = put_back(item, old[item.name], new[item.name], since)
         if ok then
-          require("claude-ide.journal.shell").person_wrote(item.path)
+          require("claude-ide.journal.shell").user_wrote(item.path)
         end
         -- A `<C-c>` may end the reading of a portion: what could not be read is tried again when it is asked for again.
         if ok or item.mode_only or kind_of(item.new_mode) == "none" or new[item.name] then

@@ -80,7 +80,7 @@ local function recall(reader, reading, calls, done)
           before = texts.before,
           after = texts.after,
           turn = turn_at(reader, call.start or reader.began),
-          by_person = call.user_modified,
+          by_user = call.user_modified,
         }
         if recall_edit.edit(told) then
           paths[path], changed = true, true

@@ -1,5 +1,5 @@
 -- Writes an undo through the file's buffer: one undo step, saved, so that `u` brings it back. What Claude made is removed.
--- Invariant: unsaved changes of the person are never saved for them, and no formatter runs over the text.
+-- Invariant: unsaved changes of the user are never saved for them, and no formatter runs over the text.
 local M = {}
 
 local ORDINARY = 420 -- 0644
@@ -137,7 +137,7 @@ end
 ---@param mode? integer permissions of a file that is made again
 ---@param since integer seconds since the epoch: when Claude began, whose folders go if they are empty
 ---@return boolean? ok
----@return string? err also with `ok`, where something is left for the person to do
+---@return string? err also with `ok`, where something is left for the user to do
 function M.through_buffer(path, bytes, mode, since)
   local buffer = require("claude-ide.buffer")
   local buf = buffer.find(path)

@@ -1,4 +1,4 @@
--- Lines of files, as the person has them: of a buffer where one is loaded, unsaved changes included, else of the disk.
+-- Lines of files, as the user has them: of a buffer where one is loaded, unsaved changes included, else of the disk.
 -- Invariant: a file that Claude may not have gives no line.
 local M = {}
 

@@ -1,5 +1,5 @@
 -- From what a model says of a place (a path, the text of a symbol, a line) to a buffer and a position in it.
--- Invariant: nothing outside the workspace is opened, and nothing that the person keeps from Claude.
+-- Invariant: nothing outside the workspace is opened, and nothing that the user keeps from Claude.
 local M = {}
 
 ---A path as the model reads it: seen from the folder of the workspace that holds it.
@@ -43,7 +43,7 @@ function M.refusal(path)
   return nil
 end
 
----The buffer of a file, with the text that the disk has where the person has not changed it. A file that is not open is
+---The buffer of a file, with the text that the disk has where the user has not changed it. A file that is not open is
 ---loaded unseen, its language server with it.
 ---@param task claude-ide.language.Task
 ---@param path string absolute

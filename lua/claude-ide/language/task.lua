@@ -4,7 +4,7 @@
 -- is held up for longer than a slice.
 local M = {}
 
----So long a task may run before the person's keys and the screen get their turn.
+---So long a task may run before the user's keys and the screen get their turn.
 local SLICE_NS = 6 * 1000 * 1000
 
 ---@class claude-ide.language.Task

@@ -1,5 +1,5 @@
 -- `:ClaudeSend` and `:Claude add`: puts `@file#L1-2` into Claude's prompt.
--- Owns what the person says and is told; queue.lua delivers, sources/ knows the windows of other plugins.
+-- Owns what the user says and is told; queue.lua delivers, sources/ knows the windows of other plugins.
 local M = {}
 
 ---One file or folder, or some lines of a file.
@@ -11,7 +11,7 @@ local M = {}
 ---@type claude-ide.mention.Entry[] sent and not yet spoken of
 local sent = {}
 
----@type string[] what the person should know of the files of this moment
+---@type string[] what the user should know of the files of this moment
 local warnings = {}
 
 local saying = false
@@ -39,7 +39,7 @@ local function mentions(count)
   return count == 1 and "1 mention" or count .. " mentions"
 end
 
----What the person should know of a file that they mention.
+---What the user should know of a file that they mention.
 ---@param entry claude-ide.mention.Entry
 ---@return string?
 local function caution(entry)
@@ -86,7 +86,7 @@ local function say(what)
   warnings = {}
 end
 
----Says once what became of all the mentions of this moment: `:Claude add a b c` is one thing to the person.
+---Says once what became of all the mentions of this moment: `:Claude add a b c` is one thing to the user.
 local function say_soon()
   if saying then
     return
@@ -205,7 +205,7 @@ end
 ---@param first integer from 1
 ---@param last integer
 ---@return boolean? ok
----@return string? err for the person to read
+---@return string? err for the user to read
 function M.send_range(first, last)
   return send_here({ first = math.min(first, last), last = math.max(first, last) })
 end
@@ -213,7 +213,7 @@ end
 ---Mentions the current file. In an explorer: the marked files, else the one under the cursor. In the quickfix window: the
 ---place under the cursor.
 ---@return boolean? ok
----@return string? err for the person to read
+---@return string? err for the user to read
 function M.from_here()
   return send_here(nil)
 end
@@ -223,7 +223,7 @@ end
 ---@param first? integer line, from 1; none: all of it
 ---@param last? integer
 ---@return boolean? ok
----@return string? err for the person to read
+---@return string? err for the user to read
 function M.send_file(path, first, last)
   local entry, err = entry_of(path, first, last)
   if not entry then
@@ -235,7 +235,7 @@ end
 ---Mentions several files and folders as one thing: all or none, to one client.
 ---@param paths string[]
 ---@return boolean? ok
----@return string? err for the person to read
+---@return string? err for the user to read
 function M.send_files(paths)
   local entries = {}
   for _, path in ipairs(paths) do

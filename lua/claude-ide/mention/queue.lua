@@ -1,5 +1,5 @@
 -- Mentions on their way: in order, each to one client, each once.
--- Invariant: an entry leaves the queue when the server has taken it or the person has given it up, never otherwise.
+-- Invariant: an entry leaves the queue when the server has taken it or the user has given it up, never otherwise.
 local M = {}
 
 ---How long to wait before a client that could not take a mention is tried again.
@@ -7,7 +7,7 @@ local RETRY_MS = 250
 
 ---@class claude-ide.mention.Waiting
 ---@field entry claude-ide.mention.Entry
----@field batch { chosen: table<string, integer> } what the person chose for the mentions of one command
+---@field batch { chosen: table<string, integer> } what the user chose for the mentions of one command
 
 ---@type claude-ide.mention.Waiting[]
 local waiting = {}
@@ -48,7 +48,7 @@ local function announce(entry, client)
   end
 end
 
----Asks the person which client gets the first mention that waits.
+---Asks the user which client gets the first mention that waits.
 ---@param clients claude-ide.Client[]
 ---@param key string
 local function ask(clients, key)

@@ -1,5 +1,5 @@
 -- Which of several connected clients a mention is for: the one that works in the innermost folder that holds the file,
--- else the one that was used last. What stays open is for the person to say.
+-- else the one that was used last. What stays open is for the user to say.
 local M = {}
 
 ---The clients that take mentions, now or in a moment, in the order they came.
@@ -53,7 +53,7 @@ end
 
 ---The clients that a mention may go to: none, the one, or several that are equally right.
 ---@param path string absolute
----@param chosen table<string, integer> what the person has chosen before, by key
+---@param chosen table<string, integer> what the user has chosen before, by key
 ---@return claude-ide.Client[]
 ---@return string key says between whom the choice is
 function M.candidates(path, chosen)

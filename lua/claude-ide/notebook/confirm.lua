@@ -1,4 +1,4 @@
--- Asks the person before code runs in a kernel, where `notebook.confirm` says so: the presenter of this kind of decision, and
+-- Asks the user before code runs in a kernel, where `notebook.confirm` says so: the presenter of this kind of decision, and
 -- its source. The code stands in a window over the screen; what is pressed there is the answer, closing it a no.
 -- Invariants: it comes only when nobody types, and what somebody goes on typing decides nothing in it (ui/came.lua). Nothing hides
 -- in the code (unseen.lua), and it runs once all of it was in sight (ui/read_through.lua).

@@ -14,7 +14,7 @@ end
 
 ---@param path? string of a notebook; nil: that of the workspace
 ---@return string key
----@return string name for the person
+---@return string name for the user
 ---@return string cwd
 local function place(path)
   local of = folder()
@@ -75,7 +75,7 @@ function M.list()
   return list
 end
 
----The kernel that a person means who names none: of the notebook in the window, else the one that ran last, else that of the
+---The kernel that a user means who names none: of the notebook in the window, else the one that ran last, else that of the
 ---workspace.
 ---@param new boolean one of the notebook in the window may be made
 ---@return claude-ide.notebook.Kernel?

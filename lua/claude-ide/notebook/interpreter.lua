@@ -1,4 +1,4 @@
--- Which Python runs the kernel: the one that the person names, else the project's, else one on the PATH. It must have ipykernel.
+-- Which Python runs the kernel: the one that the user names, else the project's, else one on the PATH. It must have ipykernel.
 -- Neovim never waits for it: the environments are asked in turn, each a process of its own.
 local M = {}
 
@@ -12,7 +12,7 @@ local CHECK = "import importlib.util as u, sys\n"
 
 ---@class claude-ide.notebook.Interpreter
 ---@field path string of the Python
----@field from string where it was found, for the person
+---@field from string where it was found, for the user
 ---@field kernel? string a kernel that is installed under this name, to be run instead
 ---@field version string
 

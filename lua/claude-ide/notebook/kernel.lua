@@ -8,7 +8,7 @@ local MAX_QUEUE = 64
 local START_MS = 90000
 
 ---@class claude-ide.notebook.Kernel
----@field name string for the person
+---@field name string for the user
 ---@field cwd string
 ---@field notebook? string the file that it is of
 ---@field state "off"|"starting"|"idle"|"busy"|"stubborn"
@@ -364,13 +364,13 @@ function Kernel:interrupt()
   return true
 end
 
----The person wants a fresh one.
+---The user wants a fresh one.
 function Kernel:restart()
   self:end_process("The user restarted the kernel.", "the user restarted it")
   self:start()
 end
 
----The person wants it to end.
+---The user wants it to end.
 function Kernel:stop()
   local waiting = self.queue
   self.queue = {}

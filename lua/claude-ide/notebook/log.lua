@@ -1,4 +1,4 @@
--- What ran in the kernels and what came of it, in a buffer that the person can read: Markdown, so that other plugins can draw it.
+-- What ran in the kernels and what came of it, in a buffer that the user can read: Markdown, so that other plugins can draw it.
 -- Invariant: it is bounded, in lines and in images.
 local M = {}
 

@@ -6,7 +6,7 @@ local M = {}
 
 ---@class claude-ide.notebook.Run
 ---@field code string
----@field who string for the person
+---@field who string for the user
 ---@field session? fun(): string? the session that it is asked for in
 ---@field restart? boolean a fresh kernel first
 ---@field keep? boolean the outputs are wanted as a notebook has them, as JSON
@@ -61,7 +61,7 @@ end
 ---@param run claude-ide.notebook.Run
 ---@param event table
 ---@return claude-ide.notebook.Answer
----@return string line for the person's log
+---@return string line for the user's log
 function M.answer(run, event)
   local content = {}
   local function say(text)

@@ -18,7 +18,7 @@ local function folder()
   return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
 end
 
----What is looked for now: in this folder, what the person has chosen by now (`notebook.kernel`).
+---What is looked for now: in this folder, what the user has chosen by now (`notebook.kernel`).
 ---@return string
 local function wanted()
   return folder() .. "\0" .. (require("claude-ide.config").get().notebook.kernel or "")

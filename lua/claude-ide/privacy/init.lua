@@ -1,4 +1,4 @@
--- Which buffers Claude may be told of: real files that the person has not withheld.
+-- Which buffers Claude may be told of: real files that the user has not withheld.
 -- A verdict about a name is remembered, so that the cursor moves without a look at the disk.
 local M = {}
 

@@ -1,5 +1,5 @@
 -- The two sides of a review compared on the screen, in the same layouts and with the same drawing as a proposal's.
--- Adds what the journal knows: which changes are the person's too, which are reviewed.
+-- Adds what the journal knows: which changes are the user's too, which are reviewed.
 ---@class claude-ide.review.comparison
 local M = {}
 
@@ -96,7 +96,7 @@ function M.start(view, entry)
       scheduled = false,
     },
     plain = false,
-    -- The keys of the person's buffer are put back one by one, see `review.keys`.
+    -- The keys of the user's buffer are put back one by one, see `review.keys`.
     without_keys = true,
   }
   local pair = require("claude-ide.compare.pair")

@@ -1,7 +1,7 @@
 -- The review that is on the screen: which files it is of, which of them is shown, and when it ends.
 local M = {}
 
----What is typed shows in the list when the person pauses.
+---What is typed shows in the list when the user pauses.
 local SETTLE_MS = 150
 
 local GROUP = "claude-ide.review"
@@ -30,7 +30,7 @@ function M.get()
   return review
 end
 
----@return claude-ide.review.Review? review if the person has it before them
+---@return claude-ide.review.Review? review if the user has it before them
 function M.here()
   return review and require("claude-ide.ui.listed_pair").is_current(review.view) and review or nil
 end
@@ -90,7 +90,7 @@ function M.refresh()
   require("claude-ide.review.view").update(review.view, review.entries, review.shown)
 end
 
----Ends the review: its windows go and the person's are as they were.
+---Ends the review: its windows go and the user's are as they were.
 function M.close()
   local ended = review
   if not ended then

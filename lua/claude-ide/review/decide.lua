@@ -1,5 +1,5 @@
--- What the person decides of Claude's changes: which are meant, what the journal does with them, and what is said of it.
--- Invariant: whatever a person sees as kept or undone, the journal has done.
+-- What the user decides of Claude's changes: which are meant, what the journal does with them, and what is said of it.
+-- Invariant: whatever a user sees as kept or undone, the journal has done.
 local M = {}
 
 ---@return table

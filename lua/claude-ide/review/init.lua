@@ -1,4 +1,4 @@
--- The review of what Claude has changed already: all that others, and the person, can do with it.
+-- The review of what Claude has changed already: all that others, and the user, can do with it.
 ---@class claude-ide.review
 local M = {}
 
@@ -20,7 +20,7 @@ function M.open(scope)
   return current().open(scope)
 end
 
----Ends the review: its windows go and the person's are as they were.
+---Ends the review: its windows go and the user's are as they were.
 function M.close()
   current().close()
 end
@@ -62,7 +62,7 @@ function M.keep_file(path)
   return require("claude-ide.review.decide").file("keep", path)
 end
 
----Takes all changes of a file back, but for those that the person has changed since.
+---Takes all changes of a file back, but for those that the user has changed since.
 ---@param path? string default: the current file
 ---@return boolean? ok
 ---@return string? err

@@ -1,5 +1,5 @@
 -- A review on the screen, in a tab page of its own: the list, what was before, and the file itself, to be edited.
--- Invariant: the person's buffer leaves as it came. Its window options are put back before Neovim remembers them with it.
+-- Invariant: the user's buffer leaves as it came. Its window options are put back before Neovim remembers them with it.
 local M = {}
 
 ---@alias claude-ide.review.Side "list"|"before"|"file"
@@ -73,7 +73,7 @@ local function set_winbars(view, entry)
   })
 end
 
----The person changed the file: if it was read for the review alone, it is theirs now.
+---The user changed the file: if it was read for the review alone, it is theirs now.
 ---@param view claude-ide.review.View
 function M.touched(view)
   local buf, hidden = view.bufs.file, require("claude-ide.buffer.hidden")
@@ -155,7 +155,7 @@ function M.show(view, entries, index)
   list_files(view, entries, index)
 end
 
----Turns the windows into those of another layout. Where the person is in the file stays.
+---Turns the windows into those of another layout. Where the user is in the file stays.
 ---@param view claude-ide.review.View
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
@@ -205,7 +205,7 @@ function M.resized(view, entries, index, screen)
   end
 end
 
----What became of the buffer of the file: the person may have deleted it, given it another name, or put another one in its place.
+---What became of the buffer of the file: the user may have deleted it, given it another name, or put another one in its place.
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 ---@return "here"|"lost"|"elsewhere"
@@ -291,7 +291,7 @@ function M.open(entries)
   return view
 end
 
----Takes the review off the screen; the person goes back to where they came from.
+---Takes the review off the screen; the user goes back to where they came from.
 ---@param view claude-ide.review.View
 function M.close(view)
   M.release(view)

@@ -1,4 +1,4 @@
--- What Claude is told of the file the person is in and of what they selected there.
+-- What Claude is told of the file the user is in and of what they selected there.
 -- Owns the switch and the messages; tracker.lua knows when, region.lua what, privacy/ of which buffers.
 -- Nothing runs while no server does, and nearly nothing while nobody is connected.
 local M = {}
@@ -49,7 +49,7 @@ local function tell(subject)
   server.notify("selection_changed", latest)
 end
 
----Follows where the server runs and the person wants it, and speaks where somebody listens.
+---Follows where the server runs and the user wants it, and speaks where somebody listens.
 local function refresh()
   local tracker = require("claude-ide.selection.tracker")
   local server = require("claude-ide.server")

@@ -1,8 +1,8 @@
 -- Follows the cursor and the selection and tells the server when they changed.
--- What is told is the *subject*: the cursor or the selection of the file the person is in, or was in last. It is read when
+-- What is told is the *subject*: the cursor or the selection of the file the user is in, or was in last. It is read when
 -- it is due to be told, not when the cursor moves; a CursorMoved within the pause costs one assignment.
 -- A selection outlives Visual mode: it ends when the cursor moves in a file, or its text changes. So it is still there
--- when the person has gone to the Claude terminal, or typed `:`.
+-- when the user has gone to the Claude terminal, or typed `:`.
 local M = {}
 
 local privacy = require("claude-ide.privacy")
@@ -16,7 +16,7 @@ local MAXCOL = vim.v.maxcol
 local KINDS = { v = "v", V = "V", [BLOCK] = BLOCK, s = "v", S = "V", ["\19"] = BLOCK }
 local SELECTING = "[vVsS\22\19]*"
 
----Modes in which the cursor of the file is not the person's place in it: command line, prompts, terminal.
+---Modes in which the cursor of the file is not the user's place in it: command line, prompts, terminal.
 local AWAY = { c = true, r = true, ["!"] = true, t = true }
 
 ---@class claude-ide.selection.Subject: claude-ide.selection.Region

@@ -122,7 +122,7 @@ function M.run(name, item, text)
   RUN[name](item, text)
 end
 
----The same once it was found which session is meant: at once, unless the person has gone on to type something else meanwhile.
+---The same once it was found which session is meant: at once, unless the user has gone on to type something else meanwhile.
 ---@param request claude-ide.ui.attention.Asked
 ---@param name claude-ide.sessions.ActionName
 ---@param item claude-ide.sessions.Item

@@ -20,7 +20,7 @@ function M.list(options, done)
   return require("claude-ide.sessions.catalogue").load(options or {}, done)
 end
 
----Lets the person choose one, and what to do with it.
+---Lets the user choose one, and what to do with it.
 ---@param options? claude-ide.sessions.CatalogueOptions
 function M.select(options)
   require("claude-ide.sessions.picker").open(options)

@@ -1,4 +1,4 @@
--- A session as a Markdown document: a new buffer that has a name and is not written yet, so that the person reads it first
+-- A session as a Markdown document: a new buffer that has a name and is not written yet, so that the user reads it first
 -- and decides. It is made in pieces, so that a session of any size never holds Neovim up.
 
 local M = {}
@@ -23,7 +23,7 @@ local PATIENCE_MS = 1000
 ---@field from? integer when the first message began
 ---@field to? integer when the last one ended
 ---@field bytes integer written so far
----@field told? number when the person was last told how far it is
+---@field told? number when the user was last told how far it is
 ---@field request claude-ide.ui.attention.Asked
 
 ---A name for the file, of what any file system takes.
@@ -55,7 +55,7 @@ local function append(export, lines)
 end
 
 ---@param export claude-ide.sessions.Export
----@return boolean goes_on false where the person has wiped the buffer out
+---@return boolean goes_on false where the user has wiped the buffer out
 local function is_wanted(export)
   local wanted = vim.api.nvim_buf_is_loaded(export.buf)
   if not wanted then

@@ -9,7 +9,7 @@ local namespace = vim.api.nvim_create_namespace("claude-ide.sessions.grep")
 ---Cells for whose words a line is.
 local ROLE_WIDTH = 9
 
----Defines the highlight groups where the person or the colour scheme has not.
+---Defines the highlight groups where the user or the colour scheme has not.
 function M.define()
   require("claude-ide.ui.highlights").link({
     ClaudeGrepTitle = "Title",

@@ -1,4 +1,4 @@
--- What to call the CLIs that are connected, so that a person knows which is which. From memory.
+-- What to call the CLIs that are connected, so that a user knows which is which. From memory.
 local M = {}
 
 ---@param id integer

@@ -1,5 +1,5 @@
--- What a person says to the CLI whose edit they rejected: it becomes its next prompt, if that CLI runs in our terminal.
--- Invariant: words that the person wrote are either typed into that prompt or kept in a register, and they are told where.
+-- What a user says to the CLI whose edit they rejected: it becomes its next prompt, if that CLI runs in our terminal.
+-- Invariant: words that the user wrote are either typed into that prompt or kept in a register, and they are told where.
 --
 -- The CLI breaks its turn off at a rejection (2.1.329); its record says "idle" when the prompt is there. Until then a key
 -- could answer a question of its own, so nothing is typed.
@@ -141,14 +141,14 @@ function M.tell(client, text)
   end)
 end
 
----Whether a terminal's next prompt is what the person has to say.
+---Whether a terminal's next prompt is what the user has to say.
 ---@param buf integer
 ---@return boolean
 function M.is_waiting(buf)
   return waiting ~= nil and waiting.buf == buf
 end
 
----The client has taken a prompt: the person was faster.
+---The client has taken a prompt: the user was faster.
 ---@param client integer
 function M.prompt_submitted(client)
   if waiting and waiting.client == client then

@@ -1,7 +1,7 @@
--- The one notice when Claude waits for a person, or has finished, who looks elsewhere.
+-- The one notice when Claude waits for a user, or has finished, who looks elsewhere.
 -- Elsewhere is: another program, while the session is in a terminal of this Neovim; or this Neovim, where that terminal
 -- is not in sight or the CLI runs in another program. When a CLI in another program finishes while Neovim is not looked at
--- either, the person may well sit at that CLI: nothing is said.
+-- either, the user may well sit at that CLI: nothing is said.
 
 local M = {}
 
@@ -37,7 +37,7 @@ function M.is_elsewhere(ours)
   return not focused or not require("claude-ide.terminal").is_visible()
 end
 
----Whether the person has been told already: by what waits for the same yes, a diff.
+---Whether the user has been told already: by what waits for the same yes, a diff.
 ---@param ours claude-ide.sessions.Ours
 ---@return boolean
 local function has_decision(ours)
@@ -48,7 +48,7 @@ local function has_decision(ours)
   end) > 0
 end
 
----Whether the person has answered already, in a diff that came after the wait began.
+---Whether the user has answered already, in a diff that came after the wait began.
 ---@param ours claude-ide.sessions.Ours
 ---@return boolean
 local function is_answered(ours)
@@ -77,7 +77,7 @@ local function message(ours, news, title)
   return title and ("%s: %s"):format(text, words.fit(title, 40)) or text
 end
 
----What a person knows the session by, where there are several.
+---What a user knows the session by, where there are several.
 ---@param ours claude-ide.sessions.Ours
 ---@param done fun(title?: string) at once where nothing has to be read
 local function title_of(ours, done)
@@ -165,7 +165,7 @@ local function later(ours, news, delay)
   end, delay)
 end
 
----Says it, if it is worth it and the person is elsewhere in a moment.
+---Says it, if it is worth it and the user is elsewhere in a moment.
 ---@param ours claude-ide.sessions.Ours
 ---@param news claude-ide.sessions.News
 function M.consider(ours, news)
@@ -174,7 +174,7 @@ function M.consider(ours, news)
   end
 end
 
----Learns from now on whether the person looks at Neovim, and what they decide.
+---Learns from now on whether the user looks at Neovim, and what they decide.
 function M.attach()
   local group = vim.api.nvim_create_augroup("claude-ide.sessions.notify", { clear = true })
   vim.api.nvim_create_autocmd("User", {

@@ -1,4 +1,4 @@
--- `:Claude sessions`: choose a session, then what to do with it. Through vim.ui.select, so with the picker that a person
+-- `:Claude sessions`: choose a session, then what to do with it. Through vim.ui.select, so with the picker that a user
 -- has: those know the kinds "claude_sessions" and "claude_session_action", and may ask for a preview.
 
 local M = {}
@@ -172,9 +172,9 @@ local function show_or_say(items, err, chosen)
   end
 end
 
----Lets the person choose a session, then what to do with it.
+---Lets the user choose a session, then what to do with it.
 ---@param options? claude-ide.sessions.CatalogueOptions
----@param request? claude-ide.ui.attention.Asked of the person, who asked a while ago; default: now
+---@param request? claude-ide.ui.attention.Asked of the user, who asked a while ago; default: now
 function M.open(options, request)
   local chosen, attention = options or {}, require("claude-ide.ui.attention")
   local asked = request or attention.ask()
@@ -186,7 +186,7 @@ function M.open(options, request)
   end)
 end
 
----Does something with the one session that is called so; where several are meant, the person chooses.
+---Does something with the one session that is called so; where several are meant, the user chooses.
 ---@param name claude-ide.sessions.ActionName
 ---@param words string[] an id or the beginning of one, a title, or words of it
 function M.run_by_name(name, words)

@@ -5,7 +5,7 @@
 
 ---@alias claude-ide.sessions.Activity
 ---| "working" # Claude works
----| "waiting" # Claude waits for the person: see waiting_for
+---| "waiting" # Claude waits for the user: see waiting_for
 ---| "idle" # Claude is done and waits for the next prompt
 ---| "gone" # no process runs it any more
 
@@ -37,8 +37,8 @@
 ---@field id string
 ---@field file string
 ---@field cwd? string the folder it was started in
----@field title? string the name a person gave it, else the CLI's, else the beginning of the first prompt
----@field named boolean whether a person named it
+---@field title? string the name a user gave it, else the CLI's, else the beginning of the first prompt
+---@field named boolean whether a user named it
 ---@field first_prompt? string
 ---@field last_prompt? string
 ---@field branch? string of git
@@ -57,12 +57,12 @@
 ---@field cache_read integer
 
 ---@alias claude-ide.sessions.RowKind
----| "prompt" # what a person asked
+---| "prompt" # what a user asked
 ---| "reply" # what Claude answered, with its tool calls and their results
----| "command" # a slash command or a shell line of the person
+---| "command" # a slash command or a shell line of the user
 ---| "output" # what a command printed
 ---| "interrupted" # "Request interrupted by user"
----| "notice" # something the CLI tells the person
+---| "notice" # something the CLI tells the user
 ---| "compaction" # the conversation was compacted here
 ---| "summary" # stands for what was compacted
 ---| "meta" # what the CLI tells the model

@@ -1,4 +1,4 @@
--- When sessions waited for the person, as far as this Neovim saw it: a transcript tells nothing of that, and the time of a
+-- When sessions waited for the user, as far as this Neovim saw it: a transcript tells nothing of that, and the time of a
 -- call that had to be allowed holds the wait. In memory, from the states that the library tells of.
 
 local M = {}
@@ -19,7 +19,7 @@ local MAX_SESSIONS, MAX_WAITS = 50, 500
 ---A call and the end of its wait are written down one after the other, in either order, within this time.
 local LAG_MS = 1000
 
----What holds a call up. A dialog that the person opened holds up none.
+---What holds a call up. A dialog that the user opened holds up none.
 ---@type table<string, boolean>
 local HOLDS_UP = { permission = true, input = true }
 

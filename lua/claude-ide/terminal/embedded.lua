@@ -1,18 +1,18 @@
 -- A CLI in a terminal buffer of this Neovim. Where its window stands is the host's business: a split (native.lua), a
 -- window of snacks.nvim (snacks.lua).
--- Invariants: the buffer and the process live while the window is hidden. What scrolls by while the person is
+-- Invariants: the buffer and the process live while the window is hidden. What scrolls by while the user is
 -- elsewhere stays in sight; what they scrolled back to stays where it was.
 
 local M = {}
 
 ---@class claude-ide.terminal.Host
 ---@field open_window fun(buf: integer): integer opens a window on the buffer, does not enter it
----@field close_window fun(win: integer) closes one that `open_window` or the person made; never Neovim's last
+---@field close_window fun(win: integer) closes one that `open_window` or the user made; never Neovim's last
 
 ---@class claude-ide.terminal.Handle
 ---@field buf integer
 ---@field job? integer channel; nil once the process has ended
----@field closing boolean the person asked for the end
+---@field closing boolean the user asked for the end
 ---@field view? table winsaveview() of a window that was scrolled back when it went away
 
 local FILETYPE = "claude-terminal"
@@ -218,7 +218,7 @@ function M.provider(host)
   end
 
   ---A terminal in sight in two tab pages would take the size of the smaller window, so it moves from tab page to tab
-  ---page; where it has a tab page of its own, the person goes there.
+  ---page; where it has a tab page of its own, the user goes there.
   function provider.show(handle)
     keep_focus(handle)
     for _, win in ipairs(vim.fn.win_findbuf(handle.buf)) do

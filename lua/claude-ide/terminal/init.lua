@@ -209,7 +209,7 @@ local function before(options, go_on)
   end
 end
 
----The CLI takes arguments only when it starts, so a running one is ended for them only if the person says so.
+---The CLI takes arguments only when it starts, so a running one is ended for them only if the user says so.
 ---@param session claude-ide.terminal.Session
 ---@param args string[]
 ---@param options claude-ide.terminal.OpenOptions
@@ -252,7 +252,7 @@ function M.open(args, options)
   end
 end
 
----Starts the CLI for somebody who is not here: the person's keys stay where they are, and nothing that runs is ended.
+---Starts the CLI for somebody who is not here: the user's keys stay where they are, and nothing that runs is ended.
 ---@param args string[]
 ---@param cwd? string
 ---@return boolean? ok

@@ -1,4 +1,4 @@
--- The keys of a terminal buffer while the person types in it. Everything else goes to the CLI.
+-- The keys of a terminal buffer while the user types in it. Everything else goes to the CLI.
 -- The CLI 2.1.329 uses most of Ctrl, Meta and Shift itself, Ctrl-] since lately too; it refuses to bind Ctrl-\ because a
 -- terminal means "quit" by it. Neovim's own way out begins with Ctrl-\ as well. So that is where our default begins.
 

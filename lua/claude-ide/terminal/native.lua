@@ -1,4 +1,4 @@
--- The terminal in a split of this Neovim, as wide as the person last made it.
+-- The terminal in a split of this Neovim, as wide as the user last made it.
 -- Invariant: when it goes away, the other windows have the sizes they had before it came.
 
 ---@class claude-ide.terminal.native.Placed
@@ -8,7 +8,7 @@
 
 ---@type table<integer, claude-ide.terminal.native.Placed> by window
 local placed = {}
----Columns or lines the person gave it by hand; nil as long as they did not.
+---Columns or lines the user gave it by hand; nil as long as they did not.
 ---@type integer?
 local chosen_size
 
@@ -51,7 +51,7 @@ local function resize(win, vertical, size)
   end
 end
 
----A share of the screen stays that share when the screen changes, unless the person chose a size.
+---A share of the screen stays that share when the screen changes, unless the user chose a size.
 local function follow_the_screen()
   for win, at in pairs(placed) do
     if not vim.api.nvim_win_is_valid(win) then

@@ -1,4 +1,4 @@
--- A paste reaches the CLI in one piece, and is known as text that the person has not sent.
+-- A paste reaches the CLI in one piece, and is known as text that the user has not sent.
 -- Neovim before 0.12.2 hands a long paste over in parts, each of which the CLI takes for a paste of its own ("[Pasted text
 -- #1]", "[Pasted text #2]", …). There, for our terminals only, the parts are gathered and handed on as one.
 

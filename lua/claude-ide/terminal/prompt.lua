@@ -1,4 +1,4 @@
--- Words typed into the prompt of a CLI in one of our terminals, as if the person had typed them there.
+-- Words typed into the prompt of a CLI in one of our terminals, as if the user had typed them there.
 -- Invariant: they arrive as words. Nothing in them can end the paste, run a command, or leave the CLI.
 --
 -- Measured with the CLI 2.1.329: `\r` submits. A paste of four lines or of some 800 characters becomes an attachment ("[Pasted
@@ -39,7 +39,7 @@ local function is_visible(char)
   return true
 end
 
----What a person sees of a text.
+---What a user sees of a text.
 ---@param text string
 ---@return string
 local function plain(text)
@@ -141,7 +141,7 @@ function M.is_ready(buf)
   return is_quiet and not is_taking(buf) and looks_empty(buf) == true
 end
 
----Whether the person has begun to type there. What was typed and taken back, or was the answer to a question, shows on the
+---Whether the user has begun to type there. What was typed and taken back, or was the answer to a question, shows on the
 ---screen only.
 ---@param buf integer
 ---@return boolean

@@ -7,7 +7,7 @@
 ---@field private provider claude-ide.terminal.Provider
 ---@field private handle any the provider's; nil once its window was given back
 ---@field private alive boolean the CLI runs
----@field private origin? integer the window the person came from
+---@field private origin? integer the window the user came from
 local Session = {}
 Session.__index = Session
 
@@ -45,13 +45,13 @@ function Session.start(id, provider, spec)
     return nil, err or "the provider gave no reason"
   end
   self.handle = handle
-  self:follow_the_person()
+  self:follow_the_user()
   return self
 end
 
----The person also walks into the terminal by their own keys; what counts then is where they walked in from.
+---The user also walks into the terminal by their own keys; what counts then is where they walked in from.
 ---@private
-function Session:follow_the_person()
+function Session:follow_the_user()
   local buf = self:bufnr()
   if not buf then
     return
@@ -91,7 +91,7 @@ end
 
 ---@return boolean
 function Session:is_alive()
-  -- A person may wipe the buffer out; the end of the process is reported a moment later.
+  -- A user may wipe the buffer out; the end of the process is reported a moment later.
   return self.alive and self.handle ~= nil and (self.provider.bufnr == nil or self:bufnr() ~= nil)
 end
 
@@ -121,7 +121,7 @@ function Session:focus()
   self.origin = origin
 end
 
----Goes back to the window the person came from, wherever it is; else to the one before.
+---Goes back to the window the user came from, wherever it is; else to the one before.
 function Session:back()
   if self.origin and vim.api.nvim_win_is_valid(self.origin) then
     vim.api.nvim_set_current_win(self.origin)

@@ -1,4 +1,4 @@
--- From what a tool wants changed to what the model is told: the changeset is worked out, put before the person or applied, and
+-- From what a tool wants changed to what the model is told: the changeset is worked out, put before the user or applied, and
 -- afterwards the language servers say what they think of it.
 -- Invariant: a call that is cancelled takes its changeset away, and nothing of it is written.
 local M = {}
@@ -31,7 +31,7 @@ local function source_of(agent)
       answer = function(asked, answer, err)
         asked.answered(answer, err)
       end,
-      -- The person's words are part of the answer.
+      -- The user's words are part of the answer.
       tell = function() end,
       cannot_hear = function() end,
     })
@@ -75,7 +75,7 @@ local function cli_of(agent)
   return is_sure and clients[1] or nil
 end
 
----Whether the session's mode accepts edits without asking. Where that is not known the person is asked.
+---Whether the session's mode accepts edits without asking. Where that is not known the user is asked.
 ---@param task claude-ide.language.Task
 ---@return boolean
 local function is_unasked(task)
@@ -207,7 +207,7 @@ local function concerned(report)
   return paths, left
 end
 
----Asks the person, and waits for what they decide.
+---Asks the user, and waits for what they decide.
 ---@param task claude-ide.language.Task
 ---@param proposal claude-ide.changeset.Proposal
 ---@return claude-ide.decisions.Answer? answer

@@ -97,7 +97,7 @@ local function asker_of(client)
   return askers[client]
 end
 
----Puts a client's edit before the person.
+---Puts a client's edit before the user.
 ---@param call claude-ide.Call
 ---@param respond claude-ide.Respond
 ---@param writes "agent"|"editor"

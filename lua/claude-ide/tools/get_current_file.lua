@@ -1,4 +1,4 @@
--- getCurrentFile, a plain method: the file the person works on, or null.
+-- getCurrentFile, a plain method: the file the user works on, or null.
 local M = {}
 
 ---@param args table

@@ -31,7 +31,7 @@ function M.buffers()
   return vim.tbl_filter(may_be_told, vim.api.nvim_list_bufs())
 end
 
----The file that the person works on: that of the current window, or of the one before while they are in a terminal or the
+---The file that the user works on: that of the current window, or of the one before while they are in a terminal or the
 ---like.
 ---@return integer? buf
 function M.active()

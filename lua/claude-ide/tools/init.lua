@@ -27,7 +27,7 @@ local function find(name)
   return nil, ok and (MODULE .. name .. " is no tool: it has no run()") or tostring(tool)
 end
 
----The first line of an error, without the place: what a model or a person can use.
+---The first line of an error, without the place: what a model or a user can use.
 ---@param err any
 ---@return string
 local function brief(err)
@@ -101,7 +101,7 @@ local function waiting_id(id)
   return "call " .. id
 end
 
----Runs what shows something to the person as soon as that takes no key from what they are typing. Calls that come
+---Runs what shows something to the user as soon as that takes no key from what they are typing. Calls that come
 ---meanwhile wait behind it.
 ---@param call claude-ide.Call
 ---@param respond claude-ide.Respond

@@ -1,4 +1,4 @@
--- The notebook that a call names: its buffer where it is open, with the person's unsaved changes, else its file.
+-- The notebook that a call names: its buffer where it is open, with the user's unsaved changes, else its file.
 local M = {}
 
 ---@param task claude-ide.language.Task

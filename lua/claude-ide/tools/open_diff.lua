@@ -1,4 +1,4 @@
--- Shows an edit that the client proposes, and answers when the person has decided: `diff/`.
+-- Shows an edit that the client proposes, and answers when the user has decided: `diff/`.
 ---@type claude-ide.Tool
 local M = {}
 

@@ -98,7 +98,7 @@ end
 ---@param win integer
 ---@param buf integer
 ---@param range claude-ide.tool.OpenFile.Range
----@param visually boolean the person is in normal mode in this window
+---@param visually boolean the user is in normal mode in this window
 local function select_range(win, buf, range, visually)
   vim.api.nvim_win_set_cursor(win, { range.start[1] + 1, range.start[2] })
   vim.api.nvim_win_call(win, function()

@@ -1,4 +1,4 @@
--- readFile, a plain method: the text that the person sees. A loaded buffer's text wins over the disk.
+-- readFile, a plain method: the text that the user sees. A loaded buffer's text wins over the disk.
 local M = {}
 
 ---@param args { path: string } absolute
@@ -11,7 +11,7 @@ function M.run(args, respond)
     return
   end
   if require("claude-ide.privacy").verdict(buf) ~= "tell" and vim.bo[buf].modified then
-    -- What the person has typed and kept from Claude stays with them; the file on disk is not ours to hide.
+    -- What the user has typed and kept from Claude stays with them; the file on disk is not ours to hide.
     respond({ loaded = false })
     return
   end

@@ -1,6 +1,6 @@
--- reformat_file: formats a file as the person's editor does.
+-- reformat_file: formats a file as the user's editor does.
 -- The caller reads the disk, so a file without unsaved changes is written afterwards, as JetBrains' documents are; one with
--- unsaved changes stays unsaved, for those are the person's to save.
+-- unsaved changes stays unsaved, for those are the user's to save.
 local M = {}
 
 ---@param path string

@@ -1,4 +1,4 @@
--- saveDocument: writes the buffer of exactly that file, as the person's own `:write` would (their autocommands run).
+-- saveDocument: writes the buffer of exactly that file, as the user's own `:write` would (their autocommands run).
 -- Invariant: nothing asks a question. Where `:write` would ask, or needs a `!`, the call fails and says why.
 local M = {}
 

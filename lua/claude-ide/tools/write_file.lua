@@ -1,4 +1,4 @@
--- writeFile, a plain method: through the buffer where one is loaded, so that the person sees it and can undo it.
+-- writeFile, a plain method: through the buffer where one is loaded, so that the user sees it and can undo it.
 -- The client's bytes reach the disk as they are: BufWritePre, where formatters live, does not run; BufWritePost does.
 local M = {}
 

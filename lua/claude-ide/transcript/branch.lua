@@ -85,7 +85,7 @@ local function ask(view, branch, messages)
   end)
 end
 
----Lets the person choose a branch of the fork at or above the cursor.
+---Lets the user choose a branch of the fork at or above the cursor.
 ---@param view claude-ide.transcript.View
 function M.choose(view)
   local _, branch = fork_above(view)

@@ -172,7 +172,7 @@ end
 ---@class claude-ide.transcript.NewFold
 ---@field row integer
 ---@field item claude-ide.transcript.Item
----@field closed table<integer, table<string, boolean>> by window, by the fold's key: as the person had it
+---@field closed table<integer, table<string, boolean>> by window, by the fold's key: as the user had it
 
 ---How the folds of an item are in each window.
 ---@param line integer of its first line, 0-based

@@ -46,7 +46,7 @@ local LINKS = {
   ClaudeTranscriptWaiting = "DiagnosticWarn",
 }
 
----Defines the highlight groups where the person or the colour scheme has not.
+---Defines the highlight groups where the user or the colour scheme has not.
 function M.define()
   require("claude-ide.compare.colours").define()
   require("claude-ide.ui.highlights").link(LINKS)

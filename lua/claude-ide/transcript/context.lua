@@ -12,7 +12,7 @@ local M = {}
 ---@field speaker? string who replies; nil: Claude
 ---@field of_agent? boolean it is said by a subagent, or to one
 ---@field ended? boolean the session, or the subagent, does not run any more
----@field waited? fun(start: integer, stop: integer): integer milliseconds that the session waited for the person
+---@field waited? fun(start: integer, stop: integer): integer milliseconds that the session waited for the user
 
 ---@class claude-ide.transcript.RowContext : claude-ide.transcript.Context
 ---@field row claude-ide.sessions.Row

@@ -74,7 +74,7 @@ local WIDEST = 100
 ---Cells that what it is about has at least.
 local LEAST_ABOUT = 8
 
----As much of the right as there is room for beside the least of the left: of a call how long it waited for the person goes first,
+---As much of the right as there is room for beside the least of the left: of a call how long it waited for the user goes first,
 ---then how long it took, and how it went stays.
 ---@param fold claude-ide.transcript.Fold
 ---@param width integer

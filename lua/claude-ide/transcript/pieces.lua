@@ -78,7 +78,7 @@ function Pieces:put_row(line)
   self:put(line, "markdown", false, self.table)
 end
 
----A prompt is no Markdown but for its fences: what a person typed is shown as it was typed.
+---A prompt is no Markdown but for its fences: what a user typed is shown as it was typed.
 ---@private
 ---@param line string
 function Pieces:put_prose(line)

@@ -29,7 +29,7 @@ function M.previous(known, row)
   return nil
 end
 
----Whether a message is something that a person said: what `]]` goes to.
+---Whether a message is something that a user said: what `]]` goes to.
 ---@param kind claude-ide.sessions.RowKind
 ---@return boolean
 function M.is_prompt(kind)
@@ -103,7 +103,7 @@ local function text_of(message)
   return table.concat(texts, "\n")
 end
 
----What a person typed, out of what the CLI made of it.
+---What a user typed, out of what the CLI made of it.
 ---@param text string
 ---@return string
 local function command_of(text)

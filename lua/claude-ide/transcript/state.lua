@@ -1,5 +1,5 @@
 -- The session of a transcript: whether it still runs (a call without a result runs only where Claude does), and when it waited
--- for the person.
+-- for the user.
 
 local M = {}
 
@@ -12,7 +12,7 @@ function M.is_ended(view)
   return require("claude-ide.sessions.catalogue").running(view.session) == nil
 end
 
----How long the session waited for the person, for the times of its calls.
+---How long the session waited for the user, for the times of its calls.
 ---@param view claude-ide.transcript.View
 ---@return fun(start: integer, stop: integer): integer milliseconds
 function M.waits_of(view)

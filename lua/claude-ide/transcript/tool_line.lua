@@ -9,7 +9,7 @@ local M = {}
 ---@field status string "ok", "failed", …
 ---@field group string the status's
 ---@field duration string may be empty
----@field asked string how long it waited for the person besides, "+14 s asked"; may be empty
+---@field asked string how long it waited for the user besides, "+14 s asked"; may be empty
 ---@field path? string absolute, of the file it is about
 ---@field lnum? integer where in that file
 
@@ -217,7 +217,7 @@ function M.fitted(argument)
   return require("claude-ide.sessions.phrases").fit(argument, 160)
 end
 
----The name as a person reads it: "mcp__ide__getDiagnostics" is "ide: getDiagnostics".
+---The name as a user reads it: "mcp__ide__getDiagnostics" is "ide: getDiagnostics".
 ---@param name string
 ---@return string
 local function shown_name(name)
@@ -243,7 +243,7 @@ function M.is_edit(block)
     )
 end
 
----How long a call took, without what its session waited for the person meanwhile; and that wait.
+---How long a call took, without what its session waited for the user meanwhile; and that wait.
 ---@param block claude-ide.sessions.Block
 ---@param waited? fun(start: integer, stop: integer): integer
 ---@return string duration
@@ -253,7 +253,7 @@ local function times(block, waited)
   if not start or not stop or block.status == "running" then
     return "", ""
   end
-  -- One in the background goes on while the person is asked.
+  -- One in the background goes on while the user is asked.
   local wait = waited and not block.background and waited(start, stop) or 0
   if wait < LEAST_WAIT_MS then
     return M.duration(stop - start), ""
@@ -264,7 +264,7 @@ end
 ---@param block claude-ide.sessions.Block a tool_use
 ---@param cwd? string the session's: paths below it are shown without it
 ---@param is_ended? boolean nobody runs it any more
----@param waited? fun(start: integer, stop: integer): integer milliseconds that the session waited for the person
+---@param waited? fun(start: integer, stop: integer): integer milliseconds that the session waited for the user
 ---@return claude-ide.transcript.ToolLine
 function M.of(block, cwd, is_ended, waited)
   local input = type(block.input) == "table" and block.input or {}

@@ -89,7 +89,7 @@ local function topline_for(win, lnum, above)
   return top
 end
 
----The last line at the bottom. Without `:normal`: the person may be typing in another window.
+---The last line at the bottom. Without `:normal`: the user may be typing in another window.
 ---@param win integer the current one
 local function show_end(win)
   local last = vim.api.nvim_buf_line_count(0)

@@ -1,4 +1,4 @@
--- When the screen may change under the person's hands: nothing that is typed may go to what opens then.
+-- When the screen may change under the user's hands: nothing that is typed may go to what opens then.
 -- A diff waits until it can be answered (`when_free`). A file or a document waits only for what is over in a moment
 -- (`when_still`): in insert mode it opens beside, and leaves the focus where it is.
 local M = {}
@@ -17,7 +17,7 @@ local LOOK_AGAIN_MS = 50
 
 ---@class claude-ide.ui.attention.Entry
 ---@field id any
----@field show fun(typed: boolean) typed: the person was at the keys a moment ago, and may go on
+---@field show fun(typed: boolean) typed: the user was at the keys a moment ago, and may go on
 ---@field name? string of the file that a diff waits for; nil: no diff, it waits only for what is over in a moment
 ---@field words? string what waits, where it is no diff: "Claude wants to run code"
 
@@ -27,7 +27,7 @@ local AT_KEYS_MS = 1000
 ---@type claude-ide.ui.attention.Entry[]
 local waiting = {}
 
----What the person asked for and what is not there yet. Weak: what came to nothing is not to be told.
+---What the user asked for and what is not there yet. Weak: what came to nothing is not to be told.
 ---@type table<claude-ide.ui.attention.Asked, true>
 local asked = setmetatable({}, { __mode = "k" })
 
@@ -37,10 +37,10 @@ local timer ---@type table? uv_timer_t
 ---@class claude-ide.ui.attention.Busy why the screen may not change now
 ---@field reason string for the log
 ---@field again_in? number milliseconds after which to look again; nil: an event will tell
----@field till? string what the person waits for, for the person; nil: it is over in a moment
+---@field till? string what the user waits for, for the user; nil: it is over in a moment
 ---@field passing? boolean over in a moment, whatever `till` says
 
----What the person is in the middle of, as far as Neovim's state tells; what is typed in a terminal apart.
+---What the user is in the middle of, as far as Neovim's state tells; what is typed in a terminal apart.
 ---@param mode { mode: string, blocking: boolean }
 ---@return claude-ide.ui.attention.Busy?
 local function begun(mode)
@@ -109,7 +109,7 @@ function M.busy()
   return left > 0 and { reason = "a key was just pressed", again_in = left } or nil
 end
 
----Whether the focus may move to what the person asked for with the key they pressed last: they are in normal mode, in the
+---Whether the focus may move to what the user asked for with the key they pressed last: they are in normal mode, in the
 ---middle of nothing, and not in a terminal that they may be typing in.
 ---@return boolean
 function M.may_focus()
@@ -274,9 +274,9 @@ local function show_in_time(entry)
   end
 end
 
----Calls `show` as soon as the screen may change: at once, or when the person is back in normal mode and still.
+---Calls `show` as soon as the screen may change: at once, or when the user is back in normal mode and still.
 ---@param id any names the entry for `forget`
----@param name string of the file, for the person
+---@param name string of the file, for the user
 ---@param show fun(typed: boolean) typed: they were at the keys a moment ago, and may go on
 ---@param words? string what waits, where it is no diff
 function M.when_free(id, name, show, words)
@@ -286,7 +286,7 @@ end
 ---@class claude-ide.ui.attention.Asked
 ---@field keys integer how many were pressed when it was asked for
 
----To be called when the person asks for something that opens later.
+---To be called when the user asks for something that opens later.
 ---@return claude-ide.ui.attention.Asked
 function M.ask()
   local keys = require("claude-ide.ui.typing")
@@ -296,7 +296,7 @@ function M.ask()
   return request
 end
 
----Whether the person has pressed no key since they asked.
+---Whether the user has pressed no key since they asked.
 ---@param request claude-ide.ui.attention.Asked that is answered by this
 ---@return boolean
 local function still_waits(request)
@@ -309,7 +309,7 @@ local function still_waits(request)
   return not pressed
 end
 
----Calls `show` where what the person asked for is a question, or takes the focus: at once, or in time if they have gone on to
+---Calls `show` where what the user asked for is a question, or takes the focus: at once, or in time if they have gone on to
 ---something else meanwhile.
 ---@param id any names the entry for `forget`
 ---@param words string what waits
@@ -323,7 +323,7 @@ function M.when_asked(id, words, show, request)
   end
 end
 
----Calls `show` as soon as no command has begun and no key was just pressed. What the person asked for comes at once, unless
+---Calls `show` as soon as no command has begun and no key was just pressed. What the user asked for comes at once, unless
 ---they have gone on to something else meanwhile.
 ---@param id any names the entry for `forget`
 ---@param show fun()

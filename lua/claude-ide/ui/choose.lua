@@ -13,7 +13,7 @@ local KEYS = " <CR> choose · q cancel "
 ---@field buf integer
 ---@field win integer
 ---@field from integer window that had the focus
----@field mode string what the person did there
+---@field mode string what the user did there
 ---@field items any[]
 ---@field on_choice fun(item: any, index: integer?)
 
@@ -170,7 +170,7 @@ end
 
 ---@param items any[]
 ---@param options table of `vim.ui.select()`; `is_unasked`: it comes though no key was pressed for it
----@param on_choice fun(item: any, index: integer?) nothing: the person chose none
+---@param on_choice fun(item: any, index: integer?) nothing: the user chose none
 function M.select(items, options, on_choice)
   local mode = vim.api.nvim_get_mode().mode
   if not is_plain() or mode:find("^c") or vim.fn.getcmdwintype() ~= "" then

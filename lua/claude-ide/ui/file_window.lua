@@ -1,4 +1,4 @@
--- Where a file may be shown. Owns the choice of a window and whether the person's focus may move.
+-- Where a file may be shown. Owns the choice of a window and whether the user's focus may move.
 -- Invariant: windows that have a purpose of their own (explorers, terminals, diffs, quickfix, fixed and floating ones) keep
 -- what they show.
 local M = {}
@@ -16,7 +16,7 @@ local START_SCREENS = {
 local IN_PLACE = { oil = true }
 
 ---Whether the focus may move without a key going where it was not meant to. What comes without having been asked for waits
----for the person's hands before (attention.lua).
+---for the user's hands before (attention.lua).
 ---@return boolean
 function M.may_focus()
   return require("claude-ide.ui.attention").may_focus()
@@ -125,7 +125,7 @@ end
 ---The window to show a buffer in, made where there is none.
 ---@param buf integer
 ---@param free boolean the focus may move
----@return integer? win nil: there is none to be had without disturbing the person
+---@return integer? win nil: there is none to be had without disturbing the user
 local function destination(buf, free)
   local kept = not free and vim.api.nvim_get_current_win() or nil
   local win = M.choose(buf, vim.api.nvim_get_current_tabpage(), kept)
@@ -148,10 +148,10 @@ local function destination(buf, free)
   return vim.api.nvim_get_current_win()
 end
 
----Shows a buffer in a window fit for it. Takes the focus there only where no typing can be hit by it; a person who types
+---Shows a buffer in a window fit for it. Takes the focus there only where no typing can be hit by it; a user who types
 ---keeps the window they type in as it is.
 ---@param buf integer
----@return integer? win nil: there was no window to be had without disturbing the person
+---@return integer? win nil: there was no window to be had without disturbing the user
 ---@return boolean focused
 function M.show(buf)
   local free = M.may_focus()

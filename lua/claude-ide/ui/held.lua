@@ -1,4 +1,4 @@
--- Text that the person's next key acts on: what is selected, or what an operator waits for. Neovim does not move its
+-- Text that the user's next key acts on: what is selected, or what an operator waits for. Neovim does not move its
 -- beginning along when lines above it come or go, so nobody may change lines of that buffer under their hands.
 
 local M = {}

@@ -1,7 +1,7 @@
--- Highlight groups of ours. Each is a link to one that every colour scheme has, for the person or the scheme to change.
+-- Highlight groups of ours. Each is a link to one that every colour scheme has, for the user or the scheme to change.
 local M = {}
 
----Defines groups where the person or the colour scheme has not.
+---Defines groups where the user or the colour scheme has not.
 ---@param links table<string, string> by group
 function M.link(links)
   for group, link in pairs(links) do

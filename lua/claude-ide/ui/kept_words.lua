@@ -1,4 +1,4 @@
--- Words that a person wrote for Claude and that cannot be told: they are kept in a register, and the person is told where.
+-- Words that a user wrote for Claude and that cannot be told: they are kept in a register, and the user is told where.
 local M = {}
 
 ---@return boolean
@@ -18,7 +18,7 @@ function M.place()
   return name_of(has_clipboard())
 end
 
----Keeps the words where the person can get at them.
+---Keeps the words where the user can get at them.
 ---@param text string
 ---@return string where
 local function keep(text)

@@ -23,7 +23,7 @@ M.NAMES = { "vertical", "horizontal", "unified" }
 ---With fewer columns each of two sides would have less than half of a line of code.
 local MIN_COLUMNS = 100
 
----What the person chose last in this Neovim.
+---What the user chose last in this Neovim.
 local chosen ---@type claude-ide.ui.LayoutName?
 
 ---@param name claude-ide.ui.LayoutName

@@ -61,7 +61,7 @@ local function dress_list(win)
   wo.colorcolumn, wo.winfixwidth = "", true
 end
 
----Opens one, in the layout that the person prefers.
+---Opens one, in the layout that the user prefers.
 ---@param names { text: string, beside: string }
 ---@param list integer buffer
 ---@param buf integer for both texts, until there are others
@@ -117,11 +117,11 @@ end
 ---@class claude-ide.ui.ListedPair.Turn
 ---@field beside integer buffer of the text beside
 ---@field list_width integer
----@field leave? fun(saved: table) the person is in the window beside, which goes: changes where they will be in the text
+---@field leave? fun(saved: table) the user is in the window beside, which goes: changes where they will be in the text
 ---@field stop fun() comparing
 ---@field start fun() comparing anew
 
----Turns the windows into those of another layout. Where the person is in the text stays.
+---Turns the windows into those of another layout. Where the user is in the text stays.
 ---@param frame claude-ide.ui.ListedPair
 ---@param name claude-ide.ui.LayoutName
 ---@param turn claude-ide.ui.ListedPair.Turn
@@ -156,7 +156,7 @@ function M.turn(frame, name, turn)
   end)
 end
 
----Takes it off the screen; the person goes back to where they came from. Where there is no window to go back to, that of the
+---Takes it off the screen; the user goes back to where they came from. Where there is no window to go back to, that of the
 ---text stays.
 ---@param frame claude-ide.ui.ListedPair
 ---@param is_ours fun(buf: integer): boolean whether that may not be left on the screen

@@ -1,4 +1,4 @@
--- What is said to the person: through vim.notify, so that it looks as they configured it. The one door for messages.
+-- What is said to the user: through vim.notify, so that it looks as they configured it. The one door for messages.
 -- Invariants: whatever it is, it fits one line, since after more Neovim waits for a key and takes the next one that is
 -- typed. And it can be read: what Neovim would draw the mode or a command over is said when that ends.
 local M = {}
@@ -128,7 +128,7 @@ function M.error(notice)
   notify(notice, vim.log.levels.ERROR)
 end
 
----Says, where Neovim itself would, what came of a command of the person's. No notice: notifiers have nothing to show.
+---Says, where Neovim itself would, what came of a command of the user's. No notice: notifiers have nothing to show.
 ---@param message string
 ---@param group? string highlight group
 function M.as_neovim(message, group)

@@ -14,7 +14,7 @@ local M = {}
 ---@alias claude-ide.ui.Kind
 ---| "proposal" # what Claude proposes
 ---| "now" # the present text beside it
----| "kept" # a proposal that ended with text of the person's in it
+---| "kept" # a proposal that ended with text of the user's in it
 ---| "guard" # hidden
 ---| "review" # a side of a review that is no file
 ---| "changes" # the list of a review

@@ -90,7 +90,7 @@ function M.change(buf, change)
   end
 end
 
----Past so many bytes the colours go: they would cost more time than a person waits.
+---Past so many bytes the colours go: they would cost more time than a user waits.
 local MAX_HIGHLIGHTED_BYTES = 512 * 1024
 
 ---Colours, without the FileType event that would bring language servers and formatters along.

@@ -5,7 +5,7 @@ local M = {}
 ---@alias claude-ide.ui.PlaceName "tab"|"current"|"float"
 
 ---@class claude-ide.ui.Place
----@field shared boolean it is in the person's own tab page, where there is room for one diff at a time
+---@field shared boolean it is in the user's own tab page, where there is room for one diff at a time
 ---@field open fun(view: claude-ide.diff.View) makes the proposal's window and goes there
 ---@field open_now fun(view: claude-ide.diff.View, direction: "left"|"above"): integer makes the present text's window
 ---@field fit fun(view: claude-ide.diff.View) gives the windows their sizes: all are made, or the screen is another

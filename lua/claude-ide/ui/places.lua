@@ -1,4 +1,4 @@
--- Where on the screen the windows of a diff are made: in a tab page of their own, among the person's windows, or over them.
+-- Where on the screen the windows of a diff are made: in a tab page of their own, among the user's windows, or over them.
 local M = {}
 
 ---@param name claude-ide.ui.PlaceName

@@ -11,7 +11,7 @@ end
 
 local passing_through = false
 
----A window of ours is being closed, at `WinClosed`: nobody is told of the one that Neovim goes to before we put the person back
+---A window of ours is being closed, at `WinClosed`: nobody is told of the one that Neovim goes to before we put the user back
 ---where they came from. Zen modes end when another window is entered.
 ---@param win integer
 function M.pass_through(win)

@@ -1,4 +1,4 @@
--- The screen as the person had it, to be put back when a diff goes: tab, window, sizes, views, mode.
+-- The screen as the user had it, to be put back when a diff goes: tab, window, sizes, views, mode.
 local M = {}
 
 ---@class claude-ide.ui.Screen
@@ -6,7 +6,7 @@ local M = {}
 ---@field win integer
 ---@field previous_win? integer the one `<C-w>p` goes to
 ---@field previous_tab? integer the one `g<Tab>` goes to
----@field typing boolean the person was in terminal mode
+---@field typing boolean the user was in terminal mode
 ---@field wins integer[] windows of the tab
 ---@field sizes string as winrestcmd() gives them
 ---@field lines integer
@@ -67,7 +67,7 @@ end
 ---@return table? view nil: there is none to go back to
 local function view_now(win, saved)
   if vim.api.nvim_buf_get_changedtick(saved.buf) == saved.tick then
-    -- A cursor does not move by itself: the person was there meanwhile.
+    -- A cursor does not move by itself: the user was there meanwhile.
     local view, cursor = saved.view, vim.api.nvim_win_get_cursor(win)
     return cursor[1] == view.lnum and cursor[2] == view.col and view or nil
   elseif not saved.top then
@@ -86,7 +86,7 @@ end
 
 ---Sizes and views may have given way to a tab line that came and went.
 ---@param screen claude-ide.ui.Screen
----@param besides? integer a window whose view is the person's by now
+---@param besides? integer a window whose view is the user's by now
 local function put_layout_back(screen, besides)
   local same = vim.deep_equal(vim.api.nvim_tabpage_list_wins(screen.tab), screen.wins)
   if not same or vim.o.lines ~= screen.lines or vim.o.columns ~= screen.columns then
@@ -109,7 +109,7 @@ local function put_layout_back(screen, besides)
   end
 end
 
----Just where the person is.
+---Just where the user is.
 ---@return claude-ide.ui.Screen
 function M.remember_place()
   return {
@@ -155,7 +155,7 @@ end
 
 ---Sizes and views, when the diff's windows and its tab line are gone.
 ---@param screen claude-ide.ui.Screen
----@param besides? integer a window whose view is the person's by now
+---@param besides? integer a window whose view is the user's by now
 function M.settle_windows(screen, besides)
   if vim.api.nvim_tabpage_is_valid(screen.tab) and vim.api.nvim_get_current_tabpage() == screen.tab then
     put_layout_back(screen, besides)

@@ -1,4 +1,4 @@
--- What the person's hands are doing: when a key was last pressed, whether the present code runs because of one.
+-- What the user's hands are doing: when a key was last pressed, whether the present code runs because of one.
 -- Only listens while somebody needs it.
 local M = {}
 
@@ -24,7 +24,7 @@ local CALLS_LUA = "\128\253g"
 
 ---@alias claude-ide.ui.BeforeKey fun(typed?: string): boolean? true: not this key, the one after it
 
----Terminals with text that was typed and not yet sent off, by buffer. "left": the person may have turned away from it.
+---Terminals with text that was typed and not yet sent off, by buffer. "left": the user may have turned away from it.
 ---@type table<integer, "typing"|"left">
 local drafts = {}
 
@@ -141,7 +141,7 @@ local function is_within_other_lua(own)
   return outermost:sub(-#own) ~= own
 end
 
----Whether a key of the person set off the code that runs now, with no return to the event loop between.
+---Whether a key of the user set off the code that runs now, with no return to the event loop between.
 ---@param own string what the source of the calling file's name ends in
 ---@return boolean
 function M.caused_this(own)
@@ -173,14 +173,14 @@ function M.quiet_for()
   return last_at and vim.uv.now() - last_at or math.huge
 end
 
----Whether the person is in the middle of a line in a terminal.
+---Whether the user is in the middle of a line in a terminal.
 ---@param buf integer
 ---@return boolean
 function M.has_draft(buf)
   return drafts[buf] == "typing"
 end
 
----Whether a terminal may hold text that the person has not sent, as far as their keys tell.
+---Whether a terminal may hold text that the user has not sent, as far as their keys tell.
 ---@param buf integer
 ---@return boolean
 function M.has_unsent(buf)

@@ -50,7 +50,7 @@ local function show_ends(wo)
   wo.list = true
 end
 
----Gives a new window the person's own options, and a line above it. It keeps its buffer.
+---Gives a new window the user's own options, and a line above it. It keeps its buffer.
 ---@param win integer
 ---@param winbar? string default: it comes later
 function M.window(win, winbar)
@@ -86,7 +86,7 @@ end
 local DIFF_OPTIONS = { "cursorbind", "diff", "scrollbind", "winfixbuf" }
 
 ---The options of a window, as its buffer brought them. Neovim remembers them with the buffer for the next window, so a
----buffer of the person's must leave with what it came with.
+---buffer of the user's must leave with what it came with.
 ---@param win integer
 ---@return table<string, any>
 function M.remember(win)

@@ -1,12 +1,12 @@
--- A file that changed on disk while its buffer has unsaved changes: said once, decided by the person when they like.
--- Invariant: neither the buffer nor the file is written before the person has chosen.
+-- A file that changed on disk while its buffer has unsaved changes: said once, decided by the user when they like.
+-- Invariant: neither the buffer nor the file is written before the user has chosen.
 local M = {}
 
 ---Larger files are not kept for the three-way view.
 local MAX_BYTES = 4 * 1024 * 1024
 
 ---@class claude-ide.watch.Conflict
----@field base? string what the file held before the person changed the buffer
+---@field base? string what the file held before the user changed the buffer
 ---@field open? boolean told, and not decided yet
 
 ---@type table<integer, claude-ide.watch.Conflict>
@@ -17,7 +17,7 @@ function M.forget(buf)
   conflicts[buf] = nil
 end
 
----What a file held before the person changed its buffer, where that is known.
+---What a file held before the user changed its buffer, where that is known.
 ---@param buf integer
 ---@return string?
 function M.base(buf)
@@ -48,12 +48,12 @@ function M.rebase(buf)
   M.modified_set(buf)
 end
 
----Judges a change on disk of a modified buffer's file, and tells the person if it matters.
+---Judges a change on disk of a modified buffer's file, and tells the user if it matters.
 ---@param buf integer
 function M.consider(buf)
   local name = vim.api.nvim_buf_get_name(buf)
   if require("claude-ide.watch.expected").includes(name) then
-    return -- the person accepted this change, over their unsaved text
+    return -- the user accepted this change, over their unsaved text
   end
   require("claude-ide.file").read_later(name, MAX_BYTES, function(bytes)
     if not vim.api.nvim_buf_is_loaded(buf) then
@@ -96,7 +96,7 @@ function M.list()
   return bufs
 end
 
----Keeps the person's text: the next `:w` writes it over the disk's without a question.
+---Keeps the user's text: the next `:w` writes it over the disk's without a question.
 ---@param buf integer
 local function keep_mine(buf)
   require("claude-ide.buffer.stamp").agree(buf)
@@ -104,7 +104,7 @@ local function keep_mine(buf)
   conflicts[buf] = { base = conflicts[buf] and conflicts[buf].base }
 end
 
----Takes the disk's text. The person's is one `u` away.
+---Takes the disk's text. The user's is one `u` away.
 ---@param buf integer
 ---@return boolean? ok
 ---@return string? err

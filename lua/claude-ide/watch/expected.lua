@@ -1,4 +1,4 @@
--- Changes that are still to be seen on disk and that the person has agreed to: nothing to warn of.
+-- Changes that are still to be seen on disk and that the user has agreed to: nothing to warn of.
 local M = {}
 
 ---@type table<string, true> by absolute path

@@ -10,7 +10,7 @@ local QUIET_MS = 25
 ---But never later than this after the first event.
 local LATEST_MS = 100
 
----Most folders that are watched by events: the system has a limit for all programs of a person together.
+---Most folders that are watched by events: the system has a limit for all programs of a user together.
 local MAX_FOLDERS = 512
 
 ---How often files without events are looked at, and how many of them in one go.

@@ -1,8 +1,8 @@
--- Base, mine and the disk's text side by side, in a tab page of its own. Mine is the person's own buffer: `:w` there is
+-- Base, mine and the disk's text side by side, in a tab page of its own. Mine is the user's own buffer: `:w` there is
 -- what ends the matter.
 local M = {}
 
----@param buf integer the person's buffer, for encoding and syntax
+---@param buf integer the user's buffer, for encoding and syntax
 ---@param words string what it is of the file
 ---@param bytes string
 ---@return integer
@@ -33,7 +33,7 @@ local function map_keys(buf, disk)
     return vim.fn.maparg("do", "n", false, true)
   end)
   if before.buffer == 1 then
-    return function() end -- the person's own
+    return function() end -- the user's own
   end
   vim.keymap.set("n", "do", function()
     vim.cmd("diffget " .. disk)
@@ -69,7 +69,7 @@ local function ask_nothing(buf, tab, group)
   })
 end
 
----Before its windows go, so that options of the diff do not stay with the person's buffer.
+---Before its windows go, so that options of the diff do not stay with the user's buffer.
 ---@param tab integer
 ---@param unmap fun()
 ---@return integer group that goes with the tab page

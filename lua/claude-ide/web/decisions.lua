@@ -1,4 +1,4 @@
--- What waits for a person, told to those who read its session over a socket, and their answers to it. The queue decides who was
+-- What waits for a user, told to those who read its session over a socket, and their answers to it. The queue decides who was
 -- first (`claude-ide.decisions`); each kind knows how it is told and answered (`remote`).
 local M = {}
 

@@ -1,6 +1,6 @@
 -- Takes what clients write to who can take it (route.lua), as soon as nobody else writes there: Claude is idle, nothing of the
--- person's stands at its prompt, and nothing waits to be decided.
--- Invariants: the library hands over one message of a session at a time, and hears once what became of it. What a person is
+-- user's stands at its prompt, and nothing waits to be decided.
+-- Invariants: the library hands over one message of a session at a time, and hears once what became of it. What a user is
 -- typing is never mixed with it.
 local M = {}
 
@@ -10,7 +10,7 @@ local LOOK_MS = 150
 local RESUME_MS = 90000
 ---How long what the library knows of a session may be ahead of what is known here.
 local BEHIND_MS = 5000
----How long a message waits at most: the person may have gone.
+---How long a message waits at most: the user may have gone.
 local PATIENCE_MS = 60 * 60 * 1000
 
 ---@class claude-ide.web.Parcel

@@ -1,8 +1,8 @@
 -- What a CLI in our terminal tells the library, and asks it: one that starts while sessions are served is given hooks. What it
--- shows while Claude says it, and, where clients may write, what it asks its person.
+-- shows while Claude says it, and, where clients may write, what it asks its user.
 -- Source: CLI 2.1.330. `MessageDisplay` comes for each batch of whole lines; where nobody answers, nothing is shown of it.
 -- `PermissionRequest` comes beside the CLI's own dialog, which stays until one of both is answered; failures of it are silent. Of
--- `--settings` given twice only the last counts, so the person's own stays alone.
+-- `--settings` given twice only the last counts, so the user's own stays alone.
 -- Invariant: the token stands in no command line, where other users of the machine could read it, and in no environment, which
 -- every command of the model inherits. It is of use to that CLI alone.
 local M = {}

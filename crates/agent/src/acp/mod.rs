@@ -50,7 +50,7 @@ const MOST_OURS: usize = 256;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// What the person calls it.
+    /// What the user calls it.
     pub name: String,
     /// The folder of the session.
     pub cwd: PathBuf,

@@ -13,7 +13,7 @@ use super::{Acp, Loaded, QUIET, Stage, TELLS_LATE, later};
 use crate::backend::Output;
 use crate::told::Told;
 
-/// The agent wants the person to sign in first.
+/// The agent wants the user to sign in first.
 const AUTH_REQUIRED: i64 = -32000;
 const CANCELLED: i64 = -32800;
 
@@ -359,7 +359,7 @@ impl Acp {
             };
             params.insert("sessionId".to_owned(), Value::String(session));
         }
-        // Signing in waits for a person.
+        // Signing in waits for a user.
         let deadline = if subject == "authenticate" { None } else { later(self.patience()) };
         let about = Ours::Asked { number, subject: subject.to_owned() };
         self.ask(method, &params, about, deadline, out);

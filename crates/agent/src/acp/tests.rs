@@ -193,7 +193,7 @@ fn what_is_asked_is_answered_once_in_the_form_of_its_method() {
 }
 
 #[test]
-fn a_cancelled_turn_answers_what_the_person_was_asked() {
+fn a_cancelled_turn_answers_what_the_user_was_asked() {
     let mut acp = ready();
     prompt(&mut acp, "a");
     permission(&mut acp, 70);
@@ -226,7 +226,7 @@ fn what_crosses_a_cancel_is_answered_as_cancelled_until_the_turn_is_over() {
         "options":[{"optionId":"yes","name":"Yes","kind":"allow_once"}]});
     let (lines, told) = asks(&mut acp, 70, "session/request_permission", params);
     assert_eq!((&lines[0]["id"], &lines[0]["result"]["outcome"]["outcome"]), (&json!(70), &json!("cancelled")));
-    assert!(!told.iter().any(|one| matches!(one, Told::Asks { .. })), "the person is not asked");
+    assert!(!told.iter().any(|one| matches!(one, Told::Asks { .. })), "the user is not asked");
     let (lines, _) = asks(&mut acp, 71, "fs/write_text_file", json!({"path":"/p/a","content":"x"}));
     assert_eq!(lines[0]["error"]["code"], -32800);
     assert!(asks(&mut acp, 72, "terminal/release", json!({"terminalId":"t"})).0.is_empty(), "it tidies up");
@@ -460,7 +460,7 @@ fn blocks_of_a_prompt_are_as_the_agent_takes_them() {
 }
 
 #[test]
-fn an_agent_that_wants_the_person_to_sign_in_says_how() {
+fn an_agent_that_wants_the_user_to_sign_in_says_how() {
     let (mut acp, _, _) = begun(options(), &json!({}));
     let error = json!({"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}});
     let (_, told) = hear(&mut acp, &error);

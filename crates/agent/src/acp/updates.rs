@@ -37,7 +37,7 @@ pub(super) struct Updates {
     last_text: u64,
     /// Bytes of its last line so far.
     column: usize,
-    /// What the person said, in a session that is loaded: it comes in pieces.
+    /// What the user said, in a session that is loaded: it comes in pieces.
     prompt: String,
     turn: u64,
     has_plan: bool,
@@ -135,7 +135,7 @@ impl Updates {
     }
 
     /// A permission is asked for a call, which may not have been told before. Of one that was, the request need not say again
-    /// what it is about: Codex tells the diff with the call alone. What the person is to see is put together here.
+    /// what it is about: Codex tells the diff with the call alone. What the user is to see is put together here.
     pub(super) fn of_permission(&mut self, params: &mut Value, out: &mut Output) {
         let Some(asked) = params.get_mut("toolCall") else { return };
         let Some(update) = typed::<ToolCallUpdate>(asked.clone()) else { return };

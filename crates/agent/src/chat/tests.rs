@@ -9,7 +9,7 @@ use crate::told::{Speaker, TextKind};
 
 const LONG: Duration = Duration::from_secs(30);
 
-/// Tells each line as a text; what the person says is written as it is.
+/// Tells each line as a text; what the user says is written as it is.
 struct Plain;
 
 impl Backend for Plain {

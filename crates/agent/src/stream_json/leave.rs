@@ -1,7 +1,7 @@
 //! Leave to write a file: the CLI asks for it before each edit, a subagent's too, and waits. What the file holds is kept then.
 //!
 //! Source: CLI 2.1.329, the hook `PreToolUse` as `initialize` takes it. It is asked in every permission mode, also where settings
-//! switch hooks off, and before the person is. A tool whose hook is not answered within its timeout is not run.
+//! switch hooks off, and before the user is. A tool whose hook is not answered within its timeout is not run.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ const HOOK: &str = "before_edit";
 const WRITING_TOOLS: &str = "Edit|MultiEdit|Write|NotebookEdit";
 /// Seconds; we answer long before.
 const HOOK_TIMEOUT: u64 = 600;
-/// Neovim may be busy with a command of the person's: the CLI goes on without it.
+/// Neovim may be busy with a command of the user's: the CLI goes on without it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What waits for leave.

@@ -114,6 +114,6 @@ impl Serialize for ErrorCode {
 pub struct ErrorObject {
     /// The kind of failure.
     pub code: ErrorCode,
-    /// For a person or a model to read.
+    /// For a user or a model to read.
     pub message: Cow<'static, str>,
 }

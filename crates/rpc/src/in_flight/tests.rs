@@ -8,14 +8,14 @@ use super::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitsFor {
-    Person,
+    User,
     Disk,
 }
 
 impl Kind for WaitsFor {
     fn cost(self) -> usize {
         match self {
-            Self::Person => 0,
+            Self::User => 0,
             Self::Disk => 2,
         }
     }
@@ -66,10 +66,10 @@ fn what_is_cancelled_is_never_answered_nor_even_begun() {
 }
 
 #[test]
-fn only_as_much_runs_as_its_answers_have_room_for_and_a_person_holds_up_nothing() {
+fn only_as_much_runs_as_its_answers_have_room_for_and_a_user_holds_up_nothing() {
     let mut served = served();
     open(&mut served, 1, WaitsFor::Disk);
-    open(&mut served, 2, WaitsFor::Person);
+    open(&mut served, 2, WaitsFor::User);
     open(&mut served, 3, WaitsFor::Disk);
     answered(&mut served, 4, None);
     assert_eq!(settled(&mut served), [""; 0], "the fourth waits");
@@ -82,11 +82,11 @@ fn only_as_much_runs_as_its_answers_have_room_for_and_a_person_holds_up_nothing(
 fn both_number_and_size_are_bounded() {
     let mut served = served();
     assert!(served.has_room(1000).is_ok(), "one may be as large as a message can be");
-    open(&mut served, 1, WaitsFor::Person);
+    open(&mut served, 1, WaitsFor::User);
     assert_eq!(served.has_room(91), Err(Refusal::TooLarge { limit: 100 }));
     for number in 2..=4 {
         assert!(served.has_room(10).is_ok());
-        open(&mut served, number, WaitsFor::Person);
+        open(&mut served, number, WaitsFor::User);
     }
     assert_eq!(served.has_room(0), Err(Refusal::TooMany { limit: 4 }));
 }
@@ -94,9 +94,9 @@ fn both_number_and_size_are_bounded() {
 #[test]
 fn what_is_given_up_is_told_so_and_nothing_else() {
     let mut served = served();
-    open(&mut served, 1, WaitsFor::Person);
+    open(&mut served, 1, WaitsFor::User);
     answered(&mut served, 2, None);
-    let told = served.give_up(|kind| kind == WaitsFor::Person, || Refusal::TooMany { limit: 0 });
+    let told = served.give_up(|kind| kind == WaitsFor::User, || Refusal::TooMany { limit: 0 });
     assert_eq!(told.len(), 1);
     assert_eq!(settled(&mut served), [r#"{"jsonrpc":"2.0","id":2,"result":"x"}"#]);
     assert_eq!(settled(&mut served), [""; 0]);
@@ -105,7 +105,7 @@ fn what_is_given_up_is_told_so_and_nothing_else() {
 #[test]
 fn an_id_that_is_used_again_is_not_ended_by_what_had_it_before() {
     let mut served = served();
-    open(&mut served, 1, WaitsFor::Person);
+    open(&mut served, 1, WaitsFor::User);
     settled(&mut served);
     assert_eq!(served.give_up(|_| true, || Refusal::TooMany { limit: 0 }).len(), 1);
     answered(&mut served, 1, None);

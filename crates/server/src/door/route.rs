@@ -112,7 +112,7 @@ impl Routes {
         self.0.iter().map(|route| &route.endpoint).find(|endpoint| endpoint.name == name)
     }
 
-    /// Every path, for a person to read.
+    /// Every path, for a user to read.
     pub(crate) fn served(&self) -> String {
         let paths: Vec<_> = self.0.iter().flat_map(|route| route.paths).copied().collect();
         match paths.split_last() {

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 pub(crate) use self::{ide::IDE, nvim::NVIM};
 use crate::{methods::Methods, options::ServerOptions, tools::Toolbox};
 
-/// How many requests of one client may be open. A person's session has a handful; a test of speed has thousands.
+/// How many requests of one client may be open. A user's session has a handful; a test of speed has thousands.
 const MAX_REQUESTS: usize = 16_384;
 /// How much work of one client runs at a time.
 const MAX_COST: usize = 1024;

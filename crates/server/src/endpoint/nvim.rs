@@ -15,7 +15,7 @@ use crate::{
     tools::{Toolbox, nvim::TOOLS},
 };
 
-/// What the editor calls it, and the person's CLI.
+/// What the editor calls it, and the user's CLI.
 pub(crate) const NVIM: &str = "nvim";
 
 const INSTRUCTIONS: &str = "This is the editor that the user works in, with the language servers that already run for this \

@@ -19,7 +19,7 @@ impl IdeName {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).name.clone()
     }
 
-    /// Chooses a name that is not taken. One that was chosen stays: the person has seen it.
+    /// Chooses a name that is not taken. One that was chosen stays: the user has seen it.
     pub(super) fn choose(&self, base: &str, taken: &[String]) -> String {
         let mut chosen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let keeps = chosen.base == base && !taken.contains(&chosen.name);

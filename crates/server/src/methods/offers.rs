@@ -1,4 +1,4 @@
-//! What a person picks for their model from the agents' endpoint: prompts, and resources to mention. MCP, "Prompts" and
+//! What a user picks for their model from the agents' endpoint: prompts, and resources to mention. MCP, "Prompts" and
 //! "Resources". What they say is the editor's; which there are stands here, and in `lua/claude-ide/tools/nvim/`.
 
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `writeFile`: a proposal like any other. The person sees it as a diff and decides; what they accept is written here.
+//! `writeFile`: a proposal like any other. The user sees it as a diff and decides; what they accept is written here.
 //!
 //! Seed 000 knows no review, and a client of it no diff: it waits for its answer, which is an error where the change was
 //! rejected. `ServerOptions::write_file` says otherwise for those who want it.
@@ -40,7 +40,7 @@ pub(super) fn write_file(caller: Caller, mut args: Arguments) -> Result<Routed, 
             outcome
         })
     });
-    Ok(Routed::Later(work, if reviewed { WaitsFor::Person } else { WaitsFor::Disk }))
+    Ok(Routed::Later(work, if reviewed { WaitsFor::User } else { WaitsFor::Disk }))
 }
 
 fn done() -> Outcome {
@@ -75,7 +75,7 @@ async fn review(caller: &Caller, place: Place, content: String) -> Outcome {
     done()
 }
 
-/// What the person accepted, which they may have edited.
+/// What the user accepted, which they may have edited.
 fn accepted(reply: &RawValue) -> Result<String, RequestError> {
     let Decision { outcome, contents } = understood(reply)?;
     let rejected = || RequestError::Failed(format!("failed to {DOING}: the user rejected the change"));

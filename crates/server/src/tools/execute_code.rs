@@ -17,8 +17,8 @@ pub(crate) const TOOL: Tool = Tool {
                   user for input. The user sees code and output.",
     hints: Hints::new("Run code in the notebook's kernel", Touches::World, Listed::WhenAble)
         .found_by("run python code jupyter kernel notebook plot"),
-    // A person may be asked first, and the code may run for hours.
-    work: Work::AskPerson("execute_code", Takes::Fields(FIELDS, |reply| blocks::parse(&reply))),
+    // A user may be asked first, and the code may run for hours.
+    work: Work::AskUser("execute_code", Takes::Fields(FIELDS, |reply| blocks::parse(&reply))),
 };
 
 #[cfg(test)]

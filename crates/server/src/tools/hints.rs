@@ -9,7 +9,7 @@ use claude_ide_protocol::mcp::ToolAnnotations;
 /// What is told besides. [`Hints::NONE`] is for a tool that no model sees.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hints {
-    /// What a person reads when they are asked whether it may run.
+    /// What a user reads when they are asked whether it may run.
     pub(crate) title: Option<&'static str>,
     pub(crate) touches: Option<Touches>,
     /// By which further words a client that shows its model names alone finds it.
@@ -24,7 +24,7 @@ pub(crate) struct Hints {
 pub(crate) enum Touches {
     /// It reads.
     Nothing,
-    /// It proposes a change, which a person reviews or can undo.
+    /// It proposes a change, which a user reviews or can undo.
     Files,
     /// It runs what may do anything.
     World,

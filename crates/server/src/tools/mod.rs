@@ -79,8 +79,8 @@ pub(crate) enum Work {
     Answer(fn(&Context<'_>) -> CallToolResult),
     /// By the editor: the call's name, and what to ask.
     Ask(&'static str, Takes),
-    /// By the editor, where a person answers: it may take for ever, and nothing waits behind it.
-    AskPerson(&'static str, Takes),
+    /// By the editor, where a user answers: it may take for ever, and nothing waits behind it.
+    AskUser(&'static str, Takes),
 }
 
 /// What a tool takes, and how the editor's reply becomes its answer.
@@ -108,10 +108,10 @@ impl Tool {
     pub(crate) fn schema(&self) -> Value {
         match self.work {
             Work::Answer(_) => fields::schema(&[]),
-            Work::Ask(_, Takes::Fields(fields, _)) | Work::AskPerson(_, Takes::Fields(fields, _)) => {
+            Work::Ask(_, Takes::Fields(fields, _)) | Work::AskUser(_, Takes::Fields(fields, _)) => {
                 fields::schema(fields)
             }
-            Work::Ask(_, Takes::Own(schema, _)) | Work::AskPerson(_, Takes::Own(schema, _)) => schema(),
+            Work::Ask(_, Takes::Own(schema, _)) | Work::AskUser(_, Takes::Own(schema, _)) => schema(),
         }
     }
 }
@@ -208,7 +208,7 @@ pub(crate) mod testing {
 
     /// Checks `args` as the tool does and returns what it would ask the editor.
     pub(crate) fn ask(tool: &Tool, args: &Value) -> Result<Question, String> {
-        let (Work::Ask(_, takes) | Work::AskPerson(_, takes)) = &tool.work else {
+        let (Work::Ask(_, takes) | Work::AskUser(_, takes)) = &tool.work else {
             panic!("{} does not ask the editor", tool.name)
         };
         with(args, |args, context| takes.question(args, context)).map_err(|error| error.to_string())

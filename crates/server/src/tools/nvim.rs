@@ -144,7 +144,7 @@ pub(crate) const TOOLS: &[&Tool] = &[
         description: "Run a code cell of a Jupyter notebook in its kernel, whose variables stay. Answers output and figures.",
         hints: Hints::new("Run a cell of a notebook", World, WhenAble),
         // It may run for hours, and the user may be asked first.
-        work: Work::AskPerson(
+        work: Work::AskUser(
             "nvim.run_cell",
             Takes::Fields(&[NOTEBOOK, Field::new("index", Index).required().described("Counted from 0")], |reply| {
                 blocks::parse(&reply)

@@ -16,7 +16,7 @@ pub(crate) const TOOL: Tool = Tool {
                   user may edit the proposal. Answers FILE_SAVED and, as a second text, the accepted contents (nothing \
                   is written to disk: that is the caller's part), or DIFF_REJECTED.",
     hints: Hints::NONE,
-    work: Work::AskPerson("open_diff", Takes::Own(own_schema, prepare)),
+    work: Work::AskUser("open_diff", Takes::Own(own_schema, prepare)),
 };
 
 fn own_schema() -> Value {

@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn every_tool_that_asks_the_editor_has_its_twin_there() {
         for tool in every_tool() {
-            if let Work::Ask(call, _) | Work::AskPerson(call, _) = tool.work {
+            if let Work::Ask(call, _) | Work::AskUser(call, _) = tool.work {
                 assert!(twin(call).is_file(), "{} asks for {call}, which does not exist", tool.name);
             }
         }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::lenient::{Object, Scalar};
 
 /// The lines that may be shown elsewhere (seed 003, "Message Types"). Whatever else there is or will be stays here: requests to
-/// the model, attachments with prompts and schemas, bookkeeping. But for one: a prompt that a person typed while Claude worked
+/// the model, attachments with prompts and schemas, bookkeeping. But for one: a prompt that a user typed while Claude worked
 /// is written as an attachment, and nowhere else (CLI 2.1.329).
 const SHOWN: [&str; 6] = ["user", "assistant", "system", "progress", "queue-operation", "summary"];
 
@@ -29,7 +29,7 @@ pub(super) struct Envelope<'a> {
     timestamp: Option<&'a RawValue>,
 }
 
-/// Of an attachment, what tells whether it is a prompt that a person typed while Claude worked.
+/// Of an attachment, what tells whether it is a prompt that a user typed while Claude worked.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Attachment<'a> {

@@ -72,7 +72,7 @@ fn only_what_the_list_allows_comes_out_as_it_stands() {
     assert_eq!(texts(&lab.feed.page(0, ALL, ALL).unwrap()), shown, "and again when asked for");
 }
 
-/// As CLI 2.1.329 writes what a person types while Claude works.
+/// As CLI 2.1.329 writes what a user types while Claude works.
 #[test]
 fn a_prompt_that_was_typed_while_claude_worked_comes_as_any_other_and_nothing_beside_it() {
     let queued = |uuid: &str, parent: &str, more: &str| {

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_words_are_prompts_and_the_clis_are_not() {
+    fn a_users_words_are_prompts_and_the_clis_are_not() {
         let user = |content: &str, more: &str| {
             class(&format!(r#"{{"type":"user","uuid":"u","message":{{"content":{content}}}{more}}}"#))
         };

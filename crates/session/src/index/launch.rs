@@ -100,6 +100,6 @@ mod tests {
             None,
             "it says nothing of an end"
         );
-        assert_eq!(Notification::parse("a person asks about <task-notification>"), None);
+        assert_eq!(Notification::parse("a user asks about <task-notification>"), None);
     }
 }

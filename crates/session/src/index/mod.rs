@@ -1,6 +1,6 @@
 //! The index of one transcript: where each message's lines lie, and how messages hang together. No contents.
 //!
-//! A *node* is what a person sees as one message: a prompt; a reply with all its lines (the CLI writes one a content block,
+//! A *node* is what a user sees as one message: a prompt; a reply with all its lines (the CLI writes one a content block,
 //! sharing `message.id`) and the results of its tool calls; a notice. Lines that are only bookkeeping are *links*: they
 //! pass their children on to the nearest node above them.
 //!

@@ -62,17 +62,17 @@ pub(crate) struct ToolEnd {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RowKind {
-    /// What a person asked.
+    /// What a user asked.
     Prompt,
     /// What Claude answered, with its tool calls and their results.
     Reply,
-    /// A slash command or a shell line that the person ran.
+    /// A slash command or a shell line that the user ran.
     Command,
     /// What a command printed.
     Output,
     /// "Request interrupted by user".
     Interrupted,
-    /// Something the CLI tells the person: an API error, a warning.
+    /// Something the CLI tells the user: an API error, a warning.
     Notice,
     /// The conversation was compacted here.
     Compaction,
@@ -97,7 +97,7 @@ pub enum ToolStatus {
     Done,
     /// It ran and failed.
     Failed,
-    /// The person did not allow it.
+    /// The user did not allow it.
     Rejected,
 }
 

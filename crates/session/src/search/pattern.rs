@@ -135,7 +135,7 @@ fn rarity(byte: u8) -> usize {
     COMMON_FIRST.iter().position(|common| *common == byte.to_ascii_lowercase()).unwrap_or(COMMON_FIRST.len())
 }
 
-/// Whether a person typed an upper-case letter that means itself: `\W` and `\p{Lu}` have none.
+/// Whether a user typed an upper-case letter that means itself: `\W` and `\p{Lu}` have none.
 fn has_upper_case(ast: &Ast) -> bool {
     struct Visitor(bool);
     impl ast::Visitor for Visitor {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn upper_case_counts_where_a_person_typed_it() {
+    fn upper_case_counts_where_a_user_typed_it() {
         let upper = |pattern: &str| has_upper_case(&ast::parse::Parser::new().parse(pattern).unwrap());
         assert!(upper("aB") && upper(r"\\W") && upper("[A-Z]") && upper("[xY]") && upper("(a|É)"));
         assert!(!upper(r"\W") && !upper(r"\p{Lu}") && !upper(r"[\S]") && !upper("[[:^alpha:]]"));

@@ -25,7 +25,7 @@ const MAX_READ: u64 = 1024 * 1024;
 const MAX_PROMPT: usize = 400;
 /// Of a prompt, with what is wrapped around it, no more is read.
 const MAX_WRAPPED: usize = 16 * 1024;
-/// Where the CLI notes the name a person gave, beside what it writes into the transcript.
+/// Where the CLI notes the name a user gave, beside what it writes into the transcript.
 const MAX_TITLE_FILE: u64 = 64 * 1024;
 
 /// Of a line, what only a summary needs.
@@ -111,7 +111,7 @@ impl MessageCount {
     }
 }
 
-/// Whether a line is what a person said.
+/// Whether a line is what a user said.
 fn is_prompt(head: &Head<'_>) -> bool {
     if !matches!(head.line_kind(), LineKind::User | LineKind::Attachment) {
         return false;

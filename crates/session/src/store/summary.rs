@@ -16,9 +16,9 @@ pub struct Summary {
     pub file: PathBuf,
     /// The folder it was started in.
     pub cwd: Option<PathBuf>,
-    /// The name that a person gave it, else the one the CLI made up, else the beginning of the first prompt.
+    /// The name that a user gave it, else the one the CLI made up, else the beginning of the first prompt.
     pub title: Option<String>,
-    /// Whether a person named it.
+    /// Whether a user named it.
     pub named: bool,
     /// The beginning of the first prompt.
     pub first_prompt: Option<String>,

@@ -16,7 +16,7 @@ pub struct ChangedFile {
     pub tool_use_id: String,
     /// Absolute path.
     pub path: String,
-    /// Whether the person changed what Claude proposed.
+    /// Whether the user changed what Claude proposed.
     pub user_modified: bool,
     /// When the call began.
     pub start: Option<Millis>,

@@ -1,4 +1,4 @@
-//! What waits for a person, as clients know of it, and their answers.
+//! What waits for a user, as clients know of it, and their answers.
 
 use std::collections::BTreeMap;
 

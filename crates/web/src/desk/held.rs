@@ -1,7 +1,7 @@
-//! What a CLI in a terminal waits to hear, beside the person at that terminal: see `permission.rs`.
+//! What a CLI in a terminal waits to hear, beside the user at that terminal: see `permission.rs`.
 //!
 //! Invariants: each is answered once, or let go; of a session that asks for several things at once none is offered, since what the
-//! person at the terminal answers then cannot be told apart.
+//! user at the terminal answers then cannot be told apart.
 
 use tokio::sync::oneshot;
 

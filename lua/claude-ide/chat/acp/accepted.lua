@@ -1,5 +1,5 @@
 -- What was accepted before it is written: an agent asks for permission first, and then has the editor write what it asked for.
--- Invariant: it is written once, in the turn in which it was accepted, and over the file that the person saw.
+-- Invariant: it is written once, in the turn in which it was accepted, and over the file that the user saw.
 local M = {}
 
 ---@class claude-ide.chat.acp.Accepted

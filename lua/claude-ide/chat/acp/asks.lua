@@ -1,4 +1,4 @@
--- What an agent asks in its own words: a method each. Some need the person and become decisions, some the editor answers itself.
+-- What an agent asks in its own words: a method each. Some need the user and become decisions, some the editor answers itself.
 -- Invariant: each is answered once, or was taken back by who asked.
 local M = {}
 

@@ -1,4 +1,4 @@
--- An edit that the person changed before it was written: the protocol has no answer that says so, so it is said as a prompt.
+-- An edit that the user changed before it was written: the protocol has no answer that says so, so it is said as a prompt.
 local M = {}
 
 ---Bytes of patches that are told in all: an agent can read the rest.
@@ -68,7 +68,7 @@ end
 ---What an edit became, told to the agent as the next prompt.
 ---@param chat claude-ide.chat.Chat
 ---@param became claude-ide.chat.acp.Became[] file by file
----@param words? string the person's own
+---@param words? string the user's own
 ---@param on_top? boolean others had changed the file
 function M.tell(chat, became, words, on_top)
   local what = #became == 1 and became[1].path or ("%d files"):format(#became)

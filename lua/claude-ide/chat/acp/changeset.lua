@@ -1,6 +1,6 @@
 -- An edit of several files at once that an agent asks for, or of one that goes or moves, as one changeset: files and hunks can be
 -- dropped, texts be changed.
--- Left as it is, it is the agent's to write; what the person made of it is written by the editor.
+-- Left as it is, it is the agent's to write; what the user made of it is written by the editor.
 local M = {}
 
 ---@param text? claude-ide.changeset.Text
@@ -84,7 +84,7 @@ local function title_of(call, chat, files)
   return ("%s changes %d file%s"):format(chat.name, #files, #files == 1 and "" or "s")
 end
 
----Asks the person for what a call does, where that is more than an edit of one file.
+---Asks the user for what a call does, where that is more than an edit of one file.
 ---@param request claude-ide.chat.acp.Request
 ---@param call table
 ---@param diffs table[] of the agent
@@ -152,7 +152,7 @@ local function bytes_of(job)
   return bytes and require("claude-ide.buffer.format").encoded(bytes, encoding)
 end
 
----What the person made of it, file by file.
+---What the user made of it, file by file.
 ---@param answer claude-ide.changeset.Answer
 ---@return claude-ide.chat.acp.Became[]
 function M.became(answer)

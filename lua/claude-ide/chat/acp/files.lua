@@ -1,5 +1,5 @@
--- Files as an agent reads and writes them: it reads what the person sees, and what it writes is a proposal.
--- Invariants: what the person withholds is not read. Nothing is written that was not accepted, but for what was accepted in those
+-- Files as an agent reads and writes them: it reads what the user sees, and what it writes is a proposal.
+-- Invariants: what the user withholds is not read. Nothing is written that was not accepted, but for what was accepted in those
 -- words when the agent asked for permission.
 local M = {}
 
@@ -22,7 +22,7 @@ local function is_usable(path, answer)
   end
   local glob = require("claude-ide.privacy").denied_by(path)
   if glob then
-    answer(nil, "failed", ("%s is withheld by the person"):format(path))
+    answer(nil, "failed", ("%s is withheld by the user"):format(path))
   end
   return not glob
 end
@@ -81,7 +81,7 @@ function M.read(chat, params, answer, _, give_file)
     end
     return answer({ content = require("claude-ide.position").valid(text) })
   elseif require("claude-ide.privacy").withholds(path) then
-    return answer(nil, "failed", ("%s is withheld by the person"):format(path))
+    return answer(nil, "failed", ("%s is withheld by the user"):format(path))
   end
   give_file({
     path = path,

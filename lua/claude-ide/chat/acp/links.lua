@@ -1,6 +1,6 @@
 -- Files that a prompt names with `@`, as blocks of the protocol: a link, which every agent takes, or the text itself where it is not
 -- saved and the agent takes texts.
--- Invariant: what the person withholds is neither linked nor told.
+-- Invariant: what the user withholds is neither linked nor told.
 local M = {}
 
 ---Files of one prompt, and bytes of a text that goes along.

@@ -1,4 +1,4 @@
--- Whether an agent may use a tool. An edit of one file is shown as our diff, one of several as a changeset; what the person makes
+-- Whether an agent may use a tool. An edit of one file is shown as our diff, one of several as a changeset; what the user makes
 -- of it is written by the editor, since this protocol has no way to say it, and the agent is told. All else is asked in words.
 local M = {}
 

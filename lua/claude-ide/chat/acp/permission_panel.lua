@@ -88,7 +88,7 @@ end
 ---An agent that offers no way to refuse is told that nobody chose: it has no name for this.
 local NEITHER = { name = "None of these", kind = "reject_once" }
 
----The answers that a person has.
+---The answers that a user has.
 ---@param options table[] of the agent
 ---@return table[]
 local function choices_of(options)
@@ -202,7 +202,7 @@ local remote = {
   end,
 }
 
----Asks the person, whatever the call is.
+---Asks the user, whatever the call is.
 ---@param request claude-ide.chat.acp.Request
 function M.ask(request)
   local decisions = require("claude-ide.decisions")

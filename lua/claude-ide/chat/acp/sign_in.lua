@@ -1,4 +1,4 @@
--- An agent wants the person to sign in: says what there is to do, and does what can be done from here.
+-- An agent wants the user to sign in: says what there is to do, and does what can be done from here.
 local M = {}
 
 ---@param chat claude-ide.chat.Chat

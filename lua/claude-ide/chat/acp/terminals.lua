@@ -287,7 +287,7 @@ function M.end_all(chat)
   end
 end
 
----Runs a program of its own in a window, for the person.
+---Runs a program of its own in a window, for the user.
 ---@param argv string[]
 ---@param opts { cwd: string, env: table<string, string>, title: string, on_exit: fun(code: integer) }
 function M.show_program(argv, opts)

@@ -37,7 +37,7 @@
 ---@field turn_began? number seconds since the epoch
 ---@field signing_in? table what it was last asked to sign in with
 ---@field signed_in? table what let it in: kept while the chat lives, for the agent that is started anew
----@field unasked? boolean the person has allowed something for ever
+---@field unasked? boolean the user has allowed something for ever
 ---@field terminals table<string, claude-ide.chat.acp.Terminal>
 ---@field outputs table<string, string> the end of what released terminals have shown
 ---@field last_terminal integer

@@ -1,4 +1,4 @@
--- Which files an agent changed, and which of that the person has seen. One that writes by itself may say so only by the places of
+-- Which files an agent changed, and which of that the user has seen. One that writes by itself may say so only by the places of
 -- its call: then the disk says whether it did.
 -- Invariant: a review excuses the bytes that it was about, once. What was written since was not reviewed.
 local M = {}
@@ -86,7 +86,7 @@ function M.judge(chat, call, result, places)
   local acp = chat.acp --[[@as claude-ide.chat.acp.State]]
   local outcome, is_granted = result.outcome, acp.unasked or chat.granted[call]
   local claimed = outcome and outcome.path and not result.is_error and normal(outcome.path) or nil
-  -- Gemini says no more of what the person refused: it is over with the turn, and looks like a change that was made.
+  -- Gemini says no more of what the user refused: it is over with the turn, and looks like a change that was made.
   local refused = chat.refused[call] ~= nil
   local paths, unasked = {}, {} ---@type table<string, true>, string[]
   for _, path in ipairs(vim.list_extend({ claimed }, places)) do

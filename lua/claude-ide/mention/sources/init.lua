@@ -1,5 +1,5 @@
 -- Windows of other plugins whose lines stand for files. One file each, chosen by filetype; nothing of a plugin is loaded
--- before the person is in its window.
+-- before the user is in its window.
 local M = {}
 
 ---@class claude-ide.mention.Source

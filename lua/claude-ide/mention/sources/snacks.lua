@@ -9,7 +9,7 @@ local function snacks()
   return require("claude-ide.mention.list_window").plugin("snacks")
 end
 
----The picker whose window the person is in.
+---The picker whose window the user is in.
 ---@return table?
 local function current_picker()
   for _, picker in ipairs(snacks().picker.get()) do

@@ -1,4 +1,4 @@
--- open_buffers: the files that the person has open, as a model reads them.
+-- open_buffers: the files that the user has open, as a model reads them.
 
 ---@param buf integer
 ---@return string

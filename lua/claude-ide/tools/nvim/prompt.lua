@@ -1,4 +1,4 @@
--- The prompts that a person can pick: what each of them says of the editor as it is now.
+-- The prompts that a user can pick: what each of them says of the editor as it is now.
 
 ---So much of the text around the cursor is shown, before and after.
 local AROUND = 20

@@ -1,4 +1,4 @@
--- quickfix: the person's quickfix list, or the location list of the window that they are in.
+-- quickfix: the user's quickfix list, or the location list of the window that they are in.
 
 ---@param item table as getqflist() gives it
 ---@return claude-ide.language.Entry?

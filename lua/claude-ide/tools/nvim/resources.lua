@@ -1,4 +1,4 @@
--- The resources that a person can mention: the files that are open, as the editor has them, and what is wrong in them.
+-- The resources that a user can mention: the files that are open, as the editor has them, and what is wrong in them.
 
 ---@class claude-ide.tool.Resource MCP, "Resource"
 ---@field uri string

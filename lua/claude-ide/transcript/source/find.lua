@@ -83,7 +83,7 @@ local function current(found)
 end
 
 ---@param wanted claude-ide.transcript.Wanted
----@param found fun(source: claude-ide.transcript.Source) not called where there is none: the person is told
+---@param found fun(source: claude-ide.transcript.Source) not called where there is none: the user is told
 function M.find(wanted, found)
   local function deliver(file, cwd)
     found(require("claude-ide.transcript.source.file").new(file, cwd))

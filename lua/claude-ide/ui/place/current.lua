@@ -1,5 +1,5 @@
--- A diff among the person's windows: it gets the room of one that shows a file, which stays in sight with a line or two.
--- Invariant: no window of the person's shows another buffer or moves to another place; when the diff is gone,
+-- A diff among the user's windows: it gets the room of one that shows a file, which stays in sight with a line or two.
+-- Invariant: no window of the user's shows another buffer or moves to another place; when the diff is gone,
 -- `ui.restore` gives all of them their sizes and views again.
 ---@type claude-ide.ui.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow

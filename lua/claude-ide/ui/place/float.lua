@@ -1,4 +1,4 @@
--- A diff over the person's windows: one frame in the middle of the screen, with one or two windows in it.
+-- A diff over the user's windows: one frame in the middle of the screen, with one or two windows in it.
 -- Two windows share the line between them, so that the frame is one.
 ---@type claude-ide.ui.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
