@@ -760,3 +760,15 @@ def test_the_list_leads_to_no_window_that_is_gone(sets):
     nvim.keys(":let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
     assert nvim.lua("return vim.v.errmsg") == ""
+
+
+def test_nothing_hides_in_what_is_proposed(sets):
+    sets = sets()
+    sets.nvim.cmd("set nowrap")
+    hidden = "ok" + " " * 300 + "evil() \u202e"
+    sets.show(
+        f'{{ changes = {{ [uri("a.py")] = {{ edit(0, 0, 0, 0, "{hidden}\\n") }}, [uri("b.py")] = {{ edit(0, 0, 0, 1, "x") }} }} }}'
+    )
+    sets.nvim.wait_screen("ok⟨300 blanks⟩")
+    sets.nvim.lua("vim.fn.search('evil') vim.cmd('normal! $')")
+    sets.nvim.wait_screen("<202e>")
