@@ -4,6 +4,8 @@ import pytest
 from changeset_steps import Changesets
 from chat_steps import keys_count
 
+from harness.fake_cli import FakeCli
+
 pytestmark = pytest.mark.dealt
 
 A = "def add(a, b):\n    return a + b\n"
@@ -772,3 +774,31 @@ def test_nothing_hides_in_what_is_proposed(sets):
     sets.nvim.wait_screen("ok⟨300 blanks⟩")
     sets.nvim.lua("vim.fn.search('evil') vim.cmd('normal! $')")
     sets.nvim.wait_screen("<202e>")
+
+
+@pytest.mark.parametrize("keys", ["ZQ", ":tabclose<CR>"])
+def test_a_terminal_is_told_of_no_other_size_than_it_has(sets, tmp_path, keys):
+    program = FakeCli(tmp_path)
+    sets = sets(env=program.environment())
+    nvim = sets.nvim
+    nvim.keys(":Claude<CR>")
+    nvim.wait_screen("fake CLI ready")
+    nvim.wait(lambda: nvim.mode() == "t")
+    nvim.keys("S")  # it says its size when asked to, and whenever that changes
+    nvim.wait(lambda: nvim.lua(SIZES))
+    nvim.keys("<CR>")
+    sets.show('{ changes = { [uri("a.py")] = { edit(0, 0, 0, 1, "x") }, [uri("b.py")] = { edit(0, 0, 0, 1, "x") } } }')
+    nvim.wait(lambda: nvim.mode() == "n")
+    nvim.keys(keys)
+    sets.answer()
+    nvim.wait(lambda: nvim.lua("return #vim.api.nvim_list_tabpages()") == 1 and nvim.mode() == "t")
+    nvim.keys("S")
+    nvim.wait(lambda: program.typed() == b"S\rS")
+    nvim.wait(lambda: len(nvim.lua(SIZES)) > 1)
+    assert len(nvim.lua(SIZES)) == 2 and len(set(nvim.lua(SIZES))) == 1
+
+
+SIZES = """
+local lines = vim.api.nvim_buf_get_lines(require("claude-ide.terminal").bufnr(), 0, -1, false)
+return vim.tbl_filter(function(line) return line:find("^size") ~= nil end, lines)
+"""

@@ -291,8 +291,7 @@ def test_paths_of_the_project_are_told_from_its_folder(page, site):
     site.tell(
         decision(kind="diff", title="/p/src/a.py", files=[{"path": "/p/src/a.py", "diff": "@@ -1 +1 @@\n-a\n+b"}])
     )
-    browser.wait("document.querySelector('.card .file') !== null")
-    assert browser.js("document.querySelector('.card .file').textContent") == "src/a.py"
+    browser.wait("document.querySelector('.card header strong') !== null")
     assert browser.js("document.querySelector('.card header strong').textContent") == "src/a.py"
 
 

@@ -170,33 +170,20 @@ local function close_windows(view)
   end)
 end
 
----Whether the tab line goes when the diff does.
----@param view claude-ide.diff.View
----@return boolean
-local function brought_tab_line(view)
-  return not is_shared(view)
-    and vim.o.showtabline == 1
-    and #vim.api.nvim_list_tabpages() == 2
-    and not require("claude-ide.ui.place").has_guests(view)
-end
-
----Goes back and takes the windows away. A tab line that goes with them goes first: a terminal there would be made a line
----smaller and larger again, and what its program draws in between would stay as rubbish.
+---Goes back and takes the windows away.
 ---@param view claude-ide.diff.View
 ---@param go_back? fun()
 local function leave(view, go_back)
-  local hide = vim.api.nvim_tabpage_is_valid(view.tab) and M.is_current(view) and brought_tab_line(view)
-  local shown = vim.o.showtabline
-  if hide then
-    vim.o.showtabline = 0
+  local function go()
+    if go_back then
+      go_back()
+    end
+    close_windows(view)
   end
-  if go_back then
-    go_back()
+  if is_shared(view) then
+    return go()
   end
-  close_windows(view)
-  if hide then
-    vim.o.showtabline = shown
-  end
+  require("claude-ide.ui.place").leaving(view, go)
 end
 
 ---Takes the windows out of the user's own tab page, in which they are not now, and puts that in order.

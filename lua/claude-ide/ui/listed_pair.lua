@@ -165,7 +165,7 @@ function M.close(frame, is_ours, delete)
   require("claude-ide.ui.key_list").close()
   local restore = require("claude-ide.ui.restore")
   local here = not vim.api.nvim_tabpage_is_valid(frame.tab) or M.is_current(frame)
-  silently(function()
+  local function leave()
     local wins = vim.tbl_filter(vim.api.nvim_win_is_valid, vim.tbl_values(frame.wins))
     if here then
       restore.go(frame.screen)
@@ -182,6 +182,9 @@ function M.close(frame, is_ours, delete)
       end
     end
     require("claude-ide.window").close_all(wins)
+  end
+  silently(function()
+    require("claude-ide.ui.place").leaving(frame, leave)
     return true
   end)
   delete()

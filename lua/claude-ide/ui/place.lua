@@ -28,7 +28,7 @@ end
 
 ---Whether the tab page holds windows of other people's making. Floating ones do not count: they go with the tab, and so does
 ---a list of diffs (`w:claude_diffs`).
----@param view claude-ide.diff.View
+---@param view { tab: integer, wins: table<string, integer> }
 ---@return boolean
 function M.has_guests(view)
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(view.tab)) do
@@ -39,6 +39,26 @@ function M.has_guests(view)
     end
   end
   return false
+end
+
+---Leaves a tab page and takes its windows away. A tab line that goes with it goes first: a terminal in the other tab page would be
+---made a line smaller and larger again, and what its program draws in between would stay as rubbish.
+---@param view { tab: integer, wins: table<string, integer> }
+---@param fn fun()
+function M.leaving(view, fn)
+  local shown = vim.o.showtabline
+  local hides = vim.api.nvim_tabpage_is_valid(view.tab)
+    and vim.api.nvim_get_current_tabpage() == view.tab
+    and shown == 1
+    and #vim.api.nvim_list_tabpages() == 2
+    and not M.has_guests(view)
+  if hides then
+    vim.o.showtabline = 0
+  end
+  fn()
+  if hides then
+    vim.o.showtabline = shown
+  end
 end
 
 ---Windows that are the last ones have to stay: one of them then shows something else.
