@@ -55,6 +55,13 @@ local function is_in(code, ranges)
   return false
 end
 
+---@param code integer
+---@param before? integer the byte before it
+---@return boolean
+local function shows_nothing(code, before)
+  return is_in(code, INVISIBLE) or is_in(code, JOINING) and (not before or before < 0x80)
+end
+
 ---@param text string
 ---@param is_marked fun(code: integer, before: integer?): boolean before: the byte before it
 ---@return string
@@ -71,9 +78,7 @@ end
 ---@param text string
 ---@return string
 function M.characters(text)
-  return replace(text, function(code, before)
-    return is_in(code, INVISIBLE) or is_in(code, JOINING) and (not before or before < 0x80)
-  end)
+  return replace(text, shows_nothing)
 end
 
 ---Blanks in a row, within a line and before its first word, that are still shown as such.
@@ -128,8 +133,7 @@ function M.find(line)
   end
   for at, char in line:gmatch("()(" .. WIDE .. ")") do
     local code, before = vim.fn.char2nr(char, true), line:byte(at --[[@as integer]] - 1)
-    local is_blank = is_in(code, BLANK)
-    local hides = is_blank or is_in(code, INVISIBLE) or is_in(code, JOINING) and (not before or before < 0x80)
+    local hides = is_in(code, BLANK) or shows_nothing(code, before)
     if hides and not vim.fn.strtrans(char):find("^<") then
       found[#found + 1] = {
         at = at --[[@as integer]],

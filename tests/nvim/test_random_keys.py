@@ -11,6 +11,7 @@ from changeset_steps import Changesets
 from diff_steps import Diffs
 from review_steps import Turn
 
+from harness import left
 from harness.nvim import NvimError
 from harness.rpc import RpcTimeout
 
@@ -292,8 +293,8 @@ class Story:
         return self.nvim._request("nvim_get_mode")["blocking"]
 
     def ended(self):
-        deadline = time.monotonic() + 2
-        while self.nvim.running() and time.monotonic() < deadline:
+        began = time.monotonic()
+        while self.nvim.running() and left(began, 2) > 0:
             time.sleep(0.01)
         return not self.nvim.running()
 

@@ -1,7 +1,7 @@
 //! One chat: its process, its threads, and the one thread on which its backend speaks.
 //!
 //! Invariants: after `Ended` nothing is told. What is told keeps its order. Texts are told at most each [`BATCH`], all else at
-//! once. A chat that is dropped ends its process. No thread of it outlives the end by long, whoever holds the agent's pipes.
+//! once. A chat that is dropped ends its process. Its threads end soon after, even if another process holds the agent's pipes.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -55,10 +55,9 @@ end
 ---@return boolean? ok
 ---@return string? err
 function M.focus(changeset, path)
-  if vim.fn.getcmdwintype() ~= "" then
-    return nil, "Close the command-line window first."
-  elseif require("claude-ide.ui.quietly").windows_are_locked() then
-    return nil, "No window can be opened now."
+  local locked = require("claude-ide.ui.quietly").why_locked()
+  if locked then
+    return nil, locked
   end
   presenter().show(changeset, true, path)
   return true

@@ -52,10 +52,10 @@ function M.focus(diff)
   local entry = entry_of(diff)
   if not entry or not entry.text then
     return nil, "The diff is still being made."
-  elseif vim.fn.getcmdwintype() ~= "" then
-    return nil, "Close the command-line window first."
-  elseif require("claude-ide.ui.quietly").windows_are_locked() then
-    return nil, "No window can be opened now."
+  end
+  local locked = require("claude-ide.ui.quietly").why_locked()
+  if locked then
+    return nil, locked
   end
   require("claude-ide.ui.attention").forget(diff.id)
   if not require("claude-ide.diff.presenter").show(entry, { asked = true }) then

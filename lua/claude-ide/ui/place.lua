@@ -46,19 +46,14 @@ end
 ---@param view { tab: integer, wins: table<string, integer> }
 ---@param fn fun()
 function M.leaving(view, fn)
-  local shown = vim.o.showtabline
-  local hides = vim.api.nvim_tabpage_is_valid(view.tab)
-    and vim.api.nvim_get_current_tabpage() == view.tab
-    and shown == 1
+  local tab_line_goes = vim.api.nvim_get_current_tabpage() == view.tab
+    and vim.o.showtabline == 1
     and #vim.api.nvim_list_tabpages() == 2
     and not M.has_guests(view)
-  if hides then
-    vim.o.showtabline = 0
+  if tab_line_goes then
+    return require("claude-ide.option").during("showtabline", 0, fn)
   end
   fn()
-  if hides then
-    vim.o.showtabline = shown
-  end
 end
 
 ---Windows that are the last ones have to stay: one of them then shows something else.

@@ -65,6 +65,14 @@ function M.windows_are_locked()
   return vim.fn.getcmdwintype() ~= "" or is_locked()
 end
 
+---@return string? why no window can be opened now, for the user; nil: one can
+function M.why_locked()
+  if vim.fn.getcmdwintype() ~= "" then
+    return "Close the command-line window first."
+  end
+  return is_locked() and "No window can be opened now." or nil
+end
+
 ---Calls a function as soon as windows may change.
 ---@param fn fun()
 function M.when_windows_may_change(fn)

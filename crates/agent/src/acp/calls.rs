@@ -140,7 +140,7 @@ impl Calls {
         self.end_one(&call, is_error, out);
     }
 
-    /// Nothing more comes of those that run. Those that nobody has let go on (`unanswered`) did nothing.
+    /// Ends the calls that run. Those whose permission was not answered (`unanswered`) did nothing.
     pub(super) fn end(&mut self, is_cancelled: bool, unanswered: &[String], out: &mut Output) {
         let mut open: Vec<Open> = std::mem::take(&mut self.open).into_values().collect();
         open.sort_by_key(|open| open.number);

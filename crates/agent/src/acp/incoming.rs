@@ -152,7 +152,7 @@ fn value(raw: &RawValue) -> Value {
     lenient::read(raw.get()).map_or(Value::Null, |(value, _)| value)
 }
 
-/// Nobody is asked for what they cannot see.
+/// The user is not asked about what cannot be shown.
 fn refuse_unread(id: &RequestId, out: &mut Output) {
     let message = "the request nests too deep or is no valid text, so it cannot be read".into();
     let error = ErrorObject { code: ErrorCode::InvalidParams, message };

@@ -102,7 +102,7 @@ impl Questions {
         }
     }
 
-    /// The turn is cancelled: what needed the user is answered as such. Returns the calls that nobody has let go on.
+    /// The turn is cancelled: what needed the user is answered as such. Returns the calls whose permission was not answered.
     pub(super) fn cancel_all(&mut self, out: &mut Output) -> Vec<String> {
         let mut calls = Vec::new();
         for (request, question) in self.open.extract_if(|_, question| cancelled(question.method).is_some()) {

@@ -46,6 +46,29 @@ fn open(script: &str) -> (Chat, Receiver<Vec<Told>>) {
     (Chat::open(1, program, Box::new(Plain), Arc::new(Hears(Mutex::new(tell)))).unwrap(), told)
 }
 
+/// The process whose number the script prints.
+fn printed_pid(told: &Receiver<Vec<Told>>) -> u32 {
+    loop {
+        for one in told.recv_timeout(LONG).unwrap() {
+            if let Told::Text { text, .. } = one
+                && !text.trim().is_empty()
+            {
+                return text.trim().parse().unwrap();
+            }
+        }
+    }
+}
+
+/// Whether a process ends in time.
+fn ends(pid: u32) -> bool {
+    let begun = Instant::now();
+    let runs = || claude_ide_system::process::start_of(pid).is_some_and(|start| !start.is_empty());
+    while runs() && begun.elapsed() < LONG {
+        thread::sleep(Duration::from_millis(5));
+    }
+    !runs()
+}
+
 /// All that is told up to the end: the texts, and how it ended.
 fn until_end(told: &Receiver<Vec<Told>>) -> (String, Option<i32>, Option<i32>, String) {
     let mut all = String::new();
@@ -119,24 +142,11 @@ fn a_text_waits_for_others_no_longer_than_60_ms() {
 #[test]
 fn a_chat_that_is_dropped_ends_its_process_and_what_that_started() {
     let (chat, told) = open("sleep 1000 & echo $!; read a; read b; wait");
-    let mut child = String::new();
-    while child.is_empty() {
-        for one in told.recv_timeout(LONG).unwrap() {
-            if let Told::Text { text, .. } = one {
-                child = text.trim().to_owned();
-            }
-        }
-    }
+    let child = printed_pid(&told);
     drop(chat);
     let (_, code, signal, _) = until_end(&told);
     assert!(code != Some(0) || signal.is_some());
-    let child: u32 = child.parse().unwrap();
-    let gone = Instant::now();
-    let runs = || claude_ide_system::process::start_of(child).is_some_and(|start| !start.is_empty());
-    while runs() && gone.elapsed() < LONG {
-        thread::sleep(Duration::from_millis(5));
-    }
-    assert!(!runs());
+    assert!(ends(child));
 }
 
 #[test]
@@ -360,15 +370,7 @@ fn nothing_is_left_of_a_chat_whose_pipes_are_held_by_what_left_its_group() {
         let mut left = Vec::new();
         for _ in 0..3 {
             let (chat, told) = open("setsid sleep 1000 & echo $!; exec sleep 1000");
-            let mut number = String::new();
-            while number.is_empty() {
-                for one in told.recv_timeout(LONG).unwrap() {
-                    if let Told::Text { text, .. } = one {
-                        number = text.trim().to_owned();
-                    }
-                }
-            }
-            left.push(number);
+            left.push(printed_pid(&told));
             drop(chat);
             until_end(&told);
         }
@@ -378,7 +380,7 @@ fn nothing_is_left_of_a_chat_whose_pipes_are_held_by_what_left_its_group() {
         }
         let after = own_threads_and_pipes();
         for number in left {
-            let number = claude_ide_system::process::pid(number.parse().unwrap()).unwrap();
+            let number = claude_ide_system::process::pid(number).unwrap();
             rustix::process::kill_process(number, rustix::process::Signal::KILL).unwrap();
         }
         assert_eq!(before, after);
@@ -393,20 +395,8 @@ fn what_an_agent_started_and_ignores_the_end_is_ended_with_it() {
         "(trap '' TERM HUP; exec sleep 1000) & echo $!; exit 0",
     ] {
         let (chat, told) = open(script);
-        let mut child = String::new();
-        while child.is_empty() {
-            for one in told.recv_timeout(LONG).unwrap() {
-                if let Told::Text { text, .. } = one {
-                    child = text.trim().to_owned();
-                }
-            }
-        }
+        let child = printed_pid(&told);
         drop(chat);
-        until_end(&told);
-        let (child, begun): (u32, _) = (child.parse().unwrap(), Instant::now());
-        while claude_ide_system::process::start_of(child).is_some_and(|start| !start.is_empty()) {
-            assert!(begun.elapsed() < LONG, "{script}");
-            thread::sleep(Duration::from_millis(5));
-        }
+        assert!(ends(child), "{script}");
     }
 }
