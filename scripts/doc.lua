@@ -69,18 +69,50 @@ end
 local function options(entries, path, lines)
   for _, entry in ipairs(entries) do
     local name = path .. entry[1]
-    vim.list_extend(lines, heading(name, "claude-ide." .. name))
-    vim.list_extend(lines, wrap(entry.doc, INDENT))
-    if entry.kind then
-      -- Without the blanks "|debug|" would be a link.
-      vim.list_extend(lines, wrap("Type: " .. entry.kind.luacats:gsub("|", " | "), INDENT))
-      vim.list_extend(lines, wrap("Default: " .. default_text(entry), INDENT))
-    end
-    lines[#lines + 1] = ""
-    if entry.fields then
-      options(entry.fields, name .. ".", lines)
+    if entry[1] ~= "keymaps" then
+      vim.list_extend(lines, heading(name, "claude-ide." .. name))
+      vim.list_extend(lines, wrap(entry.doc, INDENT))
+      if entry.kind then
+        -- Without the blanks "|debug|" would be a link.
+        local kind = entry.kind.luacats:gsub("|", " | ")
+        vim.list_extend(lines, wrap(("Type: %s. Default: %s"):format(kind, default_text(entry)), INDENT))
+      end
+      lines[#lines + 1] = ""
+      if entry.fields then
+        options(entry.fields, name .. ".", lines)
+      end
     end
   end
+end
+
+---The keys of one window: each key, the name of its option, and what it does.
+---@param of string the option that has the `keymaps`
+---@return string[]
+local function keys(of)
+  local rows, widest = {}, { 0, 0 }
+  for _, option in ipairs(schema) do
+    for _, group in ipairs(option[1] == of and option.fields or {}) do
+      for _, key in ipairs(group[1] == "keymaps" and group.fields or {}) do
+        local default = key.default or "(none)"
+        local shown = type(default) == "table" and table.concat(default, " ") or default
+        rows[#rows + 1] = { shown, key[1], key.doc }
+        widest = { math.max(widest[1], #shown), math.max(widest[2], #key[1]) }
+      end
+    end
+  end
+  assert(#rows > 0, of)
+  local lines = {}
+  for _, row in ipairs(rows) do
+    local lead = ("%s%s  %s  "):format(
+      INDENT,
+      row[1] .. (" "):rep(widest[1] - #row[1]),
+      row[2] .. (" "):rep(widest[2] - #row[2])
+    )
+    local wrapped = wrap(row[3], (" "):rep(#lead))
+    wrapped[1] = lead .. vim.trim(wrapped[1])
+    vim.list_extend(lines, wrapped)
+  end
+  return lines
 end
 
 ---All defaults as one table, to copy from.
@@ -89,7 +121,9 @@ end
 ---@param lines string[]
 local function defaults(entries, indent, lines)
   for _, entry in ipairs(entries) do
-    if entry.fields then
+    if entry[1] == "keymaps" then
+      lines[#lines + 1] = indent .. "-- keymaps = { … }, see |claude-ide-keys|"
+    elseif entry.fields then
       lines[#lines + 1] = ("%s%s = {"):format(indent, entry[1])
       defaults(entry.fields, indent .. "  ", lines)
       lines[#lines + 1] = indent .. "},"
@@ -263,6 +297,7 @@ local function help()
   local filled = {
     commands = commands,
     functions = functions,
+    keys = keys,
     screen = screen,
     options = function()
       local lines = {}
