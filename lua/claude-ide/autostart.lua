@@ -19,7 +19,6 @@ local OF_GIT = {
 ---So many processes above this one are looked at.
 local MAX_ANCESTORS = 20
 
----@return boolean
 local function is_of_git()
   local exec_path = vim.env.GIT_EXEC_PATH
   return (exec_path ~= nil and exec_path ~= "")
@@ -28,7 +27,6 @@ local function is_of_git()
     end)
 end
 
----@return boolean
 local function is_a_pager()
   if vim.g.claude_ide_read_stdin then
     return true
@@ -42,7 +40,6 @@ local function is_a_pager()
   return vim.startswith(vim.api.nvim_buf_get_name(0), "man://")
 end
 
----@return boolean
 local function is_of_claude()
   local get = require("claude-ide.process").get
   local process = get(vim.uv.os_getppid() --[[@as integer]])

@@ -37,7 +37,6 @@ local function guarded(run)
   end
 end
 
----@param word string
 ---@return claude-ide.command.Sub? sub
 local function find(word)
   for _, sub in ipairs(require("claude-ide.command.registry")) do
@@ -47,8 +46,6 @@ local function find(word)
   end
 end
 
----@param word string
----@return string
 local function unknown(word)
   local nearest, least = nil, math.max(2, math.floor(#word / 3)) + 1
   for _, sub in ipairs(require("claude-ide.command.registry")) do

@@ -17,7 +17,6 @@ local problems = {}
 local setup_opts = {}
 
 ---Where two names differ by few letters, one was meant for the other.
----@param name string
 ---@param entries claude-ide.config.Entry[]
 ---@return string? nearest
 local function did_you_mean(name, entries)
@@ -31,8 +30,6 @@ local function did_you_mean(name, entries)
   return best
 end
 
----@param value any
----@return string
 local function describe(value)
   local text = vim.inspect(value, { newline = " ", indent = "" })
   return #text > 60 and text:sub(1, 57) .. "..." or text
@@ -40,7 +37,6 @@ end
 
 ---@param entries claude-ide.config.Entry[]
 ---@param path string "" or "server."
----@param opts table
 ---@param config table the section so far; changed
 ---@param report fun(option: string, text: string, used?: string)
 local function merge(entries, path, opts, config, report)
@@ -76,7 +72,6 @@ local function merge(entries, path, opts, config, report)
 end
 
 ---@param entries claude-ide.config.Entry[]
----@return table
 local function defaults_of(entries)
   local section = {}
   for _, entry in ipairs(entries) do
@@ -96,7 +91,6 @@ function M.defaults()
 end
 
 ---@param report fun(option: string, text: string)
----@return table
 local function global_opts(report)
   local opts = vim.g.claude_ide
   if type(opts) == "function" then

@@ -87,7 +87,6 @@ local last_decision, last_source = 0, 0
 
 ---@param doing string for the log
 ---@param fn function
----@param ... any
 local function safely(doing, fn, ...)
   require("claude-ide.safely").wrap(doing, fn)(...)
 end
@@ -123,7 +122,6 @@ end
 
 ---Ends a decision. The first call ends it, later ones change nothing.
 ---@param decision claude-ide.Decision
----@param outcome string
 ---@param answer? claude-ide.decisions.Answer
 ---@param err? string
 ---@return boolean ended false: it had ended before

@@ -22,7 +22,6 @@ local SEVERITIES = { "Error", "Warning", "Info", "Hint" }
 ---@field code? string|integer
 
 ---Reads lines of a buffer, also of one that is known by name only.
----@param buf integer
 ---@return fun(row: integer): string
 local function line_reader(buf)
   if vim.api.nvim_buf_is_loaded(buf) then
@@ -70,7 +69,6 @@ end
 
 ---@param left vim.Diagnostic
 ---@param right vim.Diagnostic
----@return boolean
 local function worse(left, right)
   local a, b = left.severity or 1, right.severity or 1
   if a ~= b then
@@ -82,7 +80,6 @@ local function worse(left, right)
 end
 
 ---@param list vim.Diagnostic[]
----@param limit integer
 ---@return vim.Diagnostic[] worst first
 local function worst(list, limit)
   table.sort(list, worse)
@@ -90,8 +87,6 @@ local function worst(list, limit)
 end
 
 ---Whether clients may know what is wrong in a buffer.
----@param buf integer
----@return boolean
 local function may_be_told(buf)
   return require("claude-ide.privacy").verdict(buf) == "tell"
 end
@@ -168,7 +163,6 @@ local function tell()
   end
 end
 
----@param buf integer
 local function on_changed(buf)
   changed[buf] = true
   if timer and not timer:is_active() then

@@ -5,11 +5,8 @@ local M = {}
 
 local ELF, HEADER = "\127ELF", 64
 
----@param bytes string
 ---@param at integer 0-based
----@param size integer
 ---@param big boolean most significant byte first
----@return number
 local function number(bytes, at, size, big)
   local value = 0
   for index = 0, size - 1 do
@@ -19,8 +16,6 @@ local function number(bytes, at, size, big)
 end
 
 ---Where the table of sections ends, which linkers write last.
----@param header string
----@return number
 local function promised(header)
   local wide, big = header:byte(5) == 2, header:byte(6) == 2
   if wide then

@@ -19,7 +19,6 @@ local function why_not_opened(err)
 end
 
 ---@param stat? uv.fs_stat.result
----@param max_bytes integer
 ---@return claude-ide.file.WhyNot?
 local function why_not_read(stat, max_bytes)
   if not stat or stat.type ~= "file" then

@@ -12,7 +12,6 @@ local METHOD = "textDocument/formatting"
 
 ---@alias claude-ide.format.Done fun(formatted: boolean, err?: string) err nil and false: nobody formats this buffer
 
----@param buf integer
 ---@param done claude-ide.format.Done
 ---@return boolean taken
 local function with_conform(buf, done)
@@ -33,7 +32,6 @@ local function with_conform(buf, done)
   return true
 end
 
----@param buf integer
 ---@param done claude-ide.format.Done
 ---@return boolean taken
 local function with_lsp(buf, done)
@@ -65,7 +63,6 @@ end
 
 ---The options by which `gq` would format a buffer with a program or an expression of the user's choice.
 ---@param buf integer
----@return boolean
 local function has_gq(buf)
   local bo = vim.bo[buf]
   if bo.formatexpr:find("vim.lsp.formatexpr", 1, true) then
@@ -75,7 +72,6 @@ local function has_gq(buf)
   return bo.formatexpr ~= "" or bo.formatprg ~= "" or vim.go.formatprg ~= ""
 end
 
----@param buf integer
 ---@param done claude-ide.format.Done
 ---@return boolean taken
 local function with_gq(buf, done)
@@ -101,8 +97,6 @@ local function with_gq(buf, done)
 end
 
 ---Calls back when a language server that was starting is there, or does not come.
----@param buf integer
----@param callback fun()
 local function when_attached(buf, callback)
   if not require("claude-ide.lsp").is_starting(buf) then
     return callback()

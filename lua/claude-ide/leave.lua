@@ -4,9 +4,7 @@
 local M = {}
 
 ---A step: what a module does about it, if it is in use.
----@param name string
 ---@param method string of the module
----@return fun()
 local function let(name, method)
   return function()
     local module = package.loaded[name]
@@ -24,8 +22,6 @@ local take_review_down = let("claude-ide.review", "close")
 
 ---Whether a saved session can bring it back: a transcript of a session that the CLI keeps. Of a chat it keeps none before
 ---something was said, nor of another agent's.
----@param buf integer
----@return boolean
 local function can_be_read_again(buf)
   local view = require("claude-ide.transcript.open_views").of_buffer(buf)
   return view ~= nil
@@ -33,8 +29,6 @@ local function can_be_read_again(buf)
     and require("claude-ide.ui.ours").conversation(vim.api.nvim_buf_get_name(buf)) ~= nil
 end
 
----@param buf integer
----@return boolean
 local function is_ours(buf)
   local kind = require("claude-ide.ui.ours").kind(buf)
   local terminal = package.loaded["claude-ide.terminal"]

@@ -19,7 +19,6 @@ function M.differ(text)
     or text:find(PARAGRAPH_SEPARATOR, 1, true) ~= nil
 end
 
----@param line string
 ---@param at integer 1-based, of a CR or of the first byte of a separator
 ---@param kind claude-ide.LineBreaks
 ---@return integer length in bytes; 0: it ends no line

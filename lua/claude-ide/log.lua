@@ -44,8 +44,6 @@ local function open()
   return opened
 end
 
----@param handle integer
----@return boolean
 local function is_full(handle)
   local stat = vim.uv.fs_fstat(handle)
   return stat ~= nil and stat.size >= MAX_BYTES
@@ -68,7 +66,6 @@ local function ready()
   return fd
 end
 
----@param line string
 local function write(line)
   if vim.in_fast_event() and not fd then
     vim.schedule(function()
@@ -83,8 +80,6 @@ local function write(line)
   end
 end
 
----@param value any
----@return any
 local function readable(value)
   local kind = type(value)
   if kind == "function" then
@@ -99,7 +94,6 @@ end
 
 ---@param message string a format for string.format, used only with arguments
 ---@param ... any strings and numbers as they are, tables inspected, functions called
----@return string
 local function compose(message, ...)
   local count = select("#", ...)
   if count == 0 then
@@ -113,8 +107,6 @@ local function compose(message, ...)
 end
 
 ---@param level "trace"|"debug"|"info"|"warn"|"error"
----@param message any
----@param ... any
 local function log(level, message, ...)
   if RANK[level] < (RANK[level_of()] or RANK.info) then
     return

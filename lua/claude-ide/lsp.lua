@@ -79,7 +79,6 @@ function M.notify(client, method, params)
 end
 
 ---What a server wants to know of a saved file, as `textDocumentSync` says.
----@param client vim.lsp.Client
 ---@return { includeText?: boolean }? nil: nothing
 local function save_options(client)
   local sync = (client.server_capabilities or {}).textDocumentSync

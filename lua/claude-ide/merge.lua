@@ -14,7 +14,6 @@ local M = {}
 ---before it or after it.
 ---@param hunk claude-ide.buffer.Hunk
 ---@param cluster claude-ide.merge.Cluster
----@return boolean
 local function meets(hunk, cluster)
   if hunk.old_count == 0 or cluster.first == cluster.last then
     return hunk.old <= cluster.last
@@ -25,7 +24,6 @@ end
 ---Whether a hunk and a cluster change the same line, or one puts lines into what the other changes.
 ---@param hunk claude-ide.buffer.Hunk
 ---@param cluster claude-ide.merge.Cluster
----@return boolean
 local function crosses(hunk, cluster)
   return hunk.old < cluster.last
 end
@@ -63,11 +61,8 @@ end
 ---@field theirs string[]
 
 ---One side of a cluster.
----@param base string[]
----@param side string[]
 ---@param hunks claude-ide.buffer.Hunk[] of that side
 ---@param cluster claude-ide.merge.Cluster
----@return string[]
 local function lines_of(base, side, hunks, cluster)
   local lines, at = {}, cluster.first
   for _, hunk in ipairs(hunks) do
@@ -79,10 +74,6 @@ local function lines_of(base, side, hunks, cluster)
 end
 
 ---Whether lines stand in a list from some line on.
----@param list string[]
----@param from integer
----@param lines string[]
----@return boolean
 local function stands_at(list, from, lines)
   return from > 0 and vim.deep_equal(vim.list_slice(list, from, from + #lines - 1), lines)
 end

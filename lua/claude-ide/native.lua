@@ -114,7 +114,6 @@ function M.plugin_root()
 end
 
 ---The name that lazy.nvim has for this plugin, where that one looks after its folder.
----@return string?
 local function name_in_lazy()
   local lazy = package.loaded["lazy.core.config"]
   for name, plugin in pairs(type(lazy) == "table" and lazy.plugins or {}) do
@@ -152,17 +151,12 @@ function M.find()
   return nil
 end
 
----@param what string
----@param detail string
----@param restart boolean
 ---@return claude-ide.native.Problem
 local function problem_of(what, detail, restart)
   return { what = what, mend = M.build_command(), detail = detail, restart = restart }
 end
 
 ---A library that works, but not with this Lua.
----@param what string
----@param detail string
 ---@return claude-ide.native.Problem
 local function misfit(what, detail)
   if require("claude-ide.update").is_outdated() then
@@ -220,7 +214,6 @@ end
 
 ---What is wrong and the command that mends it, on one line.
 ---@param found claude-ide.native.Problem
----@return string
 local function sentence(found)
   if not found.mend then
     return found.what .. ": restart Neovim."

@@ -28,9 +28,7 @@ local replaced = vim.lpeg.Cs((characters + P(1) / REPLACEMENT) ^ 0)
 
 ---Length in bytes of the well-formed UTF-8 sequence that starts at `i`, or 0.
 ---Table 3-7 of the Unicode Standard: no overlong forms, no surrogates, nothing above U+10FFFF.
----@param text string
 ---@param i integer 1-based
----@return integer
 local function sequence_length(text, i)
   local first = byte(text, i)
   if first < 0x80 then

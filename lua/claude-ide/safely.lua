@@ -16,8 +16,6 @@ function M.wrap(doing, fn)
   end
 end
 
----@param err any
----@return string
 local function traceback(err)
   return debug.traceback(tostring(err), 2)
 end

@@ -15,7 +15,6 @@ local M = {}
 
 ---@param loaded table? a module, if it is in use
 ---@param name string of its function
----@param fallback any
 local function ask(loaded, name, fallback)
   if type(loaded) ~= "table" or loaded[name] == nil then
     return fallback

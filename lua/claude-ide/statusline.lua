@@ -38,7 +38,6 @@ local function counters()
 end
 
 ---@param status claude-ide.Status
----@return string?
 local function activity(status)
   local sessions = status.sessions
   if #sessions == 1 and #require("claude-ide.decisions").pending() > 0 then
@@ -48,7 +47,6 @@ local function activity(status)
   return #sessions > 0 and require("claude-ide.sessions.phrases").activities(sessions) or nil
 end
 
----@return table[]
 local function chats()
   local chat = package.loaded["claude-ide.chat"]
   return type(chat) == "table" and chat.list() or {}
@@ -88,7 +86,6 @@ local PARTS = {
   end,
 }
 
----@return string
 local function build()
   local status = require("claude-ide.status").get()
   if not M.is_active() then

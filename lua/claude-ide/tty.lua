@@ -2,7 +2,6 @@
 
 local M = {}
 
----@return boolean
 local function has_terminal()
   return vim.iter(vim.api.nvim_list_uis()):any(function(ui)
     return ui.stdout_tty

@@ -43,9 +43,7 @@ local BLANK = {
 ---A character of more than one byte.
 local WIDE = "[\194-\244][\128-\191]+"
 
----@param code integer
 ---@param ranges { [1]: integer, [2]: integer }[]
----@return boolean
 local function is_in(code, ranges)
   for _, range in ipairs(ranges) do
     if code >= range[1] and code <= range[2] then
@@ -55,16 +53,12 @@ local function is_in(code, ranges)
   return false
 end
 
----@param code integer
 ---@param before? integer the byte before it
----@return boolean
 local function shows_nothing(code, before)
   return is_in(code, INVISIBLE) or is_in(code, JOINING) and (not before or before < 0x80)
 end
 
----@param text string
 ---@param is_marked fun(code: integer, before: integer?): boolean before: the byte before it
----@return string
 local function replace(text, is_marked)
   return (
     text:gsub("()(" .. WIDE .. ")", function(at, char)
@@ -99,9 +93,7 @@ M.RUN = "⟨%d %s⟩"
 ---What such a mark looks like, as a pattern.
 M.RUN_PATTERN = "⟨%d+ [%l ]+⟩"
 
----@param line string
 ---@param most claude-ide.unseen.Most
----@return string
 local function blanks(line, most)
   return (
     line:gsub("()([ \t]+)", function(at, run)

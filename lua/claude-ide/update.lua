@@ -24,12 +24,10 @@ local keeping, told = false, false
 local looked_at
 
 ---@param stat? uv.fs_stat.result
----@return string
 local function stamp_of(stat)
   return stat and require("claude-ide.buffer.stamp").key(stat) or "gone"
 end
 
----@param folder string
 ---@param prefix string of the modules in it
 ---@param found claude-ide.update.File[]
 local function collect(folder, prefix, found)
@@ -57,8 +55,6 @@ local function all_files()
 end
 
 ---What `require` does where nothing is kept.
----@param module string
----@return any
 local function load_from_disk(module)
   local tried = {}
   for index = 2, #package.loaders do
@@ -113,7 +109,6 @@ local function keep(file)
   end
 end
 
----@param from integer
 local function keep_some(from)
   local list, deadline = all_files(), vim.uv.hrtime() + TICK_NS
   for index = from, #list do

@@ -3,8 +3,6 @@
 -- tab page closes, or the buffer in it is deleted, while a float is over it (a notice of some plugin's): the float goes first.
 local M = {}
 
----@param win integer
----@return boolean
 local function is_float(win)
   return vim.api.nvim_win_get_config(win).relative ~= ""
 end

@@ -26,23 +26,17 @@ local open_projects
 ---@type claude-ide.workspace.Announcement?
 local announced
 
----@param path string
----@return string
 local function normalize(path)
   return require("claude-ide.path").normalize(path)
 end
 
 ---Whether a project can begin here. The home folder and what lies above it hold everything: a stray `~/.git` must not
 ---make one project of them.
----@param folder string
----@return boolean
 local function may_be_root(folder)
   local home = vim.uv.os_homedir()
   return folder ~= "/" and not (home and require("claude-ide.path").within(home, folder))
 end
 
----@param folder string
----@param marker string
 ---@return string? root the nearest folder from `folder` upwards that holds the marker
 local function find_marker(folder, marker)
   local current = folder
@@ -56,8 +50,6 @@ end
 
 ---The top folder of the project that holds a folder, or nothing when no root marker is found.
 ---The markers count in their order: a `.git` further up wins over a `package.json` close by.
----@param folder string
----@return string?
 local function marked_root(folder)
   for _, marker in ipairs(require("claude-ide.config").get().workspace.root_markers) do
     local root = find_marker(folder, marker)
@@ -81,7 +73,6 @@ end
 
 ---Every folder that a user made current: of Neovim, of tab pages (`:tcd`) and of windows (`:lcd`), the one they are in
 ---first.
----@return string[]
 local function current_folders()
   if vim.o.autochdir then
     -- Where it was on from the beginning, the shell knows where Neovim was started.
@@ -98,7 +89,6 @@ local function current_folders()
   return folders
 end
 
----@param buf integer
 ---@return string? folder of its file, if the user has opened one in it
 local function folder_of(buf)
   local bo = vim.bo[buf]
@@ -111,9 +101,6 @@ local function folder_of(buf)
   return require("claude-ide.path").is_plain(name) and vim.fs.dirname(normalize(name)) or nil
 end
 
----@param path string
----@param folders string[]
----@return boolean
 local function is_in_one_of(path, folders)
   local paths = require("claude-ide.path")
   local function holds(folder)
@@ -128,7 +115,6 @@ end
 
 ---Projects of open files.
 ---@param folders string[] what is in them has its project
----@return string[]
 local function find_open_projects(folders)
   local found, looked_at = {}, {} ---@type string[], table<string, true>
   ---@param folder? string
@@ -193,7 +179,6 @@ local function follow_files()
   })
 end
 
----@return string[]?
 local function configured_folders()
   local folders = require("claude-ide.config").get().workspace.folders
   if type(folders) == "function" then
@@ -207,7 +192,6 @@ local function configured_folders()
   return folders and #folders > 0 and vim.tbl_map(vim.fs.normalize, folders) or nil
 end
 
----@param folders string[]
 ---@param find? fun(folder: string): string? the project that a folder belongs to
 ---@return string[] found absolute ones, each once
 local function each_once(folders, find)
@@ -227,7 +211,6 @@ local function each_once(folders, find)
 end
 
 ---@param folders table<integer, string?>
----@return string[]
 local function without_whole_disk(folders)
   local found = {} ---@type string[]
   for _, folder in ipairs(folders) do

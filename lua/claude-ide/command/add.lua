@@ -2,16 +2,12 @@
 
 local M = {}
 
----@param word string
----@return integer?
 local function line_number(word)
   return word and word:match("^%d+$") and tonumber(word) or nil
 end
 
 ---`%`, `#`, `~` and `$VAR` mean what they mean elsewhere in Neovim; nothing else in a name is special, since `[id].tsx` is
 ---a fine name.
----@param name string
----@return string
 local function expand(name)
   if not vim.uv.fs_stat(name) and name:match("^[%%#~$]") then
     local expanded = vim.fn.expand(name) --[[@as string]]

@@ -23,8 +23,6 @@ end
 ---How often it is looked whether a session's process is gone, and how long.
 local LOOK_MS, MOST_LOOKS = 100, 100
 
----@param id string
----@param done fun()
 ---@param looks? integer
 local function when_gone(id, done, looks)
   looks = looks or 0
@@ -40,7 +38,6 @@ end
 
 ---Goes on with a session that was found.
 ---@param item claude-ide.sessions.Item
----@param fork boolean
 ---@param words claude-ide.command.chat.Words
 local function go_on(item, fork, words)
   local summary = item.summary
@@ -86,7 +83,6 @@ end
 
 ---What is to go on with a session in the terminal ends the chat that has it first.
 ---@param words string[] arguments for the CLI
----@param done fun()
 local function release(words, done)
   if not package.loaded["claude-ide.chat"] then
     return done()
@@ -116,7 +112,6 @@ end
 
 ---@param item? claude-ide.sessions.Item
 ---@param err? string
----@param fork boolean
 ---@param words claude-ide.command.chat.Words
 local function found(item, err, fork, words)
   if item then
@@ -154,8 +149,6 @@ local function with_agent(rest, after, words)
   return require("claude-ide.chat").open(vim.tbl_extend("force", said(words), opts))
 end
 
----@param flag string
----@param rest string[]
 ---@param at claude-ide.command.Context
 ---@param words claude-ide.command.chat.Words
 ---@return boolean? ok
@@ -188,7 +181,6 @@ end
 
 ---The folder of the chat that is shown or begun.
 ---@param at claude-ide.command.Context
----@return string
 local function folder_of(at)
   local chat = at.rest == "" and require("claude-ide.chat").current() or nil
   return chat and chat.cwd or require("claude-ide.chat.program").folder()

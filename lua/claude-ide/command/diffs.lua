@@ -4,7 +4,6 @@ local M = {}
 
 ---Lines that come and go.
 ---@param diff claude-ide.diff.Item|claude-ide.diff.ItemFile
----@return string
 local function counts(diff)
   return diff.added and ("+%d −%d"):format(diff.added, diff.removed) or "is being made"
 end
@@ -43,7 +42,6 @@ local function labels_of(diffs)
 end
 
 ---Goes to a diff that was listed a while ago: it may have been answered in the CLI since.
----@param id integer
 ---@param path? string
 local function go_to(id, path)
   local ok, err = require("claude-ide.diff").focus(id, path)

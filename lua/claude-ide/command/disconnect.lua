@@ -25,7 +25,6 @@ local function all()
   return true
 end
 
----@param name string
 ---@return boolean? ok
 ---@return string? err
 local function one(name)

@@ -3,13 +3,11 @@ local M = {}
 
 M.ACTIONS = { "start", "interrupt", "restart", "stop", "log" }
 
----@param text string
 local function say(text)
   require("claude-ide.ui.notice").info(text)
 end
 
 ---@param kernel claude-ide.notebook.Kernel
----@return string
 local function describe(kernel)
   local states = {
     off = "not running",

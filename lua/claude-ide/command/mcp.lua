@@ -2,7 +2,6 @@
 local M = {}
 
 ---@param access { url: string, token: string }
----@return string[]
 local function lines_of(access)
   local url, bearer = "http://" .. access.url, "Bearer " .. access.token
   local json = vim.json.encode({

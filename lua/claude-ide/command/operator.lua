@@ -21,7 +21,6 @@ local function lines()
   return vim.api.nvim_buf_get_mark(0, "[")[1], vim.api.nvim_buf_get_mark(0, "]")[1]
 end
 
----@param ok any
 ---@param err? string
 local function say(ok, err)
   if not ok and err then

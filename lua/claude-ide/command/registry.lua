@@ -8,7 +8,6 @@
 ---@field complete? fun(word: string, before: string[]): string[]
 
 ---Completes the one word that a subcommand takes.
----@param words string[]
 ---@return fun(word: string, before: string[]): string[]
 local function complete_one_of(words)
   return function(_, before)
@@ -16,7 +15,6 @@ local function complete_one_of(words)
   end
 end
 
----@param word string
 local function complete_contexts(word)
   return require("claude-ide.command.contexts").complete(word)
 end

@@ -26,7 +26,6 @@ end
 
 ---An action on the session that is meant: the one of this transcript, that of an id or a title, or the one that is chosen.
 ---@param action claude-ide.sessions.ActionName
----@param words string[]
 local function act(action, words)
   local actions = require("claude-ide.sessions.actions")
   local view = current_view()
@@ -61,7 +60,6 @@ end
 ---What sessions are called by, and their ids, for completion.
 ---@param options claude-ide.sessions.CatalogueOptions
 ---@param field "id"|"title"
----@return string[]
 local function known(options, field)
   local names ---@type string[]?
   local cancel = require("claude-ide.sessions.catalogue").load(options, function(items)

@@ -3,7 +3,6 @@
 local M = {}
 
 ---@param client claude-ide.Client
----@return string
 local function describe(client)
   local name = client.name or "a client without a name"
   if client.version then
@@ -28,10 +27,6 @@ function M.clients(clients)
   return table.concat(vim.tbl_map(describe, clients), ", ")
 end
 
----@param count integer
----@param one string
----@param many string
----@return string?
 local function counted(count, one, many)
   return count > 0 and ("%d %s"):format(count, count == 1 and one or many) or nil
 end
@@ -60,7 +55,6 @@ end
 
 ---Who is connected, in as few words as say what they do.
 ---@param status claude-ide.Status
----@return string
 local function states(status)
   return require("claude-ide.sessions.phrases").activities(status.sessions)
     or counted(#status.clients, "CLI", "CLIs")
@@ -68,8 +62,6 @@ local function states(status)
 end
 
 ---@param status claude-ide.Status
----@param full boolean
----@return string
 local function connection_of(status, full)
   if not status.running then
     return status.problem and ("off, " .. status.problem) or "off"
@@ -88,7 +80,6 @@ end
 
 ---@param status claude-ide.Status
 ---@param parts claude-ide.command.status.Parts
----@return string
 local function line(status, parts)
   local texts = { connection_of(status, parts.names) }
   local function add(text)

@@ -8,15 +8,12 @@
 
 local M = {}
 
----@param luacats string
----@param expects string
 ---@param accepts fun(value: any): boolean
 ---@return claude-ide.config.Kind
 local function kind(luacats, expects, accepts)
   return { luacats = luacats, expects = expects, accepts = accepts }
 end
 
----@param name string
 ---@return fun(value: any): boolean
 local function is(name)
   return function(value)
@@ -25,8 +22,6 @@ local function is(name)
 end
 
 ---An empty table counts: what went through `vim.g` comes back as an empty dictionary.
----@param value any
----@return boolean
 local function is_list(value)
   return type(value) == "table" and (next(value) == nil or vim.islist(value))
 end

@@ -7,7 +7,6 @@ local OPTIONS = { "-c", "core.quotePath=false" }
 local MOST_FILES = 400
 
 ---@param names string of git, each ended by a NUL
----@param cwd string
 ---@return string[] told
 ---@return integer withheld
 local function may_be_told(names, cwd)
@@ -24,8 +23,6 @@ local function may_be_told(names, cwd)
   return told, withheld
 end
 
----@param withheld integer
----@return string
 local function unsaved_and_withheld(withheld)
   local notes = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do

@@ -37,8 +37,6 @@ local PROGRAMS = {
   { { "pngpaste", "-" } },
 }
 
----@param bytes integer
----@return string
 local function too_large(bytes)
   return ("the picture is too large: %s of at most %s"):format(
     require("claude-ide.context.size").of(bytes),
@@ -46,8 +44,6 @@ local function too_large(bytes)
   )
 end
 
----@param bytes string
----@param name string
 ---@param done claude-ide.context.Done
 local function judge(bytes, name, done)
   if #bytes > MOST_BYTES then

@@ -13,7 +13,6 @@ local TIMEOUT_MS = 20000
 ---@field argument? string what may follow a colon, for the help
 ---@field read claude-ide.context.Read
 
----@param module string
 ---@param field? string
 ---@return claude-ide.context.Read
 local function of(module, field)
@@ -94,7 +93,6 @@ M.LIST = {
 ---@field image? claude-ide.context.Image
 ---@field problem? string why there is nothing
 
----@param name string
 ---@return claude-ide.context.Kind?
 local function kind_of(name)
   return vim.iter(M.LIST):find(function(kind)

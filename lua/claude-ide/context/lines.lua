@@ -82,7 +82,6 @@ function M.reference(buf, first, last, cwd)
   return require("claude-ide.context.reference").written("lines", ("%s:%d-%d"):format(shown, first, last))
 end
 
----@param path string
 ---@return integer? buf
 local function loaded(path)
   local buf = require("claude-ide.buffer").find(path)
@@ -90,8 +89,6 @@ local function loaded(path)
 end
 
 ---@param path string absolute
----@param first integer
----@param last integer
 ---@param done claude-ide.context.Done
 local function of_disk(path, first, last, done)
   if require("claude-ide.privacy").withholds(path) then

@@ -7,8 +7,6 @@ local M = {}
 ---@field cwd string folder of the agent
 
 ---Whether a buffer is a text of the user's: a file, or one that has no name yet.
----@param buf integer
----@return boolean
 local function is_text(buf)
   if require("claude-ide.privacy").verdict(buf) ~= "elsewhere" then
     return true

@@ -4,14 +4,11 @@ local M = {}
 local MOST_DIAGNOSTICS, MOST_ITEMS = 200, 500
 local SEVERITIES = { "error", "warning", "information", "hint" }
 
----@param buf integer
----@return boolean
 local function may_tell(buf)
   return vim.api.nvim_buf_is_valid(buf) and require("claude-ide.privacy").verdict(buf) == "tell"
 end
 
 ---@param diagnostic vim.Diagnostic
----@return string
 local function line_of(diagnostic)
   return ("%s:%d:%d: %s: %s%s"):format(
     vim.api.nvim_buf_get_name(diagnostic.bufnr),

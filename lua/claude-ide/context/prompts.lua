@@ -10,7 +10,6 @@ local MOST_FILES, MOST_BYTES = 200, 64 * 1024
 ---@field doc string
 ---@field text fun(): string?
 
----@param text string
 ---@return string body without the front matter
 ---@return string? description
 local function without_front_matter(text)
@@ -22,8 +21,6 @@ local function without_front_matter(text)
 end
 
 ---A prompt may be a link, to whatever: what is withheld is none, nor is what would keep the editor waiting.
----@param path string
----@return string?
 local function read(path)
   if not require("claude-ide.file").stat_regular(path) or require("claude-ide.privacy").withholds(path) then
     return nil
@@ -32,7 +29,6 @@ local function read(path)
   return text and (text:gsub("\r\n", "\n")) or nil
 end
 
----@param folder string
 ---@param prompts table<string, claude-ide.Prompt>
 local function add_files(folder, prompts)
   local ok, entries = pcall(vim.fs.dir, folder)

@@ -8,7 +8,6 @@ local M = {}
 ---@field first integer byte of the `#`, from 1
 ---@field last integer its last byte
 
----@param text string
 ---@param from integer after the colon
 ---@return string? argument
 ---@return integer last

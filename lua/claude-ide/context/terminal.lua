@@ -3,8 +3,6 @@ local M = {}
 
 local MOST_LINES = 300
 
----@param buf integer
----@return boolean
 local function is_theirs(buf)
   return vim.bo[buf].buftype == "terminal"
     and require("claude-ide.ui.ours").kind(buf) == nil

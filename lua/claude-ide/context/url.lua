@@ -6,7 +6,6 @@ local M = {}
 local MOST_BYTES = 4096
 
 ---@param at claude-ide.context.At
----@return string?
 local function under_cursor(at)
   if
     not at.win

@@ -33,7 +33,6 @@ local function follow_clients()
 end
 
 ---@param stat? uv.fs_stat.result
----@return string?
 local function key(stat)
   return stat and require("claude-ide.buffer.stamp").key(stat) or nil
 end
@@ -119,7 +118,6 @@ function M.look(list, done)
 end
 
 ---Which server each diagnostic of a buffer comes from.
----@param buf integer
 ---@return fun(diagnostic: vim.Diagnostic): integer?
 local function author_in(buf)
   local servers, lsp = require("claude-ide.diagnostics.servers"), require("claude-ide.lsp")
@@ -130,7 +128,6 @@ local function author_in(buf)
 end
 
 ---@param diagnostic claude-ide.Diagnostic
----@return string
 local function what_of(diagnostic)
   return ("%s\n%s\n%s"):format(diagnostic.severity, tostring(diagnostic.code), diagnostic.message)
 end
@@ -169,7 +166,6 @@ end
 
 ---What was wrong before the edit, of what a server says of the text after it: all that is not in lines that the edit changed.
 ---@param known claude-ide.diagnostics.Baseline
----@param buf integer
 ---@param list claude-ide.Diagnostic[]
 ---@return table<string, integer>
 local function outside_of_edit(known, buf, list)

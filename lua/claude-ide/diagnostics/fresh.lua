@@ -37,8 +37,6 @@ local function known()
   return require("claude-ide.diagnostics.servers")
 end
 
----@param client_id integer
----@param buf integer
 local function slot(client_id, buf)
   return client_id .. ":" .. buf
 end
@@ -75,7 +73,6 @@ local function finish(wait)
 end
 
 ---@param wait claude-ide.diagnostics.Wait
----@return boolean
 local function is_quiet(wait)
   if next(wait.open) ~= nil then
     return false
@@ -138,7 +135,6 @@ end
 
 ---A server spoke. It goes through the files one after the other: those that it still owes a word on are not silence.
 ---@param wait claude-ide.diagnostics.Wait
----@param client_id integer
 local function goes_on(wait, client_id)
   local now = vim.uv.now()
   for _, open in pairs(wait.open) do
@@ -148,8 +144,6 @@ local function goes_on(wait, client_id)
   end
 end
 
----@param client_id integer
----@param buf integer
 ---@param version? integer of the text that the server judged
 local function heard(client_id, buf, version)
   require("claude-ide.diagnostics.baseline").heard(client_id, buf)
@@ -162,7 +156,6 @@ local function heard(client_id, buf, version)
   end
 end
 
----@param client_id integer
 local function worked(client_id)
   for wait in pairs(waits) do
     if wait.clients[client_id] then
@@ -172,8 +165,6 @@ local function worked(client_id)
 end
 
 ---@param wait claude-ide.diagnostics.Wait
----@param client vim.lsp.Client
----@param buf integer
 local function open_slot(wait, client, buf)
   local now = vim.uv.now()
   known().ask(client.id, buf)
@@ -185,8 +176,6 @@ local function open_slot(wait, client, buf)
 end
 
 ---@param wait claude-ide.diagnostics.Wait
----@param client vim.lsp.Client
----@param buf integer
 local function ask(wait, client, buf)
   local lsp = require("claude-ide.lsp")
   known().listen(client, buf)
@@ -207,13 +196,11 @@ local function ask(wait, client, buf)
 end
 
 ---@param wait claude-ide.diagnostics.Wait
----@param buf integer
 local function await_start(wait, buf)
   local starting = require("claude-ide.lsp").is_starting(buf)
   wait.open["starting:" .. buf] = starting and { buf = buf, until_ = wait.ends } or nil
 end
 
----@param ms integer
 ---@param done fun(late: table<integer, table<integer, true>>)
 ---@param settle_ms? integer
 ---@return claude-ide.diagnostics.Wait
@@ -247,7 +234,6 @@ local function begin(ms, done, settle_ms)
 end
 
 ---Who has more to say where there is no time to wait for anybody.
----@param bufs integer[]
 ---@return table<integer, table<integer, true>> late
 local function not_judged(bufs)
   local late = {}

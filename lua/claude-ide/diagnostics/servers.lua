@@ -44,7 +44,6 @@ local wrappers = setmetatable({}, { __mode = "k" })
 local on_verdict ---@type claude-ide.diagnostics.OnVerdict?
 local on_work ---@type fun(client_id: integer)?
 
----@param client_id integer
 ---@return claude-ide.diagnostics.Server
 local function get(client_id)
   servers[client_id] = servers[client_id]
@@ -62,8 +61,6 @@ local function get(client_id)
   return servers[client_id]
 end
 
----@param buf integer
----@return integer
 local function version_of(buf)
   return vim.lsp.util.buf_versions[buf] or 0
 end
@@ -76,8 +73,6 @@ local function took(server, ms)
   server.patience = server.patience and math.max(wanted, server.patience * 0.7) or wanted
 end
 
----@param client_id integer
----@param buf integer
 ---@param version? integer of the text that the server judged
 local function heard(client_id, buf, version)
   local server = get(client_id)
@@ -94,8 +89,6 @@ local function heard(client_id, buf, version)
   end
 end
 
----@param client vim.lsp.Client
----@param method string
 ---@param after fun(result: any, context: table)
 local function wrap(client, method, after)
   local own = client.handlers[method]
@@ -230,8 +223,6 @@ function M.kept_silent(client_id, buf, waited)
 end
 
 ---@param server claude-ide.diagnostics.Server
----@param buf integer
----@return boolean
 local function has_judged_text(server, buf)
   return server.judged[buf] ~= nil and server.judged[buf] >= version_of(buf)
 end

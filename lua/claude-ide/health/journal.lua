@@ -2,17 +2,11 @@
 -- seen, and how much is kept to undo with.
 local M = {}
 
----@param bytes integer
----@return string
 local function size(bytes)
   return bytes < 1024 * 1024 and ("%d KiB"):format(math.ceil(bytes / 1024))
     or ("%.1f MiB"):format(bytes / 1024 / 1024)
 end
 
----@param count integer
----@param one string
----@param many string
----@return string
 local function counted(count, one, many)
   return ("%d %s"):format(count, count == 1 and one or many)
 end
@@ -31,8 +25,6 @@ local function check_watch()
   )
 end
 
----@param path string
----@return string
 local function short(path)
   return vim.fn.fnamemodify(path, ":~")
 end

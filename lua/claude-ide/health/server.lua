@@ -4,7 +4,6 @@ local M = {}
 
 local OWNER_ONLY_FILE, OWNER_ONLY_FOLDER = "600", "700"
 
----@param path string
 ---@return string? permissions as three octal digits
 local function permissions(path)
   local stat = vim.uv.fs_stat(path)
@@ -47,7 +46,6 @@ local function check_address()
   vim.health.info("Project: " .. table.concat(require("claude-ide.workspace").folders(), ", "))
 end
 
----@param folder string
 local function check_folder(folder)
   local mode = permissions(folder)
   if not mode then
@@ -62,7 +60,6 @@ local function check_folder(folder)
   end
 end
 
----@param path string
 ---@return table? lock
 local function read_lock(path)
   local text = require("claude-ide.file").read_start(path, 64 * 1024)
@@ -70,7 +67,6 @@ local function read_lock(path)
   return ok and type(lock) == "table" and lock or nil
 end
 
----@param path string
 local function check_own_lock(path)
   local mode = permissions(path)
   if not mode then
@@ -90,8 +86,6 @@ local function check_own_lock(path)
   end
 end
 
----@param lock table
----@return string[]
 local function folders_of(lock)
   local folders = type(lock.workspaceFolders) == "table" and lock.workspaceFolders or {}
   return vim.tbl_filter(function(folder)
@@ -99,9 +93,6 @@ local function folders_of(lock)
   end, folders)
 end
 
----@param theirs string[]
----@param ours string[]
----@return boolean
 local function overlap(theirs, ours)
   local within = require("claude-ide.path").within
   for _, one in ipairs(theirs) do
@@ -114,14 +105,11 @@ local function overlap(theirs, ours)
   return false
 end
 
----@param lock table
----@return integer?
 local function pid_of(lock)
   local pid = tonumber(lock.pid)
   return pid and pid >= 1 and pid % 1 == 0 and pid --[[@as integer]] or nil
 end
 
----@param path string
 local function check_other_lock(path)
   local lock = read_lock(path)
   if not lock then

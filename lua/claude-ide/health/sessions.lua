@@ -2,7 +2,6 @@
 
 local M = {}
 
----@param folder string
 local function check_transcripts(folder)
   local projects = folder .. "/projects"
   local found, why, code = vim.uv.fs_scandir(projects)
@@ -17,8 +16,6 @@ local function check_transcripts(folder)
   end
 end
 
----@param path string
----@return boolean
 local function is_record(path)
   local text = require("claude-ide.file").read_start(path, 64 * 1024)
   local ok, record = pcall(vim.json.decode, text or "")
@@ -30,9 +27,7 @@ end
 
 ---The records of processes that run which nothing can be read from. One that can be read and is not known is of a process
 ---whose number another one has now.
----@param folder string
 ---@param known table<integer, true>
----@return string[]
 local function unread_records(folder, known)
   local unread = {}
   local records = folder .. "/sessions"
@@ -71,7 +66,6 @@ local function check_session(session)
   end
 end
 
----@param folder string
 local function check_records(folder)
   local sessions = require("claude-ide.sessions")
   local problem = sessions.problem()

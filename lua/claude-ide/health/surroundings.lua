@@ -4,16 +4,12 @@ local M = {}
 
 local PROXIES = { "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy" }
 
----@param name string
----@return string?
 local function variable(name)
   local value = vim.env[name] --[[@as string?]]
   return value ~= "" and value or nil
 end
 
 ---A proxy's address may hold a password.
----@param address string
----@return string
 local function without_secrets(address)
   return (address:gsub("//[^/@]*@", "//…@"))
 end
@@ -41,7 +37,6 @@ local function check_proxy()
   end
 end
 
----@return boolean
 local function in_wsl()
   return variable("WSL_DISTRO_NAME") ~= nil or vim.fn.has("wsl") == 1
 end

@@ -11,12 +11,10 @@ local known = {}
 ---@type table<integer, true>
 local sure = {}
 
----@return table
 local function line_breaks()
   return require("claude-ide.line_breaks")
 end
 
----@param buf integer
 ---@return string[]? lines nil: all servers count them alike
 local function odd_lines(buf)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
@@ -24,11 +22,7 @@ local function odd_lines(buf)
 end
 
 ---How many symbols have their name where they are said to be.
----@param symbols any
----@param lines string[]
 ---@param kind claude-ide.LineBreaks
----@param encoding string
----@return integer
 local function count_named(symbols, lines, kind, encoding)
   local count = 0
   for _, symbol in ipairs(type(symbols) == "table" and symbols or {}) do

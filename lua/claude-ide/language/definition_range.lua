@@ -13,7 +13,6 @@ local METHOD = "textDocument/documentSymbol"
 ---@param range lsp.Range
 ---@param row integer 0-based
 ---@param character integer as the server counts
----@return boolean
 local function holds(range, row, character)
   local first, last = range.start, range["end"]
   local after_start = row > first.line or row == first.line and character >= first.character
@@ -23,9 +22,7 @@ end
 
 ---The symbols of an answer, flat; those within others come after them.
 ---@param symbols table[] DocumentSymbol or SymbolInformation
----@param into table[]
 ---@param placed fun(range: lsp.Range): lsp.Range
----@return table[]
 local function flat(symbols, into, placed)
   for _, symbol in ipairs(symbols) do
     local range = symbol.range or symbol.location and symbol.location.range
@@ -41,7 +38,6 @@ local function flat(symbols, into, placed)
 end
 
 ---@param range lsp.Range
----@return integer
 local function size(range)
   return (range["end"].line - range.start.line) * 10000 + range["end"].character - range.start.character
 end
@@ -52,8 +48,6 @@ end
 ---@field selection lsp.Range
 
 ---The symbols of the syntax tree.
----@param task claude-ide.language.Task
----@param buf integer
 ---@return claude-ide.language.Listed[]?
 local function of_tree(task, buf)
   local symbols = require("claude-ide.language.outline").of_tree(task, buf)
@@ -91,9 +85,7 @@ local function best_of(symbols, text, line, wanted, names)
   return best
 end
 
----@param buf integer
 ---@param best claude-ide.language.Listed
----@param wanted string
 ---@param encoding claude-ide.changeset.Encoding
 ---@return claude-ide.language.Definition
 ---@return claude-ide.language.Place

@@ -65,7 +65,6 @@ end
 
 ---@param left claude-ide.language.Hit
 ---@param right claude-ide.language.Hit
----@return boolean
 local function precedes(left, right)
   if left.row ~= right.row then
     return left.row < right.row

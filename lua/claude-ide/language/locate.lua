@@ -73,8 +73,6 @@ function M.buffer(task, path)
 end
 
 ---The columns at which a text stands in a line as words of their own.
----@param line string
----@param text string
 ---@return integer[] 0-based byte columns
 local function columns(line, text)
   local found, from = {}, 1
@@ -102,7 +100,6 @@ function M.bare(symbol)
 end
 
 ---Where in the text of a symbol its name begins: `Parser.parse` means `parse`.
----@param symbol string
 ---@return string name
 ---@return integer offset in bytes
 local function name_of(symbol)
@@ -118,8 +115,6 @@ end
 ---@field name string the symbol's own name
 ---@field note? string for the model, where it is not the line that was named
 
----@param buf integer
----@param text string
 ---@param near integer? 0-based row
 ---@return integer? row
 ---@return integer? col

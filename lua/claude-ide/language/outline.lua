@@ -14,8 +14,6 @@ local METHOD = "textDocument/documentSymbol"
 ---@field at? integer 0-based row of its name, of the syntax tree
 
 ---@param symbols claude-ide.language.Symbol[]
----@param result any
----@param depth integer
 ---@param placed fun(range: lsp.Range): lsp.Range
 local function add(symbols, result, depth, placed)
   local kinds = require("claude-ide.language.kinds")
@@ -121,8 +119,6 @@ local function kind_of(node)
 end
 
 ---@param node TSNode
----@param buf integer
----@return string
 local function name_of(node, buf)
   local field = node:field("name")[1]
     or node:field("declarator")[1]

@@ -9,7 +9,6 @@ local WORDS = { "error", "warning", "info", "hint" }
 local WAIT_MS = 10000
 
 ---@param diagnostic vim.Diagnostic
----@return string
 local function line_of(diagnostic)
   local code = diagnostic.code ~= nil and tostring(diagnostic.code) or nil
   local from = diagnostic.source and (code and ("%s %s"):format(diagnostic.source, code) or diagnostic.source)
@@ -41,8 +40,6 @@ local function counts(list)
 end
 
 ---The diagnostics of these buffers that are bad enough, file by file, the worst of each first.
----@param bufs integer[]
----@param least integer
 ---@return vim.Diagnostic[]
 local function collect(bufs, least)
   local all = {}
@@ -63,8 +60,6 @@ local function collect(bufs, least)
 end
 
 ---Waits until the servers of a file have judged its present text.
----@param task claude-ide.language.Task
----@param buf integer
 ---@return string? note where somebody has more to say
 local function freshen(task, buf)
   local lsp = require("claude-ide.lsp")

@@ -20,12 +20,10 @@ local seen = {}
 ---@type table<integer, true>
 local steady = {}
 
----@return table
 local function known()
   return require("claude-ide.diagnostics.servers")
 end
 
----@param client_id integer
 ---@return integer ms since it was first seen
 local function age(client_id)
   vim.uv.update_time()
@@ -47,7 +45,6 @@ function M.attach()
   end
 end
 
----@param client vim.lsp.Client
 ---@return boolean whether it works on nothing, and has been seen for long without a word
 local function is_silent(client)
   return age(client.id) >= SILENT_MS and not known().is_working(client.id)

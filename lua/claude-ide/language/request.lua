@@ -12,8 +12,6 @@ local TRY_AGAIN = { [-32802] = true, [-32801] = true }
 local GROUP = "claude-ide.language.request."
 local requests_made = 0
 
----@param client vim.lsp.Client
----@param id integer
 local function withdraw(client, id)
   if vim.fn.has("nvim-0.11") == 1 then
     client:cancel_request(id)
@@ -23,17 +21,10 @@ local function withdraw(client, id)
   end
 end
 
----@param client vim.lsp.Client
----@return boolean
 local function is_gone(client)
   return vim.lsp.get_client_by_id(client.id) == nil
 end
 
----@param task claude-ide.language.Task
----@param client vim.lsp.Client
----@param method string
----@param params table
----@param buf integer
 ---@return table? err `{ code?, message }`
 ---@return any result
 local function once(task, client, method, params, buf)

@@ -9,8 +9,6 @@ local GRACE_MS = 1500
 
 local TELL_MS = 1000
 
----@param buf integer
----@param methods string[]
 ---@return vim.lsp.Client[]
 local function supporting(buf, methods)
   local lsp = require("claude-ide.lsp")
@@ -40,11 +38,8 @@ function M.names(clients)
   )
 end
 
----@param task claude-ide.language.Task
 ---@param done fun(): any what is waited for; nil: not yet
 ---@param may_come fun(elapsed: integer): boolean whether it still may
----@param message string
----@return any
 local function wait(task, done, may_come, message)
   local began = vim.uv.now()
   local limit = require("claude-ide.config").get().tools.server_wait_ms

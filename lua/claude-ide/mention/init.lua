@@ -16,14 +16,11 @@ local warnings = {}
 
 local saying = false
 
----@param path string
----@return string
 local function short(path)
   return vim.fn.fnamemodify(path, ":~:.")
 end
 
 ---@param entry claude-ide.mention.Entry
----@return string
 local function label(entry)
   if not entry.first then
     return short(entry.path)
@@ -33,15 +30,12 @@ local function label(entry)
   return ("%s:%d-%d"):format(short(entry.path), entry.first, entry.last)
 end
 
----@param count integer
----@return string
 local function mentions(count)
   return count == 1 and "1 mention" or count .. " mentions"
 end
 
 ---What the user should know of a file that they mention.
 ---@param entry claude-ide.mention.Entry
----@return string?
 local function caution(entry)
   local buf = require("claude-ide.buffer").find(entry.path)
   if buf and vim.bo[buf].modified then
@@ -54,7 +48,6 @@ local function caution(entry)
 end
 
 ---@param entries claude-ide.mention.Entry[]
----@return string[]
 local function cautions(entries)
   local found, seen = {}, {}
   for _, entry in ipairs(entries) do
@@ -154,7 +147,6 @@ local function entry_of(path, first, last)
   return { path = path, first = first, last = last }
 end
 
----@param buf integer
 ---@param first? integer
 ---@param last? integer
 ---@return claude-ide.mention.Entry? entry

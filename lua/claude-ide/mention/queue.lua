@@ -50,7 +50,6 @@ end
 
 ---Asks the user which client gets the first mention that waits.
 ---@param clients claude-ide.Client[]
----@param key string
 local function ask(clients, key)
   local asked = {}
   question = asked

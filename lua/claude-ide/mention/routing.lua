@@ -13,7 +13,6 @@ end
 ---How deep the client's folder that holds a path lies; 0 where none does.
 ---@param client claude-ide.Client
 ---@param path string absolute
----@return integer
 local function nearness(client, path)
   local paths = require("claude-ide.path")
   local real, longest = paths.real(path), 0
@@ -26,7 +25,6 @@ local function nearness(client, path)
 end
 
 ---@param clients claude-ide.Client[]
----@param path string
 ---@return claude-ide.Client[] nearest
 ---@return integer nearness
 local function nearest(clients, path)

@@ -41,7 +41,6 @@ local function by_line(take)
   end
 end
 
----@param pid integer
 local function kill_group(pid)
   pcall(vim.uv.kill, -pid, "sigkill")
 end

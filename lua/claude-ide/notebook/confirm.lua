@@ -45,8 +45,6 @@ end
 local FILETYPES = { ["c++"] = "cpp", ["c++17"] = "cpp", ["c#"] = "cs", ["f#"] = "fsharp", ipython = "python" }
 
 ---Colours code as its language, where the editor knows that.
----@param buf integer
----@param language string
 local function colour(buf, language)
   language = language:lower()
   local filetype = FILETYPES[language] or language
@@ -56,9 +54,6 @@ local function colour(buf, language)
   end
 end
 
----@param code string
----@param width integer
----@return string[]
 local function shown(code, width)
   local unseen, lines = require("claude-ide.unseen"), {}
   for _, line in ipairs(unseen.lines(vim.split(code, "\n", { plain = true }), unseen.CODE)) do
@@ -68,8 +63,6 @@ local function shown(code, width)
 end
 
 ---@param question claude-ide.notebook.Question
----@param width integer
----@return integer
 local function new_buffer(question, width)
   local buf = require("claude-ide.ui.own_buffer").create({
     kind = "code",

@@ -7,7 +7,6 @@ local MAX_KERNELS = 6
 local kernels = {}
 
 ---The folder of the workspace.
----@return string
 local function folder()
   return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
 end

@@ -25,8 +25,6 @@ local CHECK = "import importlib.util as u, sys\n"
 ---@field from string
 ---@field of_project boolean
 
----@param name string
----@return string?
 local function variable(name)
   local value = vim.env[name] --[[@as string?]]
   return value ~= "" and value or nil
@@ -71,7 +69,6 @@ function M.candidates(folder)
   return found
 end
 
----@param python string
 ---@param done fun(version?: string, has: table<string, true>) later, on the main loop
 local function ask(python, done)
   local finish = vim.schedule_wrap(function(result)
@@ -90,9 +87,7 @@ local function ask(python, done)
 end
 
 ---The command that puts ipykernel where the kernel will be looked for.
----@param folder string
 ---@param first? claude-ide.notebook.Candidate
----@return string?
 local function remedy(folder, first)
   if not first then
     return nil

@@ -21,7 +21,6 @@ function M.images()
   return images
 end
 
----@return integer
 local function buffer()
   if buf and vim.api.nvim_buf_is_valid(buf) then
     return buf
@@ -37,7 +36,6 @@ local function buffer()
 end
 
 ---Windows that stand at the end stay there.
----@param of integer
 ---@param last integer the last line before
 local function follow(of, last)
   for _, win in ipairs(vim.fn.win_findbuf(of)) do
@@ -47,7 +45,6 @@ local function follow(of, last)
   end
 end
 
----@param text string
 local function append(text)
   local target = buffer()
   local lines = vim.split(text, "\n", { plain = true })
@@ -73,7 +70,6 @@ local function append(text)
   follow(target, last)
 end
 
----@param want boolean
 local function fence(want)
   if in_fence ~= want then
     append((is_open and "\n" or "") .. FENCE .. "\n")
@@ -104,7 +100,6 @@ function M.began(kernel, run)
   )
 end
 
----@param path string
 local function keep_image(path)
   image_files[#image_files + 1] = path
   while #image_files > MAX_IMAGES do
@@ -136,7 +131,6 @@ function M.ended(_, run, how)
 end
 
 ---Images in the buffer, where snacks.nvim can draw them. Else their lines name the files.
----@param target integer
 local function draw_images(target)
   local snacks = package.loaded["snacks"]
   if type(snacks) ~= "table" then

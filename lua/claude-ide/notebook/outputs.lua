@@ -4,9 +4,7 @@
 local M = {}
 
 ---JSON with one space a level, as it is written where a line begins with its key; else on one line.
----@param json string
 ---@param before string the text of the line up to where it goes
----@return string
 local function in_style(json, before)
   local lines = vim.split(json, "\n", { plain = true })
   local lead = before:match('^(%s*)"[%w_]+"%s*:%s*$')
@@ -29,7 +27,6 @@ end
 ---@field place claude-ide.notebook.Place
 ---@field text string
 
----@param lines string[]
 ---@param cell claude-ide.notebook.Cell
 ---@param values { [1]: string, [2]: string, [3]?: claude-ide.notebook.Place }[] key, JSON, place
 ---@return claude-ide.notebook.Change[] sorted
@@ -57,9 +54,7 @@ local function changes(lines, cell, values)
   return list
 end
 
----@param lines string[]
 ---@param list claude-ide.notebook.Change[] sorted
----@return string[]
 local function changed(lines, list)
   local parts, row, column = {}, 0, 0
   local function copy_to(to_row, to_column)
@@ -82,7 +77,6 @@ local function changed(lines, list)
   return require("claude-ide.buffer.bytes").split(table.concat(parts), "\n")
 end
 
----@param buf integer
 ---@param cell claude-ide.notebook.Cell
 ---@param count? integer
 ---@param outputs string JSON

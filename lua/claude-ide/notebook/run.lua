@@ -37,8 +37,6 @@ function M.finish(run, answer, err)
   end
 end
 
----@param event table
----@return string?
 local function remark(event)
   local status, seconds = event.status, ("%.0f s"):format(event.seconds or 0)
   if status == "timeout" then

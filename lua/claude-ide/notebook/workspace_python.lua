@@ -13,13 +13,11 @@ local looked = {}
 local looking = {}
 
 ---The folder of the workspace.
----@return string
 local function folder()
   return require("claude-ide.workspace").folders()[1] or vim.fn.getcwd()
 end
 
 ---What is looked for now: in this folder, what the user has chosen by now (`notebook.kernel`).
----@return string
 local function wanted()
   return folder() .. "\0" .. (require("claude-ide.config").get().notebook.kernel or "")
 end

@@ -15,7 +15,6 @@ local MEANS = {
 }
 
 ---The next sign of a glob and what it means.
----@param glob string
 ---@param at integer 1-based
 ---@param depth integer how many braces are open
 ---@return string sign, string pattern

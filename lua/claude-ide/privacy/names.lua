@@ -30,7 +30,6 @@ end
 
 ---A path as seen from the innermost workspace folder that holds it, or as it is.
 ---@param path string absolute
----@return string
 local function inside_workspace(path)
   local paths = require("claude-ide.path")
   local shortest = path

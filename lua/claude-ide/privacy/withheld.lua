@@ -84,7 +84,6 @@ end
 ---@type table<string, claude-ide.privacy.Strings>
 local known = {}
 
----@param text string
 ---@return table<string, true>
 local function strings_of(text)
   local set = {}
@@ -137,8 +136,6 @@ local function sets()
 end
 
 ---@param set table<string, true>
----@param segment string
----@return boolean
 local function holds(set, segment)
   local start = segment:match("^(.*)…$") or segment:match("^(.*)%.%.%.$") -- servers cut long ones
   if not start or #start < LEAST_BYTES then

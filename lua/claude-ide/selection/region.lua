@@ -37,22 +37,17 @@ local BLOCK_STEPS = 8000
 ---@field end claude-ide.selection.Position exclusive
 ---@field isEmpty boolean
 
----@param buf integer
 ---@param row integer 0-based
----@return string
 local function line(buf, row)
   return api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
 end
 
 ---Neovim writes a NUL in a line as a line feed.
----@param content string
----@return string
 local function with_nul(content)
   return content:find("\n", 1, true) and (content:gsub("\n", "\0")) or content
 end
 
 ---@param row integer 0-based
----@param character integer
 ---@return claude-ide.selection.Position
 local function at(row, character)
   return { line = row, character = character }
@@ -60,7 +55,6 @@ end
 
 ---The end of a row that is selected to its end. A reader does not count the line of an end at character 0, so the end
 ---of an empty line is told as the start of the next one.
----@param buf integer
 ---@param row integer 0-based
 ---@return claude-ide.selection.Position
 local function row_end(buf, row)
@@ -72,10 +66,8 @@ local function row_end(buf, row)
 end
 
 ---The last row that the first `max_bytes` bytes from row `first` on reach into; `last` where they reach further.
----@param buf integer
 ---@param first integer 0-based
 ---@param last integer 0-based, inclusive
----@param max_bytes integer
 ---@return integer row 0-based
 local function row_reached(buf, first, last, max_bytes)
   local base = api.nvim_buf_get_offset(buf, first)
@@ -98,13 +90,10 @@ local function row_reached(buf, first, last, max_bytes)
 end
 
 ---Text of a byte range: all of it, or a start of it that is longer than `max_bytes`.
----@param buf integer
 ---@param row integer 0-based
 ---@param col integer 0-based
 ---@param last_row integer 0-based, inclusive
 ---@param last_col integer 0-based, exclusive; past the end of its line it is the end
----@param max_bytes integer
----@return string
 local function text_between(buf, row, col, last_row, last_col, max_bytes)
   local most = max_bytes + 4 -- a whole character more, so that the cut can see where the last one ends
   local stop_row = row_reached(buf, row, last_row, col + most)
@@ -130,9 +119,7 @@ local function ordered(region)
   return row1, col1, off1, row2, col2, off2
 end
 
----@param buf integer
 ---@param region claude-ide.selection.Region
----@param max_bytes integer
 ---@return string text
 ---@return claude-ide.selection.Position start
 ---@return claude-ide.selection.Position stop
@@ -159,9 +146,7 @@ local function charwise(buf, region, max_bytes)
   return text, start, at(last_row, position.utf16(last_line, last_col))
 end
 
----@param buf integer
 ---@param region claude-ide.selection.Region
----@param max_bytes integer
 ---@return string text
 ---@return claude-ide.selection.Position start
 ---@return claude-ide.selection.Position stop
@@ -185,10 +170,7 @@ end
 
 ---First and last cell that a corner of a block covers, 0-based. Past the end of the line each column is one cell; with
 ---'virtualedit' each cell of a tab is a place of its own.
----@param text string
 ---@param col integer 0-based
----@param off integer
----@param virtual boolean
 ---@return integer first, integer last
 local function cells_at(text, col, off, virtual)
   local first = fn.strdisplaywidth(text:sub(1, col))
@@ -220,7 +202,6 @@ end
 
 ---The part of a line between two cells, as Vim yanks it: what shows only a part of a wide character or a tab is spaces.
 ---Unlike there, a short line is not filled up.
----@param text string
 ---@param left integer 0-based cell
 ---@param right integer 0-based cell, inclusive; may be MAXCOL
 ---@return string part
@@ -249,13 +230,10 @@ local function slice(text, left, right)
 end
 
 ---The lines of a block, as many as the bytes and the work allow.
----@param buf integer
 ---@param row integer 0-based
 ---@param last_row integer 0-based, inclusive
 ---@param left integer 0-based cell
 ---@param right integer 0-based cell, inclusive; may be MAXCOL
----@param max_bytes integer
----@return string
 local function block_text(buf, row, last_row, left, right, max_bytes)
   local parts, size, steps = {}, 0, 0
   while row <= last_row and size <= max_bytes and steps <= BLOCK_STEPS do
@@ -266,9 +244,7 @@ local function block_text(buf, row, last_row, left, right, max_bytes)
   return table.concat(parts, "\n")
 end
 
----@param buf integer
 ---@param region claude-ide.selection.Region
----@param max_bytes integer
 ---@return string text
 ---@return claude-ide.selection.Position start
 ---@return claude-ide.selection.Position stop
@@ -295,9 +271,7 @@ local function blockwise(buf, region, max_bytes)
 end
 
 ---The same from any buffer: the width of a tab is the current one's.
----@param buf integer
 ---@param region claude-ide.selection.Region
----@param max_bytes integer
 ---@return string text
 ---@return claude-ide.selection.Position start
 ---@return claude-ide.selection.Position stop

@@ -74,8 +74,6 @@ local visual_tick = 0 -- changedtick there when its text was seen last
 local block = false
 local dollar = false
 
----@param buf integer
----@param kind string
 local function begin_subject(buf, kind)
   subject.buf, subject.kind = buf, kind
   subject.name = api.nvim_buf_get_name(buf)
@@ -83,8 +81,6 @@ local function begin_subject(buf, kind)
   subject.dollar = false
 end
 
----@param buf integer
----@param lnum integer
 ---@param col integer 0-based
 local function take_cursor(buf, lnum, col)
   begin_subject(buf, "")
@@ -92,10 +88,7 @@ local function take_cursor(buf, lnum, col)
   subject.lnum2, subject.col2, subject.off2 = lnum, col + 1, 0
 end
 
----@param buf integer
----@param kind string
 ---@param first integer[] as getpos() gives it
----@param last integer[]
 local function take_corners(buf, kind, first, last)
   begin_subject(buf, kind)
   subject.lnum1, subject.col1, subject.off1 = first[2], first[3], first[4]
@@ -110,7 +103,6 @@ end
 
 ---The selection of the mode that is on.
 ---@param buf integer the current one
----@param kind string
 local function take_visual(buf, kind)
   local cursor = fn.getcurpos()
   take_corners(buf, kind, fn.getpos("v"), cursor)
@@ -175,7 +167,6 @@ local function look()
   end
 end
 
----@return boolean
 local function is_told()
   if not subject.buf then
     return not told.buf
@@ -302,7 +293,6 @@ local function on_win_closed()
   request_soon()
 end
 
----@param id integer
 ---@param events vim.api.keyset.events|vim.api.keyset.events[]
 ---@param callback function
 ---@param pattern? string[]

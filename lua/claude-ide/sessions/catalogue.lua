@@ -13,7 +13,6 @@ local WEIGHT = { waiting = 3, working = 2, idle = 1, gone = 0 }
 
 ---Whether a process has ended since it was told of.
 ---@param live claude-ide.sessions.Live
----@return boolean
 local function has_ended(live)
   return live.liveness == "alive" and not require("claude-ide.process").runs(live.pid)
 end
@@ -35,7 +34,6 @@ end
 
 ---@param summary claude-ide.sessions.Summary
 ---@param words string[] each in lower case
----@return boolean
 local function has_all(summary, words)
   local text = vim.fn.tolower(table.concat({
     require("claude-ide.sessions.phrases").title(summary),

@@ -45,7 +45,6 @@ local ROLES = {
 }
 
 ---@param search claude-ide.sessions.Search
----@param state string
 local function set_title(search, state)
   require("claude-ide.sessions.grep_text").change(search.list, {
     title = ("Claude grep %s%s"):format(search.pattern, state),
@@ -53,7 +52,6 @@ local function set_title(search, state)
 end
 
 ---@param search claude-ide.sessions.Search
----@return boolean
 local function has_list(search)
   return vim.fn.getqflist({ id = search.list }).id == search.list
 end

@@ -33,10 +33,6 @@ function M.change(id, what)
   change = nil
 end
 
----@param id integer
----@param from integer
----@param to integer
----@return table[]
 local function items_of(id, from, to)
   if change and change.id == id and from > change.first then
     return vim.list_slice(change.items, from - change.first, to - change.first)
@@ -45,7 +41,6 @@ local function items_of(id, from, to)
 end
 
 ---@param item table of getqflist()
----@return string
 local function line_of(item)
   local data = type(item.user_data) == "table" and item.user_data or {}
   if data.claude == "title" then
@@ -58,10 +53,7 @@ local function line_of(item)
   return (" %s%s %s"):format(role, (" "):rep(blanks), item.text)
 end
 
----@param buf integer
 ---@param row integer from 0
----@param line string
----@param item table
 local function paint_line(buf, row, line, item)
   local data = type(item.user_data) == "table" and item.user_data or {}
   local function mark(from, to, group)

@@ -20,14 +20,11 @@ local listening = false
 ---@type integer? a window that was made just now, for the jump
 local new_window
 
----@param buf integer
----@return boolean
 local function is_place(buf)
   return vim.startswith(vim.api.nvim_buf_get_name(buf), PREFIX)
 end
 
 ---A window of the tab page that shows a transcript already: a list makes a new one rather than use it.
----@return integer?
 local function transcript_window()
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
     return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == TRANSCRIPT
@@ -35,7 +32,6 @@ local function transcript_window()
 end
 
 ---Takes the place's own buffer out of the window that it was entered in.
----@param win integer
 ---@param made boolean the window was made for it
 ---@return integer win where to show the transcript
 local function vacate(win, made)
@@ -53,8 +49,6 @@ local function vacate(win, made)
   return win
 end
 
----@param win integer
----@param made boolean
 ---@param place claude-ide.sessions.Place
 local function go(win, made, place)
   if not vim.api.nvim_win_is_valid(win) then

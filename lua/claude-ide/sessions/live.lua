@@ -46,7 +46,6 @@ function M.of_pid(pid)
   return pid and by_pid[pid]
 end
 
----@param pid integer
 ---@return integer? parent
 local function parent_of(pid)
   local known = parents[pid]

@@ -7,8 +7,6 @@ local TAIL_BYTES = 512 * 1024
 
 ---@alias claude-ide.sessions.Mode "default"|"plan"|"acceptEdits"|"bypassPermissions"|"dontAsk"|"auto"
 
----@param line string
----@return string?
 local function mode_in(line)
   if not line:find('"permissionMode"', 1, true) then
     return nil
@@ -36,7 +34,6 @@ function M.of_lines(tail)
   return mode --[[@as claude-ide.sessions.Mode?]]
 end
 
----@param path string
 ---@param done fun(tail: string?) on the main loop, once
 local function read_tail(path, done)
   done = vim.schedule_wrap(done)

@@ -1,7 +1,6 @@
 -- What to call the CLIs that are connected, so that a user knows which is which. From memory.
 local M = {}
 
----@param id integer
 ---@return string name
 ---@return string mark that nothing else has
 local function of_client(id)

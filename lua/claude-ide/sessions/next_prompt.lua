@@ -20,7 +20,6 @@ local waiting
 local timer ---@type uv.uv_timer_t?
 local unsubscribe ---@type fun()?
 
----@param text string
 ---@param why string a sentence without its end
 local function give_back(text, why)
   require("claude-ide.ui.kept_words").give_back(text, why)
@@ -39,7 +38,6 @@ local function stop()
   end
 end
 
----@param why string
 local function give_up(why)
   local reason = waiting
   stop()
@@ -49,8 +47,6 @@ local function give_up(why)
 end
 
 ---@param live claude-ide.sessions.Live
----@param since number
----@return boolean
 local function is_idle(live, since)
   local state = live.state
   return state.activity == "idle" and state.source == "record" and (state.since or since) >= since
@@ -83,7 +79,6 @@ local function look(live)
   end
 end
 
----@param client integer
 ---@return { pid: integer, buf: integer }? target
 ---@return string? why not
 local function target_of(client)

@@ -20,7 +20,6 @@ local focused = true
 ---@type table<integer, integer>
 local decided = {}
 
----@return boolean
 local function command_line_is_busy()
   local mode = vim.api.nvim_get_mode()
   return mode.blocking or mode.mode:find("^[cr]") ~= nil or vim.fn.getcmdwintype() ~= ""
@@ -39,7 +38,6 @@ end
 
 ---Whether the user has been told already: by what waits for the same yes, a diff.
 ---@param ours claude-ide.sessions.Ours
----@return boolean
 local function has_decision(ours)
   local client, other = ours.client, ours.other
   return #require("claude-ide.decisions").pending(function(decision)
@@ -50,7 +48,6 @@ end
 
 ---Whether the user has answered already, in a diff that came after the wait began.
 ---@param ours claude-ide.sessions.Ours
----@return boolean
 local function is_answered(ours)
   local at = ours.client and decided[ours.client.id]
   local since = ours.session.state.since
@@ -69,7 +66,6 @@ end
 ---@param ours claude-ide.sessions.Ours
 ---@param news claude-ide.sessions.News
 ---@param title? string where it is to say which session
----@return string
 local function message(ours, news, title)
   local words = require("claude-ide.sessions.phrases")
   local text = news.kind == "waiting" and "Claude " .. words.waits(ours.session.state.waiting_for)
@@ -96,7 +92,6 @@ local function title_of(ours, done)
   end)
 end
 
----@param text string
 ---@param silent boolean leave the message out
 local function say(text, silent)
   for _, channel in ipairs(require("claude-ide.config").get().notify.channels) do
@@ -141,7 +136,6 @@ end
 
 ---@param ours claude-ide.sessions.Ours
 ---@param news claude-ide.sessions.News
----@param delay integer
 local function later(ours, news, delay)
   vim.defer_fn(function()
     local current = still(ours)

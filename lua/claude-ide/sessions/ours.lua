@@ -39,15 +39,12 @@ function M.also(known)
   others[#others + 1] = known
 end
 
----@param module any
 ---@return table? module if it is in use
 local function used(module)
   return type(module) == "table" and module or nil
 end
 
 ---The session of a program that we started, by the name that it got for the editor's tools.
----@param run string
----@return string?
 local function of_run(run)
   local terminal = used(package.loaded["claude-ide.terminal"])
   if terminal and terminal.is_run(run) then

@@ -4,7 +4,6 @@
 local M = {}
 
 ---@param item claude-ide.sessions.Item
----@return string[]
 local function details(item)
   local words = require("claude-ide.sessions.phrases")
   local summary, live = item.summary, item.live
@@ -100,7 +99,6 @@ local VERBS = {
 }
 
 ---@param options claude-ide.sessions.CatalogueOptions
----@return string
 local function prompt_of(options)
   local which = options.all and "of all projects" or "of this project"
   local found = options.words and #options.words > 0 and ": " .. table.concat(options.words, " ") or ""

@@ -10,8 +10,6 @@ local M = {}
 ---As long as the CLI lets it be.
 local MAX_CHARACTERS = 200
 
----@param text string
----@return string
 local function json_string(text)
   return (vim.json.encode(text):gsub("\\/", "/"))
 end
@@ -28,10 +26,7 @@ function M.clean(text)
 end
 
 ---Writes it down, on a thread of its own: disks can be slow. Stands alone, so it takes all it needs.
----@param file string
----@param line string
 ---@param beside string what the small file says
----@param is_running boolean
 ---@return string? err
 local function write(file, line, beside, is_running)
   local uv = vim.uv
@@ -103,7 +98,6 @@ local function write(file, line, beside, is_running)
 end
 
 ---@param item claude-ide.sessions.Item
----@param title string
 ---@param done fun(err?: string) once, later
 local function rename(item, title, done)
   local summary = item.summary
@@ -122,7 +116,6 @@ local function rename(item, title, done)
 end
 
 ---@param item claude-ide.sessions.Item
----@param text string
 local function take(item, text)
   local notice, words = require("claude-ide.ui.notice"), require("claude-ide.sessions.phrases")
   local title = M.clean(text)

@@ -24,7 +24,6 @@ local LEAST_PROMPT, MAX_TITLE = 24, 50
 ---@field width integer
 ---@field right? boolean the texts are flush right
 
----@param texts string[]
 ---@param right? boolean
 ---@return claude-ide.sessions.Column
 local function column(texts, right)
@@ -37,7 +36,6 @@ end
 
 ---@param col claude-ide.sessions.Column
 ---@param at integer
----@return string
 local function cell(col, at)
   local text = col.texts[at]
   local blanks = (" "):rep(col.width - vim.fn.strdisplaywidth(text))
@@ -55,13 +53,11 @@ local function width_of(columns)
 end
 
 ---@param path? string
----@return string
 local function folder_name(path)
   return path and vim.fn.fnamemodify(path, ":~") or ""
 end
 
 ---@param summary claude-ide.sessions.Summary
----@return string
 local function title_of(summary)
   local title = require("claude-ide.sessions.phrases").title(summary)
   return summary.forked_from and "fork: " .. title or title
@@ -69,7 +65,6 @@ end
 
 ---The last prompt, where it says more than the title.
 ---@param summary claude-ide.sessions.Summary
----@return string
 local function prompt_of(summary)
   local words = require("claude-ide.sessions.phrases")
   local prompt = words.one_line(summary.last_prompt or "")
@@ -80,7 +75,6 @@ end
 ---Titles, and beside them last prompts where both have room.
 ---@param items claude-ide.sessions.Item[]
 ---@param space integer cells
----@return string[]
 local function endings(items, space)
   local words = require("claude-ide.sessions.phrases")
   local titles, prompts, any = {}, {}, false

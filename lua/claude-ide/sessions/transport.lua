@@ -26,7 +26,6 @@ function M.config_dir()
   return path.normalize((vim.uv.os_homedir() or "/") .. "/.claude")
 end
 
----@param err string
 local function fail_all(err)
   local before = listeners
   listeners = {}
@@ -73,7 +72,6 @@ function M.start()
   return true
 end
 
----@param number integer
 local function cancel(number)
   if listeners[number] then
     listeners[number] = nil

@@ -30,7 +30,6 @@ local order = {}
 ---@type table<integer, claude-ide.sessions.Open> by process
 local open = {}
 
----@param id string
 ---@param wait claude-ide.sessions.Wait
 local function remember(id, wait)
   if not seen[id] then

@@ -20,7 +20,6 @@ local FILETYPE = "claude-terminal"
 local window = require("claude-ide.window")
 
 ---What has no meaning beside a terminal's screen.
----@param win integer
 local function dress(win)
   local options = {
     number = false,
@@ -42,8 +41,6 @@ local function dress(win)
   end
 end
 
----@param win integer
----@return boolean
 local function is_scrolled_back(win)
   return vim.api.nvim_win_call(win, function()
     return vim.fn.line("w$") < vim.fn.line("$")
@@ -52,7 +49,6 @@ end
 
 ---Leaves a window so that Neovim keeps its end in sight: it follows the output only where the cursor is on the last line.
 ---@param handle claude-ide.terminal.Handle
----@param win integer
 local function settle(handle, win)
   if is_scrolled_back(win) then
     handle.view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
@@ -90,7 +86,6 @@ local function spawn(win, spec, on_exit)
 end
 
 ---@param host claude-ide.terminal.Host
----@param win integer
 local function close_window(host, win)
   if window.is_last(win) then
     window.vacate(win)
@@ -113,7 +108,6 @@ end
 ---The process has ended. After an error the window stays: its last words are the reason.
 ---@param host claude-ide.terminal.Host
 ---@param handle claude-ide.terminal.Handle
----@param code integer
 ---@param on_exit fun(code: integer, closing: boolean)
 local function ended(host, handle, code, on_exit)
   handle.job = nil

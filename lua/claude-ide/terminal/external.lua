@@ -5,7 +5,6 @@
 local M = {}
 
 ---@param spec claude-ide.terminal.Spec
----@return string[]
 local function cli_command(spec)
   local command = { "env" }
   for _, name in ipairs(vim.fn.sort(vim.tbl_keys(spec.ide_env))) do
@@ -14,9 +13,7 @@ local function cli_command(spec)
   return vim.list_extend(command, spec.argv)
 end
 
----@param template string[]
 ---@param spec claude-ide.terminal.Spec
----@return string[]
 local function fill(template, spec)
   local argv, placed = {}, false
   for _, item in ipairs(template) do
@@ -49,7 +46,6 @@ M.patience_ms = { launch = 2000, connect = 20000, reconnect = 3000 }
 
 ---Follows the CLI of a program that only tells a terminal to open a window, as tmux does: it runs as long as it is connected.
 ---To be called before the program is started, or a CLI that connects at once is missed.
----@param on_end fun()
 ---@return claude-ide.terminal.external.Following
 local function follow(on_end)
   local server = require("claude-ide.server")

@@ -93,7 +93,6 @@ end
 ---@field purpose? string what the arguments mean, for the question whether to end the CLI that runs
 ---@field before? fun(go_on: fun()) what has to be done before a CLI is started with them: called once that is sure
 
----@param args string[]
 ---@param folder? string to start in
 ---@return claude-ide.terminal.Spec? spec
 ---@return string? why it cannot run
@@ -132,7 +131,6 @@ local function spec_of(args, folder)
   }
 end
 
----@param args string[]
 ---@param cwd? string
 ---@param in_background? boolean
 ---@return boolean? ok
@@ -169,7 +167,6 @@ end
 
 ---Ends a CLI and starts one anew in its place.
 ---@param session claude-ide.terminal.Session
----@param args string[]
 ---@param cwd? string
 local function restart(session, args, cwd)
   local typing = session:is_focused() and vim.api.nvim_get_mode().mode == "t"
@@ -200,7 +197,6 @@ local function running_words()
 end
 
 ---@param options claude-ide.terminal.OpenOptions
----@param go_on fun()
 local function before(options, go_on)
   if options.before then
     options.before(go_on)
@@ -211,7 +207,6 @@ end
 
 ---The CLI takes arguments only when it starts, so a running one is ended for them only if the user says so.
 ---@param session claude-ide.terminal.Session
----@param args string[]
 ---@param options claude-ide.terminal.OpenOptions
 local function replace(session, args, options)
   local keep = "Keep it"

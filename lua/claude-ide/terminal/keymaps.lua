@@ -5,7 +5,6 @@
 local M = {}
 
 ---@param direction "h"|"j"|"k"|"l"
----@return fun()
 local function to(direction)
   return function()
     vim.cmd.wincmd(direction)

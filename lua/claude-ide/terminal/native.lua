@@ -33,16 +33,10 @@ local function wanted_size(vertical)
   return math.max(math.min(cells, total - least), math.min(least, math.floor(total / 2)), 1)
 end
 
----@param win integer
----@param vertical boolean
----@return integer
 local function actual_size(win, vertical)
   return vertical and vim.api.nvim_win_get_width(win) or vim.api.nvim_win_get_height(win)
 end
 
----@param win integer
----@param vertical boolean
----@param size integer
 local function resize(win, vertical, size)
   if vertical then
     vim.api.nvim_win_set_width(win, size)
@@ -64,7 +58,6 @@ local function follow_the_screen()
   end
 end
 
----@param buf integer
 ---@return integer win
 local function open_window(buf)
   local vertical, side = orientation()
@@ -98,7 +91,6 @@ local function open_window(buf)
   return win
 end
 
----@param win integer
 local function close_window(win)
   local at = placed[win]
   placed[win] = nil

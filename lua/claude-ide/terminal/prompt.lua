@@ -27,8 +27,6 @@ local INVISIBLE = {
 ---Prompts that end the CLI.
 local FAREWELLS = { exit = true, quit = true, [":q"] = true, [":q!"] = true, [":wq"] = true, [":wq!"] = true }
 
----@param char string
----@return boolean
 local function is_visible(char)
   local code = #char > 1 and vim.fn.char2nr(char, true) or 0
   for _, range in ipairs(INVISIBLE) do
@@ -40,8 +38,6 @@ local function is_visible(char)
 end
 
 ---What a user sees of a text.
----@param text string
----@return string
 local function plain(text)
   text = require("claude-ide.position").valid(text):gsub("\r\n?", "\n")
   local kept = {}
@@ -51,7 +47,6 @@ local function plain(text)
   return vim.trim(table.concat(kept))
 end
 
----@param line string
 ---@return string[] pieces that are whole characters
 local function pieces_of(line)
   local pieces = {}
@@ -93,7 +88,6 @@ end
 
 ---What the prompt on the CLI's screen holds: a line that begins with its mark, in a frame. The line of a question that is
 ---chosen, and a prompt that was submitted, begin so too.
----@param buf integer
 ---@return boolean? empty nil: there is no prompt to be seen
 local function looks_empty(buf)
   local lines = vim.api.nvim_buf_get_lines(buf, -vim.o.lines - 1, -1, false)
@@ -117,14 +111,11 @@ local QUIET_MS = 1000
 ---@type table<integer, { at: integer, tick: integer }>
 local written = {}
 
----@param buf integer
 local function note_written(buf)
   written[buf] = { at = vim.uv.now(), tick = vim.api.nvim_buf_get_changedtick(buf) }
 end
 
 ---Whether words that were typed from here may not have reached the screen: it is that of before, or came too soon after.
----@param buf integer
----@return boolean
 local function is_taking(buf)
   local last = written[buf]
   return last ~= nil

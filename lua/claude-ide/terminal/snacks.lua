@@ -5,7 +5,6 @@
 local windows = {}
 
 ---What the terminal's own options say, in the words of snacks.nvim. A float has no side; it keeps snacks.nvim's size.
----@return table
 local function placement()
   local options = require("claude-ide.config").get().terminal
   local position = options.snacks.position or options.side
@@ -18,7 +17,6 @@ local function placement()
   return vim.tbl_extend("force", placed, options.snacks)
 end
 
----@param buf integer
 ---@return integer win
 local function open_window(buf)
   local ours = { buf = buf, enter = false, show = true, fixbuf = false }
@@ -28,7 +26,6 @@ local function open_window(buf)
   return made.win
 end
 
----@param win integer
 local function close_window(win)
   local made = windows[win]
   windows[win] = nil

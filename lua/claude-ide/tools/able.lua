@@ -43,7 +43,6 @@ local function can_parse()
   end)
 end
 
----@param method string
 ---@return boolean whether some client that runs can do it
 local function is_served(method)
   local lsp = require("claude-ide.lsp")
@@ -66,7 +65,6 @@ local function served_methods()
 end
 
 ---@param endpoint "ide"|"nvim"
----@return string[]
 local function able_of(endpoint)
   local able = endpoint == "nvim" and served_methods() or {}
   for name, check in pairs(checks[endpoint]) do

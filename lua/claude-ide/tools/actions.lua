@@ -26,7 +26,6 @@ local AFTER_MS = 100
 local kept = {}
 local last_id = 0
 
----@param action table
 ---@return boolean whether it is a bare Command
 local function is_command(action)
   return type(action.command) == "string"
@@ -115,8 +114,6 @@ function M.find(task, id)
   error("a task that failed has ended")
 end
 
----@param client vim.lsp.Client
----@param command string
 ---@return boolean whether the server itself says that it can do it
 local function is_of_server(client, command)
   local provider = client.server_capabilities.executeCommandProvider
@@ -125,9 +122,6 @@ local function is_of_server(client, command)
 end
 
 ---Has a server do one of its commands, and takes what it wants edited.
----@param task claude-ide.language.Task
----@param client vim.lsp.Client
----@param buf integer
 ---@param command { command: string, arguments?: any[] }
 ---@return table[] edits
 ---@return string? err

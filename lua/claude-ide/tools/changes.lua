@@ -20,7 +20,6 @@ local sources = {}
 ---@class claude-ide.tools.Asked
 ---@field answered fun(answer?: claude-ide.decisions.Answer, err?: string)
 
----@param agent integer
 ---@return claude-ide.decisions.Source
 local function source_of(agent)
   if not sources[agent] then
@@ -65,7 +64,6 @@ end
 local ACCEPTS = { acceptEdits = true, bypassPermissions = true, auto = true }
 
 ---The CLI that an agent is, where there is no doubt: one of each is connected, and both say the same name.
----@param agent integer
 ---@return claude-ide.Client?
 local function cli_of(agent)
   local server = require("claude-ide.server")
@@ -76,8 +74,6 @@ local function cli_of(agent)
 end
 
 ---Whether the session's mode accepts edits without asking. Where that is not known the user is asked.
----@param task claude-ide.language.Task
----@return boolean
 local function is_unasked(task)
   local cli = cli_of(task.call.client)
   if not cli then
@@ -90,7 +86,6 @@ local function is_unasked(task)
 end
 
 ---Tells servers at once what was written: what they say of a file that is loaded next is to be of that.
----@param paths string[]
 local function flush(paths)
   local lsp = require("claude-ide.lsp")
   for _, path in ipairs(paths) do
@@ -103,8 +98,6 @@ local function flush(paths)
   end
 end
 
----@param task claude-ide.language.Task
----@param paths string[]
 ---@return integer[] bufs that language servers judge
 local function judged(task, paths)
   local buffer, hidden, bufs, loaded =
@@ -148,8 +141,6 @@ local function expect_of(left)
 end
 
 ---What language servers say of the files afterwards.
----@param task claude-ide.language.Task
----@param paths string[]
 ---@param left string[] those of them that were left as they are
 ---@return string[] lines
 local function diagnostics(task, paths, left)
@@ -208,7 +199,6 @@ local function concerned(report)
 end
 
 ---Asks the user, and waits for what they decide.
----@param task claude-ide.language.Task
 ---@param proposal claude-ide.changeset.Proposal
 ---@return claude-ide.decisions.Answer? answer
 ---@return string? err

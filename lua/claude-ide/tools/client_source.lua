@@ -31,7 +31,6 @@ local function answer_call(request, answer, err)
   end
 end
 
----@param client integer
 ---@param writes "agent"|"editor"
 ---@return claude-ide.decisions.Source
 local function new_source(client, writes)
@@ -49,7 +48,6 @@ local function new_source(client, writes)
   })
 end
 
----@param client integer
 ---@return fun(decision: claude-ide.Decision): boolean
 local function is_of(client)
   return function(decision)
@@ -57,7 +55,6 @@ local function is_of(client)
   end
 end
 
----@param client integer
 local function forget(client)
   local asker = askers[client]
   askers[client] = nil
@@ -89,7 +86,6 @@ local function attach()
   end)
 end
 
----@param client integer
 ---@return claude-ide.tools.Asker
 local function asker_of(client)
   attach()

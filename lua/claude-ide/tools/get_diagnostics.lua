@@ -11,7 +11,6 @@ local GRACE_MS = 100
 ---@field uri string
 ---@field diagnostics claude-ide.Diagnostic[]
 
----@param uri string
 ---@param diagnostics claude-ide.Diagnostic[]
 ---@return claude-ide.tool.GetDiagnostics.File
 local function file(uri, diagnostics)
@@ -22,7 +21,6 @@ local function file(uri, diagnostics)
 end
 
 ---Every file that has diagnostics, and those that the client asked for before, also where they have none any more.
----@param client integer
 ---@param late table<integer, table<integer, true>> clients that have more to say, by buffer
 ---@return claude-ide.tool.GetDiagnostics.File[]
 local function all_files(client, late)
@@ -46,8 +44,6 @@ local function all_files(client, late)
 end
 
 ---Whether a file may be loaded for its language server: one of the project, not one that is kept from Claude.
----@param path string
----@return boolean
 local function may_load(path)
   if not require("claude-ide.config").get().diagnostics.load_hidden then
     return false
@@ -62,7 +58,6 @@ local function may_load(path)
 end
 
 ---Calls back once a file's buffer has the text on disk, with whether that is new to the language servers.
----@param path string
 ---@param done fun(buf: integer?, is_new: boolean)
 local function bring_up_to_date(path, done)
   local buffer = require("claude-ide.buffer")
@@ -86,7 +81,6 @@ end
 ---@alias claude-ide.tool.GetDiagnostics.Late table<integer, table<integer, true>>
 
 ---@param respond fun(late?: claude-ide.tool.GetDiagnostics.Late)
----@param ms integer
 ---@return fun(late?: claude-ide.tool.GetDiagnostics.Late) respond_once now, or by itself when the time is up
 local function in_time(respond, ms)
   local timer = assert(vim.uv.new_timer())
@@ -112,7 +106,6 @@ local looking = {}
 
 ---Tells language servers of files that came and went since the client asked about them, and lets those that came be
 ---judged: a server that is not told goes on saying that they cannot be found.
----@param client integer
 ---@param done fun(loaded: integer[]) buffers of files that are new
 ---@param list? claude-ide.diagnostics.Baseline[] what to look at; default: the files asked about by now
 local function tell_servers(client, done, list)
@@ -155,8 +148,6 @@ local function tell_servers(client, done, list)
 end
 
 ---@param args { uri?: string }
----@param respond claude-ide.Respond
----@param call claude-ide.Call
 local function one_file(args, respond, call)
   local uri = args.uri --[[@as string]]
   -- The sides of a diff (`_claude_fs_right:`) have no language server, so nothing is wrong with them yet.
@@ -189,9 +180,6 @@ end
 
 ---The buffers that language servers may have more to say of: those that changed, and those of the edits that are over,
 ---where somebody has not judged them as they are now.
----@param client integer
----@param changed integer[]
----@return integer[]
 local function not_judged(client, changed)
   local bufs, seen = {}, {}
   local function add(buf)
@@ -216,8 +204,6 @@ local function not_judged(client, changed)
   return bufs
 end
 
----@param respond claude-ide.Respond
----@param call claude-ide.Call
 local function every_file(respond, call)
   local wait_ms = require("claude-ide.config").get().diagnostics.wait_all_ms
   local answer = in_time(function(late)

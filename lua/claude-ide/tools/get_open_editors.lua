@@ -19,8 +19,6 @@ local M = {}
 ---@field selection? claude-ide.selection.Range
 
 ---Whether Claude may know of a buffer that is open.
----@param buf integer
----@return boolean
 local function may_be_told(buf)
   return vim.bo[buf].buflisted and require("claude-ide.privacy").verdict(buf) == "tell"
 end

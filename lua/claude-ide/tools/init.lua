@@ -13,7 +13,6 @@ local MODULE = "claude-ide.tools."
 ---@type table<integer, claude-ide.tools.Running>
 local running = {}
 
----@param name string
 ---@return claude-ide.Tool?
 ---@return string? err
 local function find(name)
@@ -28,15 +27,11 @@ local function find(name)
 end
 
 ---The first line of an error, without the place: what a model or a user can use.
----@param err any
----@return string
 local function brief(err)
   local line = tostring(err):match("^[^\n]*") --[[@as string]]
   return (line:gsub("^[^%s:]+%.lua:%d+: ", ""))
 end
 
----@param call claude-ide.Call
----@param result any
 local function send_result(call, result)
   local native = require("claude-ide.native")
   if result == nil then
@@ -54,7 +49,6 @@ local function send_result(call, result)
   end
 end
 
----@param call claude-ide.Call
 ---@param err claude-ide.CallError
 local function send_error(call, err)
   local code = err.code == "invalid_params" and "invalid_params" or "failed"
@@ -64,7 +58,6 @@ local function send_error(call, err)
   end
 end
 
----@param call claude-ide.Call
 ---@return claude-ide.Respond
 local function responder(call)
   return function(result, err)
@@ -81,22 +74,16 @@ local function responder(call)
   end
 end
 
----@param err any
----@return string
 local function traceback(err)
   return debug.traceback(tostring(err), 2)
 end
 
----@param call claude-ide.Call
----@param respond claude-ide.Respond
 ---@param trace? string
 local function fail(call, respond, trace)
   require("claude-ide.log").error("%s failed: %s", call.name, trace)
   respond(nil, { code = "failed", message = ("%s failed: %s"):format(call.name, brief(trace)) })
 end
 
----@param id integer
----@return string
 local function waiting_id(id)
   return "call " .. id
 end
@@ -115,8 +102,6 @@ function M.when_still(call, respond, show)
   end)
 end
 
----@param call claude-ide.Call
----@param args table
 local function run(call, args)
   local log = require("claude-ide.log")
   local tool, missing = find(call.name)
@@ -133,7 +118,6 @@ local function run(call, args)
   end
 end
 
----@param id integer
 local function cancel(id)
   local entry = running[id]
   if not entry then

@@ -22,7 +22,6 @@ local group = vim.api.nvim_create_augroup("claude-ide.tools.open_file", { clear 
 
 ---Where text lies in a buffer, from a byte offset on.
 ---@param text string the buffer's lines, joined by "\n"
----@param wanted string
 ---@param from integer 1-based
 ---@return integer? first
 ---@return integer? last inclusive
@@ -33,7 +32,6 @@ local function find_text(text, wanted, from)
   return text:find((wanted:gsub("\r\n", "\n")), from, true)
 end
 
----@param text string
 ---@param offset integer 0-based
 ---@return [integer, integer] 0-based row and byte column
 local function to_position(text, offset)
@@ -47,7 +45,6 @@ local function to_position(text, offset)
   end
 end
 
----@param buf integer
 ---@param args claude-ide.tool.OpenFile.Args
 ---@return claude-ide.tool.OpenFile.Range?
 local function wanted_range(buf, args)
@@ -78,7 +75,6 @@ local function wanted_range(buf, args)
 end
 
 ---The byte of the last character that an exclusive end leaves inside.
----@param buf integer
 ---@param finish [integer, integer]
 ---@return [integer, integer] 0-based
 local function last_character(buf, finish)
@@ -95,8 +91,6 @@ local function last_character(buf, finish)
   return { row, at }
 end
 
----@param win integer
----@param buf integer
 ---@param range claude-ide.tool.OpenFile.Range
 ---@param visually boolean the user is in normal mode in this window
 local function select_range(win, buf, range, visually)
@@ -122,15 +116,12 @@ local function select_range(win, buf, range, visually)
   end
 end
 
----@param buf integer
 local function forget_preview(buf)
   vim.b[buf].claude_preview = nil
   vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
 end
 
 ---Makes a buffer the preview. The one before leaves the buffer list, unless somebody took to it.
----@param buf integer
----@param was_listed boolean
 local function become_preview(buf, was_listed)
   for _, other in ipairs(vim.api.nvim_list_bufs()) do
     if other ~= buf and vim.b[other].claude_preview then
@@ -173,7 +164,6 @@ local function find_or_add(path)
 end
 
 ---Shows a buffer, reading it first where that has not happened.
----@param buf integer
 ---@return integer? win nil: there is none to be had now; the buffer is loaded all the same
 ---@return boolean focused
 local function show(buf)
@@ -195,7 +185,6 @@ local function show(buf)
 end
 
 ---Puts the cursor where it was asked to be, when the buffer is shown the next time.
----@param buf integer
 ---@param range claude-ide.tool.OpenFile.Range
 local function select_later(buf, range)
   vim.api.nvim_create_autocmd("BufWinEnter", {

@@ -1,8 +1,6 @@
 -- open_files: opens several files. The first one comes to the front, the others are loaded and listed.
 local M = {}
 
----@param paths string[]
----@param respond claude-ide.Respond
 local function open(paths, respond)
   local opened, first_error = {}, nil
   for _, path in ipairs(paths) do

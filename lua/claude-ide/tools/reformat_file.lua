@@ -3,7 +3,6 @@
 -- unsaved changes stays unsaved, for those are the user's to save.
 local M = {}
 
----@param path string
 ---@return integer? buf
 ---@return boolean|string missing or why it cannot be loaded
 local function load(path)

@@ -2,8 +2,6 @@
 -- Invariant: nothing asks a question. Where `:write` would ask, or needs a `!`, the call fails and says why.
 local M = {}
 
----@param err string
----@return string
 local function reason(err)
   return (err:gsub("^.-(E%d+: )", "%1"):gsub("^Vim%b():", ""))
 end

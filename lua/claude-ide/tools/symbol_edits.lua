@@ -2,15 +2,12 @@
 -- Ranges are in the columns of whoever drew the symbol.
 local M = {}
 
----@param buf integer
 ---@param row integer 0-based
----@return string
 local function line_at(buf, row)
   return vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
 end
 
 ---Decorators and attributes belong to what follows them.
----@param buf integer
 ---@param row integer 0-based
 ---@return integer row of the first of them
 local function with_decorators(buf, row)
@@ -24,13 +21,11 @@ local function with_decorators(buf, row)
   return row
 end
 
----@param text string
 ---@return string text that ends its last line
 local function whole_lines(text)
   return text:sub(-1) == "\n" and text or text .. "\n"
 end
 
----@param buf integer
 ---@param definition claude-ide.language.Definition
 ---@param edit lsp.TextEdit
 ---@return claude-ide.changeset.ServerEdit
@@ -42,7 +37,6 @@ local function of_buffer(buf, definition, edit)
   }
 end
 
----@param line integer
 ---@return lsp.Range
 local function at_line(line)
   return { start = { line = line, character = 0 }, ["end"] = { line = line, character = 0 } }
@@ -84,8 +78,6 @@ local function last_row(range)
   return last.character == 0 and last.line > range.start.line and last.line - 1 or last.line
 end
 
----@param buf integer
----@param row integer
 ---@param definition claude-ide.language.Definition
 ---@return integer character where the line ends, as columns of the definition count
 local function length(buf, row, definition)

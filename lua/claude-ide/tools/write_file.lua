@@ -2,7 +2,6 @@
 -- The client's bytes reach the disk as they are: BufWritePre, where formatters live, does not run; BufWritePost does.
 local M = {}
 
----@param buf integer
 ---@return string? err
 local function write(buf)
   local fixeol = vim.bo[buf].fixendofline
@@ -24,7 +23,6 @@ local function write(buf)
 end
 
 ---@param buf integer loaded, unmodified, and as the file on disk
----@param content string
 ---@return string? err
 local function replace(buf, content)
   local disk = require("claude-ide.buffer.disk")

@@ -3,7 +3,6 @@
 -- `FugitiveWorkTree()`.
 local M = {}
 
----@param lnum integer
 ---@return string? path
 local function file_on(lnum)
   vim.api.nvim_win_set_cursor(0, { lnum, 0 })

@@ -4,8 +4,6 @@
 -- `source.cwd` of `MiniPick.get_picker_opts()`.
 local M = {}
 
----@param item any
----@param cwd string
 ---@return claude-ide.mention.Entry?
 local function read(item, cwd)
   local path, line

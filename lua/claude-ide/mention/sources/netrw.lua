@@ -5,7 +5,6 @@ local M = {}
 
 local LONG, WIDE, TREE = 1, 2, 3
 
----@param path string
 ---@return string? path that exists
 local function existing(path)
   for _, candidate in ipairs({ path, (path:gsub("[/@*=|]$", "")) }) do
@@ -15,20 +14,15 @@ local function existing(path)
   end
 end
 
----@param lnum integer
----@return string
 local function line_at(lnum)
   return vim.api.nvim_buf_get_lines(0, lnum - 1, lnum, false)[1] or ""
 end
 
----@param line string
----@return string
 local function without_link_target(line)
   return (line:gsub("\t %-%->.*$", ""))
 end
 
 ---Depth and name of a line of the tree; each level is a bar and a blank.
----@param line string
 ---@return integer depth, string name
 local function tree_line(line)
   local depth, rest = 0, without_link_target(line)
@@ -41,7 +35,6 @@ local function tree_line(line)
   end
 end
 
----@param lnum integer
 ---@return string? path
 ---@return boolean? top it is the folder that the tree shows
 local function tree_path(lnum)
@@ -65,9 +58,6 @@ local function tree_path(lnum)
 end
 
 ---The names on a line of the wide style: all, or the one in the cursor's column.
----@param line string
----@param only_cursor boolean
----@return string[]
 local function wide_names(line, only_cursor)
   local width = vim.b.netrw_cpf ---@type integer?
   if not width or width <= 0 then
@@ -88,8 +78,6 @@ local function wide_names(line, only_cursor)
 end
 
 ---The files on a line. The listed folder itself counts only under the cursor: a range means what is in it.
----@param lnum integer
----@param only_cursor boolean
 ---@return string[] paths
 local function paths_on(lnum, only_cursor)
   if lnum < (vim.w.netrw_bannercnt or 0) then
@@ -118,7 +106,6 @@ local function paths_on(lnum, only_cursor)
   return found
 end
 
----@return string[]
 local function marked()
   local ok, list = pcall(vim.fn["netrw#Expose"], "netrwmarkfilelist")
   if not ok or type(list) ~= "table" then

@@ -4,13 +4,11 @@
 -- is one line of a file (`line`: grep, diagnostics, quickfix), since buffers and recent files have one too.
 local M = {}
 
----@return table
 local function snacks()
   return require("claude-ide.mention.list_window").plugin("snacks")
 end
 
 ---The picker whose window the user is in.
----@return table?
 local function current_picker()
   for _, picker in ipairs(snacks().picker.get()) do
     if picker:current_win() then
@@ -19,7 +17,6 @@ local function current_picker()
   end
 end
 
----@param picker table
 ---@param range { first: integer, last: integer }
 ---@return table[] items
 local function items_on(picker, range)

@@ -4,8 +4,8 @@
 -- a line of a file (it has a `text`): buffers have one too.
 local M = {}
 
----@param entry table
 ---@return claude-ide.mention.Entry?
+---@param entry table
 local function read(entry)
   local path =
     require("claude-ide.mention.list_window").plugin("telescope.from_entry").path(entry, false, false)

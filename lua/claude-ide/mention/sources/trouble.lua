@@ -3,7 +3,6 @@
 -- the file. An item has `filename`, `pos` and `end_pos` (1,0-indexed).
 local M = {}
 
----@return table?
 local function current_view()
   local buf = vim.api.nvim_get_current_buf()
   for _, entry in

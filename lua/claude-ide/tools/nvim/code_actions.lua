@@ -1,6 +1,5 @@
 -- code_actions: what language servers offer to do in some lines.
 
----@param task claude-ide.language.Task
 ---@param args { path: string, line?: integer, end_line?: integer, symbol?: string }
 ---@return integer buf
 ---@return fun(client: vim.lsp.Client): lsp.Range
@@ -34,7 +33,6 @@ local function range_of(task, args)
 end
 
 ---@param one claude-ide.tools.Action
----@return string
 local function line_of(one)
   local action = one.action
   local words = {}

@@ -2,8 +2,6 @@
 
 ---What a server answers, as one text.
 ---LSP 3.17, "Hover.contents": MarkupContent | MarkedString | MarkedString[].
----@param contents any
----@return string
 local function text_of(contents)
   if type(contents) == "string" then
     return contents
@@ -17,11 +15,6 @@ local function text_of(contents)
 end
 
 ---Whether a symbol is defined in a file that the user keeps from Claude.
----@param task claude-ide.language.Task
----@param client vim.lsp.Client
----@param buf integer
----@param params table
----@return boolean
 local function is_withheld(task, client, buf, params)
   local method, hits = "textDocument/definition", {} ---@type string, claude-ide.language.Hit[]
   if require("claude-ide.lsp").supports(client, method, buf) then

@@ -4,7 +4,6 @@
 local CELL_BYTES = 1200
 
 ---@param cell claude-ide.notebook.Cell
----@return string
 local function head(cell)
   local words = { ("[%d] %s"):format(cell.index, cell.kind) }
   if cell.count then

@@ -1,7 +1,5 @@
 -- open_buffers: the files that the user has open, as a model reads them.
 
----@param buf integer
----@return string
 local function diagnostics(buf)
   local counts = { 0, 0 } ---@type table<integer, integer>
   for _, diagnostic in ipairs(vim.diagnostic.get(buf)) do
@@ -22,7 +20,6 @@ end
 
 ---@param buf integer
 ---@param active integer?
----@return string
 local function line_of(buf, active)
   local words = {}
   if buf == active then

@@ -4,7 +4,6 @@
 local MAX_DETAIL = 60
 
 ---@param symbol claude-ide.language.Symbol
----@return string
 local function line_of(symbol)
   local lines = symbol.first == symbol.last and tostring(symbol.first)
     or ("%d-%d"):format(symbol.first, symbol.last)

@@ -7,14 +7,10 @@ local MAX_BYTES = 20000
 ---A file with more is shown as if all of its buffer were new.
 local MAX_COMPARED = 64 * 1024 * 1024
 
----@param buf integer
----@return string
 local function shown(buf)
   return require("claude-ide.language.locate").shown(vim.api.nvim_buf_get_name(buf))
 end
 
----@param path string
----@return string
 local function absolute(path)
   return path:sub(1, 1) == "/" and path or (require("claude-ide.workspace").folders()[1] or "") .. "/" .. path
 end
@@ -37,8 +33,6 @@ function PROMPTS.fix_diagnostics(task, args)
 end
 
 ---What a buffer has that the disk has not, as a unified diff.
----@param buf integer
----@return string
 local function unsaved(buf)
   local disk = require("claude-ide.file").read_now(vim.api.nvim_buf_get_name(buf), MAX_COMPARED) or ""
   local text = require("claude-ide.buffer").text(buf)

@@ -1,24 +1,16 @@
 -- What a resource says: `buffer://path` the text of a file as the editor has it, `diagnostics://path` what is wrong in it.
 
----@param task claude-ide.language.Task
----@param path string
----@return string
 local function text_of(task, path)
   local buf = require("claude-ide.language.locate").buffer(task, path)
   return require("claude-ide.position").valid(require("claude-ide.buffer").text(buf))
 end
 
----@param task claude-ide.language.Task
----@param path string
----@return string
 local function problems_of(task, path)
   return require("claude-ide.language.problems").text(task, { path = path }).text
 end
 
 local READERS = { buffer = text_of, diagnostics = problems_of }
 
----@param path string
----@return string
 local function absolute(path)
   if path:sub(1, 1) == "/" then
     return path

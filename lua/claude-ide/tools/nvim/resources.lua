@@ -7,7 +7,6 @@
 ---@field description string
 ---@field mimeType string
 
----@param buf integer
 ---@param resources claude-ide.tool.Resource[]
 local function add(buf, resources)
   local valid = require("claude-ide.position").valid

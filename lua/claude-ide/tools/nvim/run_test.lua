@@ -11,7 +11,6 @@ local MAX_OUTPUT_BYTES = 1024 * 1024
 ---@field path? string
 ---@field line? integer
 
----@param task claude-ide.language.Task
 ---@param args claude-ide.tool.RunTest.Args
 ---@return claude-ide.tools.TestRun
 local function run_of(task, args)
@@ -30,7 +29,6 @@ local function run_of(task, args)
 end
 
 ---@param items table[] of the quickfix list
----@return string[]
 local function places(items)
   local locate, position, lines = require("claude-ide.language.locate"), require("claude-ide.position"), {}
   for i, item in ipairs(items) do
@@ -46,8 +44,6 @@ local function places(items)
 end
 
 ---The end of what was printed.
----@param output string
----@param is_cut boolean
 ---@return string[] lines
 local function tail_of(output, is_cut)
   local valid = require("claude-ide.position").valid
@@ -58,7 +54,6 @@ local function tail_of(output, is_cut)
   return { is_part and "The end of its output:" or "Its output:", valid(tail) }
 end
 
----@param task claude-ide.language.Task
 ---@param args claude-ide.tool.RunTest.Args
 ---@return { text: string }
 local function by_neotest(task, args)

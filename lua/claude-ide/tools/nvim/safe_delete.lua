@@ -7,7 +7,6 @@ local MAX_LISTED = 60
 ---@param location table lsp.Location
 ---@param place claude-ide.language.Place
 ---@param range lsp.Range
----@param client vim.lsp.Client
 ---@return boolean whether it lies within the definition itself
 local function is_within(location, place, range, client)
   local line = require("claude-ide.language.breaks").range(client, place.buf, location.range).start.line
@@ -17,7 +16,6 @@ local function is_within(location, place, range, client)
 end
 
 ---@param location table lsp.Location
----@return string
 local function line_of(location)
   local path = vim.uri_to_fname(location.uri)
   local row = location.range.start.line

@@ -22,7 +22,6 @@ local function running()
 end
 
 ---The servers to ask: those of the file that is named, else all that run.
----@param task claude-ide.language.Task
 ---@param path? string
 ---@return claude-ide.tool.Symbols.Asked[]
 local function to_ask(task, path)

@@ -1,8 +1,6 @@
 -- type_hierarchy: what a type extends, or what extends it.
 
 ---@param hits claude-ide.language.Hit[]
----@param found any
----@param client vim.lsp.Client
 local function add(hits, found, client)
   hits[#hits + 1] = require("claude-ide.language.hits").hit(
     found.uri,
