@@ -1,5 +1,5 @@
 -- `:ClaudeSend` and `:Claude add`: puts `@file#L1-2` into Claude's prompt.
--- Owns what the user says and is told; queue.lua delivers, sources/ knows the windows of other plugins.
+-- Owns what the user says and is told; queue.lua delivers, explorers.lua knows the windows of other plugins.
 local M = {}
 
 ---One file or folder, or some lines of a file.
@@ -170,15 +170,14 @@ end
 ---@return string? err
 local function send_here(range)
   local buf = vim.api.nvim_get_current_buf()
-  local source = require("claude-ide.mention.sources").of(buf)
-  if not source then
-    local entry, err = entry_of_buffer(buf, range and range.first, range and range.last)
+  local is_explorer, listed, err = require("claude-ide.mention.explorers").entries(buf, range)
+  if not is_explorer then
+    local entry, why = entry_of_buffer(buf, range and range.first, range and range.last)
     if not entry then
-      return nil, err
+      return nil, why
     end
     return send({ entry })
   end
-  local listed, err = source.entries(range)
   if not listed or #listed == 0 then
     return nil, err or "There is no file here to mention."
   end

@@ -106,33 +106,28 @@ local function paths_on(lnum, only_cursor)
   return found
 end
 
+---@return string[]
 local function marked()
   local ok, list = pcall(vim.fn["netrw#Expose"], "netrwmarkfilelist")
   if not ok or type(list) ~= "table" then
     return {}
   end
-  return vim.tbl_filter(function(path)
-    return path ~= nil
-  end, vim.tbl_map(existing, list))
+  return vim.iter(list):map(existing):totable() --[[@as string[] ]]
 end
 
----@param range? { first: integer, last: integer }
----@return claude-ide.mention.Entry[]?
----@return string? err
-function M.entries(range)
-  if not require("claude-ide.path").is_plain(vim.b.netrw_curdir or "") then
-    return nil, "This folder is not on this machine, so Claude cannot read it."
-  end
-  local paths = range and {} or marked()
+---The files on these lines; without a range the marked ones, if there are any.
+---@param first integer
+---@param last integer
+---@param is_range boolean
+---@return string[]
+function M.paths(first, last, is_range)
+  local paths = is_range and {} or marked()
   if #paths == 0 then
-    local first, last = require("claude-ide.mention.list_window").lines(range)
     for lnum = first, last do
-      vim.list_extend(paths, paths_on(lnum, range == nil))
+      vim.list_extend(paths, paths_on(lnum, not is_range))
     end
   end
-  return vim.tbl_map(function(path)
-    return { path = path }
-  end, paths)
+  return paths
 end
 
 return M

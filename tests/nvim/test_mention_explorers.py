@@ -1,7 +1,7 @@
 """Mentions from explorers and the quickfix window.
 
 netrw and quickfix are real. The others are stood in for by the functions of theirs that are used, with the names and
-results they were read to have (the header of each file in lua/claude-ide/mention/sources/ says at which commit); all of
+results they were read to have (lua/claude-ide/mention/explorers.lua says at which commit); all of
 them were also tried by hand against the real plugins at those commits.
 """
 
