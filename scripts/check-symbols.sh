@@ -22,6 +22,16 @@ if [[ $(uname -s) == Linux ]] && [[ $(nm "$library" 2>/dev/null) ]]; then
   exit 1
 fi
 
+# What rustc strips does not load on macOS 27, see Cargo.toml. Cargo tells its plan to a nightly, or where it is told to act as one.
+RUSTC_BOOTSTRAP=1 cargo build --release --locked --package claude-ide-nvim --unit-graph -Z unstable-options | "$python" -c '
+import json, sys
+units = json.load(sys.stdin)["units"]
+linked = [unit for unit in units if {"proc-macro", "cdylib"} & set(unit["target"]["kind"])]
+stripped = sorted(unit["pkg_id"] for unit in linked if unit["profile"]["strip"]["resolved"] != "None")
+assert linked, "no unit that is linked?"
+sys.exit(f"rustc strips {stripped}" if stripped else 0)
+'
+
 # A plugin manager builds it and every Neovim maps it: what it may weigh.
 limit=8000000
 bytes=$(wc -c <"$library")

@@ -1,4 +1,5 @@
-//! Compiles into the library which sources it is built from, so that it can tell whether those beside it are the same.
+//! Compiles into the library which sources it is built from, so that it can tell whether those beside it are the same, and
+//! tells the linker what the library needs: here, since `.cargo/config.toml` does not count where RUSTFLAGS is set.
 
 use std::env;
 use std::io;
@@ -15,6 +16,16 @@ fn main() -> io::Result<()> {
     println!("cargo::rustc-env=CLAUDE_IDE_SOURCES_SEEN={}", found.look()?);
     for path in found.watched {
         println!("cargo::rerun-if-changed={}", path.display());
+    }
+    let is = |name, value| env::var(name).is_ok_and(|found| found == value);
+    let on_macos = is("CARGO_CFG_TARGET_OS", "macos");
+    if on_macos {
+        // Neovim itself provides the symbols of Lua and libuv when it loads the library.
+        println!("cargo::rustc-link-arg-cdylib=-Wl,-undefined,dynamic_lookup");
+    }
+    if is("PROFILE", "release") {
+        let strip = if on_macos { "-x" } else { "--strip-all" };
+        println!("cargo::rustc-link-arg-cdylib=-Wl,{strip}");
     }
     Ok(())
 }
