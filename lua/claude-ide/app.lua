@@ -24,14 +24,8 @@ local function attach_the_rest()
   require("claude-ide.journal").attach()
   require("claude-ide.review.signs").attach()
   require("claude-ide.sessions.announce").attach()
-  for name, endpoint in pairs({ executeCode = "ide", notebook_cells = "nvim", run_cell = "nvim" }) do
-    require("claude-ide.tools.able").declare(endpoint, name, function()
-      return require("claude-ide.notebook.workspace_python").is_able()
-    end)
-  end
   require("claude-ide.language.ready").attach()
-  require("claude-ide.tools.test_command").attach()
-  require("claude-ide.tools.able").attach()
+  require("claude-ide.tools.availability").attach()
   require("claude-ide.notebook.workspace_python").attach()
   if require("claude-ide.config").get().web.enabled then
     require("claude-ide.web").attach()

@@ -28,7 +28,7 @@
 ---Answers a call. Only the first use counts; later ones are logged and dropped.
 ---@alias claude-ide.Respond fun(result?: any, err?: claude-ide.CallError)
 
----What `lua/claude-ide/tools/<name>.lua` returns.
+---What a module of `lua/claude-ide/tools/` has by the name of a call.
 ---@class claude-ide.Tool
 ---@field run fun(args: table, respond: claude-ide.Respond, call: claude-ide.Call)
 ---@field cancel? fun(call: claude-ide.Call) the caller is gone: tear down what the call put on the screen; never respond

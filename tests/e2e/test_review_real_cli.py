@@ -116,14 +116,16 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
 
     # Edits that could not be announced are told by the transcript: Neovim was too busy to answer, the CLI gives up after
     # 500 ms each time, and writes all the same.
-    nvim.lua("local tool = require('claude-ide.tools.get_diagnostics') run, tool.run = tool.run, function() end")
+    nvim.lua(
+        "local tool = require('claude-ide.tools.diagnostics').get_diagnostics run, tool.run = tool.run, function() end"
+    )
     claude.prompt(steps(nvim, said="unannounced"))
     claude.wait_screen("● unannounced")
     nvim.wait(lambda: nvim.lua(WAITING) == [["a.txt", 2, 2], ["c.txt", 1, 0]], what="two files to wait for a review")
     results = nvim.lua("return require('claude-ide.journal').undo_turn()")
     assert all(result["ok"] for result in results)
     assert (contents(nvim, "a.txt"), contents(nvim, "c.txt")) == ("one\ntwo\nthree\n", None)
-    nvim.lua("require('claude-ide.tools.get_diagnostics').run = run")
+    nvim.lua("require('claude-ide.tools.diagnostics').get_diagnostics.run = run")
 
     # File by file in the review.
     a, b, c = (str(nvim.project / name) for name in ("a.txt", "b.txt", "c.txt"))

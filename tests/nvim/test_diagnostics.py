@@ -12,7 +12,7 @@ RUN = """
 local args, client = ...
 vim.uv.update_time() -- else timers that begin now may end before their time, as the test counts it
 result, failure, answers, began = nil, nil, 0, vim.uv.hrtime()
-require("claude-ide.tools.get_diagnostics").run(args, function(value, err)
+require("claude-ide.tools.diagnostics").get_diagnostics.run(args, function(value, err)
   result, failure, answers = value, err, answers + 1
   took = (vim.uv.hrtime() - began) / 1e6
 end, { id = 1, client = client or 1, name = "get_diagnostics" })

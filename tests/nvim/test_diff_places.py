@@ -379,7 +379,7 @@ def test_the_next_one_waits_for_a_user_who_types_elsewhere(start_nvim, place):
     nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])")
     nvim.keys("Omi")
     nvim.wait(lambda: nvim.lines()[0] == "mi")
-    nvim.lua("require('claude-ide.tools.open_diff').cancel({ id = 1, client = 1 })")
+    nvim.lua("require('claude-ide.tools.client_source').open_diff.cancel({ id = 1, client = 1 })")
     nvim.wait(lambda: len(diffs.traces()["buffers"]) > 0 and "b.txt (Claude)" not in diffs.traces()["buffers"])
     nvim.keys("ne")
     nvim.wait(lambda: nvim.lines()[0] == "mine")

@@ -123,7 +123,9 @@ def test_a_diff_can_be_closed_by_the_path_of_its_file(diffs):
 def test_a_caller_that_is_gone_gets_no_answer(diffs):
     before = diffs.screen_state()
     diffs.open(1, "a.txt", "A\n")
-    diffs.nvim.lua("require('claude-ide.tools.open_diff').cancel({ id = 1, client = 1, name = 'open_diff' })")
+    diffs.nvim.lua(
+        "require('claude-ide.tools.client_source').open_diff.cancel({ id = 1, client = 1, name = 'open_diff' })"
+    )
     diffs.wait_clean()
     assert diffs.outcomes(1) == []
     assert diffs.screen_state() == before

@@ -384,7 +384,7 @@ def test_a_client_that_came_a_moment_before_hears_of_another_list_twice(start_nv
         """
         able = false
         require("claude-ide.notebook.workspace_python").is_able = function() return able end
-        require("claude-ide.tools.able").SETTLED_MS = 0
+        require("claude-ide.tools.availability").SETTLED_MS = 0
         function set(is_able)
           able = is_able
           require("claude-ide.hub").tell("abilities_changed")

@@ -26,7 +26,7 @@ end
 # A tool that a test steers; it stands in for a real one that takes no arguments of its own.
 TOOL = """
 calls, cancelled = {}, {}
-package.loaded["claude-ide.tools.close_tab"] = {
+require("claude-ide.tools.client_source").close_tab = {
   run = function(args, respond, call)
     calls[#calls + 1] = { args = args, respond = respond, call = call }
     if on_call then on_call(args, respond, call) end
@@ -466,7 +466,7 @@ def test_an_answer_of_another_shape_is_a_failure(nvim, connect):
 
 def test_a_tool_that_is_missing_in_lua_is_a_failure(nvim, connect):
     client = connect(nvim)
-    nvim.lua('package.loaded["claude-ide.tools.close_tab"] = { walk = true }')
+    nvim.lua('require("claude-ide.tools.client_source").close_tab = { walk = true }')
     with pytest.raises(ToolError, match="cannot run close_tab"):
         client.call("close_tab", tab_name="x")
 
@@ -502,7 +502,7 @@ def test_a_client_that_leaves_cancels_its_calls_and_no_others(nvim, connect):
 
 def test_a_tool_whose_cancel_fails_does_no_harm(nvim, connect):
     client = connect(nvim)
-    nvim.lua(TOOL + 'package.loaded["claude-ide.tools.close_tab"].cancel = function() error("in cancel") end')
+    nvim.lua(TOOL + 'require("claude-ide.tools.client_source").close_tab.cancel = function() error("in cancel") end')
     client.cancel(client.start_call("close_tab", tab_name="x"))
     client.cancel(client.start_call("close_tab", tab_name="y"))
     nvim.lua("function on_call(_, respond) respond({ closed = true }) end")

@@ -247,8 +247,6 @@ fn get_current_file(caller: Caller, _: Arguments) -> Result<Routed, RequestError
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     #[test]
     fn every_call_of_the_editor_has_its_twin_there() {
         for call in [
@@ -257,12 +255,11 @@ mod tests {
             "open_diff",
             "get_open_files",
             "get_current_file",
-            "nvim/prompt",
-            "nvim/resources",
-            "nvim/read_resource",
+            "nvim.prompt",
+            "nvim.resources",
+            "nvim.read_resource",
         ] {
-            let twin = format!("../../lua/claude-ide/tools/{call}.lua");
-            assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(twin).is_file(), "{call}");
+            assert!(crate::tools::testing::has_twin(call), "{call}");
         }
     }
 }

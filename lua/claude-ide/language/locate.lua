@@ -16,6 +16,13 @@ function M.shown(path, folders)
   return path
 end
 
+---The path that a model reads as `path`.
+---@param path string
+---@return string
+function M.absolute(path)
+  return path:sub(1, 1) == "/" and path or (require("claude-ide.workspace").folders()[1] or "") .. "/" .. path
+end
+
 ---Whether a path lies in the workspace, its links followed.
 ---@param path string absolute
 ---@param folders? string[] of the workspace

@@ -3,6 +3,18 @@ local M = {}
 
 local METHOD = "textDocument/documentSymbol"
 
+---@type string[]?
+local kinds
+
+---What kind of thing a symbol is, in words. The library has the list, which it names in the schema of `symbols` as well.
+---LSP 3.17, "SymbolKind".
+---@param kind any
+---@return string
+function M.kind(kind)
+  kinds = kinds or require("claude-ide.native").symbol_kinds() or {}
+  return kinds[kind] or "symbol"
+end
+
 ---@class claude-ide.language.Symbol
 ---@field name string
 ---@field kind string
@@ -16,14 +28,13 @@ local METHOD = "textDocument/documentSymbol"
 ---@param symbols claude-ide.language.Symbol[]
 ---@param placed fun(range: lsp.Range): lsp.Range
 local function add(symbols, result, depth, placed)
-  local kinds = require("claude-ide.language.kinds")
   for _, symbol in ipairs(type(result) == "table" and result or {}) do
     local range = symbol.range or (symbol.location and symbol.location.range)
     if range then
       range = placed(range)
       symbols[#symbols + 1] = {
         name = tostring(symbol.name),
-        kind = kinds.name(symbol.kind),
+        kind = M.kind(symbol.kind),
         first = range.start.line + 1,
         last = range["end"].line + 1,
         depth = depth,
@@ -54,14 +65,10 @@ local function nest(symbols)
 end
 
 ---Of a language server.
----@param task claude-ide.language.Task
----@param buf integer
----@param client vim.lsp.Client
 ---@return claude-ide.language.Symbol[]
----@return string? err
-function M.of_server(task, buf, client)
+local function of_server(task, buf, client)
   local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
-  local result, err = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
+  local result = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
   local symbols, breaks = {}, require("claude-ide.language.breaks")
   breaks.of(task, client, buf)
   add(symbols, result, 0, function(range)
@@ -71,7 +78,7 @@ function M.of_server(task, buf, client)
   if is_flat then
     nest(symbols)
   end
-  return symbols, err
+  return symbols
 end
 
 ---Nodes of a syntax tree that declare something, by words in their type.
@@ -189,7 +196,7 @@ function M.of(task, buf)
   -- Where no server is there or on its way the tree is as good.
   if #lsp.clients(buf) > 0 or lsp.is_starting(buf) then
     for _, client in ipairs((servers.wait(task, buf, METHOD, "outline a file"))) do
-      local found = M.of_server(task, buf, client)
+      local found = of_server(task, buf, client)
       if #found > 0 then
         return found, client.name
       end
@@ -197,7 +204,5 @@ function M.of(task, buf)
   end
   return M.of_tree(task, buf), "syntax tree"
 end
-
-M.METHOD = METHOD
 
 return M

@@ -9,24 +9,6 @@ local GRACE_MS = 1500
 
 local TELL_MS = 1000
 
----@return vim.lsp.Client[]
-local function supporting(buf, methods)
-  local lsp = require("claude-ide.lsp")
-  return vim.tbl_filter(function(client)
-    return vim.iter(methods):any(function(method)
-      return lsp.supports(client, method, buf)
-    end)
-  end, lsp.clients(buf))
-end
-
----The clients of a buffer that serve one of these methods, as they are now.
----@param buf integer
----@param methods string|string[]
----@return vim.lsp.Client[]
-function M.now(buf, methods)
-  return supporting(buf, type(methods) == "table" and methods or { methods })
-end
-
 ---@param clients vim.lsp.Client[]
 ---@return string
 function M.names(clients)
@@ -59,18 +41,19 @@ local function wait(task, done, may_come, message)
   end
 end
 
----The clients of a buffer that serve one of these methods, once there is one. Where none will be, an empty list and why.
+---The clients of a buffer that serve a method, once there is one. Where none will be, an empty list and why.
 ---@param task claude-ide.language.Task
 ---@param buf integer
----@param methods string|string[]
+---@param method string
 ---@param doing string what cannot be done without: "find references"
 ---@return vim.lsp.Client[]
 ---@return string? why_not
-function M.wait(task, buf, methods, doing)
+function M.wait(task, buf, method, doing)
   local lsp = require("claude-ide.lsp")
-  local list = type(methods) == "table" and methods or { methods }
   local found = wait(task, function()
-    local clients = vim.api.nvim_buf_is_valid(buf) and supporting(buf, list) or {}
+    local clients = vim.tbl_filter(function(client)
+      return lsp.supports(client, method, buf)
+    end, vim.api.nvim_buf_is_valid(buf) and lsp.clients(buf) or {})
     return #clients > 0 and clients or nil
   end, function(elapsed)
     return vim.api.nvim_buf_is_valid(buf) and (lsp.is_starting(buf) or elapsed < GRACE_MS)
@@ -87,6 +70,17 @@ function M.wait(task, buf, methods, doing)
     return {}, ("the language server of %s is still starting; try again later"):format(file)
   end
   return {}, ("no language server of the editor is attached to %s, so it cannot %s"):format(file, doing)
+end
+
+---The same, for a task that ends where there will be none.
+---@param task claude-ide.language.Task
+---@param buf integer
+---@param method string
+---@param doing string
+---@return vim.lsp.Client[]
+function M.need(task, buf, method, doing)
+  local clients, why_not = M.wait(task, buf, method, doing)
+  return why_not and task:fail(why_not) or clients
 end
 
 ---@param client vim.lsp.Client

@@ -57,6 +57,7 @@ end
 ---Ends the task: this sentence is the answer.
 ---@param message string for the model to read
 ---@param code? "invalid_params"|"failed"
+---@return any never
 function Task:fail(message, code)
   error(setmetatable({ code = code or "failed", message = message }, Failure), 0)
 end

@@ -3,7 +3,10 @@
 -- LSP 3.17, "textDocument/codeAction", "codeAction/resolve", "workspace/executeCommand", "workspace/applyEdit".
 local M = {}
 
+local tool = require("claude-ide.language.task").tool
+
 local METHOD = "textDocument/codeAction"
+local ORGANIZE = "source.organizeImports"
 
 ---So many are remembered, of all agents together.
 local MAX_KEPT = 200
@@ -22,7 +25,7 @@ local AFTER_MS = 100
 ---@field action table CodeAction or Command
 ---@field asked fun(edit: table): claude-ide.changeset.ServerEdit
 
----@type claude-ide.tools.Action[]
+---@type claude-ide.tools.Action[] those that were shown to an agent
 local kept = {}
 local last_id = 0
 
@@ -31,19 +34,26 @@ local function is_command(action)
   return type(action.command) == "string"
 end
 
----What servers offer for a range.
----@param task claude-ide.language.Task
----@param buf integer
----@param range fun(client: vim.lsp.Client): lsp.Range
----@param only? string[] kinds
----@return claude-ide.tools.Action[]
----@return string? err
-function M.offered(task, buf, range, only)
-  local servers = require("claude-ide.language.servers")
-  local clients, why_not = servers.wait(task, buf, METHOD, "offer code actions")
-  if why_not then
-    return {}, why_not
+---What language servers say is wrong in a range, in their own words.
+---@param range lsp.Range
+local function diagnostics_in(buf, range)
+  local found = {}
+  for _, diagnostic in ipairs(vim.diagnostic.get(buf)) do
+    local raw = type(diagnostic.user_data) == "table" and diagnostic.user_data.lsp
+    local is_here = diagnostic.lnum <= range["end"].line
+      and (diagnostic.end_lnum or diagnostic.lnum) >= range.start.line
+    found[#found + 1] = raw and raw.range and is_here and raw or nil
   end
+  return found
+end
+
+---What servers offer for a range. Ends the task where all that came is an error.
+---@param range fun(client: vim.lsp.Client): lsp.Range
+---@param kind? string only these
+---@return claude-ide.tools.Action[]
+local function offered(task, buf, range, kind)
+  local servers = require("claude-ide.language.servers")
+  local clients = servers.need(task, buf, METHOD, "offer code actions")
   servers.settle(task, clients)
   if require("claude-ide.language.ready").speaks_of(buf) then
     task:await(function(resume)
@@ -54,19 +64,10 @@ function M.offered(task, buf, range, only)
   for _, client in ipairs(clients) do
     require("claude-ide.language.breaks").of(task, client, buf)
     local wanted = range(client)
-    local diagnostics = {}
-    for _, diagnostic in ipairs(vim.diagnostic.get(buf)) do
-      local raw = type(diagnostic.user_data) == "table" and diagnostic.user_data.lsp
-      local is_here = diagnostic.lnum <= wanted["end"].line
-        and (diagnostic.end_lnum or diagnostic.lnum) >= wanted.start.line
-      if raw and raw.range and is_here then
-        diagnostics[#diagnostics + 1] = raw
-      end
-    end
     local params = {
       textDocument = { uri = vim.uri_from_bufnr(buf) },
       range = wanted,
-      context = { diagnostics = diagnostics, only = only, triggerKind = 1 },
+      context = { diagnostics = diagnostics_in(buf, wanted), only = kind and { kind }, triggerKind = 1 },
     }
     local asked = require("claude-ide.tools.changes").asked(client)
     local answer, err = require("claude-ide.language.request").send(task, client, METHOD, params, buf)
@@ -85,49 +86,21 @@ function M.offered(task, buf, range, only)
       end
     end
   end
-  return found, #found == 0 and problem or nil
-end
-
----Remembers actions that were shown to an agent.
----@param actions claude-ide.tools.Action[]
-function M.keep(actions)
-  vim.list_extend(kept, actions)
-  while #kept > MAX_KEPT do
-    table.remove(kept, 1)
+  if #found == 0 and problem then
+    task:fail(problem)
   end
-end
-
----No two have one id, and an agent that speaks HTTP may come back on another connection: it is not asked who it was shown to.
----@param task claude-ide.language.Task
----@param id string
----@return claude-ide.tools.Action
-function M.find(task, id)
-  for _, one in ipairs(kept) do
-    if one.id == id then
-      if not vim.api.nvim_buf_is_loaded(one.buf) or vim.api.nvim_buf_get_changedtick(one.buf) ~= one.tick then
-        task:fail("the file has changed since; list its code actions again")
-      end
-      return one
-    end
-  end
-  task:fail(("there is no code action %q; list them with code_actions"):format(id))
-  error("a task that failed has ended")
-end
-
----@return boolean whether the server itself says that it can do it
-local function is_of_server(client, command)
-  local provider = client.server_capabilities.executeCommandProvider
-  local commands = type(provider) == "table" and provider.commands
-  return type(commands) == "table" and vim.list_contains(commands, command)
+  return found
 end
 
 ---Has a server do one of its commands, and takes what it wants edited.
+---@param client vim.lsp.Client
 ---@param command { command: string, arguments?: any[] }
 ---@return table[] edits
----@return string? err
 local function run_command(task, client, buf, command)
-  if not is_of_server(client, command.command) then
-    return {}, ("it needs the editor's command %q, which is not run for a model"):format(command.command)
+  local provider = client.server_capabilities.executeCommandProvider
+  local commands = type(provider) == "table" and provider.commands
+  if type(commands) ~= "table" or not vim.list_contains(commands, command.command) then
+    task:fail(("it needs the editor's command %q, which is not run for a model"):format(command.command))
   end
   local edits, before = {}, client.handlers["workspace/applyEdit"]
   client.handlers["workspace/applyEdit"] = function(_, params)
@@ -135,60 +108,156 @@ local function run_command(task, client, buf, command)
     return { applied = true }
   end
   local params = { command = command.command, arguments = command.arguments }
-  local ok, err = pcall(function()
-    local _, problem =
-      require("claude-ide.language.request").send(task, client, "workspace/executeCommand", params, buf)
-    if #edits == 0 and not problem then
-      task:sleep(AFTER_MS)
-    end
-    return problem and error(problem, 0)
-  end)
+  local send = require("claude-ide.language.request").send
+  local ok, failure, err = pcall(send, task, client, "workspace/executeCommand", params, buf)
+  if #edits == 0 and ok and not err then
+    task:sleep(AFTER_MS)
+  end
   client.handlers["workspace/applyEdit"] = before
-  return edits, not ok and tostring(err) or nil
+  if not ok or err then
+    task:fail(err or tostring(failure))
+  end
+  return edits
 end
 
 ---What an action would change.
----@param task claude-ide.language.Task
 ---@param one claude-ide.tools.Action
 ---@return claude-ide.changeset.ServerEdit[] edits
 ---@return string? note
-function M.edits(task, one)
-  local client = vim.lsp.get_client_by_id(one.client)
-  if not client then
-    task:fail("the language server that offered it has ended")
-    error("a task that failed has ended")
-  end
+local function edits_of(task, one)
+  local changes, client = require("claude-ide.tools.changes"), vim.lsp.get_client_by_id(one.client)
   local action, asked = one.action, one.asked
-  if type(action.disabled) == "table" then
+  if not client then
+    return task:fail("the language server that offered it has ended")
+  elseif type(action.disabled) == "table" then
     task:fail(("it cannot be done here: %s"):format(tostring(action.disabled.reason)))
   end
-  if not is_command(action) and type(action.edit) ~= "table" then
-    local provider = client.server_capabilities.codeActionProvider
-    if type(provider) == "table" and provider.resolveProvider == true then
-      asked = require("claude-ide.tools.changes").asked(client)
-      local resolved, err =
-        require("claude-ide.language.request").send(task, client, "codeAction/resolve", action, one.buf)
-      if err then
-        task:fail(err)
-      end
-      action = type(resolved) == "table" and resolved or action
+  local provider = client.server_capabilities.codeActionProvider
+  local can_resolve = type(provider) == "table" and provider.resolveProvider == true
+  if can_resolve and not is_command(action) and type(action.edit) ~= "table" then
+    asked = changes.asked(client)
+    local resolved, err =
+      require("claude-ide.language.request").send(task, client, "codeAction/resolve", action, one.buf)
+    if err then
+      task:fail(err)
     end
+    action = type(resolved) == "table" and resolved or action
   end
   local command = is_command(action) and action or type(action.command) == "table" and action.command or nil
   if not is_command(action) and type(action.edit) == "table" then
     local note = command and ("the server's command %q that goes with it was not run"):format(command.command)
-      or nil
-    return { asked(action.edit) }, note
+    return { asked(action.edit) }, note or nil
   elseif not command then
-    task:fail("the language server offers it without saying what it would change")
-    error("a task that failed has ended")
+    return task:fail("the language server offers it without saying what it would change")
   end
-  asked = require("claude-ide.tools.changes").asked(client)
-  local edits, err = run_command(task, client, one.buf, command)
-  if err then
-    task:fail(err)
-  end
-  return vim.tbl_map(asked, edits)
+  asked = changes.asked(client)
+  return vim.tbl_map(asked, run_command(task, client, one.buf, command))
 end
+
+---@param args { path: string, line?: integer, end_line?: integer, symbol?: string }
+---@return integer buf
+---@return fun(client: vim.lsp.Client): lsp.Range
+local function range_of(task, args)
+  local locate, breaks = require("claude-ide.language.locate"), require("claude-ide.language.breaks")
+  if args.line and args.end_line and args.end_line < args.line then
+    task:fail(("end_line %d lies before line %d"):format(args.end_line, args.line), "invalid_params")
+  end
+  local buf = locate.buffer(task, args.path)
+  local count = vim.api.nvim_buf_line_count(buf)
+  local first = math.min(args.line or 1, count) - 1
+  local last = math.min(args.end_line or args.line or count, count) - 1
+  local from, to = 0, #(vim.api.nvim_buf_get_lines(buf, last, last + 1, false)[1] or "")
+  if args.symbol then
+    local place = locate.symbol(task, buf, args.symbol, args.line)
+    first, last, from, to = place.row, place.row, place.col, place.col + #place.name
+  end
+  return buf,
+    function(client)
+      return {
+        start = breaks.position(client, buf, first, from),
+        ["end"] = breaks.position(client, buf, last, to),
+      }
+    end
+end
+
+---@param one claude-ide.tools.Action
+local function line_of(one)
+  local action = one.action
+  local words = {}
+  if type(action.kind) == "string" and action.kind ~= "" then
+    words[#words + 1] = action.kind
+  end
+  if action.isPreferred == true then
+    words[#words + 1] = "preferred"
+  end
+  if type(action.disabled) == "table" then
+    words[#words + 1] = "not here: " .. tostring(action.disabled.reason)
+  end
+  local position = require("claude-ide.position")
+  local title = position.truncate(position.valid((action.title:gsub("%s+", " "))), 160)
+  local more = #words > 0 and (" (%s)"):format(table.concat(words, ", ")) or ""
+  return ("  %s: %s%s"):format(one.id, title, more)
+end
+
+---What language servers offer to do in some lines.
+M.code_actions = tool(function(task, args)
+  local buf, range = range_of(task, args)
+  local found = offered(task, buf, range, args.kind)
+  if #found == 0 then
+    return { text = "The language server offers nothing to do there." }
+  end
+  vim.list_extend(kept, found)
+  while #kept > MAX_KEPT do
+    table.remove(kept, 1)
+  end
+  local answer = require("claude-ide.language.answer")
+  local lines = { answer.number(#found, "code action") .. "; apply_action does one by its id:" }
+  return { text = answer.cut(table.concat(vim.list_extend(lines, vim.tbl_map(line_of, found)), "\n")) }
+end)
+
+---Does one of those that were listed. No two have one id, and an agent that speaks HTTP may come back on another connection: it
+---is not asked who it was shown to.
+M.apply_action = tool(function(task, args)
+  local one = vim.iter(kept):find(function(action)
+    return action.id == args.id
+  end)
+  if not one then
+    return task:fail(("there is no code action %q; list them with code_actions"):format(args.id))
+  elseif not vim.api.nvim_buf_is_loaded(one.buf) or vim.api.nvim_buf_get_changedtick(one.buf) ~= one.tick then
+    task:fail("the file has changed since; list its code actions again")
+  end
+  local edits, note = edits_of(task, one)
+  local answer = require("claude-ide.tools.changes").propose(task, {
+    title = one.action.title,
+    edits = edits,
+    none = "The action changes nothing here.",
+  })
+  return { text = note and answer.text .. "\nNote: " .. note .. "." or answer.text }
+end)
+
+---The imports of a file as its language server sorts them.
+M.organize_imports = tool(function(task, args)
+  local locate = require("claude-ide.language.locate")
+  local buf, shown = locate.buffer(task, args.path), locate.shown(args.path)
+  local all = {
+    start = { line = 0, character = 0 },
+    ["end"] = { line = vim.api.nvim_buf_line_count(buf), character = 0 },
+  }
+  local found = vim
+    .iter(offered(task, buf, function()
+      return all
+    end, ORGANIZE))
+    :find(function(one)
+      return one.action.kind == nil or vim.startswith(tostring(one.action.kind), ORGANIZE)
+    end)
+  if not found then
+    return { text = ("The language server offers nothing to organize in %s."):format(shown) }
+  end
+  return require("claude-ide.tools.changes").propose(task, {
+    title = "Organize the imports of " .. vim.fs.basename(shown),
+    edits = (edits_of(task, found)),
+    none = ("The imports of %s are in order already; nothing was changed."):format(shown),
+  })
+end)
 
 return M

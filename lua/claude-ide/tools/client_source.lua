@@ -1,5 +1,5 @@
--- The clients of the server as those who ask for decisions. What came over the wire stays here: which call it was, and what the
--- client called it.
+-- The clients of the server as those who ask for decisions: openDiff and what closes it. What came over the wire stays here: which
+-- call it was, and what the client called it.
 local M = {}
 
 ---@class claude-ide.tools.Request
@@ -94,11 +94,9 @@ local function asker_of(client)
 end
 
 ---Puts a client's edit before the user.
----@param call claude-ide.Call
----@param respond claude-ide.Respond
 ---@param writes "agent"|"editor"
 ---@param edit claude-ide.diff.Edit
-function M.propose(call, respond, writes, edit)
+local function propose(call, respond, writes, edit)
   local asker = asker_of(call.client)
   asker.sources[writes] = asker.sources[writes] or new_source(call.client, writes)
   local request = { call = call.id, respond = respond } ---@type claude-ide.tools.Request
@@ -110,8 +108,7 @@ function M.propose(call, respond, writes, edit)
 end
 
 ---The call of a decision is dropped by a client that is still there, or what it asked for has ended with it.
----@param call claude-ide.Call
-function M.cancel(call)
+local function cancel(call)
   local decisions = require("claude-ide.decisions")
   local dropped = decisions.pending(function(decision)
     return decision.source.client == call.client and decision.request.call == call.id
@@ -152,5 +149,55 @@ function M.end_of_turn(client)
     require("claude-ide.diff").end_of_turn(source)
   end
 end
+
+---@class claude-ide.tool.OpenDiff.Args
+---@field old_file_path string
+---@field new_file_path? string default: old_file_path
+---@field new_file_contents string
+---@field tab_name? string default: the path
+---@field written_by? "server" who writes the file when it is accepted; default: the client
+
+---@param text? string
+---@return string? text nil: it is not given
+local function given(text)
+  return text ~= "" and text or nil
+end
+
+M.open_diff = {
+  ---Shows an edit, and answers `{ outcome, contents? }` when the user has decided: the exact bytes to write, with "saved".
+  ---@param args claude-ide.tool.OpenDiff.Args
+  ---@param respond claude-ide.Respond
+  ---@param call claude-ide.Call
+  run = function(args, respond, call)
+    propose(call, respond, args.written_by == "server" and "editor" or "agent", {
+      path = given(args.new_file_path) or args.old_file_path,
+      old_path = given(args.old_file_path),
+      tab_name = given(args.tab_name),
+      contents = args.new_file_contents,
+    })
+  end,
+  cancel = cancel,
+}
+
+M.close_tab = {
+  ---Ends a diff of the client by what it called it, or the path of its file: most often it was answered in the terminal.
+  ---@param args { tab_name: string }
+  ---@param respond claude-ide.Respond
+  ---@param call claude-ide.Call
+  run = function(args, respond, call)
+    respond({ closed = M.close_by_name(call.client, args.tab_name) })
+  end,
+}
+
+M.close_all_diff_tabs = {
+  ---Ends all diffs of the client, which asks for it with each prompt.
+  ---@param _ table
+  ---@param respond claude-ide.Respond
+  ---@param call claude-ide.Call
+  run = function(_, respond, call)
+    require("claude-ide.journal").turn_started(call.client, call.at)
+    respond({ count = M.prompt_submitted(call.client) })
+  end,
+}
 
 return M

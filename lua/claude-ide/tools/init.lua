@@ -1,9 +1,25 @@
 -- Runs the tool that a call names and takes its answer back to the caller.
 -- Invariant: every call is answered exactly once, whatever the tool does: answers twice, late, never after a cancel, or
--- fails. A tool is `claude-ide.tools.<name>` and looks like `claude-ide.Tool` (types.lua).
+-- fails.
 local M = {}
 
-local MODULE = "claude-ide.tools."
+local PREFIX = "claude-ide.tools."
+
+---Which module serves which calls: the last word of a call's name is the name of its tool there.
+local MODULES = {
+  actions = "apply_action code_actions organize_imports",
+  client_source = "close_all_diff_tabs close_tab open_diff",
+  diagnostics = "diagnostics get_diagnostics",
+  edits = "format insert_after_symbol insert_before_symbol rename replace_symbol_body safe_delete",
+  editor = "check_document_dirty get_all_opened_file_paths get_current_file get_open_editors get_open_files "
+    .. "get_workspace_folders open_buffers quickfix read_resource resources",
+  files = "read_file reformat_file save_document write_file",
+  navigation = "call_hierarchy definition hover implementations outline references symbols type_hierarchy",
+  notebooks = "execute_code notebook_cells run_cell",
+  open_file = "open_file open_files",
+  prompts = "prompt",
+  tests = "run_test",
+}
 
 ---@class claude-ide.tools.Running
 ---@field tool claude-ide.Tool
@@ -13,17 +29,23 @@ local MODULE = "claude-ide.tools."
 ---@type table<integer, claude-ide.tools.Running>
 local running = {}
 
+---The tool that serves calls of this name.
+---@param call string
 ---@return claude-ide.Tool?
 ---@return string? err
-local function find(name)
-  if not name:find("^%l[%l_]*%.?[%l_]+$") then
-    return nil, "no such tool: " .. name
+function M.find(call)
+  local name = call:match("[%l_]+$") or call
+  for module, names in pairs(MODULES) do
+    if (" %s "):format(names):find((" %s "):format(name), 1, true) then
+      local ok, loaded = pcall(require, PREFIX .. module)
+      local tool = ok and loaded[name]
+      if type(tool) == "table" and type(tool.run) == "function" then
+        return tool
+      end
+      return nil, ok and ("%s%s has no tool %s"):format(PREFIX, module, name) or tostring(loaded)
+    end
   end
-  local ok, tool = pcall(require, MODULE .. name)
-  if ok and type(tool) == "table" and type(tool.run) == "function" then
-    return tool
-  end
-  return nil, ok and (MODULE .. name .. " is no tool: it has no run()") or tostring(tool)
+  return nil, "no such tool: " .. call
 end
 
 ---The first line of an error, without the place: what a model or a user can use.
@@ -104,7 +126,7 @@ end
 
 local function run(call, args)
   local log = require("claude-ide.log")
-  local tool, missing = find(call.name)
+  local tool, missing = M.find(call.name)
   if not tool then
     log.error("call of %s: %s", call.name, missing)
     send_error(call, { code = "failed", message = "the editor cannot run " .. call.name })

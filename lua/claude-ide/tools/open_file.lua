@@ -1,4 +1,4 @@
--- openFile: shows a file, or only loads it, and selects what the client names.
+-- openFile and open_files: show a file, or only load it, and select what the client names.
 -- `preview`: Neovim has no tab that the next file takes over. A preview opens like any file; when the next preview comes
 -- and this one was neither changed nor is on the screen, it leaves the buffer list (it stays loaded, `:b` still finds it).
 local M = {}
@@ -205,7 +205,7 @@ end
 ---@param args claude-ide.tool.OpenFile.Args
 ---@return { filePath: string, languageId: string, lineCount: integer }? result
 ---@return string? err
-function M.open(args)
+local function open(args)
   local path = require("claude-ide.path").normalize(args.filePath)
   local buf, problem = find_or_add(path)
   if not buf then
@@ -251,18 +251,34 @@ function M.open(args)
   }
 end
 
----@param args claude-ide.tool.OpenFile.Args
----@param respond claude-ide.Respond
----@param call claude-ide.Call
-function M.run(args, respond, call)
-  require("claude-ide.tools").when_still(call, respond, function()
-    local result, err = M.open(args)
-    if result then
-      respond(result)
-    else
-      respond(nil, { code = "failed", message = err or "" })
-    end
-  end)
+---A tool that shows something as soon as that takes no key from what the user types.
+---@param open_those fun(args: table): table?, string?
+---@return claude-ide.Tool
+local function tool(open_those)
+  return {
+    run = function(args, respond, call)
+      require("claude-ide.tools").when_still(call, respond, function()
+        local result, err = open_those(args)
+        respond(result, not result and { code = "failed", message = err or "" } or nil)
+      end)
+    end,
+  }
 end
+
+M.open_file = tool(open)
+
+---Several files: the first one comes to the front, the others are loaded and listed.
+M.open_files = tool(function(args)
+  local opened, first_error = {}, nil
+  for _, path in ipairs(args.file_paths) do
+    local result, err = open({ filePath = path, makeFrontmost = #opened == 0 })
+    opened[#opened + 1] = result and path
+    first_error = first_error or err
+  end
+  if #opened == 0 and first_error then
+    return nil, first_error
+  end
+  return { opened_files = #opened > 0 and opened or require("claude-ide.json").EMPTY_ARRAY }
+end)
 
 return M

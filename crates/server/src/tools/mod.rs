@@ -2,8 +2,8 @@
 //! [`nvim::TOOLS`], one row each.
 //!
 //! A tool declares its arguments as [`fields`], which make the schema and check what clients send, and either answers at
-//! once from what the server knows, or asks the editor, `lua/claude-ide/tools/<call>.lua` (a dot in the call is a folder),
-//! and shapes its reply.
+//! once from what the server knows, or asks the editor (`lua/claude-ide/tools/init.lua` says which module serves a call), and
+//! shapes its reply.
 
 mod arguments;
 pub(crate) mod blocks;
@@ -212,6 +212,18 @@ pub(crate) mod testing {
             panic!("{} does not ask the editor", tool.name)
         };
         with(args, |args, context| takes.question(args, context)).map_err(|error| error.to_string())
+    }
+
+    /// Whether the editor serves calls of this name: a module has it, and `lua/claude-ide/tools/init.lua` says which.
+    pub(crate) fn has_twin(call: &str) -> bool {
+        let name = call.rsplit('.').next().unwrap();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lua/claude-ide/tools");
+        let text = |path: &Path| std::fs::read_to_string(path).unwrap();
+        let is_listed =
+            text(&folder.join("init.lua")).split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+        let definition = format!("\nM.{name} = ");
+        let mut modules = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        is_listed && modules.any(|module| text(&module).contains(&definition))
     }
 
     /// The texts of the tool's answer when the editor replies with `reply`.

@@ -109,7 +109,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::tools::{Hints, Question, TOOLS, Takes, Work, nvim, verbatim};
+    use crate::tools::{Hints, Question, TOOLS, Takes, Work, nvim, testing::has_twin, verbatim};
 
     fn all() -> Toolbox {
         Toolbox::new(&TOOLS, &BTreeSet::new())
@@ -118,11 +118,6 @@ mod tests {
     /// Of every endpoint.
     fn every_tool() -> impl Iterator<Item = &'static Tool> {
         TOOLS.into_iter().chain(nvim::TOOLS.iter().copied())
-    }
-
-    fn twin(call: &str) -> std::path::PathBuf {
-        let module = call.replace('.', "/");
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../lua/claude-ide/tools/{module}.lua"))
     }
 
     fn names(toolbox: &Toolbox) -> Vec<String> {
@@ -269,7 +264,7 @@ mod tests {
     fn every_tool_that_asks_the_editor_has_its_twin_there() {
         for tool in every_tool() {
             if let Work::Ask(call, _) | Work::AskUser(call, _) = tool.work {
-                assert!(twin(call).is_file(), "{} asks for {call}, which does not exist", tool.name);
+                assert!(has_twin(call), "{} asks for {call}, which does not exist", tool.name);
             }
         }
     }

@@ -221,18 +221,24 @@ local function every_file(respond, call)
   end)
 end
 
----@param args { uri?: string }
----@param respond claude-ide.Respond
----@param call claude-ide.Call
-function M.run(args, respond, call)
-  if args.uri then
-    one_file(args, respond, call)
-  else
+M.get_diagnostics = {
+  ---@param args { uri?: string }
+  ---@param respond claude-ide.Respond
+  ---@param call claude-ide.Call
+  run = function(args, respond, call)
+    if args.uri then
+      return one_file(args, respond, call)
+    end
     -- Only asked when the edits of a turn are over (measured with the CLI 2.1.329).
     require("claude-ide.tools.client_source").end_of_turn(call.client)
     require("claude-ide.journal").edits_over(call.client)
     every_file(respond, call)
-  end
-end
+  end,
+}
+
+---What is wrong in a file, or in all that the editor knows, in words.
+M.diagnostics = require("claude-ide.language.task").tool(function(task, args)
+  return require("claude-ide.language.problems").text(task, args)
+end)
 
 return M

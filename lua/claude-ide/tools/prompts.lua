@@ -1,4 +1,5 @@
 -- The prompts that a user can pick: what each of them says of the editor as it is now.
+local M = {}
 
 ---So much of the text around the cursor is shown, before and after.
 local AROUND = 20
@@ -7,19 +8,19 @@ local MAX_BYTES = 20000
 ---A file with more is shown as if all of its buffer were new.
 local MAX_COMPARED = 64 * 1024 * 1024
 
-local function shown(buf)
-  return require("claude-ide.language.locate").shown(vim.api.nvim_buf_get_name(buf))
+local function shown(path)
+  return require("claude-ide.language.locate").shown(path)
 end
 
-local function absolute(path)
-  return path:sub(1, 1) == "/" and path or (require("claude-ide.workspace").folders()[1] or "") .. "/" .. path
+local function cut(text)
+  return require("claude-ide.language.answer").cut(text, MAX_BYTES)
 end
 
 ---@type table<string, fun(task: claude-ide.language.Task, args: table): { description: string, text: string }>
 local PROMPTS = {}
 
 function PROMPTS.fix_diagnostics(task, args)
-  local path = args.path and absolute(args.path) or nil
+  local path = args.path and require("claude-ide.language.locate").absolute(args.path) or nil
   local problems =
     require("claude-ide.language.problems").text(task, { path = path, severity = "warning" }).text
   local where = args.path or "this project"
@@ -34,15 +35,16 @@ end
 
 ---What a buffer has that the disk has not, as a unified diff.
 local function unsaved(buf)
-  local disk = require("claude-ide.file").read_now(vim.api.nvim_buf_get_name(buf), MAX_COMPARED) or ""
+  local name = vim.api.nvim_buf_get_name(buf)
+  local disk = require("claude-ide.file").read_now(name, MAX_COMPARED) or ""
   local text = require("claude-ide.buffer").text(buf)
   local difference = require("claude-ide.hunk").xdiff(disk, text, { ctxlen = 3 }) --[[@as string]]
-  return ("--- %s (on disk)\n+++ %s (unsaved)\n%s"):format(shown(buf), shown(buf), difference)
+  return ("--- %s (on disk)\n+++ %s (unsaved)\n%s"):format(shown(name), shown(name), difference)
 end
 
 function PROMPTS.review_changes(task)
   local parts = {}
-  for _, buf in ipairs(require("claude-ide.tools.get_open_editors").buffers()) do
+  for _, buf in ipairs(require("claude-ide.tools.editor").buffers()) do
     if vim.bo[buf].modified and vim.api.nvim_buf_is_loaded(buf) then
       parts[#parts + 1] = unsaved(buf)
       task:breathe()
@@ -51,55 +53,49 @@ function PROMPTS.review_changes(task)
   local text = "Review the changes of this project since the last commit, as `git diff HEAD` and `git status` show them: look for "
     .. "bugs, for what was forgotten, for what could be simpler. Name each place as path:line. Change nothing."
   if #parts > 0 then
-    local diffs = require("claude-ide.language.answer").cut(table.concat(parts, "\n"), MAX_BYTES)
-    text = text
-      .. " These changes are in my editor and not saved yet, so git does not show them:\n\n```diff\n"
-      .. diffs
-      .. "\n```"
+    local intro = " These changes are in my editor and not saved yet, so git does not show them:"
+    text = ("%s%s\n\n```diff\n%s\n```"):format(text, intro, cut(table.concat(parts, "\n")))
   end
   return { description = "Review changes", text = text }
 end
 
 function PROMPTS.explain_selection(task)
-  local cut = require("claude-ide.language.answer").cut
   local latest = require("claude-ide.selection").latest()
-  local locate = require("claude-ide.language.locate")
   if latest and latest.filePath and latest.text ~= "" then
+    local range = latest.selection
     local place = ("%s, lines %d-%d"):format(
-      locate.shown(latest.filePath),
-      latest.selection.start.line + 1,
-      latest.selection["end"].line + 1
+      shown(latest.filePath),
+      range.start.line + 1,
+      range["end"].line + 1
     )
-    return {
-      description = "Explain " .. place,
-      text = ("Explain this code, which I have selected in %s:\n\n```\n%s\n```"):format(
-        place,
-        cut(latest.text, MAX_BYTES)
-      ),
-    }
+    local text = ("Explain this code, which I have selected in %s:\n\n```\n%s\n```"):format(
+      place,
+      cut(latest.text)
+    )
+    return { description = "Explain " .. place, text = text }
   end
-  local buf = require("claude-ide.tools.get_open_editors").active()
+  local buf = require("claude-ide.tools.editor").active()
   local win = buf and vim.fn.win_findbuf(buf)[1]
   if not buf or not win then
-    task:fail("no file is shown in the editor")
+    return task:fail("no file is shown in the editor")
   end
-  ---@cast buf integer
-  ---@cast win integer
   local lnum = vim.api.nvim_win_get_cursor(win)[1]
   local first = math.max(lnum - AROUND, 1)
   local lines = vim.api.nvim_buf_get_lines(buf, first - 1, lnum + AROUND, false)
-  local place = ("%s:%d"):format(shown(buf), lnum)
+  local place = ("%s:%d"):format(shown(vim.api.nvim_buf_get_name(buf)), lnum)
   return {
     description = "Explain " .. place,
     text = ("Explain the code around %s, where my cursor is. Lines %d-%d:\n\n```\n%s\n```"):format(
       place,
       first,
       first + #lines - 1,
-      cut(table.concat(lines, "\n"), MAX_BYTES)
+      cut(table.concat(lines, "\n"))
     ),
   }
 end
 
-return require("claude-ide.language.task").tool(function(task, args)
+M.prompt = require("claude-ide.language.task").tool(function(task, args)
   return PROMPTS[args.name](task, args)
 end)
+
+return M

@@ -1,0 +1,185 @@
+-- Reports which conditional tools are available; the server lists only those. What changes that emits "abilities_changed"; many
+-- changes at a time are reported once.
+local M = {}
+
+local GROUP = "claude-ide.tools.availability"
+local SETTLE_MS = 50
+---Some servers say what they can do only a moment after they have started.
+local AFTERTHOUGHT_MS = 2000
+local RESOURCES_MS = 500
+---After a CLI listens to all else, so long until it is sure to hear of another list. Between its first look at the list and that it
+---missed 3 changes of 44 that came 200 to 300 ms after it had connected (2.1.329, `ide`).
+M.SETTLED_MS = 1000
+
+---@return boolean whether the editor can parse a file that is open: a syntax tree tells from where to where a symbol goes, too
+local function can_parse()
+  return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
+    local is_file = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+    return is_file and require("claude-ide.language.outline").has_parser(buf)
+  end)
+end
+
+local function has_python()
+  return require("claude-ide.notebook.workspace_python").is_able()
+end
+
+---@param nearest boolean one test alone
+local function can_run_tests(nearest)
+  return function()
+    return require("claude-ide.neotest").is_there() or require("claude-ide.tools.tests").has_command(nearest)
+  end
+end
+
+---When a tool is available that needs more than a language server: by endpoint and name. Each is called often.
+---@type table<"ide"|"nvim", table<string, fun(): boolean>>
+local CONDITIONS = {
+  ide = { executeCode = has_python },
+  nvim = {
+    notebook_cells = has_python,
+    run_cell = has_python,
+    replace_symbol_body = can_parse,
+    insert_before_symbol = can_parse,
+    insert_after_symbol = can_parse,
+    run_test = can_run_tests(false),
+    ["run_test.nearest"] = can_run_tests(true),
+  },
+}
+
+---What was reported last, by endpoint.
+---@type table<string, string>
+local reported = {}
+
+---How often the tools for CLIs have changed; and what that was when each connected, by client id.
+local changes, known = 0, {} ---@type integer, table<integer, integer>
+
+---@return boolean whether some client that runs can do it
+local function is_served(method)
+  local lsp = require("claude-ide.lsp")
+  return vim.iter(vim.lsp.get_clients()):any(function(client)
+    if lsp.supports(client, method) then
+      return true
+    end
+    return vim.iter(vim.tbl_keys(client.attached_buffers or {})):any(function(buf)
+      return lsp.supports(client, method, buf)
+    end)
+  end)
+end
+
+---@return string[] methods those of LSP that tools need and a client that runs can do
+local function served_methods()
+  if not package.loaded["vim.lsp"] then
+    return {} -- no server runs
+  end
+  return vim.tbl_filter(is_served, require("claude-ide.native").lsp_methods() or {})
+end
+
+---@param endpoint "ide"|"nvim"
+local function available_on(endpoint)
+  local names = endpoint == "nvim" and served_methods() or {}
+  for name, condition in pairs(CONDITIONS[endpoint]) do
+    local ok, is_available = pcall(condition)
+    if not ok then
+      require("claude-ide.log").error("whether %s can run is not known: %s", name, is_available)
+    elseif is_available then
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  return names
+end
+
+local function report()
+  if not require("claude-ide.server").is_running() then
+    return
+  end
+  for endpoint in pairs(CONDITIONS) do
+    local names = available_on(endpoint)
+    local json = #names > 0 and vim.json.encode(names) or "[]"
+    if reported[endpoint] ~= json then
+      local ok, err = require("claude-ide.native").set_able(endpoint, json)
+      reported[endpoint] = ok and json or nil
+      changes = changes + (endpoint == "ide" and 1 or 0)
+      if err then
+        require("claude-ide.log").warn("which tools are available could not be reported: %s", err)
+      end
+    end
+  end
+end
+
+---Tells agents that there are other resources: files were opened or closed.
+local function report_resources()
+  local server = require("claude-ide.server")
+  if server.is_running() and #server.agents() > 0 then
+    require("claude-ide.native").resources_changed()
+  end
+end
+
+---Tells a CLI again what changed before it was sure to hear of it.
+---@param client claude-ide.Client
+local function tell_again(client)
+  vim.defer_fn(function()
+    local before = known[client.id]
+    known[client.id] = nil
+    if before ~= changes and require("claude-ide.server").client(client.id) then
+      local method = "notifications/tools/list_changed"
+      require("claude-ide.server").notify(method, vim.empty_dict(), client.id)
+    end
+  end, M.SETTLED_MS)
+end
+
+---A function that does something once, a moment after it was called last.
+---@param fn fun()
+---@param ms integer
+local function settled(fn, ms)
+  local timer = assert(vim.uv.new_timer())
+  return function()
+    timer:start(ms, 0, vim.schedule_wrap(fn))
+  end
+end
+
+local refresh ---@type fun()?
+
+---@param events string[]
+---@param desc string
+---@param callback fun()
+---@param pattern? string
+local function on(events, desc, callback, pattern)
+  vim.api.nvim_create_autocmd(events --[[@as any]], {
+    group = vim.api.nvim_create_augroup(GROUP, { clear = false }),
+    pattern = pattern,
+    desc = "Claude: " .. desc,
+    callback = function()
+      callback()
+    end,
+  })
+end
+
+---Follows what tools need from now on.
+function M.attach()
+  reported = {}
+  if refresh then
+    return refresh()
+  end
+  local look = settled(report, SETTLE_MS)
+  refresh = look
+  look()
+  on({ "LspAttach", "LspDetach" }, "tools come and go with the language servers", function()
+    look()
+    vim.defer_fn(look, AFTERTHOUGHT_MS)
+  end)
+  on({ "FileType" }, "filetype plugins set a command for tests", look)
+  on({ "OptionSet" }, "tests can be run where a command for them is set", look, "makeprg")
+  local resources = settled(report_resources, RESOURCES_MS)
+  on({ "BufAdd", "BufDelete", "BufFilePost" }, "agents hear of other resources", resources)
+  local hub = require("claude-ide.hub")
+  hub.on("abilities_changed", look)
+  hub.on("client_connected", function(client)
+    known[client.id] = changes
+  end)
+  hub.on("client_listening", tell_again)
+  hub.on("client_disconnected", function(client)
+    known[client.id] = nil
+  end)
+end
+
+return M

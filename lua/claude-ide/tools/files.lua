@@ -1,0 +1,180 @@
+-- Files by their paths: read, written, saved, formatted, as the user's editor has them.
+local M = {}
+
+local function failed(respond, message)
+  respond(nil, { code = "failed", message = message })
+end
+
+---@return integer? buf of a file that is loaded
+local function loaded(path)
+  local buffer = require("claude-ide.buffer")
+  local buf = buffer.find(path)
+  return buf and vim.api.nvim_buf_is_loaded(buf) and buffer.is_file(buf) and buf or nil
+end
+
+M.read_file = {
+  ---A plain method: the text that the user sees. A loaded buffer's text wins over the disk.
+  ---@param args { path: string } absolute
+  ---@param respond claude-ide.Respond
+  run = function(args, respond)
+    local buf = loaded(args.path)
+    if not buf or require("claude-ide.privacy").verdict(buf) ~= "tell" and vim.bo[buf].modified then
+      -- What the user has typed and kept from Claude stays with them; the file on disk is not ours to hide.
+      return respond({ loaded = false })
+    end
+    require("claude-ide.buffer.disk").reload(buf)
+    respond({ loaded = true, contents = require("claude-ide.buffer").text(buf) })
+  end,
+}
+
+---Writes a buffer without BufWritePre, where formatters live: the client's bytes reach the disk as they are. BufWritePost runs.
+---@return string? err
+local function write(buf)
+  local fixeol = vim.bo[buf].fixendofline
+  vim.bo[buf].fixendofline = false
+  local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
+    vim.cmd("silent noautocmd keepalt lockmarks write")
+  end)
+  vim.bo[buf].fixendofline = fixeol
+  if not ok then
+    return (tostring(err):gsub("^.-(E%d+: )", "%1"))
+  end
+  require("claude-ide.buffer.disk").note_agreement(buf)
+  local told, complaint =
+    pcall(vim.api.nvim_exec_autocmds, "BufWritePost", { buffer = buf, modeline = false })
+  if not told then
+    require("claude-ide.log").warn("a BufWritePost autocommand failed: %s", tostring(complaint))
+  end
+  return nil
+end
+
+---@param buf integer loaded, unmodified, and as the file on disk
+---@return string? err
+local function replace(buf, content)
+  local now = require("claude-ide.buffer.disk").decoding(buf)
+  now.fileencoding = "" -- the content is text; Neovim encodes it when it writes
+  local lines, format = require("claude-ide.buffer.format").decode(content, now)
+  if not lines then
+    return "the content is not text that this buffer could hold"
+  end
+  require("claude-ide.buffer.stamp").agree(buf)
+  require("claude-ide.buffer.patch").set_text(buf, lines, format --[[@as claude-ide.buffer.Format]])
+  local err = write(buf)
+  if err and vim.bo[buf].modified then
+    vim.api.nvim_buf_call(buf, function()
+      vim.cmd("silent undo")
+    end)
+    vim.bo[buf].modified = false
+  end
+  return err
+end
+
+---@return string? err
+local function write_text(buf, content)
+  if vim.bo[buf].modified then
+    return "it has unsaved changes in Neovim"
+  end
+  local _, why_not = require("claude-ide.buffer.disk").reload(buf)
+  if why_not and why_not ~= "no file" then
+    return "its buffer cannot take over what is on disk: " .. why_not
+  end
+  return replace(buf, content)
+end
+
+M.write_file = {
+  ---A plain method: through the buffer where one is loaded, so that the user sees it and can undo it.
+  ---@param args { path: string, content: string } path absolute
+  ---@param respond claude-ide.Respond
+  run = function(args, respond)
+    local buf = loaded(args.path)
+    local err = buf and write_text(buf, args.content)
+    if err then
+      failed(respond, ("failed to write file: %s: %s"):format(args.path, err))
+    else
+      respond(buf and { written = true } or { loaded = false })
+    end
+  end,
+}
+
+---Writes a loaded buffer, if it is modified, as the user's own `:write` would (their autocommands run).
+---Invariant: nothing asks a question. Where `:write` would ask, or needs a `!`, it fails and says why.
+---@param buf integer
+---@return boolean ok
+---@return string? err
+local function save(buf)
+  if vim.bo[buf].modified and require("claude-ide.buffer.stamp").is_conflict(buf) then
+    return false, "the file was changed on disk since it was read"
+  end
+  local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
+    vim.cmd("silent keepalt lockmarks update")
+  end)
+  if not ok then
+    return false, (tostring(err):gsub("^.-(E%d+: )", "%1"):gsub("^Vim%b():", ""))
+  elseif vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].modified then
+    return false, "the buffer is still modified after the write"
+  end
+  return true
+end
+
+M.save_document = {
+  ---@param args { filePath: string }
+  ---@param respond claude-ide.Respond
+  run = function(args, respond)
+    local buf, saved, message = loaded(args.filePath), false, "Document not open: " .. args.filePath
+    if buf then
+      local err
+      saved, err = save(buf)
+      message = saved and "Document saved" or "Failed to save document: " .. err
+    end
+    respond({ success = saved, filePath = args.filePath, saved = saved, message = message })
+  end,
+}
+
+---@return integer? buf
+---@return string? why_not nil without a buffer: there is no such file
+local function load(path)
+  local buf = require("claude-ide.buffer").find(path)
+  if buf and vim.api.nvim_buf_is_loaded(buf) then
+    require("claude-ide.buffer.disk").reload(buf)
+    return buf
+  end
+  local stat = vim.uv.fs_stat(path)
+  if not stat or stat.type ~= "file" then
+    return nil
+  end
+  return require("claude-ide.buffer.hidden").load(path)
+end
+
+M.reformat_file = {
+  ---Formats a file as the user's editor does. The caller reads the disk, so a file without unsaved changes is written afterwards,
+  ---as JetBrains' documents are; one with unsaved changes stays unsaved, for those are the user's to save.
+  ---@param args { file_path: string }
+  ---@param respond claude-ide.Respond
+  run = function(args, respond)
+    local function cannot(why)
+      failed(respond, ("cannot format %s: %s"):format(args.file_path, why))
+    end
+    local buf, problem = load(args.file_path)
+    if not buf and problem then
+      return cannot(problem)
+    elseif not buf then
+      return respond({ outcome = "not_found" })
+    end
+    local was_modified = vim.bo[buf].modified
+    require("claude-ide.format").run(buf, function(formatted, err)
+      if formatted and not was_modified and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified then
+        local saved, why_not = save(buf)
+        err = not saved and "formatted, but not written: " .. why_not or nil
+      end
+      if err then
+        cannot(err)
+      elseif formatted then
+        respond({ outcome = "ok" })
+      else
+        respond({ outcome = "no_formatter", message = "No formatter is set up for " .. args.file_path })
+      end
+    end)
+  end,
+}
+
+return M

@@ -1,0 +1,365 @@
+-- Where symbols lead, as language servers know it: definitions, uses, callers, subtypes, types and documentation; the symbols of
+-- a file and of the project. LSP 3.17, "textDocument/definition" and its like, "callHierarchy/*", "typeHierarchy/*".
+local M = {}
+
+local tool = require("claude-ide.language.task").tool
+
+---A question about one symbol whose answer is places.
+---@class claude-ide.tools.Question
+---@field method string
+---@field doing string "find references"
+---@field one string "reference"
+---@field whole? boolean a part of them must not pass for all: the server has to know the project
+---@field context? fun(args: table): table more parameters
+---@field follow? string the method that is asked about each item which `method` gives
+---@field add? fun(hits: claude-ide.language.Hit[], found: any, client: vim.lsp.Client) of what `follow` gives
+
+---Asks every server of the file, once more where one that found nothing was still reading the project.
+---Ends the task where all that came is errors.
+---@param clients vim.lsp.Client[]
+---@param found any[] what `ask` adds to
+---@param ask fun(client: vim.lsp.Client): string? err
+local function each(task, clients, found, ask)
+  local errors = {}
+  for round = 1, 2 do
+    errors = {}
+    for _, client in ipairs(clients) do
+      errors[#errors + 1] = ask(client)
+    end
+    if #found > 0 or round == 2 or not require("claude-ide.language.servers").settle(task, clients) then
+      break
+    end
+  end
+  if #found == 0 and #errors > 0 then
+    task:fail(table.concat(errors, "; "))
+  end
+end
+
+local function send(task, client, method, params, buf)
+  return require("claude-ide.language.request").send(task, client, method, params, buf)
+end
+
+---@param what claude-ide.tools.Question
+---@param place claude-ide.language.Place
+---@return { text: string }
+local function answer(task, args, what, place, names, hits, notes, none)
+  local number, shown =
+    require("claude-ide.language.answer").number, require("claude-ide.language.locate").shown
+  if #hits == 0 then
+    local where = ("%s:%d"):format(shown(args.path), place.row + 1)
+    return { text = table.concat(vim.list_extend({ none:format(names, place.name, where) }, notes), "\n") }
+  end
+  return require("claude-ide.language.hits").answer(task, hits, {
+    head = function(count, files)
+      local text = ("%s of `%s`"):format(number(count, what.one), place.name)
+      return files > 1 and not what.follow and ("%s in %d files:"):format(text, files) or text .. ":"
+    end,
+    cursor = args.cursor,
+    notes = notes,
+  })
+end
+
+---@param args { path: string, symbol: string, line?: integer, cursor?: string }
+---@param what claude-ide.tools.Question
+local function locations(task, args, what)
+  local locate, ready = require("claude-ide.language.locate"), require("claude-ide.language.ready")
+  local place = locate.place(task, args)
+  local clients = require("claude-ide.language.servers").need(task, place.buf, what.method, what.doing)
+  local hits, notes = {}, { place.note }
+  each(task, clients, hits, function(client)
+    local context = what.context and what.context(args) or {}
+    local params = vim.tbl_extend("error", locate.params(task, place, client), context)
+    local function ask()
+      return send(task, client, what.method, params, place.buf)
+    end
+    local result, err, is_partial
+    if what.whole then
+      result, err, is_partial = ready.steady(task, client, place.buf, ask, true)
+    else
+      result, err = ask()
+    end
+    if is_partial then
+      notes[#notes + 1] = ("(%s is still reading the project; there may be more.)"):format(client.name)
+    end
+    require("claude-ide.language.hits").add_locations(task, hits, result, client)
+    return err
+  end)
+  local names = require("claude-ide.language.servers").names(clients)
+  local none = ("%%s knows no %s of `%%s` at %%s."):format(what.one)
+  return answer(task, args, what, place, names, hits, notes, none)
+end
+
+---A place is made an item of the server's first, which is asked about then.
+---@param args { path: string, symbol: string, line?: integer, cursor?: string }
+---@param what claude-ide.tools.Question
+local function hierarchy(task, args, what)
+  local locate, servers = require("claude-ide.language.locate"), require("claude-ide.language.servers")
+  local place = locate.place(task, args)
+  local clients = servers.need(task, place.buf, what.method, what.doing)
+  require("claude-ide.language.ready").settle(task, clients, place.buf)
+  local hits, has_items = {}, false
+  each(task, clients, hits, function(client)
+    local params = locate.params(task, place, client)
+    local items, err = send(task, client, what.method, params, place.buf)
+    for _, item in ipairs(type(items) == "table" and items or {}) do
+      local found, failed = send(task, client, what.follow, { item = item }, place.buf)
+      for _, one in ipairs(type(found) == "table" and found or {}) do
+        what.add(hits, one, client)
+      end
+      err, has_items = err or failed, true
+    end
+    return err
+  end)
+  local none = has_items and "%s knows none of `%s` at %s." or "%s sees nothing at `%s` at %s that has any."
+  return answer(task, args, what, place, servers.names(clients), hits, { place.note }, none)
+end
+
+---@return fun(hits: claude-ide.language.Hit[], item: any, client: vim.lsp.Client)
+local function add_item(field)
+  return function(hits, found, client)
+    local item = field and found[field] or found
+    local range = item.selectionRange or item.range
+    hits[#hits + 1] = require("claude-ide.language.hits").hit(item.uri, range, client, item.name .. ":")
+  end
+end
+
+---@type table<string, claude-ide.tools.Question>
+local QUESTIONS = {
+  definition = { method = "textDocument/definition", doing = "find definitions", one = "definition" },
+  declaration = { method = "textDocument/declaration", doing = "find declarations", one = "declaration" },
+  type = { method = "textDocument/typeDefinition", doing = "find type definitions", one = "type definition" },
+  implementations = {
+    method = "textDocument/implementation",
+    doing = "find implementations",
+    one = "implementation",
+    whole = true,
+  },
+  references = {
+    method = "textDocument/references",
+    doing = "find references",
+    one = "reference",
+    whole = true,
+    context = function(args)
+      return { context = { includeDeclaration = args.include_declaration } }
+    end,
+  },
+  incoming = {
+    method = "textDocument/prepareCallHierarchy",
+    follow = "callHierarchy/incomingCalls",
+    doing = "tell who calls a function",
+    one = "incoming call",
+    add = function(hits, found, client)
+      for _, range in ipairs(found.fromRanges or {}) do
+        local label = ("in %s:"):format(found.from.name)
+        hits[#hits + 1] = require("claude-ide.language.hits").hit(found.from.uri, range, client, label)
+      end
+    end,
+  },
+  outgoing = {
+    method = "textDocument/prepareCallHierarchy",
+    follow = "callHierarchy/outgoingCalls",
+    doing = "tell what a function calls",
+    one = "outgoing call",
+    add = add_item("to"),
+  },
+  supertypes = {
+    method = "textDocument/prepareTypeHierarchy",
+    follow = "typeHierarchy/supertypes",
+    doing = "tell what a type extends",
+    one = "supertype",
+    add = add_item(),
+  },
+  subtypes = {
+    method = "textDocument/prepareTypeHierarchy",
+    follow = "typeHierarchy/subtypes",
+    doing = "tell what extends a type",
+    one = "subtype",
+    add = add_item(),
+  },
+}
+
+---A tool that asks one of these.
+---@param by? string the argument that names which; without one it has this name
+---@param default string
+local function question(default, by)
+  return tool(function(task, args)
+    local what = QUESTIONS[by and args[by] or default]
+    return (what.follow and hierarchy or locations)(task, args, what)
+  end)
+end
+
+M.definition = question("definition", "kind")
+M.references = question("references")
+M.implementations = question("implementations")
+M.call_hierarchy = question("incoming", "direction")
+M.type_hierarchy = question("subtypes", "direction")
+
+---What a server answers, as one text.
+---LSP 3.17, "Hover.contents": MarkupContent | MarkedString | MarkedString[].
+---@return string
+local function text_of(contents)
+  if type(contents) == "string" then
+    return contents
+  elseif type(contents) ~= "table" then
+    return ""
+  elseif type(contents.value) == "string" then
+    local language = type(contents.language) == "string" and contents.language
+    return language and ("```%s\n%s\n```"):format(language, contents.value) or contents.value
+  end
+  return table.concat(vim.tbl_map(text_of, contents), "\n\n")
+end
+
+---Whether a symbol is defined in a file that the user keeps from Claude.
+local function is_withheld(task, client, buf, params)
+  local method, hits = "textDocument/definition", {} ---@type string, claude-ide.language.Hit[]
+  if require("claude-ide.lsp").supports(client, method, buf) then
+    local found = send(task, client, method, params, buf)
+    require("claude-ide.language.hits").add_locations(task, hits, found, client)
+  end
+  return vim.iter(hits):any(function(hit)
+    return require("claude-ide.privacy").withholds(hit.path)
+  end)
+end
+
+---What language servers say of a symbol.
+M.hover = tool(function(task, args)
+  local locate, servers = require("claude-ide.language.locate"), require("claude-ide.language.servers")
+  local place, method = locate.place(task, args), "textDocument/hover"
+  local clients = servers.need(task, place.buf, method, "describe symbols")
+  local texts = {}
+  each(task, clients, texts, function(client)
+    local params = locate.params(task, place, client)
+    local result, err = send(task, client, method, params, place.buf)
+    local text = result and vim.trim(text_of(result.contents)) or ""
+    if text ~= "" and is_withheld(task, client, place.buf, params) then
+      task:fail(("the user keeps the file that defines `%s` private"):format(place.name))
+    end
+    texts[#texts + 1] = text ~= "" and text or nil
+    return err
+  end)
+  local where = ("`%s` in %s:%d"):format(place.name, locate.shown(args.path), place.row + 1)
+  if #texts == 0 then
+    return { text = ("%s says nothing of %s."):format(servers.names(clients), where) }
+  end
+  local head = where .. (vim.bo[place.buf].modified and " (with unsaved changes)" or "") .. ":"
+  local words = vim.list_extend({ head }, { place.note })
+  words[#words + 1] = require("claude-ide.privacy.withheld").redact(table.concat(texts, "\n\n"))
+  return { text = require("claude-ide.language.answer").cut(table.concat(words, "\n")) }
+end)
+
+---Of what stands behind a name in an outline.
+local MAX_DETAIL = 60
+
+---@param symbol claude-ide.language.Symbol
+local function outline_line(symbol)
+  local position = require("claude-ide.position")
+  local lines = symbol.first == symbol.last and tostring(symbol.first)
+    or ("%d-%d"):format(symbol.first, symbol.last)
+  local detail = symbol.detail and " " .. position.truncate(symbol.detail, MAX_DETAIL) or ""
+  local text = ("%s%s %s%s"):format(("  "):rep(symbol.depth), symbol.kind, symbol.name, detail)
+  return position.valid(("%s  %s"):format(text:gsub("\n", " "), lines))
+end
+
+---The symbols of one file, as a tree.
+M.outline = tool(function(task, args)
+  local locate, outline = require("claude-ide.language.locate"), require("claude-ide.language.outline")
+  local buf, shown = locate.buffer(task, args.path), locate.shown(args.path)
+  local symbols, source = outline.of(task, buf)
+  if not symbols then
+    return task:fail(
+      ("neither a language server nor a parser of the editor knows the language of %s"):format(shown)
+    )
+  elseif #symbols == 0 then
+    return { text = ("%s has no symbols (%s)."):format(shown, source) }
+  end
+  local unsaved = vim.bo[buf].modified and ", with unsaved changes" or ""
+  return require("claude-ide.language.answer").pages(task, {
+    head = ("%s, %d lines (%s%s):"):format(shown, vim.api.nvim_buf_line_count(buf), source, unsaved),
+    count = #symbols,
+    entry = function(index)
+      return { text = outline_line(symbols[index]) }
+    end,
+    cursor = args.cursor,
+  })
+end)
+
+local SYMBOLS = "workspace/symbol"
+
+---The servers to ask, and a buffer of each, since the request itself names none: those of the file that is named, else all that
+---run.
+---@param path? string
+---@return vim.lsp.Client[]
+---@return table<integer, integer> buffers by client
+local function symbol_servers(task, path)
+  local stat = path and vim.uv.fs_stat(path)
+  local clients, bufs = {}, {}
+  if path and stat and stat.type == "file" then
+    local buf = require("claude-ide.language.locate").buffer(task, path)
+    clients = require("claude-ide.language.servers").need(task, buf, SYMBOLS, "search symbols of the project")
+    for _, client in ipairs(clients) do
+      bufs[client.id] = buf
+    end
+    return clients, bufs
+  end
+  for _, client in ipairs(package.loaded["vim.lsp"] and vim.lsp.get_clients() or {}) do
+    for buf in vim.spairs(client.attached_buffers or {}) do
+      local is_fit = vim.api.nvim_buf_is_loaded(buf)
+        and require("claude-ide.lsp").supports(client, SYMBOLS, buf)
+      if is_fit and not bufs[client.id] then
+        clients[#clients + 1], bufs[client.id] = client, buf
+      end
+    end
+  end
+  if #clients == 0 then
+    task:fail(
+      "no language server runs that can search symbols; name a file of the project in `path` to start its own"
+    )
+  end
+  return clients, bufs
+end
+
+---The symbols of the whole project, by name.
+M.symbols = tool(function(task, args)
+  local hits, paths = require("claude-ide.language.hits"), require("claude-ide.path")
+  local below = args.path and paths.normalize(args.path) --[[@as string?]]
+  if below and not require("claude-ide.language.locate").is_inside(below) then
+    task:fail(below .. " is outside of the workspace")
+  end
+  local clients, bufs = symbol_servers(task, below)
+  local all = {}
+  each(task, clients, all, function(client)
+    local result, err = send(task, client, SYMBOLS, { query = args.query }, bufs[client.id])
+    for _, symbol in ipairs(type(result) == "table" and result or {}) do
+      local location, kind = symbol.location, require("claude-ide.language.outline").kind(symbol.kind)
+      if location and location.uri and (not args.kind or kind == args.kind) then
+        local range = location.range or { start = { line = 0, character = 0 } }
+        local container = type(symbol.containerName) == "string" and symbol.containerName ~= ""
+        local name = container and symbol.containerName .. "." .. symbol.name or symbol.name
+        local hit = hits.hit(location.uri, range, client, ("%s %s"):format(kind, name))
+        hit.rank = symbol.name == args.query and 0 or 1
+        all[#all + 1] = (not below or paths.within(hit.path, below)) and hit or nil
+      end
+      task:breathe()
+    end
+    return err
+  end)
+  if #all == 0 then
+    local names = require("claude-ide.language.servers").names(clients)
+    return { text = ("%s knows no symbol like `%s` here."):format(names, args.query) }
+  end
+  -- Those of exactly that name first, each group in its order.
+  local exact, rest = {}, {}
+  for _, hit in ipairs(hits.sorted(task, all)) do
+    table.insert(hit.rank == 0 and exact or rest, hit)
+  end
+  return hits.answer(task, vim.list_extend(exact, rest), {
+    head = function(count, files)
+      local number = require("claude-ide.language.answer").number
+      return ("%s like `%s` in %s:"):format(number(count, "symbol"), args.query, number(files, "file"))
+    end,
+    cursor = args.cursor,
+    ordered = true,
+  })
+end)
+
+return M

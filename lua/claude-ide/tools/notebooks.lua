@@ -1,0 +1,114 @@
+-- Code that Claude runs in Jupyter kernels (`notebook/`), and the cells of notebooks. What is cancelled interrupts what runs.
+local M = {}
+
+local tool = require("claude-ide.language.task").tool
+
+---How much of one cell is shown.
+local CELL_BYTES = 1200
+
+---Runs code and waits for what it puts out.
+---@param task claude-ide.language.Task
+---@param path? string of the notebook
+---@param run { code: string, who: string, keep?: boolean, restart?: boolean, left?: fun(answer: claude-ide.notebook.Answer) }
+---@return claude-ide.notebook.Answer
+local function run_in(task, path, run)
+  local answer, err = task:await(function(resume)
+    local whole = vim.tbl_extend("error", run, {
+      session = function()
+        return require("claude-ide.sessions.ours").of_caller(task.call.client)
+      end,
+      done = resume,
+    }) --[[@as claude-ide.notebook.Run]]
+    local kernel, problem = require("claude-ide.notebook").run(path, whole)
+    if not kernel then
+      return resume(nil, problem)
+    end
+    return function()
+      kernel:cancel(whole)
+    end
+  end)
+  return answer or task:fail(err or "it did not run")
+end
+
+M.execute_code = tool(function(task, args)
+  local client = require("claude-ide.server").client(task.call.client)
+  local answer = run_in(task, args.notebook, {
+    code = args.code,
+    who = client and client.name or "Claude",
+    restart = args.restart == true,
+  })
+  return { content = answer.content, is_error = answer.is_error }
+end)
+
+---The cells of a notebook: of its buffer where it is open, with the user's unsaved changes, else of its file.
+---@param task claude-ide.language.Task
+---@param path string absolute
+---@return claude-ide.notebook.Cell[]
+---@return boolean unsaved
+local function cells_of(task, path)
+  local locate = require("claude-ide.language.locate")
+  local refusal = locate.refusal(path)
+  if refusal then
+    task:fail(refusal)
+  end
+  local text, err, unsaved = task:await(function(resume)
+    require("claude-ide.notebook.document").text(path, resume)
+  end)
+  local notebook
+  if text then
+    notebook, err = require("claude-ide.notebook.cells").parse(text)
+  end
+  if not notebook then
+    task:fail(("%s: %s"):format(locate.shown(path), err))
+  end
+  return notebook.cells, unsaved == true
+end
+
+---@param cell claude-ide.notebook.Cell
+local function head(cell)
+  local words = { ("[%d] %s"):format(cell.index, cell.kind) }
+  words[#words + 1] = cell.count and ("run %d"):format(cell.count)
+  words[#words + 1] = cell.outputs > 0
+      and require("claude-ide.language.answer").number(cell.outputs, "output")
+    or nil
+  return table.concat(words, ", ")
+end
+
+M.notebook_cells = tool(function(task, args)
+  local cells, unsaved = cells_of(task, args.path)
+  local answer = require("claude-ide.language.answer")
+  return answer.pages(task, {
+    head = answer.number(#cells, "cell") .. (unsaved and ", with unsaved changes of the user's:" or ":"),
+    count = #cells,
+    entry = function(index)
+      local cell = cells[index]
+      return { text = head(cell) .. "\n" .. answer.cut(cell.source, CELL_BYTES) }
+    end,
+    cursor = args.cursor,
+  })
+end)
+
+---Its outputs go into the notebook's buffer, where it has one; the file stays as it is.
+M.run_cell = tool(function(task, args)
+  local cells, outputs = cells_of(task, args.path), require("claude-ide.notebook.outputs")
+  local cell = cells[args.index + 1]
+  if not cell then
+    task:fail(("there is no cell %d: the notebook has %d"):format(args.index, #cells), "invalid_params")
+  elseif cell.kind ~= "code" then
+    task:fail(("cell %d is %s, not code"):format(args.index, cell.kind))
+  end
+  local agent = require("claude-ide.server").agent(task.call.client)
+  local answer = run_in(task, args.path, {
+    code = cell.source,
+    keep = true,
+    who = agent and agent.name or "Claude",
+    left = function(so_far)
+      outputs.put(args.path, cell, so_far)
+    end,
+  })
+  local remark = outputs.put(args.path, cell, answer)
+  table.insert(answer.content, remark and { type = "text", text = remark })
+  return { content = answer.content, is_error = answer.is_error }
+end)
+
+return M
