@@ -9,13 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use claude_ide_http::stopping;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, event::ModifyKind};
 use tokio::{
     sync::{Notify, watch},
     time::sleep,
 };
 
-use crate::{connection::stopping, lock_file::LockFile, options::Workspace};
+use crate::{lock_file::LockFile, options::Workspace};
 
 /// How long a file stays away: two that write and delete in turn must not do it as fast as they can.
 const PAUSE: Duration = Duration::from_millis(200);

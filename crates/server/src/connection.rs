@@ -4,55 +4,44 @@
 //! the client does not read; 1005 and 1006 never go out.
 
 use std::{
-    convert::Infallible,
-    future::poll_fn,
-    net::SocketAddr,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use claude_ide_http::{Body, Caller, Liveness, Socket, Stop, stopping};
+use hyper::{Request, Response, body::Incoming};
 use tokio::{
-    net::TcpStream,
     pin,
-    sync::{OnceCell, OwnedSemaphorePermit, Semaphore, watch},
-    task::{AbortHandle, JoinHandle, spawn_blocking},
-    time::{sleep, sleep_until, timeout},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    task::{AbortHandle, JoinHandle},
+    time::{sleep_until, timeout},
 };
 use tokio_tungstenite::tungstenite::{
     Error as WebSocketError, Message,
     error::{CapacityError, ProtocolError},
+    protocol::frame::coding::CloseCode,
 };
 
 use claude_ide_protocol::{
     ide::{SUPERSEDED, UNAUTHORIZED},
     without_lone_surrogates,
 };
-use claude_ide_system::peer::{self, Process};
+use claude_ide_system::peer;
 
 use crate::{
     client::Client,
-    door::{Access, Doorkeeper, Knock, Refusal, Routes, Upgrade},
+    door::{Access, Knock, Refusal, Routes},
     editor::ClientId,
-    http::{self, Body},
+    endpoint::Endpoint,
+    http,
     inbox::Inbox,
-    liveness::{Liveness, Verdict, Watch},
+    liveness::{Verdict, Watch},
     options::Identity,
     outbox::Outbox,
     router::Services,
-    writer::{Wire, Writer},
+    writer::Writer,
 };
 
-/// More than any client sends; the token and the browser-like headers come to less than 1 KiB.
-const MAX_HEADER_BYTES: usize = 16 << 10;
-const MAX_HEADERS: usize = 64;
-/// How long a connection that asks for nothing is kept, and one that does not read.
-const IDLE_TIME: Duration = Duration::from_secs(60);
-const STALL_TIME: Duration = Duration::from_secs(30);
 /// How long a peer has to read a goodbye.
 const GOODBYE_TIME: Duration = Duration::from_secs(1);
 /// The same when the editor is exiting and a user waits.
@@ -64,7 +53,6 @@ const CLOSE_GOING_AWAY: u16 = 1001;
 const CLOSE_PROTOCOL: u16 = 1002;
 const CLOSE_UNSUPPORTED: u16 = 1003;
 const CLOSE_INVALID: u16 = 1007;
-const CLOSE_POLICY: u16 = 1008;
 const CLOSE_TOO_BIG: u16 = 1009;
 
 /// Tells a Claude Code CLI not to come back by itself; with [`SUPERSEDED`], word for word.
@@ -85,41 +73,70 @@ pub(crate) struct Hub {
     pub(crate) shutdown: watch::Sender<Option<Instant>>,
 }
 
-/// Waits until the server is told to stop, and by when.
-pub(crate) async fn stopping(shutdown: &mut watch::Receiver<Option<Instant>>) -> Instant {
-    let deadline = shutdown.wait_for(Option::is_some).await;
-    deadline.ok().and_then(|deadline| *deadline).unwrap_or_else(Instant::now)
-}
-
 /// What all requests of a connection share.
 pub(crate) struct Visit {
     pub(crate) hub: Arc<Hub>,
-    local: Option<SocketAddr>,
-    peer: SocketAddr,
-    /// It showed the token.
-    is_in: Arc<AtomicBool>,
-    /// What is at the other end; nothing where the system does not tell.
-    process: OnceCell<Option<Process>>,
+    caller: Arc<Caller>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// What it becomes.
-    socket: Option<Socket>,
+    /// What it is upgraded for.
+    upgrade: Option<Upgrade>,
     /// Its place, where it speaks HTTP.
     place: Option<OwnedSemaphorePermit>,
     /// The session of the requests that name none.
     session: Option<Arc<http::Session>>,
 }
 
-/// What becomes of a connection that is no longer HTTP.
-enum Socket {
+impl Drop for State {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take().filter(|session| session.name().is_none()) {
+            session.end();
+        }
+    }
+}
+
+/// What a WebSocket is for.
+enum Upgrade {
     Unauthorized,
-    Welcome(Upgrade, OwnedSemaphorePermit),
+    Welcome(Arc<Endpoint>, Access, OwnedSemaphorePermit),
+}
+
+impl claude_ide_http::Visit for Visit {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+        self.serve(request).await.unwrap_or_else(|refusal| {
+            tracing::info!(peer = %self.caller.peer(), reason = %refusal.reason(), "connection refused");
+            refusal.response()
+        })
+    }
+
+    async fn upgraded(self: Arc<Self>, socket: Socket) {
+        let upgrade = std::mem::take(&mut *self.state()).upgrade.take();
+        match upgrade {
+            None => {}
+            Some(Upgrade::Unauthorized) => {
+                tracing::warn!(peer = %self.caller.peer(), "connection refused: {UNAUTHORIZED}");
+                socket.close(CloseCode::Policy, UNAUTHORIZED).await;
+            }
+            Some(Upgrade::Welcome(endpoint, access, place)) => {
+                self.caller.set_known();
+                let hub = Arc::clone(&self.hub);
+                let id = hub.identity.next_client();
+                tracing::info!(peer = %self.caller.peer(), client = %id, "connected");
+                Connection::new(hub, id, socket, endpoint, access).await.run().await;
+                drop(place);
+            }
+        }
+    }
 }
 
 impl Visit {
+    pub(crate) fn new(hub: Arc<Hub>, caller: Arc<Caller>) -> Self {
+        Self { hub, caller, state: Mutex::default() }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         // Every change is complete before anything that could panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -133,39 +150,27 @@ impl Visit {
         self.state().session = Some(session);
     }
 
-    /// Answers one request.
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
         let (head, body) = request.into_parts();
-        let doorkeeper =
-            Doorkeeper { routes: &self.hub.routes, host: &self.hub.services.options.host, local: self.local };
-        let knock = doorkeeper.judge(&head);
-        let answer = match knock {
-            Err(refusal) => Err(refusal),
-            Ok(Knock::Upgrade(upgrade)) => self.upgrade(upgrade).await,
-            Ok(Knock::Http(_, None)) => Err(Refusal::Unauthorized),
-            Ok(Knock::Http(endpoint, Some(access))) => match self.enter(&access).await {
-                Ok(()) => Ok(http::answer(self, &endpoint, &access, &head, body).await),
-                Err(refusal) => Err(refusal),
-            },
-        };
-        answer.unwrap_or_else(|refusal| {
-            tracing::info!(peer = %self.peer, reason = %refusal.reason(), "connection refused");
-            refusal.response()
-        })
-    }
-
-    async fn upgrade(&self, upgrade: Upgrade) -> Result<Response<Body>, Refusal> {
-        let response = upgrade.response();
-        let socket = match &upgrade.access {
-            None => Socket::Unauthorized,
-            Some(access) => {
-                self.judge_process(access).await?;
-                let place = Arc::clone(&upgrade.endpoint.places).try_acquire_owned();
-                Socket::Welcome(upgrade, place.map_err(|_| Refusal::TooManyClients)?)
+        match self.hub.routes.judge(&head, self.caller.local())? {
+            Knock::Upgrade(endpoint, access, response) => {
+                let upgrade = match access {
+                    None => Upgrade::Unauthorized,
+                    Some(access) => {
+                        self.judge_process(&access).await?;
+                        let place = Arc::clone(&endpoint.places).try_acquire_owned();
+                        Upgrade::Welcome(endpoint, access, place.map_err(|_| Refusal::TooManyClients)?)
+                    }
+                };
+                self.state().upgrade = Some(upgrade);
+                Ok(response)
             }
-        };
-        self.state().socket = Some(socket);
-        Ok(response)
+            Knock::Http(_, None) => Err(Refusal::Unauthorized),
+            Knock::Http(endpoint, Some(access)) => {
+                self.enter(&access).await?;
+                Ok(http::answer(self, &endpoint, &access, &head, body).await)
+            }
+        }
     }
 
     /// Lets a connection in that speaks HTTP.
@@ -175,19 +180,19 @@ impl Visit {
         if state.place.is_none() {
             let place = Arc::clone(&self.hub.http_places).try_acquire_owned();
             state.place = Some(place.map_err(|_| Refusal::TooManyClients)?);
-            self.is_in.store(true, Ordering::Relaxed);
+            self.caller.set_known();
         }
         Ok(())
     }
 
     /// What an agent starts, the commands of its model above all, may not use the agent's secret, nor another that it has read
-    /// somewhere. Whoever does so would act without the questions that the agent asks its user.
+    /// somewhere: it would act without the questions that the agent asks its user.
     async fn judge_process(&self, access: &Access) -> Result<(), Refusal> {
         let agents = self.hub.identity.processes();
         if access.run.is_none() && agents.is_empty() {
             return Ok(());
         }
-        let process = *self.process.get_or_init(|| self.find_process()).await;
+        let process = self.caller.process().await;
         if access.run.as_ref().is_some_and(|run| !run.owner.admits(process)) {
             return Err(Refusal::Process);
         }
@@ -197,118 +202,6 @@ impl Visit {
         }
         Ok(())
     }
-
-    async fn find_process(&self) -> Option<Process> {
-        let (local, peer) = (self.local?, self.peer);
-        spawn_blocking(move || peer::of_connection(local, peer)).await.ok()?
-    }
-}
-
-/// Serves one socket until it is closed; `is_in` is set when it is a client's.
-pub(crate) async fn serve(hub: Arc<Hub>, stream: TcpStream, peer: SocketAddr, is_in: Arc<AtomicBool>) {
-    // Answers are small and waited for: never hold one back to fill a packet.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%peer, %error, "could not set TCP_NODELAY");
-    }
-    let (local, process, state) = (stream.local_addr().ok(), OnceCell::new(), Mutex::default());
-    let visit = Arc::new(Visit { hub: Arc::clone(&hub), local, peer, is_in: Arc::clone(&is_in), process, state });
-    let Some((stream, rest, is_late)) = converse_http(&visit, stream).await else { return };
-    let State { socket, place, session } = std::mem::take(&mut *visit.state());
-    drop(place);
-    if let Some(session) = session.filter(|session| session.name().is_none()) {
-        session.end();
-    }
-    match socket {
-        None if is_late => {
-            tracing::info!(%peer, reason = %Refusal::TooSlow.reason(), "connection refused");
-            farewell(stream, Vec::new(), Refusal::TooSlow.text().as_bytes(), None).await;
-        }
-        None => farewell(stream, rest, b"", None).await,
-        Some(Socket::Unauthorized) => {
-            tracing::warn!(%peer, "connection refused: {UNAUTHORIZED}");
-            farewell(stream, rest, b"", Some((CLOSE_POLICY, UNAUTHORIZED))).await;
-        }
-        Some(Socket::Welcome(upgrade, place)) => {
-            is_in.store(true, Ordering::Relaxed);
-            let id = hub.identity.next_client();
-            tracing::info!(%peer, client = %id, "connected");
-            Connection::new(hub, id, stream, rest, upgrade).await.run().await;
-            drop(place);
-        }
-    }
-}
-
-/// Answers requests until the connection ends or becomes something else. Returns the socket, what was read beyond the requests,
-/// and whether its first request took too long; nothing where it is gone.
-async fn converse_http(visit: &Arc<Visit>, stream: TcpStream) -> Option<(TcpStream, Vec<u8>, bool)> {
-    let service = service_fn({
-        let visit = Arc::clone(visit);
-        move |request| {
-            let visit = Arc::clone(&visit);
-            Box::pin(async move { Ok::<_, Infallible>(visit.answer(request).await) })
-        }
-    });
-    let wire = Wire::new(stream, Liveness::default(), STALL_TIME);
-    let mut http = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE_TIME)
-        .max_headers(MAX_HEADERS)
-        .max_header_size(MAX_HEADER_BYTES)
-        .serve_connection(TokioIo::new(wire), service);
-    let mut shutdown = visit.hub.shutdown.subscribe();
-    let (stop, late) = (stopping(&mut shutdown), sleep(visit.hub.services.options.handshake_timeout));
-    pin!(stop, late);
-    let (mut is_stopping, mut is_due) = (false, true);
-    let is_late = loop {
-        tokio::select! {
-            biased;
-            ended = poll_fn(|context| http.poll_without_shutdown(context)) => {
-                if let Err(error) = ended {
-                    tracing::debug!(peer = %visit.peer, %error, "a connection ended early");
-                }
-                break false;
-            }
-            _ = &mut stop, if !is_stopping => {
-                if !visit.is_in.load(Ordering::Relaxed) {
-                    return None;
-                }
-                is_stopping = true;
-                Pin::new(&mut http).graceful_shutdown();
-            }
-            () = &mut late, if is_due => {
-                if !visit.is_in.load(Ordering::Relaxed) {
-                    break true;
-                }
-                is_due = false;
-            }
-        }
-    };
-    let parts = http.into_parts();
-    Some((parts.io.into_inner().into_inner(), parts.read_buf.to_vec(), is_late))
-}
-
-/// Sends the last words to a peer that is not let in or has been served, and waits a moment for them to be read.
-async fn farewell(stream: TcpStream, rest: Vec<u8>, response: &[u8], goodbye: Goodbye) {
-    let (reader, writer) = stream.into_split();
-    let liveness = Liveness::default();
-    let outbox = Outbox::default();
-    let inbox = Inbox::new(reader, rest, 0, liveness.clone()).await;
-    let mut writer = Writer::new(writer, liveness, GOODBYE_TIME);
-    let last_words = async move {
-        writer.greet(response).await?;
-        if goodbye.is_some() {
-            outbox.close(goodbye);
-            writer.write(&outbox).await?;
-        }
-        std::io::Result::Ok(())
-    };
-    let parting = async {
-        if last_words.await.is_ok() {
-            inbox.drain().await;
-        }
-    };
-    // Whether it listened or not, it is out.
-    drop(timeout(GOODBYE_TIME, parting).await);
 }
 
 /// How a connection came to its end.
@@ -348,18 +241,18 @@ impl Drop for AbortOnDrop {
 }
 
 impl Connection {
-    async fn new(hub: Arc<Hub>, id: ClientId, stream: TcpStream, rest: Vec<u8>, upgrade: Upgrade) -> Self {
+    async fn new(hub: Arc<Hub>, id: ClientId, socket: Socket, endpoint: Arc<Endpoint>, access: Access) -> Self {
         let options = &hub.services.options;
+        let Socket { stream, rest } = socket;
         let (reader, writer) = stream.into_split();
         let (outbox, liveness) = (Arc::new(Outbox::default()), Liveness::default());
-        let Upgrade { endpoint, access, .. } = upgrade;
         let inbox = Inbox::new(reader, rest, endpoint.limits.message_bytes, liveness.clone()).await;
         let writer = {
             let writer = Writer::new(writer, liveness.clone(), options.keepalive.timeout);
             let outbox = Arc::clone(&outbox);
             tokio::spawn(async move { writer.write(&outbox).await })
         };
-        let run = access.and_then(|access| access.run).map(|run| run.name().into());
+        let run = access.run.map(|run| run.name.clone());
         let client = Client::new(Arc::clone(&hub.services), endpoint, id, run, Arc::clone(&outbox));
         let end_of_writer = AbortOnDrop(writer.abort_handle());
         Self { hub, client, inbox, outbox, liveness, writer, _end_of_writer: end_of_writer }
@@ -385,7 +278,7 @@ impl Connection {
     }
 
     /// Serves the client until one of the three ends it: the client, the network, or the server.
-    async fn converse(&mut self, shutdown: &mut watch::Receiver<Option<Instant>>) -> End {
+    async fn converse(&mut self, shutdown: &mut Stop) -> End {
         let keepalive = &self.hub.services.options.keepalive;
         let mcp_ping = keepalive.mcp_ping;
         let now = Instant::now();

@@ -9,6 +9,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use claude_ide_http::Liveness;
 use futures_util::StreamExt;
 use tokio::{
     io::{AsyncRead, Join, ReadBuf, Sink, join, sink},
@@ -21,8 +22,6 @@ use tokio_tungstenite::{
         protocol::{Role, WebSocketConfig},
     },
 };
-
-use crate::liveness::Liveness;
 
 /// Large enough that pipelined calls come many to a system call, small enough to cost an idle client nothing.
 const READ_BUFFER: usize = 32 << 10;

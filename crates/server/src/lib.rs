@@ -26,21 +26,19 @@ mod options;
 mod outbox;
 mod roots;
 mod router;
-mod run;
 mod selection;
 mod server;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-mod token;
 mod tools;
 mod workspace;
 mod write_order;
 mod writer;
 
+pub use claude_ide_http::Secret;
 pub use claude_ide_protocol::SYMBOL_KINDS;
 pub use editor::{ClientEvent, ClientId, ClientInfo, ClientState, Editor, EditorCall, EditorError, EditorReply};
 pub use error::{NotifyError, ServerError};
 pub use options::{Identity, Keepalive, ServerOptions, Workspace, WriteFile};
 pub use server::{Server, ServerHandle, ServerInfo, ServerStatus};
-pub use token::AuthToken;
 pub use tools::nvim::lsp_methods;

@@ -1,35 +1,15 @@
 //! Whether a peer still gives signs of life.
 //!
-//! Any byte counts, so a peer that sends one large message for minutes, or reads one slowly, is alive. Signs are counted
-//! and not timed: an answer within the clock's resolution is an answer.
+//! Any byte counts, so a peer that sends one large message for minutes, or reads one slowly, is alive.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
+
+use claude_ide_http::Liveness;
 
 use crate::options::Keepalive;
 
 /// However it is configured, asking must leave time for anything else.
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
-
-/// Shared by the reader and the writer of one socket.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Liveness(Arc<AtomicU64>);
-
-impl Liveness {
-    /// The peer sent a byte, or took one after it had made us wait.
-    pub(crate) fn sign(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn signs(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// What the keepalive timer should do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

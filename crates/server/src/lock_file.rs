@@ -11,12 +11,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use claude_ide_http::Secret;
 use claude_ide_protocol::ide::LockFileContents;
 
 use crate::{
     error::ServerError,
     options::{ServerOptions, Workspace},
-    token::AuthToken,
 };
 
 pub(crate) use name::IdeName;
@@ -31,7 +31,7 @@ const MAX_CHOICES: usize = 5;
 pub(crate) struct LockFile {
     paths: Vec<PathBuf>,
     server_name: String,
-    token: AuthToken,
+    token: Secret,
     name: IdeName,
 }
 
@@ -40,7 +40,7 @@ impl LockFile {
     ///
     /// # Errors
     /// [`ServerError::LockFile`] if it could be written nowhere.
-    pub(crate) fn create(options: &ServerOptions, token: &AuthToken, port: u16) -> Result<Self, ServerError> {
+    pub(crate) fn create(options: &ServerOptions, token: &Secret, port: u16) -> Result<Self, ServerError> {
         let mut lock = Self {
             paths: Vec::new(),
             server_name: options.server_name.clone(),

@@ -1,7 +1,7 @@
 //! How a server is set up, and what stays the same when it is started again.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::BTreeSet,
     io,
     net::TcpListener,
     ops::RangeInclusive,
@@ -15,10 +15,13 @@ use std::{
 
 use serde::Deserialize;
 
-use claude_ide_system::peer::Process;
+use claude_ide_http::{Keys, Secret};
+use claude_ide_system::peer::{Owner, Process};
 
-use crate::{editor::ClientId, error::ServerError, run::Run, token::AuthToken};
+use crate::{door::Run, editor::ClientId, error::ServerError};
 
+/// Seed 001, "Authentication Token Generation".
+const TOKEN_BYTES: usize = 64;
 /// So many runs of agents may come back; the oldest are forgotten.
 const MAX_RUNS: usize = 256;
 
@@ -142,23 +145,27 @@ struct IdentityState {
     secrets: Secrets,
     /// The configured host, and what listens there since a server was first bound.
     kept: Option<(String, TcpListener)>,
-    runs: VecDeque<Arc<Run>>,
+    runs: Keys<Arc<Run>>,
 }
 
 #[derive(Debug)]
 struct Secrets {
-    token: AuthToken,
+    token: Secret,
     /// Of the agents: it goes other ways than the lock file, and opens another door.
-    agents_token: AuthToken,
+    agents_token: Secret,
 }
 
 fn not_bound(host: &str, source: io::Error) -> ServerError {
     ServerError::Bind { host: host.to_owned(), port: "?".to_owned(), source }
 }
 
+fn random() -> Result<Secret, ServerError> {
+    Secret::random::<TOKEN_BYTES>().map_err(ServerError::Random)
+}
+
 impl Secrets {
     fn generate() -> Result<Self, ServerError> {
-        Ok(Self { token: AuthToken::generate()?, agents_token: AuthToken::generate()? })
+        Ok(Self { token: random()?, agents_token: random()? })
     }
 }
 
@@ -168,7 +175,7 @@ impl Identity {
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
     pub fn generate() -> Result<Self, ServerError> {
-        let state = IdentityState { secrets: Secrets::generate()?, kept: None, runs: VecDeque::new() };
+        let state = IdentityState { secrets: Secrets::generate()?, kept: None, runs: Keys::new(MAX_RUNS) };
         Ok(Self { inner: Arc::new(IdentityInner { state: Mutex::new(state), clients: AtomicU64::new(0) }) })
     }
 
@@ -195,7 +202,7 @@ impl Identity {
             return listener.try_clone().map(Some).map_err(|source| not_bound(host, source));
         }
         state.secrets = Secrets::generate()?;
-        state.runs.clear();
+        state.runs = Keys::new(MAX_RUNS);
         state.kept = None;
         Ok(None)
     }
@@ -210,11 +217,11 @@ impl Identity {
         Ok(())
     }
 
-    pub(crate) fn token(&self) -> AuthToken {
+    pub(crate) fn token(&self) -> Secret {
         self.state().secrets.token.clone()
     }
 
-    pub(crate) fn agents_token(&self) -> AuthToken {
+    pub(crate) fn agents_token(&self) -> Secret {
         self.state().secrets.agents_token.clone()
     }
 
@@ -222,25 +229,20 @@ impl Identity {
     ///
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
-    pub(crate) fn begin_run(&self, name: &str) -> Result<AuthToken, ServerError> {
-        let secret = AuthToken::generate()?;
-        let mut state = self.state();
-        if state.runs.len() >= MAX_RUNS {
-            state.runs.pop_front();
-        }
-        state.runs.push_back(Arc::new(Run::new(name.into(), secret.clone())));
+    pub(crate) fn begin_run(&self, name: &str) -> Result<Secret, ServerError> {
+        let secret = random()?;
+        self.state().runs.add(secret.clone(), Arc::new(Run { name: name.into(), owner: Owner::default() }));
         Ok(secret)
     }
 
     /// The run whose secret this is.
     pub(crate) fn run_of(&self, shown: &[u8]) -> Option<Arc<Run>> {
-        let state = self.state();
-        state.runs.iter().fold(None, |found, run| if run.is_secret(shown) { Some(Arc::clone(run)) } else { found })
+        self.state().runs.find(shown).cloned()
     }
 
     /// The processes that runs belong to.
     pub(crate) fn processes(&self) -> Vec<Process> {
-        self.state().runs.iter().filter_map(|run| run.owner.process()).collect()
+        self.state().runs.opened().filter_map(|run| run.owner.process()).collect()
     }
 
     pub(crate) fn next_client(&self) -> ClientId {

@@ -2,30 +2,26 @@
 //! what the editor holds.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
-    io,
-    net::{TcpListener, ToSocketAddrs},
+    collections::BTreeSet,
+    net::TcpListener,
     ops::RangeInclusive,
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use claude_ide_http::{self as http, Limits, Secret, stopping};
 use rand::{TryRng as _, rngs::SysRng};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{
     sync::{Semaphore, watch},
-    task::{AbortHandle, JoinSet},
-    time::{sleep, timeout_at},
+    time::timeout_at,
 };
 
 use crate::{
     announce::announce,
-    connection::{self, Hub, stopping},
+    connection::{Hub, Visit},
     door::{Route, Routes},
     editor::{ClientId, ClientInfo, Editor},
     endpoint::{Endpoint, NVIM},
@@ -34,16 +30,15 @@ use crate::{
     lock_file::{IdeName, LockFile},
     options::{Identity, ServerOptions, Workspace},
     router::Services,
-    token::AuthToken,
 };
 
-/// How many sockets may be at the door: in the middle of their handshake, or on their way out. One more, and the one that
-/// has stood there longest is shut out, so that whoever says nothing keeps nobody out who does.
-const MAX_AT_DOOR: usize = 64;
+/// How many connections may be in the middle of their handshake, or on their way out.
+const MAX_STRANGERS: usize = 64;
 /// How many connections clients that speak HTTP may have. Each has two, and one for each call that takes a while.
 const MAX_HTTP: usize = 256;
-/// How long to wait when the system has no file descriptor left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long a connection that asks for nothing is kept, and one that does not read.
+const IDLE_TIME: Duration = Duration::from_secs(60);
+const STALL_TIME: Duration = Duration::from_secs(30);
 
 /// MCP, "List Changed Notification".
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
@@ -107,7 +102,6 @@ impl Server {
         let listener = listen(&options, &identity)?;
         let failed = |source| ServerError::Bind { host: options.host.clone(), port: "?".to_owned(), source };
         let port = listener.local_addr().map_err(failed)?.port();
-        listener.set_nonblocking(true).map_err(failed)?;
         let lock = LockFile::create(&options, &identity.token(), port)?;
         tracing::info!(host = options.host, port, "listening");
         let info = ServerInfo { host: options.host.clone(), port, lock_files: lock.paths().to_vec() };
@@ -128,72 +122,35 @@ impl Server {
     /// to its blocking threads.
     pub async fn run(self) {
         let Self { listener, hub, lock, workspace } = self;
-        let mut shutdown = hub.shutdown.subscribe();
         let announcing = tokio::spawn(announce(lock, workspace, hub.shutdown.subscribe()));
-        let mut connections = JoinSet::new();
-        match tokio::net::TcpListener::from_std(listener) {
-            Ok(listener) => {
-                tokio::select! {
-                    () = accept(&hub, &listener, &mut connections) => {}
-                    _ = stopping(&mut shutdown) => {}
-                }
-            }
-            Err(error) => tracing::error!(%error, "the runtime does not take the socket"),
-        }
-        // Known by now, or nobody will ever tell.
-        let deadline = shutdown.borrow().unwrap_or_else(Instant::now);
-        let rest = async {
-            hub.sessions.ended(deadline).await;
-            while connections.join_next().await.is_some() {}
-            // It ends by itself; whether it panicked is in the log.
-            drop(announcing.await);
+        let limits = Limits {
+            // Each endpoint has a place for each of its clients.
+            connections: usize::MAX,
+            strangers: MAX_STRANGERS,
+            handshake: hub.services.options.handshake_timeout,
+            idle: IDLE_TIME,
+            stall: STALL_TIME,
         };
-        if timeout_at(deadline.into(), rest).await.is_err() {
-            tracing::warn!("some connections did not end in time");
-        }
+        let visit = |caller| Arc::new(Visit::new(Arc::clone(&hub), caller));
+        let mut shutdown = hub.shutdown.subscribe();
+        let sessions = async {
+            let deadline = stopping(&mut shutdown).await;
+            hub.sessions.ended(deadline).await;
+        };
+        tokio::join!(http::serve(listener, limits, hub.shutdown.subscribe(), visit), sessions);
+        // It ends by itself; whether it panicked is in the log.
+        let deadline = hub.shutdown.borrow().unwrap_or_else(Instant::now);
+        drop(timeout_at(deadline.into(), announcing).await);
         tracing::info!("stopped");
     }
 }
 
 fn routes(options: &ServerOptions, identity: &Identity) -> Routes {
-    let mut routes = vec![Route::ide(identity.token(), Arc::new(Endpoint::ide(options)))];
+    let mut routes = vec![Route::ide(identity, Endpoint::ide(options))];
     if options.serves_agents {
-        routes.push(Route::nvim(identity, Arc::new(Endpoint::nvim(options))));
+        routes.push(Route::nvim(identity, Endpoint::nvim(options)));
     }
-    Routes::new(routes)
-}
-
-/// Takes connections for ever.
-async fn accept(hub: &Arc<Hub>, listener: &tokio::net::TcpListener, connections: &mut JoinSet<()>) {
-    let mut at_door: VecDeque<(AbortHandle, Arc<AtomicBool>)> = VecDeque::new();
-    loop {
-        tokio::select! {
-            Some(ended) = connections.join_next() => {
-                if let Err(error) = ended
-                    && !error.is_cancelled()
-                {
-                    tracing::error!(%error, "a connection failed");
-                }
-            }
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => {
-                    at_door.retain(|(task, is_in)| !task.is_finished() && !is_in.load(Ordering::Relaxed));
-                    if at_door.len() >= MAX_AT_DOOR
-                        && let Some((longest, _)) = at_door.pop_front()
-                    {
-                        longest.abort();
-                    }
-                    let is_in = Arc::new(AtomicBool::new(false));
-                    let task = connections.spawn(connection::serve(Arc::clone(hub), stream, peer, Arc::clone(&is_in)));
-                    at_door.push_back((task, is_in));
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "could not accept a connection");
-                    sleep(ACCEPT_PAUSE).await;
-                }
-            },
-        }
-    }
+    Routes::new(routes, &options.host)
 }
 
 /// The port of last time if there was one, else as configured.
@@ -201,12 +158,12 @@ fn listen(options: &ServerOptions, identity: &Identity) -> Result<TcpListener, S
     if let Some(listener) = identity.kept(&options.host, |port| is_configured(options, port))? {
         return Ok(listener);
     }
-    let bind = |port: u16| bind(&options.host, port);
-    let failed = |port: String| move |source| ServerError::Bind { host: options.host.clone(), port, source };
-    let listener = match &options.port_range {
-        Some(range) => first_free(range, bind).map_err(failed(format!("{}-{}", range.start(), range.end()))),
-        None => bind(options.port).map_err(failed(options.port.to_string())),
-    }?;
+    let (ports, named) = match &options.port_range {
+        Some(range) => (shuffled(range), format!("{}-{}", range.start(), range.end())),
+        None => (vec![options.port], options.port.to_string()),
+    };
+    let failed = |source| ServerError::Bind { host: options.host.clone(), port: named, source };
+    let listener = http::bind(&options.host, ports).map_err(failed)?;
     identity.keep(&options.host, &listener)?;
     Ok(listener)
 }
@@ -219,25 +176,13 @@ fn is_configured(options: &ServerOptions, port: u16) -> bool {
     }
 }
 
-fn bind(host: &str, port: u16) -> io::Result<TcpListener> {
-    let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
-    TcpListener::bind(addresses.as_slice())
-}
-
-/// Tries every port of the range once, from a random one on.
-fn first_free(range: &RangeInclusive<u16>, bind: impl Fn(u16) -> io::Result<TcpListener>) -> io::Result<TcpListener> {
-    let ports: Vec<u16> = range.clone().collect();
-    let start = SysRng.try_next_u32().ok().and_then(|number| usize::try_from(number).ok()).unwrap_or(0);
-    let mut failure = io::Error::new(io::ErrorKind::InvalidInput, "the range of ports is empty");
-    for index in 0..ports.len() {
-        let index = start.wrapping_add(index).checked_rem(ports.len()).unwrap_or(0);
-        match ports.get(index).map(|&port| bind(port)) {
-            Some(Ok(listener)) => return Ok(listener),
-            Some(Err(error)) => failure = error,
-            None => {}
-        }
-    }
-    Err(failure)
+/// Every port of the range once, from a random one on.
+fn shuffled(range: &RangeInclusive<u16>) -> Vec<u16> {
+    let mut ports: Vec<u16> = range.clone().collect();
+    let number = SysRng.try_next_u32().ok().and_then(|number| usize::try_from(number).ok());
+    let start = number.and_then(|number| number.checked_rem(ports.len()));
+    ports.rotate_left(start.unwrap_or(0));
+    ports
 }
 
 impl ServerHandle {
@@ -267,7 +212,7 @@ impl ServerHandle {
 
     /// What an agent must show, where there is a door for agents.
     #[must_use]
-    pub fn agents_token(&self) -> Option<AuthToken> {
+    pub fn agents_token(&self) -> Option<Secret> {
         self.hub.routes.endpoint(NVIM).map(|_| self.hub.identity.agents_token())
     }
 
@@ -276,7 +221,7 @@ impl ServerHandle {
     ///
     /// # Errors
     /// [`ServerError::Random`] if the system has no random bytes.
-    pub fn begin_run(&self, name: &str) -> Result<Option<AuthToken>, ServerError> {
+    pub fn begin_run(&self, name: &str) -> Result<Option<Secret>, ServerError> {
         self.hub.routes.endpoint(NVIM).map(|_| self.hub.identity.begin_run(name)).transpose()
     }
 

@@ -58,53 +58,23 @@ fn the_cli_is_let_in_on_both_paths() {
 }
 
 #[test]
-fn a_web_page_is_refused_even_with_the_token() {
+fn what_is_no_upgrade_from_this_machine_is_refused_with_a_reason() {
     let server = start();
-    for origin in ["http://evil.example", "http://127.0.0.1", "null"] {
-        let (status, body) = refusal(&server, &changed(&server, "User-Agent", &format!("Origin: {origin}")));
-        assert_eq!(status, "HTTP/1.1 403 Forbidden");
-        assert!(body.contains("Origin"), "{body}");
-    }
-}
-
-#[test]
-fn a_host_that_is_not_this_machine_is_refused() {
-    let server = start();
-    let (status, body) = refusal(&server, &changed(&server, "Host", "Host: evil.example:80"));
-    assert_eq!(status, "HTTP/1.1 403 Forbidden");
-    assert!(body.contains("Host"), "{body}");
-    let (status, _) = refusal(&server, &changed(&server, "Host", ""));
-    assert_eq!(status, "HTTP/1.1 400 Bad Request");
-}
-
-#[test]
-fn the_subprotocol_must_be_asked_for() {
-    let server = start();
-    for line in ["", "Sec-WebSocket-Protocol: chat"] {
-        let (status, body) = refusal(&server, &changed(&server, "Sec-WebSocket-Protocol", line));
-        assert_eq!(status, "HTTP/1.1 400 Bad Request");
-        assert!(body.contains("mcp"), "{body}");
-    }
-}
-
-#[test]
-fn what_is_no_upgrade_is_refused_with_a_reason() {
-    let server = start();
-    for (prefix, line, status) in [
-        ("GET", "GET /other HTTP/1.1", "404 Not Found"),
-        ("GET", "POST / HTTP/1.1", "400 Bad Request"),
-        ("Upgrade", "", "426 Upgrade Required"),
-        ("Sec-WebSocket-Version", "Sec-WebSocket-Version: 8", "426 Upgrade Required"),
-        ("Sec-WebSocket-Key", "Sec-WebSocket-Key: test", "400 Bad Request"),
+    for (prefix, line, status, reason) in [
+        ("GET", "GET /other HTTP/1.1", "404 Not Found", "/mcp"),
+        ("GET", "POST / HTTP/1.1", "400 Bad Request", "GET"),
+        ("Upgrade", "", "426 Upgrade Required", "ws://"),
+        ("Sec-WebSocket-Version", "Sec-WebSocket-Version: 8", "426 Upgrade Required", "13"),
+        ("Sec-WebSocket-Key", "Sec-WebSocket-Key: test", "400 Bad Request", "base64"),
+        ("Sec-WebSocket-Protocol", "Sec-WebSocket-Protocol: chat", "400 Bad Request", "mcp"),
+        ("Host", "Host: evil.example:80", "403 Forbidden", "Host"),
+        ("Host", "", "400 Bad Request", "Host"),
+        ("User-Agent", "Origin: http://127.0.0.1", "403 Forbidden", "Origin"),
+        ("GET", "GET http://evil.example/ HTTP/1.1", "400 Bad Request", "host"),
     ] {
         let (first, body) = refusal(&server, &changed(&server, prefix, line));
         assert_eq!(first, format!("HTTP/1.1 {status}"), "{line}");
-        assert!(body.ends_with('\n') && body.len() > 10, "{body}");
-    }
-    let flood = vec!["X: x"; 64].join("\r\n");
-    for line in [format!("X-Filler: {}", "x".repeat(20_000)), flood] {
-        let (first, _) = refusal(&server, &changed(&server, "User-Agent", &line));
-        assert_eq!(first, "HTTP/1.1 431 Request Header Fields Too Large");
+        assert!(body.contains(reason) && body.ends_with('\n'), "{line}: {body}");
     }
     assert_eq!(refusal(&server, &["rubbish".to_owned()]).0, "HTTP/1.1 400 Bad Request");
     assert_eq!(refusal(&server, &changed(&server, "GET", "GET / HTTP/1.0")).0, "HTTP/1.0 400 Bad Request");
@@ -183,31 +153,4 @@ fn one_client_too_many_is_told_so_and_a_place_becomes_free() {
     assert!(body.contains("too many clients"), "{body}");
     one.wait_for_goodbye();
     server.client().request("ping", &json!({}));
-}
-
-#[test]
-fn sockets_that_say_nothing_take_no_place() {
-    let server = TestServer::start(ServerOptions { max_connections: 1, ..ServerOptions::default() });
-    let silent: Vec<_> = (0..30).map(|_| dial(server.port())).collect();
-    server.client().request("ping", &json!({}));
-    drop(silent);
-}
-
-#[test]
-fn sockets_that_say_nothing_keep_nobody_out() {
-    // So long that only making room can let the client in.
-    let handshake_timeout = Duration::from_secs(600);
-    let mut server = TestServer::start(ServerOptions { handshake_timeout, ..ServerOptions::default() });
-    let mut staying = server.client();
-    let mut silent = Vec::new();
-    for _ in 0..2 {
-        for _ in 0..6 {
-            silent.extend((0..50).map(|_| dial(server.port())));
-            // They are accepted by then: more than the system lets wait would come later, when it tries again.
-            staying.request("ping", &json!({}));
-        }
-        server.client().request("ping", &json!({}));
-    }
-    drop(silent);
-    server.stop();
 }

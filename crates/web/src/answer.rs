@@ -1,13 +1,17 @@
 //! Answers: each with the headers that keep browsers from doing more with it than it is for.
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use http_body_util::Full;
+use claude_ide_http::{Body, full, read};
+use hyper::body::Incoming;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
-pub(crate) type Answer = Response<Full<Bytes>>;
+pub(crate) type Answer = Response<Body>;
 
 /// On everything. No CORS header ever: no other origin has any business here.
 const HEADERS: [(&str, &str); 8] = [
@@ -26,7 +30,7 @@ const HEADERS: [(&str, &str); 8] = [
 ];
 
 pub(crate) fn with(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Answer {
-    let mut answer = Response::new(Full::new(body.into()));
+    let mut answer = Response::new(full(body));
     *answer.status_mut() = status;
     dress(answer.headers_mut());
     answer.headers_mut().insert("content-type", HeaderValue::from_static(kind));
@@ -58,4 +62,14 @@ pub(crate) fn no_permission() -> Answer {
     let mut answer = error(StatusCode::UNAUTHORIZED, "Unauthorized");
     answer.headers_mut().insert("www-authenticate", HeaderValue::from_static("Bearer"));
     answer
+}
+
+/// Reads what is posted.
+///
+/// # Errors
+/// The answer to what is too much, too slow or of another form.
+pub(crate) async fn posted<T: DeserializeOwned>(body: Incoming, limit: usize, time: Duration) -> Result<T, Answer> {
+    let bad = || error(StatusCode::BAD_REQUEST, "Bad request");
+    let body = read(body, limit, time).await.map_err(|_| bad())?;
+    serde_json::from_slice(&body).map_err(|_| bad())
 }

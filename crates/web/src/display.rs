@@ -3,10 +3,8 @@
 //!
 //! Source: CLI 2.1.329, which posts `{session_id, message_id, index, final, delta, …}` and shows nothing where nobody answers.
 
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Limited};
+use hyper::StatusCode;
 use hyper::body::Incoming;
-use hyper::{Request, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -30,21 +28,15 @@ struct Batch {
 }
 
 /// Takes a batch of a CLI that showed its hooks' token.
-pub(crate) async fn take(site: &Site, request: Request<Incoming>) -> Answer {
-    let body = tokio::time::timeout(site.limits.handshake, Limited::new(request.into_body(), MAX_BATCH).collect());
-    let Ok(Ok(body)) = body.await else { return answer::error(StatusCode::BAD_REQUEST, "Bad request") };
-    match read(&body.to_bytes()) {
-        Some(batch) => {
+pub(crate) async fn take(site: &Site, body: Incoming) -> Answer {
+    match answer::posted(body, MAX_BATCH, site.limits.handshake).await {
+        Ok(batch) => {
             say(&site.desk, &batch);
             // No word on what is shown.
             answer::json(StatusCode::OK, &json!({}))
         }
-        None => answer::error(StatusCode::BAD_REQUEST, "Bad request"),
+        Err(bad) => bad,
     }
-}
-
-fn read(body: &Bytes) -> Option<Batch> {
-    serde_json::from_slice(body).ok()
 }
 
 fn say(desk: &Desk, batch: &Batch) {
@@ -82,7 +74,7 @@ mod tests {
 
     fn batch(index: u64, is_final: bool, delta: &str) -> Vec<Json> {
         let batch = json!({ "session_id": "s", "message_id": "m", "index": index, "final": is_final, "delta": delta });
-        events(&read(&Bytes::from(batch.to_string())).unwrap())
+        events(&serde_json::from_value(batch).unwrap())
     }
 
     fn text(events: &[Json]) -> String {

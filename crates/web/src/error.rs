@@ -17,7 +17,7 @@ pub enum WebError {
     },
     /// The system has no random bytes for a token.
     #[error("could not make a token: the system has no random bytes")]
-    Random,
+    Random(#[source] io::Error),
     /// Sessions are read no more.
     #[error("sessions are not watched")]
     Sessions,

@@ -4,7 +4,7 @@
 //! ([`Web::bind`]), serves until its handle says stop, and holds no thread of its own.
 //!
 //! Invariants:
-//! - Nothing is told before the door (`door.rs`) and the gate (`gate.rs`) let somebody in; a token is in no address and no log.
+//! - Nothing is told before a request has passed [`claude_ide_http::Policy`] and `authentication.rs`; a token is in no address.
 //! - Only lines that [`claude_ide_session::Feed`] lets out leave, and no file that a message names.
 //! - A GET changes nothing. A socket changes something only where [`Writing`] was given, and through an [`Editor`] alone.
 //! - What one reader does, or does not, slows and costs only itself: memory for it is bounded, whatever the transcript holds.
@@ -12,24 +12,21 @@
 mod agents;
 mod answer;
 mod api;
-mod caller;
+mod authentication;
 mod channel;
 mod courier;
 mod desk;
 mod display;
-mod door;
 mod editor;
 mod error;
 mod files;
 mod frames;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
-mod gate;
 mod listing;
 mod messages;
 mod options;
 mod outbox;
-mod patient;
 mod pen;
 mod permission;
 mod picture;
@@ -41,9 +38,10 @@ mod socket;
 mod stream;
 mod words;
 
+pub use authentication::Hooks;
+pub use claude_ide_http::{Secret, turn_away};
 pub use editor::{Ask, Choice, Decision, Editor, Told, Writing};
 pub use error::WebError;
-pub use gate::{Hooks, Secret};
 pub use options::{Limits, WebOptions};
 pub use picture::rows as qr_rows;
-pub use server::{Web, WebHandle, turn_away};
+pub use server::{Web, WebHandle};

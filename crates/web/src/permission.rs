@@ -7,10 +7,10 @@
 
 use std::time::Duration;
 
+use claude_ide_http::stopping;
 use claude_ide_session::{Activity, SessionId};
-use http_body_util::{BodyExt as _, Limited};
+use hyper::StatusCode;
 use hyper::body::Incoming;
-use hyper::{Request, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use tokio::time::{Instant, sleep_until};
@@ -46,11 +46,10 @@ struct Asked {
 }
 
 /// Takes a question of a CLI that showed its hooks' token, and answers it when somebody does.
-pub(crate) async fn take(site: &Site, request: Request<Incoming>) -> Answer {
-    let body = tokio::time::timeout(site.limits.handshake, Limited::new(request.into_body(), MAX_ASKED).collect());
-    let Ok(Ok(body)) = body.await else { return answer::error(StatusCode::BAD_REQUEST, "Bad request") };
-    let Ok(asked) = serde_json::from_slice::<Asked>(&body.to_bytes()) else {
-        return answer::error(StatusCode::BAD_REQUEST, "Bad request");
+pub(crate) async fn take(site: &Site, body: Incoming) -> Answer {
+    let asked: Asked = match answer::posted(body, MAX_ASKED, site.limits.handshake).await {
+        Ok(asked) => asked,
+        Err(bad) => return bad,
     };
     let given = if asked.agent_id.is_some() { None } else { wait(site, &asked).await };
     answer::json(StatusCode::OK, &given.map_or_else(|| json!({}), |given| output(&asked, given)))
@@ -58,7 +57,7 @@ pub(crate) async fn take(site: &Site, request: Request<Incoming>) -> Answer {
 
 async fn wait(site: &Site, asked: &Asked) -> Option<desk::Answer> {
     let (choices, about) = asked.describe();
-    let mut lives = site.sessions.lives();
+    let (mut lives, mut stop) = (site.sessions.lives(), site.stop.subscribe());
     let mut held = site.desk.hold(&asked.session_id, choices, about)?;
     let session = SessionId::new(&asked.session_id);
     let mut was_seen = false;
@@ -80,6 +79,7 @@ async fn wait(site: &Site, asked: &Asked) -> Option<desk::Answer> {
             },
             changed = lives.changed() => if changed.is_err() { return None },
             () = sleep_until(unseen) => return None,
+            _ = stopping(&mut stop) => return None,
         }
     }
 }

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use claude_ide_http::{Caller, Liveness, Socket, Wire, stopping};
 use futures_util::StreamExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::agents;
-use crate::caller::Caller;
+use crate::authentication::Guest;
 use crate::frames::{self, Inward, Outward};
-use crate::gate::Guest;
 use crate::pen::Part;
 use crate::server::Site;
 use crate::stream::{Order, Over, Stream, Wish};
@@ -37,22 +37,15 @@ pub(crate) struct Plan {
     pub(crate) guest: Option<Guest>,
 }
 
-/// How sockets are read and written.
-pub(crate) fn config(frame_bytes: usize) -> WebSocketConfig {
-    WebSocketConfig::default()
-        .read_buffer_size(8 * 1024)
-        .max_message_size(Some(frame_bytes))
-        .max_frame_size(Some(frame_bytes))
-}
-
 /// Serves a socket to its end.
-pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
-    mut socket: WebSocketStream<T>,
-    plan: Plan,
-    caller: &Caller,
-    site: &Arc<Site>,
-    mut stop: watch::Receiver<bool>,
-) {
+pub(crate) async fn serve(socket: Socket, plan: Plan, caller: &Caller, site: &Arc<Site>) {
+    let config = WebSocketConfig::default()
+        .read_buffer_size(8 * 1024)
+        .max_message_size(Some(site.limits.frame_bytes))
+        .max_frame_size(Some(site.limits.frame_bytes));
+    let wire = Wire::new(socket.stream, Liveness::default(), site.limits.silence);
+    let mut socket = WebSocketStream::from_partially_read(wire, socket.rest, Role::Server, Some(config)).await;
+    let mut stop = site.stop.subscribe();
     let Plan { id, agent, mut wish, guest } = plan;
     let guest = match guest {
         Some(guest) => Some(guest),
@@ -63,7 +56,7 @@ pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
         timeout(Duration::from_secs(1), socket.close(Some(frame))).await.ok();
         return;
     };
-    caller.let_in();
+    caller.set_known();
     let channel = match agents::transcript(&site.sessions, &id, agent.as_deref()).await {
         Some(file) => site.sessions.channel(&file),
         None => None,
@@ -102,7 +95,7 @@ pub(crate) async fn serve<T: AsyncRead + AsyncWrite + Unpin>(
             Over::Unreadable => Some((CloseCode::Error, "the transcript cannot be read")),
         },
         goodbye = listen(&mut source, &order, site) => goodbye,
-        _ = stop.wait_for(|stop| *stop) => Some((CloseCode::Away, "no longer served")),
+        _ = stopping(&mut stop) => Some((CloseCode::Away, "no longer served")),
     };
     if let Some((code, reason)) = goodbye {
         stream.close(Some(Message::Close(Some(CloseFrame { code, reason: reason.into() })))).await;
@@ -123,7 +116,7 @@ async fn say_who<T: AsyncRead + AsyncWrite + Unpin>(socket: &mut WebSocketStream
         }
     };
     match frames::read(&timeout(site.limits.handshake, first).await.ok()??) {
-        Ok(Inward::Auth { token }) => site.gate.who(&token),
+        Ok(Inward::Auth { token }) => site.authentication.who(token.as_bytes()),
         Ok(_) | Err(_) => None,
     }
 }

@@ -9,7 +9,7 @@
 
 mod lab;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use claude_ide_web::Limits;
 use lab::{LONG, Lab, Socket, body, line, status};
@@ -206,60 +206,6 @@ async fn only_get_reads_and_no_path_leads_to_a_file() {
     }
     let answer = lab.ask("GET /api/claude/sessions/s", &[&lab.host(), &lab.bearer()], "").await;
     assert!(!answer.contains(".jsonl"), "no file is named: {answer}");
-}
-
-#[tokio::test]
-async fn one_connection_too_many_is_refused_and_room_is_made_when_one_ends() {
-    let lab = Lab::with(Limits { connections: 3, ..Limits::default() });
-    lab.append("s", &[line(0)]);
-    let mut open = Vec::new();
-    for _ in 0..3 {
-        open.push(lab.subscribe("s", "").await);
-    }
-    let refused = lab.ask("GET /", &[&lab.host()], "").await;
-    assert!(refused.is_empty() || status(&refused) == 503, "{refused}");
-    drop(open.pop());
-    let deadline = Instant::now() + LONG;
-    while !lab.ask("GET /", &[&lab.host()], "").await.starts_with("HTTP/1.1 200") {
-        assert!(Instant::now() < deadline);
-    }
-}
-
-#[tokio::test]
-async fn strangers_that_say_or_read_nothing_make_room_the_oldest_first() {
-    let lab = Lab::with(Limits { connections: 3, ..Limits::default() });
-    lab.append("s", &[line(0)]);
-    let mut known = lab.subscribe("s", "").await;
-    known.history().await;
-    let mut unread = TcpStream::connect(lab.at).await.unwrap();
-    let much = format!("GET /app.js HTTP/1.1\r\nHost: {}\r\n\r\n", lab.at).repeat(2000);
-    timeout(Duration::from_millis(200), unread.write_all(much.as_bytes())).await.ok();
-    let mut idle = TcpStream::connect(lab.at).await.unwrap();
-    let newest = lab.knock(SUBSCRIBE, &[&lab.host()]).await.unwrap();
-    assert_eq!(status(&lab.ask(LIST, &[&lab.host(), &lab.bearer()], "").await), 200);
-    timeout(LONG, idle.read(&mut [0])).await.expect("the older ones are gone").ok();
-    let mut newest = newest;
-    newest.say(json!({ "type": "auth", "token": lab.handle.token().reveal() })).await;
-    assert_eq!(newest.history().await, ["u0"], "the newest one could still say who it is");
-    lab.append("s", &[line(1)]);
-    assert_eq!(known.uuids(1).await, ["u1"], "who is known stays");
-}
-
-#[tokio::test]
-async fn one_that_takes_nothing_is_dropped_whoever_it_is() {
-    let lab = Lab::with(Limits { connections: 1, silence: Duration::from_millis(200), ..Limits::default() });
-    lab.append("s", &[line(0)]);
-    let mut unread = TcpStream::connect(lab.at).await.unwrap();
-    let (host, bearer) = (lab.host(), lab.bearer());
-    let first = format!("GET /api/claude/sessions HTTP/1.1\r\n{host}\r\n{bearer}\r\n\r\n");
-    unread.write_all(first.as_bytes()).await.unwrap();
-    unread.read_exact(&mut [0]).await.unwrap();
-    let much = format!("GET /app.js HTTP/1.1\r\n{host}\r\n\r\n").repeat(2000);
-    timeout(Duration::from_millis(100), unread.write_all(much.as_bytes())).await.ok();
-    let deadline = Instant::now() + LONG;
-    while !lab.ask("GET /", &[&lab.host()], "").await.starts_with("HTTP/1.1 200") {
-        assert!(Instant::now() < deadline, "it is dropped");
-    }
 }
 
 #[tokio::test]

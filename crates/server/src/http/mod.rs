@@ -9,24 +9,18 @@ mod session;
 mod sessions;
 mod stream;
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
+use claude_ide_http::{Body, Headers, empty, full};
 use claude_ide_protocol::{mcp::ProtocolVersion, without_lone_surrogates};
-use http_body_util::{BodyExt as _, Empty, Full, LengthLimitError, Limited, combinators::UnsyncBoxBody};
-use hyper::{
-    Method, Response, StatusCode,
-    body::{Body as _, Incoming},
-    header,
-    http::request::Parts,
-};
-use tokio::time::{sleep, timeout};
+use hyper::{Method, Response, StatusCode, body::Incoming, header, http::request::Parts};
+use tokio::time::sleep;
 
 use self::{session::Asked, stream::EventId};
 pub(crate) use self::{session::Session, sessions::Sessions};
 use crate::{
     connection::Visit,
-    door::{Access, Headers, Refusal},
+    door::{Access, Refusal},
     endpoint::Endpoint,
 };
 
@@ -38,17 +32,6 @@ const EARLY: Duration = Duration::from_secs(1);
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-
-/// What is sent.
-pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
-
-pub(crate) fn empty() -> Body {
-    Empty::new().boxed_unsync()
-}
-
-pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).boxed_unsync()
-}
 
 /// Serves one request that showed the token.
 pub(crate) async fn answer(
@@ -197,12 +180,7 @@ impl Request<'_> {
 
 /// The message of a POST.
 async fn read(body: Incoming, limit: usize) -> Result<String, Refusal> {
-    if usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX) > limit {
-        return Err(Refusal::TooLarge);
-    }
-    let body = timeout(BODY_TIME, Limited::new(body, limit).collect()).await.map_err(|_| Refusal::TooSlow)?;
-    let body =
-        body.map_err(|error| if error.is::<LengthLimitError>() { Refusal::TooLarge } else { Refusal::NotHttp })?;
-    let text = String::from_utf8(body.to_bytes().into()).map_err(|_| Refusal::NotText)?;
+    let body = claude_ide_http::read(body, limit, BODY_TIME).await?;
+    let text = String::from_utf8(body.into()).map_err(|_| Refusal::NotText)?;
     Ok(without_lone_surrogates(&text).into_owned())
 }

@@ -12,6 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use claude_ide_http::{Body, stopping};
 use hyper::Response;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -26,19 +27,15 @@ use claude_ide_protocol::{
     mcp::ProtocolVersion,
 };
 
-use super::{
-    Body,
-    stream::{EventId, Stream, UNASKED},
-};
+use super::stream::{EventId, Stream, UNASKED};
 use crate::{
     client::Client,
-    connection::{Hub, stopping},
-    door::Access,
+    connection::Hub,
+    door::{Access, Run},
     editor::ClientId,
     endpoint::Endpoint,
     notifier::PROGRESS,
     outbox::Outbox,
-    run::Run,
 };
 
 /// All that is told unasked.
@@ -179,7 +176,7 @@ impl Session {
             end: Notify::new(),
         });
         let outbox = Arc::new(Outbox::default());
-        let run = access.run.as_ref().map(|run| run.name().into());
+        let run = access.run.as_ref().map(|run| run.name.clone());
         let services = Arc::clone(&hub.services);
         let mut client = Client::new(services, Arc::clone(endpoint), number, run, Arc::clone(&outbox));
         client.cannot_be_asked();

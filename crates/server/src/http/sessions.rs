@@ -9,8 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use rand::{TryRng as _, rngs::SysRng};
+use claude_ide_http::Secret;
 use tokio::{
     sync::OwnedSemaphorePermit,
     task::JoinSet,
@@ -89,9 +88,10 @@ impl Sessions {
 
     /// Gives a session a name that nobody guesses, unless it has one.
     pub(super) fn name(&self, session: &Arc<Session>) {
-        let mut bytes = [0_u8; NAME_BYTES];
-        if session.name().is_none() && SysRng.try_fill_bytes(&mut bytes).is_ok() {
-            let name: Box<str> = URL_SAFE_NO_PAD.encode(bytes).into();
+        if session.name().is_none()
+            && let Ok(name) = Secret::random::<NAME_BYTES>()
+        {
+            let name: Box<str> = name.reveal().into();
             if session.set_name(name.clone()) {
                 lock(&self.named).insert(name, Arc::clone(session));
             }

@@ -11,12 +11,13 @@ use std::{
 };
 
 use bytes::Bytes;
+use claude_ide_http::Body;
 use futures_util::stream::unfold;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::{Response, body::Frame, header};
 use tokio::{sync::watch, time::timeout};
 
-use super::{Body, session::Presence};
+use super::session::Presence;
 
 /// So many events may wait; progress and changed lists are given up, the oldest first.
 const MAX_EVENTS: usize = 64;

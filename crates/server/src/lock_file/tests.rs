@@ -17,7 +17,7 @@ fn options(dir: &Path) -> ServerOptions {
 }
 
 fn create(dir: &Path) -> LockFile {
-    LockFile::create(&options(dir), &AuthToken::generate().unwrap(), 41234).unwrap()
+    LockFile::create(&options(dir), &Secret::random::<64>().unwrap(), 41234).unwrap()
 }
 
 fn mode(path: &Path) -> u32 {
@@ -177,7 +177,7 @@ fn a_server_whose_process_cannot_be_seen_is_alive_while_its_port_answers() {
 #[test]
 fn two_servers_of_one_name_are_told_apart_and_keep_their_names() {
     let home = tempfile::tempdir().unwrap();
-    let at = |port| LockFile::create(&options(home.path()), &AuthToken::generate().unwrap(), port).unwrap();
+    let at = |port| LockFile::create(&options(home.path()), &Secret::random::<64>().unwrap(), port).unwrap();
     let name = |lock: &LockFile| read(&lock.paths()[0]).unwrap().ide_name;
     let workspace = options(home.path()).workspace;
     let (first, second, third) = (at(41234), at(41235), at(41236));
@@ -202,7 +202,7 @@ fn is_written_where_it_can_be_and_fails_only_if_nowhere() {
     let blocked = home.path().join("file");
     fs::write(&blocked, "").unwrap();
     let mut options = options(&blocked.join("ide"));
-    let token = AuthToken::generate().unwrap();
+    let token = Secret::random::<64>().unwrap();
     assert!(matches!(LockFile::create(&options, &token, 1), Err(ServerError::LockFile { .. })));
     options.lock_dirs.push(home.path().join("ide"));
     assert_eq!(LockFile::create(&options, &token, 1).unwrap().paths().len(), 1);
