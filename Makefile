@@ -2,7 +2,7 @@
 # `make build` needs only cargo. The others put what they need into .deps/ (see scripts/setup.sh).
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build build-dev demo test test-all bench lint fmt doc pictures snapshots
+.PHONY: help setup install build build-dev demo test test-all bench lint fmt doc pictures snapshots
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -10,7 +10,10 @@ help: ## Show this help
 setup: ## Install all tools for development into .deps/
 	@scripts/setup.sh all
 
-build: ## Build the native library (what a plugin manager runs)
+install: ## Install the native library: downloaded where a release fits these sources, else built
+	@nvim --headless -l build.lua
+
+build: ## Build the native library
 	@scripts/build.sh
 
 build-dev: ## Build it as the tests load it: in seconds after a change

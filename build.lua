@@ -1,13 +1,13 @@
--- Builds the native library. lazy.nvim finds this file by itself and runs it in a coroutine, which may take as long as it
+-- Installs the native library: the one that lies there, else one that is downloaded, else one that cargo builds
+-- (lua/claude-ide/install.lua). lazy.nvim finds this file by itself and runs it in a coroutine, which may take as long as it
 -- takes; a shell command it would end after two minutes. For other plugin managers: `dofile(folder .. "/build.lua")`, or
--- `make build`.
--- Neovim goes on meanwhile. What cargo is at is told as progress, what goes wrong is raised.
+-- `make install`.
+-- Neovim goes on meanwhile. Progress is shown, what goes wrong is raised.
 
 ---@diagnostic disable: await-in-sync -- it asks whether it runs in a coroutine
 
 local POLL_MS = 100
-local TELL_EVERY_NS = 500 * 1000 * 1000
-local LINES_OF_FAILURE = 20
+local SHOW_EVERY_NS = 500 * 1000 * 1000
 
 local root = vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h")
 
@@ -32,7 +32,7 @@ local function may_yield()
 end
 
 ---@param message string
-local function tell(message)
+local function show(message)
   if may_yield() then
     coroutine.yield(message)
   else
@@ -44,7 +44,21 @@ end
 
 local task = may_yield() and lazy_task() or nil
 
+---@type string?
+local pending
+local shown_at = 0
+
+---Called from callbacks too, which may neither yield nor draw.
+---@param message string
+local function tell(message)
+  pending = message
+end
+
 local function pause()
+  if pending and vim.uv.hrtime() - shown_at > SHOW_EVERY_NS then
+    show("claude-ide.nvim: " .. pending)
+    pending, shown_at = nil, vim.uv.hrtime()
+  end
   if task then
     task:sleep(POLL_MS)
   elseif may_yield() then
@@ -54,41 +68,12 @@ local function pause()
   end
 end
 
----@type string[]
-local lines = {}
-local last = "cargo begins"
-
----@param _ string?
----@param chunk? string
-local function take(_, chunk)
-  for line in (chunk or ""):gmatch("[^\r\n]+") do
-    lines[#lines + 1] = line
-    last = vim.trim(line)
-  end
-end
-
----@type vim.SystemCompleted?
-local done
-vim.system(
-  { "sh", root .. "/scripts/build.sh" },
-  { cwd = root, stdout = take, stderr = take },
-  function(result)
-    done = result
-  end
-)
-
-local told
-local told_at = 0
-while not done do
-  if last ~= told and vim.uv.hrtime() - told_at > TELL_EVERY_NS then
-    told, told_at = last, vim.uv.hrtime()
-    tell("claude-ide.nvim: " .. told)
-  end
-  pause()
-end
-
-if done.code ~= 0 then
-  local first = math.max(#lines - LINES_OF_FAILURE + 1, 1)
-  error("claude-ide.nvim could not be built:\n" .. table.concat(lines, "\n", first), 0)
-end
-tell("claude-ide.nvim: the library is built")
+local DONE = {
+  there = "the library is there already",
+  downloaded = "the library is downloaded",
+  built = "the library is built",
+}
+-- From the disk: a Neovim in which the plugin is updated may have the older module loaded.
+local installed =
+  dofile(root .. "/lua/claude-ide/install.lua").run({ root = root, tell = tell, pause = pause })
+show("claude-ide.nvim: " .. DONE[installed])

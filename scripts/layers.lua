@@ -9,6 +9,7 @@ return {
     "clock",
     "file",
     "hunk",
+    "install",
     "json",
     "kept_texts",
     "line_breaks",

@@ -34,9 +34,12 @@ local function check_cargo()
   local path = vim.fn.exepath("cargo")
   path = path ~= "" and path or vim.fn.exepath(vim.fs.normalize("~/.cargo/bin/cargo"))
   if path == "" then
-    vim.health.warn("`cargo` was not found: the library cannot be built again after an update", {
-      "Install Rust: https://rustup.rs",
-    })
+    vim.health.warn(
+      "`cargo` was not found: where no release fits, the library cannot be built after an update",
+      {
+        "Install Rust: https://rustup.rs",
+      }
+    )
     return
   end
   local ok, result = pcall(function()
@@ -62,6 +65,11 @@ local function check_library()
   if require("claude-ide.update").is_outdated() then
     vim.health.warn("The plugin was updated on disk while this Neovim ran", "Restart Neovim to use it.")
   end
+  local install, root = require("claude-ide.install"), native.plugin_root()
+  local key, asset = install.names(root)
+  vim.health.info(
+    ("The sources are %s; a release calls their library %s"):format(key, asset or "nothing on this machine")
+  )
   check_cargo()
 end
 

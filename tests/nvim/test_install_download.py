@@ -1,0 +1,301 @@
+"""The library from a release: what is taken, what is refused with which words, and what is left in the folder."""
+
+import hashlib
+import http.server
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from harness import left
+from harness.nvim import ROOT, binary
+
+pytestmark = [pytest.mark.dealt, pytest.mark.slow]
+
+LIBRARY = ROOT / "build" / "claude_ide_native.so"
+FAILING_CARGO = "#!/bin/sh\n[ $1 = --version ] && echo cargo 1.99.0 && exit\necho 'cargo was asked' >&2\nexit 101\n"
+
+
+class Releases(http.server.ThreadingHTTPServer):
+    """A release server: `files` by path, each bytes, a status, or a function of the request."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        self.files, self.asked = {}, []
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        found = self.server.files.get(self.path.removeprefix("http://mirror.invalid"), 404)
+        if callable(found):
+            return found(self)
+        self.send_response(200 if isinstance(found, bytes) else found)
+        body = found if isinstance(found, bytes) else b"<html>An error page</html>"
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        return None
+
+    def log_message(self, *_args):
+        pass
+
+
+@pytest.fixture
+def nvim_binary(nvim_version):
+    return binary(nvim_version)
+
+
+@pytest.fixture
+def releases():
+    server = Releases()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def package(installed):
+    """The plugin as it is cloned: with its sources, and no library yet."""
+    (installed / "build" / LIBRARY.name).unlink()
+    shutil.copy(ROOT / "Cargo.lock", installed)
+    shutil.copytree(ROOT / "web", installed / "web")
+    for crate in (ROOT / "crates").iterdir():
+        shutil.copytree(crate, installed / "crates" / crate.name)
+    return installed
+
+
+@pytest.fixture
+def asset(nvim_binary, package, tmp_path):
+    """What the release calls the library of these sources."""
+    script = tmp_path / "asset.lua"
+    script.write_text(
+        f"local install = dofile('{package}/lua/claude-ide/install.lua')\n"
+        f"io.write((select(2, install.names('{package}'))))"
+    )
+    run = subprocess.run([nvim_binary, "--clean", "-l", script], capture_output=True, text=True, timeout=60, check=True)
+    return run.stdout + run.stderr
+
+
+def offer(releases, asset, body=None, listed=None):
+    listed = listed or hashlib.sha256(LIBRARY.read_bytes()).hexdigest()
+    releases.files["/SHA256SUMS"] = f"{listed}  {asset}\n".encode()
+    releases.files[f"/{asset}"] = LIBRARY.read_bytes() if body is None else body
+
+
+@pytest.fixture
+def install(nvim_binary, package, tmp_path):
+    """Runs `build.lua` as a user of any plugin manager does. `programs`: all that is on PATH beside cargo."""
+
+    def start(url, programs=None, before="", env=None, shell=""):
+        folder = tmp_path / "bin"
+        folder.mkdir(exist_ok=True)
+        (folder / "cargo").write_text(FAILING_CARGO)
+        (folder / "cargo").chmod(0o755)
+        path = f"{folder}:{os.environ['PATH']}"
+        if programs is not None:
+            for name in (*programs, "sh", "sed", "dirname", "sort", "tail", "printf", "head", "uname", "mkdir"):
+                found = shutil.which(name)
+                if found and not (folder / name).exists():
+                    (folder / name).symlink_to(found)
+            path = str(folder)
+        script = tmp_path / "install.lua"
+        script.write_text(f"vim.g.claude_ide_release_url = '{url}'\n{before}\ndofile('{package}/build.lua')\n")
+        environment = {"PATH": path, "HOME": str(tmp_path / "home"), **(env or {})}
+        command = [str(nvim_binary), "--clean", "-l", str(script)]
+        if shell:
+            command = [shutil.which("bash"), "-c", f'{shell}; exec "$@"', "bash", *command]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def run(*args, **kwargs):
+        process = start(*args, **kwargs)
+        said, _ = process.communicate(timeout=60)
+        return process.returncode, said
+
+    run.start = start
+    return run
+
+
+def in_folder(package):
+    return sorted(path.name for path in (package / "build").iterdir())
+
+
+@pytest.mark.every_nvim
+def test_the_library_of_these_sources_is_downloaded_once(install, package, releases, asset):
+    offer(releases, asset)
+    code, said = install(releases.url)
+    assert code == 0, said
+    assert "the library is downloaded" in said
+    assert in_folder(package) == [LIBRARY.name]
+    assert (package / "build" / LIBRARY.name).read_bytes() == LIBRARY.read_bytes()
+    releases.asked.clear()
+    assert "the library is there already" in install(releases.url)[1]
+    assert releases.asked == []
+
+
+def test_what_is_downloaded_works_at_once(install, package, releases, asset, bare):
+    offer(releases, asset)
+    assert install(releases.url)[0] == 0
+    nvim = bare()
+    nvim.wait(lambda: next(iter(nvim.locks()), None), what="the server")
+
+
+def redirected(request):
+    request.send_response(302)
+    request.send_header("Location", request.path.replace("/", "/moved-", 1))
+    request.end_headers()
+
+
+def cut(request):
+    request.send_response(200)
+    request.send_header("Content-Length", str(LIBRARY.stat().st_size))
+    request.end_headers()
+    request.wfile.write(LIBRARY.read_bytes()[:100_000])
+
+
+FAULTS = {
+    "there is no such release": (lambda server, name: server.files.clear(), "SHA256SUMS: curl"),
+    "forbidden": (lambda server, name: server.files.update({"/SHA256SUMS": 403}), "403"),
+    "a page instead of the sums": (lambda server, name: server.files.update({"/SHA256SUMS": b"<html>"}), "nothing for"),
+    "other sources": (lambda server, name: offer(server, "claude_ide_native-0-x.so"), "nothing for these sources"),
+    "the file is missing": (lambda server, name: server.files.pop(f"/{name}"), "404"),
+    "a page as the file": (lambda server, name: offer(server, name, b"<html>Not found</html>"), "its checksum is"),
+    "one byte is another": (lambda server, name: offer(server, name, LIBRARY.read_bytes() + b"!"), "its checksum is"),
+    "it ends too early": (lambda server, name: server.files.update({f"/{name}": cut}), "curl"),
+    "no library, with its right checksum": (
+        lambda server, name: offer(server, name, b"\x7fELF", hashlib.sha256(b"\x7fELF").hexdigest()),
+        "it cannot be loaded",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_wrong_is_said_and_cargo_is_next(install, package, releases, asset, fault):
+    offer(releases, asset)
+    spoil, words = FAULTS[fault]
+    spoil(releases, asset)
+    code, said = install(releases.url)
+    assert code != 0
+    assert words in said, said
+    assert "cargo was asked" in said
+    assert in_folder(package) == []
+
+
+def test_redirects_and_a_proxy_are_followed(install, package, releases, asset):
+    offer(releases, asset)
+    for path in list(releases.files):
+        releases.files[path.replace("/", "/moved-", 1)] = releases.files[path]
+        releases.files[path] = redirected
+    assert install(releases.url)[0] == 0
+    (package / "build" / LIBRARY.name).unlink()
+    offer(releases, asset)
+    code, said = install("http://mirror.invalid", env={"http_proxy": releases.url})
+    assert code == 0, said
+
+
+@pytest.mark.parametrize(
+    ("programs", "words"),
+    [(["wget", "sha256sum"], None), (["sha256sum"], "neither curl nor wget"), (["curl"], "checksum")],
+)
+def test_programs_that_are_missing(install, package, releases, asset, programs, words):
+    if programs[0] == "wget" and not shutil.which("wget"):
+        pytest.skip("no wget here")
+    offer(releases, asset)
+    before = "if vim.net then vim.net.request = nil end"
+    code, said = install(releases.url, programs=programs, before=before)
+    assert (code == 0) == (words is None), said
+    assert (words or "downloaded") in said
+
+
+def test_neovim_fetches_by_itself_where_it_can(install, package, releases, asset, nvim_binary):
+    run = subprocess.run([nvim_binary, "--clean", "-l", "-"], input="io.write(tostring(vim.net ~= nil))",
+                         capture_output=True, text=True, timeout=60, check=True)  # fmt: skip
+    if "true" not in run.stdout + run.stderr:
+        pytest.skip("this Neovim has no vim.net")
+    offer(releases, asset)
+    # It needs curl itself, whatever PATH says to us.
+    before = "local real = vim.fn.executable; vim.fn.executable = function(n) return n == 'curl' and 0 or real(n) end"
+    code, said = install(releases.url, programs=["curl", "sha256sum"], before=before)
+    assert code == 0, said
+
+
+def test_no_network_and_no_wish_for_one(install, package):
+    code, said = install("http://127.0.0.1:1")
+    assert code != 0
+    assert "SHA256SUMS: curl" in said
+    code, said = install("", before="vim.g.claude_ide_release_url = false")
+    assert "`vim.g.claude_ide_release_url` is false" in said
+    assert "cargo was asked" in said
+
+
+def test_a_library_dropped_in_by_hand_is_taken_if_it_fits(install, package, asset):
+    dropped = package / "build" / asset
+    shutil.copy(LIBRARY, dropped)
+    code, said = install("http://127.0.0.1:1")
+    assert code == 0, said
+    assert in_folder(package) == [LIBRARY.name]
+    dropped.write_bytes(b"\x7fELF another")
+    (package / "build" / LIBRARY.name).unlink()
+    assert install("http://127.0.0.1:1")[0] != 0
+
+
+def test_after_an_update_the_old_library_stays_until_the_new_one_is_there(install, package, releases, asset):
+    offer(releases, asset)
+    assert install(releases.url)[0] == 0
+    before = (package / "build" / LIBRARY.name).stat().st_ino
+    with open(package / "crates" / "nvim" / "src" / "lib.rs", "a") as source:
+        source.write("// Another version.\n")
+    code, said = install(releases.url)
+    assert code != 0
+    assert "nothing for these sources" in said
+    assert (package / "build" / LIBRARY.name).stat().st_ino == before
+
+
+def test_a_folder_that_cannot_be_written_to_and_a_full_disk(install, package, releases, asset):
+    offer(releases, asset)
+    code, said = install(releases.url, shell="ulimit -f 1000")
+    assert code != 0
+    assert in_folder(package) == []
+    (package / "build").rmdir()
+    (package / "build").write_text("a file")
+    code, said = install(releases.url)
+    assert code != 0
+    assert "cannot be written to" in said
+
+
+def test_one_that_is_killed_half_way_and_two_at_once(install, package, releases, asset):
+    offer(releases, asset)
+    held = threading.Event()
+
+    def slow(request):
+        held.wait(20)
+        request.send_response(200)
+        request.end_headers()
+        request.wfile.write(LIBRARY.read_bytes())
+
+    releases.files[f"/{asset}"] = slow
+    first = install.start(releases.url)
+    began = time.monotonic()
+    while f"/{asset}" not in releases.asked:
+        assert left(began, 20) > 0
+        time.sleep(0.01)
+    first.send_signal(signal.SIGKILL)
+    first.communicate(timeout=20)
+    assert LIBRARY.name not in in_folder(package)
+    held.set()
+    with ThreadPoolExecutor() as pool:
+        assert [code for code, _ in pool.map(lambda _: install(releases.url), range(2))] == [0, 0]
+    old = time.time() - 2 * 3600
+    for path in (package / "build").iterdir():
+        os.utime(path, (old, old))
+    assert install(releases.url)[0] == 0
+    assert in_folder(package) == [LIBRARY.name]
