@@ -187,7 +187,7 @@ _G.mend = function() broken[name] = whole end
         ("diff.buffers", "finish", 1),
         ("diff.buffers", "finish", 60000),
         ("compare.xdiff", "run", 60000),
-        ("compare.live_hunks", "follow", 1),
+        ("compare.hunks", "follow", 1),
         ("diff.view", "open", 1),
         ("ui.window_look", "window", 1),
         ("compare.unified", "go_to_first", 1),

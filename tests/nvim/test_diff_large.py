@@ -97,124 +97,26 @@ def test_a_diff_that_ends_while_it_is_being_made_leaves_nothing(diffs):
     diffs.wait_clean()
 
 
-SIDES = """
-vim.cmd.redraw()
-local sides = {}
-for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-  local mark = vim.b[vim.api.nvim_win_get_buf(win)].claude_ide
-  if mark then
-    sides[mark.kind] = vim.api.nvim_win_call(win, function()
-      local view = vim.fn.winsaveview()
-      return {
-        top = view.topline, fill = view.topfill, column = view.leftcol, line = view.lnum,
-        folded = vim.fn.foldclosed(".") > 0, level = vim.wo.foldlevel,
-      }
-    end)
-  end
-end
-return sides
-"""
-
-
-def sides(diffs):
-    return diffs.nvim.lua(SIDES)
-
-
-def wait_sides(diffs, **expected):
-    """Waits until these hold on both sides: `top=(of now, of the proposal)`."""
-
-    def hold():
-        found = sides(diffs)
-        return len(found) == 2 and all(
-            (found["now"][key], found["proposal"][key]) == pair for key, pair in expected.items()
-        )
-
-    diffs.nvim.wait(hold, what=f"{expected}")
-
-
-@pytest.fixture
-def long(diffs):
-    """Sides that are drawn: line 51 changed, three lines more after line 1000, 20 lines less from line 2001 on."""
+@pytest.mark.every_nvim
+def test_much_text_is_shown_as_one_whatever_the_layout(diffs):
     old = [f"line {i} " + "x" * 200 for i in range(1, 50_001)]
-    new = [*old[:50], "LINE 51", *old[51:1000], "a", "b", "c", *old[1000:2000], *old[2020:]]
-    propose(diffs, text(old), text(new))
-    diffs.nvim.wait_screen("+4 −21")
-    assert diffs.nvim.lua("return vim.wo.diff") is False
-    # What is far from the window is drawn so much later: timers of one length come in their order.
-    diffs.nvim.lua("vim.defer_fn(function() drawn = true end, 20)")
-    diffs.nvim.wait("drawn", what="all changes to be drawn")
-    return diffs
-
-
-@pytest.mark.every_nvim
-def test_many_lines_look_and_move_as_in_diff_mode_without_it(long):
-    nvim = long.nvim
-    wait_sides(long, line=(51, 51), folded=(False, False))
-    assert nvim.lua("return vim.fn.foldclosedend(1)") == 44
-    nvim.keys("]c")
-    wait_sides(long, line=(1001, 1001))
-    nvim.keys("zt<C-e><C-e>")
-    wait_sides(long, top=(1001, 1003), fill=(1, 0))
-    nvim.keys("]c")
-    wait_sides(long, line=(2021, 2004))
-    nvim.keys("zt5<C-y>")
-    wait_sides(long, top=(2016, 2004), fill=(0, 5))
-    nvim.keys("20<C-y>")
-    wait_sides(long, top=(1996, 1999), fill=(0, 0))
-    nvim.keys("10zl")
-    wait_sides(long, column=(10, 10))
-    nvim.keys("G")
-    wait_sides(long, line=(50_000, 49_983))
-    nvim.keys("2[c")
-    wait_sides(long, line=(1001, 1001))
-    nvim.keys("<C-w>h5j")
-    wait_sides(long, line=(1006, 1009))
-
-
-@pytest.mark.every_nvim
-def test_folds_of_both_sides_open_and_close_together_without_diff_mode(long):
-    nvim = long.nvim
-    nvim.keys("ggzo")
-    wait_sides(long, folded=(False, False), line=(1, 1))
-    nvim.keys("zc")
-    wait_sides(long, folded=(True, True))
-    nvim.keys("zR")
-    wait_sides(long, folded=(False, False))
-    nvim.keys("<C-w>hzM")
-    wait_sides(long, folded=(True, True))
-
-
-@pytest.mark.every_nvim
-def test_do_and_dp_work_without_diff_mode(long):
-    nvim = long.nvim
+    propose(diffs, text(old), text([*old[:50], "LINE 51", *old[51:1000], "a", "b", "c", *old[1000:2000], *old[2020:]]))
+    nvim = diffs.nvim
+    nvim.wait_screen("+4 −21")
+    assert nvim.cursor() == (51, 0)
+    assert nvim.lua("return { #vim.api.nvim_tabpage_list_wins(0), vim.fn.foldclosedend(1) }") == [1, 44]
+    nvim.keys("gl")
+    nvim.wait_screen("Only the unified layout can show this.")
     nvim.keys("do")
     nvim.wait_screen("2 of 3 kept")
     assert nvim.lua("return vim.fn.getline(51)").startswith("line 51 ")
     nvim.keys("u")
     nvim.wait_screen("+4 −21")
-    nvim.keys("<C-w>h]cdp")
-    nvim.wait_screen("2 of 3 kept")
-    nvim.keys("<C-w>l")
-    nvim.wait(lambda: nvim.lua("return vim.api.nvim_buf_line_count(0)") == 49_980)
-
-
-def test_drawn_sides_leave_nothing_behind_when_the_layout_changes(long):
-    nvim = long.nvim
-    shape = "return { vim.wo.foldmethod, vim.wo.foldcolumn, vim.wo.wrap, vim.fn.foldclosed(1), vim.wo.scrollbind }"
-    nvim.keys("glgl")
-    nvim.wait(lambda: "now" not in sides(long))
-    assert nvim.lua(shape) == ["manual", "0", True, 1, False]
-    nvim.keys("gl")
-    wait_sides(long, line=(51, 51), folded=(False, False))
-    assert nvim.lua("return vim.fn.foldclosed(1)") == 1
-
-
-@pytest.mark.every_nvim
-def test_filler_stands_for_what_only_the_other_side_has(long):
-    nvim = long.nvim
-    nvim.keys("]c")
-    wait_sides(long, line=(1001, 1001))
-    nvim.wait(lambda: sum(row.split("│")[0].count("-" * 50) for row in long.drawn()) == 3, what="three rows of filler")
+    nvim.keys("ZQ")
+    assert diffs.answer(1) == {"outcome": "rejected"}
+    diffs.nvim.cmd("wincmd t")
+    diffs.open(2, "b.txt", "B\n")
+    assert diffs.nvim.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 2, "no layout was chosen for what comes next"
 
 
 def test_changes_everywhere_do_without_diff_mode(diffs):

@@ -147,11 +147,11 @@ def test_a_deleted_file_comes_back(start_nvim, connect):
     turn(nvim, connect(nvim), a_txt=None)
     review(nvim)
     nvim.wait_screen("deleted")
-    assert windows(nvim)[1]["lines"] == A.splitlines()
+    nvim.wait_screen(A.splitlines()[0])
     nvim.keys("dX")
     path = nvim.project / "a.txt"
     nvim.wait(lambda: path.exists() and path.read_text() == A, what="the file to be back")
-    nvim.wait(lambda: windows(nvim)[2]["lines"] == A.splitlines(), what="the file on the screen")
+    nvim.wait(lambda: windows(nvim)[-1]["lines"] == A.splitlines(), what="the file on the screen")
 
 
 def test_bytes_stay_as_they_are(start_nvim, connect):

@@ -30,7 +30,7 @@ def shape(nvim):
 DRAWN = """
 local count = 0
 for name, id in pairs(vim.api.nvim_get_namespaces()) do
-  if vim.list_contains({ "claude-ide.compare.marks", "claude-ide.compare.unified", "claude-ide.review.view" }, name) then
+  if vim.list_contains({ "claude-ide.compare.unified", "claude-ide.review.view" }, name) then
     count = count + #vim.api.nvim_buf_get_extmarks(0, id, 0, -1, {})
   end
 end
@@ -154,18 +154,22 @@ def test_keys_of_the_users_own_are_back_after_the_unified_layout(start_nvim, con
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_long_file_is_drawn_and_leaves_as_it_came(start_nvim, connect, layout):
+def test_a_long_file_is_shown_as_one_text_and_leaves_as_it_came(start_nvim, connect):
     old = "".join(f"line {i}\n" for i in range(50_000))
     new = "".join(f"LINE {i}\n" if i % 100 == 50 else f"line {i}\n" for i in range(50_000))
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": old}, init_lua=NOTICES, opts={"diff": {"layout": layout}})
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": old, "b.txt": B}, init_lua=NOTICES)
     before = nvim.lua(LAYOUT)
-    turn(nvim, connect(nvim), a_txt=new)
+    turn(nvim, connect(nvim), a_txt=new, b_txt=B.replace("beta\n", ""))
     nvim.wait(lambda: nvim.lua("return vim.fn.getline(51)") == "LINE 50", what="a.txt to be reloaded")
-    open_review(nvim, layout)
+    open_review(nvim, "unified")
     nvim.wait_screen("+500")
-    assert nvim.lua("return vim.wo.diff") is False
     assert nvim.cursor()[0] == 51
+    nvim.keys("gl")
+    nvim.wait(lambda: "Only the unified layout can show this." in str(nvim.lua("return notices")), what="the reason")
+    nvim.keys("]f")
+    nvim.wait(lambda: len(windows(nvim)) == 3, what="the second file, which has room for two sides")
+    nvim.keys("]f")
+    nvim.wait(lambda: len(windows(nvim)) == 2, what="the first file")
     nvim.keys("]c")
     nvim.wait(lambda: nvim.cursor()[0] == 151, what="the next change")
     nvim.keys(":q<CR>")

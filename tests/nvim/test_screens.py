@@ -144,13 +144,6 @@ def test_ends_of_lines_and_of_the_file(start_nvim, screen, layout):
     )
 
 
-def test_a_long_text_is_drawn_as_diff_mode_would(start_nvim, screen):
-    old = [f"line {i} of a long text" for i in range(1, 40_001)]
-    new = [*old[:9], "Line 10 of a longer text", *old[10:14], "more", "and more", *old[14:16], *old[18:]]
-    nvim = propose(start_nvim, "vertical", old="\n".join(old) + "\n", new="\n".join(new) + "\n", name="long.txt")
-    screen("vertical_long").check(nvim, "A text that is too long for Neovim's diff mode.")
-
-
 @pytest.mark.parametrize("layout", ["vertical", "horizontal", "unified"])
 def test_a_review(start_nvim, connect, screen, layout):
     files = {"calc.lua": CODE, "docs/notes.md": "notes\nof mine\n", "gone.txt": "one\ntwo\n"}

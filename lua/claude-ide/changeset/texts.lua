@@ -61,7 +61,7 @@ function M.prepare(changeset, entry, changed, done)
       return
     end
     entry.tick = vim.api.nvim_buf_get_changedtick(entry.bufs.proposal)
-    entry.hunks = require("claude-ide.compare.live_hunks").follow({
+    entry.hunks = require("claude-ide.compare.hunks").follow({
       now = { lines = before.lines, format = before.format, against = "disk", disk = {} },
       lines = after.lines,
       format = after.format,
@@ -112,7 +112,7 @@ function M.wanted(entry)
     return entry.file.after
   end
   local buf = entry.bufs.proposal
-  local format = require("claude-ide.compare.live_hunks").format(entry.hunks)
+  local format = require("claude-ide.compare.hunks").format(entry.hunks)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   local empty = require("claude-ide.buffer.bytes").is_empty(buf, format)
   return {
@@ -133,7 +133,7 @@ end
 ---@param entry claude-ide.changeset.Entry
 ---@return claude-ide.changeset.Left
 function M.left(entry)
-  local counts, live, hunks = entry.counts, require("claude-ide.compare.live_hunks"), entry.hunks
+  local counts, live, hunks = entry.counts, require("claude-ide.compare.hunks"), entry.hunks
   local left = {
     kept = counts.total,
     total = counts.total,

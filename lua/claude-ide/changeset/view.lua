@@ -75,21 +75,24 @@ function M.refresh(view)
   end)
 end
 
----@param view claude-ide.changeset.View
-local function compare(view)
-  local entry = M.current(view)
+---@param entry claude-ide.changeset.Entry
+---@return boolean
+local function needs_one_window(entry)
   local hunks = entry.hunks --[[@as claude-ide.compare.Hunks]]
   local size = require("claude-ide.buffer.bytes").size
   local bytes = size(hunks.old) + size(hunks.proposed)
-  local plain = entry.file.after == nil
+  return entry.file.after == nil
     or hunks.format.empty
-    or require("claude-ide.compare.shape").is_emptied(hunks)
-    or require("claude-ide.compare.marks").needed(hunks.list, #hunks.old + #hunks.proposed, bytes)
+    or require("claude-ide.compare.pair").needs_one_window(hunks.list, #hunks.old, #hunks.proposed, bytes)
+end
+
+---@param view claude-ide.changeset.View
+local function compare(view)
+  local entry = M.current(view)
   view.pair = {
     bufs = entry.bufs --[[@as table]],
     wins = { now = view.wins.now, proposal = view.wins.proposal },
-    hunks = hunks,
-    plain = plain,
+    hunks = entry.hunks --[[@as claude-ide.compare.Hunks]],
   }
   require("claude-ide.compare.pair").compare(view.pair)
 end
@@ -118,6 +121,7 @@ local function show_prepared(view)
   local bufs = M.current(view).bufs --[[@as table<claude-ide.ui.Side, integer>]]
   silently(function()
     stop_comparing(view)
+    listed_pair.set_one_window(view, needs_one_window(M.current(view)), bufs.now, list_width(view))
     put(view.wins.proposal, bufs.proposal)
     if view.wins.now then
       put(view.wins.now, bufs.now)
@@ -192,7 +196,9 @@ function M.switch(view, name)
   if not view.pair or view.closing or not vim.api.nvim_win_is_valid(view.wins.proposal) then
     return
   end
-  if not name then
+  if view.one_window then
+    return name or layout.say_one_window()
+  elseif not name then
     name = layout.after(view.layout)
     layout.prefer(name)
   end

@@ -17,8 +17,7 @@ function M.jump(pair, direction)
   local start = side_of(pair, buf) == "now" and "old" or "new"
   local lnum, last = vim.api.nvim_win_get_cursor(0)[1], vim.api.nvim_buf_line_count(buf)
   local list, left, found = pair.hunks.list, vim.v.count1, nil
-  local seen = require("claude-ide.compare.shape").has_diff_mode(pair)
-    and require("claude-ide.compare.first_change").is_seen
+  local seen = pair.wins.now and require("claude-ide.compare.first_change").is_seen
   for i = direction == 1 and 1 or #list, direction == 1 and #list or 1, direction do
     local further = (math.min(list[i][start], last) - lnum) * direction > 0
     if further and (not seen or seen(pair.wins.proposal, list[i])) then
@@ -43,7 +42,7 @@ end
 ---Puts the present text in the place of the change under the cursor.
 ---@param pair claude-ide.compare.Pair
 function M.obtain(pair)
-  local hunks = require("claude-ide.compare.live_hunks")
+  local hunks = require("claude-ide.compare.hunks")
   local side = side_of(pair, vim.api.nvim_get_current_buf())
   if not vim.bo[pair.bufs.proposal].modifiable then
     return
@@ -83,7 +82,7 @@ function M.map(pair)
     map(side, "[c", "the change before", function()
       M.jump(pair, -1)
     end)
-    if not require("claude-ide.compare.shape").has_diff_mode(pair) then
+    if not pair.wins.now then
       map(side, side == "now" and "dp" or "do", "the present text in place of this change", function()
         M.obtain(pair)
       end)

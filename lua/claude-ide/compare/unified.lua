@@ -5,6 +5,9 @@ local M = {}
 ---So many removed lines of one hunk are drawn.
 local MAX_REMOVED = 500
 
+---Lines around a hunk that are not folded away, where 'diffopt' does not say.
+local CONTEXT = 6
+
 local namespace = vim.api.nvim_create_namespace("claude-ide.compare.unified")
 
 ---@class claude-ide.compare.Unified
@@ -59,7 +62,7 @@ local function draw_removed(hunks, hunk, rows)
   local buf = hunks.buf
   local last = vim.api.nvim_buf_line_count(buf)
   -- Above the first line only the end of many rows could be seen.
-  local below = hunk.new > last or require("claude-ide.compare.shape").is_emptied(hunks)
+  local below = hunk.new > last or require("claude-ide.compare.hunks").is_emptied(hunks)
   vim.api.nvim_buf_set_extmark(buf, namespace, math.min(hunk.new, last) - 1, 0, {
     virt_lines = rows,
     virt_lines_above = not below,
@@ -152,10 +155,10 @@ local function go_to(self, hunk)
     draw(self, hunk)
   end
   local rows = self.heights[hunk]
-  local pair = { bufs = { proposal = buf }, wins = { proposal = self.win }, hunks = self.hunks, plain = true }
+  local pair = { bufs = { proposal = buf }, wins = { proposal = self.win }, hunks = self.hunks }
   local lnum, column = opening.place(pair, hunk, rows)
   local below = hunk.new > vim.api.nvim_buf_line_count(buf)
-    or require("claude-ide.compare.shape").is_emptied(self.hunks)
+    or require("claude-ide.compare.hunks").is_emptied(self.hunks)
   opening.reveal(self.win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
 end
 
@@ -168,6 +171,50 @@ function M.go_to(pair, hunk, win)
   if self then
     self.win = win
     go_to(self, hunk)
+  end
+end
+
+---Folds the text that is equal on both sides away, as diff mode does. The folds are made once: what a user opens stays open,
+---what they change is in the open.
+---@param pair claude-ide.compare.Pair
+local function fold(pair)
+  local wo, commands = vim.wo[pair.wins.proposal][0], {}
+  local from = 1 ---@type integer
+  local given = tonumber(("," .. vim.o.diffopt):match(",context:(%d+)")) --[[@as integer?]]
+  local context = math.max(given or CONTEXT, 1)
+  wo.foldmethod, wo.foldlevel, wo.foldenable = "manual", 0, true
+  local function fold_until(lnum)
+    if lnum > from then
+      commands[#commands + 1] = ("%d,%dfold"):format(from, lnum)
+    end
+  end
+  for _, hunk in ipairs(pair.hunks.list) do
+    fold_until(hunk.new - 1 - context)
+    from = hunk.new + hunk.new_count + context
+  end
+  if #pair.hunks.list > 0 then
+    fold_until(vim.api.nvim_buf_line_count(pair.bufs.proposal))
+  end
+  vim.api.nvim_win_call(pair.wins.proposal, function()
+    vim.cmd("normal! zE")
+    vim.api.nvim_exec2(table.concat(commands, "\n"), {})
+  end)
+end
+
+---@param pair claude-ide.compare.Pair
+local function unfold(pair)
+  local win = pair.wins.proposal
+  -- The user may have put another buffer into the window, or chosen another 'foldmethod', which has no folds to delete (E351).
+  if not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= pair.bufs.proposal then
+    return
+  end
+  if vim.wo[win].foldmethod == "manual" then
+    vim.api.nvim_win_call(win, function()
+      vim.cmd("normal! zE")
+    end)
+  end
+  for _, option in ipairs({ "foldmethod", "foldlevel", "foldenable" }) do
+    vim.wo[win][0][option] = vim.go[option]
   end
 end
 
@@ -187,6 +234,7 @@ function M.show(pair)
     group = vim.api.nvim_create_augroup("claude-ide.compare.unified." .. buf, { clear = true }),
   }
   pair.unified = self
+  fold(pair)
   vim.api.nvim_create_autocmd({ "WinResized", "OptionSet" }, {
     group = self.group,
     desc = "Claude Code: removed lines fit the window",
@@ -225,18 +273,17 @@ function M.refresh(pair)
 end
 
 ---@param pair claude-ide.compare.Pair
----@return boolean was_shown
 function M.hide(pair)
   local self, buf = pair.unified, pair.bufs.proposal
   if not self then
-    return false
+    return
   end
   pair.unified = nil
+  unfold(pair)
   vim.api.nvim_del_augroup_by_id(self.group)
   if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
-  return true
 end
 
 return M

@@ -93,7 +93,7 @@ end
 ---@param done fun(comparison: claude-ide.compare.Comparison) at once, or later on the main loop
 ---@param guarded fun(fn: function): function for what runs in a later turn
 function M.run(old, new, bytes, done, guarded)
-  local options = require("claude-ide.compare.diffopt").of_user()
+  local options = require("claude-ide.compare.hunks").diffopt()
   if bytes <= MAX_DIRECT_BYTES then
     local numbers = work(joined(old), joined(new), #old + #new, options.algorithm, options.indent_heuristic)
     return done(counted(numbers and parse(numbers) or as_one(old, new).hunks))

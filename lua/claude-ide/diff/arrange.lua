@@ -23,6 +23,7 @@ end
 ---Makes the window of the present text, if the layout has one and there is room for it.
 ---@param view claude-ide.diff.View
 local function open_now(view)
+  view.layout = view.one_window and "unified" or view.layout
   local direction = require("claude-ide.ui.layout").get(view.layout).now
   if not direction then
     return
@@ -56,19 +57,28 @@ local function open_windows(view)
     elseif not ok then
       error(err, 0)
     end
+    view.one_window = view.one_window or holds_another_diff(view)
     open_now(view)
     return true
   end)
   M.fit(view)
-  view.plain = view.plain or holds_another_diff(view)
 end
 
 ---@param view claude-ide.diff.View
----@param winbar fun(side: claude-ide.ui.Side, width: integer): string
+---@param side claude-ide.ui.Side
+---@param win integer
+---@param winbar claude-ide.diff.WinbarOf
+---@return string
+local function winbar_of(view, side, win, winbar)
+  return winbar(side, vim.api.nvim_win_get_width(win), view.wins.now == nil)
+end
+
+---@param view claude-ide.diff.View
+---@param winbar claude-ide.diff.WinbarOf
 function M.set_winbars(view, winbar)
   for side, win in pairs(view.wins) do
     if vim.api.nvim_win_is_valid(win) then
-      require("claude-ide.ui.winbar").hold(win, winbar(side, vim.api.nvim_win_get_width(win)))
+      require("claude-ide.ui.winbar").hold(win, winbar_of(view, side, win, winbar))
     end
   end
 end
@@ -85,11 +95,11 @@ end
 
 ---Opens the windows and goes to the proposal.
 ---@param view claude-ide.diff.View
----@param winbar fun(side: claude-ide.ui.Side, width: integer): string
+---@param winbar claude-ide.diff.WinbarOf
 function M.open(view, winbar)
   open_windows(view)
   for side, win in pairs(view.wins) do
-    require("claude-ide.ui.window_look").window(win, winbar(side, vim.api.nvim_win_get_width(win)))
+    require("claude-ide.ui.window_look").window(win, winbar_of(view, side, win, winbar))
   end
   local pair = require("claude-ide.compare.pair")
   pair.compare(view)
@@ -100,7 +110,7 @@ end
 ---Turns the windows into those of another layout. The text, its history and where the user is in it stay.
 ---@param view claude-ide.diff.View whose proposal is shown
 ---@param name claude-ide.ui.LayoutName
----@param winbar fun(side: claude-ide.ui.Side, width: integer): string
+---@param winbar claude-ide.diff.WinbarOf
 function M.switch(view, name, winbar)
   local proposal, now = view.wins.proposal, nil ---@type integer, integer?
   if view.wins.now and vim.api.nvim_win_is_valid(view.wins.now) then
@@ -108,7 +118,7 @@ function M.switch(view, name, winbar)
   end
   local saved = vim.api.nvim_win_call(proposal, vim.fn.winsaveview)
   if now and vim.api.nvim_get_current_win() == now then
-    saved.lnum = require("claude-ide.compare.live_hunks").map(view.hunks, vim.api.nvim_win_get_cursor(now)[1])
+    saved.lnum = require("claude-ide.compare.hunks").map(view.hunks, vim.api.nvim_win_get_cursor(now)[1])
     saved.topline = math.max(saved.lnum - vim.fn.winline() + 1, 1)
     vim.api.nvim_set_current_win(proposal)
   end
@@ -138,7 +148,7 @@ end
 ---Puts in order what the user has left of the windows. Where the present text went, or the proposal went to another tab
 ---page (`<C-w>T`), they want the proposal alone.
 ---@param view claude-ide.diff.View whose proposal is in some window
----@param winbar fun(side: claude-ide.ui.Side, width: integer): string
+---@param winbar claude-ide.diff.WinbarOf
 function M.mend(view, winbar)
   local is_valid = vim.api.nvim_win_is_valid
   local alone = not (view.wins.now and is_valid(view.wins.now))

@@ -74,10 +74,11 @@ end
 ---@param entry claude-ide.diff.Entry on the screen
 ---@param side claude-ide.ui.Side
 ---@param width integer
+---@param alone boolean
 ---@return string
-local function winbar_of(entry, side, width)
+local function winbar_of(entry, side, width, alone)
   local winbar, hunks, text =
-    require("claude-ide.diff.winbar"), require("claude-ide.compare.live_hunks"), entry.text
+    require("claude-ide.diff.winbar"), require("claude-ide.compare.hunks"), entry.text
   ---@type claude-ide.compare.Hunks
   ---@diagnostic disable-next-line: assign-type-mismatch -- they are there before the view is
   local live = entry.hunks
@@ -95,7 +96,6 @@ local function winbar_of(entry, side, width)
   if live.list ~= comparison.hunks then
     added, removed = hunks.count(live)
   end
-  local alone = not require("claude-ide.ui.layout").get(layout_of(entry)).now
   return winbar.of_proposal(entry.diff, {
     added = added,
     removed = removed,
@@ -109,10 +109,10 @@ local function winbar_of(entry, side, width)
 end
 
 ---@param entry claude-ide.diff.Entry
----@return fun(side: claude-ide.ui.Side, width: integer): string
+---@return claude-ide.diff.WinbarOf
 local function winbars(entry)
-  return function(side, width)
-    return winbar_of(entry, side, width)
+  return function(side, width, alone)
+    return winbar_of(entry, side, width, alone)
   end
 end
 
@@ -140,6 +140,9 @@ end
 function M.switch_layout(entry)
   if entry.view and entry.diff.state == "pending" then
     local layout = require("claude-ide.ui.layout")
+    if entry.view.one_window then
+      return layout.say_one_window()
+    end
     local name = layout.after(entry.view.layout)
     if not is_of_new_file(entry) and not entry.diff.layout then
       layout.prefer(name)
@@ -197,16 +200,20 @@ end
 function M.view_opts(entry)
   local text = entry.text --[[@as claude-ide.diff.Prepared]]
   local bytes = #entry.diff.proposed + #(text.now.disk.bytes or "")
-  local marks = require("claude-ide.compare.marks")
   entry.hunks = entry.hunks
-    or require("claude-ide.compare.live_hunks").follow(text, function()
+    or require("claude-ide.compare.hunks").follow(text, function()
       refresh(entry)
     end)
   return {
     focus = false,
     layout = layout_of(entry),
     hunks = entry.hunks,
-    plain = text.format.empty or marks.needed(text.comparison.hunks, #text.now.lines + #text.lines, bytes),
+    one_window = text.format.empty or require("claude-ide.compare.pair").needs_one_window(
+      text.comparison.hunks,
+      #text.now.lines,
+      #text.lines,
+      bytes
+    ),
     winbar = winbars(entry),
   }
 end

@@ -8,17 +8,20 @@ local M = {}
 ---@field layout claude-ide.ui.LayoutName
 ---@field place claude-ide.ui.PlaceName
 ---@field fitted? string size of the screen, and layout, that the windows have the sizes for
+---@field one_window boolean the texts can be shown as one only
 ---@field tab integer
 ---@field gives_way? integer a window of the user's that is low as long as the diff is there
 ---@field screen claude-ide.ui.Screen what to go back to
 ---@field lost_here? boolean the user was in it when they closed a window of it
 
+---@alias claude-ide.diff.WinbarOf fun(side: claude-ide.ui.Side, width: integer, alone: boolean): string alone: no other window is there
+
 ---@class claude-ide.diff.ViewOpts
 ---@field focus boolean go there
 ---@field layout claude-ide.ui.LayoutName
 ---@field hunks claude-ide.compare.Hunks
----@field winbar fun(side: claude-ide.ui.Side, width: integer): string
----@field plain boolean without Neovim's diff mode
+---@field winbar claude-ide.diff.WinbarOf
+---@field one_window boolean the texts can be shown as one only
 ---@field screen? claude-ide.ui.Screen default: the present one
 
 ---@param diff claude-ide.Diff
@@ -34,10 +37,10 @@ function M.open(diff, bufs, opts)
     diff = diff,
     bufs = bufs,
     wins = {},
-    layout = opts.layout,
+    layout = opts.one_window and "unified" or opts.layout,
     place = diff.place or require("claude-ide.ui.places").preferred(),
     hunks = opts.hunks,
-    plain = opts.plain,
+    one_window = opts.one_window,
     screen = opts.screen or restore.remember(),
   }
   local back = not opts.focus and restore.remember() or nil
@@ -107,7 +110,7 @@ end
 
 ---@param view claude-ide.diff.View
 ---@param name claude-ide.ui.LayoutName
----@param winbar fun(side: claude-ide.ui.Side, width: integer): string
+---@param winbar claude-ide.diff.WinbarOf
 function M.switch(view, name, winbar)
   if M.is_shown(view, "proposal") then
     require("claude-ide.ui.quietly").run(function()
@@ -119,7 +122,7 @@ end
 
 ---The user has closed a window of it, or moved one; the proposal is in sight.
 ---@param view claude-ide.diff.View
----@param winbar fun(side: claude-ide.ui.Side, width: integer): string
+---@param winbar claude-ide.diff.WinbarOf
 function M.mend(view, winbar)
   require("claude-ide.ui.quietly").run(function()
     require("claude-ide.diff.arrange").mend(view, winbar)
@@ -144,7 +147,7 @@ end
 
 ---The text has changed.
 ---@param view claude-ide.diff.View
----@param winbar fun(side: claude-ide.ui.Side, width: integer): string
+---@param winbar claude-ide.diff.WinbarOf
 function M.refresh(view, winbar)
   if M.is_shown(view, "proposal") then
     require("claude-ide.compare.pair").refresh(view)

@@ -79,12 +79,19 @@ local function unfold(view, entry)
   end
 end
 
+---@param view claude-ide.review.View with both texts
+---@param entry claude-ide.review.Entry
+---@return boolean
+function M.needs_one_window(view, entry)
+  local change = entry.change
+  local bytes = change and #change.without + #(change.current or "") or 0
+  local needs = require("claude-ide.compare.pair").needs_one_window
+  return needs(differences(view, entry), #view.lines, line_count(view), bytes)
+end
+
 ---@param view claude-ide.review.View
 ---@param entry claude-ide.review.Entry
 function M.start(view, entry)
-  local list = differences(view, entry)
-  local change = entry.change
-  local bytes = change and #change.without + #(change.current or "") or 0
   view.pair = {
     bufs = { now = view.bufs.before, proposal = view.bufs.file },
     wins = { now = view.wins.before, proposal = view.wins.file },
@@ -92,17 +99,13 @@ function M.start(view, entry)
       buf = view.bufs.file,
       format = { empty = false },
       old = view.lines,
-      list = list,
+      list = differences(view, entry),
       scheduled = false,
     },
-    plain = false,
     -- The keys of the user's buffer are put back one by one, see `review.keys`.
     without_keys = true,
   }
-  local pair = require("claude-ide.compare.pair")
-  view.pair.plain = require("claude-ide.compare.shape").is_emptied(view.pair.hunks)
-    or require("claude-ide.compare.marks").needed(list, #view.lines + line_count(view), bytes)
-  pair.compare(view.pair)
+  require("claude-ide.compare.pair").compare(view.pair)
   unfold(view, entry)
   note(view, entry)
 end
@@ -155,7 +158,7 @@ end
 ---@return integer
 function M.beside(view, lnum)
   local last = vim.api.nvim_buf_line_count(view.bufs.file)
-  return math.min(require("claude-ide.compare.live_hunks").map(view.pair.hunks, lnum), last)
+  return math.min(require("claude-ide.compare.hunks").map(view.pair.hunks, lnum), last)
 end
 
 ---Takes everything out of the windows and buffers that was put there.

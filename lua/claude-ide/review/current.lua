@@ -118,7 +118,9 @@ function M.next_layout()
   if review then
     local layout = require("claude-ide.ui.layout")
     local name = layout.after(review.view.layout)
-    layout.prefer(name)
+    if not review.view.one_window then
+      layout.prefer(name)
+    end
     require("claude-ide.review.view").switch(review.view, review.entries, review.shown, name)
   end
 end

@@ -129,6 +129,8 @@ function M.show(view, entries, index)
     vim.bo[view.bufs.before].tabstop = vim.bo[file].tabstop
     view.options = not ours and dress.remember(view.wins.file) or nil
     dress.window(view.wins.file)
+    local width = require("claude-ide.review.list").width(entries)
+    listed_pair.set_one_window(view, comparison().needs_one_window(view, entry), view.bufs.before, width)
     if view.wins.before then
       vim.api.nvim_win_set_buf(view.wins.before, view.bufs.before)
       dress.window(view.wins.before)
@@ -163,6 +165,8 @@ end
 function M.switch(view, entries, index, name)
   if not listed_pair.stands(view) then
     return
+  elseif view.one_window then
+    return require("claude-ide.ui.layout").say_one_window()
   end
   listed_pair.turn(view, name, {
     beside = view.bufs.before,

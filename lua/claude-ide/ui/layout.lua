@@ -51,6 +51,11 @@ function M.prefer(name)
   chosen = name
 end
 
+---Another layout was asked for, of texts that two windows cannot show.
+function M.say_one_window()
+  require("claude-ide.ui.notice").info("Only the unified layout can show this.")
+end
+
 ---@param name claude-ide.ui.LayoutName
 ---@return claude-ide.ui.LayoutName
 function M.after(name)

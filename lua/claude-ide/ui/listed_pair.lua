@@ -7,6 +7,7 @@ local M = {}
 ---@field text string the name of the window that is always there
 ---@field beside string the name of the other one
 ---@field layout claude-ide.ui.LayoutName
+---@field one_window? boolean what is shown now has no window beside it in any layout
 ---@field tab integer
 ---@field screen claude-ide.ui.Screen what to go back to
 
@@ -32,6 +33,7 @@ local function open_beside(frame, buf)
   local direction = require("claude-ide.ui.layout").get(frame.layout).now
   local ok, win = pcall(function()
     return direction
+      and not frame.one_window
       and vim.api.nvim_open_win(buf, false, { split = direction, win = frame.wins[frame.text] })
   end)
   if not ok then
@@ -49,6 +51,39 @@ function M.fit(frame, list_width)
   local beside, direction = frame.wins[frame.beside], require("claude-ide.ui.layout").get(frame.layout).now
   if beside and direction then
     require("claude-ide.ui.place").even(beside, frame.wins[frame.text], direction)
+  end
+end
+
+---Makes the window beside the text anew, as the layout wants it.
+---@param frame claude-ide.ui.ListedPair
+---@param buf integer
+---@param list_width integer
+local function arrange(frame, buf, list_width)
+  local beside = frame.wins[frame.beside]
+  frame.wins[frame.beside] = nil
+  require("claude-ide.ui.place").keeping_sizes(function()
+    require("claude-ide.window").close(beside)
+    open_beside(frame, buf)
+    return true
+  end)
+  if frame.wins[frame.beside] then
+    require("claude-ide.ui.window_look").window(frame.wins[frame.beside])
+  end
+  M.fit(frame, list_width)
+end
+
+---Texts are about to be shown that can, or cannot, stand beside each other.
+---@param frame claude-ide.ui.ListedPair
+---@param one_window boolean
+---@param buf integer of the text beside
+---@param list_width integer
+function M.set_one_window(frame, one_window, buf, list_width)
+  if (frame.one_window or false) ~= one_window then
+    frame.one_window = one_window
+    if vim.api.nvim_get_current_win() == frame.wins[frame.beside] then
+      vim.api.nvim_set_current_win(frame.wins[frame.text])
+    end
+    arrange(frame, buf, list_width)
   end
 end
 
@@ -136,16 +171,8 @@ function M.turn(frame, name, turn)
       vim.api.nvim_set_current_win(text)
     end
     turn.stop()
-    frame.layout, frame.wins[frame.beside] = name, nil
-    require("claude-ide.ui.place").keeping_sizes(function()
-      require("claude-ide.window").close(beside)
-      open_beside(frame, turn.beside)
-      return true
-    end)
-    if frame.wins[frame.beside] then
-      require("claude-ide.ui.window_look").window(frame.wins[frame.beside])
-    end
-    M.fit(frame, turn.list_width)
+    frame.layout = name
+    arrange(frame, turn.beside, turn.list_width)
     turn.start()
     saved.topfill = nil
     vim.api.nvim_win_call(text, function()

@@ -19,6 +19,21 @@ local M = {}
 ---@field original claude-ide.buffer.Hunk[] as they came
 ---@field changed fun() is called after every edit, when windows and marks may be touched
 
+---@alias claude-ide.compare.Algorithm "myers"|"minimal"|"patience"|"histogram"
+
+---@type table<string, claude-ide.compare.Algorithm>
+local ALGORITHMS = { myers = "myers", minimal = "minimal", patience = "patience", histogram = "histogram" }
+
+---The user's choice in 'diffopt' of which lines belong together, so that a change is the same lines to the keys that keep and
+---drop it as to diff mode, which shows it. What 'diffopt' ignores (`iwhite` and the like) stays a change: it will be written.
+---@return { algorithm: claude-ide.compare.Algorithm, indent_heuristic: boolean }
+function M.diffopt()
+  return {
+    algorithm = ALGORITHMS[vim.o.diffopt:match("algorithm:(%a+)") or "myers"] or "myers",
+    indent_heuristic = vim.o.diffopt:find("indent-heuristic", 1, true) ~= nil,
+  }
+end
+
 ---@param hunks claude-ide.compare.Differences
 ---@return boolean the buffer's one line is no line of the text
 local function is_empty(hunks)
@@ -35,8 +50,7 @@ end
 ---@param new string[]
 ---@return claude-ide.buffer.Hunk[]
 local function compare(old, new)
-  local algorithm = require("claude-ide.compare.diffopt").of_user().algorithm
-  return require("claude-ide.buffer.patch").hunks(old, new, algorithm)
+  return require("claude-ide.buffer.patch").hunks(old, new, M.diffopt().algorithm)
 end
 
 ---@param hunks claude-ide.compare.Hunks
@@ -184,6 +198,14 @@ function M.dropped(hunks)
     end
   end
   return dropped
+end
+
+---Whether nothing is left of the old text, so that no line of one side stands beside one of the other.
+---@param hunks claude-ide.compare.Differences
+---@return boolean
+function M.is_emptied(hunks)
+  local hunk = hunks.list[1]
+  return hunk ~= nil and hunk.new_count == 0 and hunk.old_count == #hunks.old
 end
 
 ---The format that the text has now. Its end is of the present text, final newline and all, where the change of the end was
