@@ -36,7 +36,7 @@ return {
   { "wake" },
   -- What draws for any feature.
   { "ui" },
-  { "compare" },
+  { "diffview" },
   -- The folders, what of them is withheld, and who is connected.
   { "workspace" },
   { "privacy", "server" },

@@ -22,7 +22,7 @@ return hunks
 """
 
 DROP = """
-local live, entry = require("claude-ide.compare.hunks"), require("claude-ide.diff.on_screen").get(vim.b.claude_ide.id)
+local live, entry = require("claude-ide.diffview.hunks"), require("claude-ide.diff.on_screen").get(vim.b.claude_ide.id)
 for _, old in ipairs(...) do
   for _, hunk in ipairs(entry.hunks.list) do
     if hunk.old == old then

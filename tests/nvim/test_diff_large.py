@@ -14,7 +14,7 @@ LINES = 200_000
 @pytest.fixture
 def diffs(start_nvim):
     diffs = Diffs(start_nvim(files={"b.txt": "b\n"}, args=["b.txt"]))
-    hold_timers(diffs.nvim, "compare/xdiff.lua")  # after a second and a half it would make do with one change
+    hold_timers(diffs.nvim, "diffview/comparison.lua")  # after a second and a half it would make do with one change
     return diffs
 
 

@@ -118,7 +118,7 @@ def test_unified_goes_from_change_to_change(start_nvim):
 
 MARKED = """
 local found = {}
-local namespace = vim.api.nvim_get_namespaces()["claude-ide.compare.unified"]
+local namespace = vim.api.nvim_get_namespaces()["claude-ide.diffview.unified"]
 for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do
   if mark[4].hl_group == "ClaudeDiffAddedWord" then
     local line = vim.api.nvim_buf_get_lines(0, mark[2], mark[2] + 1, true)[1]
@@ -208,7 +208,7 @@ return took
 
 def test_unified_opens_fifty_thousand_lines_with_five_hundred_changes_at_once(start_nvim):
     diffs = make(start_nvim, "unified")
-    hold_timers(diffs.nvim, "compare/xdiff.lua")
+    hold_timers(diffs.nvim, "diffview/comparison.lua")
     took = diffs.nvim.lua(OPENING, str(diffs.nvim.project / "big.txt"))
     print(f"opened in {took:.0f} ms")
     # 100 ms is the aim, which `make bench` looks at; a busy machine may take longer.
@@ -383,7 +383,7 @@ def test_the_keys_are_listed_and_decide_nothing(start_nvim, place):
     diffs.wait_clean()
 
 
-PREFERRED = "return require('claude-ide.ui.layout').preferred()"
+PREFERRED = "return require('claude-ide.diffview.layout').preferred()"
 
 
 def test_a_new_files_layout_is_no_choice_for_others(start_nvim):

@@ -61,7 +61,7 @@ def state(diffs):
 
 
 def layout(diffs):
-    return diffs.nvim.lua("return require('claude-ide.ui.layout').preferred()")
+    return diffs.nvim.lua("return require('claude-ide.diffview.layout').preferred()")
 
 
 @pytest.mark.parametrize("place", ["current", "float"])
@@ -84,7 +84,7 @@ def test_all_is_as_it_was(start_nvim, place, arrangement):
                 nvim.keys("gl")
                 nvim.wait(lambda name=name: layout(diffs) != name, what="the next layout")
         else:  # from the window of the present text
-            nvim.lua("require('claude-ide.ui.layout').prefer('vertical')")
+            nvim.lua("require('claude-ide.diffview.layout').prefer('vertical')")
             if nvim.lua("return vim.fn.win_gotoid(vim.fn.win_findbuf(vim.fn.bufnr('b.txt (now)'))[1] or 0)") == 1:
                 nvim.keys(":q<CR>")
                 diffs.wait_current(id)

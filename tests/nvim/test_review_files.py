@@ -26,7 +26,7 @@ def listed(nvim):
     """The lines of the list, with what stands on their right."""
     return nvim.lua("""
       local buf = vim.api.nvim_win_get_buf(vim.api.nvim_tabpage_list_wins(0)[1])
-      local namespace, lines = vim.api.nvim_get_namespaces()["claude-ide.review.list"], vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+      local namespace, lines = vim.api.nvim_get_namespaces()["claude-ide.diffview.list"], vim.api.nvim_buf_get_lines(buf, 0, -1, true)
       for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true })) do
         for _, chunk in ipairs(mark[4].virt_text or {}) do
           lines[mark[2] + 1] = vim.trim(lines[mark[2] + 1] .. " " .. vim.trim(chunk[1]))

@@ -12,7 +12,7 @@ local MAX_DIFFED_LINES = 400000
 
 ---@param old string[]
 ---@param new string[]
----@param algorithm? claude-ide.compare.Algorithm default: what reads best, or is fast where there is much
+---@param algorithm? claude-ide.diffview.Algorithm default: what reads best, or is fast where there is much
 ---@return claude-ide.buffer.Hunk[] top to bottom
 function M.hunks(old, new, algorithm)
   local whole = require("claude-ide.hunk").between_ends(old, new)

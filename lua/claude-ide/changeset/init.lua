@@ -79,15 +79,21 @@ local function count(file, go_on)
   local before, after = texts.lines_of(file.before), texts.lines_of(file.after)
   local is_waiting = false
   local size = require("claude-ide.buffer.bytes").size
-  require("claude-ide.compare.xdiff").run(before, after, size(before) + size(after), function(comparison)
-    file.comparison = comparison
-    file.counts = { added = comparison.added, removed = comparison.removed, total = #comparison.hunks }
-    if is_waiting then
-      go_on()
+  require("claude-ide.diffview.comparison").run(
+    before,
+    after,
+    size(before) + size(after),
+    function(comparison)
+      file.comparison = comparison
+      file.counts = { added = comparison.added, removed = comparison.removed, total = #comparison.hunks }
+      if is_waiting then
+        go_on()
+      end
+    end,
+    function(fn)
+      return require("claude-ide.safely").wrap("compare a file of a changeset", fn)
     end
-  end, function(fn)
-    return require("claude-ide.safely").wrap("compare a file of a changeset", fn)
-  end)
+  )
   if not file.counts then
     is_waiting = true
     ---@diagnostic disable-next-line: await-in-sync -- `go_on` goes on

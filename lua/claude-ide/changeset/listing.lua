@@ -32,13 +32,13 @@ local WORDS = { none = " ◌ nothing is kept", done = "dropped" }
 ---@param entries claude-ide.changeset.Entry[]
 ---@param shown integer index of the one whose texts are on the screen
 function M.render(buf, entries, shown)
-  require("claude-ide.review.list").render(buf, vim.tbl_map(listed, entries), shown, WORDS)
+  require("claude-ide.diffview.list").render(buf, vim.tbl_map(listed, entries), shown, WORDS)
 end
 
 ---@param entries claude-ide.changeset.Entry[]
 ---@return integer columns
 function M.width(entries)
-  return require("claude-ide.review.list").width(vim.tbl_map(listed, entries))
+  return require("claude-ide.diffview.list").width(vim.tbl_map(listed, entries))
 end
 
 return M

@@ -12,7 +12,7 @@ local M = {}
 ---@field source? claude-ide.changeset.Source as it was read; of `from` where it is moved
 ---@field replaced? claude-ide.changeset.Source what else is there and goes
 ---@field counts? { added: integer, removed: integer, total: integer } lines, and hunks; once it is compared
----@field comparison? claude-ide.compare.Comparison the same, in full
+---@field comparison? claude-ide.diffview.Comparison the same, in full
 
 ---A file as it was found.
 ---@class claude-ide.changeset.Source

@@ -106,7 +106,7 @@ local function apply(changeset, words, failed)
       if changeset.state ~= "pending" then
         say_gone(changeset)
         give_back(changeset, words)
-      elseif view and not require("claude-ide.ui.listed_pair").stands(view) then
+      elseif view and not require("claude-ide.diffview.windows").stands(view) then
         view.gone() -- its windows were closed meanwhile
       end
       return
@@ -272,7 +272,7 @@ function M.withdraw(changeset, why)
     return take_down(changeset)
   end
   local view = views[changeset.id]
-  local is_seen_going = view ~= nil and require("claude-ide.ui.listed_pair").is_current(view)
+  local is_seen_going = view ~= nil and require("claude-ide.diffview.windows").is_current(view)
   say_gone(changeset, is_seen_going and why or nil)
   take_down(changeset)
 end
@@ -312,7 +312,7 @@ end
 ---@return boolean
 function M.is_here(changeset)
   local view = views[changeset.id]
-  return view ~= nil and require("claude-ide.ui.listed_pair").is_current(view)
+  return view ~= nil and require("claude-ide.diffview.windows").is_current(view)
 end
 
 ---Whether the user can have seen it.

@@ -17,7 +17,7 @@ function M.describe(changeset)
   local files, is_whole = {}, true
   for _, entry in ipairs(changeset.entries) do
     local file = entry.file
-    local unified = require("claude-ide.compare.patch_text").of(shown(file.before), shown(file.after))
+    local unified = require("claude-ide.diffview.patch_text").of(shown(file.before), shown(file.after))
     is_whole = is_whole and unified ~= nil
     files[#files + 1] = { path = file.path, from = file.from, diff = unified or "", change = file.kind }
   end

@@ -43,7 +43,7 @@ end
 
 ---Whether some change is neither what was proposed nor what was there: it is the user's own.
 ---@param entry claude-ide.changeset.Entry
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 ---@return boolean
 local function is_edited(entry, hunks)
   ---@param hunk claude-ide.buffer.Hunk

@@ -6,8 +6,8 @@ local M = {}
 ---@class claude-ide.changeset.Entry
 ---@field file claude-ide.changeset.File
 ---@field dropped boolean all of it
----@field bufs? table<claude-ide.ui.Side, integer> once it was looked at
----@field hunks? claude-ide.compare.Hunks
+---@field bufs? table<claude-ide.diffview.Side, integer> once it was looked at
+---@field hunks? claude-ide.diffview.Hunks
 ---@field typed? claude-ide.diff.Text what the user typed into a proposal whose buffer is gone
 ---@field tick? integer of the proposal, as it was made
 ---@field counts { added: integer, removed: integer, total: integer } as proposed; total: hunks
@@ -61,7 +61,7 @@ function M.prepare(changeset, entry, changed, done)
       return
     end
     entry.tick = vim.api.nvim_buf_get_changedtick(entry.bufs.proposal)
-    entry.hunks = require("claude-ide.compare.hunks").follow({
+    entry.hunks = require("claude-ide.diffview.hunks").follow({
       now = { lines = before.lines, format = before.format, against = "disk", disk = {} },
       lines = after.lines,
       format = after.format,
@@ -83,7 +83,7 @@ function M.prepare(changeset, entry, changed, done)
         return compared(file.comparison)
       end
       local size = require("claude-ide.buffer.bytes").size
-      require("claude-ide.compare.xdiff").run(
+      require("claude-ide.diffview.comparison").run(
         M.lines_of(file.before),
         M.lines_of(file.after),
         size(before.lines) + size(after.lines),
@@ -112,7 +112,7 @@ function M.wanted(entry)
     return entry.file.after
   end
   local buf = entry.bufs.proposal
-  local format = require("claude-ide.compare.hunks").format(entry.hunks)
+  local format = require("claude-ide.diffview.hunks").format(entry.hunks)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
   local empty = require("claude-ide.buffer.bytes").is_empty(buf, format)
   return {
@@ -133,7 +133,7 @@ end
 ---@param entry claude-ide.changeset.Entry
 ---@return claude-ide.changeset.Left
 function M.left(entry)
-  local counts, live, hunks = entry.counts, require("claude-ide.compare.hunks"), entry.hunks
+  local counts, live, hunks = entry.counts, require("claude-ide.diffview.hunks"), entry.hunks
   local left = {
     kept = counts.total,
     total = counts.total,

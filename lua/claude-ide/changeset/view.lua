@@ -2,16 +2,16 @@
 -- Knows nothing of answers: what a key decides is handed to the verbs that it was opened with.
 local M = {}
 
-local listed_pair = require("claude-ide.ui.listed_pair")
+local listed_pair = require("claude-ide.diffview.windows")
 local silently = require("claude-ide.ui.quietly").run
 
----@class claude-ide.changeset.View: claude-ide.ui.ListedPair
+---@class claude-ide.changeset.View: claude-ide.diffview.ListedPair
 ---@field changeset claude-ide.Changeset
 ---@field entries claude-ide.changeset.Entry[]
 ---@field shown integer index of the file on the screen
 ---@field list integer buffer
----@field wins table<"list"|claude-ide.ui.Side, integer> without `now` in a layout that draws it within the proposal
----@field pair? claude-ide.compare.Pair
+---@field wins table<"list"|claude-ide.diffview.Side, integer> without `now` in a layout that draws it within the proposal
+---@field pair? claude-ide.diffview.Pair
 ---@field verbs table<claude-ide.changeset.Verb, fun()>
 ---@field group integer
 ---@field gone fun() the user has closed a window of it
@@ -66,8 +66,8 @@ function M.refresh(view)
   end
   silently(function()
     if view.pair then
-      require("claude-ide.compare.pair").refresh(view.pair)
-      require("claude-ide.diff.choice").show_dropped(view.pair.hunks --[[@as claude-ide.compare.Hunks]])
+      require("claude-ide.diffview.pair").refresh(view.pair)
+      require("claude-ide.diff.choice").show_dropped(view.pair.hunks --[[@as claude-ide.diffview.Hunks]])
     end
     render_list(view)
     set_winbars(view)
@@ -78,12 +78,12 @@ end
 ---@param entry claude-ide.changeset.Entry
 ---@return boolean
 local function needs_one_window(entry)
-  local hunks = entry.hunks --[[@as claude-ide.compare.Hunks]]
+  local hunks = entry.hunks --[[@as claude-ide.diffview.Hunks]]
   local size = require("claude-ide.buffer.bytes").size
   local bytes = size(hunks.old) + size(hunks.proposed)
   return entry.file.after == nil
     or hunks.format.empty
-    or require("claude-ide.compare.pair").needs_one_window(hunks.list, #hunks.old, #hunks.proposed, bytes)
+    or require("claude-ide.diffview.pair").needs_one_window(hunks.list, #hunks.old, #hunks.proposed, bytes)
 end
 
 ---@param view claude-ide.changeset.View
@@ -92,15 +92,15 @@ local function compare(view)
   view.pair = {
     bufs = entry.bufs --[[@as table]],
     wins = { now = view.wins.now, proposal = view.wins.proposal },
-    hunks = entry.hunks --[[@as claude-ide.compare.Hunks]],
+    hunks = entry.hunks --[[@as claude-ide.diffview.Hunks]],
   }
-  require("claude-ide.compare.pair").compare(view.pair)
+  require("claude-ide.diffview.pair").compare(view.pair)
 end
 
 ---@param view claude-ide.changeset.View
 local function stop_comparing(view)
   if view.pair then
-    require("claude-ide.compare.pair").end_comparing(view.pair)
+    require("claude-ide.diffview.pair").end_comparing(view.pair)
     view.pair = nil
   end
 end
@@ -118,7 +118,7 @@ local function show_prepared(view)
   if view.closing or not listed_pair.stands(view) then
     return
   end
-  local bufs = M.current(view).bufs --[[@as table<claude-ide.ui.Side, integer>]]
+  local bufs = M.current(view).bufs --[[@as table<claude-ide.diffview.Side, integer>]]
   silently(function()
     stop_comparing(view)
     listed_pair.set_one_window(view, needs_one_window(M.current(view)), bufs.now, list_width(view))
@@ -127,7 +127,7 @@ local function show_prepared(view)
       put(view.wins.now, bufs.now)
     end
     compare(view)
-    require("claude-ide.compare.pair").go_to_first_change(view.pair --[[@as claude-ide.compare.Pair]])
+    require("claude-ide.diffview.pair").go_to_first_change(view.pair --[[@as claude-ide.diffview.Pair]])
     return true
   end)
   M.refresh(view)
@@ -155,7 +155,7 @@ function M.show(view, index)
     end
   end, function()
     if is_new then
-      local bufs = entry.bufs --[[@as table<claude-ide.ui.Side, integer>]]
+      local bufs = entry.bufs --[[@as table<claude-ide.diffview.Side, integer>]]
       for _, buf in pairs(bufs) do
         require("claude-ide.ui.came").join(buf, view.list)
         require("claude-ide.changeset.keys").map(buf, view.verbs, function()
@@ -190,9 +190,9 @@ end
 
 ---Shows the texts in the next layout, and the diffs that come after it.
 ---@param view claude-ide.changeset.View
----@param name? claude-ide.ui.LayoutName default: the next one
+---@param name? claude-ide.diffview.LayoutName default: the next one
 function M.switch(view, name)
-  local layout = require("claude-ide.ui.layout")
+  local layout = require("claude-ide.diffview.layout")
   if not view.pair or view.closing or not vim.api.nvim_win_is_valid(view.wins.proposal) then
     return
   end
@@ -212,7 +212,7 @@ function M.switch(view, name)
       compare(view)
     end,
   })
-  require("claude-ide.compare.pair").align(view.pair --[[@as claude-ide.compare.Pair]])
+  require("claude-ide.diffview.pair").align(view.pair --[[@as claude-ide.diffview.Pair]])
   M.refresh(view)
 end
 
@@ -238,7 +238,7 @@ end
 ---@return claude-ide.changeset.View
 function M.open(changeset, verbs, gone, focus)
   local blank = require("claude-ide.ui.own_buffer").create({ bo = { bufhidden = "wipe" } })
-  local list = require("claude-ide.review.list").make()
+  local list = require("claude-ide.diffview.list").make()
   local width = require("claude-ide.changeset.listing").width(changeset.entries)
   local frame = listed_pair.open({ text = "proposal", beside = "now" }, list, blank, width)
   ---@type claude-ide.changeset.View

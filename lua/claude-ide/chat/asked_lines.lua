@@ -86,7 +86,7 @@ local SIGNS =
 ---@param old? string nil: there was none
 ---@param new string
 function AskedLines:add_change(old, new)
-  local patch = old and require("claude-ide.compare.patch_text").of(old, new)
+  local patch = old and require("claude-ide.diffview.patch_text").of(old, new)
   if patch and patch ~= "" then
     return self:add(patch, function(line)
       return SIGNS[line:sub(1, 1)]

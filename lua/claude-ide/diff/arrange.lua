@@ -15,16 +15,16 @@ function M.window_of_proposal(view, besides)
 end
 
 ---@param view claude-ide.diff.View
----@return claude-ide.ui.Place
+---@return claude-ide.diffview.Place
 local function place_of(view)
-  return require("claude-ide.ui.places").of(view.place)
+  return require("claude-ide.diffview.windows").place(view.place)
 end
 
 ---Makes the window of the present text, if the layout has one and there is room for it.
 ---@param view claude-ide.diff.View
 local function open_now(view)
   view.layout = view.one_window and "unified" or view.layout
-  local direction = require("claude-ide.ui.layout").get(view.layout).now
+  local direction = require("claude-ide.diffview.layout").get(view.layout).now
   if not direction then
     return
   end
@@ -48,7 +48,7 @@ end
 
 ---@param view claude-ide.diff.View
 local function open_windows(view)
-  require("claude-ide.ui.place").keeping_sizes(function()
+  require("claude-ide.diffview.place").keeping_sizes(function()
     local ok, err = pcall(place_of(view).open, view)
     if not ok and place_of(view).shared then
       require("claude-ide.log").debug("no room for a diff in the %s place: %s", view.place, err)
@@ -65,7 +65,7 @@ local function open_windows(view)
 end
 
 ---@param view claude-ide.diff.View
----@param side claude-ide.ui.Side
+---@param side claude-ide.diffview.Side
 ---@param win integer
 ---@param winbar claude-ide.diff.WinbarOf
 ---@return string
@@ -101,7 +101,7 @@ function M.open(view, winbar)
   for side, win in pairs(view.wins) do
     require("claude-ide.ui.window_look").window(win, winbar_of(view, side, win, winbar))
   end
-  local pair = require("claude-ide.compare.pair")
+  local pair = require("claude-ide.diffview.pair")
   pair.compare(view)
   pair.go_to_first_change(view)
   vim.api.nvim_set_current_win(view.wins.proposal)
@@ -109,7 +109,7 @@ end
 
 ---Turns the windows into those of another layout. The text, its history and where the user is in it stay.
 ---@param view claude-ide.diff.View whose proposal is shown
----@param name claude-ide.ui.LayoutName
+---@param name claude-ide.diffview.LayoutName
 ---@param winbar claude-ide.diff.WinbarOf
 function M.switch(view, name, winbar)
   local proposal, now = view.wins.proposal, nil ---@type integer, integer?
@@ -118,15 +118,15 @@ function M.switch(view, name, winbar)
   end
   local saved = vim.api.nvim_win_call(proposal, vim.fn.winsaveview)
   if now and vim.api.nvim_get_current_win() == now then
-    saved.lnum = require("claude-ide.compare.hunks").map(view.hunks, vim.api.nvim_win_get_cursor(now)[1])
+    saved.lnum = require("claude-ide.diffview.hunks").map(view.hunks, vim.api.nvim_win_get_cursor(now)[1])
     saved.topline = math.max(saved.lnum - vim.fn.winline() + 1, 1)
     vim.api.nvim_set_current_win(proposal)
   end
-  local pair = require("claude-ide.compare.pair")
+  local pair = require("claude-ide.diffview.pair")
   pair.end_comparing(view)
   view.wins.now = nil
   view.layout = name
-  require("claude-ide.ui.place").keeping_sizes(function()
+  require("claude-ide.diffview.place").keeping_sizes(function()
     require("claude-ide.window").close(now)
     open_now(view)
     return true

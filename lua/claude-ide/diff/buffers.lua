@@ -39,7 +39,7 @@ end
 
 ---Makes one of the two, empty.
 ---@param diff claude-ide.Diff
----@param side claude-ide.ui.Side
+---@param side claude-ide.diffview.Side
 ---@param format claude-ide.bytes.Format
 ---@param source? integer the file's own buffer
 ---@return integer buf
@@ -100,7 +100,7 @@ end
 
 ---Makes the filled buffers what they are: one to look at, one to edit.
 ---@param diff claude-ide.Diff
----@param bufs table<claude-ide.ui.Side, integer>
+---@param bufs table<claude-ide.diffview.Side, integer>
 ---@param source? integer the file's own buffer
 function M.finish(diff, bufs, source)
   require("claude-ide.ui.quietly").run(function()

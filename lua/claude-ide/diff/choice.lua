@@ -4,12 +4,12 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("claude-ide.diff.choice")
 
 ---The dropped hunk that a line is in or beside.
----@param hunks claude-ide.compare.Hunks
----@param side claude-ide.ui.Side
+---@param hunks claude-ide.diffview.Hunks
+---@param side claude-ide.diffview.Side
 ---@param lnum integer
 ---@return claude-ide.buffer.Hunk?
 local function dropped_at(hunks, side, lnum)
-  local live = require("claude-ide.compare.hunks")
+  local live = require("claude-ide.diffview.hunks")
   for _, hunk in ipairs(live.dropped(hunks)) do
     local first = side == "now" and hunk.old or live.place(hunks, hunk)
     local last = first + hunk.old_count - 1
@@ -22,7 +22,7 @@ end
 ---Drops the change that the cursor is in, or takes the one that was dropped there.
 ---@param view claude-ide.diff.View
 function M.toggle(view)
-  local live, hunks = require("claude-ide.compare.hunks"), view.hunks
+  local live, hunks = require("claude-ide.diffview.hunks"), view.hunks
   local side = vim.api.nvim_get_current_buf() == view.bufs.now and "now" or "proposal"
   local lnum = vim.api.nvim_win_get_cursor(0)[1]
   local hunk, at = live.at(hunks, side, lnum), nil
@@ -50,14 +50,14 @@ function M.toggle(view)
 end
 
 ---Says in the proposal where something was dropped.
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 function M.show_dropped(hunks)
-  local live = require("claude-ide.compare.hunks")
+  local live = require("claude-ide.diffview.hunks")
   vim.api.nvim_buf_clear_namespace(hunks.buf, namespace, 0, -1)
   local key = require("claude-ide.config").get().diff.keymaps.hunk
   key = type(key) == "table" and key[1] or key
   local text = key and (" ◌ dropped · %s takes it"):format(key) or " ◌ dropped"
-  require("claude-ide.compare.colours").define()
+  require("claude-ide.diffview.colours").define()
   local last = vim.api.nvim_buf_line_count(hunks.buf)
   for _, hunk in ipairs(live.dropped(hunks)) do
     vim.api.nvim_buf_set_extmark(

@@ -7,7 +7,7 @@ local M = {}
 ---@field text? claude-ide.diff.Prepared from when both sides are ready
 ---@field tick? integer changedtick of the untouched proposal
 ---@field view? claude-ide.diff.View
----@field hunks? claude-ide.compare.Hunks from when it is on the screen
+---@field hunks? claude-ide.diffview.Hunks from when it is on the screen
 ---@field group? integer augroup
 ---@field verbs? claude-ide.diff.Verbs from when it has been on the screen
 ---@field overwrites? boolean the user knows that there is a file by now which it is to make

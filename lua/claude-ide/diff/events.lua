@@ -4,7 +4,7 @@ local M = {}
 ---A diff on the screen, and what its events mean.
 ---@class claude-ide.diff.Listener
 ---@field diff claude-ide.Diff
----@field bufs table<claude-ide.ui.Side, integer>
+---@field bufs table<claude-ide.diffview.Side, integer>
 ---@field lines string[] the proposal as it came
 ---@field write fun() the user writes the proposal
 ---@field loss claude-ide.diff.Loss
@@ -121,7 +121,7 @@ end
 
 ---What a key of a diff does. Another screen may have come between the key and this, as the diff was decided before.
 ---@param diff claude-ide.Diff
----@param bufs table<claude-ide.ui.Side, integer>
+---@param bufs table<claude-ide.diffview.Side, integer>
 ---@param verb string
 ---@param run fun()
 ---@return fun()
@@ -145,7 +145,7 @@ local function pressed(diff, bufs, verb, run)
 end
 
 ---@param diff claude-ide.Diff
----@param bufs table<claude-ide.ui.Side, integer>
+---@param bufs table<claude-ide.diffview.Side, integer>
 ---@param verbs table<"accept"|"reject"|"reject_with_reason"|"hunk"|"layout"|"help", fun()>
 function M.map_keys(diff, bufs, verbs)
   for verb, run in pairs(verbs) do

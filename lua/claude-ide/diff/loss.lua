@@ -43,7 +43,7 @@ end
 
 ---A buffer was unloaded or wiped out.
 ---@param loss claude-ide.diff.Loss
----@param side claude-ide.ui.Side
+---@param side claude-ide.diffview.Side
 function M.of_buffer(loss, side)
   if side == "now" then
     mend_soon(loss)

@@ -169,8 +169,8 @@ end
 ---@param opts claude-ide.diff.ShowOpts
 ---@return boolean
 local function has_to_wait(entry, opts)
-  local place = require("claude-ide.ui.places")
-  if not place.of(entry.diff.place or place.preferred()).shared then
+  local windows = require("claude-ide.diffview.windows")
+  if not windows.place(entry.diff.place or windows.preferred_place()).shared then
     return false
   end
   -- One that is decided makes room first; what comes next then may be another one.

@@ -10,8 +10,8 @@ local LARGE_BYTES = 1024 * 1024
 ---@field lines string[] of the proposal, as it came; with the user's unsaved text, where there is some
 ---@field unsaved? claude-ide.diff.Unsaved
 ---@field format claude-ide.bytes.Format of the proposal
----@field bufs table<claude-ide.ui.Side, integer>
----@field comparison claude-ide.compare.Comparison
+---@field bufs table<claude-ide.diffview.Side, integer>
+---@field comparison claude-ide.diffview.Comparison
 
 ---@param diff claude-ide.Diff
 ---@param is_wanted fun(): boolean false: it ended meanwhile, nothing more is done
@@ -101,7 +101,7 @@ function M.run(diff, is_wanted, done, failed)
         -- A buffer of no text has a line all the same.
         local old = prepared.now.format.empty and {} or prepared.now.lines
         local new = prepared.format.empty and {} or prepared.lines
-        require("claude-ide.compare.xdiff").run(old, new, bytes, function(comparison)
+        require("claude-ide.diffview.comparison").run(old, new, bytes, function(comparison)
           prepared.comparison = comparison
           next_step()
         end, guarded)

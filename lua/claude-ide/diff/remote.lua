@@ -19,7 +19,7 @@ end
 ---@return claude-ide.decisions.Described
 function M.describe(diff)
   local old = on_disk(diff.path)
-  local unified = old and require("claude-ide.compare.patch_text").of(old, diff.proposed)
+  local unified = old and require("claude-ide.diffview.patch_text").of(old, diff.proposed)
   local about = { kind = "diff", title = diff.path, files = { { path = diff.path, diff = unified or "" } } }
   local reject = { id = "reject", label = "Reject", message = diff.source.cannot_hear() == nil or nil }
   if not unified then

@@ -15,7 +15,7 @@ function M.typed(entry)
     return nil
   end
   local proposal, text = require("claude-ide.buffer.bytes"), entry.text
-  local format = entry.hunks and require("claude-ide.compare.hunks").format(entry.hunks) or text.format
+  local format = entry.hunks and require("claude-ide.diffview.hunks").format(entry.hunks) or text.format
   local bytes = proposal.read(buf, format)
   if bytes == (text.unsaved and proposal.encode(text.lines, text.format) or entry.diff.proposed) then
     return nil

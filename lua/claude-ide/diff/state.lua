@@ -11,8 +11,8 @@ local KIND = "edit"
 ---@field proposed string the exact bytes that were proposed
 ---@field base? integer buffer whose text it is for, whatever is on the disk; its source changes that text
 ---@field on_top? boolean its file has changed while it waited, and it was put into that
----@field layout? claude-ide.ui.LayoutName other than the next one
----@field place? claude-ide.ui.PlaceName other than that of the options
+---@field layout? claude-ide.diffview.LayoutName other than the next one
+---@field place? claude-ide.diffview.PlaceName other than that of the options
 
 ---@class claude-ide.diff.Edit
 ---@field path string
@@ -20,8 +20,8 @@ local KIND = "edit"
 ---@field tab_name? string default: the path
 ---@field contents string
 ---@field base? integer
----@field layout? claude-ide.ui.LayoutName
----@field place? claude-ide.ui.PlaceName
+---@field layout? claude-ide.diffview.LayoutName
+---@field place? claude-ide.diffview.PlaceName
 
 ---How a diff ends.
 ---@alias claude-ide.diff.Outcome "accepted"|"rejected"|"closed"

@@ -61,25 +61,25 @@ local function is_of_new_file(entry)
 end
 
 ---@param entry claude-ide.diff.Entry
----@return claude-ide.ui.LayoutName
+---@return claude-ide.diffview.LayoutName
 local function layout_of(entry)
   if entry.view then
     return entry.view.layout
   end
   return entry.diff.layout
     or is_of_new_file(entry) and "unified"
-    or require("claude-ide.ui.layout").preferred()
+    or require("claude-ide.diffview.layout").preferred()
 end
 
 ---@param entry claude-ide.diff.Entry on the screen
----@param side claude-ide.ui.Side
+---@param side claude-ide.diffview.Side
 ---@param width integer
 ---@param alone boolean
 ---@return string
 local function winbar_of(entry, side, width, alone)
   local winbar, hunks, text =
-    require("claude-ide.diff.winbar"), require("claude-ide.compare.hunks"), entry.text
-  ---@type claude-ide.compare.Hunks
+    require("claude-ide.diff.winbar"), require("claude-ide.diffview.hunks"), entry.text
+  ---@type claude-ide.diffview.Hunks
   ---@diagnostic disable-next-line: assign-type-mismatch -- they are there before the view is
   local live = entry.hunks
   local format = hunks.format(live)
@@ -139,7 +139,7 @@ end
 ---@param entry claude-ide.diff.Entry
 function M.switch_layout(entry)
   if entry.view and entry.diff.state == "pending" then
-    local layout = require("claude-ide.ui.layout")
+    local layout = require("claude-ide.diffview.layout")
     if entry.view.one_window then
       return layout.say_one_window()
     end
@@ -201,14 +201,14 @@ function M.view_opts(entry)
   local text = entry.text --[[@as claude-ide.diff.Prepared]]
   local bytes = #entry.diff.proposed + #(text.now.disk.bytes or "")
   entry.hunks = entry.hunks
-    or require("claude-ide.compare.hunks").follow(text, function()
+    or require("claude-ide.diffview.hunks").follow(text, function()
       refresh(entry)
     end)
   return {
     focus = false,
     layout = layout_of(entry),
     hunks = entry.hunks,
-    one_window = text.format.empty or require("claude-ide.compare.pair").needs_one_window(
+    one_window = text.format.empty or require("claude-ide.diffview.pair").needs_one_window(
       text.comparison.hunks,
       #text.now.lines,
       #text.lines,

@@ -2,11 +2,11 @@
 -- Invariant: it closes its own windows and buffers and no others.
 local M = {}
 
----@class claude-ide.diff.View: claude-ide.compare.Pair the user may have closed some of its windows
+---@class claude-ide.diff.View: claude-ide.diffview.Pair the user may have closed some of its windows
 ---@field diff claude-ide.Diff
----@field hunks claude-ide.compare.Hunks
----@field layout claude-ide.ui.LayoutName
----@field place claude-ide.ui.PlaceName
+---@field hunks claude-ide.diffview.Hunks
+---@field layout claude-ide.diffview.LayoutName
+---@field place claude-ide.diffview.PlaceName
 ---@field fitted? string size of the screen, and layout, that the windows have the sizes for
 ---@field one_window boolean the texts can be shown as one only
 ---@field tab integer
@@ -14,18 +14,18 @@ local M = {}
 ---@field screen claude-ide.ui.Screen what to go back to
 ---@field lost_here? boolean the user was in it when they closed a window of it
 
----@alias claude-ide.diff.WinbarOf fun(side: claude-ide.ui.Side, width: integer, alone: boolean): string alone: no other window is there
+---@alias claude-ide.diff.WinbarOf fun(side: claude-ide.diffview.Side, width: integer, alone: boolean): string alone: no other window is there
 
 ---@class claude-ide.diff.ViewOpts
 ---@field focus boolean go there
----@field layout claude-ide.ui.LayoutName
----@field hunks claude-ide.compare.Hunks
+---@field layout claude-ide.diffview.LayoutName
+---@field hunks claude-ide.diffview.Hunks
 ---@field winbar claude-ide.diff.WinbarOf
 ---@field one_window boolean the texts can be shown as one only
 ---@field screen? claude-ide.ui.Screen default: the present one
 
 ---@param diff claude-ide.Diff
----@param bufs table<claude-ide.ui.Side, integer>
+---@param bufs table<claude-ide.diffview.Side, integer>
 ---@param opts claude-ide.diff.ViewOpts
 ---@return claude-ide.diff.View
 function M.open(diff, bufs, opts)
@@ -38,7 +38,7 @@ function M.open(diff, bufs, opts)
     bufs = bufs,
     wins = {},
     layout = opts.one_window and "unified" or opts.layout,
-    place = diff.place or require("claude-ide.ui.places").preferred(),
+    place = diff.place or require("claude-ide.diffview.windows").preferred_place(),
     hunks = opts.hunks,
     one_window = opts.one_window,
     screen = opts.screen or restore.remember(),
@@ -72,7 +72,7 @@ end
 ---@param view claude-ide.diff.View
 ---@return boolean
 local function is_shared(view)
-  return require("claude-ide.ui.places").of(view.place).shared
+  return require("claude-ide.diffview.windows").place(view.place).shared
 end
 
 ---Whether the user is in it: in its tab page, or in a window of it where the tab page is their own.
@@ -92,7 +92,7 @@ function M.note_loss(view)
 end
 
 ---@param view claude-ide.diff.View
----@param side claude-ide.ui.Side
+---@param side claude-ide.diffview.Side
 ---@return boolean
 function M.is_shown(view, side)
   local win = view.wins[side]
@@ -109,7 +109,7 @@ function M.focus(view)
 end
 
 ---@param view claude-ide.diff.View
----@param name claude-ide.ui.LayoutName
+---@param name claude-ide.diffview.LayoutName
 ---@param winbar claude-ide.diff.WinbarOf
 function M.switch(view, name, winbar)
   if M.is_shown(view, "proposal") then
@@ -150,7 +150,7 @@ end
 ---@param winbar claude-ide.diff.WinbarOf
 function M.refresh(view, winbar)
   if M.is_shown(view, "proposal") then
-    require("claude-ide.compare.pair").refresh(view)
+    require("claude-ide.diffview.pair").refresh(view)
     require("claude-ide.diff.arrange").set_winbars(view, winbar)
   end
 end
@@ -165,10 +165,10 @@ end
 
 ---@param view claude-ide.diff.View
 local function close_windows(view)
-  local place = require("claude-ide.ui.place")
-  require("claude-ide.compare.pair").end_comparing(view)
+  local place = require("claude-ide.diffview.place")
+  require("claude-ide.diffview.pair").end_comparing(view)
   place.keeping_sizes(function()
-    require("claude-ide.ui.places").of(view.place).close(view)
+    require("claude-ide.diffview.windows").place(view.place).close(view)
     return true
   end)
 end
@@ -186,7 +186,7 @@ local function leave(view, go_back)
   if is_shared(view) then
     return go()
   end
-  require("claude-ide.ui.place").leaving(view, go)
+  require("claude-ide.diffview.place").leaving(view, go)
 end
 
 ---Takes the windows out of the user's own tab page, in which they are not now, and puts that in order.
@@ -222,7 +222,7 @@ local function take_away(view, next_view)
     leave_from_afar(view)
     return false
   end
-  local guests = stands and not shared and require("claude-ide.ui.place").has_guests(view)
+  local guests = stands and not shared and require("claude-ide.diffview.place").has_guests(view)
   local goes_back = within == true and not guests
   leave(view, goes_back and function()
     restore.go(view.screen)

@@ -85,7 +85,7 @@ end
 function M.needs_one_window(view, entry)
   local change = entry.change
   local bytes = change and #change.without + #(change.current or "") or 0
-  local needs = require("claude-ide.compare.pair").needs_one_window
+  local needs = require("claude-ide.diffview.pair").needs_one_window
   return needs(differences(view, entry), #view.lines, line_count(view), bytes)
 end
 
@@ -105,7 +105,7 @@ function M.start(view, entry)
     -- The keys of the user's buffer are put back one by one, see `review.keys`.
     without_keys = true,
   }
-  require("claude-ide.compare.pair").compare(view.pair)
+  require("claude-ide.diffview.pair").compare(view.pair)
   unfold(view, entry)
   note(view, entry)
 end
@@ -121,7 +121,7 @@ function M.refresh(view, entry)
   local list = differences(view, entry)
   if pair.hunks.old ~= view.lines or not vim.deep_equal(pair.hunks.list, list) then
     pair.hunks.old, pair.hunks.list = view.lines, list
-    require("claude-ide.compare.pair").refresh(pair)
+    require("claude-ide.diffview.pair").refresh(pair)
   end
   unfold(view, entry)
   note(view, entry)
@@ -129,12 +129,12 @@ end
 
 ---@param view claude-ide.review.View
 function M.go_to_first(view)
-  require("claude-ide.compare.pair").go_to_first_change(view.pair --[[@as claude-ide.compare.Pair]])
+  require("claude-ide.diffview.pair").go_to_first_change(view.pair --[[@as claude-ide.diffview.Pair]])
 end
 
 ---@param view claude-ide.review.View
 function M.align(view)
-  require("claude-ide.compare.pair").align(view.pair --[[@as claude-ide.compare.Pair]])
+  require("claude-ide.diffview.pair").align(view.pair --[[@as claude-ide.diffview.Pair]])
 end
 
 ---Brings what a change removes into sight, where it is drawn above the cursor.
@@ -147,7 +147,7 @@ function M.reveal(view)
   local lnum, last = vim.api.nvim_win_get_cursor(win)[1], vim.api.nvim_buf_line_count(view.bufs.file)
   for _, hunk in ipairs(pair.hunks.list) do
     if math.min(math.max(hunk.new, 1), last) == lnum then
-      return require("claude-ide.compare.unified").go_to(pair, hunk, win)
+      return require("claude-ide.diffview.unified").go_to(pair, hunk, win)
     end
   end
 end
@@ -158,14 +158,14 @@ end
 ---@return integer
 function M.beside(view, lnum)
   local last = vim.api.nvim_buf_line_count(view.bufs.file)
-  return math.min(require("claude-ide.compare.hunks").map(view.pair.hunks, lnum), last)
+  return math.min(require("claude-ide.diffview.hunks").map(view.pair.hunks, lnum), last)
 end
 
 ---Takes everything out of the windows and buffers that was put there.
 ---@param view claude-ide.review.View
 function M.stop(view)
   if view.pair then
-    require("claude-ide.compare.pair").end_comparing(view.pair)
+    require("claude-ide.diffview.pair").end_comparing(view.pair)
     view.pair = nil
   end
   if vim.api.nvim_buf_is_valid(view.bufs.file) then

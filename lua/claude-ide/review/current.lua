@@ -32,7 +32,7 @@ end
 
 ---@return claude-ide.review.Review? review if the user has it before them
 function M.here()
-  return review and require("claude-ide.ui.listed_pair").is_current(review.view) and review or nil
+  return review and require("claude-ide.diffview.windows").is_current(review.view) and review or nil
 end
 
 ---@return table
@@ -116,7 +116,7 @@ end
 ---Shows this review, and the diffs that come after it, in the next layout.
 function M.next_layout()
   if review then
-    local layout = require("claude-ide.ui.layout")
+    local layout = require("claude-ide.diffview.layout")
     local name = layout.after(review.view.layout)
     if not review.view.one_window then
       layout.prefer(name)

@@ -129,7 +129,7 @@ local OBTAIN = {
   run = function(view)
     local pair = view and view.pair
     if pair then
-      require("claude-ide.compare.change_keys").obtain(pair)
+      require("claude-ide.diffview.change_keys").obtain(pair)
     end
   end,
 }
@@ -300,7 +300,7 @@ function M.map_list(view)
     end,
   })
   vim.api.nvim_create_autocmd("CursorMoved", {
-    group = vim.api.nvim_create_augroup("claude-ide.review.list", { clear = true }),
+    group = vim.api.nvim_create_augroup("claude-ide.diffview.list", { clear = true }),
     buffer = buf,
     desc = "Claude: show the diff of the file under the cursor",
     callback = function()

@@ -4,13 +4,13 @@ local M = {}
 
 ---@alias claude-ide.review.Side "list"|"before"|"file"
 
-local listed_pair = require("claude-ide.ui.listed_pair")
+local listed_pair = require("claude-ide.diffview.windows")
 local silently = require("claude-ide.ui.quietly").run
 
----@class claude-ide.review.View: claude-ide.ui.ListedPair
+---@class claude-ide.review.View: claude-ide.diffview.ListedPair
 ---@field bufs table<claude-ide.review.Side, integer>
 ---@field wins table<claude-ide.review.Side, integer> without `before` in a layout that draws it within the file
----@field pair? claude-ide.compare.Pair the two sides, as long as they are compared
+---@field pair? claude-ide.diffview.Pair the two sides, as long as they are compared
 ---@field lines string[] of the side before
 ---@field unmap? fun()
 ---@field options? table of the file's window, as they were
@@ -87,7 +87,7 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
 local function list_files(view, entries, index)
-  require("claude-ide.review.list").render(view.bufs.list, entries, index)
+  require("claude-ide.diffview.list").render(view.bufs.list, entries, index)
   listed_pair.point_at(view, index)
 end
 
@@ -129,7 +129,7 @@ function M.show(view, entries, index)
     vim.bo[view.bufs.before].tabstop = vim.bo[file].tabstop
     view.options = not ours and dress.remember(view.wins.file) or nil
     dress.window(view.wins.file)
-    local width = require("claude-ide.review.list").width(entries)
+    local width = require("claude-ide.diffview.list").width(entries)
     listed_pair.set_one_window(view, comparison().needs_one_window(view, entry), view.bufs.before, width)
     if view.wins.before then
       vim.api.nvim_win_set_buf(view.wins.before, view.bufs.before)
@@ -161,16 +161,16 @@ end
 ---@param view claude-ide.review.View
 ---@param entries claude-ide.review.Entry[]
 ---@param index integer
----@param name claude-ide.ui.LayoutName
+---@param name claude-ide.diffview.LayoutName
 function M.switch(view, entries, index, name)
   if not listed_pair.stands(view) then
     return
   elseif view.one_window then
-    return require("claude-ide.ui.layout").say_one_window()
+    return require("claude-ide.diffview.layout").say_one_window()
   end
   listed_pair.turn(view, name, {
     beside = view.bufs.before,
-    list_width = require("claude-ide.review.list").width(entries),
+    list_width = require("claude-ide.diffview.list").width(entries),
     leave = function(saved)
       saved.lnum = comparison().beside(view, vim.api.nvim_win_get_cursor(0)[1])
       saved.topline = math.max(saved.lnum - vim.fn.winline() + 1, 1)
@@ -200,7 +200,7 @@ function M.resized(view, entries, index, screen)
   if listed_pair.stands(view) and listed_pair.is_current(view) then
     silently(function()
       if screen then
-        listed_pair.fit(view, require("claude-ide.review.list").width(entries))
+        listed_pair.fit(view, require("claude-ide.diffview.list").width(entries))
       end
       set_winbars(view, entries[index])
       return true
@@ -268,7 +268,7 @@ end
 ---@param entries claude-ide.review.Entry[]
 ---@return claude-ide.review.View
 function M.open(entries)
-  local list = require("claude-ide.review.list")
+  local list = require("claude-ide.diffview.list")
   local bufs = { list = list.make(), before = sides().make("before Claude", entries[1].path) }
   bufs.file = bufs.before
   local view ---@type claude-ide.review.View?

@@ -48,7 +48,7 @@ local LINKS = {
 
 ---Defines the highlight groups where the user or the colour scheme has not.
 function M.define()
-  require("claude-ide.compare.colours").define()
+  require("claude-ide.diffview.colours").define()
   require("claude-ide.ui.highlights").link(LINKS)
 end
 

@@ -88,7 +88,7 @@ function M.show(texts)
   require("claude-ide.ui.highlights").define_shared()
   count = count + 1
   local from_tab = vim.api.nvim_get_current_tabpage()
-  local stacked = require("claude-ide.ui.layout").preferred() == "horizontal"
+  local stacked = require("claude-ide.diffview.layout").preferred() == "horizontal"
   local before, after = lines_of(texts.before), lines_of(texts.after)
   local bufs, wins = {}, {}
   require("claude-ide.ui.quietly").run(function()

@@ -1,7 +1,7 @@
 -- A diff among the user's windows: it gets the room of one that shows a file, which stays in sight with a line or two.
 -- Invariant: no window of the user's shows another buffer or moves to another place; when the diff is gone,
 -- `ui.restore` gives all of them their sizes and views again.
----@type claude-ide.ui.Place
+---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = true }
 
@@ -10,7 +10,7 @@ local MIN_HEIGHT = 8
 
 ---@return table
 local function place()
-  return require("claude-ide.ui.place")
+  return require("claude-ide.diffview.place")
 end
 
 ---The window that makes room, and on which side of it. One that shows the file itself comes first.
@@ -42,7 +42,7 @@ function M.fit(view)
   if view.gives_way and vim.api.nvim_win_is_valid(view.gives_way) then
     vim.api.nvim_win_set_height(view.gives_way, 1)
   end
-  local direction = require("claude-ide.ui.layout").get(view.layout).now
+  local direction = require("claude-ide.diffview.layout").get(view.layout).now
   if view.wins.now and direction then
     place().even(view.wins.now, view.wins.proposal, direction)
   end

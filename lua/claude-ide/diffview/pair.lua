@@ -2,13 +2,13 @@
 -- Callers create and place the windows.
 local M = {}
 
----@class claude-ide.compare.Pair
----@field bufs table<claude-ide.ui.Side, integer>
----@field wins table<claude-ide.ui.Side, integer> `now` is missing where the layout has no window for it
----@field hunks claude-ide.compare.Differences
+---@class claude-ide.diffview.Pair
+---@field bufs table<claude-ide.diffview.Side, integer>
+---@field wins table<claude-ide.diffview.Side, integer> `now` is missing where the layout has no window for it
+---@field hunks claude-ide.diffview.Differences
 ---@field without_keys? boolean the caller maps the keys of diff mode, where that is missing
 ---@field marking? table what hidden_text.lua marks now
----@field unified? claude-ide.compare.Unified while it is shown as one text
+---@field unified? claude-ide.diffview.Unified while it is shown as one text
 ---@field unmap_keys? fun() takes the keys of diff mode away again
 
 local MAX_BYTES = 4 * 1024 * 1024
@@ -40,10 +40,10 @@ function M.needs_one_window(hunks, old_count, new_count, bytes)
 end
 
 ---Colours the groups of diff mode in a window as those of its side.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 local function colour(pair)
   for side, win in pairs(pair.wins) do
-    local groups = require("claude-ide.compare.colours").of_side(side)
+    local groups = require("claude-ide.diffview.colours").of_side(side)
     local given = vim.wo[win].winhighlight
     if given ~= "" then
       table.insert(groups, 1, given)
@@ -52,9 +52,9 @@ local function colour(pair)
   end
 end
 
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.compare(pair)
-  require("claude-ide.compare.colours").define()
+  require("claude-ide.diffview.colours").define()
   if pair.wins.now then
     colour(pair)
     -- In the order in which they were compared here: the other way round, other lines may belong together.
@@ -62,20 +62,20 @@ function M.compare(pair)
       vim.api.nvim_win_call(pair.wins[side], vim.cmd.diffthis)
     end
   else
-    require("claude-ide.compare.unified").show(pair)
+    require("claude-ide.diffview.unified").show(pair)
   end
-  require("claude-ide.compare.hidden_text").refresh(pair)
+  require("claude-ide.diffview.hidden_text").refresh(pair)
   if not pair.without_keys then
-    require("claude-ide.compare.change_keys").map(pair)
+    require("claude-ide.diffview.change_keys").map(pair)
   end
 end
 
 ---Takes everything out of the windows and buffers that comparing has put there.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.end_comparing(pair)
-  require("claude-ide.compare.change_keys").unmap(pair)
-  require("claude-ide.compare.hidden_text").hide(pair)
-  require("claude-ide.compare.unified").hide(pair)
+  require("claude-ide.diffview.change_keys").unmap(pair)
+  require("claude-ide.diffview.hidden_text").hide(pair)
+  require("claude-ide.diffview.unified").hide(pair)
   for _, win in pairs(pair.wins) do
     if vim.api.nvim_win_is_valid(win) and vim.wo[win].diff then
       vim.api.nvim_win_call(win, function()
@@ -119,7 +119,7 @@ local function beside(hunks, lnum, filler)
 end
 
 ---Brings the present text's window to where the proposal's is, in diff mode. `:syncbind` would move either of them.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.align(pair)
   local hunks, now = pair.hunks.list, pair.wins.now
   if not now then
@@ -140,22 +140,22 @@ function M.align(pair)
   end)
 end
 
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.go_to_first_change(pair)
   if pair.wins.now then
-    if require("claude-ide.compare.first_change").show(pair) then
+    if require("claude-ide.diffview.first_change").show(pair) then
       M.align(pair)
     end
   else
-    require("claude-ide.compare.unified").go_to_first(pair)
+    require("claude-ide.diffview.unified").go_to_first(pair)
   end
 end
 
 ---The text, and with it the hunks, have changed.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.refresh(pair)
-  require("claude-ide.compare.hidden_text").refresh(pair)
-  require("claude-ide.compare.unified").refresh(pair)
+  require("claude-ide.diffview.hidden_text").refresh(pair)
+  require("claude-ide.diffview.unified").refresh(pair)
 end
 
 return M

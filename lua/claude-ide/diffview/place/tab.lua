@@ -1,11 +1,11 @@
 -- A tab page of its own for a diff. It goes with the diff, unless somebody has opened more windows in it.
----@type claude-ide.ui.Place
+---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = false }
 
 ---@return table
 local function place()
-  return require("claude-ide.ui.place")
+  return require("claude-ide.diffview.place")
 end
 
 function M.open(view)
@@ -19,7 +19,7 @@ function M.open_now(view, direction)
 end
 
 function M.fit(view)
-  local direction = require("claude-ide.ui.layout").get(view.layout).now
+  local direction = require("claude-ide.diffview.layout").get(view.layout).now
   if view.wins.now and direction and not place().has_guests(view) then
     place().even(view.wins.now, view.wins.proposal, direction)
   end

@@ -20,7 +20,7 @@ function M.is_seen(win, hunk)
   end)
 end
 
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 ---@return claude-ide.buffer.Hunk?
 local function first_of(pair)
   if vim.wo[pair.wins.proposal].diff then
@@ -34,7 +34,7 @@ local function first_of(pair)
 end
 
 ---The line and the column the cursor goes to for a change. The column is 0 but for a change that would be out of sight.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 ---@param hunk claude-ide.buffer.Hunk
 ---@param rows integer that are drawn above the line for what is removed
 ---@return integer lnum
@@ -50,7 +50,7 @@ function M.place(pair, hunk, rows)
     return lnum, 0
   end
   local line = vim.api.nvim_buf_get_lines(buf, lnum - 1, lnum, true)[1]
-  local column = require("claude-ide.compare.changed_words").common(pair.hunks.old[hunk.old], line)
+  local column = require("claude-ide.diffview.changed_words").common(pair.hunks.old[hunk.old], line)
   local info = vim.fn.getwininfo(win)[1]
   local room = (info.width - info.textoff) * (vim.wo[win].wrap and math.max(height / 2, 1) or 1)
   local beyond = vim.fn.strdisplaywidth(line:sub(1, column)) >= room - 1
@@ -77,7 +77,7 @@ function M.reveal(win, lnum, column, rows, above)
 end
 
 ---Shows the first change in two windows.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 ---@return boolean shown
 function M.show(pair)
   local wins, hunk = pair.wins, first_of(pair)

@@ -2,35 +2,47 @@
 -- What they show is up to whoever opens it. Nothing here wakes an autocommand up.
 local M = {}
 
----@class claude-ide.ui.ListedPair
+---@class claude-ide.diffview.ListedPair
 ---@field wins table<string, integer> "list", and those of the two names; the one beside not in every layout
 ---@field text string the name of the window that is always there
 ---@field beside string the name of the other one
----@field layout claude-ide.ui.LayoutName
+---@field layout claude-ide.diffview.LayoutName
 ---@field one_window? boolean what is shown now has no window beside it in any layout
 ---@field tab integer
 ---@field screen claude-ide.ui.Screen what to go back to
 
 local silently = require("claude-ide.ui.quietly").run
 
----@param frame claude-ide.ui.ListedPair
+---@param name claude-ide.diffview.PlaceName
+---@return claude-ide.diffview.Place
+function M.place(name)
+  return require("claude-ide.diffview.place." .. name)
+end
+
+---The place of the next diff.
+---@return claude-ide.diffview.PlaceName
+function M.preferred_place()
+  return require("claude-ide.config").get().diff.open_in
+end
+
+---@param frame claude-ide.diffview.ListedPair
 ---@return boolean
 function M.is_current(frame)
   return vim.api.nvim_get_current_tabpage() == frame.tab
 end
 
 ---Whether none of its windows was closed.
----@param frame claude-ide.ui.ListedPair
+---@param frame claude-ide.diffview.ListedPair
 ---@return boolean
 function M.stands(frame)
   return vim.iter(vim.tbl_values(frame.wins)):all(vim.api.nvim_win_is_valid)
 end
 
 ---Makes the window beside the text, if the layout has one and there is room for it.
----@param frame claude-ide.ui.ListedPair
+---@param frame claude-ide.diffview.ListedPair
 ---@param buf integer
 local function open_beside(frame, buf)
-  local direction = require("claude-ide.ui.layout").get(frame.layout).now
+  local direction = require("claude-ide.diffview.layout").get(frame.layout).now
   local ok, win = pcall(function()
     return direction
       and not frame.one_window
@@ -44,24 +56,25 @@ local function open_beside(frame, buf)
 end
 
 ---Gives the windows their sizes: the list what it needs, the texts half of the rest each.
----@param frame claude-ide.ui.ListedPair
+---@param frame claude-ide.diffview.ListedPair
 ---@param list_width integer
 function M.fit(frame, list_width)
   vim.api.nvim_win_set_width(frame.wins.list, list_width)
-  local beside, direction = frame.wins[frame.beside], require("claude-ide.ui.layout").get(frame.layout).now
+  local beside, direction =
+    frame.wins[frame.beside], require("claude-ide.diffview.layout").get(frame.layout).now
   if beside and direction then
-    require("claude-ide.ui.place").even(beside, frame.wins[frame.text], direction)
+    require("claude-ide.diffview.place").even(beside, frame.wins[frame.text], direction)
   end
 end
 
 ---Makes the window beside the text anew, as the layout wants it.
----@param frame claude-ide.ui.ListedPair
+---@param frame claude-ide.diffview.ListedPair
 ---@param buf integer
 ---@param list_width integer
 local function arrange(frame, buf, list_width)
   local beside = frame.wins[frame.beside]
   frame.wins[frame.beside] = nil
-  require("claude-ide.ui.place").keeping_sizes(function()
+  require("claude-ide.diffview.place").keeping_sizes(function()
     require("claude-ide.window").close(beside)
     open_beside(frame, buf)
     return true
@@ -73,7 +86,7 @@ local function arrange(frame, buf, list_width)
 end
 
 ---Texts are about to be shown that can, or cannot, stand beside each other.
----@param frame claude-ide.ui.ListedPair
+---@param frame claude-ide.diffview.ListedPair
 ---@param one_window boolean
 ---@param buf integer of the text beside
 ---@param list_width integer
@@ -101,16 +114,16 @@ end
 ---@param list integer buffer
 ---@param buf integer for both texts, until there are others
 ---@param list_width integer
----@return claude-ide.ui.ListedPair
+---@return claude-ide.diffview.ListedPair
 function M.open(names, list, buf, list_width)
   require("claude-ide.ui.highlights").define_shared()
-  ---@type claude-ide.ui.ListedPair
+  ---@type claude-ide.diffview.ListedPair
   ---@diagnostic disable-next-line: missing-fields -- made below
   local frame = {
     text = names.text,
     beside = names.beside,
     wins = {},
-    layout = require("claude-ide.ui.layout").preferred(),
+    layout = require("claude-ide.diffview.layout").preferred(),
     screen = require("claude-ide.ui.restore").remember(),
   }
   return silently(function()
@@ -119,7 +132,7 @@ function M.open(names, list, buf, list_width)
     frame.wins.list = vim.api.nvim_get_current_win()
     frame.wins[frame.text] = vim.api.nvim_open_win(buf, false, { split = "right", win = frame.wins.list })
     dress_list(frame.wins.list)
-    require("claude-ide.ui.place").keeping_sizes(function()
+    require("claude-ide.diffview.place").keeping_sizes(function()
       vim.api.nvim_win_set_width(frame.wins.list, list_width)
       open_beside(frame, buf)
       return true
@@ -129,7 +142,7 @@ function M.open(names, list, buf, list_width)
   end)
 end
 
----@param frame claude-ide.ui.ListedPair
+---@param frame claude-ide.diffview.ListedPair
 ---@param bars table<string, fun(width: integer): string> by window
 function M.set_winbars(frame, bars)
   for name, bar in pairs(bars) do
@@ -141,7 +154,7 @@ function M.set_winbars(frame, bars)
 end
 
 ---Puts the cursor of the list on what is shown.
----@param frame claude-ide.ui.ListedPair
+---@param frame claude-ide.diffview.ListedPair
 ---@param index integer
 function M.point_at(frame, index)
   if vim.api.nvim_win_get_cursor(frame.wins.list)[1] ~= index then
@@ -149,7 +162,7 @@ function M.point_at(frame, index)
   end
 end
 
----@class claude-ide.ui.ListedPair.Turn
+---@class claude-ide.diffview.ListedPair.Turn
 ---@field beside integer buffer of the text beside
 ---@field list_width integer
 ---@field leave? fun(saved: table) the user is in the window beside, which goes: changes where they will be in the text
@@ -157,9 +170,9 @@ end
 ---@field start fun() comparing anew
 
 ---Turns the windows into those of another layout. Where the user is in the text stays.
----@param frame claude-ide.ui.ListedPair
----@param name claude-ide.ui.LayoutName
----@param turn claude-ide.ui.ListedPair.Turn
+---@param frame claude-ide.diffview.ListedPair
+---@param name claude-ide.diffview.LayoutName
+---@param turn claude-ide.diffview.ListedPair.Turn
 function M.turn(frame, name, turn)
   local text, beside = frame.wins[frame.text], frame.wins[frame.beside]
   silently(function()
@@ -185,7 +198,7 @@ end
 
 ---Takes it off the screen; the user goes back to where they came from. Where there is no window to go back to, that of the
 ---text stays.
----@param frame claude-ide.ui.ListedPair
+---@param frame claude-ide.diffview.ListedPair
 ---@param is_ours fun(buf: integer): boolean whether that may not be left on the screen
 ---@param delete fun() the buffers
 function M.close(frame, is_ours, delete)
@@ -211,7 +224,7 @@ function M.close(frame, is_ours, delete)
     require("claude-ide.window").close_all(wins)
   end
   silently(function()
-    require("claude-ide.ui.place").leaving(frame, leave)
+    require("claude-ide.diffview.place").leaving(frame, leave)
     return true
   end)
   delete()

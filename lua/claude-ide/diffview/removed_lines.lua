@@ -8,25 +8,25 @@ local MAX_SYNTAX_BYTES = 256 * 1024
 ---So many bytes of a line are drawn, and so many of them before what was changed in it.
 local MAX_BYTES, LEAD_BYTES = 2000, 200
 
----@class claude-ide.compare.Look how the window draws text
+---@class claude-ide.diffview.Look how the window draws text
 ---@field width integer columns for text
 ---@field wrap boolean
 ---@field tabstop integer
 
----@class claude-ide.compare.Colour of the bytes [from, to)
+---@class claude-ide.diffview.Colour of the bytes [from, to)
 ---@field from integer
 ---@field to integer
 ---@field group string
 
----@alias claude-ide.compare.Chunk [string, string|string[]]
+---@alias claude-ide.diffview.Chunk [string, string|string[]]
 
----@class claude-ide.compare.Syntax
+---@class claude-ide.diffview.Syntax
 ---@field query vim.treesitter.Query
 ---@field root TSNode
 ---@field language string
 
 ---@param buf integer
----@return claude-ide.compare.Syntax? nil: there is no parser for it, or it is too large
+---@return claude-ide.diffview.Syntax? nil: there is no parser for it, or it is too large
 function M.syntax(buf)
   local bytes = vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf))
   local filetype = vim.bo[buf].filetype
@@ -50,8 +50,8 @@ end
 ---@param buf integer
 ---@param first integer 1-based
 ---@param count integer
----@param syntax claude-ide.compare.Syntax
----@return table<integer, claude-ide.compare.Colour[]> by line of `count`
+---@param syntax claude-ide.diffview.Syntax
+---@return table<integer, claude-ide.diffview.Colour[]> by line of `count`
 function M.colours(buf, first, count, syntax)
   local query = syntax.query
   local found = {}
@@ -74,9 +74,9 @@ function M.colours(buf, first, count, syntax)
 end
 
 ---@param line string
----@param spans claude-ide.compare.Span[]
----@param colours? claude-ide.compare.Colour[]
----@return claude-ide.compare.Chunk[] of the line as it is
+---@param spans claude-ide.diffview.Span[]
+---@param colours? claude-ide.diffview.Colour[]
+---@return claude-ide.diffview.Chunk[] of the line as it is
 local function coloured(line, spans, colours)
   if #spans == 0 and not colours then
     return { { line, "ClaudeDiffRemovedLine" } }
@@ -115,7 +115,7 @@ end
 ---One text without tabs and control characters, and its width.
 ---@param text string
 ---@param column integer
----@param look claude-ide.compare.Look
+---@param look claude-ide.diffview.Look
 ---@return string
 ---@return integer width
 local function visible(text, column, look)
@@ -140,9 +140,9 @@ local function pieces(text)
   end
 end
 
----@param chunks claude-ide.compare.Chunk[]
----@param look claude-ide.compare.Look
----@return claude-ide.compare.Chunk[][] rows
+---@param chunks claude-ide.diffview.Chunk[]
+---@param look claude-ide.diffview.Look
+---@return claude-ide.diffview.Chunk[][] rows
 local function cut_to_width(chunks, look)
   local rows, row, column = {}, {}, 0
   for _, chunk in ipairs(chunks) do
@@ -171,12 +171,12 @@ end
 
 ---The part of a long line that is drawn.
 ---@param line string
----@param spans claude-ide.compare.Span[]
----@param colours? claude-ide.compare.Colour[]
+---@param spans claude-ide.diffview.Span[]
+---@param colours? claude-ide.diffview.Colour[]
 ---@param changed integer bytes before what was changed in it
 ---@return string
----@return claude-ide.compare.Span[]
----@return claude-ide.compare.Colour[]?
+---@return claude-ide.diffview.Span[]
+---@return claude-ide.diffview.Colour[]?
 local function part_of(line, spans, colours, changed)
   if #line <= MAX_BYTES then
     return line, spans, colours
@@ -203,11 +203,11 @@ local function part_of(line, spans, colours, changed)
 end
 
 ---@param line string
----@param spans claude-ide.compare.Span[]
----@param colours? claude-ide.compare.Colour[]
----@param look claude-ide.compare.Look
+---@param spans claude-ide.diffview.Span[]
+---@param colours? claude-ide.diffview.Colour[]
+---@param look claude-ide.diffview.Look
 ---@param changed? integer bytes before what was changed in it
----@return claude-ide.compare.Chunk[][] rows one, or more where the window wraps
+---@return claude-ide.diffview.Chunk[][] rows one, or more where the window wraps
 function M.rows(line, spans, colours, look, changed)
   line, spans, colours = part_of(line, spans, colours, changed or 0)
   -- A NUL of the text is a line break in Neovim's strings.

@@ -2,22 +2,22 @@
 -- another; and the other text in place of a change, in layouts that are drawn without diff mode.
 local M = {}
 
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 ---@param buf integer
----@return claude-ide.ui.Side
+---@return claude-ide.diffview.Side
 local function side_of(pair, buf)
   return buf == pair.bufs.now and "now" or "proposal"
 end
 
 ---Goes from change to change, as many as the count says.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 ---@param direction 1|-1
 function M.jump(pair, direction)
   local buf = vim.api.nvim_get_current_buf()
   local start = side_of(pair, buf) == "now" and "old" or "new"
   local lnum, last = vim.api.nvim_win_get_cursor(0)[1], vim.api.nvim_buf_line_count(buf)
   local list, left, found = pair.hunks.list, vim.v.count1, nil
-  local seen = pair.wins.now and require("claude-ide.compare.first_change").is_seen
+  local seen = pair.wins.now and require("claude-ide.diffview.first_change").is_seen
   for i = direction == 1 and 1 or #list, direction == 1 and #list or 1, direction do
     local further = (math.min(list[i][start], last) - lnum) * direction > 0
     if further and (not seen or seen(pair.wins.proposal, list[i])) then
@@ -35,14 +35,14 @@ function M.jump(pair, direction)
     vim.api.nvim_win_set_cursor(0, { math.min(math.max(found[start], 1), last), 0 })
     vim.cmd("normal! zv")
   else
-    require("claude-ide.compare.unified").go_to(pair, found, vim.api.nvim_get_current_win())
+    require("claude-ide.diffview.unified").go_to(pair, found, vim.api.nvim_get_current_win())
   end
 end
 
 ---Puts the present text in the place of the change under the cursor.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.obtain(pair)
-  local hunks = require("claude-ide.compare.hunks")
+  local hunks = require("claude-ide.diffview.hunks")
   local side = side_of(pair, vim.api.nvim_get_current_buf())
   if not vim.bo[pair.bufs.proposal].modifiable then
     return
@@ -53,11 +53,11 @@ function M.obtain(pair)
   end
 end
 
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.map(pair)
   M.unmap(pair)
   local maps = {} ---@type { buf: integer, lhs: string }[]
-  ---@param side claude-ide.ui.Side
+  ---@param side claude-ide.diffview.Side
   ---@param lhs string
   ---@param desc string
   ---@param run fun()
@@ -97,7 +97,7 @@ function M.map(pair)
   end
 end
 
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.unmap(pair)
   local unmap = pair.unmap_keys
   if not unmap then

@@ -2,7 +2,7 @@
 -- show nothing. What Neovim shows by itself (`<202e>`, `^M`) it shows here as well.
 local M = {}
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.compare.hidden_text")
+local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.hidden_text")
 ---Bytes of a line that are looked at.
 local MOST_BYTES = 64 * 1024
 
@@ -22,7 +22,7 @@ local function mark(buf, row, line)
 end
 
 ---The lines of a proposal are other ones now.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.refresh(pair)
   local buf = pair.bufs.proposal
   if vim.bo[buf].buftype == "" then
@@ -31,7 +31,7 @@ function M.refresh(pair)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   local turn = {}
   pair.marking = turn
-  require("claude-ide.compare.nearest_first").draw(pair.hunks, pair.wins.proposal, function(hunk)
+  require("claude-ide.diffview.nearest_first").draw(pair.hunks, pair.wins.proposal, function(hunk)
     local lines = vim.api.nvim_buf_get_lines(buf, hunk.new - 1, hunk.new - 1 + hunk.new_count, false)
     for at, line in ipairs(lines) do
       mark(buf, hunk.new + at - 2, line)
@@ -41,7 +41,7 @@ function M.refresh(pair)
   end)
 end
 
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.hide(pair)
   pair.marking = nil
   if vim.api.nvim_buf_is_valid(pair.bufs.proposal) then

@@ -1,6 +1,6 @@
 -- A diff over the user's windows: one frame in the middle of the screen, with one or two windows in it.
 -- Two windows share the line between them, so that the frame is one.
----@type claude-ide.ui.Place
+---@type claude-ide.diffview.Place
 ---@diagnostic disable-next-line: missing-fields -- the functions follow
 local M = { shared = true }
 
@@ -69,10 +69,10 @@ local function title(view, width)
 end
 
 ---@param view claude-ide.diff.View
----@return table<claude-ide.ui.Side, vim.api.keyset.win_config>
+---@return table<claude-ide.diffview.Side, vim.api.keyset.win_config>
 local function configs(view)
   local at, f = room(), frame()
-  local direction = require("claude-ide.ui.layout").get(view.layout).now
+  local direction = require("claude-ide.diffview.layout").get(view.layout).now
   local whole = { f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8] }
   ---@param row integer within the frame
   ---@param col integer
@@ -133,7 +133,7 @@ function M.fit(view)
 end
 
 function M.close(view)
-  local place = require("claude-ide.ui.place")
+  local place = require("claude-ide.diffview.place")
   require("claude-ide.window").close_all(place.windows(view))
 end
 

@@ -1,10 +1,10 @@
--- What the places for two texts have in common (places.lua).
+-- Where on the screen the windows of two texts are made: in a tab page of their own, among the user's windows, or over them.
 -- A place knows windows and sizes; what is in them and how they look it does not.
 local M = {}
 
----@alias claude-ide.ui.PlaceName "tab"|"current"|"float"
+---@alias claude-ide.diffview.PlaceName "tab"|"current"|"float"
 
----@class claude-ide.ui.Place
+---@class claude-ide.diffview.Place
 ---@field shared boolean it is in the user's own tab page, where there is room for one diff at a time
 ---@field open fun(view: claude-ide.diff.View) makes the proposal's window and goes there
 ---@field open_now fun(view: claude-ide.diff.View, direction: "left"|"above"): integer makes the present text's window

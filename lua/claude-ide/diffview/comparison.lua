@@ -11,13 +11,13 @@ local MAX_HUNKS = 3000
 ---After so long the diff is shown with one hunk from the first to the last difference.
 local DEADLINE_MS = 1500
 
----@class claude-ide.compare.Comparison
+---@class claude-ide.diffview.Comparison
 ---@field hunks claude-ide.buffer.Hunk[] top to bottom
 ---@field added integer lines
 ---@field removed integer lines
 
 ---@param hunks claude-ide.buffer.Hunk[]
----@return claude-ide.compare.Comparison
+---@return claude-ide.diffview.Comparison
 local function counted(hunks)
   local added, removed = 0, 0
   for _, hunk in ipairs(hunks) do
@@ -28,7 +28,7 @@ end
 
 ---@param old string[]
 ---@param new string[]
----@return claude-ide.compare.Comparison
+---@return claude-ide.diffview.Comparison
 local function as_one(old, new)
   local hunk = require("claude-ide.hunk").between_ends(old, new)
   return counted((hunk.old_count > 0 or hunk.new_count > 0) and { hunk } or {})
@@ -38,7 +38,7 @@ end
 ---@param old string
 ---@param new string
 ---@param max_hunks integer
----@param algorithm claude-ide.compare.Algorithm
+---@param algorithm claude-ide.diffview.Algorithm
 ---@param indent_heuristic boolean
 ---@return string? numbers four a hunk, each with a space behind it; nil: failed
 ---@return integer added
@@ -90,10 +90,10 @@ end
 ---@param old string[]
 ---@param new string[]
 ---@param bytes integer of both sides together
----@param done fun(comparison: claude-ide.compare.Comparison) at once, or later on the main loop
+---@param done fun(comparison: claude-ide.diffview.Comparison) at once, or later on the main loop
 ---@param guarded fun(fn: function): function for what runs in a later turn
 function M.run(old, new, bytes, done, guarded)
-  local options = require("claude-ide.compare.hunks").diffopt()
+  local options = require("claude-ide.diffview.hunks").diffopt()
   if bytes <= MAX_DIRECT_BYTES then
     local numbers = work(joined(old), joined(new), #old + #new, options.algorithm, options.indent_heuristic)
     return done(counted(numbers and parse(numbers) or as_one(old, new).hunks))

@@ -8,21 +8,21 @@ local MAX_REMOVED = 500
 ---Lines around a hunk that are not folded away, where 'diffopt' does not say.
 local CONTEXT = 6
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.compare.unified")
+local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.unified")
 
----@class claude-ide.compare.Unified
----@field pair claude-ide.compare.Pair
----@field hunks claude-ide.compare.Differences
+---@class claude-ide.diffview.Unified
+---@field pair claude-ide.diffview.Pair
+---@field hunks claude-ide.diffview.Differences
 ---@field now integer buffer of the present text
 ---@field win integer
----@field look claude-ide.compare.Look
+---@field look claude-ide.diffview.Look
 ---@field heights table<claude-ide.buffer.Hunk, integer> rows of removed lines
----@field syntax? claude-ide.compare.Syntax of the present text; nil: none, or not looked at yet
+---@field syntax? claude-ide.diffview.Syntax of the present text; nil: none, or not looked at yet
 ---@field generation integer of the marks
 ---@field group integer augroup
 
 ---@param win integer
----@return claude-ide.compare.Look
+---@return claude-ide.diffview.Look
 local function look_of(win)
   local info = vim.fn.getwininfo(win)[1]
   return {
@@ -32,12 +32,12 @@ local function look_of(win)
   }
 end
 
----@param self claude-ide.compare.Unified
+---@param self claude-ide.diffview.Unified
 ---@param hunk claude-ide.buffer.Hunk
----@param spans table<integer, claude-ide.compare.Span[]> by line of the hunk
----@return claude-ide.compare.Chunk[][]
+---@param spans table<integer, claude-ide.diffview.Span[]> by line of the hunk
+---@return claude-ide.diffview.Chunk[][]
 local function removed_rows(self, hunk, spans)
-  local removed, rows = require("claude-ide.compare.removed_lines"), {}
+  local removed, rows = require("claude-ide.diffview.removed_lines"), {}
   local count = math.min(hunk.old_count, MAX_REMOVED)
   local colours = {}
   if self.syntax then
@@ -55,14 +55,14 @@ local function removed_rows(self, hunk, spans)
   return rows
 end
 
----@param hunks claude-ide.compare.Differences
+---@param hunks claude-ide.diffview.Differences
 ---@param hunk claude-ide.buffer.Hunk
----@param rows claude-ide.compare.Chunk[][]
+---@param rows claude-ide.diffview.Chunk[][]
 local function draw_removed(hunks, hunk, rows)
   local buf = hunks.buf
   local last = vim.api.nvim_buf_line_count(buf)
   -- Above the first line only the end of many rows could be seen.
-  local below = hunk.new > last or require("claude-ide.compare.hunks").is_emptied(hunks)
+  local below = hunk.new > last or require("claude-ide.diffview.hunks").is_emptied(hunks)
   vim.api.nvim_buf_set_extmark(buf, namespace, math.min(hunk.new, last) - 1, 0, {
     virt_lines = rows,
     virt_lines_above = not below,
@@ -71,10 +71,10 @@ local function draw_removed(hunks, hunk, rows)
   })
 end
 
----@param self claude-ide.compare.Unified
+---@param self claude-ide.diffview.Unified
 ---@param hunk claude-ide.buffer.Hunk
 local function draw(self, hunk)
-  local words = require("claude-ide.compare.changed_words")
+  local words = require("claude-ide.diffview.changed_words")
   local buf, old_spans = self.hunks.buf, {}
   local new =
     vim.api.nvim_buf_get_lines(buf, hunk.new - 1, hunk.new - 1 + math.min(hunk.new_count, 200), false)
@@ -109,7 +109,7 @@ local function draw(self, hunk)
   end
 end
 
----@param self claude-ide.compare.Unified
+---@param self claude-ide.diffview.Unified
 ---@return boolean
 local function is_shown(self)
   return self.pair.unified == self
@@ -118,7 +118,7 @@ local function is_shown(self)
 end
 
 ---Lines above the first one are out of sight until somebody scrolls there, which nobody would think of.
----@param self claude-ide.compare.Unified
+---@param self claude-ide.diffview.Unified
 local function show_top(self)
   local hunk = self.hunks.list[1]
   local rows = hunk and hunk.new == 1 and self.heights[hunk] or 0
@@ -132,13 +132,13 @@ local function show_top(self)
 end
 
 ---Draws everything anew: what is near the window now, the rest soon.
----@param self claude-ide.compare.Unified
+---@param self claude-ide.diffview.Unified
 local function redraw(self)
   local generation = self.generation + 1
   self.generation = generation
   self.look, self.heights = look_of(self.win), {}
   vim.api.nvim_buf_clear_namespace(self.hunks.buf, namespace, 0, -1)
-  require("claude-ide.compare.nearest_first").draw(self.hunks, self.win, function(hunk)
+  require("claude-ide.diffview.nearest_first").draw(self.hunks, self.win, function(hunk)
     draw(self, hunk)
   end, function()
     return generation == self.generation and is_shown(self)
@@ -147,10 +147,10 @@ local function redraw(self)
 end
 
 ---Puts the cursor on a hunk, with what it removes in sight.
----@param self claude-ide.compare.Unified
+---@param self claude-ide.diffview.Unified
 ---@param hunk claude-ide.buffer.Hunk
 local function go_to(self, hunk)
-  local opening, buf = require("claude-ide.compare.first_change"), self.hunks.buf
+  local opening, buf = require("claude-ide.diffview.first_change"), self.hunks.buf
   if not self.heights[hunk] then
     draw(self, hunk)
   end
@@ -158,12 +158,12 @@ local function go_to(self, hunk)
   local pair = { bufs = { proposal = buf }, wins = { proposal = self.win }, hunks = self.hunks }
   local lnum, column = opening.place(pair, hunk, rows)
   local below = hunk.new > vim.api.nvim_buf_line_count(buf)
-    or require("claude-ide.compare.hunks").is_emptied(self.hunks)
+    or require("claude-ide.diffview.hunks").is_emptied(self.hunks)
   opening.reveal(self.win, lnum, column, below and 0 or rows, lnum < hunk.new and not below)
 end
 
 ---Goes to a change, with what it removes in sight.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 ---@param hunk claude-ide.buffer.Hunk
 ---@param win integer
 function M.go_to(pair, hunk, win)
@@ -176,7 +176,7 @@ end
 
 ---Folds the text that is equal on both sides away, as diff mode does. The folds are made once: what a user opens stays open,
 ---what they change is in the open.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 local function fold(pair)
   local wo, commands = vim.wo[pair.wins.proposal][0], {}
   local from = 1 ---@type integer
@@ -201,7 +201,7 @@ local function fold(pair)
   end)
 end
 
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 local function unfold(pair)
   local win = pair.wins.proposal
   -- The user may have put another buffer into the window, or chosen another 'foldmethod', which has no folds to delete (E351).
@@ -218,10 +218,10 @@ local function unfold(pair)
   end
 end
 
----@param pair claude-ide.compare.Pair with the window of the proposal alone
+---@param pair claude-ide.diffview.Pair with the window of the proposal alone
 function M.show(pair)
   local hunks, now, win = pair.hunks, pair.bufs.now, pair.wins.proposal
-  require("claude-ide.compare.colours").define()
+  require("claude-ide.diffview.colours").define()
   local buf = hunks.buf
   local self = {
     pair = pair,
@@ -231,7 +231,7 @@ function M.show(pair)
     look = look_of(win),
     heights = {},
     generation = 0,
-    group = vim.api.nvim_create_augroup("claude-ide.compare.unified." .. buf, { clear = true }),
+    group = vim.api.nvim_create_augroup("claude-ide.diffview.unified." .. buf, { clear = true }),
   }
   pair.unified = self
   fold(pair)
@@ -247,7 +247,7 @@ function M.show(pair)
   redraw(self)
   vim.schedule(function()
     if is_shown(self) then
-      self.syntax = require("claude-ide.compare.removed_lines").syntax(now)
+      self.syntax = require("claude-ide.diffview.removed_lines").syntax(now)
       if self.syntax then
         redraw(self)
       end
@@ -256,7 +256,7 @@ function M.show(pair)
 end
 
 ---Shows the first change.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.go_to_first(pair)
   local self = pair.unified
   if self and self.hunks.list[1] then
@@ -265,14 +265,14 @@ function M.go_to_first(pair)
 end
 
 ---The text has changed.
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.refresh(pair)
   if pair.unified and is_shown(pair.unified) then
     redraw(pair.unified)
   end
 end
 
----@param pair claude-ide.compare.Pair
+---@param pair claude-ide.diffview.Pair
 function M.hide(pair)
   local self, buf = pair.unified, pair.bufs.proposal
   if not self then

@@ -1,7 +1,7 @@
 -- The list of a review: one line for each file, what kind of change it is, how much, and what became of it.
 local M = {}
 
-local namespace = vim.api.nvim_create_namespace("claude-ide.review.list")
+local namespace = vim.api.nvim_create_namespace("claude-ide.diffview.list")
 
 local MIN_WIDTH, MAX_WIDTH = 28, 44
 

@@ -3,13 +3,13 @@
 -- Every one begins with the proposal's window, so that changing from one to another leaves that window alone.
 local M = {}
 
----@alias claude-ide.ui.Side "now"|"proposal"
----@alias claude-ide.ui.LayoutName "vertical"|"horizontal"|"unified"
+---@alias claude-ide.diffview.Side "now"|"proposal"
+---@alias claude-ide.diffview.LayoutName "vertical"|"horizontal"|"unified"
 
----@class claude-ide.ui.Layout
+---@class claude-ide.diffview.Layout
 ---@field now? "left"|"above" where the present text goes; nil: within the proposal, as lines that are not text
 
----@type table<claude-ide.ui.LayoutName, claude-ide.ui.Layout>
+---@type table<claude-ide.diffview.LayoutName, claude-ide.diffview.Layout>
 local LAYOUTS = {
   vertical = { now = "left" },
   horizontal = { now = "above" },
@@ -17,23 +17,23 @@ local LAYOUTS = {
 }
 
 ---In the order in which a key goes through them.
----@type claude-ide.ui.LayoutName[]
+---@type claude-ide.diffview.LayoutName[]
 M.NAMES = { "vertical", "horizontal", "unified" }
 
 ---With fewer columns each of two sides would have less than half of a line of code.
 local MIN_COLUMNS = 100
 
 ---What the user chose last in this Neovim.
-local chosen ---@type claude-ide.ui.LayoutName?
+local chosen ---@type claude-ide.diffview.LayoutName?
 
----@param name claude-ide.ui.LayoutName
----@return claude-ide.ui.Layout
+---@param name claude-ide.diffview.LayoutName
+---@return claude-ide.diffview.Layout
 function M.get(name)
   return LAYOUTS[name]
 end
 
 ---The layout of the next diff.
----@return claude-ide.ui.LayoutName
+---@return claude-ide.diffview.LayoutName
 function M.preferred()
   if chosen then
     return chosen
@@ -42,11 +42,11 @@ function M.preferred()
   if layout == "auto" then
     return vim.o.columns < MIN_COLUMNS and "unified" or "vertical"
   end
-  return layout --[[@as claude-ide.ui.LayoutName]]
+  return layout --[[@as claude-ide.diffview.LayoutName]]
 end
 
 ---Remembers what the next diffs are to look like.
----@param name claude-ide.ui.LayoutName
+---@param name claude-ide.diffview.LayoutName
 function M.prefer(name)
   chosen = name
 end
@@ -56,8 +56,8 @@ function M.say_one_window()
   require("claude-ide.ui.notice").info("Only the unified layout can show this.")
 end
 
----@param name claude-ide.ui.LayoutName
----@return claude-ide.ui.LayoutName
+---@param name claude-ide.diffview.LayoutName
+---@return claude-ide.diffview.LayoutName
 function M.after(name)
   for i, other in ipairs(M.NAMES) do
     if other == name then

@@ -14,7 +14,7 @@ local LEAST_IN_COMMON = 0.3
 ---So many lines of a hunk are laid side by side.
 local MAX_LINES = 60
 
----@alias claude-ide.compare.Span [integer, integer] bytes [from, to), from 0
+---@alias claude-ide.diffview.Span [integer, integer] bytes [from, to), from 0
 
 ---@param line string
 ---@return string[] tokens
@@ -37,7 +37,7 @@ end
 ---@param starts integer[]
 ---@param first integer
 ---@param count integer
----@param spans claude-ide.compare.Span[]
+---@param spans claude-ide.diffview.Span[]
 local function add(starts, first, count, spans)
   if count == 0 then
     return 0
@@ -75,8 +75,8 @@ end
 ---The one part of two long lines that differs.
 ---@param old string
 ---@param new string
----@return claude-ide.compare.Span[] old_spans
----@return claude-ide.compare.Span[] new_spans
+---@return claude-ide.diffview.Span[] old_spans
+---@return claude-ide.diffview.Span[] new_spans
 local function middle(old, new)
   local first = M.common(old, new)
   local last = M.common(old:sub(first + 1):reverse(), new:sub(first + 1):reverse())
@@ -93,8 +93,8 @@ end
 
 ---@param old string
 ---@param new string
----@return claude-ide.compare.Span[] old_spans
----@return claude-ide.compare.Span[] new_spans
+---@return claude-ide.diffview.Span[] old_spans
+---@return claude-ide.diffview.Span[] new_spans
 function M.between(old, new)
   if old == "" or new == "" or old:find("\n", 1, true) or new:find("\n", 1, true) then
     return {}, {}

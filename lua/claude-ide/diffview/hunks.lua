@@ -4,14 +4,14 @@
 local M = {}
 
 ---What differs between two texts, whoever keeps it current.
----@class claude-ide.compare.Differences
+---@class claude-ide.diffview.Differences
 ---@field buf integer of the new text
 ---@field format { empty: boolean } of the new text
 ---@field old string[] the old text
 ---@field list claude-ide.buffer.Hunk[] as they are, top to bottom
 ---@field scheduled boolean the list is about to be another
 
----@class claude-ide.compare.Hunks: claude-ide.compare.Differences
+---@class claude-ide.diffview.Hunks: claude-ide.diffview.Differences
 ---@field format claude-ide.bytes.Format of the proposal
 ---@field old string[] the present text; no line at all where that is empty
 ---@field old_format claude-ide.bytes.Format
@@ -19,14 +19,14 @@ local M = {}
 ---@field original claude-ide.buffer.Hunk[] as they came
 ---@field changed fun() is called after every edit, when windows and marks may be touched
 
----@alias claude-ide.compare.Algorithm "myers"|"minimal"|"patience"|"histogram"
+---@alias claude-ide.diffview.Algorithm "myers"|"minimal"|"patience"|"histogram"
 
----@type table<string, claude-ide.compare.Algorithm>
+---@type table<string, claude-ide.diffview.Algorithm>
 local ALGORITHMS = { myers = "myers", minimal = "minimal", patience = "patience", histogram = "histogram" }
 
 ---The user's choice in 'diffopt' of which lines belong together, so that a change is the same lines to the keys that keep and
 ---drop it as to diff mode, which shows it. What 'diffopt' ignores (`iwhite` and the like) stays a change: it will be written.
----@return { algorithm: claude-ide.compare.Algorithm, indent_heuristic: boolean }
+---@return { algorithm: claude-ide.diffview.Algorithm, indent_heuristic: boolean }
 function M.diffopt()
   return {
     algorithm = ALGORITHMS[vim.o.diffopt:match("algorithm:(%a+)") or "myers"] or "myers",
@@ -34,13 +34,13 @@ function M.diffopt()
   }
 end
 
----@param hunks claude-ide.compare.Differences
+---@param hunks claude-ide.diffview.Differences
 ---@return boolean the buffer's one line is no line of the text
 local function is_empty(hunks)
   return require("claude-ide.buffer.bytes").is_empty(hunks.buf, hunks.format)
 end
 
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 ---@return integer
 local function line_count(hunks)
   return is_empty(hunks) and 0 or vim.api.nvim_buf_line_count(hunks.buf)
@@ -53,14 +53,14 @@ local function compare(old, new)
   return require("claude-ide.buffer.patch").hunks(old, new, M.diffopt().algorithm)
 end
 
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 local function compare_all(hunks)
   local lines = is_empty(hunks) and {} or vim.api.nvim_buf_get_lines(hunks.buf, 0, -1, false)
   hunks.list = compare(hunks.old, lines)
 end
 
 ---How the old lines that an edit touched differ from what stands there now.
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 ---@param at claude-ide.buffer.Hunk
 ---@return claude-ide.buffer.Hunk[]
 local function compare_part(hunks, at)
@@ -82,7 +82,7 @@ local function compare_part(hunks, at)
 end
 
 ---Takes over one edit: the lines [first, last) became [first, last_new).
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 ---@param first integer 1-based
 ---@param last integer
 ---@param last_new integer
@@ -108,7 +108,7 @@ local function follow(hunks, first, last, last_new)
   hunks.list = vim.list_extend(list, after)
 end
 
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 ---@return boolean
 local function adds_up(hunks)
   local count = #hunks.old
@@ -118,7 +118,7 @@ local function adds_up(hunks)
   return count == line_count(hunks)
 end
 
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 local function tell(hunks)
   if hunks.scheduled then
     return
@@ -135,7 +135,7 @@ local function tell(hunks)
   end)
 end
 
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 local function attach(hunks)
   vim.api.nvim_buf_attach(hunks.buf, false, {
     on_lines = function(_, _, _, first, last, last_new)
@@ -160,7 +160,7 @@ end
 
 ---@param text claude-ide.diff.Prepared
 ---@param changed fun()
----@return claude-ide.compare.Hunks
+---@return claude-ide.diffview.Hunks
 function M.follow(text, changed)
   local hunks = {
     buf = text.bufs.proposal,
@@ -185,7 +185,7 @@ local function touch(a, b)
 end
 
 ---The proposed hunks that nothing is left of.
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 ---@return claude-ide.buffer.Hunk[]
 function M.dropped(hunks)
   local dropped, list, i = {}, hunks.list, 1
@@ -201,7 +201,7 @@ function M.dropped(hunks)
 end
 
 ---Whether nothing is left of the old text, so that no line of one side stands beside one of the other.
----@param hunks claude-ide.compare.Differences
+---@param hunks claude-ide.diffview.Differences
 ---@return boolean
 function M.is_emptied(hunks)
   local hunk = hunks.list[1]
@@ -210,7 +210,7 @@ end
 
 ---The format that the text has now. Its end is of the present text, final newline and all, where the change of the end was
 ---dropped, or all changes were.
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 ---@return claude-ide.bytes.Format
 function M.format(hunks)
   local format, old = hunks.format, hunks.old_format
@@ -229,7 +229,7 @@ function M.format(hunks)
 end
 
 ---Where a line of the present text is in the proposal.
----@param hunks claude-ide.compare.Differences
+---@param hunks claude-ide.diffview.Differences
 ---@param lnum integer
 ---@return integer lnum
 function M.map(hunks, lnum)
@@ -237,8 +237,8 @@ function M.map(hunks, lnum)
 end
 
 ---The hunk that a line is in; a hunk that only removes lines is where they were.
----@param hunks claude-ide.compare.Differences
----@param side claude-ide.ui.Side that the line is of
+---@param hunks claude-ide.diffview.Differences
+---@param side claude-ide.diffview.Side that the line is of
 ---@param lnum integer
 ---@return claude-ide.buffer.Hunk?
 function M.at(hunks, side, lnum)
@@ -260,7 +260,7 @@ function M.at(hunks, side, lnum)
 end
 
 ---Where a dropped hunk was: the first line, in the proposal as it is now, that it would change or stand before.
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 ---@param original claude-ide.buffer.Hunk
 ---@return integer lnum
 function M.place(hunks, original)
@@ -274,7 +274,7 @@ function M.place(hunks, original)
   return lnum
 end
 
----@param hunks claude-ide.compare.Differences
+---@param hunks claude-ide.diffview.Differences
 ---@param first integer 1-based
 ---@param count integer
 ---@param lines string[]
@@ -289,7 +289,7 @@ local function replace(hunks, first, count, lines)
 end
 
 ---Puts the present text back in the place of a hunk.
----@param hunks claude-ide.compare.Differences
+---@param hunks claude-ide.diffview.Differences
 ---@param hunk claude-ide.buffer.Hunk one of `list`
 function M.drop(hunks, hunk)
   local lines = vim.list_slice(hunks.old, hunk.old, hunk.old + hunk.old_count - 1)
@@ -297,14 +297,14 @@ function M.drop(hunks, hunk)
 end
 
 ---Takes a dropped hunk after all.
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 ---@param original claude-ide.buffer.Hunk one of those that `dropped` gives
 function M.take(hunks, original)
   local lines = vim.list_slice(hunks.proposed, original.new, original.new + original.new_count - 1)
   replace(hunks, M.place(hunks, original), original.old_count, lines)
 end
 
----@param hunks claude-ide.compare.Hunks
+---@param hunks claude-ide.diffview.Hunks
 ---@return integer added
 ---@return integer removed
 function M.count(hunks)

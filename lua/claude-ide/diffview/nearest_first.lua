@@ -10,7 +10,7 @@ local AT_ONCE = 40
 ---When the rest begins: the user is to see the diff first.
 local LATER_MS = 20
 
----@param hunks claude-ide.compare.Differences
+---@param hunks claude-ide.diffview.Differences
 ---@param win integer of the proposal
 ---@param draw fun(hunk: claude-ide.buffer.Hunk)
 ---@param wanted fun(): boolean false: what is left has been drawn otherwise, or nobody sees it
