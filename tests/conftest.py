@@ -127,15 +127,15 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture
 def start_nvim(request, tmp_path, nvim_version):
-    """A factory: start_nvim(args, opts, init_lua, env, cwd, files) -> Nvim.
+    """A factory: start_nvim(args, opts, init_lua, env, cwd, files, notices) -> Nvim.
 
     `opts` goes to setup(), with auto_start off unless it says otherwise; None leaves setup() out. Several Neovims share
     the home (as on a user's machine) and, unless `cwd` says otherwise, the project.
     """
     started = request.node.stash.setdefault(_started, [])
 
-    def start(args=(), opts=NO_OPTIONS, init_lua="", env=None, cwd=None, files=None) -> Nvim:
-        nvim = Nvim(tmp_path, nvim_version, args=args, opts=opts, init_lua=init_lua, env=env, cwd=cwd, files=files)
+    def start(args=(), opts=NO_OPTIONS, **more) -> Nvim:
+        nvim = Nvim(tmp_path, nvim_version, args=args, opts=opts, **more)
         started.append(nvim)
         return nvim
 

@@ -95,7 +95,7 @@ def test_what_is_changed_in_each_mode_waits_and_is_undone(nvim, cli, tmp_path):
     assert contents(nvim, "b.txt") == "first\nsecond\n"
 
     # Several edits and a shell command of one turn are undone together, in each mode.
-    nvim.lua("vim.ui.select = function(items, _, done) done(items[1], 1) end")
+    nvim.answer(1)
     shell = call("Bash", command="sed -i s/second/SECOND/ b.txt", description="Change b.txt")
     for mode in ("bypass permissions on", "manual mode on", "accept edits on"):
         switch(claude, mode)

@@ -170,7 +170,7 @@ def test_what_we_write_has_the_shapes_of_what_the_sdks_write(start_nvim, mock_ap
         return nvim.lua("return answer")
 
     ask("set_model", model="haiku")
-    nvim.lua("vim.ui.select = function(items, _, done) done(items[1], 1) end")
+    nvim.answer(1)
     nvim.lua(f"local chat = {chat} require('claude-ide.chat.rewind').to(chat, chat.store.messages[1])")
     nvim.wait(lambda: not (project / "a.txt").exists(), what="the file to be rewound")
     ask("set_permission_mode", mode="bypassPermissions")

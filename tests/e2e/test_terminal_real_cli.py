@@ -91,7 +91,7 @@ def test_the_command_opens_a_connected_cli_beside_the_file_which_is_prompted_fro
     nvim.wait(shown, what="the CLI to show the prompt")
     nvim.wait(submitting(mock_api, lambda: nvim.lua(send, "\r")), what="the model to be asked")
     nvim.wait("#notices == 1", what="the notice")
-    assert nvim.lua("return notices") == ["Claude waits for your permission"]
+    assert nvim.notices() == ["Claude waits for your permission"]
 
     # and are never typed at a question.
     nvim.keys(":Claude<CR>")

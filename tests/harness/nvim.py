@@ -43,6 +43,7 @@ class Nvim:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         files: Mapping[str, str | bytes] | None = None,
+        notices: bool = False,
     ) -> None:
         self.version = version
         self.home = directory / "home"
@@ -57,7 +58,7 @@ class Nvim:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
         config = self.home / ".config" / "nvim" / "init.lua"
         config.parent.mkdir(parents=True, exist_ok=True)
-        config.write_text(_init(opts, init_lua))
+        config.write_text(_init(opts, f"{_KEEP}.notices() {init_lua}" if notices else init_lua))
         listen = self._run / "rpc"
         self.terminal = Terminal(
             [binary(version), "-i", "NONE", "--listen", str(listen), *args],
@@ -159,6 +160,47 @@ class Nvim:
             check, what = lambda: self.lua(chunk), what or condition
         return self.terminal.wait(check, timeout, what)
 
+    def wait_kind(self, kind: str) -> None:
+        """Waits until the cursor is in a buffer of that kind of the plugin: `question`, `prompt`, `proposal`, …"""
+        self.wait(f"(vim.b.claude_ide or {{}}).kind == '{kind}'", what=f"a window of the kind {kind} to have the focus")
+
+    def start_server(self) -> None:
+        """Starts the plugin's server, without a client."""
+        self.lua("assert(require('claude-ide.server').start())")
+
+    def keep_notices(self, *, shown: bool = False) -> None:
+        """From now on what `vim.notify` is given is kept, and not shown. `start_nvim(notices=True)` keeps it from the start."""
+        self.lua(f"{_KEEP}.notices(...)", shown)
+
+    def notices(self) -> list[str]:
+        """What was kept, so far; in Lua it is `notices`."""
+        return self.lua("return notices")
+
+    def wait_notice(self, part: str = "") -> str:
+        """Waits until a notice holds the text, and returns the first that does."""
+        return self.wait(
+            lambda: next((text for text in self.notices() if part in text), None), what=f"a notice: {part!r}"
+        )
+
+    def keep_events(self, *patterns: str) -> None:
+        """From now on `User` events that match are kept."""
+        self.lua(f"{_KEEP}.events(...)", patterns)
+
+    def events(self) -> list[list[object]]:
+        """The names and data of those, so far; in Lua it is `events`."""
+        return self.lua("return events")
+
+    def answer(self, *answers: int | str) -> None:
+        """From now on each `vim.ui.select` takes an item, by its number (negative: from the end), and each `vim.ui.input` a text.
+
+        What is asked beyond that is cancelled. Forgets what was asked before.
+        """
+        self.lua(f"{_KEEP}.questions(...)", answers)
+
+    def asked(self) -> list[dict[str, object]]:
+        """What those were asked, so far: `prompt`, and of a list `kind` and `lines`; in Lua it is `asked`."""
+        return self.lua("return asked")
+
     def log(self) -> str:
         """The text of the plugin's log file."""
         logs = sorted(self.home.glob(".local/state/nvim/**/claude-ide*.log"))
@@ -215,6 +257,7 @@ class Nvim:
             raise RpcTimeout(f"{error}\n{self.terminal.framed()}") from None
 
 
+_KEEP = f"dofile({json.dumps(str(ROOT / 'tests' / 'harness' / 'keep.lua'))})"
 _NO_PROVIDERS = "vim.g.loaded_python3_provider = 0"
 """Else each first Python file makes Neovim run `python3`, of which pyenv alone makes 0.7 s of work."""
 

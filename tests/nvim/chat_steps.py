@@ -58,7 +58,7 @@ def keys_count(nvim):
 def wait_asked(nvim, words):
     """A question of the agent is there, and takes a key."""
     nvim.wait_screen(words)
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.wait_kind("question")
     keys_count(nvim)
 
 

@@ -12,6 +12,14 @@ from harness.nvim import ROOT
 
 
 @pytest.fixture
+def project(tmp_path):
+    """The folder that Neovim starts in, before it does."""
+    folder = tmp_path / "project"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture
 def sessions(tmp_path):
     """What Claude keeps in the home of the Neovims of this test."""
     sessions = Sessions(tmp_path / "home")

@@ -267,7 +267,7 @@ def test_modes_models_and_options(begin, tmp_path):
     nvim.wait("require('claude-ide.chat').current().mode == 'code'", what="the mode")
     assert read(tmp_path, "session/set_mode") == [{"sessionId": "one", "modeId": "code"}]
     nvim.wait(lambda: "code" in nvim.screen()[0], what="the mode to be shown")
-    nvim.lua("vim.ui.select = function(items, _, done) done(items[2], 2) end")
+    nvim.answer(2)
     nvim.keys("gm")
     nvim.wait("require('claude-ide.chat').current().model == 'b'", what="the model")
     assert read(tmp_path, "session/set_config_option")[0] == {"sessionId": "one", "configId": "model", "value": "b"}
@@ -365,7 +365,7 @@ def test_a_session_that_is_open_in_a_chat_is_shown_there_and_not_begun_twice(sta
             say(nvim, "SAY meanwhile")
             nvim.wait("asked ~= nil", what="the list")
         nvim.wait(lambda: nvim.lua(SHOWN) == one, what="one chat")
-        nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="its prompt")
+        nvim.wait_kind("prompt")
     assert read(tmp_path, "session/load") == []
     if can != "nothing":
         assert "SAY meanwhile" in nvim.lines(), "what was said while they were listed"

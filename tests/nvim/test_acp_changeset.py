@@ -194,7 +194,7 @@ def test_rejected_with_a_word_nothing_is_written(begin, tmp_path):
 
 def test_what_changed_meanwhile_is_not_left_to_the_agent(begin):
     nvim = begin()
-    nvim.lua("notices = {} vim.notify = function(words) table.insert(notices, words) end")
+    nvim.keep_notices()
     ask(nvim)
     wait_shown(nvim)
     (nvim.project / "b.txt").write_text("somebody else\n")
@@ -254,7 +254,7 @@ def test_what_cannot_be_shown_so_is_asked_in_words(begin, tmp_path, why):
     else:
         call["content"][0]["oldText"] = "not there\n"
     say(nvim, request("session/request_permission", toolCall=call, options=OPTIONS))
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    nvim.wait_kind("question")
     shown = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
     assert "+TWO" in shown and "+THREE" in shown and "+c" in shown
     assert json.dumps(answers(nvim)) == "[]"
@@ -268,7 +268,7 @@ def test_where_the_editor_fails_to_show_it_it_is_asked_in_words(begin):
     ask(nvim)
     nvim.wait("go_on ~= nil", what="the files to be read")
     nvim.lua("go_on()")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    nvim.wait_kind("question")
     assert answers(nvim) == []
 
 
@@ -356,7 +356,7 @@ def test_places_of_very_many_files_are_compared_in_their_order_alone(begin, in_o
     if in_order:
         wait_shown(nvim)
     else:
-        nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question in words")
+        nvim.wait_kind("question")
 
 
 def of_codex(kind, path, old, new):
@@ -375,7 +375,7 @@ def kinds(nvim):
 
 
 def wait_question(nvim):
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    nvim.wait_kind("question")
     return nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
 
 
@@ -445,7 +445,7 @@ def test_a_change_of_which_nothing_is_told_is_not_accepted_with_the_others(begin
 
 def test_words_for_changes_that_are_gone_are_kept(begin):
     nvim = begin()
-    nvim.lua("notices = {} vim.notify = function(words) table.insert(notices, words) end")
+    nvim.keep_notices()
     ask(nvim)
     wait_shown(nvim)
     nvim.lua(
@@ -459,7 +459,7 @@ def test_words_for_changes_that_are_gone_are_kept(begin):
     wait_idle(nvim)
     nvim.lua("type_words('because')")
     assert nvim.lua("return vim.fn.getreg('\"')") == "because"
-    assert "Your words are in" in nvim.lua("return notices[#notices]")
+    assert "Your words are in" in nvim.notices()[-1]
 
 
 def test_a_file_that_one_who_is_gone_wanted_to_write_is_not_shown(begin):
@@ -544,7 +544,7 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
     nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="it to go")
     nvim.lua("go_on()")
     nvim.wait("notices[2] ~= nil", what="what became of it")
-    [became, words] = nvim.lua("return notices")
+    [became, words] = nvim.notices()
     assert became == "3 files: written as you accepted it, before it was taken back. `:Claude undo` undoes that."
     assert words.startswith("The changes are gone. Your words are in")
     assert held(nvim, "a.txt") == BEFORE.replace("two", "TWO")
@@ -553,7 +553,7 @@ def test_taken_back_while_it_is_written_it_is_not_said_to_be_gone(begin):
 @pytest.mark.parametrize("close", ["q", "tabclose", "bdelete!", "bwipeout!"])
 def test_what_was_typed_into_a_proposal_that_is_closed_is_kept(begin, close):
     nvim = begin()
-    nvim.lua("_G.notices = {} vim.notify = function(words) table.insert(notices, words) end")
+    nvim.keep_notices()
     ask(nvim)
     wait_shown(nvim)
     nvim.keys("omine<Esc>")
@@ -563,7 +563,7 @@ def test_what_was_typed_into_a_proposal_that_is_closed_is_kept(begin, close):
     nvim.wait("#vim.api.nvim_list_tabpages() == 1 and notices[1] ~= nil", what="it to go")
     kept = nvim.lua("return vim.fn.bufnr('a.txt (kept)')")
     assert nvim.lines(kept) == ["one", "TWO", "mine", "three"]
-    assert nvim.lua("return notices") == [f"Your edits to the proposal are kept: `:buffer {kept}`."]
+    assert nvim.notices() == [f"Your edits to the proposal are kept: `:buffer {kept}`."]
     assert answers(nvim)[0]["outcome"]["optionId"] == "no"
 
 

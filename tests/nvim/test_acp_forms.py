@@ -19,7 +19,7 @@ def ask(nvim, properties=None, **more):
     if properties is not None:
         more = {"mode": "form", "requestedSchema": {"type": "object", "properties": properties}, **more}
     say(nvim, request("elicitation/create", message="Please fill in", **more))
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.wait_kind("question")
     keys_count(nvim)
 
 
@@ -62,7 +62,7 @@ def test_a_list_has_as_many_as_are_wanted(begin):
     ask(nvim, {"m": {"type": "array", "items": items, "default": ["x"], "minItems": 2}})
     nvim.keys("y")
     nvim.wait_screen("m: at least 2 of them are wanted.")
-    nvim.lua("vim.ui.select = function(items, _, done) done(items[2], 2) end")
+    nvim.answer(2)
     nvim.keys("1")
     nvim.wait(lambda: shown(nvim)[2] == "1 m: x, y", what="both")
     assert sent(nvim) == {"m": ["x", "y"]}

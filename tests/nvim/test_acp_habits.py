@@ -74,7 +74,7 @@ def test_of_an_edit_of_several_files_what_differs_is_shown(begin):
     ]
     asked = {"toolCallId": "c1", "title": "Edit files", "kind": "edit", "content": diffs}
     say(nvim, request("session/request_permission", toolCall=asked, options=OPTIONS))
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    nvim.wait_kind("question")
     shown = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
     for name in ("a", "b"):
         assert (

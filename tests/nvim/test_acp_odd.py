@@ -194,7 +194,7 @@ def decide(nvim, words, key):
     """Answers a permission by a key."""
     before = len(answers(nvim))
     say(nvim, words)
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.wait_kind("question")
     keys_count(nvim)
     nvim.keys(key)
     nvim.wait(lambda: len(answers(nvim)) > before, what="the answer")
@@ -394,7 +394,7 @@ def test_a_nul_in_a_question_is_shown_as_one(begin):
     call = {"title": "rm\0 -rf\n /", "rawInput": {"command": "a\0b", "url": "u\0v"}, "locations": [{"path": "/a\0b"}]}
     say(nvim, permission(options, **call))
     nvim.wait_screen("rm^@ -rf")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.wait_kind("question")
     keys_count(nvim)
     nvim.keys("y")
     nvim.wait(lambda: answers(nvim) == [{"outcome": {"outcome": "selected", "optionId": "x"}}], what="the answer")

@@ -175,7 +175,7 @@ def test_a_session_with_codex(begin, mock_api):
             )
             assert (c.read_text(), d.read_text()) == (f"one\n{old_c}\nthree\n", LINES)
             if not is_whole:
-                nvim.lua("vim.ui.input = function(_, done) done('') end")
+                nvim.answer("")
                 nvim.lua("require('claude-ide.changeset').pending()[1].entries[2].dropped = true")
             nvim.lua("assert(require('claude-ide.diff').accept())")
             nvim.wait(lambda new=new: c.read_text() == f"one\n{new}\nthree\n", what="what was accepted")

@@ -149,7 +149,7 @@ def test_what_was_allowed_is_not_told(begin, tmp_path, option):
     options = [{"optionId": option, "name": "Allow", "kind": kinds[option]}]
     params = {"toolCall": {"toolCallId": "c1", "title": "Edit", "kind": "edit"}, "options": options}
     say(nvim, "REQUEST session/request_permission " + json.dumps(params))
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.wait_kind("question")
     keys_count(nvim)
     nvim.keys("1")
     wait_idle(nvim)

@@ -60,7 +60,7 @@ def test_what_somebody_goes_on_typing_decides_nothing_that_came_meanwhile(sets, 
     sets.propose(RENAME)
     nvim.wait_screen("opens when you leave insert mode")
     nvim.keys("<Esc>")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'", what="the changeset")
+    nvim.wait_kind("proposal")
     nvim.keys(keys)
     nvim.keys(":let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1")
@@ -348,7 +348,7 @@ def test_what_changed_on_disk_meanwhile_stops_all_of_it_and_can_be_dropped(sets)
     (sets.nvim.project / "b.py").write_text("other\n")
     sets.nvim.keys("ZZ")
     sets.nvim.wait("#notices > 0")
-    assert sets.nvim.lua("return notices[1]") == "Nothing was written: b.py has changed meanwhile."
+    assert sets.nvim.notices()[0] == "Nothing was written: b.py has changed meanwhile."
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), b"other\n")
     sets.nvim.keys("]f")
     sets.nvim.wait(lambda: sets.nvim.lines()[:1] == ["from a import plus"])
@@ -378,7 +378,7 @@ def test_one_that_cannot_be_written_leaves_all_as_it_was(sets):
     """)
     sets.nvim.keys("ZZ")
     sets.nvim.wait("#notices > 0")
-    assert "b.py could not be written: ENOSPC" in sets.nvim.lua("return notices[1]")
+    assert "b.py could not be written: ENOSPC" in sets.nvim.notices()[0]
     assert (sets.bytes("a.py"), sets.bytes("b.py")) == (A.encode(), B.encode())
     assert sets.nvim.lua("return #require('claude-ide.decisions').pending()") == 1, "it can be tried again"
 
@@ -424,7 +424,7 @@ def test_text_that_was_typed_is_kept_where_it_goes_without_the_users_say(sets):
     sets.nvim.wait(lambda: sets.nvim.lines()[0] == "mine = 1")
     sets.nvim.lua("require('claude-ide.decisions').cancel(proposed, 'Claude has taken it back')")
     sets.nvim.wait("#notices > 0")
-    assert "Your edits to the proposal are kept" in sets.nvim.lua("return notices[1]")
+    assert "Your edits to the proposal are kept" in sets.nvim.notices()[0]
     assert sets.nvim.lua("""
       return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
         return vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == "mine = 1"
@@ -453,7 +453,7 @@ def test_text_that_was_typed_is_kept_where_it_goes_while_it_is_written_and_that_
     sets.nvim.wait("#vim.api.nvim_list_tabpages() == 1", what="it to go")
     sets.nvim.lua("go_on()")
     sets.nvim.wait("#notices == 2", what="what became of it")
-    [why, kept] = sets.nvim.lua("return notices")
+    [why, kept] = sets.nvim.notices()
     assert why == "Nothing was written: b.py has changed meanwhile."
     assert "Your edits to the proposal are kept" in kept
     assert sets.nvim.lua("return proposed.state") != "pending"

@@ -39,7 +39,7 @@ def a_key_that_was_on_its_way_decides_nothing(nvim):
     nvim.lua("require('claude-ide.ui.came').GRACE_MS = 1e9")
     say(nvim, call("Bash", command="echo made > way.txt", description="Makes a file"))
     nvim.wait_screen("echo made > way.txt")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.wait_kind("question")
     nvim.keys("y")
     nvim.keys(":let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1", what="the keys to be read")

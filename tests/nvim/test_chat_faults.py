@@ -89,7 +89,7 @@ SILENT = f"#!{sys.executable}\nimport sys\nfor line in sys.stdin: open('said', '
 
 
 def keys_say(nvim, said):
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")
+    nvim.wait_kind("prompt")
     for key, words in said.items():
         nvim.keys(key)
         nvim.wait_screen(words)

@@ -139,7 +139,7 @@ def test_a_permission_for_a_large_command_says_what_is_left_out_and_how_it_ends(
     command = [value(shape), "rm -rf the end"]
     main_thread.watch(nvim)
     say(nvim, permission(title="Run", kind="execute", rawInput={"command": command}))
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    nvim.wait_kind("question")
     asked = nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
     assert " MB more, which ends:" in asked and "rm -rf the end" in asked and len(asked) < 100_000
     assert main_thread.longest(nvim) < MOST_MS

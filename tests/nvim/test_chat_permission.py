@@ -135,7 +135,7 @@ def test_what_is_out_of_sight_is_read_before_it_is_allowed(asked, kind, key):
         "cut": "make it" + "".join(f"\n{at}" for at in range(1000)) + last + "\n#" * 50,
     }[kind]
     nvim = asked(input={"command": command}, permission_suggestions=[RULE])
-    nvim.lua("vim.ui.select = function(items, options, done) done(items[1], 1) end")
+    nvim.answer(1)
     assert waits(nvim, "permission")
     if kind == "cut":
         assert not any("curl evil" in line for line in nvim.lines())
@@ -209,7 +209,7 @@ def test_what_is_to_be_asked_each_time_cannot_be_allowed_for_ever(asked, said):
 @pytest.mark.slow
 def test_a_rule_for_ever_is_the_agents_own_suggestion(asked):
     nvim = asked(permission_suggestions=[RULE])
-    nvim.lua("vim.ui.select = function(items, options, done) done(items[1], 1) end")
+    nvim.answer(1)
     nvim.keys("a")
     assert answer(nvim)["updatedPermissions"] == [RULE]
 
@@ -218,10 +218,10 @@ def test_a_rule_for_ever_is_the_agents_own_suggestion(asked):
 def test_who_has_chosen_what_to_allow_is_back_at_the_prompt(asked):
     nvim = asked(permission_suggestions=[RULE])
     nvim.keys("q<C-w>b:Claude chat<CR>")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question again")
+    nvim.wait_kind("question")
     keys_count(nvim)
     nvim.keys("a")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'choices'", what="the list")
+    nvim.wait_kind("choices")
     nvim.keys("<CR>")
     answer(nvim)
     assert nvim.lua("return vim.b.claude_ide.kind") == "prompt"
@@ -517,7 +517,7 @@ def test_the_key_that_interrupts_does_so_in_a_question(start_nvim, tmp_path):
     options = [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]
     call = {"toolCallId": "t", "title": "make it", "kind": "execute"}
     say(nvim, acp_steps.request("session/request_permission", toolCall=call, options=options))
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question")
+    nvim.wait_kind("question")
     nvim.keys("<C-c>")
     wait_idle(nvim)
     assert acp_steps.answers(nvim) == [{"outcome": {"outcome": "cancelled"}}]
@@ -530,12 +530,12 @@ def test_a_question_comes_to_who_has_stopped_writing_a_prompt(background, words)
     nvim = background
     nvim.keys("icommands<C-s>" + words)
     nvim.wait(f"vim.fn.mode() == 'i' and vim.api.nvim_get_current_line() == '{words}'")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.wait_kind("question")
     assert nvim.lua("return vim.fn.mode()") == "n"
     keys_count(nvim)
     nvim.keys("n")
     nvim.wait(lambda: answered(nvim)[:1] == [("before", "deny")], what="the answer")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the next question")
+    nvim.wait_kind("question")
     keys_count(nvim)
     nvim.keys("n")
     nvim.wait(

@@ -133,7 +133,7 @@ def what_it_does_is_told_and_in_the_list_of_sessions(nvim, mock_api):
 
 def a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api):
     nvim.wait_screen("Which trip?")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'question'", what="the question to have the focus")
+    nvim.wait_kind("question")
     keys_count(nvim)
     nvim.keys("y")
     nvim.wait_screen("is missing")
@@ -146,7 +146,7 @@ def a_form_of_a_server_is_filled_in_and_sent(nvim, mock_api):
 
 
 def a_model_is_chosen_and_the_mode_is_what_the_cli_says(nvim, mock_api):
-    nvim.lua("vim.ui.select = function(items, options, done) done(items[#items], #items) end")
+    nvim.answer(-1)
     nvim.keys("gm")
     nvim.wait("(require('claude-ide.chat').current().model or ''):find('haiku') ~= nil", what="the model")
     nvim.keys("<S-Tab>")
@@ -170,7 +170,7 @@ def it_says_on_what_account_it_draws(nvim):
     nvim.keys("g?")
     nvim.wait_screen("draws on an API key (ANTHROPIC_API_KEY)")
     nvim.keys("q")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")
+    nvim.wait_kind("prompt")
 
 
 def files_are_completed_from_the_first_moment(nvim):
@@ -199,7 +199,7 @@ def a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api):
     shown = "Subagent general-purpose · Enter shows what it did"
     wait_text(nvim, shown)
     nvim.keys("<C-w>k")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'transcript'", what="the window of the chat")
+    nvim.wait_kind("transcript")
     nvim.lua("vim.fn.search(..., 'bw') vim.cmd('normal! zv')", shown)
     nvim.keys("<CR>")
     wait_text(nvim, "\n      Bash cat fifo")
@@ -209,7 +209,7 @@ def a_subagent_is_followed_within_its_call_as_it_works(nvim, mock_api):
     assert not re.search("SendMessage|hand-back|tools-used", text(nvim)), "that is for the model"
     wait_idle(nvim)
     nvim.keys("G<C-w>b")  # what comes is drawn where it is near a window
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")
+    nvim.wait_kind("prompt")
 
 
 def one_in_the_background_runs_until_its_end_begins_a_turn(nvim, mock_api):

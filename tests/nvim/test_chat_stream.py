@@ -144,7 +144,7 @@ def test_a_thought_is_there_before_it_is_over(begin_chat):
 def test_ctrl_c_that_goes_past_all_maps_interrupts_too(begin_chat):
     nvim = begin_chat("cut")
     nvim.wait_screen("overloaded (529)")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt to have the focus")
+    nvim.wait_kind("prompt")
     chat(nvim, "asked = 0; function chat:interrupt() asked = asked + 1 end")
     nvim.interrupt()
     nvim.wait("asked == 1", what="the interrupt")

@@ -389,7 +389,7 @@ def test_the_key_that_interrupts_does_so_in_the_conversation(begin_chat_with_sta
         """
     )
     nvim.keys("<C-w>k")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'transcript'")
+    nvim.wait_kind("transcript")
     if past_maps:
         nvim.interrupt()
     else:

@@ -24,7 +24,7 @@ end
 
 
 def notices(nvim):
-    return [message for message, *_ in nvim.lua("return _G.notices")]
+    return [message for message, *_ in nvim.notices()]
 
 
 def completions(nvim, line):
@@ -84,7 +84,7 @@ def test_an_unknown_subcommand_is_one_line_with_a_suggestion(start_nvim):
     nvim = start_nvim(init_lua=COLLECT)
     nvim.cmd("Claude selectoin off")
     nvim.cmd("Claude xyzzy")
-    assert nvim.lua("return _G.notices") == [
+    assert nvim.notices() == [
         ["`:Claude selectoin`: no such subcommand. Did you mean `:Claude selection`?", 4, "Claude"],
         ["`:Claude xyzzy`: no such subcommand. See `:help :Claude`.", 4, "Claude"],
     ]

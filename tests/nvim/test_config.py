@@ -4,8 +4,6 @@ import pytest
 
 pytestmark = pytest.mark.one_nvim
 
-COLLECT = "_G.notices = {} vim.notify = function(message) table.insert(_G.notices, message) end\n"
-
 
 def config(nvim, path):
     return nvim.lua(
@@ -111,45 +109,43 @@ def test_the_good_options_beside_a_wrong_one_count(start_nvim):
 
 
 def test_a_problem_is_told_once_in_one_line_and_stops_nothing(start_nvim):
-    nvim = start_nvim(opts={"sever": 1}, init_lua=COLLECT + "_G.after = true")
-    nvim.wait("#_G.notices == 1")
+    nvim = start_nvim(opts={"sever": 1}, notices=True, init_lua="_G.after = true")
+    nvim.wait("#notices == 1")
     nvim.lua("require('claude-ide').setup({ auto_start = false, sever = 1 }) require('claude-ide.config').get()")
     nvim.cmd("Claude status")
-    told, status = nvim.lua("return _G.notices")
+    told, status = nvim.notices()
     assert told == "Option sever: no such option, did you mean server?"
     assert status.startswith("Claude: off")
     assert nvim.lua("return _G.after") is True
 
 
 def test_several_problems_are_one_line_too(start_nvim):
-    nvim = start_nvim(opts={"sever": 1, "log": 2}, init_lua=COLLECT)
-    nvim.wait("#_G.notices == 1")
-    assert nvim.lua("return _G.notices") == ["Options that do not work: log, sever (`:checkhealth claude-ide`)"]
+    nvim = start_nvim(opts={"sever": 1, "log": 2}, notices=True)
+    nvim.wait("#notices == 1")
+    assert nvim.notices() == ["Options that do not work: log, sever (`:checkhealth claude-ide`)"]
 
 
 def test_a_long_problem_is_cut_rather_than_making_neovim_wait_for_a_key(start_nvim):
-    nvim = start_nvim(opts={"server": {"port_range": [5, 4]}}, init_lua=COLLECT + "vim.o.columns = 80")
-    nvim.wait("#_G.notices == 1")
-    assert nvim.lua("return _G.notices") == ["Option server.port_range does not work: `:checkhealth claude-ide`"]
+    nvim = start_nvim(opts={"server": {"port_range": [5, 4]}}, notices=True, init_lua="vim.o.columns = 80")
+    nvim.wait("#notices == 1")
+    assert nvim.notices() == ["Option server.port_range does not work: `:checkhealth claude-ide`"]
 
 
 @pytest.mark.parametrize("argument", ["3", "'x'", "{ 1, 2, x = 3 }", "{ server = { { } } }", "{ [true] = 1 }"])
 def test_nonsense_is_survived(start_nvim, argument):
-    init_lua = (
-        COLLECT + f"vim.g.claude_ide = {{ auto_start = false }} require('claude-ide').setup({argument}) _G.after = 1"
-    )
-    nvim = start_nvim(opts=None, init_lua=init_lua)
-    nvim.wait("#_G.notices == 1")
+    init_lua = f"vim.g.claude_ide = {{ auto_start = false }} require('claude-ide').setup({argument}) _G.after = 1"
+    nvim = start_nvim(opts=None, init_lua=init_lua, notices=True)
+    nvim.wait("#notices == 1")
     assert nvim.lua("return _G.after") == 1
     assert config(nvim, "server.port") == 0
 
 
 @pytest.mark.parametrize("value", ["3", "function() error('no') end", "function() return 'x' end"])
 def test_a_global_variable_that_makes_no_sense_is_survived(start_nvim, value):
-    init_lua = COLLECT + f"vim.g.claude_ide = {value} require('claude-ide').setup({{ auto_start = false }})"
-    nvim = start_nvim(opts=None, init_lua=init_lua)
-    nvim.wait("#_G.notices == 1")
-    assert nvim.lua("return _G.notices[1]").startswith("Option vim.g.claude_ide: ")
+    init_lua = f"vim.g.claude_ide = {value} require('claude-ide').setup({{ auto_start = false }})"
+    nvim = start_nvim(opts=None, init_lua=init_lua, notices=True)
+    nvim.wait("#notices == 1")
+    assert nvim.notices()[0].startswith("Option vim.g.claude_ide: ")
     assert config(nvim, "server.port") == 0
 
 

@@ -245,20 +245,14 @@ def test_a_client_that_goes_while_the_user_types_elsewhere_disturbs_nobody(nvim,
     nvim.wait(lambda: nvim.lines()[1] == "here I am")
 
 
-CATCH_NOTICES = """
-_G.notices = {}
-vim.notify = function(message) notices[#notices + 1] = message end
-"""
-
-
 def test_an_empty_new_file_is_left_to_the_prompt_and_said_so(nvim, connect):
-    nvim.lua(CATCH_NOTICES)
+    nvim.keep_notices()
     client = connect(nvim)
     request = ask(client, nvim, "new.txt", contents="")
     wait_open(nvim, "new.txt")
     nvim.keys("ZZ")
     nvim.wait("#notices == 1")
-    assert nvim.lua("return notices") == ["new.txt: only Claude's own prompt can accept an empty new file."]
+    assert nvim.notices() == ["new.txt: only Claude's own prompt can accept an empty new file."]
     assert not client.answered(request)
     nvim.keys("ifilled<Esc>ZZ")
     assert client.call_result(request) == ["FILE_SAVED", "filled\n"]
@@ -266,7 +260,7 @@ def test_an_empty_new_file_is_left_to_the_prompt_and_said_so(nvim, connect):
 
 def test_the_text_of_a_crlf_file_typed_back_as_lf_is_a_rejection_and_said_so(nvim, connect):
     (nvim.project / "crlf.txt").write_bytes(b"one\r\ntwo\r\n")
-    nvim.lua(CATCH_NOTICES)
+    nvim.keep_notices()
     client = connect(nvim)
     request = ask(client, nvim, "crlf.txt")
     wait_open(nvim, "crlf.txt")
@@ -275,7 +269,7 @@ def test_the_text_of_a_crlf_file_typed_back_as_lf_is_a_rejection_and_said_so(nvi
     ), "the CLI keeps the ends of the lines"
     nvim.keys("ggcwone<Esc>ZZ")
     assert client.call_result(request) == ["DIFF_REJECTED"]
-    assert nvim.lua("return notices") == ["crlf.txt: nothing is left to change, so it counts as rejected."]
+    assert nvim.notices() == ["crlf.txt: nothing is left to change, so it counts as rejected."]
     wait_gone(nvim)
 
 

@@ -68,7 +68,7 @@ class Talk:
         assert any('Your words are in register "' in said for said in self.notices())
 
     def notices(self):
-        return self.nvim.lua("return _G.notices")
+        return self.nvim.notices()
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_meanwhile(diffs,
     diffs.propose(1, "b.txt", "B\n")
     nvim.wait_screen("opens when you leave insert mode")
     nvim.keys("<Esc>")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'", what="the diff")
+    nvim.wait_kind("proposal")
     accepts_once_keys_count(diffs, 1, keys)
 
 
@@ -89,7 +89,7 @@ def test_what_somebody_goes_on_typing_accepts_no_diff_that_came_forward_meanwhil
     nvim.wait_screen("opens when you leave insert mode")
     pass_clock(nvim, 5000)  # it was no decision of a moment ago
     nvim.keys("<Esc>")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'", what="the second diff")
+    nvim.wait_kind("proposal")
     accepts_once_keys_count(diffs, 2, keys)
 
 

@@ -16,7 +16,6 @@ CHANGED = (
 )
 SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
 SETTLED = "require('claude-ide.diff.unwritten').count() == 0"
-HEAR = "_G.notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
 KEPT = """
 local kept = {}
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -32,7 +31,7 @@ class Asking(Claude):
     """A CLI that asks for its edits."""
 
     def notices(self):
-        return self.nvim.lua("return notices")
+        return self.nvim.notices()
 
     def ask(self, name="a.txt", contents=NEW):
         """Calls a tool, and puts before the user what it would make of the file."""
@@ -82,7 +81,7 @@ class Asking(Claude):
 @pytest.fixture
 def claude(start_nvim, connect):
     nvim = start_nvim(files={"a.txt": OLD, "b.txt": "b\n", "c.txt": "c\n", "d.txt": "d\n"}, args=["a.txt"])
-    nvim.lua(HEAR)
+    nvim.keep_notices()
     claude = Asking(nvim, connect)
     claude.prompt()
     return claude
@@ -337,7 +336,7 @@ def chat_with_an_edit(start_nvim, tmp_path):
         }
         agent.write_text(AGENT.format(python=sys.executable, edit=edit, error=error, parent=parent, leaves=leaves))
         agent.chmod(0o755)
-        nvim.lua(HEAR)
+        nvim.keep_notices()
         begin(nvim, "go")
         wait_diff(nvim)
         edit_proposal(nvim, -1, -1, ["four"])
@@ -352,7 +351,7 @@ def test_a_chat_whose_claude_ends_before_it_writes(chat_with_an_edit):
     nvim.wait("#notices == 1", what="a notice")
     ((buf, lines, *_),) = nvim.lua(KEPT)
     assert lines == ["one", "TWO", "three", "four"]
-    assert nvim.lua("return notices") == [
+    assert nvim.notices() == [
         f"Claude did not write a.txt: it ended before it did. Your edits to the proposal are kept: `:buffer {buf}`."
     ]
     assert nvim.lua("return " + SETTLED)
@@ -378,7 +377,7 @@ def test_a_chat_whose_claude_ends_as_soon_as_its_tool_has_refused(chat_with_an_e
     nvim.lua("later = false require('claude-ide.file').read_later('/dev/null', 1, function() later = true end)")
     nvim.lua("reads[#reads]()")
     nvim.wait("later")
-    assert len(nvim.lua("return notices")) == 1
+    assert len(nvim.notices()) == 1
     assert len(nvim.lua(KEPT)) == 1
 
 
@@ -390,7 +389,7 @@ def test_in_a_chat(chat_with_an_edit, parent):
     nvim.wait("#notices == 1", what="a notice")
     ((buf, lines, *_),) = nvim.lua(KEPT)
     assert lines == ["one", "TWO", "three", "four"]
-    assert nvim.lua("return notices") == [
+    assert nvim.notices() == [
         "Claude did not write a.txt: it had changed since Claude read it. "
         f"Your edits to the proposal are kept: `:buffer {buf}`."
     ]

@@ -237,7 +237,7 @@ def test_an_undo_that_is_ready_when_the_user_types_asks_when_they_are_done(compa
 
 def test_an_undo_waits_for_no_comparison_for_ever(compared_slowly, marks):
     session, nvim = compared_slowly, compared_slowly.nvim
-    nvim.lua("vim.ui.select = function(items, _, done) done(items[1], 1) end")
+    nvim.answer(1)
     nvim.lua("require('claude-ide.journal.pending').PATIENCE_MS = 50")
     session.prompt()
     path = nvim.project / "a.txt"
@@ -268,7 +268,7 @@ def test_what_a_turn_did_is_known_where_the_next_prompt_was_waiting(session):
 
 def test_a_turn_that_goes_on_is_reviewed_and_taken_back_up_to_now(session):
     nvim, path = session.nvim, session.project / "b.txt"
-    nvim.lua("vim.ui.select = function(items, _, done) done(items[1], 1) end")
+    nvim.answer(1)
     session.prompt()
     path.write_text("by a command\n")
     (session.project / "link").symlink_to("a.txt")
@@ -551,14 +551,14 @@ def test_a_command_that_changes_very_many_files_is_bounded_and_said(session):
     names = {os.path.basename(change["path"]) for change in session.changes()}
     assert {"b.txt", "gone.txt"} < names  # what could be lost comes first
     assert not any(name.endswith(".log") for name in names)
-    assert "42 files" in session.nvim.lua("return notices[1]")
+    assert "42 files" in session.nvim.notices()[0]
     session.nvim.lua("vim.ui.select = function(items, _, done) choose = function() done(items[1], 1) end end")
     session.nvim.keys(":Claude undo<CR>")
     session.nvim.wait_screen("37 more files that commands changed, back to what they were before")
     (project / "0made7.txt").write_text("made, and mine\n")
     session.nvim.lua("choose()")
     session.nvim.wait("#notices == 2")
-    assert "in 41 files" in session.nvim.lua("return notices[2]")
+    assert "in 41 files" in session.nvim.notices()[1]
     assert [path.name for path in project.glob("0made*")] == ["0made7.txt"]
     assert (project / "b.txt").read_text() == "b\n" and (project / "gone.txt").exists()
 
@@ -588,7 +588,7 @@ def test_permissions_and_links_are_taken_back(session):
     session.nvim.lua(NOTICES + "vim.ui.select = function(items, _, done) done(items[1], 1) end")
     session.nvim.cmd("Claude undo")
     session.nvim.wait("#notices == 1")
-    assert session.nvim.lua("return notices[1]") == "Took back Claude's changes in 6 files."
+    assert session.nvim.notices()[0] == "Took back Claude's changes in 6 files."
     assert os.readlink(project / "to-b") == "b.txt" and os.readlink(project / "to-gone") == "gone.txt"
     assert not (project / "new-link").is_symlink()
     modes = [(project / name).stat().st_mode & 0o777 for name in ("run.sh", "both.sh", "plain.txt")]
@@ -596,7 +596,7 @@ def test_permissions_and_links_are_taken_back(session):
     assert (project / "both.sh").read_text() == TEXT
     session.nvim.cmd("Claude undo")
     session.nvim.wait("#notices == 2")
-    assert "Nothing to undo" in session.nvim.lua("return notices[2]")
+    assert "Nothing to undo" in session.nvim.notices()[1]
 
 
 def test_a_great_undo_lets_keys_be_read_and_can_be_stopped(session):
@@ -618,11 +618,11 @@ def test_a_great_undo_lets_keys_be_read_and_can_be_stopped(session):
     """)
     session.nvim.cmd("Claude undo")
     session.nvim.wait("#notices == 1")
-    assert "then stopped" in session.nvim.lua("return notices[1]")
+    assert "then stopped" in session.nvim.notices()[0]
     assert list(project.glob("made*")) != []
     session.nvim.cmd("Claude undo")
     session.nvim.wait("#notices == 2")
-    first, second = (int(re.search(r"in (\d+) files", text)[1]) for text in session.nvim.lua("return notices"))
+    first, second = (int(re.search(r"in (\d+) files", text)[1]) for text in session.nvim.notices())
     assert first >= 250 and first + second == count, "each file is taken back once"
     assert list(project.glob("made*")) == []
 

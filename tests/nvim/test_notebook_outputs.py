@@ -223,7 +223,7 @@ def test_the_question_before_a_cell_comes_when_nobody_types_and_takes_no_key_tha
     nvim.lua("go_on()")
     nvim.wait_screen("opens when you leave insert mode")
     nvim.keys("<Esc>")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'code'", what="the question")
+    nvim.wait_kind("code")
     nvim.keys("ZZ:let g:typed = 1<CR>")
     nvim.wait("vim.g.typed == 1", what="the keys to be read")
     assert nvim.lua("return may_run == nil")

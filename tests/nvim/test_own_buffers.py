@@ -52,7 +52,7 @@ def test_code_is_asked_about_where_nothing_can_be_changed(start_nvim):
     local run = { code = "one\\ntwo" }
     require("claude-ide.notebook.confirm").ask({ name = "Python", language = "python" }, run, function() end)
     """)
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'code'", what="the question")
+    nvim.wait_kind("code")
     assert nvim.lines() == ["one", "two"]
 
 

@@ -83,8 +83,7 @@ def test_a_change_that_the_user_has_changed_too_is_shown_and_stays(changed):
     review(changed)
     changed.wait_screen("you changed this too")
     changed.keys("dx")
-    changed.wait(lambda: changed.lua("return notices[#notices]"), what="a word")
-    assert "they stay" in changed.lua("return notices[#notices]")
+    changed.wait_notice("they stay")
     changed.keys("dX")
     expected = A.replace("two", "TWOmine").splitlines()
     changed.wait(lambda: windows(changed)[2]["lines"] == expected, what="the other change taken back")
@@ -170,7 +169,7 @@ def test_nothing_to_review_is_said(start_nvim, connect):
     nvim = start_nvim(init_lua=NOTICES)
     connect(nvim)
     nvim.cmd("Claude review")
-    assert "Nothing to review" in nvim.lua("return notices[#notices]")
+    assert "Nothing to review" in nvim.notices()[-1]
     nvim.cmd("Claude undo")
     nvim.wait("notices[#notices]:find('Nothing to undo', 1, true)")
 

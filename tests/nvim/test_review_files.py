@@ -66,7 +66,7 @@ def test_a_created_file_that_is_shown_is_brought_back_by_u(nvim):
     nvim.wait(lambda: path.exists() and path.read_text() == "one\ntwo\n")
     nvim.wait(lambda: waiting(nvim) == ["new.txt"], what="it to wait again")
     nvim.wait("#notices > 0", what="the undo to be told")
-    assert nvim.lua("return #notices") == 1, nvim.lua("return notices")
+    assert nvim.lua("return #notices") == 1, nvim.notices()
 
 
 @pytest.mark.slow
@@ -134,7 +134,7 @@ def test_a_file_that_is_another_in_its_unsaved_buffer_is_shown_as_on_disk(nvim):
     assert listed(nvim) == ["! a.txt +2 −1"]
     nvim.wait_screen("unsaved in your buffer")
     nvim.keys("dX")
-    nvim.wait(lambda: "`:Claude resolve`" in nvim.lua("return notices[#notices]"), what="a word")
+    nvim.wait_notice("`:Claude resolve`")
     nvim.keys("gA")
     nvim.wait(lambda: waiting(nvim) == [], what="the file to be reviewed")
     nvim.lua("require('claude-ide.review').close()")

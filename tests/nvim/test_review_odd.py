@@ -89,7 +89,7 @@ def test_a_conflict_is_shown_and_stays_in_every_layout(nvim, layout):
     nvim.cmd("Claude review")
     nvim.wait_screen("you changed this too")
     nvim.keys("2Gdx")
-    nvim.wait(lambda: "they stay" in "".join(nvim.lua("return notices")), what="a word")
+    nvim.wait_notice("they stay")
     nvim.keys("dX")
     nvim.wait(lambda: (nvim.project / "a.txt").read_text() == A.replace("two", "TWOmine"), what="the rest undone")
     nvim.keys("gA")

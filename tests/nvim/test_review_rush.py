@@ -61,4 +61,4 @@ def test_a_file_and_a_layout_in_one_breath(start_nvim, connect, layout, step, wi
     nvim.wait(lambda: len(windows(nvim)) == 1, what="the review to close")
     assert nvim.lua(LAYOUT)[0] == before[0]
     assert nvim.lua("return vim.v.errmsg") == ""
-    assert set(nvim.lua("return notices")) == {"Only the unified layout can show this."}
+    assert set(nvim.notices()) == {"Only the unified layout can show this."}

@@ -94,8 +94,7 @@ def test_keeping_in_a_scope_takes_what_is_shown_as_reviewed(claude, scope):
     claude.wait(lambda: ["FIVE", "claude", True] in hunks(claude, scope), what="line 5 to be reviewed")
     assert [hunk[0] for hunk in hunks(claude, "unreviewed")] == ["Two!"]
     claude.keys("5Gga")
-    claude.wait(lambda: claude.lua("return #notices") > 0, what="a word")
-    assert claude.lua("return notices[#notices]") == "That is reviewed already."
+    assert claude.wait_notice() == "That is reviewed already."
     claude.keys("gA")
     claude.wait(lambda: hunks(claude, "unreviewed") == [], what="all of it to be reviewed")
     assert "a.txt" not in waiting(claude)
@@ -108,7 +107,7 @@ def test_each_undo_goes_one_turn_further_back(claude):
     assert "the one before the last" in undo(claude)
     assert (text(claude), text(claude, "b.txt")) == (A, B)
     assert undo(claude) is None
-    assert "Nothing to undo" in claude.lua("return notices[#notices]")
+    assert "Nothing to undo" in claude.notices()[-1]
     assert waiting(claude) == []
 
 

@@ -9,22 +9,13 @@ import pytest
 
 pytestmark = [pytest.mark.one_nvim, pytest.mark.slow]
 
-NOTICES = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
-
-
-@pytest.fixture
-def project(tmp_path):
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
 
 def export(nvim, session):
     """Exports it and gives back the text."""
     before = nvim.lua("return #notices")
     nvim.cmd(f"Claude sessions export {session}")
     nvim.wait(
-        lambda: any(said.startswith("Exported") for said in nvim.lua("return notices")[before:]),
+        lambda: any(said.startswith("Exported") for said in nvim.notices()[before:]),
         timeout=120,
         what="the document",
     )
@@ -43,7 +34,7 @@ def test_the_document_holds_what_was_said_and_done(start_nvim, sessions, project
         ("Thanks", "You are welcome."),
         title="The tests",
     )
-    nvim = start_nvim(init_lua=NOTICES)
+    nvim = start_nvim(notices=True)
     text = export(nvim, session)
     assert text.startswith(f"# The tests\n\n- Session: `{session}`\n- Folder: `{project}`\n- Branch: `main`\n")
     order = ["## You · ", "Run the tests", "## Claude · ", "<summary>Thinking</summary>", "Hm.", "I run them."]
@@ -64,7 +55,7 @@ def test_its_times_are_the_messages_not_the_files(start_nvim, sessions, project)
     times = [json.loads(line)["timestamp"] for line in file.read_text().splitlines()]
     copied_later = time.time() + 86_400
     os.utime(file, (copied_later, copied_later))
-    nvim = start_nvim(init_lua=NOTICES)
+    nvim = start_nvim(notices=True)
     first, last = (
         nvim.lua("return os.date('%Y-%m-%d %H:%M', ...)", int(datetime.fromisoformat(at).timestamp()))
         for at in (times[0], times[-1])
@@ -77,7 +68,7 @@ def test_its_times_are_the_messages_not_the_files(start_nvim, sessions, project)
 def test_it_is_a_new_buffer_that_only_the_user_writes(start_nvim, sessions, project):
     session = sessions.write(project, ("Fix a/b: now?", "ok"))
     (project / "Fix a b now.md").write_text("mine\n")
-    nvim = start_nvim(init_lua=NOTICES)
+    nvim = start_nvim(notices=True)
     export(nvim, session)
     assert nvim.lua("return vim.fn.bufname()") == "Fix a b now 2.md"
     assert nvim.lua("return { vim.bo.modified, vim.bo.buftype, vim.bo.filetype, vim.bo.buflisted }") == [
@@ -97,7 +88,7 @@ def test_it_is_a_new_buffer_that_only_the_user_writes(start_nvim, sessions, proj
 
 def test_emptied_by_undo_it_is_not(start_nvim, sessions, project):
     session = sessions.write(project, ("one", "ok"))
-    nvim = start_nvim(init_lua=NOTICES)
+    nvim = start_nvim(notices=True)
     text = export(nvim, session)
     nvim.keys("ggddu")
     nvim.keys("u")
@@ -110,7 +101,7 @@ def test_a_huge_session_never_holds_neovim_up(start_nvim, sessions, project):
     call = {"type": "tool_use", "name": "Bash", "input": {"command": "make"}}
     turns = [(f"prompt {n}", [call | {"id": f"t{n}"}], {f"t{n}": output}) for n in range(1000)]
     session = sessions.write(project, *turns)
-    nvim = start_nvim(init_lua=NOTICES)
+    nvim = start_nvim(notices=True)
     nvim.lua(
         """
         longest, beats = 0, 0
@@ -133,7 +124,7 @@ def test_a_huge_session_never_holds_neovim_up(start_nvim, sessions, project):
 
 def test_a_buffer_that_is_wiped_out_ends_it(start_nvim, sessions, project):
     session = sessions.write(project, *[(f"prompt {n}", "answer " * 500) for n in range(2000)])
-    nvim = start_nvim(init_lua=NOTICES)
+    nvim = start_nvim(notices=True)
     nvim.lua(
         """
         local set = vim.api.nvim_buf_set_lines
@@ -155,17 +146,17 @@ def test_a_buffer_that_is_wiped_out_ends_it(start_nvim, sessions, project):
 
 
 def test_a_session_that_is_gone_says_so(start_nvim, sessions, project):
-    nvim = start_nvim(init_lua=NOTICES)
+    nvim = start_nvim(notices=True)
     nvim.lua(
         "require('claude-ide.sessions.export').open({ id = 'x', file = '/nowhere/x.jsonl', updated = 0, bytes = 0 })"
     )
     nvim.wait("#notices == 1", what="the notice")
-    assert nvim.lua("return notices[1]").startswith("The session cannot be exported: ")
+    assert nvim.notices()[0].startswith("The session cannot be exported: ")
 
 
 def test_a_document_that_is_done_while_they_edit_takes_no_key_of_theirs(start_nvim, sessions, project):
     session = sessions.write(project, ("one", "ok"))
-    nvim = start_nvim(init_lua=NOTICES, args=["a.txt"], files={"a.txt": "first\nsecond\n"})
+    nvim = start_nvim(notices=True, args=["a.txt"], files={"a.txt": "first\nsecond\n"})
     nvim.lua(
         """
         local sessions = require("claude-ide.sessions")
@@ -190,6 +181,6 @@ def test_a_document_that_is_done_while_they_edit_takes_no_key_of_theirs(start_nv
     """)
     nvim.keys("d")
     nvim.wait("#notices == 1")
-    assert nvim.lua("return notices[1]") == "Exported as one.md. `:w` writes it."
+    assert nvim.notices()[0] == "Exported as one.md. `:w` writes it."
     assert nvim.lua("return vim.fn.bufname()") == "one.md"
     assert nvim.lua("return vim.fn.getbufline('a.txt', 1, '$')") == ["second"]

@@ -15,13 +15,6 @@ end
 """
 
 
-@pytest.fixture
-def project(tmp_path):
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
 def grep(nvim, command):
     """Runs the command; gives back the list once the search is over."""
     nvim.cmd(command)
@@ -257,10 +250,10 @@ def test_a_pattern_that_is_none_or_missing_is_named(start_nvim, sessions, projec
     nvim = start_nvim(init_lua=SETUP)
     nvim.cmd("Claude grep (")
     nvim.wait("#notices == 1", what="the notice")
-    assert nvim.lua("return notices[1]").startswith("`(`: not a valid search pattern: ")
+    assert nvim.notices()[0].startswith("`(`: not a valid search pattern: ")
     nvim.cmd("Claude grep -a")
     nvim.wait("#notices == 2", what="the second notice")
-    assert nvim.lua("return notices[2]") == "`:Claude grep` needs a pattern."
+    assert nvim.notices()[1] == "`:Claude grep` needs a pattern."
 
 
 def test_nothing_found_is_said_and_no_window_opens(start_nvim, sessions, project):
@@ -268,7 +261,7 @@ def test_nothing_found_is_said_and_no_window_opens(start_nvim, sessions, project
     nvim = start_nvim(init_lua=SETUP)
     grep(nvim, "Claude grep nowhere")
     nvim.wait("#notices == 1", what="the notice")
-    assert nvim.lua("return notices[1]") == "No session has nowhere."
+    assert nvim.notices()[0] == "No session has nowhere."
     assert nvim.lua("return #vim.api.nvim_list_wins()") == 1
 
 
@@ -278,7 +271,7 @@ def test_a_search_ends_at_a_thousand_hits_and_says_so(start_nvim, sessions, proj
     nvim = start_nvim(init_lua=SETUP)
     assert len(hits(grep(nvim, "Claude grep needle"))) == 1000
     assert title(nvim) == "Claude grep needle (not all)"
-    assert nvim.lua("return notices") == ["The first 1000 matches; the pattern has more."]
+    assert nvim.notices() == ["The first 1000 matches; the pattern has more."]
 
 
 # A search that never ends by itself: what the facade hands out is held back.

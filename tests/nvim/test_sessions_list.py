@@ -43,23 +43,12 @@ def start(start_nvim, tmp_path):
     return start
 
 
-@pytest.fixture
-def project(tmp_path):
-    folder = tmp_path / "project"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
 def choose(nvim, *answers, command="Claude sessions"):
     """Runs the command, answers its lists, and gives back all lists so far."""
     before = nvim.lua("answers = { ... } return #lists", *answers)
     nvim.cmd(command)
     nvim.wait(f"#lists > {before} and #answers == 0", what="the list")
     return nvim.lua("return lists")
-
-
-def notice(nvim, text):
-    nvim.wait(lambda: any(text in said for said in nvim.lua("return notices")), what=f"the notice {text!r}")
 
 
 # ── the list ──
@@ -178,9 +167,9 @@ def test_what_takes_long_does_not_come_into_what_is_typed(start, sessions, proje
 def test_a_project_without_sessions_says_so(start, sessions):
     nvim = start()
     nvim.cmd("Claude sessions")
-    notice(nvim, "This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
+    nvim.wait_notice("This project has no sessions yet. `:Claude sessions all` lists those of all projects.")
     nvim.cmd("Claude sessions all")
-    notice(nvim, "There are no sessions yet.")
+    nvim.wait_notice("There are no sessions yet.")
 
 
 def test_a_folder_that_cannot_be_listed_is_named(start, sessions):
@@ -188,7 +177,7 @@ def test_a_folder_that_cannot_be_listed_is_named(start, sessions):
     (sessions.config / "projects").write_text("no folder")
     nvim = start()
     nvim.cmd("Claude sessions all")
-    notice(nvim, "The sessions cannot be listed: ")
+    nvim.wait_notice("The sessions cannot be listed: ")
 
 
 def test_odd_files_among_the_sessions_do_no_harm(start, sessions, project):
@@ -245,7 +234,7 @@ def test_copies_the_id(start, sessions, project):
     nvim = start()
     choose(nvim, 1, 4)
     nvim.wait(lambda: nvim.lua("return vim.fn.getreg('\"')") == session)
-    notice(nvim, f"Copied {session}")
+    nvim.wait_notice(f"Copied {session}")
 
 
 def test_resumes_in_the_folder_where_it_began(start, sessions, project):
@@ -335,7 +324,7 @@ def test_a_session_whose_folder_is_gone_is_not_started_somewhere_else(start, ses
     gone.rmdir()
     nvim = start()
     choose(nvim, 1, 2)
-    notice(nvim, "which is gone: the CLI resumes it only there.")
+    nvim.wait_notice("which is gone: the CLI resumes it only there.")
     assert nvim.lua("return require('claude-ide.terminal').is_running()") is False
 
 
@@ -352,12 +341,12 @@ def test_a_session_is_named_by_the_beginning_of_its_id(start, sessions, project,
     assert nvim.lua("return read[1][1].file") == str(sessions.path(project, session))
     nvim.cmd(call % "aaaa")
     if call.startswith("lua"):
-        notice(nvim, "2 sessions begin with aaaa.")
+        nvim.wait_notice("2 sessions begin with aaaa.")
     else:
         nvim.wait("#lists == 1", what="the list of those that are meant")
         assert len(nvim.lua("return lists[1].lines")) == 2
     nvim.cmd(call % "bbbb")
-    notice(nvim, "There is no session bbbb.")
+    nvim.wait_notice("There is no session bbbb.")
 
 
 def test_words_find_sessions_by_title_prompt_and_branch(start, sessions, project):
@@ -374,7 +363,7 @@ def test_words_find_sessions_by_title_prompt_and_branch(start, sessions, project
     assert len(choose(nvim, command="Claude sessions the parser")[-1]["lines"]) == 2
     assert len(choose(nvim, command="Claude sessions all feature")[-1]["lines"]) == 1
     nvim.cmd("Claude sessions foo")
-    notice(nvim, "No session of this project has these words: foo. `:Claude sessions all foo` looks in all.")
+    nvim.wait_notice("No session of this project has these words: foo. `:Claude sessions all foo` looks in all.")
 
 
 def test_an_action_without_an_id_is_done_with_the_session_that_is_chosen(start, sessions, project):
@@ -388,7 +377,7 @@ def test_an_action_without_an_id_is_done_with_the_session_that_is_chosen(start, 
     nvim.cmd("Claude sessions read pars")
     nvim.wait("#read == 3", what="the transcript by a word")
     nvim.cmd("Claude sessions read nothing")
-    notice(nvim, "There is no session nothing.")
+    nvim.wait_notice("There is no session nothing.")
     assert {what["file"] for what, _ in nvim.lua("return vim.tbl_map(function(r) return { r[1], 0 } end, read)")} == {
         str(sessions.path(project, session))
     }

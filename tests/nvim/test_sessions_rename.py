@@ -6,31 +6,7 @@ import stat
 
 import pytest
 
-from harness.nvim import Nvim
-
 pytestmark = pytest.mark.dealt
-
-PICKER = """
-lists, answers, notices, asked = {}, {}, {}, {}
-vim.notify = function(message) notices[#notices + 1] = message end
-vim.ui.select = function(items, opts, on_choice)
-  lists[#lists + 1] = { prompt = opts.prompt, lines = vim.tbl_map(opts.format_item or tostring, items) }
-  local answer = table.remove(answers, 1)
-  if answer then on_choice(items[answer], answer) else on_choice(nil) end
-end
-vim.ui.input = function(opts, on_confirm)
-  asked[#asked + 1] = opts
-  on_confirm(table.remove(answers, 1))
-end
-"""
-PLAIN = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
-
-
-@pytest.fixture
-def project(tmp_path):
-    folder = tmp_path / "project"
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 @pytest.fixture
@@ -45,7 +21,7 @@ def file(sessions, project, session):
 
 @pytest.fixture
 def nvim(start_nvim, session):
-    return start_nvim(init_lua=PICKER)
+    return start_nvim(notices=True)
 
 
 def beside(file):
@@ -56,10 +32,6 @@ def last_line(file):
     return json.loads(file.read_text().splitlines()[-1])
 
 
-def said(nvim: Nvim, text):
-    nvim.wait(lambda: any(text in notice for notice in nvim.lua("return notices")), what=f"the notice {text!r}")
-
-
 def titles(nvim):
     nvim.lua("found = nil require('claude-ide').sessions.list({}, function(items) found = items end)")
     return [item["summary"]["title"] for item in nvim.wait("found", what="the list")]
@@ -67,9 +39,9 @@ def titles(nvim):
 
 def test_it_writes_what_the_cli_writes_and_changes_nothing_else(nvim, file, session):
     before = file.read_bytes()
-    nvim.lua("answers = { 1 }")
+    nvim.answer(1)
     nvim.cmd("Claude sessions rename The “parser” / <b> 'x'")
-    said(nvim, "“fix it” is “The “parser” / <b> 'x'” now")
+    nvim.wait_notice("“fix it” is “The “parser” / <b> 'x'” now")
     title = "The “parser” / <b> 'x'"
     line = {"type": "custom-title", "customTitle": title, "sessionId": session}
     assert file.read_bytes() == before + (json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
@@ -77,7 +49,7 @@ def test_it_writes_what_the_cli_writes_and_changes_nothing_else(nvim, file, sess
     assert stat.S_IMODE(beside(file).stat().st_mode) == 0o600
     assert stat.S_IMODE(beside(file).parent.stat().st_mode) == 0o700
     assert os.listdir(beside(file).parent) == ["custom-title.json"]
-    assert nvim.lua("return lists[1].prompt") == "Rename a session of this project"
+    assert nvim.asked()[0]["prompt"] == "Rename a session of this project"
     assert titles(nvim) == [title]
     nvim.wait(  # completion does not wait long for the list
         lambda: any(
@@ -89,36 +61,36 @@ def test_it_writes_what_the_cli_writes_and_changes_nothing_else(nvim, file, sess
 
 
 def test_without_a_title_it_asks_for_one(nvim, file):
-    nvim.lua("answers = { 1, 6, '  The parser ' }")
+    nvim.answer(1, 6, "  The parser ")
     nvim.cmd("Claude sessions")
-    said(nvim, "“fix it” is “The parser” now")
-    assert nvim.lua("return lists[2].lines[6]") == "Rename it"
-    assert nvim.lua("return asked[1]") == {"prompt": "New title: ", "default": "fix it"}
+    nvim.wait_notice("“fix it” is “The parser” now")
+    assert nvim.asked()[1]["lines"][5] == "Rename it"
+    assert nvim.asked()[2] == {"prompt": "New title: ", "default": "fix it"}
     assert last_line(file)["customTitle"] == "The parser"
 
 
 def test_an_answer_that_was_not_given_renames_nothing(nvim, file):
     before = file.read_bytes()
-    nvim.lua("answers = { 1 }")
+    nvim.answer(1)
     nvim.cmd("Claude sessions rename")
-    nvim.wait("#asked == 1", what="the question")
-    assert (file.read_bytes(), nvim.lua("return notices")) == (before, [])
+    nvim.wait("#asked == 2", what="the question")
+    assert (file.read_bytes(), nvim.notices()) == (before, [])
 
 
 def test_a_second_time_the_new_one_counts(nvim, file, session):
     for title in ("One", "Another"):
         nvim.lua("require('claude-ide').sessions.rename(...)", session[:8], title)
-        said(nvim, f"is “{title}” now")
+        nvim.wait_notice(f"is “{title}” now")
     assert titles(nvim) == ["Another"]
     assert json.loads(beside(file).read_text()) == {"customTitle": "Another"}
 
 
 def test_in_a_transcript_its_own_session_is_renamed_and_the_buffer_with_it(start_nvim, session, file):
-    nvim = start_nvim(init_lua=PLAIN)
+    nvim = start_nvim(notices=True)
     nvim.cmd(f"Claude transcript {session}")
     nvim.wait("vim.fn.bufname():find('/fix it$') ~= nil", what="the transcript")
     nvim.cmd("Claude sessions rename The parser")
-    said(nvim, "is “The parser” now")
+    nvim.wait_notice("is “The parser” now")
     nvim.wait("vim.fn.bufname():find('/The parser$') ~= nil", what="the name of the buffer")
     nvim.wait_screen("The parser")
     assert last_line(file)["customTitle"] == "The parser"
@@ -127,7 +99,7 @@ def test_in_a_transcript_its_own_session_is_renamed_and_the_buffer_with_it(start
 def test_a_name_given_in_the_cli_is_taken_up_by_an_open_transcript(start_nvim, session, file, sessions, project):
     pid = sessions.sleeper()
     sessions.record(pid, session, "idle", project)
-    nvim = start_nvim(init_lua=PLAIN)
+    nvim = start_nvim(notices=True)
     nvim.cmd(f"Claude transcript {session}")
     nvim.wait("vim.fn.bufname():find('/fix it$') ~= nil", what="the transcript")
     nvim.wait("require('claude-ide.sessions').live()[1]", what="the session")
@@ -149,7 +121,7 @@ def test_a_name_given_in_the_cli_is_taken_up_by_an_open_transcript(start_nvim, s
 )
 def test_a_title_is_one_line_that_shows(nvim, session, file, typed, kept):
     nvim.lua("require('claude-ide').sessions.rename(...)", session, typed)
-    said(nvim, "now")
+    nvim.wait_notice("now")
     title = last_line(file)["customTitle"]
     assert title == kept or kept is None
 
@@ -158,7 +130,7 @@ def test_a_title_is_one_line_that_shows(nvim, session, file, typed, kept):
 def test_nothing_that_shows_is_no_title(nvim, session, file):
     before = file.read_bytes()
     nvim.lua("require('claude-ide').sessions.rename(...)", session, " \u200b ")
-    said(nvim, "A title needs at least one character that shows.")
+    nvim.wait_notice("A title needs at least one character that shows.")
     assert file.read_bytes() == before and not beside(file).exists()
 
 
@@ -167,7 +139,7 @@ def test_a_line_that_was_left_half_written_stays_one(nvim, session, file):
     with file.open("a") as transcript:
         transcript.write('{"type":"assistant","mess')
     nvim.lua("require('claude-ide').sessions.rename(...)", session, "The parser")
-    said(nvim, "now")
+    nvim.wait_notice("now")
     assert file.read_text().splitlines()[-2] == '{"type":"assistant","mess'
     assert last_line(file)["customTitle"] == "The parser"
 
@@ -181,7 +153,7 @@ def test_one_that_is_just_being_written_to_is_left_alone(nvim, session, file, se
     nvim.lua("require('claude-ide.sessions').attach()")
     nvim.wait("require('claude-ide.sessions').live()[1]", what="the session")
     nvim.lua("require('claude-ide').sessions.rename(...)", session, "The parser")
-    said(nvim, "The session cannot be renamed: it is being written to just now, try again")
+    nvim.wait_notice("The session cannot be renamed: it is being written to just now, try again")
     assert file.read_bytes() == before and not beside(file).exists()
 
 
@@ -195,10 +167,10 @@ def test_what_cannot_be_written_leaves_the_title_of_before(nvim, session, file, 
     item = {"summary": {"id": session, "file": str(file), "title": "x"}}
     file.unlink()
     nvim.lua("require('claude-ide.sessions.rename').run(...)", item, "After")
-    said(nvim, "The session cannot be renamed: ENOENT")
+    nvim.wait_notice("The session cannot be renamed: ENOENT")
     assert not file.exists(), "a transcript that is gone stays gone"
     file.symlink_to("/dev/full")
     nvim.lua("require('claude-ide.sessions.rename').run(...)", item, "After")
-    said(nvim, "The session cannot be renamed: it is no file")
+    nvim.wait_notice("The session cannot be renamed: it is no file")
     assert beside(file).exists() == bool(title)
     assert title is None or json.loads(beside(file).read_text()) == {"customTitle": title}

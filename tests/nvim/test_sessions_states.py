@@ -73,7 +73,7 @@ def notices(nvim):
       vim.defer_fn(function() passed = true end, require("claude-ide.sessions.notify").settle_ms + 100)
     """)
     nvim.wait("passed")
-    return nvim.lua("return notices")
+    return nvim.notices()
 
 
 # Whether a state has lasted is looked at when the test says: `look()` gives how many looks were due.
@@ -265,7 +265,7 @@ def test_waiting_out_of_sight_is_told_once(in_terminal):
     nvim.does("busy")
     nvim.does("waiting", waitingFor="permission prompt")
     nvim.wait("#notices == 1", what="the notice")
-    assert nvim.lua("return notices") == ["Claude waits for your permission"]
+    assert nvim.notices() == ["Claude waits for your permission"]
 
 
 def test_what_is_in_sight_is_not_told(in_terminal):
@@ -281,7 +281,7 @@ def test_in_sight_but_without_the_focus_is_told(in_terminal):
     nvim.does("busy")
     nvim.does("waiting", waitingFor="input needed")
     nvim.wait("#notices == 1", what="the notice")
-    assert nvim.lua("return notices") == ["Claude waits for your answer"]
+    assert nvim.notices() == ["Claude waits for your answer"]
     look(nvim, here=True)
     nvim.does("busy")
     nvim.does("waiting", waitingFor="input needed")
@@ -295,7 +295,7 @@ def test_the_end_of_a_long_turn_is_told_with_its_length(in_terminal):
     nvim.does("busy", statusUpdatedAt=now - 125_000)
     nvim.does("idle", statusUpdatedAt=now)
     nvim.wait("#notices == 1", what="the notice")
-    assert nvim.lua("return notices") == ["Claude has finished after 2 min"]
+    assert nvim.notices() == ["Claude has finished after 2 min"]
 
 
 def test_the_end_of_a_short_turn_is_not(in_terminal):
@@ -315,7 +315,7 @@ def test_an_end_that_begins_the_next_prompt_is_not(in_terminal):
     nvim.does("idle")
     nvim.does("busy")
     assert nvim.lua("return look()") == 1
-    assert nvim.lua("return notices") == []
+    assert nvim.notices() == []
 
 
 @pytest.mark.parametrize("notify", [{"waiting": False}, {"channels": []}])
@@ -343,7 +343,7 @@ def test_a_cli_in_another_program_is_told_only_to_who_looks_at_neovim(start, ses
     nvim.wait("#events == 4")
     sessions.record(pid, "s", "waiting", waitingFor="dialog open")
     nvim.wait("#notices == 2", what="the second notice")
-    assert nvim.lua("return notices") == [
+    assert nvim.notices() == [
         "Claude waits for your permission",
         "Claude waits for your choice in a dialog",
     ]
@@ -378,7 +378,7 @@ def test_a_wait_that_a_diff_has_answered_is_not_told_however_late_the_record_is(
     nvim.client.call_result(request)
     nvim.wait("vim.g.closed == 1")
     assert nvim.lua("return look()") == 1
-    assert nvim.lua("return notices") == []
+    assert nvim.notices() == []
 
 
 def test_a_wait_that_is_recorded_just_after_a_decision_may_still_be_that_of_the_diff(start, sessions):
@@ -431,7 +431,7 @@ def test_the_bell_rings_and_the_terminal_is_asked_for_a_notification(in_terminal
         lambda: b"\x1b]9;Claude waits for your permission\x1b\\" in nvim.terminal.raw[before:], what="OSC 9"
     )
     nvim.terminal.wait(lambda: b"\x07" in outside_sequences(nvim.terminal.raw[before:]), what="the bell")
-    assert nvim.lua("return notices") == []
+    assert nvim.notices() == []
     nvim.cmd("redraw!")
     nvim.terminal.wait_quiet()
     assert "]9" not in nvim.terminal.text() and "waits" not in nvim.terminal.text()
@@ -466,9 +466,9 @@ def test_a_record_of_another_shape_leaves_the_rest_as_it_is(start, sessions, con
     nvim = start()
     shows(nvim, "Claude")
     nvim.wait("require('claude-ide.server').clients()[1].pid", what="the client's pid")
-    assert nvim.lua("return notices") == []
+    assert nvim.notices() == []
     nvim.cmd("Claude status")
-    (line,) = nvim.lua("return notices")
+    (line,) = nvim.notices()
     assert f"(pid {pid})" in line
     sessions.record(pid, "s", "busy")
     shows(nvim, "Claude working")
@@ -493,4 +493,4 @@ def test_of_several_sessions_without_names_a_notice_says_the_title(start, sessio
     shows(nvim, "Claude 1 working, 1 idle")
     sessions.record(os.getpid(), session, "waiting", waitingFor="permission prompt")
     nvim.wait("#notices > 0", what="the notice")
-    assert nvim.lua("return notices") == ["Claude waits for your permission: Explain the build"]
+    assert nvim.notices() == ["Claude waits for your permission: Explain the build"]

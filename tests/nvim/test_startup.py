@@ -136,7 +136,7 @@ def test_a_missing_library_is_told_on_one_line_that_says_what_mends_it(bare, ins
     nvim.wait("#_G.notices > 0", what="the notice")
     nvim.cmd(f"set columns={columns}")  # the terminal has said otherwise
     nvim.cmd("ClaudeConnect")
-    assert nvim.lua("return _G.notices[2]") == notice
+    assert nvim.notices()[1] == notice
     assert "There is no " in nvim.log()
 
 

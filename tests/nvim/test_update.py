@@ -20,10 +20,6 @@ return vim.iter(vim.fs.find(function(name) return name:match("%.lua$") end, { pa
   end)
 """
 SEEN = "(require('claude-ide.diff').list()[1] or {}).seen"
-NOTICES = """
-_G.notices = {}
-vim.notify = function(message) table.insert(_G.notices, message) end
-"""
 
 
 def replace(package):
@@ -39,7 +35,7 @@ def running(bare, installed):
 
     def start(**options):
         nvim = bare(**options)
-        nvim.lua(NOTICES)
+        nvim.keep_notices()
         nvim.wait("require('claude-ide.server').is_running()", what="the server")
         nvim.wait(KEPT, what="all modules to be in memory")
         return nvim
@@ -71,10 +67,10 @@ def test_what_runs_goes_on_when_the_plugin_is_updated_beneath_it(running, instal
     for command in ("edit a.txt", "Claude status", "ClaudeSend", "Claude review", "Claude sessions", "ClaudeConnect"):
         nvim.cmd(command)
     nvim.wait(
-        "#_G.notices >= 3 and table.concat(_G.notices):find('restart Neovim', 1, true) ~= nil",
+        "#notices >= 3 and table.concat(notices):find('restart Neovim', 1, true) ~= nil",
         what="what the commands say",
     )
-    notices = nvim.lua("return _G.notices")
+    notices = nvim.notices()
     assert "new internals" not in "".join([*notices, *nvim.screen(), nvim.log()])
     assert [text for text in notices if "restart Neovim" in text] == [
         "claude-ide.nvim was updated on disk: restart Neovim to use it."
@@ -85,10 +81,10 @@ def test_an_update_is_told_as_soon_as_the_plugin_manager_is_done(running, instal
     nvim = running()
     replace(installed)
     nvim.cmd("doautocmd User LazyUpdate")
-    nvim.wait("#_G.notices == 1", what="the notice")
+    nvim.wait("#notices == 1", what="the notice")
     nvim.cmd("doautocmd User LazySync")
     nvim.cmd("Claude status")
-    assert [text for text in nvim.lua("return _G.notices") if "restart" in text] == nvim.lua("return { _G.notices[1] }")
+    assert [text for text in nvim.notices() if "restart" in text] == nvim.lua("return { notices[1] }")
 
 
 def test_what_is_kept_takes_no_part_in_a_plugin_that_is_loaded_anew(running, installed):
@@ -137,11 +133,11 @@ def test_what_is_kept_is_compiled_and_knows_its_lines(start_nvim):
 
 def test_an_update_before_the_plugin_is_used_is_told_and_no_trace_is_shown(bare, installed):
     nvim = bare(lua="vim.g.claude_ide = { auto_start = false }")
-    nvim.lua(NOTICES)
+    nvim.keep_notices()
     nvim.wait("package.loaded['claude-ide.update'] ~= nil", what="Neovim to have started")
     for path in (installed / "lua" / "claude-ide").rglob("*.lua"):
         if path.name not in ("command.lua", "update.lua"):
             path.write_text(NEW)
     nvim.cmd("Claude accept")
-    nvim.wait("#_G.notices > 0", what="the notice")
-    assert nvim.lua("return _G.notices") == ["claude-ide.nvim was updated on disk: restart Neovim to use it."]
+    nvim.wait("#notices > 0", what="the notice")
+    assert nvim.notices() == ["claude-ide.nvim was updated on disk: restart Neovim to use it."]

@@ -12,18 +12,13 @@ pytestmark = [pytest.mark.dealt, pytest.mark.slow]
 
 OLD = [f"line {i}" for i in range(1, 61)]
 TEXT = "\n".join(OLD) + "\n"
-NOTICES = """
-notices = {}
-vim.notify = function(message) notices[#notices + 1] = message end
-"""
-START = "require('claude-ide.server').start()"
 
 
 @pytest.fixture
 def opened(start_nvim):
-    """A Neovim with a.txt open, its server running, and what is said to the user kept in `notices`."""
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, init_lua=NOTICES)
-    nvim.lua(START)
+    """A Neovim with a.txt open, its server running, what is said to the user kept."""
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, notices=True)
+    nvim.start_server()
     return nvim
 
 
@@ -125,7 +120,7 @@ def test_cursor_folds_marks_and_jumps_stay_and_u_brings_the_old_text_back(opened
 def test_a_hidden_buffer_and_one_of_a_link_follow_too(start_nvim):
     nvim = start_nvim(files={"real/a.txt": "old\n", "b.txt": "old\n"})
     (nvim.project / "link.txt").symlink_to("real/a.txt")
-    nvim.lua(START)
+    nvim.start_server()
     nvim.cmd("edit b.txt | edit link.txt")
     write_by_rename(nvim.project / "real" / "a.txt", "new a\n")
     write_by_rename(nvim.project / "b.txt", "new b\n")
@@ -171,7 +166,7 @@ ODD_NEW = {
 @pytest.mark.parametrize("kind", ODD_NEW)
 def test_an_odd_file_that_comes_into_being_is_shown_without_a_question(start_nvim, kind, before):
     nvim = start_nvim(args=["new.txt"] if before else [])
-    nvim.lua(START)
+    nvim.start_server()
     if not before:
         nvim.keys(":edit new.txt<CR>")
         nvim.wait("vim.fn.expand('%:t') == 'new.txt'")
@@ -185,8 +180,8 @@ def test_an_odd_file_that_comes_into_being_is_shown_without_a_question(start_nvi
 @pytest.mark.every_nvim
 @pytest.mark.parametrize("choice", ["mine", "theirs"])
 def test_a_file_that_comes_into_being_asks_nobody_who_has_begun_to_write_it(start_nvim, choice):
-    nvim = start_nvim(args=["new.txt"], init_lua=NOTICES)
-    nvim.lua(START)
+    nvim = start_nvim(args=["new.txt"], notices=True)
+    nvim.start_server()
     path = nvim.project / "new.txt"
     nvim.keys("imine")
     nvim.wait("vim.bo.modified")
@@ -203,8 +198,8 @@ def test_a_file_that_comes_into_being_asks_nobody_who_has_begun_to_write_it(star
 
 
 def test_a_folder_that_is_replaced_is_watched_anew(start_nvim):
-    nvim = start_nvim(files={"sub/a.txt": "old\n"}, init_lua=NOTICES)
-    nvim.lua(START)
+    nvim = start_nvim(files={"sub/a.txt": "old\n"}, notices=True)
+    nvim.start_server()
     nvim.cmd("edit sub/a.txt")
     for text in ("second\n", "third\n"):
         shutil.rmtree(nvim.project / "sub")
@@ -221,7 +216,7 @@ def test_where_the_system_sends_no_events_the_disk_is_looked_at(start_nvim):
         files={"a.txt": "old\n"},
         init_lua="vim.uv.new_fs_event = function() return nil, 'EMFILE: too many open files' end",
     )
-    nvim.lua(START)
+    nvim.start_server()
     assert nvim.lua("return require('claude-ide.watch.files').counts()") == {
         "watched": 0,
         "polled": 1,
@@ -235,7 +230,7 @@ def test_where_the_system_sends_no_events_the_disk_is_looked_at(start_nvim):
 
 def test_the_disk_is_looked_at_only_as_long_as_the_system_sends_no_events(start_nvim):
     nvim = start_nvim(args=["sub/a.txt"], init_lua="vim.opt.shortmess:append('F')")
-    nvim.lua(START)
+    nvim.start_server()
     counts = "require('claude-ide.watch.files').counts()"
     assert nvim.lua(f"return {counts}.looks"), "the folder is not there yet"
     (nvim.project / "sub").mkdir()
@@ -247,7 +242,7 @@ def test_the_disk_is_looked_at_only_as_long_as_the_system_sends_no_events(start_
 def test_one_folder_is_watched_once_and_let_go_with_its_last_buffer(start_nvim):
     names = [f"f{i}.txt" for i in range(200)]
     nvim = start_nvim(files={name: f"{name}\n" for name in names})
-    nvim.lua(START)
+    nvim.start_server()
     nvim.lua("for i = 0, 199 do vim.fn.bufload(vim.fn.bufadd('f' .. i .. '.txt')) end")
     counts = "return require('claude-ide.watch.files').counts()"
     assert nvim.lua(counts) == {"watched": 1, "polled": 0, "folders": 1, "looks": False}, "nobody is woken for nothing"
@@ -287,7 +282,7 @@ def test_a_modified_buffer_stays_and_the_user_is_told_once(opened):
     opened.lua("vim.cmd('doautocmd FocusGained') vim.cmd('checktime')")
     assert opened.lines()[0] == "mine line 1"
     assert (opened.project / "a.txt").read_text() == "theirs again\n"
-    assert "a.txt changed on disk" in opened.lua("return notices[1]")
+    assert "a.txt changed on disk" in opened.notices()[0]
     assert opened.lua("return { #notices, vim.fn.mode() }") == [1, "n"]
 
 
@@ -348,15 +343,20 @@ def test_in_the_comparison_do_takes_a_change_and_w_ends_it(opened):
     opened.wait("vim.fn.maparg('do', 'n') == ''")
 
 
+def offered(nvim):
+    """How each choice of the list begins."""
+    return [" ".join(line.split()[:2]) for line in nvim.asked()[0]["lines"]]
+
+
 def test_where_no_line_was_changed_by_both_they_are_merged(opened):
     opened.keys("ggImine <Esc>")
     opened.wait("vim.bo.modified and require('claude-ide.watch.conflict').base(vim.fn.bufnr()) ~= nil")
     write_by_rename(opened.project / "a.txt", TEXT + "theirs\n")
     opened.wait("#require('claude-ide.watch.conflict').list() == 1")
-    opened.lua("vim.ui.select = function(items, opts, done) offered = items done(items[1]) end")
+    opened.answer(1)
     opened.keys(":Claude resolve<CR>")
     opened.wait(lambda: opened.lines() == ["mine line 1", *OLD[1:], "theirs"])
-    assert opened.lua("return offered") == ["merge", "mine", "theirs", "compare"]
+    assert offered(opened) == ["Take both", "Keep mine", "Take the", "Show base,"]
     assert opened.lua("return { vim.bo.modified, #require('claude-ide.watch.conflict').list() }") == [True, 0]
     opened.keys(":w<CR>")
     opened.wait("not vim.bo.modified")
@@ -365,10 +365,10 @@ def test_where_no_line_was_changed_by_both_they_are_merged(opened):
 
 def test_without_a_word_the_user_chooses_from_a_list(opened):
     conflict(opened)
-    opened.lua("vim.ui.select = function(items, opts, done) offered = items done(items[2]) end")
+    opened.answer(2)
     opened.keys(":Claude resolve<CR>")
     opened.wait(lambda: opened.lines() == ["theirs"])
-    assert opened.lua("return offered") == ["mine", "theirs", "compare"]
+    assert offered(opened) == ["Keep mine", "Take the", "Show base,"]
 
 
 def test_the_same_text_on_disk_is_no_conflict(opened):
@@ -432,7 +432,7 @@ def test_neovims_own_question_about_a_modified_buffer_does_not_come(opened):
 def test_it_can_be_off(start_nvim, off):
     opts = {"watch": {"enabled": False}} if off == "option" else {}
     nvim = start_nvim(args=["a.txt"], files={"a.txt": "old\n"}, opts=opts)
-    nvim.lua(START)
+    nvim.start_server()
     if off == "stopped":
         nvim.lua("require('claude-ide.server').stop()")
     assert nvim.lua("return require('claude-ide.watch').is_following(vim.api.nvim_get_current_buf())") is False
@@ -459,8 +459,8 @@ def test_a_buffer_in_two_windows_keeps_both_views(opened):
 
 
 def test_it_does_not_matter_that_autoread_is_off(start_nvim):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, init_lua=NOTICES + "vim.o.autoread = false")
-    nvim.lua(START)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, notices=True, init_lua="vim.o.autoread = false")
+    nvim.start_server()
     write_by_rename(nvim.project / "a.txt", "new\n" + TEXT)
     nvim.wait(lambda: nvim.lines() == ["new", *OLD])
     # Nor is there a question when Neovim looks itself.
@@ -471,8 +471,8 @@ def test_it_does_not_matter_that_autoread_is_off(start_nvim):
 
 @pytest.mark.every_nvim
 def test_a_swap_file_stays_and_is_of_the_new_text(start_nvim):
-    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, init_lua=NOTICES + "vim.o.swapfile = true")
-    nvim.lua(START)
+    nvim = start_nvim(args=["a.txt"], files={"a.txt": TEXT}, notices=True, init_lua="vim.o.swapfile = true")
+    nvim.start_server()
     swap = nvim.lua("return vim.fn.swapname('')")
     assert swap
     write_by_rename(nvim.project / "a.txt", "new\n" + TEXT)
@@ -503,7 +503,7 @@ def test_a_deleted_file_leaves_its_text_and_a_word(opened):
     (opened.project / "a.txt").unlink()
     opened.cmd("checktime")
     opened.wait("#notices == 1")
-    assert "no longer on disk" in opened.lua("return notices[1]")
+    assert "no longer on disk" in opened.notices()[0]
     assert opened.lines() == OLD
     opened.keys(":w<CR>")
     opened.wait_screen("B written")
@@ -513,7 +513,7 @@ def test_a_deleted_file_leaves_its_text_and_a_word(opened):
 
 def test_a_language_server_is_told_of_what_was_reloaded(start_nvim):
     nvim = start_nvim(files={"a.py": "one\ntwo\n"}, init_lua=LSP + "fake.start('fake', {})")
-    nvim.lua(START)
+    nvim.start_server()
     nvim.cmd("edit a.py")
     nvim.wait("vim.tbl_contains(fake.seen, 'textDocument/didOpen')")
     write_by_rename(nvim.project / "a.py", "one\nERROR\ntwo\n")
@@ -544,8 +544,8 @@ def test_a_selection_stays_on_its_lines(opened, select):
 
 
 def test_a_selection_in_another_encoding_waits_with_the_reload(start_nvim):
-    nvim = start_nvim(files={"a.txt": ("é\n" + TEXT).encode("latin-1")}, init_lua=NOTICES)
-    nvim.lua(START)
+    nvim = start_nvim(files={"a.txt": ("é\n" + TEXT).encode("latin-1")}, notices=True)
+    nvim.start_server()
     nvim.cmd("edit ++enc=latin1 a.txt")
     nvim.keys("10GV3j")
     nvim.wait("vim.fn.line('.') == 13")

@@ -51,13 +51,6 @@ def history(socket):
 
 
 @pytest.fixture
-def project(tmp_path):
-    folder = tmp_path / "project"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-@pytest.fixture
 def serve(start_nvim):
     def serve(**opts):
         nvim = start_nvim(opts={**OPTS, **opts})
@@ -162,21 +155,19 @@ def test_stopping_ends_the_sockets_and_frees_the_port(serve, sessions, project):
 def test_a_taken_port_gives_the_next_one_and_says_so(serve, start_nvim):
     _, site = serve()
     taken = site.info["port"]
-    remember = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
-    other = start_nvim(opts={"web": {"port": taken}}, init_lua=remember)
+    other = start_nvim(opts={"web": {"port": taken}}, notices=True)
     other.cmd("Claude serve start")
     other.wait("#notices > 0")
     port = Site(other).info["port"]
     assert port != taken
-    assert f"Port {taken} is taken: sessions are served on {port}." in other.lua("return notices")
+    assert f"Port {taken} is taken: sessions are served on {port}." in other.notices()
 
 
 def test_another_host_than_the_loopback_is_served_only_where_it_is_asked_for_and_warned_of(start_nvim):
-    remember = "notices = {} vim.notify = function(message) notices[#notices + 1] = message end"
-    nvim = start_nvim(opts={"web": {"port": 0, "host": "0.0.0.0"}}, init_lua=remember)
+    nvim = start_nvim(opts={"web": {"port": 0, "host": "0.0.0.0"}}, notices=True)
     nvim.cmd("Claude serve start")
     nvim.wait("#notices > 0")
-    assert "Sessions are served on 0.0.0.0: whoever reaches this machine can knock." in nvim.lua("return notices")
+    assert "Sessions are served on 0.0.0.0: whoever reaches this machine can knock." in nvim.notices()
     assert nvim.lua("return require('claude-ide.web').info().host") == "0.0.0.0"
     nvim.cmd("Claude serve url")
     nvim.wait_screen("http://127.0.0.1:")

@@ -10,13 +10,6 @@ OPTS = {"web": {"port": 0}}
 
 
 @pytest.fixture
-def project(tmp_path):
-    folder = tmp_path / "project"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-@pytest.fixture
 def page(start_nvim, browser):
     """Opens the page of a Neovim's sessions; what it threw, or the browser refused, fails the test."""
 

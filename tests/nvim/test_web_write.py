@@ -24,13 +24,6 @@ def pasted(text):
 
 
 @pytest.fixture
-def project(tmp_path):
-    folder = tmp_path / "project"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-@pytest.fixture
 def fake(tmp_path):
     return FakeCli(tmp_path)
 

@@ -131,7 +131,7 @@ def test_a_folder_that_is_removed_while_neovim_is_in_it_stays_the_project(start_
         assert announced(nvim) == [str(here)]
     path = str(nvim.project / "a.txt")
     client.start_call("openDiff", old_file_path=path, new_file_path=path, new_file_contents="b\n", tab_name="one")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'proposal'", what="the diff")
+    nvim.wait_kind("proposal")
     nvim.cmd("ClaudeSend")
     nvim.cmd("Claude status")
     nvim.cmd("checkhealth claude-ide")

@@ -86,7 +86,7 @@ def test_what_is_typed_after_a_chat_opened_goes_to_its_prompt(start_nvim, model,
     nvim.lua(zen)
     nvim.keys(":Claude chat<CR>")
     nvim.wait("not vim.api.nvim_win_is_valid(zen)", what="the zen mode to end")
-    nvim.wait("(vim.b.claude_ide or {}).kind == 'prompt'", what="the prompt")
+    nvim.wait_kind("prompt")
     nvim.keys("iwords")
     nvim.wait("vim.api.nvim_get_current_line() == 'words'")
 
