@@ -154,6 +154,15 @@ M.keys = kind("string|string[]|false", 'keys such as "<leader>a", a list of them
   return value == false or M.string.accepts(value) or M.list(M.string, 1).accepts(value)
 end)
 
+---An option that is the keys of a mapping.
+---@param name string
+---@param default string|string[]|false
+---@param doc string
+---@return claude-ide.config.Entry
+function M.key(name, default, doc)
+  return { name, kind = M.keys, default = default, doc = doc }
+end
+
 ---Two ports, the lower one first.
 M.port_range = kind(
   "[integer, integer]",

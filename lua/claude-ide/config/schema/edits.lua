@@ -1,6 +1,7 @@
 -- Options of what Claude changes: proposals, what has landed, files that change on disk.
 
 local kind = require("claude-ide.config.kind")
+local key = kind.key
 
 ---@type claude-ide.config.Entry[]
 return {
@@ -40,32 +41,20 @@ return {
         "keymaps",
         doc = "Keys in the windows of a diff. `]c` and `[c` go from change to change in every layout.",
         fields = {
-          {
+          key(
             "accept",
-            kind = kind.keys,
-            default = { "ZZ", "gA" },
-            doc = "Accept the proposal as it now stands. The second key does nothing in other windows, where `ZZ` closes a file.",
-          },
-          { "reject", kind = kind.keys, default = { "ZQ", "gX" }, doc = "Reject it." },
-          {
+            { "ZZ", "gA" },
+            "Accept the proposal as it now stands. The second key does nothing in other windows, where `ZZ` closes a file."
+          ),
+          key("reject", { "ZQ", "gX" }, "Reject it."),
+          key(
             "reject_with_reason",
-            kind = kind.keys,
-            default = "ZW",
-            doc = "Ask for a reason, reject it and tell Claude why, see |:Claude-reject|.",
-          },
-          {
-            "hunk",
-            kind = kind.keys,
-            default = "dx",
-            doc = "Drop the change under the cursor, or take it after all. `u` takes back either.",
-          },
-          {
-            "layout",
-            kind = kind.keys,
-            default = "gl",
-            doc = "Show the diff, or the review, in the next layout.",
-          },
-          { "help", kind = kind.keys, default = "g?", doc = "List the keys of the diff, or of the review." },
+            "ZW",
+            "Ask for a reason, reject it and tell Claude why, see |:Claude-reject|."
+          ),
+          key("hunk", "dx", "Drop the change under the cursor, or take it after all. `u` takes back either."),
+          key("layout", "gl", "Show the diff, or the review, in the next layout."),
+          key("help", "g?", "List the keys of the diff, or of the review."),
         },
       },
     },
@@ -92,18 +81,13 @@ return {
         "keymaps",
         doc = "Keys in the windows of a review. In the list, the keys for a change are for the whole file.",
         fields = {
-          { "keep_hunk", kind = kind.keys, default = "ga", doc = "Keep the change under the cursor." },
-          { "undo_hunk", kind = kind.keys, default = "dx", doc = "Take the change under the cursor back." },
-          { "keep_file", kind = kind.keys, default = "gA", doc = "Keep all changes of the file." },
-          { "undo_file", kind = kind.keys, default = "dX", doc = "Take all changes of the file back." },
-          { "next_file", kind = kind.keys, default = "]f", doc = "Go to the next file that waits." },
-          { "previous_file", kind = kind.keys, default = "[f", doc = "Go to the one before." },
-          {
-            "close",
-            kind = kind.keys,
-            default = "q",
-            doc = "Close the review. `:q` in any of its windows does the same.",
-          },
+          key("keep_hunk", "ga", "Keep the change under the cursor."),
+          key("undo_hunk", "dx", "Take the change under the cursor back."),
+          key("keep_file", "gA", "Keep all changes of the file."),
+          key("undo_file", "dX", "Take all changes of the file back."),
+          key("next_file", "]f", "Go to the next file that waits."),
+          key("previous_file", "[f", "Go to the one before."),
+          key("close", "q", "Close the review. `:q` in any of its windows does the same."),
         },
       },
     },

@@ -1,6 +1,7 @@
 -- Options of what runs beside Neovim: kernels, the CLI in a terminal, the page.
 
 local kind = require("claude-ide.config.kind")
+local key = kind.key
 
 ---@type claude-ide.config.Entry[]
 return {
@@ -116,23 +117,13 @@ return {
         "keymaps",
         doc = "Keys while you type in the terminal. |claude-ide-terminal-keys| says which ones the CLI leaves free.",
         fields = {
-          {
-            "back",
-            kind = kind.keys,
-            default = "<C-\\><C-\\>",
-            doc = "Go back to the window you came from.",
-          },
-          {
-            "normal",
-            kind = kind.keys,
-            default = false,
-            doc = "Normal mode, to scroll and copy, as `<C-\\><C-n>` does.",
-          },
-          { "hide", kind = kind.keys, default = false, doc = "Hide the window. The CLI goes on." },
-          { "left", kind = kind.keys, default = false, doc = "Go to the window on the left." },
-          { "down", kind = kind.keys, default = false, doc = "Go to the window below." },
-          { "up", kind = kind.keys, default = false, doc = "Go to the window above." },
-          { "right", kind = kind.keys, default = false, doc = "Go to the window on the right." },
+          key("back", "<C-\\><C-\\>", "Go back to the window you came from."),
+          key("normal", false, "Normal mode, to scroll and copy, as `<C-\\><C-n>` does."),
+          key("hide", false, "Hide the window. The CLI goes on."),
+          key("left", false, "Go to the window on the left."),
+          key("down", false, "Go to the window below."),
+          key("up", false, "Go to the window above."),
+          key("right", false, "Go to the window on the right."),
         },
       },
     },
