@@ -1,4 +1,5 @@
--- The symbols of one file as a tree: of its language server, else of its syntax tree.
+-- The symbols of one file as a tree, and the definition of one of them: of its language server, else of its syntax tree.
+-- LSP 3.17, "textDocument/documentSymbol".
 local M = {}
 
 local METHOD = "textDocument/documentSymbol"
@@ -22,8 +23,8 @@ end
 ---@field last integer
 ---@field depth integer
 ---@field detail? string
----@field range? lsp.Range of the syntax tree: in bytes
----@field at? integer 0-based row of its name, of the syntax tree
+---@field range lsp.Range its columns in the server's units, of the syntax tree in bytes
+---@field name_at lsp.Position
 
 ---@param symbols claude-ide.language.Symbol[]
 ---@param placed fun(range: lsp.Range): lsp.Range
@@ -32,11 +33,14 @@ local function add(symbols, result, depth, placed)
     local range = symbol.range or (symbol.location and symbol.location.range)
     if range then
       range = placed(range)
+      local selection = symbol.selectionRange and placed(symbol.selectionRange) or range
       symbols[#symbols + 1] = {
         name = tostring(symbol.name),
         kind = M.kind(symbol.kind),
         first = range.start.line + 1,
         last = range["end"].line + 1,
+        range = range,
+        name_at = selection.start,
         depth = depth,
         detail = type(symbol.detail) == "string" and symbol.detail ~= "" and symbol.detail or nil,
       }
@@ -138,10 +142,8 @@ local function name_of(node, buf)
 end
 
 ---Of the syntax tree.
----@param task claude-ide.language.Task
----@param buf integer
 ---@return claude-ide.language.Symbol[]? nil: the editor cannot parse this language
-function M.of_tree(task, buf)
+local function of_tree(task, buf)
   local ok, parser = pcall(vim.treesitter.get_parser, buf)
   if not ok or not parser then
     return nil
@@ -161,7 +163,7 @@ function M.of_tree(task, buf)
             start = { line = first, character = first_col },
             ["end"] = { line = last, character = last_col },
           },
-          at = (named:start()),
+          name_at = { line = named:start(), character = 0 },
           kind = kind,
           first = first + 1,
           last = last_col == 0 and last > first and last or last + 1,
@@ -202,7 +204,97 @@ function M.of(task, buf)
       end
     end
   end
-  return M.of_tree(task, buf), "syntax tree"
+  return of_tree(task, buf), "syntax tree"
+end
+
+---@class claude-ide.language.Definition
+---@field name string
+---@field range lsp.Range
+---@field encoding claude-ide.changeset.Encoding how its columns count
+
+---How well a symbol fits the line that is named: the nearer and the smaller the better.
+---@param symbol claude-ide.language.Symbol
+---@param line? integer 1-based
+---@return number the less the better
+local function distance(symbol, line)
+  local row, first, last = symbol.name_at.line, symbol.range.start, symbol.range["end"]
+  local far = line and math.abs(row - (line - 1)) or row
+  local is_around = line
+    and (line - 1 > first.line or line - 1 == first.line and first.character == 0)
+    and line - 1 <= last.line
+  local size = (last.line - first.line) * 10000 + last.character - first.character
+  return (is_around and math.min(far, 1) or far) + size / 1e9
+end
+
+---The symbol that is called so, and nearest to the line.
+---@param symbols claude-ide.language.Symbol[]
+---@param line? integer 1-based
+---@param wanted string its name
+---@param names table<string, true> is added to
+---@return claude-ide.language.Symbol?
+local function best_of(symbols, text, line, wanted, names)
+  local best
+  for _, symbol in ipairs(symbols) do
+    names[symbol.name] = true
+    local is_named = symbol.name == text or symbol.name:match("^[%w_\128-\255~!?]+") == wanted
+    if is_named and (not best or distance(symbol, line) < distance(best, line)) then
+      best = symbol
+    end
+  end
+  return best
+end
+
+---@param best claude-ide.language.Symbol
+---@return claude-ide.language.Definition
+---@return claude-ide.language.Place
+local function definition_of(buf, best, wanted, encoding)
+  local row = best.name_at.line
+  local line = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
+  local col = require("claude-ide.language.encoding").byte(line, best.name_at.character, encoding)
+  local at = line:find(wanted, col + 1, true) -- some servers select all of the definition
+  local place = { buf = buf, row = row, col = at and at - 1 or col, name = wanted }
+  return { name = best.name, range = best.range, encoding = encoding }, place
+end
+
+---The definition whose name stands at a place, from its first line to its last. Where the place is a use of it, or within its
+---body, it is not meant.
+---@param task claude-ide.language.Task
+---@param args { path: string, symbol: string, line?: integer }
+---@return claude-ide.language.Definition
+---@return claude-ide.language.Place
+function M.definition(task, args)
+  local locate, lsp = require("claude-ide.language.locate"), require("claude-ide.lsp")
+  local buf = locate.buffer(task, args.path)
+  local clients, why_not = {}, nil ---@type vim.lsp.Client[], string?
+  local may_parse = M.has_parser(buf)
+  if not may_parse or #lsp.clients(buf) > 0 or lsp.is_starting(buf) then
+    clients, why_not =
+      require("claude-ide.language.servers").wait(task, buf, METHOD, "list the symbols of a file")
+  end
+  local tree = #clients == 0 and may_parse and of_tree(task, buf) or nil
+  if why_not and not tree then
+    task:fail(why_not)
+  end
+  local symbol = locate.bare(args.symbol)
+  local wanted = symbol:match("^.*[^%w_\128-\255~!?](.+)$") or symbol
+  local names = {} ---@type table<string, true>
+  for _, client in ipairs(clients) do
+    local best = best_of(of_server(task, buf, client), symbol, args.line, wanted, names)
+    if best then
+      return definition_of(buf, best, wanted, client.offset_encoding or "utf-16")
+    end
+  end
+  local best = tree and best_of(tree, symbol, args.line, wanted, names)
+  if best then
+    return definition_of(buf, best, wanted, "utf-8")
+  end
+  local known = vim.tbl_keys(names)
+  table.sort(known)
+  local listed = #known > 0 and (" Its symbols: " .. table.concat(vim.list_slice(known, 1, 40), ", ") .. ".")
+    or ""
+  local called = require("claude-ide.language.lines").brief(args.symbol)
+  task:fail(("%s has no symbol `%s`.%s"):format(locate.shown(args.path), called, listed))
+  error("a task that failed has ended")
 end
 
 return M

@@ -182,7 +182,7 @@ end
 ---@param edit_of fun(buf: integer, definition: claude-ide.language.Definition, text: string): lsp.TextEdit
 local function at_symbol(title, argument, edit_of)
   return tool(function(task, args)
-    local definition, place = require("claude-ide.language.definition_range").find(task, args)
+    local definition, place = require("claude-ide.language.outline").definition(task, args)
     local edit = edit_of(place.buf, definition, args[argument])
     local none = "The file holds just that already; nothing was changed."
     return propose_here(task, title, place, definition, edit, none)
@@ -242,7 +242,7 @@ end
 M.safe_delete = tool(function(task, args)
   local method = "textDocument/references"
   local servers, locate = require("claude-ide.language.servers"), require("claude-ide.language.locate")
-  local definition, place = require("claude-ide.language.definition_range").find(task, args)
+  local definition, place = require("claude-ide.language.outline").definition(task, args)
   local clients, why_not = servers.wait(task, place.buf, method, "find references")
   local uses = {}
   for _, client in ipairs(clients) do
